@@ -1,0 +1,251 @@
+/*
+ * weft/device.h - all that a kernel includes. A kernel is written once, in the common subset of
+ * C17 and CUDA C, and compiled by the C compiler for the CPU device and by nvcc for GPUs.
+ *
+ *     WEFT_KERNEL(hello, struct hello_data, data)
+ *     {
+ *         weft_enter(self);
+ *         weft_log(self, "rank %d of %d", weft_rank(self, WEFT_COMM_WORLD),
+ *                  weft_size(self, WEFT_COMM_WORLD));
+ *         weft_leave(self);
+ *     }
+ *
+ * Every rank is one thread block. Unless a prototype says otherwise, a call is made by all
+ * threads of the rank together (it contains block barriers), with the same arguments.
+ *
+ * No call returns an error: a bad argument (a rank, tag, window, communicator or range that does
+ * not exist) is reported with rank, call and numbers, stops the run on every process and comes
+ * back as weft_run's status. After that, or when a process is lost, no call returns to the kernel.
+ */
+#ifndef WEFT_DEVICE_H
+#define WEFT_DEVICE_H
+
+#include <weft/types.h>
+#include <weft/weft.h>
+
+#ifdef __CUDACC__
+#define WEFT_DEVICE_FN static __device__
+#define WEFT_FN        extern "C" __device__ /* an entry of the device library */
+#else
+#define WEFT_DEVICE_FN static
+#define WEFT_FN        extern
+#endif
+
+/*
+ * WEFT_KERNEL(name, type, user) { ... } defines a kernel. Inside, `self` is the calling rank and
+ * `user` points to the device's copy of the user data, shared by all its ranks. Functions that a
+ * kernel calls are declared WEFT_DEVICE_FN. WEFT_SHARED before a variable inside a kernel makes it
+ * one for the whole rank.
+ */
+#ifdef __CUDACC__
+#define WEFT_SHARED __shared__
+#define WEFT_KERNEL(name, type, user)                                                              \
+    static __device__ void name##_body(weft_self *self, type *user);                               \
+    static __global__ void name##_global(weft_self *selves, void *data)                            \
+    {                                                                                              \
+        name##_body(weft_cuda_self(selves), (type *)data);                                         \
+    }                                                                                              \
+    extern "C" {                                                                                   \
+    extern const void *const name##_cuda;                                                          \
+    const void *const name##_cuda = (const void *)name##_global;                                   \
+    }                                                                                              \
+    static __device__ void name##_body(weft_self *self, type *user)
+WEFT_FN weft_self *weft_cuda_self(weft_self *selves);
+#else
+#define WEFT_SHARED
+#define WEFT_KERNEL(name, type, user)                                                              \
+    static void name##_body(weft_self *self, type *user);                                          \
+    static void name##_cpu(weft_self *self, void *data)                                            \
+    {                                                                                              \
+        name##_body(self, (type *)data);                                                           \
+    }                                                                                              \
+    extern const void *const name##_cuda __attribute__((weak));                                    \
+    extern const weft_kernel name;                                                                 \
+    const weft_kernel name = {#name, name##_cpu, (const void *)&name##_cuda, sizeof(type)};        \
+    static void name##_body(weft_self *self, type *user)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- work inside a rank (any thread) -------------------------------------------------------- */
+
+/*
+ * weft_for (i, n) runs its body for i (a size_t) = 0 .. n-1, spread over the rank's threads. No
+ * barrier at its end: weft_sync where the threads need each other's results.
+ */
+#ifdef __CUDACC__
+#define weft_for(i, n) for (size_t i = threadIdx.x; i < (size_t)(n); i += blockDim.x)
+static __device__ inline int weft_thread(const weft_self *self)
+{
+    (void)self;
+    return (int)threadIdx.x;
+}
+static __device__ inline int weft_threads(const weft_self *self)
+{
+    (void)self;
+    return (int)blockDim.x;
+}
+static __device__ inline void weft_sync(const weft_self *self)
+{
+    (void)self;
+    __syncthreads();
+}
+#else
+#define weft_for(i, n) for (size_t i = 0; i < (size_t)(n); i++)
+static inline int weft_thread(const weft_self *self) /* 0 .. weft_threads - 1 */
+{
+    (void)self;
+    return 0;
+}
+static inline int weft_threads(const weft_self *self)
+{
+    (void)self;
+    return 1;
+}
+static inline void weft_sync(const weft_self *self) /* a barrier of the rank's threads */
+{
+    (void)self;
+}
+#endif
+
+/* The sum of `value` over the rank's threads, the same on all of them. All threads. */
+WEFT_FN double weft_block_sum(weft_self *self, double value);
+
+/* ---- who and where (any thread, no communication) ------------------------------------------- */
+
+WEFT_FN int weft_size(weft_self *self, weft_comm comm);
+WEFT_FN int weft_rank(weft_self *self, weft_comm comm); /* -1 if not a member */
+
+/* Processes of the job, this one, and the world ranks of each: first and how many. */
+WEFT_FN int weft_processes(weft_self *self);
+WEFT_FN int weft_process(weft_self *self);
+WEFT_FN int weft_process_first(weft_self *self, int process);
+WEFT_FN int weft_process_ranks(weft_self *self, int process);
+
+/* ---- communicators (collective over the parent) ---------------------------------------------- */
+
+/* World barriers at the beginning and the end of the kernel's communication. */
+WEFT_FN void weft_enter(weft_self *self);
+WEFT_FN void weft_leave(weft_self *self);
+
+/*
+ * Members with the same color form a new communicator, ordered by key, then by rank in the parent.
+ * A negative color gives WEFT_COMM_NONE, as does a failure (see weft_failure).
+ */
+WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, int key);
+/* Collective over *comm; sets it to WEFT_COMM_NONE. Its windows must have been freed. */
+WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm);
+
+/* Nobody leaves before all have entered. Orders no puts by itself: flush them first. */
+WEFT_FN void weft_barrier(weft_self *self, weft_comm comm);
+
+/* ---- windows (collective over the communicator) -----------------------------------------------
+ */
+
+/*
+ * Exposes `bytes` bytes at base (NULL if bytes is 0); both may differ between members, and windows
+ * may overlap. All members get the same handle, or WEFT_WIN_NONE when it failed on any of them.
+ */
+WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes);
+/* Waits until all members have entered; sets *win to WEFT_WIN_NONE. Flush your puts first. */
+WEFT_FN void weft_win_free(weft_self *self, weft_win *win);
+
+/* Why the rank's last win_create or comm_split failed; WEFT_OK if it did not. Any thread. */
+WEFT_FN weft_status weft_failure(weft_self *self);
+
+/*
+ * Where this rank may load and store another member's window directly, or NULL. Such stores are
+ * the program's own: weft_fence orders them before the next weft_notify_relaxed, weft_notify
+ * orders them by itself. Any thread.
+ */
+WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target);
+
+/* ---- data ---------------------------------------------------------------------------------- */
+/*
+ * One-sided: no matching call at the target. A call may wait for space, and serves the rank's own
+ * mailboxes meanwhile. All that one rank sends to another takes effect in the order sent.
+ * target: the rank in the window's communicator. offset, bytes: in the target's window, in bytes.
+ * The source may be any device memory and may be reused after flush_local (or flush).
+ */
+
+/* Lands without any call by the target. Aligned puts of 1, 2, 4 or 8 bytes arrive undivided. */
+WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
+                      size_t bytes);
+/* The same, and adds one to the target's count of the tag, as one message. */
+WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
+                             const void *source, size_t bytes, int tag);
+/* height rows of `width` bytes, `pitch` bytes apart, as one message. */
+WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
+                         const void *source, size_t source_pitch, size_t width, size_t height);
+WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_t offset,
+                                size_t pitch, const void *source, size_t source_pitch, size_t width,
+                                size_t height, int tag);
+
+/* The sources of all earlier puts on the window may be reused. */
+WEFT_FN void weft_flush_local(weft_self *self, weft_win win);
+/* They are also visible at their targets. */
+WEFT_FN void weft_flush(weft_self *self, weft_win win);
+/* Orders all earlier stores and puts of this rank before its later puts and relaxed notifies. */
+WEFT_FN void weft_fence(weft_self *self);
+
+/* ---- notifications --------------------------------------------------------------------------- */
+
+/*
+ * Adds one to the target's count of the tag. A release of all that this rank's threads did before,
+ * loads included. The relaxed form promises no order and is cheaper. target: rank in comm.
+ */
+WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag);
+WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag);
+
+/* Blocks until `count` notifications of the tag are there, and consumes them. */
+WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count);
+/* Consumes them and returns 1 only if they are there; else returns 0 and consumes none. */
+WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count);
+
+/*
+ * Blocks until the aligned value at address compares true with `value`. All threads then see what
+ * the writer had fenced, flushed or notified before it wrote. Polls, yields, serves mailboxes.
+ */
+WEFT_FN void weft_wait_until(weft_self *self, const uint64_t *address, weft_compare how,
+                             uint64_t value);
+WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_compare how,
+                                 uint32_t value);
+
+/* ---- time and text ----------------------------------------------------------------------------
+ */
+
+/* Collective over WEFT_COMM_DEVICE. Each stop appends an interval that weft_intervals returns. */
+WEFT_FN void weft_timer_start(weft_self *self);
+WEFT_FN void weft_timer_stop(weft_self *self);
+
+/*
+ * weft_log(self, format, ...): printed by the host at once, as one line, while the kernel runs.
+ * Up to 8 arguments: integers, floating point, pointers. One call a rank (thread 0 speaks).
+ */
+typedef struct weft_log_arg {
+    uint64_t bits;
+    uint32_t kind; /* a weft_log_kind */
+    uint32_t unused;
+} weft_log_arg;
+
+typedef enum weft_log_kind {
+    WEFT_LOG_INT,
+    WEFT_LOG_UINT,
+    WEFT_LOG_REAL,
+    WEFT_LOG_PTR
+} weft_log_kind;
+
+#define WEFT_LOG_ARGS 8
+#define WEFT_LOG_TEXT 200 /* longest format; longer ones are cut */
+
+WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
+                             const weft_log_arg *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <weft/log_args.h>
+#endif

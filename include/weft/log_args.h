@@ -1,0 +1,99 @@
+/*
+ * weft/log_args.h - how weft_log turns its arguments into weft_log_arg values: by _Generic in C,
+ * by overloads in CUDA C. Included by device.h; nothing here is for kernels to name.
+ */
+#ifndef WEFT_LOG_ARGS_H
+#define WEFT_LOG_ARGS_H
+
+#ifdef __CUDACC__
+
+template <class T> static __device__ inline weft_log_arg weft_log_value(T value)
+{
+    weft_log_arg arg = {0, WEFT_LOG_INT, 0};
+    if ((T)-1 > (T)0)
+        arg.kind = WEFT_LOG_UINT;
+    arg.bits = (uint64_t)value;
+    return arg;
+}
+template <class T> static __device__ inline weft_log_arg weft_log_value(T *value)
+{
+    weft_log_arg arg = {(uint64_t)value, WEFT_LOG_PTR, 0};
+    return arg;
+}
+static __device__ inline weft_log_arg weft_log_value(double value)
+{
+    weft_log_arg arg = {(uint64_t)__double_as_longlong(value), WEFT_LOG_REAL, 0};
+    return arg;
+}
+static __device__ inline weft_log_arg weft_log_value(float value)
+{
+    return weft_log_value((double)value);
+}
+template <class... A>
+static __device__ inline void weft_log(weft_self *self, const char *format, A... values)
+{
+    static_assert(sizeof...(A) <= WEFT_LOG_ARGS, "weft_log takes up to 8 arguments");
+    weft_log_arg args[sizeof...(A) + 1] = {weft_log_value(values)..., weft_log_arg()};
+    weft_log_values(self, format, (int)sizeof...(A), args);
+}
+
+#else
+
+static inline weft_log_arg weft_log_int(long long value)
+{
+    return (weft_log_arg){(uint64_t)value, WEFT_LOG_INT, 0};
+}
+static inline weft_log_arg weft_log_uint(unsigned long long value)
+{
+    return (weft_log_arg){value, WEFT_LOG_UINT, 0};
+}
+static inline weft_log_arg weft_log_real(double value)
+{
+    weft_log_arg arg = {0, WEFT_LOG_REAL, 0};
+    __builtin_memcpy(&arg.bits, &value, sizeof(value));
+    return arg;
+}
+static inline weft_log_arg weft_log_ptr(const void *value)
+{
+    return (weft_log_arg){(uint64_t)(uintptr_t)value, WEFT_LOG_PTR, 0};
+}
+
+/* clang-format off */
+#define WEFT_LOG_VALUE(x)                                                                          \
+    _Generic((x),                                                                                  \
+        float: weft_log_real, double: weft_log_real,                                               \
+        _Bool: weft_log_int, char: weft_log_int, signed char: weft_log_int, short: weft_log_int,   \
+        int: weft_log_int, long: weft_log_int, long long: weft_log_int,                            \
+        unsigned char: weft_log_uint, unsigned short: weft_log_uint, unsigned: weft_log_uint,      \
+        unsigned long: weft_log_uint, unsigned long long: weft_log_uint,                           \
+        default: weft_log_ptr)(x)
+
+#define WEFT_LOG_1(a) WEFT_LOG_VALUE(a)
+#define WEFT_LOG_2(a, ...) WEFT_LOG_VALUE(a), WEFT_LOG_1(__VA_ARGS__)
+#define WEFT_LOG_3(a, ...) WEFT_LOG_VALUE(a), WEFT_LOG_2(__VA_ARGS__)
+#define WEFT_LOG_4(a, ...) WEFT_LOG_VALUE(a), WEFT_LOG_3(__VA_ARGS__)
+#define WEFT_LOG_5(a, ...) WEFT_LOG_VALUE(a), WEFT_LOG_4(__VA_ARGS__)
+#define WEFT_LOG_6(a, ...) WEFT_LOG_VALUE(a), WEFT_LOG_5(__VA_ARGS__)
+#define WEFT_LOG_7(a, ...) WEFT_LOG_VALUE(a), WEFT_LOG_6(__VA_ARGS__)
+#define WEFT_LOG_8(a, ...) WEFT_LOG_VALUE(a), WEFT_LOG_7(__VA_ARGS__)
+
+#define WEFT_LOG_CALL0(self, format) weft_log_values(self, format, 0, NULL)
+#define WEFT_LOG_CALL(n, self, format, ...)                                                        \
+    weft_log_values(self, format, n, (const weft_log_arg[]){WEFT_LOG_##n(__VA_ARGS__)})
+#define WEFT_LOG_CALL1(self, ...) WEFT_LOG_CALL(1, self, __VA_ARGS__)
+#define WEFT_LOG_CALL2(self, ...) WEFT_LOG_CALL(2, self, __VA_ARGS__)
+#define WEFT_LOG_CALL3(self, ...) WEFT_LOG_CALL(3, self, __VA_ARGS__)
+#define WEFT_LOG_CALL4(self, ...) WEFT_LOG_CALL(4, self, __VA_ARGS__)
+#define WEFT_LOG_CALL5(self, ...) WEFT_LOG_CALL(5, self, __VA_ARGS__)
+#define WEFT_LOG_CALL6(self, ...) WEFT_LOG_CALL(6, self, __VA_ARGS__)
+#define WEFT_LOG_CALL7(self, ...) WEFT_LOG_CALL(7, self, __VA_ARGS__)
+#define WEFT_LOG_CALL8(self, ...) WEFT_LOG_CALL(8, self, __VA_ARGS__)
+#define WEFT_LOG_PICK(format, a, b, c, d, e, f, g, h, name, ...) name
+#define weft_log(self, ...)                                                                        \
+    WEFT_LOG_PICK(__VA_ARGS__, WEFT_LOG_CALL8, WEFT_LOG_CALL7, WEFT_LOG_CALL6, WEFT_LOG_CALL5,     \
+                  WEFT_LOG_CALL4, WEFT_LOG_CALL3, WEFT_LOG_CALL2, WEFT_LOG_CALL1, WEFT_LOG_CALL0,  \
+                  0)(self, __VA_ARGS__)
+/* clang-format on */
+
+#endif
+#endif

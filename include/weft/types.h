@@ -1,0 +1,78 @@
+/*
+ * weft/types.h - ranks, handles and statuses, shared by the host API (weft.h) and the
+ * device API (device.h). Compiles alone, as C17 and as CUDA C.
+ */
+#ifndef WEFT_TYPES_H
+#define WEFT_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WEFT_VERSION_MAJOR 0
+#define WEFT_VERSION_MINOR 1
+#define WEFT_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Every status: name, text. One list gives the enum, weft_status_name() and weft_status_text(). */
+#define WEFT_STATUS_MAP(X)                                                                         \
+    X(OK, "success")                                                                               \
+    X(ERR_ARGUMENT, "bad argument")                                                                \
+    X(ERR_CONFIG, "bad configuration")                                                             \
+    X(ERR_MEMORY, "out of memory")                                                                 \
+    X(ERR_SYSTEM, "a system call failed")                                                          \
+    X(ERR_STATE, "call made at the wrong time")                                                    \
+    X(ERR_RANK, "no such rank in the communicator")                                                \
+    X(ERR_TAG, "tag outside 0..255")                                                               \
+    X(ERR_BOUNDS, "access outside the target's window")                                            \
+    X(ERR_WINDOW, "no such window, or it was freed")                                               \
+    X(ERR_COMM, "no such communicator, or it was freed")                                           \
+    X(ERR_MISMATCH, "ranks disagree about a collective call")                                      \
+    X(ERR_LIMIT, "a configured limit was reached")                                                 \
+    X(ERR_RACE, "unordered accesses to the same memory")                                           \
+    X(ERR_TIMEOUT, "a wait took longer than WEFT_TIMEOUT_S")                                       \
+    X(ERR_DEADLOCK, "every rank waits and nothing is under way")                                   \
+    X(ERR_PEER_LOST, "a process of the job was lost")                                              \
+    X(ERR_PROTOCOL, "malformed data from another process")                                         \
+    X(ERR_NETWORK, "the network reported an error")                                                \
+    X(ERR_DEVICE, "the device reported an error")                                                  \
+    X(ERR_UNSUPPORTED, "not supported here")                                                       \
+    X(ERR_USER, "stopped by the program")
+
+typedef enum weft_status {
+#define WEFT_STATUS_ENUM(name, text) WEFT_##name,
+    WEFT_STATUS_MAP(WEFT_STATUS_ENUM)
+#undef WEFT_STATUS_ENUM
+        WEFT_STATUS_COUNT
+} weft_status;
+
+/* "WEFT_ERR_BOUNDS" and "access outside the target's window". Any thread; never NULL. */
+const char *weft_status_name(weft_status status);
+const char *weft_status_text(weft_status status);
+
+/*
+ * A communicator. Handles are values, the same on all members, and carry a generation: a freed
+ * handle is recognised as such. WORLD: every rank of the job. DEVICE: the ranks of the caller's
+ * device. HOST: one member a process, the host program itself (host-side windows only).
+ */
+typedef uint32_t weft_comm;
+#define WEFT_COMM_NONE   ((weft_comm)0)
+#define WEFT_COMM_WORLD  ((weft_comm)1)
+#define WEFT_COMM_DEVICE ((weft_comm)2)
+#define WEFT_COMM_HOST   ((weft_comm)3)
+
+/* A window: memory that each rank of a communicator exposes to the others. */
+typedef uint32_t weft_win;
+#define WEFT_WIN_NONE ((weft_win)0)
+
+#define WEFT_TAGS 256 /* tags are 0 .. WEFT_TAGS - 1 */
+
+/* How weft_wait_until compares the value in memory (left) with the one given (right). */
+typedef enum weft_compare { WEFT_EQ, WEFT_NE, WEFT_GT, WEFT_GE, WEFT_LT, WEFT_LE } weft_compare;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,169 @@
+/*
+ * weft/weft.h - the host API: open a job, prepare a kernel, run it, and use windows from the host.
+ *
+ * Unless a prototype says otherwise, a call is made by one thread of a process at a time, returns
+ * a status, sets its outputs only on WEFT_OK, and has printed one line with the numbers on stderr
+ * when it fails. "Collective" means that every process of the job makes the call, in the same
+ * order, and that none returns successfully before all have entered it. Sizes are in bytes.
+ * A process that is lost ends every blocking call of the others with WEFT_ERR_PEER_LOST.
+ */
+#ifndef WEFT_H
+#define WEFT_H
+
+#include <weft/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_job weft_job;   /* what weft_open opens */
+typedef struct weft_self weft_self; /* a rank, as its kernel sees it (device.h) */
+
+/* A kernel, defined by WEFT_KERNEL(name, ...) in a file that includes device.h. */
+typedef struct weft_kernel {
+    const char *name;
+    void (*cpu)(weft_self *self, void *user);
+    const void *cuda;  /* NULL when the program was built without nvcc */
+    size_t user_bytes; /* size of the user data the kernel expects */
+} weft_kernel;
+
+/* Announces a kernel that another file defines. */
+#define WEFT_KERNEL_DECLARE(name) extern const weft_kernel name
+
+typedef struct weft_numbers {
+    int ranks;              /* ranks of the whole job; 0 before weft_prepare */
+    int ranks_here;         /* ranks of this process's device */
+    int first_rank;         /* world rank of the first of them */
+    int threads;            /* threads in each rank (1 on the CPU device) */
+    int processes, process; /* how many, and which one this is */
+    int devices, device;    /* distinct devices of the job, and the one this process drives */
+    int nodes, node;        /* distinct hosts of the job, and this one */
+} weft_numbers;
+
+/*
+ * Opens the job. Collective, blocking. Configuration comes from WEFT_* variables and from options
+ * --weft-NAME=VALUE (or --weft-NAME VALUE), which are removed from *argc and argv; argc and argv
+ * may be NULL. A process started by weftrun finds the others by itself; one started by hand needs
+ * WEFT_PROCESS, WEFT_PROCESSES and WEFT_ROOT; with none of it the program is a job of one.
+ * Errors: CONFIG, SYSTEM, MEMORY, PEER_LOST, PROTOCOL, TIMEOUT. The job is freed by weft_close.
+ */
+weft_status weft_open(weft_job **job, int *argc, char **argv);
+
+/*
+ * Closes the job and frees all that it holds. Collective unless the job has failed. Returns the
+ * first error the job met, so that a program can return it. job may be NULL (WEFT_OK).
+ */
+weft_status weft_close(weft_job *job);
+
+/* The last error of the job (of weft_open when job is NULL) as one line; "" if none. Any thread. */
+const char *weft_error(const weft_job *job);
+
+/*
+ * Ends the job in error on every process: running kernels stop at their next call, and weft_run
+ * returns WEFT_ERR_USER everywhere. Any thread; does not block; reason is copied.
+ */
+void weft_abort(weft_job *job, const char *reason);
+
+/*
+ * Chooses the kernel to run next, with `threads` threads a rank (a hint that the CPU device
+ * ignores) and at most max_ranks ranks on this device (0: as many as the device holds; may differ
+ * between processes). Collective, blocking. On return weft_numbers_of tells the ranks.
+ * Errors: ARGUMENT, LIMIT, MEMORY, DEVICE, PEER_LOST.
+ */
+weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, int max_ranks);
+
+/* The numbers of the job; valid until weft_close. Any thread. */
+const weft_numbers *weft_numbers_of(const weft_job *job);
+
+/* World rank of the first rank of a process, and its number of ranks; -1 for a bad process. */
+int weft_first_rank_of(const weft_job *job, int process);
+int weft_ranks_of(const weft_job *job, int process);
+
+/*
+ * Runs the prepared kernel once on all its ranks. Collective, blocking. user_bytes bytes at user
+ * are copied to the device before, shared by its ranks, and copied back after; user may be NULL
+ * if user_bytes is 0. *milliseconds (may be NULL) is the kernel's time on this device. Windows and
+ * communicators that the kernel leaves behind are freed; notifications that it leaves are dropped.
+ * Errors: those of any rank of any process, the same status on all of them.
+ */
+weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds);
+
+/*
+ * The intervals that weft_timer_stop appended during the last weft_run on this device, in
+ * milliseconds. *list belongs to the job and is valid until the next weft_run or weft_close.
+ */
+weft_status weft_intervals(const weft_job *job, const double **list, size_t *count);
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/*
+ * Device memory, zeroed, aligned to 4096 bytes, that the ranks of other processes reach without
+ * the host where the machine allows. NULL when there is none left (the reason is in weft_error).
+ * Not collective. Not while a kernel runs.
+ */
+void *weft_malloc(weft_job *job, size_t bytes);
+void weft_free(weft_job *job, void *memory); /* NULL is ignored; no window may lie in it */
+
+/*
+ * Makes memory of the program's own usable in windows; on other processes it is reached through
+ * the host. Not collective. Not while a kernel runs. Windows over memory that is neither
+ * allocated nor registered register it themselves, at their creation.
+ */
+weft_status weft_register(weft_job *job, void *base, size_t bytes);
+weft_status weft_unregister(weft_job *job, void *base);
+
+/* Copies between host and device memory, any direction, blocking. Not while a kernel runs. */
+weft_status weft_copy(weft_job *job, void *target, const void *source, size_t bytes);
+
+/* ---- windows of the host ------------------------------------------------------------------- */
+/*
+ * The host program of each process is a member of WEFT_COMM_HOST and does, without a kernel, what
+ * ranks do: same semantics (device.h), member = process. Not while a kernel runs.
+ */
+
+/* Collective, blocking. base may be NULL if bytes is 0; both may differ between processes. */
+weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_win *win);
+weft_status weft_host_win_free(weft_job *job, weft_win *win);
+
+/* May wait for space, never for the target program. source may be reused after a flush. */
+weft_status weft_host_put(weft_job *job, weft_win win, int process, size_t offset,
+                          const void *source, size_t bytes);
+weft_status weft_host_put_notify(weft_job *job, weft_win win, int process, size_t offset,
+                                 const void *source, size_t bytes, int tag);
+weft_status weft_host_notify(weft_job *job, int process, int tag);
+
+/* Blocks until `count` notifications of the tag are there, and consumes them. */
+weft_status weft_host_wait(weft_job *job, int tag, uint32_t count);
+/* Consumes them, and sets *done to 1, only if they are there; else sets it to 0. */
+weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int *done);
+
+/* All earlier puts on the window are visible at their targets. Blocking, not collective. */
+weft_status weft_host_flush(weft_job *job, weft_win win);
+
+/* Collective: nobody leaves before all have entered. */
+weft_status weft_host_barrier(weft_job *job);
+
+/*
+ * Collective. gather: the `bytes` bytes at send of every process (they may differ) arrive in
+ * process order, without gaps, in receive at root; receive is used only there. scatter: the
+ * reverse; process i receives its `bytes`, taken in process order from send at root.
+ */
+weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes,
+                             void *receive);
+weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
+                              size_t bytes);
+
+/* ---- processes as threads ------------------------------------------------------------------ */
+
+/*
+ * Runs program(argument) `processes` times at once inside this process, each call as one process
+ * of a job: its weft_open joins that job. For tests and debuggers: ThreadSanitizer sees all of
+ * it, and with WEFT_CPU_SCHEDULE=random:SEED one thread runs everything in a repeatable order.
+ * Only on the CPU device. Blocking; returns the first non-zero result of program, else 0.
+ */
+int weft_local_job(int processes, int (*program)(void *argument), void *argument);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

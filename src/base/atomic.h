@@ -1,0 +1,97 @@
+/*
+ * base/atomic.h - the only atomics of the host and of the CPU device.
+ *
+ * Names say order; every acquire and release takes a label of base/order.h. Words are 32 or 64
+ * bits and lie in memory that several threads, or processes, share.
+ *
+ * Thread mode: GCC's __atomic builtins, no bare fences, so that ThreadSanitizer sees every edge.
+ * That is why stores and adds that a fence may stand before are at least releases there.
+ * Random mode: the model (base/model.h) takes each call, with exactly the order that is named.
+ */
+#ifndef WEFT_BASE_ATOMIC_H
+#define WEFT_BASE_ATOMIC_H
+
+#include "base/model.h"
+#include "base/order.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#define WEFT_ATOMIC_DEFINE(bits)                                                                   \
+    static inline uint##bits##_t weft_load_relaxed_u##bits(const uint##bits##_t *p)                \
+    {                                                                                              \
+        if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
+            return (uint##bits##_t)weft_model->load(p, (bits) / 8, false);                         \
+        return __atomic_load_n(p, __ATOMIC_RELAXED);                                               \
+    }                                                                                              \
+    static inline uint##bits##_t weft_load_acquire_u##bits(const uint##bits##_t *p,                \
+                                                           enum weft_order label)                  \
+    {                                                                                              \
+        if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
+            return (uint##bits##_t)weft_model->load(p, (bits) / 8, label != weft_mutation);        \
+        return __atomic_load_n(p, __ATOMIC_ACQUIRE);                                               \
+    }                                                                                              \
+    /* Relaxed, but carries what an earlier weft_fence_release ordered before it. */               \
+    static inline void weft_store_relaxed_u##bits(uint##bits##_t *p, uint##bits##_t value)         \
+    {                                                                                              \
+        if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
+            weft_model->store(p, (bits) / 8, value, false);                                        \
+        else                                                                                       \
+            __atomic_store_n(p, value, __ATOMIC_RELEASE);                                          \
+    }                                                                                              \
+    static inline void weft_store_release_u##bits(uint##bits##_t *p, uint##bits##_t value,         \
+                                                  enum weft_order label)                           \
+    {                                                                                              \
+        if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
+            weft_model->store(p, (bits) / 8, value, label != weft_mutation);                       \
+        else                                                                                       \
+            __atomic_store_n(p, value, __ATOMIC_RELEASE);                                          \
+    }                                                                                              \
+    static inline uint##bits##_t weft_add_relaxed_u##bits(uint##bits##_t *p, uint##bits##_t value) \
+    {                                                                                              \
+        if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
+            return (uint##bits##_t)weft_model->add(p, (bits) / 8, value, false, false);            \
+        return __atomic_fetch_add(p, value, __ATOMIC_RELEASE);                                     \
+    }                                                                                              \
+    static inline uint##bits##_t weft_add_release_u##bits(uint##bits##_t *p, uint##bits##_t value, \
+                                                          enum weft_order label)                   \
+    {                                                                                              \
+        if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
+            return (uint##bits##_t)weft_model->add(p, (bits) / 8, value, false,                    \
+                                                   label != weft_mutation);                        \
+        return __atomic_fetch_add(p, value, __ATOMIC_RELEASE);                                     \
+    }
+
+WEFT_ATOMIC_DEFINE(32)
+WEFT_ATOMIC_DEFINE(64)
+#undef WEFT_ATOMIC_DEFINE
+
+/* Orders all this task did before its later relaxed stores and adds. */
+static inline void weft_fence_release(enum weft_order label)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL) && label != weft_mutation)
+        weft_model->fence();
+    /* Thread mode: every store and add above is a release already. */
+}
+
+/* Copies data into memory that others read; plain stores, ordered by a later release. */
+static inline void weft_write_shared(void *target, const void *source, size_t bytes)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        weft_model->write(target, source, bytes);
+    else
+        memcpy(target, source, bytes);
+}
+
+/* Copies data out of memory that others write, after an acquire. */
+static inline void weft_read_shared(void *target, const void *source, size_t bytes)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        weft_model->read(source, bytes);
+    memcpy(target, source, bytes);
+}
+
+#endif

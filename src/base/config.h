@@ -1,0 +1,35 @@
+/*
+ * base/config.h - every tunable, from one table (config.def): parser, manual and weft-info.
+ *
+ * A value comes from its default, then WEFT_NAME in the environment, then --weft-NAME on the
+ * command line. A malformed value, one out of range, or an unknown WEFT_* name is an error.
+ */
+#ifndef WEFT_BASE_CONFIG_H
+#define WEFT_BASE_CONFIG_H
+
+#include "weft/types.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* CHOICE values, in the order in which config.def lists their words. */
+enum weft_device_choice { WEFT_DEVICE_AUTO, WEFT_DEVICE_CPU, WEFT_DEVICE_CUDA };
+enum weft_path_choice { WEFT_PATH_AUTO, WEFT_PATH_DIRECT, WEFT_PATH_PROXY };
+
+struct weft_config {
+#define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)  int64_t field;
+#define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)       uint64_t field; /* bytes */
+#define WEFT_CONFIG_REAL(name, field, def, min, max, unit, doc) double field;
+#define WEFT_CONFIG_CHOICE(name, field, def, words, doc)        int field; /* index into words */
+#define WEFT_CONFIG_TEXT(name, field, def, doc)                 char field[128];
+#include "base/config.def"
+};
+
+/* Fills *config from defaults, the environment and, if given, the command line, from which the
+ * --weft-* options are removed. Errors: CONFIG. */
+weft_status weft_config_load(struct weft_config *config, int *argc, char **argv);
+
+/* Prints the manual of every tunable: name, default, range, unit, doc, and the current value. */
+void weft_config_print(FILE *out, const struct weft_config *config);
+
+#endif

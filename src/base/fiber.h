@@ -1,0 +1,30 @@
+/*
+ * base/fiber.h - switching stacks: the primitive under ranks on the CPU device and under random
+ * mode. A fiber runs on the thread that switches to it; it knows no scheduler.
+ */
+#ifndef WEFT_BASE_FIBER_H
+#define WEFT_BASE_FIBER_H
+
+#include <stddef.h>
+
+struct weft_fiber;
+
+/*
+ * A new fiber that will call run(argument) on its own stack of at least stack_bytes, with a guard
+ * page below it. run must not return: it switches away for good. NULL when memory is short.
+ */
+struct weft_fiber *weft_fiber_create(void (*run)(void *), void *argument, size_t stack_bytes);
+
+/* The calling thread's own stack as a fiber, so that others can switch back to it. */
+struct weft_fiber *weft_fiber_adopt(void);
+
+/*
+ * Leaves `from` (which is running) and continues `to`. ThreadSanitizer is told that the switch
+ * synchronises nothing: order between ranks comes from labels only.
+ */
+void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to);
+
+/* Frees a fiber that is not running; an adopted one loses only its record. */
+void weft_fiber_destroy(struct weft_fiber *fiber);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * base/say.h - one-line messages on stderr, and errors with their numbers.
+ *
+ * The function that detects an error says it once, with the numbers, through weft_err; callers
+ * pass the status up in silence.
+ */
+#ifndef WEFT_BASE_SAY_H
+#define WEFT_BASE_SAY_H
+
+#include "weft/types.h"
+
+enum weft_level { WEFT_SAY_ERROR, WEFT_SAY_WARN, WEFT_SAY_INFO, WEFT_SAY_DEBUG };
+
+/* Messages above this level are dropped; default WEFT_SAY_WARN. */
+void weft_say_level(enum weft_level level);
+
+/* Prints "weft: [p<process>] text\n" in one write. Any thread. */
+void weft_say(enum weft_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Says the error, keeps its text for weft_err_last of this thread, returns status. */
+weft_status weft_err(weft_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The text of this thread's last weft_err; "" if none. */
+const char *weft_err_last(void);
+
+/* Which process of the job the calling task speaks for (-1: not known yet; no prefix then). */
+void weft_say_process(int process);
+
+#endif

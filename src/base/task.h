@@ -1,0 +1,67 @@
+/*
+ * base/task.h - the host's threads, as tasks: a POSIX thread each, or, in random mode, a fiber of
+ * the model's one thread. Also time, sleeping and waking.
+ */
+#ifndef WEFT_BASE_TASK_H
+#define WEFT_BASE_TASK_H
+
+#include "base/model.h"
+#include "weft/types.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct weft_task {
+    pthread_t thread;
+    struct weft_model_task *model;
+    void (*run)(void *);
+    void *argument;
+    void *local;
+    char name[16];
+};
+
+/* Starts run(argument). *task stays in place until it is joined. Errors: SYSTEM. */
+weft_status weft_task_start(struct weft_task *task, const char *name, void (*run)(void *),
+                            void *argument);
+void weft_task_join(struct weft_task *task);
+
+/* Lets others run. idle: the caller found nothing to do since its last yield. */
+void weft_task_yield(bool idle);
+
+/* A pointer of the task's own; a started task inherits its starter's value. */
+void **weft_task_local(void);
+
+/* Monotonic nanoseconds; virtual in random mode. */
+uint64_t weft_now_ns(void);
+
+/*
+ * A bell: sleepers wait on it, anyone rings it. Lives in private memory or in memory that
+ * processes share (all zero is a valid bell). No wake-up is lost if the sleeper does
+ *     ticket = weft_bell_prepare(bell); look again; then weft_bell_sleep or weft_bell_cancel
+ * and the ringer changes what the sleeper looks at before it rings. A sleep also ends by itself
+ * after timeout_ns, and may end early. A bell orders no data: that is the labels' task.
+ */
+struct weft_bell {
+    uint32_t rung;     /* futex word */
+    uint32_t sleepers; /* how many are between prepare and the end of sleep or cancel */
+};
+
+uint32_t weft_bell_prepare(struct weft_bell *bell);
+void weft_bell_cancel(struct weft_bell *bell);
+void weft_bell_sleep(struct weft_bell *bell, uint32_t ticket, uint64_t timeout_ns);
+
+/* The slow part of weft_bell_ring. */
+void weft_bell_wake(struct weft_bell *bell);
+
+/* Wakes all sleepers; two loads and a fence when there are none. */
+void weft_bell_ring(struct weft_bell *bell);
+
+/* A lock for memory of one process; all zero is an unlocked lock. */
+struct weft_lock {
+    uint32_t word; /* 0 free, 1 held, 2 held and waited for */
+};
+void weft_lock(struct weft_lock *lock);
+void weft_unlock(struct weft_lock *lock);
+
+#endif

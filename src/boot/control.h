@@ -1,0 +1,66 @@
+/*
+ * boot/control.h - the control channel of a job: a totally ordered broadcast between processes.
+ *
+ * Every frame that any process sends is delivered to every process, the sender included, and all
+ * see all frames in one order. It carries what is rare: address exchange, collectives of the host
+ * (windows, communicators, barriers), abort, and the news that a process was lost. Data and
+ * notifications never travel here.
+ *
+ * Back ends: tcp (process 0 relays; boot/tcp.c) and local (processes that are tasks of one
+ * address space, weft_local_job; boot/local.c). Bytes from a socket are hostile: a stranger, a
+ * wrong secret, a malformed or overlong frame ends that connection with a message, never the job
+ * (unless it was a member of it).
+ */
+#ifndef WEFT_BOOT_CONTROL_H
+#define WEFT_BOOT_CONTROL_H
+
+#include "base/config.h"
+#include "weft/types.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WEFT_FRAME_MAX  (1u << 20) /* largest payload */
+#define WEFT_FRAME_LOST 0u         /* made by the channel itself: process `source` is gone */
+
+struct weft_frame {
+    uint16_t kind; /* WEFT_FRAME_LOST, or the sender's own number, 1..65535 */
+    int source;    /* process */
+    uint32_t bytes;
+    void *payload; /* malloc'ed, owned by the receiver; NULL if bytes is 0 */
+};
+
+struct weft_control;
+
+/*
+ * Joins the job that config describes. Blocking, collective: returns when all processes are
+ * connected, or fails within config->connect_s. Also sets weft_say_process.
+ * A process with config->process < 0 outside weft_local_job is a job of one.
+ * Errors: CONFIG, SYSTEM, PEER_LOST, PROTOCOL, TIMEOUT.
+ */
+weft_status weft_control_open(struct weft_control **control, const struct weft_config *config);
+
+int weft_control_process(const struct weft_control *control);
+int weft_control_processes(const struct weft_control *control);
+/* True when the processes are tasks of one address space. */
+bool weft_control_local(const struct weft_control *control);
+
+/* Broadcasts a frame; does not wait for receivers. Any thread. Errors: ARGUMENT, PEER_LOST. */
+weft_status weft_control_send(struct weft_control *control, uint16_t kind, const void *payload,
+                              size_t bytes);
+
+/*
+ * The next frame in the job's order. Waits up to timeout_ns (0: does not wait; random mode:
+ * yields). One thread at a time. Returns ERR_TIMEOUT, in silence, when there is none. After a
+ * LOST frame the channel still works for the others, unless process 0 is the one lost.
+ */
+weft_status weft_control_next(struct weft_control *control, struct weft_frame *frame,
+                              uint64_t timeout_ns);
+
+/*
+ * Leaves the job and frees the channel. orderly: the others are not told that this process was
+ * lost; process 0 then waits, up to 5 s, until the others have left too. Otherwise they get LOST.
+ */
+void weft_control_close(struct weft_control *control, bool orderly);
+
+#endif
