@@ -83,7 +83,7 @@ static inline void weft_write_shared(void *target, const void *source, size_t by
     if (WEFT_UNLIKELY(weft_model != NULL))
         weft_model->write(target, source, bytes);
     else
-        memcpy(target, source, bytes);
+        memmove(target, source, bytes); /* windows of one device may overlap */
 }
 
 /* Copies data out of memory that others write, after an acquire. */
@@ -92,6 +92,70 @@ static inline void weft_read_shared(void *target, const void *source, size_t byt
     if (WEFT_UNLIKELY(weft_model != NULL))
         weft_model->read(source, bytes);
     memcpy(target, source, bytes);
+}
+
+/*
+ * For the race check of random mode, where data travels in atomic words: the reader has used the
+ * words of a slot, and a writer is about to reuse them.
+ */
+static inline void weft_used_shared(const void *source, size_t bytes)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        weft_model->read(source, bytes);
+}
+static inline void weft_claim_shared(const void *target, size_t bytes)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        weft_model->claim(target, bytes);
+}
+
+/* True for what must arrive undivided: 1, 2, 4 or 8 bytes, aligned at the target. */
+static inline bool weft_is_small(const void *target, size_t bytes)
+{
+    return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) &&
+           ((uintptr_t)target & (bytes - 1)) == 0;
+}
+
+/*
+ * Stores a small value undivided. label: released with it; ORDER_none: relaxed, carrying an
+ * earlier weft_fence_release. (Values of 1 and 2 bytes cannot be waited for; in random mode they
+ * are data like any other.)
+ */
+static inline void weft_store_small(void *target, const void *source, size_t bytes,
+                                    enum weft_order label)
+{
+    if (bytes == 8) {
+        uint64_t value;
+        memcpy(&value, source, 8);
+        if (label == ORDER_none)
+            weft_store_relaxed_u64((uint64_t *)target, value);
+        else
+            weft_store_release_u64((uint64_t *)target, value, label);
+    } else if (bytes == 4) {
+        uint32_t value;
+        memcpy(&value, source, 4);
+        if (label == ORDER_none)
+            weft_store_relaxed_u32((uint32_t *)target, value);
+        else
+            weft_store_release_u32((uint32_t *)target, value, label);
+    } else if (WEFT_UNLIKELY(weft_model != NULL)) {
+        weft_model->write(target, source, bytes);
+    } else if (bytes == 2) {
+        uint16_t value;
+        memcpy(&value, source, 2);
+        __atomic_store_n((uint16_t *)target, value, __ATOMIC_RELEASE);
+    } else {
+        __atomic_store_n((unsigned char *)target, *(const unsigned char *)source, __ATOMIC_RELEASE);
+    }
+}
+
+/* Lets received data land: small values undivided and released, the rest as plain stores. */
+static inline void weft_land(void *target, const void *source, size_t bytes)
+{
+    if (weft_is_small(target, bytes))
+        weft_store_small(target, source, bytes, ORDER_land_small);
+    else
+        weft_write_shared(target, source, bytes);
 }
 
 #endif

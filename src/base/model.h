@@ -35,6 +35,8 @@ struct weft_model {
     void (*write)(void *target, const void *source, size_t bytes);
     void (*read)(const void *source, size_t bytes);
     void (*forget)(const void *address, size_t bytes);
+    /* Checks, as write does, that the caller may overwrite a range; writes nothing. */
+    void (*claim)(const void *address, size_t bytes);
 
     /* Tasks. yield(idle): idle means "found nothing to do". now: virtual nanoseconds. */
     struct weft_model_task *(*start)(const char *name, void (*run)(void *), void *argument);

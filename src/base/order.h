@@ -30,6 +30,7 @@
     X(ring_poll, "a receiver reads whole packets; pairs with ring_publish")                        \
     X(ring_credit, "a packet was read and applied; pairs with ring_space")                         \
     X(ring_space, "a sender overwrites only what was read; pairs with ring_credit")                \
+    X(land_small, "data received before a small put that is polled; pairs with watch")             \
     X(fence, "a rank's stores before its later small puts; pairs with watch")                      \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")
 

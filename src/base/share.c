@@ -1,0 +1,83 @@
+/* base/share.c - anonymous memory files, mapped by other processes through /proc/PID/fd. */
+#include "base/share.h"
+
+#include "base/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+weft_status weft_share_create(uint64_t bytes, void **memory, struct weft_share *share)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t size = bytes == 0 ? page : (bytes + page - 1) / page * page;
+
+    if (bytes > INT64_MAX - page)
+        return weft_err(WEFT_ERR_MEMORY, "%llu bytes of memory are more than a file can have",
+                        (unsigned long long)bytes);
+    int fd = memfd_create("weft", MFD_CLOEXEC);
+    if (fd < 0)
+        return weft_err(WEFT_ERR_SYSTEM, "memfd_create: %s", strerror(errno));
+    if (ftruncate(fd, (off_t)size) != 0) {
+        weft_status status = weft_err(WEFT_ERR_MEMORY, "no %llu bytes of shared memory: %s",
+                                      (unsigned long long)size, strerror(errno));
+        close(fd);
+        return status;
+    }
+    void *m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (m == MAP_FAILED) {
+        weft_status status = weft_err(WEFT_ERR_MEMORY, "mmap of %llu bytes: %s",
+                                      (unsigned long long)size, strerror(errno));
+        close(fd);
+        return status;
+    }
+    *memory = m;
+    *share = (struct weft_share){
+        .bytes = size, .address = (uint64_t)(uintptr_t)m, .pid = (int32_t)getpid(), .fd = fd};
+    return WEFT_OK;
+}
+
+void weft_share_destroy(void *memory, const struct weft_share *share)
+{
+    munmap(memory, share->bytes);
+    close(share->fd);
+}
+
+void *weft_share_map(const struct weft_share *share, bool one_address_space, const char **reason)
+{
+    if (one_address_space)
+        return (void *)(uintptr_t)share->address;
+
+    char path[64];
+    struct stat info;
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)share->pid, (int)share->fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) {
+        *reason = strerror(errno);
+        return NULL;
+    }
+    void *memory = NULL;
+    if (fstat(fd, &info) != 0) {
+        *reason = strerror(errno);
+    } else if (share->bytes == 0 || (uint64_t)info.st_size != share->bytes) {
+        *reason = "its size is not what was announced";
+    } else {
+        memory = mmap(NULL, share->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (memory == MAP_FAILED) {
+            *reason = strerror(errno);
+            memory = NULL;
+        }
+    }
+    close(fd);
+    return memory;
+}
+
+void weft_share_unmap(void *memory, const struct weft_share *share, bool one_address_space)
+{
+    if (!one_address_space)
+        munmap(memory, share->bytes);
+}

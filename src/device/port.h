@@ -1,0 +1,48 @@
+/*
+ * device/port.h - what a kernel's code needs of the machine it runs on, besides the atomics of
+ * base/atomic.h: waiting, ending, time. One implementation a device.
+ */
+#ifndef WEFT_DEVICE_PORT_H
+#define WEFT_DEVICE_PORT_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct weft_fiber;
+struct weft_bell;
+
+/* The first member of a rank's state: how the rank is run. */
+struct weft_port {
+    struct weft_fiber *fiber;  /* of a rank: its stack, */
+    struct weft_fiber *worker; /* and the one to switch to when it waits */
+    bool waits;                /* its last switch was a wait that found nothing */
+    bool ended;
+    bool host;      /* the host program: a plain thread, which sleeps on a bell */
+    jmp_buf escape; /* where the host program goes when the job has ended */
+    struct weft_bell *bell;
+    uint32_t rounds; /* of the present wait */
+};
+
+/*
+ * One round of a wait that found nothing: lets others run, and returns to look again. A rank
+ * switches to its worker; the host program spins a little, then sleeps.
+ */
+void weft_port_wait(struct weft_port *port);
+
+/* Lets others run, and comes back without sleeping: the caller has other work. */
+void weft_port_yield(struct weft_port *port);
+
+/* The wait is over. */
+static inline void weft_port_waited(struct weft_port *port)
+{
+    port->rounds = 0;
+}
+
+/* Ends the rank; the host program jumps to its API call, which then returns the job's status. */
+void weft_port_end(struct weft_port *port) __attribute__((noreturn));
+
+/* Nanoseconds of the host's clock. */
+uint64_t weft_port_clock(void);
+
+#endif

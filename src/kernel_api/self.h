@@ -1,0 +1,84 @@
+/*
+ * kernel_api/self.h - who and where a rank is, what it says, and its clock.
+ */
+#ifndef WEFT_KERNEL_API_SELF_H
+#define WEFT_KERNEL_API_SELF_H
+
+#include "kernel_api/barrier.h"
+
+WEFT_FN int weft_size(weft_self *self, weft_comm comm)
+{
+    return weft_check_comm(self, comm, "weft_size: communicator 0x%x does not exist")->members;
+}
+
+WEFT_FN int weft_rank(weft_self *self, weft_comm comm)
+{
+    return weft_check_comm(self, comm, "weft_rank: communicator 0x%x does not exist")
+        ->rank_of_slot[self->slot];
+}
+
+WEFT_FN int weft_processes(weft_self *self)
+{
+    return self->state->processes;
+}
+
+WEFT_FN int weft_process(weft_self *self)
+{
+    return self->state->process;
+}
+
+static inline const struct weft_process_entry *weft_check_process(weft_self *self, int process)
+{
+    weft_check_stop(self);
+    weft_check_rank(self, process, self->state->processes,
+                    "weft_process_first: process %d is not one of %d");
+    return &self->state->process_table[process];
+}
+
+WEFT_FN int weft_process_first(weft_self *self, int process)
+{
+    return weft_check_process(self, process)->first_rank;
+}
+
+WEFT_FN int weft_process_ranks(weft_self *self, int process)
+{
+    return weft_check_process(self, process)->ranks;
+}
+
+WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
+                             const weft_log_arg *args)
+{
+    weft_check_stop(self);
+    weft_post_text(self, WEFT_COMMAND_LOG, 0, format, count, args);
+}
+
+/*
+ * All ranks of the device meet before the clock is read, and its first rank reads it. The stop's
+ * meeting is the end of what is measured.
+ */
+WEFT_FN void weft_timer_start(weft_self *self)
+{
+    weft_barrier(self, WEFT_COMM_DEVICE);
+    if (weft_rank(self, WEFT_COMM_DEVICE) == 0)
+        self->state->timer_started = weft_port_clock();
+}
+
+WEFT_FN void weft_timer_stop(weft_self *self)
+{
+    struct weft_state *state = self->state;
+
+    weft_barrier(self, WEFT_COMM_DEVICE);
+    if (weft_rank(self, WEFT_COMM_DEVICE) != 0)
+        return;
+    const uint64_t now = weft_port_clock();
+    if (state->timer_started == 0)
+        weft_fail4(self, WEFT_ERR_STATE, "weft_timer_stop: no timer was started", 0, 0, 0, 0);
+    if (state->intervals_count == state->intervals_most)
+        weft_fail4(self, WEFT_ERR_LIMIT,
+                   "weft_timer_stop: all %d intervals are used (WEFT_TIMER_INTERVALS)",
+                   state->intervals_most, 0, 0, 0);
+    state->intervals[state->intervals_count++] = (double)(now - state->timer_started) * 1e-6;
+    state->timer_started = 0;
+}
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * net/net.h - what a network must do for weft: twelve functions at most.
+ *
+ * A back end is one such table at the end of its file and one line in registry.c. Operations that
+ * it lacks are filled in with defaults (registry.c), so that callers never test for NULL. Threads:
+ * `put`, `get`, `flush` and progress(WEFT_NET_SEND) are called by the progress thread only,
+ * progress(WEFT_NET_RECEIVE) by the receive thread only, the rest while neither runs, except reg
+ * and dereg, which may be called at any time by one thread.
+ *
+ * ORDER is the back end's duty: puts to one process take effect there in the order in which they
+ * were accepted, each notice after its own data and after all data before it.
+ */
+#ifndef WEFT_NET_NET_H
+#define WEFT_NET_NET_H
+
+#include "base/config.h"
+#include "weft/types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_net;
+
+/* One put: data and notice travel together. bytes may be 0 (notice only), notice may be 0. */
+struct weft_net_put {
+    int process;
+    uint64_t key;    /* the target's region, as its reg gave it */
+    uint64_t offset; /* in that region */
+    const void *source;
+    size_t bytes;
+    uint32_t notice; /* wire/notice.h */
+    void *cookie;    /* handed to sent and landed */
+};
+
+/* What a back end reports, to the thread that calls progress. */
+struct weft_net_events {
+    void *context;
+    /* Receive side: a notice, whose data is in place. False: it was malformed. */
+    bool (*arrived)(void *context, int process, uint32_t notice);
+    /* Send side, also from within put: its source may be reused; it is visible at its target. */
+    void (*sent)(void *context, void *cookie);
+    void (*landed)(void *context, void *cookie);
+};
+
+struct weft_net_open {
+    const struct weft_config *config;
+    int process, processes;
+    bool one_address_space; /* processes are tasks of this one */
+    struct weft_net_events events;
+};
+
+enum weft_net_side { WEFT_NET_SEND, WEFT_NET_RECEIVE };
+
+struct weft_net_caps {
+    bool get;             /* get works */
+    bool same_host_only;  /* reaches processes of this host only */
+    size_t address_bytes; /* of this process's address */
+};
+
+#define WEFT_NET_ADDRESS_MAX 256
+
+/* put and get: no room now; call again after progress. Never reported as an error. */
+#define WEFT_NET_FULL WEFT_STATUS_COUNT
+
+struct weft_net_ops {
+    const char *name;
+
+    weft_status (*open)(struct weft_net **net, const struct weft_net_open *open);
+    void (*close)(struct weft_net *net);
+    void (*caps)(const struct weft_net *net, struct weft_net_caps *caps);
+
+    /* This process's address (caps.address_bytes of it), then one connect a process, in order. */
+    weft_status (*address)(struct weft_net *net, void *address);
+    weft_status (*connect)(struct weft_net *net, int process, const void *address);
+
+    /* Exposes memory; the key is meaningful to the other processes. */
+    weft_status (*reg)(struct weft_net *net, void *base, size_t bytes, uint64_t *key);
+    void (*dereg)(struct weft_net *net, uint64_t key);
+
+    /* Non-blocking. OK: accepted, sent and landed will be called; WEFT_NET_FULL: not accepted. */
+    weft_status (*put)(struct weft_net *net, const struct weft_net_put *put);
+    weft_status (*get)(struct weft_net *net, const struct weft_net_put *get, void *target);
+    /* Non-blocking: sees to it that `landed` comes for all puts accepted so far. */
+    weft_status (*flush)(struct weft_net *net, int process);
+
+    /* Non-blocking; *did is set (never cleared) if anything moved. Errors: PROTOCOL, NETWORK. */
+    weft_status (*progress)(struct weft_net *net, enum weft_net_side side, bool *did);
+
+    /* The bell on which that side's thread sleeps; NULL: nothing rings, it must poll. */
+    struct weft_bell *(*bell)(struct weft_net *net, enum weft_net_side side);
+};
+
+/* The table with that name, completed by the defaults; NULL if there is none. */
+const struct weft_net_ops *weft_net_find(const char *name);
+
+/* The i-th table; NULL beyond the last. For weft-info and the conformance tests. */
+const struct weft_net_ops *weft_net_at(int i);
+
+#endif

@@ -1,0 +1,58 @@
+/* net/registry.c - the back ends, one line each, and the defaults for what they leave out. */
+#include "net/net.h"
+
+#include "net/null/null.h"
+#include "net/shm/shm.h"
+
+#include <string.h>
+
+static const struct weft_net_ops *const tables[] = {
+    &weft_net_shm,
+    &weft_net_null,
+};
+
+enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
+
+static weft_status no_get(struct weft_net *net, const struct weft_net_put *get, void *target)
+{
+    (void)net, (void)get, (void)target;
+    return WEFT_ERR_UNSUPPORTED;
+}
+
+/* For back ends whose puts always report `landed` without being asked. */
+static weft_status flush_is_automatic(struct weft_net *net, int process)
+{
+    (void)net, (void)process;
+    return WEFT_OK;
+}
+
+static struct weft_bell *no_bell(struct weft_net *net, enum weft_net_side side)
+{
+    (void)net, (void)side;
+    return NULL;
+}
+
+const struct weft_net_ops *weft_net_at(int i)
+{
+    static struct weft_net_ops complete[TABLES];
+
+    if (i < 0 || i >= TABLES)
+        return NULL;
+    struct weft_net_ops ops = *tables[i];
+    if (ops.get == NULL)
+        ops.get = no_get;
+    if (ops.flush == NULL)
+        ops.flush = flush_is_automatic;
+    if (ops.bell == NULL)
+        ops.bell = no_bell;
+    complete[i] = ops;
+    return &complete[i];
+}
+
+const struct weft_net_ops *weft_net_find(const char *name)
+{
+    for (int i = 0; i < TABLES; i++)
+        if (strcmp(tables[i]->name, name) == 0)
+            return weft_net_at(i);
+    return NULL;
+}
