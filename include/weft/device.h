@@ -149,7 +149,7 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm);
  * may overlap. All members get the same handle, or WEFT_WIN_NONE when it failed on any of them.
  */
 WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes);
-/* Waits until all members have entered; sets *win to WEFT_WIN_NONE. Flush your puts first. */
+/* Flushes this rank's puts, waits until all members have entered; *win becomes WEFT_WIN_NONE. */
 WEFT_FN void weft_win_free(weft_self *self, weft_win *win);
 
 /* Why the rank's last win_create or comm_split failed; WEFT_OK if it did not. Any thread. */

@@ -9,6 +9,7 @@
 
 #include "weft/types.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -28,6 +29,9 @@ struct weft_config {
 /* Fills *config from defaults, the environment and, if given, the command line, from which the
  * --weft-* options are removed. Errors: CONFIG. */
 weft_status weft_config_load(struct weft_config *config, int *argc, char **argv);
+
+/* Whether cpu_schedule asks for random mode, and with which seed. */
+bool weft_config_random(const struct weft_config *config, uint64_t *seed);
 
 /* Prints the manual of every tunable: name, default, range, unit, doc, and the current value. */
 void weft_config_print(FILE *out, const struct weft_config *config);

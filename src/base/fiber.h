@@ -20,11 +20,15 @@ struct weft_fiber *weft_fiber_adopt(void);
 
 /*
  * Leaves `from` (which is running) and continues `to`. ThreadSanitizer is told that the switch
- * synchronises nothing: order between ranks comes from labels only.
+ * synchronises nothing: order between ranks comes from labels only. (Except in random mode, which
+ * has its own check of order.)
  */
 void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to);
 
-/* Frees a fiber that is not running; an adopted one loses only its record. */
+/*
+ * Frees a fiber that is not running; an adopted one loses only its record. All that the fiber did
+ * happened before this.
+ */
 void weft_fiber_destroy(struct weft_fiber *fiber);
 
 #endif

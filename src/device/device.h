@@ -19,7 +19,7 @@ struct weft_device;
 struct weft_launch {
     const weft_kernel *kernel;
     void *user; /* device memory */
-    int ranks;
+    int first_rank, ranks;
     int threads;
     unsigned char *selves; /* `ranks` rank states (window/state.h), self_bytes apart */
     size_t self_bytes;
@@ -39,6 +39,9 @@ struct weft_device_ops {
     /* How many ranks of the kernel can be co-resident, at most `wanted` (0: the device's best). */
     weft_status (*ranks)(struct weft_device *device, const weft_kernel *kernel, int threads,
                          int wanted, int *ranks);
+
+    /* Threads that a rank really has when `threads` are asked for. */
+    int (*threads)(const struct weft_device *device, int threads);
 
     /* Zeroed, page-aligned device memory and its handle. NULL when there is none left. */
     void *(*alloc)(struct weft_device *device, size_t bytes, struct weft_share *handle);

@@ -16,7 +16,8 @@ struct weft_bell;
 struct weft_port {
     struct weft_fiber *fiber;  /* of a rank: its stack, */
     struct weft_fiber *worker; /* and the one to switch to when it waits */
-    bool waits;                /* its last switch was a wait that found nothing */
+    bool waits;                /* its last switch was a wait that found nothing, */
+    bool moved;                /* but a wait ended since the switch before */
     bool ended;
     bool host;      /* the host program: a plain thread, which sleeps on a bell */
     jmp_buf escape; /* where the host program goes when the job has ended */
@@ -37,6 +38,7 @@ void weft_port_yield(struct weft_port *port);
 static inline void weft_port_waited(struct weft_port *port)
 {
     port->rounds = 0;
+    port->moved = true;
 }
 
 /* Ends the rank; the host program jumps to its API call, which then returns the job's status. */

@@ -18,7 +18,7 @@ static inline void weft_barrier_consume(weft_self *self, uint32_t word, uint32_t
     struct weft_state *state = self->state;
     uint32_t *consumed = &state->barrier_consumed[word];
 
-    weft_wait_count(self, state->barrier_at + word, *consumed, count, WEFT_WAIT_BARRIER, comm);
+    weft_wait_count(self, WEFT_BARRIER_AT + word, *consumed, count, WEFT_WAIT_BARRIER, comm);
     *consumed += count;
 }
 
@@ -31,7 +31,7 @@ static inline void weft_barrier_leaders(weft_self *self, const struct weft_comm_
         const int process = entry->leader[(entry->leader_index + distance) % entry->leaders];
         const uint32_t word = words + WEFT_BARRIER_ROUND + round;
         if (weft_is_direct(self, process)) {
-            weft_notify_direct(self, process, self->state->barrier_at + word, false);
+            weft_notify_direct(self, process, WEFT_BARRIER_AT + word, false);
         } else {
             struct weft_command command = {0};
             command.kind = WEFT_COMMAND_BARRIER;
@@ -50,7 +50,7 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
     struct weft_state *state = self->state;
     const uint32_t index = weft_handle_index(comm);
     const uint32_t words = index * WEFT_BARRIER_WORDS;
-    const uint32_t release = state->barrier_at + words + WEFT_BARRIER_RELEASE;
+    const uint32_t release = WEFT_BARRIER_AT + words + WEFT_BARRIER_RELEASE;
 
     if (entry->rank_of_slot[self->slot] < 0)
         weft_fail4(self, WEFT_ERR_COMM,
@@ -64,7 +64,7 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
         if (entry->members_here > 1)
             weft_count_add_local(state, release, false);
     } else {
-        weft_count_add_local(state, state->barrier_at + words + WEFT_BARRIER_ARRIVE, false);
+        weft_count_add_local(state, WEFT_BARRIER_AT + words + WEFT_BARRIER_ARRIVE, false);
         weft_wait_count(self, release, entry->released + self->barriers[index], 1,
                         WEFT_WAIT_BARRIER, comm);
     }

@@ -43,15 +43,4 @@ static inline void weft_check_tag(weft_self *self, int tag, const char *text)
         weft_fail4(self, WEFT_ERR_TAG, text, tag, 0, 0, 0);
 }
 
-/* Whether `height` rows of `width` bytes, `pitch` apart, lie inside [offset, size). No overflow. */
-static inline bool weft_inside(uint64_t offset, uint64_t pitch, uint64_t width, uint64_t height,
-                               uint64_t size)
-{
-    if (width == 0 || height == 0)
-        return offset <= size;
-    if (offset > size || width > size - offset)
-        return false;
-    return height == 1 || pitch == 0 || height - 1 <= (size - offset - width) / pitch;
-}
-
 #endif

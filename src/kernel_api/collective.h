@@ -5,7 +5,7 @@
 #ifndef WEFT_KERNEL_API_COLLECTIVE_H
 #define WEFT_KERNEL_API_COLLECTIVE_H
 
-#include "kernel_api/notify.h"
+#include "kernel_api/put.h"
 
 static inline const struct weft_comm_entry *weft_check_member(weft_self *self, weft_comm comm,
                                                               const char *text)
@@ -35,7 +35,7 @@ WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
     const struct weft_window *window =
         weft_check_window(self, *win, "weft_win_free: window 0x%x does not exist or was freed");
 
-    weft_sync(self);
+    weft_flush(self, *win); /* nothing of this rank may land in memory that is about to go */
     command.object = window->comm;
     command.offset = *win;
     weft_ask(self, &command, WEFT_COLLECTIVE_WIN_FREE);

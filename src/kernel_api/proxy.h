@@ -117,8 +117,11 @@ static inline uint32_t weft_ask(weft_self *self, struct weft_command *command,
     while (weft_load_acquire_u32(&self->link->reply, ORDER_reply_seen) != self->replies)
         weft_wait_round(self, WEFT_WAIT_REPLY, op, 0, 0);
     weft_wait_over(self);
-    self->failure = (weft_status)self->link->reply_status;
-    return self->link->reply_value;
+
+    struct weft_answer answer;
+    weft_read_shared(&answer, &self->link->answer, sizeof(answer));
+    self->failure = (weft_status)answer.status;
+    return answer.value;
 }
 
 #endif

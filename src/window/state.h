@@ -18,6 +18,7 @@
 #include "queue/command_ring.h"
 #include "weft/device.h"
 #include "window/table.h"
+#include "wire/notice.h"
 
 /* Three words a counter, for the tags of every slot and for the barriers of every communicator. */
 struct weft_counters {
@@ -40,11 +41,9 @@ struct weft_process_entry {
 
 struct weft_state {
     int32_t process, processes, ranks; /* ranks of the whole job */
-    uint32_t slots;                    /* of this process: 1 + most ranks */
     struct weft_process_entry *process_table;
     struct weft_exposed *exposed;  /* this process's own */
-    struct weft_counters counters; /* tags: index slot * WEFT_TAGS + tag; barriers behind them */
-    uint32_t barrier_at;           /* index of the first barrier word */
+    struct weft_counters counters; /* first the tags of all slots, then the barrier words */
     uint32_t *barrier_consumed;    /* by communicator's leader; same indexes from 0 */
     struct weft_window *windows;
     uint32_t windows_count; /* length of the table */
@@ -63,9 +62,11 @@ struct weft_state {
 struct weft_link {
     uint32_t credit;     /* of its command ring */
     uint32_t done_local; /* puts whose source may be reused */
-    uint32_t reply;      /* collectives answered; after reply_value and reply_status */
-    uint32_t reply_value;
-    uint32_t reply_status;
+    uint32_t reply;      /* collectives answered; after the answer */
+    struct weft_answer {
+        uint32_t value; /* a handle */
+        uint32_t status;
+    } answer;
     uint32_t done_remote[]; /* puts and notices landed, by target process */
 };
 
@@ -103,6 +104,9 @@ struct weft_self {
     weft_status failure; /* of the last collective */
     struct weft_waiting waiting;
 };
+
+/* Index of the first barrier word: communicator c has WEFT_BARRIER_WORDS from c times that on. */
+#define WEFT_BARRIER_AT (WEFT_SLOTS * WEFT_TAGS)
 
 /* Index of a tag's counter of a slot; the same in every process. */
 static inline uint32_t weft_count_index(uint32_t slot, uint32_t tag)

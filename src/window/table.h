@@ -5,7 +5,7 @@
  *
  * Handles are index | generation << 12. Two index spaces: what ranks of several processes share is
  * numbered by the control channel's order, so every process gets the same number without asking;
- * what lies within one process is numbered there, from WEFT_LOCAL_INDEX up.
+ * what lies within one process is numbered there, in the upper half of the table.
  */
 #ifndef WEFT_WINDOW_TABLE_H
 #define WEFT_WINDOW_TABLE_H
@@ -34,7 +34,8 @@ struct weft_comm_entry {
     int32_t leaders;      /* processes that have members, */
     int32_t *leader;      /* in ascending order, */
     int32_t leader_index; /* and this process among them; -1: none */
-    uint32_t released;    /* its RELEASE word when the communicator was made */
+    uint32_t generation;
+    uint32_t released; /* its RELEASE word when the communicator was made */
 };
 
 struct weft_window_entry {
@@ -46,6 +47,7 @@ struct weft_window_entry {
 
 struct weft_window {
     weft_win handle; /* WEFT_WIN_NONE: free */
+    uint32_t generation;
     weft_comm comm;
     int32_t members;
     struct weft_member *member; /* the communicator's */
@@ -59,5 +61,16 @@ static inline uint32_t weft_handle_index(uint32_t handle)
 
 /* Words of a barrier: arrivals at the leader, releases by it, then one a round between leaders. */
 enum { WEFT_BARRIER_ARRIVE, WEFT_BARRIER_RELEASE, WEFT_BARRIER_ROUND };
+
+/* Whether `height` rows of `width` bytes, `pitch` apart, lie inside [offset, size). No overflow. */
+static inline bool weft_inside(uint64_t offset, uint64_t pitch, uint64_t width, uint64_t height,
+                               uint64_t size)
+{
+    if (width == 0 || height == 0)
+        return offset <= size;
+    if (offset > size || width > size - offset)
+        return false;
+    return height == 1 || pitch == 0 || height - 1 <= (size - offset - width) / pitch;
+}
 
 #endif

@@ -10,13 +10,14 @@
 enum weft_notice_kind {
     WEFT_NOTICE_NONE = 0,
     WEFT_NOTICE_COUNT = 1,  /* one more of `tag` for the rank in `slot` of the target process */
-    WEFT_NOTICE_BARRIER = 2 /* one more in barrier word `slot` of communicator index `tag` */
+    WEFT_NOTICE_BARRIER = 2 /* one more in barrier word `slot`; the tag is 0 */
 };
 
 #define WEFT_NOTICE_SLOTS (1u << 20)
 
 /* Slot 0 of a process is its host program, slot 1 + i its rank i. */
 #define WEFT_HOST_SLOT 0u
+#define WEFT_SLOTS     4097u /* of a process, on every process: the host program and most ranks */
 
 static inline uint32_t weft_notice(enum weft_notice_kind kind, uint32_t tag, uint32_t slot)
 {

@@ -1,0 +1,231 @@
+/*
+ * base/fiber_machine.h - saving and loading a machine's context; for fiber.c alone.
+ *
+ * A context is what a called function must preserve: the callee-saved registers and the floating
+ * point control words. On x86-64 and aarch64 they lie on the fiber's own stack and the context is
+ * the stack pointer; elsewhere ucontext does the same, with a system call a switch.
+ *
+ *   weft_context_make(context, stack, bytes, run, argument): the first switch to it calls
+ *       run(argument) on that stack; run never returns.
+ *   weft_context_switch(from, to): saves into *from, loads *to.
+ */
+#ifndef WEFT_BASE_FIBER_MACHINE_H
+#define WEFT_BASE_FIBER_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__) && !defined(WEFT_FIBER_UCONTEXT)
+
+struct weft_context {
+    void *stack;
+};
+
+/* What weft_fiber_jump pushes, from the stack pointer up. */
+struct weft_frame_saved {
+    uint32_t mxcsr;
+    uint16_t x87_control, unused;
+    uint64_t r15, r14, r13, r12, rbx, rbp;
+    void *resume; /* return address */
+};
+
+void weft_fiber_jump(void **save, void *load) __attribute__((visibility("hidden")));
+void weft_fiber_entry(void) __attribute__((visibility("hidden")));
+
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".hidden weft_fiber_jump\n"
+        ".globl weft_fiber_jump\n"
+        ".type weft_fiber_jump, @function\n"
+        "weft_fiber_jump:\n"
+        "    .cfi_startproc\n"
+        "    pushq %rbp\n"
+        "    pushq %rbx\n"
+        "    pushq %r12\n"
+        "    pushq %r13\n"
+        "    pushq %r14\n"
+        "    pushq %r15\n"
+        "    subq $8, %rsp\n"
+        "    stmxcsr (%rsp)\n"
+        "    fnstcw 4(%rsp)\n"
+        "    movq %rsp, (%rdi)\n"
+        "    movq %rsi, %rsp\n"
+        "    fldcw 4(%rsp)\n"
+        "    ldmxcsr (%rsp)\n"
+        "    addq $8, %rsp\n"
+        "    popq %r15\n"
+        "    popq %r14\n"
+        "    popq %r13\n"
+        "    popq %r12\n"
+        "    popq %rbx\n"
+        "    popq %rbp\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        ".size weft_fiber_jump, . - weft_fiber_jump\n"
+        /* The first resume address of a fiber: run is in r13, its argument in r12. */
+        ".p2align 4\n"
+        ".hidden weft_fiber_entry\n"
+        ".globl weft_fiber_entry\n"
+        ".type weft_fiber_entry, @function\n"
+        "weft_fiber_entry:\n"
+        "    .cfi_startproc\n"
+        "    .cfi_undefined %rip\n" /* the outermost frame: back traces end here */
+        "    movq %r12, %rdi\n"
+        "    call *%r13\n"
+        "    ud2\n"
+        "    .cfi_endproc\n"
+        ".size weft_fiber_entry, . - weft_fiber_entry\n");
+
+static inline void weft_context_make(struct weft_context *context, void *stack, size_t bytes,
+                                     void (*run)(void *), void *argument)
+{
+    /* entry starts with a stack aligned to 16: its call then meets the ABI */
+    struct weft_frame_saved *frame =
+        (struct weft_frame_saved *)((unsigned char *)stack + bytes - 16 - sizeof(*frame));
+
+    memset(frame, 0, sizeof(*frame));
+    __asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(frame->mxcsr), "=m"(frame->x87_control));
+    frame->r12 = (uint64_t)(uintptr_t)argument;
+    frame->r13 = (uint64_t)(uintptr_t)run;
+    frame->resume = (void *)(uintptr_t)weft_fiber_entry;
+    context->stack = frame;
+}
+
+static inline void weft_context_switch(struct weft_context *from, struct weft_context *to)
+{
+    weft_fiber_jump(&from->stack, to->stack);
+}
+
+#elif defined(__aarch64__) && !defined(WEFT_FIBER_UCONTEXT)
+
+struct weft_context {
+    void *stack;
+};
+
+/* What weft_fiber_jump stores, from the stack pointer up. */
+struct weft_frame_saved {
+    uint64_t x19_to_x28[10];
+    uint64_t x29, resume; /* frame pointer, link register */
+    uint64_t d8_to_d15[8];
+    uint64_t fpcr, unused;
+};
+
+void weft_fiber_jump(void **save, void *load) __attribute__((visibility("hidden")));
+void weft_fiber_entry(void) __attribute__((visibility("hidden")));
+
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".hidden weft_fiber_jump\n"
+        ".globl weft_fiber_jump\n"
+        ".type weft_fiber_jump, %function\n"
+        "weft_fiber_jump:\n"
+        "    .cfi_startproc\n"
+        "    sub sp, sp, #176\n"
+        "    stp x19, x20, [sp, #0]\n"
+        "    stp x21, x22, [sp, #16]\n"
+        "    stp x23, x24, [sp, #32]\n"
+        "    stp x25, x26, [sp, #48]\n"
+        "    stp x27, x28, [sp, #64]\n"
+        "    stp x29, x30, [sp, #80]\n"
+        "    stp d8, d9, [sp, #96]\n"
+        "    stp d10, d11, [sp, #112]\n"
+        "    stp d12, d13, [sp, #128]\n"
+        "    stp d14, d15, [sp, #144]\n"
+        "    mrs x9, fpcr\n"
+        "    str x9, [sp, #160]\n"
+        "    mov x9, sp\n"
+        "    str x9, [x0]\n"
+        "    mov sp, x1\n"
+        "    ldp x19, x20, [sp, #0]\n"
+        "    ldp x21, x22, [sp, #16]\n"
+        "    ldp x23, x24, [sp, #32]\n"
+        "    ldp x25, x26, [sp, #48]\n"
+        "    ldp x27, x28, [sp, #64]\n"
+        "    ldp x29, x30, [sp, #80]\n"
+        "    ldp d8, d9, [sp, #96]\n"
+        "    ldp d10, d11, [sp, #112]\n"
+        "    ldp d12, d13, [sp, #128]\n"
+        "    ldp d14, d15, [sp, #144]\n"
+        "    ldr x9, [sp, #160]\n"
+        "    msr fpcr, x9\n"
+        "    add sp, sp, #176\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        ".size weft_fiber_jump, . - weft_fiber_jump\n"
+        /* The first resume address of a fiber: run is in x20, its argument in x19. */
+        ".p2align 4\n"
+        ".hidden weft_fiber_entry\n"
+        ".globl weft_fiber_entry\n"
+        ".type weft_fiber_entry, %function\n"
+        "weft_fiber_entry:\n"
+        "    .cfi_startproc\n"
+        "    .cfi_undefined x30\n" /* the outermost frame: back traces end here */
+        "    mov x0, x19\n"
+        "    blr x20\n"
+        "    brk #0\n"
+        "    .cfi_endproc\n"
+        ".size weft_fiber_entry, . - weft_fiber_entry\n");
+
+static inline void weft_context_make(struct weft_context *context, void *stack, size_t bytes,
+                                     void (*run)(void *), void *argument)
+{
+    struct weft_frame_saved *frame =
+        (struct weft_frame_saved *)((unsigned char *)stack + bytes - sizeof(*frame));
+
+    memset(frame, 0, sizeof(*frame));
+    __asm__ volatile("mrs %0, fpcr" : "=r"(frame->fpcr));
+    frame->x19_to_x28[0] = (uint64_t)(uintptr_t)argument;
+    frame->x19_to_x28[1] = (uint64_t)(uintptr_t)run;
+    frame->resume = (uint64_t)(uintptr_t)weft_fiber_entry;
+    context->stack = frame;
+}
+
+static inline void weft_context_switch(struct weft_context *from, struct weft_context *to)
+{
+    weft_fiber_jump(&from->stack, to->stack);
+}
+
+#else
+
+#include <stdlib.h>
+#include <ucontext.h>
+
+struct weft_context {
+    ucontext_t machine;
+    void (*run)(void *);
+    void *argument;
+};
+
+/* makecontext passes ints only: the context's address comes in two halves. */
+static void weft_context_entry(unsigned high, unsigned low)
+{
+    struct weft_context *context = (struct weft_context *)((uintptr_t)((uint64_t)high << 32 | low));
+    context->run(context->argument);
+    abort();
+}
+
+static inline void weft_context_make(struct weft_context *context, void *stack, size_t bytes,
+                                     void (*run)(void *), void *argument)
+{
+    const uint64_t address = (uint64_t)(uintptr_t)context;
+
+    context->run = run;
+    context->argument = argument;
+    if (getcontext(&context->machine) != 0)
+        abort(); /* it has no way to fail on a valid address */
+    context->machine.uc_stack.ss_sp = stack;
+    context->machine.uc_stack.ss_size = bytes;
+    context->machine.uc_link = NULL;
+    makecontext(&context->machine, (void (*)(void))weft_context_entry, 2, (unsigned)(address >> 32),
+                (unsigned)address);
+}
+
+static inline void weft_context_switch(struct weft_context *from, struct weft_context *to)
+{
+    if (swapcontext(&from->machine, &to->machine) != 0)
+        abort(); /* as above */
+}
+
+#endif
+#endif

@@ -1,0 +1,165 @@
+/*
+ * device/cpu/cpu_device.c - the CPU as a device: its memory is shared memory, its ranks are fibers
+ * on a few worker threads.
+ */
+#include "base/say.h"
+#include "base/task.h"
+#include "device/cpu/worker.h"
+#include "device/device.h"
+#include "wire/notice.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_RANKS = 16, MOST_RANKS = WEFT_SLOTS - 1, SPIN_NS = 50000 };
+
+struct weft_device {
+    struct weft_workers workers;
+    bool one_address_space;
+    int processors;
+    const struct weft_config *config;
+};
+
+static int processors_here(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) < 1)
+        return 1;
+    return CPU_COUNT(&set);
+}
+
+/* Each process of the node gets its share of the processors, one worker at least. */
+static void cpu_share(struct weft_device *device, int processes)
+{
+    const struct weft_config *config = device->config;
+    int workers = (int)config->cpu_workers;
+
+    if (workers == 0)
+        workers = device->processors / processes;
+    if (workers < 1)
+        workers = 1;
+    device->workers.count = workers;
+    if (config->spin_us >= 0)
+        device->workers.spin_ns = (uint64_t)config->spin_us * 1000;
+    else
+        device->workers.spin_ns = workers * processes <= device->processors ? SPIN_NS : 0;
+}
+
+static weft_status cpu_open(struct weft_device **device, const struct weft_config *config,
+                            bool one_address_space)
+{
+    struct weft_device *d = calloc(1, sizeof(*d));
+
+    if (d == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for the CPU device");
+    if (config->device_id > 0) {
+        free(d);
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_DEVICE_ID=%lld: there is one CPU device, 0",
+                        (long long)config->device_id);
+    }
+    d->config = config;
+    d->one_address_space = one_address_space;
+    d->processors = processors_here();
+    d->workers.stack_bytes = config->cpu_stack;
+    cpu_share(d, 1);
+    *device = d;
+    return WEFT_OK;
+}
+
+static void cpu_close(struct weft_device *device)
+{
+    free(device);
+}
+
+static void cpu_describe(const struct weft_device *device, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "CPU device: %d processor(s), %d worker(s) in this process",
+             device->processors, device->workers.count);
+}
+
+static weft_status cpu_ranks(struct weft_device *device, const weft_kernel *kernel, int threads,
+                             int wanted, int *ranks)
+{
+    (void)threads; /* a rank is one thread here */
+    int n = wanted > 0 ? wanted : DEFAULT_RANKS;
+
+    if (device->config->ranks > 0 && n > device->config->ranks)
+        n = (int)device->config->ranks;
+    if (n > MOST_RANKS)
+        return weft_err(WEFT_ERR_LIMIT, "kernel %s: %d ranks; the CPU device runs at most %d",
+                        kernel->name, n, MOST_RANKS);
+    *ranks = n;
+    return WEFT_OK;
+}
+
+static int cpu_threads(const struct weft_device *device, int threads)
+{
+    (void)device, (void)threads;
+    return 1;
+}
+
+static void *cpu_alloc(struct weft_device *device, size_t bytes, struct weft_share *handle)
+{
+    void *memory = NULL;
+
+    (void)device;
+    if (weft_share_create(bytes, &memory, handle) != WEFT_OK)
+        return NULL;
+    return memory;
+}
+
+static void cpu_free(struct weft_device *device, void *memory, const struct weft_share *handle)
+{
+    (void)device;
+    if (weft_model != NULL)
+        weft_model->forget(memory, handle->bytes);
+    weft_share_destroy(memory, handle);
+}
+
+static void *cpu_map(struct weft_device *device, const struct weft_share *handle,
+                     const char **reason)
+{
+    return weft_share_map(handle, device->one_address_space, reason);
+}
+
+static void cpu_unmap(struct weft_device *device, void *memory, const struct weft_share *handle)
+{
+    weft_share_unmap(memory, handle, device->one_address_space);
+}
+
+static weft_status cpu_copy(struct weft_device *device, void *target, const void *source,
+                            size_t bytes)
+{
+    (void)device;
+    memmove(target, source, bytes);
+    return WEFT_OK;
+}
+
+static weft_status cpu_run(struct weft_device *device, const struct weft_launch *launch, double *ms)
+{
+    const uint64_t start = weft_now_ns();
+    weft_status status = weft_workers_run(&device->workers, launch);
+
+    if (status == WEFT_OK)
+        *ms = (double)(weft_now_ns() - start) * 1e-6;
+    return status;
+}
+
+const struct weft_device_ops weft_cpu_device = {
+    .name = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .describe = cpu_describe,
+    .share = cpu_share,
+    .ranks = cpu_ranks,
+    .threads = cpu_threads,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .map = cpu_map,
+    .unmap = cpu_unmap,
+    .copy = cpu_copy,
+    .run = cpu_run,
+};

@@ -1,0 +1,167 @@
+/* device/cpu/worker.c - see the header. Random mode runs each rank as a task of the model instead.
+ */
+#include "device/cpu/worker.h"
+
+#include "base/fiber.h"
+#include "base/say.h"
+#include "base/task.h"
+#include "device/port.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SLEEP_NS = 1000000 }; /* stores that ring no bell are seen at least this often */
+
+struct rank {
+    struct weft_port *port;
+    const struct weft_launch *launch;
+};
+
+struct worker {
+    const struct weft_workers *workers;
+    const struct weft_launch *launch;
+    int first, end; /* its ranks */
+    struct rank *ranks;
+    struct weft_task task;
+};
+
+static struct weft_port *port_of(const struct weft_launch *launch, int rank)
+{
+    return (struct weft_port *)(launch->selves + (size_t)rank * launch->self_bytes);
+}
+
+static void rank_main(void *argument)
+{
+    struct rank *rank = argument;
+    rank->launch->kernel->cpu((weft_self *)(void *)rank->port, rank->launch->user);
+    weft_port_end(rank->port);
+}
+
+/* One turn: runs every rank that has not ended until it waits. False: none did anything. */
+static bool turn(struct worker *w, struct weft_fiber *self, int *live)
+{
+    bool busy = false;
+
+    *live = 0;
+    for (int r = w->first; r < w->end; r++) {
+        struct weft_port *port = w->ranks[r].port;
+        if (port->ended)
+            continue;
+        weft_fiber_switch(self, port->fiber);
+        busy |= !port->waits || port->moved;
+        port->moved = false;
+        *live += !port->ended;
+    }
+    return busy;
+}
+
+static void worker_main(void *argument)
+{
+    struct worker *w = argument;
+    struct weft_fiber *self = weft_fiber_adopt();
+    struct weft_bell *bell = w->launch->bell;
+    uint64_t idle_since = 0;
+    int live = w->end - w->first;
+
+    for (int r = w->first; r < w->end; r++)
+        w->ranks[r].port->worker = self;
+    while (live > 0) {
+        if (turn(w, self, &live)) {
+            idle_since = 0;
+            continue;
+        }
+        const uint64_t now = weft_now_ns();
+        if (idle_since == 0)
+            idle_since = now;
+        if (now - idle_since < w->workers->spin_ns)
+            continue;
+        uint32_t ticket = weft_bell_prepare(bell);
+        if (turn(w, self, &live) || live == 0) {
+            weft_bell_cancel(bell);
+            idle_since = 0;
+        } else {
+            weft_bell_sleep(bell, ticket, SLEEP_NS);
+        }
+    }
+    weft_fiber_destroy(self);
+}
+
+static weft_status create_fibers(const struct weft_workers *workers,
+                                 const struct weft_launch *launch, struct rank *ranks)
+{
+    for (int r = 0; r < launch->ranks; r++) {
+        struct weft_port *port = ranks[r].port;
+        port->fiber = weft_fiber_create(rank_main, &ranks[r], workers->stack_bytes);
+        if (port->fiber == NULL)
+            return weft_err(WEFT_ERR_MEMORY, "no stack of %zu bytes (WEFT_CPU_STACK) for rank %d",
+                            workers->stack_bytes, r);
+    }
+    return WEFT_OK;
+}
+
+static weft_status run_threads(const struct weft_workers *workers, const struct weft_launch *launch,
+                               struct rank *ranks)
+{
+    const int count = workers->count < launch->ranks ? workers->count : launch->ranks;
+    struct worker *all = calloc((size_t)count, sizeof(*all));
+    int started = 0;
+    weft_status status = WEFT_OK;
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d workers", count);
+    status = create_fibers(workers, launch, ranks);
+    while (status == WEFT_OK && started < count) {
+        struct worker *w = &all[started];
+        w->workers = workers;
+        w->launch = launch;
+        w->ranks = ranks;
+        w->first = (int)((int64_t)launch->ranks * started / count);
+        w->end = (int)((int64_t)launch->ranks * (started + 1) / count);
+        status = weft_task_start(&w->task, "weft worker", worker_main, w);
+        if (status == WEFT_OK)
+            started++;
+    }
+    for (int i = 0; i < started; i++)
+        weft_task_join(&all[i].task);
+    for (int r = 0; r < launch->ranks; r++)
+        if (ranks[r].port->fiber != NULL)
+            weft_fiber_destroy(ranks[r].port->fiber);
+    free(all);
+    return status;
+}
+
+/* Random mode: the model schedules the ranks itself, beside the host's tasks. */
+static weft_status run_model(const struct weft_launch *launch, struct rank *ranks)
+{
+    struct weft_task *tasks = calloc((size_t)launch->ranks, sizeof(*tasks));
+    weft_status status = WEFT_OK;
+    int started = 0;
+
+    if (tasks == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d tasks", launch->ranks);
+    while (status == WEFT_OK && started < launch->ranks) {
+        char name[16];
+        snprintf(name, sizeof(name), "rank %d", launch->first_rank + started);
+        status = weft_task_start(&tasks[started], name, rank_main, &ranks[started]);
+        if (status == WEFT_OK)
+            started++;
+    }
+    for (int r = 0; r < started; r++)
+        weft_task_join(&tasks[r]);
+    free(tasks);
+    return status;
+}
+
+weft_status weft_workers_run(const struct weft_workers *workers, const struct weft_launch *launch)
+{
+    struct rank *ranks = calloc((size_t)launch->ranks, sizeof(*ranks));
+
+    if (ranks == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d ranks", launch->ranks);
+    for (int r = 0; r < launch->ranks; r++)
+        ranks[r] = (struct rank){port_of(launch, r), launch};
+    weft_status status =
+        weft_model != NULL ? run_model(launch, ranks) : run_threads(workers, launch, ranks);
+    free(ranks);
+    return status;
+}

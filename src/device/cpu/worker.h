@@ -1,0 +1,22 @@
+/*
+ * device/cpu/worker.h - the threads that run ranks, each rank a fiber.
+ *
+ * A worker owns a fixed share of the ranks and runs them in turn; a rank gives up its turn only
+ * when it waits. After a whole turn in which every rank only waited, the worker spins for a while,
+ * then sleeps on the process's bell, which every put, notification and reply rings.
+ */
+#ifndef WEFT_DEVICE_CPU_WORKER_H
+#define WEFT_DEVICE_CPU_WORKER_H
+
+#include "device/device.h"
+
+struct weft_workers {
+    int count;          /* threads */
+    uint64_t spin_ns;   /* before a worker sleeps */
+    size_t stack_bytes; /* of a rank */
+};
+
+/* Runs all ranks of the launch and returns when they have ended. Errors: MEMORY, SYSTEM. */
+weft_status weft_workers_run(const struct weft_workers *workers, const struct weft_launch *launch);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * runtime/failure.c - one error ends the job on every process, and every process returns the same.
+ *
+ * Whoever detects an error broadcasts it; the first abort frame in the control channel's order is
+ * the job's error, on all processes, the sender included.
+ */
+#include "runtime/job.h"
+
+#include "base/say.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct abort_frame {
+    uint32_t status;
+    char text[WEFT_TEXT_BYTES];
+};
+
+/* Ranks look at `stop` at their next call or round; the bells wake those that sleep. */
+static void stop_everything(struct weft_job *job)
+{
+    __atomic_store_n(&job->state.stop, 1, __ATOMIC_RELEASE);
+    if (job->state.exposed != NULL)
+        weft_bell_ring(&job->state.exposed->bell);
+    weft_bell_ring(&job->exchange_bell);
+}
+
+void weft_job_failed(struct weft_job *job, weft_status status, const char *text)
+{
+    weft_lock(&job->failure_lock);
+    if (weft_job_status(job) == WEFT_OK) {
+        snprintf(job->error, sizeof(job->error), "%s: %s", weft_status_name(status), text);
+        weft_say(WEFT_SAY_ERROR, "%s", job->error);
+        __atomic_store_n(&job->failed, (uint32_t)status, __ATOMIC_RELEASE);
+    }
+    weft_unlock(&job->failure_lock);
+    stop_everything(job);
+}
+
+void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)
+{
+    struct abort_frame frame = {.status = (uint32_t)status};
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(frame.text, sizeof(frame.text), format, list);
+    va_end(list);
+    if (weft_job_status(job) != WEFT_OK)
+        return;
+    if (weft_control_send(job->control, WEFT_FRAME_ABORT, &frame,
+                          offsetof(struct abort_frame, text) + strlen(frame.text) + 1) != WEFT_OK)
+        weft_job_failed(job, status, frame.text); /* nobody left to agree with */
+}
+
+void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame)
+{
+    struct abort_frame abort = {0};
+
+    if (frame->bytes < sizeof(abort.status) || frame->bytes > sizeof(abort)) {
+        weft_job_failed(job, WEFT_ERR_PROTOCOL, "malformed abort frame");
+        return;
+    }
+    memcpy(&abort, frame->payload, frame->bytes);
+    abort.text[sizeof(abort.text) - 1] = 0;
+    if (abort.status == WEFT_OK || abort.status >= WEFT_STATUS_COUNT)
+        abort.status = WEFT_ERR_PROTOCOL;
+    weft_job_failed(job, (weft_status)abort.status, abort.text);
+}
+
+void weft_abort(weft_job *job, const char *reason)
+{
+    weft_job_fail(job, WEFT_ERR_USER, "process %d: %s", job->numbers.process, reason);
+}
+
+const char *weft_error(const weft_job *job)
+{
+    return job != NULL && weft_job_status(job) != WEFT_OK ? job->error : weft_err_last();
+}

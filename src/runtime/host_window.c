@@ -1,0 +1,258 @@
+/*
+ * runtime/host_window.c - the host program as a rank of its own: windows, puts and notifications
+ * between processes without a kernel.
+ *
+ * It calls the same functions as a kernel does (kernel_api/), with the state of slot 0. Where a
+ * rank would end with its job, the call jumps back here and returns the job's status.
+ */
+#include "runtime/job.h"
+
+#include "base/say.h"
+#include "weft/device.h"
+#include "window/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The host program's rank, or NULL and the reason why it cannot be used now. */
+static weft_self *host_of(weft_job *job, const char *call, weft_status *status)
+{
+    *status = weft_job_status(job);
+    if (*status == WEFT_OK && job->running)
+        *status = weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call);
+    return *status == WEFT_OK ? job->selves[WEFT_HOST_SLOT] : NULL;
+}
+
+/* Every call below begins so; after a failure of the job it goes on in the second return. */
+#define HOST_BEGIN(job, self, call)                                                                \
+    weft_status host_status;                                                                       \
+    weft_self *const self = host_of(job, call, &host_status);                                      \
+    if (self == NULL)                                                                              \
+        return host_status;                                                                        \
+    if (setjmp(self->port.escape) != 0)                                                            \
+    return weft_job_status(job)
+
+static weft_status check_process(const weft_job *job, const char *call, int process)
+{
+    if (process < 0 || process >= job->numbers.processes)
+        return weft_err(WEFT_ERR_RANK, "%s: process %d is not one of %d", call, process,
+                        job->numbers.processes);
+    return WEFT_OK;
+}
+
+static weft_status check_tag(const char *call, int tag)
+{
+    if (tag < 0 || tag >= WEFT_TAGS)
+        return weft_err(WEFT_ERR_TAG, "%s: tag %d is not in 0..255", call, tag);
+    return WEFT_OK;
+}
+
+/* A window of the host program; NULL, and an error said, if win is none. */
+static const struct weft_window *find_window(weft_job *job, const char *call, weft_win win)
+{
+    weft_lock(&job->tables);
+    const struct weft_window *window = weft_window_find(&job->state, win);
+    weft_unlock(&job->tables);
+    if (window == NULL || window->comm != WEFT_COMM_HOST) {
+        weft_err(WEFT_ERR_WINDOW, "%s: window 0x%x is none of the host's", call, win);
+        return NULL;
+    }
+    return window;
+}
+
+weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_win *win)
+{
+    HOST_BEGIN(job, self, "weft_host_win_create");
+    const weft_win made = weft_win_create(self, WEFT_COMM_HOST, base, bytes);
+    if (made == WEFT_WIN_NONE)
+        return weft_err(weft_failure(self), "weft_host_win_create: %zu bytes at %p", bytes, base);
+    *win = made;
+    return WEFT_OK;
+}
+
+weft_status weft_host_win_free(weft_job *job, weft_win *win)
+{
+    HOST_BEGIN(job, self, "weft_host_win_free");
+    if (find_window(job, "weft_host_win_free", *win) == NULL)
+        return WEFT_ERR_WINDOW;
+    weft_win_free(self, win);
+    return WEFT_OK;
+}
+
+static weft_status check_put(weft_job *job, const char *call, weft_win win, int process,
+                             size_t offset, const void *source, size_t bytes)
+{
+    const struct weft_window *window = find_window(job, call, win);
+    weft_status status = window != NULL ? check_process(job, call, process) : WEFT_ERR_WINDOW;
+
+    if (status != WEFT_OK)
+        return status;
+    if (offset > window->entry[process].bytes || bytes > window->entry[process].bytes - offset)
+        return weft_err(WEFT_ERR_BOUNDS,
+                        "%s: %zu bytes at offset %zu are not inside the window of %llu bytes of "
+                        "process %d",
+                        call, bytes, offset, (unsigned long long)window->entry[process].bytes,
+                        process);
+    if (source == NULL && bytes != 0)
+        return weft_err(WEFT_ERR_ARGUMENT, "%s: source is NULL", call);
+    return WEFT_OK;
+}
+
+weft_status weft_host_put(weft_job *job, weft_win win, int process, size_t offset,
+                          const void *source, size_t bytes)
+{
+    HOST_BEGIN(job, self, "weft_host_put");
+    weft_status status = check_put(job, "weft_host_put", win, process, offset, source, bytes);
+    if (status == WEFT_OK)
+        weft_put(self, win, process, offset, source, bytes);
+    return status;
+}
+
+weft_status weft_host_put_notify(weft_job *job, weft_win win, int process, size_t offset,
+                                 const void *source, size_t bytes, int tag)
+{
+    HOST_BEGIN(job, self, "weft_host_put_notify");
+    weft_status status =
+        check_put(job, "weft_host_put_notify", win, process, offset, source, bytes);
+    if (status == WEFT_OK)
+        status = check_tag("weft_host_put_notify", tag);
+    if (status == WEFT_OK)
+        weft_put_notify(self, win, process, offset, source, bytes, tag);
+    return status;
+}
+
+weft_status weft_host_notify(weft_job *job, int process, int tag)
+{
+    HOST_BEGIN(job, self, "weft_host_notify");
+    weft_status status = check_process(job, "weft_host_notify", process);
+    if (status == WEFT_OK)
+        status = check_tag("weft_host_notify", tag);
+    if (status == WEFT_OK)
+        weft_notify(self, WEFT_COMM_HOST, process, tag);
+    return status;
+}
+
+weft_status weft_host_wait(weft_job *job, int tag, uint32_t count)
+{
+    HOST_BEGIN(job, self, "weft_host_wait");
+    weft_status status = check_tag("weft_host_wait", tag);
+    if (status == WEFT_OK)
+        weft_wait(self, tag, count);
+    return status;
+}
+
+weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int *done)
+{
+    HOST_BEGIN(job, self, "weft_host_test");
+    weft_status status = check_tag("weft_host_test", tag);
+    if (status == WEFT_OK)
+        *done = weft_test(self, tag, count);
+    return status;
+}
+
+weft_status weft_host_flush(weft_job *job, weft_win win)
+{
+    HOST_BEGIN(job, self, "weft_host_flush");
+    if (find_window(job, "weft_host_flush", win) == NULL)
+        return WEFT_ERR_WINDOW;
+    weft_flush(self, win);
+    return WEFT_OK;
+}
+
+weft_status weft_host_barrier(weft_job *job)
+{
+    HOST_BEGIN(job, self, "weft_host_barrier");
+    weft_barrier(self, WEFT_COMM_HOST);
+    return WEFT_OK;
+}
+
+/* ---- gather and scatter ---------------------------------------------------------------------- */
+
+/* The place of every process's piece: sizes are exchanged and summed up. */
+struct pieces {
+    uint64_t *offset, *bytes; /* by process */
+    uint64_t all;
+};
+
+static weft_status exchange_sizes(weft_job *job, const char *call, int root, uint64_t mine,
+                                  struct pieces *pieces)
+{
+    const size_t n = (size_t)job->numbers.processes;
+    weft_status status = check_process(job, call, root);
+
+    *pieces = (struct pieces){0};
+    if (status != WEFT_OK)
+        return status;
+    pieces->bytes = calloc(2 * n, sizeof(uint64_t));
+    if (pieces->bytes == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "%s: no memory for %zu processes", call, n);
+    pieces->offset = pieces->bytes + n;
+    status = weft_exchange(job, WEFT_EXCHANGE_SIZES, &mine, sizeof(mine), pieces->bytes);
+    for (size_t p = 0; status == WEFT_OK && p < n; p++) {
+        pieces->offset[p] = pieces->all;
+        if (pieces->bytes[p] > SIZE_MAX / 2 - pieces->all)
+            status = weft_err(WEFT_ERR_LIMIT, "%s: the pieces are too large in all", call);
+        else
+            pieces->all += pieces->bytes[p];
+    }
+    return status;
+}
+
+/* Memory that others may put into, and its window. Collective; bytes may be 0. */
+static weft_status open_stage(weft_job *job, uint64_t bytes, void **stage, weft_win *win)
+{
+    *stage = NULL;
+    if (bytes != 0) {
+        *stage = weft_malloc(job, bytes);
+        if (*stage == NULL) {
+            weft_job_fail(job, WEFT_ERR_MEMORY, "process %d: no %llu bytes to gather or scatter",
+                          job->numbers.process, (unsigned long long)bytes);
+            return WEFT_ERR_MEMORY;
+        }
+    }
+    return weft_host_win_create(job, *stage, bytes, win);
+}
+
+weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes, void *receive)
+{
+    const bool at_root = job->numbers.process == root;
+    struct pieces pieces;
+    void *stage = NULL;
+    weft_win win = WEFT_WIN_NONE;
+    weft_status status = exchange_sizes(job, "weft_host_gather", root, bytes, &pieces);
+
+    if (status == WEFT_OK)
+        status = open_stage(job, at_root ? pieces.all : 0, &stage, &win);
+    if (status == WEFT_OK)
+        status = weft_host_put(job, win, root, pieces.offset[job->numbers.process], send, bytes);
+    if (status == WEFT_OK)
+        status = weft_host_win_free(job, &win); /* flushes, and waits for all */
+    if (status == WEFT_OK && at_root && pieces.all != 0)
+        status = weft_copy(job, receive, stage, pieces.all);
+    weft_free(job, stage);
+    free(pieces.bytes);
+    return status;
+}
+
+weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
+                              size_t bytes)
+{
+    struct pieces pieces;
+    void *stage = NULL;
+    weft_win win = WEFT_WIN_NONE;
+    weft_status status = exchange_sizes(job, "weft_host_scatter", root, bytes, &pieces);
+
+    if (status == WEFT_OK)
+        status = open_stage(job, bytes, &stage, &win);
+    for (int p = 0; status == WEFT_OK && job->numbers.process == root && p < job->numbers.processes;
+         p++)
+        status =
+            weft_host_put(job, win, p, 0, (const char *)send + pieces.offset[p], pieces.bytes[p]);
+    if (status == WEFT_OK)
+        status = weft_host_win_free(job, &win);
+    if (status == WEFT_OK && bytes != 0)
+        status = weft_copy(job, receive, stage, bytes);
+    weft_free(job, stage);
+    free(pieces.bytes);
+    return status;
+}

@@ -1,0 +1,236 @@
+/*
+ * runtime/job.h - a job as its process sees it, and what the files of runtime/ offer each other.
+ *
+ * Tasks and what they own:
+ *   caller     the program's thread: weft_* calls, and the host program's rank (slot 0)
+ *   progress   block_manager.c: takes commands from every rank's ring, drives the send side
+ *   receive    progress.c: drives the receive side, counts what arrives
+ *   monitor    monitor.c: reads the control channel, applies what it orders, watches for stalls
+ *   workers    device/: run the ranks
+ */
+#ifndef WEFT_RUNTIME_JOB_H
+#define WEFT_RUNTIME_JOB_H
+
+#include "base/config.h"
+#include "base/task.h"
+#include "boot/control.h"
+#include "device/device.h"
+#include "net/net.h"
+#include "weft/weft.h"
+#include "window/state.h"
+
+#include <stdbool.h>
+
+enum { WEFT_NAME_BYTES = 80, WEFT_TEXT_BYTES = 512 };
+
+/* Kinds of control frames. */
+enum weft_frame_kind {
+    WEFT_FRAME_EXCHANGE = 1, /* exchange.c */
+    WEFT_FRAME_ABORT,        /* failure.c */
+    WEFT_FRAME_SEGMENT,      /* memory.c: new device memory */
+    WEFT_FRAME_SEGMENT_FREE,
+    WEFT_FRAME_COLLECTIVE /* collective.c */
+};
+
+/* Another process of the job, or this one. */
+struct weft_process {
+    char name[WEFT_NAME_BYTES]; /* "process 2 (pid 123 on host)" */
+    int node;
+    struct weft_share exposed_share;
+    struct weft_segment {
+        struct weft_share share;
+        void *address; /* where this process maps it; NULL: it cannot, or freed */
+        uint64_t key;
+    } * segments;
+    uint32_t segments_count;
+};
+
+/* Memory that the program registered, or that a window registered for itself. */
+struct weft_region {
+    unsigned char *base; /* NULL: free */
+    size_t bytes;
+    uint64_t key;
+    weft_comm claim; /* registered for a window that this communicator is creating, */
+    weft_win owner;  /* or for this window; neither: by the program */
+};
+
+/* A command that became puts: which rank to tell when they are done. */
+struct weft_request {
+    struct weft_request *next;
+    uint32_t slot;
+    int process;
+    uint64_t unsent, unlanded; /* puts */
+    unsigned char *payload;    /* inline data */
+};
+
+/* The host's end of one rank's command ring. */
+struct weft_manager {
+    struct weft_command_consumer commands;
+    struct weft_request *request; /* of the command at the tail, while rows of it are left */
+    uint64_t row;
+};
+
+struct weft_exchange_slot;
+struct weft_gathering;
+
+struct weft_job {
+    struct weft_config config;
+    struct weft_control *control;
+    const struct weft_device_ops *device_ops;
+    struct weft_device *device;
+    const struct weft_net_ops *net_ops;
+    struct weft_net *net;
+    weft_numbers numbers;
+    struct weft_process *processes;
+    bool began_random; /* this job, not weft_local_job, began random mode */
+
+    struct weft_state state;
+    struct weft_share exposed_share;
+    weft_self **selves; /* by slot; 0: the host program */
+    size_t self_bytes;
+    struct weft_manager *managers; /* by slot */
+    uint32_t slots;                /* in use: they exist and stay */
+    struct weft_request *free_requests;
+    struct weft_lock tables; /* over state's tables, regions and segments, on the host's side */
+    struct weft_region *regions;
+    uint32_t regions_count;
+
+    struct weft_task progress, receive, monitor;
+    bool services_run, monitor_runs;
+    uint32_t stop_services, stop_monitor;
+    struct weft_bell own_bells[2]; /* by side, where the network has none to share */
+    struct weft_bell *command_bell, *receive_bell;
+
+    struct weft_exchange_slot *exchange; /* exchange.c; by process */
+    struct weft_lock exchange_lock;
+    struct weft_bell exchange_bell;    /* also rung when the job fails */
+    struct weft_gathering *gatherings; /* collective.c; by communicator index */
+
+    struct weft_lock failure_lock;
+    uint32_t failed; /* a weft_status: the first error of the job, in the control channel's order */
+    char error[WEFT_TEXT_BYTES];
+
+    const weft_kernel *kernel;
+    bool running; /* a kernel */
+    void *user;   /* device memory for the kernel's user data */
+    struct weft_share user_share;
+    unsigned char *rank_memory; /* states of all ranks but the host program's, self_bytes apart */
+    struct weft_watch *watch;   /* watchdog.c; by slot */
+};
+
+static inline uint32_t weft_job_slots(const struct weft_job *job)
+{
+    return __atomic_load_n(&job->slots, __ATOMIC_ACQUIRE);
+}
+
+/* ---- failure.c ---- */
+
+/* Ends the job in error on all processes; text is one line. Any task; does not block. */
+void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* What arrives of it: an abort frame, or the loss of a process. Monitor only. */
+void weft_job_failed(struct weft_job *job, weft_status status, const char *text);
+void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame);
+static inline weft_status weft_job_status(const struct weft_job *job)
+{
+    return (weft_status)__atomic_load_n(&job->failed, __ATOMIC_ACQUIRE);
+}
+
+/* ---- exchange.c: the host's own collectives, over the control channel ---- */
+
+enum weft_exchange_op {
+    WEFT_EXCHANGE_OPEN = 1,
+    WEFT_EXCHANGE_READY,
+    WEFT_EXCHANGE_PREPARE,
+    WEFT_EXCHANGE_PREPARED,
+    WEFT_EXCHANGE_RUN,
+    WEFT_EXCHANGE_RAN,
+    WEFT_EXCHANGE_SIZES,
+    WEFT_EXCHANGE_CLOSE
+};
+
+weft_status weft_exchange_open(struct weft_job *job);
+void weft_exchange_close(struct weft_job *job);
+/*
+ * Every process brings `bytes` bytes and gets everybody's, by process, in all (bytes * processes).
+ * Collective, blocking. Errors: MISMATCH, and the job's failure.
+ */
+weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
+                          size_t bytes, void *all);
+/* A frame of it arrived. Monitor only. */
+void weft_exchange_frame(struct weft_job *job, const struct weft_frame *frame);
+
+/* ---- memory.c ---- */
+
+/* What a window's base is: a device segment, a registered region, or neither. */
+struct weft_place {
+    uint32_t segment; /* WEFT_NO_SEGMENT: not memory that others can map */
+    uint64_t segment_offset;
+    uint64_t key, key_offset;
+};
+#define WEFT_NO_SEGMENT UINT32_MAX
+
+/* Finds [base, base + bytes), or registers it for a window of `comm`. Table lock held. */
+weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, size_t bytes,
+                              struct weft_place *place);
+/* The window that comm was creating has this handle, or none: it failed. Table lock held. */
+void weft_memory_adopt(struct weft_job *job, weft_comm comm, weft_win win);
+/* The window is gone, and what was registered for it. Table lock held. */
+void weft_memory_release(struct weft_job *job, weft_win win);
+/* Where this process maps a range of another's segment; NULL: nowhere. Table lock held. */
+void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
+                         uint64_t bytes);
+void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame);
+void weft_memory_close(struct weft_job *job);
+
+/* ---- collective.c ---- */
+
+weft_status weft_collective_open(struct weft_job *job);
+void weft_collective_close(struct weft_job *job);
+/* A rank asks for a collective. Progress task only. */
+void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command);
+void weft_collective_frame(struct weft_job *job, const struct weft_frame *frame);
+/* Frees what a finished run left behind. Monitor only, at one point of the control channel. */
+void weft_collective_sweep(struct weft_job *job);
+
+/* ---- block_manager.c, progress.c ---- */
+
+/* Takes what it can from one rank's ring; true if it did anything. Progress task only. */
+bool weft_manager_serve(struct weft_job *job, uint32_t slot);
+void weft_request_sent(void *job, void *request);
+void weft_request_landed(void *job, void *request);
+void weft_manager_close(struct weft_job *job);
+
+/* Starts and stops the progress and receive tasks. */
+weft_status weft_services_start(struct weft_job *job);
+void weft_services_stop(struct weft_job *job);
+bool weft_notice_arrived(void *job, int process, uint32_t notice);
+
+/* ---- monitor.c, watchdog.c, device_log.c ---- */
+
+weft_status weft_monitor_start(struct weft_job *job);
+void weft_monitor_stop(struct weft_job *job);
+
+weft_status weft_watchdog_open(struct weft_job *job);
+/* Looks at every wait; reports those that last too long. Monitor only. */
+void weft_watchdog_look(struct weft_job *job);
+
+/* Formats a packed log record (text, then arguments). out is always terminated. */
+void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,
+                     uint32_t payload_bytes, uint32_t args);
+/* Prints a line that a rank logged, on standard output, at once. */
+void weft_device_log(const char *who, const char *text);
+/* "rank 3" or "host of process 1". */
+void weft_slot_name(const struct weft_job *job, uint32_t slot, char *name, size_t bytes);
+
+/* ---- rank.c: the host's part of a rank ---- */
+
+/* Makes the rank of a slot in the memory of its state: its ring and link. Errors: MEMORY. */
+weft_status weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self);
+/* Forgets what earlier runs left: notifications, barriers, waits. */
+void weft_rank_reset(struct weft_job *job, uint32_t slot);
+/* Whether all that the rank asked of its host has been done. */
+bool weft_rank_quiet(const struct weft_job *job, uint32_t slot);
+void weft_rank_free(struct weft_job *job, uint32_t slot);
+
+#endif

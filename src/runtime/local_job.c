@@ -1,0 +1,79 @@
+/* runtime/local_job.c - the processes of a job as tasks of this one. */
+#include "base/config.h"
+#include "base/say.h"
+#include "base/task.h"
+#include "boot/local.h"
+#include "device/cpu/random.h"
+#include "weft/weft.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct local_process {
+    struct weft_task task;
+    struct weft_local *group;
+    int process, result;
+    int (*program)(void *argument);
+    void *argument;
+};
+
+static void process_main(void *argument)
+{
+    struct local_process *p = argument;
+
+    weft_local_enter(p->group, p->process);
+    p->result = p->program(p->argument);
+}
+
+static int run_group(int processes, int (*program)(void *argument), void *argument)
+{
+    struct local_process *all = calloc((size_t)processes, sizeof(*all));
+    struct weft_local *group = NULL;
+    int started = 0, result = 0;
+
+    if (all == NULL || weft_local_begin(&group, processes) != WEFT_OK) {
+        free(all);
+        return weft_err(WEFT_ERR_MEMORY, "weft_local_job: no memory for %d processes", processes);
+    }
+    while (started < processes) {
+        struct local_process *p = &all[started];
+        char name[16];
+        *p = (struct local_process){
+            .group = group, .process = started, .program = program, .argument = argument};
+        snprintf(name, sizeof(name), "process %d", started & 0xffff);
+        if (weft_task_start(&p->task, name, process_main, p) != WEFT_OK) {
+            result = WEFT_ERR_SYSTEM; /* those that run end when weft_open times out */
+            break;
+        }
+        started++;
+    }
+    for (int i = 0; i < started; i++) {
+        weft_task_join(&all[i].task);
+        if (result == 0)
+            result = all[i].result;
+    }
+    weft_local_end(group);
+    free(all);
+    return result;
+}
+
+int weft_local_job(int processes, int (*program)(void *argument), void *argument)
+{
+    struct weft_config config;
+    uint64_t seed;
+
+    if (processes < 1 || program == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_local_job: %d processes", processes);
+    weft_status status = weft_config_load(&config, NULL, NULL);
+    if (status != WEFT_OK)
+        return status;
+    const bool random = weft_config_random(&config, &seed);
+    if (random)
+        status = weft_random_begin(seed);
+    if (status != WEFT_OK)
+        return status;
+    const int result = run_group(processes, program, argument);
+    if (random)
+        weft_random_end();
+    return result;
+}

@@ -1,0 +1,340 @@
+/*
+ * runtime/memory.c - device memory that others can map, memory that the program registered, and
+ * finding out which of them a window lies in.
+ *
+ * New device memory is announced on the control channel, so that it is mapped everywhere before
+ * any window over it is made.
+ */
+#include "runtime/job.h"
+
+#include "base/say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct segment_frame {
+    uint32_t index;
+    uint32_t unused;
+    uint64_t key;
+    struct weft_share share;
+};
+
+static struct weft_process *self_process(struct weft_job *job)
+{
+    return &job->processes[job->numbers.process];
+}
+
+/* Room for a segment at `index` in a process's list. Table lock held. */
+static struct weft_segment *segment_at(struct weft_process *process, uint32_t index)
+{
+    if (index >= process->segments_count) {
+        uint32_t count = process->segments_count;
+        while (count <= index)
+            count = count == 0 ? 8 : count * 2;
+        struct weft_segment *s = realloc(process->segments, count * sizeof(*s));
+        if (s == NULL)
+            return NULL;
+        memset(s + process->segments_count, 0, (count - process->segments_count) * sizeof(*s));
+        process->segments = s;
+        process->segments_count = count;
+    }
+    return &process->segments[index];
+}
+
+static weft_status check_idle(struct weft_job *job, const char *call)
+{
+    if (weft_job_status(job) != WEFT_OK)
+        return weft_job_status(job);
+    if (job->running)
+        return weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call);
+    return WEFT_OK;
+}
+
+/* Takes the lowest free index for new device memory. */
+static weft_status add_segment(struct weft_job *job, void *memory, const struct weft_share *share,
+                               struct segment_frame *frame)
+{
+    struct weft_process *self = self_process(job);
+    uint64_t key = 0;
+    uint32_t index = 0;
+
+    weft_status status = job->net_ops->reg(job->net, memory, share->bytes, &key);
+    if (status != WEFT_OK)
+        return status;
+    weft_lock(&job->tables);
+    while (index < self->segments_count && self->segments[index].address != NULL)
+        index++;
+    struct weft_segment *segment = segment_at(self, index);
+    if (segment != NULL)
+        *segment = (struct weft_segment){*share, memory, key};
+    weft_unlock(&job->tables);
+    if (segment == NULL) {
+        job->net_ops->dereg(job->net, key);
+        return weft_err(WEFT_ERR_MEMORY, "weft_malloc: no memory for segment %u", index);
+    }
+    *frame = (struct segment_frame){.index = index, .key = key, .share = *share};
+    return WEFT_OK;
+}
+
+void *weft_malloc(weft_job *job, size_t bytes)
+{
+    struct weft_share share;
+    struct segment_frame frame;
+
+    if (check_idle(job, "weft_malloc") != WEFT_OK)
+        return NULL;
+    void *memory = job->device_ops->alloc(job->device, bytes, &share);
+    if (memory == NULL)
+        return NULL;
+    if (add_segment(job, memory, &share, &frame) != WEFT_OK) {
+        job->device_ops->free(job->device, memory, &share);
+        return NULL;
+    }
+    if (weft_control_send(job->control, WEFT_FRAME_SEGMENT, &frame, sizeof(frame)) != WEFT_OK)
+        return NULL; /* the job has failed; weft_close frees the memory */
+    return memory;
+}
+
+void weft_free(weft_job *job, void *memory)
+{
+    struct weft_process *self = self_process(job);
+    struct segment_frame frame = {0};
+    struct weft_segment found = {0};
+
+    if (memory == NULL || check_idle(job, "weft_free") != WEFT_OK)
+        return; /* a failed job frees its memory when it is closed */
+    weft_lock(&job->tables);
+    for (uint32_t i = 0; i < self->segments_count; i++) {
+        if (self->segments[i].address == memory) {
+            found = self->segments[i];
+            self->segments[i].address = NULL;
+            frame.index = i;
+        }
+    }
+    weft_unlock(&job->tables);
+    if (found.address == NULL) {
+        weft_err(WEFT_ERR_ARGUMENT, "weft_free: %p did not come from weft_malloc", memory);
+        return;
+    }
+    job->net_ops->dereg(job->net, found.key);
+    weft_control_send(job->control, WEFT_FRAME_SEGMENT_FREE, &frame, sizeof(frame));
+    job->device_ops->free(job->device, memory, &found.share);
+}
+
+static void unmap(struct weft_job *job, struct weft_segment *segment)
+{
+    if (segment->address != NULL)
+        job->device_ops->unmap(job->device, segment->address, &segment->share);
+    segment->address = NULL;
+}
+
+void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame)
+{
+    struct segment_frame f;
+    const char *reason = "";
+
+    if (frame->source == job->numbers.process)
+        return;
+    if (frame->bytes != sizeof(f)) {
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced memory in %u bytes",
+                      frame->source, frame->bytes);
+        return;
+    }
+    memcpy(&f, frame->payload, sizeof(f));
+    weft_lock(&job->tables);
+    struct weft_segment *segment =
+        f.index < 1u << 20 ? segment_at(&job->processes[frame->source], f.index) : NULL;
+    if (segment != NULL) {
+        unmap(job, segment);
+        segment->share = f.share;
+        segment->key = f.key;
+        /* Without a mapping of its counters a process is reached through the host anyway. */
+        if (frame->kind == WEFT_FRAME_SEGMENT &&
+            job->state.process_table[frame->source].exposed != NULL)
+            segment->address = job->device_ops->map(job->device, &f.share, &reason);
+    }
+    const bool lost = frame->kind == WEFT_FRAME_SEGMENT && segment != NULL &&
+                      segment->address == NULL &&
+                      job->state.process_table[frame->source].exposed != NULL;
+    weft_unlock(&job->tables);
+    if (segment == NULL)
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced memory number %u",
+                      frame->source, f.index);
+    else if (lost)
+        weft_job_fail(job, WEFT_ERR_DEVICE, "cannot map %llu bytes of process %d: %s",
+                      (unsigned long long)f.share.bytes, frame->source, reason);
+}
+
+/* Takes a free place in the list of regions. Table lock held. */
+static struct weft_region *new_region(struct weft_job *job)
+{
+    for (uint32_t i = 0; i < job->regions_count; i++)
+        if (job->regions[i].base == NULL)
+            return &job->regions[i];
+    const uint32_t count = job->regions_count == 0 ? 8 : job->regions_count * 2;
+    struct weft_region *regions = realloc(job->regions, count * sizeof(*regions));
+    if (regions == NULL)
+        return NULL;
+    memset(regions + job->regions_count, 0, (count - job->regions_count) * sizeof(*regions));
+    job->regions = regions;
+    struct weft_region *found = &regions[job->regions_count];
+    job->regions_count = count;
+    return found;
+}
+
+static weft_status add_region(struct weft_job *job, void *base, size_t bytes, weft_comm claim)
+{
+    uint64_t key;
+    struct weft_region *region = new_region(job);
+
+    if (region == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for region %u", job->regions_count);
+    weft_status status = job->net_ops->reg(job->net, base, bytes, &key);
+    if (status == WEFT_OK)
+        *region = (struct weft_region){base, bytes, key, claim, WEFT_WIN_NONE};
+    return status;
+}
+
+static void drop_region(struct weft_job *job, struct weft_region *region)
+{
+    job->net_ops->dereg(job->net, region->key);
+    *region = (struct weft_region){0};
+}
+
+weft_status weft_register(weft_job *job, void *base, size_t bytes)
+{
+    weft_status status = check_idle(job, "weft_register");
+
+    if (status != WEFT_OK)
+        return status;
+    if (base == NULL || bytes == 0)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_register: %zu bytes at %p", bytes, base);
+    weft_lock(&job->tables);
+    status = add_region(job, base, bytes, WEFT_COMM_NONE);
+    weft_unlock(&job->tables);
+    return status;
+}
+
+weft_status weft_unregister(weft_job *job, void *base)
+{
+    weft_status status = check_idle(job, "weft_unregister");
+
+    if (status != WEFT_OK)
+        return status;
+    status = WEFT_ERR_ARGUMENT;
+    weft_lock(&job->tables);
+    for (uint32_t i = 0; i < job->regions_count && base != NULL; i++) {
+        struct weft_region *region = &job->regions[i];
+        if (region->base == base && region->owner == WEFT_WIN_NONE) {
+            drop_region(job, region);
+            status = WEFT_OK;
+            break;
+        }
+    }
+    weft_unlock(&job->tables);
+    return status == WEFT_OK ? WEFT_OK
+                             : weft_err(status, "weft_unregister: %p was not registered", base);
+}
+
+static bool contains(const void *outer, uint64_t outer_bytes, const void *inner,
+                     uint64_t inner_bytes, uint64_t *offset)
+{
+    const uintptr_t a = (uintptr_t)outer, b = (uintptr_t)inner;
+
+    *offset = b - a;
+    return outer != NULL && b >= a && *offset <= outer_bytes &&
+           inner_bytes <= outer_bytes - *offset;
+}
+
+/* A region that covers the range and belongs to the program, or to this creation. */
+static const struct weft_region *find_region(const struct weft_job *job, weft_comm comm,
+                                             const void *base, size_t bytes, uint64_t *offset)
+{
+    for (uint32_t i = 0; i < job->regions_count; i++) {
+        const struct weft_region *r = &job->regions[i];
+        if (r->owner == WEFT_WIN_NONE && (r->claim == WEFT_COMM_NONE || r->claim == comm) &&
+            contains(r->base, r->bytes, base, bytes, offset))
+            return r;
+    }
+    return NULL;
+}
+
+weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, size_t bytes,
+                              struct weft_place *place)
+{
+    const struct weft_process *self = self_process(job);
+    const struct weft_region *region;
+    uint64_t offset;
+
+    for (uint32_t i = 0; i < self->segments_count; i++) {
+        const struct weft_segment *s = &self->segments[i];
+        if (contains(s->address, s->share.bytes, base, bytes, &offset)) {
+            *place = (struct weft_place){i, offset, s->key, offset};
+            return WEFT_OK;
+        }
+    }
+    while ((region = find_region(job, comm, base, bytes, &offset)) == NULL) {
+        weft_status status = add_region(job, base, bytes, comm);
+        if (status != WEFT_OK)
+            return status;
+    }
+    *place = (struct weft_place){WEFT_NO_SEGMENT, 0, region->key, offset};
+    return WEFT_OK;
+}
+
+void weft_memory_adopt(struct weft_job *job, weft_comm comm, weft_win win)
+{
+    for (uint32_t i = 0; i < job->regions_count; i++) {
+        struct weft_region *region = &job->regions[i];
+        if (region->base == NULL || region->claim != comm)
+            continue;
+        region->claim = WEFT_COMM_NONE;
+        region->owner = win;
+        if (win == WEFT_WIN_NONE)
+            drop_region(job, region);
+    }
+}
+
+void weft_memory_release(struct weft_job *job, weft_win win)
+{
+    for (uint32_t i = 0; i < job->regions_count; i++)
+        if (job->regions[i].base != NULL && job->regions[i].owner == win)
+            drop_region(job, &job->regions[i]);
+}
+
+void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
+                         uint64_t bytes)
+{
+    const struct weft_process *p = &job->processes[process];
+
+    if (segment >= p->segments_count || p->segments[segment].address == NULL ||
+        offset > p->segments[segment].share.bytes ||
+        bytes > p->segments[segment].share.bytes - offset)
+        return NULL;
+    return (unsigned char *)p->segments[segment].address + offset;
+}
+
+void weft_memory_close(struct weft_job *job)
+{
+    for (int p = 0; p < job->numbers.processes; p++) {
+        struct weft_process *process = &job->processes[p];
+        for (uint32_t i = 0; i < process->segments_count; i++) {
+            struct weft_segment *s = &process->segments[i];
+            if (p != job->numbers.process)
+                unmap(job, s);
+            else if (s->address != NULL)
+                job->device_ops->free(job->device, s->address, &s->share);
+        }
+        free(process->segments);
+    }
+    free(job->regions);
+}
+
+weft_status weft_copy(weft_job *job, void *target, const void *source, size_t bytes)
+{
+    weft_status status = check_idle(job, "weft_copy");
+
+    if (status != WEFT_OK)
+        return status;
+    return job->device_ops->copy(job->device, target, source, bytes);
+}

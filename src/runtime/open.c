@@ -1,0 +1,410 @@
+/*
+ * runtime/open.c - opening and closing a job: configuration, the other processes, the device, the
+ * network, the tasks; then all of it in reverse.
+ */
+#include "runtime/job.h"
+
+#include "base/say.h"
+#include "device/cpu/random.h"
+#include "window/tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What processes tell each other when the job is opened. */
+struct hello {
+    char host[64];
+    char boot[40]; /* the kernel's boot id: two hosts may share a name */
+    int32_t pid;
+    uint32_t windows, comms, counter_start;
+    struct weft_share exposed;
+    unsigned char address[WEFT_NET_ADDRESS_MAX];
+};
+
+static size_t counter_words(const struct weft_job *job)
+{
+    return WEFT_BARRIER_AT + (size_t)job->state.comms_count * WEFT_BARRIER_WORDS;
+}
+
+/* Zeroed memory that costs nothing until it is touched. */
+static void *lazy_memory(size_t bytes)
+{
+    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return m == MAP_FAILED ? NULL : m;
+}
+
+/* The counters, tables and lists that do not depend on the kernel. */
+static weft_status open_state(struct weft_job *job)
+{
+    struct weft_state *state = &job->state;
+    void *exposed;
+
+    state->process = job->numbers.process;
+    state->processes = job->numbers.processes;
+    weft_status status =
+        weft_tables_open(state, (uint32_t)job->config.windows, (uint32_t)job->config.comms);
+    if (status != WEFT_OK)
+        return status;
+    const size_t words = counter_words(job), bytes = words * sizeof(uint32_t);
+    status = weft_share_create(sizeof(struct weft_exposed) + bytes, &exposed, &job->exposed_share);
+    if (status != WEFT_OK)
+        return status;
+    state->exposed = exposed;
+    state->counters.peer = state->exposed->words;
+    state->counters.local = lazy_memory(bytes);
+    state->counters.host = lazy_memory(bytes);
+    state->process_table = calloc((size_t)state->processes, sizeof(*state->process_table));
+    state->barrier_consumed =
+        calloc((size_t)state->comms_count * WEFT_BARRIER_WORDS, sizeof(uint32_t));
+    state->inline_bytes = (uint32_t)job->config.inline_bytes;
+    state->intervals_most = (uint32_t)job->config.timer_intervals;
+    state->intervals = lazy_memory(state->intervals_most * sizeof(*state->intervals));
+    job->selves = calloc(WEFT_SLOTS, sizeof(weft_self *));
+    job->managers = calloc(WEFT_SLOTS, sizeof(*job->managers));
+    if (state->counters.local == NULL || state->counters.host == NULL ||
+        state->process_table == NULL || state->barrier_consumed == NULL ||
+        state->intervals == NULL || job->selves == NULL || job->managers == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", words);
+
+    const uint32_t start = (uint32_t)job->config.counter_start;
+    for (size_t i = 0; start != 0 && i < words; i++)
+        state->counters.local[i] = state->counters.peer[i] = state->counters.host[i] = start;
+    for (uint32_t i = 0; start != 0 && i < state->comms_count * WEFT_BARRIER_WORDS; i++)
+        state->barrier_consumed[i] = 3 * start;
+    return WEFT_OK;
+}
+
+static weft_status open_net(struct weft_job *job)
+{
+    static const char *const names[] = {NULL, "shm", "null"}; /* as config.def lists them */
+    const char *name = names[job->config.net];
+    struct weft_net_caps caps;
+
+    if (name == NULL)
+        name = job->numbers.processes > 1 ? "shm" : "null";
+    job->net_ops = weft_net_find(name);
+    const struct weft_net_open open = {
+        .config = &job->config,
+        .process = job->numbers.process,
+        .processes = job->numbers.processes,
+        .one_address_space = weft_control_local(job->control),
+        .events = {job, weft_notice_arrived, weft_request_sent, weft_request_landed},
+    };
+    weft_status status = job->net_ops->open(&job->net, &open);
+    if (status != WEFT_OK)
+        return status;
+    job->net_ops->caps(job->net, &caps);
+    if (caps.address_bytes > WEFT_NET_ADDRESS_MAX)
+        return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", name,
+                        caps.address_bytes, WEFT_NET_ADDRESS_MAX);
+    job->command_bell = job->net_ops->bell(job->net, WEFT_NET_SEND);
+    job->receive_bell = job->net_ops->bell(job->net, WEFT_NET_RECEIVE);
+    if (job->command_bell == NULL)
+        job->command_bell = &job->own_bells[WEFT_NET_SEND];
+    if (job->receive_bell == NULL)
+        job->receive_bell = &job->own_bells[WEFT_NET_RECEIVE];
+    job->state.command_bell = job->command_bell;
+    return WEFT_OK;
+}
+
+static void read_boot_id(char *text, size_t bytes)
+{
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (f == NULL)
+        return; /* then the host's name alone decides */
+    if (fgets(text, (int)bytes, f) == NULL)
+        text[0] = 0;
+    fclose(f);
+}
+
+/* Which nodes there are, in the order of their first process. */
+static void number_nodes(struct weft_job *job, const struct hello *all)
+{
+    weft_numbers *n = &job->numbers;
+    int here = 0;
+
+    for (int p = 0; p < n->processes; p++) {
+        int q = 0;
+        while (strcmp(all[q].host, all[p].host) != 0 || strcmp(all[q].boot, all[p].boot) != 0)
+            q++;
+        job->processes[p].node = q == p ? n->nodes++ : job->processes[q].node;
+        snprintf(job->processes[p].name, sizeof(job->processes[p].name),
+                 "process %d (pid %d on %.40s)", p, (int)all[p].pid, all[p].host);
+    }
+    n->node = job->processes[n->process].node;
+    for (int p = 0; p < n->processes; p++)
+        here += job->processes[p].node == n->node;
+    n->devices = n->processes; /* each process drives a CPU device of its own */
+    n->device = n->process;
+    job->device_ops->share(job->device, here);
+}
+
+/* The path to one other process, and why. */
+static weft_status choose_path(struct weft_job *job, int p, const struct hello *hello)
+{
+    const char *reason = "WEFT_PATH=proxy";
+    struct weft_process *process = &job->processes[p];
+    void *memory = NULL;
+
+    process->exposed_share = hello->exposed;
+    if (job->config.path != WEFT_PATH_PROXY) {
+        reason = "it is on another node";
+        if (process->node == job->numbers.node && hello->exposed.bytes == job->exposed_share.bytes)
+            memory = job->device_ops->map(job->device, &hello->exposed, &reason);
+    }
+    job->state.process_table[p].exposed = memory;
+    if (memory != NULL) {
+        weft_say(WEFT_SAY_INFO, "%s: direct, through shared memory", process->name);
+        return WEFT_OK;
+    }
+    if (job->config.path == WEFT_PATH_DIRECT)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=direct, but %s cannot be mapped: %s",
+                        process->name, reason);
+    job->state.proxied = 1;
+    weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)", process->name, job->net_ops->name,
+             reason);
+    return WEFT_OK;
+}
+
+static weft_status meet(struct weft_job *job)
+{
+    const int n = job->numbers.processes;
+    struct hello mine = {.pid = (int32_t)getpid(), .exposed = job->exposed_share};
+    struct hello *all = calloc((size_t)n, sizeof(*all));
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    gethostname(mine.host, sizeof(mine.host) - 1);
+    read_boot_id(mine.boot, sizeof(mine.boot));
+    mine.windows = (uint32_t)job->config.windows;
+    mine.comms = (uint32_t)job->config.comms;
+    mine.counter_start = (uint32_t)job->config.counter_start;
+    weft_status status = job->net_ops->address(job->net, mine.address);
+    if (status == WEFT_OK)
+        status = weft_exchange(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), all);
+    for (int p = 0; status == WEFT_OK && p < n; p++) {
+        all[p].host[sizeof(all[p].host) - 1] = 0;
+        all[p].boot[sizeof(all[p].boot) - 1] = 0;
+        if (all[p].windows != mine.windows || all[p].comms != mine.comms ||
+            all[p].counter_start != mine.counter_start)
+            status = weft_err(WEFT_ERR_CONFIG,
+                              "WEFT_WINDOWS, WEFT_COMMS and WEFT_COUNTER_START must be the same "
+                              "everywhere: %u, %u, %u in process %d, %u, %u, %u here",
+                              all[p].windows, all[p].comms, all[p].counter_start, p, mine.windows,
+                              mine.comms, mine.counter_start);
+    }
+    if (status == WEFT_OK)
+        number_nodes(job, all);
+    for (int p = 0; status == WEFT_OK && p < n; p++) {
+        status = job->net_ops->connect(job->net, p, all[p].address);
+        if (status == WEFT_OK && p != job->numbers.process)
+            status = choose_path(job, p, &all[p]);
+    }
+    if (status == WEFT_OK) /* nobody sends before everybody is connected */
+        status = weft_exchange(job, WEFT_EXCHANGE_READY, NULL, 0, NULL);
+    free(all);
+    return status;
+}
+
+/* The host program's own rank, and the communicator of all of them. */
+static weft_status open_host(struct weft_job *job)
+{
+    const int n = job->numbers.processes;
+    struct weft_member *members = calloc((size_t)n, sizeof(*members));
+    weft_self *self = malloc(sizeof(*self));
+    weft_comm comm;
+
+    if (members == NULL || self == NULL) {
+        free(members);
+        free(self);
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    }
+    for (int p = 0; p < n; p++)
+        members[p] = (struct weft_member){p, WEFT_HOST_SLOT};
+    weft_status status = weft_comm_make(&job->state, WEFT_COMM_HOST, false, members, n, &comm);
+    free(members);
+    if (status == WEFT_OK)
+        status = weft_rank_make(job, WEFT_HOST_SLOT, self);
+    if (status != WEFT_OK) {
+        free(self);
+        return status;
+    }
+    __atomic_store_n(&job->slots, 1, __ATOMIC_RELEASE);
+    return WEFT_OK;
+}
+
+static void on_race(const char *text, void *argument)
+{
+    weft_job_fail(argument, WEFT_ERR_RACE, "%s", text);
+}
+
+/* Random mode begins with the job, unless weft_local_job began it for all its processes. */
+static weft_status begin_random(struct weft_job *job)
+{
+    uint64_t seed;
+
+    if (!weft_config_random(&job->config, &seed))
+        return WEFT_OK;
+    weft_mutation = weft_order_by_name(job->config.mutate);
+    if (weft_model != NULL)
+        return WEFT_OK;
+    weft_status status = weft_random_begin(seed);
+    job->began_random = status == WEFT_OK;
+    return status;
+}
+
+static weft_status open_steps(struct weft_job *job)
+{
+    weft_status status = begin_random(job);
+
+    if (status == WEFT_OK)
+        status = weft_control_open(&job->control, &job->config);
+    if (status != WEFT_OK)
+        return status;
+    if (weft_model != NULL)
+        weft_random_on_race(on_race, job);
+    job->numbers.process = weft_control_process(job->control);
+    job->numbers.processes = weft_control_processes(job->control);
+    job->processes = calloc((size_t)job->numbers.processes, sizeof(*job->processes));
+    if (job->processes == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", job->numbers.processes);
+    for (int p = 0; p < job->numbers.processes; p++)
+        snprintf(job->processes[p].name, WEFT_NAME_BYTES, "process %d", p);
+    job->device_ops = weft_device_choose(&job->config);
+    status = job->device_ops != NULL ? WEFT_OK : WEFT_ERR_CONFIG;
+    if (status == WEFT_OK)
+        status =
+            job->device_ops->open(&job->device, &job->config, weft_control_local(job->control));
+    if (status == WEFT_OK)
+        status = open_state(job);
+    if (status == WEFT_OK)
+        status = open_net(job);
+    if (status == WEFT_OK)
+        status = weft_exchange_open(job);
+    if (status == WEFT_OK)
+        status = weft_collective_open(job);
+    if (status == WEFT_OK)
+        status = weft_watchdog_open(job);
+    if (status == WEFT_OK)
+        status = open_host(job);
+    if (status == WEFT_OK)
+        status = weft_monitor_start(job);
+    if (status == WEFT_OK)
+        status = meet(job);
+    if (status == WEFT_OK)
+        status = weft_services_start(job);
+    return status;
+}
+
+static void release_state(struct weft_job *job)
+{
+    struct weft_state *state = &job->state;
+    const size_t bytes = counter_words(job) * sizeof(uint32_t);
+
+    for (uint32_t slot = 0; job->selves != NULL && slot < job->slots; slot++) {
+        weft_self *self = job->selves[slot];
+        weft_rank_free(job, slot);
+        if (slot == WEFT_HOST_SLOT)
+            free(self);
+    }
+    if (job->user != NULL)
+        job->device_ops->free(job->device, job->user, &job->user_share);
+    for (int p = 0; state->process_table != NULL && p < job->numbers.processes; p++)
+        if (state->process_table[p].exposed != NULL)
+            job->device_ops->unmap(job->device, state->process_table[p].exposed,
+                                   &job->processes[p].exposed_share);
+    if (state->counters.local != NULL)
+        munmap(state->counters.local, bytes);
+    if (state->counters.host != NULL)
+        munmap(state->counters.host, bytes);
+    if (state->intervals != NULL)
+        munmap(state->intervals, state->intervals_most * sizeof(*state->intervals));
+    if (state->exposed != NULL)
+        weft_share_destroy(state->exposed, &job->exposed_share);
+    weft_tables_close(state);
+    free(state->process_table);
+    free(state->barrier_consumed);
+    free(job->selves);
+    free(job->managers);
+    free(job->rank_memory);
+    free(job->watch);
+}
+
+/* Frees whatever open_steps made, however far it came. */
+static void release(struct weft_job *job, bool orderly)
+{
+    weft_services_stop(job);
+    weft_monitor_stop(job);
+    if (job->control != NULL)
+        weft_control_close(job->control, orderly);
+    weft_exchange_close(job);
+    weft_collective_close(job);
+    weft_manager_close(job);
+    if (job->net != NULL && job->processes != NULL) {
+        if (job->device != NULL)
+            weft_memory_close(job);
+        job->net_ops->close(job->net);
+    }
+    release_state(job);
+    if (job->device != NULL)
+        job->device_ops->close(job->device);
+    free(job->processes);
+    if (job->began_random)
+        weft_random_end();
+    free(job);
+}
+
+weft_status weft_open(weft_job **job, int *argc, char **argv)
+{
+    weft_job *j = calloc(1, sizeof(*j));
+
+    if (j == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no %zu bytes for a job", sizeof(*j));
+    weft_status status = weft_config_load(&j->config, argc, argv);
+    if (status != WEFT_OK) {
+        free(j);
+        return status;
+    }
+    weft_say_level((enum weft_level)j->config.log);
+    status = open_steps(j);
+    if (status != WEFT_OK) {
+        /* The others learn that this process is gone, and end too. */
+        release(j, false);
+        return status;
+    }
+    *job = j;
+    return WEFT_OK;
+}
+
+weft_status weft_close(weft_job *job)
+{
+    if (job == NULL)
+        return WEFT_OK;
+    if (weft_job_status(job) == WEFT_OK)
+        weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
+    const weft_status status = weft_job_status(job);
+    release(job, true);
+    return status;
+}
+
+const weft_numbers *weft_numbers_of(const weft_job *job)
+{
+    return &job->numbers;
+}
+
+int weft_first_rank_of(const weft_job *job, int process)
+{
+    return process < 0 || process >= job->numbers.processes
+               ? -1
+               : job->state.process_table[process].first_rank;
+}
+
+int weft_ranks_of(const weft_job *job, int process)
+{
+    return process < 0 || process >= job->numbers.processes
+               ? -1
+               : job->state.process_table[process].ranks;
+}

@@ -1,0 +1,130 @@
+/*
+ * runtime/progress.c - the two tasks that move data for ranks that cannot do it themselves.
+ *
+ * Each loops while it finds something to do, and sleeps on its bell when it does not. The labels
+ * DRAIN_* let the mutation check switch one of the duties off.
+ */
+#include "runtime/job.h"
+
+#include "base/say.h"
+#include "window/counter.h"
+
+enum { SLEEP_NS = 20000000, POLL_NS = 200000 };
+
+static bool stopping(const struct weft_job *job)
+{
+    return __atomic_load_n(&job->stop_services, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* One round of the progress task. */
+static bool progress_round(struct weft_job *job)
+{
+    bool did = false;
+
+    if (weft_mutation != DRAIN_commands)
+        for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
+            did |= weft_manager_serve(job, slot);
+    if (weft_mutation != DRAIN_progress) {
+        weft_status status = job->net_ops->progress(job->net, WEFT_NET_SEND, &did);
+        if (status != WEFT_OK)
+            weft_job_fail(job, status, "%s network: sending failed", job->net_ops->name);
+    }
+    return did;
+}
+
+static bool receive_round(struct weft_job *job)
+{
+    bool did = false;
+
+    if (weft_mutation == DRAIN_receive)
+        return false;
+    weft_status status = job->net_ops->progress(job->net, WEFT_NET_RECEIVE, &did);
+    if (status != WEFT_OK)
+        weft_job_fail(job, status, "%s network: receiving failed", job->net_ops->name);
+    return did;
+}
+
+/* Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. */
+static void serve(struct weft_job *job, struct weft_bell *bell, bool (*round)(struct weft_job *),
+                  bool rung)
+{
+    while (!stopping(job)) {
+        if (round(job))
+            continue;
+        const uint32_t ticket = weft_bell_prepare(bell);
+        if (round(job) || stopping(job))
+            weft_bell_cancel(bell);
+        else
+            weft_bell_sleep(bell, ticket, rung ? SLEEP_NS : POLL_NS);
+        if (weft_job_status(job) != WEFT_OK && !stopping(job))
+            weft_bell_sleep(bell, weft_bell_prepare(bell), SLEEP_NS); /* nothing left to move */
+    }
+}
+
+static void progress_main(void *argument)
+{
+    struct weft_job *job = argument;
+    weft_say_process(job->numbers.process);
+    serve(job, job->command_bell, progress_round,
+          job->net_ops->bell(job->net, WEFT_NET_SEND) != NULL);
+}
+
+static void receive_main(void *argument)
+{
+    struct weft_job *job = argument;
+    weft_say_process(job->numbers.process);
+    serve(job, job->receive_bell, receive_round,
+          job->net_ops->bell(job->net, WEFT_NET_RECEIVE) != NULL);
+}
+
+bool weft_notice_arrived(void *context, int process, uint32_t notice)
+{
+    struct weft_job *job = context;
+    struct weft_state *state = &job->state;
+    const uint32_t slot = weft_notice_slot(notice);
+
+    (void)process;
+    switch (weft_notice_kind_of(notice)) {
+    case WEFT_NOTICE_COUNT:
+        if (slot >= weft_job_slots(job))
+            return false;
+        weft_count_add_host(state, weft_count_index(slot, weft_notice_tag(notice)));
+        return true;
+    case WEFT_NOTICE_BARRIER:
+        if (slot >= state->comms_count * WEFT_BARRIER_WORDS)
+            return false;
+        weft_count_add_host(state, WEFT_BARRIER_AT + slot);
+        return true;
+    default:
+        return false;
+    }
+}
+
+weft_status weft_services_start(struct weft_job *job)
+{
+    __atomic_store_n(&job->stop_services, 0, __ATOMIC_RELEASE);
+    weft_status status = weft_task_start(&job->progress, "weft progress", progress_main, job);
+    if (status != WEFT_OK)
+        return status;
+    status = weft_task_start(&job->receive, "weft receive", receive_main, job);
+    if (status != WEFT_OK) {
+        __atomic_store_n(&job->stop_services, 1, __ATOMIC_RELEASE);
+        weft_bell_ring(job->command_bell);
+        weft_task_join(&job->progress);
+        return status;
+    }
+    job->services_run = true;
+    return WEFT_OK;
+}
+
+void weft_services_stop(struct weft_job *job)
+{
+    if (!job->services_run)
+        return;
+    __atomic_store_n(&job->stop_services, 1, __ATOMIC_RELEASE);
+    weft_bell_ring(job->command_bell);
+    weft_bell_ring(job->receive_bell);
+    weft_task_join(&job->progress);
+    weft_task_join(&job->receive);
+    job->services_run = false;
+}

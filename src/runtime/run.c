@@ -1,0 +1,221 @@
+/*
+ * runtime/run.c - preparing a kernel and running it.
+ */
+#include "runtime/job.h"
+
+#include "base/say.h"
+#include "window/counter.h"
+#include "window/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static weft_status check_call(struct weft_job *job, const char *call)
+{
+    if (weft_job_status(job) != WEFT_OK)
+        return weft_job_status(job);
+    if (job->running)
+        return weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call);
+    return WEFT_OK;
+}
+
+/* Learns how many ranks every process brings; a process that cannot says -1. */
+static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, int ranks)
+{
+    const int n = job->numbers.processes;
+    int32_t brought = mine == WEFT_OK ? ranks : -1;
+    int32_t *all = calloc((size_t)n, sizeof(*all));
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    weft_status status = weft_exchange(job, WEFT_EXCHANGE_PREPARE, &brought, sizeof(brought), all);
+    if (status == WEFT_OK)
+        status = mine;
+    int32_t first = 0;
+    for (int p = 0; status == WEFT_OK && p < n; p++) {
+        if (all[p] < 1 || all[p] >= (int32_t)WEFT_SLOTS)
+            status = weft_err(WEFT_ERR_DEVICE, "%s cannot run the kernel", job->processes[p].name);
+    }
+    for (int p = 0; status == WEFT_OK && p < n; p++) {
+        job->state.process_table[p].first_rank = first;
+        job->state.process_table[p].ranks = all[p];
+        first += all[p];
+    }
+    if (status == WEFT_OK) {
+        job->state.ranks = job->numbers.ranks = first;
+        job->numbers.ranks_here = ranks;
+        job->numbers.first_rank = job->state.process_table[job->numbers.process].first_rank;
+    }
+    free(all);
+    return status;
+}
+
+/* WORLD and DEVICE, from the table of processes. */
+static weft_status make_communicators(struct weft_job *job)
+{
+    const struct weft_process_entry *table = job->state.process_table;
+    const int me = job->numbers.process;
+    struct weft_member *all = malloc((size_t)job->numbers.ranks * sizeof(*all));
+    weft_comm comm;
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d ranks", job->numbers.ranks);
+    for (int p = 0; p < job->numbers.processes; p++)
+        for (int r = 0; r < table[p].ranks; r++)
+            all[table[p].first_rank + r] = (struct weft_member){p, 1 + (uint32_t)r};
+    weft_status status =
+        weft_comm_make(&job->state, WEFT_COMM_WORLD, false, all, job->numbers.ranks, &comm);
+    if (status == WEFT_OK)
+        status = weft_comm_make(&job->state, WEFT_COMM_DEVICE, true, all + table[me].first_rank,
+                                table[me].ranks, &comm);
+    free(all);
+    return status;
+}
+
+static void free_ranks(struct weft_job *job)
+{
+    const uint32_t slots = job->slots;
+
+    __atomic_store_n(&job->slots, 1, __ATOMIC_RELEASE);
+    for (uint32_t slot = 1; slot < slots; slot++)
+        weft_rank_free(job, slot);
+    free(job->rank_memory);
+    job->rank_memory = NULL;
+    if (job->user != NULL)
+        job->device_ops->free(job->device, job->user, &job->user_share);
+    job->user = NULL;
+}
+
+static weft_status make_ranks(struct weft_job *job)
+{
+    const size_t ranks = (size_t)job->numbers.ranks_here;
+
+    job->self_bytes = (sizeof(weft_self) + 63) / 64 * 64;
+    job->rank_memory = aligned_alloc(64, ranks * job->self_bytes);
+    job->user = job->device_ops->alloc(job->device, job->kernel->user_bytes, &job->user_share);
+    if (job->rank_memory == NULL || job->user == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for the state of %zu ranks", ranks);
+    for (uint32_t slot = 1; slot <= ranks; slot++) {
+        weft_status status = weft_rank_make(
+            job, slot, (weft_self *)(void *)(job->rank_memory + (slot - 1) * job->self_bytes));
+        if (status != WEFT_OK)
+            return status;
+        __atomic_store_n(&job->slots, slot + 1, __ATOMIC_RELEASE);
+    }
+    return make_communicators(job);
+}
+
+weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, int max_ranks)
+{
+    int ranks = 0;
+    weft_status status = check_call(job, "weft_prepare");
+
+    if (status != WEFT_OK)
+        return status;
+    if (kernel == NULL || threads < 1 || threads > 1024 || max_ranks < 0)
+        status = weft_err(WEFT_ERR_ARGUMENT,
+                          "weft_prepare: kernel %s, %d threads (1..1024), at most %d ranks",
+                          kernel != NULL ? kernel->name : "NULL", threads, max_ranks);
+    else
+        status = job->device_ops->ranks(job->device, kernel, threads, max_ranks, &ranks);
+    status = agree_on_ranks(job, status, ranks);
+    if (status != WEFT_OK)
+        return status;
+
+    job->kernel = kernel;
+    job->numbers.threads = job->device_ops->threads(job->device, threads);
+    weft_services_stop(job);
+    weft_lock(&job->tables);
+    free_ranks(job);
+    status = make_ranks(job);
+    weft_unlock(&job->tables);
+    if (status == WEFT_OK)
+        status = weft_services_start(job);
+    if (status == WEFT_OK) /* nobody notifies ranks that do not exist yet */
+        return weft_exchange(job, WEFT_EXCHANGE_PREPARED, NULL, 0, NULL);
+    weft_job_fail(job, status, "process %d could not prepare kernel %s", job->numbers.process,
+                  kernel->name);
+    return status;
+}
+
+/* What a run starts from. Before the others can know that this process is ready. */
+static void reset(struct weft_job *job)
+{
+    weft_lock(&job->tables);
+    for (uint32_t slot = 1; slot < job->slots; slot++)
+        weft_rank_reset(job, slot);
+    for (uint32_t comm = WEFT_COMM_WORLD; comm <= WEFT_COMM_DEVICE; comm++)
+        job->state.comms[comm].released = weft_count_read_quiet(
+            &job->state, WEFT_BARRIER_AT + comm * WEFT_BARRIER_WORDS + WEFT_BARRIER_RELEASE);
+    weft_unlock(&job->tables);
+    job->state.intervals_count = 0;
+    job->state.timer_started = 0;
+}
+
+/* Waits until the host has done all that the ranks asked of it. */
+static void settle(struct weft_job *job)
+{
+    struct weft_port *port = &job->selves[WEFT_HOST_SLOT]->port;
+
+    for (uint32_t slot = 1; slot < job->slots; slot++)
+        while (!weft_rank_quiet(job, slot) && weft_job_status(job) == WEFT_OK)
+            weft_port_wait(port);
+    weft_port_waited(port);
+}
+
+weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds)
+{
+    double ms = 0;
+    weft_status status = check_call(job, "weft_run");
+
+    if (status != WEFT_OK)
+        return status;
+    if (job->kernel == NULL)
+        return weft_err(WEFT_ERR_STATE, "weft_run: no kernel was prepared");
+    if (user_bytes != 0 && (user == NULL || user_bytes != job->kernel->user_bytes))
+        return weft_err(WEFT_ERR_ARGUMENT,
+                        "weft_run: %zu bytes of user data at %p; kernel %s expects %zu", user_bytes,
+                        user, job->kernel->name, job->kernel->user_bytes);
+    if (user_bytes != 0)
+        status = job->device_ops->copy(job->device, job->user, user, user_bytes);
+    if (status != WEFT_OK)
+        return status;
+    reset(job);
+    status = weft_exchange(job, WEFT_EXCHANGE_RUN, NULL, 0, NULL);
+    if (status != WEFT_OK)
+        return status;
+
+    const struct weft_launch launch = {
+        .kernel = job->kernel,
+        .user = user_bytes != 0 ? job->user : NULL,
+        .first_rank = job->numbers.first_rank,
+        .ranks = job->numbers.ranks_here,
+        .threads = job->numbers.threads,
+        .selves = job->rank_memory,
+        .self_bytes = job->self_bytes,
+        .bell = &job->state.exposed->bell,
+        .stop = &job->state.stop,
+    };
+    job->running = true;
+    status = job->device_ops->run(job->device, &launch, &ms);
+    job->running = false;
+    if (status != WEFT_OK)
+        weft_job_fail(job, status, "process %d could not run kernel %s", job->numbers.process,
+                      job->kernel->name);
+    settle(job);
+    status = weft_exchange(job, WEFT_EXCHANGE_RAN, NULL, 0, NULL);
+    if (user_bytes != 0) /* also after a failure: it may tell the program why */
+        job->device_ops->copy(job->device, user, job->user, user_bytes);
+    if (status == WEFT_OK && milliseconds != NULL)
+        *milliseconds = ms;
+    return status;
+}
+
+weft_status weft_intervals(const weft_job *job, const double **list, size_t *count)
+{
+    if (job->running)
+        return weft_err(WEFT_ERR_STATE, "weft_intervals: a kernel runs");
+    *list = job->state.intervals;
+    *count = job->state.intervals_count;
+    return WEFT_OK;
+}

@@ -1,0 +1,176 @@
+/*
+ * runtime/watchdog.c - says who waits for what when a wait lasts too long.
+ *
+ * Ranks write what they wait for (weft_tell); here it is only looked at, every tenth of a second.
+ * A wait is told from the next one by its episode number.
+ */
+#include "runtime/job.h"
+
+#include "base/say.h"
+#include "window/tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_LINES = 8 };
+
+/* What the watchdog remembers of one slot. */
+struct weft_watch {
+    uint32_t episode;
+    bool waits;
+    uint64_t since, told; /* told: how long the wait was when it was last reported */
+};
+
+static void absent(const struct weft_job *job, weft_comm comm, char *text, size_t bytes)
+{
+    const struct weft_comm_entry *entry = weft_comm_find(&job->state, comm);
+    size_t used = 0;
+    int32_t missing = 0;
+
+    text[0] = 0;
+    for (uint32_t slot = 0; entry != NULL && slot < weft_job_slots(job); slot++) {
+        const struct weft_waiting *w = &job->selves[slot]->waiting;
+        if (entry->rank_of_slot[slot] < 0 ||
+            (__atomic_load_n(&w->kind, __ATOMIC_RELAXED) == WEFT_WAIT_BARRIER &&
+             __atomic_load_n(&w->a, __ATOMIC_RELAXED) == comm))
+            continue;
+        if (missing++ < 6 && used < bytes) {
+            char name[40];
+            weft_slot_name(job, slot, name, sizeof(name));
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", name);
+        }
+    }
+    if (missing == 0)
+        snprintf(text, bytes, "nobody of this process");
+    else if (missing > 6 && used < bytes)
+        snprintf(text + used, bytes - used, " and %d more", (int)missing - 6);
+}
+
+static void describe(const struct weft_job *job, const struct weft_waiting *w, char *text,
+                     size_t bytes)
+{
+    static const char *const collectives[] = {"an answer", "weft_win_create", "weft_win_free",
+                                              "weft_comm_split", "weft_comm_free"};
+    const unsigned long long a = __atomic_load_n(&w->a, __ATOMIC_RELAXED);
+    const unsigned long long have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
+    const unsigned long long need = __atomic_load_n(&w->need, __ATOMIC_RELAXED);
+    char list[256];
+
+    switch (__atomic_load_n(&w->kind, __ATOMIC_RELAXED)) {
+    case WEFT_WAIT_TAG:
+        snprintf(text, bytes, "in weft_wait for tag %llu: has %llu of %llu notifications", a, have,
+                 need);
+        break;
+    case WEFT_WAIT_UNTIL:
+        snprintf(text, bytes, "in weft_wait_until at 0x%llx: %llu is there, compared with %llu", a,
+                 have, need);
+        break;
+    case WEFT_WAIT_BARRIER:
+        absent(job, (weft_comm)a, list, sizeof(list));
+        snprintf(text, bytes, "in a barrier of communicator 0x%llx: not there: %s", a, list);
+        break;
+    case WEFT_WAIT_SPACE:
+        snprintf(text, bytes, "for %llu of %llu lines of its command ring", need, have);
+        break;
+    case WEFT_WAIT_LOCAL:
+        snprintf(text, bytes, "in weft_flush_local: %llu of %llu puts have left", have, need);
+        break;
+    case WEFT_WAIT_REMOTE:
+        snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu landed before", a,
+                 need, have);
+        break;
+    default:
+        snprintf(text, bytes, "for the other ranks in %s", a <= 4 ? collectives[a] : "a call");
+    }
+}
+
+/* Updates what is known of a slot's wait; returns how long it has lasted, in ns. */
+static uint64_t lasting(struct weft_watch *watch, const struct weft_waiting *w, uint64_t now)
+{
+    const uint32_t episode = __atomic_load_n(&w->episode, __ATOMIC_RELAXED);
+
+    if (__atomic_load_n(&w->kind, __ATOMIC_RELAXED) == WEFT_WAIT_NONE) {
+        watch->waits = false;
+        return 0;
+    }
+    if (!watch->waits || watch->episode != episode) {
+        *watch = (struct weft_watch){.episode = episode, .waits = true, .since = now};
+        return 0;
+    }
+    return now - watch->since;
+}
+
+static void report(struct weft_job *job, uint32_t slot, double seconds, bool fatal,
+                   weft_status status)
+{
+    char name[40], what[400];
+
+    weft_slot_name(job, slot, name, sizeof(name));
+    describe(job, &job->selves[slot]->waiting, what, sizeof(what));
+    weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s", name, seconds, what);
+    if (fatal)
+        weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
+}
+
+/* Random mode knows for certain that nothing can happen any more. */
+static void report_deadlock(struct weft_job *job)
+{
+    bool fatal = true;
+
+    for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
+        if (__atomic_load_n(&job->selves[slot]->waiting.kind, __ATOMIC_RELAXED) == WEFT_WAIT_NONE)
+            continue;
+        report(job, slot, 0, fatal, WEFT_ERR_DEADLOCK);
+        fatal = false;
+    }
+    if (fatal)
+        weft_job_fail(job, WEFT_ERR_DEADLOCK, "no rank waits, and yet nothing can happen");
+}
+
+static void look(struct weft_job *job)
+{
+    const uint64_t now = weft_now_ns();
+    const double stall = job->config.stall_s, timeout = job->config.timeout_s;
+    int lines = 0, more = 0;
+
+    if (weft_job_status(job) != WEFT_OK)
+        return;
+    if (weft_model != NULL && weft_model->quiet()) {
+        report_deadlock(job);
+        return;
+    }
+    for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
+        struct weft_watch *watch = &job->watch[slot];
+        const uint64_t lasted = lasting(watch, &job->selves[slot]->waiting, now);
+        const double seconds = (double)lasted * 1e-9;
+        const bool fatal = timeout > 0 && seconds >= timeout;
+        /* Reported when it is a stall, and again whenever it has lasted twice as long. */
+        const bool due = stall > 0 && seconds >= stall && lasted >= 2 * watch->told;
+
+        if (lasted == 0 || !(fatal || due))
+            continue;
+        watch->told = lasted;
+        if (fatal || lines++ < MOST_LINES)
+            report(job, slot, seconds, fatal, WEFT_ERR_TIMEOUT);
+        else
+            more++;
+        if (fatal)
+            return;
+    }
+    if (more > 0)
+        weft_say(WEFT_SAY_ERROR, "and %d more ranks of this process wait", more);
+}
+
+void weft_watchdog_look(struct weft_job *job)
+{
+    weft_lock(&job->tables); /* ranks and tables stay while they are looked at */
+    look(job);
+    weft_unlock(&job->tables);
+}
+
+weft_status weft_watchdog_open(struct weft_job *job)
+{
+    job->watch = calloc(WEFT_SLOTS, sizeof(*job->watch));
+    return job->watch != NULL ? WEFT_OK
+                              : weft_err(WEFT_ERR_MEMORY, "no memory for %u ranks", WEFT_SLOTS);
+}

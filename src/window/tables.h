@@ -1,0 +1,40 @@
+/*
+ * window/tables.h - the host's side of the tables: making and freeing entries.
+ *
+ * Index spaces (window/table.h): [1, half) for what processes share, [half, 2 * half) for what
+ * lies in one process. Every process makes the shared entries in the same order, so all find the
+ * same index. Callers hold the runtime's table lock.
+ */
+#ifndef WEFT_WINDOW_TABLES_H
+#define WEFT_WINDOW_TABLES_H
+
+#include "window/state.h"
+
+/* Allocates both tables for so many shared (and as many local) entries. Errors: MEMORY. */
+weft_status weft_tables_open(struct weft_state *state, uint32_t windows, uint32_t comms);
+void weft_tables_close(struct weft_state *state);
+
+/*
+ * Makes a communicator of `members` members, copied. fixed: one of the built-in handles, replaced
+ * if it exists; else a free index of the space is taken. Errors: LIMIT (in silence), MEMORY.
+ */
+weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local,
+                           const struct weft_member *member, int32_t members, weft_comm *comm);
+void weft_comm_drop(struct weft_state *state, weft_comm comm);
+
+/* Makes a window over a communicator; takes ownership of entry (malloc'ed) on success. */
+weft_status weft_window_make(struct weft_state *state, bool local, weft_comm comm,
+                             struct weft_window_entry *entry, weft_win *win);
+void weft_window_drop(struct weft_state *state, weft_win win);
+
+/* The entries of valid handles, else NULL. */
+struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm);
+struct weft_window *weft_window_find(const struct weft_state *state, weft_win win);
+
+/* All members are ranks, or the host program, of this process. */
+static inline bool weft_comm_is_local(const struct weft_comm_entry *entry)
+{
+    return entry->members_here == entry->members;
+}
+
+#endif
