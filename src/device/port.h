@@ -12,7 +12,11 @@
 struct weft_fiber;
 struct weft_bell;
 
-/* The first member of a rank's state: how the rank is run. */
+/*
+ * The first member of a rank's state: how the rank is run. A rank and its worker share a thread,
+ * but ThreadSanitizer must take them for two (base/fiber.h), so what both touch is reached through
+ * WEFT_PORT_GET and WEFT_PORT_SET.
+ */
 struct weft_port {
     struct weft_fiber *fiber;  /* of a rank: its stack, */
     struct weft_fiber *worker; /* and the one to switch to when it waits */
@@ -24,6 +28,10 @@ struct weft_port {
     struct weft_bell *bell;
     uint32_t rounds; /* of the present wait */
 };
+
+#define WEFT_PORT_GET(port, field) __atomic_load_n(&(port)->field, __ATOMIC_RELAXED)
+#define WEFT_PORT_SET(port, field, value)                                                          \
+    __atomic_store_n(&(port)->field, (value), __ATOMIC_RELAXED)
 
 /*
  * One round of a wait that found nothing: lets others run, and returns to look again. A rank
@@ -38,7 +46,7 @@ void weft_port_yield(struct weft_port *port);
 static inline void weft_port_waited(struct weft_port *port)
 {
     port->rounds = 0;
-    port->moved = true;
+    WEFT_PORT_SET(port, moved, true);
 }
 
 /* Ends the rank; the host program jumps to its API call, which then returns the job's status. */

@@ -27,9 +27,11 @@ static inline void weft_copy_direct(weft_self *self, unsigned char *target, cons
             weft_store_small(target, from, shape->width, ORDER_none);
         return;
     }
-    for (size_t row = 0; row < shape->height; row++)
+    for (size_t row = 0; row < shape->height; row++) {
+        weft_used_shared(from + row * shape->source_pitch, shape->width);
         weft_write_shared(target + row * shape->pitch, from + row * shape->source_pitch,
                           shape->width);
+    }
 }
 
 /* One command to the host; small contiguous payloads travel inside it. */

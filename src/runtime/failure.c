@@ -17,13 +17,14 @@ struct abort_frame {
     char text[WEFT_TEXT_BYTES];
 };
 
-/* Ranks look at `stop` at their next call or round; the bells wake those that sleep. */
-static void stop_everything(struct weft_job *job)
+/*
+ * Ranks end at their next call or round once `stop` is set. That must not be before the services
+ * have stopped: they read sources and write windows that may lie on a rank's stack.
+ */
+void weft_services_are_quiet(struct weft_job *job)
 {
     __atomic_store_n(&job->state.stop, 1, __ATOMIC_RELEASE);
-    if (job->state.exposed != NULL)
-        weft_bell_ring(&job->state.exposed->bell);
-    weft_bell_ring(&job->exchange_bell);
+    weft_bell_ring(&job->state.exposed->bell);
 }
 
 void weft_job_failed(struct weft_job *job, weft_status status, const char *text)
@@ -35,7 +36,11 @@ void weft_job_failed(struct weft_job *job, weft_status status, const char *text)
         __atomic_store_n(&job->failed, (uint32_t)status, __ATOMIC_RELEASE);
     }
     weft_unlock(&job->failure_lock);
-    stop_everything(job);
+    weft_bell_ring(&job->exchange_bell);
+    if (job->command_bell != NULL) {
+        weft_bell_ring(job->command_bell);
+        weft_bell_ring(job->receive_bell);
+    }
 }
 
 void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)

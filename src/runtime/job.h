@@ -98,6 +98,7 @@ struct weft_job {
     struct weft_task progress, receive, monitor;
     bool services_run, monitor_runs;
     uint32_t stop_services, stop_monitor;
+    uint32_t services_quiet;       /* of the two, after a failure */
     struct weft_bell own_bells[2]; /* by side, where the network has none to share */
     struct weft_bell *command_bell, *receive_bell;
 
@@ -130,6 +131,8 @@ void weft_job_fail(struct weft_job *job, weft_status status, const char *format,
     __attribute__((format(printf, 3, 4)));
 /* What arrives of it: an abort frame, or the loss of a process. Monitor only. */
 void weft_job_failed(struct weft_job *job, weft_status status, const char *text);
+/* Both services have seen that the job failed, and touch nothing any more: ranks may end. */
+void weft_services_are_quiet(struct weft_job *job);
 void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame);
 static inline weft_status weft_job_status(const struct weft_job *job)
 {

@@ -44,21 +44,25 @@ static bool receive_round(struct weft_job *job)
     return did;
 }
 
-/* Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. */
+/*
+ * Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. Once the
+ * job has failed it does nothing more, and the second service to see so lets the ranks end.
+ */
 static void serve(struct weft_job *job, struct weft_bell *bell, bool (*round)(struct weft_job *),
                   bool rung)
 {
-    while (!stopping(job)) {
+    while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
         if (round(job))
             continue;
         const uint32_t ticket = weft_bell_prepare(bell);
-        if (round(job) || stopping(job))
+        if (round(job) || stopping(job) || weft_job_status(job) != WEFT_OK)
             weft_bell_cancel(bell);
         else
             weft_bell_sleep(bell, ticket, rung ? SLEEP_NS : POLL_NS);
-        if (weft_job_status(job) != WEFT_OK && !stopping(job))
-            weft_bell_sleep(bell, weft_bell_prepare(bell), SLEEP_NS); /* nothing left to move */
     }
+    if (weft_job_status(job) != WEFT_OK &&
+        __atomic_add_fetch(&job->services_quiet, 1, __ATOMIC_ACQ_REL) == 2)
+        weft_services_are_quiet(job);
 }
 
 static void progress_main(void *argument)

@@ -28,8 +28,8 @@ void weft_port_wait(struct weft_port *port)
     } else if (port->host) {
         host_wait(port);
     } else {
-        port->waits = true;
-        weft_fiber_switch(port->fiber, port->worker);
+        WEFT_PORT_SET(port, waits, true);
+        weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
     }
 }
 
@@ -40,8 +40,8 @@ void weft_port_yield(struct weft_port *port)
     } else if (port->host) {
         weft_task_yield(true);
     } else {
-        port->waits = false;
-        weft_fiber_switch(port->fiber, port->worker);
+        WEFT_PORT_SET(port, waits, false);
+        weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
     }
 }
 
@@ -49,11 +49,11 @@ void weft_port_end(struct weft_port *port)
 {
     if (port->host)
         longjmp(port->escape, 1);
-    port->ended = true;
-    port->waits = false;
+    WEFT_PORT_SET(port, ended, true);
+    WEFT_PORT_SET(port, waits, false);
     if (weft_model != NULL)
         weft_model->exit();
-    weft_fiber_switch(port->fiber, port->worker);
+    weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
     __builtin_unreachable();
 }
 

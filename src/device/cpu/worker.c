@@ -45,12 +45,12 @@ static bool turn(struct worker *w, struct weft_fiber *self, int *live)
     *live = 0;
     for (int r = w->first; r < w->end; r++) {
         struct weft_port *port = w->ranks[r].port;
-        if (port->ended)
+        if (WEFT_PORT_GET(port, ended))
             continue;
-        weft_fiber_switch(self, port->fiber);
-        busy |= !port->waits || port->moved;
-        port->moved = false;
-        *live += !port->ended;
+        weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
+        busy |= !WEFT_PORT_GET(port, waits) || WEFT_PORT_GET(port, moved);
+        WEFT_PORT_SET(port, moved, false);
+        *live += !WEFT_PORT_GET(port, ended);
     }
     return busy;
 }
@@ -64,7 +64,7 @@ static void worker_main(void *argument)
     int live = w->end - w->first;
 
     for (int r = w->first; r < w->end; r++)
-        w->ranks[r].port->worker = self;
+        WEFT_PORT_SET(w->ranks[r].port, worker, self);
     while (live > 0) {
         if (turn(w, self, &live)) {
             idle_since = 0;
@@ -91,8 +91,9 @@ static weft_status create_fibers(const struct weft_workers *workers,
 {
     for (int r = 0; r < launch->ranks; r++) {
         struct weft_port *port = ranks[r].port;
-        port->fiber = weft_fiber_create(rank_main, &ranks[r], workers->stack_bytes);
-        if (port->fiber == NULL)
+        struct weft_fiber *fiber = weft_fiber_create(rank_main, &ranks[r], workers->stack_bytes);
+        WEFT_PORT_SET(port, fiber, fiber);
+        if (fiber == NULL)
             return weft_err(WEFT_ERR_MEMORY, "no stack of %zu bytes (WEFT_CPU_STACK) for rank %d",
                             workers->stack_bytes, r);
     }

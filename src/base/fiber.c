@@ -1,0 +1,202 @@
+/*
+ * base/fiber.c - stacks and the switch between them. The machine's part is in fiber_machine.h; here
+ * are the stacks with their guard pages, and what the sanitizers have to be told: they keep a
+ * shadow of every stack and must know which one is in use.
+ */
+#include "base/fiber.h"
+
+#include "base/fiber_machine.h"
+#include "base/model.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FIBER_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define FIBER_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define FIBER_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define FIBER_TSAN 1
+#endif
+
+struct weft_fiber {
+    struct weft_context context;
+    void (*run)(void *);
+    void *argument;
+    void *map; /* NULL: adopted. The guard page, then the stack */
+    size_t map_bytes;
+    const void *stack; /* the lowest address; of an adopted one, known once it was left */
+    size_t stack_bytes;
+    void *sanitizer; /* TSan's fiber, or ASan's fake stack */
+};
+
+#if defined(FIBER_TSAN)
+#include <sanitizer/tsan_interface.h>
+
+static void sanitizer_create(struct weft_fiber *fiber)
+{
+    fiber->sanitizer = __tsan_create_fiber(0);
+}
+
+static void sanitizer_adopt(struct weft_fiber *fiber)
+{
+    fiber->sanitizer = __tsan_get_current_fiber();
+}
+
+/* All that a fiber did until its last switch happened before it is destroyed. */
+static void sanitizer_destroy(struct weft_fiber *fiber)
+{
+    __tsan_acquire(fiber);
+    if (fiber->map != NULL)
+        __tsan_destroy_fiber(fiber->sanitizer);
+}
+
+/*
+ * Order between ranks comes from labels only, so the switch synchronises nothing; but in random
+ * mode, which checks races itself, all fibers share the model's own state in turn.
+ */
+static void sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
+{
+    void *target = to->sanitizer; /* read before the release: `to` may be destroyed after it */
+
+    __tsan_release(from);
+    __tsan_switch_to_fiber(target, weft_model != NULL ? 0 : __tsan_switch_to_fiber_no_sync);
+}
+
+static void sanitizer_arrive(struct weft_fiber *fiber)
+{
+    (void)fiber;
+}
+
+#elif defined(FIBER_ASAN)
+#include <sanitizer/common_interface_defs.h>
+
+static _Thread_local struct weft_fiber *left; /* the one that the switch under way leaves */
+
+static void sanitizer_create(struct weft_fiber *fiber)
+{
+    (void)fiber;
+}
+
+static void sanitizer_adopt(struct weft_fiber *fiber)
+{
+    (void)fiber;
+}
+
+static void sanitizer_destroy(struct weft_fiber *fiber)
+{
+    (void)fiber;
+}
+
+static void sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
+{
+    left = from;
+    __sanitizer_start_switch_fiber(&from->sanitizer, to->stack, to->stack_bytes);
+}
+
+static void sanitizer_arrive(struct weft_fiber *fiber)
+{
+    __sanitizer_finish_switch_fiber(fiber->sanitizer, &left->stack, &left->stack_bytes);
+}
+
+#else
+
+static void sanitizer_create(struct weft_fiber *fiber)
+{
+    (void)fiber;
+}
+
+static void sanitizer_adopt(struct weft_fiber *fiber)
+{
+    (void)fiber;
+}
+
+static void sanitizer_destroy(struct weft_fiber *fiber)
+{
+    (void)fiber;
+}
+
+static void sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
+{
+    (void)from;
+    (void)to;
+}
+
+static void sanitizer_arrive(struct weft_fiber *fiber)
+{
+    (void)fiber;
+}
+
+#endif
+
+static void fiber_main(void *argument)
+{
+    struct weft_fiber *fiber = argument;
+
+    sanitizer_arrive(fiber);
+    fiber->run(fiber->argument);
+    abort(); /* the contract: run does not return */
+}
+
+struct weft_fiber *weft_fiber_create(void (*run)(void *), void *argument, size_t stack_bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct weft_fiber *fiber = calloc(1, sizeof(*fiber));
+
+    if (fiber == NULL)
+        return NULL;
+    fiber->run = run;
+    fiber->argument = argument;
+    fiber->stack_bytes = (stack_bytes + page - 1) & ~(page - 1);
+    fiber->map_bytes = fiber->stack_bytes + page;
+    fiber->map = mmap(NULL, fiber->map_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (fiber->map == MAP_FAILED)
+        goto free_record;
+    if (mprotect(fiber->map, page, PROT_NONE) != 0)
+        goto unmap_stack;
+    fiber->stack = (unsigned char *)fiber->map + page;
+    weft_context_make(&fiber->context, (unsigned char *)fiber->map + page, fiber->stack_bytes,
+                      fiber_main, fiber);
+    sanitizer_create(fiber);
+    return fiber;
+
+unmap_stack:
+    munmap(fiber->map, fiber->map_bytes);
+free_record:
+    free(fiber);
+    return NULL;
+}
+
+struct weft_fiber *weft_fiber_adopt(void)
+{
+    struct weft_fiber *fiber = calloc(1, sizeof(*fiber));
+
+    if (fiber != NULL)
+        sanitizer_adopt(fiber);
+    return fiber;
+}
+
+void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to)
+{
+    sanitizer_leave(from, to);
+    weft_context_switch(&from->context, &to->context);
+    sanitizer_arrive(from);
+}
+
+void weft_fiber_destroy(struct weft_fiber *fiber)
+{
+    sanitizer_destroy(fiber);
+    if (fiber->map != NULL && munmap(fiber->map, fiber->map_bytes) != 0)
+        abort(); /* the range is the one that mmap returned */
+    free(fiber);
+}

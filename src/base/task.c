@@ -1,0 +1,79 @@
+/* base/task.c - tasks and time: POSIX threads and the monotonic clock, or the model's. */
+#include "base/task.h"
+
+#include "base/say.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const struct weft_model *weft_model;
+
+static _Thread_local void *local;
+
+static void *thread_main(void *argument)
+{
+    struct weft_task *task = argument;
+
+    local = task->local;
+    pthread_setname_np(pthread_self(), task->name); /* for debuggers only: may fail */
+    task->run(task->argument);
+    return NULL;
+}
+
+weft_status weft_task_start(struct weft_task *task, const char *name, void (*run)(void *),
+                            void *argument)
+{
+    int error;
+
+    task->run = run;
+    task->argument = argument;
+    task->local = *weft_task_local();
+    snprintf(task->name, sizeof(task->name), "%s", name);
+    if (weft_model != NULL) {
+        task->model = weft_model->start(task->name, run, argument);
+        return task->model != NULL ? WEFT_OK
+                                   : weft_err(WEFT_ERR_SYSTEM,
+                                              "cannot start task %s: the model "
+                                              "has no memory or no room for it",
+                                              name);
+    }
+    error = pthread_create(&task->thread, NULL, thread_main, task);
+    if (error != 0)
+        return weft_err(WEFT_ERR_SYSTEM, "cannot start thread %s: %s", name, strerror(error));
+    return WEFT_OK;
+}
+
+void weft_task_join(struct weft_task *task)
+{
+    if (weft_model != NULL)
+        weft_model->join(task->model);
+    else if (pthread_join(task->thread, NULL) != 0)
+        abort(); /* not a started task: its stack and data could still be in use */
+}
+
+void weft_task_yield(bool idle)
+{
+    if (weft_model != NULL)
+        weft_model->yield(idle);
+    else
+        sched_yield(); /* never fails on Linux */
+}
+
+void **weft_task_local(void)
+{
+    return weft_model != NULL ? weft_model->local() : &local;
+}
+
+uint64_t weft_now_ns(void)
+{
+    struct timespec now;
+
+    if (weft_model != NULL)
+        return weft_model->now();
+    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+        abort(); /* every Linux has this clock */
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}

@@ -1,0 +1,89 @@
+/* boot/control.c - the front of the control channel: picks the back end. */
+#include "boot/control.h"
+
+#include "base/say.h"
+#include "base/task.h"
+#include "boot/back.h"
+#include "boot/local.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Which of the three ways to join a job this process takes. */
+static weft_status open_back_end(struct weft_control **control, const struct weft_config *config)
+{
+    if (weft_local_here())
+        return weft_local_open(control, config);
+    if (config->process < 0 && config->processes > 1)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_PROCESSES is %d but WEFT_PROCESS is not set",
+                        (int)config->processes);
+    if (config->process >= config->processes)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_PROCESS is %d in a job of %d processes",
+                        (int)config->process, (int)config->processes);
+    if (config->processes == 1)
+        return weft_local_solo(control, config);
+    if (strncmp(config->cpu_schedule, "random", 6) == 0)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "random mode wants the whole job in one address space: weft_local_job");
+    weft_say_process((int)config->process); /* already what goes wrong here has its name */
+    return weft_tcp_open(control, config);
+}
+
+weft_status weft_control_open(struct weft_control **control, const struct weft_config *config)
+{
+    weft_status status = open_back_end(control, config);
+
+    if (status == WEFT_OK)
+        weft_say_process((*control)->process);
+    return status;
+}
+
+int weft_control_process(const struct weft_control *control)
+{
+    return control->process;
+}
+
+int weft_control_processes(const struct weft_control *control)
+{
+    return control->processes;
+}
+
+bool weft_control_local(const struct weft_control *control)
+{
+    return control->local;
+}
+
+weft_status weft_control_send(struct weft_control *control, uint16_t kind, const void *payload,
+                              size_t bytes)
+{
+    if (kind == WEFT_FRAME_LOST || bytes > WEFT_FRAME_MAX)
+        return weft_err(WEFT_ERR_ARGUMENT, "control frame of kind %u with %zu bytes; at most %u",
+                        kind, bytes, WEFT_FRAME_MAX);
+    return control->ops->send(control, kind, payload, bytes);
+}
+
+weft_status weft_control_next(struct weft_control *control, struct weft_frame *frame,
+                              uint64_t timeout_ns)
+{
+    return control->ops->next(control, frame, timeout_ns);
+}
+
+void weft_control_close(struct weft_control *control, bool orderly)
+{
+    control->ops->close(control, orderly);
+}
+
+bool weft_frame_fill(struct weft_frame *frame, uint16_t kind, int source, const void *payload,
+                     uint32_t bytes)
+{
+    void *copy = NULL;
+
+    if (bytes > 0) {
+        copy = malloc(bytes);
+        if (copy == NULL)
+            return false;
+        memcpy(copy, payload, bytes);
+    }
+    *frame = (struct weft_frame){kind, source, bytes, copy};
+    return true;
+}

@@ -1,0 +1,192 @@
+/* boot/frame.c - the bytes of the control channel: hello, header, stream of packets. */
+#include "boot/frame.h"
+
+#include "boot/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER_MARK  0x7766u /* every header ends with it: a stream out of step is noticed */
+#define STREAM_SPACE 65536u  /* a stream always has room for this much */
+
+static const char hello_magic[8] = {'w', 'e', 'f', 't', '-', 'j', 'o', 'b'};
+
+static const uint32_t hello_version =
+    WEFT_VERSION_MAJOR << 16 | WEFT_VERSION_MINOR << 8 | WEFT_VERSION_PATCH;
+
+/* A hello: magic, version, process, processes, secret padded with zeros. */
+enum { AT_VERSION = 8, AT_PROCESS = 12, AT_PROCESSES = 16, AT_SECRET = 20 };
+_Static_assert(AT_SECRET + WEFT_SECRET_BYTES == WEFT_HELLO_BYTES, "the hello has a fixed size");
+
+static void put_u16(unsigned char *wire, unsigned value)
+{
+    wire[0] = (unsigned char)value;
+    wire[1] = (unsigned char)(value >> 8);
+}
+
+static void put_u32(unsigned char *wire, uint32_t value)
+{
+    put_u16(wire, value & 0xffff);
+    put_u16(wire + 2, value >> 16);
+}
+
+static unsigned get_u16(const unsigned char *wire)
+{
+    return wire[0] | (unsigned)wire[1] << 8;
+}
+
+static uint32_t get_u32(const unsigned char *wire)
+{
+    return get_u16(wire) | (uint32_t)get_u16(wire + 2) << 16;
+}
+
+const char *weft_refusal_text(enum weft_refusal refusal)
+{
+    static const char *const texts[] = {
+#define WEFT_REFUSAL_TEXT(name, status, text) text,
+        WEFT_REFUSAL_MAP(WEFT_REFUSAL_TEXT)
+#undef WEFT_REFUSAL_TEXT
+    };
+    return texts[refusal];
+}
+
+weft_status weft_refusal_status(enum weft_refusal refusal)
+{
+    static const weft_status statuses[] = {
+#define WEFT_REFUSAL_STATUS(name, status, text) WEFT_##status,
+        WEFT_REFUSAL_MAP(WEFT_REFUSAL_STATUS)
+#undef WEFT_REFUSAL_STATUS
+    };
+    return statuses[refusal];
+}
+
+void weft_hello_put(unsigned char wire[WEFT_HELLO_BYTES], const struct weft_hello *hello)
+{
+    memset(wire, 0, WEFT_HELLO_BYTES);
+    memcpy(wire, hello_magic, sizeof(hello_magic));
+    put_u32(wire + AT_VERSION, hello_version);
+    put_u32(wire + AT_PROCESS, (uint32_t)hello->process);
+    put_u32(wire + AT_PROCESSES, (uint32_t)hello->processes);
+    memcpy(wire + AT_SECRET, hello->secret, strnlen(hello->secret, WEFT_SECRET_BYTES));
+}
+
+enum weft_refusal weft_hello_check(const unsigned char wire[WEFT_HELLO_BYTES],
+                                   const struct weft_hello *expected, int *process)
+{
+    unsigned char right[WEFT_HELLO_BYTES];
+    unsigned char differs = 0;
+
+    if (memcmp(wire, hello_magic, sizeof(hello_magic)) != 0)
+        return WEFT_REFUSAL_STRANGER;
+    if (get_u32(wire + AT_VERSION) != hello_version)
+        return WEFT_REFUSAL_VERSION;
+    weft_hello_put(right, expected);
+    for (int i = AT_SECRET; i < WEFT_HELLO_BYTES; i++)
+        differs |= wire[i] ^ right[i];
+    if (differs != 0)
+        return WEFT_REFUSAL_SECRET;
+    if (get_u32(wire + AT_PROCESSES) != (uint32_t)expected->processes)
+        return WEFT_REFUSAL_PROCESSES;
+    if (get_u32(wire + AT_PROCESS) >= (uint32_t)expected->processes)
+        return WEFT_REFUSAL_INDEX;
+    *process = (int)get_u32(wire + AT_PROCESS);
+    return WEFT_REFUSAL_NONE;
+}
+
+void weft_header_put(unsigned char wire[WEFT_HEADER_BYTES], const struct weft_header *header)
+{
+    put_u32(wire, header->bytes);
+    put_u16(wire + 4, header->kind);
+    put_u16(wire + 6, header->source);
+    put_u16(wire + 8, header->op);
+    put_u16(wire + 10, HEADER_MARK);
+}
+
+bool weft_header_get(struct weft_header *header, const unsigned char wire[WEFT_HEADER_BYTES])
+{
+    const uint32_t bytes = get_u32(wire);
+    const unsigned op = get_u16(wire + 8);
+
+    if (get_u16(wire + 10) != HEADER_MARK || op < WEFT_OP_FRAME || op > WEFT_OP_REFUSED)
+        return false;
+    if (bytes > (op == WEFT_OP_FRAME ? WEFT_FRAME_MAX : 0))
+        return false;
+    if (op == WEFT_OP_REFUSED && get_u16(wire + 4) >= WEFT_REFUSAL_COUNT)
+        return false;
+    *header = (struct weft_header){bytes, (uint16_t)get_u16(wire + 4), (uint16_t)get_u16(wire + 6),
+                                   (enum weft_op)op};
+    return true;
+}
+
+bool weft_stream_reserve(struct weft_stream *stream)
+{
+    const size_t have = stream->end - stream->begin;
+    struct weft_header header;
+    size_t need = have + STREAM_SPACE;
+
+    if (have >= WEFT_HEADER_BYTES && weft_header_get(&header, stream->data + stream->begin) &&
+        need < WEFT_HEADER_BYTES + header.bytes)
+        need = WEFT_HEADER_BYTES + header.bytes;
+    if (stream->begin > 0) {
+        memmove(stream->data, stream->data + stream->begin, have);
+        stream->begin = 0;
+        stream->end = have;
+    }
+    if (need <= stream->capacity)
+        return true;
+    unsigned char *data = realloc(stream->data, need);
+    if (data == NULL)
+        return false;
+    stream->data = data;
+    stream->capacity = need;
+    return true;
+}
+
+int weft_stream_take(struct weft_stream *stream, struct weft_header *header, const void **payload)
+{
+    const size_t have = stream->end - stream->begin;
+
+    if (have < WEFT_HEADER_BYTES)
+        return 0;
+    if (!weft_header_get(header, stream->data + stream->begin))
+        return -1;
+    if (have - WEFT_HEADER_BYTES < header->bytes)
+        return 0;
+    *payload = stream->data + stream->begin + WEFT_HEADER_BYTES;
+    stream->begin += WEFT_HEADER_BYTES + header->bytes;
+    return 1;
+}
+
+void weft_stream_free(struct weft_stream *stream)
+{
+    free(stream->data);
+    *stream = (struct weft_stream){0};
+}
+
+bool weft_root_parse(struct weft_root *root, const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    const char *host = text;
+    char *end;
+
+    if (colon == NULL)
+        return false;
+    size_t length = (size_t)(colon - text);
+    if (text[0] == '[') {
+        if (length < 3 || text[length - 1] != ']')
+            return false;
+        host++;
+        length -= 2;
+    } else if (memchr(text, ':', length) != NULL) {
+        return false; /* an IPv6 address without brackets: which colon is the port's? */
+    }
+    if (length == 0 || length >= sizeof(root->host) || colon[1] < '0' || colon[1] > '9')
+        return false;
+    const long port = strtol(colon + 1, &end, 10);
+    if (*end != '\0' || port < 1 || port > 65535 || end - colon > (long)sizeof(root->port))
+        return false;
+    memcpy(root->host, host, length);
+    root->host[length] = '\0';
+    memcpy(root->port, colon + 1, (size_t)(end - colon));
+    return true;
+}

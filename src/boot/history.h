@@ -1,0 +1,45 @@
+/*
+ * boot/history.h - the one order of a job's frames: a list that every member reads at its own
+ * pace. A member's cursor stands on the last entry it has read; the entries before the slowest
+ * cursor are freed. Not thread-safe: the hub's task or the local group's lock guards it.
+ */
+#ifndef WEFT_BOOT_HISTORY_H
+#define WEFT_BOOT_HISTORY_H
+
+#include "boot/frame.h"
+
+struct weft_entry {
+    struct weft_entry *next;
+    uint64_t end; /* bytes of all entries up to and with this one */
+    uint32_t cursors;
+    struct weft_header header;
+    size_t bytes;         /* of wire */
+    unsigned char wire[]; /* the header and the payload, as they are sent */
+};
+
+struct weft_history {
+    struct weft_entry *first, *last;
+};
+
+/* Begins with one entry that nobody reads. False: no memory. */
+bool weft_history_begin(struct weft_history *history);
+void weft_history_end(struct weft_history *history);
+
+/* Appends a copy. False: no memory. */
+bool weft_history_append(struct weft_history *history, const struct weft_header *header,
+                         const void *payload);
+
+/* A new cursor: it will read what is appended from now on. */
+struct weft_entry *weft_history_join(struct weft_history *history);
+/* Moves *cursor on to its next entry, which must exist. */
+void weft_history_pass(struct weft_history *history, struct weft_entry **cursor);
+void weft_history_leave(struct weft_history *history, struct weft_entry *cursor);
+
+/* Bytes that the cursor has not read yet. */
+static inline uint64_t weft_history_behind(const struct weft_history *history,
+                                           const struct weft_entry *cursor)
+{
+    return history->last->end - cursor->end;
+}
+
+#endif

@@ -1,0 +1,246 @@
+/*
+ * boot/local.c - the control channel between processes that are tasks of one address space: one
+ * list of frames under one lock, and one bell.
+ *
+ * A group may open a job again after it has closed one: who comes first waits until the last
+ * process has left the job before.
+ */
+#include "boot/local.h"
+
+#include "base/say.h"
+#include "base/task.h"
+#include "boot/back.h"
+#include "boot/history.h"
+
+#include <stdlib.h>
+
+struct member {
+    struct weft_local *group;
+    int process;
+};
+
+struct weft_local {
+    struct weft_lock lock; /* guards all below, but not the bell */
+    struct weft_history history;
+    int processes;
+    int inside;    /* processes that are in the job */
+    bool complete; /* all have come, and not all have left yet */
+    struct weft_bell bell;
+    struct member members[]; /* what the tasks' slots point to */
+};
+
+struct local {
+    struct weft_control control;
+    struct weft_local *group;
+    struct weft_entry *cursor;
+    bool solo; /* the group is this channel's own */
+};
+
+static const struct weft_control_ops local_ops;
+
+weft_status weft_local_begin(struct weft_local **group, int processes)
+{
+    struct weft_local *g = calloc(1, sizeof(*g) + (size_t)processes * sizeof(g->members[0]));
+
+    if (g == NULL || !weft_history_begin(&g->history)) {
+        free(g);
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a local job of %d processes", processes);
+    }
+    g->processes = processes;
+    for (int i = 0; i < processes; i++)
+        g->members[i] = (struct member){g, i};
+    *group = g;
+    return WEFT_OK;
+}
+
+void weft_local_enter(struct weft_local *group, int process)
+{
+    *weft_task_local() = &group->members[process];
+}
+
+void weft_local_end(struct weft_local *group)
+{
+    weft_history_end(&group->history);
+    free(group);
+}
+
+bool weft_local_here(void)
+{
+    return *weft_task_local() != NULL;
+}
+
+/* Sleeps until the bell rings or the deadline comes, unless ready() is true of the group. */
+static bool await(struct weft_local *group, bool (*ready)(struct local *), struct local *local,
+                  uint64_t deadline)
+{
+    for (;;) {
+        const uint32_t ticket = weft_bell_prepare(&group->bell);
+        weft_lock(&group->lock);
+        if (ready(local)) {
+            weft_bell_cancel(&group->bell);
+            return true; /* with the lock */
+        }
+        weft_unlock(&group->lock);
+        const uint64_t now = weft_now_ns();
+        if (now >= deadline) {
+            weft_bell_cancel(&group->bell);
+            return false;
+        }
+        weft_bell_sleep(&group->bell, ticket, deadline - now);
+    }
+}
+
+static void unlock_and_ring(struct weft_local *group)
+{
+    weft_unlock(&group->lock);
+    weft_bell_ring(&group->bell);
+}
+
+static bool previous_job_over(struct local *local)
+{
+    return !local->group->complete;
+}
+
+static bool job_complete(struct local *local)
+{
+    return local->group->complete;
+}
+
+static bool frame_there(struct local *local)
+{
+    return local->cursor->next != NULL;
+}
+
+/* With the lock. */
+static void leave(struct local *local)
+{
+    struct weft_local *group = local->group;
+
+    weft_history_leave(&group->history, local->cursor);
+    if (--group->inside == 0)
+        group->complete = false;
+}
+
+/* Comes in and waits for the others. */
+static weft_status join(struct local *local, double connect_s)
+{
+    struct weft_local *group = local->group;
+    const uint64_t deadline = weft_deadline((uint64_t)(connect_s * 1e9));
+
+    if (!await(group, previous_job_over, local, deadline))
+        return weft_err(WEFT_ERR_TIMEOUT, "the group's earlier job was not over after %g s",
+                        connect_s);
+    local->cursor = weft_history_join(&group->history);
+    if (++group->inside == group->processes)
+        group->complete = true;
+    unlock_and_ring(group);
+
+    if (!await(group, job_complete, local, deadline)) {
+        weft_lock(&group->lock);
+        const int inside = group->inside;
+        leave(local);
+        unlock_and_ring(group);
+        return weft_err(WEFT_ERR_TIMEOUT, "only %d of %d processes opened the job within %g s",
+                        inside, group->processes, connect_s);
+    }
+    weft_unlock(&group->lock);
+    return WEFT_OK;
+}
+
+static weft_status open_in(struct weft_control **control, struct weft_local *group, int process,
+                           bool solo, double connect_s)
+{
+    struct local *local = malloc(sizeof(*local));
+
+    if (local == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a control channel");
+    *local = (struct local){
+        .control = {&local_ops, process, group->processes, true}, .group = group, .solo = solo};
+    weft_status status = join(local, connect_s);
+    if (status != WEFT_OK) {
+        free(local);
+        return status;
+    }
+    *control = &local->control;
+    return WEFT_OK;
+}
+
+weft_status weft_local_open(struct weft_control **control, const struct weft_config *config)
+{
+    const struct member *member = *weft_task_local();
+
+    return open_in(control, member->group, member->process, false, config->connect_s);
+}
+
+weft_status weft_local_solo(struct weft_control **control, const struct weft_config *config)
+{
+    struct weft_local *group;
+    weft_status status = weft_local_begin(&group, 1);
+
+    if (status != WEFT_OK)
+        return status;
+    status = open_in(control, group, 0, true, config->connect_s);
+    if (status != WEFT_OK)
+        weft_local_end(group);
+    return status;
+}
+
+static weft_status local_send(struct weft_control *control, uint16_t kind, const void *payload,
+                              size_t bytes)
+{
+    struct local *local = (struct local *)control;
+    const struct weft_header header = {(uint32_t)bytes, kind, (uint16_t)control->process,
+                                       WEFT_OP_FRAME};
+
+    weft_lock(&local->group->lock);
+    const bool appended = weft_history_append(&local->group->history, &header, payload);
+    unlock_and_ring(local->group);
+    if (!appended)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %zu bytes", bytes);
+    return WEFT_OK;
+}
+
+static weft_status local_next(struct weft_control *control, struct weft_frame *frame,
+                              uint64_t timeout_ns)
+{
+    struct local *local = (struct local *)control;
+    struct weft_local *group = local->group;
+    const uint64_t deadline = timeout_ns == 0 ? 0 : weft_deadline(timeout_ns);
+
+    if (!await(group, frame_there, local, deadline)) {
+        if (timeout_ns == 0 && weft_model != NULL)
+            weft_task_yield(true);
+        return WEFT_ERR_TIMEOUT;
+    }
+    const struct weft_entry *entry = local->cursor->next;
+    const uint32_t bytes = entry->header.bytes;
+    const bool filled = weft_frame_fill(frame, entry->header.kind, entry->header.source,
+                                        entry->wire + WEFT_HEADER_BYTES, bytes);
+    if (filled)
+        weft_history_pass(&group->history, &local->cursor);
+    weft_unlock(&group->lock);
+    if (!filled)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %u bytes", bytes);
+    return WEFT_OK;
+}
+
+static void local_close(struct weft_control *control, bool orderly)
+{
+    struct local *local = (struct local *)control;
+    struct weft_local *group = local->group;
+    const struct weft_header lost = {0, WEFT_FRAME_LOST, (uint16_t)control->process, WEFT_OP_FRAME};
+    bool told = true;
+
+    weft_lock(&group->lock);
+    if (!orderly)
+        told = weft_history_append(&group->history, &lost, NULL);
+    leave(local);
+    unlock_and_ring(group);
+    if (!told)
+        weft_err(WEFT_ERR_MEMORY, "no memory to tell that process %d is lost", control->process);
+    if (local->solo)
+        weft_local_end(group);
+    free(local);
+}
+
+static const struct weft_control_ops local_ops = {local_send, local_next, local_close};

@@ -1,0 +1,44 @@
+/*
+ * boot/socket.h - TCP for the control channel: the root's address, listening, connecting, and
+ * sockets that notice a silent host within about ten seconds. All sockets close on exec.
+ */
+#ifndef WEFT_BOOT_SOCKET_H
+#define WEFT_BOOT_SOCKET_H
+
+#include "boot/frame.h"
+
+#include <sys/types.h>
+
+#define WEFT_SOCKET_NAME 64 /* bytes that hold any peer's numeric address and port */
+
+/* A non-blocking listening socket at the root's own address. Errors: SYSTEM. */
+weft_status weft_socket_listen(int *fd, const struct weft_root *root);
+
+/*
+ * A non-blocking copy of an inherited listening socket, which itself stays open for a later
+ * weft_open. Errors: CONFIG.
+ */
+weft_status weft_socket_inherit(int *fd, int inherited);
+
+/*
+ * One attempt at each address of the root, until the deadline; a blocking socket, or -1 with
+ * *reason a text. Silent: the root may come later.
+ */
+int weft_socket_connect(const struct weft_root *root, uint64_t deadline, const char **reason);
+
+/* No delay for small frames; a host that is silent for ten seconds is gone. */
+void weft_socket_tune(int fd);
+
+/* Sends all of it, blocking. False with errno if the connection has ended. */
+bool weft_socket_send(int fd, const void *data, size_t bytes);
+
+/* Waits until fd is readable: false when the deadline came first. */
+bool weft_socket_readable(int fd, uint64_t deadline);
+
+/* Receives what is there, without blocking: bytes, 0 at the end, or -1 with errno. */
+ssize_t weft_socket_receive(int fd, struct weft_stream *stream);
+
+/* The peer's address and port, as text. */
+void weft_socket_peer(int fd, char name[WEFT_SOCKET_NAME]);
+
+#endif

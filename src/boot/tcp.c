@@ -1,0 +1,300 @@
+/*
+ * boot/tcp.c - a member of a job over TCP: one connection to process 0's relay (boot/hub.c).
+ *
+ * Sending blocks only while the relay has no time to read, which it always has soon: it waits for
+ * nobody. The end of the connection means that process 0 is lost.
+ */
+#include "base/say.h"
+#include "boot/back.h"
+#include "boot/hub.h"
+#include "boot/socket.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const uint64_t second = 1000000000;
+static const uint64_t retry_pause = 20000000;    /* between attempts to reach the root */
+static const uint64_t verdict_wait = 2 * second; /* the root names who is missing, if it can */
+static const uint64_t close_wait = 5 * second;
+
+struct tcp {
+    struct weft_control control;
+    int fd;
+    struct weft_lock lock; /* frames leave whole; also guards broken */
+    bool broken;           /* sending has failed, and it was said */
+    struct weft_stream stream;
+    bool root_lost;       /* LOST(0) was delivered */
+    struct weft_hub *hub; /* of process 0 */
+};
+
+static const struct weft_control_ops tcp_ops;
+
+/* ---- joining -------------------------------------------------------------------------------- */
+
+/*
+ * Waits for a packet until the deadline. 1: *header is it; 0: time is over; -1: the connection
+ * has ended; -2: malformed.
+ */
+static int next_packet(struct tcp *tcp, struct weft_header *header, const void **payload,
+                       uint64_t deadline)
+{
+    for (;;) {
+        const int taken = weft_stream_take(&tcp->stream, header, payload);
+        if (taken != 0)
+            return taken > 0 ? 1 : -2;
+        if (!weft_socket_readable(tcp->fd, deadline))
+            return 0;
+        const ssize_t received = weft_socket_receive(tcp->fd, &tcp->stream);
+        if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR))
+            return -1;
+    }
+}
+
+static weft_status refused(const struct weft_config *config, enum weft_refusal refusal)
+{
+    return weft_err(weft_refusal_status(refusal),
+                    "process 0 at %s refused this process: it %s (WEFT_PROCESS %d of %d)",
+                    config->root, weft_refusal_text(refusal), (int)config->process,
+                    (int)config->processes);
+}
+
+/*
+ * Says hello and waits for the welcome. ERR_PEER_LOST, in silence, when the connection ended
+ * instead: whoever listens there now, the root may come later.
+ */
+static weft_status introduce(struct tcp *tcp, const struct weft_config *config, uint64_t deadline)
+{
+    struct weft_hello hello = {.process = (int)config->process,
+                               .processes = (int)config->processes};
+    unsigned char wire[WEFT_HELLO_BYTES];
+    struct weft_header header;
+    const void *payload;
+
+    memcpy(hello.secret, config->secret, sizeof(hello.secret));
+    weft_hello_put(wire, &hello);
+    if (!weft_socket_send(tcp->fd, wire, sizeof(wire)))
+        return WEFT_ERR_PEER_LOST;
+    const int got = next_packet(tcp, &header, &payload, deadline);
+    if (got == -1)
+        return WEFT_ERR_PEER_LOST;
+    if (got == 0)
+        return weft_err(WEFT_ERR_TIMEOUT, "no answer from process 0 at %s within %g s",
+                        config->root, config->connect_s);
+    if (got == 1 && header.op == WEFT_OP_REFUSED)
+        return refused(config, (enum weft_refusal)header.kind);
+    if (got != 1 || header.op != WEFT_OP_WELCOME)
+        return weft_err(WEFT_ERR_PROTOCOL, "what listens at %s does not speak weft's protocol",
+                        config->root);
+    return WEFT_OK;
+}
+
+/* Finds the root, which may come late, and is let in. */
+static weft_status reach_root(struct tcp *tcp, const struct weft_config *config,
+                              const struct weft_root *root, uint64_t deadline)
+{
+    const char *reason = "no time";
+
+    do {
+        tcp->fd = weft_socket_connect(root, deadline, &reason);
+        if (tcp->fd >= 0) {
+            weft_socket_tune(tcp->fd);
+            weft_status status = introduce(tcp, config, deadline);
+            if (status == WEFT_OK)
+                return WEFT_OK;
+            close(tcp->fd);
+            weft_stream_free(&tcp->stream);
+            if (status != WEFT_ERR_PEER_LOST)
+                return status;
+            reason = "the connection was closed";
+        }
+        const struct timespec pause = {0, (long)retry_pause};
+        nanosleep(&pause, NULL);
+    } while (weft_now_ns() < deadline);
+    return weft_err(WEFT_ERR_TIMEOUT, "process 0 was not found at WEFT_ROOT %s within %g s: %s",
+                    config->root, config->connect_s, reason);
+}
+
+/* Waits until all are there. */
+static weft_status await_start(struct tcp *tcp, const struct weft_config *config, uint64_t deadline)
+{
+    struct weft_header header;
+    const void *payload;
+    const int got = next_packet(tcp, &header, &payload, deadline);
+
+    if (got == 0)
+        return weft_err(WEFT_ERR_TIMEOUT, "the job of %d processes was not complete within %g s",
+                        (int)config->processes, config->connect_s);
+    if (got == -1)
+        return weft_err(WEFT_ERR_PEER_LOST, "process 0 was lost while the job started");
+    if (got == 1 && header.op == WEFT_OP_START)
+        return WEFT_OK;
+    if (got == 1 && header.op == WEFT_OP_REFUSED)
+        return weft_err(weft_refusal_status((enum weft_refusal)header.kind),
+                        "process %d %s: the job has %d processes, and %g s to start", header.source,
+                        weft_refusal_text((enum weft_refusal)header.kind), (int)config->processes,
+                        config->connect_s);
+    if (got == 1 && header.op == WEFT_OP_FRAME && header.kind == WEFT_FRAME_LOST)
+        return weft_err(WEFT_ERR_PEER_LOST, "process %d was lost while the job started",
+                        header.source);
+    return weft_err(WEFT_ERR_PROTOCOL, "malformed data from process 0 while the job started");
+}
+
+/* Process 0: starts the relay and connects to it. */
+static weft_status start_hub(struct tcp *tcp, const struct weft_config *config,
+                             const struct weft_root *root, uint64_t wait_ns)
+{
+    struct weft_hello expected = {.processes = (int)config->processes};
+    int listener;
+
+    memcpy(expected.secret, config->secret, sizeof(expected.secret));
+    weft_status status = config->root_fd >= 0 ? weft_socket_inherit(&listener, (int)config->root_fd)
+                                              : weft_socket_listen(&listener, root);
+    if (status != WEFT_OK)
+        return status;
+    status = weft_hub_start(&tcp->hub, listener, &expected, wait_ns, &tcp->fd);
+    if (status != WEFT_OK)
+        close(listener);
+    return status;
+}
+
+static weft_status join(struct tcp *tcp, const struct weft_config *config)
+{
+    const uint64_t wait_ns = (uint64_t)(config->connect_s * 1e9);
+    const uint64_t deadline = weft_deadline(wait_ns);
+    struct weft_root root;
+    weft_status status;
+
+    if (!weft_root_parse(&root, config->root))
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_ROOT is \"%s\"; a job of %d processes needs HOST:PORT", config->root,
+                        (int)config->processes);
+    if (config->process == 0) {
+        status = start_hub(tcp, config, &root, wait_ns);
+    } else {
+        status = reach_root(tcp, config, &root, deadline);
+    }
+    if (status == WEFT_OK)
+        status = await_start(tcp, config, deadline + verdict_wait);
+    return status;
+}
+
+weft_status weft_tcp_open(struct weft_control **control, const struct weft_config *config)
+{
+    struct tcp *tcp = calloc(1, sizeof(*tcp));
+
+    if (tcp == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a control channel");
+    tcp->control =
+        (struct weft_control){&tcp_ops, (int)config->process, (int)config->processes, false};
+    tcp->fd = -1;
+    weft_status status = join(tcp, config);
+    if (status != WEFT_OK) {
+        tcp_ops.close(&tcp->control, false);
+        return status;
+    }
+    *control = &tcp->control;
+    return WEFT_OK;
+}
+
+/* ---- in the job ----------------------------------------------------------------------------- */
+
+/* Sends a packet whole. False with errno when the connection has ended. With the lock. */
+static bool send_packet(struct tcp *tcp, enum weft_op op, uint16_t kind, const void *payload,
+                        size_t bytes)
+{
+    const struct weft_header header = {(uint32_t)bytes, kind, (uint16_t)tcp->control.process, op};
+    unsigned char wire[WEFT_HEADER_BYTES];
+
+    weft_header_put(wire, &header);
+    return weft_socket_send(tcp->fd, wire, sizeof(wire)) &&
+           weft_socket_send(tcp->fd, payload, bytes);
+}
+
+static weft_status tcp_send(struct weft_control *control, uint16_t kind, const void *payload,
+                            size_t bytes)
+{
+    struct tcp *tcp = (struct tcp *)control;
+    weft_status status = WEFT_OK;
+
+    weft_lock(&tcp->lock);
+    if (tcp->broken) {
+        status = WEFT_ERR_PEER_LOST;
+    } else if (!send_packet(tcp, WEFT_OP_FRAME, kind, payload, bytes)) {
+        tcp->broken = true;
+        status = weft_err(WEFT_ERR_PEER_LOST, "process 0 is lost: %s", strerror(errno));
+    }
+    weft_unlock(&tcp->lock);
+    return status;
+}
+
+static weft_status tcp_next(struct weft_control *control, struct weft_frame *frame,
+                            uint64_t timeout_ns)
+{
+    struct tcp *tcp = (struct tcp *)control;
+    struct weft_header header;
+    const void *payload;
+
+    if (tcp->root_lost) {
+        /* Nothing more can come; a receiver that looks again and again should still sleep. */
+        poll(NULL, 0, timeout_ns > second ? 1000 : (int)(timeout_ns / 1000000));
+        return WEFT_ERR_TIMEOUT;
+    }
+    int got = next_packet(tcp, &header, &payload, weft_deadline(timeout_ns));
+    if (got == 0)
+        return WEFT_ERR_TIMEOUT;
+    if (got == 1 && (header.op != WEFT_OP_FRAME || header.source >= control->processes))
+        got = -2;
+    if (got == -2)
+        weft_say(WEFT_SAY_WARN, "malformed data from process 0");
+    if (got < 0) {
+        tcp->root_lost = true;
+        *frame = (struct weft_frame){.kind = WEFT_FRAME_LOST, .source = 0};
+        return WEFT_OK;
+    }
+    if (!weft_frame_fill(frame, header.kind, header.source, payload, header.bytes))
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %u bytes", header.bytes);
+    if (header.kind == WEFT_FRAME_LOST && header.source == 0)
+        tcp->root_lost = true;
+    return WEFT_OK;
+}
+
+/*
+ * Ends the sending side, then reads until the relay ends the other: closing a socket with unread
+ * bytes would reset it, and what was sent last could be lost.
+ */
+static void drain(struct tcp *tcp)
+{
+    const uint64_t deadline = weft_now_ns() + close_wait;
+
+    if (shutdown(tcp->fd, SHUT_WR) != 0)
+        return;
+    while (weft_socket_readable(tcp->fd, deadline)) {
+        tcp->stream.begin = tcp->stream.end = 0;
+        const ssize_t received = weft_socket_receive(tcp->fd, &tcp->stream);
+        if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR))
+            return;
+    }
+}
+
+static void tcp_close(struct weft_control *control, bool orderly)
+{
+    struct tcp *tcp = (struct tcp *)control;
+
+    if (tcp->fd >= 0) {
+        /* Where the BYE does not get through, process 0 is gone and needs none. */
+        if (orderly && !tcp->broken)
+            (void)send_packet(tcp, WEFT_OP_BYE, 0, NULL, 0);
+        drain(tcp);
+        close(tcp->fd);
+    }
+    if (tcp->hub != NULL)
+        weft_hub_finish(tcp->hub);
+    weft_stream_free(&tcp->stream);
+    free(tcp);
+}
+
+static const struct weft_control_ops tcp_ops = {tcp_send, tcp_next, tcp_close};

@@ -1,0 +1,25 @@
+/* litmus/kernels.h - what the litmus kernels get from their host program. */
+#ifndef WEFT_TESTS_LITMUS_KERNELS_H
+#define WEFT_TESTS_LITMUS_KERNELS_H
+
+#include "support/check.h"
+
+enum { LITMUS_EACH = 8192 }; /* bytes of each kind of memory that a rank has */
+
+struct litmus_data {
+    struct test_check check;
+    unsigned char *mapped; /* weft_malloc: reached directly where the path allows */
+    unsigned char *plain;  /* registered: reached through the host from other processes */
+};
+
+WEFT_KERNEL_DECLARE(litmus_near);
+WEFT_KERNEL_DECLARE(litmus_far);
+WEFT_KERNEL_DECLARE(litmus_mixed);
+WEFT_KERNEL_DECLARE(litmus_reuse);
+WEFT_KERNEL_DECLARE(litmus_fence);
+WEFT_KERNEL_DECLARE(litmus_flush);
+WEFT_KERNEL_DECLARE(litmus_windows);
+WEFT_KERNEL_DECLARE(litmus_flood);
+WEFT_KERNEL_DECLARE(litmus_barrier);
+
+#endif

@@ -1,0 +1,85 @@
+/* litmus/run.c - the table of litmus programs, and running one of them on one random schedule. */
+#include "litmus.h"
+
+#include "kernels.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PROCESSES = 2, RANKS = 2 };
+
+const struct litmus litmus_table[] = {
+    {"near", &litmus_near, "auto", "default", "put_notify inside a process"},
+    {"far", &litmus_far, "direct", "default", "put_notify to a mapped process"},
+    {"far-proxy", &litmus_far, "proxy", "default", "put_notify through the host"},
+    {"mixed", &litmus_mixed, "auto", "default", "both paths between the same ranks"},
+    {"reuse", &litmus_reuse, "proxy", "default", "a source reused after flush_local"},
+    {"fence", &litmus_fence, "direct", "default", "data, fence, polled flag"},
+    {"fence-proxy", &litmus_fence, "proxy", "default", "the same through the host"},
+    {"flush-proxy", &litmus_flush, "proxy", "default", "data, flush, polled flag"},
+    {"windows", &litmus_windows, "auto", "default", "windows and communicators come and go"},
+    {"flood", &litmus_flood, "proxy", "small", "full rings in both directions"},
+    {"barrier", &litmus_barrier, "auto", "default", "barriers of mapped processes"},
+    {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host"},
+};
+const int litmus_count = sizeof(litmus_table) / sizeof(litmus_table[0]);
+
+/* One process of the job. */
+static int process_main(void *argument)
+{
+    const struct litmus *litmus = argument;
+    struct litmus_data data = {0};
+    weft_job *job;
+    int failed = 1;
+
+    if (weft_open(&job, NULL, NULL) != WEFT_OK)
+        return 1;
+    data.mapped = weft_malloc(job, RANKS * LITMUS_EACH);
+    data.plain = calloc(RANKS, LITMUS_EACH);
+    if (data.mapped != NULL && data.plain != NULL &&
+        weft_register(job, data.plain, RANKS * LITMUS_EACH) == WEFT_OK &&
+        weft_prepare(job, litmus->kernel, 1, RANKS) == WEFT_OK &&
+        weft_run(job, &data, sizeof(data), NULL) == WEFT_OK)
+        failed = data.check.failed != 0 || data.check.done != RANKS;
+    if (data.check.failed != 0)
+        fprintf(stderr, "litmus %s: rank %d, line %d: %lld instead of %lld\n", litmus->name,
+                data.check.rank, data.check.line, (long long)data.check.got,
+                (long long)data.check.want);
+    if (weft_close(job) != WEFT_OK)
+        failed = 1;
+    free(data.plain);
+    return failed;
+}
+
+/* Sends stderr to /dev/null; returns where it was. */
+static int silence(void)
+{
+    const int kept = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(null, STDERR_FILENO);
+    close(null);
+    return kept;
+}
+
+int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, int quiet)
+{
+    char schedule[40];
+    const int small = litmus->rings[0] == 's';
+
+    snprintf(schedule, sizeof(schedule), "random:%" PRIu64, seed);
+    setenv("WEFT_CPU_SCHEDULE", schedule, 1);
+    setenv("WEFT_PATH", litmus->path, 1);
+    setenv("WEFT_MUTATE", mutate, 1);
+    setenv("WEFT_COMMAND_RING", small ? "32" : "64", 1);
+    setenv("WEFT_SHM_RING", small ? "4096" : "16384", 1);
+
+    const int kept = quiet ? silence() : -1;
+    const int result = weft_local_job(PROCESSES, process_main, (void *)(uintptr_t)litmus);
+    if (quiet) {
+        dup2(kept, STDERR_FILENO);
+        close(kept);
+    }
+    return result;
+}
