@@ -1,16 +1,16 @@
 /*
  * boot/hub.c - process 0's relay.
  *
- * One task polls all sockets. A connection is a stranger until it has said a right hello, in time;
- * then it is a member. Every frame of a member is appended to one history, from which each
- * member is served as fast as it reads. One that falls too far behind is lost, like one whose
- * connection ends without a BYE: the history says so, once. When all have come, the listening
- * socket is closed: nobody comes later.
+ * One task polls all sockets. The door (boot/door.c) lets the processes in; they are members then.
+ * Every frame of a member is appended to one history, from which each member is served as fast as
+ * it reads. One that falls too far behind is lost, like one whose connection ends without a BYE:
+ * the history says so, once. When all have come, the door is shut: nobody comes later.
  */
 #include "boot/hub.h"
 
 #include "base/say.h"
 #include "base/task.h"
+#include "boot/door.h"
 #include "boot/history.h"
 #include "boot/socket.h"
 
@@ -21,21 +21,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { STRANGERS = 64, ACCEPTS = 16, REFUSALS_SAID = 8, ROUND_MS = 50 };
+enum { ROUND_MS = 50 };
 
 static const uint64_t second = 1000000000;
-static const uint64_t hello_wait = 5 * second;    /* a stranger's time to say hello */
-static const uint64_t accept_pause = second / 10; /* when there are no file descriptors left */
-static const uint64_t leave_wait = 5 * second;    /* after process 0's BYE */
-static const uint64_t tell_wait = second;         /* after process 0's loss */
-static const uint64_t backlog_max = 64 << 20;     /* bytes that a member may be behind */
-
-struct stranger {
-    int fd; /* -1: this place is free */
-    uint64_t deadline;
-    size_t have;
-    unsigned char hello[WEFT_HELLO_BYTES];
-};
+static const uint64_t leave_wait = 5 * second; /* after process 0's BYE */
+static const uint64_t tell_wait = second;      /* after process 0's loss */
+static const uint64_t backlog_max = 64 << 20;  /* bytes that a member may be behind */
 
 struct member {
     int fd; /* -1: has not come, has left, or is lost */
@@ -49,16 +40,13 @@ struct weft_hub {
     struct weft_task task;
     struct weft_hello expected;
     struct weft_history history;
-    int listener;         /* -1 once all have come */
-    uint64_t deadline;    /* for all to come; UINT64_MAX once that is settled */
-    uint64_t accept_from; /* when to look at the listener again */
-    uint64_t end;         /* when to stop in any case; UINT64_MAX while process 0 is there */
+    struct weft_door door; /* open until all have come */
+    uint64_t deadline;     /* for all to come; UINT64_MAX once that is settled */
+    uint64_t end;          /* when to stop in any case; UINT64_MAX while process 0 is there */
     int came, present;
-    int refused;
     bool root_lost, failed;
-    struct stranger strangers[STRANGERS];
     struct member *members;
-    struct pollfd *polled; /* the listener, the strangers, the members */
+    struct pollfd *polled; /* the door, then the members */
 };
 
 static void append(struct weft_hub *hub, enum weft_op op, unsigned kind, int source)
@@ -72,17 +60,6 @@ static void append(struct weft_hub *hub, enum weft_op op, unsigned kind, int sou
 }
 
 /* ---- members -------------------------------------------------------------------------------- */
-
-static void enroll(struct weft_hub *hub, int process, int fd)
-{
-    struct member *member = &hub->members[process];
-
-    member->fd = fd;
-    member->came = true;
-    member->cursor = weft_history_join(&hub->history);
-    hub->came++;
-    hub->present++;
-}
 
 static void forget(struct weft_hub *hub, struct member *member)
 {
@@ -120,7 +97,7 @@ static bool relay(struct weft_hub *hub, int process, const struct weft_header *h
         return false;
     }
     if (header->op != WEFT_OP_FRAME || header->kind == 0 || header->source != process ||
-        hub->listener >= 0) {
+        hub->door.listener >= 0) {
         lose(hub, process, WEFT_SAY_WARN, "it sent what no member may send");
         return false;
     }
@@ -182,141 +159,54 @@ static void serve(struct weft_hub *hub, int process)
     }
 }
 
-/* ---- strangers ------------------------------------------------------------------------------ */
+/* ---- coming in ------------------------------------------------------------------------------ */
 
-static void drop(struct stranger *stranger)
+static void enroll(struct weft_hub *hub, int process, int fd)
 {
-    close(stranger->fd);
-    stranger->fd = -1;
+    struct member *member = &hub->members[process];
+
+    member->fd = fd;
+    member->came = true;
+    member->cursor = weft_history_join(&hub->history);
+    hub->came++;
+    hub->present++;
 }
 
-/* Says why, to the stranger if it speaks our language, and to the user unless it is a flood. */
-static void refuse(struct weft_hub *hub, struct stranger *stranger, const char *text,
-                   enum weft_refusal refusal, int process)
+/* The door's question (boot/door.h). When all have come, nobody else can. */
+static enum weft_refusal enter(void *context, int process, int fd)
 {
-    const struct weft_header header = {0, (uint16_t)refusal, (uint16_t)process, WEFT_OP_REFUSED};
-    unsigned char wire[WEFT_HEADER_BYTES];
-    char peer[WEFT_SOCKET_NAME];
-
-    if (refusal != WEFT_REFUSAL_STRANGER) {
-        /* If this does not get through, the end of the connection will. */
-        weft_header_put(wire, &header);
-        (void)!send(stranger->fd, wire, sizeof(wire), MSG_NOSIGNAL | MSG_DONTWAIT);
-    }
-    if (hub->refused++ < REFUSALS_SAID) {
-        weft_socket_peer(stranger->fd, peer);
-        weft_say(WEFT_SAY_WARN, "refused %s: it %s", peer, text);
-    }
-    drop(stranger);
-}
-
-/* All have come: nobody else can. */
-static void begin_job(struct weft_hub *hub)
-{
-    append(hub, WEFT_OP_START, 0, 0);
-    hub->deadline = UINT64_MAX;
-    close(hub->listener);
-    hub->listener = -1;
-    for (int i = 0; i < STRANGERS; i++) {
-        if (hub->strangers[i].fd >= 0)
-            drop(&hub->strangers[i]);
-    }
-    if (hub->refused > REFUSALS_SAID)
-        weft_say(WEFT_SAY_WARN, "refused %d more connections", hub->refused - REFUSALS_SAID);
-}
-
-static void let_in(struct weft_hub *hub, struct stranger *stranger, int process)
-{
+    struct weft_hub *hub = context;
     const struct weft_header welcome = {0, 0, 0, WEFT_OP_WELCOME};
     unsigned char wire[WEFT_HEADER_BYTES];
 
+    if (hub->members[process].came)
+        return WEFT_REFUSAL_TAKEN;
     weft_header_put(wire, &welcome);
-    if (send(stranger->fd, wire, sizeof(wire), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(wire)) {
-        drop(stranger); /* an empty socket takes 12 bytes, unless it has just ended */
-        return;
+    if (send(fd, wire, sizeof(wire), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(wire)) {
+        close(fd); /* an empty socket takes 12 bytes, unless it has just ended: no loss */
+        return WEFT_REFUSAL_NONE;
     }
-    enroll(hub, process, stranger->fd);
-    stranger->fd = -1;
-    if (hub->came == hub->expected.processes)
-        begin_job(hub);
+    enroll(hub, process, fd);
+    if (hub->came == hub->expected.processes) {
+        append(hub, WEFT_OP_START, 0, 0);
+        hub->deadline = UINT64_MAX;
+        weft_door_shut(&hub->door);
+    }
+    return WEFT_REFUSAL_NONE;
 }
 
-static void hear_stranger(struct weft_hub *hub, struct stranger *stranger)
+/* Time is over for those who have not come. */
+static void give_up_waiting(struct weft_hub *hub)
 {
-    const ssize_t received = recv(stranger->fd, stranger->hello + stranger->have,
-                                  sizeof(stranger->hello) - stranger->have, MSG_DONTWAIT);
-    int process = 0;
+    int missing = 0;
 
-    if (received < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (received <= 0) {
-        drop(stranger); /* it thought better of it */
-        return;
-    }
-    stranger->have += (size_t)received;
-    if (stranger->have < sizeof(stranger->hello))
-        return;
-    enum weft_refusal refusal = weft_hello_check(stranger->hello, &hub->expected, &process);
-    if (refusal == WEFT_REFUSAL_NONE && hub->members[process].came)
-        refusal = WEFT_REFUSAL_TAKEN;
-    if (refusal == WEFT_REFUSAL_NONE)
-        let_in(hub, stranger, process);
-    else
-        refuse(hub, stranger, weft_refusal_text(refusal), refusal, process);
-}
-
-/* A free place; if there is none, that of the stranger who has been silent longest. */
-static struct stranger *place(struct weft_hub *hub)
-{
-    struct stranger *oldest = &hub->strangers[0];
-
-    for (int i = 0; i < STRANGERS; i++) {
-        struct stranger *stranger = &hub->strangers[i];
-        if (stranger->fd < 0)
-            return stranger;
-        if (stranger->deadline < oldest->deadline)
-            oldest = stranger;
-    }
-    refuse(hub, oldest, "said no hello while others wait", WEFT_REFUSAL_STRANGER, 0);
-    return oldest;
-}
-
-/* Members say hello at once, so it is usually there: no flood can come between. */
-static void accept_some(struct weft_hub *hub)
-{
-    for (int i = 0; i < ACCEPTS && hub->listener >= 0; i++) {
-        const int fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-                hub->accept_from = weft_now_ns() + accept_pause;
-            return;
-        }
-        struct stranger *stranger = place(hub);
-        stranger->fd = fd;
-        stranger->have = 0;
-        stranger->deadline = weft_now_ns() + hello_wait;
-        weft_socket_tune(fd);
-        hear_stranger(hub, stranger);
-    }
+    while (hub->members[missing].came)
+        missing++;
+    append(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_MISSING, missing);
+    hub->deadline = UINT64_MAX;
 }
 
 /* ---- the task ------------------------------------------------------------------------------- */
-
-/* What time alone brings about. */
-static void look_at_clock(struct weft_hub *hub, uint64_t now)
-{
-    for (int i = 0; i < STRANGERS; i++) {
-        if (hub->strangers[i].fd >= 0 && hub->strangers[i].deadline <= now)
-            refuse(hub, &hub->strangers[i], "said no hello", WEFT_REFUSAL_STRANGER, 0);
-    }
-    if (hub->deadline <= now) {
-        int missing = 0;
-        while (hub->members[missing].came)
-            missing++;
-        append(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_MISSING, missing);
-        hub->deadline = UINT64_MAX;
-    }
-}
 
 /* Nothing is left to do, or no time to do it. */
 static bool finished(const struct weft_hub *hub)
@@ -334,13 +224,11 @@ static bool finished(const struct weft_hub *hub)
     return hub->present == 0 || (hub->root_lost && all_told) || weft_now_ns() >= hub->end;
 }
 
-static int fill_polled(struct weft_hub *hub, uint64_t now)
+static int fill_polled(struct weft_hub *hub)
 {
-    struct pollfd *p = hub->polled;
+    struct pollfd *p = hub->polled + WEFT_DOOR_SOCKETS;
 
-    *p++ = (struct pollfd){.fd = now >= hub->accept_from ? hub->listener : -1, .events = POLLIN};
-    for (int i = 0; i < STRANGERS; i++)
-        *p++ = (struct pollfd){.fd = hub->strangers[i].fd, .events = POLLIN};
+    weft_door_watch(&hub->door, hub->polled);
     for (int i = 0; i < hub->expected.processes; i++) {
         const struct member *member = &hub->members[i];
         const bool behind = member->fd >= 0 && member->cursor->next != NULL;
@@ -352,26 +240,24 @@ static int fill_polled(struct weft_hub *hub, uint64_t now)
 
 static void hub_round(struct weft_hub *hub)
 {
-    const struct pollfd *p = hub->polled;
-    const bool clock_matters = hub->listener >= 0 || hub->end != UINT64_MAX;
-    const int count = fill_polled(hub, weft_now_ns());
+    const struct pollfd *members = hub->polled + WEFT_DOOR_SOCKETS;
+    const bool clock_matters = hub->door.listener >= 0 || hub->end != UINT64_MAX;
+    const int count = fill_polled(hub);
 
-    if (poll(hub->polled, (nfds_t)count, clock_matters ? ROUND_MS : -1) < 0 && errno != EINTR) {
+    if (poll(hub->polled, (nfds_t)count, clock_matters ? ROUND_MS : -1) < 0) {
+        if (errno == EINTR)
+            return;
         weft_err(WEFT_ERR_SYSTEM, "poll of %d sockets: %s", count, strerror(errno));
         hub->failed = true;
         return;
     }
     for (int i = 0; i < hub->expected.processes; i++) {
-        if (hub->members[i].fd >= 0 && p[1 + STRANGERS + i].revents & ~POLLOUT)
+        if (hub->members[i].fd >= 0 && (members[i].revents & ~POLLOUT) != 0)
             hear(hub, i);
     }
-    for (int i = 0; i < STRANGERS; i++) {
-        if (hub->strangers[i].fd >= 0 && p[1 + i].revents != 0)
-            hear_stranger(hub, &hub->strangers[i]);
-    }
-    if (hub->listener >= 0 && p[0].revents != 0)
-        accept_some(hub);
-    look_at_clock(hub, weft_now_ns());
+    weft_door_serve(&hub->door, hub->polled);
+    if (weft_now_ns() >= hub->deadline)
+        give_up_waiting(hub);
     for (int i = 0; i < hub->expected.processes; i++) {
         if (hub->members[i].fd >= 0)
             serve(hub, i);
@@ -385,12 +271,7 @@ static void hub_run(void *argument)
     weft_say_process(0);
     while (!finished(hub))
         hub_round(hub);
-    if (hub->listener >= 0)
-        close(hub->listener);
-    for (int i = 0; i < STRANGERS; i++) {
-        if (hub->strangers[i].fd >= 0)
-            drop(&hub->strangers[i]);
-    }
+    weft_door_shut(&hub->door);
     for (int i = 0; i < hub->expected.processes; i++) {
         if (hub->members[i].fd >= 0)
             forget(hub, &hub->members[i]);
@@ -414,15 +295,13 @@ static struct weft_hub *create(const struct weft_hello *expected)
         return NULL;
     hub->expected = *expected;
     hub->members = calloc(processes, sizeof(hub->members[0]));
-    hub->polled = calloc(1 + STRANGERS + processes, sizeof(hub->polled[0]));
+    hub->polled = calloc(WEFT_DOOR_SOCKETS + processes, sizeof(hub->polled[0]));
     if (hub->members == NULL || hub->polled == NULL || !weft_history_begin(&hub->history)) {
         destroy(hub);
         return NULL;
     }
     for (size_t i = 0; i < processes; i++)
         hub->members[i].fd = -1;
-    for (int i = 0; i < STRANGERS; i++)
-        hub->strangers[i].fd = -1;
     return hub;
 }
 
@@ -439,9 +318,9 @@ weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct wef
         destroy(h);
         return weft_err(WEFT_ERR_SYSTEM, "socketpair: %s", strerror(errno));
     }
-    h->listener = listener;
     h->deadline = weft_now_ns() + wait_ns;
     h->end = UINT64_MAX;
+    weft_door_open(&h->door, listener, &h->expected, enter, h);
     enroll(h, 0, pair[0]);
     weft_status status = weft_task_start(&h->task, "weft-hub", hub_run, h);
     if (status != WEFT_OK) {

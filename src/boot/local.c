@@ -135,13 +135,14 @@ static weft_status join(struct local *local, double connect_s)
         group->complete = true;
     unlock_and_ring(group);
 
-    if (!await(group, job_complete, local, deadline)) {
+    const bool waited = await(group, job_complete, local, deadline);
+    if (!waited)
         weft_lock(&group->lock);
-        const int inside = group->inside;
+    if (!group->complete) { /* it may be, although time was over */
         leave(local);
         unlock_and_ring(group);
-        return weft_err(WEFT_ERR_TIMEOUT, "only %d of %d processes opened the job within %g s",
-                        inside, group->processes, connect_s);
+        return weft_err(WEFT_ERR_TIMEOUT, "not all of %d processes opened the job within %g s",
+                        group->processes, connect_s);
     }
     weft_unlock(&group->lock);
     return WEFT_OK;

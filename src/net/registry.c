@@ -4,6 +4,7 @@
 #include "net/null/null.h"
 #include "net/shm/shm.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static const struct weft_net_ops *const tables[] = {
@@ -32,21 +33,28 @@ static struct weft_bell *no_bell(struct weft_net *net, enum weft_net_side side)
     return NULL;
 }
 
+static struct weft_net_ops complete[TABLES];
+
+static void fill_in(void)
+{
+    for (int i = 0; i < TABLES; i++) {
+        struct weft_net_ops *ops = &complete[i];
+        *ops = *tables[i];
+        if (ops->get == NULL)
+            ops->get = no_get;
+        if (ops->flush == NULL)
+            ops->flush = flush_is_automatic;
+        if (ops->bell == NULL)
+            ops->bell = no_bell;
+    }
+}
+
 const struct weft_net_ops *weft_net_at(int i)
 {
-    static struct weft_net_ops complete[TABLES];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (i < 0 || i >= TABLES)
-        return NULL;
-    struct weft_net_ops ops = *tables[i];
-    if (ops.get == NULL)
-        ops.get = no_get;
-    if (ops.flush == NULL)
-        ops.flush = flush_is_automatic;
-    if (ops.bell == NULL)
-        ops.bell = no_bell;
-    complete[i] = ops;
-    return &complete[i];
+    pthread_once(&once, fill_in);
+    return i >= 0 && i < TABLES ? &complete[i] : NULL;
 }
 
 const struct weft_net_ops *weft_net_find(const char *name)

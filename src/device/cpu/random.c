@@ -84,6 +84,14 @@ static uint64_t model_load(const void *address, int size, bool acquires)
     return value;
 }
 
+/* The call at which a store that is held back now will arrive at the latest. */
+static uint64_t draw_due(struct weft_tasks *tasks)
+{
+    const uint32_t calls = tasks->hold_rounds * tasks->runnables;
+
+    return m->calls + 1 + weft_draw(tasks, calls < WEFT_HELD_CALLS ? calls : WEFT_HELD_CALLS - 1);
+}
+
 /* Takes effect now, or is held back. */
 static void make_store(struct weft_model_task *task, const struct weft_store *store, uint32_t stamp)
 {
@@ -94,8 +102,7 @@ static void make_store(struct weft_model_task *task, const struct weft_store *st
     if (weft_draw(tasks, 256) >= tasks->hold_odds || task->held.count >= WEFT_HELD_MOST)
         weft_store_apply(&m->cells, store);
     else
-        weft_held_add(&m->holding, &task->held, store, stamp,
-                      m->calls + 1 + weft_draw(tasks, tasks->hold_calls));
+        weft_held_add(&m->holding, &task->held, store, stamp, draw_due(tasks));
 }
 
 static void model_store(void *address, int size, uint64_t value, bool releases)
@@ -241,9 +248,23 @@ static void notice_arrivals(void)
     m->arrived = m->holding.arrived;
 }
 
+/* Everybody waits: the next held-back store arrives now, or, if there is none, time passes. */
+static void move_on(void)
+{
+    const uint64_t arrived = m->holding.arrived;
+
+    if (m->holding.count == 0)
+        weft_tasks_pass_time(m->tasks);
+    else
+        while (m->holding.arrived == arrived)
+            weft_held_due(&m->holding, ++m->calls);
+}
+
 static void model_yield(bool idle)
 {
     weft_held_due(&m->holding, ++m->calls);
+    if (weft_tasks_idle(m->tasks))
+        move_on();
     notice_arrivals();
     weft_tasks_yield(m->tasks, idle);
 }

@@ -15,11 +15,12 @@
  *   - A release store gives its word the clock of its task; a relaxed store that of the task's
  *     latest fence, or none; an add joins the same into what the word has (release sequence).
  *   - An acquire joins the word's clock into the task's: what it covers has happened before.
- *   - Stores and writes (never adds) may be held back, for up to some thousand calls, after the
- *     call has returned, and arrive in any order, except that those of one task to overlapping
- *     bytes keep theirs. Whatever happened before an acquire arrives before the acquire returns; a
- *     task sees its own stores through the model's calls at once, and through plain loads after an
- *     acquire of something that it released itself.
+ *   - Stores and writes (never adds) may be held back after the call has returned, for up to some
+ *     hundred calls of each task, and arrive in any order, except that those of one task to
+ *     overlapping bytes keep theirs. An arrived store is seen by all at once.
+ *   - Whatever happened before an acquire arrives before the acquire returns. A task sees its own
+ *     stores through the model's calls at once, and through plain loads after it has acquired
+ *     something that it released itself.
  *   - Locks acquire and release. Starting or joining a task first lets all own stores arrive; a
  *     joined task's have arrived when the join returns.
  * Not modelled: loads that are reordered among themselves (an acquire orders the stores of others,
@@ -32,9 +33,9 @@
  * counts from its call. Atomic accesses are not checked. Only a few readers of a word are
  * remembered, so a race of a write with one of many readers may need another seed to show.
  *
- * Time is virtual: 100 ns a call; 1 ms a yield once every task that can run has yielded idle 20
- * times in a row while nothing changed. After 200 such yields each it is quiet: either a deadlock
- * or tasks that wait for the clock.
+ * Time is virtual: 100 ns a call. Once every task that can run has yielded idle 20 times in a row
+ * while nothing changed, the next held-back store arrives; if there is none, each yield takes 1 ms.
+ * After 200 such yields each it is quiet: either a deadlock or tasks that wait for the clock.
  */
 #ifndef WEFT_DEVICE_CPU_RANDOM_H
 #define WEFT_DEVICE_CPU_RANDOM_H

@@ -12,7 +12,7 @@
 
 #include <sys/queue.h>
 
-enum { WEFT_HELD_CALLS = 4096 /* the wheel: no store is held longer */, WEFT_HELD_MOST = 64 };
+enum { WEFT_HELD_CALLS = 16384 /* the wheel: no store is held longer */, WEFT_HELD_MOST = 64 };
 
 struct weft_held;
 

@@ -40,12 +40,12 @@ static void draw_mood(struct weft_tasks *tasks)
 {
     static const uint32_t turns[] = {2, 8, 8, 64, 512, 2048};
     static const uint32_t odds[] = {0, 64, 128, 230, 256, 256};
-    static const uint32_t calls[] = {16, 128, 1024, WEFT_HELD_CALLS - 1};
+    static const uint32_t rounds[] = {1, 8, 64, 512};
 
     tasks->mood = (enum weft_mood)weft_draw(tasks, MOODS);
     tasks->turn = turns[weft_draw(tasks, sizeof(turns) / sizeof(turns[0]))];
     tasks->hold_odds = odds[weft_draw(tasks, sizeof(odds) / sizeof(odds[0]))];
-    tasks->hold_calls = calls[weft_draw(tasks, sizeof(calls) / sizeof(calls[0]))];
+    tasks->hold_rounds = rounds[weft_draw(tasks, sizeof(rounds) / sizeof(rounds[0]))];
     tasks->special = draw_runnable(tasks);
     tasks->mood_left = tasks->mood_turns;
 }
@@ -255,8 +255,6 @@ static void count_idle(struct weft_tasks *tasks, struct weft_model_task *task)
     task->idle++;
     tasks->idle += task->idle == IDLE_YIELDS;
     tasks->quiet += task->idle == QUIET_YIELDS;
-    if (tasks->idle == tasks->runnables)
-        tasks->time_ns += IDLE_NS;
 }
 
 void weft_tasks_yield(struct weft_tasks *tasks, bool idle)
@@ -274,6 +272,16 @@ void weft_tasks_changed(struct weft_tasks *tasks)
     tasks->change++;
     tasks->idle = 0;
     tasks->quiet = 0;
+}
+
+bool weft_tasks_idle(const struct weft_tasks *tasks)
+{
+    return tasks->idle == tasks->runnables;
+}
+
+void weft_tasks_pass_time(struct weft_tasks *tasks)
+{
+    tasks->time_ns += IDLE_NS;
 }
 
 bool weft_tasks_quiet(const struct weft_tasks *tasks)

@@ -48,7 +48,7 @@ struct weft_tasks {
     uint32_t turn;                   /* calls that a turn may last, at most */
     uint32_t left;                   /* of the present turn */
     uint32_t hold_odds;              /* of 256: that a store is held back */
-    uint32_t hold_calls;             /* for how long, at most */
+    uint32_t hold_rounds;            /* for how many calls of each task, at most */
     uint32_t mood_turns;             /* turns until the mood is drawn anew; 0: never */
     uint32_t mood_left;              /* of them */
     struct weft_model_task *special; /* favoured or shunned; may have ended */
@@ -82,6 +82,9 @@ void weft_tasks_yield(struct weft_tasks *tasks, bool idle);
 
 /* Something changed that an idle task may be waiting for. */
 void weft_tasks_changed(struct weft_tasks *tasks);
+/* All that can run have been idle for a while. Then the world may move on by itself: */
+bool weft_tasks_idle(const struct weft_tasks *tasks);
+void weft_tasks_pass_time(struct weft_tasks *tasks);
 /* All that can run have been idle for long. */
 bool weft_tasks_quiet(const struct weft_tasks *tasks);
 

@@ -1,0 +1,41 @@
+/*
+ * reduction - adds up 1 ... 1000000 over all ranks of the job and compares with Gauss.
+ */
+#include <weft/weft.h>
+
+#include "reduction.h"
+
+#include <stdio.h>
+
+WEFT_KERNEL_DECLARE(reduction_kernel);
+
+/* 0 if the result is right. */
+static int reduce(weft_job *job)
+{
+    const weft_numbers *numbers = weft_numbers_of(job);
+    struct reduction user = {.elements = 1000000};
+
+    if (weft_prepare(job, &reduction_kernel, 128, 16) != WEFT_OK)
+        return 1;
+    user.slots = weft_malloc(job, (size_t)numbers->ranks_here * ROUNDS * sizeof(double));
+    if (user.slots == NULL || weft_run(job, &user, sizeof(user), NULL) != WEFT_OK)
+        return 1;
+    weft_free(job, user.slots);
+    if (numbers->first_rank != 0)
+        return 0; /* rank 0, and the result, is elsewhere */
+
+    const double expected = (double)user.elements * ((double)user.elements + 1) / 2;
+    printf("sum of 1 .. %lld on %d ranks: %.0f, expected %.0f\n", (long long)user.elements,
+           numbers->ranks, user.sum, expected);
+    return user.sum != expected;
+}
+
+int main(int argc, char **argv)
+{
+    weft_job *job;
+
+    if (weft_open(&job, &argc, argv) != WEFT_OK)
+        return 1;
+    const int wrong = reduce(job);
+    return weft_close(job) != WEFT_OK || wrong;
+}

@@ -1,0 +1,213 @@
+/*
+ * power_iteration/distribution.c - cutting, scattering and gathering.
+ */
+#include "distribution.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The grid that was asked for, or the one nearest to a square. */
+static bool choose_grid(const struct options *options, uint64_t processes,
+                        struct power_shape *shape)
+{
+    if (options->grid_rows > 0) {
+        shape->rows = options->grid_rows;
+        shape->columns = options->grid_columns;
+        if (shape->rows * shape->columns == processes)
+            return true;
+        complain("a grid of %" PRIu64 "x%" PRIu64 " needs %" PRIu64 " processes, not %" PRIu64,
+                 shape->rows, shape->columns, shape->rows * shape->columns, processes);
+        return false;
+    }
+    shape->rows = 1;
+    for (uint64_t rows = 1; rows * rows <= processes; rows++) {
+        if (processes % rows == 0)
+            shape->rows = rows;
+    }
+    shape->columns = processes / shape->rows;
+    return true;
+}
+
+/* Appends the entries of one block at *at; row_start gets its rows + 1 starts. Moves *at on. */
+static void cut_block(const struct sparse *matrix, struct power_range rows,
+                      struct power_range columns, uint64_t *row_start, struct blocks *blocks,
+                      uint64_t *at)
+{
+    uint64_t first = *at;
+    for (uint64_t row = rows.begin; row < rows.end; row++) {
+        *row_start++ = *at - first;
+        for (uint64_t i = matrix->row_start[row]; i < matrix->row_start[row + 1]; i++) {
+            uint64_t column = matrix->column_of[i];
+            if (column < columns.begin || column >= columns.end)
+                continue;
+            blocks->column_of[*at] = (uint32_t)(column - columns.begin);
+            blocks->value[*at] = matrix->value[i];
+            ++*at;
+        }
+    }
+    *row_start = *at - first;
+}
+
+bool blocks_cut(const struct problem *problem, int processes, struct plan *plans,
+                struct blocks *blocks)
+{
+    const struct options *options = &problem->options;
+    const struct sparse *matrix = &problem->matrix;
+    uint64_t n = matrix->rows;
+    struct plan plan = {.go = 1,
+                        .shape = {.n = n, .ranks = (uint64_t)options->ranks},
+                        .pagerank = options->pagerank,
+                        .iterations = options->iterations,
+                        .tolerance = options->tolerance,
+                        .scale = problem->scale,
+                        .start_factor = options->pagerank ? 0 : 1 / power_start_norm(n)};
+    if (!choose_grid(options, (uint64_t)processes, &plan.shape))
+        return false;
+
+    /* Every grid column has all n rows, and every process one start more than rows. */
+    uint64_t starts = n * plan.shape.columns + (uint64_t)processes;
+    uint64_t entries = sparse_entries(matrix);
+    blocks->row_start = malloc(starts * sizeof(*blocks->row_start));
+    blocks->column_of = malloc((entries + 1) * sizeof(*blocks->column_of));
+    blocks->value = malloc((entries + 1) * sizeof(*blocks->value));
+    if (!blocks->row_start || !blocks->column_of || !blocks->value) {
+        complain("out of memory for a second copy of the %" PRIu64 " entries", entries);
+        return false;
+    }
+    uint64_t *row_start = blocks->row_start;
+    uint64_t at = 0;
+    for (uint64_t process = 0; process < (uint64_t)processes; process++) {
+        struct power_range rows = power_part(n, plan.shape.rows, process / plan.shape.columns);
+        struct power_range columns =
+            power_part(n, plan.shape.columns, process % plan.shape.columns);
+        uint64_t first = at;
+        cut_block(matrix, rows, columns, row_start, blocks, &at);
+        row_start += rows.end - rows.begin + 1;
+        plans[process] = plan;
+        plans[process].entries = at - first;
+    }
+    return true;
+}
+
+void blocks_free(struct blocks *blocks)
+{
+    free(blocks->row_start);
+    free(blocks->column_of);
+    free(blocks->value);
+}
+
+/* A failure of this process alone: the others must not wait for it. */
+static weft_status no_memory(weft_job *job, size_t bytes)
+{
+    complain("out of memory for %zu bytes", bytes);
+    weft_abort(job, "power_iteration: out of memory");
+    return WEFT_ERR_MEMORY;
+}
+
+/* Device memory; never of no bytes. */
+static weft_status allocate(weft_job *job, size_t bytes, void *memory)
+{
+    void *got = weft_malloc(job, bytes > 0 ? bytes : 1);
+    if (!got) {
+        weft_abort(job, "power_iteration: out of device memory");
+        return WEFT_ERR_MEMORY;
+    }
+    memcpy(memory, &got, sizeof(got));
+    return WEFT_OK;
+}
+
+/* Collective: this process's part of `all` arrives in new device memory. */
+static weft_status deliver(weft_job *job, const void *all, size_t bytes, void *memory)
+{
+    void *host = malloc(bytes + 1);
+    if (!host)
+        return no_memory(job, bytes);
+    void *device;
+    weft_status status = allocate(job, bytes, &device);
+    if (status == WEFT_OK)
+        status = weft_host_scatter(job, 0, all, host, bytes);
+    if (status == WEFT_OK)
+        status = weft_copy(job, device, host, bytes);
+    free(host);
+    if (status == WEFT_OK)
+        memcpy(memory, &device, sizeof(device));
+    return status;
+}
+
+/* Writes a range of the start vector to an offset of the arena. */
+static weft_status put_start(weft_job *job, const struct power_data *data, uint64_t offset,
+                             struct power_range range)
+{
+    size_t bytes = (range.end - range.begin) * sizeof(double);
+    double *start = malloc(bytes + 1);
+    if (!start)
+        return no_memory(job, bytes);
+    for (uint64_t i = range.begin; i < range.end; i++)
+        start[i - range.begin] = power_start(data->pagerank, data->shape.n, i);
+    weft_status status = weft_copy(job, data->arena + offset, start, bytes);
+    free(start);
+    return status;
+}
+
+/* What iteration 0 finds: b and the verdict on row 0, and "the x before" on column 0. */
+static weft_status put_starts(weft_job *job, const struct plan *plan, const struct power_data *data)
+{
+    const struct power_shape *shape = &data->shape;
+    struct power_verdict verdict = {plan->start_factor, 0};
+    weft_status status = WEFT_OK;
+    if (data->row == 0)
+        status = put_start(job, data, data->layout.raw[0],
+                           power_part(shape->n, shape->columns, data->column));
+    if (status == WEFT_OK && data->row == 0)
+        status = weft_copy(job, data->arena + data->layout.verdict, &verdict, sizeof(verdict));
+    if (status == WEFT_OK && data->column == 0)
+        status =
+            put_start(job, data, data->layout.x[0], power_part(shape->n, shape->rows, data->row));
+    return status;
+}
+
+weft_status distribute(weft_job *job, const struct plan *plan, const struct blocks *blocks,
+                       struct power_data *data)
+{
+    int process = weft_numbers_of(job)->process;
+    struct power_data made = {.shape = plan->shape,
+                              .layout = power_layout_of(&plan->shape, process),
+                              .row = (uint64_t)process / plan->shape.columns,
+                              .column = (uint64_t)process % plan->shape.columns,
+                              .pagerank = plan->pagerank,
+                              .iterations = plan->iterations,
+                              .tolerance = plan->tolerance,
+                              .scale = plan->scale};
+    struct power_range rows = power_part(plan->shape.n, plan->shape.rows, made.row);
+    size_t starts = rows.end - rows.begin + 1;
+    size_t entries = plan->entries;
+
+    weft_status status = allocate(job, made.layout.bytes, &made.arena);
+    if (status == WEFT_OK)
+        status = deliver(job, blocks->row_start, starts * sizeof(uint64_t), &made.row_start);
+    if (status == WEFT_OK)
+        status = deliver(job, blocks->column_of, entries * sizeof(uint32_t), &made.column_of);
+    if (status == WEFT_OK)
+        status = deliver(job, blocks->value, entries * sizeof(double), &made.value);
+    if (status == WEFT_OK)
+        status = put_starts(job, plan, &made);
+    if (status == WEFT_OK)
+        *data = made;
+    return status;
+}
+
+weft_status collect(weft_job *job, const struct power_data *data, double *vector)
+{
+    const struct power_shape *shape = &data->shape;
+    struct power_range block = power_part(shape->n, shape->columns, data->column);
+    size_t bytes = data->row == 0 ? (block.end - block.begin) * sizeof(double) : 0;
+    double *mine = malloc(bytes + 1);
+    if (!mine)
+        return no_memory(job, bytes);
+    weft_status status = weft_copy(job, mine, data->arena + data->layout.b, bytes);
+    if (status == WEFT_OK)
+        status = weft_host_gather(job, 0, mine, bytes, vector);
+    free(mine);
+    return status;
+}

@@ -1,0 +1,149 @@
+/*
+ * power_iteration/main.c - one process of the job: plan, distribute, run the kernel, report.
+ */
+#include "distribution.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+WEFT_KERNEL_DECLARE(power_iteration);
+
+#define THREADS 256 /* of a rank, where a rank has more than one */
+
+/* Collective: every process gets its plan. problem and blocks are filled on process 0. */
+static weft_status make_plan(weft_job *job, int argc, char **argv, struct problem *problem,
+                             struct blocks *blocks, struct plan *plan)
+{
+    const struct weft_numbers *numbers = weft_numbers_of(job);
+    struct plan *plans = NULL;
+    if (numbers->process == 0) {
+        plans = calloc((size_t)numbers->processes, sizeof(*plans));
+        if (!plans) {
+            complain("out of memory for %d plans", numbers->processes);
+            weft_abort(job, "power_iteration: out of memory");
+            return WEFT_ERR_MEMORY;
+        }
+        if (!problem_load(problem, argc, argv) ||
+            !blocks_cut(problem, numbers->processes, plans, blocks)) {
+            for (int i = 0; i < numbers->processes; i++)
+                plans[i] = (struct plan){.help = problem->options.help};
+        }
+    }
+    weft_status status = weft_host_scatter(job, 0, plans, plan, sizeof(*plan));
+    free(plans);
+    return status;
+}
+
+/* Collective: prepares the kernel and completes plan->shape. All devices must have as many ranks.
+ */
+static weft_status prepare(weft_job *job, struct plan *plan)
+{
+    const struct weft_numbers *numbers = weft_numbers_of(job);
+    weft_status status = weft_prepare(job, &power_iteration, THREADS, (int)plan->shape.ranks);
+    if (status != WEFT_OK)
+        return status;
+    int ranks = weft_ranks_of(job, 0);
+    for (int process = 1; process < numbers->processes; process++) {
+        if (weft_ranks_of(job, process) == ranks)
+            continue;
+        if (numbers->process == 0)
+            complain("process 0 has %d ranks and process %d has %d: use --ranks to make them equal",
+                     ranks, process, weft_ranks_of(job, process));
+        return WEFT_ERR_UNSUPPORTED;
+    }
+    plan->shape.ranks = (uint64_t)ranks;
+    if (numbers->process == 0)
+        printf("matrix: %" PRIu64 " rows; grid: %" PRIu64 "x%" PRIu64 " processes of %d ranks\n",
+               plan->shape.n, plan->shape.rows, plan->shape.columns, ranks);
+    fflush(stdout); /* before the kernel's own lines */
+    return WEFT_OK;
+}
+
+static void print_result(const struct problem *problem, const struct power_data *data,
+                         const struct power_result *result, double milliseconds)
+{
+    printf("iterations: %" PRIu64 ", %s\n", result->iterations,
+           data->outcome == POWER_LIMIT ? "NOT CONVERGED" : "converged");
+    printf("time: %.3f ms, %.3f ms an iteration\n", milliseconds,
+           milliseconds / (double)result->iterations);
+    if (data->outcome == POWER_ZERO)
+        printf("A b is zero: no power of the matrix has a dominant eigenvalue\n");
+    if (!data->pagerank) {
+        printf("residual: %.3e\n", check_residual(&problem->matrix, result));
+        printf("dominant eigenvalue: %.12g\n", result->eigenvalue * problem->scale);
+    }
+    problem_print_top(problem, result);
+}
+
+static bool check(const struct problem *problem, const struct power_result *result)
+{
+    double error;
+    if (!check_against_serial(&problem->matrix, problem->options.pagerank, result, &error)) {
+        complain("out of memory for the serial reference");
+        return false;
+    }
+    bool good = error <= CHECK_TOLERANCE;
+    printf("check: %s, %.3e from the serial result\n", good ? "passed" : "FAILED", error);
+    return good;
+}
+
+/* Process 0, after the run. Returns whether the result is right. */
+static bool report(const struct problem *problem, const struct power_data *data, double *vector,
+                   double milliseconds)
+{
+    struct power_result result = {data->done, data->eigenvalue, vector};
+    if (data->outcome == POWER_NO_WINDOW) {
+        complain("the kernel could not create its window");
+        return false;
+    }
+    print_result(problem, data, &result, milliseconds);
+    return !problem->options.check || check(problem, &result);
+}
+
+/* Collective: everything between the plan and the end. Returns whether all is well here. */
+static bool iterate(weft_job *job, const struct problem *problem, const struct blocks *blocks,
+                    struct plan *plan)
+{
+    struct power_data data;
+    const double *intervals = NULL;
+    size_t count = 0;
+    if (prepare(job, plan) != WEFT_OK || distribute(job, plan, blocks, &data) != WEFT_OK ||
+        weft_run(job, &data, sizeof(data), NULL) != WEFT_OK ||
+        weft_intervals(job, &intervals, &count) != WEFT_OK)
+        return false;
+
+    bool root = weft_numbers_of(job)->process == 0;
+    double *vector = root ? malloc(data.shape.n * sizeof(*vector)) : NULL;
+    if (root && !vector) {
+        complain("out of memory for the result");
+        weft_abort(job, "power_iteration: out of memory");
+        return false;
+    }
+    bool good = collect(job, &data, vector) == WEFT_OK;
+    if (good && root)
+        good = report(problem, &data, vector, count > 0 ? intervals[0] : 0);
+    free(vector);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    weft_job *job;
+    if (weft_open(&job, &argc, argv) != WEFT_OK)
+        return EXIT_FAILURE;
+
+    struct problem problem = {0};
+    struct blocks blocks = {0};
+    struct plan plan;
+    bool good = make_plan(job, argc, argv, &problem, &blocks, &plan) == WEFT_OK;
+    if (good && plan.go)
+        good = iterate(job, &problem, &blocks, &plan);
+    else if (good)
+        good = plan.help;
+    blocks_free(&blocks);
+    problem_free(&problem);
+    if (weft_close(job) != WEFT_OK)
+        good = false;
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

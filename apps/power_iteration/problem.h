@@ -1,0 +1,30 @@
+/*
+ * power_iteration/problem.h - what process 0 alone knows: the whole matrix and the names.
+ */
+#ifndef POWER_PROBLEM_H
+#define POWER_PROBLEM_H
+
+#include "check.h"
+#include "options.h"
+
+struct problem {
+    struct options options;
+    struct sparse matrix; /* symmetrized, normalised or scaled, as the options say */
+    double scale;         /* an eigenvalue of the file's matrix is that of `matrix` times this */
+    char **names;         /* one a row, or NULL */
+};
+
+/* Prints one line on stderr, for a failure that the program itself finds. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Reads the command line and its files. Returns false after it has said why (or printed the help:
+ * options.help). Free the problem in any case.
+ */
+bool problem_load(struct problem *problem, int argc, char **argv);
+void problem_free(struct problem *problem);
+
+/* Prints the rows with the largest elements: "rank: K NAME SCORE". */
+void problem_print_top(const struct problem *problem, const struct power_result *result);
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * support/bench.c - argp with every number read strictly; CSV.
+ */
+#include "bench.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { KEY_REPEATS = 256, KEY_FROM, KEY_TO, KEY_RANKS, KEY_FORM };
+
+static const struct argp_option repeats_option = {
+    "repeats", KEY_REPEATS, "N", 0, "repetitions timed, of small messages (default 20000)", 0};
+static const struct argp_option from_option = {
+    "from", KEY_FROM, "BYTES", 0, "smallest message, a power of two (default 8)", 0};
+static const struct argp_option to_option = {
+    "to", KEY_TO, "BYTES", 0, "largest message, a power of two (default 1048576)", 0};
+static const struct argp_option ranks_option = {
+    "ranks", KEY_RANKS, "N", 0, "ranks of the whole job (default 208)", 0};
+
+static double one_way_us(size_t bytes, uint64_t repeats, double seconds)
+{
+    (void)bytes;
+    return seconds / (double)repeats / 2 * 1e6;
+}
+
+const struct bench_pair bench_latency = {
+    .slots = 1,
+    .answered = true,
+    .repeats_title = "round_trips",
+    .value_title = "one_way_us",
+    .value = one_way_us,
+};
+
+static double gigabytes_per_s(size_t bytes, uint64_t repeats, double seconds)
+{
+    return (double)bytes * BENCH_WINDOW * (double)repeats / seconds * 1e-9;
+}
+
+const struct bench_pair bench_bandwidth = {
+    .slots = BENCH_WINDOW,
+    .answered = false,
+    .repeats_title = "windows",
+    .value_title = "gigabytes_per_s",
+    .value = gigabytes_per_s,
+};
+
+struct input {
+    struct bench_options *options;
+    const char *const *forms;
+};
+
+static uint64_t number(struct argp_state *state, const char *what, const char *text,
+                       uint64_t lowest, uint64_t highest)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || value < lowest || value > highest)
+        argp_error(state, "--%s %s is not a whole number in %" PRIu64 "..%" PRIu64, what, text,
+                   lowest, highest);
+    return value;
+}
+
+static size_t message_size(struct argp_state *state, const char *what, const char *text)
+{
+    size_t bytes = number(state, what, text, 8, (size_t)1 << 28);
+    if (bytes & (bytes - 1))
+        argp_error(state, "--%s %s is not a power of two", what, text);
+    return bytes;
+}
+
+static int form(struct argp_state *state, const char *const *forms, const char *text)
+{
+    for (int i = 0; forms[i]; i++) {
+        if (strcmp(text, forms[i]) == 0)
+            return i;
+    }
+    argp_error(state, "--form %s is unknown", text);
+    return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    const struct input *input = state->input;
+    struct bench_options *options = input->options;
+    switch (key) {
+    case KEY_REPEATS:
+        options->repeats = number(state, "repeats", text, 1, UINT32_MAX / 2);
+        return 0;
+    case KEY_FROM:
+        options->from = message_size(state, "from", text);
+        return 0;
+    case KEY_TO:
+        options->to = message_size(state, "to", text);
+        return 0;
+    case KEY_RANKS:
+        options->ranks = (int)number(state, "ranks", text, 1, INT_MAX);
+        return 0;
+    case KEY_FORM:
+        options->form = form(state, input->forms, text);
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", text);
+        return EINVAL;
+    case ARGP_KEY_END:
+        if (options->from > options->to)
+            argp_error(state, "--from %zu is larger than --to %zu", options->from, options->to);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The help for --form: "a, b, c, the first being the default". */
+static void list_forms(char *text, size_t room, const char *const *forms)
+{
+    size_t used = 0;
+    for (int i = 0; forms[i] && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s, ", forms[i]);
+    if (used < room)
+        snprintf(text + used, room - used, "the first being the default");
+}
+
+void bench_parse(struct bench_options *options, int argc, char **argv, int has, const char *about,
+                 const char *const *forms)
+{
+    char listed[128];
+    struct argp_option table[6] = {repeats_option};
+    int used = 1;
+    if (has & BENCH_HAS_SIZES) {
+        table[used++] = from_option;
+        table[used++] = to_option;
+    }
+    if (has & BENCH_HAS_RANKS)
+        table[used++] = ranks_option;
+    if (forms) {
+        list_forms(listed, sizeof(listed), forms);
+        table[used] = (struct argp_option){"form", KEY_FORM, "WORD", 0, listed, 0};
+    }
+    const struct argp argp = {.options = table, .parser = parse, .doc = about};
+    struct input input = {.options = options, .forms = forms};
+    *options = (struct bench_options){.from = 8, .to = 1 << 20, .repeats = 20000, .ranks = 208};
+    argp_parse(&argp, argc, argv, 0, NULL, &input);
+}
+
+uint64_t bench_repeats(const struct bench_options *options, size_t bytes)
+{
+    uint64_t least = (options->repeats + 99) / 100;
+    uint64_t scaled = bytes <= 4096 ? options->repeats : options->repeats * 4096 / bytes;
+    return scaled > least ? scaled : least;
+}
+
+uint64_t bench_warm_up(uint64_t repeats)
+{
+    return repeats / 10 + 1;
+}
+
+double bench_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail: the clock exists everywhere */
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void bench_header(const char *size, const char *repeats, const char *value)
+{
+    printf("%s,%s,%s\n", size, repeats, value);
+}
+
+void bench_line(uint64_t size, uint64_t repeats, double value)
+{
+    printf("%" PRIu64 ",%" PRIu64 ",%.6g\n", size, repeats, value);
+}
+
+int bench_status(uint64_t wrong)
+{
+    if (wrong)
+        fprintf(stderr, "bench: %" PRIu64 " words or messages arrived wrong\n", wrong);
+    return wrong ? EXIT_FAILURE : EXIT_SUCCESS;
+}

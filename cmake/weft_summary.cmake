@@ -1,0 +1,15 @@
+# Configure ends with one table of what is in.
+function(weft_summary_row what state why)
+  string(LENGTH "${what}" length)
+  math(EXPR pad "24 - ${length}")
+  string(REPEAT " " ${pad} space)
+  message(STATUS "  ${what}${space}${state}  ${why}")
+endfunction()
+
+message(STATUS "weft ${WEFT_VERSION}, ${CMAKE_BUILD_TYPE}")
+weft_summary_row("device cpu" "yes" "")
+weft_summary_row("kernels by nvcc" "${WEFT_CUDA_IN}" "compile check only: no CUDA device yet (WEFT_CUDA=${WEFT_CUDA})")
+weft_summary_row("networks" "yes" "shm, null")
+weft_summary_row("MPI for benchmarks" "${WEFT_MPI_IN}" "(WEFT_MPI=${WEFT_MPI})")
+weft_summary_row("tests" "${WEFT_TESTS}" "")
+weft_summary_row("sanitizers" "${WEFT_SANITIZE}" "")

@@ -1,0 +1,69 @@
+/* base/say.c - messages on stderr, a line each, in one write. */
+#include "base/say.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE = 1024 };
+
+static enum weft_level most = WEFT_SAY_WARN;
+static _Thread_local int speaking = -1;
+static _Thread_local char last[LINE];
+
+void weft_say_level(enum weft_level level)
+{
+    __atomic_store_n(&most, level, __ATOMIC_RELAXED);
+}
+
+void weft_say_process(int process)
+{
+    speaking = process;
+}
+
+/* stderr may be closed or full: then there is nobody left to tell. */
+static void write_line(const char *text)
+{
+    static const char *const prefix = "weft: ";
+    char line[LINE + 32];
+    int n = speaking >= 0 ? snprintf(line, sizeof(line), "%s[p%d] %s\n", prefix, speaking, text)
+                          : snprintf(line, sizeof(line), "%s%s\n", prefix, text);
+
+    for (int done = 0; done < n;) {
+        ssize_t wrote = write(STDERR_FILENO, line + done, (size_t)(n - done));
+        if (wrote < 0 && errno != EINTR)
+            return;
+        done += wrote > 0 ? (int)wrote : 0;
+    }
+}
+
+void weft_say(enum weft_level level, const char *format, ...)
+{
+    char text[LINE];
+    va_list list;
+
+    if (level > __atomic_load_n(&most, __ATOMIC_RELAXED))
+        return;
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    write_line(text);
+}
+
+weft_status weft_err(weft_status status, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(last, sizeof(last), format, list);
+    va_end(list);
+    weft_say(WEFT_SAY_ERROR, "%s: %s", weft_status_name(status), last);
+    return status;
+}
+
+const char *weft_err_last(void)
+{
+    return last;
+}

@@ -1,0 +1,161 @@
+/*
+ * boot/door.c - where processes come in.
+ *
+ * There is room for a fixed number of strangers. Who comes when all places are taken gets that of
+ * the one who has been silent longest. A process says its hello at once and is heard when it is
+ * accepted, so that no crowd can push it out.
+ */
+#include "boot/door.h"
+
+#include "base/say.h"
+#include "base/task.h"
+#include "boot/socket.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ACCEPTS = 16, REFUSALS_SAID = 8 };
+
+static const uint64_t hello_wait = 5000000000;  /* a stranger's time to say hello */
+static const uint64_t accept_pause = 100000000; /* when no file descriptors are left */
+
+static void drop(struct weft_stranger *stranger)
+{
+    close(stranger->fd);
+    stranger->fd = -1;
+}
+
+/* Says why, to the stranger if it speaks our language, and to the user unless it is a flood. */
+static void refuse(struct weft_door *door, struct weft_stranger *stranger,
+                   enum weft_refusal refusal, const char *text)
+{
+    const struct weft_header header = {0, (uint16_t)refusal, 0, WEFT_OP_REFUSED};
+    unsigned char wire[WEFT_HEADER_BYTES];
+    char peer[WEFT_SOCKET_NAME];
+
+    if (refusal != WEFT_REFUSAL_STRANGER) {
+        /* If this does not get through, the end of the connection will. */
+        weft_header_put(wire, &header);
+        (void)!send(stranger->fd, wire, sizeof(wire), MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    if (door->refused++ < REFUSALS_SAID) {
+        weft_socket_peer(stranger->fd, peer);
+        weft_say(WEFT_SAY_WARN, "refused %s: it %s", peer, text);
+    }
+    drop(stranger);
+}
+
+void weft_door_open(struct weft_door *door, int listener, const struct weft_hello *expected,
+                    enum weft_refusal (*enter)(void *context, int process, int fd), void *context)
+{
+    *door = (struct weft_door){
+        .expected = expected, .listener = listener, .enter = enter, .context = context};
+    for (int i = 0; i < WEFT_DOOR_STRANGERS; i++)
+        door->strangers[i].fd = -1;
+}
+
+void weft_door_shut(struct weft_door *door)
+{
+    if (door->listener < 0)
+        return;
+    close(door->listener);
+    door->listener = -1;
+    for (int i = 0; i < WEFT_DOOR_STRANGERS; i++) {
+        if (door->strangers[i].fd >= 0)
+            drop(&door->strangers[i]);
+    }
+    if (door->refused > REFUSALS_SAID)
+        weft_say(WEFT_SAY_WARN, "refused %d more connections", door->refused - REFUSALS_SAID);
+}
+
+/* The whole hello is there. */
+static void answer(struct weft_door *door, struct weft_stranger *stranger)
+{
+    const int fd = stranger->fd;
+    int process;
+    enum weft_refusal refusal = weft_hello_check(stranger->hello, door->expected, &process);
+
+    if (refusal == WEFT_REFUSAL_NONE) {
+        stranger->fd = -1; /* entering may shut the door: this one is inside */
+        refusal = door->enter(door->context, process, fd);
+        if (refusal == WEFT_REFUSAL_NONE)
+            return;
+        stranger->fd = fd;
+    }
+    refuse(door, stranger, refusal, weft_refusal_text(refusal));
+}
+
+static void hear(struct weft_door *door, struct weft_stranger *stranger)
+{
+    const ssize_t received = recv(stranger->fd, stranger->hello + stranger->have,
+                                  sizeof(stranger->hello) - stranger->have, MSG_DONTWAIT);
+
+    if (received < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (received <= 0) {
+        drop(stranger); /* it thought better of it */
+        return;
+    }
+    stranger->have += (size_t)received;
+    if (stranger->have == sizeof(stranger->hello))
+        answer(door, stranger);
+}
+
+/* A free place, if need be that of the stranger who has been silent longest. */
+static struct weft_stranger *place(struct weft_door *door)
+{
+    struct weft_stranger *oldest = &door->strangers[0];
+
+    for (int i = 0; i < WEFT_DOOR_STRANGERS; i++) {
+        struct weft_stranger *stranger = &door->strangers[i];
+        if (stranger->fd < 0)
+            return stranger;
+        if (stranger->deadline < oldest->deadline)
+            oldest = stranger;
+    }
+    refuse(door, oldest, WEFT_REFUSAL_STRANGER, "said no hello while others wait");
+    return oldest;
+}
+
+static void accept_some(struct weft_door *door)
+{
+    for (int i = 0; i < ACCEPTS && door->listener >= 0; i++) {
+        const int fd = accept4(door->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                door->accept_from = weft_now_ns() + accept_pause;
+            return;
+        }
+        weft_socket_tune(fd);
+        struct weft_stranger *stranger = place(door);
+        stranger->fd = fd;
+        stranger->have = 0;
+        stranger->deadline = weft_now_ns() + hello_wait;
+        hear(door, stranger);
+    }
+}
+
+void weft_door_watch(const struct weft_door *door, struct pollfd *polled)
+{
+    const bool accepting = weft_now_ns() >= door->accept_from;
+
+    polled[0] = (struct pollfd){.fd = accepting ? door->listener : -1, .events = POLLIN};
+    for (int i = 0; i < WEFT_DOOR_STRANGERS; i++)
+        polled[1 + i] = (struct pollfd){.fd = door->strangers[i].fd, .events = POLLIN};
+}
+
+void weft_door_serve(struct weft_door *door, const struct pollfd *polled)
+{
+    const uint64_t now = weft_now_ns();
+
+    for (int i = 0; i < WEFT_DOOR_STRANGERS; i++) {
+        struct weft_stranger *stranger = &door->strangers[i];
+        if (stranger->fd >= 0 && polled[1 + i].revents != 0)
+            hear(door, stranger);
+        if (stranger->fd >= 0 && stranger->deadline <= now)
+            refuse(door, stranger, WEFT_REFUSAL_STRANGER, "said no hello");
+    }
+    if (door->listener >= 0 && polled[0].revents != 0)
+        accept_some(door);
+}

@@ -1,0 +1,44 @@
+/*
+ * boot/door.h - where processes come in: accepts connections and lets in those that say the right
+ * hello in time. Strangers, however many and noisy, cost nothing but their own connections. Used
+ * by the hub's task alone; no call blocks.
+ */
+#ifndef WEFT_BOOT_DOOR_H
+#define WEFT_BOOT_DOOR_H
+
+#include "boot/frame.h"
+
+#include <poll.h>
+
+enum { WEFT_DOOR_STRANGERS = 64, WEFT_DOOR_SOCKETS = 1 + WEFT_DOOR_STRANGERS };
+
+struct weft_stranger {
+    int fd; /* -1: this place is free */
+    uint64_t deadline;
+    size_t have;
+    unsigned char hello[WEFT_HELLO_BYTES];
+};
+
+struct weft_door {
+    const struct weft_hello *expected;
+    int listener;         /* -1: the door is shut */
+    uint64_t accept_from; /* when to look at the listener again */
+    int refused;
+    struct weft_stranger strangers[WEFT_DOOR_STRANGERS];
+    /* A process has said the right hello: takes over fd, or says why not. May shut the door. */
+    enum weft_refusal (*enter)(void *context, int process, int fd);
+    void *context;
+};
+
+/* Takes over the listener. *expected stays the caller's, in place. */
+void weft_door_open(struct weft_door *door, int listener, const struct weft_hello *expected,
+                    enum weft_refusal (*enter)(void *context, int process, int fd), void *context);
+
+/* Nobody comes in any more; those who have not said their hello are sent away. */
+void weft_door_shut(struct weft_door *door);
+
+/* Fills WEFT_DOOR_SOCKETS entries for poll; then, after poll, does what is to be done. */
+void weft_door_watch(const struct weft_door *door, struct pollfd *polled);
+void weft_door_serve(struct weft_door *door, const struct pollfd *polled);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * ptr: where a window is mapped, the rank stores and loads through the address itself; a fence
+ * orders its stores before a relaxed notify, a notify orders them alone. The caller's own window
+ * and those of its device are always mapped; windows of weft_malloc memory in other processes are
+ * exactly when the path allows it.
+ */
+#include "support/test.h"
+
+enum { WORDS = 100, EACH = WORDS * 8, TAG = 11, TAG_FREE = 12 };
+
+struct data {
+    struct test_check check;
+    uint64_t *memory; /* WORDS a rank */
+    uint32_t rounds;
+    uint32_t mapped; /* other processes' windows must be mapped */
+};
+
+WEFT_DEVICE_FN void check_addresses(weft_self *self, struct data *user, weft_win win)
+{
+    const int first = weft_process_first(self, weft_process(self));
+    const int here = weft_size(self, WEFT_COMM_DEVICE), n = weft_size(self, WEFT_COMM_WORLD);
+
+    for (int r = 0; r < n; r++) {
+        void *address = weft_ptr(self, win, r);
+        if (r >= first && r < first + here)
+            CHECK(self, &user->check, address == user->memory + (r - first) * WORDS);
+        else
+            CHECK(self, &user->check, address != NULL || !user->mapped);
+    }
+}
+
+WEFT_DEVICE_FN void check_stores(weft_self *self, struct data *user, weft_win win)
+{
+    const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
+    const int to = (me + 1) % n, from = (me + n - 1) % n;
+    uint64_t *mine = (uint64_t *)test_mine(self, user->memory, EACH);
+    uint64_t *theirs = (uint64_t *)weft_ptr(self, win, to);
+
+    weft_notify(self, WEFT_COMM_WORLD, from, TAG_FREE);
+    for (uint64_t round = 1; round <= user->rounds; round++) {
+        weft_wait(self, TAG_FREE, 1);
+        if (theirs != NULL) {
+            weft_for (i, WORDS)
+                theirs[i] = round * 1000 + i + (uint64_t)me;
+        }
+        if (round % 2 == 0) {
+            weft_notify(self, WEFT_COMM_WORLD, to, TAG);
+        } else {
+            weft_fence(self);
+            weft_notify_relaxed(self, WEFT_COMM_WORLD, to, TAG);
+        }
+        weft_wait(self, TAG, 1);
+        if (mine[0] != 0) { /* or it is not mapped there */
+            weft_for (i, WORDS)
+                CHECK_EQ(self, &user->check, mine[i], round * 1000 + i + (uint64_t)from);
+        } else {
+            CHECK(self, &user->check, !user->mapped);
+        }
+        weft_notify(self, WEFT_COMM_WORLD, from, TAG_FREE);
+    }
+    weft_wait(self, TAG_FREE, 1);
+    /* Loads: the next rank's words are there as they were written. */
+    if (theirs != NULL)
+        CHECK_EQ(self, &user->check, theirs[WORDS - 1],
+                 user->rounds * 1000 + WORDS - 1 + (uint64_t)me);
+}
+
+WEFT_KERNEL(ptr_kernel, struct data, user)
+{
+    weft_enter(self);
+    weft_win win =
+        weft_win_create(self, WEFT_COMM_WORLD, test_mine(self, user->memory, EACH), EACH);
+    CHECK(self, &user->check, win != WEFT_WIN_NONE);
+    check_addresses(self, user, win);
+    check_stores(self, user, win);
+    weft_win_free(self, &win);
+    weft_leave(self);
+    test_done(self, &user->check);
+}
+
+#ifndef __CUDACC__
+static int body(struct test_env *env)
+{
+    static const enum test_memory kinds[] = {TEST_MAPPED, TEST_PLAIN};
+
+    if (!test_prepare(env, &ptr_kernel))
+        return TEST_FAILED;
+    for (size_t i = 0; i < 2; i++) {
+        struct data data = {
+            .memory = test_memory(env, kinds[i], (size_t)env->numbers->ranks_here * EACH),
+            .rounds = env->random ? 3 : 50 * (uint32_t)env->scale,
+            .mapped = env->mapped_only,
+        };
+        test_run(env, &data, sizeof(data));
+    }
+    return TEST_PASSED;
+}
+
+int main(int argc, char **argv)
+{
+    return test_main(argc, argv, body);
+}
+#endif

@@ -1,0 +1,126 @@
+#!/bin/bash
+# test_power_iteration BIN - the application on grids of processes equals its serial reference, gives
+# known answers, repeats to the bit, and turns bad input into one line and a failure.
+set -u
+
+bin=$(cd "${1:?usage: $0 BIN}" && pwd)
+data=$(cd "$(dirname "$0")/../../data" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail()
+{
+    echo "FAILED: $1"
+    sed 's/^/    /' "$work/out" "$work/err" | tail -20
+    failures=$((failures + 1))
+}
+
+# power N ARGS...: runs on N processes; the output is in $work/out and $work/err.
+power()
+{
+    local n=$1
+    shift
+    timeout 120 "$bin/weftrun" -n "$n" "$bin/power_iteration" "$@" >"$work/out" 2>"$work/err"
+}
+
+# passes N ARGS...: runs, and the self-check must pass.
+passes()
+{
+    if ! power "$@" || ! grep -q '^check: passed' "$work/out"; then
+        fail "power_iteration on $*"
+    fi
+}
+
+# prints N PATTERN ARGS...: runs, and a line must match the pattern.
+prints()
+{
+    local n=$1 pattern=$2
+    shift 2
+    passes "$n" "$@"
+    grep -Eq "$pattern" "$work/out" || fail "no line '$pattern' from power_iteration on $n $*"
+}
+
+# random NAME N SHIFT: a matrix of order N with values in SHIFT .. SHIFT + 1.
+random()
+{
+    awk -v n="$2" -v shift="$3" 'BEGIN {
+        srand(4); print "%%MatrixMarket matrix coordinate real general"; print n, n, 8 * n
+        for (i = 0; i < 8 * n; i++) print 1 + int(rand() * n), 1 + int(rand() * n), rand() + shift
+    }' >"$work/$1"
+}
+
+header='%%MatrixMarket matrix coordinate' # an argument of printf, not a format
+
+# Equal to the serial result. Values of both signs give a complex pair, which never converges: a
+# converging iteration forgives what went wrong early, this one does not. No grid divides 37 or 211,
+# and the order 3 is smaller than the number of ranks.
+random spin.mtx 37 -0.5
+random flow.mtx 211 0
+printf '%s real symmetric\n3 3 3\n1 1 2\n2 2 -5\n3 2 1\n' "$header" >"$work/three.mtx"
+for grid in 1x1 1x2 2x1 2x2 2x3 3x3; do
+    n=$((${grid%x*} * ${grid#*x}))
+    for ranks in 1 2 5 16; do
+        on=(--grid "$grid" --ranks "$ranks")
+        passes $n --matrix "$work/spin.mtx" "${on[@]}" --iterations 40
+        passes $n --matrix "$work/flow.mtx" "${on[@]}" --pagerank 0.85 --iterations 40
+        passes $n --matrix "$work/three.mtx" "${on[@]}" --iterations 10
+    done
+done
+for path in direct proxy; do
+    WEFT_PATH=$path passes 6 --matrix "$work/spin.mtx" --ranks 5 --iterations 40
+done
+
+# Known answers: the complete graph of 5, a negative eigenvalue, and PageRank with a dangling row
+# (r1 = r2 / 4 + 1/4, r1 + r2 = 1).
+printf '%s pattern symmetric\n5 5 10\n2 1\n3 1\n4 1\n5 1\n3 2\n4 2\n5 2\n4 3\n5 3\n5 4\n' \
+    "$header" >"$work/complete.mtx"
+prints 4 '^dominant eigenvalue: 4$' --matrix "$work/complete.mtx"
+prints 2 '^dominant eigenvalue: -5\.19258240357$' --matrix "$work/three.mtx"
+printf '%s integer general\n2 2 1\n2 1 9\n' "$header" >"$work/link.mtx"
+prints 2 '^rank: 1 2 0\.6$' --matrix "$work/link.mtx" --pagerank 0.5 --top 2
+prints 2 '^dominant eigenvalue: 0$' --matrix "$work/link.mtx"
+prints 4 '^dominant eigenvalue: 180\.038047737$' --matrix "$data/debian-depends.mtx" --symmetrize
+prints 4 '^rank: 1 libc6 0\.157884' --matrix "$data/debian-depends.mtx" \
+    --names "$data/debian-depends.names" --pagerank 0.85 --top 10
+[ "$(grep -c '^rank: ' "$work/out")" = 10 ] || fail "--top 10 does not give 10 lines"
+
+# The same bits again: every printed digit of every element.
+for run in 1 2; do
+    passes 6 --matrix "$work/flow.mtx" --ranks 5 --top 211 --iterations 30
+    grep -E '^(rank|dominant|check)' "$work/out" >"$work/bits$run"
+done
+cmp -s "$work/bits1" "$work/bits2" || fail "two runs differ"
+
+# rejects LINE ARGS...: fails, and exactly one line of the program says what is expected.
+rejects()
+{
+    local line=$1
+    shift
+    power 4 "$@" && fail "accepted: $*"
+    if [ "$(grep -c 'power_iteration: ' "$work/err")" != 1 ] || ! grep -Eq "$line" "$work/err"; then
+        fail "not one line '$line': $*"
+    fi
+}
+bad()
+{
+    printf '%b' "$2" >"$work/bad.mtx"
+    rejects "bad\.mtx:$1" --matrix "$work/bad.mtx"
+}
+bad '4: the row 9 is not in' "$header pattern general\n3 3 2\n1 1\n9 1\n"
+bad '4: .*1 of 2 entries' "$header pattern general\n% short\n3 3 2\n1 1\n"
+bad '1: .*array' '%%MatrixMarket matrix array real general\n1 1\n1\n'
+bad ' 2 rows and 3 columns: not square' "$header pattern general\n2 3 0\n"
+rejects 'cannot open' --matrix "$work/missing.mtx"
+rejects 'needs 6 processes, not 4' --matrix "$work/flow.mtx" --grid 2x3
+rejects "bad value '1.5'" --matrix "$work/flow.mtx" --pagerank 1.5
+rejects 'matrix is missing'
+printf 'one\n' >"$work/few"
+rejects 'few:1: only 1 names for 211 rows' --matrix "$work/flow.mtx" --names "$work/few"
+
+if ! power 2 --help || ! grep -q -- --symmetrize "$work/out"; then
+    fail "--help"
+fi
+
+[ $failures = 0 ] && echo "all passed"
+exit $((failures > 0))

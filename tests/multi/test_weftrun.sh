@@ -1,0 +1,177 @@
+#!/bin/bash
+# weftrun with small shell programs as processes: environment, output, statuses, signals, ends.
+# usage: test_weftrun.sh BIN-FOLDER
+set -u
+weftrun="$(cd "$1" && pwd)/weftrun"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+# check NAME WANTED-STATUS COMMAND...: stdout and stderr land in files out and err.
+check() {
+    name=$1 wanted=$2
+    shift 2
+    timeout 60 "$@" >out 2>err </dev/null
+    got=$?
+    if [ "$got" -ne "$wanted" ]; then
+        fail "status $got, not $wanted: $(head -3 err)"
+    fi
+}
+fail() {
+    echo "FAILED: $name: $*"
+    failures=$((failures + 1))
+}
+# has FILE TEXT: a line of the file contains the text.
+has() {
+    grep -qF -- "$2" "$1" || fail "no \"$2\" in $1: $(head -3 "$1")"
+}
+# nobody TEXT: no process with this text in its arguments is left, or will be within 5 s.
+nobody() {
+    for _ in $(seq 50); do
+        pgrep -f -- "$1" >/dev/null || return
+        sleep 0.1
+    done
+    fail "still running: $(pgrep -af -- "$1")"
+}
+
+check "environment" 0 "$weftrun" -n 3 -x "A=b c" -l -- sh -c \
+    'echo "$WEFT_PROCESS of $WEFT_PROCESSES at $WEFT_ROOT fd ${WEFT_ROOT_FD-none} A=$A ${#WEFT_SECRET}"'
+for k in 1 2; do
+    grep -Eq "^\[$k\] $k of 3 at 127\.0\.0\.1:[0-9]+ fd none A=b c 32$" out || fail "process $k"
+done
+grep -Eq '^\[0\] 0 of 3 at 127\.0\.0\.1:[0-9]+ fd [0-9]+ A=b c 32$' out || fail "process 0"
+
+WEFT_STALL_S=3 WEFT_ROOT_FD=99 check "inherited variables" 0 "$weftrun" -n 2 -l sh -c \
+    'echo "$WEFT_STALL_S ${WEFT_ROOT_FD-none}"'
+has out "[1] 3 none"
+check "the root's socket is there" 0 "$weftrun" sh -c 'test -e /proc/$$/fd/$WEFT_ROOT_FD'
+check "an option of the program" 0 "$weftrun" -n 1 echo -n x --help
+[ "$(cat out)" = "x --help" ] || fail "$(cat out)"
+
+name="input goes to process 0 only"
+echo thread | timeout 60 "$weftrun" -n 3 -l sh -c 'read x; echo "($x)"' >out 2>err
+[ "$(sort out | tr '\n' ' ')" = "[0] (thread) [1] () [2] () " ] || fail "$(cat out)"
+
+name="no pipe without --prefix and --output-dir"
+"$weftrun" -n 2 sh -c 'readlink /proc/$$/fd/1' >out
+[ "$(sort -u out)" = "$folder/out" ] || fail "$(cat out)"
+
+# 4 processes write pieces of lines; every line must come out whole, with the right prefix.
+check "whole lines" 0 "$weftrun" -n 4 -l sh -c \
+    'i=0; while [ $i -lt 300 ]; do printf "a%s" $WEFT_PROCESS; printf "b%s\n" $WEFT_PROCESS; i=$((i+1)); done; printf end'
+[ "$(sort out | uniq -c | awk '{print $1 $2 $3}' | tr '\n' ' ')" = \
+    "300[0]a0b0 1[0]end 300[1]a1b1 1[1]end 300[2]a2b2 1[2]end 300[3]a3b3 1[3]end " ] ||
+    fail "$(sort out | uniq -c | head -3)"
+check "standard error stays apart" 0 "$weftrun" -n 2 -l sh -c 'echo good; echo bad >&2'
+[ "$(sort out | tr '\n' ' ')" = "[0] good [1] good " ] || fail "$(cat out)"
+has err "[1] bad"
+check "a line of 3 MB" 0 "$weftrun" -l sh -c 'head -c 3000000 /dev/zero | tr "\0" x'
+[ "$(tr -cd x <out | wc -c)" -eq 3000000 ] || fail "$(wc -c <out) bytes"
+
+check "logs" 0 "$weftrun" -n 2 -o logs/new sh -c 'echo out $WEFT_PROCESS; echo err >&2; printf tail'
+[ ! -s out ] || fail "output on the terminal"
+has logs/new/process-0.log "out 0"
+has logs/new/process-1.log "out 1"
+[ "$(wc -c <logs/new/process-1.log)" -eq 14 ] || fail "$(cat logs/new/process-1.log)"
+check "logs and prefix" 0 "$weftrun" -n 2 -l -o logs sh -c 'echo both'
+has out "[1] both"
+has logs/process-1.log "both"
+touch file
+check "no directory" 125 "$weftrun" -o file/x true
+has err "cannot make directory"
+if [ -w /dev/full ]; then
+    mkdir -p full && ln -sf /dev/full full/process-1.log
+    check "a full disk" 1 "$weftrun" -n 2 -o full sh -c 'echo data'
+    has err "the log of process 1: No space left on device"
+    name="full standard output"
+    "$weftrun" -l echo data >/dev/full 2>err && fail "no error"
+    has err "standard output: No space left on device"
+fi
+
+check "the first failure's status" 7 "$weftrun" -n 3 sh -c \
+    'test $WEFT_PROCESS = 1 && exit 7; sleep 0.3; exit 9'
+has err "weftrun: process 1 (pid "
+has err "ended with status 7"
+[ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+check "quiet" 7 "$weftrun" -q sh -c 'exit 7'
+[ ! -s err ] || fail "$(cat err)"
+check "verbose" 0 "$weftrun" -v -n 2 true
+has err "process 1 is pid"
+check "a signal's status" 137 "$weftrun" -n 2 --grace 0.2 sh -c \
+    'test $WEFT_PROCESS = 1 && kill -9 $$; exec sleep 98761'
+has err "ended by signal 9 (Killed)"
+nobody "sleep 98761"
+check "one that ignores SIGTERM" 3 "$weftrun" -n 2 --grace 0.2 bash -c \
+    'test $WEFT_PROCESS = 1 && exit 3; trap "" TERM; while :; do sleep 0.1; done; : 98762'
+nobody "98762"
+check "time is over" 124 "$weftrun" -n 2 -t 0.3 sleep 98763
+has err "not over after 0.3 s"
+nobody "sleep 98763"
+check "what processes leave behind" 0 "$weftrun" -n 2 -l sh -c \
+    'setsid sleep 98764 & sleep 98764 & echo gone'
+nobody "sleep 98764"
+
+check "no such program" 127 "$weftrun" -n 3 ./no-such-program
+has err "cannot run ./no-such-program: No such file or directory"
+[ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+check "not executable" 126 "$weftrun" ./file
+has err "cannot run ./file: Permission denied"
+for wrong in "-n 0" "-n 2x" "-n 99999" "-t -1" "-t x" "-x A" "--grace nan"; do
+    # shellcheck disable=SC2086 # an option and its value
+    check "option $wrong" 125 "$weftrun" $wrong true
+done
+check "no program" 125 "$weftrun" -n 2
+check "help" 0 "$weftrun" --help
+has out "--output-dir"
+check "version" 0 "$weftrun" --version
+grep -Eq '^weftrun [0-9]+\.[0-9]+\.[0-9]+$' out || fail "$(cat out)"
+
+# started COUNT: waits until so many processes have written to `out`.
+started() {
+    for _ in $(seq 200); do
+        [ "$(grep -c ready out)" -eq "$1" ] && return
+        sleep 0.05
+    done
+    fail "did not start"
+}
+for signal in INT TERM HUP USR1 USR2 QUIT; do
+    name="SIG$signal is passed on"
+    : >out
+    # A shell starts background jobs with SIGINT and SIGQUIT ignored, and a shell cannot trap what
+    # it inherited as ignored: env resets them.
+    env --default-signal=INT,QUIT "$weftrun" -n 3 -l bash -c \
+        "trap 'echo got $signal; exit 0' $signal; echo ready; while :; do sleep 0.05; done" \
+        >out 2>err &
+    pid=$!
+    started 3
+    kill -s $signal $pid
+    wait $pid || fail "status $?: $(cat err)"
+    [ "$(grep -c "got $signal" out)" -eq 3 ] || fail "$(cat out)"
+done
+
+name="a second SIGINT kills"
+: >out
+env --default-signal=INT "$weftrun" -n 2 -l bash -c \
+    'trap "" INT; echo ready; while :; do sleep 0.05; done; : 98765' >out 2>err &
+pid=$!
+started 2
+kill -INT $pid
+sleep 0.2
+kill -0 $pid || fail "the first SIGINT ended it"
+kill -INT $pid
+wait $pid
+[ $? -eq 137 ] || fail "status is not 137"
+nobody "98765"
+
+name="weftrun is killed"
+: >out
+"$weftrun" -n 3 sh -c 'echo ready; exec sleep 98766' >out 2>err &
+pid=$!
+started 3
+kill -9 $pid
+wait $pid 2>/dev/null
+nobody "sleep 98766"
+
+[ "$failures" -eq 0 ] && echo "all passed"
+exit $((failures != 0))

@@ -1,0 +1,376 @@
+/*
+ * The order attack. Every rank sends a random mixture to several others (order_plan.h), over
+ * mapped and unmapped windows at once, while it receives from several. The receiver asserts:
+ *
+ *  - whoever consumed notification k of a rank, by wait or by test, sees all that this rank put
+ *    there before k, on any path, and has all notifications that it sent before k;
+ *  - whoever saw a version behind a fence sees all that was put before the fence;
+ *  - newer data is never overwritten by older: versions only grow, rewritten ranges end as the
+ *    last writer left them, now and at the end of the run;
+ *  - counts are exact: none is lost, none is left.
+ */
+#include "order_plan.h"
+#include "support/test.h"
+
+enum { FAN = 4, TAG_STEP = TAGS + 1, TAG_ACK = 128, TAG_SHARED = 250 };
+
+struct data {
+    struct test_check check;
+    unsigned char *window[WINDOWS]; /* FAN * AREA a rank */
+    unsigned char *sources;         /* FAN * SOURCE a rank */
+    unsigned char *shadows;         /* WINDOWS * REWRITE a rank */
+    uint64_t seed;
+    uint32_t bursts, ops, most;
+};
+
+/* A channel to, or from, the rank at distance `d`. */
+struct channel {
+    int d, peer; /* peer: world rank of the other side */
+    struct plan plan;
+    uint32_t checked;                 /* receiver: operations whose data was looked at */
+    uint32_t shared;                  /* receiver: notifications on the shared tag so far */
+    uint64_t last[WINDOWS][VERSIONS]; /* receiver: versions seen */
+};
+
+/* ---- sending ------------------------------------------------------------------------------- */
+
+WEFT_DEVICE_FN void send_put(weft_self *self, struct data *user, const struct channel *to,
+                             const weft_win *win, const struct op *op)
+{
+    unsigned char *source =
+        test_mine(self, user->sources, FAN * SOURCE) + (size_t)to->d * SOURCE + op->source;
+    const weft_win w = win[op->window];
+    const size_t offset = (size_t)to->d * AREA + op->offset;
+    const int tag = to->d * TAG_STEP + op->tag;
+
+    test_fill(self, source, op->bytes * op->height, op->key);
+    if (op->kind == OP_PUT_2D && op->tag >= 0)
+        weft_put_2d_notify(self, w, to->peer, offset, op->pitch, source, op->bytes, op->bytes,
+                           op->height, tag);
+    else if (op->kind == OP_PUT_2D)
+        weft_put_2d(self, w, to->peer, offset, op->pitch, source, op->bytes, op->bytes, op->height);
+    else if (op->tag >= 0)
+        weft_put_notify(self, w, to->peer, offset, source, op->bytes, tag);
+    else
+        weft_put(self, w, to->peer, offset, source, op->bytes);
+}
+
+WEFT_DEVICE_FN void send_version(weft_self *self, struct data *user, const struct channel *to,
+                                 const weft_win *win, const struct op *op)
+{
+    uint64_t *source = (uint64_t *)(test_mine(self, user->sources, FAN * SOURCE) +
+                                    (size_t)to->d * SOURCE + op->source);
+
+    weft_sync(self);
+    *source = op->value;
+    if (op->kind == OP_FENCED_VERSION)
+        weft_fence(self);
+    weft_put(self, win[op->window], to->peer, (size_t)to->d * AREA + op->offset, source, 8);
+}
+
+WEFT_DEVICE_FN void send_next(weft_self *self, struct data *user, struct channel *to,
+                              const weft_win *win)
+{
+    struct op op;
+
+    plan_next(&to->plan, &op);
+    switch (op.kind) {
+    case OP_PUT:
+    case OP_PUT_2D:
+    case OP_REWRITE:
+        send_put(self, user, to, win, &op);
+        break;
+    case OP_VERSION:
+    case OP_FENCED_VERSION:
+        send_version(self, user, to, win, &op);
+        break;
+    case OP_FENCED_RELAXED:
+        weft_fence(self);
+        weft_notify_relaxed(self, WEFT_COMM_WORLD, to->peer, to->d * TAG_STEP + op.tag);
+        break;
+    case OP_NOTIFY:
+        weft_notify(self, WEFT_COMM_WORLD, to->peer, to->d * TAG_STEP + op.tag);
+        break;
+    case OP_RELAXED:
+        weft_notify_relaxed(self, WEFT_COMM_WORLD, to->peer, to->d * TAG_STEP + TAGS);
+        break;
+    case OP_SHARED:
+        weft_notify(self, WEFT_COMM_WORLD, to->peer, TAG_SHARED);
+        break;
+    case OP_FLUSH:
+        weft_flush(self, win[op.window]);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- receiving ------------------------------------------------------------------------------ */
+
+WEFT_DEVICE_FN unsigned char *area_of(weft_self *self, struct data *user,
+                                      const struct channel *from, int window)
+{
+    return test_mine(self, user->window[window], FAN * AREA) + (size_t)from->d * AREA;
+}
+
+/* What operation `op` put must be there. */
+WEFT_DEVICE_FN void check_op(weft_self *self, struct data *user, struct channel *from,
+                             const struct op *op)
+{
+    const unsigned char *area = area_of(self, user, from, op->window);
+
+    if (op->kind == OP_PUT || op->kind == OP_PUT_2D) {
+        weft_for (i, op->bytes * op->height)
+            CHECK_EQ(self, &user->check,
+                     area[op->offset + i / op->bytes * op->pitch + i % op->bytes],
+                     test_byte(op->key, i));
+    } else if (op->kind == OP_VERSION || op->kind == OP_FENCED_VERSION) {
+        const uint64_t seen = test_peek_u64((const uint64_t *)(area + op->offset));
+        CHECK(self, &user->check, seen >= op->value);
+        CHECK(self, &user->check, seen >= from->last[op->window][op->word]);
+        from->last[op->window][op->word] = seen;
+    }
+}
+
+/* Looks at all that the operations before `end` of this burst put, as far as not yet done. */
+WEFT_DEVICE_FN void check_until(weft_self *self, struct data *user, struct channel *from,
+                                uint32_t end)
+{
+    struct plan plan = from->plan;
+    struct op op;
+
+    while (plan.next < end) {
+        plan_next(&plan, &op);
+        if (plan.next > from->checked)
+            check_op(self, user, from, &op);
+    }
+    if (end > from->checked)
+        from->checked = end;
+}
+
+/* The end of a burst: every byte of the rewritten areas is as the last writer left it. */
+WEFT_DEVICE_FN void check_rewritten(weft_self *self, struct data *user, struct channel *from,
+                                    uint32_t burst)
+{
+    unsigned char *shadow = test_mine(self, user->shadows, WINDOWS * REWRITE);
+    struct plan plan = from->plan;
+    struct op op;
+
+    test_clear(self, shadow, WINDOWS * REWRITE);
+    for (plan_burst(&plan, burst); plan.next < plan.ops;) {
+        plan_next(&plan, &op);
+        if (op.kind == OP_REWRITE)
+            test_fill(self, shadow + op.window * REWRITE + op.offset - FRESH, op.bytes, op.key);
+    }
+    for (int w = 0; w < WINDOWS; w++) {
+        const unsigned char *area = area_of(self, user, from, w) + FRESH;
+        weft_for (i, REWRITE) {
+            if (shadow[w * REWRITE + i] != 0) /* written in this burst: patterns have no zeros */
+                CHECK_EQ(self, &user->check, area[i], shadow[w * REWRITE + i]);
+        }
+    }
+}
+
+/* After the end of the run: nothing old came late and lies over the last burst. */
+WEFT_DEVICE_FN void check_late(weft_self *self, struct data *user, struct channel *from,
+                               uint32_t burst)
+{
+    check_rewritten(self, user, from, burst);
+    for (int w = 0; w < WINDOWS; w++) {
+        const uint64_t *words = (const uint64_t *)(area_of(self, user, from, w) + FRESH + REWRITE);
+        for (int v = 0; v < VERSIONS; v++) {
+            CHECK_EQ(self, &user->check, test_peek_u64(words + v), from->plan.version[w][v]);
+            from->plan.version[w][v] = 0; /* counted: what follows replays the burst */
+        }
+    }
+    plan_burst(&from->plan, burst);
+    from->checked = 0;
+    check_until(self, user, from, from->plan.ops);
+}
+
+/*
+ * Consumes notifications up to one that is `ahead` further on, if it is there or `block` is set;
+ * then everything before it must be there. Leaves the plan behind it.
+ */
+WEFT_DEVICE_FN void receive_notified(weft_self *self, struct data *user, struct channel *from,
+                                     uint32_t ahead, bool block)
+{
+    struct plan plan = from->plan;
+    uint32_t count[TAGS], shared = 0, relaxed = 0;
+    struct op op;
+    int tag = 0;
+
+    for (int t = 0; t < TAGS; t++)
+        count[t] = 0;
+    while (plan.next < plan.ops && ahead > 0) {
+        plan_next(&plan, &op);
+        shared += op.kind == OP_SHARED;
+        relaxed += op.kind == OP_RELAXED;
+        if (op.tag >= 0) {
+            tag = op.tag;
+            count[tag]++;
+            ahead--;
+        }
+    }
+    if (block)
+        weft_wait(self, from->d * TAG_STEP + tag, count[tag]);
+    else if (!weft_test(self, from->d * TAG_STEP + tag, count[tag]))
+        return;
+    check_until(self, user, from, plan.next);
+    for (int t = 0; t < TAGS; t++) {
+        if (t != tag)
+            CHECK_EQ(self, &user->check, weft_test(self, from->d * TAG_STEP + t, count[t]), 1);
+    }
+    weft_wait(self, from->d * TAG_STEP + TAGS, relaxed);
+    from->shared += shared;
+    from->plan = plan;
+}
+
+/* Polls the next version that has a fence before it: all before the fence must be there. */
+WEFT_DEVICE_FN void receive_polled(weft_self *self, struct data *user, struct channel *from,
+                                   bool block)
+{
+    struct plan plan = from->plan;
+    struct op op;
+
+    do {
+        if (plan.next == plan.ops)
+            return;
+        plan_next(&plan, &op);
+    } while (op.kind != OP_FENCED_VERSION || plan.next <= from->checked);
+    const uint64_t *word = (const uint64_t *)(area_of(self, user, from, op.window) + op.offset);
+    if (!block && test_peek_u64(word) < op.value)
+        return;
+    weft_wait_until(self, word, WEFT_GE, op.value);
+    check_until(self, user, from, plan.next);
+}
+
+/* One step of receiving; true when it ended the channel's burst, which is then acknowledged. */
+WEFT_DEVICE_FN bool receive_step(weft_self *self, struct data *user, struct channel *from,
+                                 uint32_t burst, uint64_t *random, bool may_block)
+{
+    const bool block = may_block && test_random(random, 2) == 0;
+
+    if (test_random(random, 3) == 0)
+        receive_polled(self, user, from, block);
+    else
+        receive_notified(self, user, from, 1 + test_random(random, 4), block);
+    if (from->plan.next < from->plan.ops)
+        return false;
+    check_rewritten(self, user, from, burst);
+    for (int t = 0; t <= TAGS; t++)
+        CHECK_EQ(self, &user->check, weft_test(self, from->d * TAG_STEP + t, 1), 0);
+    return true;
+}
+
+/* ---- the rank ------------------------------------------------------------------------------- */
+
+WEFT_DEVICE_FN void open_channels(weft_self *self, struct data *user, int fan, struct channel *to,
+                                  struct channel *from)
+{
+    const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
+
+    for (int d = 0; d < fan; d++) {
+        to[d].d = from[d].d = d;
+        to[d].peer = (me + d) % n;
+        from[d].peer = (me + n - d) % n;
+        from[d].shared = 0;
+        plan_open(&to[d].plan, user->seed, me, to[d].peer, user->ops, user->most);
+        plan_open(&from[d].plan, user->seed, from[d].peer, me, user->ops, user->most);
+        for (int w = 0; w < WINDOWS; w++) {
+            for (int v = 0; v < VERSIONS; v++)
+                from[d].last[w][v] = 0;
+        }
+    }
+}
+
+/* Sends a burst on every channel and receives one on every channel, in random turns. */
+WEFT_DEVICE_FN void run_burst(weft_self *self, struct data *user, int fan, struct channel *to,
+                              struct channel *from, const weft_win *win, uint32_t burst,
+                              uint64_t *random)
+{
+    int sending = fan, receiving = fan;
+
+    for (int w = 0; w < WINDOWS; w++)
+        weft_flush_local(self, win[w]);
+    for (int d = 0; d < fan; d++) {
+        plan_burst(&to[d].plan, burst);
+        plan_burst(&from[d].plan, burst);
+        from[d].checked = 0;
+    }
+    while (sending > 0 || receiving > 0) {
+        int d = (int)test_random(random, (uint32_t)fan);
+        if (sending > 0 && (receiving == 0 || test_random(random, 3) != 0)) {
+            while (to[d].plan.next == to[d].plan.ops)
+                d = (d + 1) % fan;
+            send_next(self, user, &to[d], win);
+            sending -= to[d].plan.next == to[d].plan.ops;
+        } else {
+            while (from[d].plan.next == from[d].plan.ops)
+                d = (d + 1) % fan;
+            if (receive_step(self, user, &from[d], burst, random, sending == 0)) {
+                weft_notify(self, WEFT_COMM_WORLD, from[d].peer, TAG_ACK + d);
+                receiving--;
+            }
+        }
+    }
+    for (int d = 0; d < fan; d++)
+        weft_wait(self, TAG_ACK + d, 1);
+}
+
+WEFT_KERNEL(order_kernel, struct data, user)
+{
+    const int n = weft_size(self, WEFT_COMM_WORLD);
+    const int fan = n < FAN ? n : (int)FAN;
+    uint64_t random = user->seed * 31 + (uint64_t)weft_rank(self, WEFT_COMM_WORLD);
+    struct channel to[FAN], from[FAN];
+    weft_win win[WINDOWS];
+    uint32_t shared = 0;
+
+    weft_enter(self);
+    for (int w = 0; w < WINDOWS; w++) {
+        win[w] = weft_win_create(self, WEFT_COMM_WORLD,
+                                 test_mine(self, user->window[w], FAN * AREA), FAN * AREA);
+        CHECK(self, &user->check, win[w] != WEFT_WIN_NONE);
+    }
+    open_channels(self, user, fan, to, from);
+    for (uint32_t burst = 0; burst < user->bursts; burst++)
+        run_burst(self, user, fan, to, from, win, burst, &random);
+    for (int d = 0; d < fan; d++)
+        shared += from[d].shared;
+    weft_wait(self, TAG_SHARED, shared);
+    weft_barrier(self, WEFT_COMM_WORLD);
+    CHECK_EQ(self, &user->check, weft_test(self, TAG_SHARED, 1), 0);
+    for (int d = 0; d < fan; d++)
+        check_late(self, user, &from[d], user->bursts - 1);
+    for (int w = 0; w < WINDOWS; w++)
+        weft_win_free(self, &win[w]);
+    weft_leave(self);
+    test_done(self, &user->check);
+}
+
+#ifndef __CUDACC__
+static int body(struct test_env *env)
+{
+    if (!test_prepare(env, &order_kernel))
+        return TEST_FAILED;
+    const size_t ranks = (size_t)env->numbers->ranks_here;
+    struct data data = {
+        .window = {test_memory(env, TEST_MAPPED, ranks * FAN * AREA),
+                   test_memory(env, TEST_PLAIN, ranks * FAN * AREA)},
+        .sources = test_memory(env, TEST_PLAIN, ranks * FAN * SOURCE),
+        .shadows = test_memory(env, TEST_PLAIN, ranks * WINDOWS * REWRITE),
+        .seed = env->seed,
+        .bursts = env->random ? 2 : 20 * (uint32_t)env->scale,
+        .ops = env->random ? 10 : MOST_OPS,
+        .most = env->random ? 300 : 4096,
+    };
+    test_run(env, &data, sizeof(data));
+    return TEST_PASSED;
+}
+
+int main(int argc, char **argv)
+{
+    return test_main(argc, argv, body);
+}
+#endif

@@ -1,0 +1,515 @@
+/*
+ * Random mode's memory: litmus programs over many seeds. A correct one is never stale and never a
+ * race; with one label weakened, every run is reported as a race, and some run goes visibly wrong.
+ */
+#include "base/atomic.h"
+#include "base/task.h"
+#include "device/cpu/random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+enum { SEEDS = 300, MOST = 4, ROUNDS = 5 };
+
+/* What the tasks of one litmus program share, all zero at the start of each run. */
+static struct {
+    uint32_t flag, credit, x, y;
+    uint64_t wide;
+    unsigned char data[40];
+    bool stale; /* the program saw what it must not see (or what only a weak machine shows) */
+} s;
+
+struct tally {
+    int races, stale;
+};
+
+static int races;
+static bool named; /* each message names both tasks */
+
+static void on_race(const char *text, void *argument)
+{
+    (void)argument;
+    named &= strstr(text, "race: task ") != NULL && strstr(text, "not ordered after task ") != NULL;
+    races++;
+}
+
+/* Runs the tasks over all seeds, with one label weakened. */
+static struct tally run(enum weft_order weakened, int tasks, void (*const *task)(void *))
+{
+    static const char *const names[MOST] = {"task 0", "task 1", "task 2", "task 3"};
+    struct tally tally = {0, 0};
+
+    named = true;
+    weft_random_on_race(on_race, NULL);
+    weft_mutation = weakened;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct weft_task handle[MOST];
+        memset(&s, 0, sizeof(s));
+        races = 0;
+        assert_int_equal(weft_random_begin(seed), WEFT_OK);
+        for (int i = 0; i < tasks; i++)
+            assert_int_equal(weft_task_start(&handle[i], names[i], task[i], NULL), WEFT_OK);
+        for (int i = 0; i < tasks; i++)
+            weft_task_join(&handle[i]);
+        weft_random_end();
+        assert_true(races <= 1 && named);
+        tally.races += races;
+        tally.stale += s.stale;
+    }
+    weft_mutation = ORDER_none;
+    return tally;
+}
+
+#define RUN(weakened, ...)                                                                         \
+    run(weakened, (int)(sizeof((void (*[])(void *)){__VA_ARGS__}) / sizeof(void (*)(void *))),     \
+        (void (*[])(void *)){__VA_ARGS__})
+
+static void expect_good(struct tally tally)
+{
+    assert_int_equal(tally.races, 0);
+    assert_int_equal(tally.stale, 0);
+}
+
+static void expect_caught(struct tally tally)
+{
+    assert_int_equal(tally.races, SEEDS);
+    assert_true(tally.stale > 0);
+}
+
+static void put_data(unsigned char value)
+{
+    unsigned char bytes[sizeof(s.data) - 3];
+    memset(bytes, value, sizeof(bytes));
+    weft_write_shared(s.data + 1, bytes, sizeof(bytes)); /* neither end on a word */
+}
+
+static void look_for(unsigned char value)
+{
+    unsigned char bytes[sizeof(s.data) - 3];
+    weft_read_shared(bytes, s.data + 1, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        s.stale |= bytes[i] != value;
+}
+
+static void await(const uint32_t *word, uint32_t value, enum weft_order label)
+{
+    while (weft_load_acquire_u32(word, label) != value)
+        weft_task_yield(true);
+}
+
+/* Message passing: data, then a released flag. */
+static void send(void *argument)
+{
+    (void)argument;
+    put_data(7);
+    weft_store_release_u32(&s.flag, 1, ORDER_ring_publish);
+}
+
+static void receive(void *argument)
+{
+    (void)argument;
+    await(&s.flag, 1, ORDER_ring_poll);
+    look_for(7);
+}
+
+static void message_passing(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, send, receive));
+    expect_caught(RUN(ORDER_ring_publish, send, receive));
+    expect_caught(RUN(ORDER_ring_poll, send, receive));
+}
+
+/* The same through a third task, which only passes the flag on: order is transitive. */
+static void pass_on(void *argument)
+{
+    (void)argument;
+    await(&s.flag, 1, ORDER_ring_poll);
+    weft_add_release_u32(&s.credit, 1, ORDER_count_add_local);
+}
+
+static void receive_passed(void *argument)
+{
+    (void)argument;
+    await(&s.credit, 1, ORDER_count_read_local);
+    look_for(7);
+}
+
+static void transitivity(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, send, pass_on, receive_passed));
+    expect_caught(RUN(ORDER_ring_poll, send, pass_on, receive_passed));
+    /* the data has arrived where the task between saw it, so these show only as races */
+    assert_int_equal(RUN(ORDER_count_add_local, send, pass_on, receive_passed).races, SEEDS);
+    assert_int_equal(RUN(ORDER_count_read_local, send, pass_on, receive_passed).races, SEEDS);
+}
+
+/* A fence makes a later relaxed store carry what came before the fence, and nothing after it. */
+static void send_fenced(void *argument)
+{
+    (void)argument;
+    put_data(7);
+    weft_fence_release(ORDER_fence);
+    weft_store_relaxed_u32(&s.flag, 1);
+}
+
+static void send_fenced_early(void *argument)
+{
+    (void)argument;
+    weft_fence_release(ORDER_fence);
+    put_data(7);
+    weft_store_relaxed_u32(&s.flag, 1);
+}
+
+static void send_fenced_add(void *argument)
+{
+    (void)argument;
+    put_data(7);
+    weft_fence_release(ORDER_fence);
+    weft_add_relaxed_u32(&s.flag, 1);
+}
+
+static void fences(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, send_fenced, receive));
+    expect_good(RUN(ORDER_none, send_fenced_add, receive));
+    expect_caught(RUN(ORDER_fence, send_fenced, receive));
+    expect_caught(RUN(ORDER_fence, send_fenced_add, receive));
+    expect_caught(RUN(ORDER_none, send_fenced_early, receive));
+}
+
+/* A relaxed add continues the release sequence of another task; a relaxed store ends it. */
+static void add_second(void *argument)
+{
+    (void)argument;
+    while (weft_load_relaxed_u32(&s.flag) != 1)
+        weft_task_yield(true);
+    weft_add_relaxed_u32(&s.flag, 1);
+}
+
+static void store_second(void *argument)
+{
+    (void)argument;
+    while (weft_load_relaxed_u32(&s.flag) != 1)
+        weft_task_yield(true);
+    weft_store_relaxed_u32(&s.flag, 2);
+}
+
+static void receive_second(void *argument)
+{
+    (void)argument;
+    while (weft_load_relaxed_u32(&s.flag) != 2) /* an acquire of 1 would order the data */
+        weft_task_yield(true);
+    await(&s.flag, 2, ORDER_ring_poll);
+    look_for(7);
+}
+
+static void release_sequences(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, send, add_second, receive_second));
+    expect_caught(RUN(ORDER_none, send, store_second, receive_second));
+}
+
+/* Two notifiers, one counter: whoever sees both has what both did. */
+static void notify_x(void *argument)
+{
+    (void)argument;
+    weft_write_shared(&s.x, &(uint32_t){5}, 4);
+    weft_add_release_u32(&s.flag, 1, ORDER_count_add_local);
+}
+
+static void notify_y(void *argument)
+{
+    (void)argument;
+    weft_write_shared(&s.y, &(uint32_t){6}, 4);
+    weft_add_release_u32(&s.flag, 1, ORDER_count_add_local);
+}
+
+static void wait_for_both(void *argument)
+{
+    uint32_t x, y;
+    (void)argument;
+    await(&s.flag, 2, ORDER_count_read_local);
+    weft_read_shared(&x, &s.x, 4);
+    weft_read_shared(&y, &s.y, 4);
+    s.stale |= x != 5 || y != 6;
+}
+
+static void counters_join(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, notify_x, notify_y, wait_for_both));
+    expect_caught(RUN(ORDER_count_add_local, notify_x, notify_y, wait_for_both));
+}
+
+/* A word that plain bytes have overwritten no longer releases anything. */
+static void send_then_overwrite(void *argument)
+{
+    (void)argument;
+    put_data(7);
+    weft_store_release_u64(&s.wide, 1, ORDER_ring_publish);
+    weft_write_shared(&s.wide, &(uint64_t){2}, 8);
+}
+
+static void receive_overwritten(void *argument)
+{
+    (void)argument;
+    while (weft_load_relaxed_u64(&s.wide) != 2) /* an acquire of 1 would order the data */
+        weft_task_yield(true);
+    weft_load_acquire_u64(&s.wide, ORDER_ring_poll);
+    look_for(7);
+}
+
+static void plain_bytes_release_nothing(void **state)
+{
+    (void)state;
+    expect_caught(RUN(ORDER_none, send_then_overwrite, receive_overwritten));
+}
+
+/* One task's stores to the same bytes keep their order, whatever their kinds. */
+static void count_up(void *argument)
+{
+    (void)argument;
+    for (uint32_t i = 1; i <= 30; i++)
+        if (i % 3 == 0)
+            weft_write_shared(&s.x, &i, sizeof(i));
+        else
+            weft_store_relaxed_u32(&s.x, i);
+}
+
+static void watch_count(void *argument)
+{
+    uint32_t last = 0;
+    (void)argument;
+    while (last < 30) {
+        const uint32_t now = weft_load_relaxed_u32(&s.x);
+        s.stale |= now < last;
+        last = now;
+        weft_task_yield(true);
+    }
+}
+
+static void overlapping_stores_keep_their_order(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, count_up, watch_count));
+}
+
+/* A task sees its own stores. */
+static void read_own(void *argument)
+{
+    uint32_t x;
+    (void)argument;
+    weft_store_relaxed_u32(&s.x, 3);
+    s.stale |= weft_load_relaxed_u32(&s.x) != 3;
+    weft_write_shared(&s.x, &(uint32_t){4}, 4);
+    weft_read_shared(&x, &s.x, 4);
+    s.stale |= x != 4;
+    put_data(7);
+    weft_add_release_u32(&s.flag, 1, ORDER_count_add_local);
+    await(&s.flag, 1, ORDER_count_read_local);
+    s.stale |= s.data[1] != 7; /* by a plain load, too, after its own notification */
+}
+
+static void own_stores_are_seen(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, read_own));
+}
+
+/* The machine is weak: it shows what x86 (store, store) or any machine without fences may show. */
+static void store_x_y(void *argument)
+{
+    (void)argument;
+    weft_store_relaxed_u32(&s.x, 1);
+    weft_store_relaxed_u32(&s.y, 1);
+}
+
+static void look_y_x(void *argument)
+{
+    (void)argument;
+    while (weft_load_relaxed_u32(&s.y) == 0)
+        weft_task_yield(true);
+    s.stale = weft_load_relaxed_u32(&s.x) == 0;
+}
+
+static uint32_t saw_y;
+
+static void store_x_load_y(void *argument)
+{
+    (void)argument;
+    weft_store_release_u32(&s.x, 1, ORDER_ring_publish);
+    saw_y = weft_load_acquire_u32(&s.y, ORDER_ring_poll);
+    weft_store_release_u32(&s.flag, 1, ORDER_ring_publish);
+}
+
+static void store_y_load_x(void *argument)
+{
+    uint32_t x;
+    (void)argument;
+    weft_store_release_u32(&s.y, 1, ORDER_ring_publish);
+    x = weft_load_acquire_u32(&s.x, ORDER_ring_poll);
+    await(&s.flag, 1, ORDER_ring_poll);
+    s.stale = x == 0 && saw_y == 0;
+}
+
+static void the_machine_is_weak(void **state)
+{
+    (void)state;
+    assert_true(RUN(ORDER_none, store_x_y, look_y_x).stale > SEEDS / 50);
+    assert_true(RUN(ORDER_none, store_x_load_y, store_y_load_x).stale > SEEDS / 50);
+}
+
+/* Credits: a slot is overwritten only after it was read. */
+static void produce(void *argument)
+{
+    (void)argument;
+    for (uint32_t i = 1; i <= ROUNDS; i++) {
+        await(&s.credit, i - 1, ORDER_ring_space);
+        put_data((unsigned char)i);
+        weft_store_release_u32(&s.flag, i, ORDER_ring_publish);
+    }
+}
+
+static void consume(void *argument)
+{
+    (void)argument;
+    for (uint32_t i = 1; i <= ROUNDS; i++) {
+        await(&s.flag, i, ORDER_ring_poll);
+        look_for((unsigned char)i);
+        weft_store_release_u32(&s.credit, i, ORDER_ring_credit);
+    }
+}
+
+static void credits(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, produce, consume));
+    expect_caught(RUN(ORDER_ring_publish, produce, consume));
+    expect_caught(RUN(ORDER_ring_poll, produce, consume));
+    /* reads are not held back, so these cannot show but as races */
+    assert_int_equal(RUN(ORDER_ring_credit, produce, consume).races, SEEDS);
+    assert_int_equal(RUN(ORDER_ring_space, produce, consume).races, SEEDS);
+}
+
+/* Slots of atomic words, whose reuse is announced by used and claim. */
+static void reuse(void *argument)
+{
+    (void)argument;
+    for (uint32_t i = 1; i <= ROUNDS; i++) {
+        await(&s.credit, i - 1, ORDER_command_space);
+        weft_claim_shared(&s.wide, sizeof(s.wide));
+        weft_store_relaxed_u64(&s.wide, i);
+    }
+}
+
+static void use(void *argument)
+{
+    (void)argument;
+    for (uint32_t i = 1; i <= ROUNDS; i++) {
+        while (weft_load_relaxed_u64(&s.wide) != i)
+            weft_task_yield(true);
+        weft_used_shared(&s.wide, sizeof(s.wide));
+        weft_store_release_u32(&s.credit, i, ORDER_command_credit);
+    }
+}
+
+static void claims(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, reuse, use));
+    assert_int_equal(RUN(ORDER_command_credit, reuse, use).races, SEEDS);
+    assert_int_equal(RUN(ORDER_command_space, reuse, use).races, SEEDS);
+}
+
+/* The check is exact to the byte, and reads of the same bytes do not conflict. */
+static void write_low(void *argument)
+{
+    (void)argument;
+    weft_write_shared(s.data, "abc", 3);
+}
+
+static void write_high(void *argument)
+{
+    (void)argument;
+    weft_write_shared(s.data + 3, "de", 2);
+}
+
+static void write_middle(void *argument)
+{
+    (void)argument;
+    weft_write_shared(s.data + 2, "x", 1);
+}
+
+static void read_high(void *argument)
+{
+    unsigned char bytes[2];
+    (void)argument;
+    weft_read_shared(bytes, s.data + 3, 2);
+}
+
+static void races_are_exact(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN(ORDER_none, write_low, write_high).races, 0);
+    assert_int_equal(RUN(ORDER_none, write_middle, write_high).races, 0);
+    assert_int_equal(RUN(ORDER_none, write_low, read_high, read_high).races, 0);
+    assert_int_equal(RUN(ORDER_none, write_low, write_middle).races, SEEDS);
+    assert_int_equal(RUN(ORDER_none, write_high, read_high).races, SEEDS);
+}
+
+/* Memory that was freed or reused has no history, and nothing arrives there later. */
+static void use_and_forget(void *argument)
+{
+    uint32_t word;
+    (void)argument;
+    weft_write_shared(&s.x, &(uint32_t){5}, 4);
+    weft_read_shared(&word, &s.x, 4);
+    weft_store_release_u32(&s.y, 1, ORDER_ring_publish);
+    weft_model->forget(&s.x, sizeof(s.x));
+    weft_model->forget(&s.y, sizeof(s.y));
+    s.stale |= s.x != 5 || s.y != 1;
+    weft_store_relaxed_u32(&s.flag, 1);
+}
+
+static void use_again(void *argument)
+{
+    (void)argument;
+    await(&s.flag, 1, ORDER_ring_poll);
+    weft_write_shared(&s.x, &(uint32_t){6}, 4);
+    weft_load_acquire_u32(&s.y, ORDER_ring_poll);
+}
+
+static void forgotten_memory_has_no_history(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, use_and_forget, use_again));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(message_passing),
+        cmocka_unit_test(transitivity),
+        cmocka_unit_test(fences),
+        cmocka_unit_test(release_sequences),
+        cmocka_unit_test(counters_join),
+        cmocka_unit_test(plain_bytes_release_nothing),
+        cmocka_unit_test(overlapping_stores_keep_their_order),
+        cmocka_unit_test(own_stores_are_seen),
+        cmocka_unit_test(the_machine_is_weak),
+        cmocka_unit_test(credits),
+        cmocka_unit_test(claims),
+        cmocka_unit_test(races_are_exact),
+        cmocka_unit_test(forgotten_memory_has_no_history),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,331 @@
+/* Random mode's tasks: start, join, exit, locks, fairness, virtual time, quiet, repeatability. */
+#include "base/atomic.h"
+#include "base/say.h"
+#include "base/task.h"
+#include "device/cpu/random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEEDS = 300, TASKS = 8 };
+
+static uint32_t word, ended;
+static int races;
+
+static void on_race(const char *text, void *argument)
+{
+    (void)argument;
+    (void)text;
+    races++;
+}
+
+static void begin(uint64_t seed)
+{
+    word = ended = 0;
+    races = 0;
+    weft_random_on_race(on_race, NULL);
+    assert_int_equal(weft_random_begin(seed), WEFT_OK);
+}
+
+static void start_all(struct weft_task *tasks, int count, void (*run)(void *), void *argument)
+{
+    for (int i = 0; i < count; i++) {
+        char name[24];
+        snprintf(name, sizeof(name), "task %d", i);
+        assert_int_equal(weft_task_start(&tasks[i], name, run, argument), WEFT_OK);
+    }
+}
+
+static void join_all(struct weft_task *tasks, int count)
+{
+    for (int i = 0; i < count; i++)
+        weft_task_join(&tasks[i]);
+}
+
+/* A child sees what its parent did, a parent what its joined child did; exit ends at any depth. */
+static unsigned char bytes[64];
+static bool wrong_in_child; /* cmocka cannot fail a test from a fiber */
+
+static void __attribute__((noreturn)) store_and_exit(void)
+{
+    for (size_t i = 0; i < sizeof(bytes); i += 4)
+        weft_write_shared(bytes + i, "\2\2\2\2", 4);
+    weft_model->exit();
+}
+
+static void child(void *argument)
+{
+    unsigned char seen[sizeof(bytes)];
+
+    wrong_in_child |= *weft_task_local() != argument;
+    *weft_task_local() = NULL;
+    weft_read_shared(seen, bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        wrong_in_child |= seen[i] != 1;
+    store_and_exit();
+}
+
+static void start_and_join_order_everything(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        unsigned char ones[sizeof(bytes)];
+        struct weft_task task;
+        begin(seed);
+        *weft_task_local() = &task;
+        memset(ones, 1, sizeof(ones));
+        weft_write_shared(bytes, ones, sizeof(ones));
+        assert_int_equal(weft_task_start(&task, "child", child, &task), WEFT_OK);
+        weft_task_join(&task);
+        assert_false(wrong_in_child);
+        assert_ptr_equal(*weft_task_local(), &task);
+        for (size_t i = 0; i < sizeof(bytes); i++)
+            assert_int_equal(bytes[i], 2);
+        weft_random_end();
+        assert_int_equal(races, 0);
+    }
+}
+
+/* What a task held back when it ended arrives although nobody joins it before the end. */
+static void store_and_end(void *argument)
+{
+    (void)argument;
+    weft_store_relaxed_u32(&word, 1);
+    weft_add_relaxed_u32(&ended, 1);
+}
+
+static void stores_outlive_their_task(void **state)
+{
+    int late = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct weft_task task;
+        begin(seed);
+        assert_int_equal(weft_task_start(&task, "task", store_and_end, NULL), WEFT_OK);
+        while (weft_load_relaxed_u32(&ended) == 0)
+            weft_task_yield(true);
+        late += word == 0;
+        while (weft_load_relaxed_u32(&word) == 0) /* arrives in the end */
+            weft_task_yield(true);
+        weft_random_end();
+    }
+    assert_true(late > 0);
+}
+
+/* Locks exclude, order, and are all that makes this free of races. */
+static struct weft_lock lock;
+static uint32_t guarded;
+
+static void count_locked(void *argument)
+{
+    const bool *locked = argument;
+
+    for (int i = 0; i < 5; i++) {
+        uint32_t value;
+        if (*locked)
+            weft_lock(&lock);
+        weft_read_shared(&value, &guarded, sizeof(value));
+        value++;
+        weft_write_shared(&guarded, &value, sizeof(value));
+        if (*locked)
+            weft_unlock(&lock);
+    }
+}
+
+static void locks_exclude_and_order(void **state)
+{
+    int wrong = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
+        struct weft_task tasks[TASKS];
+        bool locked = seed < SEEDS;
+        begin(seed);
+        guarded = 0;
+        start_all(tasks, TASKS, count_locked, &locked);
+        join_all(tasks, TASKS);
+        weft_random_end();
+        assert_int_equal(races, locked ? 0 : 1);
+        if (locked)
+            assert_int_equal(guarded, 5 * TASKS);
+        wrong += guarded != 5 * TASKS;
+    }
+    assert_true(wrong > 0);
+}
+
+/* Every task gets its turn, even beside one that polls without ever yielding. */
+static void poll_only(void *argument)
+{
+    (void)argument;
+    while (weft_load_relaxed_u32(&word) != TASKS - 1)
+        ;
+}
+
+static void add_one(void *argument)
+{
+    (void)argument;
+    weft_add_relaxed_u32(&word, 1);
+}
+
+static void all_tasks_get_turns(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct weft_task tasks[TASKS];
+        begin(seed);
+        start_all(tasks, 1, poll_only, NULL);
+        start_all(tasks + 1, TASKS - 1, add_one, NULL);
+        join_all(tasks, TASKS);
+        weft_random_end();
+    }
+}
+
+/* Tasks that wait for each other: quiet, and time runs, but not while anyone has work. */
+static void wait_for_word(void *argument)
+{
+    (void)argument;
+    while (weft_load_acquire_u32(&word, ORDER_ring_poll) == 0)
+        weft_task_yield(true);
+}
+
+static void deadlock_is_quiet(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct weft_task tasks[TASKS];
+        begin(seed);
+        start_all(tasks, TASKS, wait_for_word, NULL);
+        for (uint32_t i = 0; i < 1000; i++) { /* the root works: no deadlock */
+            assert_false(weft_model->quiet());
+            weft_store_relaxed_u32(&guarded, i);
+            weft_task_yield(true);
+        }
+        const uint64_t start = weft_now_ns();
+        assert_true(start < 100000000);
+        while (!weft_model->quiet())
+            weft_task_yield(true);
+        assert_true(weft_now_ns() - start > 1000000000); /* timeouts of a second have fired */
+        weft_store_release_u32(&word, 1, ORDER_ring_publish);
+        assert_false(weft_model->quiet());
+        join_all(tasks, TASKS);
+        weft_random_end();
+    }
+}
+
+/* The order of all events, as a hash; the memory's addresses differ from run to run. */
+static uint64_t trace;
+
+static void note(uint64_t event)
+{
+    trace = (trace ^ event) * UINT64_C(0x100000001b3);
+}
+
+struct shared {
+    struct shared *next;
+    uint32_t flag, data[8];
+};
+
+static void mix(void *argument)
+{
+    struct shared *shared = argument;
+    const uint64_t me = weft_add_release_u32(&shared->flag, 1, ORDER_count_add_local);
+
+    for (uint32_t i = 0; i < 20; i++) {
+        uint32_t value = i;
+        weft_store_relaxed_u32(&shared->data[(me + i) % 8], (uint32_t)me << 8 | i);
+        note(me << 32 | weft_load_relaxed_u32(&shared->data[i % 8]));
+        weft_write_shared(&shared->next->data[me % 4], &value, sizeof(value));
+        if (i % 5 == 0)
+            weft_task_yield(i % 2 == 0);
+    }
+    note(weft_now_ns());
+}
+
+static uint64_t trace_of(uint64_t seed, size_t hole)
+{
+    struct weft_task tasks[TASKS];
+    struct shared *a = calloc(1, sizeof(*a)), *gap = malloc(hole), *b = calloc(1, sizeof(*b));
+
+    assert_true(a != NULL && b != NULL && gap != NULL);
+    a->next = b;
+    b->next = a;
+    trace = 1;
+    begin(seed);
+    start_all(tasks, TASKS / 2, mix, a);
+    start_all(tasks + TASKS / 2, TASKS / 2, mix, b);
+    join_all(tasks, TASKS);
+    weft_random_end();
+    note((uint64_t)races);
+    free(a);
+    free(b);
+    free(gap);
+    return trace;
+}
+
+static void runs_are_repeatable(void **state)
+{
+    uint64_t seen[SEEDS];
+    int same = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        seen[seed] = trace_of(seed, 16);
+        assert_int_equal(trace_of(seed, 4096 + 24 * seed), seen[seed]);
+        for (uint64_t other = 0; other < seed; other++)
+            same += seen[other] == seen[seed];
+    }
+    assert_int_equal(same, 0);
+}
+
+/* More tasks than there are places, one after the other; too many at once are refused. */
+static void places_are_used_again(void **state)
+{
+    enum { MANY = 1023 };
+    static struct weft_task tasks[MANY + 1];
+    (void)state;
+
+    begin(1);
+    for (int i = 0; i < 3 * MANY; i++) {
+        start_all(tasks, 1, add_one, NULL);
+        join_all(tasks, 1);
+    }
+    assert_int_equal(word, 3 * MANY);
+    start_all(tasks, MANY, wait_for_word, NULL);
+    assert_int_equal(weft_task_start(&tasks[MANY], "one more", wait_for_word, NULL),
+                     WEFT_ERR_SYSTEM);
+    join_all(tasks, MANY);
+    weft_random_end();
+}
+
+static void misuse_is_said(void **state)
+{
+    struct weft_task task;
+    (void)state;
+
+    begin(1);
+    assert_int_equal(weft_random_begin(2), WEFT_ERR_STATE);
+    start_all(&task, 1, wait_for_word, NULL);
+    weft_random_end(); /* drops the task */
+    assert_non_null(strstr(weft_err_last(), "task 0 still runs"));
+    assert_null(weft_model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(start_and_join_order_everything),
+        cmocka_unit_test(stores_outlive_their_task),
+        cmocka_unit_test(locks_exclude_and_order),
+        cmocka_unit_test(all_tasks_get_turns),
+        cmocka_unit_test(deadlock_is_quiet),
+        cmocka_unit_test(runs_are_repeatable),
+        cmocka_unit_test(places_are_used_again),
+        cmocka_unit_test(misuse_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

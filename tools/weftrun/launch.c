@@ -1,0 +1,158 @@
+/* launch.c - starting a process: what it inherits, and how a failed exec comes back. */
+#include "weftrun.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int launch_prepare(struct job *job)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    unsigned char word[16];
+
+    if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word)) {
+        complain("no random numbers: %s", strerror(errno));
+        return EXIT_OWN_ERROR;
+    }
+    for (size_t i = 0; i < sizeof(word); i++)
+        snprintf(job->secret + 2 * i, 3, "%02x", word[i]);
+
+    job->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (job->listener < 0 ||
+        bind(job->listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+        listen(job->listener, SOMAXCONN) != 0 ||
+        getsockname(job->listener, (struct sockaddr *)&address, &size) != 0) {
+        complain("cannot listen on the loopback interface: %s", strerror(errno));
+        if (job->listener >= 0)
+            close(job->listener);
+        return EXIT_OWN_ERROR;
+    }
+    job->port = ntohs(address.sin_port);
+    return 0;
+}
+
+/* ---- in the child, between fork and exec ---------------------------------------------------- */
+
+static bool set_number(const char *name, int value)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", value);
+    return setenv(name, text, 1) == 0;
+}
+
+static bool set_environment(const struct job *job, int k)
+{
+    char root[32];
+
+    for (char **v = job->options->variables; v != NULL && *v != NULL; v++) {
+        if (putenv(*v) != 0)
+            return false;
+    }
+    snprintf(root, sizeof(root), "127.0.0.1:%d", job->port);
+    /* A weftrun inside a weftrun: the outer one's socket is not this job's. */
+    return unsetenv("WEFT_ROOT_FD") == 0 && set_number("WEFT_PROCESS", k) &&
+           set_number("WEFT_PROCESSES", job->options->processes) &&
+           setenv("WEFT_ROOT", root, 1) == 0 && setenv("WEFT_SECRET", job->secret, 1) == 0 &&
+           (k != 0 || set_number("WEFT_ROOT_FD", job->listener));
+}
+
+/* Only process 0 reads weftrun's input and has the root's socket. */
+static bool set_descriptors(const struct job *job, int k, int out, int err)
+{
+    if (k == 0) {
+        if (fcntl(job->listener, F_SETFD, 0) != 0)
+            return false;
+    } else {
+        int nothing = open("/dev/null", O_RDONLY);
+        if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
+            return false;
+        if (nothing != STDIN_FILENO)
+            close(nothing);
+    }
+    return (out < 0 || dup2(out, STDOUT_FILENO) >= 0) && (err < 0 || dup2(err, STDERR_FILENO) >= 0);
+}
+
+/* Becomes the program; on failure tells the parent errno through the pipe `report`. */
+static void become(const struct job *job, int k, pid_t parent, int out, int err, int report)
+{
+    /* Dies with weftrun, however that ends; it may have ended before this took effect. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && set_environment(job, k) &&
+        set_descriptors(job, k, out, err) && sigprocmask(SIG_SETMASK, &job->signals, NULL) == 0)
+        execvp(job->options->program[0], job->options->program);
+    const int error = errno;
+    (void)!write(report, &error, sizeof(error));
+    _exit(EXIT_NOT_RUN);
+}
+
+/* ---- in the parent -------------------------------------------------------------------------- */
+
+/* Waits for exec: 0, or its errno. */
+static int exec_error(int report)
+{
+    int error = 0;
+    ssize_t got;
+
+    do
+        got = read(report, &error, sizeof(error));
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof(error) ? error : 0;
+}
+
+static int fork_process(struct job *job, int k, int out, int err)
+{
+    const pid_t self = getpid();
+    int report[2];
+
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        complain("process %d: pipe: %s", k, strerror(errno));
+        return EXIT_OWN_ERROR;
+    }
+    const pid_t pid = fork();
+    if (pid == 0)
+        become(job, k, self, out, err, report[1]);
+    close(report[1]);
+    if (pid < 0) {
+        complain("process %d: fork: %s", k, strerror(errno));
+        close(report[0]);
+        return EXIT_OWN_ERROR;
+    }
+    const int error = exec_error(report[0]);
+    close(report[0]);
+    if (error != 0) {
+        waitpid(pid, NULL, 0);
+        complain("cannot run %s: %s", job->options->program[0], strerror(error));
+        return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
+    }
+    job->processes[k].pid = pid;
+    if (job->options->verbosity == VERBOSE)
+        complain("process %d is pid %d", k, (int)pid);
+    return 0;
+}
+
+int launch_process(struct job *job, int k)
+{
+    int out, err;
+    int status = output_open(job->options, &job->processes[k], k, &out, &err);
+
+    if (status != 0)
+        return status;
+    status = fork_process(job, k, out, err);
+    if (out >= 0)
+        close(out);
+    if (err >= 0)
+        close(err);
+    if (status != 0)
+        output_close(&job->processes[k]);
+    return status;
+}

@@ -1,0 +1,253 @@
+/*
+ * output.c - the processes' output: through pipes, line by line, to the terminal and to logs.
+ *
+ * Without --prefix and --output-dir there are no pipes: processes write where weftrun would. A
+ * line that does not end is passed on in pieces of LINE_MAX_BYTES. What cannot be written is said
+ * once for each target; then the target is given up, and weftrun fails in the end.
+ */
+#include "weftrun.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK = 65536, LINE_MAX_BYTES = 1 << 20 };
+
+static bool failed;
+static bool given_up[3]; /* stdout, stderr */
+
+bool output_failed(void)
+{
+    return failed;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+/* Like mkdir -p. */
+int output_prepare(const struct options *options)
+{
+    char path[PATH_MAX];
+
+    if (options->output_dir == NULL)
+        return 0;
+    const size_t length = strlen(options->output_dir);
+    if (length == 0 || length >= sizeof(path)) {
+        complain("--output-dir: the name has %zu bytes", length);
+        return EXIT_OWN_ERROR;
+    }
+    memcpy(path, options->output_dir, length + 1);
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        path[i] = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+            complain("cannot make directory %s: %s", path, strerror(errno));
+            return EXIT_OWN_ERROR;
+        }
+        path[i] = options->output_dir[i];
+    }
+    return 0;
+}
+
+static int open_log(const char *directory, int k)
+{
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof(path), "%s/process-%d.log", directory, k) >= (int)sizeof(path)) {
+        complain("the name of the log of process %d is too long", k);
+        return -1;
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        complain("cannot write %s: %s", path, strerror(errno));
+    return fd;
+}
+
+/* One pipe; *end is the process's. */
+static bool open_stream(struct stream *stream, int terminal, int k, int *log, int *end)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        complain("process %d: pipe: %s", k, strerror(errno));
+        return false;
+    }
+    if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) {
+        complain("process %d: fcntl: %s", k, strerror(errno));
+        close(ends[0]);
+        close(ends[1]);
+        return false;
+    }
+    *stream = (struct stream){.from = ends[0], .terminal = terminal, .log = log, .process = k};
+    *end = ends[1];
+    return true;
+}
+
+int output_open(const struct options *options, struct process *process, int k, int *out, int *err)
+{
+    *out = *err = -1;
+    if (!options->prefix && options->output_dir == NULL)
+        return 0;
+    if (options->output_dir != NULL) {
+        process->log = open_log(options->output_dir, k);
+        if (process->log < 0)
+            return EXIT_OWN_ERROR;
+    }
+    if (!open_stream(&process->out, options->prefix ? STDOUT_FILENO : -1, k, &process->log, out))
+        goto close_log;
+    if (!open_stream(&process->err, options->prefix ? STDERR_FILENO : -1, k, &process->log, err))
+        goto close_out;
+    return 0;
+
+close_out:
+    close(*out);
+close_log:
+    output_close(process);
+    return EXIT_OWN_ERROR;
+}
+
+/* ---- passing on ----------------------------------------------------------------------------- */
+
+/* Writes all of it. False with errno. */
+static bool write_all(int fd, const char *text, size_t length)
+{
+    while (length > 0) {
+        const ssize_t written = write(fd, text, length);
+        if (written > 0) {
+            text += written;
+            length -= (size_t)written;
+        } else if (written < 0 && errno == EAGAIN) {
+            struct pollfd polled = {.fd = fd, .events = POLLOUT};
+            poll(&polled, 1, -1);
+        } else if (written < 0 && errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void write_log(struct stream *stream, const char *text, size_t length)
+{
+    if (*stream->log < 0 || write_all(*stream->log, text, length))
+        return;
+    complain("the log of process %d: %s; it ends here", stream->process, strerror(errno));
+    failed = true;
+    close(*stream->log);
+    *stream->log = -1;
+}
+
+/* One line, with its prefix, in one write: lines of several weftruns may share a terminal. */
+static void write_line(struct stream *stream, const char *text, size_t length)
+{
+    static char line[LINE_MAX_BYTES + CHUNK + 32];
+
+    if (stream->terminal < 0 || given_up[stream->terminal])
+        return;
+    size_t end = (size_t)snprintf(line, 32, "[%d] ", stream->process);
+    memcpy(line + end, text, length);
+    end += length;
+    if (length == 0 || text[length - 1] != '\n')
+        line[end++] = '\n';
+    if (write_all(stream->terminal, line, end))
+        return;
+    given_up[stream->terminal] = failed = true;
+    complain("standard %s: %s", stream->terminal == STDOUT_FILENO ? "output" : "error",
+             strerror(errno));
+}
+
+/* Passes on the whole lines of stream->text; the rest too if `all`. */
+static void pass_on(struct stream *stream, bool all)
+{
+    size_t begin = 0;
+
+    for (;;) {
+        char *text = stream->text + begin;
+        const size_t left = stream->length - begin;
+        const char *newline = left > 0 ? memchr(text, '\n', left) : NULL;
+        if (newline == NULL)
+            break;
+        const size_t length = (size_t)(newline - text) + 1;
+        write_line(stream, text, length);
+        begin += length;
+    }
+    if (all && begin < stream->length) {
+        write_line(stream, stream->text + begin, stream->length - begin);
+        begin = stream->length;
+    }
+    if (begin == 0)
+        return;
+    write_log(stream, stream->text, begin);
+    stream->length -= begin;
+    memmove(stream->text, stream->text + begin, stream->length);
+}
+
+static void end_stream(struct stream *stream)
+{
+    if (stream->from < 0)
+        return;
+    pass_on(stream, true);
+    close(stream->from);
+    stream->from = -1;
+    free(stream->text);
+    stream->text = NULL;
+}
+
+static bool make_room(struct stream *stream)
+{
+    if (stream->capacity - stream->length >= CHUNK)
+        return true;
+    char *text = realloc(stream->text, stream->length + CHUNK);
+    if (text == NULL) {
+        complain("process %d: no memory for its output", stream->process);
+        failed = true;
+        return false;
+    }
+    stream->text = text;
+    stream->capacity = stream->length + CHUNK;
+    return true;
+}
+
+void output_read(struct stream *stream)
+{
+    if (stream->from < 0)
+        return;
+    if (!make_room(stream)) {
+        end_stream(stream);
+        return;
+    }
+    const ssize_t got = read(stream->from, stream->text + stream->length, CHUNK);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        end_stream(stream);
+        return;
+    }
+    stream->length += (size_t)got;
+    pass_on(stream, stream->length >= LINE_MAX_BYTES);
+}
+
+/* What is in the pipe now; a grandchild that still holds the other end may not keep us. */
+static void drain(struct stream *stream)
+{
+    struct pollfd polled = {.fd = stream->from, .events = POLLIN};
+
+    while (stream->from >= 0 && poll(&polled, 1, 0) > 0)
+        output_read(stream);
+    end_stream(stream);
+}
+
+void output_close(struct process *process)
+{
+    drain(&process->out);
+    drain(&process->err);
+    if (process->log >= 0 && close(process->log) != 0) {
+        complain("a log: %s", strerror(errno));
+        failed = true;
+    }
+    process->log = -1;
+}
