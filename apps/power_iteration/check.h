@@ -7,6 +7,8 @@
 
 #include "sparse.h"
 
+#include <stdbool.h>
+
 /* What an iteration came to; vector has an element a row. */
 struct power_result {
     uint64_t iterations;

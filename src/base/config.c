@@ -108,8 +108,7 @@ static weft_status set_real(void *field, const struct row *row, const char *text
 
     errno = 0;
     const double value = strtod(text, &end);
-    if (errno != 0 || end == text || *end != 0 || isspace((unsigned char)*text) ||
-        !isfinite(value))
+    if (errno != 0 || end == text || *end != 0 || isspace((unsigned char)*text) || !isfinite(value))
         return bad(row, text, "not a number");
     if (value < row->min || value > row->max)
         return out_of_range(row, text);
@@ -145,9 +144,12 @@ static weft_status set_text(void *field, const struct row *row, const char *text
 
 static weft_status set(struct weft_config *config, const struct row *row, const char *text)
 {
-    static weft_status (*const by_kind[])(void *, const struct row *, const char *) = {
-        [INT] = set_int, [SIZE] = set_size, [REAL] = set_real, [CHOICE] = set_choice,
-        [TEXT] = set_text};
+    static weft_status (*const by_kind[])(void *, const struct row *,
+                                          const char *) = {[INT] = set_int,
+                                                           [SIZE] = set_size,
+                                                           [REAL] = set_real,
+                                                           [CHOICE] = set_choice,
+                                                           [TEXT] = set_text};
     return by_kind[row->kind](field_of(config, row), row, text);
 }
 

@@ -10,7 +10,7 @@ static const char *const names[ORDER_COUNT] = {
 #define ORDER_NAME(label, text) [ORDER_##label] = #label,
     WEFT_ORDER_MAP(ORDER_NAME)
 #undef ORDER_NAME
-    [DRAIN_commands] = "drain_commands",
+        [DRAIN_commands] = "drain_commands",
     [DRAIN_receive] = "drain_receive",
     [DRAIN_progress] = "drain_progress",
 };

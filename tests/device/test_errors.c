@@ -193,6 +193,7 @@ WEFT_DEVICE_FN void err_calls(weft_self *self, struct data *user, weft_comm free
         break;
     case CASE_timer_not_started:
         weft_timer_stop(self);
+        weft_wait(self, 77, 5);
         break;
     case CASE_mismatch:
         weft_comm_split(self, WEFT_COMM_WORLD, 0, 0);
@@ -215,10 +216,10 @@ WEFT_DEVICE_FN void wait_for_ever(weft_self *self, struct data *user, weft_win w
     const int me = weft_rank(self, WEFT_COMM_WORLD), at_fault = weft_processes(self) - 1;
     unsigned char *memory = test_mine(self, user->memory, EACH);
 
+    if (user->number == CASE_timer_not_started && weft_process(self) == at_fault)
+        weft_timer_stop(self); /* collective on the device; its first rank finds the error */
     if (user->number == CASE_mismatch)
         weft_win_create(self, WEFT_COMM_WORLD, memory, 8);
-    else if (user->number == CASE_timer_not_started && weft_process(self) == at_fault)
-        weft_timer_stop(self); /* collective on the device */
     else if (user->number == CASE_timeout || user->number == CASE_deadlock || me % 5 == 0)
         weft_wait(self, 77, 5);
     else if (me % 5 == 1)
@@ -325,8 +326,7 @@ static int child(int argc, char **argv)
 static int run_case(const struct error *error, int argc, char **argv)
 {
     char *arguments[argc + 3], option[] = "--case", name[64], *text;
-    const char *const words[] = {weft_status_name(error->status), error->call,
-                                 error->number, NULL};
+    const char *const words[] = {weft_status_name(error->status), error->call, error->number, NULL};
     const char *const here[] = {present, NULL};
 
     memcpy(arguments, argv, (size_t)argc * sizeof(*argv));

@@ -187,38 +187,45 @@ static int one_is_killed(struct weft_config *config)
     return wrong;
 }
 
-static int root_ends(struct weft_config *config, bool killed)
+/* The root ends when it knows that all are in the job; what it relayed until then may be lost. */
+static int root_is_killed(struct weft_config *config)
+{
+    struct weft_control *control;
+    struct weft_frame frame = {.kind = 1};
+
+    EXPECT(weft_control_open(&control, config) == WEFT_OK);
+    EXPECT(weft_control_send(control, 3, NULL, 0) == WEFT_OK);
+    for (int i = 0; config->process == 0 && i < PROCESSES; i++)
+        EXPECT(weft_control_next(control, &frame, 20 * second) == WEFT_OK);
+    if (config->process == 0)
+        raise(SIGKILL);
+    while (frame.kind != WEFT_FRAME_LOST)
+        EXPECT(weft_control_next(control, &frame, 20 * second) == WEFT_OK);
+    EXPECT(frame.source == 0);
+    EXPECT(weft_control_next(control, &frame, 0) == WEFT_ERR_TIMEOUT); /* once */
+    weft_control_close(control, true);
+    return 0;
+}
+
+/* What the root said before it closed still arrives. */
+static int root_closes(struct weft_config *config)
 {
     struct weft_control *control;
     struct weft_frame frame;
 
     EXPECT(weft_control_open(&control, config) == WEFT_OK);
     if (config->process == 0) {
-        if (killed)
-            raise(SIGKILL);
         EXPECT(weft_control_send(control, 9, "last words", 10) == WEFT_OK);
         weft_control_close(control, false);
         return 0;
     }
-    if (!killed) {
-        EXPECT(weft_control_next(control, &frame, 20 * second) == WEFT_OK);
-        EXPECT(frame.kind == 9 && frame.bytes == 10);
-        free(frame.payload);
-    }
+    EXPECT(weft_control_next(control, &frame, 20 * second) == WEFT_OK);
+    EXPECT(frame.kind == 9 && frame.bytes == 10);
+    free(frame.payload);
     int wrong = expect_lost(control, 0);
     EXPECT(weft_control_next(control, &frame, 0) == WEFT_ERR_TIMEOUT); /* once */
     weft_control_close(control, true);
     return wrong;
-}
-
-static int root_is_killed(struct weft_config *config)
-{
-    return root_ends(config, true);
-}
-
-static int root_closes(struct weft_config *config)
-{
-    return root_ends(config, false);
 }
 
 /* Process 1 does not read while process 2 sends more than a member may be behind. */

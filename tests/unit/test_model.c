@@ -218,6 +218,32 @@ static void release_sequences(void **state)
     expect_caught(RUN(ORDER_none, send, store_second, receive_second));
 }
 
+/* What others add to a word does not flow back into the fence that the word's value carried. */
+static void reuse_fence(void *argument)
+{
+    (void)argument;
+    weft_fence_release(ORDER_fence);
+    weft_store_relaxed_u32(&s.flag, 1);
+    while (weft_load_relaxed_u32(&s.flag) != 2)
+        weft_task_yield(true);
+    weft_store_relaxed_u32(&s.credit, 1);
+}
+
+static void write_and_add(void *argument)
+{
+    (void)argument;
+    while (weft_load_relaxed_u32(&s.flag) != 1)
+        weft_task_yield(true);
+    put_data(7);
+    weft_add_release_u32(&s.flag, 1, ORDER_count_add_local);
+}
+
+static void fences_stay_as_they_were(void **state)
+{
+    (void)state;
+    expect_caught(RUN(ORDER_none, reuse_fence, write_and_add, receive_passed));
+}
+
 /* Two notifiers, one counter: whoever sees both has what both did. */
 static void notify_x(void *argument)
 {
@@ -501,6 +527,7 @@ int main(void)
         cmocka_unit_test(transitivity),
         cmocka_unit_test(fences),
         cmocka_unit_test(release_sequences),
+        cmocka_unit_test(fences_stay_as_they_were),
         cmocka_unit_test(counters_join),
         cmocka_unit_test(plain_bytes_release_nothing),
         cmocka_unit_test(overlapping_stores_keep_their_order),
