@@ -1,5 +1,6 @@
 #!/bin/bash
-# bench/run.sh [--rounds N] BIN_DIR OUT_DIR - weft and Open MPI on the same two cores, in turns.
+# bench/run.sh [--rounds N] [--output DIR] BIN_DIR OUT_DIR - weft and Open MPI on the same two cores,
+# in turns. --output overrides OUT_DIR.
 #
 # Every round runs every system once, so that what disturbs the machine disturbs all of them, and
 # ratios are taken within a round. Leaves in OUT_DIR: raw.csv (every number), summary.csv (median,
@@ -7,21 +8,33 @@
 set -euo pipefail
 
 usage() {
-    echo "usage: bench/run.sh [--rounds N] BIN_DIR OUT_DIR" >&2
-    exit 2
+    echo "usage: bench/run.sh [--rounds N] [--output DIR] BIN_DIR OUT_DIR"
+    exit "$1"
 }
 
 rounds=5
-if [ "${1:-}" = --rounds ]; then
-    [[ "${2:-}" =~ ^[1-9][0-9]{0,3}$ ]] || usage
-    rounds=$2
+output=
+while [[ ${1:-} == -* ]]; do
+    case $1 in
+    --rounds)
+        [[ ${2:-} =~ ^[1-9][0-9]{0,3}$ ]] || usage 2 >&2
+        rounds=$2
+        ;;
+    --output)
+        [ -n "${2:-}" ] || usage 2 >&2
+        output=$2
+        ;;
+    -h | --help) usage 0 ;;
+    *) usage 2 >&2 ;;
+    esac
     shift 2
-fi
-[ $# -eq 2 ] || usage
+done
+[ $# -eq 2 ] || usage 2 >&2
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "$1" && pwd)
-mkdir -p "$2"
-out=$(cd "$2" && pwd)
+output=${output:-$2}
+mkdir -p "$output"
+out=$(cd "$output" && pwd)
 
 for tool in mpirun gnuplot taskset lscpu; do
     command -v $tool >/dev/null || { echo "bench: $tool is not installed" >&2; exit 1; }
@@ -41,8 +54,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 weft=(taskset -c "$cores" "$bin/weftrun" -n 2)
 mpi=(mpirun --cpu-list "$cores" --bind-to cpu-list:ordered -n 2)
 mpi_many=(taskset -c "$cores" mpirun --bind-to none --oversubscribe --mca mpi_yield_when_idle 1)
-# Open MPI's two-sided messages at their best here: eager up to 32 KiB, then copied twice through
-# shared memory; its default, one copy by process_vm_readv, is slower at every size in between.
+# Open MPI's two-sided messages at their best here: eager up to 32 KiB, and copied twice through
+# shared memory; its default, one copy by process_vm_readv, is slower for all above 2 KiB.
 two_sided=(--mca pml ob1 --mca btl "self,vader" --mca btl_vader_eager_limit 32768
     --mca btl_vader_single_copy_mechanism none --mca btl_vader_max_send_size 131072)
 one_sided=(--mca osc sm) # the default is osc/rdma
@@ -110,6 +123,7 @@ barriers() {
     echo "mpi: $(mpirun --version | head -n 1)"
     echo "cores used: $cores of $allowed"
     echo "rounds: $rounds"
+    echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"
     lscpu | grep -E '^(Model name|CPU\(s\)|Thread|Core|Socket|L[123]|Hypervisor)'
 } >"$out/machine.txt"
 echo "measure,series,round,size,repeats,value" >"$out/raw.csv"

@@ -7,6 +7,7 @@
 
 #include "sparse.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* What is wrong with a file, and in which line (from 1; 0: the file as a whole). */

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 static const char no_memory[] = "out of memory";

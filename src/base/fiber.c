@@ -39,6 +39,16 @@ struct weft_fiber {
     void *sanitizer; /* TSan's fiber, or ASan's fake stack */
 };
 
+/*
+ * A fiber's record is touched by whoever switches, on one thread, but ThreadSanitizer must take
+ * the two sides for two threads: what they do to the record is kept from it.
+ */
+#if defined(FIBER_TSAN)
+#define FIBER_UNSEEN __attribute__((no_sanitize("thread"), noinline))
+#else
+#define FIBER_UNSEEN
+#endif
+
 #if defined(FIBER_TSAN)
 #include <sanitizer/tsan_interface.h>
 
@@ -64,7 +74,7 @@ static void sanitizer_destroy(struct weft_fiber *fiber)
  * Order between ranks comes from labels only, so the switch synchronises nothing; but in random
  * mode, which checks races itself, all fibers share the model's own state in turn.
  */
-static void sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
+FIBER_UNSEEN static void sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
 {
     void *target = to->sanitizer; /* read before the release: `to` may be destroyed after it */
 
@@ -186,7 +196,7 @@ struct weft_fiber *weft_fiber_adopt(void)
     return fiber;
 }
 
-void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to)
+FIBER_UNSEEN void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to)
 {
     sanitizer_leave(from, to);
     weft_context_switch(&from->context, &to->context);

@@ -57,6 +57,26 @@ void weft_bell_wake(struct weft_bell *bell);
 /* Wakes all sleepers; two loads and a fence when there are none. */
 void weft_bell_ring(struct weft_bell *bell);
 
+/*
+ * The same without the fence: may miss a sleeper that lies down at this very moment. For changes
+ * that are not worth a fence because the sleepers' timeout, a millisecond, bounds the damage.
+ */
+static inline void weft_bell_nudge(struct weft_bell *bell)
+{
+    if (weft_model == NULL && __atomic_load_n(&bell->sleepers, __ATOMIC_RELAXED) != 0)
+        weft_bell_wake(bell);
+}
+
+/* The same right after an atomic add, which on x86 is a fence itself. */
+static inline void weft_bell_ring_added(struct weft_bell *bell)
+{
+#if defined(__x86_64__)
+    weft_bell_nudge(bell);
+#else
+    weft_bell_ring(bell);
+#endif
+}
+
 /* A lock for memory of one process; all zero is an unlocked lock. */
 struct weft_lock {
     uint32_t word; /* 0 free, 1 held, 2 held and waited for */

@@ -175,7 +175,7 @@ weft_status weft_local_open(struct weft_control **control, const struct weft_con
 
 weft_status weft_local_solo(struct weft_control **control, const struct weft_config *config)
 {
-    struct weft_local *group;
+    struct weft_local *group = NULL;
     weft_status status = weft_local_begin(&group, 1);
 
     if (status != WEFT_OK)

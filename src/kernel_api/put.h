@@ -34,6 +34,23 @@ static inline void weft_copy_direct(weft_self *self, unsigned char *target, cons
     }
 }
 
+/*
+ * A rank sees its own stores. Random mode, which holds them back, cannot see a kernel's plain
+ * loads: what a rank put into its own part of the window is shown to it at once.
+ */
+static inline void weft_show_own(weft_self *self, const struct weft_window *window,
+                                 const unsigned char *target, const struct weft_shape *shape)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL)) {
+        const int32_t me =
+            self->state->comms[weft_handle_index(window->comm)].rank_of_slot[self->slot];
+        const uint64_t bytes = (shape->height - 1) * shape->pitch + shape->width;
+        if (me >= 0 && target + bytes > window->entry[me].address &&
+            target < window->entry[me].address + window->entry[me].bytes)
+            weft_used_shared(target, bytes);
+    }
+}
+
 /* One command to the host; small contiguous payloads travel inside it. */
 static inline void weft_put_proxied(weft_self *self, weft_win win, int process, int target,
                                     size_t offset, const void *source,
@@ -60,7 +77,7 @@ static inline void weft_put_proxied(weft_self *self, weft_win win, int process, 
 
 /* All puts come here. tag < 0: no notification. */
 static inline void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
-                                const void *source, struct weft_shape shape, int tag)
+                                const void *source, const struct weft_shape *shape, int tag)
 {
     const struct weft_window *window =
         weft_check_window(self, win, "weft_put: window 0x%x does not exist or was freed");
@@ -68,14 +85,12 @@ static inline void weft_put_any(weft_self *self, weft_win win, int target, size_
                     "weft_put: target %d is not one of the window's %d ranks");
     const struct weft_member to = window->member[target];
     const struct weft_window_entry *entry = &window->entry[target];
-    if (shape.width == 0 || shape.height == 0)
-        shape.width = 0, shape.height = 1;
-    if (!weft_inside(offset, shape.pitch, shape.width, shape.height, entry->bytes) ||
-        shape.height > UINT32_MAX) {
+    if (!weft_inside(offset, shape->pitch, shape->width, shape->height, entry->bytes) ||
+        shape->height > UINT32_MAX) {
         weft_log_arg args[6];
-        args[0] = weft_number((int64_t)shape.height);
-        args[1] = weft_number((int64_t)shape.width);
-        args[2] = weft_number((int64_t)shape.pitch);
+        args[0] = weft_number((int64_t)shape->height);
+        args[1] = weft_number((int64_t)shape->width);
+        args[2] = weft_number((int64_t)shape->pitch);
         args[3] = weft_number((int64_t)offset);
         args[4] = weft_number((int64_t)entry->bytes);
         args[5] = weft_number(target);
@@ -84,62 +99,74 @@ static inline void weft_put_any(weft_self *self, weft_win win, int target, size_
                   "the window of %llu bytes of rank %d",
                   6, args);
     }
-    if (source == NULL && shape.width != 0)
+    if (source == NULL && shape->width != 0)
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_put: source is NULL", 0, 0, 0, 0);
     weft_sync(self);
 
-    if (weft_is_direct(self, to.process) && (entry->address != NULL || shape.width == 0)) {
+    if (weft_is_direct(self, to.process) && (entry->address != NULL || shape->width == 0)) {
         if (to.process != self->state->process)
             weft_settle(self, to.process);
-        if (shape.width != 0)
-            weft_copy_direct(self, entry->address + offset, source, &shape);
+        if (shape->width != 0)
+            weft_copy_direct(self, entry->address + offset, source, shape);
+        if (to.process == self->state->process)
+            weft_show_own(self, window, entry->address + offset, shape);
         weft_sync(self);
         if (tag >= 0)
             weft_notify_direct(self, to.process, weft_count_index(to.slot, (uint32_t)tag), false);
         else
-            weft_bell_ring(to.process == self->state->process
-                               ? &self->state->exposed->bell
-                               : &self->state->process_table[to.process].exposed->bell);
+            weft_bell_nudge(to.process == self->state->process
+                                ? &self->state->exposed->bell
+                                : &self->state->process_table[to.process].exposed->bell);
     } else {
-        weft_put_proxied(self, win, to.process, target, offset, source, &shape, tag);
+        weft_put_proxied(self, win, to.process, target, offset, source, shape, tag);
     }
 }
 
-static inline struct weft_shape weft_row(size_t bytes)
+static inline void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
+                                const void *source, size_t bytes, int tag)
 {
-    struct weft_shape shape = {bytes, 1, bytes, bytes};
-    return shape;
+    struct weft_shape shape;
+
+    shape.width = shape.pitch = shape.source_pitch = bytes;
+    shape.height = 1;
+    weft_put_any(self, win, target, offset, source, &shape, tag);
 }
 
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
                       size_t bytes)
 {
-    weft_put_any(self, win, target, offset, source, weft_row(bytes), -1);
+    weft_put_row(self, win, target, offset, source, bytes, -1);
 }
 
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag)
 {
     weft_check_tag(self, tag, "weft_put_notify: tag %d is not in 0..255");
-    weft_put_any(self, win, target, offset, source, weft_row(bytes), tag);
+    weft_put_row(self, win, target, offset, source, bytes, tag);
 }
 
-/* Rows that overlap themselves would make "one message" ambiguous. */
-static inline struct weft_shape weft_rows(weft_self *self, size_t width, size_t height,
-                                          size_t pitch, size_t source_pitch)
+/* An empty put is one row of nothing. Rows that overlap themselves would be ambiguous. */
+static inline void weft_put_rows(weft_self *self, weft_win win, int target, size_t offset,
+                                 size_t pitch, const void *source, size_t source_pitch,
+                                 size_t width, size_t height, int tag)
 {
-    struct weft_shape shape = {width, height, pitch, source_pitch};
-    if (height > 1 && pitch < width)
+    struct weft_shape shape;
+    const bool empty = width == 0 || height == 0;
+
+    if (!empty && height > 1 && pitch < width)
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_put_2d: pitch %llu is less than width %llu",
                    (int64_t)pitch, (int64_t)width, 0, 0);
-    return shape;
+    shape.width = empty ? 0 : width;
+    shape.height = empty ? 1 : height;
+    shape.pitch = pitch;
+    shape.source_pitch = source_pitch;
+    weft_put_any(self, win, target, offset, source, &shape, tag);
 }
 
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
                          const void *source, size_t source_pitch, size_t width, size_t height)
 {
-    weft_put_any(self, win, target, offset, source,
-                 weft_rows(self, width, height, pitch, source_pitch), -1);
+    weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, -1);
 }
 
 WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_t offset,
@@ -147,8 +174,7 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
                                 size_t height, int tag)
 {
     weft_check_tag(self, tag, "weft_put_2d_notify: tag %d is not in 0..255");
-    weft_put_any(self, win, target, offset, source,
-                 weft_rows(self, width, height, pitch, source_pitch), tag);
+    weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, tag);
 }
 
 WEFT_FN void weft_fence(weft_self *self)

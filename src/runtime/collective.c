@@ -126,7 +126,7 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
         else if (c->segment != WEFT_NO_SEGMENT)
             entry[i].address =
                 weft_memory_mapped(job, m.process, c->segment, c->segment_offset, c->b);
-        if (c->segment != WEFT_NO_SEGMENT || c->b == 0 || weft_comm_is_local(comm))
+        if (c->segment != WEFT_NO_SEGMENT || c->b == 0 || comm->leaders == 1)
             continue;
         if (job->config.path == WEFT_PATH_DIRECT)
             return WEFT_ERR_UNSUPPORTED;
@@ -146,7 +146,8 @@ static void apply_win_create(struct weft_job *job, const struct weft_comm_entry 
     if (entry != NULL)
         status = fill_entries(job, comm, all, entry);
     if (status == WEFT_OK)
-        status = weft_window_make(&job->state, weft_comm_is_local(comm), comm->handle, entry, &win);
+        status = weft_window_make(&job->state, weft_comm_is_local(&job->state, comm), comm->handle,
+                                  entry, &win);
     if (status != WEFT_OK) {
         free(entry);
         if (comm->leader_index == 0)
@@ -200,7 +201,7 @@ static void apply_split(struct weft_job *job, const struct weft_comm_entry *pare
                         const struct contribution *all)
 {
     const int32_t n = parent->members;
-    const bool local = weft_comm_is_local(parent);
+    const bool local = weft_comm_is_local(&job->state, parent);
     struct split_key *keys = malloc((size_t)n * sizeof(*keys));
     struct weft_member *list = malloc((size_t)n * sizeof(*list));
     struct weft_member *members = malloc((size_t)n * sizeof(*members));
@@ -320,7 +321,7 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
     const size_t count = (size_t)g->arrived;
     const size_t bytes = sizeof(struct collective_frame) + count * sizeof(*g->mine);
 
-    if (weft_comm_is_local(comm)) {
+    if (weft_comm_is_local(&job->state, comm)) {
         for (size_t i = 0; i < count; i++)
             g->all[g->mine[i].member] = g->mine[i];
         g->op = op;

@@ -54,6 +54,8 @@ static void put_value(struct writer *w, const char *text, size_t bytes, const we
     if (arg->kind == WEFT_LOG_REAL) {
         snprintf(spec + n, sizeof(spec) - n, "%c", strchr("eEfFgGaA", letter) ? letter : 'g');
         snprintf(value, sizeof(value), spec, real);
+    } else if (letter == 'c' && arg->bits != 0 && arg->bits < 128) {
+        snprintf(value, sizeof(value), "%c", (int)arg->bits);
     } else if (arg->kind == WEFT_LOG_PTR && letter == 'p') {
         snprintf(value, sizeof(value), "0x%llx", (unsigned long long)arg->bits);
     } else {

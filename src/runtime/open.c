@@ -71,9 +71,9 @@ static weft_status open_state(struct weft_job *job)
 
     const uint32_t start = (uint32_t)job->config.counter_start;
     for (size_t i = 0; start != 0 && i < words; i++)
-        state->counters.local[i] = state->counters.peer[i] = state->counters.host[i] = start;
+        state->counters.local[i] = state->counters.peer[i] = start;
     for (uint32_t i = 0; start != 0 && i < state->comms_count * WEFT_BARRIER_WORDS; i++)
-        state->barrier_consumed[i] = 3 * start;
+        state->barrier_consumed[i] = 2 * start; /* host words are read only once they count */
     return WEFT_OK;
 }
 

@@ -14,7 +14,7 @@ static inline void weft_count_add_local(struct weft_state *state, uint32_t index
         weft_add_relaxed_u32(&state->counters.local[index], 1);
     else
         weft_add_release_u32(&state->counters.local[index], 1, ORDER_count_add_local);
-    weft_bell_ring(&state->exposed->bell);
+    weft_bell_ring_added(&state->exposed->bell);
 }
 
 /* One more, from a rank of another process that maps the target's counters. */
@@ -24,7 +24,7 @@ static inline void weft_count_add_peer(struct weft_exposed *target, uint32_t ind
         weft_add_relaxed_u32(&target->words[index], 1);
     else
         weft_add_release_u32(&target->words[index], 1, ORDER_count_add_peer);
-    weft_bell_ring(&target->bell);
+    weft_bell_ring_added(&target->bell);
 }
 
 /* One more, from the receive thread of this process, the only writer of these words. */

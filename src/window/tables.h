@@ -31,10 +31,15 @@ void weft_window_drop(struct weft_state *state, weft_win win);
 struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm);
 struct weft_window *weft_window_find(const struct weft_state *state, weft_win win);
 
-/* All members are ranks, or the host program, of this process. */
-static inline bool weft_comm_is_local(const struct weft_comm_entry *entry)
+/*
+ * Whether only this process knows the communicator: then it alone makes and frees what belongs to
+ * it. One that was split off a shared communicator is shared even if all members are here.
+ */
+static inline bool weft_comm_is_local(const struct weft_state *state,
+                                      const struct weft_comm_entry *entry)
 {
-    return entry->members_here == entry->members;
+    return state->processes == 1 || entry->handle == WEFT_COMM_DEVICE ||
+           weft_handle_index(entry->handle) >= state->comms_count / 2;
 }
 
 #endif

@@ -1,4 +1,5 @@
 #!/bin/bash
+# shellcheck disable=SC2016 # the processes expand what stands in single quotes
 # weftrun with small shell programs as processes: environment, output, statuses, signals, ends.
 # usage: test_weftrun.sh BIN-FOLDER
 set -u

@@ -120,6 +120,8 @@ WEFT_DEVICE_FN void check_op(weft_self *self, struct data *user, struct channel 
     const unsigned char *area = area_of(self, user, from, op->window);
 
     if (op->kind == OP_PUT || op->kind == OP_PUT_2D) {
+        for (size_t row = 0; row < op->height; row++)
+            test_will_read(area + op->offset + row * op->pitch, op->bytes);
         weft_for (i, op->bytes * op->height)
             CHECK_EQ(self, &user->check,
                      area[op->offset + i / op->bytes * op->pitch + i % op->bytes],
@@ -164,6 +166,7 @@ WEFT_DEVICE_FN void check_rewritten(weft_self *self, struct data *user, struct c
     }
     for (int w = 0; w < WINDOWS; w++) {
         const unsigned char *area = area_of(self, user, from, w) + FRESH;
+        test_will_read(area, REWRITE);
         weft_for (i, REWRITE) {
             if (shadow[w * REWRITE + i] != 0) /* written in this burst: patterns have no zeros */
                 CHECK_EQ(self, &user->check, area[i], shadow[w * REWRITE + i]);

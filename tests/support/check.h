@@ -13,6 +13,10 @@
 
 #include <stdbool.h>
 
+#ifndef __CUDACC__
+#include "base/atomic.h"
+#endif
+
 struct test_check {
     uint32_t failed; /* checks that failed on this device */
     uint32_t done;   /* ranks that came to their end */
@@ -76,6 +80,27 @@ WEFT_DEVICE_FN inline void test_done(weft_self *self, struct test_check *check)
         test_add_u32(&check->done, 1);
 }
 
+/*
+ * Random schedules check every access that they see for races; these make them see the test's own
+ * loads and stores. A failed check ends the run with WEFT_ERR_RACE.
+ */
+WEFT_DEVICE_FN inline void test_will_read(const void *memory, size_t bytes)
+{
+#ifdef __CUDACC__
+    (void)memory, (void)bytes;
+#else
+    weft_used_shared(memory, bytes);
+#endif
+}
+WEFT_DEVICE_FN inline void test_will_write(const void *memory, size_t bytes)
+{
+#ifdef __CUDACC__
+    (void)memory, (void)bytes;
+#else
+    weft_claim_shared(memory, bytes);
+#endif
+}
+
 /* This rank's part of memory that holds `each` bytes for every rank of the device. */
 WEFT_DEVICE_FN inline unsigned char *test_mine(weft_self *self, void *memory, size_t each)
 {
@@ -110,6 +135,7 @@ WEFT_DEVICE_FN inline void test_fill(weft_self *self, void *memory, size_t bytes
     unsigned char *p = (unsigned char *)memory;
 
     weft_sync(self);
+    test_will_write(memory, bytes);
     weft_for (i, bytes)
         p[i] = test_byte(key, i);
     weft_sync(self);
@@ -120,6 +146,7 @@ WEFT_DEVICE_FN inline void test_clear(weft_self *self, void *memory, size_t byte
     unsigned char *p = (unsigned char *)memory;
 
     weft_sync(self);
+    test_will_write(memory, bytes);
     weft_for (i, bytes)
         p[i] = 0;
     weft_sync(self);
@@ -133,6 +160,7 @@ WEFT_DEVICE_FN inline size_t test_differs(weft_self *self, const void *memory, s
     size_t wrong = 0;
 
     (void)self;
+    test_will_read(memory, bytes);
     weft_for (i, bytes)
         wrong += p[i] != test_byte(key, i);
     return wrong;
@@ -146,6 +174,7 @@ WEFT_DEVICE_FN inline size_t test_differs_from(weft_self *self, const void *memo
     size_t wrong = 0;
 
     (void)self;
+    test_will_read(memory, bytes);
     weft_for (i, bytes)
         wrong += p[i] != value;
     return wrong;

@@ -123,7 +123,6 @@ static uint32_t run(enum weft_order weakened)
     uint32_t missed = 0;
 
     weft_mutation = weakened;
-    weft_random_on_race(NULL, NULL);
     chains = 0;
     for (uint32_t seed = 0; seed < SEEDS; seed++) {
         struct weft_task handle[TASKS];

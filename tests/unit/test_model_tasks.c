@@ -30,8 +30,8 @@ static void begin(uint64_t seed)
 {
     word = ended = 0;
     races = 0;
-    weft_random_on_race(on_race, NULL);
     assert_int_equal(weft_random_begin(seed), WEFT_OK);
+    weft_random_on_race(on_race, NULL);
 }
 
 static void start_all(struct weft_task *tasks, int count, void (*run)(void *), void *argument)

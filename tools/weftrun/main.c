@@ -91,7 +91,7 @@ static int count(struct argp_state *state, const char *text)
     return (int)value;
 }
 
-static void add_variable(struct argp_state *state, struct options *options, char *text)
+static error_t add_variable(struct argp_state *state, struct options *options, char *text)
 {
     size_t have = 0;
 
@@ -101,10 +101,11 @@ static void add_variable(struct argp_state *state, struct options *options, char
         have++;
     char **more = realloc(options->variables, (have + 2) * sizeof(*more));
     if (more == NULL)
-        argp_failure(state, EXIT_OWN_ERROR, ENOMEM, "--env");
+        return ENOMEM;
     more[have] = text;
     more[have + 1] = NULL;
     options->variables = more;
+    return 0;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -122,8 +123,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->output_dir = text;
         return 0;
     case 'x':
-        add_variable(state, options, text);
-        return 0;
+        return add_variable(state, options, text);
     case 't':
         options->timeout_s = seconds(state, "timeout", text);
         return 0;
@@ -200,7 +200,11 @@ int main(int argc, char **argv)
     struct job job = {.options = &options, .listener = -1};
 
     argp_err_exit_status = EXIT_OWN_ERROR;
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
+    const error_t error = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
+    if (error != 0) {
+        complain("options: %s", strerror(error));
+        return EXIT_OWN_ERROR;
+    }
     job.processes = calloc((size_t)options.processes, sizeof(job.processes[0]));
     if (job.processes == NULL) {
         complain("no memory for %d processes", options.processes);

@@ -36,7 +36,7 @@ void weft_port_wait(struct weft_port *port)
 void weft_port_yield(struct weft_port *port)
 {
     if (weft_model != NULL) {
-        weft_model->yield(true);
+        weft_model->yield(false);
     } else if (port->host) {
         weft_task_yield(true);
     } else {

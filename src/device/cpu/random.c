@@ -21,12 +21,11 @@ struct machine {
     uint64_t calls;
     uint64_t arrived; /* stores that the tasks know of (weft_tasks_changed) */
     bool raced;
+    void (*on_race)(const char *text, void *argument);
+    void *race_argument;
 };
 
 static struct machine *m;
-
-static void (*race_handler)(const char *text, void *argument);
-static void *race_argument;
 
 static struct weft_model_task *self(void)
 {
@@ -160,8 +159,8 @@ static void say_race(const struct weft_conflict *conflict, enum weft_access_kind
              self()->name, does[kind], bytes, address, m->tasks->slot[conflict->task]->name,
              conflict->wrote ? "wrote" : "read", (void *)conflict->address);
     weft_err(WEFT_ERR_RACE, "%s", text);
-    if (race_handler != NULL)
-        race_handler(text, race_argument);
+    if (m->on_race != NULL)
+        m->on_race(text, m->race_argument);
 }
 
 /* The race check; after the first race of a run there is none. */
@@ -334,8 +333,8 @@ static const struct weft_model model = {
 
 void weft_random_on_race(void (*handler)(const char *text, void *argument), void *argument)
 {
-    race_handler = handler;
-    race_argument = argument;
+    m->on_race = handler;
+    m->race_argument = argument;
 }
 
 weft_status weft_random_begin(uint64_t seed)

@@ -57,8 +57,9 @@ weft_status weft_random_begin(uint64_t seed);
 void weft_random_end(void);
 
 /*
- * Called once in a run, at its first race, by the task that completes it, inside its call of write,
- * read or claim. It may use the model. Stays set over begin and end; NULL: only the message.
+ * Between begin and end: what to call at the first race of the run, in the task that completes it,
+ * inside its call of write, read or claim. It may use the model. NULL, as at first: nothing but the
+ * message.
  */
 void weft_random_on_race(void (*handler)(const char *text, void *argument), void *argument);
 

@@ -155,15 +155,15 @@ struct weft_tasks *weft_tasks_create(uint64_t seed)
     if (tasks == NULL)
         return NULL;
     tasks->draw = seed;
-    tasks->root = find_place(tasks);
-    if (tasks->root == NULL || (tasks->root->fiber = weft_fiber_adopt()) == NULL) {
+    struct weft_model_task *root = find_place(tasks);
+    if (root == NULL || (root->fiber = weft_fiber_adopt()) == NULL) {
         weft_tasks_destroy(tasks);
         return NULL;
     }
-    snprintf(tasks->root->name, sizeof(tasks->root->name), "root");
-    tasks->root->stamps[0] = 1;
-    tasks->current = tasks->root;
-    set_runnable(tasks, tasks->root);
+    snprintf(root->name, sizeof(root->name), "root");
+    root->stamps[0] = 1;
+    tasks->current = root;
+    set_runnable(tasks, root);
     tasks->mood_turns = weft_draw(tasks, 2) == 0 ? 0 : 64 << weft_draw(tasks, 8);
     draw_mood(tasks);
     tasks->left = 1 + weft_draw(tasks, tasks->turn);

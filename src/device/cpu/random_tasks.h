@@ -41,7 +41,7 @@ struct weft_tasks {
     struct weft_model_task *slot[WEFT_RANDOM_TASKS]; /* of live tasks and free places */
     struct weft_model_task *runnable[WEFT_RANDOM_TASKS];
     uint32_t slots, runnables;
-    struct weft_model_task *current, *root;
+    struct weft_model_task *current;
     uint64_t draw; /* state of the generator */
 
     enum weft_mood mood;
