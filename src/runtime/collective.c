@@ -248,8 +248,8 @@ static void apply(struct weft_job *job, struct weft_comm_entry *comm, struct wef
         apply_split(job, comm, all);
         break;
     default:
+        weft_comm_drop(&job->state, comm->handle); /* the list of members outlives the handle */
         answer_all(job, comm, WEFT_OK, 0);
-        weft_comm_drop(&job->state, comm->handle);
     }
     free(all);
     weft_bell_ring(&job->state.exposed->bell);
