@@ -61,7 +61,8 @@ static inline void weft_post_text(weft_self *self, enum weft_command_kind kind, 
         payload[length] = (unsigned char)text[length];
         length++;
     }
-    memcpy(payload + length, args, (size_t)count * sizeof(*args));
+    if (count > 0)
+        memcpy(payload + length, args, (size_t)count * sizeof(*args));
 
     struct weft_command command = {0};
     command.kind = (uint8_t)kind;

@@ -24,13 +24,22 @@ static struct weft_request *new_request(struct weft_job *job)
     struct weft_request *request = job->free_requests;
 
     if (request != NULL) {
-        job->free_requests = request->next;
+        job->free_requests = request->next_free;
         return request;
     }
     request = malloc(sizeof(*request) + PAYLOAD_MOST);
-    if (request != NULL)
-        request->payload = (unsigned char *)(request + 1);
+    if (request == NULL)
+        return NULL;
+    request->payload = (unsigned char *)(request + 1);
+    request->next_made = job->made_requests;
+    job->made_requests = request;
     return request;
+}
+
+static void free_request(struct weft_job *job, struct weft_request *request)
+{
+    request->next_free = job->free_requests;
+    job->free_requests = request;
 }
 
 /* The link's words have one writer, the progress task: a load and a release store are an add. */
@@ -57,15 +66,15 @@ void weft_request_landed(void *context, void *cookie)
     if (--request->unlanded > 0)
         return;
     count(job, &job->selves[request->slot]->link->done_remote[request->process], ORDER_done_remote);
-    request->next = job->free_requests;
-    job->free_requests = request;
+    free_request(job, request);
 }
 
+/* Those still under way go too: the network, which would report them, stands still. */
 void weft_manager_close(struct weft_job *job)
 {
-    while (job->free_requests != NULL) {
-        struct weft_request *request = job->free_requests;
-        job->free_requests = request->next;
+    while (job->made_requests != NULL) {
+        struct weft_request *request = job->made_requests;
+        job->made_requests = request->next_made;
         free(request);
     }
 }
@@ -190,8 +199,7 @@ static bool serve_put(struct weft_job *job, uint32_t slot, const struct weft_com
             return false;
         }
         if (!weft_command_payload(&manager->commands, request->payload, payload)) {
-            request->next = job->free_requests;
-            job->free_requests = request;
+            free_request(job, request);
             return false;
         }
         request->slot = slot;

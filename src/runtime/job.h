@@ -56,7 +56,7 @@ struct weft_region {
 
 /* A command that became puts: which rank to tell when they are done. */
 struct weft_request {
-    struct weft_request *next;
+    struct weft_request *next_free, *next_made;
     uint32_t slot;
     int process;
     uint64_t unsent, unlanded; /* puts */
@@ -90,7 +90,7 @@ struct weft_job {
     size_t self_bytes;
     struct weft_manager *managers; /* by slot */
     uint32_t slots;                /* in use: they exist and stay */
-    struct weft_request *free_requests;
+    struct weft_request *free_requests, *made_requests; /* idle ones; all there are */
     struct weft_lock tables; /* over state's tables, regions and segments, on the host's side */
     struct weft_region *regions;
     uint32_t regions_count;
