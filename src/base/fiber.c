@@ -44,7 +44,7 @@ struct weft_fiber {
  * the two sides for two threads: what they do to the record is kept from it.
  */
 #if defined(FIBER_TSAN)
-#define FIBER_UNSEEN __attribute__((no_sanitize("thread"), noinline))
+#define FIBER_UNSEEN __attribute__((no_sanitize("thread")))
 #else
 #define FIBER_UNSEEN
 #endif
@@ -73,8 +73,11 @@ static void sanitizer_destroy(struct weft_fiber *fiber)
 /*
  * Order between ranks comes from labels only, so the switch synchronises nothing; but in random
  * mode, which checks races itself, all fibers share the model's own state in turn.
+ *
+ * Always inline: a call would be entered on one shadow stack and left on the other.
  */
-FIBER_UNSEEN static void sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
+FIBER_UNSEEN static inline __attribute__((always_inline)) void
+sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
 {
     void *target = to->sanitizer; /* read before the release: `to` may be destroyed after it */
 

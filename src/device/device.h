@@ -24,7 +24,7 @@ struct weft_launch {
     unsigned char *selves; /* `ranks` rank states (window/state.h), self_bytes apart */
     size_t self_bytes;
     struct weft_bell *bell; /* rung when something that a rank may wait for has changed */
-    const uint32_t *stop;   /* non-zero: ranks must end at their next call */
+    const uint32_t *proxied; /* non-zero: the host's tasks move data, and need a processor, too */
 };
 
 struct weft_device_ops {
@@ -56,8 +56,11 @@ struct weft_device_ops {
     /* Runs the kernel on all ranks and waits for all of them; *ms is its time. */
     weft_status (*run)(struct weft_device *device, const struct weft_launch *launch, double *ms);
 
-    /* Tells the device how many processes of this node share its processors. */
-    void (*share)(struct weft_device *device, int processes);
+    /*
+     * Tells the device how many processes of this node share its processors; returns for how many
+     * ns an idle task of this process should poll before it sleeps.
+     */
+    uint64_t (*share)(struct weft_device *device, int processes);
 };
 
 extern const struct weft_device_ops weft_cpu_device;

@@ -97,6 +97,7 @@ struct weft_job {
 
     struct weft_task progress, receive, monitor;
     bool services_run, monitor_runs;
+    uint64_t spin_ns; /* of an idle service, before it sleeps */
     uint32_t stop_services, stop_monitor;
     uint32_t services_quiet;       /* of the two, after a failure */
     struct weft_bell own_bells[2]; /* by side, where the network has none to share */

@@ -139,7 +139,7 @@ static void number_nodes(struct weft_job *job, const struct hello *all)
         here += job->processes[p].node == n->node;
     n->devices = n->processes; /* each process drives a CPU device of its own */
     n->device = n->process;
-    job->device_ops->share(job->device, here);
+    job->spin_ns = job->device_ops->share(job->device, here);
 }
 
 /* The path to one other process, and why. */

@@ -44,6 +44,16 @@ static bool receive_round(struct weft_job *job)
     return did;
 }
 
+/* Whether a service with nothing to do should look again before it sleeps. */
+static bool spinning(const struct weft_job *job, uint64_t *idle_since)
+{
+    const uint64_t now = weft_now_ns();
+
+    if (*idle_since == 0)
+        *idle_since = now;
+    return now - *idle_since < job->spin_ns;
+}
+
 /*
  * Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. Once the
  * job has failed it does nothing more, and the second service to see so lets the ranks end.
@@ -51,9 +61,17 @@ static bool receive_round(struct weft_job *job)
 static void serve(struct weft_job *job, struct weft_bell *bell, bool (*round)(struct weft_job *),
                   bool rung)
 {
+    uint64_t idle_since = 0;
+
     while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
-        if (round(job))
+        if (round(job)) {
+            idle_since = 0;
             continue;
+        }
+        if (weft_load_relaxed_u32(&job->state.proxied) != 0 && spinning(job, &idle_since)) {
+            weft_task_yield(true);
+            continue;
+        }
         const uint32_t ticket = weft_bell_prepare(bell);
         if (round(job) || stopping(job) || weft_job_status(job) != WEFT_OK)
             weft_bell_cancel(bell);

@@ -194,7 +194,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         .selves = job->rank_memory,
         .self_bytes = job->self_bytes,
         .bell = &job->state.exposed->bell,
-        .stop = &job->state.stop,
+        .proxied = &job->state.proxied,
     };
     job->running = true;
     status = job->device_ops->run(job->device, &launch, &ms);

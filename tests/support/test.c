@@ -166,10 +166,11 @@ static int run_seeds(const struct options *options, struct launch *launch)
         if (result != 0) {
             fprintf(stderr,
                     "FAILED with seed %llu; repeat: %s --local %d --ranks %d --scale %d --path %s "
-                    "--seeds %llu:1\n",
+                    "--seeds %llu:1%s%s\n",
                     (unsigned long long)launch->seed, options->program, options->local,
-                    options->ranks, options->scale, options->path,
-                    (unsigned long long)launch->seed);
+                    options->ranks, options->scale, options->path, (unsigned long long)launch->seed,
+                    options->only != NULL ? " --case " : "",
+                    options->only != NULL ? options->only : "");
             return TEST_FAILED;
         }
     }

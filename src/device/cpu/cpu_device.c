@@ -32,7 +32,7 @@ static int processors_here(void)
 }
 
 /* Each process of the node gets its share of the processors, one worker at least. */
-static void cpu_share(struct weft_device *device, int processes)
+static uint64_t cpu_share(struct weft_device *device, int processes)
 {
     const struct weft_config *config = device->config;
     int workers = (int)config->cpu_workers;
@@ -46,6 +46,7 @@ static void cpu_share(struct weft_device *device, int processes)
         device->workers.spin_ns = (uint64_t)config->spin_us * 1000;
     else
         device->workers.spin_ns = workers * processes <= device->processors ? SPIN_NS : 0;
+    return device->workers.spin_ns;
 }
 
 static weft_status cpu_open(struct weft_device **device, const struct weft_config *config,

@@ -2,6 +2,7 @@
  */
 #include "device/cpu/worker.h"
 
+#include "base/atomic.h"
 #include "base/fiber.h"
 #include "base/say.h"
 #include "base/task.h"
@@ -73,8 +74,11 @@ static void worker_main(void *argument)
         const uint64_t now = weft_now_ns();
         if (idle_since == 0)
             idle_since = now;
-        if (now - idle_since < w->workers->spin_ns)
+        if (now - idle_since < w->workers->spin_ns) {
+            if (weft_load_relaxed_u32(w->launch->proxied) != 0)
+                weft_task_yield(true); /* to the tasks that bring what the ranks wait for */
             continue;
+        }
         uint32_t ticket = weft_bell_prepare(bell);
         if (turn(w, self, &live) || live == 0) {
             weft_bell_cancel(bell);
