@@ -1,4 +1,5 @@
-# `cmake --install`: headers, library, tools, a CMake package and a pkg-config file.
+# `cmake --install`: headers, library, tools, a CMake package and a pkg-config file. What is
+# installed may be moved: both find their prefix from where they lie.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS weft EXPORT weft-targets)
@@ -11,5 +12,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+
+# A static library brings nothing with it: plain `pkg-config --libs` must name what it needs.
+set(WEFT_PC_STATIC_LIBS)
+if(NOT BUILD_SHARED_LIBS)
+  set(WEFT_PC_STATIC_LIBS " -pthread -lm")
+endif()
+file(RELATIVE_PATH WEFT_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" WEFT_PC_TO_PREFIX ${WEFT_PC_TO_PREFIX})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/weft.pc.in ${PROJECT_BINARY_DIR}/weft.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -5,8 +5,8 @@
 #include "sparse.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 static const char no_memory[] = "out of memory";

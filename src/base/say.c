@@ -52,7 +52,7 @@ void weft_say(enum weft_level level, const char *format, ...)
     write_line(text);
 }
 
-weft_status weft_err(weft_status status, const char *format, ...)
+void weft_err_say(weft_status status, const char *format, ...)
 {
     va_list list;
 
@@ -60,7 +60,6 @@ weft_status weft_err(weft_status status, const char *format, ...)
     vsnprintf(last, sizeof(last), format, list);
     va_end(list);
     weft_say(WEFT_SAY_ERROR, "%s: %s", weft_status_name(status), last);
-    return status;
 }
 
 const char *weft_err_last(void)

@@ -17,8 +17,16 @@ void weft_say_level(enum weft_level level);
 /* Prints "weft: [p<process>] text\n" in one write. Any thread. */
 void weft_say(enum weft_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Says the error, keeps its text for weft_err_last of this thread, returns status. */
-weft_status weft_err(weft_status status, const char *format, ...)
+/*
+ * Says the error, keeps its text for weft_err_last of this thread; its value is the status. (A
+ * macro, so that whoever reads the code, analyzers included, sees that the value is not OK.)
+ */
+#define weft_err(status, ...)                                                                      \
+    ({                                                                                             \
+        weft_err_say((status), __VA_ARGS__);                                                       \
+        (status);                                                                                  \
+    })
+void weft_err_say(weft_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The text of this thread's last weft_err; "" if none. */

@@ -23,7 +23,7 @@ struct weft_launch {
     int threads;
     unsigned char *selves; /* `ranks` rank states (window/state.h), self_bytes apart */
     size_t self_bytes;
-    struct weft_bell *bell; /* rung when something that a rank may wait for has changed */
+    struct weft_bell *bell;  /* rung when something that a rank may wait for has changed */
     const uint32_t *proxied; /* non-zero: the host's tasks move data, and need a processor, too */
 };
 

@@ -27,6 +27,7 @@ struct weft_port {
     jmp_buf escape; /* where the host program goes when the job has ended */
     struct weft_bell *bell;
     uint32_t rounds; /* of the present wait */
+    uint32_t turn;   /* operations without a wait */
 };
 
 #define WEFT_PORT_GET(port, field) __atomic_load_n(&(port)->field, __ATOMIC_RELAXED)
@@ -41,6 +42,16 @@ void weft_port_wait(struct weft_port *port);
 
 /* Lets others run, and comes back without sleeping: the caller has other work. */
 void weft_port_yield(struct weft_port *port);
+
+/*
+ * Called by operations that do not wait: now and then lets the other ranks of the worker run, so
+ * that a rank which only sends cannot keep from running those it sends to.
+ */
+static inline void weft_port_turn(struct weft_port *port)
+{
+    if (++port->turn % 1024 == 0)
+        weft_port_yield(port);
+}
 
 /* The wait is over. */
 static inline void weft_port_waited(struct weft_port *port)

@@ -39,6 +39,7 @@ static inline void weft_notify_any(weft_self *self, weft_comm comm, int target, 
     weft_sync(self); /* the release below covers what every thread of the rank did */
 
     const struct weft_member to = entry->member[target];
+    weft_port_turn(&self->port);
     if (weft_is_direct(self, to.process)) {
         weft_notify_direct(self, to.process, weft_count_index(to.slot, (uint32_t)tag), relaxed);
     } else {

@@ -102,6 +102,7 @@ static inline void weft_put_any(weft_self *self, weft_win win, int target, size_
     if (source == NULL && shape->width != 0)
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_put: source is NULL", 0, 0, 0, 0);
     weft_sync(self);
+    weft_port_turn(&self->port);
 
     if (weft_is_direct(self, to.process) && (entry->address != NULL || shape->width == 0)) {
         if (to.process != self->state->process)

@@ -39,7 +39,8 @@ struct weft_process {
     struct weft_share exposed_share;
     struct weft_segment {
         struct weft_share share;
-        void *address; /* where this process maps it; NULL: it cannot, or freed */
+        void *address;      /* where this process maps it; NULL: it does not, or freed */
+        const char *reason; /* why it could not map it */
         uint64_t key;
     } * segments;
     uint32_t segments_count;
@@ -88,8 +89,8 @@ struct weft_job {
     struct weft_share exposed_share;
     weft_self **selves; /* by slot; 0: the host program */
     size_t self_bytes;
-    struct weft_manager *managers; /* by slot */
-    uint32_t slots;                /* in use: they exist and stay */
+    struct weft_manager *managers;                      /* by slot */
+    uint32_t slots;                                     /* in use: they exist and stay */
     struct weft_request *free_requests, *made_requests; /* idle ones; all there are */
     struct weft_lock tables; /* over state's tables, regions and segments, on the host's side */
     struct weft_region *regions;
@@ -181,7 +182,10 @@ weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, 
 void weft_memory_adopt(struct weft_job *job, weft_comm comm, weft_win win);
 /* The window is gone, and what was registered for it. Table lock held. */
 void weft_memory_release(struct weft_job *job, weft_win win);
-/* Where this process maps a range of another's segment; NULL: nowhere. Table lock held. */
+/*
+ * Where this process maps a range of another's segment; NULL: it is reached through the host. Fails
+ * the job if it should be mapped and is not. Table lock held.
+ */
 void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
                          uint64_t bytes);
 void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame);

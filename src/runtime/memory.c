@@ -66,7 +66,7 @@ static weft_status add_segment(struct weft_job *job, void *memory, const struct 
         index++;
     struct weft_segment *segment = segment_at(self, index);
     if (segment != NULL)
-        *segment = (struct weft_segment){*share, memory, key};
+        *segment = (struct weft_segment){.share = *share, .address = memory, .key = key};
     weft_unlock(&job->tables);
     if (segment == NULL) {
         job->net_ops->dereg(job->net, key);
@@ -128,10 +128,13 @@ static void unmap(struct weft_job *job, struct weft_segment *segment)
     segment->address = NULL;
 }
 
+/*
+ * Maps another's new memory, or forgets it. That it cannot be mapped is no failure yet: it may have
+ * been freed already. Only a window over it would need it (weft_memory_mapped).
+ */
 void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame)
 {
     struct segment_frame f;
-    const char *reason = "";
 
     if (frame->source == job->numbers.process)
         return;
@@ -148,21 +151,15 @@ void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame)
         unmap(job, segment);
         segment->share = f.share;
         segment->key = f.key;
-        /* Without a mapping of its counters a process is reached through the host anyway. */
+        /* A process whose counters are not mapped is reached through the host anyway. */
         if (frame->kind == WEFT_FRAME_SEGMENT &&
             job->state.process_table[frame->source].exposed != NULL)
-            segment->address = job->device_ops->map(job->device, &f.share, &reason);
+            segment->address = job->device_ops->map(job->device, &f.share, &segment->reason);
     }
-    const bool lost = frame->kind == WEFT_FRAME_SEGMENT && segment != NULL &&
-                      segment->address == NULL &&
-                      job->state.process_table[frame->source].exposed != NULL;
     weft_unlock(&job->tables);
     if (segment == NULL)
         weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced memory number %u",
                       frame->source, f.index);
-    else if (lost)
-        weft_job_fail(job, WEFT_ERR_DEVICE, "cannot map %llu bytes of process %d: %s",
-                      (unsigned long long)f.share.bytes, frame->source, reason);
 }
 
 /* Takes a free place in the list of regions. Table lock held. */
@@ -307,11 +304,22 @@ void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, ui
 {
     const struct weft_process *p = &job->processes[process];
 
-    if (segment >= p->segments_count || p->segments[segment].address == NULL ||
-        offset > p->segments[segment].share.bytes ||
-        bytes > p->segments[segment].share.bytes - offset)
+    if (job->state.process_table[process].exposed == NULL)
         return NULL;
-    return (unsigned char *)p->segments[segment].address + offset;
+    if (segment >= p->segments_count || offset > p->segments[segment].share.bytes ||
+        bytes > p->segments[segment].share.bytes - offset) {
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d has no memory number %u", process,
+                      segment);
+        return NULL;
+    }
+    const struct weft_segment *s = &p->segments[segment];
+    if (s->address == NULL) {
+        weft_job_fail(job, WEFT_ERR_DEVICE, "cannot map %llu bytes of process %d: %s",
+                      (unsigned long long)s->share.bytes, process,
+                      s->reason != NULL ? s->reason : "they were freed");
+        return NULL;
+    }
+    return (unsigned char *)s->address + offset;
 }
 
 void weft_memory_close(struct weft_job *job)

@@ -336,6 +336,8 @@ static void release_state(struct weft_job *job)
 /* Frees whatever open_steps made, however far it came. */
 static void release(struct weft_job *job, bool orderly)
 {
+    if (weft_model != NULL)
+        weft_random_on_race(NULL, NULL);
     weft_services_stop(job);
     weft_monitor_stop(job);
     if (job->control != NULL)

@@ -1,0 +1,34 @@
+# For scripts that use weft as its users do: sourced with the build's bin folder as $1. Installs the
+# build into $HOME/weft, where HOME is a temporary folder and the current one, and gives
+#   gcc, cc   the build's compiler, with its sanitizers     fail TEXT, failures
+bin=$(cd "$1" && pwd) || exit 1
+build=${bin%/bin}
+HOME=$(mktemp -d) || exit 1
+export HOME
+trap 'rm -rf "$HOME"' EXIT
+cd "$HOME" || exit 1
+failures=0
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+# cached NAME: a value of the build's configuration.
+cached() {
+    sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
+}
+
+compiler=$(cached CMAKE_C_COMPILER)
+sanitizers=$(cached WEFT_SANITIZE)
+gcc() {
+    "$compiler" ${sanitizers:+-fsanitize="$sanitizers"} "$@"
+}
+cc() {
+    gcc "$@"
+}
+
+cmake --install "$build" --prefix "$HOME/weft" >install.log 2>&1 || {
+    cat install.log
+    exit 1
+}
+export LD_LIBRARY_PATH=$HOME/weft/$(cached CMAKE_INSTALL_LIBDIR) # for builds of a shared library

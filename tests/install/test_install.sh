@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# An installed weft, moved to another place, serves programs that find it through CMake and through
+# pkg-config; its tools run; its headers need nothing that was not installed.
+# usage: test_install.sh BIN-FOLDER
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/install/installed.sh
+source "$here/installed.sh"
+
+mv weft moved
+prefix=$HOME/moved
+export LD_LIBRARY_PATH=${LD_LIBRARY_PATH/$HOME\/weft/$prefix}
+export PKG_CONFIG_PATH=$prefix/$(cached CMAKE_INSTALL_LIBDIR)/pkgconfig
+
+# prints_42 NAME COMMAND...
+prints_42() {
+    local name=$1 out
+    shift
+    out=$("$@" 2>&1) || fail "$name: status $?"
+    [ "$out" = 42 ] || fail "$name: printed '$out', not 42"
+}
+
+# ---- pkg-config, as C17 without extensions ---------------------------------------------------------
+# shellcheck disable=SC2046 # the flags are words
+gcc -std=c17 -pedantic-errors -Wall -Wextra -Werror "$here/hello.c" \
+    $(pkg-config --cflags --libs weft) -o hello || fail "pkg-config: not compiled"
+prints_42 "pkg-config" ./hello
+[ "$(pkg-config --modversion weft)" = "$("$prefix/bin/weft-info" --version | cut -d' ' -f2)" ] ||
+    fail "pkg-config and weft-info disagree about the version"
+
+# ---- CMake -------------------------------------------------------------------------------------------
+mkdir project
+cat >project/CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.22)
+project(user LANGUAGES C)
+find_package(weft 0.1 REQUIRED)
+add_executable(hello hello.c)
+target_link_libraries(hello weft::weft)
+CMAKE
+cp "$here/hello.c" project
+if cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$compiler" \
+    ${sanitizers:+-DCMAKE_C_FLAGS=-fsanitize=$sanitizers} >cmake.log 2>&1 &&
+    cmake --build project/build >>cmake.log 2>&1; then
+    prints_42 "find_package" project/build/hello
+else
+    cat cmake.log
+    fail "find_package: not built"
+fi
+
+# ---- what is there -----------------------------------------------------------------------------------
+prints_42 "weftrun" "$prefix/bin/weftrun" -n 1 ./hello
+"$prefix/bin/weft-info" >/dev/null || fail "weft-info: status $?"
+
+# Every header alone, and with it only installed headers of weft.
+for header in "$prefix"/include/weft/*.h; do
+    name=weft/${header##*/}
+    [ "$name" = weft/log_args.h ] && name=weft/device.h # it is a part of that
+    echo "#include <$name>" >header.c
+    gcc -std=c17 -I"$prefix/include" -M header.c >header.d || fail "$name does not compile alone"
+    tr -d '\\' <header.d | tr -s ' ' '\n' | grep weft | grep -v "^$prefix/include/weft/" |
+        grep -v '^header' && fail "$name includes what was not installed"
+done
+[ -f "$prefix/include/weft/device.h" ] || fail "there is no weft/device.h"
+
+# No installed file names the place it was built in, or was installed in first.
+grep -rlF -e "$build" -e "$HOME/weft" "$prefix/include" "$prefix"/lib*/cmake "$prefix"/lib*/pkgconfig &&
+    fail "these files name a folder that users do not have"
+
+[ $failures -eq 0 ]

@@ -1,0 +1,128 @@
+/*
+ * weft-info - what this build of weft holds and how it is configured: its version, devices and
+ * networks, and with --config every setting with its value, default and range.
+ *
+ * It opens each part as a job of one process would, so that what it prints is known to work here.
+ */
+#include "base/config.h"
+#include "base/say.h"
+#include "device/device.h"
+#include "net/net.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT(x)  #x
+#define DIGIT(x) TEXT(x)
+#define VERSION                                                                                    \
+    "weft " DIGIT(WEFT_VERSION_MAJOR) "." DIGIT(WEFT_VERSION_MINOR) "." DIGIT(WEFT_VERSION_PATCH)
+
+const char *argp_program_version = VERSION;
+
+struct options {
+    bool config;
+};
+
+static const struct argp_option option_list[] = {
+    {"config", 'c', NULL, 0, "print every setting: value, meaning, default, range and unit", 0},
+    {0},
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    (void)text;
+    switch (key) {
+    case 'c':
+        options->config = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "\"%s\": no arguments are expected", text);
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static weft_status print_devices(const struct weft_config *config)
+{
+    const struct weft_device_ops *ops = weft_device_choose(config);
+    struct weft_device *device;
+    char text[256];
+
+    if (ops == NULL)
+        return WEFT_ERR_CONFIG;
+    weft_status status = ops->open(&device, config, false);
+    if (status != WEFT_OK)
+        return status;
+    ops->describe(device, text, sizeof(text));
+    ops->close(device);
+    printf("devices\n"
+           "  %-6s %s\n"
+           "  %-6s not in this build; kernels compile with nvcc, none has run on a GPU\n",
+           ops->name, text, "cuda");
+    return WEFT_OK;
+}
+
+/* A network may only say what it can do once it is open: here as a job of one process. */
+static weft_status print_networks(const struct weft_config *config)
+{
+    const struct weft_net_open alone = {.config = config, .processes = 1};
+    const struct weft_net_ops *ops;
+    bool between_hosts = false;
+
+    printf("networks\n");
+    for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
+        struct weft_net_caps caps;
+        struct weft_net *net;
+        weft_status status = ops->open(&net, &alone);
+
+        if (status != WEFT_OK)
+            return status;
+        ops->caps(net, &caps);
+        ops->close(net);
+        between_hosts |= !caps.same_host_only;
+        printf("  %-6s %s\n", ops->name,
+               caps.same_host_only ? "between processes of one host" : "between hosts");
+    }
+    if (!between_hosts)
+        printf("  none between hosts is in this build\n");
+    return WEFT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_list,
+        parse,
+        NULL,
+        "Prints the version of weft, its devices and its networks. The exit status is not 0 when a "
+        "WEFT_* variable is wrong, or a device or network cannot be opened.",
+        NULL,
+        NULL,
+        NULL};
+    struct options options = {0};
+    struct weft_config config;
+
+    const error_t error = argp_parse(&argp, argc, argv, 0, NULL, &options);
+    if (error != 0) {
+        fprintf(stderr, "weft-info: options: %s\n", strerror(error));
+        return 1;
+    }
+    if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
+        return 1;
+    if (options.config) {
+        weft_config_print(stdout, &config);
+    } else {
+        printf("%s\n", VERSION);
+        if (print_devices(&config) != WEFT_OK || print_networks(&config) != WEFT_OK)
+            return 1;
+    }
+    if (fflush(stdout) != 0) {
+        perror("weft-info: standard output");
+        return 1;
+    }
+    return 0;
+}
