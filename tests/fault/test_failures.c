@@ -1,0 +1,298 @@
+/*
+ * fault/test_failures.c - every way in which a job can go wrong ends it: on all processes, with the
+ * right status, with a line that says what happened, soon, and with nothing left behind.
+ */
+#include "support/fault_job.h"
+#include "weft/device.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PROCESSES = 4, RANKS = 3 };
+
+struct data {
+    int what;
+};
+
+/* What the ranks do, by number. */
+enum { FOR_EVER, BAD_RANK, WAIT_FOR_NOBODY, MISS_BARRIER, DISAGREE };
+
+WEFT_KERNEL(failing, struct data, data)
+{
+    const int me = weft_rank(self, WEFT_COMM_WORLD), n = weft_size(self, WEFT_COMM_WORLD);
+
+    weft_enter(self);
+    if (data->what == BAD_RANK && me == 4)
+        weft_notify(self, WEFT_COMM_WORLD, n + 7, 1);
+    if (data->what == WAIT_FOR_NOBODY && me == 1)
+        weft_wait(self, 42, 3);
+    if (data->what == MISS_BARRIER && me != 2)
+        weft_barrier(self, WEFT_COMM_WORLD);
+    if (data->what == MISS_BARRIER && me == 2)
+        weft_wait(self, 9, 1);
+    if (data->what == DISAGREE) {
+        weft_win win = WEFT_WIN_NONE;
+        weft_comm comm = WEFT_COMM_NONE;
+        if (me == 5)
+            comm = weft_comm_split(self, WEFT_COMM_WORLD, 0, 0);
+        else
+            win = weft_win_create(self, WEFT_COMM_WORLD, NULL, 0);
+        weft_log(self, "not reached %d %d", (int)win, (int)comm);
+    }
+    for (;;) { /* a ring that never ends */
+        weft_notify(self, WEFT_COMM_WORLD, (me + 1) % n, 1);
+        weft_wait(self, 1, 1);
+    }
+}
+
+/* A process that runs the kernel; its exit code is the status. */
+static int run_kernel(int what)
+{
+    struct data data = {what};
+    weft_job *job;
+    weft_status status = weft_open(&job, NULL, NULL);
+
+    if (status != WEFT_OK)
+        return (int)status;
+    status = weft_prepare(job, &failing, 1, RANKS);
+    if (status == WEFT_OK)
+        status = weft_run(job, &data, sizeof(data), NULL);
+    weft_close(job);
+    return (int)status;
+}
+
+static int body_for_ever(int process)
+{
+    (void)process;
+    return run_kernel(FOR_EVER);
+}
+static int body_bad_rank(int process)
+{
+    (void)process;
+    return run_kernel(BAD_RANK);
+}
+static int body_wait(int process)
+{
+    (void)process;
+    return run_kernel(WAIT_FOR_NOBODY);
+}
+static int body_barrier(int process)
+{
+    (void)process;
+    return run_kernel(MISS_BARRIER);
+}
+static int body_disagree(int process)
+{
+    (void)process;
+    return run_kernel(DISAGREE);
+}
+
+/* Process 1 leaves without closing the job. */
+static int body_leave(int process)
+{
+    weft_job *job;
+
+    if (process != 1)
+        return run_kernel(FOR_EVER);
+    if (weft_open(&job, NULL, NULL) == WEFT_OK)
+        weft_prepare(job, &failing, 1, RANKS);
+    _exit(0);
+}
+
+/* Process 3 gives up while the others run. */
+static int body_abort(int process)
+{
+    weft_job *job;
+    weft_status status;
+
+    if (process != 3)
+        return run_kernel(FOR_EVER);
+    status = weft_open(&job, NULL, NULL);
+    if (status == WEFT_OK)
+        weft_abort(job, "the input is empty");
+    if (status == WEFT_OK)
+        status = weft_prepare(job, &failing, 1, RANKS);
+    weft_close(job);
+    return (int)status;
+}
+
+/* The processes disagree about which call comes next. */
+static int body_mismatch(int process)
+{
+    weft_job *job;
+    weft_status status = weft_open(&job, NULL, NULL);
+    int all[PROCESSES];
+
+    if (status == WEFT_OK)
+        status = process == 2 ? weft_host_gather(job, 0, &process, sizeof(process), all)
+                              : weft_prepare(job, &failing, 1, RANKS);
+    weft_close(job);
+    return (int)status;
+}
+
+/* Waits in a host barrier that process 2 never enters. */
+static int body_host_barrier(int process)
+{
+    weft_job *job;
+    weft_status status = weft_open(&job, NULL, NULL);
+
+    if (status == WEFT_OK && process == 2)
+        sleep(30);
+    if (status == WEFT_OK)
+        status = weft_host_barrier(job);
+    weft_close(job);
+    return (int)status;
+}
+
+struct failure {
+    const char *name;
+    int (*body)(int process);
+    int kill;           /* process to kill; -1: none */
+    weft_status status; /* of all processes that were not killed */
+    const char *says;   /* a line of every such process */
+    const char *environment[2];
+    const char *path;
+};
+
+static const struct failure failures[] = {
+    {"a process is killed", body_for_ever, 2, WEFT_ERR_PEER_LOST, "process 2 (pid ", {0}, "auto"},
+    {"process 0 is killed", body_for_ever, 0, WEFT_ERR_PEER_LOST, "process 0 (pid ", {0}, "auto"},
+    {"one is killed, proxied",
+     body_for_ever,
+     3,
+     WEFT_ERR_PEER_LOST,
+     "process 3 (pid ",
+     {0},
+     "proxy"},
+    {"one is killed in a host barrier",
+     body_host_barrier,
+     2,
+     WEFT_ERR_PEER_LOST,
+     "process 2 (pid ",
+     {0},
+     "auto"},
+    {"a process leaves", body_leave, -1, WEFT_ERR_PEER_LOST, "process 1 (pid ", {0}, "auto"},
+    {"the program gives up",
+     body_abort,
+     -1,
+     WEFT_ERR_USER,
+     "process 3: the input is empty",
+     {0},
+     "auto"},
+    {"a bad rank",
+     body_bad_rank,
+     -1,
+     WEFT_ERR_RANK,
+     "rank 4: weft_notify: target 19 is not one of the communicator's 12 ranks",
+     {0},
+     "auto"},
+    {"a bad rank, proxied",
+     body_bad_rank,
+     -1,
+     WEFT_ERR_RANK,
+     "rank 4: weft_notify: target 19 is not one of the communicator's 12 ranks",
+     {0},
+     "proxy"},
+    {"a wait for nobody",
+     body_wait,
+     -1,
+     WEFT_ERR_TIMEOUT,
+     "in weft_wait for tag",
+     {"WEFT_TIMEOUT_S", "1"},
+     "auto"},
+    {"a missed barrier",
+     body_barrier,
+     -1,
+     WEFT_ERR_TIMEOUT,
+     "s in ",
+     {"WEFT_TIMEOUT_S", "1"},
+     "auto"},
+    {"ranks disagree", body_disagree, -1, WEFT_ERR_MISMATCH, "weft_comm_split", {0}, "auto"},
+    {"processes disagree", body_mismatch, -1, WEFT_ERR_MISMATCH, "calls weft_", {0}, "auto"},
+};
+
+static int failed_checks;
+
+static void check(bool good, const struct failure *f, int process, const char *what,
+                  const struct fault_job *job)
+{
+    if (good)
+        return;
+    failed_checks++;
+    printf("FAILED %s: process %d: %s (status %d after %.1f s); it said:\n%s\n", f->name, process,
+           what, job->status[process], job->ended[process], job->text[process]);
+}
+
+/* Files that a job of ours could have left. */
+static int left_behind(void)
+{
+    DIR *dir = opendir("/dev/shm");
+    int count = 0;
+
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        count += strstr(e->d_name, "weft") != NULL;
+    if (dir != NULL)
+        closedir(dir);
+    return count;
+}
+
+static void run_failure(const struct failure *f)
+{
+    static struct fault_job job;
+    const int before = left_behind();
+
+    setenv("WEFT_PATH", f->path, 1);
+    if (f->environment[0] != NULL)
+        setenv(f->environment[0], f->environment[1], 1);
+    fault_start(&job, PROCESSES, f->body);
+    if (f->kill >= 0)
+        fault_kill(&job, f->kill, 1.0);
+    const double from = fault_now() - job.started;
+    if (!fault_wait(&job, 20))
+        check(false, f, 0, "a process had to be killed after 20 s", &job);
+    if (f->environment[0] != NULL)
+        unsetenv(f->environment[0]);
+    for (int p = 0; p < PROCESSES; p++) {
+        if (p == f->kill || (f->body == body_leave && p == 1))
+            continue;
+        check(job.status[p] == (int)f->status, f, p, "another status than expected", &job);
+        check(strstr(job.text[p], f->says) != NULL, f, p, "it does not say what happened", &job);
+        check(job.ended[p] - from < 5, f, p, "it took more than 5 s", &job);
+    }
+    check(left_behind() == before, f, 0, "something is left in /dev/shm", &job);
+    printf("%s: done\n", f->name);
+}
+
+/* A stall is only reported; the line says who waits for what. */
+static void run_stall(const struct failure *f, const char *first, const char *second)
+{
+    static struct fault_job job;
+    bool said = false;
+
+    setenv("WEFT_STALL_S", "0.3", 1);
+    setenv("WEFT_PATH", "auto", 1);
+    fault_start(&job, PROCESSES, f->body);
+    usleep(1500000);
+    for (int p = 0; p < PROCESSES; p++)
+        fault_kill(&job, p, 0);
+    fault_wait(&job, 5);
+    unsetenv("WEFT_STALL_S");
+    for (int p = 0; p < PROCESSES; p++)
+        said |= strstr(job.text[p], first) != NULL && strstr(job.text[p], second) != NULL;
+    check(said, f, 0, "nobody reports the stall", &job);
+    printf("%s, as a stall: done\n", f->name);
+}
+
+int main(void)
+{
+    setbuf(stdout, NULL);
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
+        run_failure(&failures[i]);
+    run_stall(&failures[8], "rank 1 has waited", "for tag 42: has 0 of 3 notifications");
+    run_stall(&failures[9], "in a barrier of communicator 0x1: not there: rank 2", "rank 0 has");
+    printf("%d checks failed\n", failed_checks);
+    return failed_checks != 0;
+}

@@ -1,0 +1,53 @@
+/*
+ * stress/test_planted_race.c - a race between two processes, planted: a rank reads its window while
+ * a rank of the other process puts into it, with nothing between them. The test passes if
+ * ThreadSanitizer, which sees both processes as threads of one, reports it.
+ */
+#include "weft/device.h"
+
+#include <stdio.h>
+
+struct data {
+    unsigned char *memory;
+    uint64_t sum;
+};
+
+WEFT_KERNEL(planted, struct data, data)
+{
+    unsigned char source[64] = {1};
+    weft_win win = weft_win_create(self, WEFT_COMM_WORLD, data->memory, 4096);
+
+    for (int i = 0; i < 64; i++) {
+        if (weft_rank(self, WEFT_COMM_WORLD) == 0)
+            weft_put(self, win, 1, 0, source, sizeof(source));
+        else
+            data->sum += data->memory[i];
+    }
+    weft_win_free(self, &win);
+}
+
+#ifndef __CUDACC__ /* the host's part */
+
+static int process_main(void *argument)
+{
+    struct data data = {0};
+    weft_job *job;
+
+    (void)argument;
+    if (weft_open(&job, NULL, NULL) != WEFT_OK)
+        return 1;
+    data.memory = weft_malloc(job, 4096);
+    if (data.memory == NULL || weft_prepare(job, &planted, 1, 1) != WEFT_OK ||
+        weft_run(job, &data, sizeof(data), NULL) != WEFT_OK)
+        return 1;
+    return weft_close(job);
+}
+
+int main(void)
+{
+    const int result = weft_local_job(2, process_main, NULL);
+    printf("ran, result %d\n", result);
+    return result;
+}
+
+#endif
