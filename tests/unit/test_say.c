@@ -1,0 +1,209 @@
+/*
+ * What weft says: one whole line a message, with its prefix, from the chosen level up; and an
+ * error's text stays with the thread that met it. stderr is a pipe here, read back after each call.
+ */
+#include "base/say.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS = 4, LINES = 200, SHORT = 256 };
+
+struct capture {
+    int stderr_was, read_end;
+};
+
+static int begin(void **state)
+{
+    struct capture *c = malloc(sizeof(*c));
+    int ends[2];
+
+    if (c == NULL || pipe(ends) != 0)
+        return -1;
+    c->stderr_was = dup(STDERR_FILENO);
+    c->read_end = ends[0];
+    if (c->stderr_was < 0 || dup2(ends[1], STDERR_FILENO) < 0 ||
+        fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
+        return -1;
+    close(ends[1]);
+    weft_say_level(WEFT_SAY_WARN);
+    weft_say_process(-1);
+    *state = c;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct capture *c = *state;
+
+    dup2(c->stderr_was, STDERR_FILENO);
+    close(c->stderr_was);
+    close(c->read_end);
+    free(c);
+    weft_say_process(-1);
+    weft_say_level(WEFT_SAY_WARN);
+    return 0;
+}
+
+/* All that has been said since the last call. */
+static const char *said(void **state)
+{
+    static char text[65536];
+    const struct capture *c = *state;
+    size_t bytes = 0;
+    ssize_t n;
+
+    while ((n = read(c->read_end, text + bytes, sizeof(text) - 1 - bytes)) > 0)
+        bytes += (size_t)n;
+    text[bytes] = 0;
+    return text;
+}
+
+static void test_prefix(void **state)
+{
+    weft_say(WEFT_SAY_ERROR, "%d of %s", 3, "four");
+    assert_string_equal(said(state), "weft: 3 of four\n");
+    weft_say_process(0);
+    weft_say(WEFT_SAY_ERROR, "now known");
+    assert_string_equal(said(state), "weft: [p0] now known\n");
+    weft_say_process(123);
+    weft_say(WEFT_SAY_ERROR, "%s", "");
+    assert_string_equal(said(state), "weft: [p123] \n");
+}
+
+static void test_levels(void **state)
+{
+    static const char *const words[] = {"error", "warn", "info", "debug"};
+
+    for (int most = WEFT_SAY_ERROR; most <= WEFT_SAY_DEBUG; most++) {
+        weft_say_level((enum weft_level)most);
+        for (int level = WEFT_SAY_ERROR; level <= WEFT_SAY_DEBUG; level++) {
+            char line[SHORT];
+            weft_say((enum weft_level)level, "%s", words[level]);
+            snprintf(line, sizeof(line), "weft: %s\n", words[level]);
+            assert_string_equal(said(state), level <= most ? line : "");
+        }
+    }
+}
+
+/* A message that is too long is cut; it stays one line. */
+static void test_long(void **state)
+{
+    char text[5000];
+
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = 0;
+    weft_say(WEFT_SAY_ERROR, "%s", text);
+    const char *line = said(state);
+    assert_in_range(strlen(line), 1000, 1100);
+    assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+    assert_int_equal(weft_err(WEFT_ERR_MEMORY, "%s", text), WEFT_ERR_MEMORY);
+    line = said(state);
+    assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+    assert_in_range(strlen(weft_err_last()), 1000, 1100);
+}
+
+static void test_error(void **state)
+{
+    assert_int_equal(weft_err(WEFT_ERR_BOUNDS, "%d bytes at %d", 8, 64), WEFT_ERR_BOUNDS);
+    assert_string_equal(said(state), "weft: WEFT_ERR_BOUNDS: 8 bytes at 64\n");
+    assert_string_equal(weft_err_last(), "8 bytes at 64");
+    weft_say(WEFT_SAY_ERROR, "something else");
+    assert_string_equal(weft_err_last(), "8 bytes at 64");
+    weft_say_level(WEFT_SAY_ERROR);
+    said(state);
+    weft_err_say(WEFT_ERR_TAG, "tag %d", 256);
+    assert_string_equal(said(state), "weft: WEFT_ERR_TAG: tag 256\n");
+    assert_string_equal(weft_err_last(), "tag 256");
+}
+
+static void *other_thread(void *failed)
+{
+    *(int *)failed = strcmp(weft_err_last(), "") != 0;
+    weft_err_say(WEFT_ERR_RANK, "of the other thread");
+    *(int *)failed |= strcmp(weft_err_last(), "of the other thread") != 0;
+    return NULL;
+}
+
+static void test_last_is_per_thread(void **state)
+{
+    pthread_t thread;
+    int failed = 1;
+
+    (void)state;
+    weft_err_say(WEFT_ERR_RANK, "of this thread");
+    assert_int_equal(pthread_create(&thread, NULL, other_thread, &failed), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(failed, 0);
+    assert_string_equal(weft_err_last(), "of this thread");
+}
+
+static void *talk(void *index)
+{
+    const int me = *(const int *)index;
+
+    weft_say_process(me);
+    for (int i = 0; i < LINES; i++)
+        weft_say(WEFT_SAY_ERROR, "line %d of thread %d", i, me);
+    return NULL;
+}
+
+/* Lines of several threads do not mix, each thread's come in its order, with its own prefix. */
+static void test_threads(void **state)
+{
+    pthread_t threads[THREADS];
+    int index[THREADS], next[THREADS] = {0};
+
+    for (int t = 0; t < THREADS; t++) {
+        index[t] = t;
+        assert_int_equal(pthread_create(&threads[t], NULL, talk, &index[t]), 0);
+    }
+    for (int t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_join(threads[t], NULL), 0);
+    for (const char *line = said(state); *line != 0; line = strchr(line, '\n') + 1) {
+        char wanted[SHORT];
+        int process;
+        assert_int_equal(sscanf(line, "weft: [p%d] ", &process), 1);
+        assert_in_range(process, 0, THREADS - 1);
+        snprintf(wanted, sizeof(wanted), "weft: [p%d] line %d of thread %d\n", process,
+                 next[process]++, process);
+        assert_memory_equal(line, wanted, strlen(wanted));
+    }
+    for (int t = 0; t < THREADS; t++)
+        assert_int_equal(next[t], LINES);
+}
+
+/* Nobody reads stderr: saying something is no error, and does not hang. */
+static void test_closed(void **state)
+{
+    (void)state;
+    close(STDERR_FILENO);
+    weft_say(WEFT_SAY_ERROR, "into the void");
+    assert_int_equal(weft_err(WEFT_ERR_STATE, "kept"), WEFT_ERR_STATE);
+    assert_string_equal(weft_err_last(), "kept");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(test_prefix),
+        TEST(test_levels),
+        TEST(test_long),
+        TEST(test_error),
+        TEST(test_last_is_per_thread),
+        TEST(test_threads),
+        TEST(test_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
