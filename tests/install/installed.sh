@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # For scripts that use weft as its users do: sourced with the build's bin folder as $1. Installs the
 # build into $HOME/weft, where HOME is a temporary folder and the current one, and gives
 #   gcc, cc   the build's compiler, with its sanitizers     fail TEXT, failures
@@ -31,4 +32,5 @@ cmake --install "$build" --prefix "$HOME/weft" >install.log 2>&1 || {
     cat install.log
     exit 1
 }
-export LD_LIBRARY_PATH=$HOME/weft/$(cached CMAKE_INSTALL_LIBDIR) # for builds of a shared library
+libdir=$(cached CMAKE_INSTALL_LIBDIR)
+export LD_LIBRARY_PATH=$HOME/weft/$libdir # for builds of a shared library

@@ -9,8 +9,7 @@ source "$here/installed.sh"
 
 mv weft moved
 prefix=$HOME/moved
-export LD_LIBRARY_PATH=${LD_LIBRARY_PATH/$HOME\/weft/$prefix}
-export PKG_CONFIG_PATH=$prefix/$(cached CMAKE_INSTALL_LIBDIR)/pkgconfig
+export LD_LIBRARY_PATH=$prefix/$libdir PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
 
 # prints_42 NAME COMMAND...
 prints_42() {
@@ -57,13 +56,14 @@ for header in "$prefix"/include/weft/*.h; do
     [ "$name" = weft/log_args.h ] && name=weft/device.h # it is a part of that
     echo "#include <$name>" >header.c
     gcc -std=c17 -I"$prefix/include" -M header.c >header.d || fail "$name does not compile alone"
-    tr -d '\\' <header.d | tr -s ' ' '\n' | grep weft | grep -v "^$prefix/include/weft/" |
+    tr -s ' ' '\n' <header.d | grep weft | grep -v "^$prefix/include/weft/" |
         grep -v '^header' && fail "$name includes what was not installed"
 done
 [ -f "$prefix/include/weft/device.h" ] || fail "there is no weft/device.h"
 
 # No installed file names the place it was built in, or was installed in first.
-grep -rlF -e "$build" -e "$HOME/weft" "$prefix/include" "$prefix"/lib*/cmake "$prefix"/lib*/pkgconfig &&
+cd "$prefix" || exit 1
+grep -rlF -e "$build" -e "$HOME/weft" include "$libdir/cmake" "$libdir/pkgconfig" &&
     fail "these files name a folder that users do not have"
 
 [ $failures -eq 0 ]

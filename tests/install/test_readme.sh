@@ -11,6 +11,11 @@ readme=$root/README.md
 # shellcheck source=tests/install/installed.sh
 source "$here/installed.sh"
 
+[ "$libdir" = lib ] || {
+    echo "this build installs into $libdir, the README speaks of lib"
+    exit 77
+}
+
 # blocks LANGUAGE: the contents of all code blocks in that language.
 blocks() {
     awk -v fence="\`\`\`$1" '$0 == "```" { inside = 0 } inside; $0 == fence { inside = 1 }' "$readme"
@@ -54,9 +59,9 @@ if command -v nvcc >/dev/null; then
 fi
 
 # ---- verbs and links -----------------------------------------------------------------------------------
-for verb in $(grep -o '\./run [a-z]\+' "$readme" | cut -d' ' -f2 | sort -u); do
+while read -r verb; do
     "$root/run" help | grep -q "^  $verb " || fail "./run has no verb $verb"
-done
+done < <(grep -o '\./run [a-z]\+' "$readme" | cut -d' ' -f2 | sort -u)
 for link in $(tr '\n' ' ' <"$readme" | grep -o ']([^)#]*' | cut -c3- | grep -v ://); do
     [ -e "$root/$link" ] || fail "the link $link leads nowhere"
 done

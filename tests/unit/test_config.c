@@ -235,8 +235,8 @@ static const char *left(const struct line *line)
 
     text[0] = 0;
     for (int i = 1; i < line->argc; i++) {
-        strcat(text, i > 1 ? " " : "");
-        strcat(text, line->argv[i]);
+        const size_t used = strlen(text);
+        snprintf(text + used, sizeof(text) - used, "%s%s", i > 1 ? " " : "", line->argv[i]);
     }
     assert_null(line->argv[line->argc]);
     assert_string_equal(line->argv[0], "program");

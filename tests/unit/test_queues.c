@@ -1,0 +1,355 @@
+/*
+ * unit/test_queues.c - both queues: from near the wrap of their indexes, at their smallest size,
+ * full and empty, with two threads, and with a broken other side.
+ */
+#include "queue/command_ring.h"
+#include "queue/packet_ring.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* ---- the command ring ------------------------------------------------------------------------ */
+
+enum { MOST_DEPTH = 64 };
+
+struct commands {
+    struct weft_line lines[MOST_DEPTH];
+    uint32_t credit;
+    struct weft_command_producer in;
+    struct weft_command_consumer out;
+};
+
+static void commands_open(struct commands *c, uint32_t depth, uint32_t start)
+{
+    memset(c, 0xff, sizeof(*c)); /* what is left in memory must not look like a command */
+    weft_command_ring_init(c->lines, depth, start, &c->credit);
+    c->in = (struct weft_command_producer){c->lines, &c->credit, depth, start, start};
+    c->out = (struct weft_command_consumer){c->lines, &c->credit, depth, start};
+}
+
+static struct weft_command command_of(uint32_t number, uint32_t payload)
+{
+    return (struct weft_command){.kind = (uint8_t)(number % 250 + 1),
+                                 .object = number,
+                                 .offset = ~(uint64_t)number << 20,
+                                 .source_pitch = number * 3ull,
+                                 .width = payload};
+}
+
+static unsigned char payload_byte(uint32_t number, uint32_t i)
+{
+    return (unsigned char)(number * 31 + i);
+}
+
+static void push(struct commands *c, uint32_t number, uint32_t payload)
+{
+    unsigned char bytes[1024];
+    struct weft_command command = command_of(number, payload);
+
+    for (uint32_t i = 0; i < payload; i++)
+        bytes[i] = payload_byte(number, i);
+    weft_command_push(&c->in, &command, bytes, payload);
+}
+
+/* Takes the next command, checks all of it. False: there is none. */
+static bool take(struct commands *c, uint32_t number, uint32_t payload)
+{
+    struct weft_command command, want = command_of(number, payload);
+    unsigned char bytes[1024];
+
+    if (!weft_command_peek(&c->out, &command) ||
+        !weft_command_payload(&c->out, bytes, (uint32_t)command.width))
+        return false;
+    if (memcmp(&command, &want, sizeof(want)) != 0)
+        abort();
+    for (uint32_t i = 0; i < payload; i++)
+        if (bytes[i] != payload_byte(number, i))
+            abort();
+    weft_command_pop(&c->out, payload);
+    return true;
+}
+
+static void test_command_wrap(void **state)
+{
+    static const uint32_t depths[] = {2, 4, 64};
+    static const uint32_t starts[] = {0, 1, 0xfffffff0u, 0x7fffffffu, 255 * 64u};
+    static struct commands c;
+
+    (void)state;
+    for (int d = 0; d < 3; d++) {
+        for (int s = 0; s < 5; s++) {
+            commands_open(&c, depths[d], starts[s]);
+            assert_false(take(&c, 0, 0));
+            for (uint32_t n = 0; n < 2000; n++) { /* many laps: the sequence byte wraps, too */
+                push(&c, n, 0);
+                assert_true(take(&c, n, 0));
+                assert_false(take(&c, n, 0));
+            }
+        }
+    }
+}
+
+static void test_command_full(void **state)
+{
+    static struct commands c;
+
+    (void)state;
+    commands_open(&c, 4, 0xfffffffeu);
+    for (uint32_t round = 0; round < 300; round++) {
+        for (uint32_t n = 0; n < 4; n++) {
+            assert_true(weft_command_space(&c.in, 1));
+            push(&c, n, 0);
+        }
+        assert_false(weft_command_space(&c.in, 1));
+        assert_true(take(&c, 0, 0));
+        assert_true(weft_command_space(&c.in, 1));
+        assert_false(weft_command_space(&c.in, 2));
+        for (uint32_t n = 1; n < 4; n++)
+            assert_true(take(&c, n, 0));
+        assert_true(weft_command_space(&c.in, 4));
+    }
+}
+
+static void test_command_payloads(void **state)
+{
+    static struct commands c;
+
+    (void)state;
+    commands_open(&c, 32, 0xffffffe5u);
+    for (uint32_t bytes = 0; bytes <= 1024; bytes++) {
+        assert_true(weft_command_space(&c.in, weft_command_lines(bytes)));
+        push(&c, bytes, bytes);
+        assert_true(take(&c, bytes, bytes));
+    }
+}
+
+/* A command whose payload has not arrived yet is not there. */
+static void test_command_partial(void **state)
+{
+    static struct commands c;
+    struct weft_command command;
+    unsigned char bytes[100];
+
+    (void)state;
+    commands_open(&c, 8, 5);
+    push(&c, 1, 100);
+    const uint64_t held = c.lines[6].word[3];
+    c.lines[6].word[3] = weft_lap(6 - 8, 8); /* a word of the lap before */
+    assert_true(weft_command_peek(&c.out, &command));
+    assert_false(weft_command_payload(&c.out, bytes, 100));
+    c.lines[6].word[3] = held;
+    assert_true(take(&c, 1, 100));
+    push(&c, 2, 0);
+    c.lines[0].word[7] = 0; /* of the header: index 8 */
+    assert_false(weft_command_peek(&c.out, &command));
+}
+
+/* ---- the packet ring ------------------------------------------------------------------------- */
+
+enum { MOST_RING = 4096 };
+
+struct packets {
+    struct weft_packet_ring *ring;
+    struct weft_packet_producer in;
+    struct weft_packet_consumer out;
+};
+
+static void packets_open(struct packets *p, uint32_t size, uint32_t start)
+{
+    p->ring = calloc(1, weft_packet_ring_bytes(size));
+    assert_non_null(p->ring);
+    weft_packet_ring_init(p->ring, start);
+    p->in = (struct weft_packet_producer){p->ring, size, start, start};
+    p->out =
+        (struct weft_packet_consumer){.ring = p->ring, .size = size, .tail = start, .seen = start};
+}
+
+static uint32_t length_of(uint32_t number, uint32_t most)
+{
+    return 4 + number * 7919u % (most - 3);
+}
+
+static bool push_packet(struct packets *p, uint32_t number)
+{
+    unsigned char bytes[MOST_RING];
+    const uint32_t length = length_of(number, weft_packet_max(p->in.size));
+    uint32_t end;
+
+    for (uint32_t i = 0; i < length; i++)
+        bytes[i] = payload_byte(number, i);
+    if (weft_packet_push(&p->in, &number, 4, bytes, length - 4, &end))
+        return true;
+    if (!weft_packet_refresh(&p->in))
+        abort();
+    return weft_packet_push(&p->in, &number, 4, bytes, length - 4, &end);
+}
+
+static bool take_packet(struct packets *p, uint32_t number)
+{
+    const unsigned char *content;
+    uint32_t bytes, got;
+
+    enum weft_packet_result result = weft_packet_peek(&p->out, &content, &bytes);
+    if (result == WEFT_PACKET_NONE)
+        return false;
+    if (result != WEFT_PACKET_READY || bytes != length_of(number, weft_packet_max(p->out.size)))
+        abort();
+    memcpy(&got, content, 4);
+    if (got != number)
+        abort();
+    for (uint32_t i = 0; i < bytes - 4; i++)
+        if (content[4 + i] != payload_byte(number, i))
+            abort();
+    weft_packet_release(&p->out);
+    return true;
+}
+
+static void test_packet_wrap(void **state)
+{
+    static const uint32_t sizes[] = {64, 256, 4096};
+    static const uint32_t starts[] = {0, 16, 0xffffff00u, 0x7ffffff0u};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        for (int s = 0; s < 4; s++) {
+            struct packets p;
+            packets_open(&p, sizes[i], starts[s]);
+            uint32_t in = 0, out = 0;
+            while (out < 3000) { /* fill it up, then take some */
+                while (in < 3000 && push_packet(&p, in))
+                    in++;
+                for (uint32_t n = 0; n < in % 3 + 1 && out < in; n++)
+                    assert_true(take_packet(&p, out++));
+            }
+            assert_false(take_packet(&p, out));
+            assert_true(weft_packet_refresh(&p.in));
+            assert_true(weft_packet_landed(&p.in, p.in.head));
+            free(p.ring);
+        }
+    }
+}
+
+/* Whatever the other process writes, nothing outside the ring is touched and it is told. */
+static void test_packet_hostile(void **state)
+{
+    struct packets p;
+    const unsigned char *content;
+    uint32_t bytes;
+
+    (void)state;
+    for (uint32_t seed = 0; seed < 20000; seed++) {
+        packets_open(&p, 64, 0);
+        uint32_t random = seed * 2654435761u;
+        for (uint32_t i = 0; i < 64; i += 4) {
+            random = random * 1664525u + 1013904223u;
+            const uint32_t word = random % 4 == 0 ? 0xffffffffu : random % 96;
+            memcpy(p.ring->bytes + i, &word, 4);
+        }
+        p.ring->published = seed % 3 == 0 ? random : random % 8 * 16;
+        for (int n = 0; n < 8; n++) {
+            enum weft_packet_result result = weft_packet_peek(&p.out, &content, &bytes);
+            if (result != WEFT_PACKET_READY)
+                break;
+            assert_true(content >= p.ring->bytes && content + bytes <= p.ring->bytes + 64);
+            weft_packet_release(&p.out);
+        }
+        p.ring->credit = random | 1u << 20; /* beyond what was ever sent */
+        assert_false(weft_packet_refresh(&p.in));
+        free(p.ring);
+    }
+}
+
+/* ---- two threads, one body for both queues -----------------------------------------------------
+ */
+
+enum { STRESS = 100000 };
+
+struct stress {
+    bool (*push)(void *queue, uint32_t number);
+    bool (*take)(void *queue, uint32_t number);
+    void *queue;
+};
+
+static void *produce(void *argument)
+{
+    struct stress *s = argument;
+    for (uint32_t n = 0; n < STRESS; n++)
+        while (!s->push(s->queue, n))
+            sched_yield();
+    return NULL;
+}
+
+static void run_stress(struct stress *s)
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, produce, s), 0);
+    for (uint32_t n = 0; n < STRESS; n++)
+        while (!s->take(s->queue, n))
+            sched_yield();
+    pthread_join(thread, NULL);
+}
+
+static bool stress_push_command(void *queue, uint32_t number)
+{
+    struct commands *c = queue;
+    const uint32_t payload = number % 7 * 9;
+
+    if (!weft_command_space(&c->in, weft_command_lines(payload)))
+        return false;
+    push(c, number, payload);
+    return true;
+}
+
+static bool stress_take_command(void *queue, uint32_t number)
+{
+    return take(queue, number, number % 7 * 9);
+}
+
+static bool stress_push_packet(void *queue, uint32_t number)
+{
+    return push_packet(queue, number);
+}
+
+static bool stress_take_packet(void *queue, uint32_t number)
+{
+    return take_packet(queue, number);
+}
+
+static void test_command_stress(void **state)
+{
+    static struct commands c;
+    struct stress s = {stress_push_command, stress_take_command, &c};
+
+    (void)state;
+    commands_open(&c, 4, 0xfffff000u);
+    run_stress(&s);
+}
+
+static void test_packet_stress(void **state)
+{
+    struct packets p;
+    struct stress s = {stress_push_packet, stress_take_packet, &p};
+
+    (void)state;
+    packets_open(&p, 256, 0xffffff00u);
+    run_stress(&s);
+    free(p.ring);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_command_wrap),     cmocka_unit_test(test_command_full),
+        cmocka_unit_test(test_command_payloads), cmocka_unit_test(test_command_partial),
+        cmocka_unit_test(test_packet_wrap),      cmocka_unit_test(test_packet_hostile),
+        cmocka_unit_test(test_command_stress),   cmocka_unit_test(test_packet_stress),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
