@@ -8,6 +8,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "kernel_api/wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,7 @@ static struct arrival *look(struct weft_job *job, int process)
     return a;
 }
 
+/* The oldest frame of a process, once there is one; NULL when the job fails before. */
 static struct arrival *await(struct weft_job *job, int process)
 {
     for (;;) {
@@ -126,7 +128,7 @@ static void take(struct weft_job *job, int process)
     free(a);
 }
 
-static const char *op_name(uint32_t op)
+const char *weft_exchange_name(uint32_t op)
 {
     static const char *const names[] = {
         [WEFT_EXCHANGE_OPEN] = "weft_open",
@@ -139,6 +141,24 @@ static const char *op_name(uint32_t op)
         [WEFT_EXCHANGE_CLOSE] = "weft_close",
     };
     return op < sizeof(names) / sizeof(names[0]) && names[op] != NULL ? names[op] : "?";
+}
+
+/*
+ * Waits for one process, for the watchdog to see. Waiting for others to end their kernels is no
+ * stall: if a rank of theirs does not go on, its own process says so.
+ */
+static struct arrival *await_told(struct weft_job *job, enum weft_exchange_op op, int process)
+{
+    weft_self *host = job->selves[WEFT_HOST_SLOT];
+    struct arrival *a = look(job, process);
+
+    if (a != NULL)
+        return a;
+    if (op != WEFT_EXCHANGE_RAN)
+        weft_tell(host, WEFT_WAIT_PROCESS, (uint64_t)process, 0, op);
+    a = await(job, process);
+    weft_wait_over(host);
+    return a;
 }
 
 weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
@@ -163,12 +183,13 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
         return status;
 
     for (int p = 0; p < job->numbers.processes; p++) {
-        struct arrival *a = await(job, p);
+        struct arrival *a = await_told(job, op, p);
         if (a == NULL)
             return weft_job_status(job);
         if (a->head.op != op || a->head.bytes != bytes) {
             weft_job_fail(job, WEFT_ERR_MISMATCH, "process %d calls %s while process %d calls %s",
-                          job->numbers.process, op_name(op), p, op_name(a->head.op));
+                          job->numbers.process, weft_exchange_name(op), p,
+                          weft_exchange_name(a->head.op));
             while (weft_job_status(job) == WEFT_OK)
                 weft_task_yield(true);
             return weft_job_status(job);

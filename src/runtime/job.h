@@ -162,6 +162,8 @@ void weft_exchange_close(struct weft_job *job);
  */
 weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
                           size_t bytes, void *all);
+/* "weft_run": the call that an exchange stands for. */
+const char *weft_exchange_name(uint32_t op);
 /* A frame of it arrived. Monitor only. */
 void weft_exchange_frame(struct weft_job *job, const struct weft_frame *frame);
 

@@ -41,7 +41,7 @@ static void absent(const struct weft_job *job, weft_comm comm, char *text, size_
         }
     }
     if (missing == 0)
-        snprintf(text, bytes, "nobody of this process");
+        snprintf(text, bytes, "members in other processes");
     else if (missing > 6 && used < bytes)
         snprintf(text + used, bytes - used, " and %d more", (int)missing - 6);
 }
@@ -78,6 +78,9 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
     case WEFT_WAIT_REMOTE:
         snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu landed before", a,
                  need, have);
+        break;
+    case WEFT_WAIT_PROCESS:
+        snprintf(text, bytes, "in %s for process %llu", weft_exchange_name((uint32_t)need), a);
         break;
     default:
         snprintf(text, bytes, "for the other ranks in %s", a <= 4 ? collectives[a] : "a call");

@@ -79,7 +79,8 @@ enum weft_wait_kind {
     WEFT_WAIT_SPACE,   /* room in the command ring */
     WEFT_WAIT_LOCAL,   /* flush_local */
     WEFT_WAIT_REMOTE,  /* a: process */
-    WEFT_WAIT_REPLY    /* a: weft_collective_op */
+    WEFT_WAIT_REPLY,   /* a: weft_collective_op */
+    WEFT_WAIT_PROCESS  /* host program only; a: process, need: weft_exchange_op */
 };
 
 struct weft_waiting {
