@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SLEEP_NS = 1000000 }; /* stores that ring no bell are seen at least this often */
+enum {
+    SLEEP_NS = 1000000, /* stores that ring no bell are seen at least this often */
+    ALONE_NS = 2000     /* a spinning worker keeps its processor to itself for so long */
+};
 
 struct rank {
     struct weft_port *port;
@@ -75,8 +78,8 @@ static void worker_main(void *argument)
         if (idle_since == 0)
             idle_since = now;
         if (now - idle_since < w->workers->spin_ns) {
-            if (weft_load_relaxed_u32(w->launch->proxied) != 0)
-                weft_task_yield(true); /* to the tasks that bring what the ranks wait for */
+            if (now - idle_since > ALONE_NS || weft_load_relaxed_u32(w->launch->proxied) != 0)
+                weft_task_yield(true);
             continue;
         }
         uint32_t ticket = weft_bell_prepare(bell);

@@ -2,8 +2,10 @@
  * device/cpu/worker.h - the threads that run ranks, each rank a fiber.
  *
  * A worker owns a fixed share of the ranks and runs them in turn; a rank gives up its turn only
- * when it waits. After a whole turn in which every rank only waited, the worker spins for a while,
- * then sleeps on the process's bell, which every put, notification and reply rings.
+ * when it waits. After a whole turn in which every rank only waited, the worker spins: for two
+ * microseconds alone, then giving way between its turns to whoever shares its processor - perhaps
+ * the very worker, or task of the host, that it waits for - and at last it sleeps on the process's
+ * bell, which every put, notification and reply rings.
  */
 #ifndef WEFT_DEVICE_CPU_WORKER_H
 #define WEFT_DEVICE_CPU_WORKER_H
