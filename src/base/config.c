@@ -235,40 +235,52 @@ static weft_status read_environment(struct weft_config *config)
     return WEFT_OK;
 }
 
-/* Takes --weft-NAME=VALUE and --weft-NAME VALUE out of argv, up to "--". */
-static weft_status read_options(struct weft_config *config, int *argc, char **argv)
+/* --weft-NAME=VALUE takes one place in argv, --weft-NAME VALUE two; other arguments are not ours.
+ */
+static int option_places(const char *argument)
 {
-    int kept = 1;
-    weft_status status = WEFT_OK;
+    if (strncmp(argument, "--weft-", 7) != 0)
+        return 0;
+    return strchr(argument, '=') != NULL ? 1 : 2;
+}
 
-    for (int i = 1; i < *argc; i++) {
-        if (strcmp(argv[i], "--") == 0) {
-            while (i < *argc)
-                argv[kept++] = argv[i++];
-            break;
-        }
-        if (strncmp(argv[i], "--weft-", 7) != 0) {
-            argv[kept++] = argv[i];
+/* Reads the options up to "--"; argv stays as it is. */
+static weft_status read_options(struct weft_config *config, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const int places = option_places(argv[i]);
+        if (places == 0)
             continue;
-        }
         const char *name = argv[i] + 7, *value = strchr(name, '=');
         const size_t bytes = value != NULL ? (size_t)(value - name) : strlen(name);
         const struct row *row = find_row(name, bytes);
         if (row == NULL)
             return unknown("--weft-", name, bytes);
-        if (value != NULL)
-            value++;
-        else if (++i < *argc)
-            value = argv[i];
-        else
+        if (value == NULL && i + 1 == argc)
             return weft_err(WEFT_ERR_CONFIG, "--weft-%s needs a value", name);
-        status = set(config, row, value);
+        weft_status status = set(config, row, value != NULL ? value + 1 : argv[++i]);
         if (status != WEFT_OK)
             return status;
     }
+    return WEFT_OK;
+}
+
+/* Takes the options out, once all of them were good. */
+static void remove_options(int *argc, char **argv)
+{
+    int kept = 1, i = 1;
+
+    while (i < *argc && strcmp(argv[i], "--") != 0) {
+        const int places = option_places(argv[i]);
+        if (places == 0)
+            argv[kept++] = argv[i++];
+        else
+            i += places;
+    }
+    while (i < *argc)
+        argv[kept++] = argv[i++];
     argv[kept] = NULL;
     *argc = kept;
-    return WEFT_OK;
 }
 
 /* ---- what belongs together ------------------------------------------------------------------- */
@@ -337,12 +349,15 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
     if (status == WEFT_OK)
         status = read_environment(&loaded);
     if (status == WEFT_OK && argc != NULL && argv != NULL)
-        status = read_options(&loaded, argc, argv);
+        status = read_options(&loaded, *argc, argv);
     if (status == WEFT_OK)
         status = check(&loaded);
-    if (status == WEFT_OK)
-        *config = loaded;
-    return status;
+    if (status != WEFT_OK)
+        return status;
+    if (argc != NULL && argv != NULL)
+        remove_options(argc, argv);
+    *config = loaded;
+    return WEFT_OK;
 }
 
 /* ---- the manual ------------------------------------------------------------------------------ */

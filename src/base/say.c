@@ -31,6 +31,9 @@ static void write_line(const char *text)
     int n = speaking >= 0 ? snprintf(line, sizeof(line), "%s[p%d] %s\n", prefix, speaking, text)
                           : snprintf(line, sizeof(line), "%s%s\n", prefix, text);
 
+    for (int i = 0; i + 1 < n; i++) /* one line, whatever a value in it holds */
+        if (line[i] == '\n')
+            line[i] = ' ';
     for (int done = 0; done < n;) {
         ssize_t wrote = write(STDERR_FILENO, line + done, (size_t)(n - done));
         if (wrote < 0 && errno != EINTR)

@@ -3,15 +3,15 @@
  *
  * 1. Each rank's command is gathered by its process (progress task) until all members of the
  *    communicator that live here have asked.
- * 2. One control frame carries all of the process's contributions. Where all members live in one
- *    process there is nothing to agree on, and step 3 follows at once.
+ * 2. One control frame carries all of the process's contributions. Where only this process knows
+ *    the communicator there is nothing to agree on, and step 3 follows at once.
  * 3. When the frames of all processes with members have arrived (monitor task), every process of
- *    the job - members or not - does the same to its tables, so that all give the same handle.
+ *    the job - members or not - does the same to its tables (collective_apply.c).
  * 4. The answer is written to each member's link (reply_post).
  *
  * A communicator has at most one collective under way: its members wait for the answer.
  */
-#include "runtime/job.h"
+#include "runtime/collective.h"
 
 #include "base/say.h"
 #include "window/tables.h"
@@ -19,30 +19,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one member brings. The same layout in all processes. */
-struct contribution {
-    int32_t member;
-    uint32_t segment;
-    uint64_t a, b; /* create: status, bytes; free: window; split: color, key */
-    uint64_t base, segment_offset, key, key_offset;
-};
-
 struct collective_frame {
     uint32_t op;
     weft_comm comm;
     uint32_t count, unused;
-    struct contribution from[];
+    struct weft_contribution from[];
 };
 
 /* One collective under way on one communicator. */
 struct weft_gathering {
     uint32_t op; /* 0: none */
     int32_t here, arrived;
-    bool *asked;               /* by member: asked here */
-    struct contribution *mine; /* of the members here */
-    struct contribution *all;  /* by member, of all processes */
-    int32_t processes;         /* whose frames have come */
-    bool *came;                /* by process */
+    bool *asked;                    /* by member: asked here */
+    struct weft_contribution *mine; /* of the members here */
+    struct weft_contribution *all;  /* by member, of all processes */
+    int32_t processes;              /* whose frames have come */
+    bool *came;                     /* by process */
 };
 
 weft_status weft_collective_open(struct weft_job *job)
@@ -87,172 +79,16 @@ static struct weft_gathering *gathering_of(struct weft_job *job, const struct we
     return NULL;
 }
 
-/* ---- 3. applying, the same everywhere ---------------------------------------------------- */
-
-static void answer(struct weft_job *job, const struct weft_member *member, weft_status status,
-                   uint32_t value)
-{
-    if (member->process != job->numbers.process)
-        return;
-    struct weft_link *link = job->selves[member->slot]->link;
-    const struct weft_answer answer = {value, (uint32_t)status};
-    weft_write_shared(&link->answer, &answer, sizeof(answer));
-    weft_store_release_u32(&link->reply, weft_load_relaxed_u32(&link->reply) + 1, ORDER_reply_post);
-}
-
-static void answer_all(struct weft_job *job, const struct weft_comm_entry *comm, weft_status status,
-                       uint32_t value)
-{
-    for (int32_t i = 0; i < comm->members; i++)
-        answer(job, &comm->member[i], status, value);
-}
-
-/* Fills a window's entries; returns why the window cannot be, the same on every process. */
-static weft_status fill_entries(struct weft_job *job, const struct weft_comm_entry *comm,
-                                const struct contribution *all, struct weft_window_entry *entry)
-{
-    for (int32_t i = 0; i < comm->members; i++) {
-        const struct weft_member m = comm->member[i];
-        const struct contribution *c = &all[i];
-        const bool here = m.process == job->numbers.process;
-
-        if (c->a != WEFT_OK)
-            return c->a < WEFT_STATUS_COUNT ? (weft_status)c->a : WEFT_ERR_PROTOCOL;
-        entry[i].bytes = c->b;
-        entry[i].key = c->key;
-        entry[i].key_offset = c->key_offset;
-        if (here)
-            entry[i].address = (unsigned char *)(uintptr_t)c->base;
-        else if (c->segment != WEFT_NO_SEGMENT)
-            entry[i].address =
-                weft_memory_mapped(job, m.process, c->segment, c->segment_offset, c->b);
-        if (c->segment != WEFT_NO_SEGMENT || c->b == 0 || comm->leaders == 1)
-            continue;
-        if (job->config.path == WEFT_PATH_DIRECT)
-            return WEFT_ERR_UNSUPPORTED;
-        if (here) /* others can only reach it through this process's receive thread */
-            weft_store_relaxed_u32(&job->state.proxied, 1);
-    }
-    return WEFT_OK;
-}
-
-static void apply_win_create(struct weft_job *job, const struct weft_comm_entry *comm,
-                             const struct contribution *all)
-{
-    struct weft_window_entry *entry = calloc((size_t)comm->members + 1, sizeof(*entry));
-    weft_win win = WEFT_WIN_NONE;
-    weft_status status = WEFT_ERR_MEMORY;
-
-    if (entry != NULL)
-        status = fill_entries(job, comm, all, entry);
-    if (status == WEFT_OK)
-        status = weft_window_make(&job->state, weft_comm_is_local(&job->state, comm), comm->handle,
-                                  entry, &win);
-    if (status != WEFT_OK) {
-        free(entry);
-        if (comm->leader_index == 0)
-            weft_say(WEFT_SAY_WARN, "window creation failed: %s: %s%s", weft_status_name(status),
-                     weft_status_text(status),
-                     status == WEFT_ERR_LIMIT         ? " (WEFT_WINDOWS)"
-                     : status == WEFT_ERR_UNSUPPORTED ? " (WEFT_PATH=direct, and memory that "
-                                                        "weft_malloc did not give)"
-                                                      : "");
-    }
-    weft_memory_adopt(job, comm->handle, win);
-    answer_all(job, comm, status, win);
-}
-
-static void apply_win_free(struct weft_job *job, const struct weft_comm_entry *comm,
-                           const struct contribution *all)
-{
-    const weft_win win = (weft_win)all[0].a;
-
-    for (int32_t i = 1; i < comm->members; i++) {
-        if (all[i].a != win) {
-            weft_job_fail(job, WEFT_ERR_MISMATCH,
-                          "weft_win_free: members 0 and %d of a communicator free the windows "
-                          "0x%x and 0x%llx",
-                          i, win, (unsigned long long)all[i].a);
-            return;
-        }
-    }
-    weft_window_drop(&job->state, win);
-    weft_memory_release(job, win);
-    answer_all(job, comm, WEFT_OK, 0);
-}
-
-struct split_key {
-    int64_t color, key;
-    int32_t member;
-};
-
-static int by_color_key_member(const void *a, const void *b)
-{
-    const struct split_key *x = a, *y = b;
-    if (x->color != y->color)
-        return x->color < y->color ? -1 : 1;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->member < y->member ? -1 : 1;
-}
-
-/* Makes one communicator of each color, in ascending order, and answers its members. */
-static void apply_split(struct weft_job *job, const struct weft_comm_entry *parent,
-                        const struct contribution *all)
-{
-    const int32_t n = parent->members;
-    const bool local = weft_comm_is_local(&job->state, parent);
-    struct split_key *keys = malloc((size_t)n * sizeof(*keys));
-    struct weft_member *list = malloc((size_t)n * sizeof(*list));
-    struct weft_member *members = malloc((size_t)n * sizeof(*members));
-
-    if (keys == NULL || list == NULL || members == NULL) {
-        weft_job_fail(job, WEFT_ERR_MEMORY, "no memory to split %d ranks", n);
-        goto free_scratch;
-    }
-    memcpy(members, parent->member, (size_t)n * sizeof(*members)); /* the table may change below */
-    for (int32_t i = 0; i < n; i++)
-        keys[i] = (struct split_key){(int64_t)all[i].a, (int64_t)all[i].b, i};
-    qsort(keys, (size_t)n, sizeof(*keys), by_color_key_member);
-    for (int32_t i = 0, end; i < n; i = end) {
-        weft_comm made = WEFT_COMM_NONE;
-        weft_status status = WEFT_OK;
-        for (end = i; end < n && keys[end].color == keys[i].color; end++)
-            list[end - i] = members[keys[end].member];
-        if (keys[i].color >= 0)
-            status = weft_comm_make(&job->state, WEFT_COMM_NONE, local, list, end - i, &made);
-        for (int32_t j = i; j < end; j++)
-            answer(job, &members[keys[j].member], status, made);
-    }
-free_scratch:
-    free(keys);
-    free(list);
-    free(members);
-}
-
-static void apply(struct weft_job *job, struct weft_comm_entry *comm, struct weft_gathering *g)
+/* Everybody has asked: ends the gathering and does what was asked for. */
+static void finish(struct weft_job *job, struct weft_comm_entry *comm, struct weft_gathering *g)
 {
     const uint32_t op = g->op;
-    struct contribution *all = g->all;
+    struct weft_contribution *all = g->all;
 
     g->all = NULL;
-    clear(g);
-    switch (op) {
-    case WEFT_COLLECTIVE_WIN_CREATE:
-        apply_win_create(job, comm, all);
-        break;
-    case WEFT_COLLECTIVE_WIN_FREE:
-        apply_win_free(job, comm, all);
-        break;
-    case WEFT_COLLECTIVE_COMM_SPLIT:
-        apply_split(job, comm, all);
-        break;
-    default:
-        weft_comm_drop(&job->state, comm->handle); /* the list of members outlives the handle */
-        answer_all(job, comm, WEFT_OK, 0);
-    }
+    clear(g); /* the answered ranks may ask again at once */
+    weft_collective_apply(job, comm, op, all);
     free(all);
-    weft_bell_ring(&job->state.exposed->bell);
 }
 
 /* ---- 2. one frame a process ------------------------------------------------------------------ */
@@ -308,7 +144,7 @@ void weft_collective_frame(struct weft_job *job, const struct weft_frame *frame)
             g->op = f->op;
             g->came[frame->source] = true;
             if (++g->processes == comm->leaders)
-                apply(job, comm, g);
+                finish(job, comm, g);
         }
     }
     weft_unlock(&job->tables);
@@ -325,7 +161,7 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
         for (size_t i = 0; i < count; i++)
             g->all[g->mine[i].member] = g->mine[i];
         g->op = op;
-        apply(job, comm, g);
+        finish(job, comm, g);
         return;
     }
     struct collective_frame *frame = malloc(bytes);
@@ -345,10 +181,10 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
 
 /* ---- 1. a rank asks ------------------------------------------------------------------------- */
 
-static struct contribution contribution_of(struct weft_job *job, weft_comm comm, int32_t member,
-                                           const struct weft_command *command)
+static struct weft_contribution contribution_of(struct weft_job *job, weft_comm comm,
+                                                int32_t member, const struct weft_command *command)
 {
-    struct contribution c = {.member = member, .segment = WEFT_NO_SEGMENT};
+    struct weft_contribution c = {.member = member, .segment = WEFT_NO_SEGMENT};
     void *base = (void *)(uintptr_t)command->source;
     struct weft_place place = {.segment = WEFT_NO_SEGMENT};
 
@@ -395,22 +231,5 @@ void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_
         if (g->arrived == comm->members_here)
             contribute(job, comm, g, command->tag);
     }
-    weft_unlock(&job->tables);
-}
-
-void weft_collective_sweep(struct weft_job *job)
-{
-    struct weft_state *state = &job->state;
-
-    weft_lock(&job->tables);
-    for (uint32_t i = 0; i < state->windows_count; i++) {
-        const weft_win win = state->windows[i].handle;
-        if (win == WEFT_WIN_NONE || state->windows[i].comm == WEFT_COMM_HOST)
-            continue;
-        weft_window_drop(state, win);
-        weft_memory_release(job, win);
-    }
-    for (uint32_t i = WEFT_COMM_HOST + 1; i < state->comms_count; i++)
-        weft_comm_drop(state, state->comms[i].handle);
     weft_unlock(&job->tables);
 }

@@ -141,6 +141,11 @@ static inline weft_status weft_job_status(const struct weft_job *job)
     return (weft_status)__atomic_load_n(&job->failed, __ATOMIC_ACQUIRE);
 }
 
+/* ---- meet.c ---- */
+
+/* Collective, blocking; the last step of opening before the services start. */
+weft_status weft_meet(struct weft_job *job);
+
 /* ---- exchange.c: the host's own collectives, over the control channel ---- */
 
 enum weft_exchange_op {

@@ -1,0 +1,191 @@
+/*
+ * runtime/collective_apply.c - what an agreed collective does to the tables. Every process of the
+ * job does the same, at the same point of the control channel's order, and so gives the same
+ * handles; then it answers those of its ranks that asked.
+ */
+#include "runtime/collective.h"
+
+#include "base/say.h"
+#include "window/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void answer(struct weft_job *job, const struct weft_member *member, weft_status status,
+                   uint32_t value)
+{
+    if (member->process != job->numbers.process)
+        return;
+    struct weft_link *link = job->selves[member->slot]->link;
+    const struct weft_answer answer = {value, (uint32_t)status};
+    weft_write_shared(&link->answer, &answer, sizeof(answer));
+    weft_store_release_u32(&link->reply, weft_load_relaxed_u32(&link->reply) + 1, ORDER_reply_post);
+}
+
+static void answer_all(struct weft_job *job, const struct weft_comm_entry *comm, weft_status status,
+                       uint32_t value)
+{
+    for (int32_t i = 0; i < comm->members; i++)
+        answer(job, &comm->member[i], status, value);
+}
+
+/* Fills a window's entries; returns why the window cannot be, the same on every process. */
+static weft_status fill_entries(struct weft_job *job, const struct weft_comm_entry *comm,
+                                const struct weft_contribution *all,
+                                struct weft_window_entry *entry)
+{
+    for (int32_t i = 0; i < comm->members; i++) {
+        const struct weft_member m = comm->member[i];
+        const struct weft_contribution *c = &all[i];
+        const bool here = m.process == job->numbers.process;
+
+        if (c->a != WEFT_OK)
+            return c->a < WEFT_STATUS_COUNT ? (weft_status)c->a : WEFT_ERR_PROTOCOL;
+        entry[i].bytes = c->b;
+        entry[i].key = c->key;
+        entry[i].key_offset = c->key_offset;
+        if (here)
+            entry[i].address = (unsigned char *)(uintptr_t)c->base;
+        else if (c->segment != WEFT_NO_SEGMENT)
+            entry[i].address =
+                weft_memory_mapped(job, m.process, c->segment, c->segment_offset, c->b);
+        if (c->segment != WEFT_NO_SEGMENT || c->b == 0 || comm->leaders == 1)
+            continue;
+        if (job->config.path == WEFT_PATH_DIRECT)
+            return WEFT_ERR_UNSUPPORTED;
+        if (here) /* others can only reach it through this process's receive thread */
+            weft_store_relaxed_u32(&job->state.proxied, 1);
+    }
+    return WEFT_OK;
+}
+
+static void apply_win_create(struct weft_job *job, const struct weft_comm_entry *comm,
+                             const struct weft_contribution *all)
+{
+    struct weft_window_entry *entry = calloc((size_t)comm->members + 1, sizeof(*entry));
+    weft_win win = WEFT_WIN_NONE;
+    weft_status status = WEFT_ERR_MEMORY;
+
+    if (entry != NULL)
+        status = fill_entries(job, comm, all, entry);
+    if (status == WEFT_OK)
+        status = weft_window_make(&job->state, weft_comm_is_local(&job->state, comm), comm->handle,
+                                  entry, &win);
+    if (status != WEFT_OK) {
+        free(entry);
+        if (comm->leader_index == 0)
+            weft_say(WEFT_SAY_WARN, "window creation failed: %s: %s%s", weft_status_name(status),
+                     weft_status_text(status),
+                     status == WEFT_ERR_LIMIT         ? " (WEFT_WINDOWS)"
+                     : status == WEFT_ERR_UNSUPPORTED ? " (WEFT_PATH=direct, and memory that "
+                                                        "weft_malloc did not give)"
+                                                      : "");
+    }
+    weft_memory_adopt(job, comm->handle, win);
+    answer_all(job, comm, status, win);
+}
+
+static void apply_win_free(struct weft_job *job, const struct weft_comm_entry *comm,
+                           const struct weft_contribution *all)
+{
+    const weft_win win = (weft_win)all[0].a;
+
+    for (int32_t i = 1; i < comm->members; i++) {
+        if (all[i].a != win) {
+            weft_job_fail(job, WEFT_ERR_MISMATCH,
+                          "weft_win_free: members 0 and %d of a communicator free the windows "
+                          "0x%x and 0x%llx",
+                          i, win, (unsigned long long)all[i].a);
+            return;
+        }
+    }
+    weft_window_drop(&job->state, win);
+    weft_memory_release(job, win);
+    answer_all(job, comm, WEFT_OK, 0);
+}
+
+struct split_key {
+    int64_t color, key;
+    int32_t member;
+};
+
+static int by_color_key_member(const void *a, const void *b)
+{
+    const struct split_key *x = a, *y = b;
+    if (x->color != y->color)
+        return x->color < y->color ? -1 : 1;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->member < y->member ? -1 : 1;
+}
+
+/* Makes one communicator of each color, in ascending order, and answers its members. */
+static void apply_split(struct weft_job *job, const struct weft_comm_entry *parent,
+                        const struct weft_contribution *all)
+{
+    const int32_t n = parent->members;
+    const bool local = weft_comm_is_local(&job->state, parent);
+    struct split_key *keys = malloc((size_t)n * sizeof(*keys));
+    struct weft_member *list = malloc((size_t)n * sizeof(*list));
+    struct weft_member *members = malloc((size_t)n * sizeof(*members));
+
+    if (keys == NULL || list == NULL || members == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "no memory to split %d ranks", n);
+        goto free_scratch;
+    }
+    memcpy(members, parent->member, (size_t)n * sizeof(*members)); /* the table may change below */
+    for (int32_t i = 0; i < n; i++)
+        keys[i] = (struct split_key){(int64_t)all[i].a, (int64_t)all[i].b, i};
+    qsort(keys, (size_t)n, sizeof(*keys), by_color_key_member);
+    for (int32_t i = 0, end; i < n; i = end) {
+        weft_comm made = WEFT_COMM_NONE;
+        weft_status status = WEFT_OK;
+        for (end = i; end < n && keys[end].color == keys[i].color; end++)
+            list[end - i] = members[keys[end].member];
+        if (keys[i].color >= 0)
+            status = weft_comm_make(&job->state, WEFT_COMM_NONE, local, list, end - i, &made);
+        for (int32_t j = i; j < end; j++)
+            answer(job, &members[keys[j].member], status, made);
+    }
+free_scratch:
+    free(keys);
+    free(list);
+    free(members);
+}
+
+void weft_collective_apply(struct weft_job *job, struct weft_comm_entry *comm, uint32_t op,
+                           const struct weft_contribution *all)
+{
+    switch (op) {
+    case WEFT_COLLECTIVE_WIN_CREATE:
+        apply_win_create(job, comm, all);
+        break;
+    case WEFT_COLLECTIVE_WIN_FREE:
+        apply_win_free(job, comm, all);
+        break;
+    case WEFT_COLLECTIVE_COMM_SPLIT:
+        apply_split(job, comm, all);
+        break;
+    default:
+        weft_comm_drop(&job->state, comm->handle); /* the list of members outlives the handle */
+        answer_all(job, comm, WEFT_OK, 0);
+    }
+    weft_bell_ring(&job->state.exposed->bell);
+}
+
+void weft_collective_sweep(struct weft_job *job)
+{
+    struct weft_state *state = &job->state;
+
+    weft_lock(&job->tables);
+    for (uint32_t i = 0; i < state->windows_count; i++) {
+        const weft_win win = state->windows[i].handle;
+        if (win == WEFT_WIN_NONE || state->windows[i].comm == WEFT_COMM_HOST)
+            continue;
+        weft_window_drop(state, win);
+        weft_memory_release(job, win);
+    }
+    for (uint32_t i = WEFT_COMM_HOST + 1; i < state->comms_count; i++)
+        weft_comm_drop(state, state->comms[i].handle);
+    weft_unlock(&job->tables);
+}
