@@ -84,7 +84,8 @@ int weft_ranks_of(const weft_job *job, int process);
  * are copied to the device before, shared by its ranks, and copied back after; user may be NULL
  * if user_bytes is 0. *milliseconds (may be NULL) is the kernel's time on this device. Windows and
  * communicators that the kernel leaves behind are freed; notifications that it leaves are dropped.
- * Errors: those of any rank of any process, the same status on all of them.
+ * Errors: those of any rank of any process, the same status on all of them. After an error ranks
+ * end at their next call; one that computes on without calling weft keeps weft_run from returning.
  */
 weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds);
 

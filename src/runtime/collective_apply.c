@@ -53,8 +53,16 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
             continue;
         if (job->config.path == WEFT_PATH_DIRECT)
             return WEFT_ERR_UNSUPPORTED;
-        if (here) /* others can only reach it through this process's receive thread */
-            weft_store_relaxed_u32(&job->state.proxied, 1);
+        if (!here)
+            continue;
+        /* Others can only reach it through this process's receive task. */
+        weft_store_relaxed_u32(&job->state.proxied, 1);
+        char name[40];
+        weft_slot_name(job, m.slot, name, sizeof(name));
+        weft_say(WEFT_SAY_INFO,
+                 "%s: a window of %llu bytes in memory that weft_malloc did not give: other "
+                 "processes reach it through the host over %s",
+                 name, (unsigned long long)c->b, job->net_ops->name);
     }
     return WEFT_OK;
 }
