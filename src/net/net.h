@@ -54,7 +54,8 @@ enum weft_net_side { WEFT_NET_SEND, WEFT_NET_RECEIVE };
 
 struct weft_net_caps {
     bool get;             /* get works */
-    bool same_host_only;  /* reaches processes of this host only */
+    bool same_host_only;  /* reaches processes of this host only, */
+    bool own_process;     /* or none but its own */
     size_t address_bytes; /* of this process's address */
 };
 

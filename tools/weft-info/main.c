@@ -85,7 +85,9 @@ static weft_status print_networks(const struct weft_config *config)
         ops->close(net);
         between_hosts |= !caps.same_host_only;
         printf("  %-6s %s\n", ops->name,
-               caps.same_host_only ? "between processes of one host" : "between hosts");
+               caps.own_process      ? "its own process only: the template"
+               : caps.same_host_only ? "between processes of one host"
+                                     : "between hosts");
     }
     if (!between_hosts)
         printf("  none between hosts is in this build\n");

@@ -49,7 +49,7 @@ static void null_close(struct weft_net *net)
 static void null_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
     (void)net;
-    *caps = (struct weft_net_caps){.same_host_only = true};
+    *caps = (struct weft_net_caps){.same_host_only = true, .own_process = true};
 }
 
 static weft_status null_address(struct weft_net *net, void *address)
