@@ -1,349 +1,431 @@
 /*
- * net/test_conformance.c - what net.h promises, asked of every table in the registry.
+ * net/test_conformance.c - what net.h promises, asked of every table in the registry, through the
+ * table alone.
  *
- * Two ends exchange puts: as threads of one address space, and as forked processes. A table that
- * reaches only its own process (it refuses to connect) plays both ends at once.
+ * Three ends, each of which sends to all, itself included, at the same time: as threads of one
+ * address space and as forked processes, from zero and from near the wrap of all sequences. A table
+ * that reaches only its own process (it refuses to connect) has one end, which plays both parts.
  */
-#include "support/net_pair.h"
+#include "support/net_ends.h"
 
-#include "base/say.h"
 #include "wire/notice.h"
 
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-static int failures;
+/* ThreadSanitizer sees no order that comes through another process: there, threads only. */
+#if defined(__SANITIZE_THREAD__)
+enum { PROCESSES = 0 };
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+enum { PROCESSES = 0 };
+#else
+enum { PROCESSES = 1 };
+#endif
+#else
+enum { PROCESSES = 1 };
+#endif
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);                                    \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #condition);                          \
-        }                                                                                          \
-    } while (0)
-
-static uint32_t notice(uint32_t number)
+/* Any 28 bits, as a notice; never 0. */
+static uint32_t notice_of(uint32_t number)
 {
     return weft_notice(WEFT_NOTICE_COUNT, number & 0xff, number >> 8);
 }
 
-static unsigned char byte_of(int number, size_t i)
+static unsigned char byte_of(int sender, int number, size_t i)
 {
-    return (unsigned char)((unsigned)number * 37 + i * 7 + 1);
+    return (unsigned char)((unsigned)sender * 101 + (unsigned)number * 37 + i * 7 + 1);
 }
 
-/* ---- meeting ------------------------------------------------------------------------------- */
-
-/* What two ends tell each other over a socket pair. */
-struct card {
-    unsigned char address[WEFT_NET_ADDRESS_MAX];
-    uint64_t key;
-};
-
-static void swap(int fd, const void *mine, void *other, size_t bytes)
+/* Where a sender's share of everybody's memory begins. */
+static size_t share_of(int sender)
 {
-    CHECK(write(fd, mine, bytes) == (ssize_t)bytes);
-    CHECK(recv(fd, other, bytes, MSG_WAITALL) == (ssize_t)bytes);
+    return (size_t)sender * END_SHARE;
 }
 
-/* Both ends are at this point. */
-static void meet(int fd)
+/* All notices of this part came, each once, in the order sent. */
+static void check_notices(struct end *end, int sender, uint32_t count)
 {
-    char c = 0;
-    swap(fd, &c, &c, 1);
+    uint32_t wrong = 0;
+
+    CHECK(end->all, end_await(end, sender, count));
+    for (uint32_t i = 0; i < count; i++)
+        wrong += end->notices[sender][i] != notice_of(i);
+    CHECK(end->all, wrong == 0);
 }
 
-/* False: this table does not reach the other end. */
-static bool join(struct end *end, int fd)
-{
-    struct card cards[2];
-    bool good;
-
-    memset(cards, 0, sizeof(cards));
-    CHECK(end->ops->address(end->net, cards[end->me].address) == WEFT_OK);
-    cards[end->me].key = end->key;
-    swap(fd, &cards[end->me], &cards[1 - end->me], sizeof(cards[0]));
-    end->other_key = cards[1 - end->me].key;
-    good = end->ops->connect(end->net, 0, cards[0].address) == WEFT_OK;
-    good &= end->ops->connect(end->net, 1, cards[1].address) == WEFT_OK;
-    meet(fd);
-    return good;
-}
-
-/* ---- the suite: each part runs on both ends at once ------------------------------------------ */
-
-/* Every size, both ways at once: the notice after its data, everything in order, once. */
-static void test_sizes(struct end *end, int to, int fd)
-{
-    static const size_t sizes[] = {0, 1, 2, 3, 4, 7, 8, 9, 63, 64, 65, 500, 2000, 4096, 50001};
-    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
-    static unsigned char sources[2][SIZES][50001];
-    size_t offset = 1; /* misaligned from here on */
-
-    memset(end->puts, 0, sizeof(end->puts));
-    end->notice_count = 0;
-    for (int i = 0; i < SIZES; i++) {
-        for (size_t b = 0; b < sizes[i]; b++)
-            sources[end->me][i][b] = byte_of(i, b);
-        CHECK(end_put(end, to, end->other_key, offset, sources[end->me][i], sizes[i],
-                      notice((uint32_t)i + 1), i) == WEFT_OK);
-        offset += sizes[i] + 1;
-    }
-    CHECK(end_await_notices(end, SIZES));
-    offset = 1;
-    for (int i = 0; i < SIZES; i++) {
-        CHECK(end->notices[i] == notice((uint32_t)i + 1));
-        size_t wrong = 0;
-        for (size_t b = 0; b < sizes[i]; b++)
-            wrong += end->memory[offset + b] != byte_of(i, b);
-        CHECK(wrong == 0);
-        offset += sizes[i] + 1;
-    }
-    CHECK(end_await_landed(end, SIZES));
-    for (int i = 0; i < SIZES; i++)
-        CHECK(end->puts[i].sent == 1 && end->puts[i].landed == 1 && !end->puts[i].disorder);
-    meet(fd);
-}
-
-/* More than fits, of one word each, to the same place: nothing is dropped, the newest wins. */
-static void test_pressure(struct end *end, int to, int fd)
-{
-    enum { PUTS = 5000 };
-    static uint64_t values[2][PUTS];
-    uint64_t last;
-
-    memset(end->puts, 0, sizeof(end->puts));
-    end->notice_count = 0;
-    for (int i = 0; i < PUTS; i++) {
-        values[end->me][i] = (uint64_t)i + 1;
-        CHECK(end_put(end, to, end->other_key, 1024, &values[end->me][i], 8, notice((uint32_t)i),
-                      i) == WEFT_OK);
-    }
-    CHECK(end_await_notices(end, PUTS));
-    for (int i = 0; i < PUTS; i++)
-        CHECK(end->notices[i] == notice((uint32_t)i));
-    memcpy(&last, end->memory + 1024, sizeof(last));
-    CHECK(last == PUTS);
-    CHECK(end_await_landed(end, PUTS));
-    meet(fd);
-}
-
-/* Data without a notice, then a notice without data: what was put before is there. */
-static void test_apart(struct end *end, int to, int fd)
-{
-    static unsigned char sources[2][3000];
-
-    memset(end->puts, 0, sizeof(end->puts));
-    end->notice_count = 0;
-    for (int round = 0; round < 50; round++) {
-        memset(sources[end->me], round + 1, sizeof(sources[0]));
-        CHECK(end_put(end, to, end->other_key, 77, sources[end->me], 3000, 0, 0) == WEFT_OK);
-        CHECK(end_put(end, to, 0, 0, NULL, 0, notice((uint32_t)round), 1) == WEFT_OK);
-        CHECK(end_await_notices(end, (uint32_t)round + 1));
-        CHECK(end->memory[77] == round + 1 && end->memory[77 + 2999] == round + 1);
-        end->puts[0].landed = end->puts[1].landed = 0;
-        CHECK(end_await_landed(end, 0));
-        meet(fd);
-        while (end->puts[0].sent < round + 1) /* the source is written again */
-            CHECK(end_move(end) == WEFT_OK);
-    }
-}
-
-/* What a broken peer may ask for. The end that receives it says PROTOCOL and writes nothing. */
-static void test_hostile(struct end *end, int to, int fd, int number)
-{
-    static const struct {
-        uint64_t key_change, offset;
-        size_t bytes;
-        uint32_t notice;
-    } bad[] = {
-        {0, END_MEMORY - 7, 8, 1}, {0, UINT64_MAX - 3, 8, 1}, {7, 0, 8, 1},
-        {1ull << 40, 0, 8, 1},     {0, END_MEMORY, 1, 1},     {0, 0, 0, 0xdead},
-    };
-    const unsigned char source[8] = {0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee};
-    weft_status status = WEFT_OK;
-
-    memset(end->memory, 0, END_MEMORY);
-    end->refuse = 0xdead;
-    meet(fd);
-    if (end->me == 1 || to == end->me)
-        status = end_put(end, to, end->other_key ^ bad[number].key_change, bad[number].offset,
-                         source, bad[number].bytes, bad[number].notice, 0);
-    if (end->me == 0) {
-        for (int i = 0; i < 200000 && status == WEFT_OK; i++)
-            status = end_move(end);
-        CHECK(status == WEFT_ERR_PROTOCOL || status == WEFT_ERR_BOUNDS);
-        size_t touched = 0;
-        for (size_t i = 0; i < END_MEMORY; i++)
-            touched += end->memory[i] != 0;
-        CHECK(touched == 0);
-    }
-    meet(fd);
-}
-
-enum { HOSTILE = 6 };
-
-/* ---- both ends --------------------------------------------------------------------------------
+/* ---- the parts of the suite: each runs on all ends at once ------------------------------------
  */
 
-struct side {
-    const struct weft_net_ops *ops;
-    int me, fd;
-    bool one_space;
-    int hostile; /* -1: the suite; else this piece of malice */
-};
-
-static void *run_side(void *argument)
+/* Every size, from nothing to many rings, to misaligned places: the notice after its own data. */
+static void part_sizes(struct end *end)
 {
-    const struct side *side = argument;
-    struct end *end = end_open(side->ops, side->me, 2, side->one_space);
+    static const size_t sizes[] = {0,  1,  2,  3,   4,    7,    8,    9,    15,
+                                   16, 63, 64, 500, 2007, 2008, 2009, 4096, 50001};
+    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), MOST = 50001 };
+    unsigned char *sources = malloc((size_t)SIZES * (MOST + 1));
 
-    CHECK(end != NULL);
-    if (end != NULL && join(end, side->fd)) {
-        if (side->hostile >= 0) {
-            test_hostile(end, 1 - side->me, side->fd, side->hostile);
-        } else {
-            test_sizes(end, 1 - side->me, side->fd);
-            test_pressure(end, 1 - side->me, side->fd);
-            test_apart(end, 1 - side->me, side->fd);
+    if (sources == NULL)
+        abort();
+    for (int i = 0; i < SIZES; i++) {
+        unsigned char *source = sources + (size_t)i * (MOST + 1) + i % 2;
+        for (size_t b = 0; b < sizes[i]; b++)
+            source[b] = byte_of(end->me, i, b);
+    }
+    for (int to = 0; to < end->all->count; to++) {
+        size_t offset = share_of(end->me) + 1;
+        for (int i = 0; i < SIZES; i++) {
+            CHECK(end->all, end_put(end, to, offset, sources + (size_t)i * (MOST + 1) + i % 2,
+                                    sizes[i], notice_of((uint32_t)i), END_KEEP) == WEFT_OK);
+            offset += sizes[i] + 1;
         }
     }
-    if (end != NULL)
-        end_close(end);
-    return NULL;
-}
-
-static void run_threads(const struct weft_net_ops *ops, int hostile)
-{
-    struct side sides[2];
-    pthread_t thread;
-    int fds[2];
-
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
-    for (int i = 0; i < 2; i++)
-        sides[i] = (struct side){ops, i, fds[i], true, hostile};
-    CHECK(pthread_create(&thread, NULL, run_side, &sides[1]) == 0);
-    run_side(&sides[0]);
-    pthread_join(thread, NULL);
-    close(fds[0]);
-    close(fds[1]);
-}
-
-static void run_processes(const struct weft_net_ops *ops, int hostile)
-{
-    int fds[2], status;
-
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        struct side side = {ops, 1, fds[1], false, hostile};
-        failures = 0;
-        run_side(&side);
-        fflush(NULL);
-        _exit(failures != 0);
+    for (int from = 0; from < end->all->count; from++) {
+        size_t offset = share_of(from) + 1, wrong = 0;
+        check_notices(end, from, SIZES);
+        for (int i = 0; i < SIZES; i++) {
+            for (size_t b = 0; b < sizes[i]; b++)
+                wrong += end->memory[offset + b] != byte_of(from, i, b);
+            offset += sizes[i];
+            wrong += end->memory[offset++] != 0; /* between them nothing was written */
+        }
+        CHECK(end->all, wrong == 0);
     }
-    struct side side = {ops, 0, fds[0], false, hostile};
-    run_side(&side);
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
-    close(fds[0]);
-    close(fds[1]);
+    end_settle(end);
+    free(sources);
 }
 
-/* A table that reaches only its own process: it is both ends. */
-static void run_alone(const struct weft_net_ops *ops)
+/* More than fits, while nobody receives: refused, not dropped; of one word the newest value stays.
+ */
+static void part_pressure(struct end *end)
 {
-    int fds[2];
-    unsigned char address[WEFT_NET_ADDRESS_MAX] = {0};
+    enum { PUTS = 4000 };
+    const int to = (end->me + 1) % end->all->count,
+              from = end->me == 0 ? end->all->count - 1 : end->me - 1;
+    uint64_t *values = malloc(PUTS * sizeof(*values)), last;
+    struct weft_net_put put = {
+        .process = to, .key = end->all->end[to].key, .offset = share_of(end->me), .bytes = 8};
+    weft_status status = WEFT_OK;
+    int i = 0;
 
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
-    CHECK(write(fds[1], address, 200) == 200); /* so that meet, with itself, finds bytes */
-    struct end *end = end_open(ops, 0, 1, true);
-    CHECK(end != NULL && ops->address(end->net, address) == WEFT_OK &&
-          ops->connect(end->net, 0, address) == WEFT_OK);
-    end->other_key = end->key;
-    test_sizes(end, 0, fds[0]);
-    test_pressure(end, 0, fds[0]);
-    test_apart(end, 0, fds[0]);
-    for (int i = 0; i < HOSTILE; i++)
-        test_hostile(end, 0, fds[0], i);
-    end_close(end);
-    close(fds[0]);
-    close(fds[1]);
+    if (values == NULL)
+        abort();
+    __atomic_store_n(&end->hold, 1, __ATOMIC_RELEASE);
+    end_meet(end);
+    for (int n = 0; n < PUTS; n++)
+        values[n] = (uint64_t)n + 1;
+    for (; i < PUTS && status == WEFT_OK; i += status == WEFT_OK) {
+        put.source = &values[i];
+        put.notice = notice_of((uint32_t)i);
+        status = end_try(end, &put, END_SPOIL);
+    }
+    CHECK(end->all, status == WEFT_OK || status == WEFT_NET_FULL);
+    end_meet(end);
+    __atomic_store_n(&end->hold, 0, __ATOMIC_RELEASE);
+    for (; i < PUTS; i++)
+        CHECK(end->all, end_put(end, to, share_of(end->me), &values[i], 8, notice_of((uint32_t)i),
+                                END_SPOIL) == WEFT_OK);
+    check_notices(end, from, PUTS);
+    memcpy(&last, end->memory + share_of(from), sizeof(last));
+    CHECK(end->all, last == PUTS);
+    end_settle(end);
+    free(values);
 }
 
-/* Whether it connects to another process at all. */
+/* Data without a notice, then a notice without data: all that was put before is there. */
+static void part_apart(struct end *end)
+{
+    enum { ROUNDS = 40, BYTES = 3000 };
+    unsigned char *sources = malloc((size_t)ENDS_MOST * ROUNDS * BYTES);
+
+    if (sources == NULL)
+        abort();
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        for (int to = 0; to < end->all->count; to++) {
+            unsigned char *source = sources + ((size_t)to * ROUNDS + round) * BYTES;
+            memset(source, (int)round + 1, BYTES);
+            CHECK(end->all,
+                  end_put(end, to, share_of(end->me) + 77, source, BYTES, 0, END_SPOIL) == WEFT_OK);
+            CHECK(end->all, end_put(end, to, 0, NULL, 0, notice_of(round), END_KEEP) == WEFT_OK);
+        }
+        for (int from = 0; from < end->all->count; from++) {
+            const unsigned char *there = end->memory + share_of(from) + 77;
+            CHECK(end->all, end_await(end, from, round + 1));
+            CHECK(end->all, there[0] == round + 1 && there[BYTES - 1] == round + 1);
+        }
+        end_meet(end); /* before the next round changes it */
+    }
+    end_settle(end);
+    free(sources);
+}
+
+/* The generator of the overlapping puts: both sides draw the same. */
+struct rewrite {
+    size_t offset, bytes;
+    unsigned char value;
+};
+
+static struct rewrite next_rewrite(uint32_t *state, size_t area)
+{
+    struct rewrite r;
+
+    *state = *state * 1664525u + 1013904223u;
+    r.bytes = (*state >> 8) % 300 + 1;
+    *state = *state * 1664525u + 1013904223u;
+    r.offset = (*state >> 8) % (area - r.bytes);
+    r.value = (unsigned char)(*state >> 3 | 1);
+    return r;
+}
+
+/* Puts that overlap earlier ones at random: the newest wins, byte by byte. */
+static void part_rewrites(struct end *end)
+{
+    enum { PUTS = 800, AREA = 1000 };
+    unsigned char *sources = malloc((size_t)ENDS_MOST * PUTS * 300), want[AREA];
+
+    if (sources == NULL)
+        abort();
+    memset(end->memory, 0, END_MEMORY);
+    end_meet(end);
+    for (int to = 0; to < end->all->count; to++) {
+        uint32_t state = (uint32_t)(end->me * 7 + to);
+        for (int i = 0; i < PUTS; i++) {
+            const struct rewrite r = next_rewrite(&state, AREA);
+            unsigned char *source = sources + ((size_t)to * PUTS + (size_t)i) * 300;
+            memset(source, r.value, r.bytes);
+            CHECK(end->all, end_put(end, to, share_of(end->me) + r.offset, source, r.bytes,
+                                    i == PUTS - 1 ? notice_of(0) : 0, END_SPOIL) == WEFT_OK);
+        }
+    }
+    for (int from = 0; from < end->all->count; from++) {
+        uint32_t state = (uint32_t)(from * 7 + end->me);
+        memset(want, 0, sizeof(want));
+        for (int i = 0; i < PUTS; i++) {
+            const struct rewrite r = next_rewrite(&state, AREA);
+            memset(want + r.offset, r.value, r.bytes);
+        }
+        check_notices(end, from, 1);
+        CHECK(end->all, memcmp(end->memory + share_of(from), want, AREA) == 0);
+    }
+    end_settle(end);
+    free(sources);
+}
+
+static uint64_t peek(const unsigned char *address, int bytes)
+{
+    switch (bytes) {
+    case 2:
+        return __atomic_load_n((const uint16_t *)(const void *)address, __ATOMIC_ACQUIRE);
+    case 4:
+        return __atomic_load_n((const uint32_t *)(const void *)address, __ATOMIC_ACQUIRE);
+    default:
+        return __atomic_load_n((const uint64_t *)(const void *)address, __ATOMIC_ACQUIRE);
+    }
+}
+
+/* Aligned words that are polled while they are put arrive undivided. */
+static void part_words(struct end *end)
+{
+    enum { PUTS = 1500 };
+    const int count = end->all->count, to = (end->me + 1) % count,
+              from = (end->me + count - 1) % count;
+    uint64_t *values = malloc(PUTS * sizeof(*values));
+    uint32_t divided = 0;
+
+    if (values == NULL)
+        abort();
+    memset(end->memory, 0, END_MEMORY);
+    end_meet(end);
+    for (int i = 0; i < PUTS; i++) {
+        const int width = i % 3 + 1; /* 2, 4 and 8 bytes, each in a line of its own */
+        memset(&values[i], i % 255 + 1, sizeof(values[i]));
+        CHECK(end->all, end_put(end, to, share_of(end->me) + (size_t)width * 64, &values[i],
+                                (size_t)1 << width, 0, END_SPOIL) == WEFT_OK);
+        for (int w = 1; w <= 3; w++) {
+            const uint64_t seen = peek(end->memory + share_of(from) + w * 64, 1 << w);
+            uint64_t all = 0;
+            memset(&all, (int)(seen & 0xff), (size_t)1 << w);
+            divided += seen != all;
+        }
+    }
+    CHECK(end->all, divided == 0);
+    CHECK(end->all, end_put(end, to, 0, NULL, 0, notice_of(0), END_KEEP) == WEFT_OK);
+    check_notices(end, from, 1);
+    CHECK(end->all, end->memory[share_of(from) + 3 * 64 + 7] == (PUTS - 1) % 255 + 1);
+    end_settle(end);
+    free(values);
+}
+
+static void suite(struct end *end, int unused)
+{
+    (void)unused;
+    part_sizes(end);
+    part_pressure(end);
+    part_apart(end);
+    part_rewrites(end);
+    part_words(end);
+    uint32_t beyond = 0;
+    for (size_t i = END_MEMORY; i < END_SPACE; i++)
+        beyond += end->memory[i] != 0;
+    CHECK(end->all, beyond == 0);
+}
+
+/* ---- malice ---------------------------------------------------------------------------------- */
+
+enum { REFUSED = 0x1dead };
+
+/* What a broken peer may ask for; 8 bytes of data, except where the notice is the matter. */
+static const struct malice {
+    const char *name;
+    uint64_t key_change, offset;
+    size_t bytes;
+    bool gone; /* the key of memory that is not registered any more, in whose place other is */
+    uint32_t notice;
+} malices[] = {
+    {"7 bytes inside", 0, END_MEMORY - 7, 8, false, 1},
+    {"an offset that wraps", 0, UINT64_MAX - 3, 8, false, 1},
+    {"one byte behind the end", 0, END_MEMORY, 1, false, 1},
+    {"far away", 0, 1ull << 40, 8, false, 1},
+    {"another region", 7, 0, 8, false, 1},
+    {"a region beyond all", 0xffffff00, 0, 8, false, 1},
+    {"another generation", 1ull << 40, 0, 8, false, 1},
+    {"memory no longer registered", 0, 0, 8, true, 1},
+    {"a malformed notice", 0, 0, 0, false, REFUSED},
+};
+enum { MALICES = sizeof(malices) / sizeof(malices[0]) };
+
+/* End 0 suffers, the last end sends; they are one where there is one. Good puts come before. */
+static void suffer(struct end *end, int number)
+{
+    const struct malice *m = &malices[number];
+    struct ends *all = end->all;
+    struct end *victim = &all->end[0];
+    unsigned char source[8];
+    weft_status status = WEFT_OK;
+    uint64_t other = 0;
+
+    memset(source, 0xee, sizeof(source));
+    if (end->me == all->count - 1)
+        for (int i = 0; i < 8; i++)
+            CHECK(all, end_put(end, 0, (size_t)i * 8, source, 8, notice_of((uint32_t)i),
+                               END_KEEP) == WEFT_OK);
+    end_settle(end);
+    if (end == victim) {
+        memset(end->memory, 0, END_SPACE);
+        end->refuse = REFUSED;
+    }
+    end_meet(end);
+    const uint64_t key = victim->key; /* as the sender still knows it */
+    end_meet(end);
+    if (end == victim && m->gone) {
+        all->ops->dereg(end->net, end->key);
+        CHECK(all, all->ops->reg(end->net, end->memory, END_MEMORY, &other) == WEFT_OK);
+        CHECK(all, other != end->key);
+        end->key = other;
+    }
+    end_meet(end);
+    if (end->me == all->count - 1) {
+        const struct weft_net_put put = {.process = 0,
+                                         .key = key ^ m->key_change,
+                                         .offset = m->offset,
+                                         .source = source,
+                                         .bytes = m->bytes,
+                                         .notice = m->notice};
+        status = end_try(end, &put, END_SPOIL);
+        CHECK(all, status == WEFT_OK || end == victim);
+    }
+    if (end == victim) {
+        for (int i = 0; i < 200000 && status == WEFT_OK; i++)
+            status = end_move(end);
+        if (status != WEFT_ERR_PROTOCOL)
+            printf("%s: status %d\n", m->name, (int)status);
+        CHECK(all, status == WEFT_ERR_PROTOCOL);
+        size_t touched = 0;
+        for (size_t i = 0; i < END_SPACE; i++)
+            touched += end->memory[i] != 0;
+        CHECK(all, touched == 0);
+        CHECK(all, end->notice_count[all->count - 1] == 0);
+    }
+}
+
+/* ---- main ------------------------------------------------------------------------------------ */
+
+/* What can be asked of an end alone: its capabilities, and the keys of many regions. */
+static void alone(struct end *end, int unused)
+{
+    enum { REGIONS = 100 };
+    const struct weft_net_ops *ops = end->all->ops;
+    static unsigned char memory[REGIONS][8], sources[REGIONS][8];
+    uint64_t keys[REGIONS];
+    struct weft_net_caps caps;
+    uint32_t wrong = 0;
+
+    (void)unused;
+    ops->caps(end->net, &caps);
+    CHECK(end->all, caps.address_bytes <= WEFT_NET_ADDRESS_MAX);
+    CHECK(end->all, caps.get || ops->get(end->net, NULL, NULL) == WEFT_ERR_UNSUPPORTED);
+    CHECK(end->all, weft_net_find(ops->name) == ops);
+    for (int i = 0; i < REGIONS; i++)
+        CHECK(end->all, ops->reg(end->net, memory[i], sizeof(memory[i]), &keys[i]) == WEFT_OK);
+    for (int i = 0; i < REGIONS; i += 2)
+        ops->dereg(end->net, keys[i]);
+    for (int i = 1; i < REGIONS; i += 2) {
+        const struct weft_net_put put = {.key = keys[i],
+                                         .source = memset(sources[i], i, 8),
+                                         .bytes = 8,
+                                         .notice = notice_of((uint32_t)i / 2)};
+        CHECK(end->all, end_insist(end, &put, END_SPOIL) == WEFT_OK);
+    }
+    check_notices(end, 0, REGIONS / 2);
+    end_settle(end);
+    for (int i = 0; i < REGIONS; i++)
+        wrong += memory[i][0] != i % 2 * i || memory[i][7] != i % 2 * i;
+    CHECK(end->all, wrong == 0);
+    for (int i = 1; i < REGIONS; i += 2)
+        ops->dereg(end->net, keys[i]);
+}
+
+/* Whether a table connects to another process at all. */
 static bool reaches_others(const struct weft_net_ops *ops)
 {
-    unsigned char address[WEFT_NET_ADDRESS_MAX] = {0};
-    struct end *one = end_open(ops, 0, 2, true), *two = end_open(ops, 1, 2, true);
+    static struct ends ends;
     bool reaches;
 
-    weft_say_level(WEFT_SAY_ERROR);
-    CHECK(two->ops->address(two->net, address) == WEFT_OK);
-    reaches = ops->connect(one->net, 1, address) == WEFT_OK;
-    end_close(one);
-    end_close(two);
-    return reaches;
-}
-
-static void test_keys(const struct weft_net_ops *ops)
-{
-    struct end *end = end_open(ops, 0, 1, true);
-    unsigned char address[WEFT_NET_ADDRESS_MAX] = {0}, memory[64] = {0}, source[8] = {1};
-    uint64_t key, next;
-
-    CHECK(ops->address(end->net, address) == WEFT_OK);
-    CHECK(ops->connect(end->net, 0, address) == WEFT_OK);
-    CHECK(ops->reg(end->net, memory, sizeof(memory), &key) == WEFT_OK && key != end->key);
-    CHECK(end_put(end, 0, key, 56, source, 8, notice(5), 0) == WEFT_OK);
-    CHECK(end_await_notices(end, 1) && memory[56] == 1);
-    ops->dereg(end->net, key);
-    CHECK(ops->reg(end->net, memory, sizeof(memory), &next) == WEFT_OK);
-    memory[0] = 0;
-    if (next != key) { /* the old key must not reach what was registered later */
-        weft_status status = end_put(end, 0, key, 0, source, 8, notice(6), 1);
-        for (int i = 0; i < 1000 && status == WEFT_OK; i++)
-            status = end_move(end);
-        CHECK(status == WEFT_ERR_PROTOCOL || status == WEFT_ERR_BOUNDS);
-        CHECK(memory[0] == 0);
+    memset(&ends, 0, sizeof(ends));
+    ends.ops = ops;
+    ends.count = 2;
+    ends.one_space = true;
+    for (int i = 0; i < 2; i++) {
+        ends.end[i].all = &ends;
+        ends.end[i].me = i;
+        ends.end[i].memory = ends.memory[i];
+        end_open(&ends.end[i]);
     }
-    end_close(end);
+    reaches = ops->connect(ends.end[0].net, 1, ends.end[1].address) == WEFT_OK;
+    for (int i = 0; i < 2; i++)
+        end_close(&ends.end[i]);
+    return reaches;
 }
 
 int main(void)
 {
+    static const uint64_t starts[] = {0, 0xffffe000u};
     const struct weft_net_ops *ops;
+    bool good = true;
 
     setbuf(stdout, NULL);
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
-        struct weft_net_caps caps;
-        struct end *end = end_open(ops, 0, 1, true);
-        ops->caps(end->net, &caps);
-        CHECK(caps.address_bytes <= WEFT_NET_ADDRESS_MAX);
-        CHECK(caps.get || ops->get(end->net, NULL, NULL) == WEFT_ERR_UNSUPPORTED);
-        end_close(end);
-        CHECK(weft_net_find(ops->name) == ops);
-
         const bool others = reaches_others(ops);
-        printf("%s: %s\n", ops->name, others ? "two ends" : "its own process only");
-        test_keys(ops);
-        if (!others) {
-            run_alone(ops);
-            continue;
-        }
-        run_threads(ops, -1);
-        run_processes(ops, -1);
-        for (int h = 0; h < HOSTILE; h++) {
-            run_threads(ops, h);
-            run_processes(ops, h);
+        printf("%s: %s\n", ops->name, others ? "several ends" : "its own process only");
+        good &= ends_run(ops, 1, true, 0, alone, 0);
+        for (int one_space = others && PROCESSES ? 0 : 1; one_space <= 1; one_space++) {
+            const int count = others ? ENDS_MOST : 1;
+            for (int s = 0; s < 2; s++)
+                good &= ends_run(ops, count, one_space, starts[s], suite, 0);
+            for (int m = 0; m < MALICES; m++)
+                good &= ends_run(ops, count, one_space, 0, suffer, m);
         }
     }
-    printf("%d failures\n", failures);
-    return failures != 0;
+    printf("%s\n", good ? "all good" : "FAILED");
+    return !good;
 }

@@ -2,33 +2,31 @@
  * net/null/null.c - the network that reaches nobody but this process itself.
  *
  * It is the template for a back end (docs/adding-a-network.md): every duty of the table in its
- * smallest form. A put lands at once, by memcpy, in a region of this same process; the notice
- * waits in a short queue for the receive side, so that the two threads meet as on a real network.
+ * smallest form. A put lands at once, in a region of this same process. Its notice waits in a short
+ * queue for the receive side, so that the two threads meet as on a real network; the put has landed
+ * when its notice has been taken, too.
  */
 #include "net/null/null.h"
 
-#include "base/atomic.h"
 #include "base/say.h"
-#include "base/task.h"
+#include "net/regions.h"
 
 #include <stdlib.h>
 
-enum { REGIONS = 1024, NOTICES = 64 };
+enum { PUTS = 64 };
 
-struct region {
-    unsigned char *base; /* NULL: free */
-    size_t bytes;
+struct accepted {
+    uint32_t notice;
+    void *cookie;
 };
 
 struct weft_net {
     struct weft_net_open open;
-    struct weft_lock lock; /* over all below: reg, put and the receive side are three threads */
-    struct region regions[REGIONS];
-    uint32_t notices[NOTICES];
-    uint32_t head, tail;
+    struct weft_regions regions;
     struct weft_bell bells[2]; /* by side */
-    void *done[NOTICES];       /* cookies of puts whose events are due */
-    uint32_t done_count;
+    struct weft_lock lock;     /* over what follows: each side is a thread */
+    struct accepted queue[PUTS];
+    uint32_t accepted, taken, reported; /* puts so far: by put, the receive side, the send side */
 };
 
 static weft_status null_open(struct weft_net **net, const struct weft_net_open *open)
@@ -43,6 +41,7 @@ static weft_status null_open(struct weft_net **net, const struct weft_net_open *
 
 static void null_close(struct weft_net *net)
 {
+    weft_regions_free(&net->regions);
     free(net);
 }
 
@@ -69,24 +68,12 @@ static weft_status null_connect(struct weft_net *net, int process, const void *a
 
 static weft_status null_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
 {
-    weft_lock(&net->lock);
-    for (int i = 0; i < REGIONS; i++) {
-        if (net->regions[i].base == NULL) {
-            net->regions[i] = (struct region){base, bytes};
-            weft_unlock(&net->lock);
-            *key = (uint64_t)i;
-            return WEFT_OK;
-        }
-    }
-    weft_unlock(&net->lock);
-    return weft_err(WEFT_ERR_LIMIT, "null network: all %d regions are in use", REGIONS);
+    return weft_regions_add(&net->regions, base, bytes, key);
 }
 
 static void null_dereg(struct weft_net *net, uint64_t key)
 {
-    weft_lock(&net->lock);
-    net->regions[key].base = NULL;
-    weft_unlock(&net->lock);
+    weft_regions_drop(&net->regions, key);
 }
 
 static weft_status null_put(struct weft_net *net, const struct weft_net_put *put)
@@ -94,49 +81,70 @@ static weft_status null_put(struct weft_net *net, const struct weft_net_put *put
     weft_status status = WEFT_OK;
 
     weft_lock(&net->lock);
-    if (net->done_count == NOTICES || (put->notice != 0 && net->head - net->tail == NOTICES)) {
+    if (net->accepted - net->reported == PUTS)
         status = WEFT_NET_FULL;
-    } else if (put->bytes != 0 && (put->key >= REGIONS || net->regions[put->key].base == NULL ||
-                                   put->offset > net->regions[put->key].bytes ||
-                                   put->bytes > net->regions[put->key].bytes - put->offset)) {
-        status = WEFT_ERR_BOUNDS;
-    } else {
-        if (put->bytes != 0)
-            weft_land(net->regions[put->key].base + put->offset, put->source, put->bytes);
-        if (put->notice != 0)
-            net->notices[net->head++ % NOTICES] = put->notice;
-        net->done[net->done_count++] = put->cookie;
-    }
+    else if (put->bytes != 0 &&
+             !weft_regions_land(&net->regions, put->key, put->offset, put->source, put->bytes))
+        status =
+            weft_err(WEFT_ERR_PROTOCOL,
+                     "null network: %zu bytes at offset %llu of key 0x%llx, which is no region",
+                     put->bytes, (unsigned long long)put->offset, (unsigned long long)put->key);
+    else
+        net->queue[net->accepted++ % PUTS] = (struct accepted){put->notice, put->cookie};
     weft_unlock(&net->lock);
+    if (status != WEFT_OK)
+        return status;
+    net->open.events.sent(net->open.events.context, put->cookie);
     weft_bell_ring(&net->bells[WEFT_NET_RECEIVE]);
-    return status;
+    return WEFT_OK;
+}
+
+/* The next put that is behind one index and not yet behind another; false: none. */
+static bool next(struct weft_net *net, uint32_t *index, const uint32_t *end, struct accepted *put)
+{
+    weft_lock(&net->lock);
+    const bool there = *index != *end;
+    if (there)
+        *put = net->queue[*index % PUTS];
+    weft_unlock(&net->lock);
+    return there;
+}
+
+static void pass(struct weft_net *net, uint32_t *index)
+{
+    weft_lock(&net->lock);
+    ++*index;
+    weft_unlock(&net->lock);
+}
+
+static weft_status progress_receive(struct weft_net *net, bool *did)
+{
+    const struct weft_net_events *events = &net->open.events;
+    struct accepted put;
+
+    while (next(net, &net->taken, &net->accepted, &put)) {
+        if (put.notice != 0 && !events->arrived(events->context, net->open.process, put.notice))
+            return weft_err(WEFT_ERR_PROTOCOL, "null network: malformed notice 0x%08x", put.notice);
+        pass(net, &net->taken);
+        *did = true;
+        weft_bell_ring(&net->bells[WEFT_NET_SEND]);
+    }
+    return WEFT_OK;
 }
 
 static weft_status null_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
     const struct weft_net_events *events = &net->open.events;
+    struct accepted put;
 
-    if (side == WEFT_NET_SEND) {
-        for (uint32_t i = 0; i < net->done_count; i++) {
-            events->sent(events->context, net->done[i]);
-            events->landed(events->context, net->done[i]);
-            *did = true;
-        }
-        net->done_count = 0;
-        return WEFT_OK;
-    }
-    for (;;) {
-        uint32_t notice = 0;
-        weft_lock(&net->lock);
-        if (net->tail != net->head)
-            notice = net->notices[net->tail++ % NOTICES];
-        weft_unlock(&net->lock);
-        if (notice == 0)
-            return WEFT_OK;
+    if (side == WEFT_NET_RECEIVE)
+        return progress_receive(net, did);
+    while (next(net, &net->reported, &net->taken, &put)) {
+        pass(net, &net->reported);
         *did = true;
-        if (!events->arrived(events->context, net->open.process, notice))
-            return weft_err(WEFT_ERR_PROTOCOL, "null network: malformed notice 0x%08x", notice);
+        events->landed(events->context, put.cookie);
     }
+    return WEFT_OK;
 }
 
 static struct weft_bell *null_bell(struct weft_net *net, enum weft_net_side side)

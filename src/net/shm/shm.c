@@ -13,18 +13,13 @@
 #include "base/say.h"
 #include "base/share.h"
 #include "base/task.h"
+#include "net/regions.h"
 #include "queue/packet_ring.h"
 #include "wire/packet.h"
 
 #include <stdlib.h>
 
 enum { BATCH = 64 }; /* packets taken from one ring before the others get their turn */
-
-struct region {
-    unsigned char *base; /* NULL: free */
-    size_t bytes;
-    uint32_t generation;
-};
 
 /* The start of a receiver's shared memory; its rings follow, one a sender. */
 struct inbox {
@@ -57,10 +52,7 @@ struct weft_net {
     struct weft_share share;
     uint32_t ring_size;
     struct peer *peers;
-
-    struct weft_lock lock; /* over the regions */
-    struct region *regions;
-    uint32_t region_count;
+    struct weft_regions regions;
 };
 
 static struct weft_packet_ring *ring_of(struct inbox *inbox, uint32_t ring_size, int sender)
@@ -116,7 +108,7 @@ static void shm_close(struct weft_net *net)
     }
     weft_share_destroy(net->inbox, &net->share);
     free(net->peers);
-    free(net->regions);
+    weft_regions_free(&net->regions);
     free(net);
 }
 
@@ -164,50 +156,12 @@ static weft_status shm_connect(struct weft_net *net, int process, const void *ad
 
 static weft_status shm_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
 {
-    weft_lock(&net->lock);
-    uint32_t i = 0;
-    while (i < net->region_count && net->regions[i].base != NULL)
-        i++;
-    if (i == net->region_count) {
-        uint32_t count = net->region_count == 0 ? 16 : net->region_count * 2;
-        struct region *regions = realloc(net->regions, count * sizeof(*regions));
-        if (regions == NULL) {
-            weft_unlock(&net->lock);
-            return weft_err(WEFT_ERR_MEMORY, "shm: no memory for %u regions", count);
-        }
-        memset(regions + net->region_count, 0, (count - net->region_count) * sizeof(*regions));
-        net->regions = regions;
-        net->region_count = count;
-    }
-    struct region *region = &net->regions[i];
-    region->base = base;
-    region->bytes = bytes;
-    *key = (uint64_t)++region->generation << 32 | i;
-    weft_unlock(&net->lock);
-    return WEFT_OK;
+    return weft_regions_add(&net->regions, base, bytes, key);
 }
 
 static void shm_dereg(struct weft_net *net, uint64_t key)
 {
-    weft_lock(&net->lock);
-    net->regions[(uint32_t)key].base = NULL;
-    weft_unlock(&net->lock);
-}
-
-/* Where a packet's data goes; NULL if that is not wholly inside a region of ours. */
-static unsigned char *locate(struct weft_net *net, const struct weft_packet *packet)
-{
-    const uint32_t i = (uint32_t)packet->key;
-    unsigned char *address = NULL;
-
-    weft_lock(&net->lock);
-    if (i < net->region_count && net->regions[i].base != NULL &&
-        net->regions[i].generation == packet->key >> 32 &&
-        packet->offset <= net->regions[i].bytes &&
-        packet->bytes <= net->regions[i].bytes - packet->offset)
-        address = net->regions[i].base + packet->offset;
-    weft_unlock(&net->lock);
-    return address;
+    weft_regions_drop(&net->regions, key);
 }
 
 static bool remember_landing(struct peer *peer, uint32_t end, void *cookie)
@@ -321,16 +275,13 @@ static weft_status apply(struct weft_net *net, int sender, const unsigned char *
     if (packet.bytes != bytes - sizeof(packet))
         return weft_err(WEFT_ERR_PROTOCOL, "shm: process %d announced %u bytes and sent %zu",
                         sender, packet.bytes, bytes - sizeof(packet));
-    if (packet.bytes != 0) {
-        unsigned char *target = locate(net, &packet);
-        if (target == NULL)
-            return weft_err(WEFT_ERR_PROTOCOL,
-                            "shm: process %d put %u bytes at offset %llu of key 0x%llx, which is "
-                            "no region of this process",
-                            sender, packet.bytes, (unsigned long long)packet.offset,
-                            (unsigned long long)packet.key);
-        weft_land(target, content + sizeof(packet), packet.bytes);
-    }
+    if (packet.bytes != 0 && !weft_regions_land(&net->regions, packet.key, packet.offset,
+                                                content + sizeof(packet), packet.bytes))
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "shm: process %d put %u bytes at offset %llu of key 0x%llx, which is no "
+                        "region of this process",
+                        sender, packet.bytes, (unsigned long long)packet.offset,
+                        (unsigned long long)packet.key);
     if (packet.notice != 0 &&
         !net->open.events.arrived(net->open.events.context, sender, packet.notice))
         return weft_err(WEFT_ERR_PROTOCOL, "shm: process %d sent the malformed notice 0x%08x",

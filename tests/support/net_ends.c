@@ -1,0 +1,306 @@
+/* support/net_ends.c - see support/net_ends.h. */
+#include "support/net_ends.h"
+
+#include "base/task.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const uint64_t PATIENCE_NS = 30000000000;
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+/* ---- what the network reports ---------------------------------------------------------------- */
+
+static bool arrived(void *context, int process, uint32_t notice)
+{
+    struct end *end = context;
+    const uint32_t count = end->notice_count[process];
+
+    if (notice == end->refuse)
+        return false;
+    CHECK(end->all, count < END_PUTS);
+    if (count == END_PUTS)
+        return true;
+    end->notices[process][count] = notice;
+    __atomic_store_n(&end->notice_count[process], count + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+static void sent(void *context, void *cookie)
+{
+    struct end_put *put = cookie;
+
+    (void)context;
+    put->sent++;
+    if (put->source == END_SPOIL && put->put.bytes != 0)
+        memset((void *)(uintptr_t)put->put.source, 0xdd, put->put.bytes);
+}
+
+static void landed(void *context, void *cookie)
+{
+    struct end *end = context;
+    struct end_put *put = cookie;
+    struct end *target = &end->all->end[put->put.process];
+
+    put->landed++;
+    put->early |= put->sent == 0;
+    put->early |= __atomic_load_n(&target->notice_count[end->me], __ATOMIC_ACQUIRE) < put->notices;
+    put->early |= put->source == END_KEEP && put->put.bytes != 0 &&
+                  memcmp(target->memory + put->put.offset, put->put.source, put->put.bytes) != 0;
+}
+
+/* ---- an end ---------------------------------------------------------------------------------- */
+
+static void *receive(void *argument)
+{
+    struct end *end = argument;
+
+    while (__atomic_load_n(&end->stop, __ATOMIC_ACQUIRE) == 0) {
+        bool did = false;
+        if (__atomic_load_n(&end->hold, __ATOMIC_ACQUIRE) == 0) {
+            weft_status status = end->all->ops->progress(end->net, WEFT_NET_RECEIVE, &did);
+            __atomic_store_n(&end->received, (uint32_t)status, __ATOMIC_RELEASE);
+            if (status != WEFT_OK)
+                return NULL;
+        }
+        if (!did)
+            sched_yield();
+    }
+    return NULL;
+}
+
+void end_open(struct end *end)
+{
+    const struct ends *all = end->all;
+
+    if (weft_config_load(&end->config, NULL, NULL) != WEFT_OK)
+        exit(1);
+    end->config.shm_ring = 4096;
+    end->config.counter_start = (int64_t)all->counter_start;
+    const struct weft_net_open open = {
+        .config = &end->config,
+        .process = end->me,
+        .processes = all->count,
+        .one_address_space = all->one_space,
+        .events = {end, arrived, sent, landed},
+    };
+    if (all->ops->open(&end->net, &open) != WEFT_OK ||
+        all->ops->reg(end->net, end->memory, END_MEMORY, &end->key) != WEFT_OK ||
+        all->ops->address(end->net, end->address) != WEFT_OK) {
+        fprintf(stderr, "%s could not be opened\n", all->ops->name);
+        exit(1);
+    }
+}
+
+void end_close(struct end *end)
+{
+    end->all->ops->dereg(end->net, end->key);
+    end->all->ops->close(end->net);
+}
+
+weft_status end_move(struct end *end)
+{
+    bool did = false;
+    weft_status status = end->all->ops->progress(end->net, WEFT_NET_SEND, &did);
+
+    if (status == WEFT_OK)
+        status = (weft_status)__atomic_load_n(&end->received, __ATOMIC_ACQUIRE);
+    if (!did)
+        sched_yield();
+    return status;
+}
+
+void end_meet(struct end *end)
+{
+    const uint64_t deadline = weft_now_ns() + PATIENCE_NS;
+
+    end->met += (uint32_t)end->all->count;
+    __atomic_add_fetch(&end->all->met, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&end->all->met, __ATOMIC_ACQUIRE) < end->met) {
+        end_move(end);
+        if (weft_now_ns() > deadline) {
+            fprintf(stderr, "end %d waits in vain for the others\n", end->me);
+            exit(1);
+        }
+    }
+}
+
+weft_status end_try(struct end *end, const struct weft_net_put *put, enum end_source source)
+{
+    struct end_put *record = &end->puts[end->put_count];
+
+    if (end->put_count == END_PUTS) {
+        fprintf(stderr, "a part of the suite puts more than %d times\n", END_PUTS);
+        exit(1);
+    }
+    *record = (struct end_put){.put = *put, .source = source};
+    record->put.cookie = record;
+    record->notices = end->told[put->process] + (put->notice != 0);
+    weft_status status = end->all->ops->put(end->net, &record->put);
+    if (status == WEFT_OK) {
+        end->put_count++;
+        end->told[put->process] = record->notices;
+    }
+    return status;
+}
+
+weft_status end_insist(struct end *end, const struct weft_net_put *put, enum end_source source)
+{
+    const uint64_t deadline = weft_now_ns() + PATIENCE_NS;
+    weft_status status;
+
+    while ((status = end_try(end, put, source)) == WEFT_NET_FULL) {
+        status = end_move(end);
+        if (status == WEFT_OK && weft_now_ns() > deadline)
+            status = WEFT_ERR_TIMEOUT;
+        if (status != WEFT_OK)
+            return status;
+    }
+    return status;
+}
+
+weft_status end_put(struct end *end, int to, size_t offset, const void *bytes, size_t count,
+                    uint32_t notice, enum end_source source)
+{
+    const struct weft_net_put put = {.process = to,
+                                     .key = end->all->end[to].key,
+                                     .offset = offset,
+                                     .source = bytes,
+                                     .bytes = count,
+                                     .notice = notice};
+    return end_insist(end, &put, source);
+}
+
+bool end_await(struct end *end, int sender, uint32_t count)
+{
+    const uint64_t deadline = weft_now_ns() + PATIENCE_NS;
+
+    while (__atomic_load_n(&end->notice_count[sender], __ATOMIC_ACQUIRE) < count)
+        if (end_move(end) != WEFT_OK || weft_now_ns() > deadline)
+            return false;
+    return true;
+}
+
+void end_settle(struct end *end)
+{
+    struct ends *all = end->all;
+    const uint64_t deadline = weft_now_ns() + PATIENCE_NS;
+
+    for (int p = 0; p < all->count; p++)
+        CHECK(all, all->ops->flush(end->net, p) == WEFT_OK);
+    for (int i = 0; i < end->put_count; i++)
+        while (end->puts[i].landed == 0 && end_move(end) == WEFT_OK && weft_now_ns() < deadline)
+            ;
+    end_meet(end); /* nothing is under way any more: what would come twice has come */
+    uint32_t wrong = 0;
+    for (int i = 0; i < end->put_count; i++)
+        wrong += end->puts[i].sent != 1 || end->puts[i].landed != 1 || end->puts[i].early;
+    CHECK(all, wrong == 0);
+    for (int p = 0; p < all->count; p++)
+        CHECK(all, end->told[p] ==
+                       __atomic_load_n(&all->end[p].notice_count[end->me], __ATOMIC_ACQUIRE));
+    end_meet(end);
+    end->put_count = 0;
+    memset(end->told, 0, sizeof(end->told));
+    memset(end->notice_count, 0, sizeof(end->notice_count));
+    end_meet(end);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+struct run {
+    struct end *end;
+    void (*side)(struct end *, int);
+    int argument;
+};
+
+static void *run_end(void *argument)
+{
+    const struct run *run = argument;
+    struct end *end = run->end;
+    struct ends *all = end->all;
+
+    end_open(end);
+    end_meet(end);
+    for (int p = 0; p < all->count; p++)
+        CHECK(all, all->ops->connect(end->net, p, all->end[p].address) == WEFT_OK);
+    end_meet(end);
+    if (pthread_create(&end->receiver, NULL, receive, end) != 0)
+        die("pthread_create");
+    run->side(end, run->argument);
+    end_meet(end);
+    __atomic_store_n(&end->stop, 1, __ATOMIC_RELEASE);
+    pthread_join(end->receiver, NULL);
+    end_close(end);
+    return NULL;
+}
+
+static void run_threads(struct ends *all, struct run *runs)
+{
+    pthread_t threads[ENDS_MOST];
+
+    for (int i = 1; i < all->count; i++)
+        if (pthread_create(&threads[i], NULL, run_end, &runs[i]) != 0)
+            die("pthread_create");
+    run_end(&runs[0]);
+    for (int i = 1; i < all->count; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void run_processes(struct ends *all, struct run *runs)
+{
+    pid_t children[ENDS_MOST];
+    int status;
+
+    fflush(NULL);
+    for (int i = 1; i < all->count; i++) {
+        children[i] = fork();
+        if (children[i] < 0)
+            die("fork");
+        if (children[i] == 0) {
+            run_end(&runs[i]);
+            fflush(NULL);
+            _exit(0);
+        }
+    }
+    run_end(&runs[0]);
+    for (int i = 1; i < all->count; i++)
+        CHECK(all, waitpid(children[i], &status, 0) == children[i] && status == 0);
+}
+
+bool ends_run(const struct weft_net_ops *ops, int count, bool one_space, uint64_t counter_start,
+              void (*side)(struct end *, int), int argument)
+{
+    struct run runs[ENDS_MOST];
+    struct ends *all =
+        mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (all == MAP_FAILED)
+        die("mmap");
+    all->ops = ops;
+    all->count = count;
+    all->one_space = one_space;
+    all->counter_start = counter_start;
+    for (int i = 0; i < count; i++) {
+        all->end[i].all = all;
+        all->end[i].me = i;
+        all->end[i].memory = all->memory[i];
+        runs[i] = (struct run){&all->end[i], side, argument};
+    }
+    if (one_space)
+        run_threads(all, runs);
+    else
+        run_processes(all, runs);
+    const bool good = all->failures == 0;
+    munmap(all, sizeof(*all));
+    return good;
+}

@@ -1,0 +1,103 @@
+/*
+ * support/net_ends.h - the ends of a network under test: threads of one process, or processes.
+ *
+ * They lie in memory that all of them share, so that one end can see what has really happened at
+ * the others at the moment when its network says so. Each end is two threads, as in the runtime:
+ * its caller puts and drives the send side, a receiver drives the receive side.
+ */
+#ifndef WEFT_TESTS_NET_ENDS_H
+#define WEFT_TESTS_NET_ENDS_H
+
+#include "net/net.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+enum {
+    ENDS_MOST = 3,
+    END_SHARE = 1 << 17,                 /* of an end's memory, for each sender */
+    END_MEMORY = ENDS_MOST * END_SHARE,  /* registered */
+    END_PUTS = 1 << 13,                  /* of one part of the suite */
+    END_SPACE = END_MEMORY + (64 << 10), /* behind what is registered: nobody's to write */
+};
+
+/* What a put's source is good for once the network has said `sent`. */
+enum end_source {
+    END_KEEP, /* stays, and must be at the target when the put has landed */
+    END_SPOIL /* is overwritten at once, for the network must not need it any more */
+};
+
+struct end_put {
+    struct weft_net_put put;
+    enum end_source source;
+    uint32_t notices; /* that the target has had from this end when it has landed */
+    uint32_t sent, landed;
+    bool early; /* landed before it was sent, or before its data and notice were there */
+};
+
+struct end {
+    struct ends *all;
+    int me;
+    struct weft_config config;
+    struct weft_net *net;
+    uint64_t key;
+    unsigned char address[WEFT_NET_ADDRESS_MAX];
+    pthread_t receiver;
+    uint32_t stop, hold; /* the receiver ends, stands still */
+    uint32_t received;   /* weft_status of the receive side */
+    uint32_t refuse;     /* this notice is malformed, says the end */
+    uint32_t met;        /* how often all must have met */
+    unsigned char *memory;
+    uint32_t notices[ENDS_MOST][END_PUTS]; /* by sender, in the order in which they arrived */
+    uint32_t notice_count[ENDS_MOST];
+    struct end_put puts[END_PUTS];
+    int put_count;
+    uint32_t told[ENDS_MOST]; /* notices sent, by target */
+};
+
+struct ends {
+    const struct weft_net_ops *ops;
+    int count;
+    bool one_space;
+    uint64_t counter_start;
+    uint32_t met, failures;
+    struct end end[ENDS_MOST];
+    _Alignas(4096) unsigned char memory[ENDS_MOST][END_SPACE];
+};
+
+#define CHECK(all, condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            __atomic_add_fetch(&(all)->failures, 1, __ATOMIC_RELAXED);                             \
+            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #condition);                          \
+        }                                                                                          \
+    } while (0)
+
+/* Runs side(end) in every end, each opened and connected to all. True: no check failed. */
+bool ends_run(const struct weft_net_ops *ops, int count, bool one_space, uint64_t counter_start,
+              void (*side)(struct end *end, int argument), int argument);
+
+/* Opens one end, with the smallest rings. A failure ends the program. */
+void end_open(struct end *end);
+void end_close(struct end *end);
+
+/* All ends are here. */
+void end_meet(struct end *end);
+
+/* One turn of the send side; the error of either side. */
+weft_status end_move(struct end *end);
+
+/* A put as it stands, tried once; it is counted and watched if it is accepted. */
+weft_status end_try(struct end *end, const struct weft_net_put *put, enum end_source source);
+/* The same, as often as it is refused for want of room; and a put into the target's memory. */
+weft_status end_insist(struct end *end, const struct weft_net_put *put, enum end_source source);
+weft_status end_put(struct end *end, int to, size_t offset, const void *bytes, size_t count,
+                    uint32_t notice, enum end_source source);
+
+/* Waits until so many notices have come from a sender. False: too long, or an error. */
+bool end_await(struct end *end, int sender, uint32_t count);
+
+/* Flushes; all puts landed, each once and not too early, and nothing is left. Forgets them. */
+void end_settle(struct end *end);
+
+#endif
