@@ -49,6 +49,9 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
                              const weft_log_arg *args)
 {
     weft_check_stop(self);
+    if (count < 0 || count > WEFT_LOG_ARGS)
+        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_log_values: %d arguments, at most %d", count,
+                   WEFT_LOG_ARGS, 0, 0);
     weft_post_text(self, WEFT_COMMAND_LOG, 0, format, count, args);
 }
 

@@ -106,7 +106,8 @@ static bool plan_put(struct weft_job *job, const struct weft_command *command, s
         const struct weft_member to = window->member[command->target];
         good = weft_inside(command->offset, command->pitch, command->width, command->height,
                            entry->bytes) &&
-               to.process != job->numbers.process;
+               to.process != job->numbers.process &&
+               (!(command->flags & WEFT_COMMAND_INLINE) || command->height == 1);
         plan->put.process = to.process;
         plan->put.key = entry->key;
         plan->put.offset = entry->key_offset + command->offset;

@@ -19,6 +19,7 @@ const struct litmus litmus_table[] = {
     {"reuse", &litmus_reuse, "proxy", "default", "a source reused after flush_local"},
     {"fence", &litmus_fence, "direct", "default", "data, fence, polled flag"},
     {"fence-proxy", &litmus_fence, "proxy", "default", "the same through the host"},
+    {"flush", &litmus_flush, "direct", "default", "data, flush, polled flag, mapped"},
     {"flush-proxy", &litmus_flush, "proxy", "default", "data, flush, polled flag"},
     {"windows", &litmus_windows, "auto", "default", "windows and communicators come and go"},
     {"flood", &litmus_flood, "proxy", "small", "full rings in both directions"},
