@@ -16,7 +16,7 @@ struct hello {
     char host[64];
     char boot[40]; /* the kernel's boot id: two hosts may share a name */
     int32_t pid;
-    uint32_t windows, comms, counter_start, path;
+    uint32_t windows, comms, counter_start;
     struct weft_share exposed;
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };
@@ -93,7 +93,6 @@ weft_status weft_meet(struct weft_job *job)
     mine.windows = (uint32_t)job->config.windows;
     mine.comms = (uint32_t)job->config.comms;
     mine.counter_start = (uint32_t)job->config.counter_start;
-    mine.path = (uint32_t)job->config.path;
     weft_status status = job->net_ops->address(job->net, mine.address);
     if (status == WEFT_OK)
         status = weft_exchange(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), all);
@@ -107,9 +106,6 @@ weft_status weft_meet(struct weft_job *job)
                               "everywhere: %u, %u, %u in process %d, %u, %u, %u here",
                               all[p].windows, all[p].comms, all[p].counter_start, p, mine.windows,
                               mine.comms, mine.counter_start);
-        else if (all[p].path != mine.path)
-            status = weft_err(WEFT_ERR_CONFIG,
-                              "WEFT_PATH must be the same everywhere: process %d has another", p);
     }
     if (status == WEFT_OK)
         number_nodes(job, all);
@@ -118,16 +114,8 @@ weft_status weft_meet(struct weft_job *job)
         if (status == WEFT_OK && p != job->numbers.process)
             status = choose_path(job, p, &all[p]);
     }
-    /*
-     * Nobody sends before everybody is connected. Who reaches anybody through the host may reach
-     * this process so, even if this one maps all others.
-     */
-    const unsigned char proxied = job->state.proxied != 0;
-    unsigned char *others = (unsigned char *)all;
-    if (status == WEFT_OK)
-        status = weft_exchange(job, WEFT_EXCHANGE_READY, &proxied, sizeof(proxied), others);
-    for (int p = 0; status == WEFT_OK && p < n; p++)
-        job->state.proxied |= others[p];
+    if (status == WEFT_OK) /* nobody sends before everybody is connected */
+        status = weft_exchange(job, WEFT_EXCHANGE_READY, NULL, 0, NULL);
     free(all);
     return status;
 }

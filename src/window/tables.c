@@ -8,8 +8,8 @@
 
 weft_status weft_tables_open(struct weft_state *state, uint32_t windows, uint32_t comms)
 {
-    state->windows_count = 2 * windows + 1;
-    state->comms_count = 2 * comms + 1;
+    state->windows_count = 2 * windows;
+    state->comms_count = 2 * comms;
     state->windows = calloc(state->windows_count, sizeof(*state->windows));
     state->comms = calloc(state->comms_count, sizeof(*state->comms));
     if (state->windows == NULL || state->comms == NULL) {
@@ -73,7 +73,7 @@ static void place_members(const struct weft_state *state, struct weft_comm_entry
 weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local,
                            const struct weft_member *member, int32_t members, weft_comm *comm)
 {
-    const uint32_t half = weft_tables_local(state->comms_count);
+    const uint32_t half = state->comms_count / 2;
     uint32_t index = fixed;
 
     if (fixed == WEFT_COMM_NONE) {
@@ -122,7 +122,7 @@ weft_status weft_window_make(struct weft_state *state, bool local, weft_comm com
                              struct weft_window_entry *entry, weft_win *win)
 {
     const struct weft_comm_entry *members = weft_comm_find(state, comm);
-    const uint32_t half = weft_tables_local(state->windows_count);
+    const uint32_t half = state->windows_count / 2;
     const uint32_t end = local ? state->windows_count : half;
     uint32_t index = local ? half : 1;
 
