@@ -3,7 +3,7 @@
  * it answers the ranks that created them (order: reply_post, reply_seen), and that never change
  * while the handle is valid.
  *
- * Handles are index | generation << 12. Two index spaces: what ranks of several processes share is
+ * Handles are index | generation << 14. Two index spaces: what ranks of several processes share is
  * numbered by the control channel's order, so every process gets the same number without asking;
  * what lies within one process is numbered there, in the upper half of the table.
  */
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WEFT_HANDLE_BITS = 12, WEFT_BARRIER_WORDS = 24 };
+enum { WEFT_HANDLE_BITS = 14, WEFT_BARRIER_WORDS = 24 };
 
 struct weft_member {
     int32_t process;

@@ -4,12 +4,25 @@
 #include "base/say.h"
 #include "window/counter.h"
 
+#include <assert.h>
 #include <stdlib.h>
+
+/* The largest tables that config.def allows: every index fits into a handle. */
+enum {
+#define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc) MOST_##name = (max),
+#define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)
+#define WEFT_CONFIG_REAL(name, field, def, min, max, unit, doc)
+#define WEFT_CONFIG_CHOICE(name, field, def, words, doc)
+#define WEFT_CONFIG_TEXT(name, field, def, doc)
+#include "base/config.def"
+};
+static_assert(2 * MOST_WINDOWS < 1 << WEFT_HANDLE_BITS, "a window's index has more bits");
+static_assert(2 * MOST_COMMS < 1 << WEFT_HANDLE_BITS, "a communicator's index has more bits");
 
 weft_status weft_tables_open(struct weft_state *state, uint32_t windows, uint32_t comms)
 {
-    state->windows_count = 2 * windows;
-    state->comms_count = 2 * comms;
+    state->windows_count = 2 * windows + 1;
+    state->comms_count = 2 * comms + 1;
     state->windows = calloc(state->windows_count, sizeof(*state->windows));
     state->comms = calloc(state->comms_count, sizeof(*state->comms));
     if (state->windows == NULL || state->comms == NULL) {
@@ -73,7 +86,7 @@ static void place_members(const struct weft_state *state, struct weft_comm_entry
 weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local,
                            const struct weft_member *member, int32_t members, weft_comm *comm)
 {
-    const uint32_t half = state->comms_count / 2;
+    const uint32_t half = weft_tables_local(state->comms_count);
     uint32_t index = fixed;
 
     if (fixed == WEFT_COMM_NONE) {
@@ -122,7 +135,7 @@ weft_status weft_window_make(struct weft_state *state, bool local, weft_comm com
                              struct weft_window_entry *entry, weft_win *win)
 {
     const struct weft_comm_entry *members = weft_comm_find(state, comm);
-    const uint32_t half = state->windows_count / 2;
+    const uint32_t half = weft_tables_local(state->windows_count);
     const uint32_t end = local ? state->windows_count : half;
     uint32_t index = local ? half : 1;
 

@@ -1,9 +1,9 @@
 /*
  * window/tables.h - the host's side of the tables: making and freeing entries.
  *
- * Index spaces (window/table.h): [1, half) for what processes share, [half, 2 * half) for what
- * lies in one process. Every process makes the shared entries in the same order, so all find the
- * same index. Callers hold the runtime's table lock.
+ * Index spaces (window/table.h) of a table for n entries of each: 1 .. n for what processes share,
+ * n + 1 .. 2n for what lies in one process; nothing is at 0. Every process makes the shared entries
+ * in the same order, so all find the same index. Callers hold the runtime's table lock.
  */
 #ifndef WEFT_WINDOW_TABLES_H
 #define WEFT_WINDOW_TABLES_H
@@ -31,6 +31,12 @@ void weft_window_drop(struct weft_state *state, weft_win win);
 struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm);
 struct weft_window *weft_window_find(const struct weft_state *state, weft_win win);
 
+/* The first local index of a table of 2n + 1 places. */
+static inline uint32_t weft_tables_local(uint32_t places)
+{
+    return places / 2 + 1;
+}
+
 /*
  * Whether only this process knows the communicator: then it alone makes and frees what belongs to
  * it. One that was split off a shared communicator is shared even if all members are here.
@@ -39,7 +45,7 @@ static inline bool weft_comm_is_local(const struct weft_state *state,
                                       const struct weft_comm_entry *entry)
 {
     return state->processes == 1 || entry->handle == WEFT_COMM_DEVICE ||
-           weft_handle_index(entry->handle) >= state->comms_count / 2;
+           weft_handle_index(entry->handle) >= weft_tables_local(state->comms_count);
 }
 
 #endif
