@@ -161,6 +161,22 @@ free_scratch:
     free(members);
 }
 
+/* A window refers to its communicator's members: none may outlive it. */
+static void apply_comm_free(struct weft_job *job, const struct weft_comm_entry *comm)
+{
+    for (uint32_t i = 0; i < job->state.windows_count; i++) {
+        const struct weft_window *window = &job->state.windows[i];
+        if (window->handle == WEFT_WIN_NONE || window->comm != comm->handle)
+            continue;
+        weft_job_fail(job, WEFT_ERR_STATE,
+                      "weft_comm_free: window 0x%x of communicator 0x%x was not freed before",
+                      window->handle, comm->handle);
+        return;
+    }
+    weft_comm_drop(&job->state, comm->handle); /* the list of members outlives the handle */
+    answer_all(job, comm, WEFT_OK, 0);
+}
+
 void weft_collective_apply(struct weft_job *job, struct weft_comm_entry *comm, uint32_t op,
                            const struct weft_contribution *all)
 {
@@ -175,8 +191,7 @@ void weft_collective_apply(struct weft_job *job, struct weft_comm_entry *comm, u
         apply_split(job, comm, all);
         break;
     default:
-        weft_comm_drop(&job->state, comm->handle); /* the list of members outlives the handle */
-        answer_all(job, comm, WEFT_OK, 0);
+        apply_comm_free(job, comm);
     }
     weft_bell_ring(&job->state.exposed->bell);
 }
