@@ -34,7 +34,7 @@ enum weft_frame_kind {
 
 /* Another process of the job, or this one. */
 struct weft_process {
-    char name[WEFT_NAME_BYTES]; /* "process 2 (pid 123 on host)" */
+    char name[WEFT_NAME_BYTES]; /* "process 2 (pid 123 on host)"; monitor: with the table lock */
     int node;
     struct weft_share exposed_share;
     struct weft_segment {

@@ -6,6 +6,7 @@
 
 #include "base/say.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,10 @@
 
 /* What processes tell each other when the job is opened. */
 struct hello {
-    char host[64];
+    char host[72]; /* HOST_NAME_MAX is 64 */
     char boot[40]; /* the kernel's boot id: two hosts may share a name */
     int32_t pid;
-    uint32_t windows, comms, counter_start;
+    uint32_t windows, comms, counter_start, path;
     struct weft_share exposed;
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };
@@ -42,8 +43,10 @@ static void number_nodes(struct weft_job *job, const struct hello *all)
         while (strcmp(all[q].host, all[p].host) != 0 || strcmp(all[q].boot, all[p].boot) != 0)
             q++;
         job->processes[p].node = q == p ? n->nodes++ : job->processes[q].node;
+        weft_lock(&job->tables); /* the monitor may be about to say that it was lost */
         snprintf(job->processes[p].name, sizeof(job->processes[p].name),
                  "process %d (pid %d on %.40s)", p, (int)all[p].pid, all[p].host);
+        weft_unlock(&job->tables);
     }
     n->node = job->processes[n->process].node;
     for (int p = 0; p < n->processes; p++)
@@ -80,32 +83,76 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
     return WEFT_OK;
 }
 
+static weft_status fill_hello(struct weft_job *job, struct hello *mine)
+{
+    const struct weft_config *config = &job->config;
+
+    *mine = (struct hello){.pid = (int32_t)getpid(),
+                           .windows = (uint32_t)config->windows,
+                           .comms = (uint32_t)config->comms,
+                           .counter_start = (uint32_t)config->counter_start,
+                           .path = (uint32_t)config->path,
+                           .exposed = job->exposed_share};
+    if (gethostname(mine->host, sizeof(mine->host) - 1) != 0)
+        return weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
+    read_boot_id(mine->boot, sizeof(mine->boot));
+    return job->net_ops->address(job->net, mine->address);
+}
+
+/* What the tables' being the same everywhere depends on. */
+static weft_status compare(int p, const struct hello *theirs, const struct hello *mine)
+{
+    static const char *const paths[] = {"auto", "direct", "proxy"}; /* as config.def lists them */
+
+    if (theirs->windows != mine->windows || theirs->comms != mine->comms ||
+        theirs->counter_start != mine->counter_start)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_WINDOWS, WEFT_COMMS and WEFT_COUNTER_START must be the same "
+                        "everywhere: %u, %u, %u in process %d, %u, %u, %u here",
+                        theirs->windows, theirs->comms, theirs->counter_start, p, mine->windows,
+                        mine->comms, mine->counter_start);
+    if (theirs->path != mine->path)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_PATH must be the same everywhere: %s in process %d, %s here",
+                        theirs->path < sizeof(paths) / sizeof(paths[0]) ? paths[theirs->path] : "?",
+                        p, paths[mine->path]);
+    return WEFT_OK;
+}
+
+/*
+ * Nobody sends before everybody is connected. Each process says whether it reaches any other
+ * through the host: then it may reach this one so, even if this one maps all others. It does not
+ * say whom, n bytes instead of n * n; too many processes may poll their host words, none too few.
+ */
+static weft_status await_all(struct weft_job *job)
+{
+    const size_t n = (size_t)job->numbers.processes;
+    const unsigned char mine = job->state.proxied != 0;
+    unsigned char *all = malloc(n);
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
+    weft_status status = weft_exchange(job, WEFT_EXCHANGE_READY, &mine, sizeof(mine), all);
+    for (size_t p = 0; status == WEFT_OK && p < n; p++)
+        job->state.proxied |= all[p];
+    free(all);
+    return status;
+}
+
 weft_status weft_meet(struct weft_job *job)
 {
     const int n = job->numbers.processes;
-    struct hello mine = {.pid = (int32_t)getpid(), .exposed = job->exposed_share};
-    struct hello *all = calloc((size_t)n, sizeof(*all));
+    struct hello mine, *all = calloc((size_t)n, sizeof(*all));
 
     if (all == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
-    gethostname(mine.host, sizeof(mine.host) - 1);
-    read_boot_id(mine.boot, sizeof(mine.boot));
-    mine.windows = (uint32_t)job->config.windows;
-    mine.comms = (uint32_t)job->config.comms;
-    mine.counter_start = (uint32_t)job->config.counter_start;
-    weft_status status = job->net_ops->address(job->net, mine.address);
+    weft_status status = fill_hello(job, &mine);
     if (status == WEFT_OK)
         status = weft_exchange(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), all);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         all[p].host[sizeof(all[p].host) - 1] = 0;
         all[p].boot[sizeof(all[p].boot) - 1] = 0;
-        if (all[p].windows != mine.windows || all[p].comms != mine.comms ||
-            all[p].counter_start != mine.counter_start)
-            status = weft_err(WEFT_ERR_CONFIG,
-                              "WEFT_WINDOWS, WEFT_COMMS and WEFT_COUNTER_START must be the same "
-                              "everywhere: %u, %u, %u in process %d, %u, %u, %u here",
-                              all[p].windows, all[p].comms, all[p].counter_start, p, mine.windows,
-                              mine.comms, mine.counter_start);
+        status = compare(p, &all[p], &mine);
     }
     if (status == WEFT_OK)
         number_nodes(job, all);
@@ -114,8 +161,8 @@ weft_status weft_meet(struct weft_job *job)
         if (status == WEFT_OK && p != job->numbers.process)
             status = choose_path(job, p, &all[p]);
     }
-    if (status == WEFT_OK) /* nobody sends before everybody is connected */
-        status = weft_exchange(job, WEFT_EXCHANGE_READY, NULL, 0, NULL);
+    if (status == WEFT_OK)
+        status = await_all(job);
     free(all);
     return status;
 }

@@ -15,7 +15,9 @@ static void dispatch(struct weft_job *job, const struct weft_frame *frame)
 
     switch (frame->kind) {
     case WEFT_FRAME_LOST:
+        weft_lock(&job->tables);
         snprintf(text, sizeof(text), "%s was lost", job->processes[frame->source].name);
+        weft_unlock(&job->tables);
         weft_job_failed(job, WEFT_ERR_PEER_LOST, text);
         break;
     case WEFT_FRAME_EXCHANGE:
