@@ -173,8 +173,8 @@ static bool issue(struct weft_job *job, struct weft_manager *manager, const stru
         if (status == WEFT_NET_FULL)
             return false;
         if (status != WEFT_OK) {
-            weft_job_fail(job, status, "%s network: put of %zu bytes to process %d failed",
-                          job->net_ops->name, put.bytes, put.process);
+            weft_job_fail(job, status, "process %d cannot put %zu bytes to process %d: %s",
+                          job->numbers.process, put.bytes, put.process, weft_err_last());
             return false;
         }
     }
@@ -268,7 +268,7 @@ bool weft_manager_serve(struct weft_job *job, uint32_t slot)
     struct weft_command command;
     bool did = false;
 
-    if (weft_job_status(job) != WEFT_OK)
+    if (weft_job_is_failing(job))
         return false;
     for (int n = 0; n < BATCH; n++) {
         if (!weft_command_peek(&job->managers[slot].commands, &command) ||

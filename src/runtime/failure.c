@@ -48,11 +48,12 @@ void weft_job_fail(struct weft_job *job, weft_status status, const char *format,
     struct abort_frame frame = {.status = (uint32_t)status};
     va_list list;
 
+    if (weft_job_status(job) != WEFT_OK ||
+        __atomic_exchange_n(&job->failing, 1, __ATOMIC_RELAXED) != 0)
+        return;
     va_start(list, format);
     vsnprintf(frame.text, sizeof(frame.text), format, list);
     va_end(list);
-    if (weft_job_status(job) != WEFT_OK)
-        return;
     if (weft_control_send(job->control, WEFT_FRAME_ABORT, &frame,
                           offsetof(struct abort_frame, text) + strlen(frame.text) + 1) != WEFT_OK)
         weft_job_failed(job, status, frame.text); /* nobody left to agree with */

@@ -110,6 +110,7 @@ struct weft_job {
     struct weft_gathering *gatherings; /* collective.c; by communicator index */
 
     struct weft_lock failure_lock;
+    uint32_t failing; /* this process has told of an error: the services stop, nobody tells again */
     uint32_t failed; /* a weft_status: the first error of the job, in the control channel's order */
     char error[WEFT_TEXT_BYTES];
 
@@ -128,7 +129,10 @@ static inline uint32_t weft_job_slots(const struct weft_job *job)
 
 /* ---- failure.c ---- */
 
-/* Ends the job in error on all processes; text is one line. Any task; does not block. */
+/*
+ * Ends the job in error on all processes; text is one line. Any task; does not block: the caller
+ * goes on until the job has failed. Only the first call of a process counts.
+ */
 void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* What arrives of it: an abort frame, or the loss of a process. Monitor only. */
@@ -139,6 +143,12 @@ void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame);
 static inline weft_status weft_job_status(const struct weft_job *job)
 {
     return (weft_status)__atomic_load_n(&job->failed, __ATOMIC_ACQUIRE);
+}
+
+/* Whether there is an error that will end the job, or has. */
+static inline bool weft_job_is_failing(const struct weft_job *job)
+{
+    return __atomic_load_n(&job->failing, __ATOMIC_RELAXED) != 0 || weft_job_status(job) != WEFT_OK;
 }
 
 /* ---- meet.c ---- */

@@ -16,18 +16,24 @@ static bool stopping(const struct weft_job *job)
     return __atomic_load_n(&job->stop_services, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* One round of the progress task. */
+/*
+ * One round of the progress task. An error that it meets is not gone after it: until the job has
+ * failed there are no more rounds.
+ */
 static bool progress_round(struct weft_job *job)
 {
     bool did = false;
 
+    if (weft_job_is_failing(job))
+        return false;
     if (weft_mutation != DRAIN_commands)
         for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
             did |= weft_manager_serve(job, slot);
     if (weft_mutation != DRAIN_progress) {
         weft_status status = job->net_ops->progress(job->net, WEFT_NET_SEND, &did);
         if (status != WEFT_OK)
-            weft_job_fail(job, status, "%s network: sending failed", job->net_ops->name);
+            weft_job_fail(job, status, "process %d cannot send: %s", job->numbers.process,
+                          weft_err_last());
     }
     return did;
 }
@@ -36,11 +42,12 @@ static bool receive_round(struct weft_job *job)
 {
     bool did = false;
 
-    if (weft_mutation == DRAIN_receive)
+    if (weft_mutation == DRAIN_receive || weft_job_is_failing(job))
         return false;
     weft_status status = job->net_ops->progress(job->net, WEFT_NET_RECEIVE, &did);
     if (status != WEFT_OK)
-        weft_job_fail(job, status, "%s network: receiving failed", job->net_ops->name);
+        weft_job_fail(job, status, "process %d cannot receive: %s", job->numbers.process,
+                      weft_err_last());
     return did;
 }
 
