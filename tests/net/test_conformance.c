@@ -316,6 +316,7 @@ static void suffer(struct end *end, int number)
     }
     end_meet(end);
     const uint64_t key = victim->key; /* as the sender still knows it */
+    const int good = end->put_count;
     end_meet(end);
     if (end == victim && m->gone) {
         all->ops->dereg(end->net, end->key);
@@ -345,6 +346,11 @@ static void suffer(struct end *end, int number)
             touched += end->memory[i] != 0;
         CHECK(all, touched == 0);
         CHECK(all, end->notice_count[all->count - 1] == 0);
+    }
+    end_meet(end);
+    if (end->me == all->count - 1 && end->put_count > good) {
+        end_move(end);
+        CHECK(all, end->puts[good].landed == 0);
     }
 }
 

@@ -295,7 +295,7 @@ static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
     weft_status status = WEFT_OK;
     int taken = 0;
 
-    while (taken < BATCH && status == WEFT_OK) {
+    while (taken < BATCH) {
         const unsigned char *content;
         uint32_t bytes;
         enum weft_packet_result result = weft_packet_peek(&peer->in, &content, &bytes);
@@ -305,6 +305,8 @@ static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
             return weft_err(WEFT_ERR_PROTOCOL, "shm: process %d wrote a broken ring (length %u)",
                             sender, bytes);
         status = apply(net, sender, content, bytes);
+        if (status != WEFT_OK)
+            break; /* it stays where it is: its sender must not take it for landed */
         weft_packet_release(&peer->in);
         taken++;
     }
