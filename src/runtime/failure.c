@@ -76,7 +76,8 @@ void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame)
 
 void weft_abort(weft_job *job, const char *reason)
 {
-    weft_job_fail(job, WEFT_ERR_USER, "process %d: %s", job->numbers.process, reason);
+    weft_job_fail(job, WEFT_ERR_USER, "process %d: %s", job->numbers.process,
+                  reason != NULL ? reason : "it gave no reason");
 }
 
 const char *weft_error(const weft_job *job)

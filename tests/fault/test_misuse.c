@@ -45,8 +45,73 @@ static int comm_before_window(weft_job *job)
     return 0;
 }
 
+/* Gathers and scatters a word of each process; `bad` leaves out what it needs. */
+static weft_status gather(weft_job *job, int root, int bad, bool receive)
+{
+    const int me = weft_numbers_of(job)->process;
+    int words[MOST] = {0};
+    weft_status status = weft_host_gather(job, root, me == bad && !receive ? NULL : &me, sizeof(me),
+                                          me == root && (me != bad || !receive) ? words : NULL);
+
+    for (int p = 0; status == WEFT_OK && me == root && p < weft_numbers_of(job)->processes; p++)
+        if (words[p] != p)
+            return WEFT_ERR_USER;
+    return status;
+}
+
+static weft_status scatter(weft_job *job, int root, int bad, bool receive)
+{
+    const int me = weft_numbers_of(job)->process;
+    const int words[MOST] = {0, 1, 2};
+    int mine = -1;
+    weft_status status =
+        weft_host_scatter(job, root, me == root && (me != bad || receive) ? words : NULL,
+                          me == bad && receive ? NULL : &mine, sizeof(mine));
+
+    return status == WEFT_OK && mine != me ? WEFT_ERR_USER : status;
+}
+
+/* Every process refuses the call that one of them got wrong, and can go on. */
+static int gather_nothing(weft_job *job)
+{
+    enum { NOBODY = -1 };
+    const weft_numbers *numbers = weft_numbers_of(job);
+    const int last = numbers->processes - 1;
+
+    for (int root = 0; root <= last; root++) {
+        EXPECT(gather(job, root, last, false) == WEFT_ERR_ARGUMENT);
+        EXPECT(strstr(weft_error(job), "bytes at NULL") != NULL);
+        EXPECT(gather(job, root, root, true) == WEFT_ERR_ARGUMENT);
+        EXPECT(scatter(job, root, root, false) == WEFT_ERR_ARGUMENT);
+        EXPECT(scatter(job, root, last, true) == WEFT_ERR_ARGUMENT);
+        EXPECT(gather(job, root, NOBODY, false) == WEFT_OK);
+        EXPECT(scatter(job, root, NOBODY, false) == WEFT_OK);
+    }
+    EXPECT(gather(job, last + 1, NOBODY, false) == WEFT_ERR_RANK);
+    if (last > 0)
+        EXPECT(scatter(job, numbers->process == 1, NOBODY, false) == WEFT_ERR_MISMATCH);
+    EXPECT(weft_host_gather(job, 0, NULL, 0, NULL) == WEFT_OK);
+    EXPECT(weft_host_barrier(job) == WEFT_OK);
+    return 0;
+}
+
+static int abort_without_reason(weft_job *job)
+{
+    const weft_numbers *numbers = weft_numbers_of(job);
+    const int last = numbers->processes - 1;
+
+    if (numbers->process == last)
+        weft_abort(job, NULL);
+    while (weft_host_barrier(job) == WEFT_OK)
+        ;
+    EXPECT(weft_host_barrier(job) == WEFT_ERR_USER);
+    EXPECT(strstr(weft_error(job), "it gave no reason") != NULL);
+    return 0;
+}
+
 /* Each in a job of its own, as every process of it. */
-static int (*const cases[])(weft_job *job) = {comm_before_window};
+static int (*const cases[])(weft_job *job) = {comm_before_window, gather_nothing,
+                                              abort_without_reason};
 
 static int process_main(void *argument)
 {
