@@ -29,6 +29,13 @@ static void answer_all(struct weft_job *job, const struct weft_comm_entry *comm,
         answer(job, &comm->member[i], status, value);
 }
 
+/* One process without memory would have other tables than the rest: that ends the job. */
+static void fail_memory(struct weft_job *job, const char *call, int32_t ranks)
+{
+    weft_job_fail(job, WEFT_ERR_MEMORY, "%s: process %d has no memory for the tables of %d ranks",
+                  call, job->numbers.process, ranks);
+}
+
 /* Fills a window's entries; returns why the window cannot be, the same on every process. */
 static weft_status fill_entries(struct weft_job *job, const struct weft_comm_entry *comm,
                                 const struct weft_contribution *all,
@@ -72,10 +79,12 @@ static void apply_win_create(struct weft_job *job, const struct weft_comm_entry 
 {
     struct weft_window_entry *entry = calloc((size_t)comm->members + 1, sizeof(*entry));
     weft_win win = WEFT_WIN_NONE;
-    weft_status status = WEFT_ERR_MEMORY;
 
-    if (entry != NULL)
-        status = fill_entries(job, comm, all, entry);
+    if (entry == NULL) {
+        fail_memory(job, "weft_win_create", comm->members);
+        return;
+    }
+    weft_status status = fill_entries(job, comm, all, entry);
     if (status == WEFT_OK)
         status = weft_window_make(&job->state, weft_comm_is_local(&job->state, comm), comm->handle,
                                   entry, &win);
@@ -138,7 +147,7 @@ static void apply_split(struct weft_job *job, const struct weft_comm_entry *pare
     struct weft_member *members = malloc((size_t)n * sizeof(*members));
 
     if (keys == NULL || list == NULL || members == NULL) {
-        weft_job_fail(job, WEFT_ERR_MEMORY, "no memory to split %d ranks", n);
+        fail_memory(job, "weft_comm_split", n);
         goto free_scratch;
     }
     memcpy(members, parent->member, (size_t)n * sizeof(*members)); /* the table may change below */
@@ -152,6 +161,10 @@ static void apply_split(struct weft_job *job, const struct weft_comm_entry *pare
             list[end - i] = members[keys[end].member];
         if (keys[i].color >= 0)
             status = weft_comm_make(&job->state, WEFT_COMM_NONE, local, list, end - i, &made);
+        if (status == WEFT_ERR_MEMORY) {
+            fail_memory(job, "weft_comm_split", n);
+            break;
+        }
         for (int32_t j = i; j < end; j++)
             answer(job, &members[keys[j].member], status, made);
     }

@@ -68,13 +68,17 @@ static void count_ran(struct weft_job *job, int source)
 
 void weft_exchange_frame(struct weft_job *job, const struct weft_frame *frame)
 {
-    struct arrival *a = NULL;
+    struct arrival *a;
 
-    if (frame->bytes >= sizeof(a->head))
-        a = malloc(sizeof(*a) + frame->bytes);
-    if (a == NULL) {
+    if (frame->bytes < sizeof(a->head)) {
         weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d sent an exchange of %u bytes",
                       frame->source, frame->bytes);
+        return;
+    }
+    a = malloc(sizeof(*a) + frame->bytes);
+    if (a == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "process %d has no memory for an exchange of %u bytes",
+                      job->numbers.process, frame->bytes);
         return;
     }
     memcpy(&a->head, frame->payload, sizeof(a->head));
@@ -161,27 +165,43 @@ static struct arrival *await_told(struct weft_job *job, enum weft_exchange_op op
     return a;
 }
 
-weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
-                          size_t bytes, void *all)
+/* After weft_job_fail: the error that all processes agree on. */
+static weft_status await_failure(struct weft_job *job)
+{
+    while (weft_job_status(job) == WEFT_OK)
+        weft_task_yield(true);
+    return weft_job_status(job);
+}
+
+/* The others wait for this process's frame: without memory for it the job has to end. */
+static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, const void *mine,
+                             size_t bytes)
 {
     const struct exchange_head head = {.op = op};
     unsigned char *frame = malloc(sizeof(head) + bytes);
 
-    if (weft_job_status(job) != WEFT_OK) {
-        free(frame);
-        return weft_job_status(job);
+    if (frame == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "%s: process %d has no memory for %zu bytes",
+                      weft_exchange_name(op), job->numbers.process, sizeof(head) + bytes);
+        return await_failure(job);
     }
-    if (frame == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu bytes", bytes);
     memcpy(frame, &head, sizeof(head));
     if (bytes != 0)
         memcpy(frame + sizeof(head), mine, bytes);
     weft_status status =
         weft_control_send(job->control, WEFT_FRAME_EXCHANGE, frame, sizeof(head) + bytes);
     free(frame);
+    return status;
+}
+
+weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
+                          size_t bytes, void *all)
+{
+    if (weft_job_status(job) != WEFT_OK)
+        return weft_job_status(job);
+    weft_status status = send_mine(job, op, mine, bytes);
     if (status != WEFT_OK)
         return status;
-
     for (int p = 0; p < job->numbers.processes; p++) {
         struct arrival *a = await_told(job, op, p);
         if (a == NULL)
@@ -190,9 +210,7 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
             weft_job_fail(job, WEFT_ERR_MISMATCH, "process %d calls %s while process %d calls %s",
                           job->numbers.process, weft_exchange_name(op), p,
                           weft_exchange_name(a->head.op));
-            while (weft_job_status(job) == WEFT_OK)
-                weft_task_yield(true);
-            return weft_job_status(job);
+            return await_failure(job);
         }
         if (all != NULL)
             memcpy((unsigned char *)all + (size_t)p * bytes, a->bytes, bytes);
