@@ -1,5 +1,6 @@
 /* runtime/local_job.c - the processes of a job as tasks of this one. */
 #include "base/config.h"
+#include "base/order.h"
 #include "base/say.h"
 #include "base/task.h"
 #include "boot/local.h"
@@ -73,7 +74,9 @@ int weft_local_job(int processes, int (*program)(void *argument), void *argument
     if (status != WEFT_OK)
         return status;
     const int result = run_group(processes, program, argument);
-    if (random)
+    if (random) {
         weft_random_end();
+        weft_mutation = ORDER_none; /* as weft_open set it */
+    }
     return result;
 }

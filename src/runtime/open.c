@@ -5,6 +5,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "boot/local.h"
 #include "device/cpu/random.h"
 #include "window/tables.h"
 
@@ -139,12 +140,18 @@ static weft_status begin_random(struct weft_job *job)
 
     if (!weft_config_random(&job->config, &seed))
         return WEFT_OK;
+    if (weft_model == NULL && weft_local_here()) /* this process is a thread already */
+        return weft_err(WEFT_ERR_CONFIG,
+                        "weft_local_job takes random mode from WEFT_CPU_SCHEDULE in the "
+                        "environment, not from an option");
+    if (weft_model == NULL) {
+        weft_status status = weft_random_begin(seed);
+        if (status != WEFT_OK)
+            return status;
+        job->began_random = true;
+    }
     weft_mutation = weft_order_by_name(job->config.mutate);
-    if (weft_model != NULL)
-        return WEFT_OK;
-    weft_status status = weft_random_begin(seed);
-    job->began_random = status == WEFT_OK;
-    return status;
+    return WEFT_OK;
 }
 
 static weft_status open_steps(struct weft_job *job)
@@ -245,8 +252,10 @@ static void release(struct weft_job *job, bool orderly)
     if (job->device != NULL)
         job->device_ops->close(job->device);
     free(job->processes);
-    if (job->began_random)
+    if (job->began_random) {
         weft_random_end();
+        weft_mutation = ORDER_none;
+    }
     free(job);
 }
 

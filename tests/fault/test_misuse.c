@@ -2,6 +2,7 @@
  * fault/test_misuse.c - calls that break a rule of the API are refused, or end the job, with a
  * reason and the same status on every process; nobody waits for ever.
  */
+#include "base/order.h"
 #include "weft/device.h"
 #include "weft/weft.h"
 
@@ -113,6 +114,20 @@ static int abort_without_reason(weft_job *job)
 static int (*const cases[])(weft_job *job) = {comm_before_window, gather_nothing,
                                               abort_without_reason};
 
+/* Random mode is one thread for all processes; these are threads already. */
+static int random_by_option(void *unused)
+{
+    char name[] = "test_misuse", option[] = "--weft-cpu-schedule=random:1";
+    char *argv[] = {name, option, NULL};
+    int argc = 2;
+    weft_job *job;
+
+    (void)unused;
+    EXPECT(weft_open(&job, &argc, argv) == WEFT_ERR_CONFIG);
+    EXPECT(strstr(weft_error(NULL), "WEFT_CPU_SCHEDULE") != NULL);
+    return 0;
+}
+
 static int process_main(void *argument)
 {
     int (*const run)(weft_job *) = *(int (*const *)(weft_job *))argument;
@@ -124,6 +139,24 @@ static int process_main(void *argument)
     return wrong;
 }
 
+/* What random mode weakened must not stay so for the next job of the program. */
+static int mutation_ends(void)
+{
+    weft_job *job;
+
+    setenv("WEFT_CPU_SCHEDULE", "random:1", 1);
+    setenv("WEFT_MUTATE", "drain_receive", 1);
+    EXPECT(weft_open(&job, NULL, NULL) == WEFT_OK);
+    EXPECT(weft_mutation == DRAIN_receive);
+    EXPECT(weft_close(job) == WEFT_OK);
+    EXPECT(weft_mutation == ORDER_none);
+    EXPECT(weft_local_job(2, process_main, (void *)&cases[0]) == 0);
+    EXPECT(weft_mutation == ORDER_none);
+    unsetenv("WEFT_CPU_SCHEDULE");
+    unsetenv("WEFT_MUTATE");
+    return 0;
+}
+
 int main(void)
 {
     int wrong = 0;
@@ -131,6 +164,8 @@ int main(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (int processes = 1; processes <= MOST; processes++)
             wrong |= weft_local_job(processes, process_main, (void *)&cases[i]);
+    wrong |= weft_local_job(2, random_by_option, NULL);
+    wrong |= mutation_ends();
     printf("%s\n", wrong == 0 ? "all good" : "FAILED");
     return wrong;
 }
