@@ -1,0 +1,180 @@
+/*
+ * Joining the control channel: configurations that cannot be are refused, strangers, impostors and
+ * late comers do not disturb the others, and who is missing is missed within the time given.
+ */
+#include "control_run.h"
+
+static int dial(void)
+{
+    const struct sockaddr_in root = {.sin_family = AF_INET,
+                                     .sin_port = htons((uint16_t)shared->port),
+                                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&root, sizeof(root)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Process 2 knows the secret and the hello, then sends a frame in the name of process 1. */
+static int one_lies(struct weft_config *config)
+{
+    struct weft_hello hello = {.process = 2, .processes = PROCESSES, .secret = "loom"};
+    const struct weft_header lie = {0, 5, 1, WEFT_OP_FRAME};
+    unsigned char wire[WEFT_HELLO_BYTES], answer[2 * WEFT_HEADER_BYTES];
+
+    if (config->process != 2) {
+        struct weft_control *control;
+        EXPECT(weft_control_open(&control, config) == WEFT_OK);
+        int wrong = expect_lost(control, 2);
+        weft_control_close(control, true);
+        return wrong;
+    }
+    int fd = dial();
+    EXPECT(fd >= 0);
+    weft_hello_put(wire, &hello);
+    EXPECT(send(fd, wire, sizeof(wire), 0) == (ssize_t)sizeof(wire));
+    EXPECT(recv(fd, answer, sizeof(answer), MSG_WAITALL) == (ssize_t)sizeof(answer));
+    weft_header_put(wire, &lie);
+    EXPECT(send(fd, wire, WEFT_HEADER_BYTES, 0) == WEFT_HEADER_BYTES);
+    while (recv(fd, answer, sizeof(answer), 0) > 0)
+        ;
+    close(fd);
+    return 0;
+}
+
+/* Before process 3 comes properly, it comes in every wrong way. */
+static int one_is_refused_first(struct weft_config *config)
+{
+    struct weft_control *control;
+
+    if (config->process == 3) {
+        struct weft_config wrong = *config;
+        strcpy(wrong.secret, "spindle");
+        EXPECT(weft_control_open(&control, &wrong) == WEFT_ERR_CONFIG);
+        wrong = *config;
+        wrong.processes = PROCESSES + 1;
+        EXPECT(weft_control_open(&control, &wrong) == WEFT_ERR_CONFIG);
+        struct weft_hello hello = {.process = 0, .processes = PROCESSES, .secret = "loom"};
+        unsigned char wire[WEFT_HELLO_BYTES];
+        struct weft_header header;
+        int fd = dial();
+        EXPECT(fd >= 0);
+        weft_hello_put(wire, &hello);
+        EXPECT(send(fd, wire, sizeof(wire), 0) == (ssize_t)sizeof(wire));
+        EXPECT(recv(fd, wire, WEFT_HEADER_BYTES, MSG_WAITALL) == WEFT_HEADER_BYTES);
+        EXPECT(weft_header_get(&header, wire) && header.op == WEFT_OP_REFUSED);
+        EXPECT(header.kind == WEFT_REFUSAL_TAKEN);
+        close(fd);
+    }
+    return all_send(config);
+}
+
+static int one_is_missing(struct weft_config *config)
+{
+    struct weft_control *control;
+
+    config->connect_s = 0.4;
+    if (config->process != 3)
+        EXPECT(weft_control_open(&control, config) == WEFT_ERR_TIMEOUT);
+    return 0;
+}
+
+static int one_dies_at_start(struct weft_config *config)
+{
+    struct weft_hello hello = {.process = 3, .processes = PROCESSES, .secret = "loom"};
+    unsigned char wire[WEFT_HELLO_BYTES];
+    struct weft_control *control;
+
+    if (config->process == 2)
+        return 0; /* so that the job cannot be complete */
+    if (config->process != 3) {
+        EXPECT(weft_control_open(&control, config) == WEFT_ERR_PEER_LOST);
+        return 0;
+    }
+    pause_ms(300); /* process 1 is in */
+    int fd = dial();
+    EXPECT(fd >= 0);
+    weft_hello_put(wire, &hello);
+    EXPECT(send(fd, wire, sizeof(wire), 0) == (ssize_t)sizeof(wire));
+    EXPECT(recv(fd, wire, WEFT_HEADER_BYTES, MSG_WAITALL) == WEFT_HEADER_BYTES);
+    close(fd);
+    return 0;
+}
+
+static int late_root(struct weft_config *config)
+{
+    if (config->process == 0)
+        pause_ms(300);
+    return all_send(config);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void job_of_one(void **state)
+{
+    struct weft_config config = {.process = -1, .processes = 1, .root_fd = -1, .connect_s = 1};
+    struct weft_control *control;
+    struct weft_frame frame;
+    (void)state;
+
+    assert_int_equal(weft_control_open(&control, &config), WEFT_OK);
+    assert_int_equal(weft_control_process(control), 0);
+    assert_int_equal(weft_control_next(control, &frame, 1000), WEFT_ERR_TIMEOUT);
+    assert_int_equal(weft_control_send(control, 7, "x", 1), WEFT_OK);
+    assert_int_equal(weft_control_send(control, 0, NULL, 0), WEFT_ERR_ARGUMENT);
+    assert_int_equal(weft_control_send(control, 7, "x", WEFT_FRAME_MAX + 1), WEFT_ERR_ARGUMENT);
+    assert_int_equal(weft_control_next(control, &frame, 0), WEFT_OK);
+    assert_true(frame.kind == 7 && frame.bytes == 1 && *(char *)frame.payload == 'x');
+    free(frame.payload);
+    weft_control_close(control, true);
+
+    config.processes = 2;
+    assert_int_equal(weft_control_open(&control, &config), WEFT_ERR_CONFIG);
+    config.process = 2;
+    assert_int_equal(weft_control_open(&control, &config), WEFT_ERR_CONFIG);
+    config.process = 1; /* no root */
+    assert_int_equal(weft_control_open(&control, &config), WEFT_ERR_CONFIG);
+    strcpy(config.root, "127.0.0.1:1");
+    strcpy(config.cpu_schedule, "random:1");
+    assert_int_equal(weft_control_open(&control, &config), WEFT_ERR_CONFIG);
+}
+
+static void local_missing(void **state)
+{
+    (void)state;
+    run_local(one_is_missing);
+}
+
+static void tcp_refusals(void **state)
+{
+    (void)state;
+    run_tcp(one_is_refused_first, true, -1);
+    assert_one_order();
+    run_tcp(one_is_missing, true, -1);
+    run_tcp(one_dies_at_start, true, -1);
+}
+
+static void tcp_late_root(void **state)
+{
+    (void)state;
+    run_tcp(late_root, false, -1);
+    assert_one_order();
+}
+
+static void tcp_liar(void **state)
+{
+    (void)state;
+    run_tcp(one_lies, true, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(job_of_one),
+                                       cmocka_unit_test(local_missing),
+                                       cmocka_unit_test(tcp_refusals),
+                                       cmocka_unit_test(tcp_late_root), cmocka_unit_test(tcp_liar)};
+
+    return open_shared() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+}
