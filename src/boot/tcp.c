@@ -106,6 +106,7 @@ static weft_status reach_root(struct tcp *tcp, const struct weft_config *config,
             if (status == WEFT_OK)
                 return WEFT_OK;
             close(tcp->fd);
+            tcp->fd = -1; /* the number may be another's from now on */
             weft_stream_free(&tcp->stream);
             if (status != WEFT_ERR_PEER_LOST)
                 return status;
