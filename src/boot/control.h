@@ -59,7 +59,8 @@ weft_status weft_control_next(struct weft_control *control, struct weft_frame *f
 
 /*
  * Leaves the job and frees the channel. orderly: the others are not told that this process was
- * lost; process 0 then waits, up to 5 s, until the others have left too. Otherwise they get LOST.
+ * lost. Otherwise they get LOST. Then process 0 waits, up to 5 s, until the others have left too;
+ * in one address space every process does.
  */
 void weft_control_close(struct weft_control *control, bool orderly);
 

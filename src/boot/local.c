@@ -3,7 +3,8 @@
  * list of frames under one lock, and one bell.
  *
  * A group may open a job again after it has closed one: who comes first waits until the last
- * process has left the job before.
+ * process has left the job before. And who leaves first waits for the last: the processes write
+ * into each other's memory, which is freed after the channel.
  */
 #include "boot/local.h"
 
@@ -13,6 +14,8 @@
 #include "boot/history.h"
 
 #include <stdlib.h>
+
+static const uint64_t close_wait = 5000000000; /* ns; as the root's (hub.c) */
 
 struct member {
     struct weft_local *group;
@@ -25,6 +28,7 @@ struct weft_local {
     int processes;
     int inside;    /* processes that are in the job */
     bool complete; /* all have come, and not all have left yet */
+    uint32_t over; /* jobs that all have left */
     struct weft_bell bell;
     struct member members[]; /* what the tasks' slots point to */
 };
@@ -33,7 +37,8 @@ struct local {
     struct weft_control control;
     struct weft_local *group;
     struct weft_entry *cursor;
-    bool solo; /* the group is this channel's own */
+    uint32_t job; /* how many of the group's jobs were over before */
+    bool solo;    /* the group is this channel's own */
 };
 
 static const struct weft_control_ops local_ops;
@@ -106,6 +111,11 @@ static bool job_complete(struct local *local)
     return local->group->complete;
 }
 
+static bool job_over(struct local *local)
+{
+    return local->group->over != local->job;
+}
+
 static bool frame_there(struct local *local)
 {
     return local->cursor->next != NULL;
@@ -117,8 +127,10 @@ static void leave(struct local *local)
     struct weft_local *group = local->group;
 
     weft_history_leave(&group->history, local->cursor);
-    if (--group->inside == 0)
+    if (--group->inside == 0) {
         group->complete = false;
+        group->over++;
+    }
 }
 
 /* Comes in and waits for the others. */
@@ -131,6 +143,7 @@ static weft_status join(struct local *local, double connect_s)
         return weft_err(WEFT_ERR_TIMEOUT, "the group's earlier job was not over after %g s",
                         connect_s);
     local->cursor = weft_history_join(&group->history);
+    local->job = group->over;
     if (++group->inside == group->processes)
         group->complete = true;
     unlock_and_ring(group);
@@ -239,6 +252,8 @@ static void local_close(struct weft_control *control, bool orderly)
     unlock_and_ring(group);
     if (!told)
         weft_err(WEFT_ERR_MEMORY, "no memory to tell that process %d is lost", control->process);
+    if (await(group, job_over, local, weft_deadline(close_wait)))
+        weft_unlock(&group->lock);
     if (local->solo)
         weft_local_end(group);
     free(local);

@@ -45,6 +45,7 @@ static struct shared {
     uint64_t order[PROCESSES]; /* a hash of what each has seen */
     char root[32];
     int port, listener;
+    int leaving;
 } * shared;
 
 typedef int program(struct weft_config *config);

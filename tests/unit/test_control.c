@@ -27,6 +27,19 @@ static int leave_one_by_one(struct weft_config *config)
     return 0;
 }
 
+/* In one address space nobody's memory goes while another may still write into it. */
+static int leave_together(struct weft_config *config)
+{
+    struct weft_control *control;
+
+    EXPECT(weft_control_open(&control, config) == WEFT_OK);
+    pause_ms(30 * weft_control_process(control));
+    __atomic_add_fetch(&shared->leaving, 1, __ATOMIC_RELAXED);
+    weft_control_close(control, weft_control_process(control) != 1); /* one is lost */
+    EXPECT(__atomic_load_n(&shared->leaving, __ATOMIC_RELAXED) == PROCESSES);
+    return 0;
+}
+
 /* Process 2 closes without a good-bye, the others go on without it. */
 static int one_closes(struct weft_config *config)
 {
@@ -150,6 +163,7 @@ static void local_ends(void **state)
 {
     (void)state;
     run_local(leave_one_by_one);
+    run_local(leave_together);
     run_local(one_closes);
 }
 
