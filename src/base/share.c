@@ -28,6 +28,12 @@ weft_status weft_share_create(uint64_t bytes, void **memory, struct weft_share *
         close(fd);
         return status;
     }
+    struct stat info;
+    if (fstat(fd, &info) != 0) {
+        weft_status status = weft_err(WEFT_ERR_SYSTEM, "fstat of a memfd: %s", strerror(errno));
+        close(fd);
+        return status;
+    }
     void *m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (m == MAP_FAILED) {
         weft_status status = weft_err(WEFT_ERR_MEMORY, "mmap of %llu bytes: %s",
@@ -36,8 +42,12 @@ weft_status weft_share_create(uint64_t bytes, void **memory, struct weft_share *
         return status;
     }
     *memory = m;
-    *share = (struct weft_share){
-        .bytes = size, .address = (uint64_t)(uintptr_t)m, .pid = (int32_t)getpid(), .fd = fd};
+    *share = (struct weft_share){.bytes = size,
+                                 .address = (uint64_t)(uintptr_t)m,
+                                 .device = info.st_dev,
+                                 .file = info.st_ino,
+                                 .pid = (int32_t)getpid(),
+                                 .fd = fd};
     return WEFT_OK;
 }
 
@@ -63,6 +73,8 @@ void *weft_share_map(const struct weft_share *share, bool one_address_space, con
     void *memory = NULL;
     if (fstat(fd, &info) != 0) {
         *reason = strerror(errno);
+    } else if ((uint64_t)info.st_dev != share->device || (uint64_t)info.st_ino != share->file) {
+        *reason = "that number of that process is another file: freed, or another PID namespace";
     } else if (share->bytes == 0 || (uint64_t)info.st_size != share->bytes) {
         *reason = "its size is not what was announced";
     } else {

@@ -8,16 +8,19 @@
 
 #include "weft/types.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* How another process reaches the memory. Travels as bytes: hostile until checked by map. */
 struct weft_share {
-    uint64_t bytes;   /* as allocated: a multiple of the page size */
-    uint64_t address; /* in the owner's address space */
+    uint64_t bytes;        /* as allocated: a multiple of the page size */
+    uint64_t address;      /* in the owner's address space */
+    uint64_t device, file; /* which file it is: pid and fd may mean another, later or elsewhere */
     int32_t pid;
     int32_t fd;
 };
+static_assert(sizeof(struct weft_share) == 40, "a share travels as its bytes: no padding");
 
 /* Zeroed, page-aligned memory of at least `bytes` bytes. Errors: MEMORY, SYSTEM. */
 weft_status weft_share_create(uint64_t bytes, void **memory, struct weft_share *share);
