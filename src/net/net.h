@@ -5,7 +5,7 @@
  * it lacks are filled in with defaults (registry.c), so that callers never test for NULL. Threads:
  * `put`, `get`, `flush` and progress(WEFT_NET_SEND) are called by the progress thread only,
  * progress(WEFT_NET_RECEIVE) by the receive thread only, the rest while neither runs, except reg
- * and dereg, which may be called at any time by one thread.
+ * and dereg, which may be called at any time, by any thread, one at a time.
  *
  * ORDER is the back end's duty: puts to one process take effect there in the order in which they
  * were accepted, each notice after its own data and after all data before it.

@@ -58,20 +58,18 @@ static weft_status add_segment(struct weft_job *job, void *memory, const struct 
     uint64_t key = 0;
     uint32_t index = 0;
 
-    weft_status status = job->net_ops->reg(job->net, memory, share->bytes, &key);
-    if (status != WEFT_OK)
-        return status;
-    weft_lock(&job->tables);
+    weft_lock(&job->tables); /* also for the network: reg and dereg one at a time */
     while (index < self->segments_count && self->segments[index].address != NULL)
         index++;
     struct weft_segment *segment = segment_at(self, index);
-    if (segment != NULL)
+    weft_status status =
+        segment != NULL ? job->net_ops->reg(job->net, memory, share->bytes, &key)
+                        : weft_err(WEFT_ERR_MEMORY, "weft_malloc: no memory for segment %u", index);
+    if (status == WEFT_OK)
         *segment = (struct weft_segment){.share = *share, .address = memory, .key = key};
     weft_unlock(&job->tables);
-    if (segment == NULL) {
-        job->net_ops->dereg(job->net, key);
-        return weft_err(WEFT_ERR_MEMORY, "weft_malloc: no memory for segment %u", index);
-    }
+    if (status != WEFT_OK)
+        return status;
     *frame = (struct segment_frame){.index = index, .key = key, .share = *share};
     return WEFT_OK;
 }
@@ -109,6 +107,7 @@ void weft_free(weft_job *job, void *memory)
             found = self->segments[i];
             self->segments[i].address = NULL;
             frame.index = i;
+            job->net_ops->dereg(job->net, found.key);
         }
     }
     weft_unlock(&job->tables);
@@ -116,7 +115,6 @@ void weft_free(weft_job *job, void *memory)
         weft_err(WEFT_ERR_ARGUMENT, "weft_free: %p did not come from weft_malloc", memory);
         return;
     }
-    job->net_ops->dereg(job->net, found.key);
     weft_control_send(job->control, WEFT_FRAME_SEGMENT_FREE, &frame, sizeof(frame));
     job->device_ops->free(job->device, memory, &found.share);
 }
