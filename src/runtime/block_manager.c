@@ -17,20 +17,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 32, PAYLOAD_MOST = 1024 }; /* commands in a turn; the range of WEFT_INLINE */
+enum { BATCH = 32 }; /* commands in a turn */
 
-static struct weft_request *new_request(struct weft_job *job)
+/* Most requests are notices and large puts, which have no payload of their own. */
+static struct weft_request *new_request(struct weft_job *job, bool with_payload)
 {
-    struct weft_request *request = job->free_requests;
+    struct weft_request *request = job->free_requests[with_payload];
 
     if (request != NULL) {
-        job->free_requests = request->next_free;
+        job->free_requests[with_payload] = request->next_free;
         return request;
     }
-    request = malloc(sizeof(*request) + PAYLOAD_MOST);
+    request = malloc(sizeof(*request) + (with_payload ? job->state.inline_bytes : 0));
     if (request == NULL)
         return NULL;
-    request->payload = (unsigned char *)(request + 1);
+    request->payload = with_payload ? (unsigned char *)(request + 1) : NULL;
     request->next_made = job->made_requests;
     job->made_requests = request;
     return request;
@@ -38,8 +39,10 @@ static struct weft_request *new_request(struct weft_job *job)
 
 static void free_request(struct weft_job *job, struct weft_request *request)
 {
-    request->next_free = job->free_requests;
-    job->free_requests = request;
+    struct weft_request **list = &job->free_requests[request->payload != NULL];
+
+    request->next_free = *list;
+    *list = request;
 }
 
 /* The link's words have one writer, the progress task: a load and a release store are an add. */
@@ -185,18 +188,19 @@ static bool issue(struct weft_job *job, struct weft_manager *manager, const stru
 static bool serve_put(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
     struct weft_manager *manager = &job->managers[slot];
-    const uint32_t payload = command->flags & WEFT_COMMAND_INLINE ? (uint32_t)command->width : 0;
+    const bool inside = (command->flags & WEFT_COMMAND_INLINE) != 0;
+    const uint32_t payload = inside ? (uint32_t)command->width : 0;
     struct plan plan;
 
-    if (payload > PAYLOAD_MOST || !make_plan(job, command, &plan)) {
+    if ((inside && command->width > job->state.inline_bytes) || !make_plan(job, command, &plan)) {
         bad_command(job, slot, command);
         return false;
     }
     if (manager->request == NULL) {
-        struct weft_request *request = new_request(job);
+        struct weft_request *request = new_request(job, payload != 0);
         if (request == NULL) {
             weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a request of %zu bytes",
-                          sizeof(*request) + PAYLOAD_MOST);
+                          sizeof(*request) + payload);
             return false;
         }
         if (!weft_command_payload(&manager->commands, request->payload, payload)) {

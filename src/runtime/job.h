@@ -61,7 +61,7 @@ struct weft_request {
     uint32_t slot;
     int process;
     uint64_t unsent, unlanded; /* puts */
-    unsigned char *payload;    /* inline data */
+    unsigned char *payload;    /* room for inline data, or NULL */
 };
 
 /* The host's end of one rank's command ring. */
@@ -89,9 +89,10 @@ struct weft_job {
     struct weft_share exposed_share;
     weft_self **selves; /* by slot; 0: the host program */
     size_t self_bytes;
-    struct weft_manager *managers;                      /* by slot */
-    uint32_t slots;                                     /* in use: they exist and stay */
-    struct weft_request *free_requests, *made_requests; /* idle ones; all there are */
+    struct weft_manager *managers;         /* by slot */
+    uint32_t slots;                        /* in use: they exist and stay */
+    struct weft_request *free_requests[2]; /* idle ones, without and with room for a payload */
+    struct weft_request *made_requests;    /* all there are */
     struct weft_lock tables; /* over state's tables, regions and segments, on the host's side */
     struct weft_region *regions;
     uint32_t regions_count;
