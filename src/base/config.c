@@ -1,157 +1,16 @@
-/* base/config.c - reading the table of tunables: defaults, environment, command line. */
+/* base/config.c - reading the tunables: defaults, environment, command line. */
 #include "base/config.h"
 
+#include "base/config_table.h"
 #include "base/order.h"
 #include "base/say.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 extern char **environ;
-
-enum kind { INT, SIZE, REAL, CHOICE, TEXT };
-
-/* One row of config.def. */
-struct row {
-    const char *name;
-    enum kind kind;
-    size_t at; /* of the field */
-    const char *def, *unit, *words, *doc;
-    double min, max;
-};
-
-#define AT(field) offsetof(struct weft_config, field)
-static const struct row rows[] = {
-#define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)                                     \
-    {#name, INT, AT(field), #def, unit, NULL, doc, (double)(min), (double)(max)},
-#define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)                                          \
-    {#name, SIZE, AT(field), #def, "bytes", NULL, doc, (double)(min), (double)(max)},
-#define WEFT_CONFIG_REAL(name, field, def, min, max, unit, doc)                                    \
-    {#name, REAL, AT(field), #def, unit, NULL, doc, (double)(min), (double)(max)},
-#define WEFT_CONFIG_CHOICE(name, field, def, words, doc)                                           \
-    {#name, CHOICE, AT(field), def, "", words, doc, 0, 0},
-#define WEFT_CONFIG_TEXT(name, field, def, doc) {#name, TEXT, AT(field), def, "", NULL, doc, 0, 0},
-#include "base/config.def"
-};
-enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
-
-static void *field_of(struct weft_config *config, const struct row *row)
-{
-    return (char *)config + row->at;
-}
-
-static const void *field_in(const struct weft_config *config, const struct row *row)
-{
-    return (const char *)config + row->at;
-}
-
-/* ---- values ---------------------------------------------------------------------------------- */
-
-static weft_status bad(const struct row *row, const char *text, const char *wanted)
-{
-    return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: %s", row->name, text, wanted);
-}
-
-static weft_status out_of_range(const struct row *row, const char *text)
-{
-    return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not in %.15g..%.15g %s", row->name, text,
-                    row->min, row->max, row->unit);
-}
-
-static weft_status set_int(void *field, const struct row *row, const char *text)
-{
-    char *end;
-
-    errno = 0;
-    const long long value = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != 0 || isspace((unsigned char)*text))
-        return bad(row, text, "not a whole number");
-    if ((double)value < row->min || (double)value > row->max)
-        return out_of_range(row, text);
-    memcpy(field, &(int64_t){value}, sizeof(int64_t));
-    return WEFT_OK;
-}
-
-static weft_status set_size(void *field, const struct row *row, const char *text)
-{
-    static const char suffixes[] = "KMG";
-    char *end;
-    int shift = 0;
-
-    errno = 0;
-    const unsigned long long value = strtoull(text, &end, 10);
-    if (errno != 0 || !isdigit((unsigned char)*text))
-        return bad(row, text, "not a number of bytes");
-    if (*end != 0) {
-        const char *suffix = strchr(suffixes, toupper((unsigned char)*end));
-        if (suffix == NULL || end[1] != 0)
-            return bad(row, text, "not a number of bytes, or one with K, M or G");
-        shift = 10 * (int)(suffix - suffixes + 1);
-    }
-    if (value > UINT64_MAX >> shift)
-        return out_of_range(row, text);
-    const uint64_t bytes = (uint64_t)value << shift;
-    if ((double)bytes < row->min || (double)bytes > row->max)
-        return out_of_range(row, text);
-    memcpy(field, &bytes, sizeof(bytes));
-    return WEFT_OK;
-}
-
-static weft_status set_real(void *field, const struct row *row, const char *text)
-{
-    char *end;
-
-    errno = 0;
-    const double value = strtod(text, &end);
-    if (errno != 0 || end == text || *end != 0 || isspace((unsigned char)*text) || !isfinite(value))
-        return bad(row, text, "not a number");
-    if (value < row->min || value > row->max)
-        return out_of_range(row, text);
-    memcpy(field, &value, sizeof(value));
-    return WEFT_OK;
-}
-
-static weft_status set_choice(void *field, const struct row *row, const char *text)
-{
-    const size_t length = strlen(text);
-    int index = 0;
-
-    for (const char *word = row->words; word != NULL; index++) {
-        const char *bar = strchr(word, '|');
-        const size_t n = bar != NULL ? (size_t)(bar - word) : strlen(word);
-        if (n == length && strncmp(word, text, n) == 0) {
-            memcpy(field, &index, sizeof(index));
-            return WEFT_OK;
-        }
-        word = bar != NULL ? bar + 1 : NULL;
-    }
-    return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not one of %s", row->name, text, row->words);
-}
-
-static weft_status set_text(void *field, const struct row *row, const char *text)
-{
-    if (strlen(text) > 127)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_%s: %zu bytes, at most 127", row->name,
-                        strlen(text));
-    memcpy(field, text, strlen(text) + 1);
-    return WEFT_OK;
-}
-
-static weft_status set(struct weft_config *config, const struct row *row, const char *text)
-{
-    static weft_status (*const by_kind[])(void *, const struct row *,
-                                          const char *) = {[INT] = set_int,
-                                                           [SIZE] = set_size,
-                                                           [REAL] = set_real,
-                                                           [CHOICE] = set_choice,
-                                                           [TEXT] = set_text};
-    return by_kind[row->kind](field_of(config, row), row, text);
-}
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -168,11 +27,11 @@ static bool same_name(const char *row, const char *name, size_t bytes)
     return true;
 }
 
-static const struct row *find_row(const char *name, size_t bytes)
+static const struct weft_config_row *find_row(const char *name, size_t bytes)
 {
-    for (int i = 0; i < ROWS; i++)
-        if (same_name(rows[i].name, name, bytes))
-            return &rows[i];
+    for (int i = 0; i < weft_config_row_count; i++)
+        if (same_name(weft_config_rows[i].name, name, bytes))
+            return &weft_config_rows[i];
     return NULL;
 }
 
@@ -203,11 +62,11 @@ static int distance(const char *a, size_t a_bytes, const char *b)
 
 static weft_status unknown(const char *prefix, const char *name, size_t bytes)
 {
-    const struct row *nearest = &rows[0];
+    const struct weft_config_row *nearest = &weft_config_rows[0];
 
-    for (int i = 1; i < ROWS && bytes < 64; i++)
-        if (distance(name, bytes, rows[i].name) < distance(name, bytes, nearest->name))
-            nearest = &rows[i];
+    for (int i = 1; i < weft_config_row_count && bytes < 64; i++)
+        if (distance(name, bytes, weft_config_rows[i].name) < distance(name, bytes, nearest->name))
+            nearest = &weft_config_rows[i];
     return weft_err(WEFT_ERR_CONFIG,
                     "%s%.*s is not a setting of weft; the nearest is WEFT_%s (weft-info --config "
                     "lists all)",
@@ -225,10 +84,10 @@ static weft_status read_environment(struct weft_config *config)
         if (equals == NULL)
             continue;
         const size_t bytes = (size_t)(equals - name);
-        const struct row *row = find_row(name, bytes);
+        const struct weft_config_row *row = find_row(name, bytes);
         if (row == NULL || strncmp(row->name, name, bytes) != 0)
             return unknown("WEFT_", name, bytes);
-        weft_status status = set(config, row, equals + 1);
+        weft_status status = weft_config_set(config, row, equals + 1);
         if (status != WEFT_OK)
             return status;
     }
@@ -253,12 +112,12 @@ static weft_status read_options(struct weft_config *config, int argc, char **arg
             continue;
         const char *name = argv[i] + 7, *value = strchr(name, '=');
         const size_t bytes = value != NULL ? (size_t)(value - name) : strlen(name);
-        const struct row *row = find_row(name, bytes);
+        const struct weft_config_row *row = find_row(name, bytes);
         if (row == NULL)
             return unknown("--weft-", name, bytes);
         if (value == NULL && i + 1 == argc)
             return weft_err(WEFT_ERR_CONFIG, "--weft-%s needs a value", name);
-        weft_status status = set(config, row, value != NULL ? value + 1 : argv[++i]);
+        weft_status status = weft_config_set(config, row, value != NULL ? value + 1 : argv[++i]);
         if (status != WEFT_OK)
             return status;
     }
@@ -344,8 +203,8 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
     weft_status status = WEFT_OK;
 
     memset(&loaded, 0, sizeof(loaded));
-    for (int i = 0; status == WEFT_OK && i < ROWS; i++)
-        status = set(&loaded, &rows[i], rows[i].def);
+    for (int i = 0; status == WEFT_OK && i < weft_config_row_count; i++)
+        status = weft_config_set(&loaded, &weft_config_rows[i], weft_config_rows[i].def);
     if (status == WEFT_OK)
         status = read_environment(&loaded);
     if (status == WEFT_OK && argc != NULL && argv != NULL)
@@ -358,52 +217,4 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
         remove_options(argc, argv);
     *config = loaded;
     return WEFT_OK;
-}
-
-/* ---- the manual ------------------------------------------------------------------------------ */
-
-static void print_value(FILE *out, const struct weft_config *config, const struct row *row)
-{
-    const void *field = field_in(config, row);
-    const char *word = row->words;
-
-    switch (row->kind) {
-    case INT:
-        fprintf(out, "%lld", (long long)*(const int64_t *)field);
-        break;
-    case SIZE:
-        fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)field);
-        break;
-    case REAL:
-        fprintf(out, "%g", *(const double *)field);
-        break;
-    case CHOICE:
-        for (int i = *(const int *)field; i > 0; i--)
-            word = strchr(word, '|') + 1;
-        fprintf(out, "%.*s", (int)strcspn(word, "|"), word);
-        break;
-    case TEXT:
-        /* The secret is nobody's business. */
-        fprintf(out, "'%s'",
-                strcmp(row->name, "SECRET") == 0 && *(const char *)field != 0
-                    ? "..."
-                    : (const char *)field);
-        break;
-    }
-}
-
-void weft_config_print(FILE *out, const struct weft_config *config)
-{
-    for (int i = 0; i < ROWS; i++) {
-        const struct row *row = &rows[i];
-        fprintf(out, "WEFT_%s = ", row->name);
-        print_value(out, config, row);
-        fprintf(out, "\n    %s\n    default %s", row->doc, row->def[0] != 0 ? row->def : "''");
-        if (row->kind == CHOICE)
-            fprintf(out, ", one of %s", row->words);
-        else if (row->kind != TEXT)
-            fprintf(out, ", range %.15g..%.15g%s%s", row->min, row->max,
-                    row->unit[0] != 0 ? " " : "", row->unit);
-        fprintf(out, "\n");
-    }
 }

@@ -1,0 +1,189 @@
+/* base/config_table.c - the table of tunables: their values from text, and as a manual. */
+#include "base/config_table.h"
+
+#include "base/say.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct weft_config, field)
+const struct weft_config_row weft_config_rows[] = {
+#define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)                                     \
+    {#name, WEFT_INT, AT(field), #def, unit, NULL, doc, (double)(min), (double)(max)},
+#define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)                                          \
+    {#name, WEFT_SIZE, AT(field), #def, "bytes", NULL, doc, (double)(min), (double)(max)},
+#define WEFT_CONFIG_REAL(name, field, def, min, max, unit, doc)                                    \
+    {#name, WEFT_REAL, AT(field), #def, unit, NULL, doc, (double)(min), (double)(max)},
+#define WEFT_CONFIG_CHOICE(name, field, def, words, doc)                                           \
+    {#name, WEFT_CHOICE, AT(field), def, "", words, doc, 0, 0},
+#define WEFT_CONFIG_TEXT(name, field, def, doc)                                                    \
+    {#name, WEFT_TEXT, AT(field), def, "", NULL, doc, 0, 0},
+#include "base/config.def"
+};
+const int weft_config_row_count = sizeof(weft_config_rows) / sizeof(weft_config_rows[0]);
+
+static void *field_of(struct weft_config *config, const struct weft_config_row *row)
+{
+    return (char *)config + row->at;
+}
+
+static const void *field_in(const struct weft_config *config, const struct weft_config_row *row)
+{
+    return (const char *)config + row->at;
+}
+
+/* ---- from text ------------------------------------------------------------------------------- */
+
+static weft_status bad(const struct weft_config_row *row, const char *text, const char *wanted)
+{
+    return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: %s", row->name, text, wanted);
+}
+
+static weft_status out_of_range(const struct weft_config_row *row, const char *text)
+{
+    return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not in %.15g..%.15g %s", row->name, text,
+                    row->min, row->max, row->unit);
+}
+
+static weft_status set_int(void *field, const struct weft_config_row *row, const char *text)
+{
+    char *end;
+
+    errno = 0;
+    const long long value = strtoll(text, &end, 10);
+    if (errno != 0 || end == text || *end != 0 || isspace((unsigned char)*text))
+        return bad(row, text, "not a whole number");
+    if ((double)value < row->min || (double)value > row->max)
+        return out_of_range(row, text);
+    memcpy(field, &(int64_t){value}, sizeof(int64_t));
+    return WEFT_OK;
+}
+
+static weft_status set_size(void *field, const struct weft_config_row *row, const char *text)
+{
+    static const char suffixes[] = "KMG";
+    char *end;
+    int shift = 0;
+
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (errno != 0 || !isdigit((unsigned char)*text))
+        return bad(row, text, "not a number of bytes");
+    if (*end != 0) {
+        const char *suffix = strchr(suffixes, toupper((unsigned char)*end));
+        if (suffix == NULL || end[1] != 0)
+            return bad(row, text, "not a number of bytes, or one with K, M or G");
+        shift = 10 * (int)(suffix - suffixes + 1);
+    }
+    if (value > UINT64_MAX >> shift)
+        return out_of_range(row, text);
+    const uint64_t bytes = (uint64_t)value << shift;
+    if ((double)bytes < row->min || (double)bytes > row->max)
+        return out_of_range(row, text);
+    memcpy(field, &bytes, sizeof(bytes));
+    return WEFT_OK;
+}
+
+static weft_status set_real(void *field, const struct weft_config_row *row, const char *text)
+{
+    char *end;
+
+    errno = 0;
+    const double value = strtod(text, &end);
+    if (errno != 0 || end == text || *end != 0 || isspace((unsigned char)*text) || !isfinite(value))
+        return bad(row, text, "not a number");
+    if (value < row->min || value > row->max)
+        return out_of_range(row, text);
+    memcpy(field, &value, sizeof(value));
+    return WEFT_OK;
+}
+
+static weft_status set_choice(void *field, const struct weft_config_row *row, const char *text)
+{
+    const size_t length = strlen(text);
+    int index = 0;
+
+    for (const char *word = row->words; word != NULL; index++) {
+        const char *bar = strchr(word, '|');
+        const size_t n = bar != NULL ? (size_t)(bar - word) : strlen(word);
+        if (n == length && strncmp(word, text, n) == 0) {
+            memcpy(field, &index, sizeof(index));
+            return WEFT_OK;
+        }
+        word = bar != NULL ? bar + 1 : NULL;
+    }
+    return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not one of %s", row->name, text, row->words);
+}
+
+static weft_status set_text(void *field, const struct weft_config_row *row, const char *text)
+{
+    if (strlen(text) > 127)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_%s: %zu bytes, at most 127", row->name,
+                        strlen(text));
+    memcpy(field, text, strlen(text) + 1);
+    return WEFT_OK;
+}
+
+weft_status weft_config_set(struct weft_config *config, const struct weft_config_row *row,
+                            const char *text)
+{
+    static weft_status (*const by_kind[])(void *, const struct weft_config_row *,
+                                          const char *) = {[WEFT_INT] = set_int,
+                                                           [WEFT_SIZE] = set_size,
+                                                           [WEFT_REAL] = set_real,
+                                                           [WEFT_CHOICE] = set_choice,
+                                                           [WEFT_TEXT] = set_text};
+    return by_kind[row->kind](field_of(config, row), row, text);
+}
+
+/* ---- the manual ------------------------------------------------------------------------------ */
+
+static void print_value(FILE *out, const struct weft_config *config,
+                        const struct weft_config_row *row)
+{
+    const void *field = field_in(config, row);
+    const char *word = row->words;
+
+    switch (row->kind) {
+    case WEFT_INT:
+        fprintf(out, "%lld", (long long)*(const int64_t *)field);
+        break;
+    case WEFT_SIZE:
+        fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)field);
+        break;
+    case WEFT_REAL:
+        fprintf(out, "%g", *(const double *)field);
+        break;
+    case WEFT_CHOICE:
+        for (int i = *(const int *)field; i > 0; i--)
+            word = strchr(word, '|') + 1;
+        fprintf(out, "%.*s", (int)strcspn(word, "|"), word);
+        break;
+    case WEFT_TEXT:
+        /* The secret is nobody's business. */
+        fprintf(out, "'%s'",
+                strcmp(row->name, "SECRET") == 0 && *(const char *)field != 0
+                    ? "..."
+                    : (const char *)field);
+        break;
+    }
+}
+
+void weft_config_print(FILE *out, const struct weft_config *config)
+{
+    for (int i = 0; i < weft_config_row_count; i++) {
+        const struct weft_config_row *row = &weft_config_rows[i];
+        fprintf(out, "WEFT_%s = ", row->name);
+        print_value(out, config, row);
+        fprintf(out, "\n    %s\n    default %s", row->doc, row->def[0] != 0 ? row->def : "''");
+        if (row->kind == WEFT_CHOICE)
+            fprintf(out, ", one of %s", row->words);
+        else if (row->kind != WEFT_TEXT)
+            fprintf(out, ", range %.15g..%.15g%s%s", row->min, row->max,
+                    row->unit[0] != 0 ? " " : "", row->unit);
+        fprintf(out, "\n");
+    }
+}
