@@ -281,10 +281,21 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
     return WEFT_OK;
 }
 
+/* Puts of the host program that it did not flush land before any process leaves. */
+static void settle_host(struct weft_job *job)
+{
+    struct weft_port *port = &job->selves[WEFT_HOST_SLOT]->port;
+
+    while (!weft_rank_quiet(job, WEFT_HOST_SLOT) && weft_job_status(job) == WEFT_OK)
+        weft_port_wait(port);
+    weft_port_waited(port);
+}
+
 weft_status weft_close(weft_job *job)
 {
     if (job == NULL)
         return WEFT_OK;
+    settle_host(job);
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
     const weft_status status = weft_job_status(job);
