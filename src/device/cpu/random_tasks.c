@@ -156,10 +156,11 @@ struct weft_tasks *weft_tasks_create(uint64_t seed)
         return NULL;
     tasks->draw = seed;
     struct weft_model_task *root = find_place(tasks);
-    if (root == NULL || (root->fiber = weft_fiber_adopt()) == NULL) {
+    if (root == NULL) {
         weft_tasks_destroy(tasks);
         return NULL;
     }
+    root->fiber = weft_fiber_adopt();
     snprintf(root->name, sizeof(root->name), "root");
     root->stamps[0] = 1;
     tasks->current = root;
