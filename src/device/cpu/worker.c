@@ -41,10 +41,10 @@ static void rank_main(void *argument)
     weft_port_end(rank->port);
 }
 
-/* One turn: runs every rank that has not ended until it waits. False: none did anything. */
-static bool turn(struct worker *w, struct weft_fiber *self, int *live)
+/* One turn: runs every rank that has not ended until it gives up its turn. The busiest's reason. */
+static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live)
 {
-    bool busy = false;
+    enum weft_doing most = WEFT_WAITS;
 
     *live = 0;
     for (int r = w->first; r < w->end; r++) {
@@ -52,11 +52,14 @@ static bool turn(struct worker *w, struct weft_fiber *self, int *live)
         if (WEFT_PORT_GET(port, ended))
             continue;
         weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
-        busy |= !WEFT_PORT_GET(port, waits) || WEFT_PORT_GET(port, moved);
+        const enum weft_doing doing =
+            WEFT_PORT_GET(port, moved) ? WEFT_WORKS : (enum weft_doing)WEFT_PORT_GET(port, doing);
+        if (doing < most)
+            most = doing;
         WEFT_PORT_SET(port, moved, false);
         *live += !WEFT_PORT_GET(port, ended);
     }
-    return busy;
+    return most;
 }
 
 static void worker_main(void *argument)
@@ -70,25 +73,27 @@ static void worker_main(void *argument)
     for (int r = w->first; r < w->end; r++)
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
     while (live > 0) {
-        if (turn(w, self, &live)) {
+        enum weft_doing doing = turn(w, self, &live);
+        if (doing == WEFT_WORKS) {
             idle_since = 0;
             continue;
         }
         const uint64_t now = weft_now_ns();
         if (idle_since == 0)
             idle_since = now;
-        if (now - idle_since < w->workers->spin_ns) {
+        if (doing == WEFT_POLLS || now - idle_since < w->workers->spin_ns) {
             if (now - idle_since > ALONE_NS || weft_load_relaxed_u32(w->launch->proxied) != 0)
                 weft_task_yield(true);
             continue;
         }
-        uint32_t ticket = weft_bell_prepare(bell);
-        if (turn(w, self, &live) || live == 0) {
-            weft_bell_cancel(bell);
-            idle_since = 0;
-        } else {
+        const uint32_t ticket = weft_bell_prepare(bell);
+        doing = turn(w, self, &live);
+        if (doing == WEFT_WAITS)
             weft_bell_sleep(bell, ticket, SLEEP_NS);
-        }
+        else
+            weft_bell_cancel(bell);
+        if (doing == WEFT_WORKS)
+            idle_since = 0;
     }
     weft_fiber_destroy(self);
 }
