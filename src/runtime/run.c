@@ -204,6 +204,8 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
                       job->kernel->name);
     settle(job);
     status = weft_exchange(job, WEFT_EXCHANGE_RAN, NULL, 0, NULL);
+    if (status == WEFT_OK) /* a failure before the last one ended is seen by all */
+        status = weft_job_status(job);
     if (user_bytes != 0) /* also after a failure: it may tell the program why */
         job->device_ops->copy(job->device, user, job->user, user_bytes);
     if (status == WEFT_OK && milliseconds != NULL)

@@ -16,9 +16,17 @@ enum {
     ALONE_NS = 2000     /* a spinning worker keeps its processor to itself for so long */
 };
 
+/* Ranks wait for each other: none runs before all have somebody to run them. */
+enum { CLOSED, OPEN, GO_HOME };
+struct gate {
+    uint32_t word;
+    struct weft_bell bell;
+};
+
 struct rank {
     struct weft_port *port;
     const struct weft_launch *launch;
+    struct gate *gate;
 };
 
 struct worker {
@@ -26,8 +34,30 @@ struct worker {
     const struct weft_launch *launch;
     int first, end; /* its ranks */
     struct rank *ranks;
+    struct gate *gate;
     struct weft_task task;
 };
+
+/* Waits until it is known whether the ranks run; whether they do. */
+static bool pass(struct gate *gate)
+{
+    uint32_t word;
+
+    while ((word = weft_load_relaxed_u32(&gate->word)) == CLOSED) {
+        const uint32_t ticket = weft_bell_prepare(&gate->bell);
+        if (weft_load_relaxed_u32(&gate->word) == CLOSED)
+            weft_bell_sleep(&gate->bell, ticket, SLEEP_NS);
+        else
+            weft_bell_cancel(&gate->bell);
+    }
+    return word == OPEN;
+}
+
+static void open_gate(struct gate *gate, bool all_started)
+{
+    weft_store_relaxed_u32(&gate->word, all_started ? OPEN : GO_HOME);
+    weft_bell_ring(&gate->bell);
+}
 
 static struct weft_port *port_of(const struct weft_launch *launch, int rank)
 {
@@ -68,7 +98,7 @@ static void worker_main(void *argument)
     struct weft_fiber *self = weft_fiber_adopt();
     struct weft_bell *bell = w->launch->bell;
     uint64_t idle_since = 0;
-    int live = w->end - w->first;
+    int live = pass(w->gate) ? w->end - w->first : 0;
 
     for (int r = w->first; r < w->end; r++)
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
@@ -117,6 +147,7 @@ static weft_status run_threads(const struct weft_workers *workers, const struct 
 {
     const int count = workers->count < launch->ranks ? workers->count : launch->ranks;
     struct worker *all = calloc((size_t)count, sizeof(*all));
+    struct gate gate = {0};
     int started = 0;
     weft_status status = WEFT_OK;
 
@@ -128,12 +159,14 @@ static weft_status run_threads(const struct weft_workers *workers, const struct 
         w->workers = workers;
         w->launch = launch;
         w->ranks = ranks;
+        w->gate = &gate;
         w->first = (int)((int64_t)launch->ranks * started / count);
         w->end = (int)((int64_t)launch->ranks * (started + 1) / count);
         status = weft_task_start(&w->task, "weft worker", worker_main, w);
         if (status == WEFT_OK)
             started++;
     }
+    open_gate(&gate, status == WEFT_OK);
     for (int i = 0; i < started; i++)
         weft_task_join(&all[i].task);
     for (int r = 0; r < launch->ranks; r++)
@@ -143,11 +176,20 @@ static weft_status run_threads(const struct weft_workers *workers, const struct 
     return status;
 }
 
+static void model_rank_main(void *argument)
+{
+    struct rank *rank = argument;
+
+    if (pass(rank->gate))
+        rank_main(rank);
+}
+
 /* Random mode: the model schedules the ranks itself, beside the host's tasks. */
 static weft_status run_model(const struct weft_launch *launch, struct rank *ranks)
 {
     struct weft_task *tasks = calloc((size_t)launch->ranks, sizeof(*tasks));
     weft_status status = WEFT_OK;
+    struct gate gate = {0};
     int started = 0;
 
     if (tasks == NULL)
@@ -155,10 +197,12 @@ static weft_status run_model(const struct weft_launch *launch, struct rank *rank
     while (status == WEFT_OK && started < launch->ranks) {
         char name[16];
         snprintf(name, sizeof(name), "rank %d", launch->first_rank + started);
-        status = weft_task_start(&tasks[started], name, rank_main, &ranks[started]);
+        ranks[started].gate = &gate;
+        status = weft_task_start(&tasks[started], name, model_rank_main, &ranks[started]);
         if (status == WEFT_OK)
             started++;
     }
+    open_gate(&gate, status == WEFT_OK);
     for (int r = 0; r < started; r++)
         weft_task_join(&tasks[r]);
     free(tasks);
@@ -172,7 +216,7 @@ weft_status weft_workers_run(const struct weft_workers *workers, const struct we
     if (ranks == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d ranks", launch->ranks);
     for (int r = 0; r < launch->ranks; r++)
-        ranks[r] = (struct rank){port_of(launch, r), launch};
+        ranks[r] = (struct rank){.port = port_of(launch, r), .launch = launch};
     weft_status status =
         weft_model != NULL ? run_model(launch, ranks) : run_threads(workers, launch, ranks);
     free(ranks);
