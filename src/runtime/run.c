@@ -26,8 +26,11 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, int ra
     int32_t brought = mine == WEFT_OK ? ranks : -1;
     int32_t *all = calloc((size_t)n, sizeof(*all));
 
-    if (all == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    if (all == NULL) { /* the others would wait for what this process brings */
+        weft_job_fail(job, WEFT_ERR_MEMORY, "process %d: no memory for the ranks of %d processes",
+                      job->numbers.process, n);
+        return WEFT_ERR_MEMORY;
+    }
     weft_status status = weft_exchange(job, WEFT_EXCHANGE_PREPARE, &brought, sizeof(brought), all);
     if (status == WEFT_OK)
         status = mine;
