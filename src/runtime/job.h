@@ -238,6 +238,14 @@ void weft_device_log(const char *who, const char *text);
 /* "rank 3" or "host of process 1". */
 void weft_slot_name(const struct weft_job *job, uint32_t slot, char *name, size_t bytes);
 
+/* ---- run.c ---- */
+
+/*
+ * Waits until all has landed, and all is answered, that the ranks of the slots from first_slot on
+ * asked of the host, or until the job has failed. Caller only.
+ */
+void weft_settle_ranks(struct weft_job *job, uint32_t first_slot);
+
 /* ---- rank.c: the host's part of a rank ---- */
 
 /* Makes the rank of a slot in the memory of its state: its ring and link. Errors: MEMORY. */

@@ -276,6 +276,7 @@ weft_status weft_close(weft_job *job)
 {
     if (job == NULL)
         return WEFT_OK;
+    weft_settle_ranks(job, WEFT_HOST_SLOT); /* puts that the host program did not flush */
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
     const weft_status status = weft_job_status(job);

@@ -155,12 +155,11 @@ static void reset(struct weft_job *job)
     job->state.timer_started = 0;
 }
 
-/* Waits until the host has done all that the ranks asked of it. */
-static void settle(struct weft_job *job)
+void weft_settle_ranks(struct weft_job *job, uint32_t first_slot)
 {
     struct weft_port *port = &job->selves[WEFT_HOST_SLOT]->port;
 
-    for (uint32_t slot = 1; slot < job->slots; slot++)
+    for (uint32_t slot = first_slot; slot < job->slots; slot++)
         while (!weft_rank_quiet(job, slot) && weft_job_status(job) == WEFT_OK)
             weft_port_wait(port);
     weft_port_waited(port);
@@ -205,7 +204,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d could not run kernel %s", job->numbers.process,
                       job->kernel->name);
-    settle(job);
+    weft_settle_ranks(job, 1);
     status = weft_exchange(job, WEFT_EXCHANGE_RAN, NULL, 0, NULL);
     if (status == WEFT_OK) /* a failure before the last one ended is seen by all */
         status = weft_job_status(job);
