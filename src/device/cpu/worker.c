@@ -6,6 +6,7 @@
 #include "base/fiber.h"
 #include "base/say.h"
 #include "base/task.h"
+#include "device/cpu/random.h"
 #include "device/port.h"
 
 #include <stdio.h>
@@ -185,7 +186,8 @@ static void model_rank_main(void *argument)
 }
 
 /* Random mode: the model schedules the ranks itself, beside the host's tasks. */
-static weft_status run_model(const struct weft_launch *launch, struct rank *ranks)
+static weft_status run_model(const struct weft_workers *workers, const struct weft_launch *launch,
+                             struct rank *ranks)
 {
     struct weft_task *tasks = calloc((size_t)launch->ranks, sizeof(*tasks));
     weft_status status = WEFT_OK;
@@ -194,6 +196,7 @@ static weft_status run_model(const struct weft_launch *launch, struct rank *rank
 
     if (tasks == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d tasks", launch->ranks);
+    weft_random_stack(workers->stack_bytes);
     while (status == WEFT_OK && started < launch->ranks) {
         char name[16];
         snprintf(name, sizeof(name), "rank %d", launch->first_rank + started);
@@ -217,8 +220,8 @@ weft_status weft_workers_run(const struct weft_workers *workers, const struct we
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d ranks", launch->ranks);
     for (int r = 0; r < launch->ranks; r++)
         ranks[r] = (struct rank){.port = port_of(launch, r), .launch = launch};
-    weft_status status =
-        weft_model != NULL ? run_model(launch, ranks) : run_threads(workers, launch, ranks);
+    weft_status status = weft_model != NULL ? run_model(workers, launch, ranks)
+                                            : run_threads(workers, launch, ranks);
     free(ranks);
     return status;
 }
