@@ -6,11 +6,8 @@
 
 #include "wire/notice.h"
 
-#include <errno.h>
-
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct writer {
     char *out;
@@ -120,19 +117,4 @@ void weft_slot_name(const struct weft_job *job, uint32_t slot, char *name, size_
         snprintf(name, bytes, "host of process %d", job->numbers.process);
     else
         snprintf(name, bytes, "rank %d", job->numbers.first_rank + (int)slot - 1);
-}
-
-void weft_device_log(const char *who, const char *text)
-{
-    char line[WEFT_TEXT_BYTES + 48];
-    int n = snprintf(line, sizeof(line), "%s: %s\n", who, text);
-
-    /* One write a line, so that the lines of several processes do not mix. */
-    fflush(stdout);
-    for (size_t done = 0, all = (size_t)n; done < all;) {
-        ssize_t wrote = write(STDOUT_FILENO, line + done, all - done);
-        if (wrote < 0 && errno != EINTR)
-            return; /* standard output is closed or full: the program's own affair */
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
 }

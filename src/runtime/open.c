@@ -182,6 +182,8 @@ static weft_status open_steps(struct weft_job *job)
     if (status == WEFT_OK)
         status = open_host(job);
     if (status == WEFT_OK)
+        status = weft_printer_open(job);
+    if (status == WEFT_OK)
         status = weft_monitor_start(job);
     if (status == WEFT_OK)
         status = weft_meet(job);
@@ -230,6 +232,7 @@ static void release(struct weft_job *job, bool orderly)
     if (weft_model != NULL)
         weft_random_on_race(NULL, NULL);
     weft_services_stop(job);
+    weft_printer_close(job);
     weft_monitor_stop(job);
     if (job->control != NULL)
         weft_control_close(job->control, orderly);

@@ -7,6 +7,7 @@
 #include "window/counter.h"
 #include "window/tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +199,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         .bell = &job->state.exposed->bell,
         .proxied = &job->state.proxied,
     };
+    fflush(stdout); /* what the program printed comes before what its ranks log */
     job->running = true;
     status = job->device_ops->run(job->device, &launch, &ms);
     job->running = false;
@@ -205,6 +207,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         weft_job_fail(job, status, "process %d could not run kernel %s", job->numbers.process,
                       job->kernel->name);
     weft_settle_ranks(job, 1);
+    weft_printer_drain(job);
     status = weft_exchange(job, WEFT_EXCHANGE_RAN, NULL, 0, NULL);
     if (status == WEFT_OK) /* a failure before the last one ended is seen by all */
         status = weft_job_status(job);
