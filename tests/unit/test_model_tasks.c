@@ -321,26 +321,26 @@ static void misuse_is_said(void **state)
 
 static void touch_stack(void *argument)
 {
-    const size_t bytes = *(const size_t *)argument;
-    volatile unsigned char *stack = __builtin_alloca(bytes);
+    const size_t size = *(const size_t *)argument;
+    volatile unsigned char *stack = __builtin_alloca(size);
 
-    for (size_t i = 0; i < bytes; i += 1024)
+    for (size_t i = 0; i < size; i += 1024)
         stack[i] = 1;
 }
 
 static void stacks_are_as_large_as_asked_for(void **state)
 {
-    size_t bytes = 7 << 20;
+    size_t size = 7 << 20;
     struct weft_task task;
 
     (void)state;
     begin(1);
     weft_random_stack(8 << 20);
-    start_all(&task, 1, touch_stack, &bytes);
+    start_all(&task, 1, touch_stack, &size);
     weft_task_join(&task);
     weft_random_stack(4096); /* never less than a megabyte */
-    bytes = 1 << 19;
-    start_all(&task, 1, touch_stack, &bytes);
+    size = 1 << 19;
+    start_all(&task, 1, touch_stack, &size);
     weft_task_join(&task);
     weft_random_end();
 }
@@ -381,9 +381,9 @@ static void tasks_speak_for_themselves(void **state)
     assert_int_equal(dup2(stderr_was, STDERR_FILENO), STDERR_FILENO);
     close(stderr_was);
     close(ends[1]);
-    const ssize_t bytes = read(ends[0], text, sizeof(text) - 1);
-    assert_true(bytes > 0);
-    text[bytes] = 0;
+    const ssize_t got = read(ends[0], text, sizeof(text) - 1);
+    assert_true(got > 0);
+    text[got] = 0;
     close(ends[0]);
     for (const char *at = text; (at = strstr(at, "weft: [p")) != NULL; at++)
         for (int i = 0; i < 2; i++) {
