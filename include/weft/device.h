@@ -187,7 +187,11 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win);
 /* They are also visible at their targets. */
 WEFT_FN void weft_flush(weft_self *self, weft_win win);
-/* Orders all earlier stores and puts of this rank before its later puts and relaxed notifies. */
+/*
+ * Orders this rank's earlier stores and puts before its later puts and relaxed notifies. Puts are
+ * ordered for each target by itself: what must be seen by one rank before another is told needs
+ * weft_flush.
+ */
 WEFT_FN void weft_fence(weft_self *self);
 
 /* ---- notifications --------------------------------------------------------------------------- */

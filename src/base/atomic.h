@@ -1,7 +1,8 @@
 /*
- * base/atomic.h - the only atomics of the host and of the CPU device.
+ * base/atomic.h - the atomics of the host and of the CPU device.
  *
- * Names say order; every acquire and release takes a label of base/order.h. Words are 32 or 64
+ * Names say order; every acquire and release takes a label of base/order.h. (Words that only steer
+ * the host's tasks use the compiler's builtins themselves: order.h says which.) Words are 32 or 64
  * bits and lie in memory that several threads, or processes, share.
  *
  * Thread mode: GCC's __atomic builtins, no bare fences, so that ThreadSanitizer sees every edge.

@@ -192,11 +192,11 @@ free_record:
 
 struct weft_fiber *weft_fiber_adopt(void)
 {
-    struct weft_fiber *fiber = calloc(1, sizeof(*fiber));
+    static _Thread_local struct weft_fiber own;
 
-    if (fiber != NULL)
-        sanitizer_adopt(fiber);
-    return fiber;
+    own = (struct weft_fiber){0};
+    sanitizer_adopt(&own);
+    return &own;
 }
 
 FIBER_UNSEEN void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to)
@@ -209,7 +209,9 @@ FIBER_UNSEEN void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *
 void weft_fiber_destroy(struct weft_fiber *fiber)
 {
     sanitizer_destroy(fiber);
-    if (fiber->map != NULL && munmap(fiber->map, fiber->map_bytes) != 0)
+    if (fiber->map == NULL)
+        return; /* adopted */
+    if (munmap(fiber->map, fiber->map_bytes) != 0)
         abort(); /* the range is the one that mmap returned */
     free(fiber);
 }

@@ -15,7 +15,10 @@ struct weft_fiber;
  */
 struct weft_fiber *weft_fiber_create(void (*run)(void *), void *argument, size_t stack_bytes);
 
-/* The calling thread's own stack as a fiber, so that others can switch back to it. */
+/*
+ * The calling thread's own stack as a fiber, so that others can switch back to it. Cannot fail; a
+ * thread has one at a time.
+ */
 struct weft_fiber *weft_fiber_adopt(void);
 
 /*
@@ -26,7 +29,7 @@ struct weft_fiber *weft_fiber_adopt(void);
 void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to);
 
 /*
- * Frees a fiber that is not running; an adopted one loses only its record. All that the fiber did
+ * Frees a fiber that is not running; an adopted one only ends being one. All that the fiber did
  * happened before this.
  */
 void weft_fiber_destroy(struct weft_fiber *fiber);

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 struct weft_model_task;
+struct weft_say_task;
 
 struct weft_model {
     /* size is 4 or 8; addresses are aligned. add returns the old value. */
@@ -49,6 +50,8 @@ struct weft_model {
     bool (*quiet)(void);
     /* The calling task's own pointer slot (see weft_task_local); NULL at first, inherited. */
     void **(*local)(void);
+    /* What base/say.c remembers of the calling task; NULL: what it does of the thread. */
+    struct weft_say_task *(*say)(void);
 
     /* Mutual exclusion of tasks, with acquire and release. */
     void (*lock)(void *lock);

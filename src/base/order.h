@@ -1,9 +1,10 @@
 /*
- * base/order.h - the labels of every acquire and release in weft.
+ * base/order.h - the labels of every acquire and release on the way of data and notifications.
  *
- * Each ordered operation on memory that two agents share carries one of these labels. The label
- * says what the order is for and with which label it pairs. In random mode a label can be weakened
- * to "relaxed" by name (WEFT_MUTATE=name), which is how tests/litmus proves that each is needed.
+ * Each ordered operation there carries one of these labels. The label says what the order is for
+ * and with which label it pairs. In random mode a label can be weakened to "relaxed" by name
+ * (WEFT_MUTATE=name), which is how tests/litmus proves that each is needed. The few words that only
+ * steer tasks (`failed`, `stop`, `slots`, those that end a task) have none.
  */
 #ifndef WEFT_BASE_ORDER_H
 #define WEFT_BASE_ORDER_H

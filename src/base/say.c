@@ -1,17 +1,26 @@
 /* base/say.c - messages on stderr, a line each, in one write. */
 #include "base/say.h"
 
+#include "base/model.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE = 1024 };
+enum { LINE = WEFT_SAY_LINE };
 
 static enum weft_level most = WEFT_SAY_WARN;
-static _Thread_local int speaking = -1;
-static _Thread_local char last[LINE];
+static _Thread_local struct weft_say_task of_thread = {.process = -1};
+
+/* What is remembered of the calling task. */
+static struct weft_say_task *mine(void)
+{
+    struct weft_say_task *task = weft_model != NULL ? weft_model->say() : NULL;
+
+    return task != NULL ? task : &of_thread;
+}
 
 void weft_say_level(enum weft_level level)
 {
@@ -20,13 +29,14 @@ void weft_say_level(enum weft_level level)
 
 void weft_say_process(int process)
 {
-    speaking = process;
+    mine()->process = process;
 }
 
 /* stderr may be closed or full: then there is nobody left to tell. */
 static void write_line(const char *text)
 {
     static const char *const prefix = "weft: ";
+    const int speaking = mine()->process;
     char line[LINE + 32];
     int n = speaking >= 0 ? snprintf(line, sizeof(line), "%s[p%d] %s\n", prefix, speaking, text)
                           : snprintf(line, sizeof(line), "%s%s\n", prefix, text);
@@ -57,15 +67,16 @@ void weft_say(enum weft_level level, const char *format, ...)
 
 void weft_err_say(weft_status status, const char *format, ...)
 {
+    struct weft_say_task *task = mine();
     va_list list;
 
     va_start(list, format);
-    vsnprintf(last, sizeof(last), format, list);
+    vsnprintf(task->last, sizeof(task->last), format, list);
     va_end(list);
-    weft_say(WEFT_SAY_ERROR, "%s: %s", weft_status_name(status), last);
+    weft_say(WEFT_SAY_ERROR, "%s: %s", weft_status_name(status), task->last);
 }
 
 const char *weft_err_last(void)
 {
-    return last;
+    return mine()->last;
 }

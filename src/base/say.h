@@ -11,6 +11,13 @@
 
 enum weft_level { WEFT_SAY_ERROR, WEFT_SAY_WARN, WEFT_SAY_INFO, WEFT_SAY_DEBUG };
 
+/* What is remembered of a task: a thread's own, or kept by the model for each of its tasks. */
+enum { WEFT_SAY_LINE = 1024 };
+struct weft_say_task {
+    int process;              /* see weft_say_process */
+    char last[WEFT_SAY_LINE]; /* see weft_err_last */
+};
+
 /* Messages above this level are dropped; default WEFT_SAY_WARN. */
 void weft_say_level(enum weft_level level);
 
@@ -18,7 +25,7 @@ void weft_say_level(enum weft_level level);
 void weft_say(enum weft_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Says the error, keeps its text for weft_err_last of this thread; its value is the status. (A
+ * Says the error, keeps its text for weft_err_last of this task; its value is the status. (A
  * macro, so that whoever reads the code, analyzers included, sees that the value is not OK.)
  */
 #define weft_err(status, ...)                                                                      \
@@ -29,7 +36,7 @@ void weft_say(enum weft_level level, const char *format, ...) __attribute__((for
 void weft_err_say(weft_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The text of this thread's last weft_err; "" if none. */
+/* The text of this task's last weft_err; "" if none. */
 const char *weft_err_last(void);
 
 /* Which process of the job the calling task speaks for (-1: not known yet; no prefix then). */

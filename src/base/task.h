@@ -67,10 +67,14 @@ static inline void weft_bell_nudge(struct weft_bell *bell)
         weft_bell_wake(bell);
 }
 
-/* The same right after an atomic add, which on x86 is a fence itself. */
+/*
+ * The same right after an atomic add, which on x86 is a fence itself to the processor. To the
+ * compiler it is a release only: it must not move the load of `sleepers` before it.
+ */
 static inline void weft_bell_ring_added(struct weft_bell *bell)
 {
 #if defined(__x86_64__)
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     weft_bell_nudge(bell);
 #else
     weft_bell_ring(bell);

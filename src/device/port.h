@@ -5,12 +5,13 @@
 #ifndef WEFT_DEVICE_PORT_H
 #define WEFT_DEVICE_PORT_H
 
+#include "base/task.h"
+
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct weft_fiber;
-struct weft_bell;
 
 /*
  * The first member of a rank's state: how the rank is run. A rank and its worker share a thread,
@@ -20,19 +21,28 @@ struct weft_bell;
 struct weft_port {
     struct weft_fiber *fiber;  /* of a rank: its stack, */
     struct weft_fiber *worker; /* and the one to switch to when it waits */
-    bool waits;                /* its last switch was a wait that found nothing, */
+    uint8_t doing;             /* when it last switched: an enum weft_doing; */
     bool moved;                /* but a wait ended since the switch before */
     bool ended;
     bool host;      /* the host program: a plain thread, which sleeps on a bell */
     jmp_buf escape; /* where the host program goes when the job has ended */
     struct weft_bell *bell;
     uint32_t rounds; /* of the present wait */
+    bool prepared;   /* the host program lies down in the next round, */
+    uint32_t ticket; /* with this ticket of the bell */
     uint32_t turn;   /* operations without a wait */
 };
 
 #define WEFT_PORT_GET(port, field) __atomic_load_n(&(port)->field, __ATOMIC_RELAXED)
 #define WEFT_PORT_SET(port, field, value)                                                          \
     __atomic_store_n(&(port)->field, (value), __ATOMIC_RELAXED)
+
+/* Why a rank gives up its turn. */
+enum weft_doing {
+    WEFT_WORKS, /* only to let others run */
+    WEFT_POLLS, /* what it looked for is not there; it has other work, or looks again */
+    WEFT_WAITS  /* what it looked for is not there, and it can do nothing else */
+};
 
 /*
  * One round of a wait that found nothing: lets others run, and returns to look again. A rank
@@ -42,6 +52,9 @@ void weft_port_wait(struct weft_port *port);
 
 /* Lets others run, and comes back without sleeping: the caller has other work. */
 void weft_port_yield(struct weft_port *port);
+
+/* The same after a look that found nothing: whoever shares the processor comes first. */
+void weft_port_poll(struct weft_port *port);
 
 /*
  * Called by operations that do not wait: now and then lets the other ranks of the worker run, so
@@ -53,10 +66,13 @@ static inline void weft_port_turn(struct weft_port *port)
         weft_port_yield(port);
 }
 
-/* The wait is over. */
+/* The wait is over, or what was polled for is there. */
 static inline void weft_port_waited(struct weft_port *port)
 {
     port->rounds = 0;
+    if (port->prepared)
+        weft_bell_cancel(port->bell);
+    port->prepared = false;
     WEFT_PORT_SET(port, moved, true);
 }
 

@@ -78,10 +78,12 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
     weft_check_tag(self, tag, "weft_test: tag %d is not in 0..255");
     const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
     const bool there = weft_count_read(self->state, index) - self->consumed[tag] >= count;
-    if (there)
+    if (there) {
         self->consumed[tag] += count;
-    else
-        weft_port_yield(&self->port); /* loops around weft_test must let others run */
+        weft_port_waited(&self->port);
+    } else {
+        weft_port_poll(&self->port); /* loops around weft_test must let others run */
+    }
     weft_sync(self);
     return there;
 }

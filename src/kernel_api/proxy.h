@@ -42,9 +42,14 @@ static inline void weft_settle(weft_self *self, int process)
 
     if (self->settled[process] == sent)
         return;
-    while (weft_load_acquire_u32(&self->link->done_remote[process], ORDER_done_remote_seen) != sent)
-        weft_wait_round(self, WEFT_WAIT_REMOTE, (uint64_t)process, self->settled[process], sent);
-    weft_wait_over(self);
+    const uint32_t *done = &self->link->done_remote[process];
+    if (weft_load_acquire_u32(done, ORDER_done_remote_seen) != sent) {
+        do
+            weft_wait_round(self, WEFT_WAIT_REMOTE, (uint64_t)process, self->settled[process],
+                            sent);
+        while (weft_load_acquire_u32(done, ORDER_done_remote_seen) != sent);
+        weft_wait_over(self);
+    }
     self->settled[process] = sent;
     /* What has landed is now part of what an earlier weft_fence ordered. */
     weft_fence_release(ORDER_fence);
@@ -115,9 +120,12 @@ static inline uint32_t weft_ask(weft_self *self, struct weft_command *command,
     command->tag = (uint16_t)op;
     weft_post(self, command, NULL, 0);
     self->replies++;
-    while (weft_load_acquire_u32(&self->link->reply, ORDER_reply_seen) != self->replies)
-        weft_wait_round(self, WEFT_WAIT_REPLY, op, 0, 0);
-    weft_wait_over(self);
+    if (weft_load_acquire_u32(&self->link->reply, ORDER_reply_seen) != self->replies) {
+        do
+            weft_wait_round(self, WEFT_WAIT_REPLY, op, 0, 0);
+        while (weft_load_acquire_u32(&self->link->reply, ORDER_reply_seen) != self->replies);
+        weft_wait_over(self);
+    }
 
     struct weft_answer answer;
     weft_read_shared(&answer, &self->link->answer, sizeof(answer));

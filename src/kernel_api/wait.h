@@ -10,10 +10,17 @@
 
 #include "window/counter.h"
 
-/* A rank whose job has failed does not go on. At the start of every call, and in every wait. */
+/*
+ * A rank whose job has failed does not go on. At the start of every call, and in every wait. The
+ * acquire pairs with the release of `stop` (weft_services_are_quiet): the services have read this
+ * rank's sources before its stack, or the host program's buffer, is used for something else.
+ */
 static inline void weft_check_stop(weft_self *self)
 {
-    if (WEFT_UNLIKELY(__atomic_load_n(&self->state->stop, __ATOMIC_RELAXED) != 0))
+    const uint32_t *stop = &self->state->stop;
+
+    if (WEFT_UNLIKELY(__atomic_load_n(stop, __ATOMIC_RELAXED) != 0) &&
+        __atomic_load_n(stop, __ATOMIC_ACQUIRE) != 0)
         weft_port_end(&self->port);
 }
 

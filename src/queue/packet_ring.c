@@ -9,6 +9,7 @@ struct frame_head {
     uint32_t bytes; /* of content, or SKIP */
     uint32_t unused[3];
 };
+static_assert(sizeof(struct frame_head) == HEAD, "content begins at a multiple of 16");
 
 static uint32_t padded(uint32_t bytes)
 {

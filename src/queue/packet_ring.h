@@ -14,6 +14,7 @@
 #ifndef WEFT_QUEUE_PACKET_RING_H
 #define WEFT_QUEUE_PACKET_RING_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,8 @@ struct weft_packet_ring {
     uint32_t pad1[15];
     unsigned char bytes[];
 };
+static_assert(offsetof(struct weft_packet_ring, credit) == 64, "each side has a line of its own");
+static_assert(sizeof(struct weft_packet_ring) == 128, "the bytes begin at a line of their own");
 
 struct weft_packet_producer {
     struct weft_packet_ring *ring;

@@ -241,8 +241,8 @@ static bool serve_text(struct weft_job *job, uint32_t slot, const struct weft_co
         weft_job_fail(
             job, command->tag < WEFT_STATUS_COUNT ? (weft_status)command->tag : WEFT_ERR_PROTOCOL,
             "%s: %s", name, text);
-    else
-        weft_device_log(name, text);
+    else if (!weft_device_log(job, name, text))
+        return false;
     weft_command_pop(&manager->commands, (uint32_t)command->width);
     return true;
 }

@@ -7,6 +7,8 @@
 
 #include "runtime/job.h"
 
+#include <assert.h>
+
 /* What one member brings. The same layout in all processes. */
 struct weft_contribution {
     int32_t member;
@@ -14,6 +16,7 @@ struct weft_contribution {
     uint64_t a, b; /* create: status, bytes; free: window; split: color, key */
     uint64_t base, segment_offset, key, key_offset;
 };
+static_assert(sizeof(struct weft_contribution) == 56, "it travels as its bytes: no padding");
 
 /* Does it, with what each member brought, by member. Table lock held. */
 void weft_collective_apply(struct weft_job *job, struct weft_comm_entry *comm, uint32_t op,

@@ -6,11 +6,8 @@
 
 #include "wire/notice.h"
 
-#include <errno.h>
-
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct writer {
     char *out;
@@ -27,12 +24,19 @@ static void put_text(struct writer *w, const char *text, size_t bytes)
     *w->out = 0;
 }
 
-/* The length of the conversion at text[0] == '%': up to and including its letter; 0 if broken. */
+/*
+ * The length of the conversion at text[0] == '%': up to and including its letter; 0 if it is broken
+ * or has a width or precision of 1000 or more.
+ */
 static size_t conversion(const char *text, size_t bytes)
 {
     size_t i = 1;
-    while (i < bytes && strchr("-+ #0123456789.hljztL", text[i]) != NULL && text[i] != 0)
-        i++;
+
+    for (int digits = 0; i < bytes && strchr("-+ #0123456789.hljztL", text[i]) != NULL; i++) {
+        digits = text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;
+        if (text[i] == 0 || digits > 3)
+            return 0;
+    }
     return i < bytes && i < 16 ? i + 1 : 0;
 }
 
@@ -41,6 +45,7 @@ static void put_value(struct writer *w, const char *text, size_t bytes, const we
 {
     char spec[24], value[160];
     size_t n = 0;
+    int printed;
     const char letter = text[bytes - 1];
     double real;
 
@@ -53,18 +58,19 @@ static void put_value(struct writer *w, const char *text, size_t bytes, const we
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     if (arg->kind == WEFT_LOG_REAL) {
         snprintf(spec + n, sizeof(spec) - n, "%c", strchr("eEfFgGaA", letter) ? letter : 'g');
-        snprintf(value, sizeof(value), spec, real);
+        printed = snprintf(value, sizeof(value), spec, real);
     } else if (letter == 'c' && arg->bits != 0 && arg->bits < 128) {
-        snprintf(value, sizeof(value), "%c", (int)arg->bits);
+        printed = snprintf(value, sizeof(value), "%c", (int)arg->bits);
     } else if (arg->kind == WEFT_LOG_PTR && letter == 'p') {
-        snprintf(value, sizeof(value), "0x%llx", (unsigned long long)arg->bits);
+        printed = snprintf(value, sizeof(value), "0x%llx", (unsigned long long)arg->bits);
     } else {
         const char plain = arg->kind == WEFT_LOG_INT ? 'd' : 'u';
         snprintf(spec + n, sizeof(spec) - n, "ll%c", strchr("diuxXo", letter) ? letter : plain);
-        snprintf(value, sizeof(value), spec, (unsigned long long)arg->bits);
+        printed = snprintf(value, sizeof(value), spec, (unsigned long long)arg->bits);
     }
 #pragma GCC diagnostic pop
-    put_text(w, value, strlen(value));
+    if (printed > 0)
+        put_text(w, value, strlen(value));
 }
 
 void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,
@@ -111,19 +117,4 @@ void weft_slot_name(const struct weft_job *job, uint32_t slot, char *name, size_
         snprintf(name, bytes, "host of process %d", job->numbers.process);
     else
         snprintf(name, bytes, "rank %d", job->numbers.first_rank + (int)slot - 1);
-}
-
-void weft_device_log(const char *who, const char *text)
-{
-    char line[WEFT_TEXT_BYTES + 48];
-    int n = snprintf(line, sizeof(line), "%s: %s\n", who, text);
-
-    /* One write a line, so that the lines of several processes do not mix. */
-    fflush(stdout);
-    for (size_t done = 0, all = (size_t)n; done < all;) {
-        ssize_t wrote = write(STDOUT_FILENO, line + done, all - done);
-        if (wrote < 0 && errno != EINTR)
-            return; /* standard output is closed or full: the program's own affair */
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
 }

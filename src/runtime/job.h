@@ -6,6 +6,7 @@
  *   progress   block_manager.c: takes commands from every rank's ring, drives the send side
  *   receive    progress.c: drives the receive side, counts what arrives
  *   monitor    monitor.c: reads the control channel, applies what it orders, watches for stalls
+ *   printer    printer.c: prints what ranks log
  *   workers    device/: run the ranks
  */
 #ifndef WEFT_RUNTIME_JOB_H
@@ -121,6 +122,7 @@ struct weft_job {
     struct weft_share user_share;
     unsigned char *rank_memory; /* states of all ranks but the host program's, self_bytes apart */
     struct weft_watch *watch;   /* watchdog.c; by slot */
+    struct weft_printer *printer;
 };
 
 static inline uint32_t weft_job_slots(const struct weft_job *job)
@@ -232,7 +234,7 @@ weft_status weft_services_start(struct weft_job *job);
 void weft_services_stop(struct weft_job *job);
 bool weft_notice_arrived(void *job, int process, uint32_t notice);
 
-/* ---- monitor.c, watchdog.c, device_log.c ---- */
+/* ---- monitor.c, watchdog.c, device_log.c, printer.c ---- */
 
 weft_status weft_monitor_start(struct weft_job *job);
 void weft_monitor_stop(struct weft_job *job);
@@ -244,10 +246,27 @@ void weft_watchdog_look(struct weft_job *job);
 /* Formats a packed log record (text, then arguments). out is always terminated. */
 void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,
                      uint32_t payload_bytes, uint32_t args);
-/* Prints a line that a rank logged, on standard output, at once. */
-void weft_device_log(const char *who, const char *text);
 /* "rank 3" or "host of process 1". */
 void weft_slot_name(const struct weft_job *job, uint32_t slot, char *name, size_t bytes);
+
+weft_status weft_printer_open(struct weft_job *job);
+/* Prints what is left, and ends the task. */
+void weft_printer_close(struct weft_job *job);
+/*
+ * Has a line that a rank logged printed on standard output, at once. False: there is no room for
+ * it now; command_bell rings when there is. Progress task only; does not block.
+ */
+bool weft_device_log(struct weft_job *job, const char *who, const char *text);
+/* Waits until all lines are printed; once the job has failed, only while someone takes them. */
+void weft_printer_drain(struct weft_job *job);
+
+/* ---- run.c ---- */
+
+/*
+ * Waits until all has landed, and all is answered, that the ranks of the slots from first_slot on
+ * asked of the host, or until the job has failed. Caller only.
+ */
+void weft_settle_ranks(struct weft_job *job, uint32_t first_slot);
 
 /* ---- rank.c: the host's part of a rank ---- */
 

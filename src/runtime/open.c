@@ -189,6 +189,8 @@ static weft_status open_steps(struct weft_job *job)
     if (status == WEFT_OK)
         status = open_host(job);
     if (status == WEFT_OK)
+        status = weft_printer_open(job);
+    if (status == WEFT_OK)
         status = weft_monitor_start(job);
     if (status == WEFT_OK)
         status = weft_meet(job);
@@ -237,6 +239,7 @@ static void release(struct weft_job *job, bool orderly)
     if (weft_model != NULL)
         weft_random_on_race(NULL, NULL);
     weft_services_stop(job);
+    weft_printer_close(job);
     weft_monitor_stop(job);
     if (job->control != NULL)
         weft_control_close(job->control, orderly);
@@ -281,21 +284,11 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
     return WEFT_OK;
 }
 
-/* Puts of the host program that it did not flush land before any process leaves. */
-static void settle_host(struct weft_job *job)
-{
-    struct weft_port *port = &job->selves[WEFT_HOST_SLOT]->port;
-
-    while (!weft_rank_quiet(job, WEFT_HOST_SLOT) && weft_job_status(job) == WEFT_OK)
-        weft_port_wait(port);
-    weft_port_waited(port);
-}
-
 weft_status weft_close(weft_job *job)
 {
     if (job == NULL)
         return WEFT_OK;
-    settle_host(job);
+    weft_settle_ranks(job, WEFT_HOST_SLOT); /* puts that the host program did not flush */
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
     const weft_status status = weft_job_status(job);

@@ -7,6 +7,7 @@
 #include "window/counter.h"
 #include "window/tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +27,11 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, int ra
     int32_t brought = mine == WEFT_OK ? ranks : -1;
     int32_t *all = calloc((size_t)n, sizeof(*all));
 
-    if (all == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    if (all == NULL) { /* the others would wait for what this process brings */
+        weft_job_fail(job, WEFT_ERR_MEMORY, "process %d: no memory for the ranks of %d processes",
+                      job->numbers.process, n);
+        return WEFT_ERR_MEMORY;
+    }
     weft_status status = weft_exchange(job, WEFT_EXCHANGE_PREPARE, &brought, sizeof(brought), all);
     if (status == WEFT_OK)
         status = mine;
@@ -152,12 +156,11 @@ static void reset(struct weft_job *job)
     job->state.timer_started = 0;
 }
 
-/* Waits until the host has done all that the ranks asked of it. */
-static void settle(struct weft_job *job)
+void weft_settle_ranks(struct weft_job *job, uint32_t first_slot)
 {
     struct weft_port *port = &job->selves[WEFT_HOST_SLOT]->port;
 
-    for (uint32_t slot = 1; slot < job->slots; slot++)
+    for (uint32_t slot = first_slot; slot < job->slots; slot++)
         while (!weft_rank_quiet(job, slot) && weft_job_status(job) == WEFT_OK)
             weft_port_wait(port);
     weft_port_waited(port);
@@ -196,14 +199,18 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         .bell = &job->state.exposed->bell,
         .proxied = &job->state.proxied,
     };
+    fflush(stdout); /* what the program printed comes before what its ranks log */
     job->running = true;
     status = job->device_ops->run(job->device, &launch, &ms);
     job->running = false;
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d could not run kernel %s", job->numbers.process,
                       job->kernel->name);
-    settle(job);
+    weft_settle_ranks(job, 1);
+    weft_printer_drain(job);
     status = weft_exchange(job, WEFT_EXCHANGE_RAN, NULL, 0, NULL);
+    if (status == WEFT_OK) /* a failure before the last one ended is seen by all */
+        status = weft_job_status(job);
     if (user_bytes != 0) /* also after a failure: it may tell the program why */
         job->device_ops->copy(job->device, user, job->user, user_bytes);
     if (status == WEFT_OK && milliseconds != NULL)

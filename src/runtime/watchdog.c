@@ -49,7 +49,7 @@ static void absent(const struct weft_job *job, weft_comm comm, char *text, size_
 static void describe(const struct weft_job *job, const struct weft_waiting *w, char *text,
                      size_t bytes)
 {
-    static const char *const collectives[] = {"an answer", "weft_win_create", "weft_win_free",
+    static const char *const collectives[] = {NULL, "weft_win_create", "weft_win_free",
                                               "weft_comm_split", "weft_comm_free"};
     const unsigned long long a = __atomic_load_n(&w->a, __ATOMIC_RELAXED);
     const unsigned long long have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
@@ -83,7 +83,10 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
         snprintf(text, bytes, "in %s for process %llu", weft_exchange_name((uint32_t)need), a);
         break;
     default:
-        snprintf(text, bytes, "for the other ranks in %s", a <= 4 ? collectives[a] : "a call");
+        if (a == 0) /* weft_fail: the error is on its way */
+            snprintf(text, bytes, "to end");
+        else
+            snprintf(text, bytes, "for the other ranks in %s", a <= 4 ? collectives[a] : "a call");
     }
 }
 

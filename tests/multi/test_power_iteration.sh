@@ -122,5 +122,18 @@ if ! power 2 --help || ! grep -q -- --symmetrize "$work/out"; then
     fail "--help"
 fi
 
+# A reader that leaves early is no error; an output that cannot be written is one.
+{
+    timeout 120 "$bin/weftrun" -n 2 "$bin/power_iteration" --matrix "$work/flow.mtx" --top 211 2>"$work/err"
+    echo $? >"$work/out"
+} | head -n 1 >/dev/null
+if [ "$(cat "$work/out")" != 0 ] || [ -s "$work/err" ]; then
+    fail "power_iteration with a reader that leaves"
+fi
+if timeout 120 "$bin/power_iteration" --matrix "$work/flow.mtx" >/dev/full 2>"$work/err" ||
+    ! grep -q 'standard output could not be written' "$work/err"; then
+    fail "power_iteration with a full output"
+fi
+
 [ $failures = 0 ] && echo "all passed"
 exit $((failures > 0))

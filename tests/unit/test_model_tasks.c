@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SEEDS = 300, TASKS = 8 };
 
@@ -318,6 +319,84 @@ static void misuse_is_said(void **state)
     assert_null(weft_model);
 }
 
+static void touch_stack(void *argument)
+{
+    const size_t size = *(const size_t *)argument;
+    volatile unsigned char *stack = __builtin_alloca(size);
+
+    for (size_t i = 0; i < size; i += 1024)
+        stack[i] = 1;
+}
+
+static void stacks_are_as_large_as_asked_for(void **state)
+{
+    size_t size = 7 << 20;
+    struct weft_task task;
+
+    (void)state;
+    begin(1);
+    weft_random_stack(8 << 20);
+    start_all(&task, 1, touch_stack, &size);
+    weft_task_join(&task);
+    weft_random_stack(4096); /* never less than a megabyte */
+    size = 1 << 19;
+    start_all(&task, 1, touch_stack, &size);
+    weft_task_join(&task);
+    weft_random_end();
+}
+
+/* Each task speaks for its own process, and keeps its own last error. */
+static void speak(void *argument)
+{
+    const int process = *(const int *)argument;
+    char text[32];
+
+    wrong_in_child |= weft_err_last()[0] != 0;
+    weft_say_process(process);
+    for (int i = 0; i < 5; i++) {
+        snprintf(text, sizeof(text), "from %d", process);
+        weft_err_say(WEFT_ERR_USER, "%s", text);
+        weft_task_yield(false);
+        wrong_in_child |= strcmp(weft_err_last(), text) != 0;
+    }
+}
+
+static void tasks_speak_for_themselves(void **state)
+{
+    int process[2] = {4, 7}, ends[2], lines[2] = {0};
+    struct weft_task tasks[2];
+    char text[4096];
+
+    (void)state;
+    wrong_in_child = false;
+    assert_int_equal(pipe(ends), 0);
+    const int stderr_was = dup(STDERR_FILENO);
+    assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    begin(3);
+    for (int i = 0; i < 2; i++)
+        start_all(&tasks[i], 1, speak, &process[i]);
+    for (int i = 0; i < 2; i++)
+        weft_task_join(&tasks[i]);
+    weft_random_end();
+    assert_int_equal(dup2(stderr_was, STDERR_FILENO), STDERR_FILENO);
+    close(stderr_was);
+    close(ends[1]);
+    const ssize_t got = read(ends[0], text, sizeof(text) - 1);
+    assert_true(got > 0);
+    text[got] = 0;
+    close(ends[0]);
+    for (const char *at = text; (at = strstr(at, "weft: [p")) != NULL; at++)
+        for (int i = 0; i < 2; i++) {
+            char line[64];
+            snprintf(line, sizeof(line), "weft: [p%d] WEFT_ERR_USER: from %d\n", process[i],
+                     process[i]);
+            lines[i] += strncmp(at, line, strlen(line)) == 0;
+        }
+    assert_int_equal(lines[0], 5);
+    assert_int_equal(lines[1], 5);
+    assert_false(wrong_in_child);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +408,8 @@ int main(void)
         cmocka_unit_test(runs_are_repeatable),
         cmocka_unit_test(places_are_used_again),
         cmocka_unit_test(misuse_is_said),
+        cmocka_unit_test(stacks_are_as_large_as_asked_for),
+        cmocka_unit_test(tasks_speak_for_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

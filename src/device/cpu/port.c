@@ -8,8 +8,7 @@ enum { HOST_SPINS = 2000, HOST_SLEEP_NS = 1000000 };
 
 /*
  * The host program has no worker to switch to: it polls a little, then sleeps on the process's
- * bell. Its caller looks again after every round, so prepare in one round and sleep in the next
- * would be one look late: sleeping without the look is made safe by the short timeout.
+ * bell. Its caller looks again after every round: it prepares in one and sleeps in the next.
  */
 static void host_wait(struct weft_port *port)
 {
@@ -18,42 +17,58 @@ static void host_wait(struct weft_port *port)
             weft_task_yield(true);
         return;
     }
-    weft_bell_sleep(port->bell, weft_bell_prepare(port->bell), HOST_SLEEP_NS);
+    if (port->prepared)
+        weft_bell_sleep(port->bell, port->ticket, HOST_SLEEP_NS);
+    else
+        port->ticket = weft_bell_prepare(port->bell);
+    port->prepared = !port->prepared;
+}
+
+static void give_turn(struct weft_port *port, enum weft_doing doing)
+{
+    WEFT_PORT_SET(port, doing, (uint8_t)doing);
+    weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
 }
 
 void weft_port_wait(struct weft_port *port)
 {
-    if (weft_model != NULL) {
+    if (weft_model != NULL)
         weft_model->yield(true);
-    } else if (port->host) {
+    else if (port->host)
         host_wait(port);
-    } else {
-        WEFT_PORT_SET(port, waits, true);
-        weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
-    }
+    else
+        give_turn(port, WEFT_WAITS);
 }
 
 void weft_port_yield(struct weft_port *port)
 {
-    if (weft_model != NULL) {
+    if (weft_model != NULL)
         weft_model->yield(false);
-    } else if (port->host) {
+    else if (port->host)
         weft_task_yield(true);
-    } else {
-        WEFT_PORT_SET(port, waits, false);
-        weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
-    }
+    else
+        give_turn(port, WEFT_WORKS);
+}
+
+/* To the model a poll is work, too: the caller may give up, so it must not count as a deadlock. */
+void weft_port_poll(struct weft_port *port)
+{
+    if (weft_model != NULL || port->host)
+        weft_port_yield(port);
+    else
+        give_turn(port, WEFT_POLLS);
 }
 
 void weft_port_end(struct weft_port *port)
 {
-    if (port->host)
+    if (port->host) {
+        weft_port_waited(port);
         longjmp(port->escape, 1);
+    }
     WEFT_PORT_SET(port, ended, true);
-    WEFT_PORT_SET(port, waits, false);
     if (weft_model != NULL)
         weft_model->exit();
-    weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
+    give_turn(port, WEFT_WORKS);
     __builtin_unreachable();
 }
 

@@ -290,6 +290,14 @@ static void **model_local(void)
     return &self()->local;
 }
 
+/* The root task is the thread that began random mode, and will go on after it. */
+static struct weft_say_task *model_say(void)
+{
+    struct weft_model_task *task = self();
+
+    return task->index == 0 ? NULL : &task->say;
+}
+
 static void model_lock(void *lock)
 {
     struct weft_model_task *task = begin_call();
@@ -327,6 +335,7 @@ static const struct weft_model model = {
     .now = model_now,
     .quiet = model_quiet,
     .local = model_local,
+    .say = model_say,
     .lock = model_lock,
     .unlock = model_unlock,
 };
@@ -335,6 +344,11 @@ void weft_random_on_race(void (*handler)(const char *text, void *argument), void
 {
     m->on_race = handler;
     m->race_argument = argument;
+}
+
+void weft_random_stack(size_t bytes)
+{
+    m->tasks->stack_bytes = bytes > WEFT_RANDOM_STACK ? bytes : WEFT_RANDOM_STACK;
 }
 
 weft_status weft_random_begin(uint64_t seed)

@@ -42,7 +42,11 @@
 
 #include "weft/types.h"
 
+#include <stddef.h>
 #include <stdint.h>
+
+/* A task's stack: enough with sanitizers, too; pages never touched cost nothing. */
+enum { WEFT_RANDOM_STACK = 1 << 20 };
 
 /*
  * Turns random mode on; the caller becomes the root task. May follow an end, not another begin.
@@ -55,6 +59,9 @@ weft_status weft_random_begin(uint64_t seed);
  * Says ERR_STATE and drops the rest of any task that still runs.
  */
 void weft_random_end(void);
+
+/* Between begin and end: the stack of tasks started from now on, WEFT_RANDOM_STACK at least. */
+void weft_random_stack(size_t bytes);
 
 /*
  * Between begin and end: what to call at the first race of the run, in the task that completes it,

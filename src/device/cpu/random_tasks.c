@@ -2,18 +2,13 @@
 #include "device/cpu/random_tasks.h"
 
 #include "base/say.h"
+#include "device/cpu/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    STACK_BYTES = 1 << 20, /* enough with sanitizers too; pages never touched cost nothing */
-    CALL_NS = 100,
-    IDLE_NS = 1000000,
-    IDLE_YIELDS = 20,
-    QUIET_YIELDS = 200
-};
+enum { CALL_NS = 100, IDLE_NS = 1000000, IDLE_YIELDS = 20, QUIET_YIELDS = 200 };
 
 /* splitmix64 */
 static uint64_t draw_bits(struct weft_tasks *tasks)
@@ -155,11 +150,13 @@ struct weft_tasks *weft_tasks_create(uint64_t seed)
     if (tasks == NULL)
         return NULL;
     tasks->draw = seed;
+    tasks->stack_bytes = WEFT_RANDOM_STACK;
     struct weft_model_task *root = find_place(tasks);
-    if (root == NULL || (root->fiber = weft_fiber_adopt()) == NULL) {
+    if (root == NULL) {
         weft_tasks_destroy(tasks);
         return NULL;
     }
+    root->fiber = weft_fiber_adopt();
     snprintf(root->name, sizeof(root->name), "root");
     root->stamps[0] = 1;
     tasks->current = root;
@@ -194,13 +191,14 @@ struct weft_model_task *weft_tasks_start(struct weft_tasks *tasks, const char *n
 
     if (task == NULL)
         return NULL;
-    task->fiber = weft_fiber_create(task_main, task, STACK_BYTES);
+    task->fiber = weft_fiber_create(task_main, task, tasks->stack_bytes);
     if (task->fiber == NULL)
         return NULL;
     task->tasks = tasks;
     snprintf(task->name, sizeof(task->name), "%s", name);
     task->run = run;
     task->argument = argument;
+    task->say = (struct weft_say_task){.process = -1};
     task->priority = weft_draw(tasks, UINT32_MAX);
     task->idle = 0;
     set_runnable(tasks, task);

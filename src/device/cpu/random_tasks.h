@@ -7,6 +7,7 @@
 
 #include "base/fiber.h"
 #include "base/model.h"
+#include "base/say.h"
 #include "device/cpu/random_held.h"
 
 enum { WEFT_RANDOM_TASKS = 1024 }; /* at once, the root included */
@@ -23,6 +24,7 @@ struct weft_model_task {
     void (*run)(void *);
     void *argument;
     void *local;
+    struct weft_say_task say;
     struct weft_model_task *joiner; /* sleeps until this one has ended */
 
     uint32_t place;   /* in runnable[] */
@@ -42,7 +44,8 @@ struct weft_tasks {
     struct weft_model_task *runnable[WEFT_RANDOM_TASKS];
     uint32_t slots, runnables;
     struct weft_model_task *current;
-    uint64_t draw; /* state of the generator */
+    size_t stack_bytes; /* of a new task */
+    uint64_t draw;      /* state of the generator */
 
     enum weft_mood mood;
     uint32_t turn;                   /* calls that a turn may last, at most */

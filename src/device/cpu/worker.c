@@ -6,6 +6,7 @@
 #include "base/fiber.h"
 #include "base/say.h"
 #include "base/task.h"
+#include "device/cpu/random.h"
 #include "device/port.h"
 
 #include <stdio.h>
@@ -16,9 +17,17 @@ enum {
     ALONE_NS = 2000     /* a spinning worker keeps its processor to itself for so long */
 };
 
+/* Ranks wait for each other: none runs before all have somebody to run them. */
+enum { CLOSED, OPEN, GO_HOME };
+struct gate {
+    uint32_t word;
+    struct weft_bell bell;
+};
+
 struct rank {
     struct weft_port *port;
     const struct weft_launch *launch;
+    struct gate *gate;
 };
 
 struct worker {
@@ -26,8 +35,30 @@ struct worker {
     const struct weft_launch *launch;
     int first, end; /* its ranks */
     struct rank *ranks;
+    struct gate *gate;
     struct weft_task task;
 };
+
+/* Waits until it is known whether the ranks run; whether they do. */
+static bool pass(struct gate *gate)
+{
+    uint32_t word;
+
+    while ((word = weft_load_relaxed_u32(&gate->word)) == CLOSED) {
+        const uint32_t ticket = weft_bell_prepare(&gate->bell);
+        if (weft_load_relaxed_u32(&gate->word) == CLOSED)
+            weft_bell_sleep(&gate->bell, ticket, SLEEP_NS);
+        else
+            weft_bell_cancel(&gate->bell);
+    }
+    return word == OPEN;
+}
+
+static void open_gate(struct gate *gate, bool all_started)
+{
+    weft_store_relaxed_u32(&gate->word, all_started ? OPEN : GO_HOME);
+    weft_bell_ring(&gate->bell);
+}
 
 static struct weft_port *port_of(const struct weft_launch *launch, int rank)
 {
@@ -41,10 +72,10 @@ static void rank_main(void *argument)
     weft_port_end(rank->port);
 }
 
-/* One turn: runs every rank that has not ended until it waits. False: none did anything. */
-static bool turn(struct worker *w, struct weft_fiber *self, int *live)
+/* One turn: runs every rank that has not ended until it gives up its turn. The busiest's reason. */
+static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live)
 {
-    bool busy = false;
+    enum weft_doing most = WEFT_WAITS;
 
     *live = 0;
     for (int r = w->first; r < w->end; r++) {
@@ -52,11 +83,14 @@ static bool turn(struct worker *w, struct weft_fiber *self, int *live)
         if (WEFT_PORT_GET(port, ended))
             continue;
         weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
-        busy |= !WEFT_PORT_GET(port, waits) || WEFT_PORT_GET(port, moved);
+        const enum weft_doing doing =
+            WEFT_PORT_GET(port, moved) ? WEFT_WORKS : (enum weft_doing)WEFT_PORT_GET(port, doing);
+        if (doing < most)
+            most = doing;
         WEFT_PORT_SET(port, moved, false);
         *live += !WEFT_PORT_GET(port, ended);
     }
-    return busy;
+    return most;
 }
 
 static void worker_main(void *argument)
@@ -65,30 +99,32 @@ static void worker_main(void *argument)
     struct weft_fiber *self = weft_fiber_adopt();
     struct weft_bell *bell = w->launch->bell;
     uint64_t idle_since = 0;
-    int live = w->end - w->first;
+    int live = pass(w->gate) ? w->end - w->first : 0;
 
     for (int r = w->first; r < w->end; r++)
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
     while (live > 0) {
-        if (turn(w, self, &live)) {
+        enum weft_doing doing = turn(w, self, &live);
+        if (doing == WEFT_WORKS) {
             idle_since = 0;
             continue;
         }
         const uint64_t now = weft_now_ns();
         if (idle_since == 0)
             idle_since = now;
-        if (now - idle_since < w->workers->spin_ns) {
+        if (doing == WEFT_POLLS || now - idle_since < w->workers->spin_ns) {
             if (now - idle_since > ALONE_NS || weft_load_relaxed_u32(w->launch->proxied) != 0)
                 weft_task_yield(true);
             continue;
         }
-        uint32_t ticket = weft_bell_prepare(bell);
-        if (turn(w, self, &live) || live == 0) {
-            weft_bell_cancel(bell);
-            idle_since = 0;
-        } else {
+        const uint32_t ticket = weft_bell_prepare(bell);
+        doing = turn(w, self, &live);
+        if (doing == WEFT_WAITS)
             weft_bell_sleep(bell, ticket, SLEEP_NS);
-        }
+        else
+            weft_bell_cancel(bell);
+        if (doing == WEFT_WORKS)
+            idle_since = 0;
     }
     weft_fiber_destroy(self);
 }
@@ -112,6 +148,7 @@ static weft_status run_threads(const struct weft_workers *workers, const struct 
 {
     const int count = workers->count < launch->ranks ? workers->count : launch->ranks;
     struct worker *all = calloc((size_t)count, sizeof(*all));
+    struct gate gate = {0};
     int started = 0;
     weft_status status = WEFT_OK;
 
@@ -123,12 +160,14 @@ static weft_status run_threads(const struct weft_workers *workers, const struct 
         w->workers = workers;
         w->launch = launch;
         w->ranks = ranks;
+        w->gate = &gate;
         w->first = (int)((int64_t)launch->ranks * started / count);
         w->end = (int)((int64_t)launch->ranks * (started + 1) / count);
         status = weft_task_start(&w->task, "weft worker", worker_main, w);
         if (status == WEFT_OK)
             started++;
     }
+    open_gate(&gate, status == WEFT_OK);
     for (int i = 0; i < started; i++)
         weft_task_join(&all[i].task);
     for (int r = 0; r < launch->ranks; r++)
@@ -138,22 +177,35 @@ static weft_status run_threads(const struct weft_workers *workers, const struct 
     return status;
 }
 
+static void model_rank_main(void *argument)
+{
+    struct rank *rank = argument;
+
+    if (pass(rank->gate))
+        rank_main(rank);
+}
+
 /* Random mode: the model schedules the ranks itself, beside the host's tasks. */
-static weft_status run_model(const struct weft_launch *launch, struct rank *ranks)
+static weft_status run_model(const struct weft_workers *workers, const struct weft_launch *launch,
+                             struct rank *ranks)
 {
     struct weft_task *tasks = calloc((size_t)launch->ranks, sizeof(*tasks));
     weft_status status = WEFT_OK;
+    struct gate gate = {0};
     int started = 0;
 
     if (tasks == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d tasks", launch->ranks);
+    weft_random_stack(workers->stack_bytes);
     while (status == WEFT_OK && started < launch->ranks) {
         char name[16];
         snprintf(name, sizeof(name), "rank %d", launch->first_rank + started);
-        status = weft_task_start(&tasks[started], name, rank_main, &ranks[started]);
+        ranks[started].gate = &gate;
+        status = weft_task_start(&tasks[started], name, model_rank_main, &ranks[started]);
         if (status == WEFT_OK)
             started++;
     }
+    open_gate(&gate, status == WEFT_OK);
     for (int r = 0; r < started; r++)
         weft_task_join(&tasks[r]);
     free(tasks);
@@ -167,9 +219,9 @@ weft_status weft_workers_run(const struct weft_workers *workers, const struct we
     if (ranks == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d ranks", launch->ranks);
     for (int r = 0; r < launch->ranks; r++)
-        ranks[r] = (struct rank){port_of(launch, r), launch};
-    weft_status status =
-        weft_model != NULL ? run_model(launch, ranks) : run_threads(workers, launch, ranks);
+        ranks[r] = (struct rank){.port = port_of(launch, r), .launch = launch};
+    weft_status status = weft_model != NULL ? run_model(workers, launch, ranks)
+                                            : run_threads(workers, launch, ranks);
     free(ranks);
     return status;
 }

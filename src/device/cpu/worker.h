@@ -18,7 +18,10 @@ struct weft_workers {
     size_t stack_bytes; /* of a rank */
 };
 
-/* Runs all ranks of the launch and returns when they have ended. Errors: MEMORY, SYSTEM. */
+/*
+ * Runs all ranks of the launch and returns when they have ended. Errors: MEMORY, SYSTEM; then none
+ * of them ran.
+ */
 weft_status weft_workers_run(const struct weft_workers *workers, const struct weft_launch *launch);
 
 #endif

@@ -17,6 +17,7 @@
 #include "queue/packet_ring.h"
 #include "wire/packet.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { BATCH = 64 }; /* packets taken from one ring before the others get their turn */
@@ -26,6 +27,7 @@ struct inbox {
     struct weft_bell bells[2]; /* by side: its receive thread's, its progress thread's */
     unsigned char pad[64 - 2 * sizeof(struct weft_bell)];
 };
+static_assert(sizeof(struct inbox) == 64, "the rings behind it begin at a line");
 
 struct landing {
     uint32_t end;
