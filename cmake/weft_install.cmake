@@ -5,6 +5,9 @@ include(CMakePackageConfigHelpers)
 install(TARGETS weft EXPORT weft-targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
+install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DSOURCE=${PROJECT_SOURCE_DIR}
+  -DINCLUDE=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}
+  -P ${PROJECT_SOURCE_DIR}/cmake/weft_kernel_headers.cmake COMMAND_ERROR_IS_FATAL ANY)")
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/weft-config.cmake.in
   ${PROJECT_BINARY_DIR}/weft-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)

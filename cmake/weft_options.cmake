@@ -1,7 +1,9 @@
 # What can be chosen when weft is configured. AUTO: in if it is found; ON: an error if it is not.
 include(CheckLanguage)
 
-set(WEFT_CUDA AUTO CACHE STRING "compile kernels with nvcc: AUTO, ON or OFF")
+set(WEFT_CUDA AUTO CACHE STRING "the CUDA device, and kernels compiled by nvcc: AUTO, ON or OFF")
+set(WEFT_CUDA_ARCHS "75-virtual;90" CACHE STRING "compute capabilities to compile kernels for; -virtual: as PTX")
+set(WEFT_CUDA_REGISTERS "" CACHE STRING "most registers a thread: fewer registers, more ranks; empty: what nvcc finds best")
 set(WEFT_MPI AUTO CACHE STRING "build the MPI programs that benchmarks compare with: AUTO, ON or OFF")
 set(WEFT_SANITIZE "" CACHE STRING "address,undefined or thread: build with these sanitizers")
 option(BUILD_SHARED_LIBS "build a shared library" OFF)
@@ -36,11 +38,21 @@ function(weft_want option found missing)
 endfunction()
 
 find_program(WEFT_NVCC nvcc HINTS /usr/local/cuda/bin)
-set(nvcc_found OFF)
+set(cuda_found OFF)
 if(WEFT_NVCC)
-  set(nvcc_found ON)
+  file(REAL_PATH ${WEFT_NVCC} nvcc_real)
+  get_filename_component(cuda_root ${nvcc_real}/../.. ABSOLUTE)
+  find_path(WEFT_CUDA_INCLUDE cuda.h HINTS ${cuda_root}/include)
+  find_library(WEFT_CUDART cudart_static HINTS ${cuda_root}/lib64 ${cuda_root}/targets/x86_64-linux/lib
+               ${cuda_root}/targets/sbsa-linux/lib)
+  if(WEFT_CUDA_INCLUDE AND WEFT_CUDART)
+    set(cuda_found ON)
+  endif()
 endif()
-weft_want(WEFT_CUDA ${nvcc_found} "nvcc was not found")
+if(WEFT_SANITIZE AND NOT WEFT_CUDA STREQUAL "ON")
+  set(WEFT_CUDA OFF) # sanitizers watch the host's code
+endif()
+weft_want(WEFT_CUDA "${cuda_found}" "nvcc, cuda.h or libcudart_static.a was not found")
 
 if(NOT WEFT_MPI STREQUAL "OFF")
   find_package(MPI QUIET COMPONENTS C)

@@ -8,7 +8,7 @@ endfunction()
 
 message(STATUS "weft ${WEFT_VERSION}, ${CMAKE_BUILD_TYPE}")
 weft_summary_row("device cpu" "yes" "")
-weft_summary_row("kernels by nvcc" "${WEFT_CUDA_IN}" "compile check only: no CUDA device yet (WEFT_CUDA=${WEFT_CUDA})")
+weft_summary_row("device cuda" "${WEFT_CUDA_IN}" "for ${WEFT_CUDA_ARCHS} (WEFT_CUDA=${WEFT_CUDA})")
 weft_summary_row("networks" "yes" "shm, null")
 weft_summary_row("MPI for benchmarks" "${WEFT_MPI_IN}" "(WEFT_MPI=${WEFT_MPI})")
 weft_summary_row("tests" "${WEFT_TESTS}" "")

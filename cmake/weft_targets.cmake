@@ -18,30 +18,39 @@ function(weft_kernels_as_c)
   endforeach()
 endfunction()
 
-# weft_cuda_check(<include folders> <kernels>): the target cuda-kernels compiles them with nvcc, too.
-function(weft_cuda_check includes)
+# weft_cuda_kernels(<target> <include folders> <sources>): nvcc compiles the kernels in the sources,
+# and the program carries them beside those that the C compiler made.
+function(weft_cuda_kernels target includes)
   if(NOT WEFT_CUDA_IN)
     return()
   endif()
-  if(NOT TARGET cuda-kernels)
-    add_custom_target(cuda-kernels)
+  set(flags -std=c++17 -O3 -lineinfo -Werror all-warnings -Xcompiler -fPIC,-fno-exceptions,-fno-threadsafe-statics
+            -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src)
+  foreach(arch IN LISTS WEFT_CUDA_ARCHS)
+    if(arch MATCHES "^([0-9]+[a-z]?)-virtual$")
+      list(APPEND flags -gencode arch=compute_${CMAKE_MATCH_1},code=compute_${CMAKE_MATCH_1})
+    else()
+      list(APPEND flags -gencode arch=compute_${arch},code=sm_${arch})
+    endif()
+  endforeach()
+  if(WEFT_CUDA_REGISTERS)
+    list(APPEND flags -maxrregcount=${WEFT_CUDA_REGISTERS})
   endif()
+  foreach(include IN LISTS includes)
+    list(APPEND flags -I${include})
+  endforeach()
   foreach(source IN LISTS ARGN)
     file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${source})
     string(REPLACE "/" "_" name ${path})
     set(object ${PROJECT_BINARY_DIR}/cuda/${name}.o)
-    set(flags -I${PROJECT_SOURCE_DIR}/include)
-    foreach(include IN LISTS includes)
-      list(APPEND flags -I${include})
-    endforeach()
     add_custom_command(OUTPUT ${object}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
-      COMMAND ${WEFT_NVCC} -dc -arch=sm_90 -std=c++17 -Werror all-warnings ${flags} -x cu ${source} -o ${object}
-              -MD -MF ${object}.d
+      COMMAND ${WEFT_NVCC} -c ${flags} -x cu ${source} -o ${object} -MD -MF ${object}.d
       DEPENDS ${source} DEPFILE ${object}.d COMMENT "nvcc ${path}" VERBATIM)
-    add_custom_target(cuda-${name} DEPENDS ${object})
-    add_dependencies(cuda-kernels cuda-${name})
+    target_sources(${target} PRIVATE ${object})
+    set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
   endforeach()
+  target_link_libraries(${target} PRIVATE ${WEFT_CUDART} rt dl Threads::Threads)
 endfunction()
 
 # weft_app(<folder>): a program of the folder's name, from its kernels (.cu) and C files.
@@ -57,5 +66,5 @@ function(weft_app dir)
   target_link_libraries(${name} PRIVATE weft m)
   set(kernels ${sources})
   list(FILTER kernels INCLUDE REGEX "\\.cu$")
-  weft_cuda_check("${dir}" ${kernels})
+  weft_cuda_kernels(${name} "${dir}" ${kernels})
 endfunction()

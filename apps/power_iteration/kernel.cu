@@ -41,7 +41,10 @@
  */
 #include "kernel.h"
 
+#define WEFT_MOST_THREADS POWER_THREADS
+
 #include <math.h>
+#include <stdbool.h>
 #include <weft/device.h>
 
 /* Tags. A tag has one sender an iteration, or all its senders are waited for together. */
@@ -55,6 +58,14 @@ enum {
     TAG_PARTIAL  /* and onwards, one for each round: x of another column */
 };
 
+enum {
+    LANES = 8,       /* threads for a row */
+    DEEP = 8,        /* entries that one of them has under way */
+    LONG_ROW = 512,  /* from so many entries on a row is for all threads of the rank, */
+    LONG_MOST = 128, /* and so many such rows: with more, all go with the others */
+    LOG_EVERY = 10   /* iterations from one line to the next */
+};
+
 /* The calling rank: its place in the grid and its slices. */
 struct place {
     weft_self *self;
@@ -65,6 +76,8 @@ struct place {
     uint64_t b_first;        /* where the device's block of b begins in the whole vector */
     uint64_t x_first;        /* where its block of x begins */
     uint32_t pieces;         /* how many pieces of x others put into its slice of b */
+    uint64_t *long_row;      /* its rows with many entries, within the slice; */
+    uint32_t long_rows;      /* none, if there are more than a list holds */
 };
 
 WEFT_DEVICE_FN void *at(const struct place *me, uint64_t offset)
@@ -92,6 +105,8 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data)
     me.b_first = power_part(shape->n, shape->columns, data->column).begin;
     me.x_first = power_part(shape->n, shape->rows, data->row).begin;
     me.pieces = 0;
+    me.long_row = NULL;
+    me.long_rows = 0;
     for (uint64_t i = me.b.begin; i < me.b.end;) {
         struct power_owner from = power_owner_of(shape, shape->rows, i);
         me.pieces += world_rank(&me, from.block, 0, (int)from.rank) !=
@@ -99,6 +114,28 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data)
         i = from.end;
     }
     return me;
+}
+
+WEFT_DEVICE_FN bool is_long(const uint64_t *row_start, uint64_t row)
+{
+    return row_start[row + 1] - row_start[row] >= LONG_ROW;
+}
+
+/* Lists the long rows of the slice; the matrix stays as it is, so once is enough. */
+WEFT_DEVICE_FN void find_long_rows(struct place *me, uint64_t *list)
+{
+    const uint64_t *row_start = me->data->row_start + (me->x.begin - me->x_first);
+    uint32_t found = 0;
+    for (uint64_t row = 0; row < me->x.end - me->x.begin; row++) {
+        if (!is_long(row_start, row))
+            continue;
+        if (found < LONG_MOST && weft_thread(me->self) == 0)
+            list[found] = row;
+        found++;
+    }
+    weft_sync(me->self);
+    me->long_row = list;
+    me->long_rows = found <= LONG_MOST ? found : 0;
 }
 
 /*
@@ -184,19 +221,51 @@ WEFT_DEVICE_FN double *x_slice(const struct place *me, uint64_t parity)
     return (double *)at(me, me->data->layout.x[parity & 1]) + (me->x.begin - me->x_first);
 }
 
-/* Step 3. */
+/* Entries first, first + step, ... of a row, times b. Several are under way at once. */
+WEFT_DEVICE_FN double times(const struct power_data *data, const double *b, uint64_t first,
+                            uint64_t end, uint64_t step)
+{
+    const double *value = data->value;
+    const uint32_t *column = data->column_of;
+    double sum[DEEP] = {0};
+    uint64_t i = first;
+    for (; i + (DEEP - 1) * step < end; i += DEEP * step)
+        for (int k = 0; k < DEEP; k++)
+            sum[k] += value[i + k * step] * b[column[i + k * step]];
+    for (; i < end; i += step)
+        sum[0] += value[i] * b[column[i]];
+    for (int k = 1; k < DEEP; k++)
+        sum[0] += sum[k];
+    return sum[0];
+}
+
+/* Step 3: a few threads for each row, but all of the rank's for a row with many entries. */
 WEFT_DEVICE_FN void multiply(const struct place *me, uint64_t k)
 {
     const struct power_data *data = me->data;
     const uint64_t *row_start = data->row_start + (me->x.begin - me->x_first);
     const double *b = (const double *)at(me, data->layout.b);
+    const uint64_t rows = me->x.end - me->x.begin, threads = (uint64_t)weft_threads(me->self);
+    const uint64_t lanes = threads % LANES == 0 ? LANES : 1, groups = threads / lanes;
+    const uint64_t thread = (uint64_t)weft_thread(me->self), lane = thread % lanes;
     double *x = x_slice(me, k + 1);
-    weft_for (i, me->x.end - me->x.begin) {
+    for (uint64_t first = 0; first < rows; first += groups) {
+        const uint64_t row = first + thread / lanes;
         double sum = 0;
-        for (uint64_t entry = row_start[i]; entry < row_start[i + 1]; entry++)
-            sum += data->value[entry] * b[data->column_of[entry]];
-        x[i] = sum;
+        if (row < rows && !(me->long_rows > 0 && is_long(row_start, row)))
+            sum = times(data, b, row_start[row] + lane, row_start[row + 1], lanes);
+        sum = weft_lane_sum(me->self, sum, (int)lanes);
+        if (row < rows && lane == 0)
+            x[row] = sum;
     }
+    for (uint32_t i = 0; i < me->long_rows; i++) {
+        const uint64_t row = me->long_row[i];
+        const double sum = weft_block_sum(
+            me->self, times(data, b, row_start[row] + thread, row_start[row + 1], threads));
+        if (thread == 0)
+            x[row] = sum;
+    }
+    weft_sync(me->self);
 }
 
 /* Step 4: adds the x of its children in the tree, then hands the sum to its parent. */
@@ -293,6 +362,8 @@ WEFT_DEVICE_FN void decide(const struct place *me, uint64_t k, const struct powe
     for (uint64_t column = 1; column < data->shape.columns; column++)
         weft_put_notify(me->self, me->win, world_rank(me, 0, column, 0), data->layout.verdict,
                         verdict, sizeof(*verdict), TAG_VERDICT);
+    if ((k + 1) % LOG_EVERY != 0 && !verdict->stop)
+        return;
     if (data->pagerank)
         weft_log(me->self, "iteration %llu: change %.3e", (unsigned long long)(k + 1),
                  data->change);
@@ -326,14 +397,15 @@ WEFT_DEVICE_FN void sum_up(const struct place *me, uint64_t k)
         return;
     }
     weft_wait(me->self, TAG_SUMS, (uint32_t)data->shape.ranks - 1);
-    if (weft_thread(me->self) == 0) {
-        struct power_sums total = {0, 0};
-        for (uint64_t rank = 0; rank < data->shape.ranks; rank++) {
-            total.size += sums[rank].size;
-            total.change += sums[rank].change;
-        }
-        totals[data->row] = total;
+    struct power_sums total = {0, 0};
+    weft_for (rank, data->shape.ranks) {
+        total.size += sums[rank].size;
+        total.change += sums[rank].change;
     }
+    total.size = weft_block_sum(me->self, total.size);
+    total.change = weft_block_sum(me->self, total.change);
+    if (weft_thread(me->self) == 0)
+        totals[data->row] = total;
     weft_sync(me->self);
     if (data->row > 0) {
         weft_put_notify(me->self, me->win, world_rank(me, 0, 0, 0),
@@ -349,6 +421,8 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
 {
     weft_enter(self);
     struct place me = find_place(self, data);
+    WEFT_SHARED uint64_t long_row[LONG_MOST];
+    find_long_rows(&me, long_row);
     me.win = weft_win_create(self, WEFT_COMM_WORLD, data->arena, data->layout.bytes);
     if (me.win == WEFT_WIN_NONE) {
         weft_leave(self); /* the outcome still says so */

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define POWER_THREADS 512 /* of a rank, where a rank has more than one */
+
 #ifdef __CUDACC__
 #define POWER_FN static __host__ __device__ inline
 #else

@@ -12,8 +12,6 @@
 
 WEFT_KERNEL_DECLARE(power_iteration);
 
-#define THREADS 256 /* of a rank, where a rank has more than one */
-
 /* Collective: every process gets its plan. problem and blocks are filled on process 0. */
 static weft_status make_plan(weft_job *job, int argc, char **argv, struct problem *problem,
                              struct blocks *blocks, struct plan *plan)
@@ -43,7 +41,7 @@ static weft_status make_plan(weft_job *job, int argc, char **argv, struct proble
 static weft_status prepare(weft_job *job, struct plan *plan)
 {
     const struct weft_numbers *numbers = weft_numbers_of(job);
-    weft_status status = weft_prepare(job, &power_iteration, THREADS, (int)plan->shape.ranks);
+    weft_status status = weft_prepare(job, &power_iteration, POWER_THREADS, (int)plan->shape.ranks);
     if (status != WEFT_OK)
         return status;
     int ranks = weft_ranks_of(job, 0);

@@ -25,7 +25,7 @@
 
 #ifdef __CUDACC__
 #define WEFT_DEVICE_FN static __device__
-#define WEFT_FN        extern "C" __device__ /* an entry of the device library */
+#define WEFT_FN        static __device__ inline /* compiled into every kernel */
 #else
 #define WEFT_DEVICE_FN static
 #define WEFT_FN        extern
@@ -35,22 +35,37 @@
  * WEFT_KERNEL(name, type, user) { ... } defines a kernel. Inside, `self` is the calling rank and
  * `user` points to the device's copy of the user data, shared by all its ranks. Functions that a
  * kernel calls are declared WEFT_DEVICE_FN. WEFT_SHARED before a variable inside a kernel makes it
- * one for the whole rank.
+ * one for the whole rank. WEFT_MOST_THREADS, defined before this header is included, promises that
+ * no rank of the file's kernels has more threads: nvcc then keeps to the registers for so many.
  */
 #ifdef __CUDACC__
+extern "C" {
+extern const int weft_program_has_cuda; /* the library looks whether any object defines it */
+__attribute__((weak)) const int weft_program_has_cuda = 1;
+}
 #define WEFT_SHARED __shared__
+#ifdef WEFT_MOST_THREADS
+#define WEFT_BOUNDS __launch_bounds__(WEFT_MOST_THREADS)
+#else
+#define WEFT_BOUNDS
+#endif
 #define WEFT_KERNEL(name, type, user)                                                              \
     static __device__ void name##_body(weft_self *self, type *user);                               \
-    static __global__ void name##_global(weft_self *selves, void *data)                            \
+    static __global__ void WEFT_BOUNDS name##_global(weft_self *selves, void *data)                \
     {                                                                                              \
-        name##_body(weft_cuda_self(selves), (type *)data);                                         \
+        weft_self *const self = weft_cuda_begin(selves);                                           \
+        name##_body(self, (type *)data);                                                           \
+        weft_cuda_end(self, selves);                                                               \
+    }                                                                                              \
+    static int name##_function(void **function)                                                    \
+    {                                                                                              \
+        return (int)cudaGetFuncBySymbol((cudaFunction_t *)function, (const void *)name##_global);  \
     }                                                                                              \
     extern "C" {                                                                                   \
-    extern const void *const name##_cuda;                                                          \
-    const void *const name##_cuda = (const void *)name##_global;                                   \
+    extern const weft_cuda_kernel name##_cuda;                                                     \
+    const weft_cuda_kernel name##_cuda = {name##_function, sizeof(weft_self)};                     \
     }                                                                                              \
     static __device__ void name##_body(weft_self *self, type *user)
-WEFT_FN weft_self *weft_cuda_self(weft_self *selves);
 #else
 #define WEFT_SHARED
 #define WEFT_KERNEL(name, type, user)                                                              \
@@ -59,9 +74,9 @@ WEFT_FN weft_self *weft_cuda_self(weft_self *selves);
     {                                                                                              \
         name##_body(self, (type *)data);                                                           \
     }                                                                                              \
-    extern const void *const name##_cuda __attribute__((weak));                                    \
+    extern const weft_cuda_kernel name##_cuda __attribute__((weak));                               \
     extern const weft_kernel name;                                                                 \
-    const weft_kernel name = {#name, name##_cpu, (const void *)&name##_cuda, sizeof(type)};        \
+    const weft_kernel name = {#name, name##_cpu, &name##_cuda, sizeof(type)};                      \
     static void name##_body(weft_self *self, type *user)
 #endif
 
@@ -112,6 +127,12 @@ static inline void weft_sync(const weft_self *self) /* a barrier of the rank's t
 
 /* The sum of `value` over the rank's threads, the same on all of them. All threads. */
 WEFT_FN double weft_block_sum(weft_self *self, double value);
+
+/*
+ * The sum over each `lanes` threads that follow one another, the same on those. lanes: 1, 2, 4, 8,
+ * 16 or 32, and a divisor of the rank's threads. All threads.
+ */
+WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes);
 
 /* ---- who and where (any thread, no communication) ------------------------------------------- */
 
@@ -252,4 +273,7 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
 #endif
 
 #include <weft/log_args.h>
+#ifdef __CUDACC__
+#include "kernel_api/kernel_api.h"
+#endif
 #endif

@@ -19,12 +19,18 @@ extern "C" {
 typedef struct weft_job weft_job;   /* what weft_open opens */
 typedef struct weft_self weft_self; /* a rank, as its kernel sees it (device.h) */
 
+/* The half of a kernel that nvcc compiled; for the library alone. */
+typedef struct weft_cuda_kernel {
+    int (*function)(void **function); /* its CUfunction; a cudaError_t */
+    size_t self_bytes;                /* of a rank's state, as that compiler saw it */
+} weft_cuda_kernel;
+
 /* A kernel, defined by WEFT_KERNEL(name, ...) in a file that includes device.h. */
 typedef struct weft_kernel {
     const char *name;
     void (*cpu)(weft_self *self, void *user);
-    const void *cuda;  /* NULL when the program was built without nvcc */
-    size_t user_bytes; /* size of the user data the kernel expects */
+    const weft_cuda_kernel *cuda; /* NULL when the program was built without nvcc */
+    size_t user_bytes;            /* size of the user data the kernel expects */
 } weft_kernel;
 
 /* Announces a kernel that another file defines. */

@@ -1,5 +1,6 @@
 /*
- * base/atomic.h - the atomics of the host and of the CPU device.
+ * base/atomic.h - the only atomics: here those of the host and of the CPU device, for GPUs those
+ * of base/atomic_cuda.h under the same names.
  *
  * Names say order; every acquire and release takes a label of base/order.h. (Words that only steer
  * the host's tasks use the compiler's builtins themselves: order.h says which.) Words are 32 or 64
@@ -12,14 +13,26 @@
 #ifndef WEFT_BASE_ATOMIC_H
 #define WEFT_BASE_ATOMIC_H
 
-#include "base/model.h"
+#include "base/inline.h"
 #include "base/order.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* True for what must arrive undivided: 1, 2, 4 or 8 bytes, aligned at the target. */
+WEFT_INLINE bool weft_is_small(const void *target, size_t bytes)
+{
+    return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) &&
+           ((uintptr_t)target & (bytes - 1)) == 0;
+}
+
+#ifdef __CUDACC__
+#include "base/atomic_cuda.h"
+#else
+
+#include "base/model.h"
 
 #define WEFT_ATOMIC_DEFINE(bits)                                                                   \
     static inline uint##bits##_t weft_load_relaxed_u##bits(const uint##bits##_t *p)                \
@@ -70,6 +83,26 @@ WEFT_ATOMIC_DEFINE(32)
 WEFT_ATOMIC_DEFINE(64)
 #undef WEFT_ATOMIC_DEFINE
 
+/* The old value. An acquire and a release, each with its own label. */
+static inline uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_order acquire,
+                                         enum weft_order release)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        return (uint32_t)weft_model->add(p, 4, value, acquire != weft_mutation,
+                                         release != weft_mutation);
+    return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
+}
+
+/* A word for anybody who looks on: undivided, orders nothing, not seen by random mode. */
+static inline void weft_tell_u32(uint32_t *p, uint32_t value)
+{
+    __atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+static inline void weft_tell_u64(uint64_t *p, uint64_t value)
+{
+    __atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+
 /* Orders all this task did before its later relaxed stores and adds. */
 static inline void weft_fence_release(enum weft_order label)
 {
@@ -108,13 +141,6 @@ static inline void weft_claim_shared(const void *target, size_t bytes)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))
         weft_model->claim(target, bytes);
-}
-
-/* True for what must arrive undivided: 1, 2, 4 or 8 bytes, aligned at the target. */
-static inline bool weft_is_small(const void *target, size_t bytes)
-{
-    return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) &&
-           ((uintptr_t)target & (bytes - 1)) == 0;
 }
 
 /*
@@ -159,4 +185,5 @@ static inline void weft_land(void *target, const void *source, size_t bytes)
         weft_write_shared(target, source, bytes);
 }
 
+#endif
 #endif

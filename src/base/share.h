@@ -18,9 +18,10 @@ struct weft_share {
     uint64_t address;      /* in the owner's address space */
     uint64_t device, file; /* which file it is: pid and fd may mean another, later or elsewhere */
     int32_t pid;
-    int32_t fd;
+    int32_t fd;            /* -1: ipc holds the handle */
+    unsigned char ipc[64]; /* memory of a GPU, passed on by handle (device/cuda/memory.c) */
 };
-static_assert(sizeof(struct weft_share) == 40, "a share travels as its bytes: no padding");
+static_assert(sizeof(struct weft_share) == 104, "a share travels as its bytes: no padding");
 
 /* Zeroed, page-aligned memory of at least `bytes` bytes. Errors: MEMORY, SYSTEM. */
 weft_status weft_share_create(uint64_t bytes, void **memory, struct weft_share *share);

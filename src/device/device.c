@@ -3,11 +3,60 @@
 
 #include "base/say.h"
 
-const struct weft_device_ops *weft_device_choose(const struct weft_config *config)
+#ifdef WEFT_HAVE_CUDA
+
+#include "device/cuda/driver.h"
+
+/* Defined by every object that nvcc compiled (weft/device.h): whether the program has kernels. */
+extern const int weft_program_has_cuda __attribute__((weak));
+
+const char *weft_device_no_gpu(void)
 {
+    const char *reason = NULL;
+    int count = 0;
+
+    const struct weft_cuda_driver *driver = weft_cuda_driver(&reason);
+    if (driver == NULL)
+        return reason;
+    return driver->device_count(&count) == CUDA_SUCCESS && count > 0 ? NULL : "no GPU";
+}
+
+/* Why this program's kernels cannot run on a GPU; NULL: they can. */
+static const char *why_no_cuda(bool local)
+{
+    if (local)
+        return "processes that are threads share no GPU";
+    if (&weft_program_has_cuda == NULL)
+        return "no kernel of this program was compiled by nvcc";
+    return weft_device_no_gpu();
+}
+
+#else
+
+const char *weft_device_no_gpu(void)
+{
+    return "this build of weft has the CPU device only";
+}
+static const char *why_no_cuda(bool local)
+{
+    (void)local;
+    return weft_device_no_gpu();
+}
+const struct weft_device_ops weft_cuda_device;
+
+#endif
+
+const struct weft_device_ops *weft_device_choose(const struct weft_config *config, bool local)
+{
+    const char *reason = config->device == WEFT_DEVICE_CPU ? "" : why_no_cuda(local);
+
+    if (reason == NULL)
+        return &weft_cuda_device;
     if (config->device == WEFT_DEVICE_CUDA) {
-        weft_err(WEFT_ERR_CONFIG, "WEFT_DEVICE=cuda: this build of weft has the CPU device only");
+        weft_err(WEFT_ERR_CONFIG, "WEFT_DEVICE=cuda: %s", reason);
         return NULL;
     }
+    if (config->device == WEFT_DEVICE_AUTO)
+        weft_say(WEFT_SAY_INFO, "kernels run on the CPU device: %s", reason);
     return &weft_cpu_device;
 }

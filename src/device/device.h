@@ -1,6 +1,6 @@
 /*
- * device/device.h - what the runtime needs of a machine that runs kernels: memory that other
- * processes can map, and launching. The kernel's own side is device/port.h.
+ * device/device.h - what the runtime needs of a machine that runs kernels: memory that ranks and
+ * other processes reach, moving data, and launching. The kernel's own side is device/port.h.
  */
 #ifndef WEFT_DEVICE_DEVICE_H
 #define WEFT_DEVICE_DEVICE_H
@@ -15,6 +15,8 @@
 
 struct weft_device;
 
+enum { WEFT_DEVICE_ID_BYTES = 16 };
+
 /* What a launch needs to know. */
 struct weft_launch {
     const weft_kernel *kernel;
@@ -27,14 +29,40 @@ struct weft_launch {
     const uint32_t *proxied; /* non-zero: the host's tasks move data, and need a processor, too */
 };
 
+/* Copies of one lane take effect in order; each task of the host has a lane of its own. */
+enum weft_lane {
+    WEFT_LANE_CALLER,
+    WEFT_LANE_TABLES,
+    WEFT_LANE_SEND,
+    WEFT_LANE_RECEIVE,
+    WEFT_LANES
+};
+
+/* Any thread, unless it says otherwise. */
 struct weft_device_ops {
     const char *name;
+    /*
+     * The host loads and stores device memory as its own. If not, it moves data by `copy`, tells
+     * ranks by `store`, and ranks see the image of the tables that runtime/image.c keeps.
+     */
+    bool host_access;
+
     /* "2 processors, 2 workers": why this device looks as it does, for weft-info and the log. */
     void (*describe)(const struct weft_device *device, char *text, size_t bytes);
 
-    weft_status (*open)(struct weft_device **device, const struct weft_config *config,
+    /* process: of the job; the default for which of several devices is taken. */
+    weft_status (*open)(struct weft_device **device, const struct weft_config *config, int process,
                         bool one_address_space);
     void (*close)(struct weft_device *device);
+
+    /* The same for all processes that drive this device; all zero: nobody else does. */
+    void (*identify)(const struct weft_device *device, unsigned char id[WEFT_DEVICE_ID_BYTES]);
+
+    /*
+     * Tells the device how many processes of this node there are, and how many drive this device;
+     * returns for how many ns an idle task of this process should poll before it sleeps.
+     */
+    uint64_t (*share)(struct weft_device *device, int processes, int on_device);
 
     /* How many ranks of the kernel can be co-resident, at most `wanted` (0: the device's best). */
     weft_status (*ranks)(struct weft_device *device, const weft_kernel *kernel, int threads,
@@ -47,25 +75,42 @@ struct weft_device_ops {
     void *(*alloc)(struct weft_device *device, size_t bytes, struct weft_share *handle);
     void (*free)(struct weft_device *device, void *memory, const struct weft_share *handle);
 
+    /* Zeroed host memory, aligned to 64 bytes, that ranks load and store, too. */
+    void *(*host_alloc)(struct weft_device *device, size_t bytes);
+    void (*host_free)(struct weft_device *device, void *memory);
+
     /* Maps another process's memory; NULL, and a reason, if it cannot be. */
     void *(*map)(struct weft_device *device, const struct weft_share *handle, const char **reason);
     void (*unmap)(struct weft_device *device, void *memory, const struct weft_share *handle);
 
-    weft_status (*copy)(struct weft_device *device, void *target, const void *source, size_t bytes);
+    /*
+     * Between any memories, while a kernel runs or not. Starts it: the target is written, and the
+     * source the caller's again, when `wait` has returned. Errors: DEVICE.
+     */
+    weft_status (*copy)(struct weft_device *device, enum weft_lane lane, void *target,
+                        const void *source, size_t bytes);
+    weft_status (*wait)(struct weft_device *device, enum weft_lane lane);
+    /* The next two only where the host has no access. */
+    weft_status (*fill)(struct weft_device *device, enum weft_lane lane, uint32_t *target,
+                        uint32_t value, size_t words);
+    /* Stores a word of device memory; who acquires it sees all that the lane copied before. */
+    weft_status (*store)(struct weft_device *device, enum weft_lane lane, uint32_t *word,
+                         uint32_t value);
 
     /* Runs the kernel on all ranks and waits for all of them; *ms is its time. */
     weft_status (*run)(struct weft_device *device, const struct weft_launch *launch, double *ms);
-
-    /*
-     * Tells the device how many processes of this node share its processors; returns for how many
-     * ns an idle task of this process should poll before it sleeps.
-     */
-    uint64_t (*share)(struct weft_device *device, int processes);
 };
 
 extern const struct weft_device_ops weft_cpu_device;
+extern const struct weft_device_ops weft_cuda_device;
 
-/* The table for a choice of config->device; NULL, after an error line, if this build lacks it. */
-const struct weft_device_ops *weft_device_choose(const struct weft_config *config);
+/*
+ * The table for a choice of config->device; NULL, after an error line, if this build or machine
+ * lacks it. local: processes are threads of this one, which only the CPU device can serve.
+ */
+const struct weft_device_ops *weft_device_choose(const struct weft_config *config, bool local);
+
+/* Why no program can use a GPU on this machine, with this build; NULL: it can. */
+const char *weft_device_no_gpu(void);
 
 #endif

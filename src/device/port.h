@@ -5,6 +5,7 @@
 #ifndef WEFT_DEVICE_PORT_H
 #define WEFT_DEVICE_PORT_H
 
+#include "base/inline.h"
 #include "base/task.h"
 
 #include <setjmp.h>
@@ -27,10 +28,11 @@ struct weft_port {
     bool host;      /* the host program: a plain thread, which sleeps on a bell */
     jmp_buf escape; /* where the host program goes when the job has ended */
     struct weft_bell *bell;
-    uint32_t rounds; /* of the present wait */
-    bool prepared;   /* the host program lies down in the next round, */
-    uint32_t ticket; /* with this ticket of the bell */
-    uint32_t turn;   /* operations without a wait */
+    uint32_t rounds;  /* of the present wait */
+    bool prepared;    /* the host program lies down in the next round, */
+    uint32_t ticket;  /* with this ticket of the bell */
+    uint32_t turn;    /* operations without a wait */
+    uint32_t episode; /* of a GPU's rank: waits that were told to the watchdog */
 };
 
 #define WEFT_PORT_GET(port, field) __atomic_load_n(&(port)->field, __ATOMIC_RELAXED)
@@ -79,7 +81,16 @@ static inline void weft_port_waited(struct weft_port *port)
 /* Ends the rank; the host program jumps to its API call, which then returns the job's status. */
 void weft_port_end(struct weft_port *port) __attribute__((noreturn));
 
-/* Nanoseconds of the host's clock. */
+/* Nanoseconds of the device's clock. */
+#ifdef __CUDACC__
+WEFT_INLINE uint64_t weft_port_clock(void)
+{
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+#else
 uint64_t weft_port_clock(void);
+#endif
 
 #endif

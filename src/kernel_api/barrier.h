@@ -1,75 +1,142 @@
 /*
- * kernel_api/barrier.h - barriers in three steps: the members of a process meet at their leader,
- * the leaders of the processes meet by dissemination, each leader releases its members.
+ * kernel_api/barrier.h - barriers: the ranks of a process count themselves in one word; the last of
+ * them tells the other processes; everybody polls.
  *
- * Source of the middle step: Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization"
- * (1988): in round k leader i notifies leader i + 2^k and waits for leader i - 2^k; ceil(log2 n)
- * rounds. All words are counters (window/counter.h) and only ever grow. What was consumed of a
- * leader's words is kept by process, since a later communicator may have another leader.
+ * Between few processes each tells all others, in the same counter: `local` of the ARRIVE word
+ * counts the ranks here, `peer` and `host` the other processes, and one look at it sees both. One
+ * crossing after the last arrival everybody is free. Between many, the last ranks meet by
+ * dissemination and release their own: Hensgen, Finkel, Manber, "Two algorithms for barrier
+ * synchronization" (1988): in round k process i tells i + 2^k and waits for i - 2^k; ceil(log2 n)
+ * rounds.
+ *
+ * All words only grow while the communicator lives: what to wait for follows from the number of its
+ * barriers, so ranks that are ahead, in the next barrier already, do no harm. When it is freed the
+ * host sets them back (window/tables.h): nobody counts in them any more.
+ *
+ * Order: an arrival releases what the rank did; the last one acquires all before it and releases
+ * them to the other processes (cumulativity); who sees the counts full acquires all of it.
  */
 #ifndef WEFT_KERNEL_API_BARRIER_H
 #define WEFT_KERNEL_API_BARRIER_H
 
 #include "kernel_api/notify.h"
 
-static inline void weft_barrier_consume(weft_self *self, uint32_t word, uint32_t count,
-                                        weft_comm comm)
+enum { WEFT_BARRIER_FEW = 8 }; /* processes that tell each other one by one */
+
+/* All of this is the leader thread's. Tells a process that this one has arrived. */
+WEFT_INLINE void weft_barrier_tell(weft_self *self, int process, uint32_t word)
 {
-    struct weft_state *state = self->state;
-    uint32_t *consumed = &state->barrier_consumed[word];
+    struct weft_exposed *exposed = self->state->process_table[process].exposed;
 
-    weft_wait_count(self, WEFT_BARRIER_AT + word, *consumed, count, WEFT_WAIT_BARRIER, comm);
-    *consumed += count;
-}
-
-static inline void weft_barrier_leaders(weft_self *self, const struct weft_comm_entry *entry,
-                                        uint32_t words)
-{
-    uint32_t round = 0;
-
-    for (int32_t distance = 1; distance < entry->leaders; distance *= 2, round++) {
-        const int process = entry->leader[(entry->leader_index + distance) % entry->leaders];
-        const uint32_t word = words + WEFT_BARRIER_ROUND + round;
-        if (weft_is_direct(self, process)) {
-            weft_notify_direct(self, process, WEFT_BARRIER_AT + word, false);
-        } else {
-            struct weft_command command = {0};
-            command.kind = WEFT_COMMAND_BARRIER;
-            command.target = (uint32_t)process;
-            command.offset = word;
-            weft_post_put(self, process, &command, NULL, 0);
-        }
-        weft_barrier_consume(self, word, 1, entry->handle);
+    if (exposed != NULL) {
+        if (self->unsettled != 0)
+            weft_settle(self, process);
+        weft_count_add_peer(exposed, WEFT_BARRIER_AT + word, false);
+    } else {
+        struct weft_command command = {0};
+        command.kind = WEFT_COMMAND_BARRIER;
+        command.target = (uint32_t)process;
+        command.offset = word;
+        weft_post_put(self, process, &command, NULL, 0, true);
     }
 }
 
-WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
+/* Blocks until both parts of a barrier word are at least so far beyond their start; wraps. */
+WEFT_INLINE void weft_barrier_await(weft_self *self, uint32_t word, uint32_t here, uint32_t others)
+{
+    const struct weft_state *state = self->state;
+    const uint32_t want_here = state->start_here + here;
+    const uint32_t want_others = state->start_others + others;
+    uint32_t rounds = 0;
+
+    for (;;) {
+        const struct weft_counted now = weft_count_read_parts(self, WEFT_BARRIER_AT + word);
+        if ((int32_t)(now.here - want_here) >= 0 && (int32_t)(now.others - want_others) >= 0)
+            break;
+        if (!weft_wait_round(self, &rounds, WEFT_WAIT_BARRIER, self->meeting.comm, 0, 0))
+            break;
+    }
+    weft_wait_over(self, rounds);
+}
+
+/* Many processes: their last ranks meet, and each releases those of its own process. */
+WEFT_COLD void weft_barrier_many(weft_self *self, uint32_t words, bool last, uint32_t done)
+{
+    const struct weft_comm_entry *entry = &self->state->comms[self->meeting.index];
+    const int32_t leaders = entry->leaders;
+    uint32_t word = words + WEFT_BARRIER_ROUND;
+
+    if (!last) {
+        weft_barrier_await(self, words + WEFT_BARRIER_RELEASE, done, 0);
+        return;
+    }
+    for (int32_t distance = 1; distance < leaders; distance *= 2, word++) {
+        weft_barrier_tell(self, entry->leader[(entry->leader_index + distance) % leaders], word);
+        weft_barrier_await(self, word, 0, done);
+    }
+    weft_count_add_local(self->state->exposed, WEFT_BARRIER_AT + words + WEFT_BARRIER_RELEASE,
+                         false);
+}
+
+/* Few: the last rank tells every other process. */
+WEFT_INLINE void weft_barrier_tell_all(weft_self *self, uint32_t word)
+{
+    const struct weft_comm_entry *entry = &self->state->comms[self->meeting.index];
+
+    for (int32_t i = 0; i < entry->leaders; i++)
+        if (i != entry->leader_index)
+            weft_barrier_tell(self, entry->leader[i], word);
+}
+
+WEFT_INLINE void weft_barrier_meet(weft_self *self)
+{
+    struct weft_meeting *meeting = &self->meeting;
+    const uint32_t words = meeting->index * WEFT_BARRIER_WORDS;
+    const uint32_t arrive = words + WEFT_BARRIER_ARRIVE;
+    const uint32_t done = ++meeting->done, here = done * meeting->here;
+    const bool last =
+        weft_count_arrive(self, WEFT_BARRIER_AT + arrive) == self->state->start_here + here;
+
+    self->barriers[meeting->index] = done;
+    if (meeting->leaders > WEFT_BARRIER_FEW) {
+        weft_barrier_many(self, words, last, done);
+        return;
+    }
+    if (last && meeting->leaders > 1)
+        weft_barrier_tell_all(self, arrive);
+    if (!last || meeting->leaders > 1)
+        weft_barrier_await(self, arrive, here, done * (meeting->leaders - 1));
+}
+
+/* Looks the communicator up and remembers what a barrier needs of it. All threads. */
+WEFT_COLD void weft_barrier_look_up(weft_self *self, weft_comm comm)
 {
     const struct weft_comm_entry *entry =
         weft_check_comm(self, comm, "weft_barrier: communicator 0x%x does not exist");
-    struct weft_state *state = self->state;
-    const uint32_t index = weft_handle_index(comm);
-    const uint32_t words = index * WEFT_BARRIER_WORDS;
-    const uint32_t release = WEFT_BARRIER_AT + words + WEFT_BARRIER_RELEASE;
 
     if (entry->rank_of_slot[self->slot] < 0)
         weft_fail4(self, WEFT_ERR_COMM,
                    "weft_barrier: the caller is no member of communicator 0x%x", comm, 0, 0, 0);
-    weft_sync(self);
-    if (self->slot == entry->leader_slot) {
-        if (entry->members_here > 1)
-            weft_barrier_consume(self, words + WEFT_BARRIER_ARRIVE,
-                                 (uint32_t)entry->members_here - 1, comm);
-        weft_barrier_leaders(self, entry, words);
-        if (entry->members_here > 1)
-            weft_count_add_local(state, release, false);
-    } else {
-        weft_count_add_local(state, WEFT_BARRIER_AT + words + WEFT_BARRIER_ARRIVE, false);
-        weft_wait_count(self, release, entry->released + self->barriers[index], 1,
-                        WEFT_WAIT_BARRIER, comm);
+    weft_join(self);
+    if (weft_leads(self)) {
+        self->meeting.index = weft_handle_index(comm);
+        self->meeting.here = (uint32_t)entry->members_here;
+        self->meeting.leaders = (uint32_t)entry->leaders;
+        self->meeting.done = self->barriers[weft_handle_index(comm)];
+        self->meeting.comm = comm;
     }
-    self->barriers[index]++;
-    weft_sync(self);
+    weft_join(self);
+}
+
+WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
+{
+    weft_check_stop(self);
+    if (WEFT_UNLIKELY(self->meeting.comm != comm || comm == WEFT_COMM_NONE))
+        weft_barrier_look_up(self, comm);
+    weft_join(self);
+    if (weft_leads(self))
+        weft_barrier_meet(self);
+    weft_join(self);
 }
 
 WEFT_FN void weft_enter(weft_self *self)

@@ -5,51 +5,51 @@
 #ifndef WEFT_KERNEL_API_NOTIFY_H
 #define WEFT_KERNEL_API_NOTIFY_H
 
-#include "kernel_api/check.h"
+#include "kernel_api/route.h"
 
 /*
  * Adds one to a counter of a process that is reached without the host. All earlier puts of this
- * rank to it that went through the host have landed first (weft_settle).
+ * rank to it that went through the host have landed first (weft_settle). The leader.
  */
-static inline void weft_notify_direct(weft_self *self, int process, uint32_t index, bool relaxed)
+WEFT_INLINE void weft_notify_direct(weft_self *self, const struct weft_route *to, uint32_t index,
+                                    bool relaxed)
 {
-    struct weft_state *state = self->state;
-
-    if (process == state->process) {
-        weft_count_add_local(state, index, relaxed);
-    } else {
-        weft_settle(self, process);
-        weft_count_add_peer(state->process_table[process].exposed, index, relaxed);
-    }
+    if (weft_is_here(self, to))
+        weft_count_add_local(to->exposed, index, relaxed);
+    else
+        weft_count_add_peer(to->exposed, index, relaxed);
 }
 
-static inline bool weft_is_direct(const weft_self *self, int process)
+/* The leader. */
+WEFT_INLINE void weft_notify_proxied(weft_self *self, const struct weft_route *to, weft_comm comm,
+                                     int target, int tag)
 {
-    return process == self->state->process || self->state->process_table[process].exposed != NULL;
+    struct weft_command command = {0};
+
+    command.kind = WEFT_COMMAND_COUNT;
+    command.tag = (uint16_t)tag;
+    command.object = comm;
+    command.target = (uint32_t)target;
+    weft_post_put(self, to->process, &command, NULL, 0, true);
 }
 
-static inline void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag,
-                                   bool relaxed)
+WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
 {
-    const struct weft_comm_entry *entry =
-        weft_check_comm(self, comm, "weft_notify: communicator 0x%x does not exist");
-    weft_check_rank(self, target, entry->members,
-                    "weft_notify: target %d is not one of the communicator's %d ranks");
+    weft_check_stop(self);
     weft_check_tag(self, tag, "weft_notify: tag %d is not in 0..255");
-    weft_sync(self); /* the release below covers what every thread of the rank did */
-
-    const struct weft_member to = entry->member[target];
-    weft_port_turn(&self->port);
-    if (weft_is_direct(self, to.process)) {
-        weft_notify_direct(self, to.process, weft_count_index(to.slot, (uint32_t)tag), relaxed);
+    const struct weft_route to = weft_route_comm(self, comm, target);
+    if (!relaxed)
+        weft_join(self); /* the release covers what every thread did */
+    if (!weft_leads(self))
+        return;
+    if (to.exposed == NULL) {
+        weft_notify_proxied(self, &to, comm, target, tag);
     } else {
-        struct weft_command command = {0};
-        command.kind = WEFT_COMMAND_COUNT;
-        command.tag = (uint16_t)tag;
-        command.object = comm;
-        command.target = (uint32_t)target;
-        weft_post_put(self, to.process, &command, NULL, 0);
+        if (WEFT_UNLIKELY(self->unsettled != 0))
+            weft_settle(self, to.process);
+        weft_notify_direct(self, &to, weft_count_index(to.slot, (uint32_t)tag), relaxed);
     }
+    weft_turn(self);
 }
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
@@ -66,29 +66,55 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
-    weft_wait_count(self, weft_count_index(self->slot, (uint32_t)tag), self->consumed[tag], count,
-                    WEFT_WAIT_TAG, (uint64_t)tag);
-    self->consumed[tag] += count;
-    weft_sync(self);
+    if (weft_leads(self)) {
+        weft_wait_count(self, weft_count_index(self->slot, (uint32_t)tag), self->consumed[tag],
+                        count, WEFT_WAIT_TAG, (uint64_t)tag);
+        self->consumed[tag] += count;
+    }
+    weft_join(self);
 }
 
+#ifdef __CUDACC__
+
 WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
+{
+    bool there = false;
+
+    weft_check_tag(self, tag, "weft_test: tag %d is not in 0..255");
+    if (weft_leads(self)) {
+        const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
+        there = weft_count_read(self, index) - self->consumed[tag] >= count;
+        if (there)
+            self->consumed[tag] += count;
+        else
+            weft_turn(self);
+    }
+    there = __syncthreads_or(there) != 0;
+    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped))
+        asm volatile("exit;");
+    return there;
+}
+
+#else
+
+int weft_test(weft_self *self, int tag, uint32_t count)
 {
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_test: tag %d is not in 0..255");
     const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
-    const bool there = weft_count_read(self->state, index) - self->consumed[tag] >= count;
+    const bool there = weft_count_read(self, index) - self->consumed[tag] >= count;
     if (there) {
         self->consumed[tag] += count;
         weft_port_waited(&self->port);
     } else {
         weft_port_poll(&self->port); /* loops around weft_test must let others run */
     }
-    weft_sync(self);
     return there;
 }
 
-static inline bool weft_compares(uint64_t value, weft_compare how, uint64_t with)
+#endif
+
+WEFT_INLINE bool weft_compares(uint64_t value, weft_compare how, uint64_t with)
 {
     switch (how) {
     case WEFT_EQ:
@@ -107,30 +133,31 @@ static inline bool weft_compares(uint64_t value, weft_compare how, uint64_t with
     return false;
 }
 
-static inline uint64_t weft_watch(const void *address, bool wide)
+WEFT_INLINE uint64_t weft_watch(const void *address, bool wide)
 {
     return wide ? weft_load_acquire_u64((const uint64_t *)address, ORDER_watch)
                 : weft_load_acquire_u32((const uint32_t *)address, ORDER_watch);
 }
 
-static inline void weft_wait_value(weft_self *self, const void *address, bool wide,
-                                   weft_compare how, uint64_t value)
+WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide, weft_compare how,
+                                 uint64_t value)
 {
     weft_check_stop(self);
-    if (address == NULL || ((uintptr_t)address & (wide ? 7 : 3)) != 0 || how < WEFT_EQ ||
-        how > WEFT_LE)
+    if (WEFT_UNLIKELY(address == NULL || ((uintptr_t)address & (wide ? 7 : 3)) != 0 ||
+                      how < WEFT_EQ || how > WEFT_LE))
         weft_fail4(self, WEFT_ERR_ARGUMENT,
                    "weft_wait_until: address 0x%llx must be aligned to %d, comparison %d known",
                    (int64_t)(uintptr_t)address, wide ? 8 : 4, how, 0);
-    uint64_t there = weft_watch(address, wide);
-    if (!weft_compares(there, how, value)) {
-        do {
-            weft_wait_round(self, WEFT_WAIT_UNTIL, (uint64_t)(uintptr_t)address, there, value);
+    if (weft_leads(self)) {
+        uint64_t there = weft_watch(address, wide);
+        uint32_t rounds = 0;
+        while (!weft_compares(there, how, value) &&
+               weft_wait_round(self, &rounds, WEFT_WAIT_UNTIL, (uint64_t)(uintptr_t)address, there,
+                               value))
             there = weft_watch(address, wide);
-        } while (!weft_compares(there, how, value));
-        weft_wait_over(self);
+        weft_wait_over(self, rounds);
     }
-    weft_sync(self);
+    weft_join(self);
 }
 
 WEFT_FN void weft_wait_until(weft_self *self, const uint64_t *address, weft_compare how,

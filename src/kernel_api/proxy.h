@@ -6,58 +6,98 @@
 
 #include "kernel_api/wait.h"
 
-/* Puts a command into the rank's ring, waiting for room, and wakes the host. */
-static inline void weft_post(weft_self *self, const struct weft_command *command,
-                             const void *payload, uint32_t payload_bytes)
+/* ---- commands: the leader's, but for a failure, which may be any thread's ----------------------
+ */
+
+#ifdef __CUDACC__
+WEFT_INLINE void weft_ring_lock(weft_self *self)
+{
+    while (atomicCAS(&((struct weft_cuda_rank *)self)->posting, 0, 1) != 0)
+        continue;
+}
+WEFT_INLINE void weft_ring_unlock(weft_self *self)
+{
+    __threadfence_block();
+    atomicExch(&((struct weft_cuda_rank *)self)->posting, 0);
+}
+#else
+static inline void weft_ring_lock(weft_self *self)
+{
+    (void)self;
+}
+static inline void weft_ring_unlock(weft_self *self)
+{
+    (void)self;
+}
+#endif
+
+/*
+ * Puts a command into the rank's ring, waiting for room, and wakes the host. `after`: whoever acts
+ * on the command sees what the rank did before it. False: the job has failed.
+ */
+WEFT_INLINE bool weft_post(weft_self *self, const struct weft_command *command, const void *payload,
+                           uint32_t payload_bytes, bool after)
 {
     const uint32_t lines = weft_command_lines(payload_bytes);
+    uint32_t rounds = 0;
 
-    if (!weft_command_space(&self->commands, lines)) {
-        do
-            weft_wait_round(self, WEFT_WAIT_SPACE, 0, self->commands.depth, lines);
-        while (!weft_command_space(&self->commands, lines));
-        weft_wait_over(self);
-    }
-    weft_command_push(&self->commands, command, payload, payload_bytes);
+    weft_ring_lock(self);
+    bool space = weft_command_space(&self->commands, lines);
+    while (!space &&
+           weft_wait_round(self, &rounds, WEFT_WAIT_SPACE, 0, self->commands.depth, lines))
+        space = weft_command_space(&self->commands, lines);
+    weft_wait_over(self, rounds);
+    if (space)
+        weft_command_push(&self->commands, command, payload, payload_bytes, after);
+    weft_ring_unlock(self);
+#ifndef __CUDACC__
     weft_bell_ring(self->state->command_bell);
+#endif
+    return space;
 }
 
 /* A command that ends as a put at `process`: counted, so that it can be flushed and settled. */
-static inline void weft_post_put(weft_self *self, int process, const struct weft_command *command,
-                                 const void *payload, uint32_t payload_bytes)
+WEFT_INLINE void weft_post_put(weft_self *self, int process, const struct weft_command *command,
+                               const void *payload, uint32_t payload_bytes, bool after)
 {
-    weft_post(self, command, payload, payload_bytes);
+    if (!weft_post(self, command, payload, payload_bytes, after))
+        return;
     self->sent++;
+    self->unsettled += self->sent_to[process] == self->settled[process];
     self->sent_to[process]++;
 }
 
 /*
  * Waits until all that this rank sent to the process through the host has landed there. Before
  * anything goes there by a direct path: the order between two ranks holds across paths, and the
- * direct path is the faster one. Costs two private loads when nothing is under way.
+ * direct path is the faster one.
  */
-static inline void weft_settle(weft_self *self, int process)
+WEFT_INLINE void weft_settle(weft_self *self, int process)
 {
     const uint32_t sent = self->sent_to[process];
+    uint32_t *done = &self->link->done_remote[process];
 
     if (self->settled[process] == sent)
         return;
-    const uint32_t *done = &self->link->done_remote[process];
-    if (weft_load_acquire_u32(done, ORDER_done_remote_seen) != sent) {
-        do
-            weft_wait_round(self, WEFT_WAIT_REMOTE, (uint64_t)process, self->settled[process],
-                            sent);
-        while (weft_load_acquire_u32(done, ORDER_done_remote_seen) != sent);
-        weft_wait_over(self);
-    }
+    uint32_t rounds = 0, seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
+    while (seen != sent &&
+           weft_wait_round(self, &rounds, WEFT_WAIT_REMOTE, (uint64_t)process, seen, sent))
+        seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
+    weft_wait_over(self, rounds);
+    if (seen != sent)
+        return;
     self->settled[process] = sent;
+    self->unsettled--;
     /* What has landed is now part of what an earlier weft_fence ordered. */
     weft_fence_release(ORDER_fence);
 }
 
+/* ---- errors and text ----------------------------------------------------------------------------
+ */
+
 /* The arguments of an error or a log, packed as the host expects them: text, then values. */
-static inline void weft_post_text(weft_self *self, enum weft_command_kind kind, uint16_t tag,
-                                  const char *text, int count, const weft_log_arg *args)
+WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint16_t tag,
+                              const char *text, int count, const weft_log_arg *args)
 {
     unsigned char payload[WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg)];
     uint32_t length = 0;
@@ -76,22 +116,36 @@ static inline void weft_post_text(weft_self *self, enum weft_command_kind kind, 
     command.height = (uint32_t)count;
     command.offset = length;
     command.width = length + (uint32_t)count * sizeof(*args);
-    weft_post(self, &command, payload, (uint32_t)command.width);
+    return weft_post(self, &command, payload, (uint32_t)command.width, true);
 }
 
 /*
  * Reports an error with its call and numbers, and ends the rank. Does not return: the host ends
- * the job, which sets `stop`.
+ * the job, which sets `stop`. By all threads of the rank or by any of them: on a GPU the first
+ * one speaks, and each ends by itself; threads that did not fail end in their next call.
  */
-static inline void weft_fail(weft_self *self, weft_status status, const char *text, int count,
-                             const weft_log_arg *args)
+WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, int count,
+                         const weft_log_arg *args)
 {
+#ifdef __CUDACC__
+    struct weft_cuda_rank *rank = (struct weft_cuda_rank *)self;
+    if (atomicExch(&rank->failing, 1) == 0) {
+        if (weft_post_text(self, WEFT_COMMAND_FAIL, (uint16_t)status, text, count, args))
+            while (!weft_look_stop(self))
+                continue;
+    }
+    while (!*(volatile uint32_t *)&self->stopped)
+        continue;
+    asm volatile("exit;");
+#else
+    uint32_t rounds = 0;
     weft_post_text(self, WEFT_COMMAND_FAIL, (uint16_t)status, text, count, args);
     for (;;)
-        weft_wait_round(self, WEFT_WAIT_REPLY, 0, 0, 0);
+        weft_wait_round(self, &rounds, WEFT_WAIT_REPLY, 0, 0, 0);
+#endif
 }
 
-static inline weft_log_arg weft_number(int64_t value)
+WEFT_INLINE weft_log_arg weft_number(int64_t value)
 {
     weft_log_arg arg;
     arg.bits = (uint64_t)value;
@@ -101,8 +155,8 @@ static inline weft_log_arg weft_number(int64_t value)
 }
 
 /* weft_fail with up to four numbers. */
-static inline void weft_fail4(weft_self *self, weft_status status, const char *text, int64_t a,
-                              int64_t b, int64_t c, int64_t d)
+WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text, int64_t a,
+                          int64_t b, int64_t c, int64_t d)
 {
     weft_log_arg args[4];
     args[0] = weft_number(a);
@@ -112,25 +166,38 @@ static inline void weft_fail4(weft_self *self, weft_status status, const char *t
     weft_fail(self, status, text, 4, args);
 }
 
-/* Asks the host for a collective and waits for its answer; the status goes to self->failure. */
-static inline uint32_t weft_ask(weft_self *self, struct weft_command *command,
-                                enum weft_collective_op op)
-{
-    command->kind = WEFT_COMMAND_COLLECTIVE;
-    command->tag = (uint16_t)op;
-    weft_post(self, command, NULL, 0);
-    self->replies++;
-    if (weft_load_acquire_u32(&self->link->reply, ORDER_reply_seen) != self->replies) {
-        do
-            weft_wait_round(self, WEFT_WAIT_REPLY, op, 0, 0);
-        while (weft_load_acquire_u32(&self->link->reply, ORDER_reply_seen) != self->replies);
-        weft_wait_over(self);
-    }
+/* ---- collectives --------------------------------------------------------------------------------
+ */
 
-    struct weft_answer answer;
-    weft_read_shared(&answer, &self->link->answer, sizeof(answer));
-    self->failure = (weft_status)answer.status;
-    return answer.value;
+/*
+ * Asks the host for a collective and waits for its answer: what all threads return. Its status goes
+ * to self->failure. All threads.
+ */
+WEFT_COLD uint32_t weft_ask(weft_self *self, struct weft_command *command,
+                            enum weft_collective_op op)
+{
+    weft_join(self);
+    if (weft_leads(self)) {
+        command->kind = WEFT_COMMAND_COLLECTIVE;
+        command->tag = (uint16_t)op;
+        weft_post(self, command, NULL, 0, true);
+        self->replies++;
+        const uint32_t *reply = &self->link->reply;
+        uint32_t rounds = 0;
+        while (weft_load_acquire_u32(reply, ORDER_reply_seen) != self->replies &&
+               weft_wait_round(self, &rounds, WEFT_WAIT_REPLY, op, 0, 0))
+            continue;
+        weft_wait_over(self, rounds);
+
+        struct weft_answer answer;
+        weft_read_shared(&answer, &self->link->answer, sizeof(answer));
+        self->failure = (weft_status)answer.status;
+        self->result = answer.value;
+    }
+    weft_join(self);
+    const uint32_t result = self->result;
+    weft_join(self); /* nobody asks again before all have read it */
+    return result;
 }
 
 #endif

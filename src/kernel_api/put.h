@@ -7,57 +7,57 @@
 #ifndef WEFT_KERNEL_API_PUT_H
 #define WEFT_KERNEL_API_PUT_H
 
+#include "kernel_api/copy.h"
 #include "kernel_api/notify.h"
-
-/* A put's shape: `height` rows of `width` bytes; one row when it is contiguous. */
-struct weft_shape {
-    size_t width, height, pitch, source_pitch;
-};
-
-/* Copies into mapped memory. The same address: nothing to copy. */
-static inline void weft_copy_direct(weft_self *self, unsigned char *target, const void *source,
-                                    const struct weft_shape *shape)
-{
-    const unsigned char *from = (const unsigned char *)source;
-
-    if (target == from && (shape->height == 1 || shape->pitch == shape->source_pitch))
-        return;
-    if (shape->height == 1 && weft_is_small(target, shape->width)) {
-        if (weft_thread(self) == 0)
-            weft_store_small(target, from, shape->width, ORDER_none);
-        return;
-    }
-    for (size_t row = 0; row < shape->height; row++) {
-        weft_used_shared(from + row * shape->source_pitch, shape->width);
-        weft_write_shared(target + row * shape->pitch, from + row * shape->source_pitch,
-                          shape->width);
-    }
-}
 
 /*
  * A rank sees its own stores. Random mode, which holds them back, cannot see a kernel's plain
  * loads: what a rank put into its own part of the window is shown to it at once.
  */
-static inline void weft_show_own(weft_self *self, const struct weft_window *window,
-                                 const unsigned char *target, const struct weft_shape *shape)
+WEFT_INLINE void weft_show_own(weft_self *self, weft_win win, const unsigned char *target,
+                               const struct weft_shape *shape)
 {
+#ifndef __CUDACC__
     if (WEFT_UNLIKELY(weft_model != NULL)) {
-        const int32_t me =
-            self->state->comms[weft_handle_index(window->comm)].rank_of_slot[self->slot];
+        const struct weft_state *state = self->state;
+        const struct weft_window *window = &state->windows[weft_handle_index(win)];
+        const int32_t me = state->comms[weft_handle_index(window->comm)].rank_of_slot[self->slot];
         const uint64_t bytes = (shape->height - 1) * shape->pitch + shape->width;
         if (me >= 0 && target + bytes > window->entry[me].address &&
             target < window->entry[me].address + window->entry[me].bytes)
             weft_used_shared(target, bytes);
     }
+#endif
 }
 
-/* One command to the host; small contiguous payloads travel inside it. */
-static inline void weft_put_proxied(weft_self *self, weft_win win, int process, int target,
-                                    size_t offset, const void *source,
-                                    const struct weft_shape *shape, int tag)
+/* Straight into the target's memory. */
+WEFT_INLINE void weft_put_direct(weft_self *self, const struct weft_route *to, size_t offset,
+                                 const void *source, const struct weft_shape *shape, int tag)
+{
+    const bool alone = weft_copy_direct(self, to->address + offset, source, shape);
+
+    if (tag < 0) {
+        if (weft_leads(self))
+            weft_count_nudge(to->exposed);
+        return;
+    }
+    if (!alone)
+        weft_sync(self); /* the release below covers what every thread copied */
+    if (weft_leads(self))
+        weft_notify_direct(self, to, weft_count_index(to->slot, (uint32_t)tag), false);
+}
+
+/*
+ * One command to the host; small contiguous payloads travel inside it. Released before it: what the
+ * host will read itself, and, since a notification stands for all that the rank did, everything if
+ * there is one. The leader. (By value: what is passed by address to a function that is not inlined
+ * would lie in memory for the fast paths, too.)
+ */
+WEFT_COLD void weft_put_proxied(weft_self *self, weft_win win, struct weft_route to, int target,
+                                size_t offset, const void *source, struct weft_shape shape, int tag)
 {
     const bool fits =
-        shape->height == 1 && shape->width != 0 && shape->width <= self->state->inline_bytes;
+        shape.height == 1 && shape.width != 0 && shape.width <= self->state->inline_bytes;
     struct weft_command command = {0};
 
     command.kind = WEFT_COMMAND_PUT;
@@ -66,65 +66,64 @@ static inline void weft_put_proxied(weft_self *self, weft_win win, int process, 
     command.tag = (uint16_t)(tag >= 0 ? tag : 0);
     command.object = win;
     command.target = (uint32_t)target;
-    command.height = (uint32_t)shape->height;
+    command.height = (uint32_t)shape.height;
     command.offset = offset;
     command.source = (uint64_t)(uintptr_t)source;
-    command.width = shape->width;
-    command.pitch = shape->pitch;
-    command.source_pitch = shape->source_pitch;
-    weft_post_put(self, process, &command, source, fits ? (uint32_t)shape->width : 0);
+    command.width = shape.width;
+    command.pitch = shape.pitch;
+    command.source_pitch = shape.source_pitch;
+    weft_post_put(self, to.process, &command, source, fits ? (uint32_t)shape.width : 0,
+                  !fits || tag >= 0);
+}
+
+WEFT_COLD void weft_fail_bounds(weft_self *self, struct weft_shape shape, size_t offset,
+                                uint64_t bytes, int target)
+{
+    weft_log_arg args[6];
+    args[0] = weft_number((int64_t)shape.height);
+    args[1] = weft_number((int64_t)shape.width);
+    args[2] = weft_number((int64_t)shape.pitch);
+    args[3] = weft_number((int64_t)offset);
+    args[4] = weft_number((int64_t)bytes);
+    args[5] = weft_number(target);
+    weft_fail(self, WEFT_ERR_BOUNDS,
+              "weft_put: %llu row(s) of %llu bytes, pitch %llu, at offset %llu are not inside "
+              "the window of %llu bytes of rank %d",
+              6, args);
 }
 
 /* All puts come here. tag < 0: no notification. */
-static inline void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
-                                const void *source, const struct weft_shape *shape, int tag)
+WEFT_INLINE void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
+                              const void *source, const struct weft_shape *shape, int tag)
 {
-    const struct weft_window *window =
-        weft_check_window(self, win, "weft_put: window 0x%x does not exist or was freed");
-    weft_check_rank(self, target, window->members,
-                    "weft_put: target %d is not one of the window's %d ranks");
-    const struct weft_member to = window->member[target];
-    const struct weft_window_entry *entry = &window->entry[target];
-    if (!weft_inside(offset, shape->pitch, shape->width, shape->height, entry->bytes) ||
-        shape->height > UINT32_MAX) {
-        weft_log_arg args[6];
-        args[0] = weft_number((int64_t)shape->height);
-        args[1] = weft_number((int64_t)shape->width);
-        args[2] = weft_number((int64_t)shape->pitch);
-        args[3] = weft_number((int64_t)offset);
-        args[4] = weft_number((int64_t)entry->bytes);
-        args[5] = weft_number(target);
-        weft_fail(self, WEFT_ERR_BOUNDS,
-                  "weft_put: %llu row(s) of %llu bytes, pitch %llu, at offset %llu are not inside "
-                  "the window of %llu bytes of rank %d",
-                  6, args);
-    }
-    if (source == NULL && shape->width != 0)
+    weft_check_stop(self);
+    const struct weft_route to = weft_route_window(self, win, target);
+    if (WEFT_UNLIKELY(!weft_inside(offset, shape->pitch, shape->width, shape->height, to.bytes) ||
+                      shape->height > UINT32_MAX))
+        weft_fail_bounds(self, *shape, offset, to.bytes, target);
+    if (WEFT_UNLIKELY(source == NULL && shape->width != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_put: source is NULL", 0, 0, 0, 0);
-    weft_sync(self);
-    weft_port_turn(&self->port);
+    const bool pending = weft_join_pending(self);
 
-    if (weft_is_direct(self, to.process) && (entry->address != NULL || shape->width == 0)) {
-        if (to.process != self->state->process)
-            weft_settle(self, to.process);
-        if (shape->width != 0)
-            weft_copy_direct(self, entry->address + offset, source, shape);
-        if (to.process == self->state->process)
-            weft_show_own(self, window, entry->address + offset, shape);
-        weft_sync(self);
-        if (tag >= 0)
-            weft_notify_direct(self, to.process, weft_count_index(to.slot, (uint32_t)tag), false);
-        else
-            weft_bell_nudge(to.process == self->state->process
-                                ? &self->state->exposed->bell
-                                : &self->state->process_table[to.process].exposed->bell);
-    } else {
-        weft_put_proxied(self, win, to.process, target, offset, source, shape, tag);
+    if (to.exposed == NULL || (to.address == NULL && shape->width != 0)) {
+        if (weft_leads(self))
+            weft_put_proxied(self, win, to, target, offset, source, *shape, tag);
+        return;
     }
+    if (WEFT_UNLIKELY(pending)) {
+        if (weft_leads(self))
+            weft_settle(self, to.process);
+        weft_join(self); /* nobody copies before */
+    }
+    weft_put_direct(self, &to, offset, source, shape, tag);
+    if (weft_leads(self))
+        weft_turn(self);
+    if (weft_is_here(self, &to))
+        weft_show_own(self, win, to.address + offset, shape);
 }
 
-static inline void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
-                                const void *source, size_t bytes, int tag)
+WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
+                              const void *source, size_t bytes, int tag)
 {
     struct weft_shape shape;
 
@@ -147,9 +146,9 @@ WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t o
 }
 
 /* An empty put is one row of nothing. Rows that overlap themselves would be ambiguous. */
-static inline void weft_put_rows(weft_self *self, weft_win win, int target, size_t offset,
-                                 size_t pitch, const void *source, size_t source_pitch,
-                                 size_t width, size_t height, int tag)
+WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t offset,
+                               size_t pitch, const void *source, size_t source_pitch, size_t width,
+                               size_t height, int tag)
 {
     struct weft_shape shape;
     const bool empty = width == 0 || height == 0;
@@ -181,32 +180,36 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
 WEFT_FN void weft_fence(weft_self *self)
 {
     weft_check_stop(self);
-    weft_sync(self);
-    weft_fence_release(ORDER_fence);
+    weft_join(self);
+    if (weft_leads(self))
+        weft_fence_release(ORDER_fence);
 }
 
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
     weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
-    uint32_t done = weft_load_acquire_u32(&self->link->done_local, ORDER_done_local_seen);
-    if (done != self->sent) {
-        do {
-            weft_wait_round(self, WEFT_WAIT_LOCAL, 0, done, self->sent);
-            done = weft_load_acquire_u32(&self->link->done_local, ORDER_done_local_seen);
-        } while (done != self->sent);
-        weft_wait_over(self);
+    if (weft_leads(self) && self->local_done != self->sent) {
+        const uint32_t *word = &self->link->done_local;
+        uint32_t rounds = 0, done = weft_load_acquire_u32(word, ORDER_done_local_seen);
+        while (done != self->sent &&
+               weft_wait_round(self, &rounds, WEFT_WAIT_LOCAL, 0, done, self->sent))
+            done = weft_load_acquire_u32(word, ORDER_done_local_seen);
+        weft_wait_over(self, rounds);
+        self->local_done = done;
     }
-    weft_sync(self);
+    weft_join(self);
 }
 
 WEFT_FN void weft_flush(weft_self *self, weft_win win)
 {
     weft_check_window(self, win, "weft_flush: window 0x%x does not exist or was freed");
-    weft_sync(self);
-    for (int p = 0; p < self->state->processes; p++)
-        weft_settle(self, p);
-    weft_fence_release(ORDER_fence);
-    weft_sync(self);
+    weft_join(self);
+    if (weft_leads(self)) {
+        for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
+            weft_settle(self, p);
+        weft_fence_release(ORDER_fence);
+    }
+    weft_join(self);
 }
 
 WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target)

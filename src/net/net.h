@@ -41,6 +41,13 @@ struct weft_net_events {
     /* Send side, also from within put: its source may be reused; it is visible at its target. */
     void (*sent)(void *context, void *cookie);
     void (*landed)(void *context, void *cookie);
+    /*
+     * Receive side, where windows are not memory that the host stores to (NULL: they are): begins
+     * to copy data into one; `arrived` counts after it. settle returns when all of it is there, and
+     * comes before the data's source is reused or the sender is told. False: the device failed.
+     */
+    bool (*land)(void *context, void *target, const void *source, size_t bytes);
+    bool (*settle)(void *context);
 };
 
 struct weft_net_open {

@@ -59,10 +59,14 @@ bool weft_regions_land(struct weft_regions *regions, uint64_t key, uint64_t offs
     const bool inside =
         i < regions->count && regions->list[i].used && regions->list[i].generation == key >> 32 &&
         offset <= regions->list[i].bytes && bytes <= regions->list[i].bytes - offset;
-    if (inside)
+    bool landed = inside;
+    if (inside && regions->events->land == NULL)
         weft_land(regions->list[i].base + offset, source, bytes);
+    else if (inside)
+        landed = regions->events->land(regions->events->context, regions->list[i].base + offset,
+                                       source, bytes);
     weft_unlock(&regions->lock);
-    return inside;
+    return landed;
 }
 
 void weft_regions_free(struct weft_regions *regions)

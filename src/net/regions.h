@@ -9,11 +9,13 @@
 #define WEFT_NET_REGIONS_H
 
 #include "base/task.h"
+#include "net/net.h"
 
 #include <stddef.h>
 
 struct weft_regions {
     struct weft_lock lock;
+    const struct weft_net_events *events; /* how data lands */
     struct weft_exposure *list;
     uint32_t count;
 };
@@ -24,7 +26,10 @@ weft_status weft_regions_add(struct weft_regions *regions, void *base, size_t by
 /* When it returns, nothing is written there any more. Any thread. */
 void weft_regions_drop(struct weft_regions *regions, uint64_t key);
 
-/* Lets data land; false, and nothing is written, unless all of it lies in the key's region. */
+/*
+ * Lets data land; false, and nothing is written, unless all of it lies in the key's region. Where
+ * events->land is set the data is there after events->settle.
+ */
 bool weft_regions_land(struct weft_regions *regions, uint64_t key, uint64_t offset,
                        const void *source, size_t bytes);
 

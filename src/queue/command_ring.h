@@ -34,7 +34,7 @@ struct weft_command_consumer {
 };
 
 /* The sequence byte of line `index`: its lap. Laps wrap with the index since depth <= 2^24. */
-static inline uint64_t weft_lap(uint32_t index, uint32_t depth)
+WEFT_INLINE uint64_t weft_lap(uint32_t index, uint32_t depth)
 {
     return (uint64_t)((index / depth + 1) & 0xff) << 56;
 }
@@ -42,8 +42,8 @@ static inline uint64_t weft_lap(uint32_t index, uint32_t depth)
 #define WEFT_WORD_CONTENT ((1ull << 56) - 1)
 
 /* Marks every line as written in the lap before `start`. Before anyone uses the ring. */
-static inline void weft_command_ring_init(struct weft_line *lines, uint32_t depth, uint32_t start,
-                                          uint32_t *credit)
+WEFT_INLINE void weft_command_ring_init(struct weft_line *lines, uint32_t depth, uint32_t start,
+                                        uint32_t *credit)
 {
     for (uint32_t i = 0; i < depth; i++) {
         uint32_t index = start + i; /* the first use of this slot */
@@ -54,13 +54,64 @@ static inline void weft_command_ring_init(struct weft_line *lines, uint32_t dept
 }
 
 /* Producer: true if `count` more lines fit. Reads the credit only when it must. */
-static inline bool weft_command_space(struct weft_command_producer *ring, uint32_t count)
+WEFT_INLINE bool weft_command_space(struct weft_command_producer *ring, uint32_t count)
 {
     if (ring->head + count - ring->seen <= ring->depth)
         return true;
     ring->seen = weft_load_acquire_u32(ring->credit, ORDER_command_space);
     return ring->head + count - ring->seen <= ring->depth;
 }
+
+/*
+ * Producer: appends a command and its inline payload. There must be space for its lines. `after`:
+ * all that the rank did before is visible to whoever acts on the command. (A GPU saves the fence
+ * without it; here a release costs nothing.)
+ */
+#ifdef __CUDACC__
+
+/* Word `word` of the content that begins at c[0], as 64-bit words: its bits 56 w .. 56 w + 55. */
+WEFT_INLINE uint64_t weft_word_cut(const uint64_t *c, int word)
+{
+    const int bit = 56 * word, at = bit / 64, shift = bit % 64;
+    uint64_t value = c[at] >> shift;
+    if (shift > 8)
+        value |= c[at + 1] << (64 - shift);
+    return value & WEFT_WORD_CONTENT;
+}
+
+/* One thread writes it. Each word vouches for itself: their order does not matter. */
+WEFT_INLINE void weft_command_push(struct weft_command_producer *ring,
+                                   const struct weft_command *command, const void *payload,
+                                   uint32_t payload_bytes, bool after)
+{
+    const uint32_t mask = ring->depth - 1, head = ring->head;
+    const uint32_t lines = weft_command_lines(payload_bytes);
+    const unsigned char *from = (const unsigned char *)payload;
+    uint64_t content[7];
+
+    for (uint32_t l = 1; l < lines; l++) {
+        struct weft_line *line = &ring->lines[(head + l) & mask];
+        const uint64_t lap = weft_lap(head + l, ring->depth);
+        for (int w = 0; w < WEFT_LINE_WORDS; w++) {
+            const uint32_t at = (l - 1) * WEFT_LINE_BYTES + (uint32_t)w * 7;
+            uint64_t value = lap;
+            for (uint32_t b = 0; b < 7 && at + b < payload_bytes; b++)
+                value |= (uint64_t)from[at + b] << 8 * b;
+            weft_store_relaxed_u64(&line->word[w], value);
+        }
+    }
+    if (after)
+        weft_fence_release(ORDER_command_commit);
+    memcpy(content, command, sizeof(content));
+    struct weft_line *header = &ring->lines[head & mask];
+    const uint64_t lap = weft_lap(head, ring->depth);
+#pragma unroll
+    for (int w = 0; w < WEFT_LINE_WORDS; w++)
+        weft_store_relaxed_u64(&header->word[w], weft_word_cut(content, w) | lap);
+    ring->head = head + lines;
+}
+
+#else
 
 static inline uint64_t weft_word_pack(const unsigned char *content, int word, uint64_t lap)
 {
@@ -69,14 +120,14 @@ static inline uint64_t weft_word_pack(const unsigned char *content, int word, ui
     return value | lap;
 }
 
-/* Producer: appends a command and its inline payload. There must be space for its lines. */
 static inline void weft_command_push(struct weft_command_producer *ring,
                                      const struct weft_command *command, const void *payload,
-                                     uint32_t payload_bytes)
+                                     uint32_t payload_bytes, bool after)
 {
     const uint32_t mask = ring->depth - 1;
     const uint32_t lines = weft_command_lines(payload_bytes);
 
+    (void)after;
     for (uint32_t l = 1; l < lines; l++) {
         unsigned char content[WEFT_LINE_BYTES] = {0};
         uint32_t at = (l - 1) * WEFT_LINE_BYTES, left = payload_bytes - at;
@@ -99,6 +150,9 @@ static inline void weft_command_push(struct weft_command_producer *ring,
                            ORDER_command_commit);
     ring->head += lines;
 }
+
+/* ---- the consumer, which is always the host ---------------------------------------------------
+ */
 
 /* Reads one line's content if all of its words have arrived. */
 static inline bool weft_line_read(const struct weft_command_consumer *ring, uint32_t index,
@@ -148,4 +202,5 @@ static inline void weft_command_pop(struct weft_command_consumer *ring, uint32_t
     weft_store_release_u32(ring->credit, ring->tail, ORDER_command_credit);
 }
 
+#endif
 #endif

@@ -98,6 +98,5 @@ enum weft_packet_result weft_packet_peek(struct weft_packet_consumer *consumer,
 
 void weft_packet_release(struct weft_packet_consumer *consumer)
 {
-    consumer->tail = consumer->next;
     weft_store_release_u32(&consumer->ring->credit, consumer->tail, ORDER_ring_credit);
 }

@@ -86,7 +86,13 @@ enum weft_packet_result { WEFT_PACKET_NONE, WEFT_PACKET_READY, WEFT_PACKET_BROKE
 enum weft_packet_result weft_packet_peek(struct weft_packet_consumer *consumer,
                                          const unsigned char **content, uint32_t *bytes);
 
-/* Consumer: the packet last peeked at has been applied. */
+/* Consumer: goes on to the packet after the one last peeked at. */
+static inline void weft_packet_pass(struct weft_packet_consumer *consumer)
+{
+    consumer->tail = consumer->next;
+}
+
+/* Consumer: all packets that were passed have been applied; their room is the producer's again. */
 void weft_packet_release(struct weft_packet_consumer *consumer);
 
 #endif

@@ -17,7 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 32 }; /* commands in a turn */
+enum {
+    BATCH = 32,             /* commands in a turn */
+    STAGE_BYTES = 256 << 10 /* of a put that the network cannot read where it lies */
+};
+
+/* How much a request with a payload has room for. */
+static size_t payload_room(const struct weft_job *job)
+{
+    return job->device_ops->host_access ? job->state.inline_bytes : STAGE_BYTES;
+}
 
 /* Most requests are notices and large puts, which have no payload of their own. */
 static struct weft_request *new_request(struct weft_job *job, bool with_payload)
@@ -28,7 +37,7 @@ static struct weft_request *new_request(struct weft_job *job, bool with_payload)
         job->free_requests[with_payload] = request->next_free;
         return request;
     }
-    request = malloc(sizeof(*request) + (with_payload ? job->state.inline_bytes : 0));
+    request = malloc(sizeof(*request) + (with_payload ? payload_room(job) : 0));
     if (request == NULL)
         return NULL;
     request->payload = with_payload ? (unsigned char *)(request + 1) : NULL;
@@ -68,7 +77,10 @@ void weft_request_landed(void *context, void *cookie)
 
     if (--request->unlanded > 0)
         return;
-    count(job, &job->selves[request->slot]->link->done_remote[request->process], ORDER_done_remote);
+    struct weft_link *link = job->selves[request->slot]->link;
+    weft_store_release_u32(&link->landed, weft_load_relaxed_u32(&link->landed) + 1,
+                           ORDER_done_remote);
+    count(job, &link->done_remote[request->process], ORDER_done_remote);
     free_request(job, request);
 }
 
@@ -96,6 +108,8 @@ struct plan {
     struct weft_net_put put;
     const unsigned char *source;
     uint64_t rows, width, pitch, source_pitch;
+    bool staged;    /* the host fetches the data before the network can have it, */
+    uint64_t piece; /* at most so many bytes at once */
 };
 
 static bool plan_put(struct weft_job *job, const struct weft_command *command, struct plan *plan)
@@ -159,20 +173,55 @@ static bool make_plan(struct weft_job *job, const struct weft_command *command, 
     }
 }
 
-/* Hands the rows that are left to the network. True: all of them are accepted. */
+/*
+ * The piece of a put that is next: a row, or, where the host must fetch it from the device, as much
+ * of a row as a request holds. False: its source cannot be had yet, or not at all.
+ */
+static bool next_piece(struct weft_job *job, struct weft_manager *manager, const struct plan *plan,
+                       struct weft_net_put *put)
+{
+    struct weft_request *request = manager->request;
+    const uint64_t left = plan->width - manager->done;
+    const unsigned char *source = plan->source + manager->row * plan->source_pitch + manager->done;
+
+    *put = plan->put;
+    put->cookie = request;
+    put->offset += manager->row * plan->pitch + manager->done;
+    put->source = source;
+    put->bytes = left < plan->piece ? left : plan->piece;
+    if (manager->row + 1 != plan->rows || put->bytes != left)
+        put->notice = 0;
+    if (!plan->staged)
+        return true;
+    put->source = request->payload;
+    if (manager->fetched)
+        return true;
+    if (request->unsent != request->unissued)
+        return false; /* the piece before is still in there */
+    if (job->device_ops->copy(job->device, WEFT_LANE_SEND, request->payload, source, put->bytes) !=
+            WEFT_OK ||
+        job->device_ops->wait(job->device, WEFT_LANE_SEND) != WEFT_OK) {
+        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot fetch %zu bytes: %s",
+                      job->numbers.process, put->bytes, weft_err_last());
+        return false;
+    }
+    manager->fetched = true;
+    return true;
+}
+
+/* Hands what is left to the network. True: all of it is accepted. */
 static bool issue(struct weft_job *job, struct weft_manager *manager, const struct plan *plan)
 {
     struct weft_request *request = manager->request;
 
-    for (; manager->row < plan->rows; manager->row++) {
-        const bool last = manager->row + 1 == plan->rows;
-        struct weft_net_put put = plan->put;
-        put.offset += manager->row * plan->pitch;
-        put.source = plan->source + manager->row * plan->source_pitch;
-        put.bytes = plan->width;
-        put.notice = last ? plan->put.notice : 0;
-        put.cookie = request;
+    while (request->unissued > 0) {
+        struct weft_net_put put;
+        if (!next_piece(job, manager, plan, &put))
+            return false;
+        request->unissued--; /* before: the network may report it from within put */
         weft_status status = job->net_ops->put(job->net, &put);
+        if (status != WEFT_OK)
+            request->unissued++;
         if (status == WEFT_NET_FULL)
             return false;
         if (status != WEFT_OK) {
@@ -180,8 +229,41 @@ static bool issue(struct weft_job *job, struct weft_manager *manager, const stru
                           job->numbers.process, put.bytes, put.process, weft_err_last());
             return false;
         }
+        manager->fetched = false;
+        manager->done += put.bytes;
+        if (manager->done == plan->width) {
+            manager->done = 0;
+            manager->row++;
+        }
     }
     return true;
+}
+
+/* A request for the command at the tail; NULL: not yet, or the job has failed. */
+static struct weft_request *begin_request(struct weft_job *job, uint32_t slot,
+                                          const struct plan *plan, uint32_t payload)
+{
+    struct weft_manager *manager = &job->managers[slot];
+    struct weft_request *request = new_request(job, payload != 0 || plan->staged);
+
+    if (request == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a request of %zu bytes",
+                      sizeof(*request) + payload_room(job));
+        return NULL;
+    }
+    if (!weft_command_payload(&manager->commands, request->payload, payload)) {
+        free_request(job, request);
+        return NULL;
+    }
+    request->slot = slot;
+    request->process = plan->put.process;
+    request->unissued = plan->rows * (plan->width / plan->piece + (plan->width % plan->piece != 0));
+    if (plan->width == 0)
+        request->unissued = plan->rows;
+    request->unsent = request->unlanded = request->unissued;
+    manager->row = manager->done = 0;
+    manager->fetched = false;
+    return request;
 }
 
 /* A put, a notification or a barrier's notice. False: not finished, look again later. */
@@ -196,23 +278,12 @@ static bool serve_put(struct weft_job *job, uint32_t slot, const struct weft_com
         bad_command(job, slot, command);
         return false;
     }
-    if (manager->request == NULL) {
-        struct weft_request *request = new_request(job, payload != 0);
-        if (request == NULL) {
-            weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a request of %zu bytes",
-                          sizeof(*request) + payload);
-            return false;
-        }
-        if (!weft_command_payload(&manager->commands, request->payload, payload)) {
-            free_request(job, request);
-            return false;
-        }
-        request->slot = slot;
-        request->process = plan.put.process;
-        request->unsent = request->unlanded = plan.rows;
-        manager->request = request;
-        manager->row = 0;
-    }
+    plan.staged = !job->device_ops->host_access && !inside && plan.width != 0;
+    plan.piece = plan.staged ? STAGE_BYTES : UINT64_MAX;
+    if (manager->request == NULL)
+        manager->request = begin_request(job, slot, &plan, payload);
+    if (manager->request == NULL)
+        return false;
     if (payload != 0)
         plan.source = manager->request->payload;
     if (!issue(job, manager, &plan))

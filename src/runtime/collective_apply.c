@@ -6,6 +6,7 @@
 #include "runtime/collective.h"
 
 #include "base/say.h"
+#include "runtime/image.h"
 #include "window/tables.h"
 
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
         if (!here)
             continue;
         /* Others can only reach it through this process's receive task. */
-        weft_store_relaxed_u32(&job->state.proxied, 1);
+        weft_store_relaxed_u32(&job->state.signals->proxied, 1);
         char name[40];
         weft_slot_name(job, m.slot, name, sizeof(name));
         weft_say(WEFT_SAY_INFO,
@@ -99,6 +100,8 @@ static void apply_win_create(struct weft_job *job, const struct weft_comm_entry 
                                                       : "");
     }
     weft_memory_adopt(job, comm->handle, win);
+    if (win != WEFT_WIN_NONE)
+        weft_image_window(job, win);
     answer_all(job, comm, status, win);
 }
 
@@ -117,6 +120,7 @@ static void apply_win_free(struct weft_job *job, const struct weft_comm_entry *c
         }
     }
     weft_window_drop(&job->state, win);
+    weft_image_window(job, win);
     weft_memory_release(job, win);
     answer_all(job, comm, WEFT_OK, 0);
 }
@@ -165,6 +169,8 @@ static void apply_split(struct weft_job *job, const struct weft_comm_entry *pare
             fail_memory(job, "weft_comm_split", n);
             break;
         }
+        if (made != WEFT_COMM_NONE)
+            weft_image_comm(job, made);
         for (int32_t j = i; j < end; j++)
             answer(job, &members[keys[j].member], status, made);
     }
@@ -186,7 +192,10 @@ static void apply_comm_free(struct weft_job *job, const struct weft_comm_entry *
                       window->handle, comm->handle);
         return;
     }
-    weft_comm_drop(&job->state, comm->handle); /* the list of members outlives the handle */
+    const weft_comm freed = comm->handle;
+    weft_comm_drop(&job->state, freed); /* the list of members outlives the handle */
+    weft_comm_clear(&job->state, weft_handle_index(freed));
+    weft_image_comm(job, freed);
     answer_all(job, comm, WEFT_OK, 0);
 }
 
@@ -219,9 +228,16 @@ void weft_collective_sweep(struct weft_job *job)
         if (win == WEFT_WIN_NONE || state->windows[i].comm == WEFT_COMM_HOST)
             continue;
         weft_window_drop(state, win);
+        weft_image_window(job, win);
         weft_memory_release(job, win);
     }
-    for (uint32_t i = WEFT_COMM_HOST + 1; i < state->comms_count; i++)
-        weft_comm_drop(state, state->comms[i].handle);
+    for (uint32_t i = WEFT_COMM_HOST + 1; i < state->comms_count; i++) {
+        const weft_comm comm = state->comms[i].handle;
+        if (comm == WEFT_COMM_NONE)
+            continue;
+        weft_comm_drop(state, comm);
+        weft_comm_clear(state, i);
+        weft_image_comm(job, comm);
+    }
     weft_unlock(&job->tables);
 }

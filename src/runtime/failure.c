@@ -23,7 +23,7 @@ struct abort_frame {
  */
 void weft_services_are_quiet(struct weft_job *job)
 {
-    __atomic_store_n(&job->state.stop, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&job->state.signals->stop, 1, __ATOMIC_RELEASE);
     weft_bell_ring(&job->state.exposed->bell);
 }
 

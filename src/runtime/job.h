@@ -36,7 +36,7 @@ enum weft_frame_kind {
 /* Another process of the job, or this one. */
 struct weft_process {
     char name[WEFT_NAME_BYTES]; /* "process 2 (pid 123 on host)"; monitor: with the table lock */
-    int node;
+    int node, device;           /* of the job */
     struct weft_share exposed_share;
     struct weft_segment {
         struct weft_share share;
@@ -61,19 +61,21 @@ struct weft_request {
     struct weft_request *next_free, *next_made;
     uint32_t slot;
     int process;
-    uint64_t unsent, unlanded; /* puts */
-    unsigned char *payload;    /* room for inline data, or NULL */
+    uint64_t unissued, unsent, unlanded; /* puts */
+    unsigned char *payload;              /* room for inline data, or NULL */
 };
 
 /* The host's end of one rank's command ring. */
 struct weft_manager {
     struct weft_command_consumer commands;
     struct weft_request *request; /* of the command at the tail, while rows of it are left */
-    uint64_t row;
+    uint64_t row, done;           /* of them: the next row, and its bytes that are issued */
+    bool fetched;                 /* the next piece lies in the request already */
 };
 
 struct weft_exchange_slot;
 struct weft_gathering;
+struct weft_image;
 
 struct weft_job {
     struct weft_config config;
@@ -84,11 +86,13 @@ struct weft_job {
     struct weft_net *net;
     weft_numbers numbers;
     struct weft_process *processes;
-    bool began_random; /* this job, not weft_local_job, began random mode */
+    bool one_address_space; /* processes are threads of this one */
+    bool began_random;      /* this job, not weft_local_job, began random mode */
 
     struct weft_state state;
     struct weft_share exposed_share;
-    weft_self **selves; /* by slot; 0: the host program */
+    struct weft_image *image; /* image.c; NULL: ranks see `state` itself */
+    weft_self **selves;       /* by slot; 0: the host program */
     size_t self_bytes;
     struct weft_manager *managers;         /* by slot */
     uint32_t slots;                        /* in use: they exist and stay */
@@ -120,7 +124,9 @@ struct weft_job {
     bool running; /* a kernel */
     void *user;   /* device memory for the kernel's user data */
     struct weft_share user_share;
-    unsigned char *rank_memory; /* states of all ranks but the host program's, self_bytes apart */
+    unsigned char *rank_memory; /* states of all ranks but the host program's, self_bytes apart, */
+    unsigned char *rank_rings;  /* and the rest of them; both the device's host_alloc */
+    unsigned char *host_rings;  /* the host program's */
     struct weft_watch *watch;   /* watchdog.c; by slot */
     struct weft_printer *printer;
 };
@@ -233,6 +239,9 @@ void weft_manager_close(struct weft_job *job);
 weft_status weft_services_start(struct weft_job *job);
 void weft_services_stop(struct weft_job *job);
 bool weft_notice_arrived(void *job, int process, uint32_t notice);
+/* How a network lands data where the host has no access to device memory. Receive task only. */
+bool weft_land_in_device(void *job, void *target, const void *source, size_t bytes);
+bool weft_settle_in_device(void *job);
 
 /* ---- monitor.c, watchdog.c, device_log.c, printer.c ---- */
 
@@ -270,12 +279,13 @@ void weft_settle_ranks(struct weft_job *job, uint32_t first_slot);
 
 /* ---- rank.c: the host's part of a rank ---- */
 
-/* Makes the rank of a slot in the memory of its state: its ring and link. Errors: MEMORY. */
-weft_status weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self);
+/* Zeroed memory that a rank needs beside its state, of the device's host_alloc. */
+size_t weft_rank_bytes(const struct weft_job *job);
+/* Makes the rank of a slot: its state in self, its ring and link in memory. */
+void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsigned char *memory);
 /* Forgets what earlier runs left: notifications, barriers, waits. */
 void weft_rank_reset(struct weft_job *job, uint32_t slot);
 /* Whether all that the rank asked of its host has been done. */
 bool weft_rank_quiet(const struct weft_job *job, uint32_t slot);
-void weft_rank_free(struct weft_job *job, uint32_t slot);
 
 #endif

@@ -5,6 +5,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/image.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +19,10 @@ struct hello {
     char boot[40]; /* the kernel's boot id: two hosts may share a name */
     int32_t pid;
     uint32_t windows, comms, counter_start, path;
-    struct weft_share exposed;
+    char device[8];
+    unsigned char device_id[WEFT_DEVICE_ID_BYTES];
+    struct weft_share exposed;        /* of the host program, */
+    struct weft_share device_exposed; /* and of the ranks, if they have their own */
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };
 
@@ -30,6 +34,27 @@ static void read_boot_id(char *text, size_t bytes)
     if (fgets(text, (int)bytes, f) == NULL)
         text[0] = 0;
     fclose(f);
+}
+
+/* Which devices there are, in the order of their first process; an id of zeros is nobody else's. */
+static void number_devices(struct weft_job *job, const struct hello *all, int here)
+{
+    static const unsigned char own[WEFT_DEVICE_ID_BYTES];
+    weft_numbers *n = &job->numbers;
+    int sharers = 0;
+
+    for (int p = 0; p < n->processes; p++) {
+        const unsigned char *id = all[p].device_id;
+        int q = 0;
+        while (q < p && (memcmp(id, own, sizeof(own)) == 0 ||
+                         memcmp(id, all[q].device_id, sizeof(own)) != 0))
+            q++;
+        job->processes[p].device = q == p ? n->devices++ : job->processes[q].device;
+    }
+    n->device = job->processes[n->process].device;
+    for (int p = 0; p < n->processes; p++)
+        sharers += job->processes[p].device == n->device;
+    job->spin_ns = job->device_ops->share(job->device, here, sharers);
 }
 
 /* Which nodes there are, in the order of their first process. */
@@ -51,33 +76,55 @@ static void number_nodes(struct weft_job *job, const struct hello *all)
     n->node = job->processes[n->process].node;
     for (int p = 0; p < n->processes; p++)
         here += job->processes[p].node == n->node;
-    n->devices = n->processes; /* each process drives a CPU device of its own */
-    n->device = n->process;
-    job->spin_ns = job->device_ops->share(job->device, here);
+    number_devices(job, all, here);
+}
+
+/* Maps the counters of a process of this node: both kinds, or none. */
+static const char *map_counters(struct weft_job *job, int p, const struct hello *hello)
+{
+    struct weft_image *image = job->image;
+    const char *reason = "its counters are of another size";
+
+    if (hello->exposed.bytes != job->exposed_share.bytes ||
+        (image != NULL && hello->device_exposed.bytes != image->exposed_share.bytes))
+        return reason;
+    void *memory = weft_share_map(&hello->exposed, job->one_address_space, &reason);
+    if (memory == NULL)
+        return reason;
+    if (image != NULL) {
+        struct weft_image_peer *peer = &image->peers[p];
+        peer->share = hello->device_exposed;
+        peer->exposed = job->device_ops->map(job->device, &peer->share, &reason);
+        if (peer->exposed == NULL) {
+            weft_share_unmap(memory, &hello->exposed, job->one_address_space);
+            return reason;
+        }
+    }
+    job->processes[p].exposed_share = hello->exposed;
+    job->state.process_table[p].exposed = memory;
+    return NULL;
 }
 
 /* The path to one other process, and why. */
 static weft_status choose_path(struct weft_job *job, int p, const struct hello *hello)
 {
     const char *reason = "WEFT_PATH=proxy";
-    struct weft_process *process = &job->processes[p];
-    void *memory = NULL;
+    const struct weft_process *process = &job->processes[p];
 
-    process->exposed_share = hello->exposed;
-    if (job->config.path != WEFT_PATH_PROXY) {
-        reason = "it is on another node";
-        if (process->node == job->numbers.node && hello->exposed.bytes == job->exposed_share.bytes)
-            memory = job->device_ops->map(job->device, &hello->exposed, &reason);
-    }
-    job->state.process_table[p].exposed = memory;
-    if (memory != NULL) {
-        weft_say(WEFT_SAY_INFO, "%s: direct, through shared memory", process->name);
+    if (job->config.path != WEFT_PATH_PROXY)
+        reason = process->node == job->numbers.node ? map_counters(job, p, hello)
+                                                    : "it is on another node";
+    if (reason == NULL) {
+        weft_say(WEFT_SAY_INFO, "%s: direct, through %s", process->name,
+                 job->image == NULL                       ? "shared memory"
+                 : process->device == job->numbers.device ? "memory of the GPU that both drive"
+                                                          : "memory of its GPU");
         return WEFT_OK;
     }
     if (job->config.path == WEFT_PATH_DIRECT)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=direct, but %s cannot be mapped: %s",
                         process->name, reason);
-    job->state.proxied = 1;
+    job->state.signals->proxied = 1;
     weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)", process->name, job->net_ops->name,
              reason);
     return WEFT_OK;
@@ -96,6 +143,10 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
     if (gethostname(mine->host, sizeof(mine->host) - 1) != 0)
         return weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
     read_boot_id(mine->boot, sizeof(mine->boot));
+    snprintf(mine->device, sizeof(mine->device), "%s", job->device_ops->name);
+    job->device_ops->identify(job->device, mine->device_id);
+    if (job->image != NULL)
+        mine->device_exposed = job->image->exposed_share;
     return job->net_ops->address(job->net, mine->address);
 }
 
@@ -111,6 +162,11 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
                         "everywhere: %u, %u, %u in process %d, %u, %u, %u here",
                         theirs->windows, theirs->comms, theirs->counter_start, p, mine->windows,
                         mine->comms, mine->counter_start);
+    if (strcmp(theirs->device, mine->device) != 0)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "all processes must use one kind of device: %s in process %d, %s here "
+                        "(WEFT_DEVICE)",
+                        theirs->device, p, mine->device);
     if (theirs->path != mine->path)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_PATH must be the same everywhere: %s in process %d, %s here",
@@ -127,14 +183,14 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
 static weft_status await_all(struct weft_job *job)
 {
     const size_t n = (size_t)job->numbers.processes;
-    const unsigned char mine = job->state.proxied != 0;
+    const unsigned char mine = job->state.signals->proxied != 0;
     unsigned char *all = malloc(n);
 
     if (all == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
     weft_status status = weft_exchange(job, WEFT_EXCHANGE_READY, &mine, sizeof(mine), all);
     for (size_t p = 0; status == WEFT_OK && p < n; p++)
-        job->state.proxied |= all[p];
+        job->state.signals->proxied |= all[p];
     free(all);
     return status;
 }
@@ -152,6 +208,7 @@ weft_status weft_meet(struct weft_job *job)
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         all[p].host[sizeof(all[p].host) - 1] = 0;
         all[p].boot[sizeof(all[p].boot) - 1] = 0;
+        all[p].device[sizeof(all[p].device) - 1] = 0;
         status = compare(p, &all[p], &mine);
     }
     if (status == WEFT_OK)

@@ -342,5 +342,6 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
 
     if (status != WEFT_OK)
         return status;
-    return job->device_ops->copy(job->device, target, source, bytes);
+    status = job->device_ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes);
+    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_LANE_CALLER) : status;
 }

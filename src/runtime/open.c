@@ -7,24 +7,29 @@
 #include "base/say.h"
 #include "boot/local.h"
 #include "device/cpu/random.h"
+#include "runtime/image.h"
 #include "window/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-static size_t counter_words(const struct weft_job *job)
+static size_t counter_count(const struct weft_job *job)
 {
     return WEFT_BARRIER_AT + (size_t)job->state.comms_count * WEFT_BARRIER_WORDS;
 }
 
-/* Zeroed memory that costs nothing until it is touched. */
-static void *lazy_memory(size_t bytes)
+/* How the host program's puts move data that only the device and its driver reach. */
+static void copy_by_device(void *context, void *target, const void *source, size_t bytes)
 {
-    void *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return m == MAP_FAILED ? NULL : m;
+    struct weft_job *job = context;
+    const struct weft_device_ops *ops = job->device_ops;
+
+    if (ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes) != WEFT_OK ||
+        ops->wait(job->device, WEFT_LANE_CALLER) != WEFT_OK)
+        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot put %zu bytes: %s",
+                      job->numbers.process, bytes, weft_err_last());
 }
 
 /* The counters, tables and lists that do not depend on the kernel. */
@@ -39,33 +44,33 @@ static weft_status open_state(struct weft_job *job)
         weft_tables_open(state, (uint32_t)job->config.windows, (uint32_t)job->config.comms);
     if (status != WEFT_OK)
         return status;
-    const size_t words = counter_words(job), bytes = words * sizeof(uint32_t);
-    status = weft_share_create(sizeof(struct weft_exposed) + bytes, &exposed, &job->exposed_share);
+    const size_t counters = counter_count(job);
+    status = weft_share_create(sizeof(struct weft_exposed) + counters * sizeof(struct weft_counter),
+                               &exposed, &job->exposed_share);
     if (status != WEFT_OK)
         return status;
     state->exposed = exposed;
-    state->counters.peer = state->exposed->words;
-    state->counters.local = lazy_memory(bytes);
-    state->counters.host = lazy_memory(bytes);
+    state->signals = job->device_ops->host_alloc(job->device, sizeof(*state->signals));
     state->process_table = calloc((size_t)state->processes, sizeof(*state->process_table));
-    state->barrier_consumed =
-        calloc((size_t)state->comms_count * WEFT_BARRIER_WORDS, sizeof(uint32_t));
     state->inline_bytes = (uint32_t)job->config.inline_bytes;
     state->intervals_most = (uint32_t)job->config.timer_intervals;
-    state->intervals = lazy_memory(state->intervals_most * sizeof(*state->intervals));
+    state->intervals =
+        job->device_ops->host_alloc(job->device, state->intervals_most * sizeof(*state->intervals));
+    if (!job->device_ops->host_access) {
+        state->copy = copy_by_device;
+        state->copy_context = job;
+    }
     job->selves = calloc(WEFT_SLOTS, sizeof(weft_self *));
     job->managers = calloc(WEFT_SLOTS, sizeof(*job->managers));
-    if (state->counters.local == NULL || state->counters.host == NULL ||
-        state->process_table == NULL || state->barrier_consumed == NULL ||
-        state->intervals == NULL || job->selves == NULL || job->managers == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", words);
+    if (state->signals == NULL || state->process_table == NULL || state->intervals == NULL ||
+        job->selves == NULL || job->managers == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
 
     const uint32_t start = (uint32_t)job->config.counter_start;
-    for (size_t i = 0; start != 0 && i < words; i++)
-        state->counters.local[i] = state->counters.peer[i] = start;
-    for (uint32_t i = 0; start != 0 && i < state->comms_count * WEFT_BARRIER_WORDS; i++)
-        state->barrier_consumed[i] = 2 * start; /* host words are read only once they count */
-    return WEFT_OK;
+    for (size_t i = 0; start != 0 && i < counters; i++)
+        state->exposed->counters[i].local = state->exposed->counters[i].peer = start;
+    state->start_here = state->start_others = start; /* host words start at 0 */
+    return weft_image_open(job);
 }
 
 static weft_status open_net(struct weft_job *job)
@@ -81,8 +86,13 @@ static weft_status open_net(struct weft_job *job)
         .config = &job->config,
         .process = job->numbers.process,
         .processes = job->numbers.processes,
-        .one_address_space = weft_control_local(job->control),
-        .events = {job, weft_notice_arrived, weft_request_sent, weft_request_landed},
+        .one_address_space = job->one_address_space,
+        .events = {.context = job,
+                   .arrived = weft_notice_arrived,
+                   .sent = weft_request_sent,
+                   .landed = weft_request_landed,
+                   .land = job->image != NULL ? weft_land_in_device : NULL,
+                   .settle = job->image != NULL ? weft_settle_in_device : NULL},
     };
     weft_status status = job->net_ops->open(&job->net, &open);
     if (status != WEFT_OK)
@@ -118,12 +128,15 @@ static weft_status open_host(struct weft_job *job)
         members[p] = (struct weft_member){p, WEFT_HOST_SLOT};
     weft_status status = weft_comm_make(&job->state, WEFT_COMM_HOST, false, members, n, &comm);
     free(members);
-    if (status == WEFT_OK)
-        status = weft_rank_make(job, WEFT_HOST_SLOT, self);
+    if (status == WEFT_OK) {
+        job->host_rings = job->device_ops->host_alloc(job->device, weft_rank_bytes(job));
+        status = job->host_rings != NULL ? WEFT_OK : WEFT_ERR_MEMORY;
+    }
     if (status != WEFT_OK) {
         free(self);
         return status;
     }
+    weft_rank_make(job, WEFT_HOST_SLOT, self, job->host_rings);
     __atomic_store_n(&job->slots, 1, __ATOMIC_RELEASE);
     return WEFT_OK;
 }
@@ -164,6 +177,7 @@ static weft_status open_steps(struct weft_job *job)
         return status;
     if (weft_model != NULL)
         weft_random_on_race(on_race, job);
+    job->one_address_space = weft_control_local(job->control);
     job->numbers.process = weft_control_process(job->control);
     job->numbers.processes = weft_control_processes(job->control);
     job->processes = calloc((size_t)job->numbers.processes, sizeof(*job->processes));
@@ -171,11 +185,11 @@ static weft_status open_steps(struct weft_job *job)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", job->numbers.processes);
     for (int p = 0; p < job->numbers.processes; p++)
         snprintf(job->processes[p].name, WEFT_NAME_BYTES, "process %d", p);
-    job->device_ops = weft_device_choose(&job->config);
+    job->device_ops = weft_device_choose(&job->config, weft_local_here());
     status = job->device_ops != NULL ? WEFT_OK : WEFT_ERR_CONFIG;
     if (status == WEFT_OK)
-        status =
-            job->device_ops->open(&job->device, &job->config, weft_control_local(job->control));
+        status = job->device_ops->open(&job->device, &job->config, job->numbers.process,
+                                       job->one_address_space);
     if (status == WEFT_OK)
         status = open_state(job);
     if (status == WEFT_OK)
@@ -202,34 +216,33 @@ static weft_status open_steps(struct weft_job *job)
 static void release_state(struct weft_job *job)
 {
     struct weft_state *state = &job->state;
-    const size_t bytes = counter_words(job) * sizeof(uint32_t);
+    const struct weft_device_ops *ops = job->device_ops;
 
-    for (uint32_t slot = 0; job->selves != NULL && slot < job->slots; slot++) {
-        weft_self *self = job->selves[slot];
-        weft_rank_free(job, slot);
-        if (slot == WEFT_HOST_SLOT)
-            free(self);
-    }
+    if (job->selves != NULL)
+        free(job->selves[WEFT_HOST_SLOT]);
     if (job->user != NULL)
-        job->device_ops->free(job->device, job->user, &job->user_share);
+        ops->free(job->device, job->user, &job->user_share);
     for (int p = 0; state->process_table != NULL && p < job->numbers.processes; p++)
         if (state->process_table[p].exposed != NULL)
-            job->device_ops->unmap(job->device, state->process_table[p].exposed,
-                                   &job->processes[p].exposed_share);
-    if (state->counters.local != NULL)
-        munmap(state->counters.local, bytes);
-    if (state->counters.host != NULL)
-        munmap(state->counters.host, bytes);
+            weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
+                             job->one_address_space);
+    weft_image_close(job);
+    if (state->signals != NULL)
+        ops->host_free(job->device, state->signals);
     if (state->intervals != NULL)
-        munmap(state->intervals, state->intervals_most * sizeof(*state->intervals));
+        ops->host_free(job->device, state->intervals);
+    if (job->rank_memory != NULL)
+        ops->host_free(job->device, job->rank_memory);
+    if (job->rank_rings != NULL)
+        ops->host_free(job->device, job->rank_rings);
+    if (job->host_rings != NULL)
+        ops->host_free(job->device, job->host_rings);
     if (state->exposed != NULL)
         weft_share_destroy(state->exposed, &job->exposed_share);
     weft_tables_close(state);
     free(state->process_table);
-    free(state->barrier_consumed);
     free(job->selves);
     free(job->managers);
-    free(job->rank_memory);
     free(job->watch);
 }
 

@@ -7,9 +7,10 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/image.h"
 #include "window/counter.h"
 
-enum { SLEEP_NS = 20000000, POLL_NS = 200000 };
+enum { SLEEP_NS = 20000000, POLL_NS = 50000 };
 
 static bool stopping(const struct weft_job *job)
 {
@@ -56,6 +57,10 @@ static bool spinning(const struct weft_job *job, uint64_t *idle_since)
 {
     const uint64_t now = weft_now_ns();
 
+    if (weft_load_relaxed_u32(&job->state.signals->proxied) == 0)
+        return false;
+    if (job->image != NULL && __atomic_load_n(&job->running, __ATOMIC_RELAXED))
+        return true; /* the ranks of such a device cannot ring */
     if (*idle_since == 0)
         *idle_since = now;
     return now - *idle_since < job->spin_ns;
@@ -75,8 +80,9 @@ static void serve(struct weft_job *job, struct weft_bell *bell, bool (*round)(st
             idle_since = 0;
             continue;
         }
-        if (weft_load_relaxed_u32(&job->state.proxied) != 0 && spinning(job, &idle_since)) {
-            weft_task_yield(true);
+        if (spinning(job, &idle_since)) {
+            if (job->image == NULL) /* else ranks need none of the host's processors */
+                weft_task_yield(true);
             continue;
         }
         const uint32_t ticket = weft_bell_prepare(bell);
@@ -95,7 +101,7 @@ static void progress_main(void *argument)
     struct weft_job *job = argument;
     weft_say_process(job->numbers.process);
     serve(job, job->command_bell, progress_round,
-          job->net_ops->bell(job->net, WEFT_NET_SEND) != NULL);
+          job->image == NULL && job->net_ops->bell(job->net, WEFT_NET_SEND) != NULL);
 }
 
 static void receive_main(void *argument)
@@ -106,10 +112,33 @@ static void receive_main(void *argument)
           job->net_ops->bell(job->net, WEFT_NET_RECEIVE) != NULL);
 }
 
+bool weft_land_in_device(void *context, void *target, const void *source, size_t bytes)
+{
+    struct weft_job *job = context;
+    return job->device_ops->copy(job->device, WEFT_LANE_RECEIVE, target, source, bytes) == WEFT_OK;
+}
+
+bool weft_settle_in_device(void *context)
+{
+    struct weft_job *job = context;
+    return job->device_ops->wait(job->device, WEFT_LANE_RECEIVE) == WEFT_OK;
+}
+
+/* Counts for the host program, or for ranks: where they share no memory, through the image. */
+static void count(struct weft_job *job, uint32_t index, bool host)
+{
+    if (job->image != NULL && !host) {
+        weft_image_count(job, index);
+        return;
+    }
+    if (job->image != NULL)
+        weft_settle_in_device(job); /* the host program looks at once */
+    weft_count_add_host(job->state.exposed, index);
+}
+
 bool weft_notice_arrived(void *context, int process, uint32_t notice)
 {
     struct weft_job *job = context;
-    struct weft_state *state = &job->state;
     const uint32_t slot = weft_notice_slot(notice);
 
     (void)process;
@@ -117,12 +146,12 @@ bool weft_notice_arrived(void *context, int process, uint32_t notice)
     case WEFT_NOTICE_COUNT:
         if (slot >= weft_job_slots(job))
             return false;
-        weft_count_add_host(state, weft_count_index(slot, weft_notice_tag(notice)));
+        count(job, weft_count_index(slot, weft_notice_tag(notice)), slot == WEFT_HOST_SLOT);
         return true;
     case WEFT_NOTICE_BARRIER:
-        if (slot >= state->comms_count * WEFT_BARRIER_WORDS)
+        if (slot >= job->state.comms_count * WEFT_BARRIER_WORDS)
             return false;
-        weft_count_add_host(state, WEFT_BARRIER_AT + slot);
+        count(job, WEFT_BARRIER_AT + slot, slot / WEFT_BARRIER_WORDS == WEFT_COMM_HOST);
         return true;
     default:
         return false;

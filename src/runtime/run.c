@@ -4,7 +4,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
-#include "window/counter.h"
+#include "runtime/image.h"
 #include "window/tables.h"
 
 #include <stdio.h>
@@ -82,9 +82,12 @@ static void free_ranks(struct weft_job *job)
 
     __atomic_store_n(&job->slots, 1, __ATOMIC_RELEASE);
     for (uint32_t slot = 1; slot < slots; slot++)
-        weft_rank_free(job, slot);
-    free(job->rank_memory);
-    job->rank_memory = NULL;
+        job->selves[slot] = NULL;
+    if (job->rank_memory != NULL)
+        job->device_ops->host_free(job->device, job->rank_memory);
+    if (job->rank_rings != NULL)
+        job->device_ops->host_free(job->device, job->rank_rings);
+    job->rank_memory = job->rank_rings = NULL;
     if (job->user != NULL)
         job->device_ops->free(job->device, job->user, &job->user_share);
     job->user = NULL;
@@ -94,19 +97,35 @@ static weft_status make_ranks(struct weft_job *job)
 {
     const size_t ranks = (size_t)job->numbers.ranks_here;
 
-    job->self_bytes = (sizeof(weft_self) + 63) / 64 * 64;
-    job->rank_memory = aligned_alloc(64, ranks * job->self_bytes);
+    job->self_bytes = sizeof(weft_self);
+    job->rank_memory = job->device_ops->host_alloc(job->device, ranks * job->self_bytes);
     job->user = job->device_ops->alloc(job->device, job->kernel->user_bytes, &job->user_share);
-    if (job->rank_memory == NULL || job->user == NULL)
+    job->rank_rings = job->device_ops->host_alloc(job->device, ranks * weft_rank_bytes(job));
+    if (job->rank_memory == NULL || job->rank_rings == NULL || job->user == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for the state of %zu ranks", ranks);
+    weft_status status = make_communicators(job);
+    if (status == WEFT_OK)
+        status = weft_image_prepare(job);
+    if (status != WEFT_OK)
+        return status;
     for (uint32_t slot = 1; slot <= ranks; slot++) {
-        weft_status status = weft_rank_make(
-            job, slot, (weft_self *)(void *)(job->rank_memory + (slot - 1) * job->self_bytes));
-        if (status != WEFT_OK)
-            return status;
+        const size_t i = slot - 1;
+        weft_rank_make(job, slot, (weft_self *)(void *)(job->rank_memory + i * job->self_bytes),
+                       job->rank_rings + i * weft_rank_bytes(job));
         __atomic_store_n(&job->slots, slot + 1, __ATOMIC_RELEASE);
     }
-    return make_communicators(job);
+    return WEFT_OK;
+}
+
+/* A rank's state is laid out by the compiler of the kernel, too. */
+static weft_status check_layout(const struct weft_job *job, const weft_kernel *kernel)
+{
+    if (job->device_ops->host_access || kernel->cuda == NULL ||
+        kernel->cuda->self_bytes == sizeof(weft_self))
+        return WEFT_OK;
+    return weft_err(WEFT_ERR_DEVICE,
+                    "kernel %s was compiled for another version of weft (%zu and %zu bytes a rank)",
+                    kernel->name, kernel->cuda->self_bytes, sizeof(weft_self));
 }
 
 weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, int max_ranks)
@@ -121,6 +140,8 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
                           "weft_prepare: kernel %s, %d threads (1..1024), at most %d ranks",
                           kernel != NULL ? kernel->name : "NULL", threads, max_ranks);
     else
+        status = check_layout(job, kernel);
+    if (status == WEFT_OK)
         status = job->device_ops->ranks(job->device, kernel, threads, max_ranks, &ranks);
     status = agree_on_ranks(job, status, ranks);
     if (status != WEFT_OK)
@@ -143,17 +164,15 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
 }
 
 /* What a run starts from. Before the others can know that this process is ready. */
-static void reset(struct weft_job *job)
+static weft_status reset(struct weft_job *job)
 {
     weft_lock(&job->tables);
     for (uint32_t slot = 1; slot < job->slots; slot++)
         weft_rank_reset(job, slot);
-    for (uint32_t comm = WEFT_COMM_WORLD; comm <= WEFT_COMM_DEVICE; comm++)
-        job->state.comms[comm].released = weft_count_read_quiet(
-            &job->state, WEFT_BARRIER_AT + comm * WEFT_BARRIER_WORDS + WEFT_BARRIER_RELEASE);
+    weft_comm_clear(&job->state, WEFT_COMM_WORLD);
+    weft_comm_clear(&job->state, WEFT_COMM_DEVICE);
     weft_unlock(&job->tables);
-    job->state.intervals_count = 0;
-    job->state.timer_started = 0;
+    return weft_image_reset(job);
 }
 
 void weft_settle_ranks(struct weft_job *job, uint32_t first_slot)
@@ -164,6 +183,13 @@ void weft_settle_ranks(struct weft_job *job, uint32_t first_slot)
         while (!weft_rank_quiet(job, slot) && weft_job_status(job) == WEFT_OK)
             weft_port_wait(port);
     weft_port_waited(port);
+}
+
+static weft_status copy_user(struct weft_job *job, void *target, const void *source, size_t bytes)
+{
+    weft_status status =
+        job->device_ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes);
+    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_LANE_CALLER) : status;
 }
 
 weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds)
@@ -180,10 +206,14 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
                         "weft_run: %zu bytes of user data at %p; kernel %s expects %zu", user_bytes,
                         user, job->kernel->name, job->kernel->user_bytes);
     if (user_bytes != 0)
-        status = job->device_ops->copy(job->device, job->user, user, user_bytes);
-    if (status != WEFT_OK)
+        status = copy_user(job, job->user, user, user_bytes);
+    if (status == WEFT_OK)
+        status = reset(job);
+    if (status != WEFT_OK) { /* the others are about to run */
+        weft_job_fail(job, status, "process %d could not begin to run kernel %s",
+                      job->numbers.process, job->kernel->name);
         return status;
-    reset(job);
+    }
     status = weft_exchange(job, WEFT_EXCHANGE_RUN, NULL, 0, NULL);
     if (status != WEFT_OK)
         return status;
@@ -197,12 +227,12 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         .selves = job->rank_memory,
         .self_bytes = job->self_bytes,
         .bell = &job->state.exposed->bell,
-        .proxied = &job->state.proxied,
+        .proxied = &job->state.signals->proxied,
     };
     fflush(stdout); /* what the program printed comes before what its ranks log */
-    job->running = true;
+    __atomic_store_n(&job->running, true, __ATOMIC_RELAXED);
     status = job->device_ops->run(job->device, &launch, &ms);
-    job->running = false;
+    __atomic_store_n(&job->running, false, __ATOMIC_RELAXED);
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d could not run kernel %s", job->numbers.process,
                       job->kernel->name);
@@ -212,7 +242,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     if (status == WEFT_OK) /* a failure before the last one ended is seen by all */
         status = weft_job_status(job);
     if (user_bytes != 0) /* also after a failure: it may tell the program why */
-        job->device_ops->copy(job->device, user, job->user, user_bytes);
+        copy_user(job, user, job->user, user_bytes);
     if (status == WEFT_OK && milliseconds != NULL)
         *milliseconds = ms;
     return status;
@@ -223,6 +253,6 @@ weft_status weft_intervals(const weft_job *job, const double **list, size_t *cou
     if (job->running)
         return weft_err(WEFT_ERR_STATE, "weft_intervals: a kernel runs");
     *list = job->state.intervals;
-    *count = job->state.intervals_count;
+    *count = job->slots > 1 ? job->selves[1]->intervals_count : 0; /* the device's first rank */
     return WEFT_OK;
 }

@@ -29,7 +29,7 @@ static void absent(const struct weft_job *job, weft_comm comm, char *text, size_
 
     text[0] = 0;
     for (uint32_t slot = 0; entry != NULL && slot < weft_job_slots(job); slot++) {
-        const struct weft_waiting *w = &job->selves[slot]->waiting;
+        const struct weft_waiting *w = job->selves[slot]->waiting;
         if (entry->rank_of_slot[slot] < 0 ||
             (__atomic_load_n(&w->kind, __ATOMIC_RELAXED) == WEFT_WAIT_BARRIER &&
              __atomic_load_n(&w->a, __ATOMIC_RELAXED) == comm))
@@ -112,7 +112,7 @@ static void report(struct weft_job *job, uint32_t slot, double seconds, bool fat
     char name[40], what[400];
 
     weft_slot_name(job, slot, name, sizeof(name));
-    describe(job, &job->selves[slot]->waiting, what, sizeof(what));
+    describe(job, job->selves[slot]->waiting, what, sizeof(what));
     weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s", name, seconds, what);
     if (fatal)
         weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
@@ -124,7 +124,7 @@ static void report_deadlock(struct weft_job *job)
     bool fatal = true;
 
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
-        if (__atomic_load_n(&job->selves[slot]->waiting.kind, __ATOMIC_RELAXED) == WEFT_WAIT_NONE)
+        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) == WEFT_WAIT_NONE)
             continue;
         report(job, slot, 0, fatal, WEFT_ERR_DEADLOCK);
         fatal = false;
@@ -147,7 +147,7 @@ static void look(struct weft_job *job)
     }
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
         struct weft_watch *watch = &job->watch[slot];
-        const uint64_t lasted = lasting(watch, &job->selves[slot]->waiting, now);
+        const uint64_t lasted = lasting(watch, job->selves[slot]->waiting, now);
         const double seconds = (double)lasted * 1e-9;
         const bool fatal = timeout > 0 && seconds >= timeout;
         /* Reported when it is a stall, and again whenever it has lasted twice as long. */

@@ -2,12 +2,16 @@
  * window/state.h - what a kernel sees of its process (weft_state) and of itself (weft_self).
  *
  * Who writes what: the host fills weft_state before the launch and, while the kernel runs, only
- * the tables (before the reply that announces them), the host counters and `stop`. A weft_self
+ * the tables (before the reply that announces them), the host counters and the signals. A weft_self
  * belongs to its rank, but for the link, which the host writes and the rank reads.
+ *
+ * Where it lies: on the CPU device all of it is plain memory, and the job's own weft_state is the
+ * kernel's. On a GPU the kernel sees an image of weft_state in device memory (runtime/image.h) and
+ * keeps its weft_self in shared memory while it runs; links, rings and signals are host memory.
  *
  * Counters: each (slot, tag) has three words, since adds of different agents must not share one:
  * `local` is added to by ranks of this process, `peer` by ranks of processes that map it, `host`
- * is stored by this process's receive thread alone. The count is their sum; it wraps.
+ * is stored by this process's host alone. The count is their sum; it wraps.
  */
 #ifndef WEFT_WINDOW_STATE_H
 #define WEFT_WINDOW_STATE_H
@@ -20,53 +24,68 @@
 #include "window/table.h"
 #include "wire/notice.h"
 
-/* Three words a counter, for the tags of every slot and for the barriers of every communicator. */
-struct weft_counters {
-    uint32_t *local;
-    uint32_t *peer; /* in memory that other processes map */
-    uint32_t *host;
+/* Side by side, so that a GPU reads all three at once. */
+struct weft_counter {
+    uint32_t peer, local, host, unused;
 };
 
-/* What other processes of the host map of this one: bell, then the `peer` words. */
+/*
+ * What other processes of the host map of this one: its bell, then the counters: first the tags of
+ * all slots, then the barrier words. A process that drives a GPU has two of them: one in device
+ * memory for its ranks, one in host memory for its host program.
+ */
 struct weft_exposed {
     struct weft_bell bell; /* its ranks' and its host program's */
-    uint32_t pad[14];
-    uint32_t words[];
+    uint32_t unused[14];
+    struct weft_counter counters[];
 };
+
+static_assert(sizeof(struct weft_counter) == 16, "a counter is one load of a GPU");
+static_assert(sizeof(struct weft_exposed) == 64, "the counters begin at a line of their own");
 
 struct weft_process_entry {
     int32_t first_rank, ranks;
     struct weft_exposed *exposed; /* mapped; NULL: reach it through the host proxy */
 };
 
+/* Host memory that ranks look at now and then. */
+struct weft_signals {
+    uint32_t stop;    /* the job has failed, ranks must end */
+    uint32_t proxied; /* someone may reach this process through its host counters */
+};
+
 struct weft_state {
     int32_t process, processes, ranks; /* ranks of the whole job */
-    struct weft_process_entry *process_table;
-    struct weft_exposed *exposed;  /* this process's own */
-    struct weft_counters counters; /* first the tags of all slots, then the barrier words */
-    uint32_t *barrier_consumed;    /* by communicator's leader; same indexes from 0 */
-    struct weft_window *windows;
-    uint32_t windows_count; /* length of the table */
-    struct weft_comm_entry *comms;
-    uint32_t comms_count;
     uint32_t inline_bytes;
-    uint32_t proxied; /* non-zero: someone may reach this process through its host counters */
-    uint32_t stop;    /* non-zero: the job has failed, ranks must end */
-    struct weft_bell *command_bell; /* of the progress thread */
-    double *intervals;              /* timers */
-    uint32_t intervals_most, intervals_count;
-    uint64_t timer_started;
+    struct weft_process_entry *process_table;
+    struct weft_exposed *exposed; /* this process's own */
+    struct weft_signals *signals;
+    uint32_t start_here, start_others; /* what a barrier word holds at first: local; peer + host */
+    struct weft_window *windows;
+    struct weft_comm_entry *comms;
+    uint32_t windows_count, comms_count; /* lengths of the tables */
+    struct weft_bell *command_bell;      /* of the progress thread */
+    double *intervals;                   /* timers */
+    uint32_t intervals_most;
+
+    /* How the host program's own puts move data; NULL: it can load and store device memory. */
+    void (*copy)(void *context, void *target, const void *source, size_t bytes);
+    void *copy_context;
+};
+
+/* To a collective. */
+struct weft_answer {
+    uint32_t value; /* a handle */
+    uint32_t status;
 };
 
 /* What the host writes for one rank. */
 struct weft_link {
     uint32_t credit;     /* of its command ring */
     uint32_t done_local; /* puts whose source may be reused */
+    uint32_t landed;     /* puts and notices landed, in all; for the host */
     uint32_t reply;      /* collectives answered; after the answer */
-    struct weft_answer {
-        uint32_t value; /* a handle */
-        uint32_t status;
-    } answer;
+    struct weft_answer answer;
     uint32_t done_remote[]; /* puts and notices landed, by target process */
 };
 
@@ -89,30 +108,47 @@ struct weft_waiting {
     uint64_t a, have, need;
 };
 
+/* What a barrier needs of its communicator: that of the last barrier. NONE: look it up. */
+struct weft_meeting {
+    weft_comm comm;
+    uint32_t index, here, leaders, done; /* members here, processes, barriers */
+};
+
 struct weft_self {
     struct weft_port port; /* first: device/ knows a rank by it */
     struct weft_state *state;
+    struct weft_counter *counters; /* this process's */
     struct weft_link *link;
+    struct weft_waiting *waiting; /* host memory */
     uint32_t slot;
-    int32_t rank; /* in the world; -1: the host program */
+    int32_t rank;    /* in the world; -1: the host program */
+    int32_t process; /* of the job */
     struct weft_command_producer commands;
-    uint32_t sent;      /* commands whose source matters to flush_local */
-    uint32_t *sent_to;  /* commands, by target process */
-    uint32_t replies;   /* collectives asked for */
-    uint32_t *settled;  /* last done_remote seen, by process */
-    uint32_t *barriers; /* done, by communicator index */
+    uint32_t unsettled;  /* processes of which sent_to and settled differ; and, beside it, */
+    uint32_t stopped;    /* on a GPU: the job has failed; both are read at once */
+    uint32_t sent;       /* commands whose source matters to flush_local, */
+    uint32_t local_done; /* and how many of them are known to be done */
+    uint32_t *sent_to;   /* commands, by target process */
+    uint32_t *settled;   /* last done_remote seen, by process */
+    uint32_t replies;    /* collectives asked for */
+    uint32_t result;     /* of the last collective, */
+    weft_status failure; /* and why it failed */
+    uint32_t *barriers;  /* done, by communicator index */
+    struct weft_meeting meeting;
     uint32_t consumed[WEFT_TAGS];
-    weft_status failure; /* of the last collective */
-    struct weft_waiting waiting;
+    uint64_t timer_started;
+    uint32_t intervals_count;
 };
 
 /* Index of the first barrier word: communicator c has WEFT_BARRIER_WORDS from c times that on. */
 #define WEFT_BARRIER_AT (WEFT_SLOTS * WEFT_TAGS)
 
 /* Index of a tag's counter of a slot; the same in every process. */
-static inline uint32_t weft_count_index(uint32_t slot, uint32_t tag)
+WEFT_INLINE uint32_t weft_count_index(uint32_t slot, uint32_t tag)
 {
     return slot * WEFT_TAGS + tag;
 }
+
+static_assert(offsetof(weft_self, unsettled) % 8 == 0, "unsettled and stopped are read at once");
 
 #endif

@@ -10,6 +10,7 @@
 #ifndef WEFT_WINDOW_TABLE_H
 #define WEFT_WINDOW_TABLE_H
 
+#include "base/inline.h"
 #include "weft/types.h"
 
 #include <stdbool.h>
@@ -35,7 +36,6 @@ struct weft_comm_entry {
     int32_t *leader;      /* in ascending order, */
     int32_t leader_index; /* and this process among them; -1: none */
     uint32_t generation;
-    uint32_t released; /* its RELEASE word when the communicator was made */
 };
 
 struct weft_window_entry {
@@ -54,7 +54,7 @@ struct weft_window {
     struct weft_window_entry *entry;
 };
 
-static inline uint32_t weft_handle_index(uint32_t handle)
+WEFT_INLINE uint32_t weft_handle_index(uint32_t handle)
 {
     return handle & ((1u << WEFT_HANDLE_BITS) - 1);
 }
@@ -63,8 +63,8 @@ static inline uint32_t weft_handle_index(uint32_t handle)
 enum { WEFT_BARRIER_ARRIVE, WEFT_BARRIER_RELEASE, WEFT_BARRIER_ROUND };
 
 /* Whether `height` rows of `width` bytes, `pitch` apart, lie inside [offset, size). No overflow. */
-static inline bool weft_inside(uint64_t offset, uint64_t pitch, uint64_t width, uint64_t height,
-                               uint64_t size)
+WEFT_INLINE bool weft_inside(uint64_t offset, uint64_t pitch, uint64_t width, uint64_t height,
+                             uint64_t size)
 {
     if (width == 0 || height == 0)
         return offset <= size;

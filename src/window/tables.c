@@ -2,7 +2,6 @@
 #include "window/tables.h"
 
 #include "base/say.h"
-#include "window/counter.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -110,8 +109,6 @@ weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local
     }
     memcpy(made.member, member, (size_t)members * sizeof(*member));
     place_members(state, &made);
-    made.released = weft_count_read_quiet(state, WEFT_BARRIER_AT + index * WEFT_BARRIER_WORDS +
-                                                     WEFT_BARRIER_RELEASE);
 
     struct weft_comm_entry *entry = &state->comms[index];
     made.generation = entry->generation;
@@ -129,6 +126,18 @@ void weft_comm_drop(struct weft_state *state, weft_comm comm)
     struct weft_comm_entry *entry = weft_comm_find(state, comm);
     if (entry != NULL)
         entry->handle = WEFT_COMM_NONE; /* its lists go when the index is used again */
+}
+
+void weft_comm_clear(struct weft_state *state, uint32_t index)
+{
+    struct weft_counter *counter =
+        &state->exposed->counters[WEFT_BARRIER_AT + index * WEFT_BARRIER_WORDS];
+
+    for (int i = 0; i < WEFT_BARRIER_WORDS; i++) {
+        weft_store_relaxed_u32(&counter[i].local, state->start_here);
+        weft_store_relaxed_u32(&counter[i].peer, state->start_others);
+        weft_store_relaxed_u32(&counter[i].host, 0);
+    }
 }
 
 weft_status weft_window_make(struct weft_state *state, bool local, weft_comm comm,

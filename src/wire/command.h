@@ -6,6 +6,8 @@
 #ifndef WEFT_WIRE_COMMAND_H
 #define WEFT_WIRE_COMMAND_H
 
+#include "base/inline.h"
+
 #include <assert.h>
 #include <stdint.h>
 
@@ -19,7 +21,7 @@ struct weft_line {
 enum weft_command_kind {
     WEFT_COMMAND_PUT = 1,    /* data, with a notice if WEFT_COMMAND_NOTIFY is set */
     WEFT_COMMAND_COUNT,      /* notify: no data; object is a communicator */
-    WEFT_COMMAND_BARRIER,    /* barrier word: target is a process, tag the communicator's index */
+    WEFT_COMMAND_BARRIER,    /* barrier word: target is a process, offset the word */
     WEFT_COMMAND_COLLECTIVE, /* tag is a weft_collective_op; the host answers with a reply */
     WEFT_COMMAND_LOG,        /* inline: text, then arguments */
     WEFT_COMMAND_FAIL        /* the same; tag is the status; the job ends */
@@ -52,7 +54,7 @@ static_assert(sizeof(struct weft_command) == WEFT_LINE_BYTES, "a command fills a
 static_assert(sizeof(struct weft_line) == 64, "a line is a cache line of most machines");
 
 /* Lines that a command with so many inline bytes takes. */
-static inline uint32_t weft_command_lines(uint64_t inline_bytes)
+WEFT_INLINE uint32_t weft_command_lines(uint64_t inline_bytes)
 {
     return 1 + (uint32_t)((inline_bytes + WEFT_LINE_BYTES - 1) / WEFT_LINE_BYTES);
 }

@@ -4,6 +4,8 @@
 #ifndef WEFT_WIRE_NOTICE_H
 #define WEFT_WIRE_NOTICE_H
 
+#include "base/inline.h"
+
 #include <stdint.h>
 
 /* kind: 4 bits, tag: 8 bits, slot: 20 bits. No notice at all is 0. */
@@ -19,19 +21,19 @@ enum weft_notice_kind {
 #define WEFT_HOST_SLOT 0u
 #define WEFT_SLOTS     4097u /* of a process, on every process: the host program and most ranks */
 
-static inline uint32_t weft_notice(enum weft_notice_kind kind, uint32_t tag, uint32_t slot)
+WEFT_INLINE uint32_t weft_notice(enum weft_notice_kind kind, uint32_t tag, uint32_t slot)
 {
     return (uint32_t)kind << 28 | (tag & 0xffu) << 20 | (slot & (WEFT_NOTICE_SLOTS - 1));
 }
-static inline uint32_t weft_notice_kind_of(uint32_t notice)
+WEFT_INLINE uint32_t weft_notice_kind_of(uint32_t notice)
 {
     return notice >> 28;
 }
-static inline uint32_t weft_notice_tag(uint32_t notice)
+WEFT_INLINE uint32_t weft_notice_tag(uint32_t notice)
 {
     return notice >> 20 & 0xffu;
 }
-static inline uint32_t weft_notice_slot(uint32_t notice)
+WEFT_INLINE uint32_t weft_notice_slot(uint32_t notice)
 {
     return notice & (WEFT_NOTICE_SLOTS - 1);
 }

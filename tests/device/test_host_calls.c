@@ -107,7 +107,7 @@ static int body(struct test_env *env)
         return TEST_FAILED;
     TEST_EQ(env, weft_run(env->job, &data, sizeof(data) - 1, NULL), WEFT_ERR_ARGUMENT);
     const size_t ranks = (size_t)env->numbers->ranks_here;
-    uint64_t *words = test_memory(env, TEST_PLAIN, ranks * sizeof(*words));
+    uint64_t *words = test_memory(env, TEST_HOST, ranks * sizeof(*words));
     data.memory = test_memory(env, TEST_MAPPED, ranks * sizeof(*words));
     for (size_t r = 0; r < ranks; r++)
         words[r] = 1000 + r;

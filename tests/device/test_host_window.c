@@ -17,6 +17,8 @@ WEFT_KERNEL(host_window_kernel, struct test_check, check)
 }
 
 #ifndef __CUDACC__
+static const unsigned char zeros[BYTES + 8];
+
 static void fill(unsigned char *p, size_t bytes, uint64_t key)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -31,6 +33,15 @@ static size_t wrong(const unsigned char *p, size_t bytes, uint64_t key)
     return count;
 }
 
+/* How many bytes of device memory differ. */
+static size_t wrong_there(struct test_env *env, const unsigned char *p, size_t bytes, uint64_t key)
+{
+    unsigned char here[BYTES];
+
+    TEST_EQ(env, weft_copy(env->job, here, p, bytes), WEFT_OK);
+    return wrong(here, bytes, key);
+}
+
 /* Around the ring, all sizes, in the three ways to tell the next process. */
 static void check_ring(struct test_env *env, weft_win win, unsigned char *window,
                        unsigned char *source)
@@ -43,7 +54,7 @@ static void check_ring(struct test_env *env, weft_win win, unsigned char *window
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         const size_t bytes = sizes[i], offset = i % 4;
         const uint64_t key = i * 100;
-        memset(window, 0, offset + bytes);
+        TEST_EQ(env, weft_copy(job, window, zeros, offset + bytes), WEFT_OK);
         TEST_EQ(env, weft_host_notify(job, from, TAG_FREE), WEFT_OK);
         fill(source, bytes, key + (uint64_t)me);
         TEST_EQ(env, weft_host_wait(job, TAG_FREE, 1), WEFT_OK);
@@ -62,7 +73,7 @@ static void check_ring(struct test_env *env, weft_win win, unsigned char *window
             while (!done && TEST_EQ(env, weft_host_test(job, TAG, 1, &done), WEFT_OK))
                 ;
         }
-        TEST_EQ(env, wrong(window + offset, bytes, key + (uint64_t)from), 0);
+        TEST_EQ(env, wrong_there(env, window + offset, bytes, key + (uint64_t)from), 0);
         TEST_EQ(env, weft_host_flush(job, win), WEFT_OK); /* the source is used again */
     }
 }
@@ -84,7 +95,7 @@ static void check_all(struct test_env *env, weft_win win, unsigned char *window,
     TEST_EQ(env, weft_host_flush(job, win), WEFT_OK);
     TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
     for (int p = 0; p < n; p++)
-        TEST_EQ(env, wrong(window + p * 100, 100, 3000 + (uint64_t)p), 0);
+        TEST_EQ(env, wrong_there(env, window + p * 100, 100, 3000 + (uint64_t)p), 0);
     TEST_EQ(env, weft_host_wait(job, 255, (uint32_t)n), WEFT_OK);
     TEST_EQ(env, weft_host_test(job, 255, 1, &done), WEFT_OK);
     TEST_EQ(env, done, 0);
@@ -97,8 +108,8 @@ static void check_gather_scatter(struct test_env *env, size_t each)
     weft_job *job = env->job;
     const int n = env->numbers->processes, me = env->numbers->process;
     const size_t mine = (size_t)me * each, all = (size_t)n * ((size_t)n - 1) / 2 * each;
-    unsigned char *send = test_memory(env, TEST_PLAIN, all + 1);
-    unsigned char *receive = test_memory(env, TEST_PLAIN, all + 1);
+    unsigned char *send = test_memory(env, TEST_HOST, all + 1);
+    unsigned char *receive = test_memory(env, TEST_HOST, all + 1);
 
     for (int root = 0; root < n; root++) {
         fill(send, mine, (uint64_t)(me * 10 + root));
@@ -123,7 +134,7 @@ static void check_window(struct test_env *env, enum test_memory kind)
     weft_job *job = env->job;
     const size_t bytes = BYTES + (size_t)env->numbers->process * 100;
     unsigned char *window = test_memory(env, kind, bytes);
-    unsigned char *source = test_memory(env, TEST_PLAIN, BYTES);
+    unsigned char *source = test_memory(env, TEST_HOST, BYTES);
     weft_win win = WEFT_WIN_NONE, none = WEFT_WIN_NONE;
 
     TEST_EQ(env, weft_host_win_create(job, window, bytes, &win), WEFT_OK);
@@ -146,6 +157,8 @@ static int body(struct test_env *env)
     check_gather_scatter(env, 0);
     check_gather_scatter(env, 13);
     check_gather_scatter(env, env->random ? 300 : 5000);
+    if (!env->random)
+        check_gather_scatter(env, 700001); /* several packets, and pieces of a proxy */
     if (test_prepare(env, &host_window_kernel))
         test_run(env, &check, sizeof(check));
     check_window(env, TEST_REGISTERED);

@@ -53,6 +53,7 @@ WEFT_DEVICE_FN void exchange(weft_self *self, struct data *user, weft_win win,
     unsigned char *target = test_mine(self, user->windows, EACH);
     unsigned char *source = test_mine(self, user->sources, EACH) + x->skew;
     const uint64_t key = x->bytes * 7 + x->offset;
+    const int lanes = weft_threads(self) % 8 == 0 ? 8 : 1;
 
     test_clear(self, target + x->offset - GUARD, x->bytes + 2 * GUARD);
     weft_notify(self, WEFT_COMM_WORLD, from, ready);
@@ -60,6 +61,9 @@ WEFT_DEVICE_FN void exchange(weft_self *self, struct data *user, weft_win win,
     test_fill(self, source, x->bytes, key + (uint64_t)me * 1000);
     weft_wait(self, ready, 1);
     send(self, win, to, source, x, arrived);
+    /* The thread that sends for all may be late: nobody must be left out. */
+    CHECK_EQ(self, &user->check, weft_block_sum(self, 1), weft_threads(self));
+    CHECK_EQ(self, &user->check, weft_lane_sum(self, 1, lanes), lanes);
     weft_wait(self, arrived, 1);
     CHECK_EQ(self, &user->check,
              test_differs(self, target + x->offset, x->bytes, key + (uint64_t)from * 1000), 0);

@@ -59,7 +59,7 @@ static int body(struct test_env *env)
     if (!test_prepare(env, &user_kernel))
         return TEST_FAILED;
     const weft_numbers *n = env->numbers;
-    struct data *data = test_memory(env, TEST_PLAIN, sizeof(*data));
+    struct data *data = test_memory(env, TEST_HOST, sizeof(*data));
     for (uint64_t run = 1; run <= 2; run++) {
         memset(data, 0, sizeof(*data));
         data->in = (uint64_t)n->process * 1000 + run;

@@ -54,7 +54,7 @@ finish
 [ $commands -ge 5 ] || fail "only $commands commands were found in $readme"
 
 if command -v nvcc >/dev/null; then
-    nvcc -dc -x cu -arch=sm_90 -std=c++17 -Werror all-warnings -I"$HOME/weft/include" hello.cu \
+    nvcc -c -x cu -arch=sm_90 -std=c++17 -Werror all-warnings -I"$HOME/weft/include" hello.cu \
         -o hello.o || fail "nvcc does not take hello.cu"
 fi
 

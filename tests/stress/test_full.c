@@ -96,7 +96,8 @@ static void flood_hosts(struct test_env *env, uint32_t count)
     weft_job *job = env->job;
     const int n = env->numbers->processes, me = env->numbers->process;
     unsigned char *window = test_memory(env, TEST_PLAIN, (size_t)n * SLOT);
-    unsigned char *source = test_memory(env, TEST_PLAIN, LARGE);
+    unsigned char *source = test_memory(env, TEST_HOST, LARGE);
+    unsigned char *here = test_memory(env, TEST_HOST, (size_t)n * SLOT);
     weft_win win = WEFT_WIN_NONE;
 
     for (size_t i = 0; i < LARGE; i++)
@@ -111,9 +112,10 @@ static void flood_hosts(struct test_env *env, uint32_t count)
         }
     }
     TEST_EQ(env, weft_host_wait(job, TAG, count * (uint32_t)n), WEFT_OK);
+    TEST_EQ(env, weft_copy(job, here, window, (size_t)n * SLOT), WEFT_OK);
     for (int p = 0; p < n; p++) {
         for (size_t i = 0; i < (count > 8 ? (size_t)LARGE : 50); i++) {
-            if (!TEST_EQ(env, window[(size_t)p * SLOT + i], test_byte((uint64_t)p, i)))
+            if (!TEST_EQ(env, here[(size_t)p * SLOT + i], test_byte((uint64_t)p, i)))
                 break;
         }
     }

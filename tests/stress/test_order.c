@@ -62,7 +62,8 @@ WEFT_DEVICE_FN void send_version(weft_self *self, struct data *user, const struc
                                     (size_t)to->d * SOURCE + op->source);
 
     weft_sync(self);
-    *source = op->value;
+    if (weft_thread(self) == 0)
+        *source = op->value;
     if (op->kind == OP_FENCED_VERSION)
         weft_fence(self);
     weft_put(self, win[op->window], to->peer, (size_t)to->d * AREA + op->offset, source, 8);
@@ -172,6 +173,7 @@ WEFT_DEVICE_FN void check_rewritten(weft_self *self, struct data *user, struct c
                 CHECK_EQ(self, &user->check, area[i], shadow[w * REWRITE + i]);
         }
     }
+    weft_sync(self); /* the shadow may be used again */
 }
 
 /* After the end of the run: nothing old came late and lies over the last burst. */
@@ -242,7 +244,9 @@ WEFT_DEVICE_FN void receive_polled(weft_self *self, struct data *user, struct ch
         plan_next(&plan, &op);
     } while (op.kind != OP_FENCED_VERSION || plan.next <= from->checked);
     const uint64_t *word = (const uint64_t *)(area_of(self, user, from, op.window) + op.offset);
-    if (!block && test_peek_u64(word) < op.value)
+    /* One thread looks for all: they must go the same way. */
+    const bool there = weft_thread(self) == 0 && test_peek_u64(word) >= op.value;
+    if (!block && weft_block_sum(self, there ? 1 : 0) == 0)
         return;
     weft_wait_until(self, word, WEFT_GE, op.value);
     check_until(self, user, from, plan.next);

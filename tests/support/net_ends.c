@@ -91,7 +91,7 @@ void end_open(struct end *end)
         .process = end->me,
         .processes = all->count,
         .one_address_space = all->one_space,
-        .events = {end, arrived, sent, landed},
+        .events = {.context = end, .arrived = arrived, .sent = sent, .landed = landed},
     };
     if (all->ops->open(&end->net, &open) != WEFT_OK ||
         all->ops->reg(end->net, end->memory, END_MEMORY, &end->key) != WEFT_OK ||

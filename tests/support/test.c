@@ -3,6 +3,8 @@
  */
 #include "support/test.h"
 
+#include "runtime/job.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -95,12 +97,16 @@ void *test_memory(struct test_env *env, enum test_memory kind, size_t bytes)
 
     if (block == NULL)
         die("out of memory", "");
-    block->kind = env->mapped_only && env->numbers->processes > 1 ? TEST_MAPPED : kind;
+    block->kind = kind;
+    if (env->mapped_only && env->numbers->processes > 1 && kind != TEST_HOST)
+        block->kind = TEST_MAPPED;
     block->memory = block->kind == TEST_MAPPED ? weft_malloc(env->job, bytes) : NULL;
     if (block->kind == TEST_MAPPED && !TEST(env, block->memory != NULL))
         block->kind = TEST_PLAIN; /* a job that has failed: the body may go on to its end */
-    if (block->memory == NULL)
-        block->memory = calloc(1, bytes);
+    if (block->kind == TEST_HOST)
+        block->memory = calloc(1, bytes + 1);
+    else if (block->memory == NULL)
+        block->memory = env->job->device_ops->host_alloc(env->job->device, bytes + 1);
     if (block->memory == NULL)
         die("out of memory", "");
     if (block->kind == TEST_REGISTERED)
@@ -119,8 +125,10 @@ static void free_memory(struct test_env *env)
             TEST_EQ(env, weft_unregister(env->job, block->memory), WEFT_OK);
         if (block->kind == TEST_MAPPED)
             weft_free(env->job, block->memory);
-        else
+        else if (block->kind == TEST_HOST)
             free(block->memory);
+        else
+            env->job->device_ops->host_free(env->job->device, block->memory);
         free(block);
     }
 }

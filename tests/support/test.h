@@ -26,9 +26,10 @@
 #define TEST_SKIPPED 77
 
 enum test_memory {
-    TEST_MAPPED,    /* weft_malloc */
-    TEST_PLAIN,     /* malloc: the proxy's, between processes */
-    TEST_REGISTERED /* malloc and weft_register */
+    TEST_MAPPED,     /* weft_malloc */
+    TEST_PLAIN,      /* host memory that ranks reach: the proxy's, between processes */
+    TEST_REGISTERED, /* the same and weft_register */
+    TEST_HOST        /* malloc: not for ranks, nor for windows */
 };
 
 /* What a body knows; one for each process and run. */

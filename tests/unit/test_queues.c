@@ -54,7 +54,7 @@ static void push(struct commands *c, uint32_t number, uint32_t payload)
 
     for (uint32_t i = 0; i < payload; i++)
         bytes[i] = payload_byte(number, i);
-    weft_command_push(&c->in, &command, bytes, payload);
+    weft_command_push(&c->in, &command, bytes, payload, true);
 }
 
 /* Takes the next command, checks all of it. False: there is none. */
@@ -206,6 +206,7 @@ static bool take_packet(struct packets *p, uint32_t number)
     for (uint32_t i = 0; i < bytes - 4; i++)
         if (content[4 + i] != payload_byte(number, i))
             abort();
+    weft_packet_pass(&p->out);
     weft_packet_release(&p->out);
     return true;
 }
@@ -257,6 +258,7 @@ static void test_packet_hostile(void **state)
             if (result != WEFT_PACKET_READY)
                 break;
             assert_true(content >= p.ring->bytes && content + bytes <= p.ring->bytes + 64);
+            weft_packet_pass(&p.out);
             weft_packet_release(&p.out);
         }
         p.ring->credit = random | 1u << 20; /* beyond what was ever sent */

@@ -46,24 +46,34 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
 }
 
-static weft_status print_devices(const struct weft_config *config)
+static weft_status print_device(const struct weft_device_ops *ops, const struct weft_config *config,
+                                int index)
 {
-    const struct weft_device_ops *ops = weft_device_choose(config);
     struct weft_device *device;
     char text[256];
+    weft_status status = ops->open(&device, config, index, false);
 
-    if (ops == NULL)
-        return WEFT_ERR_CONFIG;
-    weft_status status = ops->open(&device, config, false);
     if (status != WEFT_OK)
         return status;
     ops->describe(device, text, sizeof(text));
     ops->close(device);
-    printf("devices\n"
-           "  %-6s %s\n"
-           "  %-6s not in this build; kernels compile with nvcc, none has run on a GPU\n",
-           ops->name, text, "cuda");
+    printf("  %-6s %s\n", ops->name, text);
     return WEFT_OK;
+}
+
+static weft_status print_devices(const struct weft_config *config)
+{
+    const char *reason = weft_device_no_gpu();
+
+    if (reason != NULL && config->device == WEFT_DEVICE_CUDA)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_DEVICE=cuda: %s", reason);
+    printf("devices\n");
+    weft_status status = print_device(&weft_cpu_device, config, 0);
+    if (reason != NULL)
+        printf("  %-6s none: %s\n", "cuda", reason);
+    else if (status == WEFT_OK)
+        status = print_device(&weft_cuda_device, config, 0);
+    return status;
 }
 
 /* A network may only say what it can do once it is open: here as a job of one process. */

@@ -32,11 +32,12 @@ static int processors_here(void)
 }
 
 /* Each process of the node gets its share of the processors, one worker at least. */
-static uint64_t cpu_share(struct weft_device *device, int processes)
+static uint64_t cpu_share(struct weft_device *device, int processes, int on_device)
 {
     const struct weft_config *config = device->config;
     int workers = (int)config->cpu_workers;
 
+    (void)on_device; /* all processes of the node share its processors */
     if (workers == 0)
         workers = device->processors / processes;
     if (workers < 1)
@@ -50,10 +51,11 @@ static uint64_t cpu_share(struct weft_device *device, int processes)
 }
 
 static weft_status cpu_open(struct weft_device **device, const struct weft_config *config,
-                            bool one_address_space)
+                            int process, bool one_address_space)
 {
     struct weft_device *d = calloc(1, sizeof(*d));
 
+    (void)process;
     if (d == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for the CPU device");
     if (config->device_id > 0) {
@@ -65,7 +67,7 @@ static weft_status cpu_open(struct weft_device **device, const struct weft_confi
     d->one_address_space = one_address_space;
     d->processors = processors_here();
     d->workers.stack_bytes = config->cpu_stack;
-    cpu_share(d, 1);
+    cpu_share(d, 1, 1);
     *device = d;
     return WEFT_OK;
 }
@@ -131,11 +133,43 @@ static void cpu_unmap(struct weft_device *device, void *memory, const struct wef
     weft_share_unmap(memory, handle, device->one_address_space);
 }
 
-static weft_status cpu_copy(struct weft_device *device, void *target, const void *source,
-                            size_t bytes)
+/* Each process drives a CPU device of its own. */
+static void cpu_identify(const struct weft_device *device, unsigned char id[WEFT_DEVICE_ID_BYTES])
 {
     (void)device;
+    memset(id, 0, WEFT_DEVICE_ID_BYTES);
+}
+
+static void *cpu_host_alloc(struct weft_device *device, size_t bytes)
+{
+    const size_t size = (bytes + 63) / 64 * 64;
+    void *memory = aligned_alloc(64, size);
+
+    (void)device;
+    if (memory == NULL)
+        weft_err(WEFT_ERR_MEMORY, "no %zu bytes of memory", size);
+    else
+        memset(memory, 0, size);
+    return memory;
+}
+
+static void cpu_host_free(struct weft_device *device, void *memory)
+{
+    (void)device;
+    free(memory);
+}
+
+static weft_status cpu_copy(struct weft_device *device, enum weft_lane lane, void *target,
+                            const void *source, size_t bytes)
+{
+    (void)device, (void)lane;
     memmove(target, source, bytes);
+    return WEFT_OK;
+}
+
+static weft_status cpu_wait(struct weft_device *device, enum weft_lane lane)
+{
+    (void)device, (void)lane; /* copies are done when they return */
     return WEFT_OK;
 }
 
@@ -151,9 +185,11 @@ static weft_status cpu_run(struct weft_device *device, const struct weft_launch 
 
 const struct weft_device_ops weft_cpu_device = {
     .name = "cpu",
+    .host_access = true,
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,
+    .identify = cpu_identify,
     .share = cpu_share,
     .ranks = cpu_ranks,
     .threads = cpu_threads,
@@ -161,6 +197,9 @@ const struct weft_device_ops weft_cpu_device = {
     .free = cpu_free,
     .map = cpu_map,
     .unmap = cpu_unmap,
+    .host_alloc = cpu_host_alloc,
+    .host_free = cpu_host_free,
     .copy = cpu_copy,
+    .wait = cpu_wait,
     .run = cpu_run,
 };

@@ -35,6 +35,7 @@ static weft_status null_open(struct weft_net **net, const struct weft_net_open *
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "null network: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
+    n->regions.events = &n->open.events;
     *net = n;
     return WEFT_OK;
 }
@@ -76,6 +77,11 @@ static void null_dereg(struct weft_net *net, uint64_t key)
     weft_regions_drop(&net->regions, key);
 }
 
+static bool settle(struct weft_net *net)
+{
+    return net->open.events.settle == NULL || net->open.events.settle(net->open.events.context);
+}
+
 static weft_status null_put(struct weft_net *net, const struct weft_net_put *put)
 {
     weft_status status = WEFT_OK;
@@ -89,6 +95,8 @@ static weft_status null_put(struct weft_net *net, const struct weft_net_put *put
             weft_err(WEFT_ERR_PROTOCOL,
                      "null network: %zu bytes at offset %llu of key 0x%llx, which is no region",
                      put->bytes, (unsigned long long)put->offset, (unsigned long long)put->key);
+    else if (!settle(net))
+        status = weft_err(WEFT_ERR_DEVICE, "null network: data did not reach the device");
     else
         net->queue[net->accepted++ % PUTS] = (struct accepted){put->notice, put->cookie};
     weft_unlock(&net->lock);

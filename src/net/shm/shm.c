@@ -82,6 +82,7 @@ static weft_status open_shm(struct weft_net **net, const struct weft_net_open *o
     if (status != WEFT_OK)
         goto free_state;
     n->open = *open;
+    n->regions.events = &n->open.events;
     n->inbox = memory;
     n->ring_size = ring_size;
     n->peers = peers;
@@ -291,6 +292,18 @@ static weft_status apply(struct weft_net *net, int sender, const unsigned char *
     return WEFT_OK;
 }
 
+/* Where data lands later than it is applied: waits for it, before the sender takes it for landed.
+ */
+static bool settle(struct weft_net *net, struct weft_packet_consumer *in)
+{
+    if (net->open.events.settle == NULL)
+        return true;
+    if (!net->open.events.settle(net->open.events.context))
+        return false;
+    weft_packet_release(in);
+    return true;
+}
+
 static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
 {
     struct peer *peer = &net->peers[sender];
@@ -309,10 +322,14 @@ static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
         status = apply(net, sender, content, bytes);
         if (status != WEFT_OK)
             break; /* it stays where it is: its sender must not take it for landed */
-        weft_packet_release(&peer->in);
+        weft_packet_pass(&peer->in);
+        if (net->open.events.settle == NULL)
+            weft_packet_release(&peer->in);
         taken++;
     }
     if (taken > 0) {
+        if (!settle(net, &peer->in))
+            return weft_err(WEFT_ERR_DEVICE, "shm: data did not reach the device");
         *did = true;
         weft_bell_ring(&peer->inbox->bells[WEFT_NET_SEND]);
     }

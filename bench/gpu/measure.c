@@ -1,0 +1,136 @@
+/*
+ * gpu/measure.c - the table of messages; argp with every number read strictly; CSV.
+ */
+#include "measure.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const struct measure measures[MEASURES] = {
+    {"notify", WAY_NOTIFY, 0},
+    {"notify_relaxed", WAY_NOTIFY_RELAXED, 0},
+    {"put_notify", WAY_PUT_NOTIFY, 4},
+    {"put_notify", WAY_PUT_NOTIFY, 8},
+    {"put_notify", WAY_PUT_NOTIFY, 64},
+    {"put_notify", WAY_PUT_NOTIFY, 256},
+    {"put_notify", WAY_PUT_NOTIFY, 1024},
+    {"put_notify", WAY_PUT_NOTIFY, 8192},
+    {"put_notify", WAY_PUT_NOTIFY, 65536},
+    {"put_notify", WAY_PUT_NOTIFY, 1048576},
+};
+
+enum { CHECKED = 20, FULL_BYTES = 8192 }; /* larger messages are sent less often */
+
+enum { KEY_THREADS = 256, KEY_REPEATS, KEY_TO, KEY_SAME, KEY_RANKS };
+
+static const struct argp_option threads_option = {
+    "threads", KEY_THREADS, "N", 0, "threads of a block (default 128)", 0};
+static const struct argp_option repeats_option = {
+    "repeats", KEY_REPEATS, "N", 0, "repetitions timed, of small messages (default 20000)", 0};
+static const struct argp_option to_option = {
+    "to", KEY_TO, "BYTES", 0, "largest message (default 1048576)", 0};
+static const struct argp_option same_option = {
+    "same", KEY_SAME, NULL, 0, "both ranks on the device of one process", 0};
+static const struct argp_option ranks_option = {
+    "ranks", KEY_RANKS, "N", 0, "blocks of a device (default: as many as it holds)", 0};
+
+struct input {
+    struct measure_options *options;
+    int words_most;
+};
+
+static uint64_t number(struct argp_state *state, const char *what, const char *text,
+                       uint64_t lowest, uint64_t highest)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || value < lowest || value > highest)
+        argp_error(state, "--%s %s is not a whole number in %" PRIu64 "..%" PRIu64, what, text,
+                   lowest, highest);
+    return value;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    const struct input *input = state->input;
+    struct measure_options *options = input->options;
+    switch (key) {
+    case KEY_THREADS:
+        options->threads = (int)number(state, "threads", text, 1, 1024);
+        return 0;
+    case KEY_REPEATS:
+        options->repeats = number(state, "repeats", text, 1, 1000000);
+        return 0;
+    case KEY_TO:
+        options->to = number(state, "to", text, 0, 1048576);
+        return 0;
+    case KEY_SAME:
+        options->same = true;
+        return 0;
+    case KEY_RANKS:
+        options->ranks = (int)number(state, "ranks", text, 0, 65536);
+        return 0;
+    case ARGP_KEY_ARGS:
+        options->words = state->argv + state->next;
+        options->words_count = state->argc - state->next;
+        if (options->words_count > input->words_most)
+            argp_error(state, "unexpected argument '%s'", options->words[input->words_most]);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void measure_parse(struct measure_options *options, int argc, char **argv, int has,
+                   const char *about, const char *arguments, int words_most)
+{
+    struct argp_option table[6] = {threads_option, repeats_option};
+    int used = 2;
+    if (has & MEASURE_HAS_TO)
+        table[used++] = to_option;
+    if (has & MEASURE_HAS_SAME)
+        table[used++] = same_option;
+    if (has & MEASURE_HAS_RANKS)
+        table[used++] = ranks_option;
+    const struct argp argp = {
+        .options = table, .parser = parse, .args_doc = arguments, .doc = about};
+    struct input input = {.options = options, .words_most = words_most};
+    *options = (struct measure_options){.threads = 128, .repeats = 20000, .to = 1048576};
+    argp_parse(&argp, argc, argv, 0, NULL, &input);
+}
+
+struct measure_trips measure_trips_of(const struct measure_options *options, size_t bytes)
+{
+    uint64_t timed =
+        bytes <= FULL_BYTES ? options->repeats : options->repeats * FULL_BYTES / bytes + 1;
+    return (struct measure_trips){.checked = CHECKED, .warm_up = timed / 10 + 1, .timed = timed};
+}
+
+double measure_one_way(const struct measure_trips *trips, double seconds)
+{
+    return seconds / (double)trips->timed / 2 * 1e6;
+}
+
+void measure_header(void)
+{
+    puts("name,kind,bytes,threads,us");
+}
+
+void measure_line(const char *name, const char *kind, size_t bytes, int threads, double us)
+{
+    printf("%s,%s,%zu,%d,%.4g\n", name, kind, bytes, threads, us);
+    fflush(stdout); /* what is measured stays, should the program be stopped */
+}
+
+bool measure_right(const char *kind, size_t bytes, uint64_t wrong)
+{
+    if (wrong)
+        fprintf(stderr, "bench: %s of %zu bytes: %" PRIu64 " words arrived wrong\n", kind, bytes,
+                wrong);
+    return !wrong;
+}

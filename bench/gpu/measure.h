@@ -1,0 +1,98 @@
+/*
+ * gpu/measure.h - what the first figures of the GPU share, on weft and on its peers: the messages,
+ * how often they are sent, what they carry, and the lines of the result. C17 and CUDA C.
+ *
+ * A ping-pong has three phases. In the checked round trips every word of every message is new, and
+ * the receiver compares them all. Then some round trips to warm up, and the timed ones: they move
+ * the same bytes, but neither fill nor compare them, so that the time is the system's alone.
+ */
+#ifndef BENCH_GPU_MEASURE_H
+#define BENCH_GPU_MEASURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum measure_way { WAY_NOTIFY, WAY_NOTIFY_RELAXED, WAY_PUT_NOTIFY };
+
+/* One line of the result. */
+struct measure {
+    const char *kind;
+    int way; /* a measure_way */
+    size_t bytes;
+};
+
+enum { MEASURES = 10 };
+extern const struct measure measures[MEASURES];
+
+/* How often a message goes there and back. */
+struct measure_trips {
+    uint64_t checked, warm_up, timed;
+};
+
+struct measure_options {
+    int threads;      /* of a block */
+    int ranks;        /* blocks of a device; 0: as many as it holds */
+    uint64_t repeats; /* round trips of small messages, barriers */
+    size_t to;        /* largest message */
+    bool same;        /* both ranks on one device */
+    char **words;     /* what else stood on the command line */
+    int words_count;
+};
+
+/* Which options a program has besides --threads and --repeats; or them together. */
+enum { MEASURE_HAS_TO = 1, MEASURE_HAS_SAME = 2, MEASURE_HAS_RANKS = 4 };
+
+/*
+ * Reads the command line; a bad one ends the program with a message. about: a line for --help.
+ * arguments: how --help names the words that must stand there, words_most of them at most; NULL
+ * and 0 for none.
+ */
+void measure_parse(struct measure_options *options, int argc, char **argv, int has,
+                   const char *about, const char *arguments, int words_most);
+
+struct measure_trips measure_trips_of(const struct measure_options *options, size_t bytes);
+
+/* Half a round trip in microseconds. */
+double measure_one_way(const struct measure_trips *trips, double seconds);
+
+/* name,kind,bytes,threads,us: the header, and a line. bytes: of a barrier, its ranks. */
+void measure_header(void);
+void measure_line(const char *name, const char *kind, size_t bytes, int threads, double us);
+
+/* Says how many words arrived wrong, if any did. Returns whether none. */
+bool measure_right(const char *kind, size_t bytes, uint64_t wrong);
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifdef __CUDACC__
+#define MEASURE_FN static __device__ inline
+#else
+#define MEASURE_FN static inline
+#endif
+
+/* The message with this number: `bytes` bytes, a multiple of 4. The share of a thread. */
+MEASURE_FN void measure_fill(uint32_t *words, size_t bytes, uint64_t number, size_t thread,
+                             size_t threads)
+{
+    for (size_t i = thread; i < bytes / 4; i += threads)
+        words[i] = (uint32_t)(number * 0x9e3779b9u + i + 1);
+}
+
+/* How many of its words are not what they should be. */
+MEASURE_FN uint64_t measure_wrong(const uint32_t *words, size_t bytes, uint64_t number,
+                                  size_t thread, size_t threads)
+{
+    uint64_t wrong = 0;
+    for (size_t i = thread; i < bytes / 4; i += threads)
+        wrong += words[i] != (uint32_t)(number * 0x9e3779b9u + i + 1);
+    return wrong;
+}
+
+#endif

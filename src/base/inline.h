@@ -1,0 +1,18 @@
+/*
+ * base/inline.h - how functions are declared that ranks call: once for the CPU device and the host,
+ * once, by nvcc, for GPUs. WEFT_COLD: not worth a place in every kernel that may call it.
+ */
+#ifndef WEFT_BASE_INLINE_H
+#define WEFT_BASE_INLINE_H
+
+#ifdef __CUDACC__
+#define WEFT_INLINE      static __device__ __forceinline__
+#define WEFT_COLD        static __device__ __noinline__ __attribute__((unused))
+#define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else
+#define WEFT_INLINE      static inline
+#define WEFT_COLD        static inline
+#define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#endif
+
+#endif

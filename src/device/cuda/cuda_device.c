@@ -1,0 +1,367 @@
+/*
+ * device/cuda/cuda_device.c - a GPU as a device: one cooperative launch is one run, every thread
+ * block is a rank.
+ *
+ * Nothing here may wait for the whole device while a kernel runs: copies go by streams of their
+ * own, and all mapping and loading happens before the launch.
+ */
+#include "device/cuda/cuda_device.h"
+
+#include "base/say.h"
+#include "wire/notice.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+enum { MOST_RANKS = WEFT_SLOTS - 1, SPIN_NS = 200000 };
+
+static int attribute(const struct weft_device *d, CUdevice_attribute which)
+{
+    int value = 0;
+    return d->driver->device_attribute(&value, which, d->device) == CUDA_SUCCESS ? value : 0;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------
+ */
+
+static weft_status choose_gpu(struct weft_device *d, int process)
+{
+    int count = 0;
+    weft_status status = weft_cuda_error(d->driver->device_count(&count), "counting GPUs");
+
+    if (status != WEFT_OK)
+        return status;
+    d->index = (int)d->config->device_id;
+    if (d->index < 0)
+        d->index = process % count;
+    if (d->index >= count)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_DEVICE_ID=%d: this machine shows %d GPU(s)",
+                        d->index, count);
+    return weft_cuda_error(d->driver->device_get(&d->device, d->index), "opening the GPU");
+}
+
+static weft_status check_gpu(struct weft_device *d)
+{
+    const int major = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    const int minor = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+
+    if (major * 10 + minor < 75)
+        return weft_err(WEFT_ERR_UNSUPPORTED, "GPU %d has compute capability %d.%d; weft needs 7.5",
+                        d->index, major, minor);
+    if (!attribute(d, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) ||
+        !attribute(d, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING))
+        return weft_err(WEFT_ERR_UNSUPPORTED,
+                        "GPU %d lacks cooperative launch or unified addressing", d->index);
+    d->processors = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    d->sharers = 1;
+    return WEFT_OK;
+}
+
+static weft_status choose_sharing(struct weft_device *d)
+{
+    const CUmemAllocationProp properties = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->device}};
+    const bool can = attribute(d, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) &&
+                     attribute(d, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+
+    d->granularity = 2u << 20;
+    d->by_fd = d->config->cuda_share != WEFT_CUDA_SHARE_IPC && can;
+    if (d->config->cuda_share == WEFT_CUDA_SHARE_FD && !can)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_CUDA_SHARE=fd: GPU %d cannot pass memory on so",
+                        d->index);
+    if (!d->by_fd)
+        return WEFT_OK;
+    /* Where only ancestors may take a process's descriptors (Yama), let the job's others, too. */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    return weft_cuda_error(
+        d->driver->granularity(&d->granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+        "the granularity of memory");
+}
+
+static weft_status make_streams(struct weft_device *d)
+{
+    const struct weft_cuda_driver *driver = d->driver;
+    CUresult result = driver->stream_create(&d->kernels, CU_STREAM_NON_BLOCKING, 0);
+
+    for (int i = 0; i < WEFT_LANES && result == CUDA_SUCCESS; i++)
+        result = driver->stream_create(&d->lanes[i], CU_STREAM_NON_BLOCKING, 0);
+    if (result == CUDA_SUCCESS)
+        result = driver->event_create(&d->before, CU_EVENT_DEFAULT);
+    if (result == CUDA_SUCCESS)
+        result = driver->event_create(&d->after, CU_EVENT_DEFAULT);
+    return weft_cuda_error(result, "making streams");
+}
+
+static void cuda_close(struct weft_device *d)
+{
+    const struct weft_cuda_driver *driver = d->driver;
+
+    if (d->context != NULL) {
+        driver->context_use(d->context);
+        for (int i = 0; i < WEFT_LANES; i++)
+            if (d->lanes[i] != NULL)
+                driver->stream_destroy(d->lanes[i]);
+        if (d->kernels != NULL)
+            driver->stream_destroy(d->kernels);
+        if (d->before != NULL)
+            driver->event_destroy(d->before);
+        if (d->after != NULL)
+            driver->event_destroy(d->after);
+        driver->context_release(d->device);
+    }
+    free(d);
+}
+
+static weft_status cuda_open(struct weft_device **device, const struct weft_config *config,
+                             int process, bool one_address_space)
+{
+    struct weft_device *d = calloc(1, sizeof(*d));
+    const char *reason = "";
+
+    (void)one_address_space; /* weft_device_choose has seen to it */
+    if (d == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a device");
+    d->config = config;
+    d->driver = weft_cuda_driver(&reason);
+    if (d->driver == NULL) {
+        free(d);
+        return weft_err(WEFT_ERR_DEVICE, "CUDA: %s", reason);
+    }
+    weft_status status = choose_gpu(d, process);
+    if (status == WEFT_OK)
+        status = check_gpu(d);
+    if (status == WEFT_OK)
+        status = weft_cuda_error(d->driver->context_retain(&d->context, d->device),
+                                 "opening the GPU's context");
+    if (status == WEFT_OK)
+        status = weft_cuda_error(d->driver->context_use(d->context), "using the GPU's context");
+    if (status == WEFT_OK)
+        status = choose_sharing(d);
+    if (status == WEFT_OK)
+        status = make_streams(d);
+    if (status != WEFT_OK) {
+        cuda_close(d);
+        return status;
+    }
+    *device = d;
+    return WEFT_OK;
+}
+
+static void cuda_describe(const struct weft_device *d, char *text, size_t bytes)
+{
+    char name[96] = "GPU";
+    int version = 0;
+
+    d->driver->device_name(name, sizeof(name), d->device);
+    d->driver->driver_version(&version);
+    snprintf(text, bytes, "GPU %d: %s, %d multiprocessors, shared by %d process(es); CUDA %d.%d",
+             d->index, name, d->processors, d->sharers, version / 1000, version % 1000 / 10);
+}
+
+static void cuda_identify(const struct weft_device *d, unsigned char id[WEFT_DEVICE_ID_BYTES])
+{
+    CUuuid uuid = {0};
+
+    d->driver->device_uuid(&uuid, d->device);
+    memcpy(id, uuid.bytes, WEFT_DEVICE_ID_BYTES);
+}
+
+static_assert(sizeof(CUuuid) == WEFT_DEVICE_ID_BYTES, "a GPU's identity is its UUID");
+
+static uint64_t cuda_share(struct weft_device *d, int processes, int on_device)
+{
+    (void)processes;
+    d->sharers = on_device;
+    return d->config->spin_us >= 0 ? (uint64_t)d->config->spin_us * 1000 : SPIN_NS;
+}
+
+/* ---- kernels
+ * ------------------------------------------------------------------------------------- */
+
+static weft_status find_function(struct weft_device *d, const weft_kernel *kernel,
+                                 CUfunction *function)
+{
+    void *found = NULL;
+
+    if (kernel->cuda == NULL)
+        return weft_err(WEFT_ERR_DEVICE,
+                        "kernel %s was not compiled by nvcc; WEFT_DEVICE=cpu runs it",
+                        kernel->name);
+    d->driver->context_use(d->context);
+    const int error = kernel->cuda->function(&found);
+    if (error != 0)
+        return weft_err(WEFT_ERR_DEVICE,
+                        "kernel %s holds no code for GPU %d (CUDA error %d): compile it for "
+                        "compute capability %d.%d",
+                        kernel->name, d->index, error,
+                        attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                        attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+    *function = found;
+    return WEFT_OK;
+}
+
+static int of_function(const struct weft_device *d, CUfunction function, CUfunction_attribute which)
+{
+    int value = 0;
+    d->driver->function_attribute(&value, which, function);
+    return value;
+}
+
+static weft_status cuda_ranks(struct weft_device *d, const weft_kernel *kernel, int threads,
+                              int wanted, int *ranks)
+{
+    CUfunction function;
+    int each = 0;
+    weft_status status = find_function(d, kernel, &function);
+
+    if (status != WEFT_OK)
+        return status;
+    const int registers = of_function(d, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    const int most_threads = of_function(d, function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    if (threads > most_threads)
+        return weft_err(WEFT_ERR_LIMIT,
+                        "kernel %s uses %d registers a thread: at most %d threads a rank, not %d "
+                        "(compile it with -maxrregcount to have more)",
+                        kernel->name, registers, most_threads, threads);
+    status = weft_cuda_error(d->driver->occupancy(&each, function, threads, 0), "occupancy");
+    if (status != WEFT_OK)
+        return status;
+    /* What every sharer of the GPU can have at the same time. */
+    int most = each * d->processors / d->sharers;
+    if (most < 1)
+        return weft_err(WEFT_ERR_LIMIT,
+                        "kernel %s: %d ranks of %d threads fit on GPU %d, which %d processes share",
+                        kernel->name, each * d->processors, threads, d->index, d->sharers);
+    if (most > MOST_RANKS)
+        most = MOST_RANKS;
+    weft_say(WEFT_SAY_INFO,
+             "kernel %s: %d registers a thread, %d bytes of shared memory and up to %d ranks of %d "
+             "threads on GPU %d",
+             kernel->name, registers, of_function(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+             most, threads, d->index);
+    int n = wanted > 0 ? wanted : most;
+    if (d->config->ranks > 0 && n > d->config->ranks)
+        n = (int)d->config->ranks;
+    if (n > most)
+        n = most; /* "at most": all ranks must be there at once */
+    *ranks = n;
+    return WEFT_OK;
+}
+
+static int cuda_threads(const struct weft_device *d, int threads)
+{
+    (void)d;
+    return threads;
+}
+
+static weft_status cuda_run(struct weft_device *d, const struct weft_launch *launch, double *ms)
+{
+    const struct weft_cuda_driver *driver = d->driver;
+    void *selves = launch->selves, *user = launch->user;
+    void *arguments[] = {&selves, &user};
+    CUfunction function;
+    float elapsed = 0;
+    weft_status status = find_function(d, launch->kernel, &function);
+
+    if (status != WEFT_OK)
+        return status;
+    CUresult result = driver->event_record(d->before, d->kernels);
+    if (result == CUDA_SUCCESS)
+        result = driver->launch(function, (unsigned)launch->ranks, 1, 1, (unsigned)launch->threads,
+                                1, 1, 0, d->kernels, arguments);
+    if (result == CUDA_SUCCESS)
+        result = driver->event_record(d->after, d->kernels);
+    if (result == CUDA_SUCCESS)
+        result = driver->stream_wait(d->kernels);
+    if (result == CUDA_SUCCESS)
+        result = driver->event_elapsed(&elapsed, d->before, d->after);
+    *ms = elapsed;
+    return weft_cuda_error(result, launch->kernel->name);
+}
+
+/* ---- moving data
+ * --------------------------------------------------------------------------------- */
+
+/*
+ * A word or two of the host's, as stores by the stream itself: undivided, and quicker than the copy
+ * engine. Only the receive lane's sources are known to be host memory.
+ */
+static weft_status write_words(struct weft_device *d, enum weft_lane lane, CUdeviceptr target,
+                               const unsigned char *source, size_t bytes)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (size_t at = 0; at < bytes && result == CUDA_SUCCESS; at += bytes == 4 ? 4 : 8) {
+        uint64_t value = 0;
+        memcpy(&value, source + at, bytes == 4 ? 4 : 8);
+        result = bytes == 4 ? d->driver->stream_write(d->lanes[lane], target, (uint32_t)value, 0)
+                            : d->driver->stream_write_wide(d->lanes[lane], target + at, value, 0);
+    }
+    return weft_cuda_error(result, "storing");
+}
+
+static weft_status cuda_copy(struct weft_device *d, enum weft_lane lane, void *target,
+                             const void *source, size_t bytes)
+{
+    const uintptr_t to = (uintptr_t)target;
+
+    if (bytes == 0)
+        return WEFT_OK;
+    d->driver->context_use(d->context);
+    if (lane == WEFT_LANE_RECEIVE &&
+        ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
+        return write_words(d, lane, (CUdeviceptr)to, source, bytes);
+    return weft_cuda_error(d->driver->copy_async((CUdeviceptr)(uintptr_t)target,
+                                                 (CUdeviceptr)(uintptr_t)source, bytes,
+                                                 d->lanes[lane]),
+                           "copying");
+}
+
+static weft_status cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t *target,
+                             uint32_t value, size_t words)
+{
+    d->driver->context_use(d->context);
+    return weft_cuda_error(
+        d->driver->fill((CUdeviceptr)(uintptr_t)target, value, words, d->lanes[lane]), "filling");
+}
+
+static weft_status cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
+                              uint32_t value)
+{
+    d->driver->context_use(d->context);
+    return weft_cuda_error(
+        d->driver->stream_write(d->lanes[lane], (CUdeviceptr)(uintptr_t)word, value, 0), "storing");
+}
+
+static weft_status cuda_wait(struct weft_device *d, enum weft_lane lane)
+{
+    d->driver->context_use(d->context);
+    return weft_cuda_error(d->driver->stream_wait(d->lanes[lane]), "copying");
+}
+
+const struct weft_device_ops weft_cuda_device = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .describe = cuda_describe,
+    .identify = cuda_identify,
+    .share = cuda_share,
+    .ranks = cuda_ranks,
+    .threads = cuda_threads,
+    .alloc = weft_cuda_alloc,
+    .free = weft_cuda_free,
+    .host_alloc = weft_cuda_host_alloc,
+    .host_free = weft_cuda_host_free,
+    .map = weft_cuda_map,
+    .unmap = weft_cuda_unmap,
+    .copy = cuda_copy,
+    .fill = cuda_fill,
+    .store = cuda_store,
+    .wait = cuda_wait,
+    .run = cuda_run,
+};

@@ -1,0 +1,29 @@
+/* device/cuda/cuda_device.h - what the files of this folder share. */
+#ifndef WEFT_DEVICE_CUDA_CUDA_DEVICE_H
+#define WEFT_DEVICE_CUDA_CUDA_DEVICE_H
+
+#include "device/cuda/driver.h"
+#include "device/device.h"
+
+struct weft_device {
+    const struct weft_cuda_driver *driver;
+    const struct weft_config *config;
+    CUdevice device;
+    CUcontext
+        context; /* the primary one, which the CUDA runtime in a program's kernels uses, too */
+    int index, processors, sharers;
+    size_t granularity; /* of memory that others can map */
+    bool by_fd;         /* it is passed on as a file descriptor; else as an IPC handle */
+    CUstream kernels, lanes[WEFT_LANES];
+    CUevent before, after;
+};
+
+/* memory.c */
+void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *handle);
+void weft_cuda_free(struct weft_device *d, void *memory, const struct weft_share *handle);
+void *weft_cuda_host_alloc(struct weft_device *d, size_t bytes);
+void weft_cuda_host_free(struct weft_device *d, void *memory);
+void *weft_cuda_map(struct weft_device *d, const struct weft_share *handle, const char **reason);
+void weft_cuda_unmap(struct weft_device *d, void *memory, const struct weft_share *handle);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * kernel_api/kernel_api.h - the device API's code. For GPUs weft/device.h includes it, so that all
+ * of it is compiled into each kernel; for the CPU device it is compiled once, in kernel_api.c.
+ */
+#ifndef WEFT_KERNEL_API_KERNEL_API_H
+#define WEFT_KERNEL_API_KERNEL_API_H
+
+#include "kernel_api/collective.h"
+#include "kernel_api/put.h"
+#include "kernel_api/self.h"
+
+#ifdef __CUDACC__
+
+/* The threads of the caller's warp, by name: its leader may come out of the call before later. */
+WEFT_INLINE unsigned weft_warp_mask(void)
+{
+    const unsigned threads = blockDim.x - threadIdx.x / 32 * 32;
+    return threads < 32 ? (1u << threads) - 1 : ~0u;
+}
+
+/* Down the lanes of each warp, then over the warps: the same order in every run. */
+WEFT_FN double weft_block_sum(weft_self *self, double value)
+{
+    double *sums = ((struct weft_cuda_rank *)self)->sums;
+    const unsigned lane = threadIdx.x % 32, warps = (blockDim.x + 31) / 32;
+
+    for (unsigned step = 16; step > 0; step /= 2) {
+        const double other = __shfl_down_sync(weft_warp_mask(), value, step);
+        if (lane + step < 32 && threadIdx.x + step < blockDim.x)
+            value += other;
+    }
+    if (lane == 0)
+        sums[threadIdx.x / 32] = value;
+    __syncthreads();
+    double sum = 0;
+    for (unsigned w = 0; w < warps; w++)
+        sum += sums[w];
+    __syncthreads(); /* the next sum may begin */
+    return sum;
+}
+
+WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes)
+{
+    (void)self;
+    for (int step = lanes / 2; step > 0; step /= 2)
+        value += __shfl_xor_sync(weft_warp_mask(), value, step);
+    return value;
+}
+
+#else
+
+double weft_lane_sum(weft_self *self, double value, int lanes)
+{
+    (void)self, (void)lanes; /* 1 divides the one thread */
+    return value;
+}
+
+double weft_block_sum(weft_self *self, double value)
+{
+    (void)self;
+    return value; /* a rank of the CPU device has one thread */
+}
+
+#endif
+#endif

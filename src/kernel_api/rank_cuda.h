@@ -1,0 +1,70 @@
+/*
+ * kernel_api/rank_cuda.h - a rank on a GPU: its state lies in shared memory while its kernel runs.
+ */
+#ifndef WEFT_KERNEL_API_RANK_CUDA_H
+#define WEFT_KERNEL_API_RANK_CUDA_H
+
+#include "window/state.h"
+
+enum { WEFT_ROUTES = 16 };
+
+/* A target that was looked up (route.h); a communicator's: target is inverted. */
+struct __align__(16) weft_cached
+{
+    uint32_t handle;
+    int32_t target;
+    int32_t process;
+    uint32_t slot;
+    unsigned char *address;
+    uint64_t bytes;
+    struct weft_exposed *exposed;
+    uint64_t unused;
+};
+
+struct weft_cuda_rank {
+    weft_self self; /* first: the API hands it around */
+    unsigned posting, failing;
+    struct weft_cached routes[WEFT_ROUTES];
+    double sums[32]; /* weft_block_sum: one a warp */
+};
+
+/* No handle is like that; if a program makes it up, the host is asked, and refuses it. */
+WEFT_INLINE void weft_cached_clear(struct weft_cached *cached)
+{
+    cached->handle = UINT32_MAX;
+    cached->target = INT32_MIN;
+    cached->exposed = NULL;
+    cached->bytes = 0;
+}
+
+static_assert(sizeof(weft_self) % 8 == 0, "copied in words of 8 bytes");
+
+/* Takes the block's state from where the host keeps it (window/state.h: its weft_self). */
+WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
+{
+    __shared__ struct weft_cuda_rank rank;
+    const uint64_t *from = (const uint64_t *)&selves[blockIdx.x];
+    uint64_t *to = (uint64_t *)&rank.self;
+
+    weft_for (i, sizeof(rank.self) / 8)
+        to[i] = from[i];
+    weft_for (i, WEFT_ROUTES)
+        weft_cached_clear(&rank.routes[i]);
+    if (threadIdx.x == 0)
+        rank.posting = rank.failing = 0;
+    __syncthreads();
+    return &rank.self;
+}
+
+/* And gives it back. */
+WEFT_INLINE void weft_cuda_end(weft_self *self, weft_self *selves)
+{
+    uint64_t *to = (uint64_t *)&selves[blockIdx.x];
+    const uint64_t *from = (const uint64_t *)self;
+
+    __syncthreads();
+    weft_for (i, sizeof(*self) / 8)
+        to[i] = from[i];
+}
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * kernel_api/route.h - where a target is: found in the tables, checked, and on a GPU kept in shared
+ * memory, since each look at the tables is a crossing to the L2 cache.
+ */
+#ifndef WEFT_KERNEL_API_ROUTE_H
+#define WEFT_KERNEL_API_ROUTE_H
+
+#include "kernel_api/check.h"
+
+struct weft_route {
+    unsigned char *address; /* of the target's window; NULL: not mapped */
+    uint64_t bytes;
+    struct weft_exposed *exposed; /* of the target's process; NULL: reach it through the host */
+    int32_t process;
+    uint32_t slot;
+};
+
+/* The window's or (win none) the communicator's member `target`, which has been checked. */
+WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_member to,
+                                            const struct weft_window_entry *entry)
+{
+    const struct weft_state *state = self->state;
+    struct weft_route route;
+
+    route.address = entry != NULL ? entry->address : NULL;
+    route.bytes = entry != NULL ? entry->bytes : 0;
+    route.process = to.process;
+    route.slot = to.slot;
+    route.exposed =
+        to.process == state->process ? state->exposed : state->process_table[to.process].exposed;
+    return route;
+}
+
+WEFT_INLINE struct weft_route weft_find_window(weft_self *self, weft_win win, int target)
+{
+    const struct weft_window *window =
+        weft_check_window(self, win, "weft_put: window 0x%x does not exist or was freed");
+    weft_check_rank(self, target, window->members,
+                    "weft_put: target %d is not one of the window's %d ranks");
+    return weft_route_to(self, window->member[target], &window->entry[target]);
+}
+
+WEFT_INLINE struct weft_route weft_find_comm(weft_self *self, weft_comm comm, int target)
+{
+    const struct weft_comm_entry *entry =
+        weft_check_comm(self, comm, "weft_notify: communicator 0x%x does not exist");
+    weft_check_rank(self, target, entry->members,
+                    "weft_notify: target %d is not one of the communicator's %d ranks");
+    return weft_route_to(self, entry->member[target], NULL);
+}
+
+#ifdef __CUDACC__
+
+/*
+ * Found routes. All threads look; nobody writes but between the two barriers of a miss, so all find
+ * the same. A window's routes are forgotten when it is freed; handles are never used again.
+ */
+WEFT_COLD void weft_route_fill(weft_self *self, struct weft_cached *cached, uint32_t handle,
+                               int target, bool window)
+{
+    weft_join(self);
+    const struct weft_route route =
+        window ? weft_find_window(self, handle, target) : weft_find_comm(self, handle, target);
+    if (weft_leads(self)) {
+        cached->handle = handle;
+        cached->target = window ? target : ~target;
+        cached->address = route.address;
+        cached->bytes = route.bytes;
+        cached->exposed = route.exposed;
+        cached->process = route.process;
+        cached->slot = route.slot;
+    }
+    weft_join(self);
+}
+
+WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle, int target,
+                                                bool window)
+{
+    const uint32_t at = (handle ^ (uint32_t)target) % WEFT_ROUTES;
+    struct weft_cached *cached = &((struct weft_cuda_rank *)self)->routes[at];
+    struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
+
+    if (WEFT_UNLIKELY(target < 0 || found.handle != handle ||
+                      found.target != (window ? target : ~target))) {
+        weft_route_fill(self, cached, handle, target, window);
+        found = *cached;
+    }
+    struct weft_route route;
+    route.address = found.address;
+    route.bytes = found.bytes;
+    route.exposed = found.exposed;
+    route.process = found.process;
+    route.slot = found.slot;
+    return route;
+}
+
+WEFT_INLINE struct weft_route weft_route_window(weft_self *self, weft_win win, int target)
+{
+    return weft_route_cached(self, win, target, true);
+}
+
+WEFT_INLINE struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target)
+{
+    return weft_route_cached(self, comm, target, false);
+}
+
+/* The handle is about to be freed. Between two barriers. */
+WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
+{
+    weft_for (i, WEFT_ROUTES) {
+        struct weft_cached *cached = &((struct weft_cuda_rank *)self)->routes[i];
+        if (cached->handle == handle)
+            weft_cached_clear(cached);
+    }
+}
+
+#else
+
+static inline struct weft_route weft_route_window(weft_self *self, weft_win win, int target)
+{
+    return weft_find_window(self, win, target);
+}
+
+static inline struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target)
+{
+    return weft_find_comm(self, comm, target);
+}
+
+static inline void weft_route_forget(weft_self *self, uint32_t handle)
+{
+    (void)self, (void)handle;
+}
+
+#endif
+
+/* Whether ranks of this process are meant: then their counters take adds of device scope. */
+WEFT_INLINE bool weft_is_here(const weft_self *self, const struct weft_route *to)
+{
+    return to->process == self->process;
+}
+
+#endif
