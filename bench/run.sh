@@ -51,7 +51,7 @@ cores=$(echo "$allowed" | tr , '\n' | awk -F- '{ for (c = $1; c <= $NF; c++) pri
 [[ $cores == *,* ]] || { echo "bench: needs two processors, may use only $allowed" >&2; exit 1; }
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-weft=(taskset -c "$cores" "$bin/weftrun" -n 2)
+weft=(env WEFT_CPU_BIND=on taskset -c "$cores" "$bin/weftrun" -n 2) # bound, as mpirun binds
 mpi=(mpirun --cpu-list "$cores" --bind-to cpu-list:ordered -n 2)
 mpi_many=(taskset -c "$cores" mpirun --bind-to none --oversubscribe --mca mpi_yield_when_idle 1)
 # Open MPI's two-sided messages at their best here: eager up to 32 KiB, and copied twice through

@@ -38,6 +38,13 @@ enum weft_lane {
     WEFT_LANES
 };
 
+/* Whom a process shares its node and its device with; itself counts. */
+struct weft_sharing {
+    int processes; /* of this node */
+    int index;     /* of this process among them */
+    int on_device; /* processes that drive the same device */
+};
+
 /* Any thread, unless it says otherwise. */
 struct weft_device_ops {
     const char *name;
@@ -59,10 +66,10 @@ struct weft_device_ops {
     void (*identify)(const struct weft_device *device, unsigned char id[WEFT_DEVICE_ID_BYTES]);
 
     /*
-     * Tells the device how many processes of this node there are, and how many drive this device;
-     * returns for how many ns an idle task of this process should poll before it sleeps.
+     * Tells the device whom it shares the node with; returns for how many ns an idle task of this
+     * process should poll before it sleeps.
      */
-    uint64_t (*share)(struct weft_device *device, int processes, int on_device);
+    uint64_t (*share)(struct weft_device *device, const struct weft_sharing *with);
 
     /* How many ranks of the kernel can be co-resident, at most `wanted` (0: the device's best). */
     weft_status (*ranks)(struct weft_device *device, const weft_kernel *kernel, int threads,

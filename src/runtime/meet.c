@@ -37,11 +37,10 @@ static void read_boot_id(char *text, size_t bytes)
 }
 
 /* Which devices there are, in the order of their first process; an id of zeros is nobody else's. */
-static void number_devices(struct weft_job *job, const struct hello *all, int here)
+static void number_devices(struct weft_job *job, const struct hello *all)
 {
     static const unsigned char own[WEFT_DEVICE_ID_BYTES];
     weft_numbers *n = &job->numbers;
-    int sharers = 0;
 
     for (int p = 0; p < n->processes; p++) {
         const unsigned char *id = all[p].device_id;
@@ -52,16 +51,12 @@ static void number_devices(struct weft_job *job, const struct hello *all, int he
         job->processes[p].device = q == p ? n->devices++ : job->processes[q].device;
     }
     n->device = job->processes[n->process].device;
-    for (int p = 0; p < n->processes; p++)
-        sharers += job->processes[p].device == n->device;
-    job->spin_ns = job->device_ops->share(job->device, here, sharers);
 }
 
 /* Which nodes there are, in the order of their first process. */
 static void number_nodes(struct weft_job *job, const struct hello *all)
 {
     weft_numbers *n = &job->numbers;
-    int here = 0;
 
     for (int p = 0; p < n->processes; p++) {
         int q = 0;
@@ -74,9 +69,20 @@ static void number_nodes(struct weft_job *job, const struct hello *all)
         weft_unlock(&job->tables);
     }
     n->node = job->processes[n->process].node;
-    for (int p = 0; p < n->processes; p++)
-        here += job->processes[p].node == n->node;
-    number_devices(job, all, here);
+}
+
+static void share_node(struct weft_job *job)
+{
+    const weft_numbers *n = &job->numbers;
+    struct weft_sharing with = {0};
+
+    for (int p = 0; p < n->processes; p++) {
+        const bool here = job->processes[p].node == n->node;
+        with.processes += here;
+        with.index += here && p < n->process;
+        with.on_device += job->processes[p].device == n->device;
+    }
+    job->spin_ns = job->device_ops->share(job->device, &with);
 }
 
 /* Maps the counters of a process of this node: both kinds, or none. */
@@ -213,6 +219,8 @@ weft_status weft_meet(struct weft_job *job)
     }
     if (status == WEFT_OK)
         number_nodes(job, all);
+    number_devices(job, all);
+    share_node(job);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         status = job->net_ops->connect(job->net, p, all[p].address);
         if (status == WEFT_OK && p != job->numbers.process)

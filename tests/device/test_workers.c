@@ -1,8 +1,8 @@
 /*
  * The threads that run the ranks: if one of them cannot be started, no rank runs, and weft_run says
  * so; a rank that polls gives way to others. The program's own pthread_create refuses on demand,
- * its own sched_yield counts. On a random schedule ranks are tasks: there, one too many is asked
- * for.
+ * its own sched_yield and sched_setaffinity take notes. On a random schedule ranks are tasks:
+ * there, one too many is asked for.
  */
 #include "support/test.h"
 
@@ -23,6 +23,7 @@ WEFT_KERNEL(workers_kernel, struct data, user)
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -49,6 +50,32 @@ int sched_yield(void)
     return (int)syscall(SYS_sched_yield);
 }
 
+static pthread_mutex_t binding = PTHREAD_MUTEX_INITIALIZER;
+static cpu_set_t bound; /* the processors that some thread keeps to */
+
+int sched_setaffinity(pid_t thread, size_t bytes, const cpu_set_t *set)
+{
+    const long result = syscall(SYS_sched_setaffinity, thread, bytes, set);
+
+    pthread_mutex_lock(&binding);
+    if (result == 0 && CPU_COUNT(set) == 1)
+        CPU_OR(&bound, &bound, set);
+    pthread_mutex_unlock(&binding);
+    return (int)result;
+}
+
+/* Four ranks on four workers (WEFT_CPU_BIND=on): on as many processors as there are, up to four. */
+static void check_bound(struct test_env *env)
+{
+    struct data data = {.polls = 1};
+    cpu_set_t allowed;
+
+    TEST_EQ(env, sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    TEST_EQ(env, weft_prepare(env->job, &workers_kernel, 1, 4), WEFT_OK);
+    test_run(env, &data, sizeof(data));
+    TEST_EQ(env, CPU_COUNT(&bound), CPU_COUNT(&allowed) < 4 ? CPU_COUNT(&allowed) : 4);
+}
+
 /* One rank, which never waits: whoever yields is its worker. */
 static void check_polling(struct test_env *env)
 {
@@ -64,8 +91,10 @@ static int body(struct test_env *env)
 {
     struct data data = {.polls = 1};
 
-    if (!env->random)
+    if (!env->random) {
         check_polling(env);
+        check_bound(env);
+    }
     if (weft_prepare(env->job, &workers_kernel, 1, env->random ? 1100 : 4) != WEFT_OK)
         return TEST_FAILED;
     if (!env->random)
@@ -78,7 +107,8 @@ static int body(struct test_env *env)
 
 int main(int argc, char **argv)
 {
-    if (setenv("WEFT_CPU_WORKERS", "4", 1) != 0 || setenv("WEFT_TIMEOUT_S", "10", 1) != 0) {
+    if (setenv("WEFT_CPU_WORKERS", "4", 1) != 0 || setenv("WEFT_TIMEOUT_S", "10", 1) != 0 ||
+        setenv("WEFT_CPU_BIND", "on", 1) != 0) {
         perror("setenv");
         return TEST_FAILED;
     }

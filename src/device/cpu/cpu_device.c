@@ -32,21 +32,21 @@ static int processors_here(void)
 }
 
 /* Each process of the node gets its share of the processors, one worker at least. */
-static uint64_t cpu_share(struct weft_device *device, int processes, int on_device)
+static uint64_t cpu_share(struct weft_device *device, const struct weft_sharing *with)
 {
     const struct weft_config *config = device->config;
     int workers = (int)config->cpu_workers;
 
-    (void)on_device; /* all processes of the node share its processors */
     if (workers == 0)
-        workers = device->processors / processes;
+        workers = device->processors / with->processes;
     if (workers < 1)
         workers = 1;
     device->workers.count = workers;
+    device->workers.first = config->cpu_bind == WEFT_CPU_BIND_ON ? with->index * workers : -1;
     if (config->spin_us >= 0)
         device->workers.spin_ns = (uint64_t)config->spin_us * 1000;
     else
-        device->workers.spin_ns = workers * processes <= device->processors ? SPIN_NS : 0;
+        device->workers.spin_ns = workers * with->processes <= device->processors ? SPIN_NS : 0;
     return device->workers.spin_ns;
 }
 
@@ -67,7 +67,7 @@ static weft_status cpu_open(struct weft_device **device, const struct weft_confi
     d->one_address_space = one_address_space;
     d->processors = processors_here();
     d->workers.stack_bytes = config->cpu_stack;
-    cpu_share(d, 1, 1);
+    cpu_share(d, &(struct weft_sharing){.processes = 1, .on_device = 1});
     *device = d;
     return WEFT_OK;
 }

@@ -9,6 +9,7 @@
 #include "device/cpu/random.h"
 #include "device/port.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,6 +34,7 @@ struct rank {
 struct worker {
     const struct weft_workers *workers;
     const struct weft_launch *launch;
+    int index;
     int first, end; /* its ranks */
     struct rank *ranks;
     struct gate *gate;
@@ -93,6 +95,23 @@ static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live
     return most;
 }
 
+/* The calling thread onto the n-th of the processors that it may use, counted round. */
+static void bind_to(int n)
+{
+    cpu_set_t allowed, one;
+
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 || CPU_COUNT(&allowed) == 0)
+        return; /* more processors than a cpu_set_t counts: it runs unbound */
+    n %= CPU_COUNT(&allowed);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &allowed) || n-- != 0)
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof(one), &one); /* refused: it runs unbound */
+    }
+}
+
 static void worker_main(void *argument)
 {
     struct worker *w = argument;
@@ -101,6 +120,8 @@ static void worker_main(void *argument)
     uint64_t idle_since = 0;
     int live = pass(w->gate) ? w->end - w->first : 0;
 
+    if (w->workers->first >= 0)
+        bind_to(w->workers->first + w->index);
     for (int r = w->first; r < w->end; r++)
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
     while (live > 0) {
@@ -161,6 +182,7 @@ static weft_status run_threads(const struct weft_workers *workers, const struct 
         w->launch = launch;
         w->ranks = ranks;
         w->gate = &gate;
+        w->index = started;
         w->first = (int)((int64_t)launch->ranks * started / count);
         w->end = (int)((int64_t)launch->ranks * (started + 1) / count);
         status = weft_task_start(&w->task, "weft worker", worker_main, w);

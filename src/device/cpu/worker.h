@@ -14,6 +14,7 @@
 
 struct weft_workers {
     int count;          /* threads */
+    int first;          /* bound to processors from this one on; -1: not bound */
     uint64_t spin_ns;   /* before a worker sleeps */
     size_t stack_bytes; /* of a rank */
 };

@@ -173,10 +173,9 @@ static void cuda_identify(const struct weft_device *d, unsigned char id[WEFT_DEV
 
 static_assert(sizeof(CUuuid) == WEFT_DEVICE_ID_BYTES, "a GPU's identity is its UUID");
 
-static uint64_t cuda_share(struct weft_device *d, int processes, int on_device)
+static uint64_t cuda_share(struct weft_device *d, const struct weft_sharing *with)
 {
-    (void)processes;
-    d->sharers = on_device;
+    d->sharers = with->on_device;
     return d->config->spin_us >= 0 ? (uint64_t)d->config->spin_us * 1000 : SPIN_NS;
 }
 
