@@ -83,6 +83,20 @@ WEFT_ATOMIC_DEFINE(32)
 WEFT_ATOMIC_DEFINE(64)
 #undef WEFT_ATOMIC_DEFINE
 
+/* Polls, and weft_polled() after them: acquires (atomic_cuda.h). Here each poll is one by itself.
+ */
+static inline uint32_t weft_poll_u32(const uint32_t *p, enum weft_order label)
+{
+    return weft_load_acquire_u32(p, label);
+}
+static inline uint64_t weft_poll_u64(const uint64_t *p, enum weft_order label)
+{
+    return weft_load_acquire_u64(p, label);
+}
+static inline void weft_polled(void)
+{
+}
+
 /* The old value. An acquire and a release, each with its own label. */
 static inline uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_order acquire,
                                          enum weft_order release)

@@ -56,6 +56,7 @@ WEFT_INLINE void weft_barrier_await(weft_self *self, uint32_t word, uint32_t her
         if (!weft_wait_round(self, &rounds, WEFT_WAIT_BARRIER, self->meeting.comm, 0, 0))
             break;
     }
+    weft_polled();
     weft_wait_over(self, rounds);
 }
 

@@ -84,6 +84,7 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
     if (weft_leads(self)) {
         const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
         there = weft_count_read(self, index) - self->consumed[tag] >= count;
+        weft_polled();
         if (there)
             self->consumed[tag] += count;
         else
@@ -135,8 +136,8 @@ WEFT_INLINE bool weft_compares(uint64_t value, weft_compare how, uint64_t with)
 
 WEFT_INLINE uint64_t weft_watch(const void *address, bool wide)
 {
-    return wide ? weft_load_acquire_u64((const uint64_t *)address, ORDER_watch)
-                : weft_load_acquire_u32((const uint32_t *)address, ORDER_watch);
+    return wide ? weft_poll_u64((const uint64_t *)address, ORDER_watch)
+                : weft_poll_u32((const uint32_t *)address, ORDER_watch);
 }
 
 WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide, weft_compare how,
@@ -155,6 +156,7 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
                weft_wait_round(self, &rounds, WEFT_WAIT_UNTIL, (uint64_t)(uintptr_t)address, there,
                                value))
             there = weft_watch(address, wide);
+        weft_polled();
         weft_wait_over(self, rounds);
     }
     weft_join(self);

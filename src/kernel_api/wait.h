@@ -169,6 +169,7 @@ WEFT_INLINE void weft_wait_count(weft_self *self, uint32_t index, uint32_t consu
 
     while (have < need && weft_wait_round(self, &rounds, kind, a, have, need))
         have = weft_count_read(self, index) - consumed;
+    weft_polled();
     weft_wait_over(self, rounds);
 }
 

@@ -40,10 +40,10 @@ WEFT_INLINE uint32_t weft_count_arrive(weft_self *self, uint32_t index)
     return weft_add_both_device_u32(&self->counters[index].local, 1) + 1;
 }
 
-/* All three words in one crossing; an acquire of each. */
+/* All three words in one crossing; an acquire of each, together with weft_polled. */
 WEFT_INLINE struct weft_counted weft_count_read_parts(const weft_self *self, uint32_t index)
 {
-    const uint4 words = weft_load_acquire_four(&self->counters[index].peer);
+    const uint4 words = weft_poll_four(&self->counters[index].peer);
     struct weft_counted counted;
     counted.here = words.y;
     counted.others = words.x + words.z;
@@ -99,10 +99,10 @@ static inline struct weft_counted weft_count_read_parts(const weft_self *self, u
     const struct weft_counter *counter = &self->counters[index];
     struct weft_counted counted;
 
-    counted.here = weft_load_acquire_u32(&counter->local, ORDER_count_read_local);
-    counted.others = weft_load_acquire_u32(&counter->peer, ORDER_count_read_peer);
+    counted.here = weft_poll_u32(&counter->local, ORDER_count_read_local);
+    counted.others = weft_poll_u32(&counter->peer, ORDER_count_read_peer);
     if (weft_load_relaxed_u32(&self->state->signals->proxied))
-        counted.others += weft_load_acquire_u32(&counter->host, ORDER_count_read_host);
+        counted.others += weft_poll_u32(&counter->host, ORDER_count_read_host);
     return counted;
 }
 
@@ -130,7 +130,7 @@ static inline uint32_t weft_count_read_quiet(const struct weft_exposed *exposed,
 
 #endif
 
-/* The sum of the three words: the count. */
+/* The sum of the three words: the count. An acquire, together with weft_polled. */
 WEFT_INLINE uint32_t weft_count_read(const weft_self *self, uint32_t index)
 {
     const struct weft_counted counted = weft_count_read_parts(self, index);
