@@ -55,6 +55,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     {                                                                                              \
         weft_self *const self = weft_cuda_begin(selves);                                           \
         name##_body(self, (type *)data);                                                           \
+        weft_end(self);                                                                            \
         weft_cuda_end(self, selves);                                                               \
     }                                                                                              \
     static int name##_function(void **function)                                                    \
@@ -73,6 +74,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static void name##_cpu(weft_self *self, void *data)                                            \
     {                                                                                              \
         name##_body(self, (type *)data);                                                           \
+        weft_end(self);                                                                            \
     }                                                                                              \
     extern const weft_cuda_kernel name##_cuda __attribute__((weak));                               \
     extern const weft_kernel name;                                                                 \
@@ -146,6 +148,9 @@ WEFT_FN int weft_process_first(weft_self *self, int process);
 WEFT_FN int weft_process_ranks(weft_self *self, int process);
 
 /* ---- communicators (collective over the parent) ---------------------------------------------- */
+
+/* The kernels' own: what WEFT_KERNEL calls when the body has returned. */
+WEFT_FN void weft_end(weft_self *self);
 
 /* World barriers at the beginning and the end of the kernel's communication. */
 WEFT_FN void weft_enter(weft_self *self);

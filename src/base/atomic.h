@@ -97,6 +97,14 @@ static inline void weft_polled(void)
 {
 }
 
+/* The old value; orders nothing. */
+static inline uint32_t weft_fetch_add_u32(uint32_t *p, uint32_t value)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        return (uint32_t)weft_model->add(p, 4, value, false, false);
+    return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
+}
+
 /* The old value. An acquire and a release, each with its own label. */
 static inline uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_order acquire,
                                          enum weft_order release)

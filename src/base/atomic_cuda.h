@@ -82,6 +82,17 @@ WEFT_INLINE void weft_add_release_device_u32(uint32_t *p, uint32_t value, enum w
                  : "memory");
 }
 
+/* The old value; orders nothing. */
+WEFT_INLINE uint32_t weft_fetch_add_u32(uint32_t *p, uint32_t value)
+{
+    uint32_t old;
+    asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(WEFT_GLOBAL(p)), "r"(value)
+                 : "memory");
+    return old;
+}
+
 /* The old value; an acquire as well. */
 WEFT_INLINE uint32_t weft_add_both_device_u32(uint32_t *p, uint32_t value)
 {

@@ -33,6 +33,10 @@
     X(ring_space, "a sender overwrites only what was read; pairs with ring_credit")                \
     X(land_small, "data received before a small put that is polled; pairs with watch")             \
     X(fence, "a rank's stores before its later small puts; pairs with watch")                      \
+    X(eager_notice, "what went directly before a notice in a channel; pairs with eager_seen")      \
+    X(eager_seen, "who takes the notice sees it; pairs with eager_notice")                         \
+    X(eager_credit, "lines were read and payloads stored; pairs with eager_space")                 \
+    X(eager_space, "a sender overwrites them only then; pairs with eager_credit")                  \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")
 
 enum weft_order {

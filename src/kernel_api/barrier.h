@@ -140,6 +140,30 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
     weft_join(self);
 }
 
+/*
+ * The end of the kernel: tells the targets of this rank's channels, and serves its own until their
+ * senders have said the same. So whatever was sent lands, whether or not a rank ever waits for it.
+ */
+WEFT_FN void weft_end(weft_self *self)
+{
+    if (self->channels_there == 0)
+        return;
+    weft_join(self);
+    if (!weft_leads(self))
+        return;
+    for (uint32_t i = 0; i < WEFT_CHANNELS_OUT; i++)
+        if (self->out[i].state == WEFT_OUT_ASKED || self->out[i].state == WEFT_OUT_OPEN)
+            weft_message_notice(self, &self->out[i], 0, false, true);
+    weft_serve_now_and_then(self);
+    for (uint32_t i = 0; i < self->ins; i++) {
+        uint32_t rounds = 0;
+        while (!self->in[i].bye && weft_wait_round(self, &rounds, WEFT_WAIT_EAGER,
+                                                   (uint64_t)self->process, self->in[i].tail, 0))
+            weft_serve(self, weft_crew_alone());
+        weft_wait_over(self, rounds);
+    }
+}
+
 WEFT_FN void weft_enter(weft_self *self)
 {
     weft_barrier(self, WEFT_COMM_WORLD);

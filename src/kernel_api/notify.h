@@ -5,19 +5,29 @@
 #ifndef WEFT_KERNEL_API_NOTIFY_H
 #define WEFT_KERNEL_API_NOTIFY_H
 
-#include "kernel_api/route.h"
+#include "kernel_api/eager.h"
 
 /*
- * Adds one to a counter of a process that is reached without the host. All earlier puts of this
- * rank to it that went through the host have landed first (weft_settle). The leader.
+ * One more for a rank of a process that is reached without the host. All earlier puts of this rank
+ * to it that went through the host have landed first (weft_settle). The leader.
  */
-WEFT_INLINE void weft_notify_direct(weft_self *self, const struct weft_route *to, uint32_t index,
+WEFT_INLINE void weft_notify_direct(weft_self *self, const struct weft_route *to, uint32_t tag,
                                     bool relaxed)
 {
-    if (weft_is_here(self, to))
+    const uint32_t index = weft_count_index(to->slot, tag);
+
+    if (weft_is_here(self, to)) {
         weft_count_add_local(to->exposed, index, relaxed);
-    else
+        return;
+    }
+    struct weft_out *out = weft_out_open(self, to);
+    if (out != NULL) {
+        weft_message_notice(self, out, tag, true, !relaxed);
+        weft_count_nudge(to->exposed);
+    } else {
         weft_count_add_peer(to->exposed, index, relaxed);
+        weft_out_talked(self, to);
+    }
 }
 
 /* The leader. */
@@ -47,7 +57,7 @@ WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, in
     } else {
         if (WEFT_UNLIKELY(self->unsettled != 0))
             weft_settle(self, to.process);
-        weft_notify_direct(self, &to, weft_count_index(to.slot, (uint32_t)tag), relaxed);
+        weft_notify_direct(self, &to, (uint32_t)tag, relaxed);
     }
     weft_turn(self);
 }
@@ -66,9 +76,16 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
+#ifdef __CUDACC__
+    if (self->channels_there != 0 && blockDim.x >= 32) {
+        if (threadIdx.x < 32)
+            weft_wait_by_warp(self, (uint32_t)tag, count);
+        weft_join(self);
+        return;
+    }
+#endif
     if (weft_leads(self)) {
-        weft_wait_count(self, weft_count_index(self->slot, (uint32_t)tag), self->consumed[tag],
-                        count, WEFT_WAIT_TAG, (uint64_t)tag);
+        weft_wait_tag(self, (uint32_t)tag, count);
         self->consumed[tag] += count;
     }
     weft_join(self);
@@ -81,6 +98,8 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
     bool there = false;
 
     weft_check_tag(self, tag, "weft_test: tag %d is not in 0..255");
+    if (self->channels_there != 0)
+        weft_serve_seen(self);
     if (weft_leads(self)) {
         const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
         there = weft_count_read(self, index) - self->consumed[tag] >= count;
@@ -102,6 +121,8 @@ int weft_test(weft_self *self, int tag, uint32_t count)
 {
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_test: tag %d is not in 0..255");
+    if (self->channels_there != 0)
+        weft_serve_now_and_then(self);
     const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
     const bool there = weft_count_read(self, index) - self->consumed[tag] >= count;
     if (there) {
@@ -159,6 +180,8 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
         weft_polled();
         weft_wait_over(self, rounds);
     }
+    if (self->channels_there != 0)
+        weft_serve_seen(self); /* what the writer had fenced before it */
     weft_join(self);
 }
 

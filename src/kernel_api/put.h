@@ -44,7 +44,58 @@ WEFT_INLINE void weft_put_direct(weft_self *self, const struct weft_route *to, s
     if (!alone)
         weft_sync(self); /* the release below covers what every thread copied */
     if (weft_leads(self))
-        weft_notify_direct(self, to, weft_count_index(to->slot, (uint32_t)tag), false);
+        weft_notify_direct(self, to, (uint32_t)tag, false);
+}
+
+/*
+ * Before a put to a mapped window: whatever else is under way to the same place comes first.
+ * Returns whether it goes through a channel, which then has room for it. The leader.
+ */
+WEFT_INLINE bool weft_put_begin(weft_self *self, const struct weft_route *to, size_t offset,
+                                const struct weft_shape *shape, int tag)
+{
+    if (WEFT_UNLIKELY(self->unsettled != 0))
+        weft_settle(self, to->process);
+    if (weft_is_here(self, to))
+        return false;
+    struct weft_out *out = weft_out_open(self, to);
+    if (out == NULL)
+        return false;
+    const uint64_t low = to->home + offset;
+    const uint64_t high = low + (shape->height - 1) * shape->pitch + shape->width;
+    if (tag >= 0 && shape->height == 1 && shape->width <= self->state->eager_bytes &&
+        high <= WEFT_EAGER_ADDRESSES) {
+        weft_out_space(self, out, weft_message_lines((uint32_t)shape->width));
+        return true;
+    }
+    weft_out_clear(self, out, low, high);
+    out->dirty = 1;
+    return false;
+}
+
+/* Through the channel. Its first words are the leader's, who has fenced what went directly. */
+WEFT_INLINE void weft_put_eager(weft_self *self, const struct weft_route *to, size_t offset,
+                                const void *source, size_t bytes, int tag)
+{
+    struct weft_out *out = weft_out_of(self, to);
+    const struct weft_crew crew = weft_crew_first_warp();
+    struct weft_head head = {to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false};
+
+    if (crew.lane >= crew.lanes)
+        return;
+    if (crew.lane == 0 && out->dirty) {
+        weft_fence_release(ORDER_eager_notice);
+        out->dirty = 0;
+    }
+    weft_crew_meet(crew);
+#ifndef __CUDACC__
+    weft_used_shared(source, bytes);
+#endif
+    weft_message_write(crew, out, head, (const unsigned char *)source);
+    if (crew.lane == 0) {
+        weft_count_nudge(to->exposed);
+        weft_turn(self);
+    }
 }
 
 /*
@@ -72,6 +123,9 @@ WEFT_COLD void weft_put_proxied(weft_self *self, weft_win win, struct weft_route
     command.width = shape.width;
     command.pitch = shape.pitch;
     command.source_pitch = shape.source_pitch;
+    struct weft_out *out = weft_out_open(self, &to);
+    if (out != NULL)
+        weft_out_drain(self, out);
     weft_post_put(self, to.process, &command, source, fits ? (uint32_t)shape.width : 0,
                   !fits || tag >= 0);
 }
@@ -103,17 +157,17 @@ WEFT_INLINE void weft_put_any(weft_self *self, weft_win win, int target, size_t 
         weft_fail_bounds(self, *shape, offset, to.bytes, target);
     if (WEFT_UNLIKELY(source == NULL && shape->width != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_put: source is NULL", 0, 0, 0, 0);
-    const bool pending = weft_join_pending(self);
 
     if (to.exposed == NULL || (to.address == NULL && shape->width != 0)) {
+        weft_join(self);
         if (weft_leads(self))
             weft_put_proxied(self, win, to, target, offset, source, *shape, tag);
         return;
     }
-    if (WEFT_UNLIKELY(pending)) {
-        if (weft_leads(self))
-            weft_settle(self, to.process);
-        weft_join(self); /* nobody copies before */
+    /* All threads: what they wrote to the source is there, and nobody copies too early. */
+    if (weft_join_told(self, weft_leads(self) && weft_put_begin(self, &to, offset, shape, tag))) {
+        weft_put_eager(self, &to, offset, source, shape->width, tag);
+        return;
     }
     weft_put_direct(self, &to, offset, source, shape, tag);
     if (weft_leads(self))
@@ -207,6 +261,8 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
     if (weft_leads(self)) {
         for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
             weft_settle(self, p);
+        for (int i = 0; self->channels_there != 0 && i < WEFT_CHANNELS_OUT; i++)
+            weft_out_drain(self, &self->out[i]);
         weft_fence_release(ORDER_fence);
     }
     weft_join(self);

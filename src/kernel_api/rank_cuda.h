@@ -18,7 +18,7 @@ struct __align__(16) weft_cached
     unsigned char *address;
     uint64_t bytes;
     struct weft_exposed *exposed;
-    uint64_t unused;
+    uint64_t home;
 };
 
 struct weft_cuda_rank {

@@ -10,6 +10,7 @@
 struct weft_route {
     unsigned char *address; /* of the target's window; NULL: not mapped */
     uint64_t bytes;
+    uint64_t home;                /* the window's address where the target is */
     struct weft_exposed *exposed; /* of the target's process; NULL: reach it through the host */
     int32_t process;
     uint32_t slot;
@@ -24,6 +25,7 @@ WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_m
 
     route.address = entry != NULL ? entry->address : NULL;
     route.bytes = entry != NULL ? entry->bytes : 0;
+    route.home = entry != NULL ? entry->home : 0;
     route.process = to.process;
     route.slot = to.slot;
     route.exposed =
@@ -66,6 +68,7 @@ WEFT_COLD void weft_route_fill(weft_self *self, struct weft_cached *cached, uint
         cached->target = window ? target : ~target;
         cached->address = route.address;
         cached->bytes = route.bytes;
+        cached->home = route.home;
         cached->exposed = route.exposed;
         cached->process = route.process;
         cached->slot = route.slot;
@@ -88,6 +91,7 @@ WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle
     struct weft_route route;
     route.address = found.address;
     route.bytes = found.bytes;
+    route.home = found.home;
     route.exposed = found.exposed;
     route.process = found.process;
     route.slot = found.slot;

@@ -12,10 +12,8 @@
 #ifndef WEFT_KERNEL_API_WAIT_H
 #define WEFT_KERNEL_API_WAIT_H
 
+#include "kernel_api/mailbox.h"
 #include "window/counter.h"
-#ifdef __CUDACC__
-#include "kernel_api/rank_cuda.h"
-#endif
 
 /* The thread that acts for the rank. */
 WEFT_INLINE bool weft_leads(const weft_self *self)
@@ -46,15 +44,12 @@ WEFT_INLINE void weft_join(weft_self *self)
         asm volatile("exit;");
 }
 
-/*
- * The same, and true for all threads if some earlier put through the host may not have landed. Any
- * thread may have read an old word: what counts is the leader's, which wrote it.
- */
-WEFT_INLINE bool weft_join_pending(weft_self *self)
+/* The same, and tells all threads what the leader says. */
+WEFT_INLINE bool weft_join_told(weft_self *self, bool says)
 {
-    if (!WEFT_UNLIKELY(__syncthreads_or(*(volatile uint64_t *)&self->unsettled != 0)))
+    if (!__syncthreads_or((says && threadIdx.x == 0) || *(volatile uint32_t *)&self->stopped))
         return false;
-    if (*(volatile uint32_t *)&self->stopped)
+    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped))
         asm volatile("exit;");
     return true;
 }
@@ -80,9 +75,12 @@ WEFT_INLINE void weft_turn(weft_self *self)
         weft_look_stop(self);
 }
 
-WEFT_COLD bool weft_wait_long(weft_self *self, enum weft_wait_kind kind, uint64_t a, uint64_t have,
-                              uint64_t need)
+WEFT_COLD bool weft_wait_long(weft_self *self, uint32_t rounds, enum weft_wait_kind kind,
+                              uint64_t a, uint64_t have, uint64_t need)
 {
+    weft_serve_now_and_then(self);
+    if (rounds % WEFT_LOOK_ROUNDS != 0)
+        return true;
     weft_tell(self, kind, a, have, need);
     return !weft_look_stop(self);
 }
@@ -91,9 +89,9 @@ WEFT_COLD bool weft_wait_long(weft_self *self, enum weft_wait_kind kind, uint64_
 WEFT_INLINE bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wait_kind kind,
                                  uint64_t a, uint64_t have, uint64_t need)
 {
-    if (!WEFT_UNLIKELY(++*rounds % WEFT_LOOK_ROUNDS == 0))
+    if (!WEFT_UNLIKELY(++*rounds % WEFT_SERVE_ROUNDS == 0))
         return true;
-    return weft_wait_long(self, kind, a, have, need);
+    return weft_wait_long(self, *rounds, kind, a, have, need);
 }
 
 /* The end of a wait that had so many rounds. */
@@ -112,9 +110,10 @@ static inline void weft_join(weft_self *self)
     (void)self;
 }
 
-static inline bool weft_join_pending(weft_self *self)
+static inline bool weft_join_told(weft_self *self, bool says)
 {
-    return self->unsettled != 0;
+    (void)self;
+    return says;
 }
 
 /*
@@ -143,6 +142,7 @@ static inline bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_
     ++*rounds;
     weft_tell(self, kind, a, have, need);
     weft_check_stop(self);
+    weft_serve_now_and_then(self);
     weft_port_wait(&self->port);
     return true;
 }
@@ -159,16 +159,20 @@ static inline void weft_wait_over(weft_self *self, uint32_t rounds)
 #endif
 
 /*
- * Blocks until the counter at `index` is at least `need` beyond `consumed`; wraps. kind and a say
- * what for. Acquires all that the counted notifications released. The leader only.
+ * Blocks until `need` notifications of a tag are there. Acquires all that they released. The
+ * leader.
  */
-WEFT_INLINE void weft_wait_count(weft_self *self, uint32_t index, uint32_t consumed, uint32_t need,
-                                 enum weft_wait_kind kind, uint64_t a)
+WEFT_INLINE void weft_wait_tag(weft_self *self, uint32_t tag, uint32_t need)
 {
-    uint32_t rounds = 0, have = weft_count_read(self, index) - consumed;
+    const uint32_t index = weft_count_index(self->slot, tag);
+    uint32_t rounds = 0, have = weft_count_read(self, index) - self->consumed[tag];
 
-    while (have < need && weft_wait_round(self, &rounds, kind, a, have, need))
-        have = weft_count_read(self, index) - consumed;
+    while (have < need) {
+        weft_serve(self, weft_crew_alone());
+        have = weft_count_read(self, index) - self->consumed[tag];
+        if (have >= need || !weft_wait_round(self, &rounds, WEFT_WAIT_TAG, tag, have, need))
+            break;
+    }
     weft_polled();
     weft_wait_over(self, rounds);
 }

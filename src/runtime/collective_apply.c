@@ -50,6 +50,7 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
         if (c->a != WEFT_OK)
             return c->a < WEFT_STATUS_COUNT ? (weft_status)c->a : WEFT_ERR_PROTOCOL;
         entry[i].bytes = c->b;
+        entry[i].home = c->base;
         entry[i].key = c->key;
         entry[i].key_offset = c->key_offset;
         if (here)

@@ -29,8 +29,7 @@ weft_status weft_image_open(struct weft_job *job)
     image->peers = calloc(n, sizeof(*image->peers));
     image->counts = calloc(counters, sizeof(*image->counts));
     image->exposed = job->device_ops->alloc(
-        job->device, sizeof(*image->exposed) + counters * sizeof(struct weft_counter),
-        &image->exposed_share);
+        job->device, weft_exposed_bytes(&job->state, counters, true), &image->exposed_share);
     if (image->peers == NULL || image->counts == NULL || image->exposed == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
     image->peers[job->numbers.process].exposed = image->exposed;
@@ -203,6 +202,9 @@ weft_status weft_image_reset(struct weft_job *job)
         {image->exposed->counters, start, tags * words},
         {image->exposed->counters + WEFT_BARRIER_AT, start, barriers * words},
         {at(image, image->barriers), 0, (size_t)job->numbers.ranks_here * comms},
+        {&image->exposed->channels_taken, 0, 1},
+        {weft_channel_area(&job->state, image->exposed), 0,
+         weft_channels_bytes(WEFT_SLOTS, job->state.channels) / 4},
     };
     for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]) && status == WEFT_OK; i++)
         status = job->device_ops->fill(job->device, WEFT_LANE_CALLER, fills[i].memory,

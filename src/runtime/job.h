@@ -277,10 +277,16 @@ void weft_printer_drain(struct weft_job *job);
  */
 void weft_settle_ranks(struct weft_job *job, uint32_t first_slot);
 
+/* ---- open.c ---- */
+
+/* Bytes of a weft_exposed: with the channel area, if it is that of ranks. */
+size_t weft_exposed_bytes(const struct weft_state *state, size_t counters, bool of_ranks);
+
 /* ---- rank.c: the host's part of a rank ---- */
 
 /* Zeroed memory that a rank needs beside its state, of the device's host_alloc. */
 size_t weft_rank_bytes(const struct weft_job *job);
+
 /* Makes the rank of a slot: its state in self, its ring and link in memory. */
 void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsigned char *memory);
 /* Forgets what earlier runs left: notifications, barriers, waits. */

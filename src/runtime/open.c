@@ -32,6 +32,29 @@ static void copy_by_device(void *context, void *target, const void *source, size
                       job->numbers.process, bytes, weft_err_last());
 }
 
+/* Between processes only: ranks of one process share their counters, which is as fast. */
+static void plan_channels(struct weft_job *job, size_t counters)
+{
+    struct weft_state *state = &job->state;
+
+    if (job->config.eager >= 0)
+        state->eager_bytes = (uint32_t)job->config.eager;
+    else
+        state->eager_bytes = job->device_ops->host_access ? 0 : WEFT_EAGER_MOST;
+    if (state->processes > 1 && state->eager_bytes > 0)
+        state->channels = (uint32_t)job->config.channels;
+    state->eager_after = (uint32_t)job->config.eager_after;
+    state->channel_start = (uint32_t)job->config.counter_start;
+    state->channels_at = sizeof(struct weft_exposed) + counters * sizeof(struct weft_counter);
+    state->channels_at = (state->channels_at + 63) / 64 * 64;
+}
+
+size_t weft_exposed_bytes(const struct weft_state *state, size_t counters, bool of_ranks)
+{
+    return of_ranks ? state->channels_at + weft_channels_bytes(WEFT_SLOTS, state->channels)
+                    : sizeof(struct weft_exposed) + counters * sizeof(struct weft_counter);
+}
+
 /* The counters, tables and lists that do not depend on the kernel. */
 static weft_status open_state(struct weft_job *job)
 {
@@ -45,7 +68,8 @@ static weft_status open_state(struct weft_job *job)
     if (status != WEFT_OK)
         return status;
     const size_t counters = counter_count(job);
-    status = weft_share_create(sizeof(struct weft_exposed) + counters * sizeof(struct weft_counter),
+    plan_channels(job, counters);
+    status = weft_share_create(weft_exposed_bytes(state, counters, job->device_ops->host_access),
                                &exposed, &job->exposed_share);
     if (status != WEFT_OK)
         return status;

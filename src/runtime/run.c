@@ -163,12 +163,31 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
     return status;
 }
 
+/* No rank has a channel any more. */
+static void clear_channels(struct weft_job *job)
+{
+    struct weft_state *state = &job->state;
+    unsigned char *area = weft_channel_area(state, state->exposed);
+    const uint32_t n = state->channels;
+    uint32_t *taken = &state->exposed->channels_taken;
+
+    if (job->image != NULL || *taken == 0)
+        return; /* weft_image_reset does it; or nobody had any */
+    const uint32_t used = *taken < n ? *taken : n;
+    memset(weft_channels_box(area, 0), 0, WEFT_SLOTS * sizeof(struct weft_box));
+    memset(weft_channels_control(area, WEFT_SLOTS, 0), 0, used * sizeof(struct weft_channel));
+    memset(weft_channels_ring(area, WEFT_SLOTS, n, 0), 0,
+           used * WEFT_RING_LINES * sizeof(struct weft_ring_line));
+    *taken = 0;
+}
+
 /* What a run starts from. Before the others can know that this process is ready. */
 static weft_status reset(struct weft_job *job)
 {
     weft_lock(&job->tables);
     for (uint32_t slot = 1; slot < job->slots; slot++)
         weft_rank_reset(job, slot);
+    clear_channels(job);
     weft_comm_clear(&job->state, WEFT_COMM_WORLD);
     weft_comm_clear(&job->state, WEFT_COMM_DEVICE);
     weft_unlock(&job->tables);

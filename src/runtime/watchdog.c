@@ -79,6 +79,12 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
         snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu landed before", a,
                  need, have);
         break;
+    case WEFT_WAIT_EAGER:
+        snprintf(
+            text, bytes,
+            "for the other end of an eager channel, in process %llu: line %llu wanted, at %llu", a,
+            need, have);
+        break;
     case WEFT_WAIT_PROCESS:
         snprintf(text, bytes, "in %s for process %llu", weft_exchange_name((uint32_t)need), a);
         break;

@@ -21,6 +21,7 @@
 #include "device/port.h"
 #include "queue/command_ring.h"
 #include "weft/device.h"
+#include "window/channel.h"
 #include "window/table.h"
 #include "wire/notice.h"
 
@@ -31,12 +32,14 @@ struct weft_counter {
 
 /*
  * What other processes of the host map of this one: its bell, then the counters: first the tags of
- * all slots, then the barrier words. A process that drives a GPU has two of them: one in device
- * memory for its ranks, one in host memory for its host program.
+ * all slots, then the barrier words, then the channel area (window/channel.h). A process that
+ * drives a GPU has two of them: one in device memory for its ranks, one in host memory for its host
+ * program, without channels.
  */
 struct weft_exposed {
-    struct weft_bell bell; /* its ranks' and its host program's */
-    uint32_t unused[14];
+    struct weft_bell bell;   /* its ranks' and its host program's */
+    uint32_t channels_taken; /* of the pool, by senders of other processes */
+    uint32_t unused[13];
     struct weft_counter counters[];
 };
 
@@ -57,6 +60,11 @@ struct weft_signals {
 struct weft_state {
     int32_t process, processes, ranks; /* ranks of the whole job */
     uint32_t inline_bytes;
+    uint32_t eager_bytes;   /* largest payload that goes through a channel */
+    uint32_t eager_after;   /* a pair gets one when it has talked so often */
+    uint32_t channels;      /* in the pool of each process; 0: none */
+    uint32_t channel_start; /* where rings begin to count their lines */
+    uint64_t channels_at;   /* the channel area, in each weft_exposed */
     struct weft_process_entry *process_table;
     struct weft_exposed *exposed; /* this process's own */
     struct weft_signals *signals;
@@ -98,6 +106,7 @@ enum weft_wait_kind {
     WEFT_WAIT_SPACE,   /* room in the command ring */
     WEFT_WAIT_LOCAL,   /* flush_local */
     WEFT_WAIT_REMOTE,  /* a: process */
+    WEFT_WAIT_EAGER,   /* a: process, at the other end of a channel, have, need: lines */
     WEFT_WAIT_REPLY,   /* a: weft_collective_op */
     WEFT_WAIT_PROCESS  /* host program only; a: process, need: weft_exchange_op */
 };
@@ -135,7 +144,13 @@ struct weft_self {
     weft_status failure; /* and why it failed */
     uint32_t *barriers;  /* done, by communicator index */
     struct weft_meeting meeting;
-    uint32_t consumed[WEFT_TAGS];
+    uint32_t consumed[WEFT_TAGS]; /* less what channels brought */
+    uint32_t ins, boxed;          /* channels into this rank; entries of its box seen */
+    uint32_t hot;                 /* the one that brought the last message */
+    uint32_t looks;               /* waits, now and then one looks for new channels */
+    uint32_t channels_there;      /* whether ranks of other processes may have channels */
+    struct weft_in in[WEFT_CHANNELS_IN];
+    struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;
     uint32_t intervals_count;
 };
@@ -147,6 +162,12 @@ struct weft_self {
 WEFT_INLINE uint32_t weft_count_index(uint32_t slot, uint32_t tag)
 {
     return slot * WEFT_TAGS + tag;
+}
+
+WEFT_INLINE unsigned char *weft_channel_area(const struct weft_state *state,
+                                             struct weft_exposed *exposed)
+{
+    return (unsigned char *)exposed + state->channels_at;
 }
 
 static_assert(offsetof(weft_self, unsettled) % 8 == 0, "unsettled and stopped are read at once");

@@ -41,7 +41,8 @@ struct weft_comm_entry {
 struct weft_window_entry {
     unsigned char *address; /* where this process maps it; NULL: not mapped */
     uint64_t bytes;
-    uint64_t key; /* and offset: where the network finds it */
+    uint64_t home; /* its address in its owner's process */
+    uint64_t key;  /* and offset: where the network finds it */
     uint64_t key_offset;
 };
 

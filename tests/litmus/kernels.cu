@@ -4,7 +4,7 @@
  */
 #include "kernels.h"
 
-enum { DATA = 1, FREE = 2, ROUNDS = 3, SMALL = 64, LARGE = 1500, HALF = LITMUS_EACH / 2 };
+enum { DATA = 1, FREE = 2, ROUNDS = 3, SMALL = 64, MEDIUM = 750, LARGE = 1500, HALF = LITMUS_EACH / 2 };
 
 WEFT_DEVICE_FN int far_partner(weft_self *self)
 {
@@ -90,6 +90,30 @@ WEFT_KERNEL(litmus_mixed, struct litmus_data, data)
     }
     weft_win_free(self, &direct);
     weft_win_free(self, &proxied);
+    test_done(self, &data->check);
+}
+
+/* A payload that may still be in a channel, then a plain put over it, which comes later. */
+WEFT_KERNEL(litmus_over, struct litmus_data, data)
+{
+    unsigned char *mapped = test_mine(self, data->mapped, LITMUS_EACH);
+    const int me = weft_rank(self, WEFT_COMM_WORLD), partner = far_partner(self);
+    weft_win win = window_over(self, data->mapped);
+    unsigned char old[MEDIUM], source[MEDIUM];
+
+    test_fill(self, old, MEDIUM, key_of(me, ROUNDS));
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        test_fill(self, source, MEDIUM, key_of(me, round));
+        weft_put_notify(self, win, partner, HALF, old, MEDIUM, DATA);
+        weft_put(self, win, partner, HALF, source, MEDIUM);
+        weft_notify(self, WEFT_COMM_WORLD, partner, DATA);
+        weft_wait(self, DATA, 2);
+        CHECK_EQ(self, &data->check,
+                 test_differs(self, mapped + HALF, MEDIUM, key_of(partner, round)), 0);
+        weft_notify(self, WEFT_COMM_WORLD, partner, FREE);
+        weft_wait(self, FREE, 1);
+    }
+    weft_win_free(self, &win);
     test_done(self, &data->check);
 }
 

@@ -15,6 +15,7 @@ struct litmus_data {
 WEFT_KERNEL_DECLARE(litmus_near);
 WEFT_KERNEL_DECLARE(litmus_far);
 WEFT_KERNEL_DECLARE(litmus_mixed);
+WEFT_KERNEL_DECLARE(litmus_over);
 WEFT_KERNEL_DECLARE(litmus_reuse);
 WEFT_KERNEL_DECLARE(litmus_fence);
 WEFT_KERNEL_DECLARE(litmus_flush);

@@ -23,6 +23,11 @@ const struct litmus litmus_table[] = {
     {"flush-proxy", &litmus_flush, "proxy", "default", "data, flush, polled flag"},
     {"windows", &litmus_windows, "auto", "default", "windows and communicators come and go"},
     {"flood", &litmus_flood, "proxy", "small", "full rings in both directions"},
+    {"far-eager", &litmus_far, "direct", "eager", "put_notify through a channel"},
+    {"mixed-eager", &litmus_mixed, "auto", "eager", "channels, direct puts and the host"},
+    {"fence-eager", &litmus_fence, "direct", "eager", "data in a channel, fence, polled flag"},
+    {"flush-eager", &litmus_flush, "direct", "eager", "data in a channel, flush, polled flag"},
+    {"over-eager", &litmus_over, "direct", "eager", "a direct put over one in a channel"},
     {"barrier", &litmus_barrier, "auto", "default", "barriers of mapped processes"},
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host"},
 };
@@ -75,6 +80,8 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_MUTATE", mutate, 1);
     setenv("WEFT_COMMAND_RING", small ? "32" : "64", 1);
     setenv("WEFT_SHM_RING", small ? "4096" : "16384", 1);
+    setenv("WEFT_EAGER", litmus->rings[0] == 'e' ? "1024" : "0", 1);
+    setenv("WEFT_EAGER_AFTER", "1", 1);
 
     const int kept = quiet ? silence() : -1;
     const int result = weft_local_job(PROCESSES, process_main, (void *)(uintptr_t)litmus);

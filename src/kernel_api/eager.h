@@ -1,0 +1,220 @@
+/*
+ * kernel_api/eager.h - the sending end of eager channels: who gets one, writing messages, and what
+ * keeps the order between a channel and everything else that a pair of ranks exchanges.
+ *
+ * Pairs that talk often get a channel: the sender counts itself in the target's box, takes a
+ * channel from the pool, and names it there. It begins to use it when the target has found it. From
+ * then on
+ *
+ *   - every notice for the target goes through the channel, so that they stay in one sequence: also
+ *     those of puts that do not fit, after a release of what those stored;
+ *   - whatever else goes to the target directly waits until earlier payloads for the same place
+ * have been copied there;
+ *   - whatever goes to it through the host waits until all earlier payloads have been.
+ *
+ * All of this is done by the leader, but for writing a message's lines.
+ */
+#ifndef WEFT_KERNEL_API_EAGER_H
+#define WEFT_KERNEL_API_EAGER_H
+
+#include "kernel_api/route.h"
+#ifdef __CUDACC__
+#include "kernel_api/wait_cuda.h"
+#endif
+
+#define WEFT_EAGER_ADDRESSES ((uint64_t)1 << 48)
+
+WEFT_INLINE struct weft_out *weft_out_of(weft_self *self, const struct weft_route *to)
+{
+    return &self->out[(to->slot + 5 * (uint32_t)to->process) % WEFT_CHANNELS_OUT];
+}
+
+WEFT_INLINE bool weft_out_is(const struct weft_out *out, const struct weft_route *to)
+{
+    return out->slot == to->slot && out->process == to->process;
+}
+
+/* The channel to a target, if there is one in use. */
+WEFT_INLINE struct weft_out *weft_out_open(weft_self *self, const struct weft_route *to)
+{
+    struct weft_out *out = weft_out_of(self, to);
+    return out->state == WEFT_OUT_OPEN && weft_out_is(out, to) ? out : NULL;
+}
+
+/* ---- getting one ---------------------------------------------------------------------------- */
+
+/* Takes a channel from the target's pool and names it in its box, or NONE. */
+WEFT_COLD void weft_out_ask(weft_self *self, struct weft_out *out, struct weft_exposed *exposed)
+{
+    const struct weft_state *state = self->state;
+    unsigned char *area = weft_channel_area(state, exposed);
+    struct weft_box *box = weft_channels_box(area, out->slot);
+    const uint32_t place = weft_fetch_add_u32(&box->asked, 1);
+
+    out->state = WEFT_OUT_REFUSED;
+    if (place >= WEFT_CHANNELS_IN)
+        return;
+    const uint32_t index = weft_fetch_add_u32(&exposed->channels_taken, 1);
+    const bool got = index < state->channels;
+    weft_store_relaxed_u32((uint32_t *)&box->channel[place],
+                           got ? index + 1 : (uint32_t)WEFT_CHANNEL_NONE);
+    if (!got)
+        return;
+    out->channel = weft_channels_control(area, WEFT_SLOTS, index);
+    out->ring = weft_channels_ring(area, WEFT_SLOTS, state->channels, index);
+    out->head = out->taken = out->data_end = state->channel_start;
+    /* There before the target says more: a fence precedes the first message (dirty, below). */
+    weft_store_relaxed_u32(&out->channel->taken, state->channel_start);
+    out->state = WEFT_OUT_ASKED;
+    out->talks = 0;
+}
+
+/*
+ * After a notice that went directly and could have gone through a channel: has the pair talked
+ * often enough, and has the target found its channel?
+ */
+WEFT_INLINE void weft_out_talked(weft_self *self, const struct weft_route *to)
+{
+    struct weft_out *out = weft_out_of(self, to);
+
+    if (self->channels_there == 0 || out->state >= WEFT_OUT_OPEN)
+        return;
+    if (out->slot == 0) {
+        out->process = to->process;
+        out->slot = to->slot;
+    }
+    if (!weft_out_is(out, to))
+        return;
+    out->talks++;
+    if (out->state == WEFT_OUT_NEW && out->talks >= self->state->eager_after) {
+        weft_out_ask(self, out, to->exposed);
+    } else if (out->state == WEFT_OUT_ASKED && out->talks % 8 == 0 &&
+               weft_load_relaxed_u32(&out->channel->open) != 0) {
+        out->state = WEFT_OUT_OPEN;
+        out->dirty = 1; /* notices went directly: the first message does not overtake them */
+    }
+}
+
+/* ---- what the target has taken -------------------------------------------------------------- */
+
+/* Blocks until the target has read up to a line, so far as this wait is not ended by a failure. */
+WEFT_COLD void weft_out_await(weft_self *self, struct weft_out *out, uint32_t line)
+{
+    uint32_t rounds = 0;
+
+    while ((int32_t)(out->taken - line) < 0) {
+        out->taken = weft_load_acquire_u32(&out->channel->taken, ORDER_eager_space);
+        if ((int32_t)(out->taken - line) < 0 &&
+            !weft_wait_round(self, &rounds, WEFT_WAIT_EAGER, (uint64_t)out->process, out->taken,
+                             line))
+            break;
+    }
+    weft_wait_over(self, rounds);
+}
+
+/* Before a message of so many lines. */
+WEFT_INLINE void weft_out_space(weft_self *self, struct weft_out *out, uint32_t lines)
+{
+    if (WEFT_UNLIKELY(out->head + lines - out->taken > WEFT_RING_LINES))
+        weft_out_await(self, out, out->head + lines - WEFT_RING_LINES);
+}
+
+/* Whether payloads for [low, high) may still be in the channel. */
+WEFT_INLINE bool weft_out_overlaps(const struct weft_out *out, uint64_t low, uint64_t high)
+{
+    return (int32_t)(out->taken - out->data_end) < 0 && low < out->high && out->low < high;
+}
+
+/* Before bytes go to [low, high) of the target by any other way than the channel. */
+WEFT_INLINE void weft_out_clear(weft_self *self, struct weft_out *out, uint64_t low, uint64_t high)
+{
+    if (WEFT_UNLIKELY(weft_out_overlaps(out, low, high)))
+        weft_out_await(self, out, out->data_end);
+}
+
+/* Before anything goes to the target through the host, and for a flush. */
+WEFT_INLINE void weft_out_drain(weft_self *self, struct weft_out *out)
+{
+    if (out->state == WEFT_OUT_OPEN && (int32_t)(out->taken - out->head) < 0)
+        weft_out_await(self, out, out->head);
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+WEFT_INLINE void weft_lap_write(struct weft_ring_line *line, uint64_t word0, uint64_t word1)
+{
+#ifdef __CUDACC__
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(WEFT_GLOBAL(line)),
+                 "l"(word0), "l"(word1)
+                 : "memory");
+#else
+    weft_store_relaxed_u64(&line->word[0], word0);
+    weft_store_relaxed_u64(&line->word[1], word1);
+#endif
+}
+
+/* The k-th 4 bytes of a payload; 0 beyond its end. */
+WEFT_INLINE uint32_t weft_payload_word(const unsigned char *source, uint32_t bytes, uint32_t k)
+{
+    uint32_t word = 0;
+
+    if (4 * k + 4 <= bytes && ((uintptr_t)source & 3) == 0)
+        return ((const uint32_t *)(const void *)source)[k];
+    for (uint32_t i = 4 * k; i < bytes && i < 4 * k + 4; i++)
+        word |= (uint32_t)source[i] << 8 * (i - 4 * k);
+    return word;
+}
+
+/* Writes a message, for which there is room. The crew; all that it read of *out it has read. */
+WEFT_INLINE void weft_message_write(struct weft_crew crew, struct weft_out *out,
+                                    struct weft_head head, const unsigned char *source)
+{
+    const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
+
+    for (uint32_t at = crew.lane; at < lines; at += crew.lanes) {
+        const uint32_t flag = weft_lap_flag(begin + at);
+        struct weft_ring_line *line = &out->ring[(begin + at) % WEFT_RING_LINES];
+        if (at == 0) {
+            head.first = head.bytes != 0 ? weft_payload_word(source, head.bytes, 0) : 0;
+            weft_lap_write(line, weft_head_word(&head, flag, 0), weft_head_word(&head, flag, 1));
+        } else {
+            weft_lap_write(line,
+                           weft_rest_word(weft_payload_word(source, head.bytes, 2 * at - 1), flag),
+                           weft_rest_word(weft_payload_word(source, head.bytes, 2 * at), flag));
+        }
+    }
+    weft_crew_meet(crew);
+    if (crew.lane != 0)
+        return;
+    out->head = begin + lines;
+    if (head.bytes == 0)
+        return;
+    const bool none = (int32_t)(out->taken - out->data_end) >= 0;
+    if (none || head.address < out->low)
+        out->low = head.address;
+    if (none || head.address + head.bytes > out->high)
+        out->high = head.address + head.bytes;
+    out->data_end = out->head;
+}
+
+/*
+ * A message without a payload. release: it stands for all that the rank did, else for what its
+ * messages brought before it. The leader.
+ */
+WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint32_t tag,
+                                     bool notice, bool release)
+{
+    struct weft_head head = {0, 0, 0, 0, false, false};
+
+    weft_out_space(self, out, 1);
+    head.tag = tag;
+    head.notice = notice;
+    head.bye = !notice;
+    if (release) {
+        weft_fence_release(ORDER_eager_notice);
+        out->dirty = 0;
+    }
+    weft_message_write(weft_crew_alone(), out, head, NULL);
+}
+
+#endif

@@ -1,0 +1,275 @@
+/*
+ * kernel_api/mailbox.h - the receiving end of eager channels: copying payloads to where they
+ * belong, counting notices, and telling senders how far this rank has come.
+ *
+ * Every wait of the library serves the rank's channels, so that nobody who waits for room in them,
+ * or for his data to land, waits for ever. A notice lowers `consumed` of its tag, which is the same
+ * as one more in the counters.
+ *
+ * Order. A payload needs none: each word of it comes with its own flag. A notice that stands for
+ * data which went another way was written after a release (eager_notice), and is read by a poll
+ * that acquires (eager_seen). Messages are taken in the order sent, the payload before the notice.
+ * The rank tells how far it has read by a release (eager_credit), after which nothing that it
+ * copied for the sender can overwrite what the sender then puts there by another way (eager_space).
+ */
+#ifndef WEFT_KERNEL_API_MAILBOX_H
+#define WEFT_KERNEL_API_MAILBOX_H
+
+#include "window/channel.h"
+#include "window/state.h"
+#ifdef __CUDACC__
+#include "kernel_api/rank_cuda.h"
+#endif
+
+/* Tell a sender after so many lines at the latest; in waits, after so many rounds. */
+enum { WEFT_GIVE_LINES = WEFT_RING_LINES / 2, WEFT_SERVE_ROUNDS = 32 };
+
+/* Threads that do something together: one, or the first warp. */
+struct weft_crew {
+    unsigned lane, lanes;
+};
+
+WEFT_INLINE struct weft_crew weft_crew_alone(void)
+{
+    struct weft_crew crew;
+    crew.lane = 0;
+    crew.lanes = 1;
+    return crew;
+}
+
+#ifdef __CUDACC__
+
+/* Those that write a message. Others have lane >= lanes. */
+WEFT_INLINE struct weft_crew weft_crew_first_warp(void)
+{
+    struct weft_crew crew;
+    crew.lane = threadIdx.x;
+    crew.lanes = blockDim.x < 32 ? 1 : 32;
+    return crew;
+}
+
+WEFT_INLINE bool weft_crew_all(struct weft_crew crew, bool value)
+{
+    return crew.lanes == 1 ? value : __all_sync(~0u, value) != 0;
+}
+WEFT_INLINE uint64_t weft_crew_first(struct weft_crew crew, uint64_t value)
+{
+    return crew.lanes == 1 ? value : __shfl_sync(~0u, value, 0);
+}
+/* What any of them wrote to the rank's state before, all see after. */
+WEFT_INLINE void weft_crew_meet(struct weft_crew crew)
+{
+    if (crew.lanes > 1)
+        __syncwarp();
+}
+
+WEFT_INLINE struct weft_ring_line weft_lap_read(const struct weft_ring_line *line)
+{
+    struct weft_ring_line found;
+    asm volatile(WEFT_POLL "v2.u64 {%0, %1}, [%2];"
+                 : "=l"(found.word[0]), "=l"(found.word[1])
+                 : "l"(WEFT_GLOBAL(line))
+                 : "memory");
+    return found;
+}
+
+/* Stores one to eight bytes; they are the whole payload: undivided where a put would be. */
+WEFT_INLINE void weft_land_bytes(unsigned char *target, uint64_t value, uint32_t bytes, bool whole)
+{
+    (void)whole;
+    if (!weft_is_small(target, bytes)) {
+        for (uint32_t i = 0; i < bytes; i++)
+            target[i] = (unsigned char)(value >> 8 * i);
+    } else if (bytes == 8) {
+        *(volatile uint64_t *)target = value;
+    } else if (bytes == 4) {
+        *(volatile uint32_t *)target = (uint32_t)value;
+    } else if (bytes == 2) {
+        *(volatile uint16_t *)target = (uint16_t)value;
+    } else {
+        *(volatile unsigned char *)target = (unsigned char)value;
+    }
+}
+
+#else
+
+static inline struct weft_crew weft_crew_first_warp(void)
+{
+    return weft_crew_alone();
+}
+
+static inline bool weft_crew_all(struct weft_crew crew, bool value)
+{
+    (void)crew;
+    return value;
+}
+static inline uint64_t weft_crew_first(struct weft_crew crew, uint64_t value)
+{
+    (void)crew;
+    return value;
+}
+static inline void weft_crew_meet(struct weft_crew crew)
+{
+    (void)crew;
+}
+
+static inline struct weft_ring_line weft_lap_read(const struct weft_ring_line *line)
+{
+    struct weft_ring_line found;
+    found.word[0] = weft_poll_u64(&line->word[0], ORDER_eager_seen);
+    found.word[1] = weft_poll_u64(&line->word[1], ORDER_eager_seen);
+    return found;
+}
+
+/* The rank sees it at once: it is its own store. */
+static inline void weft_land_bytes(unsigned char *target, uint64_t value, uint32_t bytes,
+                                   bool whole)
+{
+    if (whole && weft_is_small(target, bytes))
+        weft_store_small(target, (const unsigned char *)&value, bytes, ORDER_none);
+    else
+        weft_write_shared(target, &value, bytes);
+    weft_used_shared(target, bytes);
+}
+
+#endif
+
+WEFT_INLINE const struct weft_ring_line *weft_lap_at(const struct weft_in *in, uint32_t position)
+{
+    return &in->ring[position % WEFT_RING_LINES];
+}
+
+/* One word of a payload, the k-th 4 bytes of it. */
+WEFT_INLINE void weft_land_word(const struct weft_head *head, uint32_t k, uint32_t value)
+{
+    unsigned char *target = (unsigned char *)(uintptr_t)head->address + 4 * (size_t)k;
+    const uint32_t left = head->bytes - 4 * k;
+
+    if (4 * k < head->bytes)
+        weft_land_bytes(target, value, left < 4 ? left : 4, head->bytes <= 4);
+}
+
+WEFT_INLINE void weft_give(struct weft_in *in)
+{
+    if (in->given == in->tail)
+        return;
+    weft_store_release_u32(&in->channel->taken, in->tail, ORDER_eager_credit);
+    in->given = in->tail;
+}
+
+/* The whole message has been read, and its payload stored. One thread. */
+WEFT_INLINE void weft_taken(weft_self *self, struct weft_in *in, const struct weft_head *head)
+{
+    if (head->notice)
+        self->consumed[head->tag]--;
+    if (head->bye)
+        in->bye = 1;
+    in->tail += weft_message_lines(head->bytes);
+    if (in->tail - in->given >= WEFT_GIVE_LINES)
+        weft_give(in);
+}
+
+/* What a line of a message that is there brings. The payload's first 8 bytes may not be divided. */
+WEFT_INLINE void weft_land_line(const struct weft_head *head, uint32_t at,
+                                const struct weft_ring_line *line)
+{
+    const uint32_t one = (uint32_t)line->word[0], two = (uint32_t)line->word[1];
+
+    if (at == 1 && head->bytes == 8) {
+        weft_land_bytes((unsigned char *)(uintptr_t)head->address,
+                        (uint64_t)one << 32 | head->first, 8, true);
+    } else if (at > 0) {
+        weft_land_word(head, 2 * at - 1, one);
+        weft_land_word(head, 2 * at, two);
+    }
+    if (at == 0 && head->bytes != 8)
+        weft_land_word(head, 0, head->first);
+}
+
+/*
+ * Takes the next message of a channel, if all of it is there. What is stored of one that is not yet
+ * complete is stored again: its sender has promised the place to it.
+ */
+WEFT_INLINE bool weft_take(weft_self *self, struct weft_crew crew, struct weft_in *in)
+{
+    const uint32_t tail = in->tail;
+    struct weft_head head = {0, 0, 0, 0, false, false};
+    uint32_t lines = 1;
+
+    for (uint32_t first = 0; first < lines; first += crew.lanes) {
+        const uint32_t at = first + crew.lane;
+        const struct weft_ring_line line = weft_lap_read(weft_lap_at(in, tail + at));
+        const bool there = weft_lap_there(line.word[0], line.word[1], weft_lap_flag(tail + at));
+        if (first == 0) {
+            if (!weft_crew_all(crew, there || at != 0))
+                return false;
+            head = weft_head_of(weft_crew_first(crew, line.word[0]),
+                                weft_crew_first(crew, line.word[1]));
+            lines = weft_message_lines(head.bytes);
+        }
+        if (!weft_crew_all(crew, there || at >= lines))
+            return false;
+        if (at < lines)
+            weft_land_line(&head, at, &line);
+    }
+    weft_crew_meet(crew);
+    if (crew.lane == 0)
+        weft_taken(self, in, &head);
+    weft_crew_meet(crew);
+    return true;
+}
+
+/* All that is there, of all channels. */
+WEFT_INLINE void weft_serve(weft_self *self, struct weft_crew crew)
+{
+    for (uint32_t i = 0; i < self->ins; i++)
+        for (uint32_t n = 0; n < WEFT_RING_LINES && weft_take(self, crew, &self->in[i]); n++)
+            continue;
+}
+
+/* Looks whether somebody has taken a channel to this rank. One thread. */
+WEFT_COLD void weft_find_channels(weft_self *self)
+{
+    const struct weft_state *state = self->state;
+    unsigned char *area = weft_channel_area(state, state->exposed);
+    const struct weft_box *box = weft_channels_box(area, self->slot);
+
+    while (self->boxed < WEFT_CHANNELS_IN) {
+        const int32_t named =
+            (int32_t)weft_load_relaxed_u32((const uint32_t *)&box->channel[self->boxed]);
+        if (named == 0)
+            break;
+        self->boxed++;
+        if (named == WEFT_CHANNEL_NONE)
+            continue;
+        const uint32_t index = (uint32_t)named - 1;
+        struct weft_in *in = &self->in[self->ins];
+        in->ring = weft_channels_ring(area, WEFT_SLOTS, state->channels, index);
+        in->channel = weft_channels_control(area, WEFT_SLOTS, index);
+        in->tail = in->given = state->channel_start;
+        in->bye = 0;
+        self->ins++;
+        weft_store_relaxed_u32(&in->channel->open, 1);
+    }
+}
+
+#ifndef __CUDACC__
+/* All that is there, after a look that acquires. */
+static inline void weft_serve_seen(weft_self *self)
+{
+    weft_serve(self, weft_crew_alone());
+}
+#endif
+
+/* In a wait that lasts: what need not be done in every round. One thread. */
+WEFT_COLD void weft_serve_now_and_then(weft_self *self)
+{
+    if (self->channels_there == 0)
+        return;
+    weft_find_channels(self);
+    weft_serve(self, weft_crew_alone());
+    for (uint32_t i = 0; i < self->ins; i++)
+        weft_give(&self->in[i]);
+}
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * window/channel.h - eager channels: rings in the target's memory through which one rank of another
+ * process sends small notified puts, and all its notices, as data and flag in the same store.
+ *
+ * A process exposes, behind its counters, a box for each slot, which names the channels of that
+ * rank, and a pool of channels: a control and a ring each. A sender takes a channel for itself
+ * (kernel_api/eager.h) and keeps it until the kernel ends; the host clears what was taken before
+ * the next run (weft_channels_clear).
+ *
+ * A ring is a sequence of lines of two 64-bit words. Each word is stored undivided, and its upper
+ * part is a flag that tells this lap of the ring from the one before; since every line is written
+ * in every lap, whatever may lie in it otherwise has the flag of the lap before. So nothing needs
+ * to be cleaned, and no store needs to be ordered after another. A message is a head line, which
+ * carries the first 4 bytes of the payload, and lines with 8 more bytes each:
+ *
+ *     head:  flag 8 | payload 32 | bye 1, notice 1, bytes 11 (and unused)   flag 8 | tag 8 |
+ * address 48 rest:  flag 32 | payload 32                                           flag 32 |
+ * payload 32
+ *
+ * The address is the target's own: it copies the payload there.
+ */
+#ifndef WEFT_WINDOW_CHANNEL_H
+#define WEFT_WINDOW_CHANNEL_H
+
+#include "base/inline.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    WEFT_CHANNELS_IN = 15,  /* into one rank */
+    WEFT_CHANNELS_OUT = 16, /* of one rank */
+    WEFT_RING_LINES = 4096, /* of a channel; a power of two */
+    WEFT_EAGER_MOST = 1024, /* bytes of a payload */
+    WEFT_CHANNEL_NONE = -1  /* in a box: the pool was empty */
+};
+
+struct weft_ring_line {
+    uint64_t word[2];
+};
+
+/* Of a slot. asked: by how many senders; channel: index + 1, 0 while its sender has not said. */
+struct weft_box {
+    uint32_t asked;
+    int32_t channel[WEFT_CHANNELS_IN];
+};
+
+/* Of a channel. open: the target looks into it. taken: lines that it has read, in all. */
+struct weft_channel {
+    uint32_t open, taken;
+    uint32_t unused[14];
+};
+
+static_assert(sizeof(struct weft_ring_line) == 16, "a line is one store of a GPU");
+static_assert(sizeof(struct weft_box) == 64, "boxes do not share lines");
+static_assert(sizeof(struct weft_channel) == 64, "channels do not share lines");
+
+/* The sender's end. */
+enum weft_out_state { WEFT_OUT_NEW, WEFT_OUT_ASKED, WEFT_OUT_OPEN, WEFT_OUT_REFUSED };
+struct weft_out {
+    int32_t process; /* of the target, and its slot; slot 0: nobody's */
+    uint32_t slot;
+    uint32_t state; /* a weft_out_state */
+    uint32_t
+        talks; /* how often it was, or might have been, used; then, how often it was looked at */
+    uint32_t head;      /* next line to write */
+    uint32_t taken;     /* as last seen */
+    uint32_t dirty;     /* something went to the target directly, and was not fenced since */
+    uint32_t data_end;  /* after the last line of a payload; all before taken: */
+    uint64_t low, high; /* else where payloads go that may not have been copied yet */
+    struct weft_channel *channel;
+    struct weft_ring_line *ring;
+};
+
+/* The target's end. */
+struct weft_in {
+    struct weft_ring_line *ring;
+    struct weft_channel *channel;
+    uint32_t tail;  /* next line to read */
+    uint32_t given; /* what the sender was told */
+    uint32_t bye;   /* the sender has ended */
+    uint32_t unused;
+};
+
+/* A channel area: boxes of all slots, controls, rings. */
+WEFT_INLINE size_t weft_channels_bytes(uint32_t slots, uint32_t channels)
+{
+    return channels == 0 ? 0
+                         : slots * sizeof(struct weft_box) +
+                               channels * (sizeof(struct weft_channel) +
+                                           WEFT_RING_LINES * sizeof(struct weft_ring_line));
+}
+
+WEFT_INLINE struct weft_box *weft_channels_box(unsigned char *area, uint32_t slot)
+{
+    return (struct weft_box *)(void *)area + slot;
+}
+
+WEFT_INLINE struct weft_channel *weft_channels_control(unsigned char *area, uint32_t slots,
+                                                       uint32_t index)
+{
+    return (struct weft_channel *)(void *)(area + slots * sizeof(struct weft_box)) + index;
+}
+
+WEFT_INLINE struct weft_ring_line *weft_channels_ring(unsigned char *area, uint32_t slots,
+                                                      uint32_t channels, uint32_t index)
+{
+    unsigned char *rings =
+        area + slots * sizeof(struct weft_box) + channels * sizeof(struct weft_channel);
+    return (struct weft_ring_line *)(void *)rings + (size_t)index * WEFT_RING_LINES;
+}
+
+/* ---- lines -------------------------------------------------------------------------------- */
+
+struct weft_head {
+    uint64_t address;
+    uint32_t bytes, first; /* of the payload, */
+    uint32_t tag;
+    bool notice, bye;
+};
+
+/* Lines of a message: the head takes 4 bytes, the others 8 each. */
+WEFT_INLINE uint32_t weft_message_lines(uint32_t bytes)
+{
+    return 1 + (bytes + 3) / 4 / 2;
+}
+
+/* Never 0, which is what a ring holds at first; not that of the lap before. */
+WEFT_INLINE uint32_t weft_lap_flag(uint32_t position)
+{
+    return position / WEFT_RING_LINES % 128 + 1;
+}
+
+WEFT_INLINE uint64_t weft_head_word(const struct weft_head *head, uint32_t flag, int word)
+{
+    if (word == 1)
+        return (uint64_t)flag << 56 | (uint64_t)head->tag << 48 | head->address;
+    return (uint64_t)flag << 56 | (uint64_t)head->first << 24 | (uint64_t)head->bye << 12 |
+           (uint64_t)head->notice << 11 | (head->bytes & 0x7ff);
+}
+
+WEFT_INLINE struct weft_head weft_head_of(uint64_t word0, uint64_t word1)
+{
+    struct weft_head head;
+    head.bytes = (uint32_t)(word0 & 0x7ff);
+    head.notice = (word0 >> 11 & 1) != 0;
+    head.bye = (word0 >> 12 & 1) != 0;
+    head.first = (uint32_t)(word0 >> 24);
+    head.tag = (uint32_t)(word1 >> 48 & 0xff);
+    head.address = word1 & 0xffffffffffff;
+    return head;
+}
+
+WEFT_INLINE uint64_t weft_rest_word(uint32_t payload, uint32_t flag)
+{
+    return (uint64_t)flag << 56 | payload;
+}
+
+/* Whether both words are of this lap. */
+WEFT_INLINE bool weft_lap_there(uint64_t word0, uint64_t word1, uint32_t flag)
+{
+    return word0 >> 56 == flag && word1 >> 56 == flag;
+}
+
+#endif
