@@ -1,6 +1,6 @@
 /*
  * bench/gpu/bandwidth.cu - streams of puts from every rank of process 0 to its partner of process
- * 1, or with --both in both directions: GB/s of all together. A stream is said in measure.h.
+ * 1, then in both directions at once: GB/s of all together. A stream is said in measure.h.
  *
  * Each rank fills its source, streams, and compares its window with what its partner sent; first
  * as a warm-up, then timed with other contents. Filling and comparing lie outside of the time.
@@ -108,7 +108,7 @@ WEFT_KERNEL(gpu_bandwidth, struct bandwidth_data, user)
 
 #include <stdlib.h>
 
-/* Process 0 prints. *right: whether all that came here was right. */
+/* Process 0 prints. *right becomes false if anything that came here was wrong. */
 static weft_status measure_stream(weft_job *job, const struct measure_options *options, bool *right)
 {
     const weft_numbers *numbers = weft_numbers_of(job);
@@ -125,13 +125,11 @@ static weft_status measure_stream(weft_job *job, const struct measure_options *o
     if (status == WEFT_OK)
         status = job_run(job, &data, sizeof(data), data.wrong, &outcome);
     if (status == WEFT_OK) {
-        *right = measure_right(kind, options->to, outcome.wrong);
-        if (numbers->process == 0) {
-            measure_header();
+        *right &= measure_right(kind, options->to, outcome.wrong);
+        if (numbers->process == 0)
             measure_ranks_line("weft", kind, options->to, numbers->threads, numbers->ranks_here,
                                measure_stream_rate(options, numbers->ranks_here, outcome.seconds),
                                "GB/s");
-        }
     }
     weft_free(job, data.wrong);
     weft_free(job, data.memory);
@@ -142,15 +140,24 @@ int main(int argc, char **argv)
 {
     struct measure_options options;
     weft_job *job;
-    bool right = false;
+    bool right = true;
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return EXIT_FAILURE;
-    measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_RANKS | MEASURE_HAS_STREAM,
-                  "Bandwidth of puts from many ranks. Run: weftrun -n 2 bench_gpu_bandwidth", NULL,
-                  0);
-    weft_status status = job_prepare(job, &gpu_bandwidth, options.threads, options.ranks, 2);
-    if (status == WEFT_OK)
-        status = measure_stream(job, &options, &right);
+    measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_PUTS,
+                  "Bandwidth of puts from many ranks. Run: weftrun -n 2 bench_gpu_bandwidth",
+                  "[RANKS...]", MEASURE_LIST);
+    measure_list(&options, 0);
+    weft_status status = WEFT_OK;
+    for (int i = 0; i < options.list_count && status == WEFT_OK; i++) {
+        status = job_prepare(job, &gpu_bandwidth, options.threads, options.list[i], 2);
+        if (status == WEFT_OK && i == 0 && weft_numbers_of(job)->process == 0)
+            measure_header();
+        for (int both = 0; both < 2 && status == WEFT_OK; both++) {
+            options.both = both != 0;
+            status = measure_stream(job, &options, &right);
+        }
+    }
+    free(options.list);
     weft_status closed = weft_close(job);
     return status == WEFT_OK && closed == WEFT_OK && right ? EXIT_SUCCESS : EXIT_FAILURE;
 }

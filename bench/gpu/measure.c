@@ -25,7 +25,7 @@ const struct measure measures[MEASURES] = {
 
 enum { CHECKED = 20, FULL_BYTES = 8192 }; /* larger messages are sent less often */
 
-enum { KEY_THREADS = 256, KEY_REPEATS, KEY_TO, KEY_SAME, KEY_RANKS, KEY_PUTS, KEY_BOTH };
+enum { KEY_THREADS = 256, KEY_REPEATS, KEY_TO, KEY_SAME, KEY_RANKS, KEY_PUTS };
 
 static const struct argp_option threads_option = {
     "threads", KEY_THREADS, "N", 0, "threads of a block (default 128)", 0};
@@ -45,9 +45,6 @@ static const struct argp_option ranks_option = {
 
 static const struct argp_option puts_option = {
     "puts", KEY_PUTS, "N", 0, "puts of a rank in the timed part of a stream (default 64)", 0};
-static const struct argp_option both_option = {
-    "both", KEY_BOTH, NULL, 0, "stream in both directions at once", 0};
-
 struct input {
     struct measure_options *options;
     int words_most, has;
@@ -88,11 +85,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_PUTS:
         options->puts = number(state, "puts", text, STREAM_GROUP, 1000000);
         return 0;
-    case KEY_BOTH:
-        options->both = true;
-        return 0;
     case ARGP_KEY_END: /* ranks share one piece of memory, and 16 bytes are copied at once */
-        if ((input->has & MEASURE_HAS_STREAM) && (options->to == 0 || options->to % 16 != 0))
+        if ((input->has & MEASURE_HAS_PUTS) && (options->to == 0 || options->to % 16 != 0))
             argp_error(state, "--to %zu is not a multiple of 16", options->to);
         return 0;
     case ARGP_KEY_ARGS:
@@ -109,7 +103,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 void measure_parse(struct measure_options *options, int argc, char **argv, int has,
                    const char *about, const char *arguments, int words_most)
 {
-    struct argp_option table[8] = {threads_option, repeats_option};
+    struct argp_option table[7] = {threads_option, repeats_option};
     int used = 2;
     if (has & MEASURE_HAS_TO)
         table[used++] = to_option;
@@ -117,16 +111,36 @@ void measure_parse(struct measure_options *options, int argc, char **argv, int h
         table[used++] = same_option;
     if (has & MEASURE_HAS_RANKS)
         table[used++] = ranks_option;
-    if (has & MEASURE_HAS_STREAM) {
+    if (has & MEASURE_HAS_PUTS)
         table[used++] = puts_option;
-        table[used++] = both_option;
-    }
     const struct argp argp = {
         .options = table, .parser = parse, .args_doc = arguments, .doc = about};
     struct input input = {.options = options, .words_most = words_most, .has = has};
     *options =
         (struct measure_options){.threads = 128, .repeats = 20000, .puts = 64, .to = 1048576};
     argp_parse(&argp, argc, argv, 0, NULL, &input);
+}
+
+void measure_list(struct measure_options *options, int skip)
+{
+    const int words = options->words_count > skip ? options->words_count - skip : 0;
+    options->list_count = words ? words : 1;
+    options->list = calloc((size_t)options->list_count, sizeof(*options->list));
+    if (!options->list) {
+        fprintf(stderr, "bench: out of memory\n");
+        exit(EXIT_FAILURE);
+    }
+    for (int i = 0; i < words; i++) {
+        const char *text = options->words[skip + i];
+        char *end;
+        errno = 0;
+        const unsigned long value = strtoul(text, &end, 10);
+        if (!isdigit((unsigned char)*text) || *end || errno || value < 1 || value > 65536) {
+            fprintf(stderr, "bench: %s is not a number of ranks in 1..65536\n", text);
+            exit(EXIT_FAILURE);
+        }
+        options->list[i] = (int)value;
+    }
 }
 
 struct measure_trips measure_trips_of(const struct measure_options *options, size_t bytes)

@@ -41,9 +41,11 @@ struct measure_options {
     uint64_t puts;    /* of a rank that streams */
     size_t to;        /* largest message; of a stream, each */
     bool same;        /* both ranks on one device */
-    bool both;        /* stream in both directions at once */
+    bool both;        /* set by the program: a stream in both directions at once */
     char **words;     /* what else stood on the command line */
     int words_count;
+    int *list; /* of measure_list */
+    int list_count;
 };
 
 /* Which options a program has besides --threads and --repeats; or them together. */
@@ -51,8 +53,10 @@ enum {
     MEASURE_HAS_TO = 1,
     MEASURE_HAS_SAME = 2,
     MEASURE_HAS_RANKS = 4,
-    MEASURE_HAS_STREAM = 8, /* --puts and --both */
+    MEASURE_HAS_PUTS = 8,
 };
+
+enum { MEASURE_LIST = 16 }; /* numbers of ranks on a command line, at most */
 
 /*
  * A stream: every rank puts over and over into the window of its partner on the other device. The
@@ -67,6 +71,12 @@ enum { STREAM_GROUP = 8, STREAM_AHEAD = 2 };
  */
 void measure_parse(struct measure_options *options, int argc, char **argv, int has,
                    const char *about, const char *arguments, int words_most);
+
+/*
+ * Takes the words after the first `skip` as numbers of ranks of a device, to be measured one after
+ * the other; without any the list is a 0: as many as it holds. A bad one ends the program.
+ */
+void measure_list(struct measure_options *options, int skip);
 
 struct measure_trips measure_trips_of(const struct measure_options *options, size_t bytes);
 

@@ -143,7 +143,7 @@ static void print(const weft_numbers *numbers, const struct rate_data *data, dou
                        answered ? "us" : "M/s");
 }
 
-/* All forms; process 0 prints. *right: whether all that came here was right. */
+/* All forms; process 0 prints. *right becomes false if anything that came here was wrong. */
 static weft_status measure_rates(weft_job *job, const struct measure_options *options, bool *right)
 {
     const weft_numbers *numbers = weft_numbers_of(job);
@@ -151,13 +151,10 @@ static weft_status measure_rates(weft_job *job, const struct measure_options *op
     struct rate_data data = {.memory = weft_malloc(job, ranks * (1 + ranks) * sizeof(*data.memory)),
                              .wrong = weft_malloc(job, ranks * sizeof(*data.wrong))};
     weft_status status = data.memory && data.wrong ? WEFT_OK : WEFT_ERR_MEMORY;
-    *right = true;
     if (status == WEFT_OK && options->repeats * ranks > INT32_MAX) {
         fprintf(stderr, "bench: --repeats times the ranks is more than a tag can count\n");
         status = WEFT_ERR_ARGUMENT;
     }
-    if (numbers->process == 0)
-        measure_header();
     for (data.form = TO_ONE; data.form <= ANSWERED && status == WEFT_OK; data.form++) {
         struct job_outcome outcome;
         data.messages[0] = options->repeats / 10 + 1;
@@ -178,15 +175,22 @@ int main(int argc, char **argv)
 {
     struct measure_options options;
     weft_job *job;
-    bool right = false;
+    bool right = true;
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return EXIT_FAILURE;
-    measure_parse(&options, argc, argv, MEASURE_HAS_RANKS,
-                  "Rate of small messages from many ranks. Run: weftrun -n 2 bench_gpu_rate", NULL,
-                  0);
-    weft_status status = job_prepare(job, &gpu_rate, options.threads, options.ranks, 2);
-    if (status == WEFT_OK)
-        status = measure_rates(job, &options, &right);
+    measure_parse(&options, argc, argv, 0,
+                  "Rate of small messages from many ranks. Run: weftrun -n 2 bench_gpu_rate",
+                  "[RANKS...]", MEASURE_LIST);
+    measure_list(&options, 0);
+    weft_status status = WEFT_OK;
+    for (int i = 0; i < options.list_count && status == WEFT_OK; i++) {
+        status = job_prepare(job, &gpu_rate, options.threads, options.list[i], 2);
+        if (status == WEFT_OK && i == 0 && weft_numbers_of(job)->process == 0)
+            measure_header();
+        if (status == WEFT_OK)
+            status = measure_rates(job, &options, &right);
+    }
+    free(options.list);
     weft_status closed = weft_close(job);
     return status == WEFT_OK && closed == WEFT_OK && right ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -143,8 +143,8 @@ bool run_phase(task *task, int blocks, int threads, uint64_t *wrong)
     return finish(task, blocks, wrong);
 }
 
-/* As many blocks as asked for, if the device holds them. */
-int blocks_of(const measure_options *options)
+/* As many blocks as asked for, if the device holds them; 0: all that it holds. */
+int blocks_of(const measure_options *options, int asked)
 {
     cudaDeviceProp device;
     int most;
@@ -152,12 +152,11 @@ int blocks_of(const measure_options *options)
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, stream, options->threads, 0),
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     most *= device.multiProcessorCount;
-    return options->ranks > 0 && options->ranks < most ? options->ranks : most;
+    return asked > 0 && asked < most ? asked : most;
 }
 
-bool measure_kernel(const measure_options *options)
+bool measure_kernel(const measure_options *options, int blocks)
 {
-    const int blocks = blocks_of(options);
     const char *kind = options->both ? "both_ways" : "one_way";
     unsigned long long ns;
     uint64_t wrong = 0;
@@ -322,24 +321,35 @@ copier new_copier()
 int main(int argc, char **argv)
 {
     measure_options options;
+    bool right = true;
     /* A module loaded late would wait for the other device's kernel. */
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-    measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_RANKS | MEASURE_HAS_STREAM,
+    measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_PUTS,
                   "Copies between two GPUs by plain kernels and by the driver.",
-                  "kernel|memcpy|latency", 1);
-    const char *what = options.words_count == 1 ? options.words[0] : "";
+                  "kernel|memcpy|latency [RANKS...]", 1 + MEASURE_LIST);
+    const char *what = options.words_count > 0 ? options.words[0] : "";
     const bool kernel = strcmp(what, "kernel") == 0, latency = strcmp(what, "latency") == 0;
     if (!kernel && !latency && strcmp(what, "memcpy") != 0) {
         fprintf(stderr, "stream: say kernel, memcpy or latency; --help says more\n");
         return EXIT_FAILURE;
     }
+    measure_list(&options, 1);
     if (!join_peers())
         return EXIT_FAILURE;
     measure_header();
-    if (kernel)
-        return measure_kernel(&options) ? EXIT_SUCCESS : EXIT_FAILURE;
-    const copier copier = new_copier(); /* freed by the end of the process */
-    const bool right =
-        latency ? measure_latency(&options, &copier) : measure_memcpy(&options, &copier);
+    if (latency) {
+        const copier copier = new_copier(); /* freed by the end of the process */
+        return measure_latency(&options, &copier) ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    for (int i = 0; i < 2 * options.list_count && kernel && right; i++) {
+        options.both = i % 2 == 1;
+        right = measure_kernel(&options, blocks_of(&options, options.list[i / 2]));
+    }
+    if (!kernel) {
+        const copier copier = new_copier();
+        right = measure_memcpy(&options, &copier);
+        options.both = true;
+        right &= measure_memcpy(&options, &copier);
+    }
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -179,7 +179,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "nvshmem: say 0|1 FILE latency|barrier; --help says more\n");
         return EXIT_FAILURE;
     }
-    const int process = open_job(options.words, options.words_count);
+    const int process = open_job(options.words);
     result *device;
     check(cudaMalloc(&device, sizeof(*device)), "cudaMalloc");
     if (process == 0)

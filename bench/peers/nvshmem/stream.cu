@@ -2,7 +2,7 @@
  * peers/nvshmem/stream.cu - many blocks at once with NVSHMEM, between two processes with a GPU
  * each:
  *
- *     stream PROCESS FILE bandwidth|rate
+ *     stream PROCESS FILE bandwidth|rate [RANKS...]
  *
  * PROCESS is 0 or 1. FILE, which must not exist, brings NVSHMEM's unique id from 0 to 1.
  *
@@ -204,12 +204,12 @@ void new_signals(task *task, int blocks)
     task->done = (uint64_t *)new_symmetric(blocks * sizeof(*task->done));
 }
 
-bool measure_bandwidth(const measure_options *options, int process, result *device)
+bool measure_bandwidth(const measure_options *options, int process, int asked, result *device)
 {
     task task = {};
     void *arguments[] = {&task, &process, &device};
     const void *kernel = (const void *)stream;
-    const int blocks = blocks_of(kernel, options->threads, arguments, options->ranks);
+    const int blocks = blocks_of(kernel, options->threads, arguments, asked);
     const char *kind = options->both ? "both_ways" : "one_way";
     bool right = true;
     result result;
@@ -245,13 +245,13 @@ void print_rate(const measure_options *options, const task *task, int blocks, co
                        rounds ? "us" : "M/s");
 }
 
-bool measure_rate(const measure_options *options, int process, result *device)
+bool measure_rate(const measure_options *options, int process, int asked, result *device)
 {
     const char *const kinds[] = {"to_one", "to_many", "answered"};
     task task = {};
     void *arguments[] = {&task, &process, &device};
     const void *kernel = (const void *)rate;
-    const int blocks = blocks_of(kernel, options->threads, arguments, options->ranks);
+    const int blocks = blocks_of(kernel, options->threads, arguments, asked);
     bool right = true;
     new_signals(&task, blocks);
     task.slots = (uint64_t *)new_symmetric(blocks * sizeof(*task.slots));
@@ -282,21 +282,30 @@ bool measure_rate(const measure_options *options, int process, result *device)
 int main(int argc, char **argv)
 {
     measure_options options;
-    measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_RANKS | MEASURE_HAS_STREAM,
+    bool right = true;
+    measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_PUTS,
                   "Bandwidth and message rate with NVSHMEM between two GPUs.",
-                  "0|1 FILE bandwidth|rate", 3);
-    const char *what = options.words_count == 3 ? options.words[2] : "";
-    if (strcmp(what, "bandwidth") != 0 && strcmp(what, "rate") != 0) {
+                  "0|1 FILE bandwidth|rate [RANKS...]", 3 + MEASURE_LIST);
+    const char *what = options.words_count > 2 ? options.words[2] : "";
+    const bool rate = strcmp(what, "rate") == 0;
+    if (!rate && strcmp(what, "bandwidth") != 0) {
         fprintf(stderr, "nvshmem: say 0|1 FILE bandwidth|rate; --help says more\n");
         return EXIT_FAILURE;
     }
-    const int process = open_job(options.words, options.words_count);
+    measure_list(&options, 3);
+    const int process = open_job(options.words);
     result *device;
     check(cudaMalloc(&device, sizeof(*device)), "cudaMalloc");
     if (process == 0)
         measure_header();
-    const bool right = strcmp(what, "rate") == 0 ? measure_rate(&options, process, device)
-                                                 : measure_bandwidth(&options, process, device);
+    for (int i = 0; i < options.list_count; i++) {
+        if (rate)
+            right &= measure_rate(&options, process, options.list[i], device);
+        for (int both = 0; both < 2 && !rate; both++) {
+            options.both = both != 0;
+            right &= measure_bandwidth(&options, process, options.list[i], device);
+        }
+    }
     check(cudaFree(device), "cudaFree");
     nvshmem_finalize();
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
