@@ -73,7 +73,7 @@ WEFT_DEVICE_FN void answered(const struct rate_side *me, uint64_t rounds)
         } else if (me->receives) {
             weft_wait(me->self, TAG_DATA, (uint32_t)me->ranks);
             for (int rank = 0; rank < me->ranks; rank++)
-                weft_notify(me->self, WEFT_COMM_WORLD, first + rank, TAG_DONE);
+                weft_notify_relaxed(me->self, WEFT_COMM_WORLD, first + rank, TAG_DONE);
         }
     }
 }

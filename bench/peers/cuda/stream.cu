@@ -77,8 +77,8 @@ struct streamer {
     }
 };
 
-/* Bounds: to stay launchable with as many threads as a block can have. */
-__global__ void __launch_bounds__(1024) stream(task task, int device)
+/* MOST: threads of a block. More of them can have fewer registers each. */
+template <int MOST> __global__ void __launch_bounds__(MOST) stream(task task, int device)
 {
     const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     const size_t words = task.bytes / 4, at = 2 * words * blockIdx.x;
@@ -104,6 +104,11 @@ __global__ void __launch_bounds__(1024) stream(task task, int device)
                                                                   threadIdx.x, blockDim.x));
     if (threadIdx.x == 0)
         mine->lost = block.lost;
+}
+
+const void *kernel_for(int threads)
+{
+    return threads <= 256 ? (const void *)stream<256> : (const void *)stream<1024>;
 }
 
 /* Both devices to the end; adds what their blocks found to *wrong. False: a wait was given up. */
@@ -136,7 +141,7 @@ bool run_phase(task *task, int blocks, int threads, uint64_t *wrong)
     for (int device = 0; device < 2; device++) {
         void *arguments[] = {task, &device};
         check(cudaSetDevice(device), "cudaSetDevice");
-        check(cudaLaunchCooperativeKernel((const void *)stream, dim3(blocks), dim3(threads),
+        check(cudaLaunchCooperativeKernel(kernel_for(threads), dim3(blocks), dim3(threads),
                                           arguments, 0, 0),
               "stream");
     }
@@ -149,7 +154,8 @@ int blocks_of(const measure_options *options, int asked)
     cudaDeviceProp device;
     int most;
     check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, stream, options->threads, 0),
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, kernel_for(options->threads),
+                                                        options->threads, 0),
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     most *= device.multiProcessorCount;
     return asked > 0 && asked < most ? asked : most;

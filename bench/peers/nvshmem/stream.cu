@@ -155,8 +155,9 @@ __device__ void report(const block *block, unsigned long long wrong)
         atomicAdd(&block->result->lost, 1);
 }
 
-/* Bounds: to stay launchable with as many threads as a block can have. */
-__global__ void __launch_bounds__(1024) stream(task task, int process, result *result)
+/* MOST: threads of a block. More of them can have fewer registers each. */
+template <int MOST>
+__global__ void __launch_bounds__(MOST) stream(task task, int process, result *result)
 {
     block block = {task, process, 1 - process, result, false};
     const bool sends = task.both || process == 0, receives = task.both || process == 1;
@@ -172,7 +173,8 @@ __global__ void __launch_bounds__(1024) stream(task task, int process, result *r
            receives ? measure_wrong(target, task.bytes, number, threadIdx.x, blockDim.x) : 0);
 }
 
-__global__ void __launch_bounds__(1024) rate(task task, int process, result *result)
+template <int MOST>
+__global__ void __launch_bounds__(MOST) rate(task task, int process, result *result)
 {
     block block = {task, process, 1 - process, result, false};
 
@@ -208,7 +210,8 @@ bool measure_bandwidth(const measure_options *options, int process, int asked, r
 {
     task task = {};
     void *arguments[] = {&task, &process, &device};
-    const void *kernel = (const void *)stream;
+    const void *kernel =
+        options->threads <= 256 ? (const void *)stream<256> : (const void *)stream<1024>;
     const int blocks = blocks_of(kernel, options->threads, arguments, asked);
     const char *kind = options->both ? "both_ways" : "one_way";
     bool right = true;
@@ -250,7 +253,8 @@ bool measure_rate(const measure_options *options, int process, int asked, result
     const char *const kinds[] = {"to_one", "to_many", "answered"};
     task task = {};
     void *arguments[] = {&task, &process, &device};
-    const void *kernel = (const void *)rate;
+    const void *kernel =
+        options->threads <= 256 ? (const void *)rate<256> : (const void *)rate<1024>;
     const int blocks = blocks_of(kernel, options->threads, arguments, asked);
     bool right = true;
     new_signals(&task, blocks);
