@@ -1,5 +1,5 @@
 /*
- * gpu/measure.h - what the first figures of the GPU share, on weft and on its peers: the messages,
+ * gpu/measure.h - what the figures of the GPU share, on weft and on its peers: the messages,
  * how often they are sent, what they carry, and the lines of the result. C17 and CUDA C.
  *
  * A ping-pong has three phases. In the checked round trips every word of every message is new, and
