@@ -67,7 +67,7 @@ set ylabel 'million messages a second, all ranks'
 set title 'put\_notify of 8 bytes to the peer GPU'
 elements = ''
 do for [kind in 'to_one to_many'] {
-    do for [who in 'weft nvshmem nvshmem_thread'] {
+    do for [who in 'weft floor nvshmem nvshmem_thread'] {
         elements = elements . element('rate', who, kind, '1', '$9', label(who) . (kind eq 'to_one' ? ', to one rank' : ', rank to rank'))
     }
 }

@@ -22,8 +22,8 @@ END {
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
     table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",
         "bandwidth", "weft floor nvshmem memcpy", "weft floor NVSHMEM cudaMemcpy", "floor nvshmem")
-    table("put_notify of 8 bytes by every rank of a GPU: messages a second of all, or us a round",
-        "rate", "weft nvshmem nvshmem_thread", "weft NVSHMEM NVSH.1thr", "nvshmem nvshmem_thread")
+    table("put_notify of 8 bytes by every rank of a GPU: messages a second of all, or us a round; floor, 1thr: by one thread of the block",
+        "rate", "weft floor nvshmem nvshmem_thread", "weft floor NVSHMEM NVSH.1thr", "floor nvshmem nvshmem_thread")
     table("dCUDA's tables; ranks: active ones; round: put_notify there, notify back", "dcuda_same dcuda_peer",
         "weft", "weft", "")
     table("us one way between two GPUs; nccl: NCCL send/recv, launch included; LSA: kernel on its pointers; cudaMemcpy: PeerAsync and sync",
