@@ -25,22 +25,29 @@ const struct measure measures[MEASURES] = {
 
 enum { CHECKED = 20, FULL_BYTES = 8192 }; /* larger messages are sent less often */
 
-enum { KEY_THREADS = 256, KEY_REPEATS, KEY_TO, KEY_SAME, KEY_RANKS };
+enum { KEY_THREADS = 256, KEY_REPEATS, KEY_TO, KEY_SAME, KEY_RANKS, KEY_PUTS };
 
 static const struct argp_option threads_option = {
     "threads", KEY_THREADS, "N", 0, "threads of a block (default 128)", 0};
 static const struct argp_option repeats_option = {
-    "repeats", KEY_REPEATS, "N", 0, "repetitions timed, of small messages (default 20000)", 0};
+    "repeats",
+    KEY_REPEATS,
+    "N",
+    0,
+    "repetitions timed, of small messages; messages of a rank (default 20000)",
+    0};
 static const struct argp_option to_option = {
-    "to", KEY_TO, "BYTES", 0, "largest message (default 1048576)", 0};
+    "to", KEY_TO, "BYTES", 0, "largest message; of a stream, each (default 1048576)", 0};
 static const struct argp_option same_option = {
     "same", KEY_SAME, NULL, 0, "both ranks on the device of one process", 0};
 static const struct argp_option ranks_option = {
     "ranks", KEY_RANKS, "N", 0, "blocks of a device (default: as many as it holds)", 0};
 
+static const struct argp_option puts_option = {
+    "puts", KEY_PUTS, "N", 0, "puts of a rank in the timed part of a stream (default 64)", 0};
 struct input {
     struct measure_options *options;
-    int words_most;
+    int words_most, has;
 };
 
 static uint64_t number(struct argp_state *state, const char *what, const char *text,
@@ -75,6 +82,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_RANKS:
         options->ranks = (int)number(state, "ranks", text, 0, 65536);
         return 0;
+    case KEY_PUTS:
+        options->puts = number(state, "puts", text, STREAM_GROUP, 1000000);
+        return 0;
+    case ARGP_KEY_END: /* ranks share one piece of memory, and 16 bytes are copied at once */
+        if ((input->has & MEASURE_HAS_PUTS) && (options->to == 0 || options->to % 16 != 0))
+            argp_error(state, "--to %zu is not a multiple of 16", options->to);
+        return 0;
     case ARGP_KEY_ARGS:
         options->words = state->argv + state->next;
         options->words_count = state->argc - state->next;
@@ -89,7 +103,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 void measure_parse(struct measure_options *options, int argc, char **argv, int has,
                    const char *about, const char *arguments, int words_most)
 {
-    struct argp_option table[6] = {threads_option, repeats_option};
+    struct argp_option table[7] = {threads_option, repeats_option};
     int used = 2;
     if (has & MEASURE_HAS_TO)
         table[used++] = to_option;
@@ -97,11 +111,36 @@ void measure_parse(struct measure_options *options, int argc, char **argv, int h
         table[used++] = same_option;
     if (has & MEASURE_HAS_RANKS)
         table[used++] = ranks_option;
+    if (has & MEASURE_HAS_PUTS)
+        table[used++] = puts_option;
     const struct argp argp = {
         .options = table, .parser = parse, .args_doc = arguments, .doc = about};
-    struct input input = {.options = options, .words_most = words_most};
-    *options = (struct measure_options){.threads = 128, .repeats = 20000, .to = 1048576};
+    struct input input = {.options = options, .words_most = words_most, .has = has};
+    *options =
+        (struct measure_options){.threads = 128, .repeats = 20000, .puts = 64, .to = 1048576};
     argp_parse(&argp, argc, argv, 0, NULL, &input);
+}
+
+void measure_list(struct measure_options *options, int skip)
+{
+    const int words = options->words_count > skip ? options->words_count - skip : 0;
+    options->list_count = words ? words : 1;
+    options->list = calloc((size_t)options->list_count, sizeof(*options->list));
+    if (!options->list) {
+        fprintf(stderr, "bench: out of memory\n");
+        exit(EXIT_FAILURE);
+    }
+    for (int i = 0; i < words; i++) {
+        const char *text = options->words[skip + i];
+        char *end;
+        errno = 0;
+        const unsigned long value = strtoul(text, &end, 10);
+        if (!isdigit((unsigned char)*text) || *end || errno || value < 1 || value > 65536) {
+            fprintf(stderr, "bench: %s is not a number of ranks in 1..65536\n", text);
+            exit(EXIT_FAILURE);
+        }
+        options->list[i] = (int)value;
+    }
 }
 
 struct measure_trips measure_trips_of(const struct measure_options *options, size_t bytes)
@@ -116,14 +155,32 @@ double measure_one_way(const struct measure_trips *trips, double seconds)
     return seconds / (double)trips->timed / 2 * 1e6;
 }
 
+uint64_t measure_groups(const struct measure_options *options, int phase)
+{
+    const uint64_t timed = options->puts / STREAM_GROUP;
+    return phase == 0 ? timed / 4 + 1 : timed;
+}
+
+double measure_stream_rate(const struct measure_options *options, int ranks, double seconds)
+{
+    const double puts = (double)measure_groups(options, 1) * STREAM_GROUP;
+    return puts * (double)options->to * ranks * (options->both ? 2 : 1) / seconds * 1e-9;
+}
+
 void measure_header(void)
 {
-    puts("name,kind,bytes,threads,us");
+    puts("name,kind,bytes,threads,value,unit,ranks");
 }
 
 void measure_line(const char *name, const char *kind, size_t bytes, int threads, double us)
 {
-    printf("%s,%s,%zu,%d,%.4g\n", name, kind, bytes, threads, us);
+    measure_ranks_line(name, kind, bytes, threads, 1, us, "us");
+}
+
+void measure_ranks_line(const char *name, const char *kind, size_t bytes, int threads, int ranks,
+                        double value, const char *unit)
+{
+    printf("%s,%s,%zu,%d,%.4g,%s,%d\n", name, kind, bytes, threads, value, unit, ranks);
     fflush(stdout); /* what is measured stays, should the program be stopped */
 }
 

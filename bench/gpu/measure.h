@@ -1,5 +1,5 @@
 /*
- * gpu/measure.h - what the first figures of the GPU share, on weft and on its peers: the messages,
+ * gpu/measure.h - what the figures of the GPU share, on weft and on its peers: the messages,
  * how often they are sent, what they carry, and the lines of the result. C17 and CUDA C.
  *
  * A ping-pong has three phases. In the checked round trips every word of every message is new, and
@@ -37,15 +37,32 @@ struct measure_trips {
 struct measure_options {
     int threads;      /* of a block */
     int ranks;        /* blocks of a device; 0: as many as it holds */
-    uint64_t repeats; /* round trips of small messages, barriers */
-    size_t to;        /* largest message */
+    uint64_t repeats; /* round trips of small messages, barriers, messages */
+    uint64_t puts;    /* of a rank that streams */
+    size_t to;        /* largest message; of a stream, each */
     bool same;        /* both ranks on one device */
+    bool both;        /* set by the program: a stream in both directions at once */
     char **words;     /* what else stood on the command line */
     int words_count;
+    int *list; /* of measure_list */
+    int list_count;
 };
 
 /* Which options a program has besides --threads and --repeats; or them together. */
-enum { MEASURE_HAS_TO = 1, MEASURE_HAS_SAME = 2, MEASURE_HAS_RANKS = 4 };
+enum {
+    MEASURE_HAS_TO = 1,
+    MEASURE_HAS_SAME = 2,
+    MEASURE_HAS_RANKS = 4,
+    MEASURE_HAS_PUTS = 8,
+};
+
+enum { MEASURE_LIST = 16 }; /* numbers of ranks on a command line, at most */
+
+/*
+ * A stream: every rank puts over and over into the window of its partner on the other device. The
+ * last put of a group notifies; the partner answers, and a rank is at most so many groups ahead.
+ */
+enum { STREAM_GROUP = 8, STREAM_AHEAD = 2 };
 
 /*
  * Reads the command line; a bad one ends the program with a message. about: a line for --help.
@@ -55,14 +72,31 @@ enum { MEASURE_HAS_TO = 1, MEASURE_HAS_SAME = 2, MEASURE_HAS_RANKS = 4 };
 void measure_parse(struct measure_options *options, int argc, char **argv, int has,
                    const char *about, const char *arguments, int words_most);
 
+/*
+ * Takes the words after the first `skip` as numbers of ranks of a device, to be measured one after
+ * the other; without any the list is a 0: as many as it holds. A bad one ends the program.
+ */
+void measure_list(struct measure_options *options, int skip);
+
 struct measure_trips measure_trips_of(const struct measure_options *options, size_t bytes);
 
 /* Half a round trip in microseconds. */
 double measure_one_way(const struct measure_trips *trips, double seconds);
 
-/* name,kind,bytes,threads,us: the header, and a line. bytes: of a barrier, its ranks. */
+/* Groups of a stream in its warm-up (phase 0) and in its timed part (phase 1). */
+uint64_t measure_groups(const struct measure_options *options, int phase);
+
+/* GB/s of all ranks of a device together, both directions added. */
+double measure_stream_rate(const struct measure_options *options, int ranks, double seconds);
+
+/*
+ * name,kind,bytes,threads,value,unit,ranks: the header, a line in us about one rank, and one about
+ * several of each device. bytes: of a barrier, its ranks.
+ */
 void measure_header(void);
 void measure_line(const char *name, const char *kind, size_t bytes, int threads, double us);
+void measure_ranks_line(const char *name, const char *kind, size_t bytes, int threads, int ranks,
+                        double value, const char *unit);
 
 /* Says how many words arrived wrong, if any did. Returns whether none. */
 bool measure_right(const char *kind, size_t bytes, uint64_t wrong);

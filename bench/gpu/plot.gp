@@ -1,21 +1,74 @@
-# bench/gpu/plot.gp - one-way latency of put_notify over its size, out of raw.csv:
-#   gnuplot -e "raw='raw.csv'; out='latency'" plot.gp      makes latency.png and latency.svg
+# bench/gpu/plot.gp - plots out of raw.csv, each as PNG and SVG, of those suites that were run:
+#   gnuplot -e "raw='raw.csv'; out='FOLDER'" plot.gp
+#     latency    put_notify over its size      threads    4 bytes over the threads of a rank
+#     bandwidth  streams over their ranks      rate       messages of 8 bytes over the ranks
+# Where several rounds have a point, their mean is drawn (smooth unique).
 set datafile separator ','
+set key below
+set grid
+
+# The lines of raw.csv with these words for which the awk condition `more` holds, as `x`,value.
+select(where, who, kind, more, action) = sprintf("awk -F, -v OFS=, -v w=%s -v n=%s -v k=%s 'NR > 1 && $1 == w && $3 == n && $4 == k && (%s) %s' %s", where, who, kind, more, action, raw)
+there(where, who, kind, more) = int(system(select(where, who, kind, more, '{ n++ } END { print n + 0 }'))) > 0
+
+# An element of a plot command; nothing if there are no such lines.
+element(where, who, kind, more, x, label) = there(where, who, kind, more) ? sprintf("\"< %s\" using 1:2 smooth unique with linespoints linewidth 1.5 title '%s', ", select(where, who, kind, more, sprintf('{ print %s, $7 }', x)), label) : ''
+label(who) = who eq 'floor' ? 'plain kernel' : who eq 'nvshmem' ? 'NVSHMEM' : who eq 'nvshmem_thread' ? 'NVSHMEM, one thread' : who
+
+# Draws `elements`, if there are any, into out/NAME.png and .svg.
+draw = "if (strlen(elements) > 0) { do for [end in 'png svg'] { if (end eq 'png') { set terminal pngcairo size 900,600 } else { set terminal svg size 900,600 }; set output out . '/' . name . '.' . end; eval 'plot ' . elements; unset output } }"
+
+name = 'latency'
 set logscale xy
 set xlabel 'bytes'
 set ylabel 'one way, µs'
-set key left top
-set grid
-set xrange [3:2e6]
 set title 'put\_notify, 128 threads a rank'
-pick(where, name) = sprintf("< awk -F, '$1 == \"%s\" && $3 == \"%s\" && $4 == \"put_notify\" && $6 == 128' %s", where, name, raw)
-plots = "plot for [i = 1:5] pick(word(places, i), word(names, i)) using 5:7 smooth unique with linespoints linewidth 1.5 title word(titles, i)"
-places = 'peer peer peer same same'
-names = 'weft floor nvshmem weft floor'
-titles = '"weft, peer GPU" "plain kernel, peer GPU" "NVSHMEM, peer GPU" "weft, same GPU" "plain kernel, same GPU"'
-set terminal pngcairo size 900,600
-set output out . '.png'
-eval plots
-set terminal svg size 900,600
-set output out . '.svg'
-eval plots
+elements = ''
+do for [where in 'peer same'] {
+    do for [who in 'weft floor nvshmem'] {
+        elements = elements . element(where, who, 'put_notify', '$6 == 128', '$5', label(who) . ', ' . where . ' GPU')
+    }
+}
+eval draw
+
+name = 'threads'
+unset logscale
+set logscale x 2
+set yrange [0:*]
+set xlabel 'threads a rank'
+set title 'put\_notify to the peer GPU'
+elements = ''
+if (there('peer', 'weft', 'put_notify', '$6 != 128')) {
+    do for [bytes in '4 65536'] {
+        do for [who in 'weft floor nvshmem'] {
+            elements = elements . element('peer', who, 'put_notify', '$6 > 1 && $5 == ' . bytes, '$6', label(who) . ', ' . bytes . ' bytes')
+        }
+    }
+}
+eval draw
+
+name = 'bandwidth'
+set xlabel 'ranks a GPU'
+set ylabel 'GB/s of all ranks'
+do for [kind in 'one_way both_ways'] {
+    name = 'bandwidth-' . kind
+    set title 'puts of 1 MiB to the peer GPU, ' . (kind eq 'one_way' ? 'one way' : 'both ways, added')
+    elements = ''
+    do for [threads in '128 1024'] {
+        do for [who in 'weft floor nvshmem'] {
+            elements = elements . element('bandwidth', who, kind, '$6 == ' . threads, '$9', label(who) . ', ' . threads . ' threads')
+        }
+    }
+    eval draw
+}
+
+name = 'rate'
+set ylabel 'million messages a second, all ranks'
+set title 'put\_notify of 8 bytes to the peer GPU'
+elements = ''
+do for [kind in 'to_one to_many'] {
+    do for [who in 'weft floor nvshmem nvshmem_thread'] {
+        elements = elements . element('rate', who, kind, '1', '$9', label(who) . (kind eq 'to_one' ? ', to one rank' : ', rank to rank'))
+    }
+}
+eval draw

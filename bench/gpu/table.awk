@@ -1,57 +1,84 @@
-# bench/gpu/table.awk - raw.csv of tools/gpu-bench to its table: medians over the rounds. NVSHMEM: the
-# better of a signal that adds and one that stores. A series with one thread has columns of its own.
+# bench/gpu/table.awk - raw.csv of tools/gpu-bench to its tables: medians over the rounds, a table for
+# every suite that was run. NVSHMEM: the better of a signal that adds and one that stores.
 BEGIN { FS = "," }
 NR > 1 {
-    row = $1 "," $4 "," ($1 == "power" ? "" : $5)
+    what = $4 "," ($1 == "power" ? "" : $5) "," ($1 == "nccl" ? "" : $6) "," $8 "," $9
+    row = $1 "," what
     if (!(row in seen)) {
         seen[row] = 1
         rows[++count] = row
-        if (!($1 in seen)) {
-            seen[$1] = 1
-            wheres[++places] = $1
-        }
+        seen[$1] = 1
     }
-    key = row "," $3 "," ($6 == 1 && $1 != "host" ? 1 : "")
-    if (!((key, $2) in value) || $7 < value[key, $2])
-        value[key, $2] = $7 + 0 # cuSPARSE has two algorithms: the better one
+    key = row "," $3 SUBSEP $2
+    if (!(key in value) || better($7 + 0, value[key], $8) == $7 + 0)
+        value[key] = $7 + 0 # cuSPARSE has two algorithms: the better one
     if ($2 > rounds)
         rounds = $2 + 0
 }
 END {
-    print "us; latency: one way. 1 thread: the bare flag, without barriers of the block."
-    printf "%-9s %-16s %8s %9s %9s %9s %9s %9s %9s %9s\n", "where", "what", "bytes", "weft", "floor", "NVSHMEM",
-        "w/floor", "w/NVSHMEM", "floor 1t", "NVSHM. 1t"
-    for (place = 1; place <= places; place++) {
-        if (wheres[place] != "power")
-            print_place(wheres[place])
-    }
-    print "barrier, barrier2: on 1 and 2 GPUs; bytes: ranks of all; floor: grid.sync.\n"
-    printf "%-26s %9s %9s %9s\n", "power iteration, us each", "weft", "cuSPARSE", "ratio"
-    for (i = 1; i <= count; i++) {
-        split(rows[i], of, ",")
-        if (of[1] != "power")
+    table("us one way; 1 thread: the bare flag, without barriers of the block", "same host peer proxy",
+        "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
+    table("us; on 1 and 2 GPUs; bytes: ranks of all; floor: grid.sync", "barrier barrier2",
+        "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
+    table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",
+        "bandwidth", "weft floor nvshmem memcpy", "weft floor NVSHMEM cudaMemcpy", "floor nvshmem")
+    table("put_notify of 8 bytes by every rank of a GPU: messages a second of all, or us a round; floor, 1thr: by one thread of the block",
+        "rate", "weft floor nvshmem nvshmem_thread", "weft floor NVSHMEM NVSH.1thr", "floor nvshmem nvshmem_thread")
+    table("dCUDA's tables; ranks: active ones; round: put_notify there, notify back", "dcuda_same dcuda_peer",
+        "weft", "weft", "")
+    table("us one way between two GPUs; nccl: NCCL send/recv, launch included; LSA: kernel on its pointers; cudaMemcpy: PeerAsync and sync",
+        "nccl", "weft nccl nccl_lsa memcpy", "weft nccl NCCL_LSA cudaMemcpy", "nccl nccl_lsa")
+    table("a kernel that uses the library, and a plain one that does the same", "cost", "weft floor", "weft floor", "")
+    table("power iteration, each; ranks: no meaning", "power", "weft cusparse", "weft cuSPARSE", "cusparse")
+}
+
+# wheres, names, heads: words. ratios: names that weft is divided by. Nothing if none of wheres was run.
+function table(title, wheres, names, heads, ratios,    place, places, name, head, ratio, i, n, m, w, head_of, printed)
+{
+    w = split(wheres, places, " ")
+    n = split(names, name, " ")
+    split(heads, head, " ")
+    m = split(ratios, ratio, " ")
+    for (place = 1; place <= w; place++) {
+        if (!(places[place] in seen))
             continue
-        weft = median(rows[i] ",weft,")
-        peer = median(rows[i] ",cusparse,")
-        printf "%-26s %9s %9s %9s\n", of[2], cell(weft), cell(peer), ratio(weft, peer)
+        if (!printed++) {
+            print title
+            printf "%-10s %-18s %8s %7s %5s %5s", "where", "what", "bytes", "threads", "ranks", ""
+            for (i = 1; i <= n; i++) {
+                printf " %10s", head[i]
+                head_of[name[i]] = head[i]
+            }
+            for (i = 1; i <= m; i++)
+                printf " %12s", "w/" head_of[ratio[i]]
+            print ""
+        }
+        print_place(places[place], name, n, ratio, m)
     }
 }
 
-function print_place(where,    i, of, weft, floor, peer, floor1, peer1)
+function print_place(where, name, n, ratio, m,    r, i, of, weft)
 {
-    for (i = 1; i <= count; i++) {
-        split(rows[i], of, ",")
+    for (r = 1; r <= count; r++) {
+        split(rows[r], of, ",")
         if (of[1] != where)
             continue
-        weft = median(rows[i] ",weft,")
-        floor = median(rows[i] ",floor,")
-        peer = better(median(rows[i] ",nvshmem,"), median(rows[i] ",nvshmem_set,"))
-        floor1 = median(rows[i] ",floor,1")
-        peer1 = better(median(rows[i] ",nvshmem,1"), median(rows[i] ",nvshmem_set,1"))
-        printf "%-9s %-16s %8s %9s %9s %9s %9s %9s %9s %9s\n", of[1], of[2], of[3], cell(weft), cell(floor),
-            cell(peer), ratio(weft, floor), ratio(weft, peer), cell(floor1), cell(peer1)
+        printf "%-10s %-18s %8s %7s %5s %5s", of[1], of[2], of[3], of[4], of[6], of[5]
+        for (i = 1; i <= n; i++)
+            printf " %10s", cell(figure(rows[r], name[i], of[5]))
+        weft = figure(rows[r], "weft", of[5])
+        for (i = 1; i <= m; i++)
+            printf " %12s", quotient(weft, figure(rows[r], ratio[i], of[5]))
+        print ""
     }
     print ""
+}
+
+function figure(row, name, unit)
+{
+    if (name == "nvshmem")
+        return better(median(row "," name), median(row ",nvshmem_set"), unit)
+    return median(row "," name)
 }
 
 # Over the rounds that have it; "" if none has.
@@ -67,15 +94,21 @@ function median(key,    r, i, n, x, list)
     }
     return n ? (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2 : ""
 }
-function better(a, b)
+
+# Of rates the larger one, of times the smaller one.
+function better(a, b, unit)
 {
-    return a == "" || (b != "" && b < a) ? b : a
+    if (a == "" || b == "")
+        return a == "" ? b : a
+    return (unit ~ /\/s$/) == (a > b) ? a : b
 }
+
 function cell(x)
 {
-    return x == "" ? "-" : sprintf("%.3g", x)
+    return x == "" ? "-" : sprintf(x >= 1000 ? "%.0f" : "%.3g", x)
 }
-function ratio(a, b)
+
+function quotient(a, b)
 {
-    return a == "" || b == "" ? "-" : sprintf("%.2f", a / b)
+    return a == "" || b == "" || b == 0 ? "-" : sprintf("%.2f", a / b)
 }

@@ -12,19 +12,16 @@
  * of the block cost nothing: that is the bare flag.
  */
 #include "gpu/measure.h"
+#include "machine.h"
 
 #include <cooperative_groups.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 namespace
 {
 
-/* Polls before a wait is given up, which takes seconds: nothing here runs for ever. */
-enum { POLLS = 1 << 24 };
 enum { ROOM = 1 << 20 };
 
 /* One end of the ping-pong; each lies in the memory of its own device. */
@@ -42,80 +39,6 @@ struct task {
     size_t bytes;
     measure_trips trips;
 };
-
-void check(cudaError_t error, const char *what)
-{
-    if (error == cudaSuccess)
-        return;
-    fprintf(stderr, "floor: %s: %s\n", what, cudaGetErrorString(error));
-    exit(EXIT_FAILURE);
-}
-
-__device__ unsigned long long clock_ns()
-{
-    unsigned long long ns;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
-    return ns;
-}
-
-template <bool PEER> __device__ void add_release(uint32_t *word)
-{
-    if (PEER)
-        asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(__cvta_generic_to_global(word))
-                     : "memory");
-    else
-        asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(__cvta_generic_to_global(word))
-                     : "memory");
-}
-
-template <bool PEER> __device__ void add_relaxed(uint32_t *word)
-{
-    if (PEER)
-        asm volatile("red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(__cvta_generic_to_global(word))
-                     : "memory");
-    else
-        asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(__cvta_generic_to_global(word))
-                     : "memory");
-}
-
-template <bool PEER> __device__ uint32_t load_acquire(const uint32_t *word)
-{
-    uint32_t value;
-    if (PEER)
-        asm volatile("ld.acquire.sys.global.u32 %0, [%1];"
-                     : "=r"(value)
-                     : "l"(__cvta_generic_to_global(word))
-                     : "memory");
-    else
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                     : "=r"(value)
-                     : "l"(__cvta_generic_to_global(word))
-                     : "memory");
-    return value;
-}
-
-/* 8 items of 16 bytes are under way at once in each thread. */
-__device__ void copy(uint32_t *target, const uint32_t *source, size_t bytes)
-{
-    enum { DEEP = 8 };
-    uint4 *to = (uint4 *)target;
-    const uint4 *from = (const uint4 *)source;
-    const size_t items = bytes / 16;
-    size_t i = threadIdx.x;
-    for (; i + (DEEP - 1) * blockDim.x < items; i += DEEP * blockDim.x) {
-        uint4 item[DEEP];
-#pragma unroll
-        for (int k = 0; k < DEEP; k++)
-            item[k] = from[i + k * blockDim.x];
-#pragma unroll
-        for (int k = 0; k < DEEP; k++)
-            to[i + k * blockDim.x] = item[k];
-    }
-    for (; i < items; i += blockDim.x)
-        to[i] = from[i];
-    for (size_t word = items * 4 + threadIdx.x; word < bytes / 4; word += blockDim.x)
-        target[word] = source[word];
-}
 
 /* One end, with what it needs in registers. */
 template <bool PEER> struct end {
@@ -142,11 +65,8 @@ template <bool PEER> struct end {
     __device__ void receive()
     {
         seen++;
-        if (threadIdx.x == 0 && !lost) {
-            int polls = 0;
-            while (load_acquire<PEER>(&mine->count) < seen && !lost)
-                lost = ++polls == POLLS;
-        }
+        if (threadIdx.x == 0 && !lost)
+            lost = !wait_for<PEER>(&mine->count, seen);
         __syncthreads();
     }
 
@@ -232,12 +152,7 @@ __global__ void grid_barrier(uint64_t warm_up, uint64_t repeats, side *result)
 
 side *new_side(int device)
 {
-    side *made;
-    check(cudaSetDevice(device), "cudaSetDevice");
-    check(cudaMalloc(&made, sizeof(*made)), "cudaMalloc");
-    check(cudaMemset(made, 0, sizeof(*made)), "cudaMemset");
-    check(cudaDeviceSynchronize(), "cudaMemset"); /* before the other device's kernel begins */
-    return made;
+    return (side *)new_memory(device, sizeof(side));
 }
 
 /* What the kernel wrote at the top of the side. */
@@ -254,26 +169,6 @@ outcome outcome_of(const side *made, const char *what)
     check(cudaMemcpy(&result.wrong, &made->wrong, sizeof(result.wrong), cudaMemcpyDefault), what);
     check(cudaMemcpy(&result.ns, &made->ns, sizeof(result.ns), cudaMemcpyDefault), what);
     return result;
-}
-
-/* False: the two GPUs cannot map each other. */
-bool join_peers()
-{
-    int devices = 0, there = 0, back = 0;
-    check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
-    if (devices > 1) {
-        check(cudaDeviceCanAccessPeer(&there, 0, 1), "cudaDeviceCanAccessPeer");
-        check(cudaDeviceCanAccessPeer(&back, 1, 0), "cudaDeviceCanAccessPeer");
-    }
-    if (!there || !back) {
-        fprintf(stderr, "floor: peer: no two GPUs that map each other among %d\n", devices);
-        return false;
-    }
-    for (int device = 0; device < 2; device++) {
-        check(cudaSetDevice(device), "cudaSetDevice");
-        check(cudaDeviceEnablePeerAccess(1 - device, 0), "cudaDeviceEnablePeerAccess");
-    }
-    return true;
 }
 
 bool measure_pair(const measure_options *options, bool peer)

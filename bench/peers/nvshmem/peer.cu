@@ -13,26 +13,14 @@
  * both GPUs is grid.sync, nvshmemx_barrier_all_block by one block, grid.sync.
  */
 #include "gpu/measure.h"
+#include "job.h"
 
 #include <cooperative_groups.h>
-#include <nvshmem.h>
-#include <nvshmemx.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <unistd.h>
 
 namespace
 {
 
 enum { ROOM = 1 << 20 };
-
-/* Results, in the memory of this process's GPU. */
-struct result {
-    unsigned long long wrong, ns;
-};
 
 /* Addresses in the symmetric heap. */
 struct task {
@@ -42,26 +30,6 @@ struct task {
     size_t bytes;
     measure_trips trips;
 };
-
-/* Does not call nvshmem_finalize: the other process may be gone. */
-[[noreturn]] void fail(const char *what, const char *why)
-{
-    fprintf(stderr, "nvshmem: %s: %s\n", what, why);
-    exit(EXIT_FAILURE);
-}
-
-void check(cudaError_t error, const char *what)
-{
-    if (error != cudaSuccess)
-        fail(what, cudaGetErrorString(error));
-}
-
-__device__ unsigned long long clock_ns()
-{
-    unsigned long long ns;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
-    return ns;
-}
 
 /* This process's end, with what it needs in registers. */
 struct end {
@@ -154,31 +122,13 @@ __global__ void barrier_of_all(uint64_t warm_up, uint64_t repeats, result *resul
         result->ns = clock_ns() - start;
 }
 
-/* Launches on both processes; kernels of NVSHMEM that wait for each other must run at once. */
-result run(const void *kernel, int blocks, int threads, void **arguments, result *device,
-           const char *what)
-{
-    result host;
-    check(cudaMemset(device, 0, sizeof(*device)), "cudaMemset");
-    check(cudaDeviceSynchronize(), "cudaMemset");
-    nvshmem_barrier_all();
-    if (nvshmemx_collective_launch(kernel, dim3(blocks), dim3(threads), arguments, 0, 0) != 0)
-        fail(what, "nvshmemx_collective_launch failed");
-    check(cudaDeviceSynchronize(), what);
-    check(cudaMemcpy(&host, device, sizeof(host), cudaMemcpyDefault), what);
-    nvshmem_barrier_all();
-    return host;
-}
-
 bool measure_latency(const measure_options *options, int process, result *device)
 {
     task task = {};
     bool right = true;
-    task.signal = (uint64_t *)nvshmem_malloc(sizeof(*task.signal));
-    task.source = (uint32_t *)nvshmem_malloc(ROOM);
-    task.target = (uint32_t *)nvshmem_malloc(ROOM);
-    if (!task.signal || !task.source || !task.target)
-        fail("nvshmem_malloc", "out of memory");
+    task.signal = (uint64_t *)new_symmetric(sizeof(*task.signal));
+    task.source = (uint32_t *)new_symmetric(ROOM);
+    task.target = (uint32_t *)new_symmetric(ROOM);
     for (int set = 0; set < 2; set++) {
         for (const measure &m : measures) {
             if (m.bytes > options->to)
@@ -208,58 +158,12 @@ bool measure_barrier(const measure_options *options, int process, result *device
     uint64_t warm_up = options->repeats / 10 + 1, repeats = options->repeats;
     void *arguments[] = {&warm_up, &repeats, &device};
     const void *kernel = (const void *)barrier_of_all;
-    int blocks = 0;
-    if (nvshmemx_collective_launch_query_gridsize(kernel, dim3(options->threads), arguments, 0,
-                                                  &blocks) != 0)
-        fail("barrier", "nvshmemx_collective_launch_query_gridsize failed");
-    if (options->ranks > 0 && options->ranks < blocks)
-        blocks = options->ranks;
+    const int blocks = blocks_of(kernel, options->threads, arguments, options->ranks);
     const result result = run(kernel, blocks, options->threads, arguments, device, "barrier");
     if (process == 0)
         measure_line("nvshmem", "barrier", 2 * (size_t)blocks, options->threads,
                      (double)result.ns * 1e-3 / (double)repeats);
     return true;
-}
-
-/* Process 0 writes the id beside the file and renames it: whoever finds the file finds all of it.
- */
-void give_id(const char *path, const nvshmemx_uniqueid_t *id)
-{
-    char part[4096];
-    if (snprintf(part, sizeof(part), "%s.part", path) >= (int)sizeof(part))
-        fail(path, "too long");
-    FILE *file = fopen(part, "wb");
-    if (!file || fwrite(id, sizeof(*id), 1, file) != 1 || fclose(file) != 0 ||
-        rename(part, path) != 0)
-        fail(path, strerror(errno));
-}
-
-void take_id(const char *path, nvshmemx_uniqueid_t *id)
-{
-    enum { TRIES = 3000, PAUSE_US = 10000 };
-    FILE *file = NULL;
-    for (int i = 0; i < TRIES && !(file = fopen(path, "rb")); i++)
-        usleep(PAUSE_US);
-    if (!file || fread(id, sizeof(*id), 1, file) != 1)
-        fail(path, "process 0 left no unique id there");
-    fclose(file);
-}
-
-void open_job(int process, const char *path)
-{
-    nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
-    nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
-    check(cudaSetDevice(process), "cudaSetDevice");
-    if (process == 0) {
-        if (nvshmemx_get_uniqueid(&id) != 0)
-            fail("nvshmemx_get_uniqueid", "failed");
-        give_id(path, &id);
-    } else {
-        take_id(path, &id);
-    }
-    if (nvshmemx_set_attr_uniqueid_args(process, 2, &id, &attributes) != 0 ||
-        nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) != 0)
-        fail("nvshmemx_init_attr", "failed");
 }
 
 } // namespace
@@ -270,21 +174,18 @@ int main(int argc, char **argv)
     measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_RANKS,
                   "Notifications, puts and barriers with NVSHMEM between two GPUs.",
                   "0|1 FILE latency|barrier", 3);
-    if (options.words_count != 3 ||
-        (strcmp(options.words[0], "0") != 0 && strcmp(options.words[0], "1") != 0) ||
-        (strcmp(options.words[2], "latency") != 0 && strcmp(options.words[2], "barrier") != 0)) {
+    const char *what = options.words_count == 3 ? options.words[2] : "";
+    if (strcmp(what, "latency") != 0 && strcmp(what, "barrier") != 0) {
         fprintf(stderr, "nvshmem: say 0|1 FILE latency|barrier; --help says more\n");
         return EXIT_FAILURE;
     }
-    const int process = options.words[0][0] - '0';
+    const int process = open_job(options.words);
     result *device;
-    open_job(process, options.words[1]);
     check(cudaMalloc(&device, sizeof(*device)), "cudaMalloc");
     if (process == 0)
         measure_header();
-    const bool right = strcmp(options.words[2], "latency") == 0
-                           ? measure_latency(&options, process, device)
-                           : measure_barrier(&options, process, device);
+    const bool right = strcmp(what, "latency") == 0 ? measure_latency(&options, process, device)
+                                                    : measure_barrier(&options, process, device);
     check(cudaFree(device), "cudaFree");
     nvshmem_finalize();
     return right ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -1,0 +1,33 @@
+/*
+ * gpu/job.h - what the host programs of several ranks have in common.
+ */
+#ifndef BENCH_GPU_JOB_H
+#define BENCH_GPU_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weft/weft.h>
+
+/* What the ranks of this device found, and how long it took. */
+struct job_outcome {
+    double seconds; /* the first interval */
+    uint64_t wrong; /* words, of all ranks here */
+};
+
+/*
+ * Runs the prepared kernel once and adds up what each rank left at `wrong` (device memory, a word
+ * a rank). Collective.
+ */
+weft_status job_run(weft_job *job, void *user, size_t user_bytes, const uint64_t *wrong,
+                    struct job_outcome *outcome);
+
+/*
+ * Prepares the kernel with `ranks` ranks on each device. An error, said in a line, if the job has
+ * other than `processes` processes, or not the same number of ranks on each. Collective.
+ */
+weft_status job_prepare(weft_job *job, const weft_kernel *kernel, int threads, int ranks,
+                        int processes);
+
+#endif

@@ -1,0 +1,6 @@
+/*
+ * bench/gpu/latency_1024.cu - latency.cu for up to 1024 threads a rank: nvcc then keeps to the
+ * registers that so many can have, which costs ranks of fewer threads some speed.
+ */
+#define WEFT_MOST_THREADS 1024
+#include "gpu/latency.cu"
