@@ -31,7 +31,7 @@ WEFT_INLINE void weft_barrier_tell(weft_self *self, int process, uint32_t word)
     if (exposed != NULL) {
         if (self->unsettled != 0)
             weft_settle(self, process);
-        weft_count_add_peer(exposed, WEFT_BARRIER_AT + word, false);
+        weft_count_add_peer(exposed, &exposed->counters[WEFT_BARRIER_AT + word], false);
     } else {
         struct weft_command command = {0};
         command.kind = WEFT_COMMAND_BARRIER;
@@ -63,6 +63,7 @@ WEFT_INLINE void weft_barrier_await(weft_self *self, uint32_t word, uint32_t her
 /* Many processes: their last ranks meet, and each releases those of its own process. */
 WEFT_COLD void weft_barrier_many(weft_self *self, uint32_t words, bool last, uint32_t done)
 {
+    WEFT_HERE(self);
     const struct weft_comm_entry *entry = &self->state->comms[self->meeting.index];
     const int32_t leaders = entry->leaders;
     uint32_t word = words + WEFT_BARRIER_ROUND;
@@ -75,7 +76,8 @@ WEFT_COLD void weft_barrier_many(weft_self *self, uint32_t words, bool last, uin
         weft_barrier_tell(self, entry->leader[(entry->leader_index + distance) % leaders], word);
         weft_barrier_await(self, word, 0, done);
     }
-    weft_count_add_local(self->state->exposed, WEFT_BARRIER_AT + words + WEFT_BARRIER_RELEASE,
+    struct weft_exposed *here = self->state->exposed;
+    weft_count_add_local(here, &here->counters[WEFT_BARRIER_AT + words + WEFT_BARRIER_RELEASE],
                          false);
 }
 
@@ -112,6 +114,7 @@ WEFT_INLINE void weft_barrier_meet(weft_self *self)
 /* Looks the communicator up and remembers what a barrier needs of it. All threads. */
 WEFT_COLD void weft_barrier_look_up(weft_self *self, weft_comm comm)
 {
+    WEFT_HERE(self);
     const struct weft_comm_entry *entry =
         weft_check_comm(self, comm, "weft_barrier: communicator 0x%x does not exist");
 
@@ -131,6 +134,7 @@ WEFT_COLD void weft_barrier_look_up(weft_self *self, weft_comm comm)
 
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
 {
+    WEFT_HERE(self);
     weft_check_stop(self);
     if (WEFT_UNLIKELY(self->meeting.comm != comm || comm == WEFT_COMM_NONE))
         weft_barrier_look_up(self, comm);
@@ -146,7 +150,8 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
  */
 WEFT_FN void weft_end(weft_self *self)
 {
-    if (self->channels_there == 0)
+    WEFT_HERE(self);
+    if (self->eager_bytes == 0)
         return;
     weft_join(self);
     if (!weft_leads(self))
@@ -166,11 +171,13 @@ WEFT_FN void weft_end(weft_self *self)
 
 WEFT_FN void weft_enter(weft_self *self)
 {
+    WEFT_HERE(self);
     weft_barrier(self, WEFT_COMM_WORLD);
 }
 
 WEFT_FN void weft_leave(weft_self *self)
 {
+    WEFT_HERE(self);
     weft_barrier(self, WEFT_COMM_WORLD);
 }
 

@@ -41,9 +41,8 @@ static __device__ __forceinline__ void weft_copy_items(unsigned char *target,
 }
 
 /* The widest items at which target and source are aligned alike; the ends byte by byte. */
-static __device__ __forceinline__ void weft_copy_row(unsigned char *target,
-                                                     const unsigned char *source, size_t bytes,
-                                                     unsigned thread, unsigned threads)
+WEFT_COLD void weft_copy_row(unsigned char *target, const unsigned char *source, size_t bytes,
+                             unsigned thread, unsigned threads)
 {
     const uintptr_t apart = (uintptr_t)target ^ (uintptr_t)source;
     const unsigned size = (apart & 15) == 0 ? 16 : (apart & 7) == 0 ? 8 : (apart & 3) == 0 ? 4 : 1;
@@ -95,6 +94,15 @@ static __device__ __forceinline__ void weft_copy_by_warp(unsigned char *target,
     __syncwarp();
 }
 
+WEFT_COLD uint64_t weft_load_bytes(const unsigned char *from, size_t bytes)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        value |= (uint64_t)from[i] << 8 * i;
+    return value;
+}
+
 /* One store of one thread. It carries what an earlier weft_fence of this thread ordered. */
 static __device__ __forceinline__ void weft_copy_undivided(unsigned char *target,
                                                            const unsigned char *from, size_t bytes)
@@ -103,8 +111,7 @@ static __device__ __forceinline__ void weft_copy_undivided(unsigned char *target
     uint64_t value = 0;
 
     if (!aligned)
-        for (size_t i = 0; i < bytes; i++)
-            value |= (uint64_t)from[i] << 8 * i;
+        value = weft_load_bytes(from, bytes);
     else if (bytes == 8)
         value = *(const uint64_t *)from;
     else if (bytes == 4)

@@ -24,28 +24,12 @@
 
 #define WEFT_EAGER_ADDRESSES ((uint64_t)1 << 48)
 
-WEFT_INLINE struct weft_out *weft_out_of(weft_self *self, const struct weft_route *to)
-{
-    return &self->out[(to->slot + 5 * (uint32_t)to->process) % WEFT_CHANNELS_OUT];
-}
-
-WEFT_INLINE bool weft_out_is(const struct weft_out *out, const struct weft_route *to)
-{
-    return out->slot == to->slot && out->process == to->process;
-}
-
-/* The channel to a target, if there is one in use. */
-WEFT_INLINE struct weft_out *weft_out_open(weft_self *self, const struct weft_route *to)
-{
-    struct weft_out *out = weft_out_of(self, to);
-    return out->state == WEFT_OUT_OPEN && weft_out_is(out, to) ? out : NULL;
-}
-
 /* ---- getting one ---------------------------------------------------------------------------- */
 
 /* Takes a channel from the target's pool and names it in its box, or NONE. */
 WEFT_COLD void weft_out_ask(weft_self *self, struct weft_out *out, struct weft_exposed *exposed)
 {
+    WEFT_HERE(self);
     const struct weft_state *state = self->state;
     unsigned char *area = weft_channel_area(state, exposed);
     struct weft_box *box = weft_channels_box(area, out->slot);
@@ -73,25 +57,27 @@ WEFT_COLD void weft_out_ask(weft_self *self, struct weft_out *out, struct weft_e
  * After a notice that went directly and could have gone through a channel: has the pair talked
  * often enough, and has the target found its channel?
  */
-WEFT_INLINE void weft_out_talked(weft_self *self, const struct weft_route *to)
+WEFT_COLD void weft_out_talked(weft_self *self, struct weft_exposed *exposed, int32_t process,
+                               uint32_t slot)
 {
-    struct weft_out *out = weft_out_of(self, to);
+    struct weft_out *out = &self->out[weft_out_index(process, slot)];
 
-    if (self->channels_there == 0 || out->state >= WEFT_OUT_OPEN)
+    if (out->state >= WEFT_OUT_OPEN)
         return;
     if (out->slot == 0) {
-        out->process = to->process;
-        out->slot = to->slot;
+        out->process = process;
+        out->slot = slot;
     }
-    if (!weft_out_is(out, to))
+    if (out->slot != slot || out->process != process)
         return;
     out->talks++;
     if (out->state == WEFT_OUT_NEW && out->talks >= self->state->eager_after) {
-        weft_out_ask(self, out, to->exposed);
+        weft_out_ask(self, out, exposed);
     } else if (out->state == WEFT_OUT_ASKED && out->talks % 8 == 0 &&
                weft_load_relaxed_u32(&out->channel->open) != 0) {
         out->state = WEFT_OUT_OPEN;
         out->dirty = 1; /* notices went directly: the first message does not overtake them */
+        weft_routes_stale(self);
     }
 }
 
@@ -100,6 +86,7 @@ WEFT_INLINE void weft_out_talked(weft_self *self, const struct weft_route *to)
 /* Blocks until the target has read up to a line, so far as this wait is not ended by a failure. */
 WEFT_COLD void weft_out_await(weft_self *self, struct weft_out *out, uint32_t line)
 {
+    WEFT_HERE(self);
     uint32_t rounds = 0;
 
     while ((int32_t)(out->taken - line) < 0) {
@@ -153,48 +140,77 @@ WEFT_INLINE void weft_lap_write(struct weft_ring_line *line, uint64_t word0, uin
 #endif
 }
 
-/* The k-th 4 bytes of a payload; 0 beyond its end. */
-WEFT_INLINE uint32_t weft_payload_word(const unsigned char *source, uint32_t bytes, uint32_t k)
+WEFT_COLD uint32_t weft_payload_bytes(const unsigned char *source, uint32_t bytes, uint32_t k)
 {
     uint32_t word = 0;
 
-    if (4 * k + 4 <= bytes && ((uintptr_t)source & 3) == 0)
-        return ((const uint32_t *)(const void *)source)[k];
     for (uint32_t i = 4 * k; i < bytes && i < 4 * k + 4; i++)
         word |= (uint32_t)source[i] << 8 * (i - 4 * k);
     return word;
 }
 
-/* Writes a message, for which there is room. The crew; all that it read of *out it has read. */
+/* The k-th 4 bytes of a payload; 0 beyond its end. */
+WEFT_INLINE uint32_t weft_payload_word(const unsigned char *source, uint32_t bytes, uint32_t k)
+{
+    if (4 * k >= bytes)
+        return 0;
+    if (4 * k + 4 <= bytes && ((uintptr_t)source & 3) == 0)
+        return ((const uint32_t *)(const void *)source)[k];
+    return weft_payload_bytes(source, bytes, k);
+}
+
+/* Where payloads go that may not have been copied yet. One thread, after a payload. */
+WEFT_INLINE void weft_out_cover(struct weft_out *out, uint64_t low, uint64_t high)
+{
+    const bool none = (int32_t)(out->taken - out->data_end) >= 0;
+
+    if (none || low < out->low)
+        out->low = low;
+    if (none || high > out->high)
+        out->high = high;
+    out->data_end = out->head;
+}
+
+/*
+ * Writes a message, for which there is room. A lane loads all that it can before it stores: a head
+ * whose payload comes later is of no use to the target.
+ */
 WEFT_INLINE void weft_message_write(struct weft_crew crew, struct weft_out *out,
                                     struct weft_head head, const unsigned char *source)
 {
+    enum { DEEP = 4 };
+    struct weft_ring_line *const ring = out->ring;
     const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
 
-    for (uint32_t at = crew.lane; at < lines; at += crew.lanes) {
-        const uint32_t flag = weft_lap_flag(begin + at);
-        struct weft_ring_line *line = &out->ring[(begin + at) % WEFT_RING_LINES];
-        if (at == 0) {
-            head.first = head.bytes != 0 ? weft_payload_word(source, head.bytes, 0) : 0;
-            weft_lap_write(line, weft_head_word(&head, flag, 0), weft_head_word(&head, flag, 1));
-        } else {
-            weft_lap_write(line,
-                           weft_rest_word(weft_payload_word(source, head.bytes, 2 * at - 1), flag),
-                           weft_rest_word(weft_payload_word(source, head.bytes, 2 * at), flag));
+    for (uint32_t first = crew.lane; first < lines; first += DEEP * crew.lanes) {
+        uint32_t one[DEEP], two[DEEP];
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++) {
+            const uint32_t at = first + k * crew.lanes;
+            one[k] = two[k] = 0;
+            if (at > 0 && at < lines)
+                one[k] = weft_payload_word(source, head.bytes, 2 * at - 1);
+            if (at < lines)
+                two[k] = weft_payload_word(source, head.bytes, 2 * at);
+        }
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++) {
+            const uint32_t at = first + k * crew.lanes, flag = weft_lap_flag(begin + at);
+            struct weft_ring_line *line = &ring[(begin + at) % WEFT_RING_LINES];
+            head.first = two[k];
+            if (at == 0)
+                weft_lap_write(line, weft_head_word(&head, flag, 0),
+                               weft_head_word(&head, flag, 1));
+            else if (at < lines)
+                weft_lap_write(line, weft_rest_word(one[k], flag), weft_rest_word(two[k], flag));
         }
     }
-    weft_crew_meet(crew);
+    weft_crew_meet(crew); /* all have read where to begin */
     if (crew.lane != 0)
         return;
     out->head = begin + lines;
-    if (head.bytes == 0)
-        return;
-    const bool none = (int32_t)(out->taken - out->data_end) >= 0;
-    if (none || head.address < out->low)
-        out->low = head.address;
-    if (none || head.address + head.bytes > out->high)
-        out->high = head.address + head.bytes;
-    out->data_end = out->head;
+    if (head.bytes != 0)
+        weft_out_cover(out, head.address, head.address + head.bytes);
 }
 
 /*
@@ -214,7 +230,10 @@ WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint
         weft_fence_release(ORDER_eager_notice);
         out->dirty = 0;
     }
-    weft_message_write(weft_crew_alone(), out, head, NULL);
+    const uint32_t flag = weft_lap_flag(out->head);
+    weft_lap_write(&out->ring[out->head % WEFT_RING_LINES], weft_head_word(&head, flag, 0),
+                   weft_head_word(&head, flag, 1));
+    out->head++;
 }
 
 #endif

@@ -19,6 +19,8 @@
 #include "window/state.h"
 #ifdef __CUDACC__
 #include "kernel_api/rank_cuda.h"
+#else
+#define WEFT_HERE(self) ((void)(self))
 #endif
 
 /* Tell a sender after so many lines at the latest; in waits, after so many rounds. */
@@ -74,7 +76,7 @@ WEFT_INLINE struct weft_ring_line weft_lap_read(const struct weft_ring_line *lin
 }
 
 /* Stores one to eight bytes; they are the whole payload: undivided where a put would be. */
-WEFT_INLINE void weft_land_bytes(unsigned char *target, uint64_t value, uint32_t bytes, bool whole)
+WEFT_COLD void weft_land_bytes(unsigned char *target, uint64_t value, uint32_t bytes, bool whole)
 {
     (void)whole;
     if (!weft_is_small(target, bytes)) {
@@ -145,11 +147,18 @@ WEFT_INLINE void weft_land_word(const struct weft_head *head, uint32_t k, uint32
     unsigned char *target = (unsigned char *)(uintptr_t)head->address + 4 * (size_t)k;
     const uint32_t left = head->bytes - 4 * k;
 
-    if (4 * k < head->bytes)
-        weft_land_bytes(target, value, left < 4 ? left : 4, head->bytes <= 4);
+    if (4 * k >= head->bytes)
+        return;
+#ifdef __CUDACC__
+    if (left >= 4 && ((uintptr_t)target & 3) == 0) {
+        *(volatile uint32_t *)target = value;
+        return;
+    }
+#endif
+    weft_land_bytes(target, value, left < 4 ? left : 4, head->bytes <= 4);
 }
 
-WEFT_INLINE void weft_give(struct weft_in *in)
+WEFT_COLD void weft_give(struct weft_in *in)
 {
     if (in->given == in->tail)
         return;
@@ -187,31 +196,54 @@ WEFT_INLINE void weft_land_line(const struct weft_head *head, uint32_t at,
 }
 
 /*
- * Takes the next message of a channel, if all of it is there. What is stored of one that is not yet
- * complete is stored again: its sender has promised the place to it.
+ * Copies the lines of a payload behind the head, several of a lane at once; false if one is not
+ * there yet. What was copied then is copied again: the sender has promised the place to it.
  */
-WEFT_INLINE bool weft_take(weft_self *self, struct weft_crew crew, struct weft_in *in)
+WEFT_INLINE bool weft_take_rest(struct weft_crew crew, const struct weft_in *in,
+                                const struct weft_head *head)
 {
-    const uint32_t tail = in->tail;
-    struct weft_head head = {0, 0, 0, 0, false, false};
-    uint32_t lines = 1;
+    enum { DEEP = 4 };
+    const uint32_t tail = in->tail, lines = weft_message_lines(head->bytes);
 
-    for (uint32_t first = 0; first < lines; first += crew.lanes) {
-        const uint32_t at = first + crew.lane;
-        const struct weft_ring_line line = weft_lap_read(weft_lap_at(in, tail + at));
-        const bool there = weft_lap_there(line.word[0], line.word[1], weft_lap_flag(tail + at));
-        if (first == 0) {
-            if (!weft_crew_all(crew, there || at != 0))
-                return false;
-            head = weft_head_of(weft_crew_first(crew, line.word[0]),
-                                weft_crew_first(crew, line.word[1]));
-            lines = weft_message_lines(head.bytes);
+    for (uint32_t first = 1; first < lines; first += DEEP * crew.lanes) {
+        struct weft_ring_line line[DEEP];
+        bool there = true;
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++)
+            line[k] = weft_lap_read(weft_lap_at(in, tail + first + k * crew.lanes + crew.lane));
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++) {
+            const uint32_t at = first + k * crew.lanes + crew.lane;
+            there &= at >= lines ||
+                     weft_lap_there(line[k].word[0], line[k].word[1], weft_lap_flag(tail + at));
         }
-        if (!weft_crew_all(crew, there || at >= lines))
+        if (!weft_crew_all(crew, there))
             return false;
-        if (at < lines)
-            weft_land_line(&head, at, &line);
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++) {
+            const uint32_t at = first + k * crew.lanes + crew.lane;
+            if (at < lines)
+                weft_land_line(head, at, &line[k]);
+        }
     }
+    return true;
+}
+
+/* Takes the next message of a channel, if all of it is there. */
+WEFT_COLD bool weft_take(weft_self *self, struct weft_crew crew, struct weft_in *in)
+{
+    WEFT_HERE(self);
+    const struct weft_ring_line line = weft_lap_read(weft_lap_at(in, in->tail));
+    const uint64_t word0 = weft_crew_first(crew, line.word[0]);
+    const uint64_t word1 = weft_crew_first(crew, line.word[1]);
+
+    if (!weft_lap_there(word0, word1, weft_lap_flag(in->tail)))
+        return false;
+    const struct weft_head head = weft_head_of(word0, word1);
+    if (!weft_take_rest(crew, in, &head))
+        return false;
+    if (crew.lane == 0)
+        weft_land_line(&head, 0, &line);
     weft_crew_meet(crew);
     if (crew.lane == 0)
         weft_taken(self, in, &head);
@@ -220,8 +252,9 @@ WEFT_INLINE bool weft_take(weft_self *self, struct weft_crew crew, struct weft_i
 }
 
 /* All that is there, of all channels. */
-WEFT_INLINE void weft_serve(weft_self *self, struct weft_crew crew)
+WEFT_COLD void weft_serve(weft_self *self, struct weft_crew crew)
 {
+    WEFT_HERE(self);
     for (uint32_t i = 0; i < self->ins; i++)
         for (uint32_t n = 0; n < WEFT_RING_LINES && weft_take(self, crew, &self->in[i]); n++)
             continue;
@@ -230,6 +263,7 @@ WEFT_INLINE void weft_serve(weft_self *self, struct weft_crew crew)
 /* Looks whether somebody has taken a channel to this rank. One thread. */
 WEFT_COLD void weft_find_channels(weft_self *self)
 {
+    WEFT_HERE(self);
     const struct weft_state *state = self->state;
     unsigned char *area = weft_channel_area(state, state->exposed);
     const struct weft_box *box = weft_channels_box(area, self->slot);
@@ -264,7 +298,8 @@ static inline void weft_serve_seen(weft_self *self)
 /* In a wait that lasts: what need not be done in every round. One thread. */
 WEFT_COLD void weft_serve_now_and_then(weft_self *self)
 {
-    if (self->channels_there == 0)
+    WEFT_HERE(self);
+    if (self->eager_bytes == 0)
         return;
     weft_find_channels(self);
     weft_serve(self, weft_crew_alone());

@@ -14,19 +14,17 @@
 WEFT_INLINE void weft_notify_direct(weft_self *self, const struct weft_route *to, uint32_t tag,
                                     bool relaxed)
 {
-    const uint32_t index = weft_count_index(to->slot, tag);
+    struct weft_counter *counter = to->counters + tag;
 
-    if (weft_is_here(self, to)) {
-        weft_count_add_local(to->exposed, index, relaxed);
-        return;
-    }
-    struct weft_out *out = weft_out_open(self, to);
-    if (out != NULL) {
-        weft_message_notice(self, out, tag, true, !relaxed);
-        weft_count_nudge(to->exposed);
+    if (weft_is_here(to)) {
+        weft_count_add_local(to->exposed, counter, relaxed);
+    } else if (to->way == WEFT_WAY_PEER) {
+        weft_count_add_peer(to->exposed, counter, relaxed);
+        if (self->eager_bytes != 0)
+            weft_out_talked(self, to->exposed, to->process, to->slot);
     } else {
-        weft_count_add_peer(to->exposed, index, relaxed);
-        weft_out_talked(self, to);
+        weft_message_notice(self, weft_route_out(self, to), tag, true, !relaxed);
+        weft_count_nudge(to->exposed);
     }
 }
 
@@ -47,15 +45,16 @@ WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, in
 {
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_notify: tag %d is not in 0..255");
+    const struct weft_hints hints = weft_hints_of(self);
     const struct weft_route to = weft_route_comm(self, comm, target);
     if (!relaxed)
-        weft_join(self); /* the release covers what every thread did */
+        weft_join_told(self, hints, false); /* the release covers what every thread did */
     if (!weft_leads(self))
         return;
-    if (to.exposed == NULL) {
+    if (to.way == WEFT_WAY_HOST) {
         weft_notify_proxied(self, &to, comm, target, tag);
     } else {
-        if (WEFT_UNLIKELY(self->unsettled != 0))
+        if (WEFT_UNLIKELY(hints.unsettled != 0))
             weft_settle(self, to.process);
         weft_notify_direct(self, &to, (uint32_t)tag, relaxed);
     }
@@ -64,20 +63,23 @@ WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, in
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
 {
+    WEFT_HERE(self);
     weft_notify_any(self, comm, target, tag, false);
 }
 
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag)
 {
+    WEFT_HERE(self);
     weft_notify_any(self, comm, target, tag, true);
 }
 
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
+    WEFT_HERE(self);
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
 #ifdef __CUDACC__
-    if (self->channels_there != 0 && blockDim.x >= 32) {
+    if (self->eager_bytes != 0 && blockDim.x >= 32) {
         if (threadIdx.x < 32)
             weft_wait_by_warp(self, (uint32_t)tag, count);
         weft_join(self);
@@ -95,10 +97,11 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 
 WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
 {
+    WEFT_HERE(self);
     bool there = false;
 
     weft_check_tag(self, tag, "weft_test: tag %d is not in 0..255");
-    if (self->channels_there != 0)
+    if (self->eager_bytes != 0)
         weft_serve_seen(self);
     if (weft_leads(self)) {
         const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
@@ -110,8 +113,7 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
             weft_turn(self);
     }
     there = __syncthreads_or(there) != 0;
-    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped))
-        asm volatile("exit;");
+    weft_attend(self);
     return there;
 }
 
@@ -121,7 +123,7 @@ int weft_test(weft_self *self, int tag, uint32_t count)
 {
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_test: tag %d is not in 0..255");
-    if (self->channels_there != 0)
+    if (self->eager_bytes != 0)
         weft_serve_now_and_then(self);
     const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
     const bool there = weft_count_read(self, index) - self->consumed[tag] >= count;
@@ -180,7 +182,7 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
         weft_polled();
         weft_wait_over(self, rounds);
     }
-    if (self->channels_there != 0)
+    if (self->eager_bytes != 0)
         weft_serve_seen(self); /* what the writer had fenced before it */
     weft_join(self);
 }
@@ -188,12 +190,14 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
 WEFT_FN void weft_wait_until(weft_self *self, const uint64_t *address, weft_compare how,
                              uint64_t value)
 {
+    WEFT_HERE(self);
     weft_wait_value(self, address, true, how, value);
 }
 
 WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_compare how,
                                  uint32_t value)
 {
+    WEFT_HERE(self);
     weft_wait_value(self, address, false, how, value);
 }
 

@@ -99,6 +99,7 @@ WEFT_INLINE void weft_settle(weft_self *self, int process)
 WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint16_t tag,
                               const char *text, int count, const weft_log_arg *args)
 {
+    WEFT_HERE(self);
     unsigned char payload[WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg)];
     uint32_t length = 0;
 
@@ -127,6 +128,7 @@ WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint
 WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, int count,
                          const weft_log_arg *args)
 {
+    WEFT_HERE(self);
 #ifdef __CUDACC__
     struct weft_cuda_rank *rank = (struct weft_cuda_rank *)self;
     if (atomicExch(&rank->failing, 1) == 0) {
@@ -134,7 +136,7 @@ WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, 
             while (!weft_look_stop(self))
                 continue;
     }
-    while (!*(volatile uint32_t *)&self->stopped)
+    while ((*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) == 0)
         continue;
     asm volatile("exit;");
 #else
@@ -158,6 +160,7 @@ WEFT_INLINE weft_log_arg weft_number(int64_t value)
 WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text, int64_t a,
                           int64_t b, int64_t c, int64_t d)
 {
+    WEFT_HERE(self);
     weft_log_arg args[4];
     args[0] = weft_number(a);
     args[1] = weft_number(b);
@@ -176,6 +179,7 @@ WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text,
 WEFT_COLD uint32_t weft_ask(weft_self *self, struct weft_command *command,
                             enum weft_collective_op op)
 {
+    WEFT_HERE(self);
     weft_join(self);
     if (weft_leads(self)) {
         command->kind = WEFT_COMMAND_COLLECTIVE;

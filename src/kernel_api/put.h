@@ -54,16 +54,12 @@ WEFT_INLINE void weft_put_direct(weft_self *self, const struct weft_route *to, s
 WEFT_INLINE bool weft_put_begin(weft_self *self, const struct weft_route *to, size_t offset,
                                 const struct weft_shape *shape, int tag)
 {
-    if (WEFT_UNLIKELY(self->unsettled != 0))
-        weft_settle(self, to->process);
-    if (weft_is_here(self, to))
-        return false;
-    struct weft_out *out = weft_out_open(self, to);
+    struct weft_out *out = weft_route_out(self, to);
     if (out == NULL)
         return false;
     const uint64_t low = to->home + offset;
     const uint64_t high = low + (shape->height - 1) * shape->pitch + shape->width;
-    if (tag >= 0 && shape->height == 1 && shape->width <= self->state->eager_bytes &&
+    if (tag >= 0 && shape->height == 1 && shape->width <= self->eager_bytes &&
         high <= WEFT_EAGER_ADDRESSES) {
         weft_out_space(self, out, weft_message_lines((uint32_t)shape->width));
         return true;
@@ -77,7 +73,7 @@ WEFT_INLINE bool weft_put_begin(weft_self *self, const struct weft_route *to, si
 WEFT_INLINE void weft_put_eager(weft_self *self, const struct weft_route *to, size_t offset,
                                 const void *source, size_t bytes, int tag)
 {
-    struct weft_out *out = weft_out_of(self, to);
+    struct weft_out *out = weft_route_out(self, to);
     const struct weft_crew crew = weft_crew_first_warp();
     struct weft_head head = {to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false};
 
@@ -107,6 +103,7 @@ WEFT_INLINE void weft_put_eager(weft_self *self, const struct weft_route *to, si
 WEFT_COLD void weft_put_proxied(weft_self *self, weft_win win, struct weft_route to, int target,
                                 size_t offset, const void *source, struct weft_shape shape, int tag)
 {
+    WEFT_HERE(self);
     const bool fits =
         shape.height == 1 && shape.width != 0 && shape.width <= self->state->inline_bytes;
     struct weft_command command = {0};
@@ -123,7 +120,7 @@ WEFT_COLD void weft_put_proxied(weft_self *self, weft_win win, struct weft_route
     command.width = shape.width;
     command.pitch = shape.pitch;
     command.source_pitch = shape.source_pitch;
-    struct weft_out *out = weft_out_open(self, &to);
+    struct weft_out *out = weft_route_out(self, &to);
     if (out != NULL)
         weft_out_drain(self, out);
     weft_post_put(self, to.process, &command, source, fits ? (uint32_t)shape.width : 0,
@@ -133,6 +130,7 @@ WEFT_COLD void weft_put_proxied(weft_self *self, weft_win win, struct weft_route
 WEFT_COLD void weft_fail_bounds(weft_self *self, struct weft_shape shape, size_t offset,
                                 uint64_t bytes, int target)
 {
+    WEFT_HERE(self);
     weft_log_arg args[6];
     args[0] = weft_number((int64_t)shape.height);
     args[1] = weft_number((int64_t)shape.width);
@@ -151,6 +149,7 @@ WEFT_INLINE void weft_put_any(weft_self *self, weft_win win, int target, size_t 
                               const void *source, const struct weft_shape *shape, int tag)
 {
     weft_check_stop(self);
+    const struct weft_hints hints = weft_hints_of(self);
     const struct weft_route to = weft_route_window(self, win, target);
     if (WEFT_UNLIKELY(!weft_inside(offset, shape->pitch, shape->width, shape->height, to.bytes) ||
                       shape->height > UINT32_MAX))
@@ -164,15 +163,18 @@ WEFT_INLINE void weft_put_any(weft_self *self, weft_win win, int target, size_t 
             weft_put_proxied(self, win, to, target, offset, source, *shape, tag);
         return;
     }
+    if (weft_leads(self) && WEFT_UNLIKELY(hints.unsettled != 0))
+        weft_settle(self, to.process);
     /* All threads: what they wrote to the source is there, and nobody copies too early. */
-    if (weft_join_told(self, weft_leads(self) && weft_put_begin(self, &to, offset, shape, tag))) {
+    if (weft_join_told(self, hints,
+                       weft_leads(self) && weft_put_begin(self, &to, offset, shape, tag))) {
         weft_put_eager(self, &to, offset, source, shape->width, tag);
         return;
     }
     weft_put_direct(self, &to, offset, source, shape, tag);
     if (weft_leads(self))
         weft_turn(self);
-    if (weft_is_here(self, &to))
+    if (weft_is_here(&to))
         weft_show_own(self, win, to.address + offset, shape);
 }
 
@@ -189,12 +191,14 @@ WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t 
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
                       size_t bytes)
 {
+    WEFT_HERE(self);
     weft_put_row(self, win, target, offset, source, bytes, -1);
 }
 
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag)
 {
+    WEFT_HERE(self);
     weft_check_tag(self, tag, "weft_put_notify: tag %d is not in 0..255");
     weft_put_row(self, win, target, offset, source, bytes, tag);
 }
@@ -220,6 +224,7 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
                          const void *source, size_t source_pitch, size_t width, size_t height)
 {
+    WEFT_HERE(self);
     weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, -1);
 }
 
@@ -227,12 +232,14 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
                                 size_t pitch, const void *source, size_t source_pitch, size_t width,
                                 size_t height, int tag)
 {
+    WEFT_HERE(self);
     weft_check_tag(self, tag, "weft_put_2d_notify: tag %d is not in 0..255");
     weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, tag);
 }
 
 WEFT_FN void weft_fence(weft_self *self)
 {
+    WEFT_HERE(self);
     weft_check_stop(self);
     weft_join(self);
     if (weft_leads(self))
@@ -241,6 +248,7 @@ WEFT_FN void weft_fence(weft_self *self)
 
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
+    WEFT_HERE(self);
     weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
     if (weft_leads(self) && self->local_done != self->sent) {
         const uint32_t *word = &self->link->done_local;
@@ -256,12 +264,13 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 
 WEFT_FN void weft_flush(weft_self *self, weft_win win)
 {
+    WEFT_HERE(self);
     weft_check_window(self, win, "weft_flush: window 0x%x does not exist or was freed");
     weft_join(self);
     if (weft_leads(self)) {
         for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
             weft_settle(self, p);
-        for (int i = 0; self->channels_there != 0 && i < WEFT_CHANNELS_OUT; i++)
+        for (int i = 0; self->eager_bytes != 0 && i < WEFT_CHANNELS_OUT; i++)
             weft_out_drain(self, &self->out[i]);
         weft_fence_release(ORDER_fence);
     }
@@ -270,6 +279,7 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
 
 WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target)
 {
+    WEFT_HERE(self);
     const struct weft_window *window =
         weft_check_window(self, win, "weft_ptr: window 0x%x does not exist or was freed");
     weft_check_rank(self, target, window->members,

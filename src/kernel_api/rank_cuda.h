@@ -13,12 +13,15 @@ struct __align__(16) weft_cached
 {
     uint32_t handle;
     int32_t target;
-    int32_t process;
+    uint32_t way;
     uint32_t slot;
+    struct weft_counter *counters;
     unsigned char *address;
     uint64_t bytes;
-    struct weft_exposed *exposed;
     uint64_t home;
+    struct weft_exposed *exposed;
+    int32_t process;
+    uint32_t unused;
 };
 
 struct weft_cuda_rank {
@@ -33,16 +36,21 @@ WEFT_INLINE void weft_cached_clear(struct weft_cached *cached)
 {
     cached->handle = UINT32_MAX;
     cached->target = INT32_MIN;
-    cached->exposed = NULL;
+    cached->way = 0;
     cached->bytes = 0;
 }
 
 static_assert(sizeof(weft_self) % 8 == 0, "copied in words of 8 bytes");
 
+/* The block's own. Functions that are not inlined reach it by name, not through a generic pointer.
+ */
+static __shared__ struct weft_cuda_rank weft_rank_here;
+#define WEFT_HERE(self) ((self) = &weft_rank_here.self)
+
 /* Takes the block's state from where the host keeps it (window/state.h: its weft_self). */
 WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
 {
-    __shared__ struct weft_cuda_rank rank;
+    struct weft_cuda_rank &rank = weft_rank_here;
     const uint64_t *from = (const uint64_t *)&selves[blockIdx.x];
     uint64_t *to = (uint64_t *)&rank.self;
 

@@ -7,14 +7,49 @@
 
 #include "kernel_api/check.h"
 
+/*
+ * The way of notices, and of puts to mapped memory: through the host; by counters of the process
+ * itself, or of another one; or a channel: its index in weft_self.out above the lowest 8 bits.
+ */
+enum weft_way { WEFT_WAY_HOST, WEFT_WAY_HERE, WEFT_WAY_PEER, WEFT_WAY_CHANNEL };
+
 struct weft_route {
     unsigned char *address; /* of the target's window; NULL: not mapped */
     uint64_t bytes;
-    uint64_t home;                /* the window's address where the target is */
-    struct weft_exposed *exposed; /* of the target's process; NULL: reach it through the host */
+    uint64_t home;                 /* the window's address where the target is */
+    struct weft_exposed *exposed;  /* of the target's process; NULL: reach it through the host */
+    struct weft_counter *counters; /* of the target's tags */
+    uint32_t way;
     int32_t process;
     uint32_t slot;
 };
+
+/* Where the channel to a rank is, or would be. */
+WEFT_INLINE uint32_t weft_out_index(int32_t process, uint32_t slot)
+{
+    return (slot + 5 * (uint32_t)process) % WEFT_CHANNELS_OUT;
+}
+
+WEFT_INLINE uint32_t weft_way_to(const weft_self *self, struct weft_member to,
+                                 const struct weft_exposed *exposed)
+{
+    const uint32_t index = weft_out_index(to.process, to.slot);
+    const struct weft_out *out = &self->out[index];
+
+    if (exposed == NULL)
+        return WEFT_WAY_HOST;
+    if (to.process == self->process)
+        return WEFT_WAY_HERE;
+    if (out->state == WEFT_OUT_OPEN && out->process == to.process && out->slot == to.slot)
+        return WEFT_WAY_CHANNEL | index << 8;
+    return WEFT_WAY_PEER;
+}
+
+/* The channel of a route, if it has one. */
+WEFT_INLINE struct weft_out *weft_route_out(weft_self *self, const struct weft_route *to)
+{
+    return (to->way & 0xff) == WEFT_WAY_CHANNEL ? &self->out[to->way >> 8] : NULL;
+}
 
 /* The window's or (win none) the communicator's member `target`, which has been checked. */
 WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_member to,
@@ -30,6 +65,9 @@ WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_m
     route.slot = to.slot;
     route.exposed =
         to.process == state->process ? state->exposed : state->process_table[to.process].exposed;
+    route.counters =
+        route.exposed != NULL ? &route.exposed->counters[weft_count_index(to.slot, 0)] : NULL;
+    route.way = weft_way_to(self, to, route.exposed);
     return route;
 }
 
@@ -70,6 +108,8 @@ WEFT_COLD void weft_route_fill(weft_self *self, struct weft_cached *cached, uint
         cached->bytes = route.bytes;
         cached->home = route.home;
         cached->exposed = route.exposed;
+        cached->counters = route.counters;
+        cached->way = route.way;
         cached->process = route.process;
         cached->slot = route.slot;
     }
@@ -93,6 +133,8 @@ WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle
     route.bytes = found.bytes;
     route.home = found.home;
     route.exposed = found.exposed;
+    route.counters = found.counters;
+    route.way = found.way;
     route.process = found.process;
     route.slot = found.slot;
     return route;
@@ -138,9 +180,9 @@ static inline void weft_route_forget(weft_self *self, uint32_t handle)
 #endif
 
 /* Whether ranks of this process are meant: then their counters take adds of device scope. */
-WEFT_INLINE bool weft_is_here(const weft_self *self, const struct weft_route *to)
+WEFT_INLINE bool weft_is_here(const struct weft_route *to)
 {
-    return to->process == self->process;
+    return to->way == WEFT_WAY_HERE;
 }
 
 #endif

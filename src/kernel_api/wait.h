@@ -36,21 +36,66 @@ WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a
 
 enum { WEFT_LOOK_ROUNDS = 2048 }; /* polls between two looks at host memory: about a millisecond */
 
-/* Ends the calling threads if the rank's job has failed. A barrier of all threads of the rank. */
+/* What the leader tells its rank in self->stopped. */
+enum { WEFT_STOPPED = 1, WEFT_ROUTES_STALE = 2 };
+
+/* Ends the rank if its job has failed; forgets routes that have changed. After a barrier. */
+WEFT_COLD void weft_attend_to(weft_self *self)
+{
+    WEFT_HERE(self);
+    if ((*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) != 0)
+        asm volatile("exit;");
+    __syncthreads(); /* all have seen why they are here */
+    weft_for (i, WEFT_ROUTES)
+        weft_cached_clear(&weft_rank_here.routes[i]);
+    if (threadIdx.x == 0)
+        *(volatile uint32_t *)&self->stopped &= ~WEFT_ROUTES_STALE;
+    __syncthreads();
+}
+
+WEFT_INLINE void weft_attend(weft_self *self)
+{
+    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped))
+        weft_attend_to(self);
+}
+
+/* A barrier of all threads of the rank, where it learns what its leader has to say. */
 WEFT_INLINE void weft_join(weft_self *self)
 {
     __syncthreads();
-    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped))
-        asm volatile("exit;");
+    weft_attend(self);
+}
+
+WEFT_INLINE void weft_routes_stale(weft_self *self)
+{
+    *(volatile uint32_t *)&self->stopped |= WEFT_ROUTES_STALE;
+}
+
+/*
+ * What a call looks at first, while it also looks for its route: the leader's word counts, the
+ * other threads may see older ones.
+ */
+struct weft_hints {
+    uint32_t unsettled, stopped;
+};
+
+WEFT_INLINE struct weft_hints weft_hints_of(const weft_self *self)
+{
+    struct weft_hints hints;
+    hints.unsettled = *(volatile const uint32_t *)&self->unsettled;
+    hints.stopped = *(volatile const uint32_t *)&self->stopped;
+    return hints;
 }
 
 /* The same, and tells all threads what the leader says. */
-WEFT_INLINE bool weft_join_told(weft_self *self, bool says)
+WEFT_INLINE bool weft_join_told(weft_self *self, struct weft_hints hints, bool says)
 {
-    if (!__syncthreads_or((says && threadIdx.x == 0) || *(volatile uint32_t *)&self->stopped))
+    if (!__syncthreads_or(threadIdx.x == 0 && (says || hints.stopped != 0)))
         return false;
-    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped))
-        asm volatile("exit;");
+    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped)) {
+        weft_attend_to(self);
+        return __syncthreads_or(threadIdx.x == 0 && says);
+    }
     return true;
 }
 
@@ -58,8 +103,8 @@ WEFT_INLINE bool weft_join_told(weft_self *self, bool says)
 WEFT_INLINE bool weft_look_stop(weft_self *self)
 {
     if (WEFT_UNLIKELY(weft_load_relaxed_u32(&self->state->signals->stop) != 0))
-        *(volatile uint32_t *)&self->stopped = 1;
-    return *(volatile uint32_t *)&self->stopped != 0;
+        *(volatile uint32_t *)&self->stopped |= WEFT_STOPPED;
+    return (*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) != 0;
 }
 
 /* At the start of every call: ranks that only send look now and then (weft_turn). */
@@ -78,6 +123,7 @@ WEFT_INLINE void weft_turn(weft_self *self)
 WEFT_COLD bool weft_wait_long(weft_self *self, uint32_t rounds, enum weft_wait_kind kind,
                               uint64_t a, uint64_t have, uint64_t need)
 {
+    WEFT_HERE(self);
     weft_serve_now_and_then(self);
     if (rounds % WEFT_LOOK_ROUNDS != 0)
         return true;
@@ -105,14 +151,28 @@ WEFT_INLINE void weft_wait_over(weft_self *self, uint32_t rounds)
 
 #else
 
+static inline void weft_routes_stale(weft_self *self)
+{
+    (void)self; /* routes are looked up each time */
+}
+
 static inline void weft_join(weft_self *self)
 {
     (void)self;
 }
 
-static inline bool weft_join_told(weft_self *self, bool says)
+struct weft_hints {
+    uint32_t unsettled;
+};
+
+static inline struct weft_hints weft_hints_of(const weft_self *self)
 {
-    (void)self;
+    return (struct weft_hints){self->unsettled};
+}
+
+static inline bool weft_join_told(weft_self *self, struct weft_hints hints, bool says)
+{
+    (void)self, (void)hints;
     return says;
 }
 

@@ -31,127 +31,139 @@ WEFT_INLINE void weft_look_for_channels(weft_self *self)
     __syncwarp();
 }
 
-/* What a lane has loaded: where it looked is up to the lane. */
-struct weft_glance {
-    struct weft_ring_line line;
-    unsigned there; /* by lane: its line is of this lap */
+/* Where a lane looks: a line, which has this flag when it is there; the counter has none. */
+struct weft_eye {
+    const struct weft_ring_line *line;
+    uint32_t flag;
 };
 
-WEFT_INLINE struct weft_glance weft_glance_at(weft_self *self, const void *counter, uint32_t ins,
-                                              uint32_t hot)
-{
-    const unsigned lane = threadIdx.x;
-    const bool head = lane<ins, rest = lane> WEFT_COUNTER_LANE && ins != 0;
-    const void *from = counter;
-    struct weft_glance glance;
-    uint32_t flag = 0;
+/* The channels into the rank, and the one that the warp looks deeper into. */
+struct weft_view {
+    uint32_t heads; /* by lane */
+    uint32_t hot;
+};
 
-    if (head || rest) {
-        const struct weft_in *in = &self->in[head ? lane : hot];
-        const uint32_t position = in->tail + (head ? 0 : lane - WEFT_COUNTER_LANE);
-        flag = weft_lap_flag(position);
-        from = weft_lap_at(in, position);
-    }
-    glance.line = weft_lap_read((const struct weft_ring_line *)from);
-    glance.there = __ballot_sync(
-        ~0u, (head || rest) && weft_lap_there(glance.line.word[0], glance.line.word[1], flag));
-    return glance;
+WEFT_INLINE struct weft_view weft_view_of(const weft_self *self)
+{
+    struct weft_view view;
+    view.heads = (1u << *(volatile const uint32_t *)&self->ins) - 1;
+    view.hot = *(volatile const uint32_t *)&self->hot;
+    return view;
 }
 
-/* The message whose lines the warp has in registers, if it is complete there. */
-WEFT_INLINE bool weft_take_glanced(weft_self *self, const struct weft_glance *glance, uint32_t hot)
+WEFT_INLINE struct weft_eye weft_eye_at(const weft_self *self, const struct weft_counter *counter,
+                                        struct weft_view view)
 {
     const unsigned lane = threadIdx.x;
-    const struct weft_head head = weft_head_of(__shfl_sync(~0u, glance->line.word[0], hot),
-                                               __shfl_sync(~0u, glance->line.word[1], hot));
-    const uint32_t lines = weft_message_lines(head.bytes);
-    const unsigned rest = glance->there >> (WEFT_COUNTER_LANE + 1);
+    const bool head = (view.heads >> lane & 1) != 0;
+    struct weft_eye eye;
 
-    if (lines > 32 - WEFT_COUNTER_LANE || (~rest & ((1u << (lines - 1)) - 1)) != 0)
+    eye.line = (const struct weft_ring_line *)(const void *)counter;
+    eye.flag = 0; /* that of no line */
+    if (head || (lane > WEFT_COUNTER_LANE && view.heads != 0)) {
+        const struct weft_in *in = &self->in[head ? lane : view.hot];
+        const uint32_t at = in->tail + (head ? 0 : lane - WEFT_COUNTER_LANE);
+        eye.flag = weft_lap_flag(at);
+        eye.line = weft_lap_at(in, at);
+    }
+    return eye;
+}
+
+/*
+ * The hot channel's message, of which the warp has the first lines in its registers; there: which,
+ * by lane. False: it has more. A short one that is not complete is looked at again.
+ */
+WEFT_INLINE bool weft_take_seen(weft_self *self, const struct weft_ring_line *line, unsigned there,
+                                uint32_t hot)
+{
+    const unsigned lane = threadIdx.x;
+    const struct weft_head head =
+        weft_head_of(__shfl_sync(~0u, line->word[0], hot), __shfl_sync(~0u, line->word[1], hot));
+    const uint32_t rest = weft_message_lines(head.bytes) - 1;
+
+    if (rest > 31 - WEFT_COUNTER_LANE)
         return false;
+    if ((~(there >> (WEFT_COUNTER_LANE + 1)) & ((1u << rest) - 1)) != 0)
+        return true;
     if (lane == hot)
-        weft_land_line(&head, 0, &glance->line);
-    else if (lane > WEFT_COUNTER_LANE && lane - WEFT_COUNTER_LANE < lines)
-        weft_land_line(&head, lane - WEFT_COUNTER_LANE, &glance->line);
-    __syncwarp();
+        weft_land_line(&head, 0, line);
+    else if (lane > WEFT_COUNTER_LANE && lane - WEFT_COUNTER_LANE <= rest)
+        weft_land_line(&head, lane - WEFT_COUNTER_LANE, line);
     if (lane == 0)
         weft_taken(self, &self->in[hot], &head);
-    __syncwarp();
     return true;
 }
 
-/* Takes a message of each channel that has one. */
-WEFT_INLINE void weft_take_some(weft_self *self, const struct weft_glance *glance, uint32_t ins,
-                                uint32_t hot)
+/* A message of each channel that has one: of those whose heads are there. */
+WEFT_INLINE void weft_take_some(weft_self *self, const struct weft_ring_line *line, unsigned there,
+                                struct weft_view view)
 {
-    unsigned heads = glance->there & ((1u << ins) - 1);
+    unsigned heads = there & view.heads;
 
-    if ((heads >> hot & 1) != 0 && weft_take_glanced(self, glance, hot))
-        heads &= ~(1u << hot);
+    if ((heads >> view.hot & 1) != 0 && weft_take_seen(self, line, there, view.hot))
+        heads &= ~(1u << view.hot);
     for (; heads != 0; heads &= heads - 1) {
         const uint32_t i = (uint32_t)__ffs((int)heads) - 1;
         if (weft_take(self, weft_crew_warp(), &self->in[i]) && threadIdx.x == 0)
             self->hot = i;
     }
-    __syncwarp();
+    __syncwarp(); /* what the leader wrote of it */
 }
 
-/* One look at everything, and what follows from it: what the counter holds, and whether a message
- * came. */
-struct weft_round {
-    uint32_t counted;
-    bool some;
-};
-
-WEFT_INLINE struct weft_round weft_glance_and_take(weft_self *self,
-                                                   const struct weft_counter *counter)
+/* A round of a wait that found nothing, now and then. False: the rank ends. */
+WEFT_COLD bool weft_warp_round(weft_self *self, uint32_t rounds, uint32_t tag, uint32_t need)
 {
-    const uint32_t ins = *(volatile uint32_t *)&self->ins;
-    const uint32_t hot = *(volatile uint32_t *)&self->hot;
-    const struct weft_glance glance = weft_glance_at(self, counter, ins, hot);
-    const uint32_t peer = (uint32_t)glance.line.word[0], host = (uint32_t)glance.line.word[1];
-    const uint32_t local = (uint32_t)(glance.line.word[0] >> 32);
-    struct weft_round round;
-
-    round.counted = __shfl_sync(~0u, peer + local + host, WEFT_COUNTER_LANE);
-    round.some = (glance.there & ((1u << ins) - 1)) != 0;
-    if (round.some)
-        weft_take_some(self, &glance, ins, hot);
-    return round;
-}
-
-/* A round of a wait that found nothing. False: the rank ends. */
-WEFT_INLINE bool weft_warp_round(weft_self *self, uint32_t *rounds, uint32_t tag, uint32_t have,
-                                 uint32_t need)
-{
-    uint32_t leaders = *rounds;
+    WEFT_HERE(self);
     bool on = true;
 
-    if (!WEFT_UNLIKELY(++*rounds % WEFT_SERVE_ROUNDS == 0))
-        return true;
+    rounds--; /* the leader's count is the warp's */
     if (threadIdx.x == 0)
-        on = weft_wait_round(self, &leaders, WEFT_WAIT_TAG, tag, have, need);
+        on = weft_wait_round(
+            self, &rounds, WEFT_WAIT_TAG, tag,
+            weft_count_read(self, weft_count_index(self->slot, tag)) - self->consumed[tag], need);
     __syncwarp();
     return __shfl_sync(~0u, on, 0);
 }
 
-/* weft_wait_tag, and consumes them. All of the first warp, which has 32 threads. */
+/*
+ * Blocks until `need` notifications of a tag are there, and consumes them. All of the first warp,
+ * which has 32 threads.
+ */
 WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
 {
     const struct weft_counter *counter = &self->counters[weft_count_index(self->slot, tag)];
     uint32_t rounds = 0;
+    bool on = true;
 
     weft_look_for_channels(self);
-    for (;;) {
-        const uint32_t counted = weft_glance_and_take(self, counter).counted;
-        const uint32_t have = counted - *(volatile uint32_t *)&self->consumed[tag];
-        if (have >= need)
+    while (on) {
+        const struct weft_view view = weft_view_of(self);
+        const struct weft_eye eye = weft_eye_at(self, counter, view);
+        const uint32_t consumed = *(volatile uint32_t *)&self->consumed[tag];
+        struct weft_ring_line line;
+        unsigned there;
+        uint32_t have;
+        do {
+            line = weft_lap_read(eye.line);
+            have = (uint32_t)line.word[0] + (uint32_t)(line.word[0] >> 32) + (uint32_t)line.word[1];
+            there = __ballot_sync(~0u, threadIdx.x == WEFT_COUNTER_LANE
+                                           ? have - consumed >= need
+                                           : weft_lap_there(line.word[0], line.word[1], eye.flag));
+            rounds++;
+        } while ((there & (view.heads | 1u << WEFT_COUNTER_LANE)) == 0 &&
+                 rounds % WEFT_SERVE_ROUNDS != 0);
+        if ((there >> WEFT_COUNTER_LANE & 1) != 0)
             break;
-        if (!weft_warp_round(self, &rounds, tag, have, need))
-            break;
+        if ((there & view.heads) != 0) {
+            weft_take_some(self, &line, there, view);
+            have = __shfl_sync(~0u, have, WEFT_COUNTER_LANE);
+            if (have - *(volatile uint32_t *)&self->consumed[tag] >= need)
+                break;
+        }
+        if (rounds % WEFT_SERVE_ROUNDS == 0)
+            on = weft_warp_round(self, rounds, tag, need);
     }
     weft_polled();
-    __syncwarp(); /* all have read `consumed` */
     if (threadIdx.x == 0) {
         weft_wait_over(self, rounds);
         self->consumed[tag] += need;
@@ -170,8 +182,16 @@ WEFT_INLINE void weft_serve_seen(weft_self *self)
     } else if (threadIdx.x < 32) {
         __syncwarp(); /* what comes after the leader's look */
         weft_look_for_channels(self);
-        while (weft_glance_and_take(self, self->counters).some)
-            continue;
+        for (bool some = true; some;) {
+            const struct weft_view view = weft_view_of(self);
+            const struct weft_eye eye = weft_eye_at(self, self->counters, view);
+            const struct weft_ring_line line = weft_lap_read(eye.line);
+            const unsigned there =
+                __ballot_sync(~0u, weft_lap_there(line.word[0], line.word[1], eye.flag));
+            some = (there & view.heads) != 0;
+            if (some)
+                weft_take_some(self, &line, there, view);
+        }
     }
 }
 

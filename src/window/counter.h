@@ -15,9 +15,11 @@ struct weft_counted {
 };
 
 /* One more, from a rank of this process. A release unless relaxed (which carries a fence). */
-WEFT_INLINE void weft_count_add_local(struct weft_exposed *here, uint32_t index, bool relaxed)
+WEFT_INLINE void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
+                                      bool relaxed)
 {
-    uint32_t *word = &here->counters[index].local;
+    uint32_t *word = &counter->local;
+    (void)here;
     if (relaxed)
         weft_add_relaxed_device_u32(word, 1);
     else
@@ -25,9 +27,11 @@ WEFT_INLINE void weft_count_add_local(struct weft_exposed *here, uint32_t index,
 }
 
 /* One more, from a rank of another process that maps the target's counters. */
-WEFT_INLINE void weft_count_add_peer(struct weft_exposed *target, uint32_t index, bool relaxed)
+WEFT_INLINE void weft_count_add_peer(struct weft_exposed *target, struct weft_counter *counter,
+                                     bool relaxed)
 {
-    uint32_t *word = &target->counters[index].peer;
+    uint32_t *word = &counter->peer;
+    (void)target;
     if (relaxed)
         weft_add_relaxed_u32(word, 1);
     else
@@ -62,9 +66,10 @@ struct weft_counted {
     uint32_t here, others;
 };
 
-static inline void weft_count_add_local(struct weft_exposed *here, uint32_t index, bool relaxed)
+static inline void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
+                                        bool relaxed)
 {
-    uint32_t *word = &here->counters[index].local;
+    uint32_t *word = &counter->local;
     if (relaxed)
         weft_add_relaxed_u32(word, 1);
     else
@@ -80,9 +85,10 @@ static inline uint32_t weft_count_arrive(weft_self *self, uint32_t index)
     return before + 1;
 }
 
-static inline void weft_count_add_peer(struct weft_exposed *target, uint32_t index, bool relaxed)
+static inline void weft_count_add_peer(struct weft_exposed *target, struct weft_counter *counter,
+                                       bool relaxed)
 {
-    uint32_t *word = &target->counters[index].peer;
+    uint32_t *word = &counter->peer;
     if (relaxed)
         weft_add_relaxed_u32(word, 1);
     else

@@ -133,8 +133,8 @@ struct weft_self {
     int32_t rank;    /* in the world; -1: the host program */
     int32_t process; /* of the job */
     struct weft_command_producer commands;
-    uint32_t unsettled;  /* processes of which sent_to and settled differ; and, beside it, */
-    uint32_t stopped;    /* on a GPU: the job has failed; both are read at once */
+    uint32_t unsettled;  /* processes of which sent_to and settled differ */
+    uint32_t stopped;    /* on a GPU: what the leader tells the others (kernel_api/wait.h) */
     uint32_t sent;       /* commands whose source matters to flush_local, */
     uint32_t local_done; /* and how many of them are known to be done */
     uint32_t *sent_to;   /* commands, by target process */
@@ -148,7 +148,7 @@ struct weft_self {
     uint32_t ins, boxed;          /* channels into this rank; entries of its box seen */
     uint32_t hot;                 /* the one that brought the last message */
     uint32_t looks;               /* waits, now and then one looks for new channels */
-    uint32_t channels_there;      /* whether ranks of other processes may have channels */
+    uint32_t eager_bytes;         /* largest payload for channels; 0: there are none */
     struct weft_in in[WEFT_CHANNELS_IN];
     struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;
@@ -169,7 +169,5 @@ WEFT_INLINE unsigned char *weft_channel_area(const struct weft_state *state,
 {
     return (unsigned char *)exposed + state->channels_at;
 }
-
-static_assert(offsetof(weft_self, unsettled) % 8 == 0, "unsettled and stopped are read at once");
 
 #endif
