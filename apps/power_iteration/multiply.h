@@ -1,0 +1,225 @@
+/*
+ * power_iteration/multiply.h - x = A b on one device: rows of three kinds, by what they cost.
+ *
+ *   - A narrow row is multiplied by a few threads of its rank, as many as suit the slice.
+ *   - A wide row, which would keep them waiting, by a warp.
+ *   - A split row, which would keep all other ranks waiting (power_most_whole), by all ranks of the
+ *     device: each multiplies the entries that meet its own slice of b, from which its product with
+ *     the normalised b follows when the factor is known. So that is done before the barrier, while
+ *     the verdict is on its way; after it, the rank whose row it is adds up what they found.
+ */
+#ifndef POWER_MULTIPLY_H
+#define POWER_MULTIPLY_H
+
+#include "place.h"
+
+enum {
+    DEEP = 8,       /* entries that a thread has under way */
+    NARROW_DEEP = 4 /* the mean row has at most so many for each of its threads, if 32 suffice */
+};
+
+/* A sum of elements of b, or of multiples, from the same of b not yet normalised and of 1. */
+WEFT_DEVICE_FN double normalised(const struct power_data *data, double sum, double ones,
+                                 double factor)
+{
+    return data->pagerank ? sum + ones * factor : sum * factor;
+}
+
+/* The entries of a row of the slice; its first: me->x.begin. */
+WEFT_DEVICE_FN const uint64_t *slice_rows(const struct place *me)
+{
+    return me->data->row_start + (me->x.begin - me->x_first);
+}
+
+WEFT_DEVICE_FN uint64_t row_length(const uint64_t *row_start, uint64_t row)
+{
+    return row_start[row + 1] - row_start[row];
+}
+
+/* A split row in the slice, counted as its rows are. */
+WEFT_DEVICE_FN uint64_t split_row(const struct place *me, uint64_t split)
+{
+    return me->data->split_row[split] - (me->x.begin - me->x_first);
+}
+
+/*
+ * Finds the wide rows; the matrix stays as it is, so once is enough. If they are more than the list
+ * holds, all go with the narrow ones.
+ */
+WEFT_DEVICE_FN void find_wide_rows(struct place *me)
+{
+    const uint64_t *row_start = slice_rows(me);
+    const uint64_t rows = me->x.end - me->x.begin;
+    uint64_t entries = row_start[rows] - row_start[0], found = 0;
+    if (me->lanes == 1)
+        return; /* one thread: all rows are the same to it */
+    for (uint64_t split = me->split_begin; split < me->split_end; split++)
+        entries -= row_length(row_start, split_row(me, split));
+    while (me->narrow_lanes < me->lanes && me->narrow_lanes * NARROW_DEEP * rows < entries)
+        me->narrow_lanes *= 2;
+    const uint64_t most = me->narrow_lanes * 2 * DEEP;
+    for (uint64_t row = 0; row < rows; row++) {
+        const uint64_t length = row_length(row_start, row);
+        if (length <= most || length > me->data->most_whole)
+            continue;
+        if (found < WIDE_MOST && weft_thread(me->self) == 0)
+            me->shared->wide_row[found] = row;
+        found++;
+    }
+    weft_sync(me->self);
+    if (found > WIDE_MOST)
+        return;
+    me->wide_rows = found;
+    if (most < me->narrow_most)
+        me->narrow_most = most;
+}
+
+/* The first of the rising columns of a row that is at least `least`. */
+WEFT_DEVICE_FN uint64_t column_from(const uint32_t *column, uint64_t count, uint64_t least)
+{
+    uint64_t low = 0;
+    while (low < count) {
+        const uint64_t middle = low + (count - low) / 2;
+        if (column[middle] < least)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+/* What the ranks found for split rows in iteration k: [split row][rank]. */
+WEFT_DEVICE_FN struct power_part_sum *part_sums(const struct power_data *data, uint64_t k)
+{
+    return data->part + (k & 1) * data->splits * data->shape.ranks;
+}
+
+/* Finds the rank's entries of the split rows: those with columns in its slice of b. */
+WEFT_DEVICE_FN void find_segments(const struct place *me)
+{
+    const struct power_data *data = me->data;
+    struct power_segment *segment = data->segment + (uint64_t)me->rank * data->splits;
+    weft_for (split, data->splits) {
+        const uint64_t first = data->row_start[data->split_row[split]];
+        const uint64_t length = row_length(data->row_start, data->split_row[split]);
+        const uint32_t *column = data->column_of + first;
+        segment[split].begin = first + column_from(column, length, me->b.begin - me->b_first);
+        segment[split].end = first + column_from(column, length, me->b.end - me->b_first);
+    }
+    weft_sync(me->self);
+}
+
+/* Before step 2: split rows, a warp each. */
+WEFT_DEVICE_FN void multiply_segments(const struct place *me, uint64_t k)
+{
+    const struct power_data *data = me->data;
+    const double *raw = (const double *)at(me, data->layout.raw[k & 1]);
+    const struct power_segment *segment = data->segment + (uint64_t)me->rank * data->splits;
+    struct power_part_sum *part = part_sums(data, k) + me->rank;
+    for (uint64_t first = 0; first < data->splits; first += me->warps) {
+        const uint64_t split = first + me->warp;
+        struct power_part_sum sum = {0, 0};
+        if (split < data->splits) {
+            for (uint64_t i = segment[split].begin + me->lane; i < segment[split].end;
+                 i += me->lanes) {
+                sum.product += data->value[i] * raw[data->column_of[i]];
+                sum.weight += data->value[i];
+            }
+        }
+        sum.product = weft_lane_sum(me->self, sum.product, (int)me->lanes);
+        sum.weight = weft_lane_sum(me->self, sum.weight, (int)me->lanes);
+        if (split < data->splits && me->lane == 0)
+            part[split * data->shape.ranks] = sum;
+    }
+}
+
+/*
+ * Entries first, first + step, ... of a row, times b: all loads of a batch begin before the first
+ * is used, in the last batch, too, which for most rows is the only one.
+ */
+WEFT_DEVICE_FN double times(const struct power_data *data, const double *b, uint64_t first,
+                            uint64_t end, uint64_t step)
+{
+    double sum[DEEP] = {0};
+    for (uint64_t i = first; i < end; i += DEEP * step) {
+        double value[DEEP];
+        uint32_t column[DEEP];
+        for (int k = 0; k < DEEP; k++) {
+            const bool there = i + k * step < end;
+            column[k] = there ? data->column_of[i + k * step] : 0;
+            value[k] = there ? data->value[i + k * step] : 0;
+        }
+        for (int k = 0; k < DEEP; k++)
+            if (i + k * step < end)
+                sum[k] += value[k] * b[column[k]];
+    }
+    for (int k = 1; k < DEEP; k++)
+        sum[0] += sum[k];
+    return sum[0];
+}
+
+WEFT_DEVICE_FN void multiply_narrow(const struct place *me, const double *b, double *x)
+{
+    const uint64_t *row_start = slice_rows(me);
+    const uint64_t rows = me->x.end - me->x.begin, lanes = me->narrow_lanes;
+    const uint64_t thread = (uint64_t)weft_thread(me->self), lane = thread % lanes;
+    const uint64_t groups = (uint64_t)weft_threads(me->self) / lanes;
+    for (uint64_t first = 0; first < rows; first += groups) {
+        const uint64_t row = first + thread / lanes;
+        const bool mine = row < rows && row_length(row_start, row) <= me->narrow_most;
+        double sum = 0;
+        if (mine)
+            sum = times(me->data, b, row_start[row] + lane, row_start[row + 1], lanes);
+        sum = weft_lane_sum(me->self, sum, (int)lanes);
+        if (mine && lane == 0)
+            x[row] = sum;
+    }
+}
+
+WEFT_DEVICE_FN void multiply_wide(const struct place *me, const double *b, double *x)
+{
+    const uint64_t *row_start = slice_rows(me);
+    for (uint64_t first = 0; first < me->wide_rows; first += me->warps) {
+        const bool mine = first + me->warp < me->wide_rows;
+        const uint64_t row = mine ? me->shared->wide_row[first + me->warp] : 0;
+        double sum = 0;
+        if (mine)
+            sum = times(me->data, b, row_start[row] + me->lane, row_start[row + 1], me->lanes);
+        sum = weft_lane_sum(me->self, sum, (int)me->lanes);
+        if (mine && me->lane == 0)
+            x[row] = sum;
+    }
+}
+
+/* What the ranks found for the split rows of the slice, in the order of the ranks. */
+WEFT_DEVICE_FN void add_segments(const struct place *me, uint64_t k, double factor, double *x)
+{
+    const struct power_data *data = me->data;
+    const uint64_t ranks = data->shape.ranks;
+    for (uint64_t first = me->split_begin; first < me->split_end; first += me->warps) {
+        const uint64_t split = first + me->warp;
+        const struct power_part_sum *part = part_sums(data, k) + split * ranks;
+        struct power_part_sum sum = {0, 0};
+        for (uint64_t rank = me->lane; split < me->split_end && rank < ranks; rank += me->lanes) {
+            sum.product += part[rank].product;
+            sum.weight += part[rank].weight;
+        }
+        sum.product = weft_lane_sum(me->self, sum.product, (int)me->lanes);
+        sum.weight = weft_lane_sum(me->self, sum.weight, (int)me->lanes);
+        if (split < me->split_end && me->lane == 0)
+            x[split_row(me, split)] = normalised(data, sum.product, sum.weight, factor);
+    }
+}
+
+/* Step 3. */
+WEFT_DEVICE_FN void multiply(const struct place *me, uint64_t k, double factor)
+{
+    const double *b = (const double *)at(me, me->data->layout.b);
+    double *x = x_slice(me, k + 1);
+    add_segments(me, k, factor, x);
+    multiply_wide(me, b, x);
+    multiply_narrow(me, b, x);
+    weft_sync(me->self);
+}
+
+#endif
