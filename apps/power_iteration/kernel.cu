@@ -169,13 +169,13 @@ WEFT_DEVICE_FN void transpose(const struct place *me, uint64_t k)
 /* The two sums over the rank's threads, on its thread 0. */
 WEFT_DEVICE_FN struct power_sums sum_threads(const struct place *me, struct power_sums sums)
 {
-    sums.size = weft_lane_sum(me->self, sums.size, (int)me->lanes);
-    sums.change = weft_lane_sum(me->self, sums.change, (int)me->lanes);
-    if (me->lane == 0)
-        me->shared->sums[me->warp] = sums;
+    sums.size = weft_lane_sum(me->self, sums.size, WARP);
+    sums.change = weft_lane_sum(me->self, sums.change, WARP);
+    if (lane(me) == 0)
+        me->shared->sums[warp(me)] = sums;
     weft_sync(me->self);
     if (weft_thread(me->self) == 0) {
-        for (uint64_t warp = 1; warp < me->warps; warp++) {
+        for (uint64_t warp = 1; warp < WARPS; warp++) {
             sums.size += me->shared->sums[warp].size;
             sums.change += me->shared->sums[warp].change;
         }

@@ -51,11 +51,11 @@ WEFT_DEVICE_FN void find_wide_rows(struct place *me)
     const uint64_t *row_start = slice_rows(me);
     const uint64_t rows = me->x.end - me->x.begin;
     uint64_t entries = row_start[rows] - row_start[0], found = 0;
-    if (me->lanes == 1)
+    if (WARP == 1)
         return; /* one thread: all rows are the same to it */
     for (uint64_t split = me->split_begin; split < me->split_end; split++)
         entries -= row_length(row_start, split_row(me, split));
-    while (me->narrow_lanes < me->lanes && me->narrow_lanes * NARROW_DEEP * rows < entries)
+    while (me->narrow_lanes < WARP && me->narrow_lanes * NARROW_DEEP * rows < entries)
         me->narrow_lanes *= 2;
     const uint64_t most = me->narrow_lanes * 2 * DEEP;
     for (uint64_t row = 0; row < rows; row++) {
@@ -116,43 +116,73 @@ WEFT_DEVICE_FN void multiply_segments(const struct place *me, uint64_t k)
     const double *raw = (const double *)at(me, data->layout.raw[k & 1]);
     const struct power_segment *segment = data->segment + (uint64_t)me->rank * data->splits;
     struct power_part_sum *part = part_sums(data, k) + me->rank;
-    for (uint64_t first = 0; first < data->splits; first += me->warps) {
-        const uint64_t split = first + me->warp;
+    for (uint64_t first = 0; first < data->splits; first += WARPS) {
+        const uint64_t split = first + warp(me);
         struct power_part_sum sum = {0, 0};
         if (split < data->splits) {
-            for (uint64_t i = segment[split].begin + me->lane; i < segment[split].end;
-                 i += me->lanes) {
+            for (uint64_t i = segment[split].begin + lane(me); i < segment[split].end; i += WARP) {
                 sum.product += data->value[i] * raw[data->column_of[i]];
                 sum.weight += data->value[i];
             }
         }
-        sum.product = weft_lane_sum(me->self, sum.product, (int)me->lanes);
-        sum.weight = weft_lane_sum(me->self, sum.weight, (int)me->lanes);
-        if (split < data->splits && me->lane == 0)
+        sum.product = weft_lane_sum(me->self, sum.product, WARP);
+        sum.weight = weft_lane_sum(me->self, sum.weight, WARP);
+        if (split < data->splits && lane(me) == 0)
             part[split * data->shape.ranks] = sum;
     }
 }
 
-/*
- * Entries first, first + step, ... of a row, times b: all loads of a batch begin before the first
- * is used, in the last batch, too, which for most rows is the only one.
- */
-WEFT_DEVICE_FN double times(const struct power_data *data, const double *b, uint64_t first,
-                            uint64_t end, uint64_t step)
+/* Fewer than DEEP entries times b, by the one thread of a rank: the branches are foreseen. */
+WEFT_DEVICE_FN double times_rest(const double *b, const double *value, const uint32_t *column,
+                                 uint32_t count)
 {
-    double sum[DEEP] = {0};
-    for (uint64_t i = first; i < end; i += DEEP * step) {
-        double value[DEEP];
-        uint32_t column[DEEP];
-        for (int k = 0; k < DEEP; k++) {
-            const bool there = i + k * step < end;
-            column[k] = there ? data->column_of[i + k * step] : 0;
-            value[k] = there ? data->value[i + k * step] : 0;
-        }
-        for (int k = 0; k < DEEP; k++)
-            if (i + k * step < end)
-                sum[k] += value[k] * b[column[k]];
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += value[i] * b[column[i]];
+    return sum;
+}
+
+/*
+ * Less than a whole batch, by one of many threads: for most rows it is all there is, so these
+ * loads, too, are under way at once.
+ */
+WEFT_DEVICE_FN double times_batch(const double *b, const double *value, const uint32_t *column,
+                                  uint32_t left, uint32_t step)
+{
+    double factor[DEEP];
+    uint32_t from[DEEP];
+    double sum = 0;
+    for (uint32_t k = 0; k < DEEP - 1; k++) {
+        const bool there = k * step < left;
+        from[k] = there ? column[k * step] : 0;
+        factor[k] = there ? value[k * step] : 0;
     }
+    for (uint32_t k = 0; k < DEEP - 1; k++)
+        if (k * step < left)
+            sum += factor[k] * b[from[k]];
+    return sum;
+}
+
+/*
+ * Entries first, first + step, ... of a row, times b. A batch of them at a time: all its loads are
+ * under way before the first is used.
+ */
+WEFT_DEVICE_FN double times(const struct place *me, const double *b, uint64_t first, uint64_t end,
+                            uint32_t step)
+{
+    const double *value = me->data->value + first;
+    const uint32_t *column = me->data->column_of + first;
+    const uint32_t batch = DEEP * step;
+    uint64_t left = first < end ? end - first : 0;
+    double sum[DEEP] = {0};
+    for (; left > (DEEP - 1) * step; left -= batch < left ? batch : left) {
+        for (uint32_t k = 0; k < DEEP; k++)
+            sum[k] += value[k * step] * b[column[k * step]];
+        value += batch;
+        column += batch;
+    }
+    sum[0] += WARP == 1 ? times_rest(b, value, column, (uint32_t)left)
+                        : times_batch(b, value, column, (uint32_t)left, step);
     for (int k = 1; k < DEEP; k++)
         sum[0] += sum[k];
     return sum[0];
@@ -161,17 +191,19 @@ WEFT_DEVICE_FN double times(const struct power_data *data, const double *b, uint
 WEFT_DEVICE_FN void multiply_narrow(const struct place *me, const double *b, double *x)
 {
     const uint64_t *row_start = slice_rows(me);
-    const uint64_t rows = me->x.end - me->x.begin, lanes = me->narrow_lanes;
-    const uint64_t thread = (uint64_t)weft_thread(me->self), lane = thread % lanes;
-    const uint64_t groups = (uint64_t)weft_threads(me->self) / lanes;
+    const uint64_t rows = me->x.end - me->x.begin;
+    const uint32_t lanes = WARP == 1 ? 1 : me->narrow_lanes; /* known there: a faster loop */
+    const uint32_t group = (uint32_t)weft_thread(me->self) / lanes;
+    const uint32_t groups = (uint32_t)weft_threads(me->self) / lanes;
+    const uint32_t first_entry = (uint32_t)weft_thread(me->self) % lanes;
     for (uint64_t first = 0; first < rows; first += groups) {
-        const uint64_t row = first + thread / lanes;
+        const uint64_t row = first + group;
         const bool mine = row < rows && row_length(row_start, row) <= me->narrow_most;
         double sum = 0;
         if (mine)
-            sum = times(me->data, b, row_start[row] + lane, row_start[row + 1], lanes);
+            sum = times(me, b, row_start[row] + first_entry, row_start[row + 1], lanes);
         sum = weft_lane_sum(me->self, sum, (int)lanes);
-        if (mine && lane == 0)
+        if (mine && first_entry == 0)
             x[row] = sum;
     }
 }
@@ -179,14 +211,14 @@ WEFT_DEVICE_FN void multiply_narrow(const struct place *me, const double *b, dou
 WEFT_DEVICE_FN void multiply_wide(const struct place *me, const double *b, double *x)
 {
     const uint64_t *row_start = slice_rows(me);
-    for (uint64_t first = 0; first < me->wide_rows; first += me->warps) {
-        const bool mine = first + me->warp < me->wide_rows;
-        const uint64_t row = mine ? me->shared->wide_row[first + me->warp] : 0;
+    for (uint64_t first = 0; first < me->wide_rows; first += WARPS) {
+        const bool mine = first + warp(me) < me->wide_rows;
+        const uint64_t row = mine ? me->shared->wide_row[first + warp(me)] : 0;
         double sum = 0;
         if (mine)
-            sum = times(me->data, b, row_start[row] + me->lane, row_start[row + 1], me->lanes);
-        sum = weft_lane_sum(me->self, sum, (int)me->lanes);
-        if (mine && me->lane == 0)
+            sum = times(me, b, row_start[row] + lane(me), row_start[row + 1], WARP);
+        sum = weft_lane_sum(me->self, sum, WARP);
+        if (mine && lane(me) == 0)
             x[row] = sum;
     }
 }
@@ -196,17 +228,17 @@ WEFT_DEVICE_FN void add_segments(const struct place *me, uint64_t k, double fact
 {
     const struct power_data *data = me->data;
     const uint64_t ranks = data->shape.ranks;
-    for (uint64_t first = me->split_begin; first < me->split_end; first += me->warps) {
-        const uint64_t split = first + me->warp;
+    for (uint64_t first = me->split_begin; first < me->split_end; first += WARPS) {
+        const uint64_t split = first + warp(me);
         const struct power_part_sum *part = part_sums(data, k) + split * ranks;
         struct power_part_sum sum = {0, 0};
-        for (uint64_t rank = me->lane; split < me->split_end && rank < ranks; rank += me->lanes) {
+        for (uint64_t rank = lane(me); split < me->split_end && rank < ranks; rank += WARP) {
             sum.product += part[rank].product;
             sum.weight += part[rank].weight;
         }
-        sum.product = weft_lane_sum(me->self, sum.product, (int)me->lanes);
-        sum.weight = weft_lane_sum(me->self, sum.weight, (int)me->lanes);
-        if (split < me->split_end && me->lane == 0)
+        sum.product = weft_lane_sum(me->self, sum.product, WARP);
+        sum.weight = weft_lane_sum(me->self, sum.weight, WARP);
+        if (split < me->split_end && lane(me) == 0)
             x[split_row(me, split)] = normalised(data, sum.product, sum.weight, factor);
     }
 }

@@ -10,14 +10,18 @@
 #include <stdbool.h>
 #include <weft/device.h>
 
-enum {
-    WARP = 32,      /* threads that sum up by themselves; a rank has a multiple of them, or one */
-    WIDE_MOST = 128 /* wide rows in a list (multiply.h) */
-};
+/* Threads that sum up without a barrier, and how many such warps a rank has. */
+#ifdef __CUDACC__
+enum { WARP = 32, WARPS = POWER_THREADS / WARP };
+#else
+enum { WARP = 1, WARPS = 1 };
+#endif
+
+enum { WIDE_MOST = 128 }; /* wide rows in a list (multiply.h) */
 
 /* What the threads of a rank share. */
 struct power_shared {
-    struct power_sums sums[POWER_THREADS / WARP]; /* of each warp */
+    struct power_sums sums[WARPS];
     uint64_t wide_row[WIDE_MOST];
 };
 
@@ -27,15 +31,13 @@ struct place {
     struct power_shared *shared;
     weft_win win;
     int rank;                /* in the device */
-    uint64_t warp, warps;    /* the calling thread's warp, and how many the rank has */
-    uint64_t lane, lanes;    /* its place in the warp, and a warp's threads */
     struct power_range b, x; /* the rank's slices of the whole vectors */
     uint64_t b_first;        /* where the device's block of b begins in the whole vector */
     uint64_t x_first;        /* where its block of x begins */
     uint32_t pieces;         /* how many pieces of x others put into its slice of b */
     uint64_t to_block;       /* the slice of b where its x begins */
     uint64_t to_rank;
-    uint64_t narrow_lanes; /* threads for a narrow row, */
+    uint32_t narrow_lanes; /* threads for a narrow row, */
     uint64_t narrow_most;  /* which has at most so many entries, */
     uint64_t wide_rows;    /* and how many of its whole rows have more (multiply.h) */
     uint64_t split_begin;  /* the split rows in its slice of x: indices in the list of all */
@@ -45,6 +47,17 @@ struct place {
 WEFT_DEVICE_FN void *at(const struct place *me, uint64_t offset)
 {
     return me->data->arena + offset;
+}
+
+/* The calling thread's warp, and its place there. */
+WEFT_DEVICE_FN uint32_t warp(const struct place *me)
+{
+    return (uint32_t)weft_thread(me->self) / WARP;
+}
+
+WEFT_DEVICE_FN uint32_t lane(const struct place *me)
+{
+    return (uint32_t)weft_thread(me->self) % WARP;
 }
 
 /* The world rank of a rank of the process at (row, column). */
@@ -109,10 +122,6 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
     me.shared = shared;
     me.win = WEFT_WIN_NONE;
     me.rank = weft_rank(self, WEFT_COMM_DEVICE);
-    me.lanes = weft_threads(self) == 1 ? 1 : WARP;
-    me.warp = (uint64_t)weft_thread(self) / me.lanes;
-    me.warps = (uint64_t)weft_threads(self) / me.lanes;
-    me.lane = (uint64_t)weft_thread(self) % me.lanes;
     me.b = power_slice(data->b_cut, shape->ranks, data->column, (uint64_t)me.rank);
     me.x = power_slice(data->x_cut, shape->ranks, data->row, (uint64_t)me.rank);
     me.b_first = power_part(shape->n, shape->columns, data->column).begin;
