@@ -164,6 +164,8 @@ static weft_status put_splits(weft_job *job, const uint64_t *row_start, uint64_t
     weft_status status = upload(job, list, bytes, &data->split_row);
     free(list);
     if (status == WEFT_OK)
+        status = allocate(job, data->splits * sizeof(*data->split_sum), &data->split_sum);
+    if (status == WEFT_OK)
         status = allocate(job, data->splits * ranks * sizeof(*data->segment), &data->segment);
     if (status == WEFT_OK)
         status = allocate(job, 2 * data->splits * ranks * sizeof(*data->part), &data->part);

@@ -64,11 +64,6 @@ struct power_segment {
     uint64_t begin, end;
 };
 
-/* What they give: times b not yet normalised, and times 1, from which the normalised follows. */
-struct power_part_sum {
-    double product, weight;
-};
-
 /* Two sums over x: the one that gives the factor, and one that tells how the iteration goes. */
 struct power_sums {
     double size;   /* squares of x; for PageRank: x */
@@ -158,8 +153,9 @@ struct power_data {
     uint64_t most_whole; /* most entries of a row that is not split */
     uint64_t splits;
     const uint64_t *split_row;
+    double *split_sum; /* of its entries: written and read by the rank whose row it is */
     struct power_segment *segment; /* [rank][split row]: written and read by that rank */
-    struct power_part_sum *part;   /* [parity of the iteration][split row][rank] */
+    double *part; /* a rank's entries times b not yet normalised: [parity][split row][rank] */
 
     /* Results: done on every process, the others on process 0. */
     uint64_t done;     /* iterations made */

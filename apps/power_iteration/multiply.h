@@ -18,11 +18,11 @@ enum {
     NARROW_DEEP = 4 /* the mean row has at most so many for each of its threads, if 32 suffice */
 };
 
-/* A sum of elements of b, or of multiples, from the same of b not yet normalised and of 1. */
-WEFT_DEVICE_FN double normalised(const struct power_data *data, double sum, double ones,
+/* A sum of multiples of elements of b, from that of b not yet normalised and the sum of factors. */
+WEFT_DEVICE_FN double normalised(const struct power_data *data, double sum, double factors,
                                  double factor)
 {
-    return data->pagerank ? sum + ones * factor : sum * factor;
+    return data->pagerank ? sum + factors * factor : sum * factor;
 }
 
 /* The entries of a row of the slice; its first: me->x.begin. */
@@ -89,12 +89,15 @@ WEFT_DEVICE_FN uint64_t column_from(const uint32_t *column, uint64_t count, uint
 }
 
 /* What the ranks found for split rows in iteration k: [split row][rank]. */
-WEFT_DEVICE_FN struct power_part_sum *part_sums(const struct power_data *data, uint64_t k)
+WEFT_DEVICE_FN double *parts_of(const struct power_data *data, uint64_t k)
 {
     return data->part + (k & 1) * data->splits * data->shape.ranks;
 }
 
-/* Finds the rank's entries of the split rows: those with columns in its slice of b. */
+/*
+ * Finds the rank's entries of all split rows, those with columns in its slice of b, and adds up all
+ * the entries of its own split rows.
+ */
 WEFT_DEVICE_FN void find_segments(const struct place *me)
 {
     const struct power_data *data = me->data;
@@ -106,30 +109,16 @@ WEFT_DEVICE_FN void find_segments(const struct place *me)
         segment[split].begin = first + column_from(column, length, me->b.begin - me->b_first);
         segment[split].end = first + column_from(column, length, me->b.end - me->b_first);
     }
-    weft_sync(me->self);
-}
-
-/* Before step 2: split rows, a warp each. */
-WEFT_DEVICE_FN void multiply_segments(const struct place *me, uint64_t k)
-{
-    const struct power_data *data = me->data;
-    const double *raw = (const double *)at(me, data->layout.raw[k & 1]);
-    const struct power_segment *segment = data->segment + (uint64_t)me->rank * data->splits;
-    struct power_part_sum *part = part_sums(data, k) + me->rank;
-    for (uint64_t first = 0; first < data->splits; first += WARPS) {
-        const uint64_t split = first + warp(me);
-        struct power_part_sum sum = {0, 0};
-        if (split < data->splits) {
-            for (uint64_t i = segment[split].begin + lane(me); i < segment[split].end; i += WARP) {
-                sum.product += data->value[i] * raw[data->column_of[i]];
-                sum.weight += data->value[i];
-            }
-        }
-        sum.product = weft_lane_sum(me->self, sum.product, WARP);
-        sum.weight = weft_lane_sum(me->self, sum.weight, WARP);
-        if (split < data->splits && lane(me) == 0)
-            part[split * data->shape.ranks] = sum;
+    for (uint64_t split = me->split_begin; split < me->split_end; split++) {
+        const uint64_t first = data->row_start[data->split_row[split]];
+        double sum = 0;
+        weft_for (i, row_length(data->row_start, data->split_row[split]))
+            sum += data->value[first + i];
+        sum = weft_block_sum(me->self, sum);
+        if (weft_thread(me->self) == 0)
+            data->split_sum[split] = sum;
     }
+    weft_sync(me->self);
 }
 
 /* Fewer than DEEP entries times b, by the one thread of a rank: the branches are foreseen. */
@@ -188,6 +177,25 @@ WEFT_DEVICE_FN double times(const struct place *me, const double *b, uint64_t fi
     return sum[0];
 }
 
+/* Before step 2: the rank's entries of split rows, a warp for each row. */
+WEFT_DEVICE_FN void multiply_segments(const struct place *me, uint64_t k)
+{
+    const struct power_data *data = me->data;
+    const double *raw = (const double *)at(me, data->layout.raw[k & 1]);
+    const struct power_segment *segment = data->segment + (uint64_t)me->rank * data->splits;
+    double *part = parts_of(data, k) + me->rank;
+    for (uint64_t first = 0; first < data->splits; first += WARPS) {
+        const uint64_t split = first + warp(me);
+        const bool mine = split < data->splits;
+        double sum = 0;
+        if (mine)
+            sum = times(me, raw, segment[split].begin + lane(me), segment[split].end, WARP);
+        sum = weft_lane_sum(me->self, sum, WARP);
+        if (mine && lane(me) == 0)
+            part[split * data->shape.ranks] = sum;
+    }
+}
+
 WEFT_DEVICE_FN void multiply_narrow(const struct place *me, const double *b, double *x)
 {
     const uint64_t *row_start = slice_rows(me);
@@ -230,16 +238,14 @@ WEFT_DEVICE_FN void add_segments(const struct place *me, uint64_t k, double fact
     const uint64_t ranks = data->shape.ranks;
     for (uint64_t first = me->split_begin; first < me->split_end; first += WARPS) {
         const uint64_t split = first + warp(me);
-        const struct power_part_sum *part = part_sums(data, k) + split * ranks;
-        struct power_part_sum sum = {0, 0};
-        for (uint64_t rank = lane(me); split < me->split_end && rank < ranks; rank += WARP) {
-            sum.product += part[rank].product;
-            sum.weight += part[rank].weight;
-        }
-        sum.product = weft_lane_sum(me->self, sum.product, WARP);
-        sum.weight = weft_lane_sum(me->self, sum.weight, WARP);
-        if (split < me->split_end && lane(me) == 0)
-            x[split_row(me, split)] = normalised(data, sum.product, sum.weight, factor);
+        const bool mine = split < me->split_end;
+        const double *part = parts_of(data, k) + split * ranks;
+        double sum = 0;
+        for (uint64_t rank = lane(me); mine && rank < ranks; rank += WARP)
+            sum += part[rank];
+        sum = weft_lane_sum(me->self, sum, WARP);
+        if (mine && lane(me) == 0)
+            x[split_row(me, split)] = normalised(data, sum, data->split_sum[split], factor);
     }
 }
 
