@@ -5,19 +5,19 @@
  * One iteration, seen by rank r of the process at (row, column); "counterpart" is rank r elsewhere:
  *
  *   1. b, not yet normalised, comes down the grid column slice by slice along a binomial tree of
- *      counterparts, and after it the factor that normalises it: 1/|x|.
- *      Between the two it multiplies what its slice of b meets in the split rows, the few that are
- *      too long for one rank (multiply.h).
+ *      counterparts, and after it the factor that normalises it: 1/|x|. Between the two the rank
+ *      multiplies what its slice of b meets in the split rows, the few that are too long for one
+ *      rank (multiply.h).
  *   2. The rank normalises its slice. A device barrier, the only one: all of b is there, and all
  *      parts of split rows.
- *   3. It multiplies its slice of rows: each element of x by one rank, which for a split row adds
- * up the parts.
+ *   3. It multiplies its slice of rows: each element of x by one rank. (For a split row it adds
+ *      up the parts.)
  *   4. Its x is added to its counterparts' along the grid row, by a binomial tree to column 0.
  *   5. Column 0 puts x to where b is wanted on row 0: the transpose. Meanwhile the sums over x go
  *      to the device leaders (rank 0 of each device), from them to rank 0 of the job, and its
- *      verdict to the leaders of row 0, who announce it to their ranks by a flag. Rank 0 does what
- * it can of the next iteration's step 1 before it waits for the sums: nobody's sums need that
- *      iteration's verdict, nor do the pieces of b that it waits for there.
+ *      verdict to the leaders of row 0, who announce it to their ranks by a flag. Rank 0
+ *      waits for the sums only when it has its b of the next iteration: nobody needs the verdict
+ *      in order to send it that.
  *
  * The two modes differ in a line each: an eigenvector is normalised by b = x * factor with factor
  * 1/|x|; for PageRank, A is stored column-normalised and times the damping D, so that all that x
@@ -34,10 +34,10 @@
  *     have V(k+1), or make it: one copy of each is enough.
  *   - raw runs ahead of the verdict: raw for k+1 is put during iteration k, by ranks that have
  *     V(k), while slower ones may still normalise and forward raw of k. Two copies, by parity: the
- *     one being filled was last read in iteration k-1, before that iteration's barrier. So do parts
- * of split rows: those for k+1 are made when the rank has left iteration k, and so its barrier,
- *     before which the copy was last read, in step 3 of k-1. x has two copies because step 5
- *     compares x with the x before it.
+ *     one being filled was last read in iteration k-1, before that iteration's barrier. x has two
+ *     copies because step 5 compares x with the x before it.
+ *   - Parts of split rows for k+1 are made before V(k+1), too. Again two copies: a rank that makes
+ *     them has left the barrier of k, and the copy was last read before it, in step 3 of k-1.
  *   - A put may read its source after the call. No flush_local is needed: what has arrived was
  *     read. The verdict and raw forwarded in k arrive before a barrier of k, partial x of k before
  *     V(k+1), pieces of x before a barrier of k+1; their sources are written again by ranks that
