@@ -1,7 +1,7 @@
 /*
  * power_iteration/distribution.c - cutting, scattering and gathering.
  */
-#include "distribution.h"
+#include "balance.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -117,21 +117,99 @@ static weft_status allocate(weft_job *job, size_t bytes, void *memory)
     return WEFT_OK;
 }
 
-/* Collective: this process's part of `all` arrives in new device memory. */
-static weft_status deliver(weft_job *job, const void *all, size_t bytes, void *memory)
+/* New device memory with these bytes. */
+static weft_status upload(weft_job *job, const void *host, size_t bytes, void *memory)
 {
-    void *host = malloc(bytes + 1);
-    if (!host)
-        return no_memory(job, bytes);
     void *device;
     weft_status status = allocate(job, bytes, &device);
     if (status == WEFT_OK)
-        status = weft_host_scatter(job, 0, all, host, bytes);
-    if (status == WEFT_OK)
         status = weft_copy(job, device, host, bytes);
-    free(host);
     if (status == WEFT_OK)
         memcpy(memory, &device, sizeof(device));
+    return status;
+}
+
+/* Collective: this process's part of `all` arrives in new host memory, to be freed in any case. */
+static weft_status receive(weft_job *job, const void *all, size_t bytes, void **host)
+{
+    *host = malloc(bytes + 1);
+    if (!*host)
+        return no_memory(job, bytes);
+    return weft_host_scatter(job, 0, all, *host, bytes);
+}
+
+/* The same, in new device memory. */
+static weft_status deliver(weft_job *job, const void *all, size_t bytes, void *memory)
+{
+    void *host;
+    weft_status status = receive(job, all, bytes, &host);
+    if (status == WEFT_OK)
+        status = upload(job, host, bytes, memory);
+    free(host);
+    return status;
+}
+
+/* What the kernel needs to split rows: the list of them, and room for each rank's part. */
+static weft_status put_splits(weft_job *job, const uint64_t *row_start, uint64_t rows,
+                              struct power_data *data)
+{
+    uint64_t ranks = data->shape.ranks;
+    data->most_whole = power_most_whole(row_start[rows], ranks);
+    data->splits = balance_splits(row_start, rows, ranks, NULL);
+    size_t bytes = data->splits * sizeof(uint64_t);
+    uint64_t *list = malloc(bytes + 1);
+    if (!list)
+        return no_memory(job, bytes);
+    balance_splits(row_start, rows, ranks, list);
+    weft_status status = upload(job, list, bytes, &data->split_row);
+    free(list);
+    if (status == WEFT_OK)
+        status = allocate(job, data->splits * sizeof(*data->split_sum), &data->split_sum);
+    if (status == WEFT_OK)
+        status = allocate(job, data->splits * ranks * sizeof(*data->segment), &data->segment);
+    if (status == WEFT_OK)
+        status = allocate(job, 2 * data->splits * ranks * sizeof(*data->part), &data->part);
+    return status;
+}
+
+/* Collective: the rows of this process's block, and which of them are split. */
+static weft_status deliver_rows(weft_job *job, const struct blocks *blocks, struct power_data *data)
+{
+    struct power_range range = power_part(data->shape.n, data->shape.rows, data->row);
+    uint64_t rows = range.end - range.begin;
+    size_t bytes = (rows + 1) * sizeof(uint64_t);
+    void *row_start;
+    weft_status status = receive(job, blocks->row_start, bytes, &row_start);
+    if (status == WEFT_OK)
+        status = upload(job, row_start, bytes, &data->row_start);
+    if (status == WEFT_OK)
+        status = put_splits(job, row_start, rows, data);
+    free(row_start);
+    return status;
+}
+
+/* Collective: all the cuts of both vectors, from process 0, which needs a copy for each process. */
+static weft_status deliver_cuts(weft_job *job, const struct blocks *blocks, struct power_data *data)
+{
+    const struct power_shape *shape = &data->shape;
+    uint64_t x_cuts = balance_cuts(shape, shape->rows);
+    uint64_t cuts = x_cuts + balance_cuts(shape, shape->columns);
+    size_t bytes = cuts * sizeof(uint64_t);
+    uint64_t *all = NULL;
+    if (data->row == 0 && data->column == 0) {
+        uint64_t processes = shape->rows * shape->columns;
+        all = malloc(processes * bytes);
+        if (!all || !balance_slices(shape, blocks, all, all + x_cuts)) {
+            free(all);
+            return no_memory(job, processes * bytes);
+        }
+        for (uint64_t process = 1; process < processes; process++)
+            memcpy(all + process * cuts, all, bytes);
+    }
+    weft_status status = deliver(job, all, bytes, &data->x_cut);
+    free(all);
+    if (status == WEFT_OK)
+        data->b_cut = data->x_cut + x_cuts;
     return status;
 }
 
@@ -179,13 +257,13 @@ weft_status distribute(weft_job *job, const struct plan *plan, const struct bloc
                               .iterations = plan->iterations,
                               .tolerance = plan->tolerance,
                               .scale = plan->scale};
-    struct power_range rows = power_part(plan->shape.n, plan->shape.rows, made.row);
-    size_t starts = rows.end - rows.begin + 1;
     size_t entries = plan->entries;
 
     weft_status status = allocate(job, made.layout.bytes, &made.arena);
     if (status == WEFT_OK)
-        status = deliver(job, blocks->row_start, starts * sizeof(uint64_t), &made.row_start);
+        status = deliver_cuts(job, blocks, &made);
+    if (status == WEFT_OK)
+        status = deliver_rows(job, blocks, &made);
     if (status == WEFT_OK)
         status = deliver(job, blocks->column_of, entries * sizeof(uint32_t), &made.column_of);
     if (status == WEFT_OK)

@@ -5,13 +5,19 @@
  * One iteration, seen by rank r of the process at (row, column); "counterpart" is rank r elsewhere:
  *
  *   1. b, not yet normalised, comes down the grid column slice by slice along a binomial tree of
- *      counterparts, and after it the factor that normalises it: 1/|x|.
- *   2. The rank normalises its slice. A device barrier, the only one: all of b is there.
- *   3. It multiplies its slice of rows: each element of x by one rank.
+ *      counterparts, and after it the factor that normalises it: 1/|x|. Between the two the rank
+ *      multiplies what its slice of b meets in the split rows, the few that are too long for one
+ *      rank (multiply.h).
+ *   2. The rank normalises its slice. A device barrier, the only one: all of b is there, and all
+ *      parts of split rows.
+ *   3. It multiplies its slice of rows: each element of x by one rank. (For a split row it adds
+ *      up the parts.)
  *   4. Its x is added to its counterparts' along the grid row, by a binomial tree to column 0.
  *   5. Column 0 puts x to where b is wanted on row 0: the transpose. Meanwhile the sums over x go
  *      to the device leaders (rank 0 of each device), from them to rank 0 of the job, and its
- *      verdict to the leaders of row 0, who announce it to their ranks by a flag.
+ *      verdict to the leaders of row 0, who announce it to their ranks by a flag. Rank 0
+ *      waits for the sums only when it has its b of the next iteration: nobody needs the verdict
+ *      in order to send it that.
  *
  * The two modes differ in a line each: an eigenvector is normalised by b = x * factor with factor
  * 1/|x|; for PageRank, A is stored column-normalised and times the damping D, so that all that x
@@ -30,6 +36,8 @@
  *     V(k), while slower ones may still normalise and forward raw of k. Two copies, by parity: the
  *     one being filled was last read in iteration k-1, before that iteration's barrier. x has two
  *     copies because step 5 compares x with the x before it.
+ *   - Parts of split rows for k+1 are made before V(k+1), too. Again two copies: a rank that makes
+ *     them has left the barrier of k, and the copy was last read before it, in step 3 of k-1.
  *   - A put may read its source after the call. No flush_local is needed: what has arrived was
  *     read. The verdict and raw forwarded in k arrive before a barrier of k, partial x of k before
  *     V(k+1), pieces of x before a barrier of k+1; their sources are written again by ranks that
@@ -43,9 +51,9 @@
 
 #define WEFT_MOST_THREADS POWER_THREADS
 
+#include "multiply.h"
+
 #include <math.h>
-#include <stdbool.h>
-#include <weft/device.h>
 
 /* Tags. A tag has one sender an iteration, or all its senders are waited for together. */
 enum {
@@ -58,85 +66,7 @@ enum {
     TAG_PARTIAL  /* and onwards, one for each round: x of another column */
 };
 
-enum {
-    LANES = 8,       /* threads for a row */
-    DEEP = 8,        /* entries that one of them has under way */
-    LONG_ROW = 512,  /* from so many entries on a row is for all threads of the rank, */
-    LONG_MOST = 128, /* and so many such rows: with more, all go with the others */
-    LOG_EVERY = 10   /* iterations from one line to the next */
-};
-
-/* The calling rank: its place in the grid and its slices. */
-struct place {
-    weft_self *self;
-    struct power_data *data;
-    weft_win win;
-    int rank;                /* in the device */
-    struct power_range b, x; /* its slices of the whole vectors */
-    uint64_t b_first;        /* where the device's block of b begins in the whole vector */
-    uint64_t x_first;        /* where its block of x begins */
-    uint32_t pieces;         /* how many pieces of x others put into its slice of b */
-    uint64_t *long_row;      /* its rows with many entries, within the slice; */
-    uint32_t long_rows;      /* none, if there are more than a list holds */
-};
-
-WEFT_DEVICE_FN void *at(const struct place *me, uint64_t offset)
-{
-    return me->data->arena + offset;
-}
-
-/* The world rank of a rank of the process at (row, column). */
-WEFT_DEVICE_FN int world_rank(const struct place *me, uint64_t row, uint64_t column, int rank)
-{
-    int process = (int)(row * me->data->shape.columns + column);
-    return weft_process_first(me->self, process) + rank;
-}
-
-WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data)
-{
-    const struct power_shape *shape = &data->shape;
-    struct place me;
-    me.self = self;
-    me.data = data;
-    me.win = WEFT_WIN_NONE;
-    me.rank = weft_rank(self, WEFT_COMM_DEVICE);
-    me.b = power_slice(shape, shape->columns, data->column, (uint64_t)me.rank);
-    me.x = power_slice(shape, shape->rows, data->row, (uint64_t)me.rank);
-    me.b_first = power_part(shape->n, shape->columns, data->column).begin;
-    me.x_first = power_part(shape->n, shape->rows, data->row).begin;
-    me.pieces = 0;
-    me.long_row = NULL;
-    me.long_rows = 0;
-    for (uint64_t i = me.b.begin; i < me.b.end;) {
-        struct power_owner from = power_owner_of(shape, shape->rows, i);
-        me.pieces += world_rank(&me, from.block, 0, (int)from.rank) !=
-                     world_rank(&me, data->row, data->column, me.rank);
-        i = from.end;
-    }
-    return me;
-}
-
-WEFT_DEVICE_FN bool is_long(const uint64_t *row_start, uint64_t row)
-{
-    return row_start[row + 1] - row_start[row] >= LONG_ROW;
-}
-
-/* Lists the long rows of the slice; the matrix stays as it is, so once is enough. */
-WEFT_DEVICE_FN void find_long_rows(struct place *me, uint64_t *list)
-{
-    const uint64_t *row_start = me->data->row_start + (me->x.begin - me->x_first);
-    uint32_t found = 0;
-    for (uint64_t row = 0; row < me->x.end - me->x.begin; row++) {
-        if (!is_long(row_start, row))
-            continue;
-        if (found < LONG_MOST && weft_thread(me->self) == 0)
-            list[found] = row;
-        found++;
-    }
-    weft_sync(me->self);
-    me->long_row = list;
-    me->long_rows = found <= LONG_MOST ? found : 0;
-}
+enum { LOG_EVERY = 10 }; /* iterations from one line to the next */
 
 /*
  * The binomial tree over 0 .. size - 1: the parent of i is i without its lowest bit, its children
@@ -176,96 +106,13 @@ WEFT_DEVICE_FN void pass_raw(const struct place *me, uint64_t k)
     send_down(me, offset, offset, (me->b.end - me->b.begin) * sizeof(double), TAG_RAW);
 }
 
-/* The leader of a device of row 0 tells its ranks that the verdict of iteration k is there. */
-WEFT_DEVICE_FN void announce(const struct place *me, uint64_t k)
-{
-    const struct power_data *data = me->data;
-    if (data->column > 0)
-        weft_wait(me->self, TAG_VERDICT, 1);
-    uint64_t *source = (uint64_t *)at(me, data->layout.flag_source);
-    if (weft_thread(me->self) == 0)
-        *source = k;
-    weft_fence(me->self); /* the verdict, and all it stands for, before the flag */
-    weft_put(me->self, me->win, world_rank(me, data->row, data->column, 0), data->layout.flag,
-             source, sizeof(*source));
-}
-
-/* Step 1, the verdict. That of iteration 0 comes from the host. */
-WEFT_DEVICE_FN struct power_verdict pass_verdict(const struct place *me, uint64_t k)
-{
-    const struct power_data *data = me->data;
-    uint64_t mine = data->layout.verdict + (uint64_t)me->rank * sizeof(struct power_verdict);
-    uint64_t source = data->row > 0 ? mine : data->layout.verdict;
-    if (data->row > 0)
-        weft_wait(me->self, TAG_FACTOR, 1);
-    else if (k > 0 && me->rank == 0)
-        announce(me, k);
-    else if (k > 0)
-        weft_wait_until(me->self, (const uint64_t *)at(me, data->layout.flag), WEFT_EQ, k);
-    send_down(me, mine, source, sizeof(struct power_verdict), TAG_FACTOR);
-    return *(const struct power_verdict *)at(me, source);
-}
-
 /* Step 2. */
 WEFT_DEVICE_FN void normalise(const struct place *me, uint64_t k, double factor)
 {
     const double *raw = (double *)at(me, me->data->layout.raw[k & 1]) + (me->b.begin - me->b_first);
     double *b = (double *)at(me, me->data->layout.b) + (me->b.begin - me->b_first);
     weft_for (i, me->b.end - me->b.begin)
-        b[i] = me->data->pagerank ? raw[i] + factor : raw[i] * factor;
-}
-
-/* The rank's slice of x in iteration k, or of the one before. */
-WEFT_DEVICE_FN double *x_slice(const struct place *me, uint64_t parity)
-{
-    return (double *)at(me, me->data->layout.x[parity & 1]) + (me->x.begin - me->x_first);
-}
-
-/* Entries first, first + step, ... of a row, times b. Several are under way at once. */
-WEFT_DEVICE_FN double times(const struct power_data *data, const double *b, uint64_t first,
-                            uint64_t end, uint64_t step)
-{
-    const double *value = data->value;
-    const uint32_t *column = data->column_of;
-    double sum[DEEP] = {0};
-    uint64_t i = first;
-    for (; i + (DEEP - 1) * step < end; i += DEEP * step)
-        for (int k = 0; k < DEEP; k++)
-            sum[k] += value[i + k * step] * b[column[i + k * step]];
-    for (; i < end; i += step)
-        sum[0] += value[i] * b[column[i]];
-    for (int k = 1; k < DEEP; k++)
-        sum[0] += sum[k];
-    return sum[0];
-}
-
-/* Step 3: a few threads for each row, but all of the rank's for a row with many entries. */
-WEFT_DEVICE_FN void multiply(const struct place *me, uint64_t k)
-{
-    const struct power_data *data = me->data;
-    const uint64_t *row_start = data->row_start + (me->x.begin - me->x_first);
-    const double *b = (const double *)at(me, data->layout.b);
-    const uint64_t rows = me->x.end - me->x.begin, threads = (uint64_t)weft_threads(me->self);
-    const uint64_t lanes = threads % LANES == 0 ? LANES : 1, groups = threads / lanes;
-    const uint64_t thread = (uint64_t)weft_thread(me->self), lane = thread % lanes;
-    double *x = x_slice(me, k + 1);
-    for (uint64_t first = 0; first < rows; first += groups) {
-        const uint64_t row = first + thread / lanes;
-        double sum = 0;
-        if (row < rows && !(me->long_rows > 0 && is_long(row_start, row)))
-            sum = times(data, b, row_start[row] + lane, row_start[row + 1], lanes);
-        sum = weft_lane_sum(me->self, sum, (int)lanes);
-        if (row < rows && lane == 0)
-            x[row] = sum;
-    }
-    for (uint32_t i = 0; i < me->long_rows; i++) {
-        const uint64_t row = me->long_row[i];
-        const double sum = weft_block_sum(
-            me->self, times(data, b, row_start[row] + thread, row_start[row + 1], threads));
-        if (thread == 0)
-            x[row] = sum;
-    }
-    weft_sync(me->self);
+        b[i] = normalised(me->data, raw[i], 1, factor);
 }
 
 /* Step 4: adds the x of its children in the tree, then hands the sum to its parent. */
@@ -307,11 +154,18 @@ WEFT_DEVICE_FN void transpose(const struct place *me, uint64_t k)
     const struct power_data *data = me->data;
     const struct power_shape *shape = &data->shape;
     const double *x = x_slice(me, k + 1);
-    for (uint64_t i = me->x.begin; i < me->x.end;) {
-        struct power_owner to = power_owner_of(shape, shape->columns, i);
+    uint64_t block = me->to_block, rank = me->to_rank;
+    for (uint64_t i = me->x.begin; i < me->x.end; rank++) {
+        if (rank == shape->ranks) {
+            block++;
+            rank = 0;
+        }
+        struct power_range to = power_slice(data->b_cut, shape->ranks, block, rank);
         uint64_t end = to.end < me->x.end ? to.end : me->x.end;
-        uint64_t first = power_part(shape->n, shape->columns, to.block).begin;
-        int target = world_rank(me, 0, to.block, (int)to.rank);
+        if (i == end)
+            continue; /* an empty slice */
+        uint64_t first = data->b_cut[block * shape->ranks];
+        int target = world_rank(me, 0, block, (int)rank);
         if (target != world_rank(me, data->row, data->column, me->rank))
             weft_put_notify(me->self, me->win, target,
                             data->layout.raw[(k + 1) & 1] + (i - first) * sizeof(double),
@@ -320,7 +174,64 @@ WEFT_DEVICE_FN void transpose(const struct place *me, uint64_t k)
     }
 }
 
-/* Thread 0 of rank 0 makes the verdict of iteration k + 1 from the sums over x of iteration k. */
+/* The two sums over the rank's threads, on its thread 0. */
+WEFT_DEVICE_FN struct power_sums sum_threads(const struct place *me, struct power_sums sums)
+{
+    sums.size = weft_lane_sum(me->self, sums.size, WARP);
+    sums.change = weft_lane_sum(me->self, sums.change, WARP);
+    if (lane(me) == 0)
+        me->shared->sums[warp(me)] = sums;
+    weft_sync(me->self);
+    if (weft_thread(me->self) == 0) {
+        for (uint64_t warp = 1; warp < WARPS; warp++) {
+            sums.size += me->shared->sums[warp].size;
+            sums.change += me->shared->sums[warp].change;
+        }
+    }
+    return sums;
+}
+
+/* Step 5, the sums: those over the rank's slice of x, for the leader of its device. */
+WEFT_DEVICE_FN void sum_slice(const struct place *me, uint64_t k)
+{
+    const struct power_data *data = me->data;
+    const double *x = x_slice(me, k + 1);
+    const double *before = x_slice(me, k);
+    struct power_sums sums = {0, 0};
+    weft_for (i, me->x.end - me->x.begin) {
+        sums.size += data->pagerank ? x[i] : x[i] * x[i];
+        sums.change += data->pagerank ? fabs(x[i] - before[i]) : x[i] * before[i];
+    }
+    sums = sum_threads(me, sums);
+    if (weft_thread(me->self) == 0)
+        ((struct power_sums *)at(me, data->layout.sums))[me->rank] = sums;
+    if (me->rank > 0)
+        weft_notify(me->self, WEFT_COMM_WORLD, world_rank(me, data->row, 0, 0), TAG_SUMS);
+}
+
+/* The leader of a device of column 0: those over the device's x, to where rank 0 wants them. */
+WEFT_DEVICE_FN void sum_device(const struct place *me)
+{
+    const struct power_data *data = me->data;
+    const struct power_sums *of_rank = (const struct power_sums *)at(me, data->layout.sums);
+    const uint64_t totals = data->layout.totals + data->row * sizeof(struct power_sums);
+    weft_wait(me->self, TAG_SUMS, (uint32_t)data->shape.ranks - 1);
+    struct power_sums sums = {0, 0};
+    weft_for (rank, data->shape.ranks) {
+        sums.size += of_rank[rank].size;
+        sums.change += of_rank[rank].change;
+    }
+    sums = sum_threads(me, sums);
+    if (weft_thread(me->self) == 0)
+        *(struct power_sums *)at(me, totals) = sums;
+    if (data->row > 0) {
+        weft_sync(me->self);
+        weft_put_notify(me->self, me->win, world_rank(me, 0, 0, 0), totals, at(me, totals),
+                        sizeof(struct power_sums), TAG_TOTALS);
+    }
+}
+
+/* Thread 0 of rank 0 makes the verdict of iteration k from the sums over x of the one before. */
 WEFT_DEVICE_FN struct power_verdict judge(struct power_data *data, uint64_t k,
                                           struct power_sums sums)
 {
@@ -341,15 +252,31 @@ WEFT_DEVICE_FN struct power_verdict judge(struct power_data *data, uint64_t k,
         data->outcome = POWER_ZERO;
     else if (data->change < data->tolerance)
         data->outcome = POWER_CONVERGED;
-    verdict.stop = data->outcome != POWER_LIMIT || k + 1 == data->iterations;
+    verdict.stop = data->outcome != POWER_LIMIT || k == data->iterations;
     return verdict;
 }
 
-/* The last part of step 5, on rank 0. */
-WEFT_DEVICE_FN void decide(const struct place *me, uint64_t k, const struct power_sums *totals)
+/* The leader of a device of row 0 tells its ranks that the verdict of iteration k is there. */
+WEFT_DEVICE_FN void announce(const struct place *me, uint64_t k)
+{
+    const struct power_data *data = me->data;
+    uint64_t *source = (uint64_t *)at(me, data->layout.flag_source);
+    if (weft_thread(me->self) == 0)
+        *source = k;
+    weft_fence(me->self); /* the verdict, and all it stands for, before the flag */
+    weft_put(me->self, me->win, world_rank(me, data->row, data->column, 0), data->layout.flag,
+             source, sizeof(*source));
+}
+
+/* Rank 0 makes the verdict of iteration k; the other leaders of row 0 hear of it. */
+WEFT_DEVICE_FN void decide(const struct place *me, uint64_t k)
 {
     struct power_data *data = me->data;
     struct power_verdict *verdict = (struct power_verdict *)at(me, data->layout.verdict);
+    const struct power_sums *totals = (const struct power_sums *)at(me, data->layout.totals);
+    sum_device(me);
+    if (data->shape.rows > 1)
+        weft_wait(me->self, TAG_TOTALS, (uint32_t)data->shape.rows - 1);
     if (weft_thread(me->self) == 0) {
         struct power_sums sums = {0, 0};
         for (uint64_t row = 0; row < data->shape.rows; row++) {
@@ -362,67 +289,59 @@ WEFT_DEVICE_FN void decide(const struct place *me, uint64_t k, const struct powe
     for (uint64_t column = 1; column < data->shape.columns; column++)
         weft_put_notify(me->self, me->win, world_rank(me, 0, column, 0), data->layout.verdict,
                         verdict, sizeof(*verdict), TAG_VERDICT);
-    if ((k + 1) % LOG_EVERY != 0 && !verdict->stop)
-        return;
-    if (data->pagerank)
-        weft_log(me->self, "iteration %llu: change %.3e", (unsigned long long)(k + 1),
-                 data->change);
-    else
-        weft_log(me->self, "iteration %llu: eigenvalue %.12g, change %.3e",
-                 (unsigned long long)(k + 1), data->eigenvalue * data->scale, data->change);
 }
 
-/* Step 5, the sums: from the ranks of column 0 to the device's leader, from there to rank 0. */
-WEFT_DEVICE_FN void sum_up(const struct place *me, uint64_t k)
+/* Rank 0, when all others have the verdict. */
+WEFT_DEVICE_FN void report(const struct place *me, uint64_t k, bool stop)
 {
-    struct power_data *data = me->data;
-    struct power_sums *sums = (struct power_sums *)at(me, data->layout.sums);
-    struct power_sums *totals = (struct power_sums *)at(me, data->layout.totals);
-    const double *x = x_slice(me, k + 1);
-    const double *before = x_slice(me, k);
-    double size = 0;
-    double change = 0;
-    weft_for (i, me->x.end - me->x.begin) {
-        size += data->pagerank ? x[i] : x[i] * x[i];
-        change += data->pagerank ? fabs(x[i] - before[i]) : x[i] * before[i];
-    }
-    size = weft_block_sum(me->self, size);
-    change = weft_block_sum(me->self, change);
-    if (weft_thread(me->self) == 0) {
-        sums[me->rank].size = size;
-        sums[me->rank].change = change;
-    }
+    const struct power_data *data = me->data;
+    if (k % LOG_EVERY != 0 && !stop)
+        return;
+    if (data->pagerank)
+        weft_log(me->self, "iteration %llu: change %.3e", (unsigned long long)k, data->change);
+    else
+        weft_log(me->self, "iteration %llu: eigenvalue %.12g, change %.3e", (unsigned long long)k,
+                 data->eigenvalue * data->scale, data->change);
+}
+
+/* Row 0 waits for the verdict of iteration k, or makes it. That of iteration 0 is the host's. */
+WEFT_DEVICE_FN void await_verdict(const struct place *me, uint64_t k)
+{
+    const struct power_data *data = me->data;
     if (me->rank > 0) {
-        weft_notify(me->self, WEFT_COMM_WORLD, world_rank(me, data->row, 0, 0), TAG_SUMS);
+        weft_wait_until(me->self, (const uint64_t *)at(me, data->layout.flag), WEFT_EQ, k);
         return;
     }
-    weft_wait(me->self, TAG_SUMS, (uint32_t)data->shape.ranks - 1);
-    struct power_sums total = {0, 0};
-    weft_for (rank, data->shape.ranks) {
-        total.size += sums[rank].size;
-        total.change += sums[rank].change;
-    }
-    total.size = weft_block_sum(me->self, total.size);
-    total.change = weft_block_sum(me->self, total.change);
-    if (weft_thread(me->self) == 0)
-        totals[data->row] = total;
-    weft_sync(me->self);
-    if (data->row > 0) {
-        weft_put_notify(me->self, me->win, world_rank(me, 0, 0, 0),
-                        data->layout.totals + data->row * sizeof(*totals), totals + data->row,
-                        sizeof(*totals), TAG_TOTALS);
-        return;
-    }
-    weft_wait(me->self, TAG_TOTALS, (uint32_t)data->shape.rows - 1);
-    decide(me, k, totals);
+    if (data->column == 0)
+        decide(me, k);
+    else
+        weft_wait(me->self, TAG_VERDICT, 1);
+    announce(me, k);
+    if (data->column == 0)
+        report(me, k, ((const struct power_verdict *)at(me, data->layout.verdict))->stop);
+}
+
+/* Step 1, the verdict. */
+WEFT_DEVICE_FN struct power_verdict pass_verdict(const struct place *me, uint64_t k)
+{
+    const struct power_data *data = me->data;
+    uint64_t mine = data->layout.verdict + (uint64_t)me->rank * sizeof(struct power_verdict);
+    uint64_t source = data->row > 0 ? mine : data->layout.verdict;
+    if (data->row > 0)
+        weft_wait(me->self, TAG_FACTOR, 1);
+    else if (k > 0)
+        await_verdict(me, k);
+    send_down(me, mine, source, sizeof(struct power_verdict), TAG_FACTOR);
+    return *(const struct power_verdict *)at(me, source);
 }
 
 WEFT_KERNEL(power_iteration, struct power_data, data)
 {
     weft_enter(self);
-    struct place me = find_place(self, data);
-    WEFT_SHARED uint64_t long_row[LONG_MOST];
-    find_long_rows(&me, long_row);
+    WEFT_SHARED struct power_shared shared;
+    struct place me = find_place(self, data, &shared);
+    find_wide_rows(&me);
+    find_segments(&me);
     me.win = weft_win_create(self, WEFT_COMM_WORLD, data->arena, data->layout.bytes);
     if (me.win == WEFT_WIN_NONE) {
         weft_leave(self); /* the outcome still says so */
@@ -431,6 +350,7 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
     weft_timer_start(self);
     for (uint64_t k = 0;; k++) {
         pass_raw(&me, k);
+        multiply_segments(&me, k);
         struct power_verdict verdict = pass_verdict(&me, k);
         normalise(&me, k, verdict.factor);
         if (verdict.stop) {
@@ -439,11 +359,13 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
             break;
         }
         weft_barrier(self, WEFT_COMM_DEVICE);
-        multiply(&me, k);
+        multiply(&me, k, verdict.factor);
         reduce_row(&me, k);
         if (data->column == 0) {
             transpose(&me, k);
-            sum_up(&me, k);
+            sum_slice(&me, k);
+            if (data->row > 0 && me.rank == 0)
+                sum_device(&me);
         }
     }
     weft_timer_stop(self);

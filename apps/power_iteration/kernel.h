@@ -5,7 +5,8 @@
  * The n x n matrix A is cut into P blocks of rows and Q blocks of columns; process row * Q + column
  * holds one block. b is cut like the columns, x like the rows, so in general they are cut at
  * different places. Each block of a vector is cut again into R slices, one for each rank of the
- * device. Any part may be empty.
+ * device, so that the rows of a slice are as much work as those of any other (balance.h). Any part
+ * may be empty.
  */
 #ifndef POWER_KERNEL_H
 #define POWER_KERNEL_H
@@ -39,38 +40,29 @@ POWER_FN struct power_range power_part(uint64_t n, uint64_t parts, uint64_t part
     return range;
 }
 
-/* The part that holds a thing: the last one that begins at or before it. */
-POWER_FN uint64_t power_part_of(uint64_t n, uint64_t parts, uint64_t thing)
+/* The range of one rank's slice of one block of a vector that is cut so (power_data). */
+POWER_FN struct power_range power_slice(const uint64_t *cut, uint64_t ranks, uint64_t block,
+                                        uint64_t rank)
 {
-    return ((thing + 1) * parts - 1) / n;
-}
-
-/* The range of one rank's slice of one block. */
-POWER_FN struct power_range power_slice(const struct power_shape *shape, uint64_t blocks,
-                                        uint64_t block, uint64_t rank)
-{
-    struct power_range whole = power_part(shape->n, blocks, block);
-    struct power_range slice = power_part(whole.end - whole.begin, shape->ranks, rank);
-    slice.begin += whole.begin;
-    slice.end += whole.begin;
+    struct power_range slice = {cut[block * ranks + rank], cut[block * ranks + rank + 1]};
     return slice;
 }
 
-/* Who holds index i of a vector cut into blocks, and where that slice ends. */
-struct power_owner {
-    uint64_t block, rank, end;
-};
-
-POWER_FN struct power_owner power_owner_of(const struct power_shape *shape, uint64_t blocks,
-                                           uint64_t i)
+/*
+ * Rows with more entries than this in a block are split among all ranks of its device: a quarter of
+ * a rank's share would make the slices uneven. But adding up what the ranks found must be cheaper
+ * than the row.
+ */
+POWER_FN uint64_t power_most_whole(uint64_t entries, uint64_t ranks)
 {
-    struct power_owner owner;
-    owner.block = power_part_of(shape->n, blocks, i);
-    struct power_range whole = power_part(shape->n, blocks, owner.block);
-    owner.rank = power_part_of(whole.end - whole.begin, shape->ranks, i - whole.begin);
-    owner.end = power_slice(shape, blocks, owner.block, owner.rank).end;
-    return owner;
+    uint64_t quarter = entries / ranks / 4;
+    return quarter > 4 * ranks ? quarter : 4 * ranks;
 }
+
+/* A rank's entries of a split row, in column_of and value; they lie in its slice of b. */
+struct power_segment {
+    uint64_t begin, end;
+};
 
 /* Two sums over x: the one that gives the factor, and one that tells how the iteration goes. */
 struct power_sums {
@@ -152,6 +144,18 @@ struct power_data {
     const uint64_t *row_start; /* A's block as CSR, columns counted from the block's first */
     const uint32_t *column_of;
     const double *value;
+
+    /* Where the slices of x and of b begin, one after the other, and at last n. For all processes.
+     */
+    const uint64_t *x_cut, *b_cut;
+
+    /* The split rows of A's block, by rising number, counted from the block's first. */
+    uint64_t most_whole; /* most entries of a row that is not split */
+    uint64_t splits;
+    const uint64_t *split_row;
+    double *split_sum; /* of its entries: written and read by the rank whose row it is */
+    struct power_segment *segment; /* [rank][split row]: written and read by that rank */
+    double *part; /* a rank's entries times b not yet normalised: [parity][split row][rank] */
 
     /* Results: done on every process, the others on process 0. */
     uint64_t done;     /* iterations made */

@@ -71,6 +71,30 @@ for path in direct proxy; do
     WEFT_PATH=$path passes 6 --matrix "$work/spin.mtx" --ranks 5 --iterations 40
 done
 
+# Uneven work: one row with all entries, most of another matrix in three rows and columns, which are
+# split among the ranks, and blocks without entries.
+awk -v h="$header" 'BEGIN { srand(5); n = 211; print h, "real general"; print n, n, n
+    for (j = 1; j <= n; j++) print 100, j, rand() + (j == 100) }' >"$work/row.mtx"
+awk -v h="$header" 'BEGIN { srand(6); n = 211; print h, "real general"; print n, n, 6 * n
+    for (i = 1; i <= n; i++)
+        for (hub = 3; hub <= 203; hub += 100) { print hub, i, rand() - 0.5; print i, hub, rand() - 0.5 }
+    }' >"$work/hubs.mtx"
+awk -v h="$header" 'BEGIN { n = 211; print h, "pattern general"; print n, n, 70 * 70
+    for (i = 1; i <= 70; i++) for (j = 1; j <= 70; j++) print i, j }' >"$work/corner.mtx"
+for grid in 1x1 1x2 2x1 2x2 2x3 3x3; do
+    n=$((${grid%x*} * ${grid#*x}))
+    for ranks in 1 3 9; do
+        for matrix in row hubs corner; do
+            passes $n --matrix "$work/$matrix.mtx" --grid "$grid" --ranks $ranks --iterations 30
+            [ $matrix = hubs ] || passes $n --matrix "$work/$matrix.mtx" --grid "$grid" \
+                --ranks $ranks --iterations 30 --pagerank 0.85
+        done
+    done
+done
+for path in direct proxy; do
+    WEFT_PATH=$path passes 6 --matrix "$work/hubs.mtx" --ranks 5 --iterations 40
+done
+
 # Known answers: the complete graph of 5, a negative eigenvalue, and PageRank with a dangling row
 # (r1 = r2 / 4 + 1/4, r1 + r2 = 1).
 printf '%s pattern symmetric\n5 5 10\n2 1\n3 1\n4 1\n5 1\n3 2\n4 2\n5 2\n4 3\n5 3\n5 4\n' \

@@ -1,0 +1,141 @@
+/*
+ * power_iteration/place.h - the calling rank: its place in the grid, its slices, and where they
+ * lie. For the kernel alone.
+ */
+#ifndef POWER_PLACE_H
+#define POWER_PLACE_H
+
+#include "kernel.h"
+
+#include <stdbool.h>
+#include <weft/device.h>
+
+/* Threads that sum up without a barrier, and how many such warps a rank has. */
+#ifdef __CUDACC__
+enum { WARP = 32, WARPS = POWER_THREADS / WARP };
+#else
+enum { WARP = 1, WARPS = 1 };
+#endif
+
+enum { WIDE_MOST = 128 }; /* wide rows in a list (multiply.h) */
+
+/* What the threads of a rank share. */
+struct power_shared {
+    struct power_sums sums[WARPS];
+    uint64_t wide_row[WIDE_MOST];
+};
+
+struct place {
+    weft_self *self;
+    struct power_data *data;
+    struct power_shared *shared;
+    weft_win win;
+    int rank;                /* in the device */
+    struct power_range b, x; /* the rank's slices of the whole vectors */
+    uint64_t b_first;        /* where the device's block of b begins in the whole vector */
+    uint64_t x_first;        /* where its block of x begins */
+    uint32_t pieces;         /* how many pieces of x others put into its slice of b */
+    uint64_t to_block;       /* the slice of b where its x begins */
+    uint64_t to_rank;
+    uint32_t narrow_lanes; /* threads for a narrow row, */
+    uint64_t narrow_most;  /* which has at most so many entries, */
+    uint64_t wide_rows;    /* and how many of its whole rows have more (multiply.h) */
+    uint64_t split_begin;  /* the split rows in its slice of x: indices in the list of all */
+    uint64_t split_end;
+};
+
+WEFT_DEVICE_FN void *at(const struct place *me, uint64_t offset)
+{
+    return me->data->arena + offset;
+}
+
+/* The calling thread's warp, and its place there. */
+WEFT_DEVICE_FN uint32_t warp(const struct place *me)
+{
+    return (uint32_t)weft_thread(me->self) / WARP;
+}
+
+WEFT_DEVICE_FN uint32_t lane(const struct place *me)
+{
+    return (uint32_t)weft_thread(me->self) % WARP;
+}
+
+/* The world rank of a rank of the process at (row, column). */
+WEFT_DEVICE_FN int world_rank(const struct place *me, uint64_t row, uint64_t column, int rank)
+{
+    int process = (int)(row * me->data->shape.columns + column);
+    return weft_process_first(me->self, process) + rank;
+}
+
+/* The rank's slice of x in iteration k, or of the one before. */
+WEFT_DEVICE_FN double *x_slice(const struct place *me, uint64_t parity)
+{
+    return (double *)at(me, me->data->layout.x[parity & 1]) + (me->x.begin - me->x_first);
+}
+
+/* The first of `count` rising numbers that is at least `value`; count if there is none. */
+WEFT_DEVICE_FN uint64_t first_from(const uint64_t *numbers, uint64_t count, uint64_t value)
+{
+    uint64_t low = 0;
+    while (low < count) {
+        uint64_t middle = low + (count - low) / 2;
+        if (numbers[middle] < value)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+/*
+ * The first of the slices, of all blocks, that ends after index i of the vector: it holds i. cut
+ * has one number more than there are slices.
+ */
+WEFT_DEVICE_FN uint64_t slice_with(const uint64_t *cut, uint64_t slices, uint64_t i)
+{
+    return first_from(cut + 1, slices, i + 1);
+}
+
+/* How many ranks of column 0 put pieces of x into the slice of b: not this one into its own. */
+WEFT_DEVICE_FN uint32_t count_pieces(const struct place *me)
+{
+    const struct power_data *data = me->data;
+    const uint64_t ranks = data->shape.ranks, slices = data->shape.rows * ranks;
+    const bool self_too = data->row == 0 && data->column == 0;
+    uint32_t pieces = 0;
+    if (me->b.begin == me->b.end)
+        return 0;
+    for (uint64_t slice = slice_with(data->x_cut, slices, me->b.begin);
+         slice < slices && data->x_cut[slice] < me->b.end; slice++)
+        pieces += data->x_cut[slice] < data->x_cut[slice + 1] &&
+                  !(self_too && slice == (uint64_t)me->rank);
+    return pieces;
+}
+
+WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
+                                       struct power_shared *shared)
+{
+    const struct power_shape *shape = &data->shape;
+    struct place me;
+    me.self = self;
+    me.data = data;
+    me.shared = shared;
+    me.win = WEFT_WIN_NONE;
+    me.rank = weft_rank(self, WEFT_COMM_DEVICE);
+    me.b = power_slice(data->b_cut, shape->ranks, data->column, (uint64_t)me.rank);
+    me.x = power_slice(data->x_cut, shape->ranks, data->row, (uint64_t)me.rank);
+    me.b_first = power_part(shape->n, shape->columns, data->column).begin;
+    me.x_first = power_part(shape->n, shape->rows, data->row).begin;
+    me.pieces = count_pieces(&me);
+    const uint64_t to = slice_with(data->b_cut, shape->columns * shape->ranks, me.x.begin);
+    me.to_block = to / shape->ranks;
+    me.to_rank = to % shape->ranks;
+    me.narrow_lanes = 1;
+    me.narrow_most = data->most_whole;
+    me.wide_rows = 0;
+    me.split_begin = first_from(data->split_row, data->splits, me.x.begin - me.x_first);
+    me.split_end = first_from(data->split_row, data->splits, me.x.end - me.x_first);
+    return me;
+}
+
+#endif
