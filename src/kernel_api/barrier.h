@@ -63,7 +63,6 @@ WEFT_INLINE void weft_barrier_await(weft_self *self, uint32_t word, uint32_t her
 /* Many processes: their last ranks meet, and each releases those of its own process. */
 WEFT_COLD void weft_barrier_many(weft_self *self, uint32_t words, bool last, uint32_t done)
 {
-    WEFT_HERE(self);
     const struct weft_comm_entry *entry = &self->state->comms[self->meeting.index];
     const int32_t leaders = entry->leaders;
     uint32_t word = words + WEFT_BARRIER_ROUND;
@@ -114,7 +113,6 @@ WEFT_INLINE void weft_barrier_meet(weft_self *self)
 /* Looks the communicator up and remembers what a barrier needs of it. All threads. */
 WEFT_COLD void weft_barrier_look_up(weft_self *self, weft_comm comm)
 {
-    WEFT_HERE(self);
     const struct weft_comm_entry *entry =
         weft_check_comm(self, comm, "weft_barrier: communicator 0x%x does not exist");
 
@@ -134,7 +132,6 @@ WEFT_COLD void weft_barrier_look_up(weft_self *self, weft_comm comm)
 
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
 {
-    WEFT_HERE(self);
     weft_check_stop(self);
     if (WEFT_UNLIKELY(self->meeting.comm != comm || comm == WEFT_COMM_NONE))
         weft_barrier_look_up(self, comm);
@@ -150,7 +147,6 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
  */
 WEFT_FN void weft_end(weft_self *self)
 {
-    WEFT_HERE(self);
     if (self->eager_bytes == 0)
         return;
     weft_join(self);
@@ -171,13 +167,11 @@ WEFT_FN void weft_end(weft_self *self)
 
 WEFT_FN void weft_enter(weft_self *self)
 {
-    WEFT_HERE(self);
     weft_barrier(self, WEFT_COMM_WORLD);
 }
 
 WEFT_FN void weft_leave(weft_self *self)
 {
-    WEFT_HERE(self);
     weft_barrier(self, WEFT_COMM_WORLD);
 }
 

@@ -19,7 +19,6 @@ WEFT_INLINE const struct weft_comm_entry *weft_check_member(weft_self *self, wef
 
 WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes)
 {
-    WEFT_HERE(self);
     struct weft_command command = {0};
 
     weft_check_member(self, comm,
@@ -32,7 +31,6 @@ WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, si
 
 WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
 {
-    WEFT_HERE(self);
     struct weft_command command = {0};
     const struct weft_window *window =
         weft_check_window(self, *win, "weft_win_free: window 0x%x does not exist or was freed");
@@ -47,7 +45,6 @@ WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
 
 WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, int key)
 {
-    WEFT_HERE(self);
     struct weft_command command = {0};
 
     weft_check_member(self, parent,
@@ -63,7 +60,6 @@ WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, 
 
 WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
 {
-    WEFT_HERE(self);
     struct weft_command command = {0};
 
     weft_check_member(self, *comm,
@@ -82,7 +78,6 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
 
 WEFT_FN weft_status weft_failure(weft_self *self)
 {
-    WEFT_HERE(self);
     return self->failure;
 }
 

@@ -29,7 +29,6 @@
 /* Takes a channel from the target's pool and names it in its box, or NONE. */
 WEFT_COLD void weft_out_ask(weft_self *self, struct weft_out *out, struct weft_exposed *exposed)
 {
-    WEFT_HERE(self);
     const struct weft_state *state = self->state;
     unsigned char *area = weft_channel_area(state, exposed);
     struct weft_box *box = weft_channels_box(area, out->slot);
@@ -86,7 +85,6 @@ WEFT_COLD void weft_out_talked(weft_self *self, struct weft_exposed *exposed, in
 /* Blocks until the target has read up to a line, so far as this wait is not ended by a failure. */
 WEFT_COLD void weft_out_await(weft_self *self, struct weft_out *out, uint32_t line)
 {
-    WEFT_HERE(self);
     uint32_t rounds = 0;
 
     while ((int32_t)(out->taken - line) < 0) {

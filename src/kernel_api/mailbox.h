@@ -19,8 +19,6 @@
 #include "window/state.h"
 #ifdef __CUDACC__
 #include "kernel_api/rank_cuda.h"
-#else
-#define WEFT_HERE(self) ((void)(self))
 #endif
 
 /* Tell a sender after so many lines at the latest; in waits, after so many rounds. */
@@ -232,7 +230,6 @@ WEFT_INLINE bool weft_take_rest(struct weft_crew crew, const struct weft_in *in,
 /* Takes the next message of a channel, if all of it is there. */
 WEFT_COLD bool weft_take(weft_self *self, struct weft_crew crew, struct weft_in *in)
 {
-    WEFT_HERE(self);
     const struct weft_ring_line line = weft_lap_read(weft_lap_at(in, in->tail));
     const uint64_t word0 = weft_crew_first(crew, line.word[0]);
     const uint64_t word1 = weft_crew_first(crew, line.word[1]);
@@ -254,7 +251,6 @@ WEFT_COLD bool weft_take(weft_self *self, struct weft_crew crew, struct weft_in 
 /* All that is there, of all channels. */
 WEFT_COLD void weft_serve(weft_self *self, struct weft_crew crew)
 {
-    WEFT_HERE(self);
     for (uint32_t i = 0; i < self->ins; i++)
         for (uint32_t n = 0; n < WEFT_RING_LINES && weft_take(self, crew, &self->in[i]); n++)
             continue;
@@ -263,7 +259,6 @@ WEFT_COLD void weft_serve(weft_self *self, struct weft_crew crew)
 /* Looks whether somebody has taken a channel to this rank. One thread. */
 WEFT_COLD void weft_find_channels(weft_self *self)
 {
-    WEFT_HERE(self);
     const struct weft_state *state = self->state;
     unsigned char *area = weft_channel_area(state, state->exposed);
     const struct weft_box *box = weft_channels_box(area, self->slot);
@@ -298,7 +293,6 @@ static inline void weft_serve_seen(weft_self *self)
 /* In a wait that lasts: what need not be done in every round. One thread. */
 WEFT_COLD void weft_serve_now_and_then(weft_self *self)
 {
-    WEFT_HERE(self);
     if (self->eager_bytes == 0)
         return;
     weft_find_channels(self);

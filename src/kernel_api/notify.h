@@ -63,19 +63,16 @@ WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, in
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
 {
-    WEFT_HERE(self);
     weft_notify_any(self, comm, target, tag, false);
 }
 
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag)
 {
-    WEFT_HERE(self);
     weft_notify_any(self, comm, target, tag, true);
 }
 
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
-    WEFT_HERE(self);
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
 #ifdef __CUDACC__
@@ -97,7 +94,6 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 
 WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
 {
-    WEFT_HERE(self);
     bool there = false;
 
     weft_check_tag(self, tag, "weft_test: tag %d is not in 0..255");
@@ -190,14 +186,12 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
 WEFT_FN void weft_wait_until(weft_self *self, const uint64_t *address, weft_compare how,
                              uint64_t value)
 {
-    WEFT_HERE(self);
     weft_wait_value(self, address, true, how, value);
 }
 
 WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_compare how,
                                  uint32_t value)
 {
-    WEFT_HERE(self);
     weft_wait_value(self, address, false, how, value);
 }
 

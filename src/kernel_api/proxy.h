@@ -99,7 +99,6 @@ WEFT_INLINE void weft_settle(weft_self *self, int process)
 WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint16_t tag,
                               const char *text, int count, const weft_log_arg *args)
 {
-    WEFT_HERE(self);
     unsigned char payload[WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg)];
     uint32_t length = 0;
 
@@ -128,7 +127,6 @@ WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint
 WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, int count,
                          const weft_log_arg *args)
 {
-    WEFT_HERE(self);
 #ifdef __CUDACC__
     struct weft_cuda_rank *rank = (struct weft_cuda_rank *)self;
     if (atomicExch(&rank->failing, 1) == 0) {
@@ -160,7 +158,6 @@ WEFT_INLINE weft_log_arg weft_number(int64_t value)
 WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text, int64_t a,
                           int64_t b, int64_t c, int64_t d)
 {
-    WEFT_HERE(self);
     weft_log_arg args[4];
     args[0] = weft_number(a);
     args[1] = weft_number(b);
@@ -179,7 +176,6 @@ WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text,
 WEFT_COLD uint32_t weft_ask(weft_self *self, struct weft_command *command,
                             enum weft_collective_op op)
 {
-    WEFT_HERE(self);
     weft_join(self);
     if (weft_leads(self)) {
         command->kind = WEFT_COMMAND_COLLECTIVE;

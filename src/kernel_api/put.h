@@ -103,7 +103,6 @@ WEFT_INLINE void weft_put_eager(weft_self *self, const struct weft_route *to, si
 WEFT_COLD void weft_put_proxied(weft_self *self, weft_win win, struct weft_route to, int target,
                                 size_t offset, const void *source, struct weft_shape shape, int tag)
 {
-    WEFT_HERE(self);
     const bool fits =
         shape.height == 1 && shape.width != 0 && shape.width <= self->state->inline_bytes;
     struct weft_command command = {0};
@@ -130,7 +129,6 @@ WEFT_COLD void weft_put_proxied(weft_self *self, weft_win win, struct weft_route
 WEFT_COLD void weft_fail_bounds(weft_self *self, struct weft_shape shape, size_t offset,
                                 uint64_t bytes, int target)
 {
-    WEFT_HERE(self);
     weft_log_arg args[6];
     args[0] = weft_number((int64_t)shape.height);
     args[1] = weft_number((int64_t)shape.width);
@@ -191,14 +189,12 @@ WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t 
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
                       size_t bytes)
 {
-    WEFT_HERE(self);
     weft_put_row(self, win, target, offset, source, bytes, -1);
 }
 
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag)
 {
-    WEFT_HERE(self);
     weft_check_tag(self, tag, "weft_put_notify: tag %d is not in 0..255");
     weft_put_row(self, win, target, offset, source, bytes, tag);
 }
@@ -224,7 +220,6 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
                          const void *source, size_t source_pitch, size_t width, size_t height)
 {
-    WEFT_HERE(self);
     weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, -1);
 }
 
@@ -232,14 +227,12 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
                                 size_t pitch, const void *source, size_t source_pitch, size_t width,
                                 size_t height, int tag)
 {
-    WEFT_HERE(self);
     weft_check_tag(self, tag, "weft_put_2d_notify: tag %d is not in 0..255");
     weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, tag);
 }
 
 WEFT_FN void weft_fence(weft_self *self)
 {
-    WEFT_HERE(self);
     weft_check_stop(self);
     weft_join(self);
     if (weft_leads(self))
@@ -248,7 +241,6 @@ WEFT_FN void weft_fence(weft_self *self)
 
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
-    WEFT_HERE(self);
     weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
     if (weft_leads(self) && self->local_done != self->sent) {
         const uint32_t *word = &self->link->done_local;
@@ -264,7 +256,6 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 
 WEFT_FN void weft_flush(weft_self *self, weft_win win)
 {
-    WEFT_HERE(self);
     weft_check_window(self, win, "weft_flush: window 0x%x does not exist or was freed");
     weft_join(self);
     if (weft_leads(self)) {
@@ -279,7 +270,6 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
 
 WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target)
 {
-    WEFT_HERE(self);
     const struct weft_window *window =
         weft_check_window(self, win, "weft_ptr: window 0x%x does not exist or was freed");
     weft_check_rank(self, target, window->members,

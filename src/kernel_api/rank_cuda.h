@@ -42,17 +42,17 @@ WEFT_INLINE void weft_cached_clear(struct weft_cached *cached)
 
 static_assert(sizeof(weft_self) % 8 == 0, "copied in words of 8 bytes");
 
-/* The block's own. Functions that are not inlined reach it by name, not through a generic pointer.
+/*
+ * Takes the block's state from where the host keeps it (window/state.h: its weft_self). The address
+ * that is handed on is an unknown one in shared memory: a known one the compiler computes anew for
+ * each use, from a special register that is slow to read.
  */
-static __shared__ struct weft_cuda_rank weft_rank_here;
-#define WEFT_HERE(self) ((self) = &weft_rank_here.self)
-
-/* Takes the block's state from where the host keeps it (window/state.h: its weft_self). */
 WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
 {
-    struct weft_cuda_rank &rank = weft_rank_here;
+    __shared__ struct weft_cuda_rank rank;
     const uint64_t *from = (const uint64_t *)&selves[blockIdx.x];
     uint64_t *to = (uint64_t *)&rank.self;
+    uint32_t here = (uint32_t)__cvta_generic_to_shared(&rank.self);
 
     weft_for (i, sizeof(rank.self) / 8)
         to[i] = from[i];
@@ -61,7 +61,8 @@ WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
     if (threadIdx.x == 0)
         rank.posting = rank.failing = 0;
     __syncthreads();
-    return &rank.self;
+    asm volatile("" : "+r"(here));
+    return (weft_self *)__cvta_shared_to_generic(here);
 }
 
 /* And gives it back. */

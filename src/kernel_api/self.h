@@ -8,14 +8,12 @@
 
 WEFT_FN int weft_size(weft_self *self, weft_comm comm)
 {
-    WEFT_HERE(self);
     return weft_check_comm(self, comm, "weft_size: communicator 0x%x does not exist")->members;
 }
 
 /* The built-in ones without a look at the tables: kernels ask for them everywhere. */
 WEFT_FN int weft_rank(weft_self *self, weft_comm comm)
 {
-    WEFT_HERE(self);
     if (comm == WEFT_COMM_WORLD)
         return self->rank;
     if (comm == WEFT_COMM_DEVICE)
@@ -26,13 +24,11 @@ WEFT_FN int weft_rank(weft_self *self, weft_comm comm)
 
 WEFT_FN int weft_processes(weft_self *self)
 {
-    WEFT_HERE(self);
     return self->state->processes;
 }
 
 WEFT_FN int weft_process(weft_self *self)
 {
-    WEFT_HERE(self);
     return self->process;
 }
 
@@ -46,20 +42,17 @@ WEFT_INLINE const struct weft_process_entry *weft_check_process(weft_self *self,
 
 WEFT_FN int weft_process_first(weft_self *self, int process)
 {
-    WEFT_HERE(self);
     return weft_check_process(self, process)->first_rank;
 }
 
 WEFT_FN int weft_process_ranks(weft_self *self, int process)
 {
-    WEFT_HERE(self);
     return weft_check_process(self, process)->ranks;
 }
 
 WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
                              const weft_log_arg *args)
 {
-    WEFT_HERE(self);
     weft_check_stop(self);
     if (count < 0 || count > WEFT_LOG_ARGS)
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_log_values: %d arguments, at most %d", count,
@@ -74,7 +67,6 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
  */
 WEFT_FN void weft_timer_start(weft_self *self)
 {
-    WEFT_HERE(self);
     weft_barrier(self, WEFT_COMM_DEVICE);
     if (weft_rank(self, WEFT_COMM_DEVICE) == 0 && weft_leads(self))
         self->timer_started = weft_port_clock();
@@ -82,7 +74,6 @@ WEFT_FN void weft_timer_start(weft_self *self)
 
 WEFT_FN void weft_timer_stop(weft_self *self)
 {
-    WEFT_HERE(self);
     weft_barrier(self, WEFT_COMM_DEVICE);
     if (weft_rank(self, WEFT_COMM_DEVICE) != 0 || !weft_leads(self))
         return;

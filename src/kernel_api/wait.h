@@ -42,12 +42,11 @@ enum { WEFT_STOPPED = 1, WEFT_ROUTES_STALE = 2 };
 /* Ends the rank if its job has failed; forgets routes that have changed. After a barrier. */
 WEFT_COLD void weft_attend_to(weft_self *self)
 {
-    WEFT_HERE(self);
     if ((*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) != 0)
         asm volatile("exit;");
     __syncthreads(); /* all have seen why they are here */
     weft_for (i, WEFT_ROUTES)
-        weft_cached_clear(&weft_rank_here.routes[i]);
+        weft_cached_clear(&((struct weft_cuda_rank *)self)->routes[i]);
     if (threadIdx.x == 0)
         *(volatile uint32_t *)&self->stopped &= ~WEFT_ROUTES_STALE;
     __syncthreads();
@@ -123,7 +122,6 @@ WEFT_INLINE void weft_turn(weft_self *self)
 WEFT_COLD bool weft_wait_long(weft_self *self, uint32_t rounds, enum weft_wait_kind kind,
                               uint64_t a, uint64_t have, uint64_t need)
 {
-    WEFT_HERE(self);
     weft_serve_now_and_then(self);
     if (rounds % WEFT_LOOK_ROUNDS != 0)
         return true;

@@ -113,7 +113,6 @@ WEFT_INLINE void weft_take_some(weft_self *self, const struct weft_ring_line *li
 /* A round of a wait that found nothing, now and then. False: the rank ends. */
 WEFT_COLD bool weft_warp_round(weft_self *self, uint32_t rounds, uint32_t tag, uint32_t need)
 {
-    WEFT_HERE(self);
     bool on = true;
 
     rounds--; /* the leader's count is the warp's */
