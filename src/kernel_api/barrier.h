@@ -160,7 +160,7 @@ WEFT_FN void weft_end(weft_self *self)
         uint32_t rounds = 0;
         while (!self->in[i].bye && weft_wait_round(self, &rounds, WEFT_WAIT_EAGER,
                                                    (uint64_t)self->process, self->in[i].tail, 0))
-            weft_serve(self, weft_crew_alone());
+            weft_serve(self);
         weft_wait_over(self, rounds);
     }
 }

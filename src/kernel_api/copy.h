@@ -66,31 +66,19 @@ WEFT_COLD void weft_copy_row(unsigned char *target, const unsigned char *source,
 }
 
 /* The first warp alone: two items a lane at most, where target, source and size are aligned. */
-static __device__ __forceinline__ void weft_copy_by_warp(unsigned char *target,
-                                                         const unsigned char *from, size_t bytes,
-                                                         unsigned thread, unsigned threads)
+WEFT_INLINE void weft_copy_by_warp(unsigned char *target, const unsigned char *from, size_t bytes)
 {
-    const uintptr_t all = (uintptr_t)target | (uintptr_t)from | bytes;
+    const unsigned items = (unsigned)(bytes / 16), thread = threadIdx.x, second = thread + 32;
+    uint4 item[2];
 
-    if (WEFT_UNLIKELY(threads < 32)) {
-        weft_copy_row(target, from, bytes, thread, threads);
-        __syncwarp((1u << threads) - 1);
-        return;
-    }
-    if ((all & 15) == 0) {
-        const unsigned items = (unsigned)(bytes / 16), second = thread + 32;
-        uint4 item[2];
-        if (thread < items)
-            item[0] = ((const uint4 *)from)[thread];
-        if (second < items)
-            item[1] = ((const uint4 *)from)[second];
-        if (thread < items)
-            ((uint4 *)target)[thread] = item[0];
-        if (second < items)
-            ((uint4 *)target)[second] = item[1];
-    } else {
-        weft_copy_row(target, from, bytes, thread, 32);
-    }
+    if (thread < items)
+        item[0] = ((const uint4 *)from)[thread];
+    if (second < items)
+        item[1] = ((const uint4 *)from)[second];
+    if (thread < items)
+        ((uint4 *)target)[thread] = item[0];
+    if (second < items)
+        ((uint4 *)target)[second] = item[1];
     __syncwarp();
 }
 
@@ -128,6 +116,24 @@ static __device__ __forceinline__ void weft_copy_undivided(unsigned char *target
         *(volatile unsigned char *)target = (unsigned char)value;
 }
 
+/* Whatever has no shorter way; by all threads. */
+WEFT_COLD void weft_copy_any(unsigned char *target, const unsigned char *from,
+                             struct weft_shape shape)
+{
+    const unsigned thread = threadIdx.x, threads = blockDim.x;
+
+    if (shape.height == 1) {
+        weft_copy_row(target, from, shape.width, thread, threads);
+        return;
+    }
+    /* Narrow rows: a warp each. Wide ones: all threads together. */
+    const unsigned lanes = shape.width < 1024 && threads > 32 ? 32 : threads;
+    const unsigned groups = threads / lanes, group = thread / lanes;
+    for (size_t row = group; group < groups && row < shape.height; row += groups)
+        weft_copy_row(target + row * shape.pitch, from + row * shape.source_pitch, shape.width,
+                      thread % lanes, lanes);
+}
+
 /*
  * Copies into mapped memory; the same address: nothing to copy. True: the first warp did it alone,
  * and what it stored is ordered before what its first thread does next.
@@ -137,32 +143,23 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
                                                         const struct weft_shape *shape)
 {
     const unsigned char *from = (const unsigned char *)source;
-    const unsigned thread = threadIdx.x, threads = blockDim.x;
 
     (void)self;
     if (shape->width == 0 ||
         (target == from && (shape->height == 1 || shape->pitch == shape->source_pitch)))
         return true;
     if (shape->height == 1 && weft_is_small(target, shape->width)) {
-        if (thread == 0)
+        if (threadIdx.x == 0)
             weft_copy_undivided(target, from, shape->width);
         return true;
     }
-    if (shape->height == 1 && shape->width <= WEFT_WARP_BYTES) {
-        if (thread < 32)
-            weft_copy_by_warp(target, from, shape->width, thread, threads);
+    if (shape->height == 1 && shape->width <= WEFT_WARP_BYTES && blockDim.x >= 32 &&
+        (((uintptr_t)target | (uintptr_t)from | shape->width) & 15) == 0) {
+        if (threadIdx.x < 32)
+            weft_copy_by_warp(target, from, shape->width);
         return true;
     }
-    if (shape->height == 1) {
-        weft_copy_row(target, from, shape->width, thread, threads);
-        return false;
-    }
-    /* Narrow rows: a warp each. Wide ones: all threads together. */
-    const unsigned lanes = shape->width < 1024 && threads > 32 ? 32 : threads;
-    const unsigned groups = threads / lanes, group = thread / lanes;
-    for (size_t row = group; group < groups && row < shape->height; row += groups)
-        weft_copy_row(target + row * shape->pitch, from + row * shape->source_pitch, shape->width,
-                      thread % lanes, lanes);
+    weft_copy_any(target, from, *shape);
     return false;
 }
 

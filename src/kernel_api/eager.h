@@ -147,14 +147,52 @@ WEFT_COLD uint32_t weft_payload_bytes(const unsigned char *source, uint32_t byte
     return word;
 }
 
-/* The k-th 4 bytes of a payload; 0 beyond its end. */
-WEFT_INLINE uint32_t weft_payload_word(const unsigned char *source, uint32_t bytes, uint32_t k)
+/*
+ * Writes a message, for which there is room. A lane loads all that it can before it stores: a head
+ * whose payload comes later is of no use to the target. whole: source and size are multiples of 4,
+ * and the loads need no branch that would keep one waiting for the other.
+ */
+WEFT_INLINE void weft_message_lines_write(struct weft_crew crew, const struct weft_out *out,
+                                          struct weft_head head, const unsigned char *source,
+                                          bool whole)
 {
-    if (4 * k >= bytes)
-        return 0;
-    if (4 * k + 4 <= bytes && ((uintptr_t)source & 3) == 0)
-        return ((const uint32_t *)(const void *)source)[k];
-    return weft_payload_bytes(source, bytes, k);
+    enum { DEEP = 4 };
+    struct weft_ring_line *const ring = out->ring;
+    const uint32_t *const words = (const uint32_t *)(const void *)source;
+    const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
+    const uint32_t count = (head.bytes + 3) / 4;
+
+    if (crew.lane == 0 && count != 0)
+        head.first = whole ? words[0] : weft_payload_bytes(source, head.bytes, 0);
+    for (uint32_t first = 1 + crew.lane; first < lines; first += DEEP * crew.lanes) {
+        uint32_t pair[DEEP][2];
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < 2 * DEEP; k++) {
+            const uint32_t word = 2 * (first + k / 2 * crew.lanes) - 1 + k % 2;
+            pair[k / 2][k % 2] = 0;
+            if (word < count)
+                pair[k / 2][k % 2] =
+                    whole ? words[word] : weft_payload_bytes(source, head.bytes, word);
+        }
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++) {
+            const uint32_t at = first + k * crew.lanes, flag = weft_lap_flag(begin + at);
+            if (at < lines)
+                weft_lap_write(&ring[(begin + at) % WEFT_RING_LINES],
+                               weft_rest_word(pair[k][0], flag), weft_rest_word(pair[k][1], flag));
+        }
+    }
+    if (crew.lane == 0) {
+        const uint32_t flag = weft_lap_flag(begin);
+        weft_lap_write(&ring[begin % WEFT_RING_LINES], weft_head_word(&head, flag, 0),
+                       weft_head_word(&head, flag, 1));
+    }
+}
+
+WEFT_COLD void weft_message_write_odd(struct weft_crew crew, const struct weft_out *out,
+                                      struct weft_head head, const unsigned char *source)
+{
+    weft_message_lines_write(crew, out, head, source, false);
 }
 
 /* Where payloads go that may not have been copied yet. One thread, after a payload. */
@@ -169,44 +207,17 @@ WEFT_INLINE void weft_out_cover(struct weft_out *out, uint64_t low, uint64_t hig
     out->data_end = out->head;
 }
 
-/*
- * Writes a message, for which there is room. A lane loads all that it can before it stores: a head
- * whose payload comes later is of no use to the target.
- */
 WEFT_INLINE void weft_message_write(struct weft_crew crew, struct weft_out *out,
                                     struct weft_head head, const unsigned char *source)
 {
-    enum { DEEP = 4 };
-    struct weft_ring_line *const ring = out->ring;
-    const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
-
-    for (uint32_t first = crew.lane; first < lines; first += DEEP * crew.lanes) {
-        uint32_t one[DEEP], two[DEEP];
-        WEFT_UNROLL
-        for (uint32_t k = 0; k < DEEP; k++) {
-            const uint32_t at = first + k * crew.lanes;
-            one[k] = two[k] = 0;
-            if (at > 0 && at < lines)
-                one[k] = weft_payload_word(source, head.bytes, 2 * at - 1);
-            if (at < lines)
-                two[k] = weft_payload_word(source, head.bytes, 2 * at);
-        }
-        WEFT_UNROLL
-        for (uint32_t k = 0; k < DEEP; k++) {
-            const uint32_t at = first + k * crew.lanes, flag = weft_lap_flag(begin + at);
-            struct weft_ring_line *line = &ring[(begin + at) % WEFT_RING_LINES];
-            head.first = two[k];
-            if (at == 0)
-                weft_lap_write(line, weft_head_word(&head, flag, 0),
-                               weft_head_word(&head, flag, 1));
-            else if (at < lines)
-                weft_lap_write(line, weft_rest_word(one[k], flag), weft_rest_word(two[k], flag));
-        }
-    }
+    if (WEFT_UNLIKELY((((uintptr_t)source | head.bytes) & 3) != 0))
+        weft_message_write_odd(crew, out, head, source);
+    else
+        weft_message_lines_write(crew, out, head, source, true);
     weft_crew_meet(crew); /* all have read where to begin */
     if (crew.lane != 0)
         return;
-    out->head = begin + lines;
+    out->head += weft_message_lines(head.bytes);
     if (head.bytes != 0)
         weft_out_cover(out, head.address, head.address + head.bytes);
 }

@@ -22,7 +22,7 @@
 #endif
 
 /* Tell a sender after so many lines at the latest; in waits, after so many rounds. */
-enum { WEFT_GIVE_LINES = WEFT_RING_LINES / 2, WEFT_SERVE_ROUNDS = 32 };
+enum { WEFT_GIVE_LINES = WEFT_RING_LINES / 2, WEFT_SERVE_ROUNDS = 32, WEFT_TAKE_TRIES = 64 };
 
 /* Threads that do something together: one, or the first warp. */
 struct weft_crew {
@@ -51,10 +51,6 @@ WEFT_INLINE struct weft_crew weft_crew_first_warp(void)
 WEFT_INLINE bool weft_crew_all(struct weft_crew crew, bool value)
 {
     return crew.lanes == 1 ? value : __all_sync(~0u, value) != 0;
-}
-WEFT_INLINE uint64_t weft_crew_first(struct weft_crew crew, uint64_t value)
-{
-    return crew.lanes == 1 ? value : __shfl_sync(~0u, value, 0);
 }
 /* What any of them wrote to the rank's state before, all see after. */
 WEFT_INLINE void weft_crew_meet(struct weft_crew crew)
@@ -103,11 +99,6 @@ static inline bool weft_crew_all(struct weft_crew crew, bool value)
     (void)crew;
     return value;
 }
-static inline uint64_t weft_crew_first(struct weft_crew crew, uint64_t value)
-{
-    (void)crew;
-    return value;
-}
 static inline void weft_crew_meet(struct weft_crew crew)
 {
     (void)crew;
@@ -145,15 +136,8 @@ WEFT_INLINE void weft_land_word(const struct weft_head *head, uint32_t k, uint32
     unsigned char *target = (unsigned char *)(uintptr_t)head->address + 4 * (size_t)k;
     const uint32_t left = head->bytes - 4 * k;
 
-    if (4 * k >= head->bytes)
-        return;
-#ifdef __CUDACC__
-    if (left >= 4 && ((uintptr_t)target & 3) == 0) {
-        *(volatile uint32_t *)target = value;
-        return;
-    }
-#endif
-    weft_land_bytes(target, value, left < 4 ? left : 4, head->bytes <= 4);
+    if (4 * k < head->bytes)
+        weft_land_bytes(target, value, left < 4 ? left : 4, head->bytes <= 4);
 }
 
 WEFT_COLD void weft_give(struct weft_in *in)
@@ -164,6 +148,14 @@ WEFT_COLD void weft_give(struct weft_in *in)
     in->given = in->tail;
 }
 
+/* Goes on behind a message. One thread. */
+WEFT_INLINE void weft_read_on(struct weft_in *in, const struct weft_head *head)
+{
+    in->tail += weft_message_lines(head->bytes);
+    if (WEFT_UNLIKELY(in->tail - in->given >= WEFT_GIVE_LINES))
+        weft_give(in);
+}
+
 /* The whole message has been read, and its payload stored. One thread. */
 WEFT_INLINE void weft_taken(weft_self *self, struct weft_in *in, const struct weft_head *head)
 {
@@ -171,16 +163,13 @@ WEFT_INLINE void weft_taken(weft_self *self, struct weft_in *in, const struct we
         self->consumed[head->tag]--;
     if (head->bye)
         in->bye = 1;
-    in->tail += weft_message_lines(head->bytes);
-    if (in->tail - in->given >= WEFT_GIVE_LINES)
-        weft_give(in);
+    weft_read_on(in, head);
 }
 
-/* What a line of a message that is there brings. The payload's first 8 bytes may not be divided. */
-WEFT_INLINE void weft_land_line(const struct weft_head *head, uint32_t at,
-                                const struct weft_ring_line *line)
+/* What a line of a message that is there brings. A payload of 8 bytes may not be divided. */
+WEFT_COLD void weft_land_odd(struct weft_head copy, uint32_t at, uint32_t one, uint32_t two)
 {
-    const uint32_t one = (uint32_t)line->word[0], two = (uint32_t)line->word[1];
+    const struct weft_head *head = &copy;
 
     if (at == 1 && head->bytes == 8) {
         weft_land_bytes((unsigned char *)(uintptr_t)head->address,
@@ -188,9 +177,30 @@ WEFT_INLINE void weft_land_line(const struct weft_head *head, uint32_t at,
     } else if (at > 0) {
         weft_land_word(head, 2 * at - 1, one);
         weft_land_word(head, 2 * at, two);
-    }
-    if (at == 0 && head->bytes != 8)
+    } else if (head->bytes != 8) {
         weft_land_word(head, 0, head->first);
+    }
+}
+
+WEFT_INLINE void weft_land_line(const struct weft_head *head, uint32_t at,
+                                const struct weft_ring_line *line)
+{
+    const uint32_t one = (uint32_t)line->word[0], two = (uint32_t)line->word[1];
+#ifdef __CUDACC__
+    /* The usual ones straight away. */
+    if (((head->address | head->bytes) & 3) == 0 && head->bytes != 8) {
+        volatile uint32_t *target = (volatile uint32_t *)(uintptr_t)head->address;
+        const uint32_t words = head->bytes / 4;
+        if (at == 0 && words != 0)
+            target[0] = head->first;
+        if (at > 0 && 2 * at - 1 < words)
+            target[2 * at - 1] = one;
+        if (at > 0 && 2 * at < words)
+            target[2 * at] = two;
+        return;
+    }
+#endif
+    weft_land_odd(*head, at, one, two);
 }
 
 /*
@@ -227,18 +237,20 @@ WEFT_INLINE bool weft_take_rest(struct weft_crew crew, const struct weft_in *in,
     return true;
 }
 
-/* Takes the next message of a channel, if all of it is there. */
-WEFT_COLD bool weft_take(weft_self *self, struct weft_crew crew, struct weft_in *in)
+/*
+ * Takes the message with this head, if all of it is there, or, on a GPU, soon: its sender is
+ * writing it.
+ */
+WEFT_INLINE bool weft_take(weft_self *self, struct weft_crew crew, struct weft_in *in,
+                           uint64_t word0, uint64_t word1)
 {
-    const struct weft_ring_line line = weft_lap_read(weft_lap_at(in, in->tail));
-    const uint64_t word0 = weft_crew_first(crew, line.word[0]);
-    const uint64_t word1 = weft_crew_first(crew, line.word[1]);
-
-    if (!weft_lap_there(word0, word1, weft_lap_flag(in->tail)))
-        return false;
     const struct weft_head head = weft_head_of(word0, word1);
-    if (!weft_take_rest(crew, in, &head))
-        return false;
+    const struct weft_ring_line line = {{word0, word1}};
+    int tries = crew.lanes == 1 ? 1 : WEFT_TAKE_TRIES;
+
+    while (!weft_take_rest(crew, in, &head))
+        if (--tries == 0)
+            return false;
     if (crew.lane == 0)
         weft_land_line(&head, 0, &line);
     weft_crew_meet(crew);
@@ -248,11 +260,20 @@ WEFT_COLD bool weft_take(weft_self *self, struct weft_crew crew, struct weft_in 
     return true;
 }
 
-/* All that is there, of all channels. */
-WEFT_COLD void weft_serve(weft_self *self, struct weft_crew crew)
+/* The next message of a channel, by one thread. */
+WEFT_COLD bool weft_take_next(weft_self *self, struct weft_in *in)
+{
+    const struct weft_ring_line line = weft_lap_read(weft_lap_at(in, in->tail));
+
+    return weft_lap_there(line.word[0], line.word[1], weft_lap_flag(in->tail)) &&
+           weft_take(self, weft_crew_alone(), in, line.word[0], line.word[1]);
+}
+
+/* All that is there, of all channels. One thread. */
+WEFT_COLD void weft_serve(weft_self *self)
 {
     for (uint32_t i = 0; i < self->ins; i++)
-        for (uint32_t n = 0; n < WEFT_RING_LINES && weft_take(self, crew, &self->in[i]); n++)
+        for (uint32_t n = 0; n < WEFT_RING_LINES && weft_take_next(self, &self->in[i]); n++)
             continue;
 }
 
@@ -286,7 +307,7 @@ WEFT_COLD void weft_find_channels(weft_self *self)
 /* All that is there, after a look that acquires. */
 static inline void weft_serve_seen(weft_self *self)
 {
-    weft_serve(self, weft_crew_alone());
+    weft_serve(self);
 }
 #endif
 
@@ -296,7 +317,7 @@ WEFT_COLD void weft_serve_now_and_then(weft_self *self)
     if (self->eager_bytes == 0)
         return;
     weft_find_channels(self);
-    weft_serve(self, weft_crew_alone());
+    weft_serve(self);
     for (uint32_t i = 0; i < self->ins; i++)
         weft_give(&self->in[i]);
 }

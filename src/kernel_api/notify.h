@@ -29,8 +29,8 @@ WEFT_INLINE void weft_notify_direct(weft_self *self, const struct weft_route *to
 }
 
 /* The leader. */
-WEFT_INLINE void weft_notify_proxied(weft_self *self, const struct weft_route *to, weft_comm comm,
-                                     int target, int tag)
+WEFT_COLD void weft_notify_proxied(weft_self *self, int process, weft_comm comm, int target,
+                                   int tag)
 {
     struct weft_command command = {0};
 
@@ -38,7 +38,7 @@ WEFT_INLINE void weft_notify_proxied(weft_self *self, const struct weft_route *t
     command.tag = (uint16_t)tag;
     command.object = comm;
     command.target = (uint32_t)target;
-    weft_post_put(self, to->process, &command, NULL, 0, true);
+    weft_post_put(self, process, &command, NULL, 0, true);
 }
 
 WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
@@ -52,7 +52,7 @@ WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, in
     if (!weft_leads(self))
         return;
     if (to.way == WEFT_WAY_HOST) {
-        weft_notify_proxied(self, &to, comm, target, tag);
+        weft_notify_proxied(self, to.process, comm, target, tag);
     } else {
         if (WEFT_UNLIKELY(hints.unsettled != 0))
             weft_settle(self, to.process);

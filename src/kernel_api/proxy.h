@@ -35,8 +35,8 @@ static inline void weft_ring_unlock(weft_self *self)
  * Puts a command into the rank's ring, waiting for room, and wakes the host. `after`: whoever acts
  * on the command sees what the rank did before it. False: the job has failed.
  */
-WEFT_INLINE bool weft_post(weft_self *self, const struct weft_command *command, const void *payload,
-                           uint32_t payload_bytes, bool after)
+WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, const void *payload,
+                         uint32_t payload_bytes, bool after)
 {
     const uint32_t lines = weft_command_lines(payload_bytes);
     uint32_t rounds = 0;
@@ -72,7 +72,7 @@ WEFT_INLINE void weft_post_put(weft_self *self, int process, const struct weft_c
  * anything goes there by a direct path: the order between two ranks holds across paths, and the
  * direct path is the faster one.
  */
-WEFT_INLINE void weft_settle(weft_self *self, int process)
+WEFT_COLD void weft_settle(weft_self *self, int process)
 {
     const uint32_t sent = self->sent_to[process];
     uint32_t *done = &self->link->done_remote[process];

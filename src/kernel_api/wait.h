@@ -99,7 +99,7 @@ WEFT_INLINE bool weft_join_told(weft_self *self, struct weft_hints hints, bool s
 }
 
 /* Now and then: has the job failed? */
-WEFT_INLINE bool weft_look_stop(weft_self *self)
+WEFT_COLD bool weft_look_stop(weft_self *self)
 {
     if (WEFT_UNLIKELY(weft_load_relaxed_u32(&self->state->signals->stop) != 0))
         *(volatile uint32_t *)&self->stopped |= WEFT_STOPPED;
@@ -138,13 +138,17 @@ WEFT_INLINE bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wa
     return weft_wait_long(self, *rounds, kind, a, have, need);
 }
 
+WEFT_COLD void weft_wait_told_over(weft_self *self)
+{
+    weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NONE);
+    weft_tell_u32(&self->waiting->episode, ++self->port.episode);
+}
+
 /* The end of a wait that had so many rounds. */
 WEFT_INLINE void weft_wait_over(weft_self *self, uint32_t rounds)
 {
-    if (WEFT_UNLIKELY(rounds >= WEFT_LOOK_ROUNDS)) {
-        weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NONE);
-        weft_tell_u32(&self->waiting->episode, ++self->port.episode);
-    }
+    if (WEFT_UNLIKELY(rounds >= WEFT_LOOK_ROUNDS))
+        weft_wait_told_over(self);
 }
 
 #else
@@ -226,7 +230,7 @@ WEFT_INLINE void weft_wait_tag(weft_self *self, uint32_t tag, uint32_t need)
     uint32_t rounds = 0, have = weft_count_read(self, index) - self->consumed[tag];
 
     while (have < need) {
-        weft_serve(self, weft_crew_alone());
+        weft_serve(self);
         have = weft_count_read(self, index) - self->consumed[tag];
         if (have >= need || !weft_wait_round(self, &rounds, WEFT_WAIT_TAG, tag, have, need))
             break;

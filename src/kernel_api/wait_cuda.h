@@ -69,42 +69,55 @@ WEFT_INLINE struct weft_eye weft_eye_at(const weft_self *self, const struct weft
     return eye;
 }
 
+WEFT_COLD bool weft_take_by_warp(weft_self *self, struct weft_in *in, uint64_t word0,
+                                 uint64_t word1)
+{
+    return weft_take(self, weft_crew_warp(), in, word0, word1);
+}
+
+/* What a look at the hot channel came to. */
+enum weft_seen { WEFT_SEEN_PART, WEFT_SEEN_ALL, WEFT_SEEN_LONG };
+
 /*
- * The hot channel's message, of which the warp has the first lines in its registers; there: which,
- * by lane. False: it has more. A short one that is not complete is looked at again.
+ * The hot channel's message, of which the warp has the first lines in its registers (there: which,
+ * by lane): copies its payload, if it is complete. A long one has more lines.
  */
-WEFT_INLINE bool weft_take_seen(weft_self *self, const struct weft_ring_line *line, unsigned there,
-                                uint32_t hot)
+WEFT_INLINE enum weft_seen weft_land_seen(const struct weft_head *head,
+                                          const struct weft_ring_line *line, unsigned there,
+                                          uint32_t hot)
 {
     const unsigned lane = threadIdx.x;
-    const struct weft_head head =
-        weft_head_of(__shfl_sync(~0u, line->word[0], hot), __shfl_sync(~0u, line->word[1], hot));
-    const uint32_t rest = weft_message_lines(head.bytes) - 1;
+    const uint32_t rest = weft_message_lines(head->bytes) - 1;
 
     if (rest > 31 - WEFT_COUNTER_LANE)
-        return false;
+        return WEFT_SEEN_LONG;
     if ((~(there >> (WEFT_COUNTER_LANE + 1)) & ((1u << rest) - 1)) != 0)
-        return true;
+        return WEFT_SEEN_PART;
     if (lane == hot)
-        weft_land_line(&head, 0, line);
+        weft_land_line(head, 0, line);
     else if (lane > WEFT_COUNTER_LANE && lane - WEFT_COUNTER_LANE <= rest)
-        weft_land_line(&head, lane - WEFT_COUNTER_LANE, line);
-    if (lane == 0)
-        weft_taken(self, &self->in[hot], &head);
-    return true;
+        weft_land_line(head, lane - WEFT_COUNTER_LANE, line);
+    return WEFT_SEEN_ALL;
 }
 
 /* A message of each channel that has one: of those whose heads are there. */
 WEFT_INLINE void weft_take_some(weft_self *self, const struct weft_ring_line *line, unsigned there,
                                 struct weft_view view)
 {
-    unsigned heads = there & view.heads;
-
-    if ((heads >> view.hot & 1) != 0 && weft_take_seen(self, line, there, view.hot))
-        heads &= ~(1u << view.hot);
-    for (; heads != 0; heads &= heads - 1) {
+    for (unsigned heads = there & view.heads; heads != 0; heads &= heads - 1) {
         const uint32_t i = (uint32_t)__ffs((int)heads) - 1;
-        if (weft_take(self, weft_crew_warp(), &self->in[i]) && threadIdx.x == 0)
+        const uint64_t word0 = __shfl_sync(~0u, line->word[0], i);
+        const uint64_t word1 = __shfl_sync(~0u, line->word[1], i);
+        struct weft_in *in = &self->in[i];
+        if (i == view.hot) {
+            const struct weft_head head = weft_head_of(word0, word1);
+            const enum weft_seen seen = weft_land_seen(&head, line, there, i);
+            if (seen == WEFT_SEEN_ALL && threadIdx.x == 0)
+                weft_taken(self, in, &head);
+            if (seen != WEFT_SEEN_LONG)
+                continue;
+        }
+        if (weft_take_by_warp(self, in, word0, word1) && threadIdx.x == 0)
             self->hot = i;
     }
     __syncwarp(); /* what the leader wrote of it */
@@ -122,6 +135,24 @@ WEFT_COLD bool weft_warp_round(weft_self *self, uint32_t rounds, uint32_t tag, u
             weft_count_read(self, weft_count_index(self->slot, tag)) - self->consumed[tag], need);
     __syncwarp();
     return __shfl_sync(~0u, on, 0);
+}
+
+/*
+ * The usual end of a wait: the hot channel brings the one notification that is missing. It need not
+ * be counted, since it is consumed at once. False: it is something else.
+ */
+WEFT_INLINE bool weft_take_wanted(weft_self *self, const struct weft_ring_line *line,
+                                  unsigned there, struct weft_view view, uint32_t tag)
+{
+    const struct weft_head head = weft_head_of(__shfl_sync(~0u, line->word[0], view.hot),
+                                               __shfl_sync(~0u, line->word[1], view.hot));
+
+    if (!head.notice || head.tag != tag ||
+        weft_land_seen(&head, line, there, view.hot) != WEFT_SEEN_ALL)
+        return false;
+    if (threadIdx.x == 0)
+        weft_read_on(&self->in[view.hot], &head);
+    return true;
 }
 
 /*
@@ -154,6 +185,11 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
         if ((there >> WEFT_COUNTER_LANE & 1) != 0)
             break;
         if ((there & view.heads) != 0) {
+            if (need == 1 && (there & view.heads) == 1u << view.hot &&
+                weft_take_wanted(self, &line, there, view, tag)) {
+                need = 0;
+                break;
+            }
             weft_take_some(self, &line, there, view);
             have = __shfl_sync(~0u, have, WEFT_COUNTER_LANE);
             if (have - *(volatile uint32_t *)&self->consumed[tag] >= need)
@@ -165,7 +201,8 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
     weft_polled();
     if (threadIdx.x == 0) {
         weft_wait_over(self, rounds);
-        self->consumed[tag] += need;
+        if (need != 0)
+            self->consumed[tag] += need;
     }
 }
 
@@ -176,7 +213,7 @@ WEFT_INLINE void weft_serve_seen(weft_self *self)
     if (blockDim.x < 32) {
         if (threadIdx.x == 0) {
             weft_find_channels(self);
-            weft_serve(self, weft_crew_alone());
+            weft_serve(self);
         }
     } else if (threadIdx.x < 32) {
         __syncwarp(); /* what comes after the leader's look */
