@@ -188,6 +188,11 @@ WEFT_INLINE void weft_land_line(const struct weft_head *head, uint32_t at,
     const uint32_t one = (uint32_t)line->word[0], two = (uint32_t)line->word[1];
 #ifdef __CUDACC__
     /* The usual ones straight away. */
+    if (head->bytes == 8 && (head->address & 7) == 0) {
+        if (at == 1)
+            *(volatile uint64_t *)(uintptr_t)head->address = (uint64_t)one << 32 | head->first;
+        return;
+    }
     if (((head->address | head->bytes) & 3) == 0 && head->bytes != 8) {
         volatile uint32_t *target = (volatile uint32_t *)(uintptr_t)head->address;
         const uint32_t words = head->bytes / 4;

@@ -89,6 +89,9 @@ WEFT_INLINE struct weft_hints weft_hints_of(const weft_self *self)
 /* The same, and tells all threads what the leader says. */
 WEFT_INLINE bool weft_join_told(weft_self *self, struct weft_hints hints, bool says)
 {
+    /* A hint may be older than a barrier within the call, where the rank has attended to it. */
+    if (WEFT_UNLIKELY(hints.stopped != 0))
+        hints.stopped = *(volatile uint32_t *)&self->stopped;
     if (!__syncthreads_or(threadIdx.x == 0 && (says || hints.stopped != 0)))
         return false;
     if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped)) {

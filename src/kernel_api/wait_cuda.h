@@ -37,10 +37,11 @@ struct weft_eye {
     uint32_t flag;
 };
 
-/* The channels into the rank, and the one that the warp looks deeper into. */
+/* The channels into the rank, and the one that the warp looks deeper into: so deep as its last
+ * message. */
 struct weft_view {
     uint32_t heads; /* by lane */
-    uint32_t hot;
+    uint32_t hot, deep;
 };
 
 WEFT_INLINE struct weft_view weft_view_of(const weft_self *self)
@@ -48,6 +49,7 @@ WEFT_INLINE struct weft_view weft_view_of(const weft_self *self)
     struct weft_view view;
     view.heads = (1u << *(volatile const uint32_t *)&self->ins) - 1;
     view.hot = *(volatile const uint32_t *)&self->hot;
+    view.deep = *(volatile const uint32_t *)&self->deep;
     return view;
 }
 
@@ -60,7 +62,7 @@ WEFT_INLINE struct weft_eye weft_eye_at(const weft_self *self, const struct weft
 
     eye.line = (const struct weft_ring_line *)(const void *)counter;
     eye.flag = 0; /* that of no line */
-    if (head || (lane > WEFT_COUNTER_LANE && view.heads != 0)) {
+    if (head || (lane > WEFT_COUNTER_LANE && lane - WEFT_COUNTER_LANE <= view.deep)) {
         const struct weft_in *in = &self->in[head ? lane : view.hot];
         const uint32_t at = in->tail + (head ? 0 : lane - WEFT_COUNTER_LANE);
         eye.flag = weft_lap_flag(at);
@@ -84,20 +86,29 @@ enum weft_seen { WEFT_SEEN_PART, WEFT_SEEN_ALL, WEFT_SEEN_LONG };
  */
 WEFT_INLINE enum weft_seen weft_land_seen(const struct weft_head *head,
                                           const struct weft_ring_line *line, unsigned there,
-                                          uint32_t hot)
+                                          struct weft_view view)
 {
     const unsigned lane = threadIdx.x;
     const uint32_t rest = weft_message_lines(head->bytes) - 1;
 
-    if (rest > 31 - WEFT_COUNTER_LANE)
+    if (rest > view.deep)
         return WEFT_SEEN_LONG;
     if ((~(there >> (WEFT_COUNTER_LANE + 1)) & ((1u << rest) - 1)) != 0)
         return WEFT_SEEN_PART;
-    if (lane == hot)
+    if (lane == view.hot)
         weft_land_line(head, 0, line);
     else if (lane > WEFT_COUNTER_LANE && lane - WEFT_COUNTER_LANE <= rest)
         weft_land_line(head, lane - WEFT_COUNTER_LANE, line);
     return WEFT_SEEN_ALL;
+}
+
+/* The leader. */
+WEFT_INLINE void weft_look_deep(weft_self *self, uint32_t hot, uint32_t bytes)
+{
+    const uint32_t rest = weft_message_lines(bytes) - 1;
+
+    self->hot = hot;
+    self->deep = rest < 31 - WEFT_COUNTER_LANE ? rest : 31 - WEFT_COUNTER_LANE;
 }
 
 /* A message of each channel that has one: of those whose heads are there. */
@@ -111,14 +122,14 @@ WEFT_INLINE void weft_take_some(weft_self *self, const struct weft_ring_line *li
         struct weft_in *in = &self->in[i];
         if (i == view.hot) {
             const struct weft_head head = weft_head_of(word0, word1);
-            const enum weft_seen seen = weft_land_seen(&head, line, there, i);
+            const enum weft_seen seen = weft_land_seen(&head, line, there, view);
             if (seen == WEFT_SEEN_ALL && threadIdx.x == 0)
                 weft_taken(self, in, &head);
             if (seen != WEFT_SEEN_LONG)
                 continue;
         }
         if (weft_take_by_warp(self, in, word0, word1) && threadIdx.x == 0)
-            self->hot = i;
+            weft_look_deep(self, i, weft_head_of(word0, word1).bytes);
     }
     __syncwarp(); /* what the leader wrote of it */
 }
@@ -148,7 +159,7 @@ WEFT_INLINE bool weft_take_wanted(weft_self *self, const struct weft_ring_line *
                                                __shfl_sync(~0u, line->word[1], view.hot));
 
     if (!head.notice || head.tag != tag ||
-        weft_land_seen(&head, line, there, view.hot) != WEFT_SEEN_ALL)
+        weft_land_seen(&head, line, there, view) != WEFT_SEEN_ALL)
         return false;
     if (threadIdx.x == 0)
         weft_read_on(&self->in[view.hot], &head);

@@ -87,7 +87,7 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     self->intervals_count = 0;
     self->eager_bytes =
         slot != WEFT_HOST_SLOT && job->state.channels != 0 ? job->state.eager_bytes : 0;
-    self->ins = self->boxed = self->hot = self->looks = 0;
+    self->ins = self->boxed = self->hot = self->deep = self->looks = 0;
     memset(self->out, 0, sizeof(self->out));
     self->port =
         (struct weft_port){.host = slot == WEFT_HOST_SLOT, .bell = &job->state.exposed->bell};

@@ -147,6 +147,7 @@ struct weft_self {
     uint32_t consumed[WEFT_TAGS]; /* less what channels brought */
     uint32_t ins, boxed;          /* channels into this rank; entries of its box seen */
     uint32_t hot;                 /* the one that brought the last message */
+    uint32_t deep;                /* and how many lines behind its head */
     uint32_t looks;               /* waits, now and then one looks for new channels */
     uint32_t eager_bytes;         /* largest payload for channels; 0: there are none */
     struct weft_in in[WEFT_CHANNELS_IN];
