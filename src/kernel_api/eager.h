@@ -2,7 +2,7 @@
  * kernel_api/eager.h - the sending end of eager channels: who gets one, writing messages, and what
  * keeps the order between a channel and everything else that a pair of ranks exchanges.
  *
- * Pairs that talk often get a channel: the sender counts itself in the target's box, takes a
+ * Pairs that often put little get a channel: the sender counts itself in the target's box, takes a
  * channel from the pool, and names it there. It begins to use it when the target has found it. From
  * then on
  *
@@ -53,8 +53,9 @@ WEFT_COLD void weft_out_ask(weft_self *self, struct weft_out *out, struct weft_e
 }
 
 /*
- * After a notice that went directly and could have gone through a channel: has the pair talked
- * often enough, and has the target found its channel?
+ * After a notified put that went directly and would fit into a channel: has the pair talked often
+ * enough, and has the target found its channel? Pairs that only notify, or put much, are better off
+ * without.
  */
 WEFT_COLD void weft_out_talked(weft_self *self, struct weft_exposed *exposed, int32_t process,
                                uint32_t slot)

@@ -9,10 +9,11 @@
 
 /*
  * One more for a rank of a process that is reached without the host. All earlier puts of this rank
- * to it that went through the host have landed first (weft_settle). The leader.
+ * to it that went through the host have landed first (weft_settle). small: it is that of a put that
+ * a channel would take. The leader.
  */
 WEFT_INLINE void weft_notify_direct(weft_self *self, const struct weft_route *to, uint32_t tag,
-                                    bool relaxed)
+                                    bool relaxed, bool small)
 {
     struct weft_counter *counter = to->counters + tag;
 
@@ -20,7 +21,7 @@ WEFT_INLINE void weft_notify_direct(weft_self *self, const struct weft_route *to
         weft_count_add_local(to->exposed, counter, relaxed);
     } else if (to->way == WEFT_WAY_PEER) {
         weft_count_add_peer(to->exposed, counter, relaxed);
-        if (self->eager_bytes != 0)
+        if (small)
             weft_out_talked(self, to->exposed, to->process, to->slot);
     } else {
         weft_message_notice(self, weft_route_out(self, to), tag, true, !relaxed);
@@ -56,7 +57,7 @@ WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, in
     } else {
         if (WEFT_UNLIKELY(hints.unsettled != 0))
             weft_settle(self, to.process);
-        weft_notify_direct(self, &to, (uint32_t)tag, relaxed);
+        weft_notify_direct(self, &to, (uint32_t)tag, relaxed, false);
     }
     weft_turn(self);
 }

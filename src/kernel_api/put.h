@@ -30,6 +30,12 @@ WEFT_INLINE void weft_show_own(weft_self *self, weft_win win, const unsigned cha
 #endif
 }
 
+/* Whether a put with a notification fits into a channel. */
+WEFT_INLINE bool weft_is_eager(const weft_self *self, const struct weft_shape *shape)
+{
+    return shape->height == 1 && shape->width <= self->eager_bytes && self->eager_bytes != 0;
+}
+
 /* Straight into the target's memory. */
 WEFT_INLINE void weft_put_direct(weft_self *self, const struct weft_route *to, size_t offset,
                                  const void *source, const struct weft_shape *shape, int tag)
@@ -44,7 +50,7 @@ WEFT_INLINE void weft_put_direct(weft_self *self, const struct weft_route *to, s
     if (!alone)
         weft_sync(self); /* the release below covers what every thread copied */
     if (weft_leads(self))
-        weft_notify_direct(self, to, (uint32_t)tag, false);
+        weft_notify_direct(self, to, (uint32_t)tag, false, weft_is_eager(self, shape));
 }
 
 /*
@@ -59,8 +65,7 @@ WEFT_INLINE bool weft_put_begin(weft_self *self, const struct weft_route *to, si
         return false;
     const uint64_t low = to->home + offset;
     const uint64_t high = low + (shape->height - 1) * shape->pitch + shape->width;
-    if (tag >= 0 && shape->height == 1 && shape->width <= self->eager_bytes &&
-        high <= WEFT_EAGER_ADDRESSES) {
+    if (tag >= 0 && weft_is_eager(self, shape) && high <= WEFT_EAGER_ADDRESSES) {
         weft_out_space(self, out, weft_message_lines((uint32_t)shape->width));
         return true;
     }

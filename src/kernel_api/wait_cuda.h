@@ -177,6 +177,13 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
     bool on = true;
 
     weft_look_for_channels(self);
+    if (*(volatile uint32_t *)&self->ins == 0) {
+        if (threadIdx.x == 0) {
+            weft_wait_tag(self, tag, need);
+            self->consumed[tag] += need;
+        }
+        return;
+    }
     while (on) {
         const struct weft_view view = weft_view_of(self);
         const struct weft_eye eye = weft_eye_at(self, counter, view);
