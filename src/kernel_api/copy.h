@@ -159,7 +159,10 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
             weft_copy_by_warp(target, from, shape->width);
         return true;
     }
-    weft_copy_any(target, from, *shape);
+    if (shape->height == 1 && (((uintptr_t)target | (uintptr_t)from | shape->width) & 15) == 0)
+        weft_copy_items<uint4>(target, from, shape->width / 16, threadIdx.x, blockDim.x);
+    else
+        weft_copy_any(target, from, *shape);
     return false;
 }
 
