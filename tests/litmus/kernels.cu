@@ -4,7 +4,15 @@
  */
 #include "kernels.h"
 
-enum { DATA = 1, FREE = 2, ROUNDS = 3, SMALL = 64, MEDIUM = 750, LARGE = 1500, HALF = LITMUS_EACH / 2 };
+enum {
+    DATA = 1,
+    FREE = 2,
+    ROUNDS = 3,
+    SMALL = 64,
+    MEDIUM = 750,
+    LARGE = 1500,
+    HALF = LITMUS_EACH / 2
+};
 
 WEFT_DEVICE_FN int far_partner(weft_self *self)
 {

@@ -15,7 +15,7 @@ struct litmus {
     const char *name;
     const weft_kernel *kernel;
     const char *path;  /* WEFT_PATH */
-    const char *rings; /* "small": the smallest rings, so that they fill; "eager": with channels; "default" */
+    const char *rings; /* "small": so that they fill; "eager": with channels; "default" */
     const char *about;
 };
 
