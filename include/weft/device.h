@@ -199,7 +199,12 @@ WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target);
 /* Lands without any call by the target. Aligned puts of 1, 2, 4 or 8 bytes arrive undivided. */
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
                       size_t bytes);
-/* The same, and adds one to the target's count of the tag, as one message. */
+/*
+ * Puts, and adds one to the target's count of the tag, as one message: who consumes it sees the data
+ * and all that this rank put to that target before. A small one (WEFT_EAGER) to a pair that often
+ * has them may land only while the target waits, tests, polls by weft_wait_until, or has left its
+ * kernel. Other stores of this rank are ordered by weft_notify and weft_fence only.
+ */
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag);
 /* height rows of `width` bytes, `pitch` bytes apart, as one message. */
