@@ -236,7 +236,8 @@ WEFT_INLINE void weft_serve_seen(weft_self *self)
     } else if (threadIdx.x < 32) {
         __syncwarp(); /* what comes after the leader's look */
         weft_look_for_channels(self);
-        for (bool some = true; some;) {
+        bool some = true; /* a sender that has died in the middle of a message does not keep us */
+        for (uint32_t n = 0; some && n < 2 * WEFT_RING_LINES; n++) {
             const struct weft_view view = weft_view_of(self);
             const struct weft_eye eye = weft_eye_at(self, self->counters, view);
             const struct weft_ring_line line = weft_lap_read(eye.line);

@@ -17,7 +17,8 @@
  * address 48 rest:  flag 32 | payload 32                                           flag 32 |
  * payload 32
  *
- * The address is the target's own: it copies the payload there.
+ * The address is the target's own: it copies the payload there, and believes it. Whoever can write
+ * into a ring maps the target's memory, and could write there anyway.
  */
 #ifndef WEFT_WINDOW_CHANNEL_H
 #define WEFT_WINDOW_CHANNEL_H
