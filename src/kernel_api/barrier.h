@@ -153,8 +153,10 @@ WEFT_FN void weft_end(weft_self *self)
     if (!weft_leads(self))
         return;
     for (uint32_t i = 0; i < WEFT_CHANNELS_OUT; i++)
-        if (self->out[i].state == WEFT_OUT_ASKED || self->out[i].state == WEFT_OUT_OPEN)
+        if (self->out[i].state == WEFT_OUT_ASKED || self->out[i].state == WEFT_OUT_OPEN) {
             weft_message_notice(self, &self->out[i], 0, false, true);
+            weft_count_nudge(self->state->process_table[self->out[i].process].exposed);
+        }
     weft_serve_now_and_then(self);
     for (uint32_t i = 0; i < self->ins; i++) {
         uint32_t rounds = 0;

@@ -90,6 +90,8 @@ WEFT_COLD void weft_out_await(weft_self *self, struct weft_out *out, uint32_t li
 
     while ((int32_t)(out->taken - line) < 0) {
         out->taken = weft_load_acquire_u32(&out->channel->taken, ORDER_eager_space);
+        if ((int32_t)(out->taken - out->data_end) >= 0)
+            out->data_end = out->taken; /* never so far behind that it seems ahead */
         if ((int32_t)(out->taken - line) < 0 &&
             !weft_wait_round(self, &rounds, WEFT_WAIT_EAGER, (uint64_t)out->process, out->taken,
                              line))

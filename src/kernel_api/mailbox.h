@@ -319,6 +319,10 @@ static inline void weft_serve_seen(weft_self *self)
 /* In a wait that lasts: what need not be done in every round. One thread. */
 WEFT_COLD void weft_serve_now_and_then(weft_self *self)
 {
+#ifdef __CUDACC__
+    if (threadIdx.x != 0)
+        return; /* a thread that fails alone, on its way to say so */
+#endif
     if (self->eager_bytes == 0)
         return;
     weft_find_channels(self);

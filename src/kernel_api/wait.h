@@ -48,7 +48,7 @@ WEFT_COLD void weft_attend_to(weft_self *self)
     weft_for (i, WEFT_ROUTES)
         weft_cached_clear(&((struct weft_cuda_rank *)self)->routes[i]);
     if (threadIdx.x == 0)
-        *(volatile uint32_t *)&self->stopped &= ~WEFT_ROUTES_STALE;
+        atomicAnd(&self->stopped, ~(uint32_t)WEFT_ROUTES_STALE);
     __syncthreads();
 }
 
@@ -67,7 +67,7 @@ WEFT_INLINE void weft_join(weft_self *self)
 
 WEFT_INLINE void weft_routes_stale(weft_self *self)
 {
-    *(volatile uint32_t *)&self->stopped |= WEFT_ROUTES_STALE;
+    atomicOr(&self->stopped, (uint32_t)WEFT_ROUTES_STALE);
 }
 
 /*
@@ -105,7 +105,7 @@ WEFT_INLINE bool weft_join_told(weft_self *self, struct weft_hints hints, bool s
 WEFT_COLD bool weft_look_stop(weft_self *self)
 {
     if (WEFT_UNLIKELY(weft_load_relaxed_u32(&self->state->signals->stop) != 0))
-        *(volatile uint32_t *)&self->stopped |= WEFT_STOPPED;
+        atomicOr(&self->stopped, (uint32_t)WEFT_STOPPED);
     return (*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) != 0;
 }
 

@@ -99,6 +99,7 @@ WEFT_INLINE enum weft_seen weft_land_seen(const struct weft_head *head,
         weft_land_line(head, 0, line);
     else if (lane > WEFT_COUNTER_LANE && lane - WEFT_COUNTER_LANE <= rest)
         weft_land_line(head, lane - WEFT_COUNTER_LANE, line);
+    __syncwarp(); /* a credit of the leader's covers what all have stored */
     return WEFT_SEEN_ALL;
 }
 
@@ -145,7 +146,8 @@ WEFT_COLD bool weft_warp_round(weft_self *self, uint32_t rounds, uint32_t tag, u
             self, &rounds, WEFT_WAIT_TAG, tag,
             weft_count_read(self, weft_count_index(self->slot, tag)) - self->consumed[tag], need);
     __syncwarp();
-    return __shfl_sync(~0u, on, 0);
+    /* Each looks itself: the leader may have ended alone, in a call that was its alone. */
+    return __all_sync(~0u, on && (*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) == 0);
 }
 
 /*
@@ -177,7 +179,7 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
     bool on = true;
 
     weft_look_for_channels(self);
-    if (*(volatile uint32_t *)&self->ins == 0) {
+    if (__shfl_sync(~0u, *(volatile uint32_t *)&self->ins, 0) == 0) {
         if (threadIdx.x == 0) {
             weft_wait_tag(self, tag, need);
             self->consumed[tag] += need;
@@ -210,7 +212,8 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
             }
             weft_take_some(self, &line, there, view);
             have = __shfl_sync(~0u, have, WEFT_COUNTER_LANE);
-            if (have - *(volatile uint32_t *)&self->consumed[tag] >= need)
+            /* One decides for all: the leader changes `consumed` next. */
+            if (__shfl_sync(~0u, have - *(volatile uint32_t *)&self->consumed[tag] >= need, 0))
                 break;
         }
         if (rounds % WEFT_SERVE_ROUNDS == 0)
@@ -247,6 +250,7 @@ WEFT_INLINE void weft_serve_seen(weft_self *self)
             if (some)
                 weft_take_some(self, &line, there, view);
         }
+        weft_polled(); /* each lane, of what it has read */
     }
 }
 

@@ -19,6 +19,7 @@ struct hello {
     char boot[40]; /* the kernel's boot id: two hosts may share a name */
     int32_t pid;
     uint32_t windows, comms, counter_start, path;
+    uint32_t channels, unused;
     char device[8];
     unsigned char device_id[WEFT_DEVICE_ID_BYTES];
     struct weft_share exposed;        /* of the host program, */
@@ -143,6 +144,7 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
     *mine = (struct hello){.pid = (int32_t)getpid(),
                            .windows = (uint32_t)config->windows,
                            .comms = (uint32_t)config->comms,
+                           .channels = job->state.channels,
                            .counter_start = (uint32_t)config->counter_start,
                            .path = (uint32_t)config->path,
                            .exposed = job->exposed_share};
@@ -178,6 +180,11 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
                         "WEFT_PATH must be the same everywhere: %s in process %d, %s here",
                         theirs->path < sizeof(paths) / sizeof(paths[0]) ? paths[theirs->path] : "?",
                         p, paths[mine->path]);
+    if (theirs->channels != mine->channels)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_CHANNELS must be the same everywhere, and WEFT_EAGER 0 nowhere or "
+                        "everywhere: %u channels in process %d, %u here",
+                        theirs->channels, p, mine->channels);
     return WEFT_OK;
 }
 
