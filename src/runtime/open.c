@@ -101,13 +101,15 @@ static weft_status open_state(struct weft_job *job)
 
 static weft_status open_net(struct weft_job *job)
 {
-    static const char *const names[] = {NULL, "shm", "null"}; /* as config.def lists them */
+    static const char *const names[] = {NULL, "shm", "ofi", "verbs", "mpi", "null"}; /* config.def */
     const char *name = names[job->config.net];
     struct weft_net_caps caps;
 
     if (name == NULL)
         name = job->numbers.processes > 1 ? "shm" : "null";
     job->net_ops = weft_net_find(name);
+    if (job->net_ops == NULL)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: this weft was built without it", name);
     const struct weft_net_open open = {
         .config = &job->config,
         .process = job->numbers.process,
