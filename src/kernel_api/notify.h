@@ -46,16 +46,15 @@ WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, in
 {
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_notify: tag %d is not in 0..255");
-    const struct weft_hints hints = weft_hints_of(self);
     const struct weft_route to = weft_route_comm(self, comm, target);
     if (!relaxed)
-        weft_join_told(self, hints, false); /* the release covers what every thread did */
+        weft_join(self); /* the release covers what every thread did */
     if (!weft_leads(self))
         return;
     if (to.way == WEFT_WAY_HOST) {
         weft_notify_proxied(self, to.process, comm, target, tag);
     } else {
-        if (WEFT_UNLIKELY(hints.unsettled != 0))
+        if (WEFT_UNLIKELY(self->unsettled != 0))
             weft_settle(self, to.process);
         weft_notify_direct(self, &to, (uint32_t)tag, relaxed, false);
     }
@@ -78,9 +77,11 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
     weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
 #ifdef __CUDACC__
     if (self->eager_bytes != 0 && blockDim.x >= 32) {
-        if (threadIdx.x < 32)
-            weft_wait_by_warp(self, (uint32_t)tag, count);
-        weft_join(self);
+        do {
+            if (threadIdx.x < 32)
+                weft_wait_by_warp(self, (uint32_t)tag, count);
+            __syncthreads();
+        } while (WEFT_UNLIKELY(weft_attend(self)));
         return;
     }
 #endif
