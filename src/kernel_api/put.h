@@ -137,38 +137,82 @@ WEFT_COLD void weft_fail_bounds(weft_self *self, struct weft_shape shape, size_t
               6, args);
 }
 
-/* All puts come here. tag < 0: no notification. */
-WEFT_INLINE void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
-                              const void *source, const struct weft_shape *shape, int tag)
+#ifdef __CUDACC__
+
+/*
+ * One row to a target whose route is known, on this device or mapped: the same as weft_put_any,
+ * with little else on the way. False: it is something else, and nothing has been done.
+ */
+WEFT_INLINE bool weft_put_usual(weft_self *self, weft_win win, int target, size_t offset,
+                                const void *source, const struct weft_shape *shape, int tag)
+{
+    const uint32_t place = (win ^ (uint32_t)target) % WEFT_ROUTES;
+    const struct weft_cached to = ((struct weft_cuda_rank *)self)->routes[place];
+    const uint32_t late = self->unsettled | self->news;
+    const size_t bytes = shape->width;
+
+    if (to.handle != win || to.target != target || offset > to.bytes || bytes > to.bytes - offset ||
+        source == NULL || blockDim.x < 32)
+        return false;
+    if (tag >= 0 && bytes < to.eager) {
+        weft_put_short(self, &to, offset, source, bytes, tag);
+        return true;
+    }
+    if (to.address == NULL || (to.way != WEFT_WAY_HERE && to.way != WEFT_WAY_PEER))
+        return false;
+    if (threadIdx.x == 0 && WEFT_UNLIKELY(late != 0))
+        weft_meet_late(self, to.process);
+    weft_join(self);
+    const bool alone = weft_copy_direct(self, to.address + offset, source, shape);
+    if (tag >= 0 && !alone)
+        weft_sync(self); /* the release below covers what every thread copied */
+    if (threadIdx.x != 0)
+        return true;
+    if (tag >= 0 && to.way == WEFT_WAY_HERE) {
+        weft_count_add_local(to.exposed, to.counters + tag, false);
+    } else if (tag >= 0) {
+        weft_count_add_peer(to.exposed, to.counters + tag, false);
+        if (weft_is_eager(self, shape))
+            weft_out_talked(self, to.exposed, to.process, to.slot);
+    }
+    weft_turn(self);
+    return true;
+}
+
+#endif
+
+/* Any put. tag < 0: no notification. */
+WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
+                            const void *source, struct weft_shape shape, int tag)
 {
     weft_check_stop(self);
     const struct weft_route to = weft_route_window(self, win, target);
-    if (WEFT_UNLIKELY(!weft_inside(offset, shape->pitch, shape->width, shape->height, to.bytes) ||
-                      shape->height > UINT32_MAX))
-        weft_fail_bounds(self, *shape, offset, to.bytes, target);
-    if (WEFT_UNLIKELY(source == NULL && shape->width != 0))
+    if (WEFT_UNLIKELY(!weft_inside(offset, shape.pitch, shape.width, shape.height, to.bytes) ||
+                      shape.height > UINT32_MAX))
+        weft_fail_bounds(self, shape, offset, to.bytes, target);
+    if (WEFT_UNLIKELY(source == NULL && shape.width != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_put: source is NULL", 0, 0, 0, 0);
 
-    if (to.exposed == NULL || (to.address == NULL && shape->width != 0)) {
+    if (to.exposed == NULL || (to.address == NULL && shape.width != 0)) {
         weft_join(self);
         if (weft_leads(self))
-            weft_put_proxied(self, win, to, target, offset, source, *shape, tag);
+            weft_put_proxied(self, win, to, target, offset, source, shape, tag);
         return;
     }
-    const bool eager = tag >= 0 && shape->height == 1 && shape->width < to.eager;
+    const bool eager = tag >= 0 && shape.height == 1 && shape.width < to.eager;
     if (!eager && weft_leads(self))
-        weft_put_beside(self, &to, offset, shape);
+        weft_put_beside(self, &to, offset, &shape);
     /* All threads: what they wrote to the source is there, and nobody copies too early. */
     weft_meet(self, to.process);
     if (eager) {
-        weft_put_eager(self, &to, offset, source, shape->width, tag);
+        weft_put_eager(self, &to, offset, source, shape.width, tag);
         return;
     }
-    weft_put_direct(self, &to, offset, source, shape, tag);
+    weft_put_direct(self, &to, offset, source, &shape, tag);
     if (weft_leads(self))
         weft_turn(self);
     if (weft_is_here(&to))
-        weft_show_own(self, win, to.address + offset, shape);
+        weft_show_own(self, win, to.address + offset, &shape);
 }
 
 WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
@@ -178,7 +222,11 @@ WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t 
 
     shape.width = shape.pitch = shape.source_pitch = bytes;
     shape.height = 1;
-    weft_put_any(self, win, target, offset, source, &shape, tag);
+#ifdef __CUDACC__
+    if (weft_put_usual(self, win, target, offset, source, &shape, tag))
+        return;
+#endif
+    weft_put_any(self, win, target, offset, source, shape, tag);
 }
 
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
@@ -191,10 +239,6 @@ WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t o
                              const void *source, size_t bytes, int tag)
 {
     weft_check_tag(self, tag, "weft_put_notify: tag %d is not in 0..255");
-#ifdef __CUDACC__
-    if (weft_put_short(self, win, target, offset, source, bytes, tag))
-        return;
-#endif
     weft_put_row(self, win, target, offset, source, bytes, tag);
 }
 
@@ -213,7 +257,7 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
     shape.height = empty ? 1 : height;
     shape.pitch = pitch;
     shape.source_pitch = source_pitch;
-    weft_put_any(self, win, target, offset, source, &shape, tag);
+    weft_put_any(self, win, target, offset, source, shape, tag);
 }
 
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,

@@ -81,27 +81,19 @@ WEFT_COLD void weft_put_by_all(weft_self *self, struct weft_out *out, int proces
         weft_put_noted(self, out, &head, begin + lines);
 }
 
-/* False: the put is another one, and nothing has been done. */
-WEFT_INLINE bool weft_put_short(weft_self *self, weft_win win, int target, size_t offset,
+/* All threads call it. */
+WEFT_INLINE void weft_put_short(weft_self *self, const struct weft_cached *to, size_t offset,
                                 const void *source, size_t bytes, int tag)
 {
-    const uint32_t place = (win ^ (uint32_t)target) % WEFT_ROUTES;
-    const struct weft_cached *cached = &((struct weft_cuda_rank *)self)->routes[place];
-    const struct weft_cached to = *cached;
     const struct weft_head head = {
-        to.home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
+        to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
+    struct weft_out *const out = &self->out[to->way >> 8];
 
-    if (to.handle != win || to.target != target || bytes >= to.eager || offset > to.bytes ||
-        bytes > to.bytes - offset || source == NULL || blockDim.x < 32)
-        return false;
     weft_join(self); /* all threads: what they wrote to the source is there */
     if (weft_message_lines((uint32_t)bytes) > 32 && (((uintptr_t)source | bytes) & 3) == 0)
-        weft_put_by_all(self, &self->out[to.way >> 8], to.process, head,
-                        (const unsigned char *)source);
+        weft_put_by_all(self, out, to->process, head, (const unsigned char *)source);
     else if (threadIdx.x < 32)
-        weft_put_by_warp(self, &self->out[to.way >> 8], to.process, head,
-                         (const unsigned char *)source);
-    return true;
+        weft_put_by_warp(self, out, to->process, head, (const unsigned char *)source);
 }
 
 #endif
