@@ -74,7 +74,8 @@ WEFT_COLD void weft_out_talked(weft_self *self, struct weft_exposed *exposed, in
     } else if (out->state == WEFT_OUT_ASKED && out->talks % 8 == 0 &&
                weft_load_relaxed_u32(&out->channel->open) != 0) {
         out->state = WEFT_OUT_OPEN;
-        out->dirty = 1; /* notices went directly: the first message does not overtake them */
+        out->dirty =
+            WEFT_OUT_FENCE; /* notices went directly: the first message does not overtake them */
         weft_routes_stale(self);
     }
 }
@@ -247,7 +248,7 @@ WEFT_INLINE void weft_out_cover(struct weft_out *out, uint64_t low, uint64_t hig
 WEFT_COLD void weft_message_prepare(weft_self *self, struct weft_out *out, uint32_t lines)
 {
     weft_out_space(self, out, lines);
-    if (out->dirty != 0)
+    if ((out->dirty & WEFT_OUT_FENCE) != 0)
         weft_fence_release(ORDER_eager_notice);
     out->dirty = 0;
 }

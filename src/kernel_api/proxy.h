@@ -67,6 +67,14 @@ WEFT_INLINE void weft_post_put(weft_self *self, int process, const struct weft_c
     self->sent_to[process]++;
 }
 
+/* A fence, after which messages through channels stand for what came before it. The leader. */
+WEFT_INLINE void weft_fence_said(weft_self *self)
+{
+    weft_fence_release(ORDER_fence);
+    for (int i = 0; self->eager_bytes != 0 && i < WEFT_CHANNELS_OUT; i++)
+        self->out[i].dirty |= WEFT_OUT_SAY;
+}
+
 /*
  * Waits until all that this rank sent to the process through the host has landed there. Before
  * anything goes there by a direct path: the order between two ranks holds across paths, and the
@@ -89,7 +97,7 @@ WEFT_COLD void weft_settle(weft_self *self, int process)
     self->settled[process] = sent;
     self->unsettled--;
     /* What has landed is now part of what an earlier weft_fence ordered. */
-    weft_fence_release(ORDER_fence);
+    weft_fence_said(self);
 }
 
 WEFT_COLD void weft_meet_late(weft_self *self, int process)

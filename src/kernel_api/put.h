@@ -66,7 +66,7 @@ WEFT_INLINE void weft_put_beside(weft_self *self, const struct weft_route *to, s
     if (out == NULL)
         return;
     weft_out_clear(self, out, low, low + (shape->height - 1) * shape->pitch + shape->width);
-    out->dirty = 1;
+    out->dirty = WEFT_OUT_FENCE;
 }
 
 /* Through the channel. */
@@ -279,7 +279,7 @@ WEFT_FN void weft_fence(weft_self *self)
     weft_check_stop(self);
     weft_join(self);
     if (weft_leads(self))
-        weft_fence_release(ORDER_fence);
+        weft_fence_said(self);
 }
 
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
@@ -306,7 +306,7 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
             weft_settle(self, p);
         for (int i = 0; self->eager_bytes != 0 && i < WEFT_CHANNELS_OUT; i++)
             weft_out_drain(self, &self->out[i]);
-        weft_fence_release(ORDER_fence);
+        weft_fence_said(self);
     }
     weft_join(self);
 }

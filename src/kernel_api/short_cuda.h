@@ -58,8 +58,8 @@ WEFT_COLD void weft_put_by_all(weft_self *self, struct weft_out *out, int proces
 {
     const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
 
-    head.release = out->dirty != 0;
-    if (WEFT_UNLIKELY((out->dirty | self->unsettled) != 0 || weft_out_full(out, lines))) {
+    head.release = (out->dirty | self->unsettled) != 0;
+    if (WEFT_UNLIKELY(head.release || weft_out_full(out, lines))) {
         __syncthreads(); /* all have looked */
         if (threadIdx.x == 0) {
             if (self->unsettled != 0)

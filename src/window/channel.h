@@ -60,6 +60,8 @@ static_assert(sizeof(struct weft_channel) == 64, "channels do not share lines");
 
 /* The sender's end. */
 enum weft_out_state { WEFT_OUT_NEW, WEFT_OUT_ASKED, WEFT_OUT_OPEN, WEFT_OUT_REFUSED };
+/* FENCE what went to the target directly; SAY that it stands for more than channels brought. */
+enum weft_out_dirty { WEFT_OUT_FENCE = 1, WEFT_OUT_SAY = 2 };
 struct weft_out {
     int32_t process; /* of the target, and its slot; slot 0: nobody's */
     uint32_t slot;
@@ -68,7 +70,7 @@ struct weft_out {
         talks; /* how often it was, or might have been, used; then, how often it was looked at */
     uint32_t head;      /* next line to write */
     uint32_t taken;     /* as last seen */
-    uint32_t dirty;     /* something went to the target directly, and was not fenced since */
+    uint32_t dirty;     /* what the next message has to do, too: of weft_out_dirty */
     uint32_t data_end;  /* after the last line of a payload; all before taken: */
     uint64_t low, high; /* else where payloads go that may not have been copied yet */
     struct weft_channel *channel;

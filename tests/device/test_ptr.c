@@ -1,12 +1,12 @@
 /*
  * ptr: where a window is mapped, the rank stores and loads through the address itself; a fence
- * orders its stores before a relaxed notify, a notify orders them alone. The caller's own window
- * and those of its device are always mapped; windows of weft_malloc memory in other processes are
- * exactly when the path allows it.
+ * orders its stores before a relaxed notify and before a small put, a notify orders them alone. The
+ * caller's own window and those of its device are always mapped; windows of weft_malloc memory in
+ * other processes are exactly when the path allows it.
  */
 #include "support/test.h"
 
-enum { WORDS = 100, EACH = WORDS * 8, TAG = 11, TAG_FREE = 12 };
+enum { WORDS = 100, EACH = (WORDS + 1) * 8, TAG = 11, TAG_FREE = 12 };
 
 struct data {
     struct test_check check;
@@ -23,7 +23,7 @@ WEFT_DEVICE_FN void check_addresses(weft_self *self, struct data *user, weft_win
     for (int r = 0; r < n; r++) {
         void *address = weft_ptr(self, win, r);
         if (r >= first && r < first + here)
-            CHECK(self, &user->check, address == user->memory + (r - first) * WORDS);
+            CHECK(self, &user->check, address == user->memory + (r - first) * (WORDS + 1));
         else
             CHECK(self, &user->check, address != NULL || !user->mapped);
     }
@@ -65,6 +65,41 @@ WEFT_DEVICE_FN void check_stores(weft_self *self, struct data *user, weft_win wi
                  user->rounds * 1000 + WORDS - 1 + (uint64_t)me);
 }
 
+/*
+ * Stores, a fence, and a notified put of a word elsewhere, which may go through a channel. The
+ * target has looked at the old words just before, so a cache may hold them.
+ */
+WEFT_DEVICE_FN void check_fenced(weft_self *self, struct data *user, weft_win win)
+{
+    const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
+    uint64_t *mine = (uint64_t *)test_mine(self, user->memory, EACH);
+    uint64_t *theirs = (uint64_t *)weft_ptr(self, win, n - 1);
+    const int mapped = user->mapped && n > 1; /* all ranks alike */
+
+    weft_barrier(self, WEFT_COMM_WORLD);
+    for (uint64_t round = 1; mapped && round <= user->rounds; round++) {
+        if (me == 0) {
+            weft_wait(self, TAG_FREE, 1);
+            weft_for (i, WORDS)
+                theirs[i] = round * 7 + i;
+            weft_fence(self);
+            if (weft_thread(self) == 0)
+                mine[0] = round;
+            weft_put_notify(self, win, n - 1, WORDS * 8, mine, 8, TAG);
+        } else if (me == n - 1) {
+            if (round > 1)
+                weft_for (i, WORDS)
+                    CHECK_EQ(self, &user->check, mine[i], (round - 1) * 7 + i);
+            weft_notify(self, WEFT_COMM_WORLD, 0, TAG_FREE);
+            weft_wait(self, TAG, 1);
+            weft_for (i, WORDS)
+                CHECK_EQ(self, &user->check, mine[i], round * 7 + i);
+            CHECK_EQ(self, &user->check, mine[WORDS], round);
+        }
+    }
+    weft_barrier(self, WEFT_COMM_WORLD);
+}
+
 WEFT_KERNEL(ptr_kernel, struct data, user)
 {
     weft_enter(self);
@@ -73,6 +108,7 @@ WEFT_KERNEL(ptr_kernel, struct data, user)
     CHECK(self, &user->check, win != WEFT_WIN_NONE);
     check_addresses(self, user, win);
     check_stores(self, user, win);
+    check_fenced(self, user, win);
     weft_win_free(self, &win);
     weft_leave(self);
     test_done(self, &user->check);
