@@ -1,6 +1,6 @@
 /*
  * boot/socket.h - TCP for the control channel: the root's address, listening, connecting, and
- * sockets that notice a silent host within about ten seconds. All sockets close on exec.
+ * sockets that notice a silent host within about seven seconds. All sockets close on exec.
  */
 #ifndef WEFT_BOOT_SOCKET_H
 #define WEFT_BOOT_SOCKET_H
@@ -26,7 +26,7 @@ weft_status weft_socket_inherit(int *fd, int inherited);
  */
 int weft_socket_connect(const struct weft_root *root, uint64_t deadline, const char **reason);
 
-/* No delay for small frames; a host that is silent for ten seconds is gone. */
+/* No delay for small frames; a host that is silent for six or seven seconds is gone. */
 void weft_socket_tune(int fd);
 
 /* Sends all of it, blocking. False with errno if the connection has ended. */
