@@ -17,6 +17,7 @@
 enum weft_device_choice { WEFT_DEVICE_AUTO, WEFT_DEVICE_CPU, WEFT_DEVICE_CUDA };
 enum weft_cpu_bind_choice { WEFT_CPU_BIND_OFF, WEFT_CPU_BIND_ON };
 enum weft_cuda_share_choice { WEFT_CUDA_SHARE_AUTO, WEFT_CUDA_SHARE_FD, WEFT_CUDA_SHARE_IPC };
+enum weft_pmix_choice { WEFT_PMIX_AUTO, WEFT_PMIX_OFF };
 enum weft_path_choice { WEFT_PATH_AUTO, WEFT_PATH_DIRECT, WEFT_PATH_PROXY };
 
 struct weft_config {
@@ -34,6 +35,9 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
 
 /* Whether cpu_schedule asks for random mode, and with which seed. */
 bool weft_config_random(const struct weft_config *config, uint64_t *seed);
+
+/* Whether a launcher that speaks PMIx has started this process. */
+bool weft_config_pmix_launched(void);
 
 /* Prints the manual of every tunable: name, default, range, unit, doc, and the current value. */
 void weft_config_print(FILE *out, const struct weft_config *config);
