@@ -65,6 +65,16 @@ void weft_socket_tune(int fd)
                  strerror(errno));
 }
 
+bool weft_socket_silent(int fd)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof(info);
+
+    /* A healthy one answers every probe. */
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+           info.tcpi_last_ack_recv >= SILENCE_MS && info.tcpi_last_data_recv >= SILENCE_MS;
+}
+
 static int resolve(const struct weft_root *root, struct addrinfo **list)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};

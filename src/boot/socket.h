@@ -29,6 +29,9 @@ int weft_socket_connect(const struct weft_root *root, uint64_t deadline, const c
 /* No delay for small frames; a host that is silent for six or seven seconds is gone. */
 void weft_socket_tune(int fd);
 
+/* Whether a tuned socket's host has been silent for so long that the connection is about to end. */
+bool weft_socket_silent(int fd);
+
 /* Sends all of it, blocking. False with errno if the connection has ended. */
 bool weft_socket_send(int fd, const void *data, size_t bytes);
 
