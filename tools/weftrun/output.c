@@ -205,10 +205,12 @@ static void pass_on(struct stream *stream, bool all)
 {
     size_t begin = 0;
 
+    if (stream->text == NULL)
+        return;
     for (;;) {
         char *text = stream->text + begin;
         const size_t left = stream->length - begin;
-        const char *newline = left > 0 ? memchr(text, '\n', left) : NULL;
+        const char *newline = memchr(text, '\n', left);
         if (newline == NULL)
             break;
         const size_t length = (size_t)(newline - text) + 1;
