@@ -39,27 +39,66 @@ static const char *text_of(const union address *address, char text[INET6_ADDRSTR
 
 /* ---- which addresses ------------------------------------------------------------------------- */
 
+static bool copy_address(union address *to, const struct sockaddr *from)
+{
+    if (from == NULL || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
+        return false;
+    memset(to, 0, sizeof(*to));
+    to->any.sa_family = from->sa_family;
+    memcpy(to, from, size_of(to));
+    return true;
+}
+
+/* The bytes of an address that count. */
+static const unsigned char *number_of(const union address *address, size_t *bytes)
+{
+    const bool v4 = address->any.sa_family == AF_INET;
+
+    *bytes = v4 ? sizeof(address->v4.sin_addr) : sizeof(address->v6.sin6_addr);
+    return v4 ? (const void *)&address->v4.sin_addr : (const void *)&address->v6.sin6_addr;
+}
+
+/* Whether `text` is an address in the network of this entry: its own, or that of another host. */
+static bool in_network(const struct ifaddrs *entry, const union address *own, const char *text)
+{
+    union address mask, named = {.any.sa_family = own->any.sa_family};
+    size_t bytes;
+    const unsigned char *mine = number_of(own, &bytes);
+
+    if (inet_pton(own->any.sa_family, text, (void *)number_of(&named, &bytes)) != 1 ||
+        !copy_address(&mask, entry->ifa_netmask) || mask.any.sa_family != own->any.sa_family)
+        return false;
+    for (size_t i = 0; i < bytes; i++) {
+        if (((mine[i] ^ number_of(&named, &bytes)[i]) & number_of(&mask, &bytes)[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
 /*
  * Whether an address is one to advertise. Addresses of a single link need the other side's name of
  * the interface: nobody else could use them.
  */
 static bool fits(const struct ifaddrs *entry, const char *interface)
 {
-    char text[INET6_ADDRSTRLEN];
     union address address;
 
-    if (entry->ifa_addr == NULL || (entry->ifa_flags & IFF_UP) == 0 ||
-        (entry->ifa_addr->sa_family != AF_INET && entry->ifa_addr->sa_family != AF_INET6))
+    if ((entry->ifa_flags & IFF_UP) == 0 || !copy_address(&address, entry->ifa_addr))
         return false;
-    memset(&address, 0, sizeof(address));
-    address.any.sa_family = entry->ifa_addr->sa_family;
-    memcpy(&address, entry->ifa_addr, size_of(&address));
     if (address.any.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&address.v6.sin6_addr))
         return false;
     if (interface[0] == 0)
         return (entry->ifa_flags & IFF_LOOPBACK) == 0;
-    return strcmp(entry->ifa_name, interface) == 0 ||
-           strcmp(text_of(&address, text), interface) == 0;
+    return strcmp(entry->ifa_name, interface) == 0 || in_network(entry, &address, interface);
+}
+
+/* Whether this is that address itself, which goes before others of its network. */
+static bool has_address(const struct ifaddrs *entry, const char *text)
+{
+    char own[INET6_ADDRSTRLEN];
+    union address address;
+
+    return copy_address(&address, entry->ifa_addr) && strcmp(text_of(&address, own), text) == 0;
 }
 
 /* Appends ",HOST:PORT"; false if it does not fit. */
@@ -76,7 +115,7 @@ static bool append(char root[WEFT_ROOT_BYTES], const char *host, int port)
     return false;
 }
 
-/* All that fit, IPv4 first; *first is the first of them. How many. */
+/* All that fit, IPv4 first; *first is the first of them, or the one that was named. How many. */
 static int advertise(char root[WEFT_ROOT_BYTES], union address *first, const struct ifaddrs *list,
                      const char *interface, int port)
 {
@@ -87,13 +126,13 @@ static int advertise(char root[WEFT_ROOT_BYTES], union address *first, const str
     root[0] = 0;
     for (int f = 0; f < 2; f++) {
         for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next) {
-            union address address = {.any.sa_family = (sa_family_t)families[f]};
-            if (!fits(entry, interface) || entry->ifa_addr->sa_family != families[f])
+            union address address;
+            if (!fits(entry, interface) || !copy_address(&address, entry->ifa_addr) ||
+                address.any.sa_family != families[f])
                 continue;
-            memcpy(&address, entry->ifa_addr, size_of(&address));
-            if (!append(root, text_of(&address, text), port))
+            if (count == WEFT_ROOTS_MAX || !append(root, text_of(&address, text), port))
                 return count;
-            if (count++ == 0)
+            if (count++ == 0 || has_address(entry, interface))
                 *first = address;
         }
     }
@@ -153,10 +192,11 @@ static weft_status listen_on_host(int *fd, char root[WEFT_ROOT_BYTES])
 static weft_status listen_on_network(int *fd, char root[WEFT_ROOT_BYTES],
                                      const struct ifaddrs *list, const char *interface)
 {
+    char text[INET6_ADDRSTRLEN];
     union address first;
-    int port = 0;
+    int port;
 
-    if (advertise(root, &first, list, interface, 65535) == 0)
+    if (advertise(root, &first, list, interface, 1) == 0)
         return interface[0] != 0
                    ? weft_err(WEFT_ERR_CONFIG,
                               "WEFT_INTERFACE=%s: no interface or address of this host that is up",
@@ -167,10 +207,12 @@ static weft_status listen_on_network(int *fd, char root[WEFT_ROOT_BYTES],
     if (*fd < 0)
         return weft_err(WEFT_ERR_SYSTEM, "process 0 cannot listen at %s: %s",
                         interface[0] != 0 ? interface : "any address", strerror(errno));
-    /* A named interface listens at its first address alone. */
-    advertise(root, &first, list, interface, port);
-    if (interface[0] != 0)
-        root[strcspn(root, ",")] = 0;
+    if (interface[0] == 0) {
+        advertise(root, &first, list, interface, port);
+        return WEFT_OK;
+    }
+    root[0] = 0; /* a named one listens at one address alone, which fits */
+    (void)append(root, text_of(&first, text), port);
     return WEFT_OK;
 }
 

@@ -48,7 +48,7 @@ waiting="$bin/tests/test_lost_host"
 name="four hosts have four names"
 timeout 60 "${run[@]}" hostname >out 2>err
 [ "$(sort out | tr '\n' ' ')" = "[0] host0 [1] host1 [2] host2 [3] host3 " ] || fail "$(cat out)"
-for interface in "" eth0 10.77.0.1 fd77::1; do
+for interface in "" eth0 10.77.0.1 10.77.0.0 fd77::1 fd77::9; do
     name="a job over interface '$interface'"
     WEFT_INTERFACE=$interface timeout 60 "${run[@]}" -n 8 "$waiting" 0.1 >out 2>err || fail "status $?"
     [ "$(grep -c ready out)" -eq 8 ] || fail "$(cat out)"
