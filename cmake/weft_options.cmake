@@ -9,6 +9,7 @@ set(WEFT_PMIX AUTO CACHE STRING "jobs under mpirun, srun and prterun, through PM
 set(WEFT_SANITIZE "" CACHE STRING "address,undefined or thread: build with these sanitizers")
 option(BUILD_SHARED_LIBS "build a shared library" OFF)
 option(WEFT_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(WEFT_FUZZ "build tests/fuzz for libFuzzer, with its sanitizers; needs clang (tools/fuzz)" OFF)
 option(WEFT_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_WERROR "treat warnings as errors" OFF)
 
@@ -23,6 +24,12 @@ if(WEFT_SANITIZE)
   endif()
   add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WEFT_SANITIZE})
+endif()
+
+if(WEFT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all -O1)
+  add_link_options(-fsanitize=address,undefined)
 endif()
 
 # weft_want(<option> <found> <what is missing>): turns AUTO into ON or OFF in <option>_IN.

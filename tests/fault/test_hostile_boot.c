@@ -320,11 +320,11 @@ static void check_roots(void)
                                           {"127.0.0.1:65535", "127.0.0.1", "65535"},
                                           {"[::1]:80", "::1", "80"},
                                           {"[fe80::1%eth0]:9", "fe80::1%eth0", "9"}};
-    static const char *const bad[] = {"",        "host",       ":1",      "host:",      "host:0",
-                                      "host:x",  "host:65536", "::1:80",  "[]:1",       "host:1x",
-                                      "host: 1", "[::1:80",    "host:+1", "host:000001",
-                                      ",",       "host:1,",    ",host:1", "a:1,,b:2",
-                                      "a:1,b",   "a:1,b:2,c:3,d:4,e:5,f:6,g:7,h:8,i:9"};
+    static const char *const bad[] = {
+        "",        "host",       ":1",       "host:",       "host:0",
+        "host:x",  "host:65536", "::1:80",   "[]:1",        "host:1x",
+        "host: 1", "[::1:80",    "host:+1",  "host:000001", ",",
+        "host:1,", ",host:1",    "a:1,,b:2", "a:1,b",       "a:1,b:2,c:3,d:4,e:5,f:6,g:7,h:8,i:9"};
     struct weft_root parsed[WEFT_ROOTS_MAX];
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
