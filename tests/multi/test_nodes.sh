@@ -9,7 +9,7 @@ skip() {
     echo "skipped: $*"
     exit 77
 }
-"$bin/weft-info" | grep -q '^ *ofi ' || skip "ofi is not in this build"
+"$bin/weft-info" | grep -Eq '^ +ofi +between' || skip "ofi is not in this build"
 [ "$(id -u)" -eq 0 ] || skip "network namespaces need root"
 work=$(mktemp -d)
 trap '"$here/hosts" down "$work/net"; rm -rf "$work"' EXIT
