@@ -5,9 +5,11 @@ set(WEFT_CUDA AUTO CACHE STRING "the CUDA device, and kernels compiled by nvcc: 
 set(WEFT_CUDA_ARCHS "75-virtual;90" CACHE STRING "compute capabilities to compile kernels for; -virtual: as PTX")
 set(WEFT_CUDA_REGISTERS "" CACHE STRING "most registers a thread: fewer registers, more ranks; empty: what nvcc finds best")
 set(WEFT_MPI AUTO CACHE STRING "build the MPI programs that benchmarks compare with: AUTO, ON or OFF")
+set(WEFT_PMIX AUTO CACHE STRING "jobs under mpirun, srun and prterun, through PMIx: AUTO, ON or OFF")
 set(WEFT_SANITIZE "" CACHE STRING "address,undefined or thread: build with these sanitizers")
 option(BUILD_SHARED_LIBS "build a shared library" OFF)
 option(WEFT_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(WEFT_FUZZ "build tests/fuzz for libFuzzer, with its sanitizers; needs clang (tools/fuzz)" OFF)
 option(WEFT_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_WERROR "treat warnings as errors" OFF)
 
@@ -22,6 +24,12 @@ if(WEFT_SANITIZE)
   endif()
   add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WEFT_SANITIZE})
+endif()
+
+if(WEFT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all -O1)
+  add_link_options(-fsanitize=address,undefined)
 endif()
 
 # weft_want(<option> <found> <what is missing>): turns AUTO into ON or OFF in <option>_IN.
@@ -62,6 +70,21 @@ if(MPI_C_FOUND)
   set(mpi_found ON)
 endif()
 weft_want(WEFT_MPI ${mpi_found} "no MPI for C was found")
+
+# Only the header is compiled in: the library is loaded by processes that a PMIx launcher has started.
+if(NOT WEFT_PMIX STREQUAL "OFF")
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(PMIX QUIET pmix>=3)
+  endif()
+  find_path(WEFT_PMIX_INCLUDE pmix.h HINTS ${PMIX_INCLUDE_DIRS})
+  find_library(WEFT_PMIX_LIBRARY pmix HINTS ${PMIX_LIBRARY_DIRS})
+endif()
+set(pmix_found OFF)
+if(WEFT_PMIX_INCLUDE AND WEFT_PMIX_LIBRARY)
+  set(pmix_found ON)
+endif()
+weft_want(WEFT_PMIX ${pmix_found} "pmix.h or libpmix was not found")
 
 # weft_net(<name> <option> <found> <what is missing> <libraries>): a network that needs a library. In:
 # its folder is compiled, WEFT_HAVE_<NAME> defined (registry.c asks), the libraries linked.

@@ -22,6 +22,7 @@ enum weft_cuda_share_choice {
     WEFT_CUDA_SHARE_FABRIC,
     WEFT_CUDA_SHARE_IPC
 };
+enum weft_pmix_choice { WEFT_PMIX_AUTO, WEFT_PMIX_OFF };
 enum weft_path_choice { WEFT_PATH_AUTO, WEFT_PATH_DIRECT, WEFT_PATH_PROXY };
 
 struct weft_config {
@@ -39,6 +40,9 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
 
 /* Whether cpu_schedule asks for random mode, and with which seed. */
 bool weft_config_random(const struct weft_config *config, uint64_t *seed);
+
+/* Whether a launcher that speaks PMIx has started this process. */
+bool weft_config_pmix_launched(void);
 
 /* Prints the manual of every tunable: name, default, range, unit, doc, and the current value. */
 void weft_config_print(FILE *out, const struct weft_config *config);

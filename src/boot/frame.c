@@ -163,30 +163,53 @@ void weft_stream_free(struct weft_stream *stream)
     *stream = (struct weft_stream){0};
 }
 
-bool weft_root_parse(struct weft_root *root, const char *text)
+/* One of them: `length` bytes of text. */
+static bool root_parse(struct weft_root *root, const char *text, size_t length)
 {
-    const char *colon = strrchr(text, ':');
+    const char *colon = memrchr(text, ':', length);
     const char *host = text;
-    char *end;
+    long port = 0;
 
     if (colon == NULL)
         return false;
-    size_t length = (size_t)(colon - text);
+    const char *digits = colon + 1;
+    const size_t digit_count = (size_t)(text + length - digits);
+    size_t host_bytes = (size_t)(colon - text);
     if (text[0] == '[') {
-        if (length < 3 || text[length - 1] != ']')
+        if (host_bytes < 3 || text[host_bytes - 1] != ']')
             return false;
         host++;
-        length -= 2;
-    } else if (memchr(text, ':', length) != NULL) {
+        host_bytes -= 2;
+    } else if (memchr(text, ':', host_bytes) != NULL) {
         return false; /* an IPv6 address without brackets: which colon is the port's? */
     }
-    if (length == 0 || length >= sizeof(root->host) || colon[1] < '0' || colon[1] > '9')
+    if (host_bytes == 0 || host_bytes >= sizeof(root->host) || digit_count == 0 ||
+        digit_count >= sizeof(root->port))
         return false;
-    const long port = strtol(colon + 1, &end, 10);
-    if (*end != '\0' || port < 1 || port > 65535 || end - colon > (long)sizeof(root->port))
+    for (size_t i = 0; i < digit_count; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
+            return false;
+        port = 10 * port + (digits[i] - '0');
+    }
+    if (port < 1 || port > 65535)
         return false;
-    memcpy(root->host, host, length);
-    root->host[length] = '\0';
-    memcpy(root->port, colon + 1, (size_t)(end - colon));
+    *root = (struct weft_root){0};
+    memcpy(root->host, host, host_bytes);
+    memcpy(root->port, digits, digit_count);
     return true;
+}
+
+int weft_roots_parse(struct weft_root roots[WEFT_ROOTS_MAX], const char *text)
+{
+    int count = 0;
+
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        if (count == WEFT_ROOTS_MAX || !root_parse(&roots[count], text, length))
+            return 0;
+        count++;
+        if (text[length] == 0)
+            return count;
+        text += length + 1;
+    }
 }

@@ -206,6 +206,18 @@ static void give_up_waiting(struct weft_hub *hub)
     hub->deadline = UINT64_MAX;
 }
 
+/*
+ * Process 0 wants to end. When its host is cut off, all members fall silent, but TCP gives up each
+ * at its own time, and later if it has just been told of another's loss.
+ */
+static void lose_the_silent(struct weft_hub *hub)
+{
+    for (int i = 1; i < hub->expected.processes; i++) {
+        if (hub->members[i].fd >= 0 && weft_socket_silent(hub->members[i].fd))
+            lose(hub, i, WEFT_SAY_INFO, "its host is silent");
+    }
+}
+
 /* ---- the task ------------------------------------------------------------------------------- */
 
 /* Nothing is left to do, or no time to do it. */
@@ -258,6 +270,8 @@ static void hub_round(struct weft_hub *hub)
     weft_door_serve(&hub->door, hub->polled);
     if (weft_now_ns() >= hub->deadline)
         give_up_waiting(hub);
+    if (hub->end != UINT64_MAX)
+        lose_the_silent(hub);
     for (int i = 0; i < hub->expected.processes; i++) {
         if (hub->members[i].fd >= 0)
             serve(hub, i);

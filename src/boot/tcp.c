@@ -18,6 +18,7 @@
 
 static const uint64_t second = 1000000000;
 static const uint64_t retry_pause = 20000000;    /* between attempts to reach the root */
+static const uint64_t attempt_wait = 2 * second; /* at one of several addresses of the root */
 static const uint64_t verdict_wait = 2 * second; /* the root names who is missing, if it can */
 static const uint64_t close_wait = 5 * second;
 
@@ -64,9 +65,11 @@ static weft_status refused(const struct weft_config *config, enum weft_refusal r
 
 /*
  * Says hello and waits for the welcome. ERR_PEER_LOST, in silence, when the connection ended
- * instead: whoever listens there now, the root may come later.
+ * instead, or no answer came within patience: whoever listens there now, the root may come later or
+ * be elsewhere.
  */
-static weft_status introduce(struct tcp *tcp, const struct weft_config *config, uint64_t deadline)
+static weft_status introduce(struct tcp *tcp, const struct weft_config *config, uint64_t patience,
+                             uint64_t deadline)
 {
     struct weft_hello hello = {.process = (int)config->process,
                                .processes = (int)config->processes};
@@ -78,8 +81,8 @@ static weft_status introduce(struct tcp *tcp, const struct weft_config *config, 
     weft_hello_put(wire, &hello);
     if (!weft_socket_send(tcp->fd, wire, sizeof(wire)))
         return WEFT_ERR_PEER_LOST;
-    const int got = next_packet(tcp, &header, &payload, deadline);
-    if (got == -1)
+    const int got = next_packet(tcp, &header, &payload, patience);
+    if (got == -1 || (got == 0 && patience < deadline))
         return WEFT_ERR_PEER_LOST;
     if (got == 0)
         return weft_err(WEFT_ERR_TIMEOUT, "no answer from process 0 at %s within %g s",
@@ -92,30 +95,47 @@ static weft_status introduce(struct tcp *tcp, const struct weft_config *config, 
     return WEFT_OK;
 }
 
-/* Finds the root, which may come late, and is let in. */
+/* One attempt at one of the root's addresses. PEER_LOST, in silence: it may be good to try again.
+ */
+static weft_status try_root(struct tcp *tcp, const struct weft_config *config,
+                            const struct weft_root *root, uint64_t patience, uint64_t deadline,
+                            const char **reason)
+{
+    tcp->fd = weft_socket_connect(root, patience, reason);
+    if (tcp->fd < 0)
+        return WEFT_ERR_PEER_LOST;
+    weft_socket_tune(tcp->fd);
+    weft_status status = introduce(tcp, config, patience, deadline);
+    if (status == WEFT_OK)
+        return WEFT_OK;
+    close(tcp->fd);
+    tcp->fd = -1; /* the number may be another's from now on */
+    weft_stream_free(&tcp->stream);
+    if (status == WEFT_ERR_PEER_LOST)
+        *reason = "no answer";
+    return status;
+}
+
+/* Finds the root, which may come late, at one of its addresses, and is let in. */
 static weft_status reach_root(struct tcp *tcp, const struct weft_config *config,
-                              const struct weft_root *root, uint64_t deadline)
+                              const struct weft_root *roots, int count, uint64_t deadline)
 {
     const char *reason = "no time";
 
     do {
-        tcp->fd = weft_socket_connect(root, deadline, &reason);
-        if (tcp->fd >= 0) {
-            weft_socket_tune(tcp->fd);
-            weft_status status = introduce(tcp, config, deadline);
-            if (status == WEFT_OK)
-                return WEFT_OK;
-            close(tcp->fd);
-            tcp->fd = -1; /* the number may be another's from now on */
-            weft_stream_free(&tcp->stream);
+        for (int i = 0; i < count; i++) {
+            const uint64_t soon = weft_now_ns() + attempt_wait;
+            const uint64_t patience = count > 1 && soon < deadline ? soon : deadline;
+            weft_status status = try_root(tcp, config, &roots[i], patience, deadline, &reason);
             if (status != WEFT_ERR_PEER_LOST)
                 return status;
-            reason = "the connection was closed";
         }
         const struct timespec pause = {0, (long)retry_pause};
         nanosleep(&pause, NULL);
     } while (weft_now_ns() < deadline);
-    return weft_err(WEFT_ERR_TIMEOUT, "process 0 was not found at WEFT_ROOT %s within %g s: %s",
+    return weft_err(WEFT_ERR_TIMEOUT,
+                    "process 0 was not found at WEFT_ROOT %s within %g s: %s (WEFT_INTERFACE "
+                    "chooses where it listens)",
                     config->root, config->connect_s, reason);
 }
 
@@ -166,17 +186,18 @@ static weft_status join(struct tcp *tcp, const struct weft_config *config)
 {
     const uint64_t wait_ns = (uint64_t)(config->connect_s * 1e9);
     const uint64_t deadline = weft_deadline(wait_ns);
-    struct weft_root root;
+    struct weft_root roots[WEFT_ROOTS_MAX];
+    const int count = weft_roots_parse(roots, config->root);
     weft_status status;
 
-    if (!weft_root_parse(&root, config->root))
+    if (count == 0)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_ROOT is \"%s\"; a job of %d processes needs HOST:PORT", config->root,
                         (int)config->processes);
     if (config->process == 0) {
-        status = start_hub(tcp, config, &root, wait_ns);
+        status = start_hub(tcp, config, &roots[0], wait_ns);
     } else {
-        status = reach_root(tcp, config, &root, deadline);
+        status = reach_root(tcp, config, roots, count, deadline);
     }
     if (status == WEFT_OK)
         status = await_start(tcp, config, deadline + verdict_wait);

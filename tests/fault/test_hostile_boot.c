@@ -320,17 +320,21 @@ static void check_roots(void)
                                           {"127.0.0.1:65535", "127.0.0.1", "65535"},
                                           {"[::1]:80", "::1", "80"},
                                           {"[fe80::1%eth0]:9", "fe80::1%eth0", "9"}};
-    static const char *const bad[] = {"",        "host",       ":1",      "host:",      "host:0",
-                                      "host:x",  "host:65536", "::1:80",  "[]:1",       "host:1x",
-                                      "host: 1", "[::1:80",    "host:+1", "host:000001"};
-    struct weft_root parsed;
+    static const char *const bad[] = {
+        "",        "host",       ":1",       "host:",       "host:0",
+        "host:x",  "host:65536", "::1:80",   "[]:1",        "host:1x",
+        "host: 1", "[::1:80",    "host:+1",  "host:000001", ",",
+        "host:1,", ",host:1",    "a:1,,b:2", "a:1,b",       "a:1,b:2,c:3,d:4,e:5,f:6,g:7,h:8,i:9"};
+    struct weft_root parsed[WEFT_ROOTS_MAX];
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        EXPECT(weft_root_parse(&parsed, good[i][0]));
-        EXPECT(strcmp(parsed.host, good[i][1]) == 0 && strcmp(parsed.port, good[i][2]) == 0);
+        EXPECT(weft_roots_parse(parsed, good[i][0]) == 1);
+        EXPECT(strcmp(parsed[0].host, good[i][1]) == 0 && strcmp(parsed[0].port, good[i][2]) == 0);
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        EXPECT(!weft_root_parse(&parsed, bad[i]));
+        EXPECT(weft_roots_parse(parsed, bad[i]) == 0);
+    EXPECT(weft_roots_parse(parsed, "10.0.0.1:7,[fd00::1]:7,h:8") == 3);
+    EXPECT(strcmp(parsed[1].host, "fd00::1") == 0 && strcmp(parsed[2].port, "8") == 0);
 }
 
 int main(int argc, char **argv)

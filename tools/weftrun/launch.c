@@ -1,44 +1,27 @@
 /* launch.c - starting a process: what it inherits, and how a failed exec comes back. */
 #include "weftrun.h"
 
-#include <arpa/inet.h>
+#include "boot/interface.h"
+#include "boot/secret.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 int launch_prepare(struct job *job)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(address);
-    unsigned char word[16];
-
-    if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word)) {
-        complain("no random numbers: %s", strerror(errno));
+    if (weft_secret_make(job->secret) != WEFT_OK)
         return EXIT_OWN_ERROR;
-    }
-    for (size_t i = 0; i < sizeof(word); i++)
-        snprintf(job->secret + 2 * i, 3, "%02x", word[i]);
-
-    job->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (job->listener < 0 ||
-        bind(job->listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        listen(job->listener, SOMAXCONN) != 0 ||
-        getsockname(job->listener, (struct sockaddr *)&address, &size) != 0) {
-        complain("cannot listen on the loopback interface: %s", strerror(errno));
-        if (job->listener >= 0)
-            close(job->listener);
-        return EXIT_OWN_ERROR;
-    }
-    job->port = ntohs(address.sin_port);
-    return 0;
+    if (job->options->host_count > 0)
+        return 0; /* the helper with process 0 has the socket */
+    return weft_interface_listen(&job->listener, job->root, "", WEFT_REACH_HOST) == WEFT_OK
+               ? 0
+               : EXIT_OWN_ERROR;
 }
 
 /* ---- in the child, between fork and exec ---------------------------------------------------- */
@@ -53,17 +36,14 @@ static bool set_number(const char *name, int value)
 
 static bool set_environment(const struct job *job, int k)
 {
-    char root[32];
-
     for (char **v = job->options->variables; v != NULL && *v != NULL; v++) {
         if (putenv(*v) != 0)
             return false;
     }
-    snprintf(root, sizeof(root), "127.0.0.1:%d", job->port);
     /* A weftrun inside a weftrun: the outer one's socket is not this job's. */
     return unsetenv("WEFT_ROOT_FD") == 0 && set_number("WEFT_PROCESS", k) &&
            set_number("WEFT_PROCESSES", job->options->processes) &&
-           setenv("WEFT_ROOT", root, 1) == 0 && setenv("WEFT_SECRET", job->secret, 1) == 0 &&
+           setenv("WEFT_ROOT", job->root, 1) == 0 && setenv("WEFT_SECRET", job->secret, 1) == 0 &&
            (k != 0 || set_number("WEFT_ROOT_FD", job->listener));
 }
 
@@ -135,6 +115,7 @@ static int fork_process(struct job *job, int k, int out, int err)
         return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
     }
     job->processes[k].pid = pid;
+    job->processes[k].running = true;
     if (job->options->verbosity == VERBOSE)
         complain("process %d is pid %d", k, (int)pid);
     return 0;

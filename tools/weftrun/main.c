@@ -1,10 +1,12 @@
 /*
- * weftrun - starts the processes of a weft job on this host and stays until the last has ended.
+ * weftrun - starts the processes of a weft job and stays until the last has ended.
  *
- * The order of things: options, log directory, the root's socket and the secret, the processes
- * one after the other, then the watch.
+ * The order of things: options, which process runs where, log directory, the root's socket and the
+ * secret, the processes one after the other or a helper on each host, then the watch.
  */
 #include "weftrun.h"
+
+#include "base/config.h"
 
 #include <weft/types.h>
 
@@ -25,14 +27,21 @@
 const char *argp_program_version = "weftrun " DIGIT(WEFT_VERSION_MAJOR) "." DIGIT(
     WEFT_VERSION_MINOR) "." DIGIT(WEFT_VERSION_PATCH);
 
-enum { MOST_PROCESSES = 65536, OPTION_GRACE = 256 };
+enum { MOST_PROCESSES = 65536, OPTION_GRACE = 256, OPTION_RSH, OPTION_HOST_FILE };
+
+extern char **environ;
 
 static const struct argp_option option_list[] = {
-    {"processes", 'n', "N", 0, "start N processes (default 1)", 0},
+    {"processes", 'n', "N", 0, "start N processes (default 1, or what the hosts have slots for)",
+     0},
+    {"host", 'H', "HOST[:SLOTS],...", 0, "run them on these hosts, in this order", 0},
+    {"hostfile", OPTION_HOST_FILE, "FILE", 0, "the hosts, one a line: HOST or HOST slots=N", 0},
+    {"rsh", OPTION_RSH, "COMMAND", 0, "what reaches another host (default WEFT_RSH, or ssh)", 0},
     {"prefix", 'l', NULL, 0, "begin each line of output with the process's index", 0},
     {"output-dir", 'o', "DIR", 0,
      "write each process's output to DIR/process-K.log; shown only with --prefix then", 0},
-    {"env", 'x', "NAME=VALUE", 0, "set a variable for the processes; may be repeated", 0},
+    {"env", 'x', "NAME[=VALUE]", 0,
+     "set a variable for the processes, or pass it on to other hosts; may be repeated", 0},
     {"timeout", 't', "SECONDS", 0, "end the job after this time, with status 124", 0},
     {"grace", OPTION_GRACE, "SECONDS", 0,
      "after a failure: time to end by themselves, and again after SIGTERM (default 5)", 0},
@@ -40,6 +49,15 @@ static const struct argp_option option_list[] = {
     {"verbose", 'v', NULL, 0, "say how each process begins and ends", 0},
     {0},
 };
+
+static char *kept;
+static size_t kept_bytes;
+
+void complaint_keep(char *text, size_t bytes)
+{
+    kept = text;
+    kept_bytes = bytes;
+}
 
 void complain(const char *format, ...)
 {
@@ -52,6 +70,10 @@ void complain(const char *format, ...)
     va_end(arguments);
     if (length < 0)
         return;
+    if (kept != NULL) {
+        snprintf(kept, kept_bytes, "%s", line + begin);
+        return;
+    }
     size_t end = begin + (size_t)length;
     if (end > sizeof(line) - 2)
         end = sizeof(line) - 2;
@@ -91,12 +113,35 @@ static int count(struct argp_state *state, const char *text)
     return (int)value;
 }
 
+/* The variable as weftrun has it. */
+static const char *from_environment(struct argp_state *state, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (char **v = environ; *v != NULL; v++) {
+        if (strncmp(*v, name, length) == 0 && (*v)[length] == '=')
+            return *v;
+    }
+    argp_error(state, "--env: %s is not set, and \"%s\" is not NAME=VALUE", name, name);
+    return name;
+}
+
+static void add_hosts(struct argp_state *state, struct options *options, const char *text)
+{
+    const char *wrong = hosts_add(options, text);
+
+    if (wrong != NULL)
+        argp_error(state, "--host: \"%s\": %s", text, wrong);
+}
+
 static error_t add_variable(struct argp_state *state, struct options *options, char *text)
 {
     size_t have = 0;
 
-    if (strchr(text, '=') == NULL || text[0] == '=')
+    if (text[0] == '=' || text[0] == '\0')
         argp_error(state, "--env: \"%s\" is not NAME=VALUE", text);
+    if (strchr(text, '=') == NULL)
+        text = (char *)from_environment(state, text);
     while (options->variables != NULL && options->variables[have] != NULL)
         have++;
     char **more = realloc(options->variables, (have + 2) * sizeof(*more));
@@ -115,6 +160,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
     switch (key) {
     case 'n':
         options->processes = count(state, text);
+        return 0;
+    case 'H':
+        add_hosts(state, options, text);
+        return 0;
+    case OPTION_HOST_FILE:
+        if (hosts_read(options, text) != 0)
+            exit(EXIT_OWN_ERROR);
+        return 0;
+    case OPTION_RSH:
+        options->rsh = text;
         return 0;
     case 'l':
         options->prefix = true;
@@ -147,13 +202,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
 }
 
-/* Signals are read from a descriptor (watch.c); a closed pipe is an error of write, not a death. */
-static int take_signals(struct job *job)
+int take_over(struct job *job)
 {
     sigset_t ours;
 
     sigfillset(&ours);
-    sigdelset(&ours, SIGTSTP); /* stop, continue and faults work as always */
+    /* Stop, continue and faults work as always; but helpers would take silence for our end. */
+    if (job->options->host_count == 0)
+        sigdelset(&ours, SIGTSTP);
     sigdelset(&ours, SIGCONT);
     sigdelset(&ours, SIGSEGV);
     if (sigprocmask(SIG_SETMASK, &ours, &job->signals) != 0 ||
@@ -164,6 +220,23 @@ static int take_signals(struct job *job)
     return 0;
 }
 
+/* Starts them, here or through helpers. */
+static int start(struct job *job)
+{
+    struct weft_config config;
+    int status = 0;
+
+    if (job->options->host_count > 0) {
+        if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
+            return EXIT_OWN_ERROR; /* it has been said */
+        return remote_start(job, job->options->rsh != NULL ? job->options->rsh : config.rsh);
+    }
+    for (int k = 0; status == 0 && k < job->options->processes; k++)
+        status = launch_process(job, k);
+    close(job->listener);
+    return status;
+}
+
 static int run(struct job *job)
 {
     int status = output_prepare(job->options);
@@ -172,12 +245,8 @@ static int run(struct job *job)
         status = launch_prepare(job);
     if (status != 0)
         return status;
-    for (int k = 0; k < job->options->processes; k++) {
-        status = launch_process(job, k);
-        if (status != 0)
-            break;
-    }
-    close(job->listener);
+    job->begin = now_ns();
+    status = start(job);
     if (status != 0) {
         watch_kill(job);
         return status;
@@ -185,37 +254,52 @@ static int run(struct job *job)
     return watch(job);
 }
 
+/* The options are known. */
+static int run_options(struct options *options)
+{
+    struct job job = {.options = options, .listener = -1, .input_taken = true};
+    int status = hosts_place(options);
+
+    if (status != 0)
+        return status;
+    job.processes = calloc((size_t)options->processes, sizeof(job.processes[0]));
+    if (job.processes == NULL) {
+        complain("no memory for %d processes", options->processes);
+        return EXIT_OWN_ERROR;
+    }
+    for (int k = 0; k < options->processes; k++)
+        job.processes[k] = (struct process){.log = -1, .out.from = -1, .err.from = -1};
+    status = take_over(&job);
+    if (status == 0)
+        status = run(&job);
+    free(job.processes);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp argp = {option_list,
                                      parse,
                                      "PROGRAM [ARGUMENT...]",
-                                     "Runs a weft program as a job of N processes on this host. "
+                                     "Runs a weft program as a job of N processes, on this host or "
+                                     "on those of --host. "
                                      "The status is that of the first process that fails; "
                                      "128 plus the signal if a signal ended it.",
                                      NULL,
                                      NULL,
                                      NULL};
-    struct options options = {.processes = 1, .grace_s = 5, .verbosity = NORMAL};
-    struct job job = {.options = &options, .listener = -1};
+    struct options options = {.grace_s = 5, .verbosity = NORMAL};
 
+    if (argc == 2 && strcmp(argv[1], "--helper") == 0)
+        return helper_main();
     argp_err_exit_status = EXIT_OWN_ERROR;
     const error_t error = argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
     if (error != 0) {
         complain("options: %s", strerror(error));
         return EXIT_OWN_ERROR;
     }
-    job.processes = calloc((size_t)options.processes, sizeof(job.processes[0]));
-    if (job.processes == NULL) {
-        complain("no memory for %d processes", options.processes);
-        return EXIT_OWN_ERROR;
-    }
-    for (int k = 0; k < options.processes; k++)
-        job.processes[k] = (struct process){.log = -1, .out.from = -1, .err.from = -1};
-    int status = take_signals(&job);
-    if (status == 0)
-        status = run(&job);
-    free(job.processes);
+    const int status = run_options(&options);
+    hosts_free(&options);
     free(options.variables);
     return status;
 }

@@ -20,6 +20,14 @@ enum { CHUNK = 65536, LINE_MAX_BYTES = 1 << 20 };
 
 static bool failed;
 static bool given_up[3]; /* stdout, stderr */
+static void (*meanwhile)(void *context);
+static void *meanwhile_context;
+
+void output_meanwhile(void (*idle)(void *context), void *context)
+{
+    meanwhile = idle;
+    meanwhile_context = context;
+}
 
 bool output_failed(void)
 {
@@ -83,9 +91,27 @@ static bool open_stream(struct stream *stream, int terminal, int k, int *log, in
         close(ends[1]);
         return false;
     }
-    *stream = (struct stream){.from = ends[0], .terminal = terminal, .log = log, .process = k};
+    *stream = (struct stream){
+        .from = ends[0], .terminal = terminal, .log = log, .process = k, .prefix = true};
     *end = ends[1];
     return true;
+}
+
+int output_open_remote(const struct options *options, struct process *process, int k)
+{
+    const bool shown = options->prefix || options->output_dir == NULL;
+
+    if (options->output_dir != NULL) {
+        process->log = open_log(options->output_dir, k);
+        if (process->log < 0)
+            return EXIT_OWN_ERROR;
+    }
+    process->out = (struct stream){.from = -1, .log = &process->log, .process = k};
+    process->out.terminal = shown ? STDOUT_FILENO : -1;
+    process->out.prefix = options->prefix;
+    process->err = process->out;
+    process->err.terminal = shown ? STDERR_FILENO : -1;
+    return 0;
 }
 
 int output_open(const struct options *options, struct process *process, int k, int *out, int *err)
@@ -113,17 +139,31 @@ close_log:
 
 /* ---- passing on ----------------------------------------------------------------------------- */
 
+/* Waits until fd takes something. With helpers to talk to, no write may block: a reader may rest.
+ */
+static void await_reader(int fd)
+{
+    struct pollfd polled = {.fd = fd, .events = POLLOUT};
+
+    while (poll(&polled, 1, meanwhile != NULL ? 1000 : -1) <= 0) {
+        if (meanwhile != NULL)
+            meanwhile(meanwhile_context);
+    }
+}
+
 /* Writes all of it. False with errno. */
 static bool write_all(int fd, const char *text, size_t length)
 {
     while (length > 0) {
-        const ssize_t written = write(fd, text, length);
+        if (meanwhile != NULL)
+            await_reader(fd); /* then there is room for a piece of PIPE_BUF */
+        const size_t piece = meanwhile != NULL && length > PIPE_BUF ? PIPE_BUF : length;
+        const ssize_t written = write(fd, text, piece);
         if (written > 0) {
             text += written;
             length -= (size_t)written;
         } else if (written < 0 && errno == EAGAIN) {
-            struct pollfd polled = {.fd = fd, .events = POLLOUT};
-            poll(&polled, 1, -1);
+            await_reader(fd);
         } else if (written < 0 && errno != EINTR) {
             return false;
         }
@@ -148,10 +188,10 @@ static void write_line(struct stream *stream, const char *text, size_t length)
 
     if (stream->terminal < 0 || given_up[stream->terminal])
         return;
-    size_t end = (size_t)snprintf(line, 32, "[%d] ", stream->process);
+    size_t end = stream->prefix ? (size_t)snprintf(line, 32, "[%d] ", stream->process) : 0;
     memcpy(line + end, text, length);
     end += length;
-    if (length == 0 || text[length - 1] != '\n')
+    if (stream->prefix && (length == 0 || text[length - 1] != '\n'))
         line[end++] = '\n';
     if (write_all(stream->terminal, line, end))
         return;
@@ -165,10 +205,12 @@ static void pass_on(struct stream *stream, bool all)
 {
     size_t begin = 0;
 
+    if (stream->text == NULL)
+        return;
     for (;;) {
         char *text = stream->text + begin;
         const size_t left = stream->length - begin;
-        const char *newline = left > 0 ? memchr(text, '\n', left) : NULL;
+        const char *newline = memchr(text, '\n', left);
         if (newline == NULL)
             break;
         const size_t length = (size_t)(newline - text) + 1;
@@ -188,35 +230,51 @@ static void pass_on(struct stream *stream, bool all)
 
 static void end_stream(struct stream *stream)
 {
-    if (stream->from < 0)
-        return;
     pass_on(stream, true);
-    close(stream->from);
+    if (stream->from >= 0)
+        close(stream->from);
     stream->from = -1;
     free(stream->text);
     stream->text = NULL;
+    stream->length = stream->capacity = 0;
 }
 
-static bool make_room(struct stream *stream)
+static bool make_room(struct stream *stream, size_t bytes)
 {
-    if (stream->capacity - stream->length >= CHUNK)
+    if (stream->capacity - stream->length >= bytes)
         return true;
-    char *text = realloc(stream->text, stream->length + CHUNK);
+    char *text = realloc(stream->text, stream->length + bytes);
     if (text == NULL) {
         complain("process %d: no memory for its output", stream->process);
         failed = true;
         return false;
     }
     stream->text = text;
-    stream->capacity = stream->length + CHUNK;
+    stream->capacity = stream->length + bytes;
     return true;
+}
+
+void output_take(struct stream *stream, const void *text, size_t bytes)
+{
+    const char *at = text;
+
+    while (bytes > 0) {
+        const size_t piece = bytes < CHUNK ? bytes : CHUNK;
+        if (!make_room(stream, piece))
+            return;
+        memcpy(stream->text + stream->length, at, piece);
+        stream->length += piece;
+        pass_on(stream, !stream->prefix || stream->length >= LINE_MAX_BYTES);
+        at += piece;
+        bytes -= piece;
+    }
 }
 
 void output_read(struct stream *stream)
 {
     if (stream->from < 0)
         return;
-    if (!make_room(stream)) {
+    if (!make_room(stream, CHUNK)) {
         end_stream(stream);
         return;
     }

@@ -22,7 +22,8 @@ enum stage { RUNNING, ENDING, TERMINATED, KILLED };
 struct watch {
     struct job *job;
     int signals;           /* signalfd */
-    struct pollfd *polled; /* the signals, then two streams a process */
+    struct pollfd *polled; /* signals, input, two for each process and each host */
+    struct remote_events events;
     int running;
     int status;       /* of the first failure; 0 so far */
     bool interrupted; /* one SIGINT has come */
@@ -41,9 +42,13 @@ static uint64_t after(double seconds)
 
 static void signal_all(const struct watch *watch, int number)
 {
-    for (int k = 0; k < watch->job->options->processes; k++) {
+    const struct options *options = watch->job->options;
+
+    for (int i = 0; i < options->host_count; i++)
+        remote_signal(&options->hosts[i], number);
+    for (int k = 0; options->host_count == 0 && k < options->processes; k++) {
         /* Fails only when the process has ended in this moment. */
-        if (watch->job->processes[k].pid != 0)
+        if (watch->job->processes[k].running)
             (void)kill(watch->job->processes[k].pid, number);
     }
 }
@@ -62,32 +67,74 @@ static void enter(struct watch *watch, enum stage stage)
         signal_all(watch, SIGKILL);
 }
 
-static void say_end(const struct watch *watch, int k, pid_t pid, int status)
+static void say_end(const struct watch *watch, int k, int status)
 {
+    const struct process *process = &watch->job->processes[k];
+    const char *on = process->host != NULL ? " on " : "";
+    const char *host = process->host != NULL ? process->host->name : "";
+    const int pid = (int)process->pid;
     const bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     const enum verbosity verbosity = watch->job->options->verbosity;
 
     if (verbosity == QUIET || (verbosity == NORMAL && (ok || watch->status != 0)))
         return;
     if (WIFSIGNALED(status))
-        complain("process %d (pid %d) ended by signal %d (%s)", k, (int)pid, WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
+        complain("process %d (pid %d%s%s) ended by signal %d (%s)", k, pid, on, host,
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
-        complain("process %d (pid %d) ended with status %d", k, (int)pid, WEXITSTATUS(status));
+        complain("process %d (pid %d%s%s) ended with status %d", k, pid, on, host,
+                 WEXITSTATUS(status));
 }
 
 static void note_end(struct watch *watch, int k, int status)
 {
-    struct process *process = &watch->job->processes[k];
-
-    say_end(watch, k, process->pid, status);
-    process->pid = 0;
+    say_end(watch, k, status);
+    watch->job->processes[k].running = false;
     watch->running--;
     const int result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (result != 0 && watch->status == 0) {
         watch->status = result;
         enter(watch, ENDING);
     }
+}
+
+/* A helper says that a process has ended. */
+static void ended_there(void *context, int k, int status)
+{
+    note_end(context, k, status);
+}
+
+/* Nothing runs on a host any more. Where the job had not begun, nobody gets a grace period. */
+static void failed_there(void *context, struct host *host, int exit_status, const char *text)
+{
+    struct watch *watch = context;
+    const enum verbosity verbosity = watch->job->options->verbosity;
+
+    if (verbosity == VERBOSE || (verbosity == NORMAL && watch->status == 0))
+        complain("%s", text);
+    for (int k = host->first; k < host->first + host->count; k++) {
+        if (watch->job->processes[k].running)
+            watch->running--;
+        watch->job->processes[k].running = false;
+    }
+    if (watch->status == 0)
+        watch->status = exit_status;
+    enter(watch,
+          host->greeted && watch->job->started && exit_status == EXIT_OWN_ERROR ? ENDING : KILLED);
+}
+
+/* True if it was the command that reached a host. */
+static bool reap_host(struct watch *watch, pid_t pid, int status)
+{
+    const struct options *options = watch->job->options;
+
+    for (int i = 0; i < options->host_count; i++) {
+        if (options->hosts[i].pid == pid) {
+            remote_ended(watch->job, &options->hosts[i], status, &watch->events);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* All that have ended: processes of the job, and orphans, which nobody asks about. */
@@ -97,8 +144,9 @@ static void reap(struct watch *watch)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        for (int k = 0; k < watch->job->options->processes; k++) {
-            if (watch->job->processes[k].pid == pid) {
+        const bool here = !reap_host(watch, pid, status) && watch->job->options->host_count == 0;
+        for (int k = 0; here && k < watch->job->options->processes; k++) {
+            if (watch->job->processes[k].running && watch->job->processes[k].pid == pid) {
                 note_end(watch, k, status);
                 break;
             }
@@ -121,7 +169,7 @@ static void kill_children(void)
     fclose(list);
 }
 
-void watch_kill(struct job *job)
+void watch_kill_children(void)
 {
     const uint64_t deadline = after(5);
 
@@ -134,6 +182,11 @@ void watch_kill(struct job *job)
         if (ended == 0)
             poll(NULL, 0, 1);
     }
+}
+
+void watch_kill(struct job *job)
+{
+    watch_kill_children();
     for (int k = 0; k < job->options->processes; k++)
         output_close(&job->processes[k]);
 }
@@ -141,8 +194,8 @@ void watch_kill(struct job *job)
 /* ---- signals and time ----------------------------------------------------------------------- */
 
 /*
- * What the terminal sends goes to the whole foreground group: the processes have it already. What
- * somebody sends to weftrun is passed on.
+ * What the terminal sends goes to the whole foreground group: processes of this host have it
+ * already. What somebody sends to weftrun is passed on.
  */
 static void take_signal(struct watch *watch, const struct signalfd_siginfo *signal)
 {
@@ -158,7 +211,14 @@ static void take_signal(struct watch *watch, const struct signalfd_siginfo *sign
     }
     if (number == SIGINT)
         watch->interrupted = true;
-    if (signal->ssi_code != SI_KERNEL)
+    if (watch->job->options->host_count > 0 && !watch->job->started && number != SIGUSR1 &&
+        number != SIGUSR2) {
+        if (watch->status == 0)
+            watch->status = 128 + number;
+        enter(watch, KILLED); /* nobody has begun */
+        return;
+    }
+    if (signal->ssi_code != SI_KERNEL || watch->job->options->host_count > 0)
         signal_all(watch, number);
     if (number == SIGTERM && watch->stage < TERMINATED) {
         watch->stage = TERMINATED; /* they have got it: passed on above */
@@ -203,26 +263,80 @@ static int milliseconds_left(const struct watch *watch)
     return left > 60000 ? 60000 : (int)left;
 }
 
-static void watch_round(struct watch *watch)
+/* A reader keeps us waiting: no helper shall believe us gone, nor we them. */
+static void rest(void *context)
 {
-    const int processes = watch->job->options->processes;
+    struct watch *watch = context;
+    const struct options *options = watch->job->options;
+
+    for (int i = 0; i < options->host_count; i++)
+        remote_beat(&options->hosts[i]);
+    watch->job->rested = now_ns();
+}
+
+static bool wants_input(const struct job *job)
+{
+    return job->started && job->input && job->input_taken && job->processes[0].running;
+}
+
+static int fill_polled(struct watch *watch)
+{
+    const struct job *job = watch->job;
+    const struct options *options = job->options;
     struct pollfd *p = watch->polled;
 
     *p++ = (struct pollfd){.fd = watch->signals, .events = POLLIN};
-    for (int k = 0; k < processes; k++) {
-        *p++ = (struct pollfd){.fd = watch->job->processes[k].out.from, .events = POLLIN};
-        *p++ = (struct pollfd){.fd = watch->job->processes[k].err.from, .events = POLLIN};
+    *p++ = (struct pollfd){.fd = wants_input(job) ? STDIN_FILENO : -1, .events = POLLIN};
+    for (int k = 0; k < options->processes; k++) {
+        *p++ = (struct pollfd){.fd = job->processes[k].out.from, .events = POLLIN};
+        *p++ = (struct pollfd){.fd = job->processes[k].err.from, .events = POLLIN};
     }
-    if (poll(watch->polled, (nfds_t)(p - watch->polled), milliseconds_left(watch)) > 0) {
-        for (int k = 0; k < processes; k++) {
-            if (watch->polled[1 + 2 * k].revents != 0)
-                output_read(&watch->job->processes[k].out);
-            if (watch->polled[2 + 2 * k].revents != 0)
-                output_read(&watch->job->processes[k].err);
-        }
-        if (watch->polled[0].revents != 0)
-            take_signals(watch);
+    for (int i = 0; i < options->host_count; i++) {
+        const struct link *link = &options->hosts[i].link;
+        const bool behind = link_backlog(link) > 0;
+        *p++ =
+            (struct pollfd){.fd = link->in, .events = (short)(behind ? POLLIN | POLLOUT : POLLIN)};
+        *p++ = (struct pollfd){.fd = options->hosts[i].errors, .events = POLLIN};
     }
+    return (int)(p - watch->polled);
+}
+
+/* Reads from those that poll has named. */
+static void read_some(struct watch *watch)
+{
+    struct job *job = watch->job;
+    const struct options *options = job->options;
+    const struct pollfd *p = watch->polled + 2;
+
+    for (int k = 0; k < options->processes; k++, p += 2) {
+        if (p[0].revents != 0)
+            output_read(&job->processes[k].out);
+        if (p[1].revents != 0)
+            output_read(&job->processes[k].err);
+    }
+    for (int i = 0; i < options->host_count; i++, p += 2) {
+        if (p[1].revents != 0)
+            remote_complaints(&options->hosts[i]);
+        if ((p[0].revents & ~POLLOUT) != 0)
+            remote_read(job, &options->hosts[i], &watch->events);
+    }
+    if (watch->polled[1].revents != 0)
+        remote_input(job);
+    if (watch->polled[0].revents != 0)
+        take_signals(watch);
+}
+
+static void watch_round(struct watch *watch)
+{
+    const int count = fill_polled(watch);
+    int patience = milliseconds_left(watch);
+
+    if (watch->job->options->host_count > 0 && (patience < 0 || patience > LINK_BEAT_MS / 2))
+        patience = LINK_BEAT_MS / 2;
+    if (poll(watch->polled, (nfds_t)count, patience) > 0)
+        read_some(watch);
+    for (int i = 0; i < watch->job->options->host_count; i++)
+        remote_look(watch->job, &watch->job->options->hosts[i]);
     look_at_clock(watch);
 }
 
@@ -239,14 +353,39 @@ static bool prepare(struct watch *watch)
         complain("signalfd: %s", strerror(errno));
         return false;
     }
-    watch->polled =
-        calloc(1 + 2 * (size_t)watch->job->options->processes, sizeof(watch->polled[0]));
+    const size_t pairs =
+        (size_t)watch->job->options->processes + (size_t)watch->job->options->host_count;
+    watch->polled = calloc(2 + 2 * pairs, sizeof(watch->polled[0]));
     if (watch->polled == NULL) {
         complain("no memory to watch %d processes", watch->job->options->processes);
         close(watch->signals);
         return false;
     }
     return true;
+}
+
+/* Helpers have still to send what their processes wrote last. */
+static bool helpers_left(const struct watch *watch)
+{
+    const struct options *options = watch->job->options;
+
+    for (int i = 0; i < options->host_count; i++) {
+        if (options->hosts[i].pid != 0)
+            return true;
+    }
+    return false;
+}
+
+/* They have a grace period for that, but no reader of ours may shorten it. */
+static void wait_for_helpers(struct watch *watch)
+{
+    const double grace_s = watch->job->options->grace_s;
+    const uint64_t deadline = after(grace_s > LINK_SILENCE_S ? grace_s : LINK_SILENCE_S);
+
+    watch->stage = KILLED;
+    watch->deadline = UINT64_MAX;
+    while (helpers_left(watch) && now_ns() < deadline)
+        watch_round(watch);
 }
 
 int watch(struct job *job)
@@ -257,6 +396,9 @@ int watch(struct job *job)
                       .deadline = UINT64_MAX,
                       .time_over = timeout_s > 0 ? after(timeout_s) : UINT64_MAX};
 
+    w.events = (struct remote_events){&w, ended_there, failed_there};
+    if (job->options->host_count > 0)
+        output_meanwhile(rest, &w);
     if (!prepare(&w)) {
         watch_kill(job);
         return EXIT_OWN_ERROR;
@@ -264,6 +406,7 @@ int watch(struct job *job)
     reap(&w); /* those that ended before the descriptor was there */
     while (w.running > 0)
         watch_round(&w);
+    wait_for_helpers(&w);
     watch_kill(job);
     close(w.signals);
     free(w.polled);

@@ -1,9 +1,13 @@
 /*
- * weftrun.h - the launcher's parts: options (main.c), starting a process (launch.c), its output
- * (output.c), and watching over all of them until the last has ended (watch.c).
+ * weftrun.h - the launcher's parts: options (main.c), which process runs where (hosts.c), starting
+ * a process of this host (launch.c), its output (output.c), and watching over all of them until the
+ * last has ended (watch.c). Processes of other hosts: remote.c talks, by records (link.c), to a
+ * helper there, which is weftrun again (helper.c).
  */
 #ifndef WEFTRUN_H
 #define WEFTRUN_H
+
+#include "link.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -17,8 +21,27 @@ enum { EXIT_TIME_OVER = 124, EXIT_OWN_ERROR = 125, EXIT_NOT_RUN = 126, EXIT_NOT_
 
 enum verbosity { QUIET, NORMAL, VERBOSE };
 
+/* A host that processes may run on, and the helper there. */
+struct host {
+    char *name;
+    int slots;        /* processes it takes; 0: not said */
+    int first, count; /* the processes that it got */
+    pid_t pid;        /* of the command that reaches it; 0: ended, or not started */
+    struct link link; /* to the helper; both ends -1: ended, or not started */
+    int errors;       /* what that command complains of; -1: none */
+    char complaint[256];
+    size_t complaint_bytes;
+    bool greeted; /* the helper has answered */
+    bool failed;  /* it said so, or is lost: it runs nothing */
+    bool waited_for;
+    uint64_t hung_up; /* when the link was closed */
+};
+
 struct options {
-    int processes;
+    int processes; /* 0: not said, until hosts_place */
+    struct host *hosts;
+    int host_count;  /* 0: all processes run here, without a helper */
+    const char *rsh; /* NULL: as configured */
     bool prefix;
     const char *output_dir; /* NULL: none */
     char **variables;       /* NAME=VALUE, NULL at the end */
@@ -34,13 +57,16 @@ struct stream {
     int terminal; /* 1 or 2; -1: not shown */
     int *log;     /* the process's log, shared by its two streams; -1: none */
     int process;
-    char *text; /* a line that has not ended yet */
+    bool prefix; /* whole lines, each with the process's index */
+    char *text;  /* a line that has not ended yet */
     size_t length, capacity;
 };
 
 struct process {
-    pid_t pid; /* 0 when it has ended */
-    int log;   /* -1: none, as are the streams' descriptors */
+    pid_t pid; /* 0 when it has ended, or is not known yet */
+    bool running;
+    struct host *host; /* NULL: this one */
+    int log;           /* -1: none, as are the streams' descriptors */
     struct stream out, err;
 };
 
@@ -49,18 +75,80 @@ struct job {
     const struct options *options;
     struct process *processes;
     sigset_t signals; /* the mask that weftrun was started with */
-    int listener;     /* the root's socket, for process 0 */
-    int port;
-    char secret[33];
+    int listener;     /* the root's socket, for process 0; -1: it has none here */
+    char root[WEFT_ROOT_BYTES];
+    char secret[WEFT_SECRET_BYTES];
+    /* with helpers: */
+    uint64_t begin;
+    uint64_t rested;         /* until when a reader kept us from reading */
+    bool started;            /* they have been told to start their processes */
+    bool input, input_taken; /* there may be more on standard input; process 0 took the last */
 };
 
-/* Prints "weftrun: ...\n" on stderr in one write. */
+/*
+ * Says "weftrun: ..." on stderr in one write; in a helper, keeps the text for the launcher instead
+ * (complaint_kept).
+ */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Monotonic time. */
 uint64_t now_ns(void);
 
-/* The listening socket and the secret. 0, or an exit status after a complaint. */
+/* Complaints are kept from now on, the last one here. */
+void complaint_keep(char *text, size_t bytes);
+
+/*
+ * Takes over signals (they are read from a descriptor, a closed pipe is an error of write) and
+ * orphans. 0, or an exit status after a complaint.
+ */
+int take_over(struct job *job);
+
+/* An entry of -H, or what follows a name in a host file. NULL, or what is wrong with it. */
+const char *hosts_add(struct options *options, const char *text);
+
+/* Reads a host file. 0, or an exit status after a complaint. */
+int hosts_read(struct options *options, const char *path);
+
+/* Says which processes run on which host. 0, or an exit status after a complaint. */
+int hosts_place(struct options *options);
+void hosts_free(struct options *options);
+
+/* Starts the helpers and tells them the job. 0, or an exit status after a complaint. */
+int remote_start(struct job *job, const char *rsh);
+
+/* Sends a signal to all processes of a host. */
+void remote_signal(struct host *host, int number);
+
+/* What a record from a helper, or its end, means; watch.c does it. */
+struct remote_events {
+    void *context;
+    void (*ended)(void *context, int process, int status); /* as of wait */
+    void (*failed)(void *context, struct host *host, int exit_status, const char *text);
+};
+
+/* Reads what has come from a host's helper and does it. */
+void remote_read(struct job *job, struct host *host, const struct remote_events *events);
+
+/* Passes on what the command that reaches a host complains of. */
+void remote_complaints(struct host *host);
+
+/* The command that reaches a host has ended, with this status of wait. */
+void remote_ended(struct job *job, struct host *host, int status,
+                  const struct remote_events *events);
+
+/* Sends a host what waits, and a sign of life. */
+void remote_beat(struct host *host);
+
+/* Once a round, after reading: that, and who has fallen silent. */
+void remote_look(const struct job *job, struct host *host);
+
+/* There is something on standard input: sends it on. */
+void remote_input(struct job *job);
+
+/* This process is a helper: does what it is told on its standard input; the exit status. */
+int helper_main(void);
+
+/* The secret and, for processes of this host, the root's socket. 0, or an exit status. */
 int launch_prepare(struct job *job);
 
 /* Starts process k. 0, or an exit status after a complaint. */
@@ -75,8 +163,17 @@ int output_prepare(const struct options *options);
  */
 int output_open(const struct options *options, struct process *process, int k, int *out, int *err);
 
+/* The same for a process elsewhere, whose output comes as records. */
+int output_open_remote(const struct options *options, struct process *process, int k);
+
 /* Passes on what has come. Does nothing if the stream has ended. */
 void output_read(struct stream *stream);
+
+/* Passes this on. */
+void output_take(struct stream *stream, const void *text, size_t bytes);
+
+/* While a reader of weftrun's output keeps it waiting, this is called every second. */
+void output_meanwhile(void (*idle)(void *context), void *context);
 
 /* Ends both streams, passing on what has come until now, and closes the log. */
 void output_close(struct process *process);
@@ -89,5 +186,6 @@ int watch(struct job *job);
 
 /* Kills what runs, at once, and reaps it: processes and what they left behind. */
 void watch_kill(struct job *job);
+void watch_kill_children(void); /* without looking at their output */
 
 #endif

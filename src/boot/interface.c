@@ -1,0 +1,241 @@
+/*
+ * boot/interface.c - the root's socket and the addresses under which others find it.
+ *
+ * A host often has addresses that others cannot reach (bridges of containers, service networks),
+ * and from here they look like any other. So all are advertised, IPv4 first, and members try each
+ * in turn; WEFT_INTERFACE leaves only the right one.
+ */
+#include "boot/interface.h"
+
+#include "base/say.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static socklen_t size_of(const union address *address)
+{
+    return address->any.sa_family == AF_INET ? sizeof(address->v4) : sizeof(address->v6);
+}
+
+static const char *text_of(const union address *address, char text[INET6_ADDRSTRLEN])
+{
+    const void *number = address->any.sa_family == AF_INET ? (const void *)&address->v4.sin_addr
+                                                           : (const void *)&address->v6.sin6_addr;
+    return inet_ntop(address->any.sa_family, number, text, INET6_ADDRSTRLEN);
+}
+
+/* ---- which addresses ------------------------------------------------------------------------- */
+
+static bool copy_address(union address *to, const struct sockaddr *from)
+{
+    if (from == NULL || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
+        return false;
+    memset(to, 0, sizeof(*to));
+    to->any.sa_family = from->sa_family;
+    memcpy(to, from, size_of(to));
+    return true;
+}
+
+/* The bytes of an address that count. */
+static const unsigned char *number_of(const union address *address, size_t *bytes)
+{
+    const bool v4 = address->any.sa_family == AF_INET;
+
+    *bytes = v4 ? sizeof(address->v4.sin_addr) : sizeof(address->v6.sin6_addr);
+    return v4 ? (const void *)&address->v4.sin_addr : (const void *)&address->v6.sin6_addr;
+}
+
+/* Whether `text` is an address in the network of this entry: its own, or that of another host. */
+static bool in_network(const struct ifaddrs *entry, const union address *own, const char *text)
+{
+    union address mask, named = {.any.sa_family = own->any.sa_family};
+    size_t bytes;
+    const unsigned char *mine = number_of(own, &bytes);
+
+    if (inet_pton(own->any.sa_family, text, (void *)number_of(&named, &bytes)) != 1 ||
+        !copy_address(&mask, entry->ifa_netmask) || mask.any.sa_family != own->any.sa_family)
+        return false;
+    for (size_t i = 0; i < bytes; i++) {
+        if (((mine[i] ^ number_of(&named, &bytes)[i]) & number_of(&mask, &bytes)[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Whether an address is one to advertise. Addresses of a single link need the other side's name of
+ * the interface: nobody else could use them.
+ */
+static bool fits(const struct ifaddrs *entry, const char *interface)
+{
+    union address address;
+
+    if ((entry->ifa_flags & IFF_UP) == 0 || !copy_address(&address, entry->ifa_addr))
+        return false;
+    if (address.any.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&address.v6.sin6_addr))
+        return false;
+    if (interface[0] == 0)
+        return (entry->ifa_flags & IFF_LOOPBACK) == 0;
+    return strcmp(entry->ifa_name, interface) == 0 || in_network(entry, &address, interface);
+}
+
+/* Whether this is that address itself, which goes before others of its network. */
+static bool has_address(const struct ifaddrs *entry, const char *text)
+{
+    char own[INET6_ADDRSTRLEN];
+    union address address;
+
+    return copy_address(&address, entry->ifa_addr) && strcmp(text_of(&address, own), text) == 0;
+}
+
+/* Appends ",HOST:PORT"; false if it does not fit. */
+static bool append(char root[WEFT_ROOT_BYTES], const char *host, int port)
+{
+    const size_t have = strlen(root);
+    const bool v6 = strchr(host, ':') != NULL;
+    const int length = snprintf(root + have, WEFT_ROOT_BYTES - have, "%s%s%s%s:%d",
+                                have > 0 ? "," : "", v6 ? "[" : "", host, v6 ? "]" : "", port);
+
+    if (have + (size_t)length < WEFT_ROOT_BYTES)
+        return true;
+    root[have] = 0;
+    return false;
+}
+
+/* All that fit, IPv4 first; *first is the first of them, or the one that was named. How many. */
+static int advertise(char root[WEFT_ROOT_BYTES], union address *first, const struct ifaddrs *list,
+                     const char *interface, int port)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    char text[INET6_ADDRSTRLEN];
+    int count = 0;
+
+    root[0] = 0;
+    for (int f = 0; f < 2; f++) {
+        for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next) {
+            union address address;
+            if (!fits(entry, interface) || !copy_address(&address, entry->ifa_addr) ||
+                address.any.sa_family != families[f])
+                continue;
+            if (count == WEFT_ROOTS_MAX || !append(root, text_of(&address, text), port))
+                return count;
+            if (count++ == 0 || has_address(entry, interface))
+                *first = address;
+        }
+    }
+    return count;
+}
+
+/* ---- the socket ------------------------------------------------------------------------------ */
+
+static int listen_at(union address *address, int *port)
+{
+    const int off = 0;
+    socklen_t size = size_of(address);
+    const int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -1;
+    /* Where "any" is meant, both families are. */
+    if (address->any.sa_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    if (bind(fd, &address->any, size) != 0 || listen(fd, SOMAXCONN) != 0 ||
+        getsockname(fd, &address->any, &size) != 0) {
+        const int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    *port = ntohs(address->any.sa_family == AF_INET ? address->v4.sin_port : address->v6.sin6_port);
+    return fd;
+}
+
+/* On every address of the host; a host may have no IPv6. */
+static int listen_everywhere(int *port)
+{
+    union address any = {.v6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT}};
+    const int fd = listen_at(&any, port);
+
+    if (fd >= 0)
+        return fd;
+    any = (union address){.v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)}};
+    return listen_at(&any, port);
+}
+
+static weft_status listen_on_host(int *fd, char root[WEFT_ROOT_BYTES])
+{
+    union address loopback = {
+        .v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+    int port;
+
+    *fd = listen_at(&loopback, &port);
+    if (*fd < 0)
+        return weft_err(WEFT_ERR_SYSTEM, "cannot listen on the loopback interface: %s",
+                        strerror(errno));
+    snprintf(root, WEFT_ROOT_BYTES, "127.0.0.1:%d", port);
+    return WEFT_OK;
+}
+
+static weft_status listen_on_network(int *fd, char root[WEFT_ROOT_BYTES],
+                                     const struct ifaddrs *list, const char *interface)
+{
+    char text[INET6_ADDRSTRLEN];
+    union address first;
+    int port;
+
+    if (advertise(root, &first, list, interface, 1) == 0)
+        return interface[0] != 0
+                   ? weft_err(WEFT_ERR_CONFIG,
+                              "WEFT_INTERFACE=%s: no interface or address of this host that is up",
+                              interface)
+                   : weft_err(WEFT_ERR_SYSTEM, "no interface but the loopback one has an address "
+                                               "that another host could reach");
+    *fd = interface[0] != 0 ? listen_at(&first, &port) : listen_everywhere(&port);
+    if (*fd < 0)
+        return weft_err(WEFT_ERR_SYSTEM, "process 0 cannot listen at %s: %s",
+                        interface[0] != 0 ? interface : "any address", strerror(errno));
+    if (interface[0] == 0) {
+        advertise(root, &first, list, interface, port);
+        return WEFT_OK;
+    }
+    root[0] = 0; /* a named one listens at one address alone, which fits */
+    (void)append(root, text_of(&first, text), port);
+    return WEFT_OK;
+}
+
+weft_status weft_interface_listen(int *fd, char root[WEFT_ROOT_BYTES], const char *interface,
+                                  enum weft_reach reach)
+{
+    struct ifaddrs *list;
+    char text[WEFT_ROOT_BYTES];
+    int socket = -1;
+
+    if (reach == WEFT_REACH_HOST) {
+        weft_status status = listen_on_host(&socket, text);
+        if (status != WEFT_OK)
+            return status;
+    } else {
+        if (getifaddrs(&list) != 0)
+            return weft_err(WEFT_ERR_SYSTEM, "this host's addresses: %s", strerror(errno));
+        weft_status status = listen_on_network(&socket, text, list, interface);
+        freeifaddrs(list);
+        if (status != WEFT_OK)
+            return status;
+    }
+    *fd = socket;
+    memcpy(root, text, WEFT_ROOT_BYTES);
+    return WEFT_OK;
+}

@@ -1,0 +1,196 @@
+/*
+ * boot/pmix/pmix.c - a job's first words through PMIx.
+ *
+ * Process 0 opens the root's socket and puts its addresses and a new secret; after a fence all have
+ * them. libpmix stays initialised until the program ends, since MPI in the same program may use it
+ * too and not every release can begin again; each further job of the process uses keys of its own.
+ */
+#include "boot/pmix/pmix.h"
+
+#include "boot/interface.h"
+#include "boot/secret.h"
+
+#include <dlfcn.h>
+#include <pmix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* X(name): what is needed of libpmix. */
+#define PMIX_FUNCTIONS(X) X(Init) X(Put) X(Commit) X(Fence) X(Get) X(Finalize) X(Error_string)
+
+static struct {
+#define PMIX_FIELD(name) __typeof__(PMIx_##name) *name;
+    PMIX_FUNCTIONS(PMIX_FIELD)
+#undef PMIX_FIELD
+    pmix_proc_t self;
+    bool ready;
+    int jobs; /* that this process has joined */
+} pmix;
+
+static weft_status failed(const char *what, pmix_status_t status)
+{
+    return weft_err(WEFT_ERR_SYSTEM, "PMIx: %s: %s", what, pmix.Error_string(status));
+}
+
+/* ---- the library ----------------------------------------------------------------------------- */
+
+static weft_status load(void)
+{
+    void *library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_GLOBAL); /* its plug-ins look for it */
+
+    if (library == NULL)
+        library = dlopen(WEFT_PMIX_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+    if (library == NULL)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "a PMIx launcher has started this process, but libpmix cannot be loaded: "
+                        "%s; WEFT_PMIX=off for jobs of one process",
+                        dlerror());
+#define PMIX_LOAD(name)                                                                            \
+    *(void **)&pmix.name = dlsym(library, "PMIx_" #name);                                          \
+    if (pmix.name == NULL)                                                                         \
+        return weft_err(WEFT_ERR_CONFIG, "libpmix: %s", dlerror());
+    PMIX_FUNCTIONS(PMIX_LOAD)
+#undef PMIX_LOAD
+    return WEFT_OK;
+}
+
+/* Launchers take a process that ends without it for one that failed. */
+static void finalize(void)
+{
+    (void)pmix.Finalize(NULL, 0); /* nobody is left to tell */
+}
+
+static weft_status initialise(void)
+{
+    if (pmix.ready)
+        return WEFT_OK;
+    weft_status status = load();
+    if (status != WEFT_OK)
+        return status;
+    const pmix_status_t result = pmix.Init(&pmix.self, NULL, 0);
+    if (result != PMIX_SUCCESS)
+        return failed("the launcher's server cannot be reached", result);
+    pmix.ready = true;
+    if (atexit(finalize) != 0)
+        return weft_err(WEFT_ERR_SYSTEM, "PMIx: no memory for its end");
+    return WEFT_OK;
+}
+
+/* ---- what processes tell each other ---------------------------------------------------------- */
+
+static void name_key(char key[PMIX_MAX_KEYLEN], const char *name)
+{
+    snprintf(key, PMIX_MAX_KEYLEN, "weft.%s.%d", name, pmix.jobs);
+}
+
+/* How many of a kind the launcher's job has; 0: it does not say. */
+static uint32_t ask_number(const char *key)
+{
+    pmix_proc_t job = pmix.self;
+    pmix_value_t *value;
+    uint32_t number = 0;
+
+    job.rank = PMIX_RANK_WILDCARD;
+    if (pmix.Get(&job, key, NULL, 0, &value) != PMIX_SUCCESS)
+        return 0;
+    if (value->type == PMIX_UINT32)
+        number = value->data.uint32;
+    free(value);
+    return number;
+}
+
+static weft_status put_text(const char *name, char *text)
+{
+    pmix_value_t value;
+    char key[PMIX_MAX_KEYLEN];
+
+    memset(&value, 0, sizeof(value));
+    value.type = PMIX_STRING;
+    value.data.string = text;
+    name_key(key, name);
+    const pmix_status_t status = pmix.Put(PMIX_GLOBAL, key, &value);
+    return status == PMIX_SUCCESS ? WEFT_OK : failed(key, status);
+}
+
+/* What process 0 has put. */
+static weft_status get_text(const char *name, char *text, size_t room)
+{
+    pmix_proc_t root = pmix.self;
+    pmix_value_t *value;
+    char key[PMIX_MAX_KEYLEN];
+
+    root.rank = 0;
+    name_key(key, name);
+    const pmix_status_t status = pmix.Get(&root, key, NULL, 0, &value);
+    if (status != PMIX_SUCCESS)
+        return failed(key, status);
+    const bool good = value->type == PMIX_STRING && value->data.string != NULL &&
+                      strlen(value->data.string) < room;
+    if (good)
+        memcpy(text, value->data.string, strlen(value->data.string) + 1);
+    if (value->type == PMIX_STRING)
+        free(value->data.string);
+    free(value);
+    return good ? WEFT_OK : weft_err(WEFT_ERR_PROTOCOL, "PMIx: process 0 has put no good %s", key);
+}
+
+/* Waits until all are here; then all have what process 0 put. */
+static weft_status fence(void)
+{
+    pmix_info_t collect;
+
+    memset(&collect, 0, sizeof(collect));
+    snprintf(collect.key, sizeof(collect.key), "%s", PMIX_COLLECT_DATA);
+    collect.value.type = PMIX_BOOL;
+    collect.value.data.flag = true;
+    const pmix_status_t status = pmix.Fence(NULL, 0, &collect, 1);
+    return status == PMIX_SUCCESS ? WEFT_OK : failed("fence", status);
+}
+
+static weft_status publish(struct weft_config *config, bool one_host)
+{
+    int listener;
+    weft_status status = weft_secret_make(config->secret);
+
+    if (status == WEFT_OK)
+        status = weft_interface_listen(&listener, config->root, config->interface,
+                                       one_host ? WEFT_REACH_HOST : WEFT_REACH_NETWORK);
+    if (status != WEFT_OK)
+        return status;
+    config->root_fd = listener;
+    status = put_text("root", config->root);
+    if (status == WEFT_OK)
+        status = put_text("secret", config->secret);
+    if (status != WEFT_OK)
+        return status;
+    const pmix_status_t result = pmix.Commit();
+    return result == PMIX_SUCCESS ? WEFT_OK : failed("commit", result);
+}
+
+weft_status weft_pmix_join(struct weft_config *config)
+{
+    weft_status status = initialise();
+
+    if (status != WEFT_OK)
+        return status;
+    const uint32_t processes = ask_number(PMIX_JOB_SIZE);
+    if (processes == 0 || processes > 65536 || pmix.self.rank >= processes)
+        return weft_err(WEFT_ERR_PROTOCOL, "PMIx: process %u of %u, by its launcher",
+                        pmix.self.rank, processes);
+    config->process = (int)pmix.self.rank;
+    config->processes = (int)processes;
+    if (processes == 1)
+        return WEFT_OK;
+    weft_say_process((int)pmix.self.rank);
+    pmix.jobs++;
+    if (pmix.self.rank == 0)
+        status = publish(config, ask_number(PMIX_LOCAL_SIZE) == processes);
+    if (status == WEFT_OK)
+        status = fence();
+    if (status == WEFT_OK && pmix.self.rank != 0)
+        status = get_text("root", config->root, sizeof(config->root));
+    if (status == WEFT_OK && pmix.self.rank != 0)
+        status = get_text("secret", config->secret, sizeof(config->secret));
+    return status;
+}

@@ -1,0 +1,74 @@
+/*
+ * fuzz_notice.c - the 32 bits that travel with a put, at a process that runs: those that name a
+ * counter of its own count there, all others are refused. And regions: no key but the right one
+ * writes, and nothing outside it.
+ */
+#include "fuzz.h"
+
+#include "net/regions.h"
+#include "runtime/job.h"
+#include "wire/notice.h"
+
+#include <weft/weft.h>
+
+enum { REGION = 64 };
+
+static struct weft_job *job_of_one(void)
+{
+    static weft_job *job;
+
+    if (job == NULL) {
+        setenv("WEFT_DEVICE", "cpu", 1);
+        MUST(weft_open(&job, NULL, NULL) == WEFT_OK);
+    }
+    return job;
+}
+
+static void check_notice(struct weft_job *job, uint32_t notice)
+{
+    const uint32_t slot = weft_notice_slot(notice);
+    bool good = false;
+
+    if (weft_notice_kind_of(notice) == WEFT_NOTICE_COUNT)
+        good = slot < WEFT_SLOTS;
+    else if (weft_notice_kind_of(notice) == WEFT_NOTICE_BARRIER)
+        good = slot < job->state.comms_count * WEFT_BARRIER_WORDS;
+    const bool taken = weft_notice_arrived(job, 0, notice);
+    MUST(!taken || good);
+}
+
+static void check_region(struct weft_regions *regions, uint64_t key, struct fuzz_bytes *in,
+                         size_t size)
+{
+    static const unsigned char source[512];
+    const unsigned change = fuzz_byte(in);
+    const uint64_t k = change & 1 ? (uint64_t)fuzz_word(in) << 32 | fuzz_word(in) : key;
+    const uint64_t offset =
+        change & 2 ? (uint64_t)fuzz_word(in) << 32 | fuzz_word(in) : fuzz_byte(in);
+    const size_t bytes = fuzz_byte(in) * (change & 4 ? 2u : 1u);
+    const bool inside = k == key && offset <= size && bytes <= size - offset;
+
+    MUST(weft_regions_land(regions, k, offset, source, bytes) == inside);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct weft_net_events events;
+    struct weft_regions regions = {.events = &events};
+    struct fuzz_bytes in = {data, size};
+    unsigned char *memory = malloc(REGION);
+    uint64_t gone, key;
+
+    MUST(memory != NULL);
+    MUST(weft_regions_add(&regions, memory, REGION, &gone) == WEFT_OK);
+    weft_regions_drop(&regions, gone);
+    MUST(weft_regions_add(&regions, memory, REGION, &key) == WEFT_OK);
+    MUST(!weft_regions_land(&regions, gone, 0, memory, 1));
+    while (in.size > 0) {
+        check_notice(job_of_one(), fuzz_word(&in));
+        check_region(&regions, key, &in, REGION);
+    }
+    weft_regions_free(&regions);
+    free(memory);
+    return 0;
+}

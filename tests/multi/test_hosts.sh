@@ -1,0 +1,232 @@
+#!/bin/bash
+# shellcheck disable=SC2016 # the processes expand what stands in single quotes
+# test_hosts BIN - a job on four hosts (network namespaces): it starts over IPv4 and IPv6 and among
+# strangers, and a host that is cut off, a process killed and a connection reset end all the others
+# within ten seconds, with the name of who was lost. The power iteration gives the right answer over
+# every network between nodes that this build has (WEFT_NET names others).
+set -u
+bin=$(cd "${1:?usage: $0 BIN}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+data=$(cd "$here/../../data" && pwd)
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+[ "$(id -u)" -eq 0 ] || skip "network namespaces need root"
+for tool in ip unshare nsenter ss; do
+    command -v $tool >/dev/null || skip "no $tool here"
+done
+unshare --net --uts true 2>/dev/null || skip "this system gives no namespaces"
+
+work=$(mktemp -d)
+hosts="$here/hosts"
+trap '"$hosts" down "$work/net"; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+fail() {
+    echo "FAILED: $name: $*"
+    [ ! -s err ] || sed 's/^/    /' err | tail -15
+    failures=$((failures + 1))
+}
+has() {
+    grep -Eq -- "$2" "$1" || fail "no \"$2\" in $1: $(head -3 "$1")"
+}
+
+# Delay and loss, where the kernel has them.
+"$hosts" up net 4 delay 1ms loss 0.5% 2>/dev/null || {
+    "$hosts" down net
+    "$hosts" up net 4 || skip "no veth or bridge here"
+    echo "no tc netem on this kernel: without delay and loss"
+}
+export WEFT_RSH="$hosts rsh $work/net" WEFT_CONNECT_S=20
+all=host0,host1,host2,host3
+run=("$bin/weftrun" -H "$all" -l)
+waiting="$bin/tests/test_lost_host"
+
+# ---- the control channel -------------------------------------------------------------------------
+
+name="four hosts have four names"
+timeout 60 "${run[@]}" hostname >out 2>err
+[ "$(sort out | tr '\n' ' ')" = "[0] host0 [1] host1 [2] host2 [3] host3 " ] || fail "$(cat out)"
+for interface in "" eth0 10.77.0.1 10.77.0.0 fd77::1 fd77::9; do
+    name="a job over interface '$interface'"
+    WEFT_INTERFACE=$interface timeout 60 "${run[@]}" -n 8 "$waiting" 0.1 >out 2>err || fail "status $?"
+    [ "$(grep -c ready out)" -eq 8 ] || fail "$(cat out)"
+done
+name="the root is where the interface says"
+WEFT_INTERFACE=fd77::1 timeout 60 "${run[@]}" sh -c 'echo $WEFT_ROOT' >out 2>err
+has out '^\[3\] \[fd77::1\]:[0-9]+$'
+name="an address that cannot be reached beside one that can"
+"$hosts" on net host0 ip link add dummy0 type dummy 2>/dev/null &&
+    "$hosts" on net host0 ip address add 192.0.2.1/32 dev dummy0 &&
+    "$hosts" on net host0 ip link set dummy0 up
+timeout 60 "${run[@]}" "$waiting" 0.1 >out 2>err || fail "status $?"
+name="only an address that cannot be reached"
+WEFT_CONNECT_S=1 WEFT_INTERFACE=lo timeout 60 "${run[@]}" "$waiting" 0.1 >out 2>err && fail "started"
+has err 'process 0 was not found at WEFT_ROOT 127\.0\.0\.1:[0-9]+ within 1 s'
+
+# root_port: where process 0 listens; waits for it.
+root_port() {
+    local port
+    for _ in $(seq 100); do
+        port=$("$hosts" on net host0 ss -Hltn | awk '{ sub(/.*:/, "", $4); print $4; exit }')
+        [ -z "$port" ] || break
+        sleep 0.05
+    done
+    echo "$port"
+}
+# strangers PORT: 300 connections that say nothing, or little and slowly, from host 1.
+strangers() {
+    "$hosts" on net host1 bash -c '
+        for i in $(seq 300); do
+            exec {fd}<>/dev/tcp/10.77.0.1/$0 || exit 0
+            [ $((i % 3)) -ne 0 ] || printf weft >&$fd
+            [ $((i % 7)) -ne 0 ] || printf "GET / HTTP/1.0\r\n%0200d\r\n\r\n" 1 >&$fd
+        done
+        sleep 3' "$1" 2>/dev/null
+}
+name="a job among strangers"
+# Process 3 comes late, so that the door is open for a while.
+timeout 60 "${run[@]}" sh -c 'test $WEFT_PROCESS != 3 || sleep 3; exec "$@"' sh "$waiting" 0.1 \
+    >out 2>err </dev/null &
+job=$!
+strangers "$(root_port)" &
+wait $job || fail "status $?"
+has err 'refused (::ffff:)?10\.77\.0\.2 port'
+wait
+
+# Nobody may be left, and soon. ended SINCE MOST: the job $job is over after at most so many seconds.
+ended() {
+    wait "$job"
+    local seconds=$((SECONDS - $1))
+    [ $seconds -le "$2" ] || fail "it took $seconds s"
+    echo "$name: $seconds s"
+}
+ready() {
+    for _ in $(seq 400); do
+        [ "$(grep -c ready out)" -lt "$1" ] || return
+        sleep 0.05
+    done
+    fail "did not start"
+}
+# Everybody left must name one of those lost. lose HOW HOST PROCESS
+for how in cut part; do
+    for host in 0 2; do
+        name="host$host: $how"
+        : >out
+        timeout 60 "${run[@]}" --grace 20 -q "$waiting" 30 >out 2>err </dev/null &
+        job=$!
+        ready 4
+        "$hosts" $how net host$host
+        ended $SECONDS 10
+        for process in 0 1 2 3; do
+            [ $process -ne $host ] && has out "^\[$process\] process $host was lost" # as the others see it
+        done
+        has out "^\[$host\] process [0-9] was lost"
+        "$hosts" join net host$host
+        "$hosts" on net host$host ip link set eth0 up
+        sleep 0.5
+    done
+done
+
+name="a connection is reset"
+: >out
+timeout 60 "${run[@]}" --grace 20 -q "$waiting" 30 >out 2>err </dev/null &
+job=$!
+ready 4
+if "$hosts" on net host3 ss -HKtn state established dst 10.77.0.1 2>/dev/null | grep -q 10.77; then
+    ended $SECONDS 10
+    for process in 0 1 2; do
+        has out "^\[$process\] process 3 was lost"
+    done
+else
+    echo "$name: this kernel's ss -K resets nothing; left out"
+    kill $job
+    wait $job
+fi
+
+# ---- the networks --------------------------------------------------------------------------------
+
+# over NET ARGS...: power iteration on four hosts. What needs an MPI is started by Open MPI's mpirun,
+# which is told not to end the others when one fails: they shall do so themselves.
+over() {
+    local net=$1
+    shift
+    if [ "$net" = mpi ]; then
+        timeout 120 "$hosts" on net host0 mpirun --enable-recovery --mca plm_rsh_agent "$WEFT_RSH" -H "$all" \
+            -n 4 -x WEFT_NET=mpi "$bin/power_iteration" "$@"
+    else
+        timeout 120 "${run[@]}" --grace 20 -q -x "WEFT_NET=$net" "$bin/power_iteration" "$@"
+    fi
+}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+endless=(--matrix "$data/debian-depends.mtx" --tolerance 0 --iterations 1000000000 --no-check --pagerank 0.85)
+# begin NET: an iteration without an end, which has been running for a while.
+begin() {
+    : >out
+    over "$1" "${endless[@]}" >out 2>err </dev/null &
+    job=$!
+    for _ in $(seq 200); do
+        grep -q 'iteration 50:' out && return
+        sleep 0.1
+    done
+    fail "it does not run"
+}
+# iterating [HOST]: the processes of the job, on all hosts or on one.
+iterating() {
+    local process
+    for process in $(pgrep -x power_iteration); do
+        if [ $# -eq 0 ] ||
+            [ "$(readlink "/proc/$process/ns/net")" = "$(readlink "/proc/$(cat "net/$1")/ns/net")" ]; then
+            echo "$process"
+        fi
+    done
+}
+# gone SINCE: all processes of the job have ended within ten seconds.
+gone() {
+    while [ -n "$(iterating)" ] && [ $((SECONDS - $1)) -lt 20 ]; do
+        sleep 0.1
+    done
+    local seconds=$((SECONDS - $1))
+    [ $seconds -le 10 ] || fail "processes after $seconds s"
+    echo "$name: $seconds s"
+    kill "$job" 2>/dev/null # a launcher may wait for the host that was cut off
+    wait "$job"
+}
+found=0
+for net in ${WEFT_NET-ofi mpi}; do
+    "$bin/weft-info" 2>/dev/null | grep -Eq "^ +$net +between" || continue
+    [ "$net" != mpi ] || command -v mpirun >/dev/null || continue
+    found=$((found + 1))
+    name="power iteration over $net"
+    over "$net" --matrix "$data/debian-depends.mtx" --pagerank 0.85 >out 2>err </dev/null || {
+        fail "status"
+        continue
+    }
+    has out 'check: passed'
+    over "$net" --matrix "$data/debian-depends.mtx" --symmetrize >out 2>err </dev/null
+    has out 'dominant eigenvalue: 180\.038047737$'
+    for host in 0 2; do
+        [ "$net" != mpi ] || [ $host != 0 ] || continue # mpirun itself is there
+        name="host$host is cut off, over $net"
+        begin "$net"
+        "$hosts" cut net host$host
+        gone $SECONDS
+        for process in 0 1 2 3; do
+            [ $process -ne $host ] && has err "\[p$process\] .*PEER_LOST.* process $host .*lost"
+        done
+        "$hosts" join net host$host
+        "$hosts" on net host$host ip link set eth0 up
+    done
+    name="kill -9 on host1, over $net"
+    begin "$net"
+    kill -9 "$(iterating host1)"
+    gone $SECONDS
+    for process in 0 2 3; do
+        has err "\[p$process\] .*PEER_LOST.* process 1 .*lost"
+    done
+done
+[ $found -gt 0 ] || echo "no network between nodes in this build: only the control channel was tested"
+
+[ $failures = 0 ] && echo "all passed"
+exit $((failures > 0))

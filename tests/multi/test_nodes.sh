@@ -1,0 +1,64 @@
+#!/bin/bash
+# test_nodes BIN - processes on several hosts that weft tells apart as nodes: which network joins them,
+# who is reached directly and who over it, and what is said when none can be.
+set -u
+bin=$(cd "${1:?usage: $0 BIN}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+data=$(cd "$here/../../data" && pwd)
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+"$bin/weft-info" | grep -Eq '^ +ofi +between' || skip "ofi is not in this build"
+[ "$(id -u)" -eq 0 ] || skip "network namespaces need root"
+work=$(mktemp -d)
+trap '"$here/hosts" down "$work/net"; rm -rf "$work"' EXIT
+"$here/hosts" up "$work/net" 4 >/dev/null 2>&1 || skip "no namespaces, veth or bridge here"
+export WEFT_RSH="$here/hosts rsh $work/net"
+cd "$work" || exit 1
+failures=0
+fail() {
+    echo "FAILED: $*"
+    tail -n 20 out
+    failures=$((failures + 1))
+}
+# job HOSTS N COMMAND...: the output of both streams is in `out`.
+job() {
+    timeout 100 "$bin/weftrun" -l -H "$1" -n "$2" "${@:3}" >out 2>&1 </dev/null
+}
+# says NUMBER PATTERN: so many lines.
+says() {
+    local count
+    count=$(grep -c -- "$2" out)
+    [ "$count" -eq "$1" ] || fail "$count lines have '$2', not $1"
+}
+
+# Two processes on each of two hosts: to each process one other is direct, two are over ofi.
+WEFT_LOG=info job host0,host1 4 "$bin/tests/test_order" --path auto || fail "test_order, auto"
+says 4 "network ofi: the job is on 2 nodes"
+says 4 "direct, through shared memory"
+says 8 "through the host over ofi (it is on another node)"
+says 4 "provider tcp;ofi_rxm, domain eth0"
+job host0,host1 4 "$bin/tests/test_mixed" --path auto || fail "test_mixed, auto"
+WEFT_INTERFACE=eth0 job host0,host1,host2 3 "$bin/tests/test_flush" --path auto ||
+    fail "test_flush with WEFT_INTERFACE=eth0"
+
+# What cannot be is said, at once and by everyone.
+WEFT_NET=shm job host0,host1 2 "$bin/tests/test_put" && fail "WEFT_NET=shm worked"
+grep -q "WEFT_NET=shm joins processes of one host, and those of this job are on 2" out ||
+    fail "WEFT_NET=shm between hosts: not said"
+
+# Power iteration on four hosts gives the answer of one process.
+iterate=("$bin/power_iteration" --matrix "$data/debian-depends.mtx" --pagerank 0.85 --top 5)
+top() {
+    awk '/rank: [1-5] / { print $(NF - 1), $NF }' out
+}
+"${iterate[@]}" >out 2>&1 || fail "power_iteration alone"
+alone=$(top)
+[ "$(wc -l <<<"$alone")" -eq 5 ] || fail "power_iteration alone gives no five places"
+job host0,host1,host2,host3 4 "${iterate[@]}" || fail "power_iteration on 4 hosts"
+[ "$(top)" = "$alone" ] || fail "another answer on 4 hosts"
+grep -q 'check: passed' out || fail "the check on 4 hosts"
+
+[ $failures = 0 ] && echo "all passed"
+exit $((failures > 0))

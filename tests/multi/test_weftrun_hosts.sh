@@ -1,0 +1,225 @@
+#!/bin/bash
+# shellcheck disable=SC2016 # the processes expand what stands in single quotes
+# weftrun --host, with a command that "reaches" other hosts on this one: numbering, what travels and
+# how, output, statuses, signals, and that nothing is left when either side ends or is cut off.
+# usage: test_weftrun_hosts.sh BIN-FOLDER
+set -u
+bin=$(cd "$1" && pwd)
+weftrun="$bin/weftrun"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+# reach HOST COMMAND...: like ssh, but here. Records what a spy on the other host would see.
+cat >reach <<'TEXT'
+#!/bin/bash
+host=$1
+shift
+echo "$*" >>"$FOLDER/commands"
+case $host in
+    nowhere) echo "reach: Could not resolve hostname $host" >&2; exit 255 ;;
+    noisy) echo "Welcome to noisy!" ;;
+    mute) exec sleep 98770 ;;
+    chatty) echo "reach: a warning" >&2 ;;
+esac
+echo $$ >"$FOLDER/way-to-$host"
+REACHED=$host exec sh -c "exec $*"
+TEXT
+chmod +x reach
+export FOLDER=$folder WEFT_RSH="$folder/reach"
+
+fail() {
+    echo "FAILED: $name: $*"
+    failures=$((failures + 1))
+}
+# check NAME WANTED-STATUS COMMAND...: stdout and stderr land in files out and err.
+check() {
+    name=$1 wanted=$2
+    shift 2
+    timeout 60 "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$wanted" ] || fail "status $got, not $wanted: $(head -3 err)"
+}
+has() {
+    grep -qF -- "$2" "$1" || fail "no \"$2\" in $1: $(head -3 "$1")"
+}
+one_line() {
+    [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
+}
+nobody() {
+    for _ in $(seq 150); do
+        pgrep -f -- "$1" >/dev/null || return
+        sleep 0.1
+    done
+    fail "still running: $(pgrep -af -- "$1")"
+}
+# where HOSTS OPTIONS: which process runs on which host, in one line.
+where() {
+    timeout 60 "$weftrun" -H "$@" -- sh -c 'echo $WEFT_PROCESS:$REACHED' 2>err </dev/null |
+        sort -n | tr '\n' ' '
+}
+# runs WANTED HOSTS OPTIONS
+runs() {
+    local got
+    name="numbering: ${*:2}"
+    got=$(where "${@:2}")
+    [ "$got" = "$1 " ] || fail "$got, not $1; $(head -2 err)"
+}
+runs "0:a 1:b" a,b
+runs "0:a 1:a 2:b 3:b" a,b -n 4
+runs "0:a 1:a 2:b 3:c" a,b,c -n 4
+runs "0:a" a,b -n 1
+runs "0:a 1:a 2:b" a:2,b
+runs "0:a 1:b 2:b 3:c" a,b:2,c:7 -n 4
+runs "0:a 1:a 2:b" a:2 -n 3 -H b:4
+printf '# nodes\na slots=2 # two\n\nb:1\n  c\n' >hosts
+name="a host file"
+[ "$(timeout 60 "$weftrun" --hostfile hosts sh -c 'echo $WEFT_PROCESS:$REACHED' | sort -n | tr '\n' ' ')" = \
+    "0:a 1:a 2:b 3:c " ] || fail "$(where --hostfile hosts)"
+
+check "what processes are told" 0 env WEFT_STALL_S=3 OTHER=1 "$weftrun" -H a,b -l -x "A=b  c" -x OTHER -- sh -c \
+    'echo "$WEFT_PROCESS of $WEFT_PROCESSES ${#WEFT_SECRET} $WEFT_STALL_S $A $OTHER $(pwd) ${WEFT_ROOT_FD-none}"'
+grep -Eq "^\[0\] 0 of 2 32 3 b  c 1 $folder [0-9]+$" out || fail "$(cat out)"
+grep -Eq "^\[1\] 1 of 2 32 3 b  c 1 $folder none$" out || fail "$(cat out)"
+check "nobody sees the secret" 0 "$weftrun" -H a,b sh -c \
+    'ps -eo args | grep -v grep | grep -c "$WEFT_SECRET"; tr "\0" "\n" </proc/$PPID/environ | grep -c SECRET; true'
+[ "$(sort -u out)" = "0" ] || fail "$(cat out)"
+! grep -Eq 'SECRET|[0-9a-f]{32}' commands || fail "$(cat commands)"
+check "one secret for all" 0 "$weftrun" -H a,b sh -c 'echo $WEFT_SECRET $WEFT_ROOT'
+[ "$(sort -u out | wc -l)" = 1 ] || fail "$(cat out)"
+check "loopback where all is on one host" 0 "$weftrun" -H a:2 sh -c 'echo $WEFT_ROOT'
+grep -q '^127\.0\.0\.1:' out || fail "$(cat out)"
+check "an interface" 0 env WEFT_INTERFACE=lo "$weftrun" -H a,b sh -c 'echo $WEFT_ROOT'
+grep -Eq '^127\.0\.0\.1:[0-9]+$' out || fail "$(cat out)"
+check "an address" 0 env WEFT_INTERFACE=127.0.0.1 "$weftrun" -H a,b sh -c 'echo $WEFT_ROOT'
+grep -Eq '^127\.0\.0\.1:[0-9]+$' out || fail "$(cat out)"
+if grep -q 00000000000000000000000000000001 /proc/net/if_inet6 2>/dev/null; then
+    check "an IPv6 address" 0 env WEFT_INTERFACE=::1 "$weftrun" -H a,b "$bin/tests/test_barrier" --path proxy
+fi
+check "no such interface" 125 env WEFT_INTERFACE=nonesuch "$weftrun" -H a,b true
+has err "WEFT_INTERFACE=nonesuch"
+
+# A job that uses the library, through a bridge of names: all on this host in truth.
+check "a real job" 0 env WEFT_INTERFACE=127.0.0.1 "$weftrun" -n 4 -H a,b "$bin/tests/test_barrier"
+
+name="input goes to process 0"
+head -c 3000000 /dev/zero | tr '\0' x >big
+timeout 60 "$weftrun" -H a,b sh -c 'wc -c' <big >out 2>err
+[ "$(sort -n out | tr '\n' ' ')" = "0 3000000 " ] || fail "$(cat out err)"
+name="one that does not read it"
+timeout 60 "$weftrun" -H a,b true <big >out 2>err || fail "status $?"
+
+check "output stays apart and whole" 0 "$weftrun" -H a,b -n 4 -l sh -c \
+    'i=0; while [ $i -lt 300 ]; do printf "a%s" $WEFT_PROCESS; printf "b%s\n" $WEFT_PROCESS; i=$((i+1)); done; echo bad >&2; printf end'
+[ "$(sort out | uniq -c | awk '{print $1 $2 $3}' | tr '\n' ' ')" = \
+    "300[0]a0b0 1[0]end 300[1]a1b1 1[1]end 300[2]a2b2 1[2]end 300[3]a3b3 1[3]end " ] ||
+    fail "$(sort out | uniq -c | head -3)"
+[ "$(grep -c bad err)" -eq 4 ] || fail "$(cat err)"
+check "much output" 0 "$weftrun" -H a,b -n 2 sh -c 'head -c 20000000 /dev/zero | tr "\0" y'
+[ "$(wc -c <out)" -eq 40000000 ] || fail "$(wc -c <out) bytes"
+check "logs are here" 0 "$weftrun" -H a,b -o logs sh -c 'echo out $WEFT_PROCESS; echo err >&2'
+has logs/process-1.log "out 1"
+[ ! -s out ] || fail "output on the terminal"
+
+check "the first failure's status" 7 "$weftrun" -H a,b,c sh -c \
+    'test $WEFT_PROCESS = 1 && exit 7; sleep 0.3; exit 9'
+grep -Eq 'process 1 \(pid [0-9]+ on b\) ended with status 7' err || fail "$(cat err)"
+one_line
+check "a signal's status" 137 "$weftrun" -H a,b --grace 0.2 sh -c \
+    'test $WEFT_PROCESS = 1 && kill -9 $$; exec sleep 98771'
+nobody "sleep 98771"
+check "time is over" 124 "$weftrun" -H a,b -t 0.5 sleep 98772
+nobody "sleep 98772"
+check "what processes leave behind" 0 "$weftrun" -H a,b sh -c 'setsid sleep 98773 & sleep 98773 & echo gone'
+nobody "sleep 98773"
+
+check "no such program" 127 "$weftrun" -H a,b -n 4 ./no-such-program
+grep -Eq "host [ab]: cannot run ./no-such-program: No such file or directory" err || fail "$(cat err)"
+one_line
+check "no such command" 125 "$weftrun" --rsh ./nowhere -H a,b true
+has err "host a cannot be used: cannot run ./nowhere: No such file or directory"
+one_line
+check "an unknown host" 125 "$weftrun" -H a,nowhere sleep 98774
+has err "host nowhere cannot be used: reach: Could not resolve hostname nowhere"
+one_line
+nobody "sleep 98774"
+check "a host whose shell speaks first" 125 "$weftrun" -H a,noisy true
+has err 'it says "Welcome to noisy!"'
+one_line
+check "warnings on the way" 0 "$weftrun" -H a,chatty true
+check "a host that does not answer" 124 "$weftrun" -H a,mute -t 0.5 true
+nobody "sleep 98770"
+for wrong in "a:0" "a:x" "a,,b" "-oProxyCommand=x" "[a" "a b" 'a;b' "a:99999999"; do
+    check "hosts $wrong" 125 "$weftrun" -H "$wrong" true
+    has err '"'"$wrong"'"'
+done
+check "too few slots" 125 "$weftrun" -H a:1,b -n 3 true
+has err "3 processes, but the hosts have 2 slots"
+check "no such folder" 125 bash -c 'mkdir gone; cd gone; rmdir ../gone; exec "$0" -H a true' "$weftrun"
+
+started() {
+    for _ in $(seq 200); do
+        [ "$(grep -c ready out)" -eq "$1" ] && return
+        sleep 0.05
+    done
+    fail "did not start: $(cat err)"
+}
+for signal in INT TERM HUP USR1 USR2 QUIT; do
+    name="SIG$signal is passed on"
+    : >out
+    env --default-signal=INT,QUIT "$weftrun" -H a,b -n 3 -l bash -c \
+        "trap 'echo got $signal; exit 0' $signal; echo ready; while :; do sleep 0.05; done" \
+        >out 2>err </dev/null &
+    pid=$!
+    started 3
+    kill -s $signal $pid
+    wait $pid || fail "status $?: $(cat err)"
+    [ "$(grep -c "got $signal" out)" -eq 3 ] || fail "$(cat out)"
+done
+
+# begin COMMAND...: on hosts a and b, in the background, until all have said "ready".
+begin() {
+    : >out
+    "$weftrun" -H a,b -n 4 --grace 0.5 "$@" >out 2>err </dev/null &
+    pid=$!
+    started 4
+}
+name="weftrun is killed"
+begin sh -c 'setsid sleep 98775 & echo ready; exec sleep 98775'
+disown $pid
+kill -9 $pid
+nobody "sleep 98775"
+
+name="the way to a host is killed"
+begin sh -c 'echo ready; exec sleep 98776'
+kill -9 "$(cat way-to-b)"
+wait $pid
+[ $? -eq 125 ] || fail "status"
+has err "host b is lost"
+one_line
+nobody "sleep 98776"
+
+name="a reader that rests longer than silence lasts"
+timeout 60 "$weftrun" -H a,b sh -c 'head -c 1000000 /dev/zero | tr "\0" z' 2>err </dev/null |
+    { sleep 13; wc -c; } >out
+[ "$(cat out)" = 2000000 ] || fail "$(cat out err)"
+
+name="the launcher falls silent"
+begin sh -c 'echo ready; exec sleep 98777'
+kill -STOP $pid
+nobody "^sleep 98777"
+kill -CONT $pid
+wait $pid
+[ $? -ne 0 ] || fail "status 0"
+
+name="a helper falls silent"
+begin sh -c 'echo ready; exec sleep 98778'
+kill -STOP "$(cat way-to-b)" # which has become the helper
+wait $pid
+[ $? -eq 125 ] || fail "status"
+has err "host b is lost: nothing heard for 10 s"
+nobody "sleep 98778"
+
+[ "$failures" -eq 0 ] && echo "all passed"
+exit $((failures != 0))
