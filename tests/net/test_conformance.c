@@ -416,13 +416,30 @@ static bool reaches_others(const struct weft_net_ops *ops, bool *launched)
     return reaches;
 }
 
-int main(void)
+static const uint64_t starts[] = {0, 0xffffe000u};
+
+/* One of the ends that an MPI's launcher has started: --launched TABLE FILE (net_ends.h). */
+static int run_launched(const char *name, const char *file)
 {
-    static const uint64_t starts[] = {0, 0xffffe000u};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK"};
+    const struct weft_net_ops *ops = weft_net_find(name);
+    const char *rank = getenv(ranks[0]) != NULL ? getenv(ranks[0]) : getenv(ranks[1]);
+    bool good = ops != NULL && rank != NULL;
+
+    for (int s = 0; s < 2 && good; s++)
+        good = ends_run_launched(ops, atoi(rank), ENDS_MOST, file, starts[s], suite, 0);
+    printf("%s: %s\n", name, good ? "all good" : "FAILED");
+    return !good;
+}
+
+int main(int argc, char **argv)
+{
     const struct weft_net_ops *ops;
     bool good = true;
 
     setbuf(stdout, NULL);
+    if (argc == 4 && strcmp(argv[1], "--launched") == 0)
+        return run_launched(argv[2], argv[3]);
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
         bool launched;
         const bool others = reaches_others(ops, &launched);
