@@ -83,6 +83,7 @@ struct weft_mpi_peer {
     /* between them: labels ring_credit and ring_space */
     uint32_t applied; /* puts from this peer that have taken effect; by receive, for post */
     uint32_t acked;   /* puts to this peer that have, says the peer; by receive, for put */
+    uint32_t made;    /* `sequence`, for receive, which checks what is acknowledged */
     uint32_t told;    /* the last `applied` that was sent; by post and receive, a hint */
 };
 

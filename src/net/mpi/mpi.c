@@ -129,6 +129,7 @@ static weft_status open_mpi(struct weft_net **net, const struct weft_net_open *o
                                           .taken = start,
                                           .applied = start,
                                           .acked = start,
+                                          .made = start,
                                           .told = start};
         process_of[p] = -1;
     }

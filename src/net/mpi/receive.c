@@ -171,9 +171,12 @@ static weft_status take_ack(struct weft_mpi_peer *peer, uint32_t acked)
     /* Two threads of the other end send acknowledgements: the older may come later. */
     if ((int32_t)(acked - before) <= 0)
         return WEFT_OK;
-    if (acked - before > WEFT_MPI_WINDOW)
-        return weft_err(WEFT_ERR_PROTOCOL, "mpi: process %d acknowledges message %u after %u",
-                        peer->process, acked, before);
+    /* `made` is as new as any message that the other end can have seen. */
+    const uint32_t made = weft_load_relaxed_u32(&peer->made);
+    if ((int32_t)(acked - made) > 0)
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "mpi: process %d acknowledges message %u; the last one to it was %u",
+                        peer->process, acked, made);
     weft_store_release_u32(&peer->acked, acked, ORDER_ring_credit);
     return WEFT_OK;
 }

@@ -220,6 +220,7 @@ static void make(struct weft_net *net, struct weft_mpi_peer *peer, struct weft_m
     peer->done += bytes;
     peer->active = !last;
     record->end = peer->sequence;
+    weft_store_relaxed_u32(&peer->made, peer->sequence);
     add_locked(net, &net->made, out);
     if (last)
         read_part(net, record);
@@ -270,14 +271,10 @@ weft_status weft_mpi_put(struct weft_net *net, const struct weft_net_put *put)
 }
 
 /* Reports what has landed at a peer, in order. */
-static weft_status report(struct weft_net *net, struct weft_mpi_peer *peer, bool *did)
+static void report(struct weft_net *net, struct weft_mpi_peer *peer, bool *did)
 {
     const uint32_t acked = weft_load_acquire_u32(&peer->acked, ORDER_ring_space);
 
-    if ((int32_t)(peer->sequence - acked) < 0)
-        return weft_err(WEFT_ERR_PROTOCOL,
-                        "mpi: process %d acknowledges message %u; the last one to it was %u",
-                        peer->process, acked, peer->sequence);
     while (peer->count > 0) {
         const struct weft_mpi_put *put = &peer->puts[peer->first % WEFT_MPI_WINDOW];
         void *cookie = put->cookie;
@@ -288,7 +285,6 @@ static weft_status report(struct weft_net *net, struct weft_mpi_peer *peer, bool
         *did = true;
         net->open.events.landed(net->open.events.context, cookie);
     }
-    return WEFT_OK;
 }
 
 /* Every peer with something under way, once; those that have nothing any more leave the list. */
@@ -298,9 +294,8 @@ static weft_status serve_peers(struct weft_net *net, bool *did)
 
     while (*place != NULL) {
         struct weft_mpi_peer *peer = *place;
-        weft_status status = report(net, peer, did);
-        if (status == WEFT_OK)
-            status = pump(net, peer, did);
+        report(net, peer, did);
+        weft_status status = pump(net, peer, did);
         if (status != WEFT_OK)
             return weft_mpi_broken(net, status);
         if (peer->active || peer->count > 0) {
