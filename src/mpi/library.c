@@ -113,6 +113,12 @@ static weft_status join_world(struct weft_mpi_library *library, const struct wef
                         "MPI_THREAD_MULTIPLE, or SERIALIZED if the program itself makes no MPI "
                         "calls while a job is open (MPI_Init_thread, before weft_open)",
                         ops->name, level_name(library->level));
+    const struct weft_launcher launcher = weft_launcher();
+    if (launcher.processes > 0 && launcher.processes != library->size)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "%s started %d processes, but %s sees %d: it is not the MPI of this "
+                        "launcher (WEFT_MPI_LIBRARY)",
+                        launcher.name, launcher.processes, ops->name, library->size);
     error = ops->duplicate(NULL, &library->comm, &request);
     if (error != 0)
         return weft_mpi_failed(ops, error, "MPI_Comm_idup of the world");
