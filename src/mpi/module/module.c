@@ -114,6 +114,9 @@ static int takes_gpu_memory(void)
 {
 #if defined(MPIX_CUDA_AWARE_SUPPORT) && defined(OPEN_MPI)
     return MPIX_Query_cuda_support();
+#elif defined(MPIX_GPU_SUPPORT_CUDA)
+    int flag = 0;
+    return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &flag) == MPI_SUCCESS ? flag : -1;
 #else
     return -1;
 #endif
