@@ -27,6 +27,7 @@ struct message {
     size_t bytes;
     const void *source; /* of a large one; NULL: the data follows */
     bool received;      /* a large one's sender may go on */
+    struct end *end;    /* has matched it, and not received it yet */
     unsigned char data[];
 };
 
@@ -43,6 +44,7 @@ struct request {
 
 struct end {
     struct message *first, *last;
+    struct message *matched;  /* one at a time */
     struct request *requests; /* not done */
     int process, processes;
     struct end **peers;
@@ -116,6 +118,16 @@ static void free_request(struct request *request)
     free(request);
 }
 
+/* Nobody receives it. Lock held. */
+static void drop(struct message *message)
+{
+    if (message == NULL)
+        return;
+    message->received = true;
+    if (message->source == NULL)
+        free(message);
+}
+
 void weft_mpi_inside_close(struct weft_mpi_handle *comm)
 {
     struct end *end = in(comm);
@@ -123,16 +135,19 @@ void weft_mpi_inside_close(struct weft_mpi_handle *comm)
     weft_lock(&lock);
     while (end->requests != NULL) {
         struct request *request = end->requests;
-        if (request->sent != NULL && !request->sent->received)
-            unlink_message(request->to, request->sent);
+        if (request->sent != NULL && !request->sent->received) {
+            if (request->to->matched == request->sent)
+                request->to->matched = NULL;
+            else
+                unlink_message(request->to, request->sent);
+        }
         free_request(request);
     }
+    drop(end->matched);
     while (end->first != NULL) {
         struct message *message = end->first;
         end->first = message->next;
-        message->received = true;
-        if (message->source == NULL)
-            free(message);
+        drop(message);
     }
     weft_unlock(&lock);
     free(end->peers);
@@ -227,8 +242,15 @@ static int irecv(const struct weft_mpi_handle *comm, void *buffer, size_t bytes,
 static int improbe(const struct weft_mpi_handle *comm, int tag, bool *found, int *from,
                    size_t *bytes, struct weft_mpi_handle *handle)
 {
+    struct end *end = in(comm);
+
     weft_lock(&lock);
-    struct message *message = take(in(comm), -1, tag);
+    struct message *message = take(end, -1, tag);
+    if (message != NULL) {
+        drop(end->matched);
+        end->matched = message;
+        message->end = end;
+    }
     weft_unlock(&lock);
     *found = message != NULL;
     if (message != NULL) {
@@ -242,11 +264,13 @@ static int improbe(const struct weft_mpi_handle *comm, int tag, bool *found, int
 static int imrecv(struct weft_mpi_handle *handle, void *buffer, size_t bytes,
                   struct weft_mpi_handle *request)
 {
+    struct message *message = in(handle);
     size_t received;
 
     set(request, NULL);
     weft_lock(&lock);
-    const int error = receive(in(handle), buffer, bytes, &received);
+    message->end->matched = NULL;
+    const int error = receive(message, buffer, bytes, &received);
     weft_unlock(&lock);
     return error;
 }

@@ -208,9 +208,10 @@ static void make(struct weft_net *net, struct weft_mpi_peer *peer, struct weft_m
                     .offset = put->offset + peer->done,
                     .bytes = bytes},
     };
-    if (eager) {
+    if (bytes == 0) {
+        /* A notice alone: there may be no source. */
+    } else if (eager) {
         weft_read_shared(out->wire + WEFT_MPI_HEADER_BYTES, source, bytes);
-        weft_used_shared(source, bytes);
     } else {
         out->put = record;
         out->payload = source;
