@@ -120,7 +120,7 @@ static weft_status make_secret(char secret[2 * SECRET_BYTES + 1])
 /* The port that the system gave. */
 static int port_of(int fd)
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     socklen_t bytes = sizeof(address);
 
     if (getsockname(fd, (struct sockaddr *)&address, &bytes) != 0)

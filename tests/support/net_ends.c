@@ -313,7 +313,8 @@ bool ends_run(const struct weft_net_ops *ops, int count, bool one_space, uint64_
     return good;
 }
 
-/* ---- ends that a launcher has started --------------------------------------------------------- */
+/* ---- ends that a launcher has started ---------------------------------------------------------
+ */
 
 struct launched {
     uint32_t met, unused[1023];
