@@ -120,14 +120,16 @@ static weft_status make_secret(char secret[2 * SECRET_BYTES + 1])
 /* The port that the system gave. */
 static int port_of(int fd)
 {
-    struct sockaddr_storage address = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } address = {.six = {.sin6_family = AF_UNSPEC}};
     socklen_t bytes = sizeof(address);
 
-    if (getsockname(fd, (struct sockaddr *)&address, &bytes) != 0)
+    if (getsockname(fd, &address.any, &bytes) != 0)
         return -1;
-    return ntohs(address.ss_family == AF_INET6
-                     ? ((const struct sockaddr_in6 *)(const void *)&address)->sin6_port
-                     : ((const struct sockaddr_in *)(const void *)&address)->sin_port);
+    return ntohs(address.any.sa_family == AF_INET6 ? address.six.sin6_port : address.four.sin_port);
 }
 
 /* Listens where WEFT_ROOT says, or where all can reach it. */
@@ -142,12 +144,14 @@ static weft_status invite(const struct weft_config *config, bool one_host,
         return weft_err(WEFT_ERR_SYSTEM,
                         "no address by which other hosts reach this one; WEFT_ROOT=HOST:PORT gives "
                         "one");
-    weft_status status = weft_socket_listen(&place.root_fd, &root);
+    int fd = -1;
+    weft_status status = weft_socket_listen(&fd, &root);
     if (status != WEFT_OK)
         return status;
+    place.root_fd = fd; /* kept for later jobs of this process */
     const bool six = strchr(root.host, ':') != NULL;
     snprintf(invitation->root, sizeof(invitation->root), "%s%.100s%s:%d", six ? "[" : "", root.host,
-             six ? "]" : "", port_of(place.root_fd));
+             six ? "]" : "", port_of(fd));
     return make_secret(invitation->secret);
 }
 

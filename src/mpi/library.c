@@ -64,6 +64,50 @@ weft_status weft_mpi_await(const struct weft_mpi_ops *ops, struct weft_mpi_handl
     }
 }
 
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static struct {
+    struct weft_bell bell;
+    uint32_t over;
+    double patience_s; /* 0: for ever */
+} finalizing;
+
+/* MPI_Finalize waits for all processes, and nothing can end it: so at least it is said. */
+static void watch_finalize(void *unused)
+{
+    const uint64_t deadline = weft_now_ns() + (uint64_t)(finalizing.patience_s * 1e9);
+
+    (void)unused;
+    while (__atomic_load_n(&finalizing.over, __ATOMIC_ACQUIRE) == 0) {
+        const uint64_t now = weft_now_ns();
+        if (now >= deadline) {
+            weft_say(WEFT_SAY_WARN,
+                     "%s: process %d of %d has waited %g s in MPI_Finalize, which waits for all "
+                     "processes of the launch",
+                     here.ops->name, here.rank, here.size, finalizing.patience_s);
+            return;
+        }
+        const uint32_t ticket = weft_bell_prepare(&finalizing.bell);
+        if (__atomic_load_n(&finalizing.over, __ATOMIC_ACQUIRE) == 0)
+            weft_bell_sleep(&finalizing.bell, ticket, deadline - now);
+        else
+            weft_bell_cancel(&finalizing.bell);
+    }
+}
+
+static void finalize_watched(void)
+{
+    struct weft_task watch;
+    const bool watched = finalizing.patience_s > 0 &&
+                         weft_task_start(&watch, "weft finalize", watch_finalize, NULL) == WEFT_OK;
+
+    here.ops->finalize();
+    __atomic_store_n(&finalizing.over, 1, __ATOMIC_RELEASE);
+    weft_bell_ring(&finalizing.bell);
+    if (watched)
+        weft_task_join(&watch);
+}
+
 static void finalize_at_exit(void)
 {
     if (abandoned)
@@ -71,8 +115,10 @@ static void finalize_at_exit(void)
                  "%s: communication was left unfinished, so MPI_Finalize is left out",
                  here.ops->name);
     else if (!here.ops->finalized())
-        here.ops->finalize();
+        finalize_watched();
 }
+
+/* ---- the start ------------------------------------------------------------------------------ */
 
 static const char *level_name(enum weft_mpi_level level)
 {
@@ -147,6 +193,7 @@ weft_status weft_mpi_start(const struct weft_mpi_library **library,
             return status;
         here = found;
         started = true;
+        finalizing.patience_s = config->stall_s;
         here.ops->describe(version, sizeof(version));
         weft_say(WEFT_SAY_INFO, "MPI: %s, MPI_THREAD_%s, process %d of %d", version,
                  level_name(here.level), here.rank, here.size);

@@ -77,11 +77,10 @@ test_start()
 test_programs()
 {
     local program=$tests/mpi_program_$mpi
-    passes 3 "$program" none
+    WEFT_NET=mpi WEFT_PATH=proxy passes 3 "$program" none
     for net in mpi shm; do
         WEFT_NET=$net WEFT_PATH=proxy passes 3 "$program" multiple
         grep -q '^good' "$work/out" || fail "$mpi: a program with MPI of its own, $net"
-        WEFT_NET=$net WEFT_PATH=proxy passes 3 "$program" none
     done
     WEFT_NET=mpi WEFT_PATH=proxy passes 2 "$program" serialized
     WEFT_NET=mpi refuses 'needs MPI_THREAD_MULTIPLE' 2 "$program" single
