@@ -121,7 +121,11 @@ test_killed()
     began=$SECONDS
     wait $launcher # Open MPI's then says 0
     [ $((SECONDS - began)) -le 10 ] || fail "$mpi: ended $((SECONDS - began)) s after a kill"
-    grep -q "WEFT_ERR_PEER_LOST: process 1 (pid $pid" "$work/out" || fail "$mpi: nobody named it"
+    # MPICH's kills the others all the same when the lost one's connection to it ends, and on a
+    # busy machine it may be the quicker one. Then it says what happened.
+    grep -q "WEFT_ERR_PEER_LOST: process 1 (pid $pid" "$work/out" ||
+        { [ "$mpi" = mpich ] && grep -q 'Killed (signal 9)' "$work/out"; } ||
+        fail "$mpi: nobody named it"
     sleep 0.5
     for pid in $all; do
         if grep -qs '^State:.[RSD]' "/proc/$pid/status"; then
