@@ -107,6 +107,7 @@ test_killed()
 {
     local pid= began patient=--enable-recovery
     [ "$mpi" = mpich ] && patient=-disable-auto-cleanup
+    : >"$work/out" # now: the shell in the background may be slow to
     WEFT_NET=mpi WEFT_LOG=info timeout 60 "mpirun.$mpi" $patient -n 3 "$tests/test_order" --path proxy \
         --scale 100000 >"$work/out" 2>&1 &
     local launcher=$!
