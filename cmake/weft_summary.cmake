@@ -12,6 +12,7 @@ weft_summary_row("device cuda" "${WEFT_CUDA_IN}" "for ${WEFT_CUDA_ARCHS} (WEFT_C
 list(JOIN WEFT_NETS_IN ", " nets)
 weft_summary_row("networks" "yes" "${nets}")
 weft_summary_row("start by PMIx" "${WEFT_PMIX_IN}" "(WEFT_PMIX=${WEFT_PMIX})")
-weft_summary_row("MPI for benchmarks" "${WEFT_MPI_IN}" "(WEFT_MPI=${WEFT_MPI})")
+list(JOIN WEFT_MPI_MODULES ", " mpis)
+weft_summary_row("MPI" "${WEFT_MPI_IN}" "modules: ${mpis} (WEFT_MPI=${WEFT_MPI})")
 weft_summary_row("tests" "${WEFT_TESTS}" "")
 weft_summary_row("sanitizers" "${WEFT_SANITIZE}" "")

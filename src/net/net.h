@@ -63,6 +63,7 @@ struct weft_net_caps {
     bool get;             /* get works */
     bool same_host_only;  /* reaches processes of this host only, */
     bool own_process;     /* or none but its own */
+    bool launched;        /* reaches processes only that its own launcher has started */
     size_t address_bytes; /* of this process's address */
 };
 

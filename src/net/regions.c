@@ -10,6 +10,7 @@ struct weft_exposure {
     unsigned char *base;
     size_t bytes;
     uint32_t generation;
+    uint32_t holders; /* nothing else takes this place while there are any */
     bool used;
 };
 
@@ -17,7 +18,7 @@ struct weft_exposure {
 static struct weft_exposure *free_place(struct weft_regions *regions)
 {
     for (uint32_t i = 0; i < regions->count; i++)
-        if (!regions->list[i].used)
+        if (!regions->list[i].used && regions->list[i].holders == 0)
             return &regions->list[i];
     const uint32_t old = regions->count, count = old == 0 ? 16 : old * 2;
     struct weft_exposure *list = realloc(regions->list, count * sizeof(*list));
@@ -34,7 +35,7 @@ weft_status weft_regions_add(struct weft_regions *regions, void *base, size_t by
     weft_lock(&regions->lock);
     struct weft_exposure *place = free_place(regions);
     if (place != NULL) {
-        *place = (struct weft_exposure){base, bytes, place->generation + 1, true};
+        *place = (struct weft_exposure){base, bytes, place->generation + 1, 0, true};
         *key = (uint64_t)place->generation << 32 | (uint64_t)(place - regions->list);
     }
     weft_unlock(&regions->lock);
@@ -50,23 +51,57 @@ void weft_regions_drop(struct weft_regions *regions, uint64_t key)
     weft_unlock(&regions->lock);
 }
 
-bool weft_regions_land(struct weft_regions *regions, uint64_t key, uint64_t offset,
-                       const void *source, size_t bytes)
+/* The region in which all of it lies; NULL: none. Lock held. */
+static struct weft_exposure *find(struct weft_regions *regions, uint64_t key, uint64_t offset,
+                                  size_t bytes)
 {
     const uint32_t i = (uint32_t)key;
-
-    weft_lock(&regions->lock);
     const bool inside =
         i < regions->count && regions->list[i].used && regions->list[i].generation == key >> 32 &&
         offset <= regions->list[i].bytes && bytes <= regions->list[i].bytes - offset;
-    bool landed = inside;
-    if (inside && regions->events->land == NULL)
-        weft_land(regions->list[i].base + offset, source, bytes);
-    else if (inside)
-        landed = regions->events->land(regions->events->context, regions->list[i].base + offset,
-                                       source, bytes);
+
+    return inside ? &regions->list[i] : NULL;
+}
+
+bool weft_regions_land(struct weft_regions *regions, uint64_t key, uint64_t offset,
+                       const void *source, size_t bytes)
+{
+    weft_lock(&regions->lock);
+    const struct weft_exposure *region = find(regions, key, offset, bytes);
+    bool landed = region != NULL;
+    if (landed && regions->events->land == NULL)
+        weft_land(region->base + offset, source, bytes);
+    else if (landed)
+        landed =
+            regions->events->land(regions->events->context, region->base + offset, source, bytes);
     weft_unlock(&regions->lock);
     return landed;
+}
+
+void *weft_regions_hold(struct weft_regions *regions, uint64_t key, uint64_t offset, size_t bytes)
+{
+    weft_lock(&regions->lock);
+    struct weft_exposure *region = find(regions, key, offset, bytes);
+    void *address = region != NULL ? region->base + offset : NULL;
+    if (region != NULL)
+        region->holders++;
+    weft_unlock(&regions->lock);
+    return address;
+}
+
+void weft_regions_let_go(struct weft_regions *regions, uint64_t key)
+{
+    weft_lock(&regions->lock);
+    regions->list[(uint32_t)key].holders--;
+    weft_unlock(&regions->lock);
+}
+
+bool weft_regions_held(struct weft_regions *regions, uint64_t key)
+{
+    weft_lock(&regions->lock);
+    const bool held = regions->list[(uint32_t)key].holders != 0;
+    weft_unlock(&regions->lock);
+    return held;
 }
 
 void weft_regions_free(struct weft_regions *regions)

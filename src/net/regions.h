@@ -33,6 +33,16 @@ void weft_regions_drop(struct weft_regions *regions, uint64_t key);
 bool weft_regions_land(struct weft_regions *regions, uint64_t key, uint64_t offset,
                        const void *source, size_t bytes);
 
+/*
+ * For a network that writes the window itself: the address of that place, which is held until
+ * weft_regions_let_go, or NULL unless all of it lies in the key's region. Receive thread.
+ */
+void *weft_regions_hold(struct weft_regions *regions, uint64_t key, uint64_t offset, size_t bytes);
+void weft_regions_let_go(struct weft_regions *regions, uint64_t key);
+
+/* Whether something of a key's memory, also of one that was dropped, is held still. Any thread. */
+bool weft_regions_held(struct weft_regions *regions, uint64_t key);
+
 void weft_regions_free(struct weft_regions *regions);
 
 #endif

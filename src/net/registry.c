@@ -1,6 +1,7 @@
 /* net/registry.c - the back ends, one line each, and the defaults for what they leave out. */
 #include "net/net.h"
 
+#include "net/mpi/mpi.h"
 #include "net/null/null.h"
 #include "net/shm/shm.h"
 
@@ -9,6 +10,7 @@
 
 static const struct weft_net_ops *const tables[] = {
     &weft_net_shm,
+    &weft_net_mpi,
     &weft_net_null,
 };
 

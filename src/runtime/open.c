@@ -6,6 +6,7 @@
 
 #include "base/say.h"
 #include "boot/local.h"
+#include "boot/mpi.h"
 #include "device/cpu/random.h"
 #include "runtime/image.h"
 #include "window/tables.h"
@@ -101,7 +102,8 @@ static weft_status open_state(struct weft_job *job)
 
 static weft_status open_net(struct weft_job *job)
 {
-    static const char *const names[] = {NULL, "shm", "ofi", "verbs", "mpi", "null"}; /* config.def */
+    static const char *const names[] = {NULL,    "shm", "ofi",
+                                        "verbs", "mpi", "null"}; /* config.def */
     const char *name = names[job->config.net];
     struct weft_net_caps caps;
 
@@ -199,6 +201,8 @@ static weft_status open_steps(struct weft_job *job)
 {
     weft_status status = begin_random(job);
 
+    if (status == WEFT_OK)
+        status = weft_boot_mpi(&job->config);
     if (status == WEFT_OK)
         status = weft_control_open(&job->control, &job->config);
     if (status != WEFT_OK)

@@ -391,10 +391,11 @@ static void alone(struct end *end, int unused)
         ops->dereg(end->net, keys[i]);
 }
 
-/* Whether a table connects to another process at all. */
-static bool reaches_others(const struct weft_net_ops *ops)
+/* Whether a table connects to another process at all; *launched: not to one that was forked. */
+static bool reaches_others(const struct weft_net_ops *ops, bool *launched)
 {
     static struct ends ends;
+    struct weft_net_caps caps;
     bool reaches;
 
     memset(&ends, 0, sizeof(ends));
@@ -407,24 +408,45 @@ static bool reaches_others(const struct weft_net_ops *ops)
         ends.end[i].memory = ends.memory[i];
         end_open(&ends.end[i]);
     }
+    ops->caps(ends.end[0].net, &caps);
+    *launched = caps.launched;
     reaches = ops->connect(ends.end[0].net, 1, ends.end[1].address) == WEFT_OK;
     for (int i = 0; i < 2; i++)
         end_close(&ends.end[i]);
     return reaches;
 }
 
-int main(void)
+static const uint64_t starts[] = {0, 0xffffe000u};
+
+/* One of the ends that an MPI's launcher has started: --launched TABLE FILE (net_ends.h). */
+static int run_launched(const char *name, const char *file)
 {
-    static const uint64_t starts[] = {0, 0xffffe000u};
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK"};
+    const struct weft_net_ops *ops = weft_net_find(name);
+    const char *rank = getenv(ranks[0]) != NULL ? getenv(ranks[0]) : getenv(ranks[1]);
+    bool good = ops != NULL && rank != NULL;
+
+    for (int s = 0; s < 2 && good; s++)
+        good = ends_run_launched(ops, atoi(rank), ENDS_MOST, file, starts[s], suite, 0);
+    printf("%s: %s\n", name, good ? "all good" : "FAILED");
+    return !good;
+}
+
+int main(int argc, char **argv)
+{
     const struct weft_net_ops *ops;
     bool good = true;
 
     setbuf(stdout, NULL);
+    if (argc == 4 && strcmp(argv[1], "--launched") == 0)
+        return run_launched(argv[2], argv[3]);
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
-        const bool others = reaches_others(ops);
+        bool launched;
+        const bool others = reaches_others(ops, &launched);
         printf("%s: %s\n", ops->name, others ? "several ends" : "its own process only");
         good &= ends_run(ops, 1, true, 0, alone, 0);
-        for (int one_space = others && PROCESSES ? 0 : 1; one_space <= 1; one_space++) {
+        for (int one_space = others && PROCESSES && !launched ? 0 : 1; one_space <= 1;
+             one_space++) {
             const int count = others ? ENDS_MOST : 1;
             for (int s = 0; s < 2; s++)
                 good &= ends_run(ops, count, one_space, starts[s], suite, 0);

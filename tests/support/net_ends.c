@@ -3,6 +3,7 @@
 
 #include "base/task.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +278,20 @@ static void run_processes(struct ends *all, struct run *runs)
         CHECK(all, waitpid(children[i], &status, 0) == children[i] && status == 0);
 }
 
+static void prepare(struct ends *all, const struct weft_net_ops *ops, int count, bool one_space,
+                    uint64_t counter_start)
+{
+    all->ops = ops;
+    all->count = count;
+    all->one_space = one_space;
+    all->counter_start = counter_start;
+    for (int i = 0; i < count; i++) {
+        all->end[i].all = all;
+        all->end[i].me = i;
+        all->end[i].memory = all->memory[i];
+    }
+}
+
 bool ends_run(const struct weft_net_ops *ops, int count, bool one_space, uint64_t counter_start,
               void (*side)(struct end *, int), int argument)
 {
@@ -286,21 +301,79 @@ bool ends_run(const struct weft_net_ops *ops, int count, bool one_space, uint64_
 
     if (all == MAP_FAILED)
         die("mmap");
-    all->ops = ops;
-    all->count = count;
-    all->one_space = one_space;
-    all->counter_start = counter_start;
-    for (int i = 0; i < count; i++) {
-        all->end[i].all = all;
-        all->end[i].me = i;
-        all->end[i].memory = all->memory[i];
+    prepare(all, ops, count, one_space, counter_start);
+    for (int i = 0; i < count; i++)
         runs[i] = (struct run){&all->end[i], side, argument};
-    }
     if (one_space)
         run_threads(all, runs);
     else
         run_processes(all, runs);
     const bool good = all->failures == 0;
     munmap(all, sizeof(*all));
+    return good;
+}
+
+/* ---- ends that a launcher has started ---------------------------------------------------------
+ */
+
+struct launched {
+    uint32_t met, unused[1023];
+    struct ends ends;
+};
+
+/* At the same address everywhere, for there are pointers in it. */
+static struct launched *map_launched(const char *file)
+{
+    static struct launched *mapped;
+
+    if (mapped != NULL)
+        return mapped;
+    const int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, sizeof(struct launched)) != 0)
+        die(file);
+    mapped = mmap((void *)0x200000000000, sizeof(struct launched), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+    if (mapped == MAP_FAILED)
+        die("mmap");
+    close(fd);
+    return mapped;
+}
+
+static void meet_launched(struct launched *launched, uint32_t count)
+{
+    const uint64_t deadline = weft_now_ns() + PATIENCE_NS;
+    const uint32_t mine = __atomic_add_fetch(&launched->met, 1, __ATOMIC_ACQ_REL);
+    const uint32_t all = (mine + count - 1) / count * count;
+
+    while (__atomic_load_n(&launched->met, __ATOMIC_ACQUIRE) < all) {
+        sched_yield();
+        if (weft_now_ns() > deadline) {
+            fprintf(stderr, "an end waits in vain for the others of its launch\n");
+            exit(1);
+        }
+    }
+}
+
+bool ends_run_launched(const struct weft_net_ops *ops, int me, int count, const char *file,
+                       uint64_t counter_start, void (*side)(struct end *, int), int argument)
+{
+    struct launched *launched = map_launched(file);
+    struct ends *all = &launched->ends;
+    const uint32_t ends = (uint32_t)count;
+
+    meet_launched(launched, ends);
+    if (me == 0) {
+        memset(all, 0, sizeof(*all));
+        prepare(all, ops, count, false, counter_start);
+    }
+    meet_launched(launched, ends);
+    if (all->ops != ops) {
+        fprintf(stderr, "the ends are not at the same addresses\n");
+        exit(1);
+    }
+    run_end(&(struct run){&all->end[me], side, argument});
+    meet_launched(launched, ends);
+    const bool good = all->failures == 0;
+    meet_launched(launched, ends);
     return good;
 }

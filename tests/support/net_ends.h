@@ -77,6 +77,15 @@ struct ends {
 bool ends_run(const struct weft_net_ops *ops, int count, bool one_space, uint64_t counter_start,
               void (*side)(struct end *end, int argument), int argument);
 
+/*
+ * The same where a launcher has started the ends: this process is end `me`, and the others call
+ * this too. file: a new one, the same for all, in which they share what they share. The program
+ * must lie at the same addresses in all of them (link it with -no-pie).
+ */
+bool ends_run_launched(const struct weft_net_ops *ops, int me, int count, const char *file,
+                       uint64_t counter_start, void (*side)(struct end *end, int argument),
+                       int argument);
+
 /* Opens one end, with the smallest rings. A failure ends the program. */
 void end_open(struct end *end);
 void end_close(struct end *end);

@@ -97,6 +97,7 @@ static weft_status print_networks(const struct weft_config *config)
         printf("  %-6s %s\n", ops->name,
                caps.own_process      ? "its own process only: the template"
                : caps.same_host_only ? "between processes of one host"
+               : caps.launched       ? "between hosts, for jobs that its own launcher has started"
                                      : "between hosts");
     }
     if (!between_hosts)

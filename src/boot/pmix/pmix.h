@@ -6,6 +6,8 @@
 #include "base/say.h"
 
 #ifdef WEFT_HAVE_PMIX
+enum { WEFT_PMIX_IN = 1 };
+
 /*
  * Fills in process, processes, root, secret and, in process 0, root_fd, a socket that is the
  * caller's. Blocking, collective among the processes of the launcher's job. One thread at a time.
@@ -13,6 +15,8 @@
  */
 weft_status weft_pmix_join(struct weft_config *config);
 #else
+enum { WEFT_PMIX_IN = 0 };
+
 static inline weft_status weft_pmix_join(struct weft_config *config)
 {
     (void)config;

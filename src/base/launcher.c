@@ -1,0 +1,33 @@
+/* base/launcher.c - see the header. */
+#include "base/launcher.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* A count of processes; 0 if it is none. */
+static int count_in(const char *text)
+{
+    char *end;
+    const long value = strtol(text, &end, 10);
+
+    return end != text && *end == 0 && value > 0 && value <= 1 << 20 ? (int)value : 0;
+}
+
+struct weft_launcher weft_launcher(void)
+{
+    static const struct {
+        const char *variable, *name, *mpi;
+    } known[] = {
+        {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", "openmpi"},
+        {"PMI_SIZE", "a launcher that speaks PMI", "mpich"},
+    };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const char *value = getenv(known[i].variable);
+        if (value != NULL && count_in(value) > 0)
+            return (struct weft_launcher){known[i].name, known[i].mpi, count_in(value)};
+    }
+    if (getenv("PMIX_RANK") != NULL)
+        return (struct weft_launcher){"a launcher that speaks PMIx", NULL, 0};
+    return (struct weft_launcher){0};
+}

@@ -1,0 +1,146 @@
+/*
+ * boot/mpi.c - see the header.
+ *
+ * MPI knows who is who. It carries two things once, from all to all: where each process runs, then
+ * where process 0 listens and the secret of the job. All else is the control channel's.
+ */
+#include "boot/mpi.h"
+
+#include "base/say.h"
+#include "boot/interface.h"
+#include "boot/local.h"
+#include "boot/pmix/pmix.h"
+#include "boot/secret.h"
+#include "mpi/library.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HOST_BYTES = 72 };
+
+/* What process 0 tells. */
+struct invitation {
+    char root[WEFT_ROOT_BYTES]; /* empty: it could not listen */
+    char secret[WEFT_SECRET_BYTES];
+};
+
+/* What was found out the first time. */
+static struct {
+    bool known;
+    int process, processes, root_fd;
+    struct invitation invitation;
+} place = {.root_fd = -1};
+
+/* ---- from all to all --------------------------------------------------------------------------
+ */
+
+static weft_status gather(const struct weft_mpi_library *library, const struct weft_config *config,
+                          const void *mine, size_t bytes, void *all)
+{
+    struct weft_mpi_handle request;
+    const int error = library->ops->allgather(&library->comm, mine, bytes, all, &request);
+
+    if (error != 0)
+        return weft_mpi_failed(library->ops, error, "MPI_Iallgather");
+    return weft_mpi_await(library->ops, &request, config->connect_s, "weft_open");
+}
+
+static weft_status on_one_host(const struct weft_mpi_library *library,
+                               const struct weft_config *config, bool *one)
+{
+    char mine[HOST_BYTES] = "", *all = calloc((size_t)library->size, HOST_BYTES);
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d hosts", library->size);
+    if (gethostname(mine, sizeof(mine) - 1) != 0) {
+        free(all);
+        return weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
+    }
+    weft_status status = gather(library, config, mine, sizeof(mine), all);
+    *one = true;
+    for (int p = 0; status == WEFT_OK && p < library->size; p++)
+        *one &= memcmp(all + (size_t)p * HOST_BYTES, mine, HOST_BYTES) == 0;
+    free(all);
+    return status;
+}
+
+/* ---- process 0 --------------------------------------------------------------------------------
+ */
+
+/* Listens where all can reach it. */
+static weft_status invite(const struct weft_config *config, bool one_host,
+                          struct invitation *invitation)
+{
+    int fd = -1;
+    weft_status status = weft_interface_listen(&fd, invitation->root, config->interface,
+                                               one_host ? WEFT_REACH_HOST : WEFT_REACH_NETWORK);
+
+    if (status != WEFT_OK)
+        return status;
+    place.root_fd = fd; /* kept for later jobs of this process */
+    return weft_secret_make(invitation->secret);
+}
+
+/* ---- all --------------------------------------------------------------------------------------
+ */
+
+static weft_status find_place(const struct weft_mpi_library *library,
+                              const struct weft_config *config)
+{
+    struct invitation mine = {0}, *all = calloc((size_t)library->size, sizeof(*all));
+    bool one_host = false;
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", library->size);
+    weft_status status = on_one_host(library, config, &one_host);
+    /* Process 0 tells the others also when it has failed. */
+    weft_status invited = WEFT_OK;
+    if (status == WEFT_OK && library->rank == 0)
+        invited = invite(config, one_host, &mine);
+    if (invited != WEFT_OK)
+        mine.root[0] = 0;
+    if (status == WEFT_OK)
+        status = gather(library, config, &mine, sizeof(mine), all);
+    if (invited != WEFT_OK)
+        status = invited;
+    if (status == WEFT_OK && all[0].root[0] == 0)
+        status = weft_err(WEFT_ERR_PEER_LOST, "process 0 could not open the job's control channel");
+    if (status == WEFT_OK) {
+        place.process = library->rank;
+        place.processes = library->size;
+        place.invitation = all[0];
+        place.known = true;
+    }
+    free(all);
+    return status;
+}
+
+weft_status weft_boot_mpi(struct weft_config *config)
+{
+    const struct weft_mpi_library *library;
+    int size;
+
+    if (config->process >= 0 || weft_local_here() || !weft_mpi_launched(&size) || size == 1)
+        return WEFT_OK;
+    /* Where PMIx says as much, no MPI is started for it. */
+    if (config->net != WEFT_NET_MPI && WEFT_PMIX_IN && weft_config_pmix_launched())
+        return WEFT_OK;
+    weft_status status = weft_mpi_start(&library, config);
+    if (status == WEFT_OK && library->size == 1)
+        return WEFT_OK;
+    if (status == WEFT_OK)
+        weft_say_process(library->rank);
+    if (status == WEFT_OK && !place.known)
+        status = find_place(library, config);
+    if (status != WEFT_OK)
+        return status;
+    config->process = place.process;
+    config->processes = place.processes;
+    config->root_fd = place.root_fd;
+    snprintf(config->root, sizeof(config->root), "%s", place.invitation.root);
+    snprintf(config->secret, sizeof(config->secret), "%s", place.invitation.secret);
+    return WEFT_OK;
+}

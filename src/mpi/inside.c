@@ -1,0 +1,338 @@
+/*
+ * mpi/inside.c - see the header.
+ *
+ * An end is a list of messages that nobody has received yet. A small message is a copy, and the
+ * receiver's. A large one points at its source and stays the sender's request's: the receiver
+ * copies, and with that the request is done. One lock for all ends: who closes an end takes back
+ * what it sent and lets go of what it was sent, and nobody copies meanwhile.
+ */
+#include "mpi/inside.h"
+
+#include "base/atomic.h"
+#include "base/say.h"
+#include "base/task.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COPIED_MOST = 4096, NO_MEMORY = 1, TRUNCATED = 2 };
+
+struct end;
+
+struct message {
+    struct message *next;
+    int from, tag;
+    size_t bytes;
+    const void *source; /* of a large one; NULL: the data follows */
+    bool received;      /* a large one's sender may go on */
+    struct end *end;    /* has matched it, and not received it yet */
+    unsigned char data[];
+};
+
+/* A large message sent, or a receive that waits for its message. */
+struct request {
+    struct request *next;
+    struct end *end; /* whose it is */
+    struct message *sent;
+    struct end *to;
+    void *buffer;
+    size_t room;
+    int from, tag;
+};
+
+struct end {
+    struct message *first, *last;
+    struct message *matched;  /* one at a time */
+    struct request *requests; /* not done */
+    int process, processes;
+    struct end **peers;
+};
+
+static struct weft_lock lock;
+
+static void *in(const struct weft_mpi_handle *handle)
+{
+    void *pointer;
+    memcpy(&pointer, handle->bits, sizeof(pointer));
+    return pointer;
+}
+
+static void set(struct weft_mpi_handle *handle, void *pointer)
+{
+    memcpy(handle->bits, &pointer, sizeof(pointer));
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+weft_status weft_mpi_inside_open(struct weft_mpi_handle *comm, int process, int processes)
+{
+    struct end *end = calloc(1, sizeof(*end));
+    struct end **peers = calloc((size_t)processes, sizeof(struct end *));
+
+    if (end == NULL || peers == NULL) {
+        free(end);
+        free(peers);
+        return weft_err(WEFT_ERR_MEMORY, "mpi: no memory for %d processes", processes);
+    }
+    end->process = process;
+    end->processes = processes;
+    end->peers = peers;
+    set(comm, end);
+    return WEFT_OK;
+}
+
+uint64_t weft_mpi_inside_address(const struct weft_mpi_handle *comm)
+{
+    return (uint64_t)(uintptr_t)in(comm);
+}
+
+void weft_mpi_inside_connect(struct weft_mpi_handle *comm, int process, uint64_t address)
+{
+    struct end *end = in(comm);
+    end->peers[process] = (void *)(uintptr_t)address; /* of this address space */
+}
+
+/* Takes a message off a list. Lock held. */
+static void unlink_message(struct end *end, struct message *message)
+{
+    struct message *before = NULL;
+
+    for (struct message *m = end->first; m != message; m = m->next)
+        before = m;
+    *(before != NULL ? &before->next : &end->first) = message->next;
+    if (end->last == message)
+        end->last = before;
+}
+
+/* Lock held. */
+static void free_request(struct request *request)
+{
+    struct request **place = &request->end->requests;
+
+    while (*place != request)
+        place = &(*place)->next;
+    *place = request->next;
+    free(request->sent);
+    free(request);
+}
+
+/* Nobody receives it. Lock held. */
+static void drop(struct message *message)
+{
+    if (message == NULL)
+        return;
+    message->received = true;
+    if (message->source == NULL)
+        free(message);
+}
+
+void weft_mpi_inside_close(struct weft_mpi_handle *comm)
+{
+    struct end *end = in(comm);
+
+    weft_lock(&lock);
+    while (end->requests != NULL) {
+        struct request *request = end->requests;
+        if (request->sent != NULL && !request->sent->received) {
+            if (request->to->matched == request->sent)
+                request->to->matched = NULL;
+            else
+                unlink_message(request->to, request->sent);
+        }
+        free_request(request);
+    }
+    drop(end->matched);
+    while (end->first != NULL) {
+        struct message *message = end->first;
+        end->first = message->next;
+        drop(message);
+    }
+    weft_unlock(&lock);
+    free(end->peers);
+    free(end);
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* The first message with that tag, from that process or (-1) any, off the list. Lock held. */
+static struct message *take(struct end *end, int from, int tag)
+{
+    for (struct message *m = end->first; m != NULL; m = m->next)
+        if (m->tag == tag && (from < 0 || m->from == from)) {
+            unlink_message(end, m);
+            return m;
+        }
+    return NULL;
+}
+
+/* Lock held. */
+static void keep_request(struct request *request, struct weft_mpi_handle *handle)
+{
+    request->next = request->end->requests;
+    request->end->requests = request;
+    set(handle, request);
+}
+
+static int isend(const struct weft_mpi_handle *comm, const void *buffer, size_t bytes, int to,
+                 int tag, struct weft_mpi_handle *handle)
+{
+    struct end *from = in(comm), *end = from->peers[to];
+    const bool copied = bytes <= COPIED_MOST;
+    struct message *message = malloc(sizeof(*message) + (copied ? bytes : 0));
+    struct request *request = copied ? NULL : malloc(sizeof(*request));
+
+    if (message == NULL || (!copied && request == NULL)) {
+        free(message);
+        free(request);
+        return NO_MEMORY;
+    }
+    *message = (struct message){.from = from->process, .tag = tag, .bytes = bytes};
+    if (copied)
+        memcpy(message->data, buffer, bytes);
+    else
+        message->source = buffer;
+    set(handle, NULL);
+    weft_lock(&lock);
+    *(end->last != NULL ? &end->last->next : &end->first) = message;
+    end->last = message;
+    if (!copied) {
+        *request = (struct request){.end = from, .sent = message, .to = end};
+        keep_request(request, handle);
+    }
+    weft_unlock(&lock);
+    return 0;
+}
+
+/* The data goes where the receiver wants it. Lock held. */
+static int receive(struct message *message, void *buffer, size_t room, size_t *bytes)
+{
+    const size_t n = message->bytes;
+
+    *bytes = n;
+    if (n <= room && message->source != NULL) {
+        weft_write_shared(buffer, message->source, n);
+        weft_used_shared(message->source, n);
+    } else if (n <= room) {
+        weft_write_shared(buffer, message->data, n);
+    }
+    if (message->source != NULL)
+        message->received = true;
+    else
+        free(message);
+    return n <= room ? 0 : TRUNCATED;
+}
+
+static int irecv(const struct weft_mpi_handle *comm, void *buffer, size_t bytes, int from, int tag,
+                 struct weft_mpi_handle *handle)
+{
+    struct request *request = malloc(sizeof(*request));
+
+    if (request == NULL)
+        return NO_MEMORY;
+    *request = (struct request){
+        .end = in(comm), .buffer = buffer, .room = bytes, .from = from, .tag = tag};
+    weft_lock(&lock);
+    keep_request(request, handle);
+    weft_unlock(&lock);
+    return 0;
+}
+
+static int improbe(const struct weft_mpi_handle *comm, int tag, bool *found, int *from,
+                   size_t *bytes, struct weft_mpi_handle *handle)
+{
+    struct end *end = in(comm);
+
+    weft_lock(&lock);
+    struct message *message = take(end, -1, tag);
+    if (message != NULL) {
+        drop(end->matched);
+        end->matched = message;
+        message->end = end;
+    }
+    weft_unlock(&lock);
+    *found = message != NULL;
+    if (message != NULL) {
+        *from = message->from;
+        *bytes = message->bytes;
+        set(handle, message);
+    }
+    return 0;
+}
+
+static int imrecv(struct weft_mpi_handle *handle, void *buffer, size_t bytes,
+                  struct weft_mpi_handle *request)
+{
+    struct message *message = in(handle);
+    size_t received;
+
+    set(request, NULL);
+    weft_lock(&lock);
+    message->end->matched = NULL;
+    const int error = receive(message, buffer, bytes, &received);
+    weft_unlock(&lock);
+    return error;
+}
+
+/* Of a request that is not done yet. Lock held. */
+static int test_request(struct request *request, bool *done, size_t *bytes)
+{
+    int error = 0;
+
+    if (request->sent != NULL) {
+        *done = request->sent->received;
+    } else {
+        struct message *message = take(request->end, request->from, request->tag);
+        *done = message != NULL;
+        if (message != NULL)
+            error = receive(message, request->buffer, request->room, bytes);
+    }
+    if (*done)
+        free_request(request);
+    return error;
+}
+
+static int test(struct weft_mpi_handle *handle, bool *done, size_t *bytes)
+{
+    struct request *request = in(handle);
+    int error = 0;
+
+    *done = true;
+    *bytes = 0;
+    if (request == NULL)
+        return 0;
+    weft_lock(&lock);
+    error = test_request(request, done, bytes);
+    weft_unlock(&lock);
+    return error;
+}
+
+static void explain(int error, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", error == NO_MEMORY ? "no memory" : "message truncated");
+}
+
+static bool truncated(int error)
+{
+    return error == TRUNCATED;
+}
+
+static int takes_gpu_memory(void)
+{
+    return 0;
+}
+
+/* What only starts and ends an MPI is not there: nobody asks it of this table. */
+const struct weft_mpi_ops weft_mpi_inside = {
+    .table = WEFT_MPI_TABLE,
+    .name = "inside",
+    .explain = explain,
+    .truncated = truncated,
+    .takes_gpu_memory = takes_gpu_memory,
+    .isend = isend,
+    .irecv = irecv,
+    .improbe = improbe,
+    .imrecv = imrecv,
+    .test = test,
+};

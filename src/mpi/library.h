@@ -1,0 +1,118 @@
+/*
+ * mpi/library.h - what weft needs of an MPI, as a table of plain C functions.
+ *
+ * weft is compiled without mpi.h and runs without an MPI. Each MPI that was there when weft was
+ * built has a module (module/module.c), a shared object that fills this table from that MPI's own
+ * mpi.h. load.c finds the right one at run time and loads it when a job wants MPI, and only then.
+ */
+#ifndef WEFT_MPI_LIBRARY_H
+#define WEFT_MPI_LIBRARY_H
+
+#include "base/config.h"
+#include "weft/types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Changes with the table: a module of another version of weft is refused. */
+#define WEFT_MPI_TABLE 1u
+
+/* A communicator, request or matched message of the MPI: an int or a pointer, nobody else's to
+ * read. It stays in place while a request that fills it is under way. */
+struct weft_mpi_handle {
+    _Alignas(8) unsigned char bits[8];
+};
+
+enum weft_mpi_level {
+    WEFT_MPI_LEVEL_SINGLE,
+    WEFT_MPI_LEVEL_FUNNELED,
+    WEFT_MPI_LEVEL_SERIALIZED,
+    WEFT_MPI_LEVEL_MULTIPLE
+};
+
+/*
+ * Functions that return int return 0, or the MPI's error code, for `explain`. None blocks, except
+ * init and finalize. Threads: as the level allows.
+ */
+struct weft_mpi_ops {
+    uint32_t table; /* WEFT_MPI_TABLE */
+    const char *name;
+
+    /* The library's own words about its version; before init, too. */
+    void (*describe)(char *text, size_t bytes);
+    void (*explain)(int error, char *text, size_t bytes);
+    bool (*truncated)(int error); /* a message was longer than the buffer for it */
+    /* Whether anybody has, in this process. */
+    bool (*initialized)(void);
+    bool (*finalized)(void);
+    /* Blocking, all processes of the launch. Errors of the world's communicator are returned. */
+    int (*init)(enum weft_mpi_level wanted);
+    int (*finalize)(void);
+    int (*level)(enum weft_mpi_level *level);
+    int (*world)(int *rank, int *size);
+    /* Whether the library says that it takes GPU pointers: 1 yes, 0 no, -1 it does not say. */
+    int (*takes_gpu_memory)(void);
+
+    /* Collective. from NULL: the world. */
+    int (*duplicate)(const struct weft_mpi_handle *from, struct weft_mpi_handle *comm,
+                     struct weft_mpi_handle *request);
+    int (*return_errors)(const struct weft_mpi_handle *comm); /* instead of ending the program */
+    int (*release)(struct weft_mpi_handle *comm);
+    int (*allgather)(const struct weft_mpi_handle *comm, const void *mine, size_t bytes, void *all,
+                     struct weft_mpi_handle *request);
+
+    /* Bytes. The buffer is the library's until the request is done. At most INT_MAX bytes. */
+    int (*isend)(const struct weft_mpi_handle *comm, const void *buffer, size_t bytes, int to,
+                 int tag, struct weft_mpi_handle *request);
+    int (*irecv)(const struct weft_mpi_handle *comm, void *buffer, size_t bytes, int from, int tag,
+                 struct weft_mpi_handle *request);
+    /* Takes a message with that tag from anybody off the queue; then receives it. */
+    int (*improbe)(const struct weft_mpi_handle *comm, int tag, bool *found, int *from,
+                   size_t *bytes, struct weft_mpi_handle *message);
+    int (*imrecv)(struct weft_mpi_handle *message, void *buffer, size_t bytes,
+                  struct weft_mpi_handle *request);
+    /* *done: the request is gone. *bytes: how many were received (by irecv and imrecv). */
+    int (*test)(struct weft_mpi_handle *request, bool *done, size_t *bytes);
+};
+
+/* What a module exports, under this name. */
+#define WEFT_MPI_SYMBOL "weft_mpi_module"
+
+/* The MPI of this process, once it runs. */
+struct weft_mpi_library {
+    const struct weft_mpi_ops *ops;
+    struct weft_mpi_handle comm; /* weft's own duplicate of the world */
+    enum weft_mpi_level level;
+    int rank, size; /* in the world */
+};
+
+/*
+ * Whether MPI can say who this process is: a launcher that speaks to an MPI has started it, or the
+ * program has initialised an MPI itself. Loads nothing. *size: processes, as the launcher says; 0
+ * if it does not.
+ */
+bool weft_mpi_launched(int *size);
+
+/*
+ * The MPI of this process: loads the module and initialises it, once, unless the program has done
+ * so. What weft has initialised it finalises at exit. Blocking, collective, at most
+ * config->connect_s besides MPI_Init. Errors: CONFIG, NETWORK, TIMEOUT.
+ */
+weft_status weft_mpi_start(const struct weft_mpi_library **library,
+                           const struct weft_config *config);
+
+/* Waits for a request. what: for the error. Errors: NETWORK, TIMEOUT. */
+weft_status weft_mpi_await(const struct weft_mpi_ops *ops, struct weft_mpi_handle *request,
+                           double seconds, const char *what);
+
+/* Says the MPI's error and passes NETWORK on. */
+weft_status weft_mpi_failed(const struct weft_mpi_ops *ops, int error, const char *what);
+
+/*
+ * Communication was left unfinished: weft calls MPI no more, not even MPI_Finalize, which would
+ * wait for it.
+ */
+void weft_mpi_abandon(void);
+
+#endif

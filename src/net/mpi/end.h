@@ -1,0 +1,145 @@
+/*
+ * net/mpi/end.h - a process's end of the network: what mpi.c, send.c and receive.c share.
+ *
+ * Who touches what: "put" is the progress thread, "receive" the receive thread. "Post" is the one
+ * of them that calls MPI for what is sent: the progress thread with WEFT_MPI_THREADS=multi, the
+ * receive thread with single, which then makes all MPI calls of the network. What goes from one to
+ * another goes through the two lists under the lock, or through a word with a label.
+ */
+#ifndef WEFT_NET_MPI_END_H
+#define WEFT_NET_MPI_END_H
+
+#include "base/task.h"
+#include "mpi/library.h"
+#include "net/mpi/message.h"
+#include "net/net.h"
+#include "net/regions.h"
+
+/* A put, or a piece of one, is a message with a number. So many may be unacknowledged per peer:
+ * what a peer must be able to hold while an earlier payload is under way. A power of two. */
+enum { WEFT_MPI_WINDOW = 256 };
+
+enum { WEFT_MPI_TAG_MESSAGE = 1, WEFT_MPI_TAG_PAYLOAD };
+
+/* A put under way. In a ring of its peer, by number: it has one message at least. */
+struct weft_mpi_put {
+    void *cookie;
+    uint32_t end;    /* sequence of its last message */
+    uint32_t unread; /* messages whose source MPI may still read; and 1 for what is not issued */
+    bool told;       /* `sent` was called */
+};
+
+/* A message on its way out. */
+struct weft_mpi_out {
+    struct weft_mpi_out *next;
+    struct weft_mpi_put *put; /* whose source a payload of its own is; else NULL */
+    const void *payload;      /* sent after the header; NULL: none, or in the message */
+    size_t payload_bytes;
+    int process;
+    bool header_done, payload_done;
+    struct weft_mpi_message message;
+    struct weft_mpi_handle header_request, payload_request;
+    unsigned char wire[]; /* header and, up to the eager limit, payload */
+};
+
+/* A message that has come in. */
+struct weft_mpi_in {
+    struct weft_mpi_in *next;
+    struct weft_mpi_handle request;
+    size_t bytes;
+    bool received;
+    unsigned char wire[];
+};
+
+struct weft_mpi_peer {
+    int process, rank; /* in the job; in the MPI communicator */
+
+    /* put */
+    struct weft_net_put current; /* accepted, not all of it in messages yet, */
+    size_t done;                 /* but so many bytes; */
+    bool active;                 /* there is one */
+    struct weft_mpi_put *puts;   /* ring of WEFT_MPI_WINDOW */
+    uint32_t first, count;       /* of puts that have not landed */
+    uint32_t sequence;           /* of the last message made */
+    struct weft_mpi_peer *next_busy;
+    bool busy; /* in that list: something is active or has not landed */
+
+    /* receive */
+    struct weft_mpi_in *first_in, *last_in;
+    uint32_t waiting;  /* messages in that list */
+    uint32_t expected; /* sequence of the next put */
+    uint32_t taken;    /* puts applied, maybe not settled yet */
+    void *landing;     /* a payload comes in here, */
+    void *bounce;      /* or here, where the host cannot store to the window */
+    struct weft_mpi_handle landing_request;
+    uint64_t owed_since; /* ns */
+    struct weft_mpi_handle ack_request;
+    unsigned char ack_wire[WEFT_MPI_HEADER_BYTES];
+    bool acking; /* ack_request is under way */
+    bool bye;    /* nothing more will come */
+    struct weft_mpi_peer *next_waiting, *next_owing;
+    bool is_waiting, is_owing; /* in those lists */
+
+    /* between them: labels ring_credit and ring_space */
+    uint32_t applied; /* puts from this peer that have taken effect; by receive, for post */
+    uint32_t acked;   /* puts to this peer that have, says the peer; by receive, for put */
+    uint32_t made;    /* `sequence`, for receive, which checks what is acknowledged */
+    uint32_t told;    /* the last `applied` that was sent; by post and receive, a hint */
+};
+
+struct weft_mpi_out_list {
+    struct weft_mpi_out *first, *last;
+};
+
+struct weft_net {
+    struct weft_net_open open;
+    const struct weft_mpi_ops *ops;
+    struct weft_mpi_handle comm;
+    bool inside; /* tasks of one address space: no MPI */
+    bool single; /* the receive thread posts */
+    uint32_t eager;
+    struct weft_mpi_peer *peers;
+    int *process_of; /* by rank in the communicator */
+    struct weft_regions regions;
+
+    /* put */
+    struct weft_mpi_out *free_out;
+    uint32_t made_out;
+    struct weft_mpi_peer *busy;
+
+    /* post */
+    struct weft_mpi_out_list posted; /* MPI has them */
+
+    /* receive */
+    struct weft_mpi_in *free_in;
+    struct weft_mpi_in *unsettled; /* their data is on its way to the device */
+    struct weft_mpi_peer *waiting, *owing;
+    bool closing; /* what comes in is dropped */
+
+    struct weft_lock lock;
+    struct weft_mpi_out_list made, finished; /* put to post, post to put */
+    uint32_t broken;                         /* an error was returned: nothing more is certain */
+};
+
+/* Passes an error on, after which nothing more is certain. */
+weft_status weft_mpi_broken(struct weft_net *net, weft_status status);
+
+/* ---- send.c ---------------------------------------------------------------------------------- */
+
+weft_status weft_mpi_put(struct weft_net *net, const struct weft_net_put *put);
+/* The progress thread's turn: posts (not with `single`), reports, goes on with what waits. */
+weft_status weft_mpi_send_turn(struct weft_net *net, bool *did);
+/* Gives MPI what was made, and sees what it has done with. The thread that posts. */
+weft_status weft_mpi_post_turn(struct weft_net *net, bool *did);
+/* The last message to a peer. While neither thread runs. */
+weft_status weft_mpi_say_bye(struct weft_net *net, struct weft_mpi_peer *peer);
+void weft_mpi_send_close(struct weft_net *net);
+
+void weft_mpi_list_add(struct weft_mpi_out_list *list, struct weft_mpi_out *out);
+
+/* ---- receive.c ------------------------------------------------------------------------------- */
+
+weft_status weft_mpi_receive_turn(struct weft_net *net, bool *did);
+void weft_mpi_receive_close(struct weft_net *net);
+
+#endif

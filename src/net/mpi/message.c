@@ -1,0 +1,71 @@
+/* net/mpi/message.c - see the header. */
+#include "net/mpi/message.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const uint32_t MAGIC = 0x7765f701; /* the last byte counts versions */
+
+struct wire {
+    uint32_t magic, kind, sequence, acked;
+    uint64_t key, offset;
+    uint32_t bytes, notice;
+};
+static_assert(sizeof(struct wire) == WEFT_MPI_HEADER_BYTES, "no padding on the wire");
+
+void weft_mpi_message_put(unsigned char wire[WEFT_MPI_HEADER_BYTES],
+                          const struct weft_mpi_message *message)
+{
+    const struct wire w = {.magic = MAGIC,
+                           .kind = message->kind,
+                           .sequence = message->sequence,
+                           .acked = message->acked,
+                           .key = message->key,
+                           .offset = message->offset,
+                           .bytes = (uint32_t)message->bytes,
+                           .notice = message->notice};
+    memcpy(wire, &w, sizeof(w));
+}
+
+/* What a kind may carry. */
+static const char *check(const struct wire *w, size_t payload)
+{
+    switch (w->kind) {
+    case WEFT_MPI_PUT:
+        return w->bytes != payload ? "its length is not what it announces" : NULL;
+    case WEFT_MPI_LARGE:
+        if (payload != 0)
+            return "a header whose payload comes apart has one of its own";
+        return w->bytes == 0 || w->bytes > WEFT_MPI_PIECE ? "a piece of that length cannot be"
+                                                          : NULL;
+    case WEFT_MPI_ACK:
+    case WEFT_MPI_BYE:
+        if (payload != 0 || w->bytes != 0 || w->notice != 0 || w->key != 0 || w->offset != 0 ||
+            w->sequence != 0)
+            return "an acknowledgement that carries more";
+        return NULL;
+    default:
+        return "no such kind";
+    }
+}
+
+const char *weft_mpi_message_get(struct weft_mpi_message *message, const void *wire, size_t size)
+{
+    struct wire w;
+
+    if (size < sizeof(w))
+        return "shorter than a header";
+    memcpy(&w, wire, sizeof(w));
+    if (w.magic != MAGIC)
+        return "no message of this weft";
+    const char *wrong = check(&w, size - sizeof(w));
+    if (wrong == NULL)
+        *message = (struct weft_mpi_message){.kind = (enum weft_mpi_kind)w.kind,
+                                             .sequence = w.sequence,
+                                             .acked = w.acked,
+                                             .notice = w.notice,
+                                             .key = w.key,
+                                             .offset = w.offset,
+                                             .bytes = w.bytes};
+    return wrong;
+}

@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# test_mpi.sh BIN - the network mpi, and jobs that mpirun starts, with each MPI that there is:
+# conformance, order, bursts and an application over it, with both ways of using threads; programs
+# that use MPI themselves; a process that is killed; and what is set wrong.
+set -u
+bin=$(cd "${1:?usage: $0 BIN}" && pwd)
+tests=$bin/tests
+data=$(cd "$(dirname "$0")/../../data" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0 tested=0
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_hwloc_base_binding_policy=none # beside other tests, on the same processors
+
+fail()
+{
+    echo "FAILED: $1"
+    sed 's/^/    /' "$work/out" | tail -20
+    failures=$((failures + 1))
+}
+
+# start N COMMAND...: as processes of $mpi; all output is in $work/out.
+start()
+{
+    timeout 90 "mpirun.$mpi" -n "$@" >"$work/out" 2>&1
+}
+
+# passes N COMMAND...: the status is 0.
+passes()
+{
+    start "$@" || fail "$mpi: mpirun -n $* ($?)"
+}
+
+# refuses TEXT N COMMAND...: fails, and says why.
+refuses()
+{
+    local text=$1
+    shift
+    if start "$@"; then
+        fail "$mpi: mpirun -n $*: not refused"
+    fi
+    grep -qF -- "$text" "$work/out" || fail "$mpi: mpirun -n $*: no \"$text\""
+}
+
+test_network()
+{
+    export WEFT_NET=mpi
+    for WEFT_MPI_THREADS in multi single; do
+        export WEFT_MPI_THREADS
+        rm -f "$work/ends"
+        passes 3 "$tests/test_conformance" --launched mpi "$work/ends"
+        grep -q 'all good' "$work/out" || fail "$mpi: the conformance suite, $WEFT_MPI_THREADS"
+        WEFT_MPI_EAGER=64 passes 3 "$tests/test_order" --path proxy --scale 2
+        passes 3 "$tests/test_neighbours" --path proxy
+        WEFT_PATH=proxy passes 4 "$bin/power_iteration" --matrix "$data/debian-depends.mtx" \
+            --pagerank 0.85
+        grep -q '^check: passed' "$work/out" || fail "$mpi: power_iteration, $WEFT_MPI_THREADS"
+    done
+    unset WEFT_MPI_THREADS
+    passes 3 "$tests/test_order" --path proxy --scale 2
+    passes 3 "$tests/test_mixed" --path auto
+    passes 3 "$tests/test_flush" --path proxy
+    WEFT_COUNTER_START=4294967200 passes 2 "$tests/test_full" --path proxy
+    unset WEFT_NET
+}
+
+# mpirun starts a job whose data takes any network; here the direct path and shm.
+test_start()
+{
+    passes 3 "$tests/test_put" --path auto
+    passes 1 "$tests/test_put"
+    passes 2 "$tests/test_runs" --path proxy
+}
+
+test_programs()
+{
+    local program=$tests/mpi_program_$mpi
+    WEFT_NET=mpi WEFT_PATH=proxy passes 3 "$program" none
+    for net in mpi shm; do
+        WEFT_NET=$net WEFT_PATH=proxy passes 3 "$program" multiple
+        grep -q '^good' "$work/out" || fail "$mpi: a program with MPI of its own, $net"
+    done
+    WEFT_NET=mpi WEFT_PATH=proxy passes 2 "$program" serialized
+    WEFT_NET=mpi refuses 'needs MPI_THREAD_MULTIPLE' 2 "$program" single
+}
+
+test_mistakes()
+{
+    local other=openmpi
+    [ "$mpi" = openmpi ] && other=mpich
+    WEFT_NET=mpi WEFT_MPI_LIBRARY=none refuses 'no module libweft-mpi-none.so' 2 "$tests/test_put"
+    WEFT_NET=mpi WEFT_MPI_LIBRARY=$other refuses "the program is linked with" 2 \
+        "$tests/mpi_program_$mpi" multiple
+    if [ -n "$(module $other)" ]; then
+        WEFT_MPI_LIBRARY=$other refuses 'it is not the MPI of this launcher' 2 "$tests/test_put"
+    fi
+    WEFT_NET=mpi timeout 20 "$bin/weftrun" -n 2 "$tests/test_put" >"$work/out" 2>&1 &&
+        fail "WEFT_NET=mpi under weftrun: not refused"
+    grep -q 'use mpirun -n 2 instead of weftrun' "$work/out" || fail "WEFT_NET=mpi under weftrun"
+}
+
+# One is killed: it is named, all end soon, and nobody is left. The launchers are told not to kill
+# the others at once: they may be quicker than any message.
+test_killed()
+{
+    local pid= began patient=--enable-recovery
+    [ "$mpi" = mpich ] && patient=-disable-auto-cleanup
+    : >"$work/out" # now: the shell in the background may be slow to
+    WEFT_NET=mpi WEFT_LOG=info timeout 60 "mpirun.$mpi" $patient -n 3 "$tests/test_order" --path proxy \
+        --scale 100000 >"$work/out" 2>&1 &
+    local launcher=$!
+    for _ in $(seq 200); do
+        pid=$(grep -om1 'process 1 (pid [0-9]*' "$work/out" | grep -o '[0-9]*$') && break
+        sleep 0.05
+    done
+    sleep 0.5
+    local all
+    all=$(grep -o '(pid [0-9]*' "$work/out" | grep -o '[0-9]*$' | sort -u)
+    kill -9 "$pid"
+    began=$SECONDS
+    wait $launcher # Open MPI's then says 0
+    [ $((SECONDS - began)) -le 10 ] || fail "$mpi: ended $((SECONDS - began)) s after a kill"
+    # MPICH's kills the others all the same when the lost one's connection to it ends, and on a
+    # busy machine it may be the quicker one. Then it says what happened.
+    grep -q "WEFT_ERR_PEER_LOST: process 1 (pid $pid" "$work/out" ||
+        { [ "$mpi" = mpich ] && grep -q 'Killed (signal 9)' "$work/out"; } ||
+        fail "$mpi: nobody named it"
+    sleep 0.5
+    for pid in $all; do
+        if grep -qs '^State:.[RSD]' "/proc/$pid/status"; then
+            fail "$mpi: process $pid is left"
+        fi
+    done
+}
+
+# module NAME: its file, if it was built.
+module()
+{
+    find "$bin/.." -maxdepth 3 -name "libweft-mpi-$1.so" -print -quit
+}
+
+for mpi in openmpi mpich; do
+    if [ -z "$(module $mpi)" ] || ! command -v "mpirun.$mpi" >/dev/null; then
+        echo "$mpi: not here, not tested"
+        continue
+    fi
+    tested=$((tested + 1))
+    test_network
+    test_start
+    test_programs
+    test_mistakes
+    test_killed
+done
+[ $tested -gt 0 ] || exit 77
+[ $failures -eq 0 ] && echo "all good with $tested MPI(s)"
+exit $((failures > 0))
