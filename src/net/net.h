@@ -54,6 +54,7 @@ struct weft_net_open {
     const struct weft_config *config;
     int process, processes;
     bool one_address_space; /* processes are tasks of this one */
+    bool one_host;          /* no process is on another host */
     struct weft_net_events events;
 };
 

@@ -2,6 +2,9 @@
 #include "net/net.h"
 
 #include "net/null/null.h"
+#ifdef WEFT_HAVE_OFI
+#include "net/ofi/ofi.h"
+#endif
 #include "net/shm/shm.h"
 
 #include <pthread.h>
@@ -9,6 +12,9 @@
 
 static const struct weft_net_ops *const tables[] = {
     &weft_net_shm,
+#ifdef WEFT_HAVE_OFI
+    &weft_net_ofi,
+#endif
     &weft_net_null,
 };
 

@@ -392,45 +392,106 @@ static void alone(struct end *end, int unused)
 }
 
 /* Whether a table connects to another process at all. */
-static bool reaches_others(const struct weft_net_ops *ops)
+static bool reaches_others(struct ends *ends)
 {
-    static struct ends ends;
     bool reaches;
 
-    memset(&ends, 0, sizeof(ends));
-    ends.ops = ops;
-    ends.count = 2;
-    ends.one_space = true;
+    ends->count = 2;
+    ends->one_space = true;
     for (int i = 0; i < 2; i++) {
-        ends.end[i].all = &ends;
-        ends.end[i].me = i;
-        ends.end[i].memory = ends.memory[i];
-        end_open(&ends.end[i]);
+        ends->end[i].all = ends;
+        ends->end[i].me = i;
+        ends->end[i].memory = ends->memory[i];
+        end_open(&ends->end[i]);
     }
-    reaches = ops->connect(ends.end[0].net, 1, ends.end[1].address) == WEFT_OK;
+    reaches = ends->ops->connect(ends->end[0].net, 1, ends->end[1].address) == WEFT_OK;
     for (int i = 0; i < 2; i++)
-        end_close(&ends.end[i]);
+        end_close(&ends->end[i]);
     return reaches;
 }
 
-int main(void)
+static void over_tcp(struct weft_config *config)
+{
+    snprintf(config->ofi_provider, sizeof(config->ofi_provider), "tcp;ofi_rxm");
+}
+
+static void over_tcp_without_writes(struct weft_config *config)
+{
+    over_tcp(config);
+    config->ofi_writes = 0;
+}
+
+static void over_shm(struct weft_config *config)
+{
+    snprintf(config->ofi_provider, sizeof(config->ofi_provider), "shm");
+}
+
+/* A table with several ways inside is tested in each. */
+static const struct way {
+    const char *table, *name;
+    void (*configure)(struct weft_config *config);
+    bool threads; /* several ends in one process */
+} ways[] = {
+    {"ofi", "provider tcp", over_tcp, true},
+    {"ofi", "provider tcp, messages only", over_tcp_without_writes, true},
+    {"ofi", "provider shm", over_shm, true},
+};
+
+static bool test_way(const struct weft_net_ops *ops, const struct way *way)
 {
     static const uint64_t starts[] = {0, 0xffffe000u};
+    static struct ends with;
+    bool good = true;
+
+    memset(&with, 0, sizeof(with));
+    with.ops = ops;
+    with.configure = way->configure;
+    const bool others = reaches_others(&with);
+    printf("%s%s%s: %s\n", ops->name, way->name[0] != 0 ? ", " : "", way->name,
+           others ? "several ends" : "its own process only");
+    with.count = 1;
+    good &= ends_run(&with, alone, 0);
+    with.count = others ? ENDS_MOST : 1;
+    for (int one_space = others && PROCESSES ? 0 : 1; one_space <= way->threads; one_space++) {
+        with.one_space = one_space != 0;
+        for (int s = 0; s < 2; s++) {
+            with.counter_start = starts[s];
+            good &= ends_run(&with, suite, 0);
+        }
+        with.counter_start = 0;
+        for (int m = 0; m < MALICES; m++)
+            good &= ends_run(&with, suffer, m);
+    }
+    return good;
+}
+
+/* Arguments: the tables to test; none: all. */
+static bool wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return true;
+    return argc == 1;
+}
+
+int main(int argc, char **argv)
+{
     const struct weft_net_ops *ops;
     bool good = true;
 
     setbuf(stdout, NULL);
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
-        const bool others = reaches_others(ops);
-        printf("%s: %s\n", ops->name, others ? "several ends" : "its own process only");
-        good &= ends_run(ops, 1, true, 0, alone, 0);
-        for (int one_space = others && PROCESSES ? 0 : 1; one_space <= 1; one_space++) {
-            const int count = others ? ENDS_MOST : 1;
-            for (int s = 0; s < 2; s++)
-                good &= ends_run(ops, count, one_space, starts[s], suite, 0);
-            for (int m = 0; m < MALICES; m++)
-                good &= ends_run(ops, count, one_space, 0, suffer, m);
+        bool special = false;
+        if (!wanted(ops->name, argc, argv))
+            continue;
+        for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
+            if (strcmp(ways[w].table, ops->name) != 0)
+                continue;
+            special = true;
+            good &= test_way(ops, &ways[w]);
         }
+        if (!special)
+            good &= test_way(ops, &(struct way){ops->name, "", NULL, true});
     }
     printf("%s\n", good ? "all good" : "FAILED");
     return !good;
