@@ -165,10 +165,20 @@ static inline bool weft_job_is_failing(const struct weft_job *job)
 /* Collective, blocking; the last step of opening before the services start. */
 weft_status weft_meet(struct weft_job *job);
 
+/* ---- network.c ---- */
+
+/*
+ * Opens the network that all processes agree on; the nodes are known. Collective, blocking.
+ * Errors: CONFIG, the network's own, and the job's failure.
+ */
+weft_status weft_network_open(struct weft_job *job);
+
 /* ---- exchange.c: the host's own collectives, over the control channel ---- */
 
 enum weft_exchange_op {
-    WEFT_EXCHANGE_OPEN = 1,
+    WEFT_EXCHANGE_HOSTS = 1,
+    WEFT_EXCHANGE_NETWORK,
+    WEFT_EXCHANGE_OPEN,
     WEFT_EXCHANGE_READY,
     WEFT_EXCHANGE_PREPARE,
     WEFT_EXCHANGE_PREPARED,

@@ -1,6 +1,6 @@
 /*
- * runtime/open.c - opening and closing a job: configuration, the device, the network, the tasks,
- * the other processes (meet.c); then all of it in reverse.
+ * runtime/open.c - opening and closing a job: configuration, the device, the tasks, the other
+ * processes and the network to them (meet.c); then all of it in reverse.
  */
 #include "runtime/job.h"
 
@@ -99,46 +99,6 @@ static weft_status open_state(struct weft_job *job)
     return weft_image_open(job);
 }
 
-static weft_status open_net(struct weft_job *job)
-{
-    static const char *const names[] = {NULL, "shm", "ofi", "verbs", "mpi", "null"}; /* config.def */
-    const char *name = names[job->config.net];
-    struct weft_net_caps caps;
-
-    if (name == NULL)
-        name = job->numbers.processes > 1 ? "shm" : "null";
-    job->net_ops = weft_net_find(name);
-    if (job->net_ops == NULL)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: this weft was built without it", name);
-    const struct weft_net_open open = {
-        .config = &job->config,
-        .process = job->numbers.process,
-        .processes = job->numbers.processes,
-        .one_address_space = job->one_address_space,
-        .events = {.context = job,
-                   .arrived = weft_notice_arrived,
-                   .sent = weft_request_sent,
-                   .landed = weft_request_landed,
-                   .land = job->image != NULL ? weft_land_in_device : NULL,
-                   .settle = job->image != NULL ? weft_settle_in_device : NULL},
-    };
-    weft_status status = job->net_ops->open(&job->net, &open);
-    if (status != WEFT_OK)
-        return status;
-    job->net_ops->caps(job->net, &caps);
-    if (caps.address_bytes > WEFT_NET_ADDRESS_MAX)
-        return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", name,
-                        caps.address_bytes, WEFT_NET_ADDRESS_MAX);
-    job->command_bell = job->net_ops->bell(job->net, WEFT_NET_SEND);
-    job->receive_bell = job->net_ops->bell(job->net, WEFT_NET_RECEIVE);
-    if (job->command_bell == NULL)
-        job->command_bell = &job->own_bells[WEFT_NET_SEND];
-    if (job->receive_bell == NULL)
-        job->receive_bell = &job->own_bells[WEFT_NET_RECEIVE];
-    job->state.command_bell = job->command_bell;
-    return WEFT_OK;
-}
-
 /* The host program's own rank, and the communicator of all of them. */
 static weft_status open_host(struct weft_job *job)
 {
@@ -205,6 +165,8 @@ static weft_status open_steps(struct weft_job *job)
         return status;
     if (weft_model != NULL)
         weft_random_on_race(on_race, job);
+    job->command_bell = &job->own_bells[WEFT_NET_SEND]; /* until the network is open */
+    job->receive_bell = &job->own_bells[WEFT_NET_RECEIVE];
     job->one_address_space = weft_control_local(job->control);
     job->numbers.process = weft_control_process(job->control);
     job->numbers.processes = weft_control_processes(job->control);
@@ -220,8 +182,6 @@ static weft_status open_steps(struct weft_job *job)
                                        job->one_address_space);
     if (status == WEFT_OK)
         status = open_state(job);
-    if (status == WEFT_OK)
-        status = open_net(job);
     if (status == WEFT_OK)
         status = weft_exchange_open(job);
     if (status == WEFT_OK)
