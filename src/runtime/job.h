@@ -107,6 +107,9 @@ struct weft_job {
     uint64_t spin_ns; /* of an idle service, before it sleeps */
     uint32_t stop_services, stop_monitor;
     uint32_t services_quiet;       /* of the two, after a failure */
+    struct weft_lock duty[2];      /* by side: held by who does a round of that service */
+    uint32_t helped, left;         /* rounds that workers did for the services; that they stopped */
+    struct weft_bell parked_bell;  /* the services, meanwhile */
     struct weft_bell own_bells[2]; /* by side, where the network has none to share */
     struct weft_bell *command_bell, *receive_bell;
 
@@ -248,6 +251,9 @@ void weft_manager_close(struct weft_job *job);
 /* Starts and stops the progress and receive tasks. */
 weft_status weft_services_start(struct weft_job *job);
 void weft_services_stop(struct weft_job *job);
+/* What weft_launch wants of the services: threads that run ranks do their work. */
+bool weft_services_help(void *job, int rank);
+void weft_services_leave(void *job);
 bool weft_notice_arrived(void *job, int process, uint32_t notice);
 /* How a network lands data where the host has no access to device memory. Receive task only. */
 bool weft_land_in_device(void *job, void *target, const void *source, size_t bytes);
