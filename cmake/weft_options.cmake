@@ -90,3 +90,6 @@ if(NOT WEFT_OFI STREQUAL "OFF")
   endif()
 endif()
 weft_net(ofi WEFT_OFI "${ofi_found}" "pkg-config finds no libfabric of 1.17 or later (libfabric-dev)" PkgConfig::LIBFABRIC)
+if(WEFT_OFI_IN)
+  list(APPEND WEFT_NET_PACKAGES "LIBFABRIC libfabric") # pkg-config's; see weft_install.cmake
+endif()
