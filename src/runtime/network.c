@@ -50,9 +50,10 @@ static weft_status open_named(struct weft_job *job, const char *name)
         status = weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", name,
                           caps.address_bytes, WEFT_NET_ADDRESS_MAX);
     else if (caps.same_host_only && job->numbers.nodes > 1)
-        status = weft_err(WEFT_ERR_CONFIG,
-                          "WEFT_NET=%s joins processes of one host, and those of this job are on %d",
-                          name, job->numbers.nodes);
+        status =
+            weft_err(WEFT_ERR_CONFIG,
+                     "WEFT_NET=%s joins processes of one host, and those of this job are on %d",
+                     name, job->numbers.nodes);
     if (status != WEFT_OK)
         close_net(job);
     return status;
@@ -93,14 +94,14 @@ static weft_status choose_between(struct weft_job *job)
                      between[i], job->numbers.nodes, tried[0] != 0 ? "; not taken: " : "", tried);
             return WEFT_OK;
         }
-        length += (size_t)snprintf(tried + length, sizeof(tried) - length, "%s%s%s",
-                                   i > 0 ? ", " : "", between[i],
-                                   weft_net_find(between[i]) == NULL ? " (not in this build)"
-                                                                     : " (not everywhere)");
+        length += (size_t)snprintf(
+            tried + length, sizeof(tried) - length, "%s%s%s", i > 0 ? ", " : "", between[i],
+            weft_net_find(between[i]) == NULL ? " (not in this build)" : " (not everywhere)");
     }
-    return weft_err(WEFT_ERR_CONFIG,
-                    "the job is on %d nodes, and no network between them works in every process: %s",
-                    job->numbers.nodes, tried);
+    return weft_err(
+        WEFT_ERR_CONFIG,
+        "the job is on %d nodes, and no network between them works in every process: %s",
+        job->numbers.nodes, tried);
 }
 
 /* Where the network's sides sleep: on its bells, or, if it has none, on those of the job. */

@@ -136,7 +136,7 @@ static int body_mismatch(int process)
 /* Waits in a host barrier that process 2 never enters. */
 static int body_host_barrier(int process)
 {
-    weft_job *job;
+    weft_job *job = NULL; /* it may be lost before it is open */
     weft_status status = weft_open(&job, NULL, NULL);
 
     if (status == WEFT_OK && process == 2)

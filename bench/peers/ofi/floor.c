@@ -215,8 +215,8 @@ int main(int argc, char **argv)
     bench_parse(&options, argc, argv, BENCH_HAS_SIZES,
                 "Latency of bare fi_writedata between two processes on one host. Run as it is.",
                 NULL);
-    end.shared = mmap(NULL, sizeof(*end.shared), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    end.shared =
+        mmap(NULL, sizeof(*end.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (end.shared == MAP_FAILED)
         must(-FI_ENOMEM, "mmap");
     const pid_t child = fork();

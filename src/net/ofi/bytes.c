@@ -65,8 +65,8 @@ static bool pack_narrow(const struct ofi_arrival *arrival, uint64_t *data)
     if (notice != 0) {
         if (weft_notice_kind_of(notice) != WEFT_NOTICE_COUNT || slot >= 1u << SLOT_BITS)
             return false;
-        value = 1u << 31 | weft_notice_tag(notice) << (SLOT_BITS + SENDER_BITS) |
-                slot << SENDER_BITS;
+        value =
+            1u << 31 | weft_notice_tag(notice) << (SLOT_BITS + SENDER_BITS) | slot << SENDER_BITS;
     }
     *data = value | (uint32_t)arrival->process;
     return true;

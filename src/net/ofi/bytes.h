@@ -1,6 +1,7 @@
 /*
  * net/ofi/bytes.h - what crosses the fabric: message headers, remote completion data, addresses;
- * how each is made, and how what arrives is taken apart. Pure functions, so that they can be fuzzed.
+ * how each is made, and how what arrives is taken apart. Pure functions, so that they can be
+ * fuzzed.
  *
  * EVENTS are what a target must see in order: puts that travel as messages, in one piece or
  * several, and writes, each of which raises remote completion data. A sender numbers the events for

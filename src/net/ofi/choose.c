@@ -23,8 +23,8 @@ const char *ofi_error(long code)
 
 /*
  * ofi_rxm makes its completion queues as deep as this many peers need, 256 unless it is told; over
- * soft-RoCE, and other devices of 32,767 entries at most, that is more than there is. The user's own
- * value stands.
+ * soft-RoCE, and other devices of 32,767 entries at most, that is more than there is. The user's
+ * own value stands.
  */
 static int universe;
 static void set_universe(void)
@@ -93,9 +93,9 @@ static struct fi_info *ask(const struct fi_info *of, enum want want, size_t data
     hints->addr_format = of->addr_format;
     if (fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list) == 0) {
         const struct fi_info *i = list;
-        while (i != NULL && (i->src_addrlen != of->src_addrlen ||
-                             (of->src_addr != NULL &&
-                              memcmp(i->src_addr, of->src_addr, of->src_addrlen) != 0)))
+        while (i != NULL &&
+               (i->src_addrlen != of->src_addrlen ||
+                (of->src_addr != NULL && memcmp(i->src_addr, of->src_addr, of->src_addrlen) != 0)))
             i = i->next;
         /* Names like shm's differ from call to call. */
         found = fi_dupinfo(i != NULL ? i : list);
@@ -138,10 +138,10 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
     const bool ordered = want == ORDERED_WRITES && info->ep_attr->max_order_waw_size > 0;
 
     net->can = (struct ofi_abilities){
-        .form = want == MESSAGES                              ? OFI_NO_DATA
-                : info->domain_attr->cq_data_size >= 8        ? OFI_WIDE
-                : want == ORDERED_WRITES                      ? OFI_NARROW
-                                                              : OFI_NO_DATA,
+        .form = want == MESSAGES                       ? OFI_NO_DATA
+                : info->domain_attr->cq_data_size >= 8 ? OFI_WIDE
+                : want == ORDERED_WRITES               ? OFI_NARROW
+                                                       : OFI_NO_DATA,
         .read = want != MESSAGES,
         .ordered_writes = ordered,
         .ordered_most = info->ep_attr->max_order_waw_size,
@@ -154,7 +154,8 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
     };
 }
 
-/* The endpoint asked for as much as it agrees to. Writes go into memory that this host stores to. */
+/* The endpoint asked for as much as it agrees to. Writes go into memory that this host stores to.
+ */
 static bool refine(struct weft_net *net, const struct fi_info *plain)
 {
     static const struct {
@@ -196,9 +197,8 @@ weft_status ofi_choose(struct weft_net *net)
 
     prepare_universe(net->open.processes);
     hints = hints_for(MESSAGES, 0);
-    if (hints == NULL ||
-        (config->ofi_provider[0] != 0 &&
-         !name_text(&hints->fabric_attr->prov_name, config->ofi_provider))) {
+    if (hints == NULL || (config->ofi_provider[0] != 0 &&
+                          !name_text(&hints->fabric_attr->prov_name, config->ofi_provider))) {
         fi_freeinfo(hints);
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to ask for providers");
     }

@@ -152,13 +152,13 @@ struct weft_net {
     uint32_t slabs_count;
 
     uint64_t writes, messages; /* puts so far, by the way they took */
-    uint32_t outstanding; /* send completions that will come */
-    uint32_t flying;      /* puts and gets not landed */
-    bool stuck;           /* the provider had no room: drive it */
-    uint32_t owing;       /* peers to which a receipt is owed */
+    uint32_t outstanding;      /* send completions that will come */
+    uint32_t flying;           /* puts and gets not landed */
+    bool stuck;                /* the provider had no room: drive it */
+    uint32_t owing;            /* peers to which a receipt is owed */
     struct ofi_question questions[OFI_QUESTIONS];
     uint32_t questions_count;
-    bool warned_stranger; /* the receive task's own */
+    bool warned_stranger;    /* the receive task's own */
     struct ofi_watch *watch; /* NULL: the provider has nothing to sleep on */
 };
 

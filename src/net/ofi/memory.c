@@ -176,8 +176,7 @@ const struct ofi_place *ofi_remote(struct weft_net *net, int process, uint64_t k
     return NULL;
 }
 
-void ofi_remote_told(struct weft_net *net, int process, uint64_t key,
-                     const struct ofi_place *place)
+void ofi_remote_told(struct weft_net *net, int process, uint64_t key, const struct ofi_place *place)
 {
     struct ofi_remote *remote = find_remote(&net->peers[process], key);
 

@@ -24,10 +24,10 @@ static weft_status failed(const struct weft_net *net, const char *what, long err
 
 static weft_status open_queue(struct weft_net *net, enum weft_net_side side, bool descriptor)
 {
-    struct fi_cq_attr attr = {
-        .size = side == WEFT_NET_SEND ? net->info->tx_attr->size : net->info->rx_attr->size,
-        .format = FI_CQ_FORMAT_DATA,
-        .wait_obj = descriptor ? FI_WAIT_FD : FI_WAIT_NONE};
+    struct fi_cq_attr attr = {.size = side == WEFT_NET_SEND ? net->info->tx_attr->size
+                                                            : net->info->rx_attr->size,
+                              .format = FI_CQ_FORMAT_DATA,
+                              .wait_obj = descriptor ? FI_WAIT_FD : FI_WAIT_NONE};
     const int error = fi_cq_open(net->domain, &attr, &net->cq[side], net);
 
     if (error != 0 && descriptor)
@@ -178,8 +178,7 @@ static void say_choice(const struct weft_net *net)
 
     weft_say(WEFT_SAY_INFO, "ofi: provider %s, domain %s, fabric %s: %s, %s, %s",
              net->info->fabric_attr->prov_name, domain->name, net->info->fabric_attr->name,
-             forms[net->can.form],
-             net->can.ordered_writes ? "ordered" : "order kept by the sender",
+             forms[net->can.form], net->can.ordered_writes ? "ordered" : "order kept by the sender",
              net->watch != NULL ? "sleeps on its queues" : "polled");
 }
 
@@ -189,8 +188,9 @@ static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *o
     bool descriptors = false;
 
     if (weft_model != NULL)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_NET=ofi: random mode has no libfabric, which has threads and sockets");
+        return weft_err(
+            WEFT_ERR_CONFIG,
+            "WEFT_NET=ofi: random mode has no libfabric, which has threads and sockets");
     n = calloc(1, sizeof(*n));
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for its state", sizeof(*n));
@@ -224,9 +224,8 @@ static void ofi_caps(const struct weft_net *net, struct weft_net_caps *caps)
 
 static weft_status ofi_address(struct weft_net *net, void *address)
 {
-    struct ofi_hello hello = {.token = net->token,
-                              .message_bytes = OFI_MESSAGE_BYTES,
-                              .form = net->can.form};
+    struct ofi_hello hello = {
+        .token = net->token, .message_bytes = OFI_MESSAGE_BYTES, .form = net->can.form};
     size_t bytes = sizeof(hello.name);
 
     snprintf(hello.provider, sizeof(hello.provider), "%s", net->info->fabric_attr->prov_name);

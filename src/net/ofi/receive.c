@@ -102,7 +102,8 @@ static weft_status take_event(struct weft_net *net, const struct event *e)
     return status;
 }
 
-/* ---- completions ------------------------------------------------------------------------------ */
+/* ---- completions ------------------------------------------------------------------------------
+ */
 
 static weft_status take_write(struct weft_net *net, uint64_t data, struct taken *taken)
 {
@@ -124,8 +125,8 @@ static weft_status take_write(struct weft_net *net, uint64_t data, struct taken 
 static weft_status take_message(struct weft_net *net, size_t bytes, struct taken *taken)
 {
     const char *reason = NULL;
-    const enum ofi_parse result = ofi_parse(taken->buffer->bytes, bytes, net->token,
-                                            net->open.processes, &taken->m, &reason);
+    const enum ofi_parse result =
+        ofi_parse(taken->buffer->bytes, bytes, net->token, net->open.processes, &taken->m, &reason);
 
     if (result == OFI_MALFORMED)
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: a malformed message of %zu bytes: %s", bytes,
@@ -138,7 +139,7 @@ static weft_status take_message(struct weft_net *net, size_t bytes, struct taken
         return WEFT_OK;
     }
     const struct ofi_header *h = &taken->m.header;
-    const struct event e = {h->process, h->event,     h->notice,     h->key,
+    const struct event e = {h->process, h->event,      h->notice,     h->key,
                             h->offset,  taken->m.data, taken->m.bytes};
     taken->message = true;
     taken->process = h->process;
@@ -171,8 +172,8 @@ static weft_status take_error(struct weft_net *net)
         return WEFT_OK;
     weft_say(WEFT_SAY_INFO, "ofi: a receive failed: %s (%zu bytes too many)", ofi_error(error.err),
              error.olen);
-    if (error.op_context != NULL && ((struct ofi_context *)error.op_context)->what ==
-                                        OFI_RECEIVE_BUFFER)
+    if (error.op_context != NULL &&
+        ((struct ofi_context *)error.op_context)->what == OFI_RECEIVE_BUFFER)
         posted = ofi_post_receive(net, error.op_context);
     switch (error.err) {
     case FI_ETRUNC:
@@ -191,7 +192,8 @@ static weft_status take_error(struct weft_net *net)
                     net->info->fabric_attr->prov_name, ofi_error(error.err));
 }
 
-/* ---- answers: lock held ----------------------------------------------------------------------- */
+/* ---- answers: lock held -----------------------------------------------------------------------
+ */
 
 static void answer(struct weft_net *net, int process, uint64_t key)
 {
@@ -255,7 +257,8 @@ static void send_receipts(struct weft_net *net, uint64_t now, bool all)
     }
 }
 
-/* ---- progress ---------------------------------------------------------------------------------- */
+/* ---- progress ----------------------------------------------------------------------------------
+ */
 
 ssize_t ofi_post_receive(struct weft_net *net, struct ofi_buffer *buffer)
 {

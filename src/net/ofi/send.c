@@ -21,8 +21,7 @@ enum { SLAB = 256, SMALL = 8 };
 
 static bool make_slab(struct weft_net *net)
 {
-    struct ofi_op **slabs =
-        realloc(net->slabs, (net->slabs_count + 1) * sizeof(struct ofi_op *));
+    struct ofi_op **slabs = realloc(net->slabs, (net->slabs_count + 1) * sizeof(struct ofi_op *));
 
     if (slabs == NULL)
         return false;
@@ -80,8 +79,8 @@ static bool could_overtake(const struct weft_net *net, const struct ofi_peer *pe
     if (peer->loose == 0 && !writes_too)
         return false;
     for (const struct ofi_op *op = peer->first; op != NULL; op = op->next) {
-        if (op->at == op->end || (!op->message && !writes_too &&
-                                  op->end - op->at <= net->can.ordered_most))
+        if (op->at == op->end ||
+            (!op->message && !writes_too && op->end - op->at <= net->can.ordered_most))
             continue;
         if (op->place_known ? op->at < end && at < op->end
                             : op->key != put->key ||
@@ -134,9 +133,9 @@ static weft_status write_put(struct weft_net *net, const struct weft_net_put *pu
 
     if (op == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
-    const ssize_t result = fi_writedata(net->ep, put->source, put->bytes, descriptor, data,
-                                        peer->address, remote_address(net, place, put->offset),
-                                        place->mr_key, &op->context);
+    const ssize_t result =
+        fi_writedata(net->ep, put->source, put->bytes, descriptor, data, peer->address,
+                     remote_address(net, place, put->offset), place->mr_key, &op->context);
     if (result != 0) {
         free_op(net, op);
         return refused(net, put->process, result);
@@ -183,10 +182,10 @@ weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put)
     if (peer->active || peer->events - peer->received >= OFI_WINDOW || peer->lost_at != 0)
         status = WEFT_NET_FULL;
     else if ((place = writable(net, put, &descriptor)) != NULL &&
-             ofi_data_pack(net->can.form,
-                           &(struct ofi_arrival){net->open.process, put->notice,
-                                                 (uint16_t)peer->events},
-                           &data))
+             ofi_data_pack(
+                 net->can.form,
+                 &(struct ofi_arrival){net->open.process, put->notice, (uint16_t)peer->events},
+                 &data))
         status = write_put(net, put, place, descriptor, data);
     else
         status = message_put(net, put);
@@ -210,13 +209,13 @@ weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *
         peer->ask_receipt = true;
     else if (peer->lost_at == 0)
         place = ofi_remote(net, get->process, get->key);
-    if (place != NULL && (!place->exposed || get->offset > place->bytes ||
-                          get->bytes > place->bytes - get->offset))
+    if (place != NULL &&
+        (!place->exposed || get->offset > place->bytes || get->bytes > place->bytes - get->offset))
         status = weft_err(WEFT_ERR_PROTOCOL,
                           "ofi: a get of %zu bytes at offset %llu of key 0x%llx, which process %d "
                           "has not exposed to reads",
-                          get->bytes, (unsigned long long)get->offset,
-                          (unsigned long long)get->key, get->process);
+                          get->bytes, (unsigned long long)get->offset, (unsigned long long)get->key,
+                          get->process);
     else if (place != NULL && !ofi_descriptor(net, target, get->bytes, &descriptor))
         status = weft_err(WEFT_ERR_UNSUPPORTED,
                           "ofi: %s reads only into registered memory, and %zu bytes of a get are "

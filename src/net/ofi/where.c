@@ -70,9 +70,8 @@ static bool of_interface(const char *name, struct sockaddr *address, size_t byte
 
 static bool of_text(const char *text, struct sockaddr *address, size_t bytes)
 {
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                                   .ai_socktype = SOCK_DGRAM,
-                                   .ai_flags = AI_NUMERICHOST};
+    const struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICHOST};
     struct addrinfo *list;
     bool found = false;
 
