@@ -65,6 +65,7 @@ struct weft_net_caps {
     bool same_host_only;  /* reaches processes of this host only, */
     bool own_process;     /* or none but its own */
     size_t address_bytes; /* of this process's address */
+    char about[96];       /* for people: what it runs over; may be empty */
 };
 
 #define WEFT_NET_ADDRESS_MAX 256
@@ -89,6 +90,7 @@ struct weft_net_ops {
 
     /* Non-blocking. OK: accepted, sent and landed will be called; WEFT_NET_FULL: not accepted. */
     weft_status (*put)(struct weft_net *net, const struct weft_net_put *put);
+    /* Into target; sent and landed come when the data is there. Sees what was put before it. */
     weft_status (*get)(struct weft_net *net, const struct weft_net_put *get, void *target);
     /* Non-blocking: sees to it that `landed` comes for all puts accepted so far. */
     weft_status (*flush)(struct weft_net *net, int process);

@@ -60,7 +60,6 @@ static struct fi_info *hints_for(enum want want, size_t data_bytes)
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     hints->domain_attr->mr_mode =
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
-    hints->domain_attr->mr_key_size = sizeof(uint64_t);
     if (want >= WRITES) {
         hints->caps |= FI_RMA;
         hints->mode |= FI_RX_CQ_DATA;
@@ -119,7 +118,8 @@ static bool fits(const struct weft_net *net, const struct fi_info *info,
     const struct weft_config *config = net->open.config;
     const char *provider = info->fabric_attr->prov_name;
 
-    if (info->ep_attr->max_msg_size < OFI_MESSAGE_BYTES)
+    if (info->ep_attr->max_msg_size < OFI_MESSAGE_BYTES ||
+        info->domain_attr->mr_key_size > sizeof(uint64_t))
         return false;
     if (config->ofi_provider[0] == 0 && strcmp(provider, "shm") == 0)
         return false; /* of one host only; weft's own shm is better */

@@ -42,10 +42,11 @@ static struct ofi_local *free_local(struct weft_net *net)
  */
 static void expose(struct weft_net *net, struct ofi_local *local)
 {
+    const size_t key_bytes = net->info->domain_attr->mr_key_size;
     uint64_t wanted = 0;
     int error;
 
-    if (net->can.own_keys && getrandom(&wanted, sizeof(wanted), 0) != (ssize_t)sizeof(wanted))
+    if (net->can.own_keys && getrandom(&wanted, key_bytes, 0) != (ssize_t)key_bytes)
         return;
     error = fi_mr_reg(net->domain, local->base, local->bytes,
                       FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ, 0, wanted, 0,

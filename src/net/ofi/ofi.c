@@ -220,6 +220,8 @@ static void ofi_caps(const struct weft_net *net, struct weft_net_caps *caps)
                                    .same_host_only =
                                        strcmp(net->info->fabric_attr->prov_name, "shm") == 0,
                                    .address_bytes = sizeof(struct ofi_hello)};
+    snprintf(caps->about, sizeof(caps->about), "libfabric provider %s on %s",
+             net->info->fabric_attr->prov_name, net->info->domain_attr->name);
 }
 
 static weft_status ofi_address(struct weft_net *net, void *address)
