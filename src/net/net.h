@@ -55,6 +55,7 @@ struct weft_net_open {
     int process, processes;
     bool one_address_space; /* processes are tasks of this one */
     bool one_host;          /* no process is on another host */
+    bool polls;             /* this process has processors to poll with: quick before frugal */
     struct weft_net_events events;
 };
 

@@ -31,6 +31,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
         .processes = job->numbers.processes,
         .one_address_space = job->one_address_space,
         .one_host = job->numbers.nodes == 1,
+        .polls = job->image != NULL || job->spin_ns > 0,
         .events = {.context = job,
                    .arrived = weft_notice_arrived,
                    .sent = weft_request_sent,

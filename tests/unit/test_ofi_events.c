@@ -112,15 +112,17 @@ static struct weft_net *make(enum ofi_data form, bool ordered, uint32_t start)
     memset(memory, 0, sizeof(memory));
     info.fabric_attr = &fabric_attr;
     info.ep_attr = &ep_attr;
-    config.ofi_write_from = 9;
     net->open =
         (struct weft_net_open){.config = &config,
                                .processes = 2,
                                .events = {.arrived = arrived, .sent = sent, .landed = landed}};
     net->regions.events = &net->open.events;
     net->info = &info;
-    net->can = (struct ofi_abilities){
-        .form = form, .inject = 64, .ordered_writes = ordered, .ordered_most = ordered ? 4096 : 0};
+    net->can = (struct ofi_abilities){.form = form,
+                                      .inject = 64,
+                                      .write_from = 9,
+                                      .ordered_writes = ordered,
+                                      .ordered_most = ordered ? 4096 : 0};
     net->cq[0] = net->cq[1] = &cq;
     net->ep = &ep;
     net->token = 99;

@@ -150,8 +150,13 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
         .own_keys = (mr & FI_MR_PROV_KEY) == 0,
         .bind_mr = (mr & FI_MR_ENDPOINT) != 0,
         .data_takes_buffer = (info->mode & FI_RX_CQ_DATA) != 0,
-        .inject = info->tx_attr->inject_size,
+        .inject = info->tx_attr->inject_size < OFI_INJECT_MOST ? info->tx_attr->inject_size
+                                                               : OFI_INJECT_MOST,
+        .write_from = net->open.config->ofi_write_from,
     };
+    /* A message that is injected is quicker than a write. */
+    if (net->can.write_from == 0 && net->can.inject > sizeof(struct ofi_header))
+        net->can.write_from = net->can.inject - sizeof(struct ofi_header) + 1;
 }
 
 /* The endpoint asked for as much as it agrees to. Writes go into memory that this host stores to.

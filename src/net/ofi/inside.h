@@ -22,6 +22,7 @@ enum {
     OFI_WINDOW = 1024,         /* events under way to one target: receipts must come */
     OFI_RECEIPT_EVERY = 128,   /* events, */
     OFI_RECEIPT_NS = 20000,    /* or so long after the first, or when the task goes to sleep */
+    OFI_INJECT_MOST = 512,     /* a message copied on the stack, and into the provider */
     OFI_MESSAGE_BYTES = 8192,  /* the longest message, header included: below what providers copy
                                   at once (16 KiB for ofi_rxm) */
     OFI_RECEIVE_BUFFERS = 256, /* of OFI_MESSAGE_BYTES, */
@@ -116,7 +117,8 @@ struct ofi_abilities {
     bool ordered_writes;   /* of two writes to one place the later one stays, */
     uint64_t ordered_most; /* up to this size */
     bool local_mr, virtual_addresses, own_keys, bind_mr, data_takes_buffer;
-    size_t inject;
+    size_t inject;       /* the longest message it takes at once */
+    uint64_t write_from; /* the shortest put that is worth a write */
 };
 
 /* A question that could not be answered yet. */
@@ -158,8 +160,9 @@ struct weft_net {
     uint32_t owing;            /* peers to which a receipt is owed */
     struct ofi_question questions[OFI_QUESTIONS];
     uint32_t questions_count;
-    bool warned_stranger;    /* the receive task's own */
-    struct ofi_watch *watch; /* NULL: the provider has nothing to sleep on */
+    bool warned_stranger;      /* the receive task's own */
+    struct weft_bell bells[2]; /* by side */
+    struct ofi_watch *watch;   /* NULL: nothing to sleep on, the receive task polls */
 };
 
 /* ---- choose.c: which provider, which interface, what it can do ---- */
@@ -223,7 +226,7 @@ void ofi_receive_close(struct weft_net *net);
 
 /* ---- watch.c: a thread that sleeps on the completion queues and rings the tasks' bells ---- */
 
-/* NULL in net->watch if the provider cannot. Errors: MEMORY, SYSTEM. */
+/* net->watch stays NULL if the provider cannot. Errors: MEMORY, SYSTEM. */
 weft_status ofi_watch_open(struct weft_net *net);
 void ofi_watch_close(struct weft_net *net);
 struct weft_bell *ofi_bell(struct weft_net *net, enum weft_net_side side);

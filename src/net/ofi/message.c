@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { INJECT_MOST = 512, PAYLOAD = OFI_MESSAGE_BYTES - (int)sizeof(struct ofi_header) };
+enum { PAYLOAD = OFI_MESSAGE_BYTES - (int)sizeof(struct ofi_header) };
 
 static const uint64_t lost_patience = 5000000000; /* ns; the control channel tells long before */
 
@@ -53,7 +53,7 @@ static bool taken(struct weft_net *net, int process, ssize_t result)
 static bool send_short(struct weft_net *net, int process, const struct ofi_header *header,
                        const void *data, size_t bytes)
 {
-    unsigned char all[INJECT_MOST];
+    unsigned char all[OFI_INJECT_MOST];
 
     memcpy(all, header, sizeof(*header));
     if (bytes > 0)
@@ -96,9 +96,8 @@ bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, cons
     header->receipt = peer->applied;
     if (peer->ask_receipt)
         header->flags |= OFI_NOW;
-    if (all <= net->can.inject && all <= INJECT_MOST
-            ? !send_short(net, process, header, data, bytes)
-            : !send_buffer(net, process, header, data, bytes))
+    if (all <= net->can.inject ? !send_short(net, process, header, data, bytes)
+                               : !send_buffer(net, process, header, data, bytes))
         return false;
     peer->ask_receipt = false;
     peer->told = header->receipt;

@@ -35,21 +35,20 @@ static weft_status open_queue(struct weft_net *net, enum weft_net_side side, boo
     return error == 0 ? WEFT_OK : failed(net, "completion queue", error);
 }
 
-/* The same kind for both sides: with a descriptor to sleep on, or without. */
+/* The same kind for both sides: with a descriptor to sleep on, if wanted and there is one. */
 static weft_status open_queues(struct weft_net *net, bool *descriptors)
 {
-    *descriptors = true;
-    weft_status status = open_queue(net, WEFT_NET_SEND, true);
+    weft_status status = open_queue(net, WEFT_NET_SEND, *descriptors);
+
     if (status == WEFT_OK)
-        status = open_queue(net, WEFT_NET_RECEIVE, true);
+        status = open_queue(net, WEFT_NET_RECEIVE, *descriptors);
     if (status != WEFT_ERR_UNSUPPORTED)
         return status;
     *descriptors = false;
     if (net->cq[WEFT_NET_SEND] != NULL)
         fi_close(&net->cq[WEFT_NET_SEND]->fid);
     net->cq[WEFT_NET_SEND] = NULL;
-    status = open_queue(net, WEFT_NET_SEND, false);
-    return status == WEFT_OK ? open_queue(net, WEFT_NET_RECEIVE, false) : status;
+    return open_queues(net, descriptors);
 }
 
 static weft_status open_endpoint(struct weft_net *net, bool *descriptors)
@@ -185,7 +184,7 @@ static void say_choice(const struct weft_net *net)
 static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *open)
 {
     struct weft_net *n;
-    bool descriptors = false;
+    bool descriptors = !open->polls;
 
     if (weft_model != NULL)
         return weft_err(

@@ -300,7 +300,10 @@ static void tidy(struct weft_net *net)
         answer_again(net);
     if (net->owing > 0)
         send_receipts(net, weft_now_ns(), asleep);
+    const bool ring = net->watch == NULL && (net->outstanding > 0 || net->stuck);
     weft_unlock(&net->lock);
+    if (ring) /* it polls for the send side, too */
+        ofi_ring(net, WEFT_NET_SEND);
     ofi_watch(net, WEFT_NET_RECEIVE);
 }
 

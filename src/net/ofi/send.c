@@ -97,8 +97,7 @@ static const struct ofi_place *writable(struct weft_net *net, const struct weft_
     struct ofi_peer *peer = &net->peers[put->process];
     const struct ofi_place *place;
 
-    if (net->can.form == OFI_NO_DATA || put->bytes <= SMALL ||
-        put->bytes < net->open.config->ofi_write_from ||
+    if (net->can.form == OFI_NO_DATA || put->bytes <= SMALL || put->bytes < net->can.write_from ||
         put->bytes > net->info->ep_attr->max_msg_size)
         return NULL;
     place = ofi_remote(net, put->process, put->key);

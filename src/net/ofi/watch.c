@@ -3,8 +3,9 @@
  * descriptors and rings the bell of the task that has something to do.
  *
  * It watches only for a task that has found nothing and is about to lie down (its bell has a
- * sleeper): while the tasks are awake and poll, nobody wakes this thread. Where the provider has no
- * descriptor there is no thread and no bell, and the runtime polls.
+ * sleeper): while the tasks are awake and poll, nobody wakes this thread. A descriptor costs the
+ * provider two system calls a completion. So where there are processors to poll with, or no
+ * descriptors, there is no thread: the receive task has no bell, polls, and rings for the other.
  */
 #include "net/ofi/inside.h"
 
@@ -23,7 +24,6 @@ enum {
 };
 
 struct ofi_watch {
-    struct weft_bell bells[2]; /* by side: the tasks sleep on them */
     struct weft_task task;
     int fd[2];       /* of the completion queues */
     int kick;        /* eventfd: look again at what to watch */
@@ -33,19 +33,17 @@ struct ofi_watch {
 
 bool ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side)
 {
-    return net->watch != NULL &&
-           __atomic_load_n(&net->watch->bells[side].sleepers, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&net->bells[side].sleepers, __ATOMIC_RELAXED) != 0;
 }
 
 void ofi_ring(struct weft_net *net, enum weft_net_side side)
 {
-    if (net->watch != NULL)
-        weft_bell_ring(&net->watch->bells[side]);
+    weft_bell_ring(&net->bells[side]);
 }
 
 struct weft_bell *ofi_bell(struct weft_net *net, enum weft_net_side side)
 {
-    return net->watch == NULL ? NULL : &net->watch->bells[side];
+    return net->watch == NULL && side == WEFT_NET_RECEIVE ? NULL : &net->bells[side];
 }
 
 static void kick(const struct ofi_watch *watch)
@@ -61,7 +59,7 @@ void ofi_watch(struct weft_net *net, enum weft_net_side side)
     struct ofi_watch *watch = net->watch;
     const uint32_t bit = 1u << side;
 
-    if (!ofi_about_to_sleep(net, side))
+    if (watch == NULL || !ofi_about_to_sleep(net, side))
         return;
     if ((__atomic_fetch_or(&watch->wanted, bit, __ATOMIC_ACQ_REL) & bit) == 0)
         kick(watch);
@@ -97,7 +95,7 @@ static void ring(struct weft_net *net, uint32_t sides)
     __atomic_fetch_and(&net->watch->wanted, ~sides, __ATOMIC_ACQ_REL);
     for (int side = 0; side < 2; side++)
         if ((sides & 1u << side) != 0)
-            weft_bell_ring(&net->watch->bells[side]);
+            ofi_ring(net, (enum weft_net_side)side);
 }
 
 static void watch_main(void *argument)
