@@ -275,7 +275,7 @@ static void run_stall(const struct failure *f, const char *first, const char *se
     setenv("WEFT_STALL_S", "0.3", 1);
     setenv("WEFT_PATH", "auto", 1);
     fault_start(&job, PROCESSES, f->body);
-    usleep(1500000);
+    usleep(getenv("WEFT_NET") != NULL ? 4000000 : 1500000); /* libfabric takes long to start */
     for (int p = 0; p < PROCESSES; p++)
         fault_kill(&job, p, 0);
     fault_wait(&job, 5);

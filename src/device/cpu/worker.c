@@ -86,7 +86,7 @@ static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live
         if (WEFT_PORT_GET(port, ended))
             continue;
         weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
-        while (WEFT_PORT_GET(port, doing) == WEFT_POSTED && !WEFT_PORT_GET(port, ended)) {
+        while (w->launch->help != NULL && WEFT_PORT_GET(port, doing) == WEFT_POSTED) {
             w->launch->help(w->launch->host, r);
             weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
         }
