@@ -15,8 +15,10 @@
 
 enum {
     SLEEP_NS = 20000000,
-    POLL_NS = 50000,
-    PARK_NS = 200000 /* between two looks whether workers still help */
+    POLL_NS = 50000,  /* where nothing rings; */
+    POLL_DOUBLES = 6, /* after 2^6 polls in vain twice that, and so on, */
+    POLL_MOST = 4,    /* 2^4 times that at most: 0.8 ms */
+    PARK_NS = 200000  /* between two looks whether workers still help */
 };
 
 static bool stopping(const struct weft_job *job)
@@ -154,6 +156,14 @@ static bool spinning(const struct weft_job *job, uint64_t *idle_since)
     return now - *idle_since < job->spin_ns;
 }
 
+/* How long to sleep after so many sleeps in vain. */
+static uint64_t sleep_ns(bool rung, uint32_t in_vain)
+{
+    const uint32_t doubled = in_vain >> POLL_DOUBLES;
+
+    return rung ? SLEEP_NS : (uint64_t)POLL_NS << (doubled < POLL_MOST ? doubled : POLL_MOST);
+}
+
 /*
  * Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. Once the
  * job has failed it does nothing more, and the second service to see so lets the ranks end.
@@ -161,6 +171,7 @@ static bool spinning(const struct weft_job *job, uint64_t *idle_since)
 static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_side side, bool rung)
 {
     uint64_t idle_since = 0;
+    uint32_t in_vain = 0;
     uint32_t helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
 
     while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
@@ -171,6 +182,7 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
         }
         if (own_round(job, side)) {
             idle_since = 0;
+            in_vain = 0;
             continue;
         }
         if (spinning(job, &idle_since)) {
@@ -182,7 +194,7 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
         if (own_round(job, side) || stopping(job) || weft_job_status(job) != WEFT_OK)
             weft_bell_cancel(bell);
         else
-            weft_bell_sleep(bell, ticket, rung ? SLEEP_NS : POLL_NS);
+            weft_bell_sleep(bell, ticket, sleep_ns(rung, job->image == NULL ? in_vain++ : 0));
     }
     if (weft_model == NULL) {
         weft_lock(&job->duty[side]); /* who helps ends his round, and begins no other */
