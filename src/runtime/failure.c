@@ -42,6 +42,7 @@ void weft_job_failed(struct weft_job *job, weft_status status, const char *text)
         weft_bell_ring(command);
         weft_bell_ring(receive);
     }
+    weft_bell_ring(&job->parked_bell);
 }
 
 void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)

@@ -124,9 +124,13 @@ void weft_services_leave(void *context)
     weft_bell_ring(&job->parked_bell);
 }
 
-/* Keeps still as long as workers do this service's rounds. */
-static void park(struct weft_job *job)
+/*
+ * Keeps still as long as workers do this service's rounds. The receive task looks whether they do,
+ * and tells the other when they do not.
+ */
+static void park(struct weft_job *job, enum weft_net_side side)
 {
+    const uint64_t timeout = side == WEFT_NET_RECEIVE ? PARK_NS : SLEEP_NS;
     uint32_t helped, left;
 
     do {
@@ -136,10 +140,12 @@ static void park(struct weft_job *job)
         if (stopping(job) || weft_job_status(job) != WEFT_OK)
             weft_bell_cancel(&job->parked_bell);
         else
-            weft_bell_sleep(&job->parked_bell, ticket, PARK_NS);
+            weft_bell_sleep(&job->parked_bell, ticket, timeout);
     } while (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped &&
              __atomic_load_n(&job->left, __ATOMIC_RELAXED) == left && !stopping(job) &&
              weft_job_status(job) == WEFT_OK);
+    if (side == WEFT_NET_RECEIVE && __atomic_load_n(&job->left, __ATOMIC_RELAXED) == left)
+        weft_services_leave(job);
 }
 
 /* Whether a service with nothing to do should look again before it sleeps. */
@@ -176,7 +182,7 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
 
     while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
         if (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped) {
-            park(job);
+            park(job, side);
             helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
             idle_since = 0;
         }
@@ -291,6 +297,7 @@ void weft_services_stop(struct weft_job *job)
     __atomic_store_n(&job->stop_services, 1, __ATOMIC_RELEASE);
     weft_bell_ring(job->command_bell);
     weft_bell_ring(job->receive_bell);
+    weft_bell_ring(&job->parked_bell);
     weft_task_join(&job->progress);
     weft_task_join(&job->receive);
     job->services_run = false;
