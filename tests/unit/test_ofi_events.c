@@ -332,6 +332,15 @@ static void test_overtaking(void **state)
     assert_int_equal(written * 10 + injected, 12);
     put(net, 108, 16); /* over a write: the provider keeps their order */
     assert_int_equal(written * 10 + injected, 22);
+    struct weft_net_put other = {.process = 1, .key = 6, .bytes = 8, .source = memory};
+    assert_int_equal(ofi_put(net, &other), WEFT_OK); /* into a region that was never asked for */
+    put(net, 300, 16);                               /* may overlap it */
+    assert_int_equal(last_injected.kind, OFI_PUT);
+    assert_int_equal(written, 2);
+    ofi_remote_told(net, 1, 6, &(struct ofi_place){.address = 1 << 10, .bytes = 64, .exposed = 1});
+    put(net, 400, 16); /* it does not */
+    assert_int_equal(written, 3);
+    written = 2, injected = 2;
     put(net, 4090, 16); /* not inside: the target shall refuse it */
     assert_int_equal(written * 10 + injected, 23);
     destroy(net);

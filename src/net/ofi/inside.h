@@ -30,6 +30,8 @@ enum {
     OFI_BATCH = 32 /* completions read at once */
 };
 
+static_assert(OFI_WINDOW < 1 << 15, "16 bits of an event's number tell which it is");
+
 /* What a completion belongs to: the start of whatever libfabric gets as context. */
 enum ofi_what { OFI_OP, OFI_SEND_BUFFER, OFI_RECEIVE_BUFFER };
 struct ofi_context {

@@ -149,9 +149,12 @@ static void ofi_close(struct weft_net *net)
     if (net->writes + net->messages > 0)
         weft_say(WEFT_SAY_DEBUG, "ofi: %llu puts were written, %llu travelled as messages",
                  (unsigned long long)net->writes, (unsigned long long)net->messages);
-    CLOSE(net->ep);
     ofi_memory_close(net);
-    CLOSE(net->memory_mr);
+    if (net->can.bind_mr) /* it belongs to the endpoint */
+        CLOSE(net->memory_mr);
+    CLOSE(net->ep);
+    if (!net->can.bind_mr)
+        CLOSE(net->memory_mr);
     CLOSE(net->cq[WEFT_NET_SEND]);
     CLOSE(net->cq[WEFT_NET_RECEIVE]);
     CLOSE(net->av);

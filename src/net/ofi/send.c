@@ -69,42 +69,58 @@ static void append(struct weft_net *net, struct ofi_peer *peer, struct ofi_op *o
 
 /* ---- which way ------------------------------------------------------------------------------- */
 
-/* Whether a write could change memory before an earlier put does that it should come after. */
-static bool could_overtake(const struct weft_net *net, const struct ofi_peer *peer,
-                           const struct ofi_place *place, const struct weft_net_put *put)
+/* Whether [at, end) of the target's memory is what an earlier put changes, or could be. */
+static bool meets(struct weft_net *net, const struct ofi_op *op, const struct weft_net_put *put,
+                  uint64_t at, uint64_t end)
 {
+    uint64_t base = 0;
+
+    if (!op->place_known && op->key == put->key)
+        return op->at < put->offset + put->bytes && put->offset < op->end;
+    if (!op->place_known) { /* regions may overlap: where is its one? */
+        const struct ofi_place *place = ofi_remote(net, put->process, op->key);
+        if (place == NULL)
+            return true;
+        base = place->address;
+    }
+    return base + op->at < end && at < base + op->end;
+}
+
+/* Whether a write could change memory before an earlier put does that it should come after. */
+static bool could_overtake(struct weft_net *net, const struct ofi_place *place,
+                           const struct weft_net_put *put)
+{
+    const struct ofi_peer *peer = &net->peers[put->process];
     const uint64_t at = place->address + put->offset, end = at + put->bytes;
     const bool writes_too = !net->can.ordered_writes || put->bytes > net->can.ordered_most;
 
     if (peer->loose == 0 && !writes_too)
         return false;
     for (const struct ofi_op *op = peer->first; op != NULL; op = op->next) {
-        if (op->at == op->end ||
-            (!op->message && !writes_too && op->end - op->at <= net->can.ordered_most))
-            continue;
-        if (op->place_known ? op->at < end && at < op->end
-                            : op->key != put->key ||
-                                  (op->at < put->offset + put->bytes && put->offset < op->end))
-            return true; /* of another region it is not known where it is */
+        const bool ordered =
+            !op->message && !writes_too && op->end - op->at <= net->can.ordered_most;
+        if (op->at != op->end && !ordered && meets(net, op, put, at, end))
+            return true;
     }
     return false;
 }
 
-/* Where to write this put; NULL: send it as messages. */
-static const struct ofi_place *writable(struct weft_net *net, const struct weft_net_put *put,
-                                        void **descriptor)
+/* Where to write this put; false: send it as messages. */
+static bool writable(struct weft_net *net, const struct weft_net_put *put, struct ofi_place *place,
+                     void **descriptor)
 {
-    struct ofi_peer *peer = &net->peers[put->process];
-    const struct ofi_place *place;
+    const struct ofi_place *known;
 
     if (net->can.form == OFI_NO_DATA || put->bytes <= SMALL || put->bytes < net->can.write_from ||
         put->bytes > net->info->ep_attr->max_msg_size)
-        return NULL;
-    place = ofi_remote(net, put->process, put->key);
-    if (place == NULL || !place->exposed || put->offset > place->bytes ||
-        put->bytes > place->bytes - put->offset || could_overtake(net, peer, place, put))
-        return NULL;
-    return ofi_descriptor(net, put->source, put->bytes, descriptor) ? place : NULL;
+        return false;
+    known = ofi_remote(net, put->process, put->key);
+    if (known == NULL)
+        return false;
+    *place = *known; /* other questions may take its entry */
+    return place->exposed && put->offset <= place->bytes &&
+           put->bytes <= place->bytes - put->offset && !could_overtake(net, place, put) &&
+           ofi_descriptor(net, put->source, put->bytes, descriptor);
 }
 
 static uint64_t remote_address(const struct weft_net *net, const struct ofi_place *place,
@@ -172,7 +188,7 @@ static weft_status message_put(struct weft_net *net, const struct weft_net_put *
 weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put)
 {
     struct ofi_peer *peer = &net->peers[put->process];
-    const struct ofi_place *place;
+    struct ofi_place place;
     void *descriptor;
     uint64_t data;
     weft_status status;
@@ -180,12 +196,12 @@ weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put)
     weft_lock(&net->lock);
     if (peer->active || peer->events - peer->received >= OFI_WINDOW || peer->lost_at != 0)
         status = WEFT_NET_FULL;
-    else if ((place = writable(net, put, &descriptor)) != NULL &&
+    else if (writable(net, put, &place, &descriptor) &&
              ofi_data_pack(
                  net->can.form,
                  &(struct ofi_arrival){net->open.process, put->notice, (uint16_t)peer->events},
                  &data))
-        status = write_put(net, put, place, descriptor, data);
+        status = write_put(net, put, &place, descriptor, data);
     else
         status = message_put(net, put);
     weft_unlock(&net->lock);
