@@ -2,8 +2,7 @@
 # bench/ofi.sh [--rounds N] BIN_DIR OUT_DIR - a notified put between two processes over TCP on the
 # loopback interface, 8 B to 4 MiB: weft over ofi, a bare ping-pong of fi_writedata over the same
 # provider (the floor), and Open MPI with its TCP transport only. One run, on the same two
-# processors, in turns. Leaves raw.csv, table.txt,
-# machine.txt and commands.txt in OUT_DIR.
+# processors, in turns. Leaves raw.csv, table.txt, machine.txt and commands.txt in OUT_DIR.
 set -euo pipefail
 
 rounds=7
@@ -32,7 +31,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 weft=(env WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" WEFT_PATH=proxy WEFT_CPU_BIND=on
     taskset -c "$cores" "$bin/weftrun" -n 2)
 mpi=(mpirun --cpu-list "$cores" --bind-to cpu-list:ordered -n 2 --mca pml ob1 --mca btl "self,tcp"
-    --mca btl_tcp_if_include lo --mca osc ^sm) # its window in shared memory is another matter
+    --mca btl_tcp_if_include lo --mca osc pt2pt) # ucx and sm would take shared memory
 sizes=(--to 4194304 --repeats 2000)
 
 measure() {
