@@ -1,5 +1,5 @@
 # tests/matrix.txt: lines `program ; labels ; command line`, each of which becomes a test. A build
-# with sanitizers registers only those labelled `sanitize`.
+# with sanitizers registers only those labelled `sanitize`. A second file needs a prefix for its names.
 function(weft_test_matrix file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} text)
@@ -23,7 +23,7 @@ function(weft_test_matrix file)
     list(TRANSFORM command REPLACE "^weftrun$" "${PROJECT_BINARY_DIR}/bin/weftrun")
     math(EXPR count "${weft_matrix_count_${program}} + 1")
     set(weft_matrix_count_${program} ${count})
-    set(name "${program}.${count}")
+    set(name "${ARGV1}${program}.${count}")
     add_test(NAME ${name} COMMAND ${command})
     set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_RETURN_CODE 77)
   endforeach()

@@ -20,6 +20,14 @@ void weft_lock(struct weft_lock *lock)
         weft_futex_wait(&lock->word, 2, false, NULL);
 }
 
+bool weft_lock_try(struct weft_lock *lock)
+{
+    uint32_t free = 0;
+
+    return __atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
 void weft_unlock(struct weft_lock *lock)
 {
     if (weft_model != NULL)

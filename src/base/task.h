@@ -86,6 +86,8 @@ struct weft_lock {
     uint32_t word; /* 0 free, 1 held, 2 held and waited for */
 };
 void weft_lock(struct weft_lock *lock);
+/* Does not wait; not in random mode. */
+bool weft_lock_try(struct weft_lock *lock);
 void weft_unlock(struct weft_lock *lock);
 
 #endif

@@ -5,18 +5,10 @@
 #include "base/task.h"
 #include "boot/back.h"
 #include "boot/local.h"
-#include "boot/pmix/pmix.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Nobody has said by hand which process this is, but a PMIx launcher knows. */
-static bool launched_by_pmix(const struct weft_config *config)
-{
-    return config->process < 0 && config->processes == 1 && config->pmix == WEFT_PMIX_AUTO &&
-           weft_config_pmix_launched();
-}
 
 /* Which of the three ways to join a job this process takes. */
 static weft_status open_back_end(struct weft_control **control, const struct weft_config *config)
@@ -40,15 +32,8 @@ static weft_status open_back_end(struct weft_control **control, const struct wef
 
 weft_status weft_control_open(struct weft_control **control, const struct weft_config *config)
 {
-    struct weft_config joined = *config;
-    weft_status status = WEFT_OK;
+    weft_status status = open_back_end(control, config);
 
-    if (!weft_local_here() && launched_by_pmix(config))
-        status = weft_pmix_join(&joined);
-    if (status == WEFT_OK)
-        status = open_back_end(control, &joined);
-    if (joined.root_fd >= 0 && config->root_fd < 0)
-        close((int)joined.root_fd); /* PMIx's: the relay has its own copy */
     if (status == WEFT_OK)
         weft_say_process((*control)->process);
     return status;

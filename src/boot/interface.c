@@ -7,12 +7,12 @@
  */
 #include "boot/interface.h"
 
+#include "base/netif.h"
 #include "base/say.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,49 +47,6 @@ static bool copy_address(union address *to, const struct sockaddr *from)
     to->any.sa_family = from->sa_family;
     memcpy(to, from, size_of(to));
     return true;
-}
-
-/* The bytes of an address that count. */
-static const unsigned char *number_of(const union address *address, size_t *bytes)
-{
-    const bool v4 = address->any.sa_family == AF_INET;
-
-    *bytes = v4 ? sizeof(address->v4.sin_addr) : sizeof(address->v6.sin6_addr);
-    return v4 ? (const void *)&address->v4.sin_addr : (const void *)&address->v6.sin6_addr;
-}
-
-/* Whether `text` is an address in the network of this entry: its own, or that of another host. */
-static bool in_network(const struct ifaddrs *entry, const union address *own, const char *text)
-{
-    union address mask, named = {.any.sa_family = own->any.sa_family};
-    size_t bytes;
-    const unsigned char *mine = number_of(own, &bytes);
-
-    if (inet_pton(own->any.sa_family, text, (void *)number_of(&named, &bytes)) != 1 ||
-        !copy_address(&mask, entry->ifa_netmask) || mask.any.sa_family != own->any.sa_family)
-        return false;
-    for (size_t i = 0; i < bytes; i++) {
-        if (((mine[i] ^ number_of(&named, &bytes)[i]) & number_of(&mask, &bytes)[i]) != 0)
-            return false;
-    }
-    return true;
-}
-
-/*
- * Whether an address is one to advertise. Addresses of a single link need the other side's name of
- * the interface: nobody else could use them.
- */
-static bool fits(const struct ifaddrs *entry, const char *interface)
-{
-    union address address;
-
-    if ((entry->ifa_flags & IFF_UP) == 0 || !copy_address(&address, entry->ifa_addr))
-        return false;
-    if (address.any.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&address.v6.sin6_addr))
-        return false;
-    if (interface[0] == 0)
-        return (entry->ifa_flags & IFF_LOOPBACK) == 0;
-    return strcmp(entry->ifa_name, interface) == 0 || in_network(entry, &address, interface);
 }
 
 /* Whether this is that address itself, which goes before others of its network. */
@@ -127,7 +84,7 @@ static int advertise(char root[WEFT_ROOT_BYTES], union address *first, const str
     for (int f = 0; f < 2; f++) {
         for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next) {
             union address address;
-            if (!fits(entry, interface) || !copy_address(&address, entry->ifa_addr) ||
+            if (!weft_netif_fits(entry, interface) || !copy_address(&address, entry->ifa_addr) ||
                 address.any.sa_family != families[f])
                 continue;
             if (count == WEFT_ROOTS_MAX || !append(root, text_of(&address, text), port))

@@ -27,6 +27,15 @@ struct weft_launch {
     size_t self_bytes;
     struct weft_bell *bell;  /* rung when something that a rank may wait for has changed */
     const uint32_t *proxied; /* non-zero: the host's tasks move data, and need a processor, too */
+
+    /*
+     * For threads of this process that run ranks (NULL: no help is wanted). help: does what the
+     * host's tasks would, and they keep still meanwhile; `rank` has posted a command, or -1: the
+     * thread has nothing else to do; true if it found something. leave: the thread helps no more.
+     */
+    bool (*help)(void *host, int rank);
+    void (*leave)(void *host);
+    void *host;
 };
 
 /* Copies of one lane take effect in order; each task of the host has a lane of its own. */

@@ -25,6 +25,7 @@ struct weft_port {
     uint8_t doing;             /* when it last switched: an enum weft_doing; */
     bool moved;                /* but a wait ended since the switch before */
     bool ended;
+    bool helped;    /* the worker does the host's part of a command itself */
     bool host;      /* the host program: a plain thread, which sleeps on a bell */
     jmp_buf escape; /* where the host program goes when the job has ended */
     struct weft_bell *bell;
@@ -43,7 +44,8 @@ struct weft_port {
 enum weft_doing {
     WEFT_WORKS, /* only to let others run */
     WEFT_POLLS, /* what it looked for is not there; it has other work, or looks again */
-    WEFT_WAITS  /* what it looked for is not there, and it can do nothing else */
+    WEFT_WAITS, /* what it looked for is not there, and it can do nothing else */
+    WEFT_POSTED /* a command: its worker hands it to the network and comes back at once */
 };
 
 /*
@@ -67,6 +69,9 @@ static inline void weft_port_turn(struct weft_port *port)
     if (++port->turn % 1024 == 0)
         weft_port_yield(port);
 }
+
+/* A command was posted. False: nobody here looks at it, ring for the host's task. */
+bool weft_port_posted(struct weft_port *port);
 
 /* The wait is over, or what was polled for is there. */
 static inline void weft_port_waited(struct weft_port *port)

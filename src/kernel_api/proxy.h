@@ -51,7 +51,8 @@ WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, co
         weft_command_push(&self->commands, command, payload, payload_bytes, after);
     weft_ring_unlock(self);
 #ifndef __CUDACC__
-    weft_bell_ring(self->state->command_bell);
+    if (space && !weft_port_posted(&self->port))
+        weft_bell_ring(self->state->command_bell);
 #endif
     return space;
 }

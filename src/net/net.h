@@ -54,6 +54,8 @@ struct weft_net_open {
     const struct weft_config *config;
     int process, processes;
     bool one_address_space; /* processes are tasks of this one */
+    bool one_host;          /* no process is on another host */
+    bool polls;             /* this process has processors to poll with: quick before frugal */
     struct weft_net_events events;
 };
 
@@ -65,6 +67,7 @@ struct weft_net_caps {
     bool own_process;     /* or none but its own */
     bool launched;        /* reaches processes only that its own launcher has started */
     size_t address_bytes; /* of this process's address */
+    char about[96];       /* for people: what it runs over; may be empty */
 };
 
 #define WEFT_NET_ADDRESS_MAX 256
@@ -89,6 +92,7 @@ struct weft_net_ops {
 
     /* Non-blocking. OK: accepted, sent and landed will be called; WEFT_NET_FULL: not accepted. */
     weft_status (*put)(struct weft_net *net, const struct weft_net_put *put);
+    /* Into target; sent and landed come when the data is there. Sees what was put before it. */
     weft_status (*get)(struct weft_net *net, const struct weft_net_put *get, void *target);
     /* Non-blocking: sees to it that `landed` comes for all puts accepted so far. */
     weft_status (*flush)(struct weft_net *net, int process);

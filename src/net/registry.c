@@ -3,6 +3,9 @@
 
 #include "net/mpi/mpi.h"
 #include "net/null/null.h"
+#ifdef WEFT_HAVE_OFI
+#include "net/ofi/ofi.h"
+#endif
 #include "net/shm/shm.h"
 
 #include <pthread.h>
@@ -10,6 +13,9 @@
 
 static const struct weft_net_ops *const tables[] = {
     &weft_net_shm,
+#ifdef WEFT_HAVE_OFI
+    &weft_net_ofi,
+#endif
     &weft_net_mpi,
     &weft_net_null,
 };

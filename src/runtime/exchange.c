@@ -135,6 +135,8 @@ static void take(struct weft_job *job, int process)
 const char *weft_exchange_name(uint32_t op)
 {
     static const char *const names[] = {
+        [WEFT_EXCHANGE_HOSTS] = "weft_open",
+        [WEFT_EXCHANGE_NETWORK] = "weft_open",
         [WEFT_EXCHANGE_OPEN] = "weft_open",
         [WEFT_EXCHANGE_READY] = "weft_open",
         [WEFT_EXCHANGE_PREPARE] = "weft_prepare",

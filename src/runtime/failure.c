@@ -35,12 +35,14 @@ void weft_job_failed(struct weft_job *job, weft_status status, const char *text)
         weft_say(WEFT_SAY_ERROR, "%s", job->error);
         __atomic_store_n(&job->failed, (uint32_t)status, __ATOMIC_RELEASE);
     }
+    struct weft_bell *const command = job->command_bell, *const receive = job->receive_bell;
     weft_unlock(&job->failure_lock);
     weft_bell_ring(&job->exchange_bell);
-    if (job->command_bell != NULL) {
-        weft_bell_ring(job->command_bell);
-        weft_bell_ring(job->receive_bell);
+    if (command != NULL) {
+        weft_bell_ring(command);
+        weft_bell_ring(receive);
     }
+    weft_bell_ring(&job->parked_bell);
 }
 
 void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)

@@ -107,6 +107,9 @@ struct weft_job {
     uint64_t spin_ns; /* of an idle service, before it sleeps */
     uint32_t stop_services, stop_monitor;
     uint32_t services_quiet;       /* of the two, after a failure */
+    struct weft_lock duty[2];      /* by side: held by who does a round of that service */
+    uint32_t helped, left;         /* rounds that workers did for the services; that they stopped */
+    struct weft_bell parked_bell;  /* the services, meanwhile */
     struct weft_bell own_bells[2]; /* by side, where the network has none to share */
     struct weft_bell *command_bell, *receive_bell;
 
@@ -165,10 +168,20 @@ static inline bool weft_job_is_failing(const struct weft_job *job)
 /* Collective, blocking; the last step of opening before the services start. */
 weft_status weft_meet(struct weft_job *job);
 
+/* ---- network.c ---- */
+
+/*
+ * Opens the network that all processes agree on; the nodes are known. Collective, blocking.
+ * Errors: CONFIG, the network's own, and the job's failure.
+ */
+weft_status weft_network_open(struct weft_job *job);
+
 /* ---- exchange.c: the host's own collectives, over the control channel ---- */
 
 enum weft_exchange_op {
-    WEFT_EXCHANGE_OPEN = 1,
+    WEFT_EXCHANGE_HOSTS = 1,
+    WEFT_EXCHANGE_NETWORK,
+    WEFT_EXCHANGE_OPEN,
     WEFT_EXCHANGE_READY,
     WEFT_EXCHANGE_PREPARE,
     WEFT_EXCHANGE_PREPARED,
@@ -238,6 +251,9 @@ void weft_manager_close(struct weft_job *job);
 /* Starts and stops the progress and receive tasks. */
 weft_status weft_services_start(struct weft_job *job);
 void weft_services_stop(struct weft_job *job);
+/* What weft_launch wants of the services: threads that run ranks do their work. */
+bool weft_services_help(void *job, int rank);
+void weft_services_leave(void *job);
 bool weft_notice_arrived(void *job, int process, uint32_t notice);
 /* How a network lands data where the host has no access to device memory. Receive task only. */
 bool weft_land_in_device(void *job, void *target, const void *source, size_t bytes);

@@ -13,15 +13,21 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What processes tell each other when the job is opened. */
-struct hello {
+/* What processes tell each other when the job is opened: where they are, which the choice of the
+ * network depends on, */
+struct where {
     char host[72]; /* HOST_NAME_MAX is 64 */
     char boot[40]; /* the kernel's boot id: two hosts may share a name */
     int32_t pid;
-    uint32_t windows, comms, counter_start, path;
-    uint32_t channels, unused;
+    uint32_t net;
     char device[8];
     unsigned char device_id[WEFT_DEVICE_ID_BYTES];
+};
+
+/* and the rest. */
+struct hello {
+    uint32_t windows, comms, counter_start, path;
+    uint32_t channels, unused;
     struct weft_share exposed;        /* of the host program, */
     struct weft_share device_exposed; /* and of the ranks, if they have their own */
     unsigned char address[WEFT_NET_ADDRESS_MAX];
@@ -38,7 +44,7 @@ static void read_boot_id(char *text, size_t bytes)
 }
 
 /* Which devices there are, in the order of their first process; an id of zeros is nobody else's. */
-static void number_devices(struct weft_job *job, const struct hello *all)
+static void number_devices(struct weft_job *job, const struct where *all)
 {
     static const unsigned char own[WEFT_DEVICE_ID_BYTES];
     weft_numbers *n = &job->numbers;
@@ -55,7 +61,7 @@ static void number_devices(struct weft_job *job, const struct hello *all)
 }
 
 /* Which nodes there are, in the order of their first process. */
-static void number_nodes(struct weft_job *job, const struct hello *all)
+static void number_nodes(struct weft_job *job, const struct where *all)
 {
     weft_numbers *n = &job->numbers;
 
@@ -141,18 +147,12 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
 {
     const struct weft_config *config = &job->config;
 
-    *mine = (struct hello){.pid = (int32_t)getpid(),
-                           .windows = (uint32_t)config->windows,
+    *mine = (struct hello){.windows = (uint32_t)config->windows,
                            .comms = (uint32_t)config->comms,
                            .channels = job->state.channels,
                            .counter_start = (uint32_t)config->counter_start,
                            .path = (uint32_t)config->path,
                            .exposed = job->exposed_share};
-    if (gethostname(mine->host, sizeof(mine->host) - 1) != 0)
-        return weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
-    read_boot_id(mine->boot, sizeof(mine->boot));
-    snprintf(mine->device, sizeof(mine->device), "%s", job->device_ops->name);
-    job->device_ops->identify(job->device, mine->device_id);
     if (job->image != NULL)
         mine->device_exposed = job->image->exposed_share;
     return job->net_ops->address(job->net, mine->address);
@@ -170,11 +170,6 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
                         "everywhere: %u, %u, %u in process %d, %u, %u, %u here",
                         theirs->windows, theirs->comms, theirs->counter_start, p, mine->windows,
                         mine->comms, mine->counter_start);
-    if (strcmp(theirs->device, mine->device) != 0)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "all processes must use one kind of device: %s in process %d, %s here "
-                        "(WEFT_DEVICE)",
-                        theirs->device, p, mine->device);
     if (theirs->path != mine->path)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_PATH must be the same everywhere: %s in process %d, %s here",
@@ -208,6 +203,57 @@ static weft_status await_all(struct weft_job *job)
     return status;
 }
 
+/* What the choice of the network depends on, and what is shared within a node. */
+static weft_status compare_where(int p, const struct where *theirs, const struct where *mine)
+{
+    static const char *const nets[] = {"auto",  "shm", "ofi",
+                                       "verbs", "mpi", "null"}; /* as config.def lists them */
+
+    if (strcmp(theirs->device, mine->device) != 0)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "all processes must use one kind of device: %s in process %d, %s here "
+                        "(WEFT_DEVICE)",
+                        theirs->device, p, mine->device);
+    if (theirs->net != mine->net)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_NET must be the same everywhere: %s in process %d, %s here",
+                        theirs->net < sizeof(nets) / sizeof(nets[0]) ? nets[theirs->net] : "?", p,
+                        nets[mine->net]);
+    return WEFT_OK;
+}
+
+/* Where everybody is, and what they drive. */
+static weft_status find_nodes(struct weft_job *job)
+{
+    const int n = job->numbers.processes;
+    struct where mine = {.pid = (int32_t)getpid(), .net = (uint32_t)job->config.net};
+    struct where *all = calloc((size_t)n, sizeof(*all));
+    weft_status status = WEFT_OK;
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    if (gethostname(mine.host, sizeof(mine.host) - 1) != 0)
+        status = weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
+    read_boot_id(mine.boot, sizeof(mine.boot));
+    snprintf(mine.device, sizeof(mine.device), "%s", job->device_ops->name);
+    job->device_ops->identify(job->device, mine.device_id);
+    if (status == WEFT_OK)
+        status = weft_exchange(job, WEFT_EXCHANGE_HOSTS, &mine, sizeof(mine), all);
+    for (int p = 0; status == WEFT_OK && p < n; p++) {
+        all[p].host[sizeof(all[p].host) - 1] = 0;
+        all[p].boot[sizeof(all[p].boot) - 1] = 0;
+        all[p].device[sizeof(all[p].device) - 1] = 0;
+        status = compare_where(p, &all[p], &mine);
+    }
+    if (status == WEFT_OK) {
+        number_nodes(job, all);
+        number_devices(job, all);
+        share_node(job);
+    }
+    free(all);
+    return status;
+}
+
 weft_status weft_meet(struct weft_job *job)
 {
     const int n = job->numbers.processes;
@@ -215,19 +261,15 @@ weft_status weft_meet(struct weft_job *job)
 
     if (all == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
-    weft_status status = fill_hello(job, &mine);
+    weft_status status = find_nodes(job);
+    if (status == WEFT_OK)
+        status = weft_network_open(job);
+    if (status == WEFT_OK)
+        status = fill_hello(job, &mine);
     if (status == WEFT_OK)
         status = weft_exchange(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), all);
-    for (int p = 0; status == WEFT_OK && p < n; p++) {
-        all[p].host[sizeof(all[p].host) - 1] = 0;
-        all[p].boot[sizeof(all[p].boot) - 1] = 0;
-        all[p].device[sizeof(all[p].device) - 1] = 0;
+    for (int p = 0; status == WEFT_OK && p < n; p++)
         status = compare(p, &all[p], &mine);
-    }
-    if (status == WEFT_OK)
-        number_nodes(job, all);
-    number_devices(job, all);
-    share_node(job);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         status = job->net_ops->connect(job->net, p, all[p].address);
         if (status == WEFT_OK && p != job->numbers.process)

@@ -1,12 +1,13 @@
 /*
- * runtime/open.c - opening and closing a job: configuration, the device, the network, the tasks,
- * the other processes (meet.c); then all of it in reverse.
+ * runtime/open.c - opening and closing a job: configuration, the device, the tasks, the other
+ * processes and the network to them (meet.c); then all of it in reverse.
  */
 #include "runtime/job.h"
 
 #include "base/say.h"
 #include "boot/local.h"
 #include "boot/mpi.h"
+#include "boot/pmix/pmix.h"
 #include "device/cpu/random.h"
 #include "runtime/image.h"
 #include "window/tables.h"
@@ -100,47 +101,6 @@ static weft_status open_state(struct weft_job *job)
     return weft_image_open(job);
 }
 
-static weft_status open_net(struct weft_job *job)
-{
-    static const char *const names[] = {NULL,    "shm", "ofi",
-                                        "verbs", "mpi", "null"}; /* config.def */
-    const char *name = names[job->config.net];
-    struct weft_net_caps caps;
-
-    if (name == NULL)
-        name = job->numbers.processes > 1 ? "shm" : "null";
-    job->net_ops = weft_net_find(name);
-    if (job->net_ops == NULL)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: this weft was built without it", name);
-    const struct weft_net_open open = {
-        .config = &job->config,
-        .process = job->numbers.process,
-        .processes = job->numbers.processes,
-        .one_address_space = job->one_address_space,
-        .events = {.context = job,
-                   .arrived = weft_notice_arrived,
-                   .sent = weft_request_sent,
-                   .landed = weft_request_landed,
-                   .land = job->image != NULL ? weft_land_in_device : NULL,
-                   .settle = job->image != NULL ? weft_settle_in_device : NULL},
-    };
-    weft_status status = job->net_ops->open(&job->net, &open);
-    if (status != WEFT_OK)
-        return status;
-    job->net_ops->caps(job->net, &caps);
-    if (caps.address_bytes > WEFT_NET_ADDRESS_MAX)
-        return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", name,
-                        caps.address_bytes, WEFT_NET_ADDRESS_MAX);
-    job->command_bell = job->net_ops->bell(job->net, WEFT_NET_SEND);
-    job->receive_bell = job->net_ops->bell(job->net, WEFT_NET_RECEIVE);
-    if (job->command_bell == NULL)
-        job->command_bell = &job->own_bells[WEFT_NET_SEND];
-    if (job->receive_bell == NULL)
-        job->receive_bell = &job->own_bells[WEFT_NET_RECEIVE];
-    job->state.command_bell = job->command_bell;
-    return WEFT_OK;
-}
-
 /* The host program's own rank, and the communicator of all of them. */
 static weft_status open_host(struct weft_job *job)
 {
@@ -197,18 +157,45 @@ static weft_status begin_random(struct weft_job *job)
     return WEFT_OK;
 }
 
+/* Nobody has said by hand which process this is, but a PMIx launcher knows. */
+static bool launched_by_pmix(const struct weft_config *config)
+{
+    return !weft_local_here() && config->process < 0 && config->processes == 1 &&
+           config->pmix == WEFT_PMIX_AUTO && weft_config_pmix_launched();
+}
+
+/* Who this process is, if a launcher of others' has started it; then the control channel. */
+static weft_status open_control(struct weft_job *job)
+{
+    struct weft_config *config = &job->config;
+    int pmix_fd = -1;
+    weft_status status = weft_boot_mpi(config);
+
+    if (status == WEFT_OK && launched_by_pmix(config)) {
+        status = weft_pmix_join(config);
+        pmix_fd = status == WEFT_OK ? (int)config->root_fd : -1;
+    }
+    if (status == WEFT_OK)
+        status = weft_control_open(&job->control, config);
+    if (pmix_fd >= 0) {
+        close(pmix_fd); /* the relay has its own copy */
+        config->root_fd = -1;
+    }
+    return status;
+}
+
 static weft_status open_steps(struct weft_job *job)
 {
     weft_status status = begin_random(job);
 
     if (status == WEFT_OK)
-        status = weft_boot_mpi(&job->config);
-    if (status == WEFT_OK)
-        status = weft_control_open(&job->control, &job->config);
+        status = open_control(job);
     if (status != WEFT_OK)
         return status;
     if (weft_model != NULL)
         weft_random_on_race(on_race, job);
+    job->command_bell = &job->own_bells[WEFT_NET_SEND]; /* until the network is open */
+    job->receive_bell = &job->own_bells[WEFT_NET_RECEIVE];
     job->one_address_space = weft_control_local(job->control);
     job->numbers.process = weft_control_process(job->control);
     job->numbers.processes = weft_control_processes(job->control);
@@ -224,8 +211,6 @@ static weft_status open_steps(struct weft_job *job)
                                        job->one_address_space);
     if (status == WEFT_OK)
         status = open_state(job);
-    if (status == WEFT_OK)
-        status = open_net(job);
     if (status == WEFT_OK)
         status = weft_exchange_open(job);
     if (status == WEFT_OK)

@@ -1,8 +1,11 @@
 /*
  * runtime/progress.c - the two tasks that move data for ranks that cannot do it themselves.
  *
- * Each loops while it finds something to do, and sleeps on its bell when it does not. The labels
- * DRAIN_* let the mutation check switch one of the duties off.
+ * Each loops while it finds something to do, and sleeps on its bell when it does not. On the CPU
+ * device threads that run ranks do the same rounds when they have nothing else to do, and hand a
+ * command to the network when a rank posts one: that spares a switch to another thread on the way
+ * out and in. The tasks then keep still, and look now and then whether anybody still helps. The
+ * labels DRAIN_* let the mutation check switch one of the duties off.
  */
 #include "runtime/job.h"
 
@@ -10,7 +13,13 @@
 #include "runtime/image.h"
 #include "window/counter.h"
 
-enum { SLEEP_NS = 20000000, POLL_NS = 50000 };
+enum {
+    SLEEP_NS = 20000000,
+    POLL_NS = 50000,  /* where nothing rings; */
+    POLL_DOUBLES = 6, /* after 2^6 polls in vain twice that, and so on, */
+    POLL_MOST = 4,    /* 2^4 times that at most: 0.8 ms */
+    PARK_NS = 200000  /* between two looks whether workers still help */
+};
 
 static bool stopping(const struct weft_job *job)
 {
@@ -52,6 +61,93 @@ static bool receive_round(struct weft_job *job)
     return did;
 }
 
+static bool round_of(struct weft_job *job, enum weft_net_side side)
+{
+    return side == WEFT_NET_SEND ? progress_round(job) : receive_round(job);
+}
+
+/* A round by the service itself. In random mode nobody else does any. */
+static bool own_round(struct weft_job *job, enum weft_net_side side)
+{
+    if (weft_model != NULL)
+        return round_of(job, side);
+    weft_lock(&job->duty[side]);
+    const bool did = round_of(job, side);
+    weft_unlock(&job->duty[side]);
+    return did;
+}
+
+/* A round by a worker, if nobody is at it. */
+static bool round_for(struct weft_job *job, enum weft_net_side side)
+{
+    if (!weft_lock_try(&job->duty[side]))
+        return false;
+    const bool did = weft_job_status(job) == WEFT_OK && round_of(job, side);
+    weft_unlock(&job->duty[side]);
+    return did;
+}
+
+/* What the rank has posted goes to the network now. What is left of it is for the service. */
+static void take_command(struct weft_job *job, int rank)
+{
+    bool done = false;
+
+    if (weft_lock_try(&job->duty[WEFT_NET_SEND])) {
+        done = weft_job_status(job) == WEFT_OK && weft_mutation != DRAIN_commands &&
+               weft_manager_serve(job, (uint32_t)rank + 1);
+        weft_unlock(&job->duty[WEFT_NET_SEND]);
+    }
+    if (!done)
+        weft_bell_ring(job->command_bell);
+}
+
+bool weft_services_help(void *context, int rank)
+{
+    struct weft_job *job = context;
+    bool did;
+
+    if (rank >= 0) {
+        take_command(job, rank);
+        return true;
+    }
+    did = round_for(job, WEFT_NET_RECEIVE);
+    did |= round_for(job, WEFT_NET_SEND);
+    __atomic_fetch_add(&job->helped, 1, __ATOMIC_RELAXED);
+    return did;
+}
+
+void weft_services_leave(void *context)
+{
+    struct weft_job *job = context;
+
+    __atomic_fetch_add(&job->left, 1, __ATOMIC_RELAXED);
+    weft_bell_ring(&job->parked_bell);
+}
+
+/*
+ * Keeps still as long as workers do this service's rounds. The receive task looks whether they do,
+ * and tells the other when they do not.
+ */
+static void park(struct weft_job *job, enum weft_net_side side)
+{
+    const uint64_t timeout = side == WEFT_NET_RECEIVE ? PARK_NS : SLEEP_NS;
+    uint32_t helped, left;
+
+    do {
+        helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+        left = __atomic_load_n(&job->left, __ATOMIC_RELAXED);
+        const uint32_t ticket = weft_bell_prepare(&job->parked_bell);
+        if (stopping(job) || weft_job_status(job) != WEFT_OK)
+            weft_bell_cancel(&job->parked_bell);
+        else
+            weft_bell_sleep(&job->parked_bell, ticket, timeout);
+    } while (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped &&
+             __atomic_load_n(&job->left, __ATOMIC_RELAXED) == left && !stopping(job) &&
+             weft_job_status(job) == WEFT_OK);
+    if (side == WEFT_NET_RECEIVE && __atomic_load_n(&job->left, __ATOMIC_RELAXED) == left)
+        weft_services_leave(job);
+}
+
 /* Whether a service with nothing to do should look again before it sleeps. */
 static bool spinning(const struct weft_job *job, uint64_t *idle_since)
 {
@@ -66,18 +162,33 @@ static bool spinning(const struct weft_job *job, uint64_t *idle_since)
     return now - *idle_since < job->spin_ns;
 }
 
+/* How long to sleep after so many sleeps in vain. */
+static uint64_t sleep_ns(bool rung, uint32_t in_vain)
+{
+    const uint32_t doubled = in_vain >> POLL_DOUBLES;
+
+    return rung ? SLEEP_NS : (uint64_t)POLL_NS << (doubled < POLL_MOST ? doubled : POLL_MOST);
+}
+
 /*
  * Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. Once the
  * job has failed it does nothing more, and the second service to see so lets the ranks end.
  */
-static void serve(struct weft_job *job, struct weft_bell *bell, bool (*round)(struct weft_job *),
-                  bool rung)
+static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_side side, bool rung)
 {
     uint64_t idle_since = 0;
+    uint32_t in_vain = 0;
+    uint32_t helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
 
     while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
-        if (round(job)) {
+        if (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped) {
+            park(job, side);
+            helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
             idle_since = 0;
+        }
+        if (own_round(job, side)) {
+            idle_since = 0;
+            in_vain = 0;
             continue;
         }
         if (spinning(job, &idle_since)) {
@@ -86,10 +197,14 @@ static void serve(struct weft_job *job, struct weft_bell *bell, bool (*round)(st
             continue;
         }
         const uint32_t ticket = weft_bell_prepare(bell);
-        if (round(job) || stopping(job) || weft_job_status(job) != WEFT_OK)
+        if (own_round(job, side) || stopping(job) || weft_job_status(job) != WEFT_OK)
             weft_bell_cancel(bell);
         else
-            weft_bell_sleep(bell, ticket, rung ? SLEEP_NS : POLL_NS);
+            weft_bell_sleep(bell, ticket, sleep_ns(rung, job->image == NULL ? in_vain++ : 0));
+    }
+    if (weft_model == NULL) {
+        weft_lock(&job->duty[side]); /* who helps ends his round, and begins no other */
+        weft_unlock(&job->duty[side]);
     }
     if (weft_job_status(job) != WEFT_OK &&
         __atomic_add_fetch(&job->services_quiet, 1, __ATOMIC_ACQ_REL) == 2)
@@ -100,7 +215,7 @@ static void progress_main(void *argument)
 {
     struct weft_job *job = argument;
     weft_say_process(job->numbers.process);
-    serve(job, job->command_bell, progress_round,
+    serve(job, job->command_bell, WEFT_NET_SEND,
           job->image == NULL && job->net_ops->bell(job->net, WEFT_NET_SEND) != NULL);
 }
 
@@ -108,7 +223,7 @@ static void receive_main(void *argument)
 {
     struct weft_job *job = argument;
     weft_say_process(job->numbers.process);
-    serve(job, job->receive_bell, receive_round,
+    serve(job, job->receive_bell, WEFT_NET_RECEIVE,
           job->net_ops->bell(job->net, WEFT_NET_RECEIVE) != NULL);
 }
 
@@ -182,6 +297,7 @@ void weft_services_stop(struct weft_job *job)
     __atomic_store_n(&job->stop_services, 1, __ATOMIC_RELEASE);
     weft_bell_ring(job->command_bell);
     weft_bell_ring(job->receive_bell);
+    weft_bell_ring(&job->parked_bell);
     weft_task_join(&job->progress);
     weft_task_join(&job->receive);
     job->services_run = false;

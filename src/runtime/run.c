@@ -247,6 +247,9 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         .self_bytes = job->self_bytes,
         .bell = &job->state.exposed->bell,
         .proxied = &job->state.signals->proxied,
+        .help = weft_services_help,
+        .leave = weft_services_leave,
+        .host = job,
     };
     fflush(stdout); /* what the program printed comes before what its ranks log */
     __atomic_store_n(&job->running, true, __ATOMIC_RELAXED);

@@ -136,7 +136,7 @@ static int body_mismatch(int process)
 /* Waits in a host barrier that process 2 never enters. */
 static int body_host_barrier(int process)
 {
-    weft_job *job;
+    weft_job *job = NULL; /* it may be lost before it is open */
     weft_status status = weft_open(&job, NULL, NULL);
 
     if (status == WEFT_OK && process == 2)
@@ -275,7 +275,7 @@ static void run_stall(const struct failure *f, const char *first, const char *se
     setenv("WEFT_STALL_S", "0.3", 1);
     setenv("WEFT_PATH", "auto", 1);
     fault_start(&job, PROCESSES, f->body);
-    usleep(1500000);
+    usleep(getenv("WEFT_NET") != NULL ? 4000000 : 1500000); /* libfabric takes long to start */
     for (int p = 0; p < PROCESSES; p++)
         fault_kill(&job, p, 0);
     fault_wait(&job, 5);

@@ -256,6 +256,40 @@ static void part_words(struct end *end)
     free(values);
 }
 
+/* What was put is got back, by those tables that get. */
+static void part_get(struct end *end)
+{
+    enum { BYTES = 5000 };
+    const int from = (end->me + 1) % end->all->count;
+    struct end_put record = {.put.process = from}; /* of no bytes: `landed` compares nothing */
+    unsigned char got[BYTES], source[BYTES];
+    struct weft_net_caps caps;
+    struct weft_net_put get = {.process = from,
+                               .key = end->all->end[from].key,
+                               .offset = share_of(end->me) + 3,
+                               .bytes = BYTES,
+                               .cookie = &record};
+    weft_status status;
+    size_t wrong = 0;
+
+    end->all->ops->caps(end->net, &caps);
+    if (!caps.get)
+        return;
+    for (size_t b = 0; b < BYTES; b++)
+        source[b] = byte_of(end->me, 5, b);
+    CHECK(end->all, end_put(end, from, get.offset, source, BYTES, 0, END_KEEP) == WEFT_OK);
+    while ((status = end->all->ops->get(end->net, &get, got)) == WEFT_NET_FULL)
+        if (end_move(end) != WEFT_OK)
+            break;
+    CHECK(end->all, status == WEFT_OK);
+    while (status == WEFT_OK && record.landed == 0)
+        status = end_move(end);
+    for (size_t b = 0; b < BYTES; b++)
+        wrong += got[b] != source[b];
+    CHECK(end->all, wrong == 0 && record.landed == 1 && record.sent == 1);
+    end_settle(end);
+}
+
 static void suite(struct end *end, int unused)
 {
     (void)unused;
@@ -264,6 +298,7 @@ static void suite(struct end *end, int unused)
     part_apart(end);
     part_rewrites(end);
     part_words(end);
+    part_get(end);
     uint32_t beyond = 0;
     for (size_t i = END_MEMORY; i < END_SPACE; i++)
         beyond += end->memory[i] != 0;
@@ -392,27 +427,24 @@ static void alone(struct end *end, int unused)
 }
 
 /* Whether a table connects to another process at all; *launched: not to one that was forked. */
-static bool reaches_others(const struct weft_net_ops *ops, bool *launched)
+static bool reaches_others(struct ends *ends, bool *launched)
 {
-    static struct ends ends;
     struct weft_net_caps caps;
     bool reaches;
 
-    memset(&ends, 0, sizeof(ends));
-    ends.ops = ops;
-    ends.count = 2;
-    ends.one_space = true;
+    ends->count = 2;
+    ends->one_space = true;
     for (int i = 0; i < 2; i++) {
-        ends.end[i].all = &ends;
-        ends.end[i].me = i;
-        ends.end[i].memory = ends.memory[i];
-        end_open(&ends.end[i]);
+        ends->end[i].all = ends;
+        ends->end[i].me = i;
+        ends->end[i].memory = ends->memory[i];
+        end_open(&ends->end[i]);
     }
-    ops->caps(ends.end[0].net, &caps);
+    ends->ops->caps(ends->end[0].net, &caps);
     *launched = caps.launched;
-    reaches = ops->connect(ends.end[0].net, 1, ends.end[1].address) == WEFT_OK;
+    reaches = ends->ops->connect(ends->end[0].net, 1, ends->end[1].address) == WEFT_OK;
     for (int i = 0; i < 2; i++)
-        end_close(&ends.end[i]);
+        end_close(&ends->end[i]);
     return reaches;
 }
 
@@ -432,6 +464,70 @@ static int run_launched(const char *name, const char *file)
     return !good;
 }
 
+static void over_tcp(struct weft_config *config)
+{
+    snprintf(config->ofi_provider, sizeof(config->ofi_provider), "tcp;ofi_rxm");
+}
+
+static void over_tcp_without_writes(struct weft_config *config)
+{
+    over_tcp(config);
+    config->ofi_writes = 0;
+}
+
+static void over_shm(struct weft_config *config)
+{
+    snprintf(config->ofi_provider, sizeof(config->ofi_provider), "shm");
+}
+
+/* A table with several ways inside is tested in each. */
+static const struct way {
+    const char *table, *name;
+    void (*configure)(struct weft_config *config);
+    bool threads; /* several ends in one process */
+} ways[] = {
+    {"ofi", "provider tcp", over_tcp, true},
+    {"ofi", "provider tcp, messages only", over_tcp_without_writes, true},
+    {"ofi", "provider shm", over_shm, true},
+};
+
+static bool test_way(const struct weft_net_ops *ops, const struct way *way)
+{
+    static struct ends with;
+    bool good = true, launched;
+
+    memset(&with, 0, sizeof(with));
+    with.ops = ops;
+    with.configure = way->configure;
+    const bool others = reaches_others(&with, &launched);
+    printf("%s%s%s: %s\n", ops->name, way->name[0] != 0 ? ", " : "", way->name,
+           others ? "several ends" : "its own process only");
+    with.count = 1;
+    good &= ends_run(&with, alone, 0);
+    with.count = others ? ENDS_MOST : 1;
+    for (int one_space = others && PROCESSES && !launched ? 0 : 1; one_space <= way->threads;
+         one_space++) {
+        with.one_space = one_space != 0;
+        for (int s = 0; s < 2; s++) {
+            with.counter_start = starts[s];
+            good &= ends_run(&with, suite, 0);
+        }
+        with.counter_start = 0;
+        for (int m = 0; m < MALICES; m++)
+            good &= ends_run(&with, suffer, m);
+    }
+    return good;
+}
+
+/* Arguments: the tables to test; none: all. */
+static bool wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return true;
+    return argc == 1;
+}
+
 int main(int argc, char **argv)
 {
     const struct weft_net_ops *ops;
@@ -441,18 +537,21 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "--launched") == 0)
         return run_launched(argv[2], argv[3]);
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
-        bool launched;
-        const bool others = reaches_others(ops, &launched);
-        printf("%s: %s\n", ops->name, others ? "several ends" : "its own process only");
-        good &= ends_run(ops, 1, true, 0, alone, 0);
-        for (int one_space = others && PROCESSES && !launched ? 0 : 1; one_space <= 1;
-             one_space++) {
-            const int count = others ? ENDS_MOST : 1;
-            for (int s = 0; s < 2; s++)
-                good &= ends_run(ops, count, one_space, starts[s], suite, 0);
-            for (int m = 0; m < MALICES; m++)
-                good &= ends_run(ops, count, one_space, 0, suffer, m);
+        bool special = false;
+        if (!wanted(ops->name, argc, argv))
+            continue;
+        for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
+            if (strcmp(ways[w].table, ops->name) != 0)
+                continue;
+            special = true;
+            if (!PROCESSES) { /* libfabric's own order is not seen either */
+                printf("%s: not under ThreadSanitizer\n", ops->name);
+                break;
+            }
+            good &= test_way(ops, &ways[w]);
         }
+        if (!special)
+            good &= test_way(ops, &(struct way){ops->name, "", NULL, true});
     }
     printf("%s\n", good ? "all good" : "FAILED");
     return !good;

@@ -86,12 +86,15 @@ void end_open(struct end *end)
     if (weft_config_load(&end->config, NULL, NULL) != WEFT_OK)
         exit(1);
     end->config.shm_ring = 4096;
+    if (all->configure != NULL)
+        all->configure(&end->config);
     end->config.counter_start = (int64_t)all->counter_start;
     const struct weft_net_open open = {
         .config = &end->config,
         .process = end->me,
         .processes = all->count,
         .one_address_space = all->one_space,
+        .one_host = true,
         .events = {.context = end, .arrived = arrived, .sent = sent, .landed = landed},
     };
     if (all->ops->open(&end->net, &open) != WEFT_OK ||
@@ -292,19 +295,20 @@ static void prepare(struct ends *all, const struct weft_net_ops *ops, int count,
     }
 }
 
-bool ends_run(const struct weft_net_ops *ops, int count, bool one_space, uint64_t counter_start,
-              void (*side)(struct end *, int), int argument)
+bool ends_run(const struct ends *with, void (*side)(struct end *, int), int argument)
 {
     struct run runs[ENDS_MOST];
     struct ends *all =
         mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const int count = with->count;
 
     if (all == MAP_FAILED)
         die("mmap");
-    prepare(all, ops, count, one_space, counter_start);
+    prepare(all, with->ops, count, with->one_space, with->counter_start);
+    all->configure = with->configure;
     for (int i = 0; i < count; i++)
         runs[i] = (struct run){&all->end[i], side, argument};
-    if (one_space)
+    if (with->one_space)
         run_threads(all, runs);
     else
         run_processes(all, runs);

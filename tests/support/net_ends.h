@@ -57,6 +57,7 @@ struct end {
 
 struct ends {
     const struct weft_net_ops *ops;
+    void (*configure)(struct weft_config *config); /* NULL: nothing */
     int count;
     bool one_space;
     uint64_t counter_start;
@@ -73,9 +74,11 @@ struct ends {
         }                                                                                          \
     } while (0)
 
-/* Runs side(end) in every end, each opened and connected to all. True: no check failed. */
-bool ends_run(const struct weft_net_ops *ops, int count, bool one_space, uint64_t counter_start,
-              void (*side)(struct end *end, int argument), int argument);
+/*
+ * Runs side(end) in every end, each opened and connected to all; `with` gives the table, its
+ * configuration, and how many ends. True: no check failed.
+ */
+bool ends_run(const struct ends *with, void (*side)(struct end *end, int argument), int argument);
 
 /*
  * The same where a launcher has started the ends: this process is end `me`, and the others call

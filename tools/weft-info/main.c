@@ -76,6 +76,16 @@ static weft_status print_devices(const struct weft_config *config)
     return status;
 }
 
+/* Networks that this build could have and has not. */
+static void print_left_out(void)
+{
+    static const char *const all[] = {"ofi", "verbs", "mpi"};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (weft_net_find(all[i]) == NULL)
+            printf("  %-6s not in this build\n", all[i]);
+}
+
 /* A network may only say what it can do once it is open: here as a job of one process. */
 static weft_status print_networks(const struct weft_config *config)
 {
@@ -94,12 +104,14 @@ static weft_status print_networks(const struct weft_config *config)
         ops->caps(net, &caps);
         ops->close(net);
         between_hosts |= !caps.same_host_only;
-        printf("  %-6s %s\n", ops->name,
+        printf("  %-6s %s%s%s\n", ops->name,
                caps.own_process      ? "its own process only: the template"
                : caps.same_host_only ? "between processes of one host"
                : caps.launched       ? "between hosts, for jobs that its own launcher has started"
-                                     : "between hosts");
+                                     : "between hosts",
+               caps.about[0] != 0 ? ": " : "", caps.about);
     }
+    print_left_out();
     if (!between_hosts)
         printf("  none between hosts is in this build\n");
     return WEFT_OK;

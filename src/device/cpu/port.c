@@ -40,6 +40,14 @@ void weft_port_wait(struct weft_port *port)
         give_turn(port, WEFT_WAITS);
 }
 
+bool weft_port_posted(struct weft_port *port)
+{
+    if (weft_model != NULL || port->host || !WEFT_PORT_GET(port, helped))
+        return false;
+    give_turn(port, WEFT_POSTED);
+    return true;
+}
+
 void weft_port_yield(struct weft_port *port)
 {
     if (weft_model != NULL)

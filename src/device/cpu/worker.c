@@ -15,7 +15,8 @@
 
 enum {
     SLEEP_NS = 1000000, /* stores that ring no bell are seen at least this often */
-    ALONE_NS = 2000     /* a spinning worker keeps its processor to itself for so long */
+    ALONE_NS = 2000,    /* a spinning worker keeps its processor to itself for so long; */
+    YIELD_ROUNDS = 16   /* one that helps the host's tasks, for so many rounds */
 };
 
 /* Ranks wait for each other: none runs before all have somebody to run them. */
@@ -85,6 +86,10 @@ static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live
         if (WEFT_PORT_GET(port, ended))
             continue;
         weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
+        while (w->launch->help != NULL && WEFT_PORT_GET(port, doing) == WEFT_POSTED) {
+            w->launch->help(w->launch->host, r);
+            weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
+        }
         const enum weft_doing doing =
             WEFT_PORT_GET(port, moved) ? WEFT_WORKS : (enum weft_doing)WEFT_PORT_GET(port, doing);
         if (doing < most)
@@ -112,18 +117,45 @@ static void bind_to(int n)
     }
 }
 
+/*
+ * A spinning worker does the host's part while it has nothing to do: what a rank here waits for
+ * comes without a switch to another thread, of which there may be more than processors. True: it
+ * found something.
+ */
+static bool spin(const struct worker *w, uint64_t idle_ns, uint32_t *rounds)
+{
+    const bool proxied = weft_load_relaxed_u32(w->launch->proxied) != 0;
+    const bool helps = proxied && w->launch->help != NULL;
+
+    if (helps && w->launch->help(w->launch->host, -1))
+        return true;
+    ++*rounds;
+    if (helps ? *rounds % YIELD_ROUNDS == 0 : idle_ns > ALONE_NS || proxied)
+        weft_task_yield(true);
+    return false;
+}
+
+static void leave(const struct worker *w)
+{
+    if (w->launch->leave != NULL)
+        w->launch->leave(w->launch->host);
+}
+
 static void worker_main(void *argument)
 {
     struct worker *w = argument;
     struct weft_fiber *self = weft_fiber_adopt();
     struct weft_bell *bell = w->launch->bell;
     uint64_t idle_since = 0;
+    uint32_t rounds = 0;
     int live = pass(w->gate) ? w->end - w->first : 0;
 
     if (w->workers->first >= 0)
         bind_to(w->workers->first + w->index);
-    for (int r = w->first; r < w->end; r++)
+    for (int r = w->first; r < w->end; r++) {
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
+        WEFT_PORT_SET(w->ranks[r].port, helped, w->launch->help != NULL);
+    }
     while (live > 0) {
         enum weft_doing doing = turn(w, self, &live);
         if (doing == WEFT_WORKS) {
@@ -134,10 +166,11 @@ static void worker_main(void *argument)
         if (idle_since == 0)
             idle_since = now;
         if (doing == WEFT_POLLS || now - idle_since < w->workers->spin_ns) {
-            if (now - idle_since > ALONE_NS || weft_load_relaxed_u32(w->launch->proxied) != 0)
-                weft_task_yield(true);
+            if (spin(w, now - idle_since, &rounds))
+                idle_since = 0;
             continue;
         }
+        leave(w);
         const uint32_t ticket = weft_bell_prepare(bell);
         doing = turn(w, self, &live);
         if (doing == WEFT_WAITS)
@@ -147,6 +180,7 @@ static void worker_main(void *argument)
         if (doing == WEFT_WORKS)
             idle_since = 0;
     }
+    leave(w);
     weft_fiber_destroy(self);
 }
 

@@ -1,0 +1,101 @@
+#!/bin/bash
+# bench/ofi.sh [--rounds N] BIN_DIR OUT_DIR - a notified put between two processes over TCP on the
+# loopback interface, 8 B to 4 MiB: weft over ofi, a bare ping-pong of fi_writedata over the same
+# provider (the floor), and Open MPI with its TCP transport only. One run, on the same two
+# processors, in turns. Leaves raw.csv, table.txt, machine.txt and commands.txt in OUT_DIR.
+set -euo pipefail
+
+rounds=7
+if [ "${1:-}" = --rounds ]; then
+    rounds=$2
+    shift 2
+fi
+[ $# -eq 2 ] && [[ $rounds =~ ^[1-9][0-9]{0,3}$ ]] || {
+    echo "usage: bench/ofi.sh [--rounds N] BIN_DIR OUT_DIR" >&2
+    exit 2
+}
+here=$(cd "$(dirname "$0")" && pwd)
+bin=$(cd "$1" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+for program in weftrun bench_latency ofi_floor mpi_latency_send mpi_latency_put; do
+    [ -x "$bin/$program" ] || { echo "bench: $bin/$program was not built" >&2; exit 1; }
+done
+
+allowed=$(awk '/^Cpus_allowed_list:/ { print $2 }' /proc/self/status)
+cores=$(echo "$allowed" | tr , '\n' | awk -F- '{ for (c = $1; c <= $NF; c++) print c }' |
+    head -n 2 | paste -sd ,)
+[[ $cores == *,* ]] || { echo "bench: needs two processors, may use only $allowed" >&2; exit 1; }
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+weft=(env WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" WEFT_PATH=proxy WEFT_CPU_BIND=on
+    taskset -c "$cores" "$bin/weftrun" -n 2)
+mpi=(mpirun --cpu-list "$cores" --bind-to cpu-list:ordered -n 2 --mca pml ob1 --mca btl "self,tcp"
+    --mca btl_tcp_if_include lo --mca osc pt2pt) # ucx and sm would take shared memory
+sizes=(--to 4194304 --repeats 2000)
+
+measure() {
+    local series=$1
+    shift
+    [ "$round" -gt 1 ] || echo "$series: $*" >>"$out/commands.txt"
+    if ! timeout 300 "$@" "${sizes[@]}" >"$out/last.txt" 2>"$out/last.err"; then
+        echo "bench: this failed: $*" >&2
+        cat "$out/last.txt" "$out/last.err" >&2
+        exit 1
+    fi
+    awk -v prefix="latency,$series,$round," 'NR > 1 { print prefix $0 }' "$out/last.txt" >>"$out/raw.csv"
+}
+
+{
+    date -u +'date: %Y-%m-%d %H:%M UTC'
+    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
+    echo "kernel: $(uname -srm)"
+    echo "mpi: $(mpirun --version | head -n 1)"
+    echo "libfabric: $(pkg-config --modversion libfabric 2>/dev/null || echo unknown)"
+    echo "cores used: $cores of $allowed"
+    echo "rounds: $rounds"
+    echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"
+} >"$out/machine.txt"
+echo "measure,series,round,size,repeats,value" >"$out/raw.csv"
+: >"$out/commands.txt"
+for ((round = 1; round <= rounds; round++)); do
+    measure floor taskset -c "$cores" "$bin/ofi_floor"
+    measure "weft" "${weft[@]}" "$bin/bench_latency"
+    measure "MPI send" "${mpi[@]}" "$bin/mpi_latency_send"
+    measure "MPI put" "${mpi[@]}" "$bin/mpi_latency_put"
+done
+rm "$out/last.txt" "$out/last.err"
+echo "load average at the end: $(cut -d ' ' -f 1 /proc/loadavg)" >>"$out/machine.txt"
+
+# Medians; ratios within a round, then their median.
+awk -F, '
+NR > 1 {
+    v[$2, $4, $3] = $6 + 0
+    if (!($4 in seen)) { seen[$4] = 1; size[++sizes] = $4 }
+    if ($3 + 0 > rounds) rounds = $3 + 0
+}
+function collect(series, s, below,    r, i, x) {
+    n = 0
+    for (r = 1; r <= rounds; r++) {
+        if (!((series, s, r) in v)) continue
+        x = v[series, s, r]
+        if (below != "") x /= v[below, s, r]
+        for (i = ++n; i > 1 && list[i - 1] > x; i--) list[i] = list[i - 1]
+        list[i] = x
+    }
+    return (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2
+}
+END {
+    print "Notified put over TCP loopback, one way, us: medians of " rounds " rounds; ratios within a round."
+    print "Targets: to the floor at most 1.15 at 8 B, to MPI put at most 0.6."
+    printf "%9s %9s %9s %9s %9s   %8s %8s %8s\n", "bytes", "floor", "weft", "MPI send", "MPI put", "to floor", "to send", "to put"
+    for (i = 1; i <= sizes; i++) {
+        s = size[i]
+        printf "%9d %9.1f %9.1f %9.1f %9.1f   %8.2f %8.2f %8.2f\n", s, collect("floor", s, ""), collect("weft", s, ""),
+            collect("MPI send", s, ""), collect("MPI put", s, ""), collect("weft", s, "floor"),
+            collect("weft", s, "MPI send"), collect("weft", s, "MPI put")
+    }
+}' "$out/raw.csv" >"$out/table.txt"
+cat "$out/machine.txt"
+echo
+cat "$out/table.txt"

@@ -1,0 +1,62 @@
+/* base/netif.c - see the header. */
+#include "base/netif.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static bool copy_address(union address *to, const struct sockaddr *from)
+{
+    if (from == NULL || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
+        return false;
+    memset(to, 0, sizeof(*to));
+    memcpy(to, from, from->sa_family == AF_INET ? sizeof(to->v4) : sizeof(to->v6));
+    return true;
+}
+
+/* The bytes of an address that count. */
+static const unsigned char *number_of(const union address *address, size_t *bytes)
+{
+    const bool v4 = address->any.sa_family == AF_INET;
+
+    *bytes = v4 ? sizeof(address->v4.sin_addr) : sizeof(address->v6.sin6_addr);
+    return v4 ? (const void *)&address->v4.sin_addr : (const void *)&address->v6.sin6_addr;
+}
+
+/* Whether `text` is an address in the network of this entry: its own, or that of another host. */
+static bool in_network(const struct ifaddrs *entry, const union address *own, const char *text)
+{
+    union address mask, named = {.any.sa_family = own->any.sa_family};
+    size_t bytes;
+    const unsigned char *mine = number_of(own, &bytes);
+
+    if (inet_pton(own->any.sa_family, text, (void *)number_of(&named, &bytes)) != 1 ||
+        !copy_address(&mask, entry->ifa_netmask) || mask.any.sa_family != own->any.sa_family)
+        return false;
+    for (size_t i = 0; i < bytes; i++) {
+        if (((mine[i] ^ number_of(&named, &bytes)[i]) & number_of(&mask, &bytes)[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool weft_netif_fits(const struct ifaddrs *entry, const char *interface)
+{
+    union address address;
+
+    if ((entry->ifa_flags & IFF_UP) == 0 || !copy_address(&address, entry->ifa_addr))
+        return false;
+    if (address.any.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&address.v6.sin6_addr))
+        return false;
+    if (interface[0] == 0)
+        return (entry->ifa_flags & IFF_LOOPBACK) == 0;
+    return strcmp(entry->ifa_name, interface) == 0 || in_network(entry, &address, interface);
+}

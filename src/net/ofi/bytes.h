@@ -1,0 +1,99 @@
+/*
+ * net/ofi/bytes.h - what crosses the fabric: message headers, remote completion data, addresses;
+ * how each is made, and how what arrives is taken apart. Pure functions, so that they can be
+ * fuzzed.
+ *
+ * EVENTS are what a target must see in order: puts that travel as messages, in one piece or
+ * several, and writes, each of which raises remote completion data. A sender numbers the events for
+ * each target; the target applies them by number, whatever order the fabric keeps.
+ */
+#ifndef WEFT_NET_OFI_BYTES_H
+#define WEFT_NET_OFI_BYTES_H
+
+#include "net/net.h"
+
+#include <assert.h>
+
+enum ofi_kind {
+    OFI_PUT = 1, /* an event; its data follows the header */
+    OFI_RECEIPT, /* nothing but the receipt that every message carries */
+    OFI_ASK,     /* where is the region of this key? */
+    OFI_REGION   /* the answer; an ofi_place follows */
+};
+
+enum ofi_flag { OFI_NOW = 1 /* the sender waits for a receipt */ };
+
+struct ofi_header {
+    uint64_t token;   /* of the receiver: who does not know it is not of this job */
+    uint8_t kind;     /* enum ofi_kind */
+    uint8_t flags;    /* enum ofi_flag */
+    uint16_t process; /* the sender */
+    uint32_t event;   /* number of this event */
+    uint32_t receipt; /* so many events of the receiver have been applied by the sender */
+    uint32_t notice;
+    uint64_t key;    /* weft's key of a region, */
+    uint64_t offset; /* and where in it the data goes */
+};
+static_assert(sizeof(struct ofi_header) == 40, "the same on both sides");
+
+/* Where writes and reads find a region. */
+struct ofi_place {
+    uint64_t mr_key;  /* libfabric's key, good if `exposed` */
+    uint64_t address; /* of its first byte there */
+    uint64_t bytes;
+    uint32_t exposed; /* 0: only messages reach it */
+    uint32_t unused;
+};
+static_assert(sizeof(struct ofi_place) == 32, "the same on both sides");
+
+struct ofi_message {
+    struct ofi_header header;
+    const unsigned char *data; /* of a put */
+    size_t bytes;
+    struct ofi_place place; /* of OFI_REGION */
+};
+
+enum ofi_parse { OFI_GOOD, OFI_STRANGER, OFI_MALFORMED };
+
+/*
+ * Takes a message apart. A stranger's message has another token or is too short to have any; for
+ * one that is malformed *reason says why. Writes nothing else unless it is good.
+ */
+enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int processes,
+                         struct ofi_message *message, const char **reason);
+
+/* ---- remote completion data --------------------------------------------------------------------
+ *
+ * WIDE, where the provider has 8 bytes: notice, sender, the low bits of the event's number.
+ * NARROW, where it has 4 and keeps the order of messages and writes, so that no number is needed:
+ * sender, and a notice that is a count of a rank, or none.
+ */
+enum ofi_data { OFI_NO_DATA, OFI_NARROW, OFI_WIDE };
+
+struct ofi_arrival {
+    int process;
+    uint32_t notice;
+    uint16_t event; /* WIDE */
+};
+
+/* False: this notice does not fit. */
+bool ofi_data_pack(enum ofi_data form, const struct ofi_arrival *arrival, uint64_t *data);
+/* False: it cannot be of this job. */
+bool ofi_data_parse(enum ofi_data form, uint64_t data, int processes, struct ofi_arrival *arrival);
+
+/* ---- what processes tell each other at the start ------------------------------------------------
+ */
+enum { OFI_NAME_BYTES = 160 };
+
+struct ofi_hello {
+    char provider[40];
+    uint64_t token;
+    uint32_t message_bytes; /* a message has at most so many */
+    uint32_t form;          /* enum ofi_data */
+    uint32_t name_bytes;
+    uint32_t unused;
+    unsigned char name[OFI_NAME_BYTES]; /* libfabric's address of its endpoint */
+};
+static_assert(sizeof(struct ofi_hello) <= WEFT_NET_ADDRESS_MAX, "it travels as the address");
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * net/ofi/choose.c - which of libfabric's providers to use, and what it can do.
+ *
+ * The provider is the first that libfabric lists for plain messages, which all must have: it lists
+ * the fastest first. Then that provider is asked for more and more, and what it agrees to is used:
+ * nothing is assumed of a name.
+ */
+#include "net/ofi/inside.h"
+
+#include "base/say.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+const char *ofi_error(long code)
+{
+    return fi_strerror((int)(code < 0 ? -code : code));
+}
+
+/*
+ * ofi_rxm makes its completion queues as deep as this many peers need, 256 unless it is told; over
+ * soft-RoCE, and other devices of 32,767 entries at most, that is more than there is. The user's
+ * own value stands.
+ */
+static int universe;
+static void set_universe(void)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", universe);
+    setenv("FI_UNIVERSE_SIZE", text, 0);
+}
+static void prepare_universe(int processes)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    enum { MOST = 120 }; /* ofi_rxm takes 256 entries for each */
+
+    universe = processes < 2 ? 2 : processes > MOST ? MOST : processes;
+    pthread_once(&once, set_universe);
+}
+
+enum want { MESSAGES, WRITES, ORDERED_WRITES };
+
+static const uint64_t all_orders = FI_ORDER_WAW | FI_ORDER_WAS | FI_ORDER_SAW | FI_ORDER_SAS;
+
+static struct fi_info *hints_for(enum want want, size_t data_bytes)
+{
+    struct fi_info *hints = fi_allocinfo();
+
+    if (hints == NULL)
+        return NULL;
+    hints->caps = FI_MSG;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN; /* one lock covers it all */
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->domain_attr->mr_mode =
+        FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+    if (want >= WRITES) {
+        hints->caps |= FI_RMA;
+        hints->mode |= FI_RX_CQ_DATA;
+        hints->domain_attr->cq_data_size = data_bytes;
+    }
+    if (want >= ORDERED_WRITES) {
+        hints->tx_attr->msg_order = all_orders;
+        hints->rx_attr->msg_order = all_orders;
+    }
+    return hints;
+}
+
+static bool name_text(char **field, const char *text)
+{
+    *field = text == NULL ? NULL : strdup(text);
+    return text == NULL || *field != NULL;
+}
+
+/* The same endpoint again, with more asked of it; NULL if it does not agree. */
+static struct fi_info *ask(const struct fi_info *of, enum want want, size_t data_bytes)
+{
+    struct fi_info *hints = hints_for(want, data_bytes), *list = NULL, *found = NULL;
+
+    if (hints == NULL || !name_text(&hints->fabric_attr->prov_name, of->fabric_attr->prov_name) ||
+        !name_text(&hints->fabric_attr->name, of->fabric_attr->name) ||
+        !name_text(&hints->domain_attr->name, of->domain_attr->name)) {
+        fi_freeinfo(hints);
+        return NULL;
+    }
+    hints->addr_format = of->addr_format;
+    if (fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list) == 0) {
+        const struct fi_info *i = list;
+        while (i != NULL &&
+               (i->src_addrlen != of->src_addrlen ||
+                (of->src_addr != NULL && memcmp(i->src_addr, of->src_addr, of->src_addrlen) != 0)))
+            i = i->next;
+        /* Names like shm's differ from call to call. */
+        found = fi_dupinfo(i != NULL ? i : list);
+        fi_freeinfo(list);
+    }
+    fi_freeinfo(hints);
+    return found;
+}
+
+static bool is_ip(const struct fi_info *info)
+{
+    return info->src_addr != NULL &&
+           (info->addr_format == FI_SOCKADDR || info->addr_format == FI_SOCKADDR_IN ||
+            info->addr_format == FI_SOCKADDR_IN6);
+}
+
+/* Whether an endpoint is one that this process may use. */
+static bool fits(const struct weft_net *net, const struct fi_info *info,
+                 const struct sockaddr *address)
+{
+    const struct weft_config *config = net->open.config;
+    const char *provider = info->fabric_attr->prov_name;
+
+    if (info->ep_attr->max_msg_size < OFI_MESSAGE_BYTES ||
+        info->domain_attr->mr_key_size > sizeof(uint64_t))
+        return false;
+    if (config->ofi_provider[0] == 0 && strcmp(provider, "shm") == 0)
+        return false; /* of one host only; weft's own shm is better */
+    if (address != NULL && is_ip(info))
+        return ofi_same_host_address(info->src_addr, address);
+    if (config->interface[0] != 0 && !is_ip(info))
+        return strcmp(info->domain_attr->name, config->interface) == 0 ||
+               (config->ofi_provider[0] != 0 && address != NULL);
+    return config->interface[0] == 0 &&
+           (!is_ip(info) || net->open.one_host || !ofi_is_loopback(info->src_addr));
+}
+
+static void note_abilities(struct weft_net *net, const struct fi_info *info, enum want want)
+{
+    const uint64_t mr = (uint64_t)info->domain_attr->mr_mode;
+    const bool ordered = want == ORDERED_WRITES && info->ep_attr->max_order_waw_size > 0;
+
+    net->can = (struct ofi_abilities){
+        .form = want == MESSAGES                       ? OFI_NO_DATA
+                : info->domain_attr->cq_data_size >= 8 ? OFI_WIDE
+                : want == ORDERED_WRITES               ? OFI_NARROW
+                                                       : OFI_NO_DATA,
+        .read = want != MESSAGES,
+        .ordered_writes = ordered,
+        .ordered_most = info->ep_attr->max_order_waw_size,
+        .local_mr = (mr & FI_MR_LOCAL) != 0,
+        .virtual_addresses = (mr & FI_MR_VIRT_ADDR) != 0,
+        .own_keys = (mr & FI_MR_PROV_KEY) == 0,
+        .bind_mr = (mr & FI_MR_ENDPOINT) != 0,
+        .data_takes_buffer = (info->mode & FI_RX_CQ_DATA) != 0,
+        .inject = info->tx_attr->inject_size < OFI_INJECT_MOST ? info->tx_attr->inject_size
+                                                               : OFI_INJECT_MOST,
+        .write_from = net->open.config->ofi_write_from,
+    };
+    /* A message that is injected is quicker than a write. */
+    if (net->can.write_from == 0 && net->can.inject > sizeof(struct ofi_header))
+        net->can.write_from = net->can.inject - sizeof(struct ofi_header) + 1;
+}
+
+/* The endpoint asked for as much as it agrees to. Writes go into memory that this host stores to.
+ */
+static bool refine(struct weft_net *net, const struct fi_info *plain)
+{
+    static const struct {
+        enum want want;
+        size_t data_bytes;
+    } wishes[] = {{ORDERED_WRITES, 8}, {WRITES, 8}, {ORDERED_WRITES, 4}, {MESSAGES, 0}};
+    const bool writes = net->open.events.land == NULL && net->open.config->ofi_writes != 0;
+
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+        if (wishes[i].want != MESSAGES && !writes)
+            continue;
+        struct fi_info *info = ask(plain, wishes[i].want, wishes[i].data_bytes);
+        if (info != NULL) {
+            note_abilities(net, info, wishes[i].want);
+            net->info = info;
+            return true;
+        }
+    }
+    return false;
+}
+
+static weft_status none(const struct weft_net *net, const char *why)
+{
+    const struct weft_config *config = net->open.config;
+
+    return weft_err(WEFT_ERR_NETWORK, "ofi: no provider for reliable messages%s%s%s%s%s: %s",
+                    config->ofi_provider[0] != 0 ? ", WEFT_OFI_PROVIDER=" : "",
+                    config->ofi_provider, config->interface[0] != 0 ? ", WEFT_INTERFACE=" : "",
+                    config->interface,
+                    net->open.one_host ? "" : ", on an interface that others reach", why);
+}
+
+weft_status ofi_choose(struct weft_net *net)
+{
+    const struct weft_config *config = net->open.config;
+    struct sockaddr_in6 room;
+    struct sockaddr *address = NULL;
+    struct fi_info *hints, *list = NULL;
+
+    prepare_universe(net->open.processes);
+    hints = hints_for(MESSAGES, 0);
+    if (hints == NULL || (config->ofi_provider[0] != 0 &&
+                          !name_text(&hints->fabric_attr->prov_name, config->ofi_provider))) {
+        fi_freeinfo(hints);
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to ask for providers");
+    }
+    if (ofi_local_address(&net->open, (struct sockaddr *)&room, sizeof(room)))
+        address = (struct sockaddr *)&room;
+    const int error = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list);
+    fi_freeinfo(hints);
+    if (error != 0)
+        return none(net, ofi_error(error));
+    for (const struct fi_info *i = list; i != NULL && net->info == NULL; i = i->next)
+        if (fits(net, i, address))
+            refine(net, i);
+    fi_freeinfo(list);
+    return net->info != NULL ? WEFT_OK : none(net, "fi_info lists what there is");
+}

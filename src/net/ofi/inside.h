@@ -1,0 +1,243 @@
+/*
+ * net/ofi/inside.h - the state of the ofi network, and what its files offer each other.
+ *
+ * One endpoint, a completion queue for each side. `lock` covers every call into libfabric and all
+ * of the state but what is marked as one task's own; so the provider need not be thread safe.
+ */
+#ifndef WEFT_NET_OFI_INSIDE_H
+#define WEFT_NET_OFI_INSIDE_H
+
+#include "base/task.h"
+#include "net/net.h"
+#include "net/ofi/bytes.h"
+#include "net/regions.h"
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
+
+enum {
+    OFI_WINDOW = 1024,         /* events under way to one target: receipts must come */
+    OFI_RECEIPT_EVERY = 128,   /* events, */
+    OFI_RECEIPT_NS = 20000,    /* or so long after the first, or when the task goes to sleep */
+    OFI_INJECT_MOST = 512,     /* a message copied on the stack, and into the provider */
+    OFI_MESSAGE_BYTES = 8192,  /* the longest message, header included: below what providers copy
+                                  at once (16 KiB for ofi_rxm) */
+    OFI_RECEIVE_BUFFERS = 256, /* of OFI_MESSAGE_BYTES, */
+    OFI_SEND_BUFFERS = 64,
+    OFI_BATCH = 32 /* completions read at once */
+};
+
+static_assert(OFI_WINDOW < 1 << 15, "16 bits of an event's number tell which it is");
+
+/* What a completion belongs to: the start of whatever libfabric gets as context. */
+enum ofi_what { OFI_OP, OFI_SEND_BUFFER, OFI_RECEIVE_BUFFER };
+struct ofi_context {
+    struct fi_context2 for_provider;
+    enum ofi_what what;
+};
+
+/* A put, from its acceptance until it has landed; or a get. */
+struct ofi_op {
+    struct ofi_context context;
+    struct ofi_op *next;
+    void *cookie;
+    int process;
+    uint32_t event;        /* its last */
+    bool issued, sent;     /* all of it; its source may be reused */
+    bool message, get;     /* it travels as messages */
+    bool place_known;      /* `at` is where in the target's memory */
+    uint64_t key, at, end; /* what it changes: [at, end), offsets where the place is not known */
+};
+
+struct ofi_buffer {
+    struct ofi_context context;
+    struct ofi_buffer *next;
+    int process; /* it goes to */
+    unsigned char *bytes;
+};
+
+/* An event that came before its turn. */
+struct ofi_early {
+    struct ofi_early *next;
+    uint32_t event, notice;
+    uint64_t key, offset;
+    size_t bytes;
+    unsigned char data[];
+};
+
+/* A region of a peer, once asked for. */
+struct ofi_remote {
+    uint64_t key;
+    bool known;
+    struct ofi_place place;
+};
+enum { OFI_REMOTES = 128 }; /* remembered a peer; the oldest is forgotten */
+
+struct ofi_peer {
+    fi_addr_t address;
+    uint64_t token;
+
+    /* send side */
+    struct weft_net_put current; /* accepted, travels as messages, not all sent */
+    size_t done;                 /* bytes of it that are */
+    bool active;
+    struct ofi_op *first, **last; /* under way, oldest first */
+    uint32_t events, received;    /* numbered so far; of them its receipts cover */
+    uint32_t loose;               /* puts under way whose data travels as messages */
+    struct ofi_remote *remotes;   /* NULL, or OFI_REMOTES of them */
+    uint32_t remotes_next;
+    bool ask_receipt;  /* tell it to send one */
+    uint64_t lost_at;  /* the connection broke then; 0: it has not */
+    char lost_why[80]; /* and so */
+
+    /* receive side */
+    uint32_t expected;       /* the next event; the receive task's own */
+    struct ofi_early *early; /* the receive task's own */
+    uint32_t applied;        /* = expected, as told to the sender */
+    uint32_t told;           /* the last receipt */
+    uint64_t owed_since;     /* when the first event came that no receipt covers; 0: none */
+    bool wants_receipt;      /* it waits */
+};
+
+/* Memory registered here. */
+struct ofi_local {
+    uint64_t key;
+    struct fid_mr *mr; /* NULL: only messages reach it */
+    uint64_t mr_key;
+    unsigned char *base;
+    size_t bytes;
+    bool used;
+};
+
+/* What the provider can do; choose.c asks. */
+struct ofi_abilities {
+    enum ofi_data form;    /* OFI_NO_DATA: no writes */
+    bool read;             /* gets */
+    bool ordered_writes;   /* of two writes to one place the later one stays, */
+    uint64_t ordered_most; /* up to this size */
+    bool local_mr, virtual_addresses, own_keys, bind_mr, data_takes_buffer;
+    size_t inject;       /* the longest message it takes at once */
+    uint64_t write_from; /* the shortest put that is worth a write */
+};
+
+/* A question that could not be answered yet. */
+struct ofi_question {
+    int process;
+    uint64_t key;
+};
+enum { OFI_QUESTIONS = 256 }; /* more are dropped: who asked them goes on with messages */
+
+struct ofi_watch;
+
+struct weft_net {
+    struct weft_net_open open;
+    struct weft_lock lock;
+    struct fi_info *info;
+    struct ofi_abilities can;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq[2]; /* by side */
+    struct fid_ep *ep;
+    uint64_t token;
+    struct ofi_peer *peers;
+
+    struct weft_regions regions;
+    struct ofi_local *locals;
+    uint32_t locals_count;
+
+    unsigned char *memory; /* of all buffers */
+    struct fid_mr *memory_mr;
+    struct ofi_buffer *buffers, *free_sends;
+    struct ofi_op *free_ops, **slabs; /* slabs of OFI_SLAB ops */
+    uint32_t slabs_count;
+
+    uint64_t writes, messages; /* puts so far, by the way they took */
+    uint32_t outstanding;      /* send completions that will come */
+    uint32_t flying;           /* puts and gets not landed */
+    bool stuck;                /* the provider had no room: drive it */
+    uint32_t owing;            /* peers to which a receipt is owed */
+    struct ofi_question questions[OFI_QUESTIONS];
+    uint32_t questions_count;
+    bool warned_stranger;      /* the receive task's own */
+    struct weft_bell bells[2]; /* by side */
+    struct ofi_watch *watch;   /* NULL: nothing to sleep on, the receive task polls */
+};
+
+/* ---- choose.c: which provider, which interface, what it can do ---- */
+
+/* Errors: CONFIG, NETWORK: none does. */
+weft_status ofi_choose(struct weft_net *net);
+
+/* ---- where.c ---- */
+
+struct sockaddr;
+/*
+ * The address that this process should use: WEFT_INTERFACE's, else the one towards the root. False:
+ * none is known. A WEFT_INTERFACE that is no address or interface here is left to the provider's
+ * own names.
+ */
+bool ofi_local_address(const struct weft_net_open *open, struct sockaddr *address, size_t bytes);
+bool ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b);
+bool ofi_is_loopback(const struct sockaddr *address);
+
+/* ---- memory.c: registered memory, here and there. Lock held, except reg and dereg ---- */
+
+weft_status ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key);
+void ofi_dereg(struct weft_net *net, uint64_t key);
+void ofi_memory_close(struct weft_net *net);
+/* A process asks for the region of a key. */
+void ofi_describe(struct weft_net *net, uint64_t key, struct ofi_place *place);
+/* The local descriptor of memory that libfabric reads or writes. False: it is not registered. */
+bool ofi_descriptor(struct weft_net *net, const void *base, size_t bytes, void **descriptor);
+/* What is known of a peer's region; asked for if it was never. NULL: nothing yet. */
+const struct ofi_place *ofi_remote(struct weft_net *net, int process, uint64_t key);
+void ofi_remote_told(struct weft_net *net, int process, uint64_t key,
+                     const struct ofi_place *place);
+
+/* ---- send.c: puts, gets, what becomes of them. Lock held, except in the table's functions ---- */
+
+weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target);
+weft_status ofi_flush(struct weft_net *net, int process);
+weft_status ofi_progress_send(struct weft_net *net, bool *did);
+/* A receipt came. False: it cannot be. */
+bool ofi_received(struct weft_net *net, int process, uint32_t receipt);
+
+/* ---- message.c: sending messages. Lock held ---- */
+
+/* False: no room now. */
+bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, const void *data,
+              size_t bytes);
+/* As much as goes of the put that travels as messages to this peer. */
+weft_status ofi_pump(struct weft_net *net, int process, bool *did);
+/* A connection broke; err is libfabric's. */
+void ofi_lost(struct weft_net *net, int process, int err);
+/* The error that a broken connection has become, if the job was not told in time. */
+weft_status ofi_lost_long(struct weft_net *net, int process);
+
+/* ---- receive.c ---- */
+
+weft_status ofi_progress_receive(struct weft_net *net, bool *did);
+/* 0, or libfabric's error. Lock held. */
+ssize_t ofi_post_receive(struct weft_net *net, struct ofi_buffer *buffer);
+void ofi_receive_close(struct weft_net *net);
+
+/* ---- watch.c: a thread that sleeps on the completion queues and rings the tasks' bells ---- */
+
+/* net->watch stays NULL if the provider cannot. Errors: MEMORY, SYSTEM. */
+weft_status ofi_watch_open(struct weft_net *net);
+void ofi_watch_close(struct weft_net *net);
+struct weft_bell *ofi_bell(struct weft_net *net, enum weft_net_side side);
+/* The side's task found nothing: if it is about to sleep, watch for it. Lock not held. */
+void ofi_watch(struct weft_net *net, enum weft_net_side side);
+bool ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side);
+void ofi_ring(struct weft_net *net, enum weft_net_side side);
+
+/* The text of one of libfabric's error codes. */
+const char *ofi_error(long code);
+
+#endif

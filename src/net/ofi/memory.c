@@ -1,0 +1,188 @@
+/*
+ * net/ofi/memory.c - registered memory: this process's own, and what is known of the others'.
+ *
+ * Every region has weft's key (net/regions.h), by which messages find it; where the provider writes
+ * memory itself it has libfabric's, too. A peer learns the second by asking once, and sends
+ * messages until it knows. A key is never used twice, so what was learnt does not become wrong.
+ */
+#include "net/ofi/inside.h"
+
+#include "base/say.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static struct ofi_local *find_local(struct weft_net *net, uint64_t key)
+{
+    for (uint32_t i = 0; i < net->locals_count; i++)
+        if (net->locals[i].used && net->locals[i].key == key)
+            return &net->locals[i];
+    return NULL;
+}
+
+static struct ofi_local *free_local(struct weft_net *net)
+{
+    for (uint32_t i = 0; i < net->locals_count; i++)
+        if (!net->locals[i].used)
+            return &net->locals[i];
+    const uint32_t old = net->locals_count, count = old == 0 ? 16 : old * 2;
+    struct ofi_local *locals = realloc(net->locals, count * sizeof(*locals));
+    if (locals == NULL)
+        return NULL;
+    memset(locals + old, 0, (count - old) * sizeof(*locals));
+    net->locals = locals;
+    net->locals_count = count;
+    return &locals[old];
+}
+
+/*
+ * Registers memory with the provider. Where it lets us name the key, one that a stranger does not
+ * guess. What cannot be registered is still reached by messages: slower, so it is said.
+ */
+static void expose(struct weft_net *net, struct ofi_local *local)
+{
+    const size_t key_bytes = net->info->domain_attr->mr_key_size;
+    uint64_t wanted = 0;
+    int error;
+
+    if (net->can.own_keys && getrandom(&wanted, key_bytes, 0) != (ssize_t)key_bytes)
+        return;
+    error = fi_mr_reg(net->domain, local->base, local->bytes,
+                      FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ, 0, wanted, 0,
+                      &local->mr, NULL);
+    if (error == 0 && net->can.bind_mr) {
+        error = fi_mr_bind(local->mr, &net->ep->fid, 0);
+        if (error == 0)
+            error = fi_mr_enable(local->mr);
+        if (error != 0) {
+            fi_close(&local->mr->fid);
+            local->mr = NULL;
+        }
+    }
+    if (error != 0) {
+        local->mr = NULL;
+        weft_say(WEFT_SAY_WARN,
+                 "ofi: %s cannot register %zu bytes (%s): they are reached by messages, slower",
+                 net->info->fabric_attr->prov_name, local->bytes, ofi_error(error));
+        return;
+    }
+    local->mr_key = fi_mr_key(local->mr);
+}
+
+weft_status ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
+{
+    uint64_t made;
+    weft_status status = weft_regions_add(&net->regions, base, bytes, &made);
+
+    if (status != WEFT_OK)
+        return status;
+    weft_lock(&net->lock);
+    struct ofi_local *local = free_local(net);
+    if (local != NULL) {
+        *local = (struct ofi_local){.key = made, .base = base, .bytes = bytes, .used = true};
+        if (net->can.form != OFI_NO_DATA && bytes > 0)
+            expose(net, local);
+    }
+    weft_unlock(&net->lock);
+    if (local == NULL) {
+        weft_regions_drop(&net->regions, made);
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for more than %u regions",
+                        net->locals_count);
+    }
+    *key = made;
+    return WEFT_OK;
+}
+
+void ofi_dereg(struct weft_net *net, uint64_t key)
+{
+    weft_lock(&net->lock);
+    struct ofi_local *local = find_local(net, key);
+    if (local != NULL) {
+        if (local->mr != NULL)
+            fi_close(&local->mr->fid);
+        local->used = false;
+    }
+    weft_unlock(&net->lock);
+    weft_regions_drop(&net->regions, key);
+}
+
+void ofi_memory_close(struct weft_net *net)
+{
+    for (uint32_t i = 0; i < net->locals_count; i++)
+        if (net->locals[i].used && net->locals[i].mr != NULL)
+            fi_close(&net->locals[i].mr->fid);
+    free(net->locals);
+    for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
+        free(net->peers[p].remotes);
+    weft_regions_free(&net->regions);
+}
+
+void ofi_describe(struct weft_net *net, uint64_t key, struct ofi_place *place)
+{
+    const struct ofi_local *local = find_local(net, key);
+
+    memset(place, 0, sizeof(*place));
+    if (local == NULL)
+        return;
+    place->address = (uintptr_t)local->base;
+    place->bytes = local->bytes;
+    place->exposed = local->mr != NULL;
+    place->mr_key = local->mr_key;
+}
+
+bool ofi_descriptor(struct weft_net *net, const void *base, size_t bytes, void **descriptor)
+{
+    const uintptr_t at = (uintptr_t)base;
+
+    *descriptor = NULL;
+    if (!net->can.local_mr)
+        return true;
+    for (uint32_t i = 0; i < net->locals_count; i++) {
+        const struct ofi_local *l = &net->locals[i];
+        if (l->used && l->mr != NULL && at >= (uintptr_t)l->base && bytes <= l->bytes &&
+            at - (uintptr_t)l->base <= l->bytes - bytes) {
+            *descriptor = fi_mr_desc(l->mr);
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct ofi_remote *find_remote(const struct ofi_peer *peer, uint64_t key)
+{
+    for (int i = 0; peer->remotes != NULL && i < OFI_REMOTES; i++)
+        if (peer->remotes[i].key == key)
+            return &peer->remotes[i];
+    return NULL;
+}
+
+const struct ofi_place *ofi_remote(struct weft_net *net, int process, uint64_t key)
+{
+    struct ofi_peer *peer = &net->peers[process];
+    struct ofi_header header = {.kind = OFI_ASK, .key = key};
+    struct ofi_remote *remote = find_remote(peer, key);
+
+    if (remote != NULL)
+        return remote->known ? &remote->place : NULL;
+    if (peer->remotes == NULL) {
+        peer->remotes = calloc(OFI_REMOTES, sizeof(*peer->remotes));
+        for (int i = 0; peer->remotes != NULL && i < OFI_REMOTES; i++)
+            peer->remotes[i].key = UINT64_MAX; /* nobody's */
+    }
+    if (peer->remotes == NULL || key == UINT64_MAX || !ofi_send(net, process, &header, NULL, 0))
+        return NULL; /* another time */
+    remote = &peer->remotes[peer->remotes_next++ % OFI_REMOTES];
+    *remote = (struct ofi_remote){.key = key};
+    return NULL;
+}
+
+void ofi_remote_told(struct weft_net *net, int process, uint64_t key, const struct ofi_place *place)
+{
+    struct ofi_remote *remote = find_remote(&net->peers[process], key);
+
+    if (remote == NULL)
+        return; /* forgotten since */
+    remote->place = *place;
+    remote->known = true;
+}

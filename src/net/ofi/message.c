@@ -1,0 +1,141 @@
+/*
+ * net/ofi/message.c - sending messages: puts that cannot be written, and what the two sides tell
+ * each other.
+ *
+ * A message is copied before it is sent, so that the source is free at once: into the provider
+ * itself if it is short, else into a buffer of our own. Each carries a receipt, which spares one.
+ */
+#include "net/ofi/inside.h"
+
+#include "base/say.h"
+
+#include <rdma/fi_errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PAYLOAD = OFI_MESSAGE_BYTES - (int)sizeof(struct ofi_header) };
+
+static const uint64_t lost_patience = 5000000000; /* ns; the control channel tells long before */
+
+void ofi_lost(struct weft_net *net, int process, int err)
+{
+    struct ofi_peer *peer = &net->peers[process];
+
+    if (peer->lost_at != 0)
+        return;
+    peer->lost_at = weft_now_ns();
+    snprintf(peer->lost_why, sizeof(peer->lost_why), "%s", ofi_error(err));
+    weft_say(WEFT_SAY_INFO, "ofi: the connection to process %d broke: %s", process, peer->lost_why);
+}
+
+weft_status ofi_lost_long(struct weft_net *net, int process)
+{
+    const struct ofi_peer *peer = &net->peers[process];
+
+    if (peer->lost_at == 0 || weft_now_ns() - peer->lost_at < lost_patience)
+        return WEFT_OK;
+    return weft_err(WEFT_ERR_PEER_LOST, "ofi: the connection to process %d broke: %s", process,
+                    peer->lost_why);
+}
+
+/* Whether libfabric took it. Notes what else became of it. */
+static bool taken(struct weft_net *net, int process, ssize_t result)
+{
+    if (result == 0)
+        return true;
+    if (result == -FI_EAGAIN)
+        net->stuck = true;
+    else
+        ofi_lost(net, process, (int)-result);
+    return false;
+}
+
+static bool send_short(struct weft_net *net, int process, const struct ofi_header *header,
+                       const void *data, size_t bytes)
+{
+    unsigned char all[OFI_INJECT_MOST];
+
+    memcpy(all, header, sizeof(*header));
+    if (bytes > 0)
+        memcpy(all + sizeof(*header), data, bytes);
+    return taken(net, process,
+                 fi_inject(net->ep, all, sizeof(*header) + bytes, net->peers[process].address));
+}
+
+static bool send_buffer(struct weft_net *net, int process, const struct ofi_header *header,
+                        const void *data, size_t bytes)
+{
+    struct ofi_buffer *buffer = net->free_sends;
+
+    if (buffer == NULL)
+        return false;
+    memcpy(buffer->bytes, header, sizeof(*header));
+    if (bytes > 0)
+        memcpy(buffer->bytes + sizeof(*header), data, bytes);
+    if (!taken(net, process,
+               fi_send(net->ep, buffer->bytes, sizeof(*header) + bytes,
+                       net->memory_mr != NULL ? fi_mr_desc(net->memory_mr) : NULL,
+                       net->peers[process].address, &buffer->context)))
+        return false;
+    net->free_sends = buffer->next;
+    buffer->process = process;
+    net->outstanding++;
+    return true;
+}
+
+bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, const void *data,
+              size_t bytes)
+{
+    struct ofi_peer *peer = &net->peers[process];
+    const size_t all = sizeof(*header) + bytes;
+
+    if (peer->lost_at != 0)
+        return false;
+    header->token = peer->token;
+    header->process = (uint16_t)net->open.process;
+    header->receipt = peer->applied;
+    if (peer->ask_receipt)
+        header->flags |= OFI_NOW;
+    if (all <= net->can.inject ? !send_short(net, process, header, data, bytes)
+                               : !send_buffer(net, process, header, data, bytes))
+        return false;
+    peer->ask_receipt = false;
+    peer->told = header->receipt;
+    peer->wants_receipt = false;
+    if (peer->owed_since != 0) {
+        peer->owed_since = 0;
+        net->owing--;
+    }
+    return true;
+}
+
+weft_status ofi_pump(struct weft_net *net, int process, bool *did)
+{
+    struct ofi_peer *peer = &net->peers[process];
+    const struct weft_net_put *put = &peer->current;
+
+    while (peer->active && peer->events - peer->received < OFI_WINDOW) {
+        const size_t left = put->bytes - peer->done;
+        const size_t bytes = left < PAYLOAD ? left : PAYLOAD;
+        const bool last = bytes == left;
+        struct ofi_header header = {.kind = OFI_PUT,
+                                    .event = peer->events,
+                                    .notice = last ? put->notice : 0,
+                                    .key = put->key,
+                                    .offset = put->offset + peer->done};
+        if (!ofi_send(net, process, &header, (const unsigned char *)put->source + peer->done,
+                      bytes))
+            break;
+        peer->events++;
+        peer->done += bytes;
+        *did = true;
+        if (last) {
+            struct ofi_op *op = put->cookie; /* the op, which has the caller's */
+            op->event = header.event;
+            op->issued = op->sent = true;
+            peer->active = false;
+            net->open.events.sent(net->open.events.context, op->cookie);
+        }
+    }
+    return ofi_lost_long(net, process);
+}

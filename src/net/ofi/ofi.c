@@ -1,0 +1,287 @@
+/*
+ * net/ofi/ofi.c - libfabric as a network: the endpoint and all that belongs to it, and the table.
+ *
+ * choose.c finds the provider; send.c, message.c and receive.c move data; memory.c keeps the
+ * regions; watch.c lets the tasks sleep. README.md tells how they play together.
+ */
+#include "net/ofi/ofi.h"
+
+#include "base/model.h"
+#include "base/say.h"
+#include "net/ofi/inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static weft_status failed(const struct weft_net *net, const char *what, long error)
+{
+    return weft_err(WEFT_ERR_NETWORK, "ofi: %s, %s: %s",
+                    net->info != NULL ? net->info->fabric_attr->prov_name : "libfabric", what,
+                    ofi_error(error));
+}
+
+static weft_status open_queue(struct weft_net *net, enum weft_net_side side, bool descriptor)
+{
+    struct fi_cq_attr attr = {.size = side == WEFT_NET_SEND ? net->info->tx_attr->size
+                                                            : net->info->rx_attr->size,
+                              .format = FI_CQ_FORMAT_DATA,
+                              .wait_obj = descriptor ? FI_WAIT_FD : FI_WAIT_NONE};
+    const int error = fi_cq_open(net->domain, &attr, &net->cq[side], net);
+
+    if (error != 0 && descriptor)
+        return WEFT_ERR_UNSUPPORTED; /* in silence: without one, then */
+    return error == 0 ? WEFT_OK : failed(net, "completion queue", error);
+}
+
+/* The same kind for both sides: with a descriptor to sleep on, if wanted and there is one. */
+static weft_status open_queues(struct weft_net *net, bool *descriptors)
+{
+    weft_status status = open_queue(net, WEFT_NET_SEND, *descriptors);
+
+    if (status == WEFT_OK)
+        status = open_queue(net, WEFT_NET_RECEIVE, *descriptors);
+    if (status != WEFT_ERR_UNSUPPORTED)
+        return status;
+    *descriptors = false;
+    if (net->cq[WEFT_NET_SEND] != NULL)
+        fi_close(&net->cq[WEFT_NET_SEND]->fid);
+    net->cq[WEFT_NET_SEND] = NULL;
+    return open_queues(net, descriptors);
+}
+
+static weft_status open_endpoint(struct weft_net *net, bool *descriptors)
+{
+    struct fi_av_attr av = {.count = (size_t)net->open.processes};
+    const char *what = "fabric";
+    int error = fi_fabric(net->info->fabric_attr, &net->fabric, net);
+
+    if (error == 0)
+        what = "domain", error = fi_domain(net->fabric, net->info, &net->domain, net);
+    if (error == 0)
+        what = "address vector", error = fi_av_open(net->domain, &av, &net->av, net);
+    if (error != 0)
+        return failed(net, what, error);
+    weft_status status = open_queues(net, descriptors);
+    if (status != WEFT_OK)
+        return status;
+    what = "endpoint", error = fi_endpoint(net->domain, net->info, &net->ep, net);
+    if (error == 0)
+        error = fi_ep_bind(net->ep, &net->av->fid, 0);
+    if (error == 0)
+        error = fi_ep_bind(net->ep, &net->cq[WEFT_NET_SEND]->fid, FI_TRANSMIT);
+    if (error == 0)
+        error = fi_ep_bind(net->ep, &net->cq[WEFT_NET_RECEIVE]->fid, FI_RECV);
+    if (error == 0)
+        error = fi_enable(net->ep);
+    return error == 0 ? WEFT_OK : failed(net, what, error);
+}
+
+static size_t fewer(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The buffers of both directions, in one piece of memory, and the receives posted. */
+static weft_status open_buffers(struct weft_net *net)
+{
+    const size_t sends = fewer(OFI_SEND_BUFFERS, net->info->tx_attr->size);
+    const size_t receives = fewer(OFI_RECEIVE_BUFFERS, net->info->rx_attr->size);
+    const size_t count = sends + receives, bytes = count * OFI_MESSAGE_BYTES;
+    ssize_t error = 0;
+
+    net->memory = aligned_alloc(4096, bytes);
+    net->buffers = calloc(count, sizeof(*net->buffers));
+    if (net->memory == NULL || net->buffers == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for buffers", bytes);
+    if (net->can.local_mr) {
+        error = fi_mr_reg(net->domain, net->memory, bytes, FI_SEND | FI_RECV, 0, 0, 0,
+                          &net->memory_mr, NULL);
+        if (error == 0 && net->can.bind_mr) {
+            error = fi_mr_bind(net->memory_mr, &net->ep->fid, 0);
+            if (error == 0)
+                error = fi_mr_enable(net->memory_mr);
+        }
+    }
+    for (size_t i = 0; i < count && error == 0; i++) {
+        struct ofi_buffer *buffer = &net->buffers[i];
+        buffer->bytes = net->memory + i * OFI_MESSAGE_BYTES;
+        buffer->context.what = i < sends ? OFI_SEND_BUFFER : OFI_RECEIVE_BUFFER;
+        if (i >= sends) {
+            error = ofi_post_receive(net, buffer);
+        } else {
+            buffer->next = net->free_sends;
+            net->free_sends = buffer;
+        }
+    }
+    return error == 0 ? WEFT_OK : failed(net, "buffers", error);
+}
+
+static weft_status open_peers(struct weft_net *net)
+{
+    const uint32_t start = (uint32_t)net->open.config->counter_start;
+
+    net->peers = calloc((size_t)net->open.processes, sizeof(*net->peers));
+    if (net->peers == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %d processes", net->open.processes);
+    for (int p = 0; p < net->open.processes; p++) {
+        struct ofi_peer *peer = &net->peers[p];
+        peer->last = &peer->first;
+        peer->events = peer->received = start;
+        peer->expected = peer->applied = peer->told = start;
+    }
+    if (getrandom(&net->token, sizeof(net->token), 0) != (ssize_t)sizeof(net->token))
+        return weft_err(WEFT_ERR_SYSTEM, "ofi: no random numbers");
+    return WEFT_OK;
+}
+
+static void close_fid(struct fid *fid)
+{
+    if (fid != NULL)
+        fi_close(fid);
+}
+#define CLOSE(thing) close_fid((thing) != NULL ? &(thing)->fid : NULL)
+
+static void ofi_close(struct weft_net *net)
+{
+    ofi_watch_close(net);
+    if (net->writes + net->messages > 0)
+        weft_say(WEFT_SAY_DEBUG, "ofi: %llu puts were written, %llu travelled as messages",
+                 (unsigned long long)net->writes, (unsigned long long)net->messages);
+    ofi_memory_close(net);
+    if (net->can.bind_mr) /* it belongs to the endpoint */
+        CLOSE(net->memory_mr);
+    CLOSE(net->ep);
+    if (!net->can.bind_mr)
+        CLOSE(net->memory_mr);
+    CLOSE(net->cq[WEFT_NET_SEND]);
+    CLOSE(net->cq[WEFT_NET_RECEIVE]);
+    CLOSE(net->av);
+    CLOSE(net->domain);
+    CLOSE(net->fabric);
+    fi_freeinfo(net->info);
+    ofi_receive_close(net);
+    for (uint32_t i = 0; i < net->slabs_count; i++)
+        free(net->slabs[i]);
+    free(net->slabs);
+    free(net->buffers);
+    free(net->memory);
+    free(net->peers);
+    free(net);
+}
+
+static void say_choice(const struct weft_net *net)
+{
+    static const char *const forms[] = {"messages only, no writes",
+                                        "writes with 4 bytes of remote data",
+                                        "writes with 8 bytes of remote data"};
+    const struct fi_domain_attr *domain = net->info->domain_attr;
+
+    weft_say(WEFT_SAY_INFO, "ofi: provider %s, domain %s, fabric %s: %s, %s, %s",
+             net->info->fabric_attr->prov_name, domain->name, net->info->fabric_attr->name,
+             forms[net->can.form], net->can.ordered_writes ? "ordered" : "order kept by the sender",
+             net->watch != NULL ? "sleeps on its queues" : "polled");
+}
+
+static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *open)
+{
+    struct weft_net *n;
+    bool descriptors = !open->polls;
+
+    if (weft_model != NULL)
+        return weft_err(
+            WEFT_ERR_CONFIG,
+            "WEFT_NET=ofi: random mode has no libfabric, which has threads and sockets");
+    n = calloc(1, sizeof(*n));
+    if (n == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for its state", sizeof(*n));
+    n->open = *open;
+    n->regions.events = &n->open.events;
+    weft_status status = open_peers(n);
+    if (status == WEFT_OK)
+        status = ofi_choose(n);
+    if (status == WEFT_OK)
+        status = open_endpoint(n, &descriptors);
+    if (status == WEFT_OK)
+        status = open_buffers(n);
+    if (status == WEFT_OK && descriptors)
+        status = ofi_watch_open(n);
+    if (status != WEFT_OK) {
+        ofi_close(n);
+        return status;
+    }
+    say_choice(n);
+    *net = n;
+    return WEFT_OK;
+}
+
+static void ofi_caps(const struct weft_net *net, struct weft_net_caps *caps)
+{
+    *caps = (struct weft_net_caps){.get = net->can.read,
+                                   .same_host_only =
+                                       strcmp(net->info->fabric_attr->prov_name, "shm") == 0,
+                                   .address_bytes = sizeof(struct ofi_hello)};
+    snprintf(caps->about, sizeof(caps->about), "libfabric provider %s on %s",
+             net->info->fabric_attr->prov_name, net->info->domain_attr->name);
+}
+
+static weft_status ofi_address(struct weft_net *net, void *address)
+{
+    struct ofi_hello hello = {
+        .token = net->token, .message_bytes = OFI_MESSAGE_BYTES, .form = net->can.form};
+    size_t bytes = sizeof(hello.name);
+
+    snprintf(hello.provider, sizeof(hello.provider), "%s", net->info->fabric_attr->prov_name);
+    const int error = fi_getname(&net->ep->fid, hello.name, &bytes);
+    if (error != 0 || bytes > sizeof(hello.name))
+        return weft_err(WEFT_ERR_NETWORK, "ofi: an address of %zu bytes, of %zu at most: %s", bytes,
+                        sizeof(hello.name), ofi_error(error));
+    hello.name_bytes = (uint32_t)bytes;
+    memcpy(address, &hello, sizeof(hello));
+    return WEFT_OK;
+}
+
+static weft_status ofi_connect(struct weft_net *net, int process, const void *address)
+{
+    struct ofi_peer *peer = &net->peers[process];
+    struct ofi_hello hello, mine;
+    weft_status status = ofi_address(net, &mine);
+
+    if (status != WEFT_OK)
+        return status;
+    memcpy(&hello, address, sizeof(hello));
+    hello.provider[sizeof(hello.provider) - 1] = 0;
+    if (strcmp(hello.provider, mine.provider) != 0 || hello.form != mine.form ||
+        hello.message_bytes != mine.message_bytes || hello.name_bytes != mine.name_bytes)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "ofi: process %d uses provider %s with addresses of %u bytes, this one %s "
+                        "with %u (WEFT_OFI_PROVIDER, WEFT_INTERFACE, WEFT_OFI_WRITES)",
+                        process, hello.provider, hello.name_bytes, mine.provider, mine.name_bytes);
+    if (fi_av_insert(net->av, hello.name, 1, &peer->address, 0, NULL) != 1)
+        return weft_err(WEFT_ERR_NETWORK, "ofi: %s does not take the address of process %d",
+                        mine.provider, process);
+    peer->token = hello.token;
+    return WEFT_OK;
+}
+
+static weft_status ofi_progress(struct weft_net *net, enum weft_net_side side, bool *did)
+{
+    return side == WEFT_NET_SEND ? ofi_progress_send(net, did) : ofi_progress_receive(net, did);
+}
+
+const struct weft_net_ops weft_net_ofi = {
+    .name = "ofi",
+    .open = ofi_open,
+    .close = ofi_close,
+    .caps = ofi_caps,
+    .address = ofi_address,
+    .connect = ofi_connect,
+    .reg = ofi_reg,
+    .dereg = ofi_dereg,
+    .put = ofi_put,
+    .get = ofi_get,
+    .flush = ofi_flush,
+    .progress = ofi_progress,
+    .bell = ofi_bell,
+};

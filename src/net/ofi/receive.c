@@ -1,0 +1,349 @@
+/*
+ * net/ofi/receive.c - what arrives: events in the order of their numbers, and receipts for them.
+ *
+ * A batch of completions is read under the lock, applied without it, and answered under it. Data of
+ * messages is stored here; that of writes is there already. A receipt covers everything before it;
+ * it travels with whatever goes to that process anyway, else after OFI_RECEIPT_NS.
+ */
+#include "net/ofi/inside.h"
+
+#include "base/say.h"
+
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct event {
+    int process;
+    uint32_t number, notice;
+    uint64_t key, offset;
+    const unsigned char *data;
+    size_t bytes;
+};
+
+/* What became of one completion of a batch. */
+struct taken {
+    struct ofi_buffer *buffer; /* to be posted again, or NULL */
+    bool message, event;
+    struct ofi_message m;
+    int process;
+};
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static weft_status apply(struct weft_net *net, const struct event *e)
+{
+    const struct weft_net_events *events = &net->open.events;
+
+    if (e->bytes != 0 && !weft_regions_land(&net->regions, e->key, e->offset, e->data, e->bytes))
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "ofi: process %d put %zu bytes at offset %llu of key 0x%llx, which is no "
+                        "region of this process",
+                        e->process, e->bytes, (unsigned long long)e->offset,
+                        (unsigned long long)e->key);
+    if (e->notice != 0 && !events->arrived(events->context, e->process, e->notice))
+        return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent the malformed notice 0x%08x",
+                        e->process, e->notice);
+    net->peers[e->process].expected++;
+    return WEFT_OK;
+}
+
+static struct ofi_early **find_early(struct ofi_peer *peer, uint32_t number)
+{
+    struct ofi_early **at = &peer->early;
+
+    while (*at != NULL && (*at)->event != number)
+        at = &(*at)->next;
+    return at;
+}
+
+/* Keeps an event until its turn; the data with it, for its buffer is needed. */
+static weft_status keep(struct weft_net *net, const struct event *e)
+{
+    struct ofi_peer *peer = &net->peers[e->process];
+    struct ofi_early *early;
+
+    if (*find_early(peer, e->number) != NULL)
+        return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent event %u twice", e->process,
+                        e->number);
+    early = malloc(sizeof(*early) + e->bytes);
+    if (early == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an event of %zu bytes", e->bytes);
+    *early = (struct ofi_early){peer->early, e->number, e->notice, e->key, e->offset, e->bytes};
+    if (e->bytes != 0)
+        memcpy(early->data, e->data, e->bytes);
+    peer->early = early;
+    return WEFT_OK;
+}
+
+/* Applies an event, or keeps it, and then those whose turn has come. */
+static weft_status take_event(struct weft_net *net, const struct event *e)
+{
+    struct ofi_peer *peer = &net->peers[e->process];
+    const uint32_t ahead = e->number - peer->expected;
+    weft_status status;
+
+    if (ahead >= OFI_WINDOW)
+        return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent event %u, and %u is next",
+                        e->process, e->number, peer->expected);
+    if (ahead > 0)
+        return keep(net, e);
+    status = apply(net, e);
+    while (status == WEFT_OK && peer->early != NULL) {
+        struct ofi_early **at = find_early(peer, peer->expected), *early = *at;
+        if (early == NULL)
+            break;
+        const struct event next = {e->process,    early->event, early->notice, early->key,
+                                   early->offset, early->data,  early->bytes};
+        status = apply(net, &next);
+        *at = early->next;
+        free(early);
+    }
+    return status;
+}
+
+/* ---- completions ------------------------------------------------------------------------------
+ */
+
+static weft_status take_write(struct weft_net *net, uint64_t data, struct taken *taken)
+{
+    struct ofi_arrival arrival;
+
+    if (!ofi_data_parse(net->can.form, data, net->open.processes, &arrival))
+        return weft_err(WEFT_ERR_PROTOCOL, "ofi: a write came with the malformed data 0x%llx",
+                        (unsigned long long)data);
+    const uint32_t expected = net->peers[arrival.process].expected;
+    const uint16_t ahead = (uint16_t)(arrival.event - (uint16_t)expected);
+    const struct event e = {.process = arrival.process,
+                            .number = net->can.form == OFI_WIDE ? expected + ahead : expected,
+                            .notice = arrival.notice};
+    taken->event = true;
+    taken->process = arrival.process;
+    return take_event(net, &e);
+}
+
+static weft_status take_message(struct weft_net *net, size_t bytes, struct taken *taken)
+{
+    const char *reason = NULL;
+    const enum ofi_parse result =
+        ofi_parse(taken->buffer->bytes, bytes, net->token, net->open.processes, &taken->m, &reason);
+
+    if (result == OFI_MALFORMED)
+        return weft_err(WEFT_ERR_PROTOCOL, "ofi: a malformed message of %zu bytes: %s", bytes,
+                        reason);
+    if (result == OFI_STRANGER) {
+        if (!net->warned_stranger)
+            weft_say(WEFT_SAY_WARN, "ofi: ignored a message of %zu bytes that is not of this job",
+                     bytes);
+        net->warned_stranger = true;
+        return WEFT_OK;
+    }
+    const struct ofi_header *h = &taken->m.header;
+    const struct event e = {h->process, h->event,      h->notice,     h->key,
+                            h->offset,  taken->m.data, taken->m.bytes};
+    taken->message = true;
+    taken->process = h->process;
+    taken->event = h->kind == OFI_PUT;
+    return taken->event ? take_event(net, &e) : WEFT_OK;
+}
+
+static weft_status take(struct weft_net *net, const struct fi_cq_data_entry *entry,
+                        struct taken *taken)
+{
+    *taken = (struct taken){0};
+    if ((entry->flags & FI_REMOTE_CQ_DATA) != 0) {
+        if (net->can.data_takes_buffer)
+            taken->buffer = entry->op_context;
+        return take_write(net, entry->data, taken);
+    }
+    if ((entry->flags & FI_RECV) == 0)
+        return WEFT_OK;
+    taken->buffer = entry->op_context;
+    return take_message(net, entry->len, taken);
+}
+
+/* A failed completion. What a stranger can cause ends nothing: he is only not heard. */
+static weft_status take_error(struct weft_net *net)
+{
+    struct fi_cq_err_entry error = {0};
+    ssize_t posted = 0;
+
+    if (fi_cq_readerr(net->cq[WEFT_NET_RECEIVE], &error, 0) != 1)
+        return WEFT_OK;
+    weft_say(WEFT_SAY_INFO, "ofi: a receive failed: %s (%zu bytes too many)", ofi_error(error.err),
+             error.olen);
+    if (error.op_context != NULL &&
+        ((struct ofi_context *)error.op_context)->what == OFI_RECEIVE_BUFFER)
+        posted = ofi_post_receive(net, error.op_context);
+    switch (error.err) {
+    case FI_ETRUNC:
+    case FI_ECANCELED:
+    case FI_ECONNRESET:
+    case FI_ECONNABORTED:
+    case FI_ENOTCONN:
+    case FI_ESHUTDOWN:
+        if (posted == 0)
+            return WEFT_OK;
+        break;
+    default:
+        break;
+    }
+    return weft_err(WEFT_ERR_NETWORK, "ofi: %s cannot receive: %s",
+                    net->info->fabric_attr->prov_name, ofi_error(error.err));
+}
+
+/* ---- answers: lock held -----------------------------------------------------------------------
+ */
+
+static void answer(struct weft_net *net, int process, uint64_t key)
+{
+    struct ofi_header header = {.kind = OFI_REGION, .key = key};
+    struct ofi_place place;
+
+    ofi_describe(net, key, &place);
+    if (!ofi_send(net, process, &header, &place, sizeof(place)) &&
+        net->questions_count < OFI_QUESTIONS)
+        net->questions[net->questions_count++] = (struct ofi_question){process, key};
+}
+
+static void answer_again(struct weft_net *net)
+{
+    const uint32_t count = net->questions_count;
+    struct ofi_question questions[OFI_QUESTIONS];
+
+    memcpy(questions, net->questions, count * sizeof(questions[0]));
+    net->questions_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        answer(net, questions[i].process, questions[i].key);
+}
+
+static weft_status hear(struct weft_net *net, const struct ofi_message *m)
+{
+    const struct ofi_header *h = &m->header;
+
+    if (!ofi_received(net, h->process, h->receipt))
+        return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent a receipt for %u events, of %u",
+                        h->process, h->receipt, net->peers[h->process].events);
+    if ((h->flags & OFI_NOW) != 0)
+        net->peers[h->process].wants_receipt = true;
+    if (h->kind == OFI_ASK)
+        answer(net, h->process, h->key);
+    else if (h->kind == OFI_REGION)
+        ofi_remote_told(net, h->process, h->key, &m->place);
+    return WEFT_OK;
+}
+
+static void owe(struct weft_net *net, int process, uint64_t now)
+{
+    struct ofi_peer *peer = &net->peers[process];
+
+    peer->applied = peer->expected;
+    if (peer->owed_since == 0 && peer->applied != peer->told) {
+        peer->owed_since = now;
+        net->owing++;
+    }
+}
+
+static void send_receipts(struct weft_net *net, uint64_t now, bool all)
+{
+    for (int p = 0; net->owing > 0 && p < net->open.processes; p++) {
+        const struct ofi_peer *peer = &net->peers[p];
+        struct ofi_header header = {.kind = OFI_RECEIPT};
+        if (peer->owed_since == 0 ||
+            (!all && !peer->wants_receipt && now - peer->owed_since < OFI_RECEIPT_NS &&
+             peer->applied - peer->told < OFI_RECEIPT_EVERY))
+            continue;
+        ofi_send(net, p, &header, NULL, 0);
+    }
+}
+
+/* ---- progress ----------------------------------------------------------------------------------
+ */
+
+ssize_t ofi_post_receive(struct weft_net *net, struct ofi_buffer *buffer)
+{
+    return fi_recv(net->ep, buffer->bytes, OFI_MESSAGE_BYTES,
+                   net->memory_mr != NULL ? fi_mr_desc(net->memory_mr) : NULL, FI_ADDR_UNSPEC,
+                   &buffer->context);
+}
+
+/* After a batch: what it says is heard, its buffers go back, receipts go out. */
+static weft_status conclude(struct weft_net *net, const struct taken *batch, ssize_t count)
+{
+    const uint64_t now = weft_now_ns();
+    weft_status status = WEFT_OK;
+
+    weft_lock(&net->lock);
+    for (ssize_t i = 0; i < count && status == WEFT_OK; i++) {
+        if (batch[i].event)
+            owe(net, batch[i].process, now);
+        if (batch[i].message)
+            status = hear(net, &batch[i].m);
+        if (batch[i].buffer == NULL)
+            continue;
+        const ssize_t error = ofi_post_receive(net, batch[i].buffer);
+        if (error != 0 && status == WEFT_OK)
+            status = weft_err(WEFT_ERR_NETWORK, "ofi: %s takes no receive buffer: %s",
+                              net->info->fabric_attr->prov_name, ofi_error(error));
+    }
+    send_receipts(net, now, false);
+    weft_unlock(&net->lock);
+    return status;
+}
+
+static void tidy(struct weft_net *net)
+{
+    const bool asleep = ofi_about_to_sleep(net, WEFT_NET_RECEIVE);
+
+    weft_lock(&net->lock);
+    if (net->questions_count > 0)
+        answer_again(net);
+    if (net->owing > 0)
+        send_receipts(net, weft_now_ns(), asleep);
+    const bool ring = net->watch == NULL && (net->outstanding > 0 || net->stuck);
+    weft_unlock(&net->lock);
+    if (ring) /* it polls for the send side, too */
+        ofi_ring(net, WEFT_NET_SEND);
+    ofi_watch(net, WEFT_NET_RECEIVE);
+}
+
+weft_status ofi_progress_receive(struct weft_net *net, bool *did)
+{
+    const struct weft_net_events *events = &net->open.events;
+    struct fi_cq_data_entry entries[OFI_BATCH];
+    struct taken batch[OFI_BATCH];
+    weft_status status = WEFT_OK;
+
+    weft_lock(&net->lock);
+    const ssize_t count = fi_cq_read(net->cq[WEFT_NET_RECEIVE], entries, OFI_BATCH);
+    if (count == -FI_EAVAIL)
+        status = take_error(net);
+    weft_unlock(&net->lock);
+    if (count == -FI_EAGAIN || count == -FI_EAVAIL) {
+        *did |= count == -FI_EAVAIL;
+        if (count == -FI_EAGAIN)
+            tidy(net);
+        return status;
+    }
+    if (count < 0)
+        return weft_err(WEFT_ERR_NETWORK, "ofi: %s cannot receive: %s",
+                        net->info->fabric_attr->prov_name, ofi_error(count));
+    *did = true;
+    for (ssize_t i = 0; i < count && status == WEFT_OK; i++)
+        status = take(net, &entries[i], &batch[i]);
+    if (status != WEFT_OK)
+        return status; /* none of it is taken for landed */
+    if (events->settle != NULL && !events->settle(events->context))
+        return weft_err(WEFT_ERR_DEVICE, "ofi: data did not reach the device");
+    return conclude(net, batch, count);
+}
+
+void ofi_receive_close(struct weft_net *net)
+{
+    for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
+        while (net->peers[p].early != NULL) {
+            struct ofi_early *early = net->peers[p].early;
+            net->peers[p].early = early->next;
+            free(early);
+        }
+}

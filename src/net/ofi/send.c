@@ -1,0 +1,384 @@
+/*
+ * net/ofi/send.c - puts and gets, from acceptance until they have landed.
+ *
+ * A put is one write with remote completion data, if the provider writes and the target's region is
+ * known; else it is messages (message.c). Small values always are: their receiver stores them
+ * undivided, which no provider promises. Both are events of one sequence, so the target takes
+ * notices in order. What remains is data: a write is done by the provider, at once, and must not
+ * get there before data of a message, or of a write that it might overtake. A put that could is
+ * sent as messages itself; the receiver stores those in order.
+ */
+#include "net/ofi/inside.h"
+
+#include "base/say.h"
+
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+
+enum { SLAB = 256, SMALL = 8 };
+
+/* ---- ops ------------------------------------------------------------------------------------- */
+
+static bool make_slab(struct weft_net *net)
+{
+    struct ofi_op **slabs = realloc(net->slabs, (net->slabs_count + 1) * sizeof(struct ofi_op *));
+
+    if (slabs == NULL)
+        return false;
+    net->slabs = slabs;
+    struct ofi_op *slab = calloc(SLAB, sizeof(*slab));
+    if (slab == NULL)
+        return false;
+    net->slabs[net->slabs_count++] = slab;
+    for (int i = 0; i < SLAB; i++) {
+        slab[i].context.what = OFI_OP;
+        slab[i].next = net->free_ops;
+        net->free_ops = &slab[i];
+    }
+    return true;
+}
+
+static struct ofi_op *new_op(struct weft_net *net, const struct weft_net_put *put)
+{
+    if (net->free_ops == NULL && !make_slab(net))
+        return NULL;
+    struct ofi_op *op = net->free_ops;
+    net->free_ops = op->next;
+    *op = (struct ofi_op){.context = op->context,
+                          .cookie = put->cookie,
+                          .process = put->process,
+                          .key = put->key,
+                          .at = put->offset,
+                          .end = put->offset + put->bytes};
+    return op;
+}
+
+static void free_op(struct weft_net *net, struct ofi_op *op)
+{
+    op->next = net->free_ops;
+    net->free_ops = op;
+}
+
+static void append(struct weft_net *net, struct ofi_peer *peer, struct ofi_op *op)
+{
+    op->next = NULL;
+    *peer->last = op;
+    peer->last = &op->next;
+    net->flying++;
+}
+
+/* ---- which way ------------------------------------------------------------------------------- */
+
+/* Whether [at, end) of the target's memory is what an earlier put changes, or could be. */
+static bool meets(struct weft_net *net, const struct ofi_op *op, const struct weft_net_put *put,
+                  uint64_t at, uint64_t end)
+{
+    uint64_t base = 0;
+
+    if (!op->place_known && op->key == put->key)
+        return op->at < put->offset + put->bytes && put->offset < op->end;
+    if (!op->place_known) { /* regions may overlap: where is its one? */
+        const struct ofi_place *place = ofi_remote(net, put->process, op->key);
+        if (place == NULL)
+            return true;
+        base = place->address;
+    }
+    return base + op->at < end && at < base + op->end;
+}
+
+/* Whether a write could change memory before an earlier put does that it should come after. */
+static bool could_overtake(struct weft_net *net, const struct ofi_place *place,
+                           const struct weft_net_put *put)
+{
+    const struct ofi_peer *peer = &net->peers[put->process];
+    const uint64_t at = place->address + put->offset, end = at + put->bytes;
+    const bool writes_too = !net->can.ordered_writes || put->bytes > net->can.ordered_most;
+
+    if (peer->loose == 0 && !writes_too)
+        return false;
+    for (const struct ofi_op *op = peer->first; op != NULL; op = op->next) {
+        const bool ordered =
+            !op->message && !writes_too && op->end - op->at <= net->can.ordered_most;
+        if (op->at != op->end && !ordered && meets(net, op, put, at, end))
+            return true;
+    }
+    return false;
+}
+
+/* Where to write this put; false: send it as messages. */
+static bool writable(struct weft_net *net, const struct weft_net_put *put, struct ofi_place *place,
+                     void **descriptor)
+{
+    const struct ofi_place *known;
+
+    if (net->can.form == OFI_NO_DATA || put->bytes <= SMALL || put->bytes < net->can.write_from ||
+        put->bytes > net->info->ep_attr->max_msg_size)
+        return false;
+    known = ofi_remote(net, put->process, put->key);
+    if (known == NULL)
+        return false;
+    *place = *known; /* other questions may take its entry */
+    return place->exposed && put->offset <= place->bytes &&
+           put->bytes <= place->bytes - put->offset && !could_overtake(net, place, put) &&
+           ofi_descriptor(net, put->source, put->bytes, descriptor);
+}
+
+static uint64_t remote_address(const struct weft_net *net, const struct ofi_place *place,
+                               uint64_t offset)
+{
+    return net->can.virtual_addresses ? place->address + offset : offset;
+}
+
+/* ---- puts ------------------------------------------------------------------------------------ */
+
+static weft_status refused(struct weft_net *net, int process, ssize_t result)
+{
+    if (result == -FI_EAGAIN)
+        net->stuck = true;
+    else
+        ofi_lost(net, process, (int)-result);
+    return WEFT_NET_FULL; /* whom it cannot reach any more it keeps waiting until the job ends */
+}
+
+static weft_status write_put(struct weft_net *net, const struct weft_net_put *put,
+                             const struct ofi_place *place, void *descriptor, uint64_t data)
+{
+    struct ofi_peer *peer = &net->peers[put->process];
+    struct ofi_op *op = new_op(net, put);
+
+    if (op == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
+    const ssize_t result =
+        fi_writedata(net->ep, put->source, put->bytes, descriptor, data, peer->address,
+                     remote_address(net, place, put->offset), place->mr_key, &op->context);
+    if (result != 0) {
+        free_op(net, op);
+        return refused(net, put->process, result);
+    }
+    op->at = place->address + put->offset;
+    op->end = op->at + put->bytes;
+    op->place_known = true;
+    op->event = peer->events++;
+    op->issued = true;
+    append(net, peer, op);
+    net->outstanding++;
+    net->writes++;
+    return WEFT_OK;
+}
+
+static weft_status message_put(struct weft_net *net, const struct weft_net_put *put)
+{
+    struct ofi_peer *peer = &net->peers[put->process];
+    struct ofi_op *op = new_op(net, put);
+    bool did = false;
+
+    if (op == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
+    op->message = true;
+    net->messages++;
+    peer->current = *put;
+    peer->current.cookie = op;
+    peer->done = 0;
+    peer->active = true;
+    append(net, peer, op);
+    peer->loose += put->bytes > 0;
+    return ofi_pump(net, put->process, &did);
+}
+
+weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put)
+{
+    struct ofi_peer *peer = &net->peers[put->process];
+    struct ofi_place place;
+    void *descriptor;
+    uint64_t data;
+    weft_status status;
+
+    weft_lock(&net->lock);
+    if (peer->active || peer->events - peer->received >= OFI_WINDOW || peer->lost_at != 0)
+        status = WEFT_NET_FULL;
+    else if (writable(net, put, &place, &descriptor) &&
+             ofi_data_pack(
+                 net->can.form,
+                 &(struct ofi_arrival){net->open.process, put->notice, (uint16_t)peer->events},
+                 &data))
+        status = write_put(net, put, &place, descriptor, data);
+    else
+        status = message_put(net, put);
+    weft_unlock(&net->lock);
+    return status;
+}
+
+/* A get sees all that was put to that process before: it waits until that has landed. */
+weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target)
+{
+    struct ofi_peer *peer;
+    const struct ofi_place *place = NULL;
+    weft_status status = WEFT_NET_FULL;
+    void *descriptor;
+
+    if (!net->can.read)
+        return WEFT_ERR_UNSUPPORTED;
+    peer = &net->peers[get->process];
+    weft_lock(&net->lock);
+    if (peer->first != NULL)
+        peer->ask_receipt = true;
+    else if (peer->lost_at == 0)
+        place = ofi_remote(net, get->process, get->key);
+    if (place != NULL &&
+        (!place->exposed || get->offset > place->bytes || get->bytes > place->bytes - get->offset))
+        status = weft_err(WEFT_ERR_PROTOCOL,
+                          "ofi: a get of %zu bytes at offset %llu of key 0x%llx, which process %d "
+                          "has not exposed to reads",
+                          get->bytes, (unsigned long long)get->offset, (unsigned long long)get->key,
+                          get->process);
+    else if (place != NULL && !ofi_descriptor(net, target, get->bytes, &descriptor))
+        status = weft_err(WEFT_ERR_UNSUPPORTED,
+                          "ofi: %s reads only into registered memory, and %zu bytes of a get are "
+                          "elsewhere",
+                          net->info->fabric_attr->prov_name, get->bytes);
+    else if (place != NULL) {
+        struct ofi_op *op = new_op(net, get);
+        if (op == NULL)
+            status = weft_err(WEFT_ERR_MEMORY, "ofi: no memory for a get");
+        else {
+            const ssize_t result =
+                fi_read(net->ep, target, get->bytes, descriptor, peer->address,
+                        remote_address(net, place, get->offset), place->mr_key, &op->context);
+            if (result != 0) {
+                free_op(net, op);
+                status = refused(net, get->process, result);
+            } else {
+                op->get = op->issued = true;
+                net->outstanding++;
+                status = WEFT_OK;
+            }
+        }
+    }
+    weft_unlock(&net->lock);
+    return status;
+}
+
+weft_status ofi_flush(struct weft_net *net, int process)
+{
+    weft_lock(&net->lock);
+    net->peers[process].ask_receipt = net->peers[process].first != NULL;
+    weft_unlock(&net->lock);
+    return WEFT_OK;
+}
+
+/* ---- what becomes of them -------------------------------------------------------------------- */
+
+bool ofi_received(struct weft_net *net, int process, uint32_t receipt)
+{
+    struct ofi_peer *peer = &net->peers[process];
+
+    if (receipt - peer->received > peer->events - peer->received)
+        return receipt - peer->received > UINT32_MAX / 2; /* an old one that was overtaken */
+    if (receipt != peer->received) {
+        peer->received = receipt;
+        ofi_ring(net, WEFT_NET_SEND);
+    }
+    return true;
+}
+
+static void op_done(struct weft_net *net, struct ofi_op *op)
+{
+    op->sent = true;
+    net->open.events.sent(net->open.events.context, op->cookie);
+    if (op->get) {
+        net->open.events.landed(net->open.events.context, op->cookie);
+        free_op(net, op);
+    }
+}
+
+static void send_done(struct weft_net *net, void *context, int err)
+{
+    struct ofi_context *c = context;
+
+    net->outstanding--;
+    if (c->what == OFI_SEND_BUFFER) {
+        struct ofi_buffer *buffer = context;
+        if (err != 0)
+            ofi_lost(net, buffer->process, err);
+        buffer->next = net->free_sends;
+        net->free_sends = buffer;
+    } else if (err != 0) {
+        ofi_lost(net, ((struct ofi_op *)context)->process, err); /* it never lands */
+    } else {
+        op_done(net, context);
+    }
+}
+
+/* Reads the send side's completions. False: an error that belongs to nobody. */
+static bool take_completions(struct weft_net *net, bool *did)
+{
+    struct fi_cq_data_entry entries[OFI_BATCH];
+    ssize_t count;
+
+    while ((count = fi_cq_read(net->cq[WEFT_NET_SEND], entries, OFI_BATCH)) > 0) {
+        *did = true;
+        for (ssize_t i = 0; i < count; i++)
+            send_done(net, entries[i].op_context, 0);
+        if (count < OFI_BATCH)
+            return true;
+    }
+    if (count == -FI_EAVAIL) {
+        struct fi_cq_err_entry error = {0};
+        if (fi_cq_readerr(net->cq[WEFT_NET_SEND], &error, 0) != 1)
+            return true; /* taken meanwhile */
+        *did = true;
+        if (error.op_context == NULL)
+            return false;
+        send_done(net, error.op_context, error.err != 0 ? error.err : FI_EIO);
+        return true;
+    }
+    return count == -FI_EAGAIN;
+}
+
+static void land(struct weft_net *net, struct ofi_peer *peer, bool *did)
+{
+    while (peer->first != NULL && peer->first->issued && peer->first->sent &&
+           (int32_t)(peer->received - peer->first->event) > 0) {
+        struct ofi_op *op = peer->first;
+        peer->first = op->next;
+        if (peer->first == NULL)
+            peer->last = &peer->first;
+        peer->loose -= op->message && op->at != op->end;
+        net->flying--;
+        *did = true;
+        net->open.events.landed(net->open.events.context, op->cookie);
+        free_op(net, op);
+    }
+}
+
+static weft_status serve_peer(struct weft_net *net, int process, bool *did)
+{
+    struct ofi_peer *peer = &net->peers[process];
+    struct ofi_header header = {.kind = OFI_RECEIPT};
+    weft_status status = ofi_pump(net, process, did);
+
+    land(net, peer, did);
+    if (peer->ask_receipt && peer->first != NULL)
+        ofi_send(net, process, &header, NULL, 0);
+    return status;
+}
+
+weft_status ofi_progress_send(struct weft_net *net, bool *did)
+{
+    weft_status status = WEFT_OK;
+
+    weft_lock(&net->lock);
+    if (net->outstanding > 0 || net->stuck) {
+        net->stuck = false;
+        if (!take_completions(net, did))
+            status = weft_err(WEFT_ERR_NETWORK, "ofi: %s lost completions of the send side",
+                              net->info->fabric_attr->prov_name);
+    }
+    for (int p = 0; net->flying > 0 && p < net->open.processes && status == WEFT_OK; p++)
+        if (net->peers[p].first != NULL || net->peers[p].lost_at != 0)
+            status = serve_peer(net, p, did);
+    weft_unlock(&net->lock);
+    if (status == WEFT_OK && !*did)
+        ofi_watch(net, WEFT_NET_SEND);
+    return status;
+}

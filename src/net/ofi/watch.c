@@ -1,0 +1,168 @@
+/*
+ * net/ofi/watch.c - lets the tasks sleep: a thread of its own waits on the completion queues' file
+ * descriptors and rings the bell of the task that has something to do.
+ *
+ * It watches only for a task that has found nothing and is about to lie down (its bell has a
+ * sleeper): while the tasks are awake and poll, nobody wakes this thread. A descriptor costs the
+ * provider two system calls a completion. So where there are processors to poll with, or no
+ * descriptors, there is no thread: the receive task has no bell, polls, and rings for the other.
+ */
+#include "net/ofi/inside.h"
+
+#include "base/say.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+    IDLE_MS = 1000,
+    STUCK_MS = 1 /* the provider had no room: nothing says when it has */
+};
+
+struct ofi_watch {
+    struct weft_task task;
+    int fd[2];       /* of the completion queues */
+    int kick;        /* eventfd: look again at what to watch */
+    uint32_t wanted; /* sides, as bits: set by the tasks, cleared by the thread */
+    uint32_t stop;
+};
+
+bool ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side)
+{
+    return __atomic_load_n(&net->bells[side].sleepers, __ATOMIC_RELAXED) != 0;
+}
+
+void ofi_ring(struct weft_net *net, enum weft_net_side side)
+{
+    weft_bell_ring(&net->bells[side]);
+}
+
+struct weft_bell *ofi_bell(struct weft_net *net, enum weft_net_side side)
+{
+    return net->watch == NULL && side == WEFT_NET_RECEIVE ? NULL : &net->bells[side];
+}
+
+static void kick(const struct ofi_watch *watch)
+{
+    const uint64_t one = 1;
+
+    while (write(watch->kick, &one, sizeof(one)) < 0 && errno == EINTR)
+        continue;
+}
+
+void ofi_watch(struct weft_net *net, enum weft_net_side side)
+{
+    struct ofi_watch *watch = net->watch;
+    const uint32_t bit = 1u << side;
+
+    if (watch == NULL || !ofi_about_to_sleep(net, side))
+        return;
+    if ((__atomic_fetch_or(&watch->wanted, bit, __ATOMIC_ACQ_REL) & bit) == 0)
+        kick(watch);
+}
+
+/* What there is to wait for; false: there is something already. */
+static bool prepare(struct weft_net *net, uint32_t wanted, struct pollfd *polled, int *timeout)
+{
+    const struct ofi_watch *watch = net->watch;
+    struct fid *queues[2];
+    int count = 0;
+
+    polled[0] = (struct pollfd){.fd = watch->kick, .events = POLLIN};
+    for (int side = 0; side < 2; side++)
+        polled[1 + side] = (struct pollfd){.fd = -1, .events = POLLIN};
+    weft_lock(&net->lock);
+    *timeout = net->stuck ? STUCK_MS : IDLE_MS;
+    if ((wanted & 1u << WEFT_NET_RECEIVE) != 0)
+        polled[1 + WEFT_NET_RECEIVE].fd = watch->fd[WEFT_NET_RECEIVE];
+    if ((wanted & 1u << WEFT_NET_SEND) != 0 && net->outstanding > 0)
+        polled[1 + WEFT_NET_SEND].fd = watch->fd[WEFT_NET_SEND];
+    for (int side = 0; side < 2; side++)
+        if (polled[1 + side].fd >= 0)
+            queues[count++] = &net->cq[side]->fid;
+    const bool nothing = count == 0 || fi_trywait(net->fabric, queues, count) == 0;
+    weft_unlock(&net->lock);
+    return nothing;
+}
+
+/* Rings for the sides in question and stops watching for them. */
+static void ring(struct weft_net *net, uint32_t sides)
+{
+    __atomic_fetch_and(&net->watch->wanted, ~sides, __ATOMIC_ACQ_REL);
+    for (int side = 0; side < 2; side++)
+        if ((sides & 1u << side) != 0)
+            ofi_ring(net, (enum weft_net_side)side);
+}
+
+static void watch_main(void *argument)
+{
+    struct weft_net *net = argument;
+    struct ofi_watch *watch = net->watch;
+    uint64_t kicks;
+
+    weft_say_process(net->open.process);
+    while (__atomic_load_n(&watch->stop, __ATOMIC_ACQUIRE) == 0) {
+        const uint32_t wanted = __atomic_load_n(&watch->wanted, __ATOMIC_ACQUIRE);
+        struct pollfd polled[3];
+        int timeout;
+        if (!prepare(net, wanted, polled, &timeout)) {
+            ring(net, wanted);
+            continue;
+        }
+        const int ready = poll(polled, 3, timeout);
+        if (ready > 0 && (polled[0].revents & POLLIN) != 0 &&
+            read(watch->kick, &kicks, sizeof(kicks)) < 0 && errno != EAGAIN && errno != EINTR)
+            return; /* then the tasks wake by their own timeouts */
+        uint32_t sides = ready == 0 && timeout == STUCK_MS ? wanted : 0;
+        for (int side = 0; side < 2; side++)
+            if (ready > 0 && polled[1 + side].revents != 0)
+                sides |= 1u << side;
+        ring(net, sides);
+    }
+}
+
+weft_status ofi_watch_open(struct weft_net *net)
+{
+    struct ofi_watch *watch = calloc(1, sizeof(*watch));
+    weft_status status;
+
+    if (watch == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to watch its queues");
+    watch->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (watch->kick < 0) {
+        status = weft_err(WEFT_ERR_SYSTEM, "ofi: eventfd: %s", strerror(errno));
+        goto free_watch;
+    }
+    for (int side = 0; side < 2; side++)
+        if (fi_control(&net->cq[side]->fid, FI_GETWAIT, &watch->fd[side]) != 0) {
+            status = WEFT_OK; /* nothing to sleep on after all */
+            goto close_kick;
+        }
+    net->watch = watch;
+    status = weft_task_start(&watch->task, "weft ofi", watch_main, net);
+    if (status == WEFT_OK)
+        return WEFT_OK;
+    net->watch = NULL;
+
+close_kick:
+    close(watch->kick);
+free_watch:
+    free(watch);
+    return status;
+}
+
+void ofi_watch_close(struct weft_net *net)
+{
+    if (net->watch == NULL)
+        return;
+    __atomic_store_n(&net->watch->stop, 1, __ATOMIC_RELEASE);
+    kick(net->watch);
+    weft_task_join(&net->watch->task);
+    close(net->watch->kick);
+    free(net->watch);
+    net->watch = NULL;
+}

@@ -1,0 +1,190 @@
+/*
+ * unit/test_ofi_bytes.c - the bytes that ofi takes from the fabric: messages and remote completion
+ * data, good, malformed, a stranger's, and at random.
+ */
+#include "net/ofi/bytes.h"
+#include "wire/notice.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { TOKEN = 0x1234, PROCESSES = 5 };
+
+static enum ofi_parse parse(const void *bytes, size_t count, struct ofi_message *message,
+                            const char **reason)
+{
+    *reason = NULL;
+    return ofi_parse(bytes, count, TOKEN, PROCESSES, message, reason);
+}
+
+static void test_good(void **state)
+{
+    struct {
+        struct ofi_header header;
+        unsigned char data[8];
+    } put = {.header = {.token = TOKEN, .kind = OFI_PUT, .process = 4, .event = 7, .offset = 9}};
+    struct ofi_message m;
+    const char *reason;
+
+    (void)state;
+    put.data[7] = 0x5a;
+    assert_int_equal(parse(&put, sizeof(put), &m, &reason), OFI_GOOD);
+    assert_int_equal(m.bytes, 8);
+    assert_int_equal(m.data[7], 0x5a);
+    assert_int_equal(m.header.process, 4);
+    assert_int_equal(m.header.event, 7);
+    assert_int_equal(parse(&put, sizeof(put.header), &m, &reason), OFI_GOOD);
+    assert_int_equal(m.bytes, 0);
+}
+
+static void test_region(void **state)
+{
+    struct {
+        struct ofi_header header;
+        struct ofi_place place;
+    } region = {.header = {.token = TOKEN, .kind = OFI_REGION, .key = 3},
+                .place = {.mr_key = 11, .address = 1000, .bytes = 24, .exposed = 1}};
+    struct ofi_message m;
+    const char *reason;
+
+    (void)state;
+    assert_int_equal(parse(&region, sizeof(region), &m, &reason), OFI_GOOD);
+    assert_int_equal(m.place.mr_key, 11);
+    assert_int_equal(m.place.bytes, 24);
+    region.place.bytes = UINT64_MAX - 10;
+    assert_int_equal(parse(&region, sizeof(region), &m, &reason), OFI_MALFORMED);
+    assert_int_equal(parse(&region, sizeof(region) - 1, &m, &reason), OFI_MALFORMED);
+}
+
+static void test_malformed(void **state)
+{
+    const struct ofi_header good = {.token = TOKEN, .kind = OFI_PUT};
+    struct ofi_header bad[4] = {good, good, good, good};
+    struct ofi_message m = {.bytes = 77};
+    const char *reason;
+
+    (void)state;
+    bad[0].process = PROCESSES;
+    bad[1].flags = 0x80;
+    bad[2].kind = OFI_REGION + 1;
+    bad[3].kind = 0;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(parse(&bad[i], sizeof(bad[i]), &m, &reason), OFI_MALFORMED);
+        assert_non_null(reason);
+        assert_int_equal(m.bytes, 77); /* untouched */
+    }
+    unsigned char wraps[sizeof(good) + 8] = {0};
+    struct ofi_header far = good;
+    far.offset = UINT64_MAX - 7;
+    memcpy(wraps, &far, sizeof(far));
+    assert_int_equal(parse(wraps, sizeof(wraps), &m, &reason), OFI_MALFORMED);
+    struct ofi_header ask = good;
+    ask.kind = OFI_ASK;
+    memcpy(wraps, &ask, sizeof(ask));
+    assert_int_equal(parse(wraps, sizeof(wraps), &m, &reason), OFI_MALFORMED);
+}
+
+static void test_stranger(void **state)
+{
+    struct ofi_header other = {.token = TOKEN + 1, .kind = OFI_PUT};
+    struct ofi_message m;
+    const char *reason;
+
+    (void)state;
+    assert_int_equal(parse(&other, sizeof(other), &m, &reason), OFI_STRANGER);
+    other.token = TOKEN;
+    for (size_t n = 0; n < sizeof(other); n++)
+        assert_int_equal(parse(&other, n, &m, &reason), OFI_STRANGER);
+}
+
+static uint64_t next_random(uint64_t *x)
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return *x;
+}
+
+/* Whatever is accepted keeps what the rest of ofi relies on. */
+static void test_random(void **state)
+{
+    uint64_t x = 88172645463325252u, bytes[12];
+    uint32_t good = 0;
+
+    (void)state;
+    for (int n = 0; n < 300000; n++) {
+        struct ofi_message m;
+        const char *reason;
+        const size_t count = next_random(&x) % (sizeof(bytes) + 1);
+        for (size_t i = 0; i < 12; i++)
+            bytes[i] = next_random(&x);
+        bytes[0] = TOKEN;
+        bytes[1] =
+            (bytes[1] & 0xffffffff0007ff07u) & ~0xfe00u; /* often kinds and senders that are */
+        if (parse(bytes, count, &m, &reason) != OFI_GOOD)
+            continue;
+        good++;
+        assert_true(m.header.process < PROCESSES);
+        assert_int_equal(m.bytes, count - sizeof(m.header));
+        assert_ptr_equal(m.data, (unsigned char *)bytes + sizeof(m.header));
+        assert_true(m.header.kind != OFI_PUT || m.header.offset + m.bytes >= m.header.offset);
+    }
+    assert_true(good > 1000);
+}
+
+static void test_wide(void **state)
+{
+    const struct ofi_arrival in = {4, 0xdeadbeef, 0xfffe};
+    struct ofi_arrival out;
+    uint64_t data;
+
+    (void)state;
+    assert_true(ofi_data_pack(OFI_WIDE, &in, &data));
+    assert_true(ofi_data_parse(OFI_WIDE, data, PROCESSES, &out));
+    assert_int_equal(out.process, 4);
+    assert_int_equal(out.notice, 0xdeadbeef);
+    assert_int_equal(out.event, 0xfffe);
+    assert_false(ofi_data_parse(OFI_WIDE, data, 4, &out));
+    assert_false(ofi_data_pack(OFI_NO_DATA, &in, &data));
+    assert_false(ofi_data_parse(OFI_NO_DATA, data, PROCESSES, &out));
+}
+
+static void test_narrow(void **state)
+{
+    struct ofi_arrival in = {1023, weft_notice(WEFT_NOTICE_COUNT, 255, WEFT_SLOTS - 1), 0}, out;
+    uint64_t data;
+
+    (void)state;
+    assert_true(ofi_data_pack(OFI_NARROW, &in, &data));
+    assert_true(data <= UINT32_MAX);
+    assert_true(ofi_data_parse(OFI_NARROW, data, 1024, &out));
+    assert_int_equal(out.process, in.process);
+    assert_int_equal(out.notice, in.notice);
+    assert_false(ofi_data_parse(OFI_NARROW, data, 1023, &out));
+    assert_false(ofi_data_parse(OFI_NARROW, data | 1ull << 32, 1024, &out));
+    in.notice = 0;
+    assert_true(ofi_data_pack(OFI_NARROW, &in, &data));
+    assert_true(ofi_data_parse(OFI_NARROW, data, 1024, &out));
+    assert_int_equal(out.notice, 0);
+    assert_false(ofi_data_parse(OFI_NARROW, data | 1u << 12, 1024, &out)); /* no notice, a slot */
+    in.notice = weft_notice(WEFT_NOTICE_BARRIER, 0, 1);
+    assert_false(ofi_data_pack(OFI_NARROW, &in, &data));
+    in.notice = weft_notice(WEFT_NOTICE_COUNT, 0, 1 << 13);
+    assert_false(ofi_data_pack(OFI_NARROW, &in, &data));
+    in = (struct ofi_arrival){1024, 0, 0};
+    assert_false(ofi_data_pack(OFI_NARROW, &in, &data));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),      cmocka_unit_test(test_region),
+        cmocka_unit_test(test_malformed), cmocka_unit_test(test_stranger),
+        cmocka_unit_test(test_random),    cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_narrow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
