@@ -18,6 +18,16 @@ enum weft_device_choice { WEFT_DEVICE_AUTO, WEFT_DEVICE_CPU, WEFT_DEVICE_CUDA };
 enum weft_cpu_bind_choice { WEFT_CPU_BIND_OFF, WEFT_CPU_BIND_ON };
 enum weft_cuda_share_choice { WEFT_CUDA_SHARE_AUTO, WEFT_CUDA_SHARE_FD, WEFT_CUDA_SHARE_IPC };
 enum weft_path_choice { WEFT_PATH_AUTO, WEFT_PATH_DIRECT, WEFT_PATH_PROXY };
+enum weft_verbs_transport_choice {
+    WEFT_VERBS_TRANSPORT_AUTO,
+    WEFT_VERBS_TRANSPORT_RC,
+    WEFT_VERBS_TRANSPORT_DC
+};
+enum weft_verbs_words_choice {
+    WEFT_VERBS_WORDS_AUTO,
+    WEFT_VERBS_WORDS_WRITE,
+    WEFT_VERBS_WORDS_MESSAGE
+};
 
 struct weft_config {
 #define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)  int64_t field;

@@ -3,12 +3,18 @@
 
 #include "net/null/null.h"
 #include "net/shm/shm.h"
+#ifdef WEFT_HAVE_VERBS
+#include "net/verbs/verbs.h"
+#endif
 
 #include <pthread.h>
 #include <string.h>
 
 static const struct weft_net_ops *const tables[] = {
     &weft_net_shm,
+#ifdef WEFT_HAVE_VERBS
+    &weft_net_verbs,
+#endif
     &weft_net_null,
 };
 

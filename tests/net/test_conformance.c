@@ -391,6 +391,32 @@ static void alone(struct end *end, int unused)
         ops->dereg(end->net, keys[i]);
 }
 
+/* Arguments: the tables to test; none: all. */
+static bool wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return true;
+    return argc == 1;
+}
+
+/* Whether this machine lacks the device that a table needs. (What is asked for by name must be.) */
+static bool absent(const struct weft_net_ops *ops)
+{
+    struct weft_config config;
+    struct weft_net *net;
+    const struct weft_net_open single = {.config = &config, .processes = 1};
+
+    if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
+        exit(1);
+    const weft_status status = ops->open(&net, &single);
+    if (status == WEFT_OK)
+        ops->close(net);
+    if (status == WEFT_ERR_NETWORK)
+        printf("%s: skipped, it cannot be opened here\n", ops->name);
+    return status == WEFT_ERR_NETWORK;
+}
+
 /* Whether a table connects to another process at all. */
 static bool reaches_others(const struct weft_net_ops *ops)
 {
@@ -413,7 +439,7 @@ static bool reaches_others(const struct weft_net_ops *ops)
     return reaches;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const uint64_t starts[] = {0, 0xffffe000u};
     const struct weft_net_ops *ops;
@@ -421,6 +447,8 @@ int main(void)
 
     setbuf(stdout, NULL);
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
+        if (!wanted(ops->name, argc, argv) || (argc == 1 && absent(ops)))
+            continue;
         const bool others = reaches_others(ops);
         printf("%s: %s\n", ops->name, others ? "several ends" : "its own process only");
         good &= ends_run(ops, 1, true, 0, alone, 0);
