@@ -105,4 +105,10 @@ const struct weft_net_ops *weft_net_find(const char *name);
 /* The i-th table; NULL beyond the last. For weft-info and the conformance tests. */
 const struct weft_net_ops *weft_net_at(int i);
 
+/*
+ * Whether this machine has what the table's network needs; text: its devices, or what is missing,
+ * in lines; may be empty. Says nothing itself.
+ */
+bool weft_net_here(const struct weft_net_ops *ops, char *text, size_t bytes);
+
 #endif

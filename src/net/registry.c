@@ -70,3 +70,14 @@ const struct weft_net_ops *weft_net_find(const char *name)
             return weft_net_at(i);
     return NULL;
 }
+
+bool weft_net_here(const struct weft_net_ops *ops, char *text, size_t bytes)
+{
+    text[0] = 0;
+#ifdef WEFT_HAVE_VERBS
+    if (strcmp(ops->name, weft_net_verbs.name) == 0)
+        return weft_verbs_list(text, bytes) > 0;
+#endif
+    (void)ops, (void)bytes;
+    return true;
+}

@@ -403,18 +403,12 @@ static bool wanted(const char *name, int argc, char **argv)
 /* Whether this machine lacks the device that a table needs. (What is asked for by name must be.) */
 static bool absent(const struct weft_net_ops *ops)
 {
-    struct weft_config config;
-    struct weft_net *net;
-    const struct weft_net_open single = {.config = &config, .processes = 1};
+    char text[2048];
 
-    if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
-        exit(1);
-    const weft_status status = ops->open(&net, &single);
-    if (status == WEFT_OK)
-        ops->close(net);
-    if (status == WEFT_ERR_NETWORK)
-        printf("%s: skipped, it cannot be opened here\n", ops->name);
-    return status == WEFT_ERR_NETWORK;
+    if (weft_net_here(ops, text, sizeof(text)))
+        return false;
+    printf("%s: skipped: %s", ops->name, text);
+    return true;
 }
 
 /* Whether a table connects to another process at all. */

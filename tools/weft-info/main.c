@@ -76,6 +76,13 @@ static weft_status print_devices(const struct weft_config *config)
     return status;
 }
 
+/* Lines of text, indented. */
+static void print_lines(char *text)
+{
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        printf("         %s\n", line);
+}
+
 /* A network may only say what it can do once it is open: here as a job of one process. */
 static weft_status print_networks(const struct weft_config *config)
 {
@@ -87,6 +94,12 @@ static weft_status print_networks(const struct weft_config *config)
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
         struct weft_net_caps caps;
         struct weft_net *net;
+        char text[2048];
+        if (!weft_net_here(ops, text, sizeof(text))) {
+            printf("  %-6s cannot be used here:\n", ops->name);
+            print_lines(text);
+            continue;
+        }
         weft_status status = ops->open(&net, &alone);
 
         if (status != WEFT_OK)
@@ -98,9 +111,10 @@ static weft_status print_networks(const struct weft_config *config)
                caps.own_process      ? "its own process only: the template"
                : caps.same_host_only ? "between processes of one host"
                                      : "between hosts");
+        print_lines(text);
     }
     if (!between_hosts)
-        printf("  none between hosts is in this build\n");
+        printf("  none between hosts can be used here\n");
     return WEFT_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "net/verbs/device.h"
 
 #include "base/say.h"
+#include "net/verbs/dc/dc.h"
 #include "net/verbs/verbs.h"
 
 #include <errno.h>
@@ -179,7 +180,7 @@ int weft_verbs_list(char *text, size_t bytes)
     size_t at = 0;
     struct ibv_device **list = ibv_get_device_list(&count);
 
-    text[0] = 0;
+    snprintf(text, bytes, "this machine has no RDMA device\n");
     for (int i = 0; list != NULL && i < count && at < bytes; i++) {
         struct weft_verbs_device device;
         const char *reason = try_device(&device, list[i], 0);
@@ -187,9 +188,11 @@ int weft_verbs_list(char *text, size_t bytes)
         if (reason != NULL) {
             n = snprintf(text + at, bytes - at, "%s: %s\n", ibv_get_device_name(list[i]), reason);
         } else {
-            n = snprintf(text + at, bytes - at, "%s active, %s%s\n", device.name,
-                         device.ethernet ? "Ethernet" : "InfiniBand",
-                         device.software ? ", software" : "");
+            n = snprintf(
+                text + at, bytes - at, "%s active, %s, RC%s%s\n", device.name,
+                device.ethernet ? "Ethernet" : "InfiniBand", device.software ? ", software" : "",
+                weft_verbs_dc_missing(&device) == NULL ? ", DC (which has never run on hardware)"
+                                                       : "");
             weft_verbs_device_close(&device);
             active++;
         }

@@ -25,10 +25,7 @@ struct weft_verbs_counts {
 /* While neither side runs. */
 void weft_verbs_count(const struct weft_net *net, struct weft_verbs_counts *counts);
 
-/*
- * "rxe0:1 active, Ethernet, GID 1", one device and port a line, or why there is none; for
- * weft-info. Returns how many are active.
- */
+/* "mlx5_0:1 active, InfiniBand, RC", one device a line; returns how many are active. */
 int weft_verbs_list(char *text, size_t bytes);
 
 #endif
