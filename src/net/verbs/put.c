@@ -372,6 +372,15 @@ static weft_status refused(struct weft_net *net, int process, const struct weft_
                     (unsigned long long)piece->key);
 }
 
+/* Whether the port has gone down: then a request may fail in other ways than for want of an answer. */
+static bool port_is_down(struct weft_net *net)
+{
+    struct ibv_port_attr now;
+
+    return ibv_query_port(net->device.context, net->device.port, &now) != 0 ||
+           now.state != IBV_PORT_ACTIVE;
+}
+
 static weft_status failed(struct weft_net *net, const struct ibv_wc *wc)
 {
     const uint32_t index = weft_verbs_id_channel(wc->wr_id);
@@ -396,6 +405,10 @@ static weft_status failed(struct weft_net *net, const struct ibv_wc *wc)
             return refused(net, process, piece);
         /* fall through */
     default:
+        if (port_is_down(net))
+            return weft_err(WEFT_ERR_PEER_LOST,
+                            "verbs: process %d cannot be reached any more: %s is down (%s)",
+                            process, net->device.name, ibv_wc_status_str(wc->status));
         return weft_err(WEFT_ERR_NETWORK, "verbs: a request to process %d failed on %s: %s (0x%x)",
                         process, net->device.name, ibv_wc_status_str(wc->status), wc->vendor_err);
     }

@@ -6,12 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-enum {
-    FOR_EVER = 7,  /* rnr_retry: a target without receives is slow, not gone */
-    RETRIES = 7,   /* the most there are: then the process is lost */
-    RNR_DELAY = 12 /* 0.64 ms until a target that had no receive is asked again */
-};
-
 static struct ibv_qp *try_make(struct weft_net *net, struct ibv_cq *completions, uint32_t depth,
                                uint32_t inline_most)
 {
@@ -61,7 +55,7 @@ weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int proc
         .dest_qp_num = remote_qpn,
         .rq_psn = remote_psn,
         .max_dest_rd_atomic = at_most(net->device.attr.max_qp_rd_atom, 16),
-        .min_rnr_timer = RNR_DELAY,
+        .min_rnr_timer = WEFT_VERBS_RNR_DELAY,
     };
 
     weft_verbs_route(&net->device, to, &attr.ah_attr);
@@ -72,8 +66,8 @@ weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int proc
         .qp_state = IBV_QPS_RTS,
         .sq_psn = psn,
         .timeout = (uint8_t)net->open.config->verbs_timeout,
-        .retry_cnt = RETRIES,
-        .rnr_retry = FOR_EVER,
+        .retry_cnt = WEFT_VERBS_RETRIES,
+        .rnr_retry = WEFT_VERBS_RNR_FOR_EVER,
         .max_rd_atomic = at_most(net->device.attr.max_qp_init_rd_atom, 16),
     };
     if (error == 0)

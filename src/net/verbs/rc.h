@@ -4,6 +4,12 @@
 
 #include "net/verbs/state.h"
 
+enum {
+    WEFT_VERBS_RNR_FOR_EVER = 7, /* a target that has no receive now is slow, not gone */
+    WEFT_VERBS_RETRIES = 6,      /* one that does not answer is; soft-RoCE takes 7 for "for ever" */
+    WEFT_VERBS_RNR_DELAY = 12    /* 0.64 ms until a target that had no receive is asked again */
+};
+
 /*
  * A queue pair in the state INIT; NULL, after an error line, if there is none. Requests complete in
  * `completions`; inline_most: of a request.

@@ -14,12 +14,11 @@
 #include "net/verbs/channel.h"
 #include "net/verbs/dc/pool.h"
 #include "net/verbs/dc/post.h"
+#include "net/verbs/rc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FOR_EVER = 7, RETRIES = 7, RNR_DELAY = 12 }; /* as in rc.c */
 
 struct weft_verbs_dc {
     struct weft_verbs_pool pool;
@@ -62,8 +61,8 @@ static struct ibv_qp *make_initiator(struct weft_net *net, struct ibv_cq *comple
         .ah_attr = {.port_num = net->device.port, .is_global = net->device.ethernet}};
     struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS,
                                .timeout = (uint8_t)net->open.config->verbs_timeout,
-                               .retry_cnt = RETRIES,
-                               .rnr_retry = FOR_EVER,
+                               .retry_cnt = WEFT_VERBS_RETRIES,
+                               .rnr_retry = WEFT_VERBS_RNR_FOR_EVER,
                                .max_rd_atomic = 1};
     struct ibv_qp *qp = mlx5dv_create_qp(net->device.context, &attr, &mlx5);
 
@@ -104,7 +103,7 @@ static struct ibv_qp *make_target(struct weft_net *net)
     struct ibv_qp_attr receive = {
         .qp_state = IBV_QPS_RTR,
         .path_mtu = (enum ibv_mtu)net->address.mtu,
-        .min_rnr_timer = RNR_DELAY,
+        .min_rnr_timer = WEFT_VERBS_RNR_DELAY,
         .ah_attr = {.port_num = net->device.port,
                     .is_global = net->device.ethernet,
                     .grh = {.hop_limit = 64, .sgid_index = net->device.gid_index}}};
