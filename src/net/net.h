@@ -48,6 +48,14 @@ struct weft_net_events {
      */
     bool (*land)(void *context, void *target, const void *source, size_t bytes);
     bool (*settle)(void *context);
+    /*
+     * Where a network's device could write windows in device memory itself (NULL: it cannot): a
+     * dma-buf that holds the memory, for the caller to close, and where in it the memory begins;
+     * -1: there is none. reached: what that device has written is visible to ranks who learn of it
+     * after; receive side, before `arrived`.
+     */
+    int (*dmabuf)(void *context, void *base, size_t bytes, uint64_t *offset);
+    bool (*reached)(void *context);
 };
 
 struct weft_net_open {

@@ -120,7 +120,9 @@ static weft_status open_net(struct weft_job *job)
                    .sent = weft_request_sent,
                    .landed = weft_request_landed,
                    .land = job->image != NULL ? weft_land_in_device : NULL,
-                   .settle = job->image != NULL ? weft_settle_in_device : NULL},
+                   .settle = job->image != NULL ? weft_settle_in_device : NULL,
+                   .dmabuf = weft_has_dmabuf(job) ? weft_dmabuf_of_device : NULL,
+                   .reached = weft_has_dmabuf(job) ? weft_reached_device : NULL},
     };
     weft_status status = job->net_ops->open(&job->net, &open);
     if (status != WEFT_OK)

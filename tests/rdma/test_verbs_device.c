@@ -44,7 +44,7 @@ static void fill(unsigned char *memory, size_t bytes, unsigned seed)
 /* Every size, with and without a notice; what has landed is there. */
 static void put_sizes(const char *what)
 {
-    static const size_t sizes[] = {0,    1,    8,    40,    184,    185,   8151,
+    static const size_t sizes[] = {0,    1,    8,    40,    184,    185, 8151,
                                    8152, 8153, 9000, 65536, 100001, MOST};
     unsigned char *source = malloc(MOST);
     uint32_t notices = pair[1].arrived, landed = pair[0].landed;
@@ -65,7 +65,8 @@ static void put_sizes(const char *what)
     free(source);
 }
 
-/* Overlapping puts by turns into one range, through both kinds of windows over it: the last wins. */
+/* Overlapping puts by turns into one range, through both kinds of windows over it: the last wins.
+ */
 static void put_turns(uint64_t by_message, uint64_t direct)
 {
     enum { TURNS = 300, BYTES = 700 };

@@ -1,7 +1,7 @@
 /*
- * rdma/test_verbs_link.c - a job of two processes, one on each end of the cable, when one process is
- * killed, and when the cable is cut: the survivors end within 10 s, with PEER_LOST and a line that
- * names whom they have lost. Cuts veth0 for real: for a guest of tools/rdma-vm only.
+ * rdma/test_verbs_link.c - a job of two processes, one on each end of the cable, when one process
+ * is killed, and when the cable is cut: the survivors end within 10 s, with PEER_LOST and a line
+ * that names whom they have lost. Cuts veth0 for real: for a guest of tools/rdma-vm only.
  */
 #include "net/verbs/verbs.h"
 #include "support/fault_job.h"

@@ -54,8 +54,8 @@ static void choose_badly(void)
     static const struct {
         const char *device, *says;
     } choices[] = {
-        {"rxe7", "none is called rxe7"},  {"rxe0:2", "port 2, cannot be used"},
-        {"rxe0:x", "\"name:port\""},      {":1", "\"name:port\""},
+        {"rxe7", "none is called rxe7"}, {"rxe0:2", "port 2, cannot be used"},
+        {"rxe0:x", "\"name:port\""},     {":1", "\"name:port\""},
         {"rxe0,", "rxe0:1, Ethernet"}, /* process 0's is good */
     };
     struct weft_config config;

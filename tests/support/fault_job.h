@@ -33,7 +33,8 @@ bool fault_wait(struct fault_job *job, double most_s);
 
 double fault_now(void);
 
-/* How much slower than usual this machine is: FAULT_SCALE, for emulated ones; 1 where it is unset. */
+/* How much slower than usual this machine is: FAULT_SCALE, for emulated ones; 1 where it is unset.
+ */
 double fault_scale(void);
 
 #endif

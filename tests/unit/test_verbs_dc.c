@@ -18,7 +18,8 @@
 
 enum { INITIATORS = 10, MOST = 64, TARGET = 1000, LOG = 1 << 16 };
 
-/* ---- the pool alone --------------------------------------------------------------------------- */
+/* ---- the pool alone ---------------------------------------------------------------------------
+ */
 
 static void pool_choice(void **state)
 {
@@ -39,7 +40,8 @@ static void pool_choice(void **state)
         assert_int_equal(weft_verbs_pool_choose(&pool, d, d % 2 - 1, d % 3 == 0), 0);
 }
 
-/* ---- what stands for the driver --------------------------------------------------------------- */
+/* ---- what stands for the driver ---------------------------------------------------------------
+ */
 
 /* A queue pair: libibverbs' part, and mlx5's. */
 struct fake_qp {
@@ -206,7 +208,8 @@ int __wrap_ibv_destroy_ah(struct ibv_ah *ah)
     return 0;
 }
 
-/* ---- a process whose device is all that ------------------------------------------------------- */
+/* ---- a process whose device is all that -------------------------------------------------------
+ */
 
 static struct weft_config config;
 static struct weft_net net;
@@ -268,9 +271,8 @@ static void open_process(int processes)
     net.device.port_attr.max_msg_sz = 1u << 30;
     assert_int_equal(weft_verbs_dc_open(&net), WEFT_OK);
     for (int p = 0; p < processes; p++) {
-        net.peers[p].address = (struct weft_verbs_address){.dct_data = TARGET + (uint32_t)p,
-                                                           .words_atomically = 1,
-                                                           .token = 0xd0c0 + (uint64_t)p};
+        net.peers[p].address = (struct weft_verbs_address){
+            .dct_data = TARGET + (uint32_t)p, .words_atomically = 1, .token = 0xd0c0 + (uint64_t)p};
         weft_verbs_set_state(&net.peers[p], WEFT_VERBS_READY);
     }
 }
@@ -383,7 +385,8 @@ static void holdings(void **state)
     }
 }
 
-/* At random: to each destination nothing is posted on one initiator while another has work for it. */
+/* At random: to each destination nothing is posted on one initiator while another has work for it.
+ */
 static void order(void **state)
 {
     enum { PUTS = 8000, PROCESSES = 40 };

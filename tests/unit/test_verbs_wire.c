@@ -110,7 +110,8 @@ static void messages(void **state)
     assert_non_null(weft_verbs_parse_message(&m, sizeof(m.head), PROCESSES, &out));
 }
 
-/* Good bytes with some of them changed, of any length: nothing is read or taken that is not there. */
+/* Good bytes with some of them changed, of any length: nothing is read or taken that is not there.
+ */
 static void anything(void **state)
 {
     uint64_t random = 1;

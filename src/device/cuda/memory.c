@@ -58,7 +58,8 @@ static CUresult alloc_by_fd(struct weft_device *d, size_t bytes, struct weft_sha
     const CUmemAllocationProp properties = {
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
         .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->device}};
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->device},
+        .allocFlags = {.gpuDirectRDMACapable = d->config->verbs_dmabuf != 0}};
     CUmemGenericAllocationHandle memory;
     CUresult result = d->driver->mem_create(&memory, bytes, &properties, 0);
     int fd = -1;

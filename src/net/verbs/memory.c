@@ -43,6 +43,29 @@ static struct weft_verbs_exposure *free_place(struct weft_verbs_memory *memory)
     return place;
 }
 
+/* Memory of a GPU, as its driver hands it to other devices. */
+static struct ibv_mr *map_dmabuf(struct weft_verbs_memory *memory, void *base, size_t bytes,
+                                 uint64_t address)
+{
+    const struct weft_net_events *events = memory->regions.events;
+    uint64_t offset = 0;
+    const int fd =
+        events->dmabuf == NULL ? -1 : events->dmabuf(events->context, base, bytes, &offset);
+
+    if (fd < 0)
+        return NULL;
+    struct ibv_mr *mr = ibv_reg_dmabuf_mr(memory->pd, offset, bytes, address, fd,
+                                          IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    if (mr == NULL)
+        weft_say(WEFT_SAY_WARN,
+                 "verbs: %s cannot map %zu bytes of device memory at %p: %s; puts there go through "
+                 "host buffers",
+                 memory->device->name, bytes, base, strerror(errno));
+    close(fd); /* the registration holds it */
+    __atomic_add_fetch(&memory->dmabufs, mr != NULL, __ATOMIC_RELEASE);
+    return mr;
+}
+
 /* Lets the device write the memory, under a name that has not been in use for long. Lock held. */
 static struct ibv_mr *map(struct weft_verbs_memory *memory, void *base, size_t bytes,
                           uint64_t *address)
@@ -51,8 +74,10 @@ static struct ibv_mr *map(struct weft_verbs_memory *memory, void *base, size_t b
     struct ibv_mr *mr = NULL;
 
     *address = generation << 48 | ((uintptr_t)base & (START - 1));
-    if (memory->by_message || bytes == 0)
+    if (bytes == 0)
         return NULL;
+    if (memory->by_message)
+        return map_dmabuf(memory, base, bytes, *address);
     errno = ENOMEM;
     if (bytes <= memory->device->attr.max_mr_size)
         mr = ibv_reg_mr_iova(memory->pd, base, bytes, *address,

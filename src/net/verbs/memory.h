@@ -31,7 +31,8 @@ struct weft_verbs_memory {
     const struct weft_verbs_device *device;
     struct ibv_pd *pd;
     struct weft_regions regions; /* all that is exposed: bounds, and landing of messages */
-    bool by_message;             /* all of it: windows are memory that the device cannot write */
+    bool by_message;             /* windows are memory that is not the host's */
+    uint32_t dmabufs;            /* ever registered: the device writes some of it all the same */
 
     struct weft_lock lock; /* over what follows */
     struct weft_verbs_exposure *list;

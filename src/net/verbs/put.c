@@ -372,7 +372,8 @@ static weft_status refused(struct weft_net *net, int process, const struct weft_
                     (unsigned long long)piece->key);
 }
 
-/* Whether the port has gone down: then a request may fail in other ways than for want of an answer. */
+/* Whether the port has gone down: then a request may fail in other ways than for want of an answer.
+ */
 static bool port_is_down(struct weft_net *net)
 {
     struct ibv_port_attr now;

@@ -285,6 +285,23 @@ static weft_status settle(struct weft_net *net)
                : weft_err(WEFT_ERR_DEVICE, "verbs: data did not reach the device");
 }
 
+/*
+ * Before the notices of a round: what the device has written into device memory is visible there.
+ * All that came before those notices has been written when their completions are here.
+ */
+static weft_status reached(struct weft_net *net, const struct ibv_wc *wc, int count)
+{
+    bool notices = false;
+
+    if (__atomic_load_n(&net->memory.dmabufs, __ATOMIC_ACQUIRE) == 0)
+        return WEFT_OK;
+    for (int i = 0; i < count; i++)
+        notices |= wc[i].qp_num != weft_verbs_datagram_qpn(net);
+    return !notices || net->open.events.reached(net->open.events.context)
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_DEVICE, "verbs: what was written did not reach the device");
+}
+
 /* What the device tells of besides completions. A port that is down may come back; who is cut off
  * by it longer than the retries last is lost, and the send side says so. */
 static void look_around(struct weft_net *net)
@@ -314,6 +331,7 @@ weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did)
         if (count < 0)
             return weft_err(WEFT_ERR_NETWORK, "verbs: completions of %s cannot be had",
                             net->device.name);
+        status = reached(net, wc, count);
         for (int i = 0; i < count && status == WEFT_OK; i++) {
             status = take(net, &wc[i]);
             if (wc[i].qp_num != datagrams)
