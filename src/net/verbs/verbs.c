@@ -149,9 +149,12 @@ static weft_status open_steps(struct weft_net *net)
 {
     const struct weft_config *config = net->open.config;
     const size_t processes = (size_t)net->open.processes;
+
+    if (weft_model != NULL)
+        return weft_err(WEFT_ERR_CONFIG, "verbs: a device's time is its own: there are no random "
+                                         "schedules over it (WEFT_CPU_SCHEDULE)");
     weft_status status =
         weft_verbs_device_open(&net->device, config->verbs_device, net->open.process);
-
     if (status != WEFT_OK)
         return status;
     fcntl(net->device.context->async_fd, F_SETFL,
