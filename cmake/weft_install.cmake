@@ -9,6 +9,21 @@ install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DSOURCE=${PROJECT_SO
   -DINCLUDE=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}
   -P ${PROJECT_SOURCE_DIR}/cmake/weft_kernel_headers.cmake COMMAND_ERROR_IS_FATAL ANY)")
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+# WEFT_NET_PACKAGES: the pkg-config packages of networks, each as "CMAKE_PREFIX name". A static library
+# needs them where it is linked.
+set(WEFT_CONFIG_PACKAGES)
+set(WEFT_PC_REQUIRES)
+if(NOT BUILD_SHARED_LIBS)
+  foreach(package IN LISTS WEFT_NET_PACKAGES)
+    separate_arguments(package)
+    list(GET package 0 prefix)
+    list(GET package 1 name)
+    string(APPEND WEFT_CONFIG_PACKAGES
+           "find_dependency(PkgConfig)\npkg_check_modules(${prefix} REQUIRED IMPORTED_TARGET ${name})\n")
+    list(APPEND WEFT_PC_REQUIRES ${name})
+  endforeach()
+endif()
+list(JOIN WEFT_PC_REQUIRES ", " WEFT_PC_REQUIRES)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/weft-config.cmake.in
   ${PROJECT_BINARY_DIR}/weft-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake

@@ -101,7 +101,8 @@ static weft_status open_state(struct weft_job *job)
 
 static weft_status open_net(struct weft_job *job)
 {
-    static const char *const names[] = {NULL, "shm", "ofi", "verbs", "mpi", "null"}; /* config.def */
+    static const char *const names[] = {NULL,    "shm", "ofi",
+                                        "verbs", "mpi", "null"}; /* config.def */
     const char *name = names[job->config.net];
     struct weft_net_caps caps;
 
