@@ -16,7 +16,12 @@
 /* CHOICE values, in the order in which config.def lists their words. */
 enum weft_device_choice { WEFT_DEVICE_AUTO, WEFT_DEVICE_CPU, WEFT_DEVICE_CUDA };
 enum weft_cpu_bind_choice { WEFT_CPU_BIND_OFF, WEFT_CPU_BIND_ON };
-enum weft_cuda_share_choice { WEFT_CUDA_SHARE_AUTO, WEFT_CUDA_SHARE_FD, WEFT_CUDA_SHARE_IPC };
+enum weft_cuda_share_choice {
+    WEFT_CUDA_SHARE_AUTO,
+    WEFT_CUDA_SHARE_FD,
+    WEFT_CUDA_SHARE_FABRIC,
+    WEFT_CUDA_SHARE_IPC
+};
 enum weft_path_choice { WEFT_PATH_AUTO, WEFT_PATH_DIRECT, WEFT_PATH_PROXY };
 enum weft_verbs_transport_choice {
     WEFT_VERBS_TRANSPORT_AUTO,

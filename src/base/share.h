@@ -18,8 +18,8 @@ struct weft_share {
     uint64_t address;      /* in the owner's address space */
     uint64_t device, file; /* which file it is: pid and fd may mean another, later or elsewhere */
     int32_t pid;
-    int32_t fd;            /* -1: ipc holds the handle */
-    unsigned char ipc[64]; /* memory of a GPU, passed on by handle (device/cuda/memory.c) */
+    int32_t fd;                     /* negative: memory of a GPU, whose handle travels as bytes */
+    unsigned char bytes_passed[64]; /* that handle (device/cuda/memory.c) */
 };
 static_assert(sizeof(struct weft_share) == 104, "a share travels as its bytes: no padding");
 

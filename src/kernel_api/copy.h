@@ -36,8 +36,22 @@ static __device__ __forceinline__ void weft_copy_items(unsigned char *target,
         for (int k = 0; k < DEEP; k++)
             to[i + k * (size_t)threads] = item[k];
     }
-    for (; i < count; i += threads)
-        to[i] = from[i];
+    if (i >= count)
+        return;
+    /* The rest; beyond the end the last one again: loads without a branch do not wait for each
+     * other. */
+    T item[DEEP];
+#pragma unroll
+    for (int k = 0; k < DEEP; k++) {
+        const size_t at = i + k * (size_t)threads;
+        item[k] = from[at < count ? at : count - 1];
+    }
+#pragma unroll
+    for (int k = 0; k < DEEP; k++) {
+        const size_t at = i + k * (size_t)threads;
+        if (at < count)
+            to[at] = item[k];
+    }
 }
 
 /* The widest items at which target and source are aligned alike; the ends byte by byte. */
@@ -45,12 +59,13 @@ WEFT_COLD void weft_copy_row(unsigned char *target, const unsigned char *source,
                              unsigned thread, unsigned threads)
 {
     const uintptr_t apart = (uintptr_t)target ^ (uintptr_t)source;
-    const unsigned size = (apart & 15) == 0 ? 16 : (apart & 7) == 0 ? 8 : (apart & 3) == 0 ? 4 : 1;
+    const unsigned shift = (apart & 15) == 0 ? 4 : (apart & 7) == 0 ? 3 : (apart & 3) == 0 ? 2 : 0;
+    const unsigned size = 1u << shift; /* a division would take as long as the copy of a KiB */
     size_t head = (size_t)(-(intptr_t)(uintptr_t)target & (size - 1));
 
     if (head > bytes)
         head = bytes;
-    const size_t items = (bytes - head) / size, tail = head + items * size;
+    const size_t items = (bytes - head) >> shift, tail = head + (items << shift);
     for (size_t i = thread; i < head; i += threads)
         target[i] = source[i];
     if (size == 16)

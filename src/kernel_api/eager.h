@@ -22,8 +22,6 @@
 #include "kernel_api/wait_cuda.h"
 #endif
 
-#define WEFT_EAGER_ADDRESSES ((uint64_t)1 << 48)
-
 /* ---- getting one ---------------------------------------------------------------------------- */
 
 /* Takes a channel from the target's pool and names it in its box, or NONE. */
@@ -100,10 +98,15 @@ WEFT_COLD void weft_out_await(weft_self *self, struct weft_out *out, uint32_t li
     weft_wait_over(self, rounds);
 }
 
-/* Before a message of so many lines. */
+/* Whether a message of so many lines has to wait. */
+WEFT_INLINE bool weft_out_full(const struct weft_out *out, uint32_t lines)
+{
+    return out->head + lines - out->taken > WEFT_RING_LINES;
+}
+
 WEFT_INLINE void weft_out_space(weft_self *self, struct weft_out *out, uint32_t lines)
 {
-    if (WEFT_UNLIKELY(out->head + lines - out->taken > WEFT_RING_LINES))
+    if (WEFT_UNLIKELY(weft_out_full(out, lines)))
         weft_out_await(self, out, out->head + lines - WEFT_RING_LINES);
 }
 
@@ -151,51 +154,81 @@ WEFT_COLD uint32_t weft_payload_bytes(const unsigned char *source, uint32_t byte
 }
 
 /*
- * Writes a message, for which there is room. A lane loads all that it can before it stores: a head
- * whose payload comes later is of no use to the target. whole: source and size are multiples of 4,
- * and the loads need no branch that would keep one waiting for the other.
+ * The words of a payload that a line takes: the head, at 0, the second of the two only. whole:
+ * source and size are multiples of 4.
  */
-WEFT_INLINE void weft_message_lines_write(struct weft_crew crew, const struct weft_out *out,
-                                          struct weft_head head, const unsigned char *source,
-                                          bool whole)
+WEFT_INLINE void weft_line_load(uint32_t pair[2], const unsigned char *source, uint32_t bytes,
+                                uint32_t at, bool whole)
 {
-    enum { DEEP = 4 };
-    struct weft_ring_line *const ring = out->ring;
     const uint32_t *const words = (const uint32_t *)(const void *)source;
-    const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
-    const uint32_t count = (head.bytes + 3) / 4;
 
-    if (crew.lane == 0 && count != 0)
-        head.first = whole ? words[0] : weft_payload_bytes(source, head.bytes, 0);
-    for (uint32_t first = 1 + crew.lane; first < lines; first += DEEP * crew.lanes) {
+    pair[0] = pair[1] = 0;
+    if (at != 0 && 8 * at - 4 < bytes)
+        pair[0] = whole ? words[2 * at - 1] : weft_payload_bytes(source, bytes, 2 * at - 1);
+    if (8 * at < bytes)
+        pair[1] = whole ? words[2 * at] : weft_payload_bytes(source, bytes, 2 * at);
+}
+
+WEFT_INLINE void weft_line_store(const struct weft_out *out, uint32_t begin, uint32_t at,
+                                 const struct weft_head *head, const uint32_t pair[2])
+{
+    const uint32_t flag = weft_lap_flag(begin + at);
+    uint64_t word0 = weft_rest_word(pair[0], flag), word1 = weft_rest_word(pair[1], flag);
+
+    if (at == 0) {
+        struct weft_head full = *head;
+        full.first = pair[1];
+        word0 = weft_head_word(&full, flag, 0);
+        word1 = weft_head_word(&full, flag, 1);
+    }
+    weft_lap_write(&out->ring[(begin + at) % WEFT_RING_LINES], word0, word1);
+}
+
+/* As weft_line_load, of whole words; beyond the end, the last one again: loads without a branch do
+ * not wait for each other. */
+WEFT_INLINE void weft_line_load_any(uint32_t pair[2], const uint32_t *words, uint32_t count,
+                                    uint32_t at)
+{
+    const uint32_t low = at == 0 ? 0 : 2 * at - 1, high = 2 * at;
+    pair[0] = words[low < count ? low : count - 1];
+    pair[1] = words[high < count ? high : count - 1];
+}
+
+/* A message of more lines than lanes, of whole words. The head comes last: without the rest it is
+ * of no use to the target. */
+WEFT_COLD void weft_message_write_long(struct weft_crew crew, const struct weft_out *out,
+                                       struct weft_head head, const unsigned char *source)
+{
+    enum { DEEP = 5 }; /* the longest by one warp at once */
+    const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
+    const uint32_t *const words = (const uint32_t *)(const void *)source;
+
+    for (uint32_t done = 0; done < lines; done += DEEP * crew.lanes) {
         uint32_t pair[DEEP][2];
         WEFT_UNROLL
-        for (uint32_t k = 0; k < 2 * DEEP; k++) {
-            const uint32_t word = 2 * (first + k / 2 * crew.lanes) - 1 + k % 2;
-            pair[k / 2][k % 2] = 0;
-            if (word < count)
-                pair[k / 2][k % 2] =
-                    whole ? words[word] : weft_payload_bytes(source, head.bytes, word);
-        }
+        for (uint32_t k = 0; k < DEEP; k++)
+            weft_line_load_any(pair[k], words, head.bytes / 4,
+                               lines - 1 - done - crew.lane - k * crew.lanes);
         WEFT_UNROLL
         for (uint32_t k = 0; k < DEEP; k++) {
-            const uint32_t at = first + k * crew.lanes, flag = weft_lap_flag(begin + at);
-            if (at < lines)
-                weft_lap_write(&ring[(begin + at) % WEFT_RING_LINES],
-                               weft_rest_word(pair[k][0], flag), weft_rest_word(pair[k][1], flag));
+            const uint32_t back = done + crew.lane + k * crew.lanes;
+            if (back < lines)
+                weft_line_store(out, begin, lines - 1 - back, &head, pair[k]);
         }
-    }
-    if (crew.lane == 0) {
-        const uint32_t flag = weft_lap_flag(begin);
-        weft_lap_write(&ring[begin % WEFT_RING_LINES], weft_head_word(&head, flag, 0),
-                       weft_head_word(&head, flag, 1));
     }
 }
 
+/* One that is not made of whole words. */
 WEFT_COLD void weft_message_write_odd(struct weft_crew crew, const struct weft_out *out,
                                       struct weft_head head, const unsigned char *source)
 {
-    weft_message_lines_write(crew, out, head, source, false);
+    const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
+
+    for (uint32_t back = crew.lane; back < lines; back += crew.lanes) {
+        uint32_t pair[2];
+        weft_line_load(pair, source, head.bytes, lines - 1 - back, false);
+        weft_line_store(out, begin, lines - 1 - back, &head, pair);
+    }
 }
 
 /* Where payloads go that may not have been copied yet. One thread, after a payload. */
@@ -210,17 +243,36 @@ WEFT_INLINE void weft_out_cover(struct weft_out *out, uint64_t low, uint64_t hig
     out->data_end = out->head;
 }
 
-WEFT_INLINE void weft_message_write(struct weft_crew crew, struct weft_out *out,
-                                    struct weft_head head, const unsigned char *source)
+/* Before a message that must wait for room, or stands for what went directly. The leader. */
+WEFT_COLD void weft_message_prepare(weft_self *self, struct weft_out *out, uint32_t lines)
 {
-    if (WEFT_UNLIKELY((((uintptr_t)source | head.bytes) & 3) != 0))
-        weft_message_write_odd(crew, out, head, source);
+    weft_out_space(self, out, lines);
+    if (out->dirty != 0)
+        weft_fence_release(ORDER_eager_notice);
+    out->dirty = 0;
+}
+
+/* A notified put. (Short ones of GPUs: short_cuda.h.) */
+WEFT_INLINE void weft_message_put(weft_self *self, struct weft_crew crew, struct weft_out *out,
+                                  struct weft_head head, const unsigned char *source)
+{
+    const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
+    const bool whole = (((uintptr_t)source | head.bytes) & 3) == 0;
+
+    head.release = out->dirty != 0;
+    if (WEFT_UNLIKELY(weft_crew_any(crew, head.release || weft_out_full(out, lines)))) {
+        if (crew.lane == 0)
+            weft_message_prepare(self, out, lines);
+        weft_crew_meet(crew);
+    }
+    if (whole && head.bytes != 0)
+        weft_message_write_long(crew, out, head, source);
     else
-        weft_message_lines_write(crew, out, head, source, true);
+        weft_message_write_odd(crew, out, head, source);
     weft_crew_meet(crew); /* all have read where to begin */
     if (crew.lane != 0)
         return;
-    out->head += weft_message_lines(head.bytes);
+    out->head = begin + lines;
     if (head.bytes != 0)
         weft_out_cover(out, head.address, head.address + head.bytes);
 }
@@ -232,7 +284,7 @@ WEFT_INLINE void weft_message_write(struct weft_crew crew, struct weft_out *out,
 WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint32_t tag,
                                      bool notice, bool release)
 {
-    struct weft_head head = {0, 0, 0, 0, false, false};
+    struct weft_head head = {0, 0, 0, 0, false, false, true};
 
     weft_out_space(self, out, 1);
     head.tag = tag;

@@ -24,6 +24,11 @@
 /* Tell a sender after so many lines at the latest; in waits, after so many rounds. */
 enum { WEFT_GIVE_LINES = WEFT_RING_LINES / 2, WEFT_SERVE_ROUNDS = 32, WEFT_TAKE_TRIES = 64 };
 
+WEFT_INLINE const struct weft_ring_line *weft_lap_at(const struct weft_in *in, uint32_t position)
+{
+    return &in->ring[position % WEFT_RING_LINES];
+}
+
 /* Threads that do something together: one, or the first warp. */
 struct weft_crew {
     unsigned lane, lanes;
@@ -52,6 +57,12 @@ WEFT_INLINE bool weft_crew_all(struct weft_crew crew, bool value)
 {
     return crew.lanes == 1 ? value : __all_sync(~0u, value) != 0;
 }
+
+WEFT_INLINE bool weft_crew_any(struct weft_crew crew, bool value)
+{
+    return crew.lanes == 1 ? value : __any_sync(~0u, value) != 0;
+}
+
 /* What any of them wrote to the rank's state before, all see after. */
 WEFT_INLINE void weft_crew_meet(struct weft_crew crew)
 {
@@ -67,6 +78,26 @@ WEFT_INLINE struct weft_ring_line weft_lap_read(const struct weft_ring_line *lin
                  : "l"(WEFT_GLOBAL(line))
                  : "memory");
     return found;
+}
+
+/*
+ * Four lines, `step` apart, in one go: of four separate loads the compiler lets each wait for what
+ * is done with the one before.
+ */
+WEFT_INLINE void weft_lap_read_four(struct weft_ring_line line[4], const struct weft_in *in,
+                                    uint32_t position, uint32_t step)
+{
+    asm volatile(WEFT_POLL "v2.u64 {%0, %1}, [%8];\n\t" WEFT_POLL
+                           "v2.u64 {%2, %3}, [%9];\n\t" WEFT_POLL
+                           "v2.u64 {%4, %5}, [%10];\n\t" WEFT_POLL "v2.u64 {%6, %7}, [%11];"
+                 : "=l"(line[0].word[0]), "=l"(line[0].word[1]), "=l"(line[1].word[0]),
+                   "=l"(line[1].word[1]), "=l"(line[2].word[0]), "=l"(line[2].word[1]),
+                   "=l"(line[3].word[0]), "=l"(line[3].word[1])
+                 : "l"(WEFT_GLOBAL(weft_lap_at(in, position))),
+                   "l"(WEFT_GLOBAL(weft_lap_at(in, position + step))),
+                   "l"(WEFT_GLOBAL(weft_lap_at(in, position + 2 * step))),
+                   "l"(WEFT_GLOBAL(weft_lap_at(in, position + 3 * step)))
+                 : "memory");
 }
 
 /* Stores one to eight bytes; they are the whole payload: undivided where a put would be. */
@@ -99,6 +130,13 @@ static inline bool weft_crew_all(struct weft_crew crew, bool value)
     (void)crew;
     return value;
 }
+
+static inline bool weft_crew_any(struct weft_crew crew, bool value)
+{
+    (void)crew;
+    return value;
+}
+
 static inline void weft_crew_meet(struct weft_crew crew)
 {
     (void)crew;
@@ -110,6 +148,13 @@ static inline struct weft_ring_line weft_lap_read(const struct weft_ring_line *l
     found.word[0] = weft_poll_u64(&line->word[0], ORDER_eager_seen);
     found.word[1] = weft_poll_u64(&line->word[1], ORDER_eager_seen);
     return found;
+}
+
+static inline void weft_lap_read_four(struct weft_ring_line line[4], const struct weft_in *in,
+                                      uint32_t position, uint32_t step)
+{
+    for (uint32_t k = 0; k < 4; k++)
+        line[k] = weft_lap_read(weft_lap_at(in, position + k * step));
 }
 
 /* The rank sees it at once: it is its own store. */
@@ -124,11 +169,6 @@ static inline void weft_land_bytes(unsigned char *target, uint64_t value, uint32
 }
 
 #endif
-
-WEFT_INLINE const struct weft_ring_line *weft_lap_at(const struct weft_in *in, uint32_t position)
-{
-    return &in->ring[position % WEFT_RING_LINES];
-}
 
 /* One word of a payload, the k-th 4 bytes of it. */
 WEFT_INLINE void weft_land_word(const struct weft_head *head, uint32_t k, uint32_t value)
@@ -163,6 +203,7 @@ WEFT_INLINE void weft_taken(weft_self *self, struct weft_in *in, const struct we
         self->consumed[head->tag]--;
     if (head->bye)
         in->bye = 1;
+    self->owes = 1;
     weft_read_on(in, head);
 }
 
@@ -188,20 +229,17 @@ WEFT_INLINE void weft_land_line(const struct weft_head *head, uint32_t at,
     const uint32_t one = (uint32_t)line->word[0], two = (uint32_t)line->word[1];
 #ifdef __CUDACC__
     /* The usual ones straight away. */
-    if (head->bytes == 8 && (head->address & 7) == 0) {
-        if (at == 1)
-            *(volatile uint64_t *)(uintptr_t)head->address = (uint64_t)one << 32 | head->first;
-        return;
-    }
-    if (((head->address | head->bytes) & 3) == 0 && head->bytes != 8) {
+    if (((head->address | head->bytes) & 3) == 0) {
         volatile uint32_t *target = (volatile uint32_t *)(uintptr_t)head->address;
-        const uint32_t words = head->bytes / 4;
-        if (at == 0 && words != 0)
-            target[0] = head->first;
-        if (at > 0 && 2 * at - 1 < words)
+        if (head->bytes == 8 && (head->address & 7) == 0) {
+            if (at == 1)
+                *(volatile uint64_t *)target = (uint64_t)one << 32 | head->first;
+            return;
+        }
+        if (8 * at < head->bytes)
+            target[2 * at] = at == 0 ? head->first : two;
+        if (at != 0 && 8 * at - 4 < head->bytes)
             target[2 * at - 1] = one;
-        if (at > 0 && 2 * at < words)
-            target[2 * at] = two;
         return;
     }
 #endif
@@ -221,9 +259,7 @@ WEFT_INLINE bool weft_take_rest(struct weft_crew crew, const struct weft_in *in,
     for (uint32_t first = 1; first < lines; first += DEEP * crew.lanes) {
         struct weft_ring_line line[DEEP];
         bool there = true;
-        WEFT_UNROLL
-        for (uint32_t k = 0; k < DEEP; k++)
-            line[k] = weft_lap_read(weft_lap_at(in, tail + first + k * crew.lanes + crew.lane));
+        weft_lap_read_four(line, in, tail + first + crew.lane, crew.lanes);
         WEFT_UNROLL
         for (uint32_t k = 0; k < DEEP; k++) {
             const uint32_t at = first + k * crew.lanes + crew.lane;

@@ -42,24 +42,61 @@ WEFT_COLD void weft_notify_proxied(weft_self *self, int process, weft_comm comm,
     weft_post_put(self, process, &command, NULL, 0, true);
 }
 
-WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
+#ifdef __CUDACC__
+
+/* To a rank whose route is known, without a channel: as weft_put_usual. */
+WEFT_INLINE bool weft_notify_usual(weft_self *self, weft_comm comm, int target, int tag,
+                                   bool relaxed)
 {
-    weft_check_stop(self);
-    weft_check_tag(self, tag, "weft_notify: tag %d is not in 0..255");
-    const struct weft_hints hints = weft_hints_of(self);
+    const uint32_t place = (comm ^ (uint32_t)target) % WEFT_ROUTES;
+    const struct weft_cached to = ((struct weft_cuda_rank *)self)->routes[place];
+    const uint32_t unsettled = self->unsettled;
+
+    if (to.handle != comm || to.target != ~target || target < 0 ||
+        (to.way != WEFT_WAY_HERE && to.way != WEFT_WAY_PEER))
+        return false;
+    if (!relaxed)
+        weft_join(self); /* the release covers what every thread did */
+    if (threadIdx.x != 0)
+        return true;
+    if (WEFT_UNLIKELY(unsettled != 0))
+        weft_settle(self, to.process);
+    if (to.way == WEFT_WAY_HERE)
+        weft_count_add_local(to.exposed, to.counters + tag, relaxed);
+    else
+        weft_count_add_peer(to.exposed, to.counters + tag, relaxed);
+    weft_turn(self);
+    return true;
+}
+
+#endif
+
+WEFT_COLD void weft_notify_other(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
+{
     const struct weft_route to = weft_route_comm(self, comm, target);
     if (!relaxed)
-        weft_join_told(self, hints, false); /* the release covers what every thread did */
+        weft_join(self); /* the release covers what every thread did */
     if (!weft_leads(self))
         return;
     if (to.way == WEFT_WAY_HOST) {
         weft_notify_proxied(self, to.process, comm, target, tag);
     } else {
-        if (WEFT_UNLIKELY(hints.unsettled != 0))
+        if (WEFT_UNLIKELY(self->unsettled != 0))
             weft_settle(self, to.process);
         weft_notify_direct(self, &to, (uint32_t)tag, relaxed, false);
     }
     weft_turn(self);
+}
+
+WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
+{
+    weft_check_stop(self);
+    weft_check_tag(self, tag, "weft_notify: tag %d is not in 0..255");
+#ifdef __CUDACC__
+    if (weft_notify_usual(self, comm, target, tag, relaxed))
+        return;
+#endif
+    weft_notify_other(self, comm, target, tag, relaxed);
 }
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
@@ -78,9 +115,11 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
     weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
 #ifdef __CUDACC__
     if (self->eager_bytes != 0 && blockDim.x >= 32) {
-        if (threadIdx.x < 32)
-            weft_wait_by_warp(self, (uint32_t)tag, count);
-        weft_join(self);
+        do {
+            if (threadIdx.x < 32)
+                weft_wait_by_warp(self, (uint32_t)tag, count);
+            __syncthreads();
+        } while (WEFT_UNLIKELY(weft_attend(self)));
         return;
     }
 #endif

@@ -92,6 +92,24 @@ WEFT_COLD void weft_settle(weft_self *self, int process)
     weft_fence_release(ORDER_fence);
 }
 
+WEFT_COLD void weft_meet_late(weft_self *self, int process)
+{
+    weft_tell_news(self);
+    if (self->unsettled != 0)
+        weft_settle(self, process);
+}
+
+/*
+ * The barrier before something goes to a process by another way than the host: what all threads did
+ * before the call comes before it, and so does what went through the host.
+ */
+WEFT_INLINE void weft_meet(weft_self *self, int process)
+{
+    if (weft_leads(self) && WEFT_UNLIKELY((self->unsettled | self->news) != 0))
+        weft_meet_late(self, process);
+    weft_join(self);
+}
+
 /* ---- errors and text ----------------------------------------------------------------------------
  */
 

@@ -9,6 +9,9 @@
 
 #include "kernel_api/copy.h"
 #include "kernel_api/notify.h"
+#ifdef __CUDACC__
+#include "kernel_api/short_cuda.h"
+#endif
 
 /*
  * A rank sees its own stores. Random mode, which holds them back, cannot see a kernel's plain
@@ -53,46 +56,33 @@ WEFT_INLINE void weft_put_direct(weft_self *self, const struct weft_route *to, s
         weft_notify_direct(self, to, (uint32_t)tag, false, weft_is_eager(self, shape));
 }
 
-/*
- * Before a put to a mapped window: whatever else is under way to the same place comes first.
- * Returns whether it goes through a channel, which then has room for it. The leader.
- */
-WEFT_INLINE bool weft_put_begin(weft_self *self, const struct weft_route *to, size_t offset,
-                                const struct weft_shape *shape, int tag)
+/* Before a put straight to a pair's target that has a channel, too. The leader. */
+WEFT_INLINE void weft_put_beside(weft_self *self, const struct weft_route *to, size_t offset,
+                                 const struct weft_shape *shape)
 {
     struct weft_out *out = weft_route_out(self, to);
-    if (out == NULL)
-        return false;
     const uint64_t low = to->home + offset;
-    const uint64_t high = low + (shape->height - 1) * shape->pitch + shape->width;
-    if (tag >= 0 && weft_is_eager(self, shape) && high <= WEFT_EAGER_ADDRESSES) {
-        weft_out_space(self, out, weft_message_lines((uint32_t)shape->width));
-        return true;
-    }
-    weft_out_clear(self, out, low, high);
+
+    if (out == NULL)
+        return;
+    weft_out_clear(self, out, low, low + (shape->height - 1) * shape->pitch + shape->width);
     out->dirty = 1;
-    return false;
 }
 
-/* Through the channel. Its first words are the leader's, who has fenced what went directly. */
+/* Through the channel. */
 WEFT_INLINE void weft_put_eager(weft_self *self, const struct weft_route *to, size_t offset,
                                 const void *source, size_t bytes, int tag)
 {
-    struct weft_out *out = weft_route_out(self, to);
     const struct weft_crew crew = weft_crew_first_warp();
-    struct weft_head head = {to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false};
+    struct weft_head head = {
+        to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
 
     if (crew.lane >= crew.lanes)
         return;
-    if (crew.lane == 0 && out->dirty) {
-        weft_fence_release(ORDER_eager_notice);
-        out->dirty = 0;
-    }
-    weft_crew_meet(crew);
 #ifndef __CUDACC__
     weft_used_shared(source, bytes);
 #endif
-    weft_message_write(crew, out, head, (const unsigned char *)source);
+    weft_message_put(self, crew, &self->out[to->way >> 8], head, (const unsigned char *)source);
     if (crew.lane == 0) {
         weft_count_nudge(to->exposed);
         weft_turn(self);
@@ -147,38 +137,82 @@ WEFT_COLD void weft_fail_bounds(weft_self *self, struct weft_shape shape, size_t
               6, args);
 }
 
-/* All puts come here. tag < 0: no notification. */
-WEFT_INLINE void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
-                              const void *source, const struct weft_shape *shape, int tag)
+#ifdef __CUDACC__
+
+/*
+ * One row to a target whose route is known, on this device or mapped: the same as weft_put_any,
+ * with little else on the way. False: it is something else, and nothing has been done.
+ */
+WEFT_INLINE bool weft_put_usual(weft_self *self, weft_win win, int target, size_t offset,
+                                const void *source, const struct weft_shape *shape, int tag)
+{
+    const uint32_t place = (win ^ (uint32_t)target) % WEFT_ROUTES;
+    const struct weft_cached to = ((struct weft_cuda_rank *)self)->routes[place];
+    const uint32_t late = self->unsettled | self->news;
+    const size_t bytes = shape->width;
+
+    if (to.handle != win || to.target != target || offset > to.bytes || bytes > to.bytes - offset ||
+        source == NULL || blockDim.x < 32)
+        return false;
+    if (tag >= 0 && bytes < to.eager) {
+        weft_put_short(self, &to, offset, source, bytes, tag);
+        return true;
+    }
+    if (to.address == NULL || (to.way != WEFT_WAY_HERE && to.way != WEFT_WAY_PEER))
+        return false;
+    if (threadIdx.x == 0 && WEFT_UNLIKELY(late != 0))
+        weft_meet_late(self, to.process);
+    weft_join(self);
+    const bool alone = weft_copy_direct(self, to.address + offset, source, shape);
+    if (tag >= 0 && !alone)
+        weft_sync(self); /* the release below covers what every thread copied */
+    if (threadIdx.x != 0)
+        return true;
+    if (tag >= 0 && to.way == WEFT_WAY_HERE) {
+        weft_count_add_local(to.exposed, to.counters + tag, false);
+    } else if (tag >= 0) {
+        weft_count_add_peer(to.exposed, to.counters + tag, false);
+        if (weft_is_eager(self, shape))
+            weft_out_talked(self, to.exposed, to.process, to.slot);
+    }
+    weft_turn(self);
+    return true;
+}
+
+#endif
+
+/* Any put. tag < 0: no notification. */
+WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
+                            const void *source, struct weft_shape shape, int tag)
 {
     weft_check_stop(self);
-    const struct weft_hints hints = weft_hints_of(self);
     const struct weft_route to = weft_route_window(self, win, target);
-    if (WEFT_UNLIKELY(!weft_inside(offset, shape->pitch, shape->width, shape->height, to.bytes) ||
-                      shape->height > UINT32_MAX))
-        weft_fail_bounds(self, *shape, offset, to.bytes, target);
-    if (WEFT_UNLIKELY(source == NULL && shape->width != 0))
+    if (WEFT_UNLIKELY(!weft_inside(offset, shape.pitch, shape.width, shape.height, to.bytes) ||
+                      shape.height > UINT32_MAX))
+        weft_fail_bounds(self, shape, offset, to.bytes, target);
+    if (WEFT_UNLIKELY(source == NULL && shape.width != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_put: source is NULL", 0, 0, 0, 0);
 
-    if (to.exposed == NULL || (to.address == NULL && shape->width != 0)) {
+    if (to.exposed == NULL || (to.address == NULL && shape.width != 0)) {
         weft_join(self);
         if (weft_leads(self))
-            weft_put_proxied(self, win, to, target, offset, source, *shape, tag);
+            weft_put_proxied(self, win, to, target, offset, source, shape, tag);
         return;
     }
-    if (weft_leads(self) && WEFT_UNLIKELY(hints.unsettled != 0))
-        weft_settle(self, to.process);
+    const bool eager = tag >= 0 && shape.height == 1 && shape.width < to.eager;
+    if (!eager && weft_leads(self))
+        weft_put_beside(self, &to, offset, &shape);
     /* All threads: what they wrote to the source is there, and nobody copies too early. */
-    if (weft_join_told(self, hints,
-                       weft_leads(self) && weft_put_begin(self, &to, offset, shape, tag))) {
-        weft_put_eager(self, &to, offset, source, shape->width, tag);
+    weft_meet(self, to.process);
+    if (eager) {
+        weft_put_eager(self, &to, offset, source, shape.width, tag);
         return;
     }
-    weft_put_direct(self, &to, offset, source, shape, tag);
+    weft_put_direct(self, &to, offset, source, &shape, tag);
     if (weft_leads(self))
         weft_turn(self);
     if (weft_is_here(&to))
-        weft_show_own(self, win, to.address + offset, shape);
+        weft_show_own(self, win, to.address + offset, &shape);
 }
 
 WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
@@ -188,7 +222,11 @@ WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t 
 
     shape.width = shape.pitch = shape.source_pitch = bytes;
     shape.height = 1;
-    weft_put_any(self, win, target, offset, source, &shape, tag);
+#ifdef __CUDACC__
+    if (weft_put_usual(self, win, target, offset, source, &shape, tag))
+        return;
+#endif
+    weft_put_any(self, win, target, offset, source, shape, tag);
 }
 
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
@@ -219,7 +257,7 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
     shape.height = empty ? 1 : height;
     shape.pitch = pitch;
     shape.source_pitch = source_pitch;
-    weft_put_any(self, win, target, offset, source, &shape, tag);
+    weft_put_any(self, win, target, offset, source, shape, tag);
 }
 
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,

@@ -8,20 +8,23 @@
 
 enum { WEFT_ROUTES = 16 };
 
-/* A target that was looked up (route.h); a communicator's: target is inverted. */
+/*
+ * A target that was looked up (route.h); a communicator's: target is inverted. What a short put
+ * asks (short_cuda.h) comes first.
+ */
 struct __align__(16) weft_cached
 {
     uint32_t handle;
     int32_t target;
     uint32_t way;
-    uint32_t slot;
-    struct weft_counter *counters;
-    unsigned char *address;
+    uint32_t eager;
     uint64_t bytes;
     uint64_t home;
+    struct weft_counter *counters;
+    unsigned char *address;
     struct weft_exposed *exposed;
     int32_t process;
-    uint32_t unused;
+    uint32_t slot;
 };
 
 struct weft_cuda_rank {
@@ -38,6 +41,7 @@ WEFT_INLINE void weft_cached_clear(struct weft_cached *cached)
     cached->target = INT32_MIN;
     cached->way = 0;
     cached->bytes = 0;
+    cached->eager = 0;
 }
 
 static_assert(sizeof(weft_self) % 8 == 0, "copied in words of 8 bytes");
@@ -49,7 +53,7 @@ static_assert(sizeof(weft_self) % 8 == 0, "copied in words of 8 bytes");
  */
 WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
 {
-    __shared__ struct weft_cuda_rank rank;
+    __shared__ __align__(16) struct weft_cuda_rank rank;
     const uint64_t *from = (const uint64_t *)&selves[blockIdx.x];
     uint64_t *to = (uint64_t *)&rank.self;
     uint32_t here = (uint32_t)__cvta_generic_to_shared(&rank.self);

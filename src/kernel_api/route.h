@@ -22,6 +22,7 @@ struct weft_route {
     uint32_t way;
     int32_t process;
     uint32_t slot;
+    uint32_t eager; /* notified puts of less than so many bytes go through its channel */
 };
 
 /* Where the channel to a rank is, or would be. */
@@ -51,6 +52,9 @@ WEFT_INLINE struct weft_out *weft_route_out(weft_self *self, const struct weft_r
     return (to->way & 0xff) == WEFT_WAY_CHANNEL ? &self->out[to->way >> 8] : NULL;
 }
 
+/* Heads of messages have room for so much of an address. */
+#define WEFT_EAGER_ADDRESSES ((uint64_t)1 << 48)
+
 /* The window's or (win none) the communicator's member `target`, which has been checked. */
 WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_member to,
                                             const struct weft_window_entry *entry)
@@ -68,6 +72,10 @@ WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_m
     route.counters =
         route.exposed != NULL ? &route.exposed->counters[weft_count_index(to.slot, 0)] : NULL;
     route.way = weft_way_to(self, to, route.exposed);
+    route.eager = 0;
+    if (route.address != NULL && (route.way & 0xff) == WEFT_WAY_CHANNEL &&
+        route.home + route.bytes <= WEFT_EAGER_ADDRESSES)
+        route.eager = self->eager_bytes + 1;
     return route;
 }
 
@@ -112,6 +120,7 @@ WEFT_COLD void weft_route_fill(weft_self *self, struct weft_cached *cached, uint
         cached->way = route.way;
         cached->process = route.process;
         cached->slot = route.slot;
+        cached->eager = route.eager;
     }
     weft_join(self);
 }
@@ -137,6 +146,7 @@ WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle
     route.way = found.way;
     route.process = found.process;
     route.slot = found.slot;
+    route.eager = found.eager;
     return route;
 }
 

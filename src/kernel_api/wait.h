@@ -36,26 +36,30 @@ WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a
 
 enum { WEFT_LOOK_ROUNDS = 2048 }; /* polls between two looks at host memory: about a millisecond */
 
-/* What the leader tells its rank in self->stopped. */
-enum { WEFT_STOPPED = 1, WEFT_ROUTES_STALE = 2 };
+/* What the leader tells its rank in self->stopped. AGAIN: a wait (weft_wait) is not over. */
+enum { WEFT_STOPPED = 1, WEFT_ROUTES_STALE = 2, WEFT_AGAIN = 4 };
 
 /* Ends the rank if its job has failed; forgets routes that have changed. After a barrier. */
-WEFT_COLD void weft_attend_to(weft_self *self)
+WEFT_COLD bool weft_attend_to(weft_self *self)
 {
-    if ((*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) != 0)
+    const uint32_t told = *(volatile uint32_t *)&self->stopped;
+
+    if ((told & WEFT_STOPPED) != 0)
         asm volatile("exit;");
     __syncthreads(); /* all have seen why they are here */
-    weft_for (i, WEFT_ROUTES)
-        weft_cached_clear(&((struct weft_cuda_rank *)self)->routes[i]);
+    if ((told & WEFT_ROUTES_STALE) != 0)
+        weft_for (i, WEFT_ROUTES)
+            weft_cached_clear(&((struct weft_cuda_rank *)self)->routes[i]);
     if (threadIdx.x == 0)
-        atomicAnd(&self->stopped, ~(uint32_t)WEFT_ROUTES_STALE);
+        atomicAnd(&self->stopped, ~(uint32_t)(WEFT_ROUTES_STALE | WEFT_AGAIN));
     __syncthreads();
+    return (told & WEFT_AGAIN) != 0;
 }
 
-WEFT_INLINE void weft_attend(weft_self *self)
+/* Whether a wait goes on. */
+WEFT_INLINE bool weft_attend(weft_self *self)
 {
-    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped))
-        weft_attend_to(self);
+    return WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped) && weft_attend_to(self);
 }
 
 /* A barrier of all threads of the rank, where it learns what its leader has to say. */
@@ -65,40 +69,16 @@ WEFT_INLINE void weft_join(weft_self *self)
     weft_attend(self);
 }
 
+/* Not at once: other threads may be about to look whether there is something to attend to. */
 WEFT_INLINE void weft_routes_stale(weft_self *self)
 {
-    atomicOr(&self->stopped, (uint32_t)WEFT_ROUTES_STALE);
+    self->news = WEFT_ROUTES_STALE;
 }
 
-/*
- * What a call looks at first, while it also looks for its route: the leader's word counts, the
- * other threads may see older ones.
- */
-struct weft_hints {
-    uint32_t unsettled, stopped;
-};
-
-WEFT_INLINE struct weft_hints weft_hints_of(const weft_self *self)
+WEFT_INLINE void weft_tell_news(weft_self *self)
 {
-    struct weft_hints hints;
-    hints.unsettled = *(volatile const uint32_t *)&self->unsettled;
-    hints.stopped = *(volatile const uint32_t *)&self->stopped;
-    return hints;
-}
-
-/* The same, and tells all threads what the leader says. */
-WEFT_INLINE bool weft_join_told(weft_self *self, struct weft_hints hints, bool says)
-{
-    /* A hint may be older than a barrier within the call, where the rank has attended to it. */
-    if (WEFT_UNLIKELY(hints.stopped != 0))
-        hints.stopped = *(volatile uint32_t *)&self->stopped;
-    if (!__syncthreads_or(threadIdx.x == 0 && (says || hints.stopped != 0)))
-        return false;
-    if (WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped)) {
-        weft_attend_to(self);
-        return __syncthreads_or(threadIdx.x == 0 && says);
-    }
-    return true;
+    atomicOr(&self->stopped, self->news);
+    self->news = 0;
 }
 
 /* Now and then: has the job failed? */
@@ -166,19 +146,9 @@ static inline void weft_join(weft_self *self)
     (void)self;
 }
 
-struct weft_hints {
-    uint32_t unsettled;
-};
-
-static inline struct weft_hints weft_hints_of(const weft_self *self)
+static inline void weft_tell_news(weft_self *self)
 {
-    return (struct weft_hints){self->unsettled};
-}
-
-static inline bool weft_join_told(weft_self *self, struct weft_hints hints, bool says)
-{
-    (void)self, (void)hints;
-    return says;
+    (void)self;
 }
 
 /*

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EAGER_ON_GPUS = 128 }; /* bytes; measured on an H200 */
+enum { EAGER_ON_GPUS = WEFT_EAGER_MOST }; /* bytes; measured on an H200 */
 
 static size_t counter_count(const struct weft_job *job)
 {

@@ -13,9 +13,9 @@
  * to be cleaned, and no store needs to be ordered after another. A message is a head line, which
  * carries the first 4 bytes of the payload, and lines with 8 more bytes each:
  *
- *     head:  flag 8 | payload 32 | bye 1, notice 1, bytes 11 (and unused)   flag 8 | tag 8 |
- * address 48 rest:  flag 32 | payload 32                                           flag 32 |
- * payload 32
+ *     head:  flag 8 | payload 32 | unused 10 | release 1 | bye 1 | notice 1 | bytes 11
+ *            flag 8 | tag 8 | address 48
+ *     rest:  flag 8 | unused 24 | payload 32      (both words)
  *
  * The address is the target's own: it copies the payload there, and believes it. Whoever can write
  * into a ring maps the target's memory, and could write there anyway.
@@ -119,7 +119,7 @@ struct weft_head {
     uint64_t address;
     uint32_t bytes, first; /* of the payload, */
     uint32_t tag;
-    bool notice, bye;
+    bool notice, bye, release; /* release: it stands for more than channels brought */
 };
 
 /* Lines of a message: the head takes 4 bytes, the others 8 each. */
@@ -139,7 +139,7 @@ WEFT_INLINE uint64_t weft_head_word(const struct weft_head *head, uint32_t flag,
     if (word == 1)
         return (uint64_t)flag << 56 | (uint64_t)head->tag << 48 | head->address;
     return (uint64_t)flag << 56 | (uint64_t)head->first << 24 | (uint64_t)head->bye << 12 |
-           (uint64_t)head->notice << 11 | (head->bytes & 0x7ff);
+           (uint64_t)head->notice << 11 | (uint64_t)head->release << 13 | (head->bytes & 0x7ff);
 }
 
 WEFT_INLINE struct weft_head weft_head_of(uint64_t word0, uint64_t word1)
@@ -148,6 +148,7 @@ WEFT_INLINE struct weft_head weft_head_of(uint64_t word0, uint64_t word1)
     head.bytes = (uint32_t)(word0 & 0x7ff);
     head.notice = (word0 >> 11 & 1) != 0;
     head.bye = (word0 >> 12 & 1) != 0;
+    head.release = (word0 >> 13 & 1) != 0;
     head.first = (uint32_t)(word0 >> 24);
     head.tag = (uint32_t)(word1 >> 48 & 0xff);
     head.address = word1 & 0xffffffffffff;
@@ -162,7 +163,7 @@ WEFT_INLINE uint64_t weft_rest_word(uint32_t payload, uint32_t flag)
 /* Whether both words are of this lap. */
 WEFT_INLINE bool weft_lap_there(uint64_t word0, uint64_t word1, uint32_t flag)
 {
-    return word0 >> 56 == flag && word1 >> 56 == flag;
+    return (uint32_t)(word0 >> 32) >> 24 == flag && (uint32_t)(word1 >> 32) >> 24 == flag;
 }
 
 #endif

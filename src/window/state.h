@@ -133,8 +133,9 @@ struct weft_self {
     int32_t rank;    /* in the world; -1: the host program */
     int32_t process; /* of the job */
     struct weft_command_producer commands;
+    uint32_t stopped;    /* on a GPU: what the leader tells the others (kernel_api/wait.h), */
+    uint32_t news;       /* and will tell them at the next barrier */
     uint32_t unsettled;  /* processes of which sent_to and settled differ */
-    uint32_t stopped;    /* on a GPU: what the leader tells the others (kernel_api/wait.h) */
     uint32_t sent;       /* commands whose source matters to flush_local, */
     uint32_t local_done; /* and how many of them are known to be done */
     uint32_t *sent_to;   /* commands, by target process */
@@ -148,6 +149,7 @@ struct weft_self {
     uint32_t ins, boxed;          /* channels into this rank; entries of its box seen */
     uint32_t hot;                 /* the one that brought the last message */
     uint32_t deep;                /* and how many lines behind its head */
+    uint32_t owes;                /* messages were taken, and no fence acquired them since */
     uint32_t looks;               /* waits, now and then one looks for new channels */
     uint32_t eager_bytes;         /* largest payload for channels; 0: there are none */
     struct weft_in in[WEFT_CHANNELS_IN];

@@ -62,22 +62,25 @@ static weft_status check_gpu(struct weft_device *d)
 
 static weft_status choose_sharing(struct weft_device *d)
 {
-    const CUmemAllocationProp properties = {
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->device}};
-    const bool can = attribute(d, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) &&
-                     attribute(d, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+    static const char *const words[] = {"auto", "fd", "fabric", "ipc"};
+    const int wish = d->config->cuda_share;
+    const bool managed = attribute(d, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+    const bool fd =
+        managed && attribute(d, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+    const bool fabric = managed && attribute(d, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
 
     d->granularity = 2u << 20;
-    d->by_fd = d->config->cuda_share != WEFT_CUDA_SHARE_IPC && can;
-    if (d->config->cuda_share == WEFT_CUDA_SHARE_FD && !can)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_CUDA_SHARE=fd: GPU %d cannot pass memory on so",
-                        d->index);
-    if (!d->by_fd)
+    if ((wish == WEFT_CUDA_SHARE_FD && !fd) || (wish == WEFT_CUDA_SHARE_FABRIC && !fabric))
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_CUDA_SHARE=%s: GPU %d cannot pass memory on so",
+                        words[wish], d->index);
+    if (wish == WEFT_CUDA_SHARE_IPC || (wish == WEFT_CUDA_SHARE_AUTO && !fd))
         return WEFT_OK;
+    d->passed_on_by = wish == WEFT_CUDA_SHARE_FABRIC ? CU_MEM_HANDLE_TYPE_FABRIC
+                                                     : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     /* Where only ancestors may take a process's descriptors (Yama), let the job's others, too. */
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    if (d->passed_on_by == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    const CUmemAllocationProp properties = weft_cuda_memory_kind(d);
     return weft_cuda_error(
         d->driver->granularity(&d->granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
         "the granularity of memory");

@@ -12,13 +12,14 @@ struct weft_device {
     CUcontext
         context; /* the primary one, which the CUDA runtime in a program's kernels uses, too */
     int index, processors, sharers;
-    size_t granularity; /* of memory that others can map */
-    bool by_fd;         /* it is passed on as a file descriptor; else as an IPC handle */
+    size_t granularity;                     /* of memory that others can map */
+    CUmemAllocationHandleType passed_on_by; /* by a descriptor or a fabric handle; 0: IPC handle */
     CUstream kernels, lanes[WEFT_LANES];
     CUevent before, after;
 };
 
 /* memory.c */
+CUmemAllocationProp weft_cuda_memory_kind(const struct weft_device *d); /* not by IPC handle */
 void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *handle);
 void weft_cuda_free(struct weft_device *d, void *memory, const struct weft_share *handle);
 void *weft_cuda_host_alloc(struct weft_device *d, size_t bytes);

@@ -2,10 +2,12 @@
  * device/cuda/memory.c - device memory that other processes of the host can map, and pinned host
  * memory.
  *
- * Two ways to pass it on. By file descriptor: memory of the driver's virtual memory management
- * (cuMemCreate); the other process takes the descriptor with pidfd_getfd, which needs no socket and
- * leaves nothing behind. By IPC handle (cuIpcGetMemHandle), which travels as bytes: where a kernel
- * or container forbids the first, or the device lacks it. The owner chooses (WEFT_CUDA_SHARE).
+ * Three ways to pass it on; the owner chooses (WEFT_CUDA_SHARE). By file descriptor: memory of the
+ * driver's virtual memory management (cuMemCreate); the other process takes the descriptor with
+ * pidfd_getfd, which needs no socket and leaves nothing behind. By fabric handle: the same memory,
+ * but the handle travels as bytes; where the GPUs belong to an NVLink domain and the process may
+ * use a channel of it. By IPC handle (cuIpcGetMemHandle), as bytes too: where a kernel or container
+ * forbids the first, or the device lacks it.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -52,23 +54,33 @@ static void displace(struct weft_device *d, CUdeviceptr address, size_t bytes)
     d->driver->unreserve(address, bytes);
 }
 
-static CUresult alloc_by_fd(struct weft_device *d, size_t bytes, struct weft_share *handle,
-                            CUdeviceptr *address)
+/* How the memory of this handle was passed on: its fd, or one of these. */
+enum { BY_IPC = -1, BY_FABRIC = -2 };
+
+CUmemAllocationProp weft_cuda_memory_kind(const struct weft_device *d)
 {
-    const CUmemAllocationProp properties = {
+    return (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .requestedHandleTypes = d->passed_on_by,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->device},
         .allocFlags = {.gpuDirectRDMACapable = d->config->verbs_dmabuf != 0}};
+}
+
+static CUresult alloc_managed(struct weft_device *d, size_t bytes, struct weft_share *handle,
+                              CUdeviceptr *address)
+{
+    const CUmemAllocationProp properties = weft_cuda_memory_kind(d);
+    const bool fabric = d->passed_on_by == CU_MEM_HANDLE_TYPE_FABRIC;
     CUmemGenericAllocationHandle memory;
     CUresult result = d->driver->mem_create(&memory, bytes, &properties, 0);
-    int fd = -1;
+    int fd = BY_FABRIC;
 
     if (result != CUDA_SUCCESS)
         return result;
     *address = place(d, memory, bytes, &result);
     if (result == CUDA_SUCCESS) {
-        result = d->driver->mem_export(&fd, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+        result = d->driver->mem_export(fabric ? (void *)handle->bytes_passed : &fd, memory,
+                                       d->passed_on_by, 0);
         if (result != CUDA_SUCCESS)
             displace(d, *address, bytes);
     }
@@ -87,14 +99,15 @@ static CUresult alloc_by_ipc(struct weft_device *d, size_t bytes, struct weft_sh
         return result;
     result = d->driver->ipc_get(&ipc, *address);
     if (result == CUDA_SUCCESS)
-        memcpy(handle->ipc, &ipc, sizeof(handle->ipc));
+        memcpy(handle->bytes_passed, &ipc, sizeof(ipc));
     else
         d->driver->free(*address);
     return result;
 }
 
-static_assert(sizeof(CUipcMemHandle) == sizeof(((struct weft_share *)0)->ipc),
-              "an IPC handle fits into the handle");
+static_assert(sizeof(CUipcMemHandle) == sizeof(((struct weft_share *)0)->bytes_passed) &&
+                  sizeof(CUmemFabricHandle) == sizeof(CUipcMemHandle),
+              "handles that travel as bytes fit");
 
 void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *handle)
 {
@@ -102,13 +115,14 @@ void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *ha
     CUdeviceptr address = 0;
 
     d->driver->context_use(d->context);
-    *handle = (struct weft_share){.bytes = size, .pid = (int32_t)getpid(), .fd = -1};
-    CUresult result = size < bytes ? CUDA_ERROR_OUT_OF_MEMORY
-                      : d->by_fd   ? alloc_by_fd(d, size, handle, &address)
-                                   : alloc_by_ipc(d, size, handle, &address);
+    *handle = (struct weft_share){.bytes = size, .pid = (int32_t)getpid(), .fd = BY_IPC};
+    CUresult result = size < bytes           ? CUDA_ERROR_OUT_OF_MEMORY
+                      : d->passed_on_by != 0 ? alloc_managed(d, size, handle, &address)
+                                             : alloc_by_ipc(d, size, handle, &address);
     if (result != CUDA_SUCCESS) {
-        char what[64];
-        snprintf(what, sizeof(what), "no %zu bytes of device memory", size);
+        char what[96];
+        snprintf(what, sizeof(what), "no %zu bytes of device memory%s", size,
+                 d->passed_on_by == CU_MEM_HANDLE_TYPE_FABRIC ? " with a fabric handle" : "");
         weft_cuda_error(result, what);
         return NULL;
     }
@@ -124,12 +138,13 @@ void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *ha
 void weft_cuda_free(struct weft_device *d, void *memory, const struct weft_share *handle)
 {
     d->driver->context_use(d->context);
-    if (handle->fd < 0) {
+    if (handle->fd == BY_IPC) {
         d->driver->free(address_of(memory));
         return;
     }
     displace(d, address_of(memory), handle->bytes);
-    close(handle->fd);
+    if (handle->fd >= 0)
+        close(handle->fd);
 }
 
 /* A copy of another process's file descriptor. */
@@ -147,18 +162,26 @@ static int take_fd(const struct weft_share *handle, const char **reason)
     return fd;
 }
 
-static CUdeviceptr map_by_fd(struct weft_device *d, const struct weft_share *handle,
-                             const char **reason)
+/* Memory that was exported as a file descriptor, or as a fabric handle. */
+static CUdeviceptr map_managed(struct weft_device *d, const struct weft_share *handle,
+                               const char **reason)
 {
     CUmemGenericAllocationHandle memory;
+    CUmemFabricHandle fabric;
     CUdeviceptr address = 0;
-    const int fd = take_fd(handle, reason);
+    CUresult result;
 
-    if (fd < 0)
-        return 0;
-    CUresult result = d->driver->mem_import(&memory, (void *)(intptr_t)fd,
-                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-    close(fd);
+    if (handle->fd == BY_FABRIC) {
+        memcpy(&fabric, handle->bytes_passed, sizeof(fabric));
+        result = d->driver->mem_import(&memory, &fabric, CU_MEM_HANDLE_TYPE_FABRIC);
+    } else {
+        const int fd = take_fd(handle, reason);
+        if (fd < 0)
+            return 0;
+        result = d->driver->mem_import(&memory, (void *)(intptr_t)fd,
+                                       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        close(fd);
+    }
     if (result == CUDA_SUCCESS) {
         address = place(d, memory, handle->bytes, &result);
         d->driver->mem_release(memory);
@@ -174,7 +197,7 @@ static CUdeviceptr map_by_ipc(struct weft_device *d, const struct weft_share *ha
     CUipcMemHandle ipc;
     CUdeviceptr address = 0;
 
-    memcpy(&ipc, handle->ipc, sizeof(ipc));
+    memcpy(&ipc, handle->bytes_passed, sizeof(ipc));
     const CUresult result = d->driver->ipc_open(&address, ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     if (result == CUDA_SUCCESS)
         return address;
@@ -185,21 +208,21 @@ static CUdeviceptr map_by_ipc(struct weft_device *d, const struct weft_share *ha
 void *weft_cuda_map(struct weft_device *d, const struct weft_share *handle, const char **reason)
 {
     *reason = "it is not memory of a GPU";
-    if (handle->bytes == 0 || handle->bytes % d->granularity != 0)
+    if (handle->bytes == 0 || handle->bytes % d->granularity != 0 || handle->fd < BY_FABRIC)
         return NULL;
     d->driver->context_use(d->context);
     const CUdeviceptr address =
-        handle->fd >= 0 ? map_by_fd(d, handle, reason) : map_by_ipc(d, handle, reason);
+        handle->fd == BY_IPC ? map_by_ipc(d, handle, reason) : map_managed(d, handle, reason);
     return (void *)(uintptr_t)address;
 }
 
 void weft_cuda_unmap(struct weft_device *d, void *memory, const struct weft_share *handle)
 {
     d->driver->context_use(d->context);
-    if (handle->fd >= 0)
-        displace(d, address_of(memory), handle->bytes);
-    else
+    if (handle->fd == BY_IPC)
         d->driver->ipc_close(address_of(memory));
+    else
+        displace(d, address_of(memory), handle->bytes);
 }
 
 void *weft_cuda_host_alloc(struct weft_device *d, size_t bytes)

@@ -1,0 +1,309 @@
+/*
+ * kernel_api/look_cuda.h - how the first warp of a rank looks at its counter and at all of its
+ * eager channels in one load, and takes what has come.
+ *
+ * Lanes 0 to 14 look at the next head of a channel each, lane 15 at the counter, and the others at
+ * the lines that follow the head in the channel that brought the last message: a short message from
+ * there is in the registers when it is seen. Every instruction between that and the end of the wait
+ * is part of the message's latency; so the message that a wait wants has a way of its own. Others
+ * are taken as mailbox.h does it, or, if they are short, by one lane each.
+ */
+#ifndef WEFT_KERNEL_API_LOOK_CUDA_H
+#define WEFT_KERNEL_API_LOOK_CUDA_H
+
+#include "kernel_api/wait.h"
+
+enum {
+    WEFT_COUNTER_LANE = WEFT_CHANNELS_IN,
+    WEFT_LOOK_LINES = 31 - WEFT_COUNTER_LANE,
+    WEFT_TAKE_MANY = 16
+};
+
+static_assert(sizeof(struct weft_counter) == sizeof(struct weft_ring_line), "one load for both");
+
+WEFT_INLINE struct weft_crew weft_crew_warp(void)
+{
+    struct weft_crew crew;
+    crew.lane = threadIdx.x;
+    crew.lanes = 32;
+    return crew;
+}
+
+/* Where a lane looks: a line, which has this flag when it is there; the counter has none. */
+struct weft_eye {
+    const struct weft_ring_line *line;
+    uint32_t flag;
+};
+
+/*
+ * The channels into the rank; the one that the warp looks deeper into, so deep as its last message,
+ * and how far the rank has come there; which of its lines a lane reads, 0 is the head.
+ */
+struct weft_view {
+    uint32_t heads; /* by lane */
+    uint32_t hot, deep, tail, at;
+    uint32_t owes;
+};
+
+enum { WEFT_NO_LINE = 0x0fffffff };
+
+WEFT_INLINE struct weft_view weft_view_of(const weft_self *self)
+{
+    const unsigned lane = threadIdx.x;
+    struct weft_view view;
+
+    view.heads = (1u << *(volatile const uint32_t *)&self->ins) - 1;
+    view.hot = *(volatile const uint32_t *)&self->hot;
+    view.deep = view.heads == 0 ? 0 : *(volatile const uint32_t *)&self->deep | 1;
+    view.owes = *(volatile const uint32_t *)&self->owes;
+    view.tail = *(volatile const uint32_t *)&self->in[view.hot].tail;
+    view.at = lane == view.hot            ? 0
+              : lane <= WEFT_COUNTER_LANE ? WEFT_NO_LINE
+                                          : lane - WEFT_COUNTER_LANE;
+    return view;
+}
+
+WEFT_INLINE struct weft_eye weft_eye_at(const weft_self *self, const struct weft_counter *counter,
+                                        struct weft_view view)
+{
+    const unsigned lane = threadIdx.x;
+    const bool head = (view.heads >> lane & 1) != 0;
+    struct weft_eye eye;
+
+    eye.line = (const struct weft_ring_line *)(const void *)counter;
+    eye.flag = 0; /* that of no line */
+    if (head || (lane > WEFT_COUNTER_LANE && view.at <= view.deep)) {
+        const struct weft_in *in = &self->in[head ? lane : view.hot];
+        const uint32_t position = in->tail + (head ? 0 : view.at);
+        eye.flag = weft_lap_flag(position);
+        eye.line = weft_lap_at(in, position);
+    }
+    return eye;
+}
+
+/* What the lane of the counter has read. */
+WEFT_INLINE uint32_t weft_counter_sum(const struct weft_ring_line *line)
+{
+    return (uint32_t)line->word[0] + (uint32_t)(line->word[0] >> 32) + (uint32_t)line->word[1];
+}
+
+/* The leader. */
+WEFT_INLINE void weft_look_deep(weft_self *self, uint32_t hot, uint32_t bytes)
+{
+    self->hot = hot;
+    self->deep = weft_message_lines(bytes) - 1;
+}
+
+/*
+ * Short messages of all channels at once: a lane takes those of one, which may be several. Returns,
+ * by lane, where a longer one begins.
+ */
+WEFT_INLINE unsigned weft_take_short(weft_self *self, uint64_t word0, uint64_t word1,
+                                     unsigned heads)
+{
+    struct weft_in *in = &self->in[threadIdx.x % WEFT_CHANNELS_IN];
+    bool there = (heads >> threadIdx.x & 1) != 0, is_long = false;
+
+    for (uint32_t n = 0; n < WEFT_TAKE_MANY && __any_sync(~0u, there); n++) {
+        const struct weft_head head = weft_head_of(word0, word1);
+        const uint32_t lines = weft_message_lines(head.bytes), next = in->tail + lines;
+        if (there && lines <= 2) {
+            const struct weft_ring_line first = {{word0, word1}};
+            const struct weft_ring_line rest = weft_lap_read(weft_lap_at(in, next - 1));
+            const struct weft_ring_line after = weft_lap_read(weft_lap_at(in, next));
+            there =
+                lines == 1 || weft_lap_there(rest.word[0], rest.word[1], weft_lap_flag(next - 1));
+            if (there) {
+                weft_land_line(&head, 0, &first);
+                if (lines == 2)
+                    weft_land_line(&head, 1, &rest);
+                if (head.notice)
+                    atomicSub(&self->consumed[head.tag], 1u);
+                if (head.bye)
+                    in->bye = 1;
+                weft_read_on(in, &head);
+                word0 = after.word[0];
+                word1 = after.word[1];
+                there = weft_lap_there(word0, word1, weft_lap_flag(next));
+            }
+        } else if (there) {
+            is_long = true;
+            there = false;
+        }
+    }
+    self->owes = 1;
+    return __ballot_sync(~0u, is_long);
+}
+
+/* What is there of all channels: of those whose heads are, of which each lane has read one. */
+WEFT_COLD void weft_take_some(weft_self *self, struct weft_ring_line line, unsigned heads)
+{
+    if (threadIdx.x == 0)
+        self->hot = (uint32_t)__ffs((int)heads) - 1;
+    heads = weft_take_short(self, line.word[0], line.word[1], heads);
+    __syncwarp(); /* how far each lane has come */
+    for (; heads != 0; heads &= heads - 1) {
+        const uint32_t i = (uint32_t)__ffs((int)heads) - 1;
+        struct weft_in *in = &self->in[i];
+        const struct weft_ring_line head = weft_lap_read(weft_lap_at(in, in->tail));
+        if (weft_lap_there(head.word[0], head.word[1], weft_lap_flag(in->tail)) &&
+            weft_take(self, weft_crew_warp(), in, head.word[0], head.word[1]) && threadIdx.x == 0)
+            weft_look_deep(self, i, weft_head_of(head.word[0], head.word[1]).bytes);
+    }
+    __syncwarp(); /* what the leader wrote of it */
+}
+
+/* A payload that is not made of whole words, all of it in the registers. */
+WEFT_COLD void weft_land_odd_words(struct weft_head head, struct weft_ring_line line, uint32_t at)
+{
+    if (at < weft_message_lines(head.bytes))
+        weft_land_line(&head, at, &line);
+}
+
+/* What the warp has in its registers, as whole words. A payload of 8 bytes may not be divided. */
+WEFT_INLINE void weft_land_words(const struct weft_head *head, const struct weft_ring_line *line,
+                                 uint32_t at)
+{
+    volatile uint32_t *const target = (volatile uint32_t *)(uintptr_t)head->address;
+    const uint32_t one = (uint32_t)line->word[0];
+    const uint32_t two = at == 0 ? head->first : (uint32_t)line->word[1];
+
+    if (head->bytes == 8 && (head->address & 7) == 0) {
+        if (at == 1)
+            *(volatile uint64_t *)target = (uint64_t)one << 32 | head->first;
+        return;
+    }
+    if (8 * at < head->bytes)
+        target[2 * at] = two;
+    if (at != 0 && 8 * at - 4 < head->bytes)
+        target[2 * at - 1] = one;
+}
+
+/*
+ * The message that the wait wanted has been copied: it need not be counted, since it is consumed at
+ * once; and nothing need be acquired, if it stands for no more than its own payload.
+ */
+WEFT_INLINE void weft_wanted_taken(weft_self *self, const struct weft_head *head,
+                                   struct weft_view view)
+{
+    const uint32_t tail = view.tail + weft_message_lines(head->bytes);
+
+    if (WEFT_UNLIKELY(((tail ^ view.tail) & WEFT_GIVE_LINES) != 0)) {
+        __syncwarp(); /* the credit covers what all have stored */
+        if (threadIdx.x == 0) {
+            self->in[view.hot].tail = tail;
+            weft_give(&self->in[view.hot]);
+        }
+    }
+    if (threadIdx.x == 0)
+        self->in[view.hot].tail = tail;
+    if (head->release || view.owes != 0) {
+        weft_polled();
+        if (threadIdx.x == 0)
+            self->owes = 0;
+    }
+}
+
+/* The head that the lane of the hot channel has read. */
+WEFT_INLINE struct weft_head weft_hot_head(const struct weft_ring_line *line, struct weft_view view)
+{
+    return weft_head_of(__shfl_sync(~0u, line->word[0], view.hot),
+                        __shfl_sync(~0u, line->word[1], view.hot));
+}
+
+/*
+ * The usual end of a wait: the hot channel brings the one notification that is missing, and all of
+ * it is in the registers. False: it is something else.
+ */
+WEFT_INLINE bool weft_take_wanted(weft_self *self, const struct weft_ring_line *line,
+                                  unsigned there, struct weft_view view, uint32_t tag)
+{
+    const struct weft_head head = weft_hot_head(line, view);
+    const uint32_t rest = weft_message_lines(head.bytes) - 1;
+
+    if (!head.notice || head.tag != tag || rest > view.deep || rest > WEFT_LOOK_LINES ||
+        (~(there >> (WEFT_COUNTER_LANE + 1)) & ((1u << rest) - 1)) != 0)
+        return false;
+    if (WEFT_UNLIKELY((((uint32_t)head.address | head.bytes) & 3) != 0))
+        weft_land_odd_words(head, *line, view.at);
+    else
+        weft_land_words(&head, line, view.at);
+    weft_wanted_taken(self, &head, view);
+    return true;
+}
+
+/* As weft_land_words, for lines beyond the first two. */
+WEFT_INLINE void weft_land_more(const struct weft_head *head, const struct weft_ring_line *line,
+                                uint32_t at)
+{
+    volatile uint32_t *const target = (volatile uint32_t *)(uintptr_t)head->address;
+
+    if (8 * at - 4 < head->bytes)
+        target[2 * at - 1] = (uint32_t)line->word[0];
+    if (8 * at < head->bytes)
+        target[2 * at] = (uint32_t)line->word[1];
+}
+
+/* Lines of one lane beyond those of a look, 32 apart: one, or four. */
+template <int MORE>
+static __device__ __forceinline__ void weft_more_read(struct weft_ring_line *more,
+                                                      const struct weft_in *in, uint32_t position)
+{
+    if (MORE == 1)
+        more[0] = weft_lap_read(weft_lap_at(in, position));
+    else
+        weft_lap_read_four(more, in, position, 32);
+}
+
+static_assert(WEFT_LOOK_LINES + 4 * 32 >= (WEFT_EAGER_MOST + 4) / 8,
+              "the longest message is seen at once");
+
+/*
+ * The same as weft_take_wanted for a message longer than a look, where one like it came before:
+ * looks at all of its lines at once, so long as nothing comes, and a while.
+ */
+template <int MORE>
+static __device__ __noinline__ bool weft_take_long(weft_self *self, struct weft_eye eye,
+                                                   struct weft_view view, uint32_t tag,
+                                                   uint32_t consumed)
+{
+    const uint32_t first = WEFT_LOOK_LINES + 1 + threadIdx.x;
+    struct weft_ring_line line, more[MORE];
+
+    for (uint32_t round = 0; round < WEFT_SERVE_ROUNDS; round++) {
+        /* The head last: it is waited for first. */
+        weft_more_read<MORE>(more, &self->in[view.hot], view.tail + first);
+        line = weft_lap_read(eye.line);
+        bool here = weft_lap_there(line.word[0], line.word[1], eye.flag);
+        const unsigned there = __ballot_sync(
+            ~0u, threadIdx.x == WEFT_COUNTER_LANE ? weft_counter_sum(&line) != consumed : here);
+        const unsigned seen = there & (view.heads | 1u << WEFT_COUNTER_LANE);
+        if (seen == 0)
+            continue;
+        const struct weft_head head = weft_hot_head(&line, view);
+        const uint32_t lines = weft_message_lines(head.bytes);
+        if (seen != 1u << view.hot || !head.notice || head.tag != tag ||
+            lines > WEFT_LOOK_LINES + 1 + MORE * 32 ||
+            (((uint32_t)head.address | head.bytes) & 3) != 0)
+            return false;
+        here |= view.at >= lines;
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < MORE; k++)
+            here &= first + 32 * k >= lines ||
+                    weft_lap_there(more[k].word[0], more[k].word[1],
+                                   weft_lap_flag(view.tail + first + 32 * k));
+        if (!__all_sync(~0u, here))
+            continue;
+        weft_land_words(&head, &line, view.at);
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < MORE; k++)
+            weft_land_more(&head, &more[k], first + 32 * k);
+        if (lines - 1 <= WEFT_LOOK_LINES && threadIdx.x == 0)
+            weft_look_deep(self, view.hot, head.bytes);
+        weft_wanted_taken(self, &head, view);
+        return true;
+    }
+    return false;
+}
+
+#endif

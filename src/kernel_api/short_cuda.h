@@ -1,0 +1,99 @@
+/*
+ * kernel_api/short_cuda.h - a short notified put through a channel, straight: what weft_put_any
+ * does for it, without looking at anything else that a put might be.
+ *
+ * Every instruction between the call and the store of the line is part of the message's latency,
+ * and each branch costs as much as several; what comes after the store does not matter.
+ */
+#ifndef WEFT_KERNEL_API_SHORT_CUDA_H
+#define WEFT_KERNEL_API_SHORT_CUDA_H
+
+#include "kernel_api/eager.h"
+
+/* What the leader notes after a message. */
+WEFT_INLINE void weft_put_noted(weft_self *self, struct weft_out *out, const struct weft_head *head,
+                                uint32_t next)
+{
+    out->head = next;
+    if (head->bytes != 0)
+        weft_out_cover(out, head->address, head->address + head->bytes);
+    weft_turn(self);
+}
+
+/* It is not made of whole words, or must wait, or comes after what went another way. */
+WEFT_COLD void weft_put_unusual(weft_self *self, struct weft_out *out, int process,
+                                struct weft_head head, const unsigned char *source)
+{
+    if (threadIdx.x == 0 && self->unsettled != 0)
+        weft_settle(self, process);
+    __syncwarp();
+    weft_message_put(self, weft_crew_warp(), out, head, source);
+    if (threadIdx.x == 0)
+        weft_turn(self);
+}
+
+/* A line of it by each lane of the first warp. After a barrier of all. */
+WEFT_INLINE void weft_put_by_warp(weft_self *self, struct weft_out *out, int process,
+                                  struct weft_head head, const unsigned char *source)
+{
+    const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
+    uint32_t pair[2];
+
+    if (WEFT_UNLIKELY((out->dirty | self->unsettled) != 0 || weft_out_full(out, lines) ||
+                      (((uintptr_t)source | head.bytes) & 3) != 0)) {
+        weft_put_unusual(self, out, process, head, source);
+        return;
+    }
+    weft_line_load(pair, source, head.bytes, threadIdx.x, true);
+    if (threadIdx.x < lines)
+        weft_line_store(out, begin, threadIdx.x, &head, pair);
+    __syncwarp(); /* all have read where to begin */
+    if (threadIdx.x == 0)
+        weft_put_noted(self, out, &head, begin + lines);
+}
+
+/* Lines by every thread: more than a warp has lanes. After a barrier of all. */
+WEFT_COLD void weft_put_by_all(weft_self *self, struct weft_out *out, int process,
+                               struct weft_head head, const unsigned char *source)
+{
+    const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
+
+    head.release = out->dirty != 0;
+    if (WEFT_UNLIKELY((out->dirty | self->unsettled) != 0 || weft_out_full(out, lines))) {
+        __syncthreads(); /* all have looked */
+        if (threadIdx.x == 0) {
+            if (self->unsettled != 0)
+                weft_settle(self, process);
+            weft_message_prepare(self, out, lines);
+        }
+        __syncthreads();
+    }
+    for (uint32_t at = threadIdx.x; at < lines; at += 2 * blockDim.x) {
+        uint32_t pair[2][2]; /* both loads at once */
+        weft_line_load(pair[0], source, head.bytes, at, true);
+        weft_line_load(pair[1], source, head.bytes, at + blockDim.x, true);
+        weft_line_store(out, begin, at, &head, pair[0]);
+        if (at + blockDim.x < lines)
+            weft_line_store(out, begin, at + blockDim.x, &head, pair[1]);
+    }
+    __syncthreads(); /* all have read where to begin */
+    if (threadIdx.x == 0)
+        weft_put_noted(self, out, &head, begin + lines);
+}
+
+/* All threads call it. */
+WEFT_INLINE void weft_put_short(weft_self *self, const struct weft_cached *to, size_t offset,
+                                const void *source, size_t bytes, int tag)
+{
+    const struct weft_head head = {
+        to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
+    struct weft_out *const out = &self->out[to->way >> 8];
+
+    weft_join(self); /* all threads: what they wrote to the source is there */
+    if (weft_message_lines((uint32_t)bytes) > 32 && (((uintptr_t)source | bytes) & 3) == 0)
+        weft_put_by_all(self, out, to->process, head, (const unsigned char *)source);
+    else if (threadIdx.x < 32)
+        weft_put_by_warp(self, out, to->process, head, (const unsigned char *)source);
+}
+
+#endif
