@@ -36,7 +36,10 @@ struct weft_net_put {
 /* What a back end reports, to the thread that calls progress. */
 struct weft_net_events {
     void *context;
-    /* Receive side: a notice, whose data is in place. False: it was malformed. */
+    /*
+     * Receive side: a notice, whose data is in place; process: whose, -1 if the network cannot
+     * tell. False: it was malformed.
+     */
     bool (*arrived)(void *context, int process, uint32_t notice);
     /* Send side, also from within put: its source may be reused; it is visible at its target. */
     void (*sent)(void *context, void *cookie);

@@ -1,5 +1,4 @@
-/* net/verbs/put.h - the send side: puts become requests, completions and acknowledgements become
- * `sent` and `landed`. Progress thread only. */
+/* net/verbs/put.h - the send side: puts become requests. Progress thread only. */
 #ifndef WEFT_NET_VERBS_PUT_H
 #define WEFT_NET_VERBS_PUT_H
 
