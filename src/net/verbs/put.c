@@ -242,11 +242,8 @@ static bool issue(struct weft_net *net, struct weft_verbs_sender *sender)
     }
     struct weft_verbs_piece *piece = add_piece(net, sender, &plan);
     piece->sequence = channel->made;
-    if (plan.message)
-        fill_message(net, sender, &plan, r, piece);
-    else if (r != NULL)
-        fill_write(net, sender, &plan, r, piece);
     if (r != NULL) {
+        (plan.message ? fill_message : fill_write)(net, sender, &plan, r, piece);
         channel->want_completion |= piece->waits;
         channel->want_fence = !piece->notified;
         channel->want_marker |= net->dc != NULL && piece->notified;
