@@ -26,6 +26,16 @@ enum weft_pmix_choice { WEFT_PMIX_AUTO, WEFT_PMIX_OFF };
 enum weft_path_choice { WEFT_PATH_AUTO, WEFT_PATH_DIRECT, WEFT_PATH_PROXY };
 enum weft_net_choice { WEFT_NET_AUTO, WEFT_NET_SHM, WEFT_NET_OFI, WEFT_NET_VERBS, WEFT_NET_MPI };
 enum weft_mpi_threads_choice { WEFT_MPI_THREADS_MULTI, WEFT_MPI_THREADS_SINGLE };
+enum weft_verbs_transport_choice {
+    WEFT_VERBS_TRANSPORT_AUTO,
+    WEFT_VERBS_TRANSPORT_RC,
+    WEFT_VERBS_TRANSPORT_DC
+};
+enum weft_verbs_words_choice {
+    WEFT_VERBS_WORDS_AUTO,
+    WEFT_VERBS_WORDS_WRITE,
+    WEFT_VERBS_WORDS_MESSAGE
+};
 
 struct weft_config {
 #define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)  int64_t field;

@@ -113,6 +113,14 @@ struct weft_device_ops {
     weft_status (*store)(struct weft_device *device, enum weft_lane lane, uint32_t *word,
                          uint32_t value);
 
+    /*
+     * May be left out: a dma-buf of device memory, for the caller to close, and where in it the
+     * memory begins; -1: there is none. reached: what others have written through such a dma-buf is
+     * visible to whatever this host tells the device from now on.
+     */
+    int (*dmabuf)(struct weft_device *device, void *memory, size_t bytes, uint64_t *offset);
+    weft_status (*reached)(struct weft_device *device);
+
     /* Runs the kernel on all ranks and waits for all of them; *ms is its time. */
     weft_status (*run)(struct weft_device *device, const struct weft_launch *launch, double *ms);
 };

@@ -36,7 +36,10 @@ struct weft_net_put {
 /* What a back end reports, to the thread that calls progress. */
 struct weft_net_events {
     void *context;
-    /* Receive side: a notice, whose data is in place. False: it was malformed. */
+    /*
+     * Receive side: a notice, whose data is in place; process: whose, -1 if the network cannot
+     * tell. False: it was malformed.
+     */
     bool (*arrived)(void *context, int process, uint32_t notice);
     /* Send side, also from within put: its source may be reused; it is visible at its target. */
     void (*sent)(void *context, void *cookie);
@@ -48,6 +51,14 @@ struct weft_net_events {
      */
     bool (*land)(void *context, void *target, const void *source, size_t bytes);
     bool (*settle)(void *context);
+    /*
+     * Where a network's device could write windows in device memory itself (NULL: it cannot): a
+     * dma-buf that holds the memory, for the caller to close, and where in it the memory begins;
+     * -1: there is none. reached: what that device has written is visible to ranks who learn of it
+     * after; receive side, before `arrived`.
+     */
+    int (*dmabuf)(void *context, void *base, size_t bytes, uint64_t *offset);
+    bool (*reached)(void *context);
 };
 
 struct weft_net_open {
@@ -109,5 +120,11 @@ const struct weft_net_ops *weft_net_find(const char *name);
 
 /* The i-th table; NULL beyond the last. For weft-info and the conformance tests. */
 const struct weft_net_ops *weft_net_at(int i);
+
+/*
+ * Whether this machine has what the table's network needs; text: its devices, or what is missing,
+ * in lines; may be empty. Says nothing itself.
+ */
+bool weft_net_here(const struct weft_net_ops *ops, char *text, size_t bytes);
 
 #endif

@@ -7,6 +7,9 @@
 #include "net/ofi/ofi.h"
 #endif
 #include "net/shm/shm.h"
+#ifdef WEFT_HAVE_VERBS
+#include "net/verbs/verbs.h"
+#endif
 
 #include <pthread.h>
 #include <string.h>
@@ -15,6 +18,9 @@ static const struct weft_net_ops *const tables[] = {
     &weft_net_shm,
 #ifdef WEFT_HAVE_OFI
     &weft_net_ofi,
+#endif
+#ifdef WEFT_HAVE_VERBS
+    &weft_net_verbs,
 #endif
     &weft_net_mpi,
     &weft_net_null,
@@ -71,4 +77,15 @@ const struct weft_net_ops *weft_net_find(const char *name)
         if (strcmp(tables[i]->name, name) == 0)
             return weft_net_at(i);
     return NULL;
+}
+
+bool weft_net_here(const struct weft_net_ops *ops, char *text, size_t bytes)
+{
+    text[0] = 0;
+#ifdef WEFT_HAVE_VERBS
+    if (strcmp(ops->name, weft_net_verbs.name) == 0)
+        return weft_verbs_list(text, bytes) > 0;
+#endif
+    (void)ops, (void)bytes;
+    return true;
 }

@@ -258,6 +258,10 @@ bool weft_notice_arrived(void *job, int process, uint32_t notice);
 /* How a network lands data where the host has no access to device memory. Receive task only. */
 bool weft_land_in_device(void *job, void *target, const void *source, size_t bytes);
 bool weft_settle_in_device(void *job);
+/* Whether a network's device may write device memory, and how: net.h, dmabuf and reached. */
+bool weft_has_dmabuf(const struct weft_job *job);
+int weft_dmabuf_of_device(void *job, void *base, size_t bytes, uint64_t *offset);
+bool weft_reached_device(void *job);
 
 /* ---- monitor.c, watchdog.c, device_log.c, printer.c ---- */
 

@@ -37,7 +37,9 @@ static weft_status open_named(struct weft_job *job, const char *name)
                    .sent = weft_request_sent,
                    .landed = weft_request_landed,
                    .land = job->image != NULL ? weft_land_in_device : NULL,
-                   .settle = job->image != NULL ? weft_settle_in_device : NULL},
+                   .settle = job->image != NULL ? weft_settle_in_device : NULL,
+                   .dmabuf = weft_has_dmabuf(job) ? weft_dmabuf_of_device : NULL,
+                   .reached = weft_has_dmabuf(job) ? weft_reached_device : NULL},
     };
 
     job->net_ops = weft_net_find(name);

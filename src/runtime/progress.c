@@ -239,6 +239,23 @@ bool weft_settle_in_device(void *context)
     return job->device_ops->wait(job->device, WEFT_LANE_RECEIVE) == WEFT_OK;
 }
 
+bool weft_has_dmabuf(const struct weft_job *job)
+{
+    return job->image != NULL && job->device_ops->dmabuf != NULL && job->config.verbs_dmabuf != 0;
+}
+
+int weft_dmabuf_of_device(void *context, void *base, size_t bytes, uint64_t *offset)
+{
+    struct weft_job *job = context;
+    return job->device_ops->dmabuf(job->device, base, bytes, offset);
+}
+
+bool weft_reached_device(void *context)
+{
+    struct weft_job *job = context;
+    return job->device_ops->reached(job->device) == WEFT_OK;
+}
+
 /* Counts for the host program, or for ranks: where they share no memory, through the image. */
 static void count(struct weft_job *job, uint32_t index, bool host)
 {

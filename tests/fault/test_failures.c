@@ -105,7 +105,7 @@ static int body_leave(int process)
 /* Process 3 gives up while the others run. */
 static int body_abort(int process)
 {
-    weft_job *job;
+    weft_job *job = NULL;
     weft_status status;
 
     if (process != 3)
@@ -122,7 +122,7 @@ static int body_abort(int process)
 /* The processes disagree about which call comes next. */
 static int body_mismatch(int process)
 {
-    weft_job *job;
+    weft_job *job = NULL;
     weft_status status = weft_open(&job, NULL, NULL);
     int all[PROCESSES];
 
@@ -136,7 +136,7 @@ static int body_mismatch(int process)
 /* Waits in a host barrier that process 2 never enters. */
 static int body_host_barrier(int process)
 {
-    weft_job *job = NULL; /* it may be lost before it is open */
+    weft_job *job = NULL;
     weft_status status = weft_open(&job, NULL, NULL);
 
     if (status == WEFT_OK && process == 2)
@@ -251,7 +251,7 @@ static void run_failure(const struct failure *f)
     if (f->kill >= 0)
         fault_kill(&job, f->kill, 1.0);
     const double from = fault_now() - job.started;
-    if (!fault_wait(&job, 20))
+    if (!fault_wait(&job, 20 * fault_scale()))
         check(false, f, 0, "a process had to be killed after 20 s", &job);
     if (f->environment[0] != NULL)
         unsetenv(f->environment[0]);
@@ -260,7 +260,7 @@ static void run_failure(const struct failure *f)
             continue;
         check(job.status[p] == (int)f->status, f, p, "another status than expected", &job);
         check(strstr(job.text[p], f->says) != NULL, f, p, "it does not say what happened", &job);
-        check(job.ended[p] - from < 5, f, p, "it took more than 5 s", &job);
+        check(job.ended[p] - from < 5 * fault_scale(), f, p, "it took more than 5 s", &job);
     }
     check(left_behind() == before, f, 0, "something is left in /dev/shm", &job);
     printf("%s: done\n", f->name);
@@ -275,7 +275,8 @@ static void run_stall(const struct failure *f, const char *first, const char *se
     setenv("WEFT_STALL_S", "0.3", 1);
     setenv("WEFT_PATH", "auto", 1);
     fault_start(&job, PROCESSES, f->body);
-    usleep(getenv("WEFT_NET") != NULL ? 4000000 : 1500000); /* libfabric takes long to start */
+    const double start = getenv("WEFT_NET") != NULL ? 4e6 : 1.5e6; /* libfabric takes long */
+    usleep((useconds_t)(start * fault_scale()));
     for (int p = 0; p < PROCESSES; p++)
         fault_kill(&job, p, 0);
     fault_wait(&job, 5);

@@ -426,6 +426,17 @@ static void alone(struct end *end, int unused)
         ops->dereg(end->net, keys[i]);
 }
 
+/* Whether this machine lacks the device that a table needs. (What is asked for by name must be.) */
+static bool absent(const struct weft_net_ops *ops)
+{
+    char text[2048];
+
+    if (weft_net_here(ops, text, sizeof(text)))
+        return false;
+    printf("%s: skipped: %s", ops->name, text);
+    return true;
+}
+
 /* Whether a table connects to another process at all; *launched: not to one that was forked. */
 static bool reaches_others(struct ends *ends, bool *launched)
 {
@@ -538,7 +549,7 @@ int main(int argc, char **argv)
         return run_launched(argv[2], argv[3]);
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
         bool special = false;
-        if (!wanted(ops->name, argc, argv))
+        if (!wanted(ops->name, argc, argv) || (argc == 1 && absent(ops)))
             continue;
         for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
             if (strcmp(ways[w].table, ops->name) != 0)

@@ -20,6 +20,14 @@ double fault_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+double fault_scale(void)
+{
+    const char *text = getenv("FAULT_SCALE");
+    const double scale = text == NULL ? 1 : strtod(text, NULL);
+
+    return scale > 1 ? scale : 1;
+}
+
 static void die(const char *what)
 {
     perror(what);
@@ -81,7 +89,7 @@ void fault_start(struct fault_job *job, int processes, int (*body)(int process))
 
 void fault_kill(struct fault_job *job, int process, double after_s)
 {
-    usleep((useconds_t)(after_s * 1e6));
+    usleep((useconds_t)(after_s * fault_scale() * 1e6));
     kill(job->pid[process], SIGKILL);
 }
 

@@ -25,12 +25,16 @@ struct fault_job {
 /* Starts body(process) in each of so many processes; its result is the exit code. */
 void fault_start(struct fault_job *job, int processes, int (*body)(int process));
 
-/* Sleeps, kills one process with SIGKILL. */
+/* Sleeps, scaled; kills one process with SIGKILL. */
 void fault_kill(struct fault_job *job, int process, double after_s);
 
 /* Waits for all, at most so long; kills what is left. False if anything was left. */
 bool fault_wait(struct fault_job *job, double most_s);
 
 double fault_now(void);
+
+/* How much slower than usual this machine is: FAULT_SCALE, for emulated ones; 1 where it is unset.
+ */
+double fault_scale(void);
 
 #endif

@@ -86,6 +86,13 @@ static void print_left_out(void)
             printf("  %-6s not in this build\n", all[i]);
 }
 
+/* Lines of text, indented. */
+static void print_lines(char *text)
+{
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        printf("         %s\n", line);
+}
+
 /* A network may only say what it can do once it is open: here as a job of one process. */
 static weft_status print_networks(const struct weft_config *config)
 {
@@ -97,6 +104,12 @@ static weft_status print_networks(const struct weft_config *config)
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
         struct weft_net_caps caps;
         struct weft_net *net;
+        char text[2048];
+        if (!weft_net_here(ops, text, sizeof(text))) {
+            printf("  %-6s cannot be used here:\n", ops->name);
+            print_lines(text);
+            continue;
+        }
         weft_status status = ops->open(&net, &alone);
 
         if (status != WEFT_OK)
@@ -110,10 +123,11 @@ static weft_status print_networks(const struct weft_config *config)
                : caps.launched       ? "between hosts, for jobs that its own launcher has started"
                                      : "between hosts",
                caps.about[0] != 0 ? ": " : "", caps.about);
+        print_lines(text);
     }
     print_left_out();
     if (!between_hosts)
-        printf("  none between hosts is in this build\n");
+        printf("  none between hosts can be used here\n");
     return WEFT_OK;
 }
 

@@ -365,5 +365,7 @@ const struct weft_device_ops weft_cuda_device = {
     .fill = cuda_fill,
     .store = cuda_store,
     .wait = cuda_wait,
+    .dmabuf = weft_cuda_dmabuf,
+    .reached = weft_cuda_reached,
     .run = cuda_run,
 };

@@ -27,4 +27,8 @@ void weft_cuda_host_free(struct weft_device *d, void *memory);
 void *weft_cuda_map(struct weft_device *d, const struct weft_share *handle, const char **reason);
 void weft_cuda_unmap(struct weft_device *d, void *memory, const struct weft_share *handle);
 
+/* direct.c: memory that a network's device writes itself */
+int weft_cuda_dmabuf(struct weft_device *d, void *memory, size_t bytes, uint64_t *offset);
+weft_status weft_cuda_reached(struct weft_device *d);
+
 #endif

@@ -31,6 +31,10 @@ static void load(void)
     }
     WEFT_CUDA_MAP(LOAD)
 #undef LOAD
+#define LOAD(field, function)                                                                      \
+    driver.field = (__typeof__(driver.field))dlsym(library, SYMBOL(function));
+    WEFT_CUDA_OPTIONAL_MAP(LOAD)
+#undef LOAD
     /* A module that is loaded on first use would wait for the running kernel: load all at once. */
     setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     const CUresult result = driver.init(0);

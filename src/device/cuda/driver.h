@@ -58,9 +58,15 @@
     X(copy_async, cuMemcpyAsync)                                                                   \
     X(fill, cuMemsetD32Async)
 
+/* Those that an older driver may lack: NULL then. */
+#define WEFT_CUDA_OPTIONAL_MAP(X)                                                                  \
+    X(range_handle, cuMemGetHandleForAddressRange)                                                 \
+    X(flush_writes, cuFlushGPUDirectRDMAWrites)
+
 struct weft_cuda_driver {
 #define WEFT_CUDA_FIELD(field, function) __typeof__(&(function)) field;
     WEFT_CUDA_MAP(WEFT_CUDA_FIELD)
+    WEFT_CUDA_OPTIONAL_MAP(WEFT_CUDA_FIELD)
 #undef WEFT_CUDA_FIELD
 };
 

@@ -62,7 +62,8 @@ CUmemAllocationProp weft_cuda_memory_kind(const struct weft_device *d)
     return (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
         .requestedHandleTypes = d->passed_on_by,
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->device}};
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->device},
+        .allocFlags = {.gpuDirectRDMACapable = d->config->verbs_dmabuf != 0}};
 }
 
 static CUresult alloc_managed(struct weft_device *d, size_t bytes, struct weft_share *handle,

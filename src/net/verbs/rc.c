@@ -1,0 +1,94 @@
+/* net/verbs/rc.c - see the header. */
+#include "net/verbs/rc.h"
+
+#include "base/say.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct ibv_qp *try_make(struct weft_net *net, struct ibv_cq *completions, uint32_t depth,
+                               uint32_t inline_most)
+{
+    struct ibv_qp_init_attr attr = {
+        .send_cq = completions,
+        .recv_cq = net->receive_cq,
+        .srq = net->srq,
+        .cap = {.max_send_wr = depth, .max_send_sge = 1, .max_inline_data = inline_most},
+        .qp_type = IBV_QPT_RC};
+
+    return ibv_create_qp(net->pd, &attr);
+}
+
+struct ibv_qp *weft_verbs_rc_make(struct weft_net *net, struct ibv_cq *completions, uint32_t depth,
+                                  uint32_t inline_most)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .port_num = net->device.port,
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
+    struct ibv_qp *qp = try_make(net, completions, depth, inline_most);
+
+    if (qp == NULL ||
+        ibv_modify_qp(qp, &attr,
+                      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) != 0) {
+        weft_err_say(WEFT_ERR_NETWORK, "verbs: %s gives no queue pair of %u requests: %s",
+                     net->device.name, depth, strerror(errno));
+        if (qp != NULL)
+            ibv_destroy_qp(qp);
+        return NULL;
+    }
+    return qp;
+}
+
+static uint8_t at_most(int count, int most)
+{
+    return (uint8_t)(count < most ? count : most);
+}
+
+weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int process, uint32_t psn,
+                               uint32_t remote_qpn, uint32_t remote_psn)
+{
+    const struct weft_verbs_address *to = &net->peers[process].address;
+    const uint8_t own_mtu = net->address.mtu;
+    struct ibv_qp_attr attr = {
+        .qp_state = IBV_QPS_RTR,
+        .path_mtu = (enum ibv_mtu)(own_mtu < to->mtu ? own_mtu : to->mtu),
+        .dest_qp_num = remote_qpn,
+        .rq_psn = remote_psn,
+        .max_dest_rd_atomic = at_most(net->device.attr.max_qp_rd_atom, 16),
+        .min_rnr_timer = WEFT_VERBS_RNR_DELAY,
+    };
+
+    weft_verbs_route(&net->device, to, &attr.ah_attr);
+    int error = ibv_modify_qp(qp, &attr,
+                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    attr = (struct ibv_qp_attr){
+        .qp_state = IBV_QPS_RTS,
+        .sq_psn = psn,
+        .timeout = (uint8_t)net->open.config->verbs_timeout,
+        .retry_cnt = WEFT_VERBS_RETRIES,
+        .rnr_retry = WEFT_VERBS_RNR_FOR_EVER,
+        .max_rd_atomic = at_most(net->device.attr.max_qp_init_rd_atom, 16),
+    };
+    if (error == 0)
+        error = ibv_modify_qp(qp, &attr,
+                              IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                  IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+    if (error != 0)
+        return weft_err(WEFT_ERR_NETWORK, "verbs: %s cannot be connected to process %d: %s",
+                        net->device.name, process, strerror(error));
+    return WEFT_OK;
+}
+
+uint32_t weft_verbs_rc_inline(struct weft_net *net, uint32_t wanted)
+{
+    for (; wanted > 0; wanted = wanted * 3 / 4) {
+        struct ibv_qp *qp =
+            try_make(net, net->send_cq, (uint32_t)net->open.config->verbs_sends, wanted);
+        if (qp == NULL)
+            continue;
+        ibv_destroy_qp(qp);
+        return wanted;
+    }
+    return 0;
+}

@@ -1,0 +1,357 @@
+/*
+ * net/verbs/receive.c - see the header.
+ *
+ * All connections share one queue of receives, so that what a process pins does not grow with its
+ * peers. A receive is consumed by a put with a notice and by a message, by nothing else. They are
+ * replaced an eighth of the queue at a time. A sender has at most a fixed number under way to each
+ * target (state.h: credit), so a few senders never find the queue empty; many together may, and are
+ * asked to wait by the device, as often as it takes (rnr_retry 7).
+ *
+ * A put with a notice has landed when its notice is counted. The sender's device cannot know when
+ * that is, so the receiver tells: after each round it writes, for each process that it has received
+ * from, how many receives have taken effect, into a word of that process's memory. That costs one
+ * request for a round, not for a put, and nobody at the other end.
+ */
+#include "net/verbs/receive.h"
+
+#include "base/say.h"
+#include "net/verbs/connect.h"
+#include "net/verbs/dc/dc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROUNDS = 4,        /* polls in one call, while each finds as many as it can take */
+    LOOK_AROUND = 1024 /* calls without anything new between looks at the device's events */
+};
+
+/* ---- receives ---------------------------------------------------------------------------------
+ */
+
+static void consumed(struct weft_net *net, uint64_t buffer)
+{
+    const uint32_t i = net->refill_count++;
+
+    net->refill_sges[i] =
+        (struct ibv_sge){.addr = (uint64_t)(uintptr_t)net->buffers + buffer * net->buffer_bytes,
+                         .length = net->buffer_bytes,
+                         .lkey = net->buffers_mr->lkey};
+    net->refills[i] =
+        (struct ibv_recv_wr){.wr_id = buffer, .sg_list = &net->refill_sges[i], .num_sge = 1};
+}
+
+/* Posts what was consumed, in one list. */
+static weft_status refill(struct weft_net *net)
+{
+    struct ibv_recv_wr *bad;
+
+    for (uint32_t i = 0; i + 1 < net->refill_count; i++)
+        net->refills[i].next = &net->refills[i + 1];
+    const int error = ibv_post_srq_recv(net->srq, net->refills, &bad);
+    if (error != 0)
+        return weft_err(WEFT_ERR_NETWORK, "verbs: %s takes no receives: %s", net->device.name,
+                        strerror(error));
+    net->refill_count = 0;
+    net->counts.refills++;
+    return WEFT_OK;
+}
+
+weft_status weft_verbs_receive_open(struct weft_net *net)
+{
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = net->receives, .max_sge = 1}};
+
+    net->srq = ibv_create_srq(net->pd, &attr);
+    if (net->srq == NULL)
+        return weft_err(WEFT_ERR_NETWORK, "verbs: %s gives no shared queue of %u receives: %s",
+                        net->device.name, net->receives, strerror(errno));
+    net->buffers_mr = weft_verbs_alloc(net->pd, (size_t)net->receives * net->buffer_bytes,
+                                       IBV_ACCESS_LOCAL_WRITE, &net->buffers);
+    net->refills = calloc(net->receives, sizeof(*net->refills));
+    net->refill_sges = calloc(net->receives, sizeof(*net->refill_sges));
+    net->owed = calloc((size_t)net->open.processes, sizeof(*net->owed));
+    if (net->buffers_mr == NULL || net->refills == NULL || net->refill_sges == NULL ||
+        net->owed == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u receives of %u bytes",
+                        net->receives, net->buffer_bytes);
+    for (uint64_t i = 0; i < net->receives; i++)
+        consumed(net, i);
+    return refill(net);
+}
+
+void weft_verbs_receive_close(struct weft_net *net)
+{
+    if (net->srq != NULL)
+        ibv_destroy_srq(net->srq);
+    weft_verbs_release(net->buffers_mr, net->buffers);
+    free(net->refills);
+    free(net->refill_sges);
+    free(net->owed);
+    free(net->by_qpn);
+}
+
+/* ---- acknowledgements -------------------------------------------------------------------------
+ */
+
+/* `count` receives of the process's puts have taken effect. */
+static void owe(struct weft_net *net, int process, uint32_t count)
+{
+    struct weft_verbs_responder *responder = net->peers[process].responder;
+
+    responder->arrived = count;
+    if (!responder->owed) {
+        responder->owed = true;
+        net->owed[net->owed_count++] = process;
+    }
+}
+
+static int post_ack(struct weft_net *net, int process, struct weft_verbs_responder *responder)
+{
+    const struct weft_verbs_address *to = &net->peers[process].address;
+    uint64_t word = weft_verbs_ack(responder->arrived);
+    struct ibv_sge sge = {.addr = (uint64_t)(uintptr_t)&word, .length = sizeof(word)};
+    struct ibv_send_wr wr = {.wr_id = (uint64_t)process << 32 | ++responder->posted,
+                             .sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_RDMA_WRITE,
+                             .send_flags = IBV_SEND_INLINE,
+                             .wr.rdma = {.remote_addr =
+                                             to->words + (uint64_t)net->open.process * sizeof(word),
+                                         .rkey = to->words_key}},
+                       *bad;
+
+    if (responder->posted % (WEFT_VERBS_ACKS / 4) == 0 || net->dc != NULL) {
+        wr.send_flags |= IBV_SEND_SIGNALED;
+        net->acks_under_way++;
+    }
+    net->counts.acks++;
+    return net->dc != NULL ? weft_verbs_dc_ack(net, process, &wr)
+                           : ibv_post_send(responder->qp, &wr, &bad);
+}
+
+/* Those that find no room stay owed: a later one says the same and more. */
+static void send_acks(struct weft_net *net, bool *did)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < net->owed_count; i++) {
+        const int process = net->owed[i];
+        struct weft_verbs_responder *responder = net->peers[process].responder;
+        const bool room = responder->posted - responder->done < WEFT_VERBS_ACKS - 1 &&
+                          net->acks_under_way + WEFT_VERBS_ACKS < net->ack_cq_most;
+        if (!room && !responder->dead) {
+            net->owed[kept++] = process;
+            continue;
+        }
+        responder->owed = false;
+        if (!responder->dead)
+            responder->dead = post_ack(net, process, responder) != 0;
+        *did = true;
+    }
+    net->owed_count = kept;
+}
+
+/*
+ * An acknowledgement that does not arrive is no error of this process: one that is gone needs none,
+ * and one that is not finds out when it puts.
+ */
+static void poll_acks(struct weft_net *net)
+{
+    struct ibv_wc wc[WEFT_VERBS_POLL];
+    const int count = ibv_poll_cq(net->ack_cq, WEFT_VERBS_POLL, wc);
+
+    for (int i = 0; i < count; i++) {
+        if (wc[i].wr_id == WEFT_VERBS_DATAGRAM) {
+            weft_verbs_datagram_sent(net);
+            continue;
+        }
+        const uint64_t process = wc[i].wr_id >> 32;
+        struct weft_verbs_responder *responder =
+            process < (uint64_t)net->open.processes ? net->peers[process].responder : NULL;
+        net->acks_under_way -= net->acks_under_way > 0;
+        if (responder == NULL)
+            continue;
+        responder->done = (uint32_t)wc[i].wr_id;
+        if (wc[i].status != IBV_WC_SUCCESS && !responder->dead) {
+            responder->dead = true;
+            weft_say(WEFT_SAY_INFO, "verbs: process %d takes no acknowledgements any more: %s",
+                     (int)process, ibv_wc_status_str(wc[i].status));
+        }
+    }
+}
+
+/* ---- what arrives -----------------------------------------------------------------------------
+ */
+
+static weft_status count_notice(struct weft_net *net, int process, uint32_t notice)
+{
+    if (notice == 0 || !net->open.events.arrived(net->open.events.context, process, notice))
+        return weft_err(WEFT_ERR_PROTOCOL, "verbs: process %d sent the malformed notice 0x%08x",
+                        process, notice);
+    return WEFT_OK;
+}
+
+static weft_status apply_message(struct weft_net *net, int process, const struct ibv_wc *wc)
+{
+    const unsigned char *bytes =
+        (const unsigned char *)net->buffers + wc->wr_id * net->buffer_bytes;
+    struct weft_verbs_message m;
+    const char *wrong =
+        weft_verbs_parse_message(bytes, wc->byte_len, (uint32_t)net->open.processes, &m);
+    weft_status status = WEFT_OK;
+
+    if (wrong == NULL && process >= 0 && (uint32_t)process != m.process)
+        wrong = "it names another process as its sender";
+    if (wrong != NULL)
+        return weft_err(WEFT_ERR_PROTOCOL, "verbs: a message of %u bytes from process %d: %s",
+                        wc->byte_len, process, wrong);
+    process = (int)m.process;
+    if (m.bytes != 0 &&
+        !weft_verbs_memory_land(&net->memory, m.key, m.offset, bytes + sizeof(m), m.bytes))
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "verbs: process %d put %u bytes at offset %llu of key 0x%llx, which is no "
+                        "region of this process",
+                        process, m.bytes, (unsigned long long)m.offset, (unsigned long long)m.key);
+    net->unsettled |= m.bytes != 0;
+    if (m.notice != 0)
+        status = count_notice(net, process, m.notice);
+    if (status == WEFT_OK && net->dc != NULL)
+        status = weft_verbs_dc_responder(net, process);
+    if (status == WEFT_OK && m.kind == WEFT_VERBS_MARKER && net->dc != NULL)
+        owe(net, process, m.sequence);
+    return status;
+}
+
+/* A receive was consumed. RC counts it for the process whose connection it came on. */
+static weft_status apply(struct weft_net *net, const struct ibv_wc *wc)
+{
+    const int process = net->dc != NULL ? -1 : weft_verbs_process_of(net, wc->qp_num);
+    weft_status status;
+
+    net->counts.receives++;
+    if (net->dc == NULL && process < 0)
+        return weft_err(WEFT_ERR_PROTOCOL, "verbs: something came on the unknown queue pair %u",
+                        wc->qp_num);
+    switch (wc->opcode) {
+    case IBV_WC_RECV_RDMA_WITH_IMM:
+        status = count_notice(net, process, ntohl(wc->imm_data));
+        break;
+    case IBV_WC_RECV:
+        status = apply_message(net, process, wc);
+        break;
+    default:
+        status = weft_err(WEFT_ERR_PROTOCOL, "verbs: process %d sent something of kind %d", process,
+                          (int)wc->opcode);
+    }
+    if (status == WEFT_OK && process >= 0)
+        owe(net, process, net->peers[process].responder->arrived + 1);
+    return status;
+}
+
+static weft_status take(struct weft_net *net, const struct ibv_wc *wc)
+{
+    const bool datagram = wc->qp_num == weft_verbs_datagram_qpn(net);
+
+    if (wc->status == IBV_WC_SUCCESS)
+        return datagram ? weft_verbs_datagram(net, wc) : apply(net, wc);
+    const int process = datagram ? -1 : weft_verbs_process_of(net, wc->qp_num);
+    switch (wc->status) {
+    case IBV_WC_LOC_LEN_ERR:
+        return weft_err(WEFT_ERR_PROTOCOL, "verbs: process %d sent a message of more than %u bytes",
+                        process, net->buffer_bytes);
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_LOC_ACCESS_ERR:
+    case IBV_WC_REM_INV_REQ_ERR:
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "verbs: %s refused a put of process %d, outside of what is registered here",
+                        net->device.name, process);
+    default:
+        break;
+    }
+    return weft_err(WEFT_ERR_NETWORK, "verbs: a receive from process %d failed on %s: %s (0x%x)",
+                    process, net->device.name, ibv_wc_status_str(wc->status), wc->vendor_err);
+}
+
+static weft_status settle(struct weft_net *net)
+{
+    if (!net->unsettled || net->open.events.settle == NULL)
+        return WEFT_OK;
+    net->unsettled = false;
+    return net->open.events.settle(net->open.events.context)
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_DEVICE, "verbs: data did not reach the device");
+}
+
+/*
+ * Before the notices of a round: what the device has written into device memory is visible there.
+ * All that came before those notices has been written when their completions are here.
+ */
+static weft_status reached(struct weft_net *net, const struct ibv_wc *wc, int count)
+{
+    bool notices = false;
+
+    if (__atomic_load_n(&net->memory.dmabufs, __ATOMIC_ACQUIRE) == 0)
+        return WEFT_OK;
+    for (int i = 0; i < count; i++)
+        notices |= wc[i].qp_num != weft_verbs_datagram_qpn(net);
+    return !notices || net->open.events.reached(net->open.events.context)
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_DEVICE, "verbs: what was written did not reach the device");
+}
+
+/* What the device tells of besides completions. A port that is down may come back; who is cut off
+ * by it longer than the retries last is lost, and the send side says so. */
+static void look_around(struct weft_net *net)
+{
+    struct pollfd fd = {.fd = net->device.context->async_fd, .events = POLLIN};
+    struct ibv_async_event event;
+
+    while (poll(&fd, 1, 0) == 1 && ibv_get_async_event(net->device.context, &event) == 0) {
+        const bool quiet = event.event_type == IBV_EVENT_COMM_EST ||
+                           event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED ||
+                           event.event_type == IBV_EVENT_GID_CHANGE;
+        weft_say(quiet ? WEFT_SAY_DEBUG : WEFT_SAY_WARN, "verbs: %s: %s", net->device.name,
+                 ibv_event_type_str(event.event_type));
+        ibv_ack_async_event(&event);
+    }
+}
+
+weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did)
+{
+    struct ibv_wc wc[WEFT_VERBS_POLL];
+    const uint64_t datagrams = weft_verbs_datagram_qpn(net);
+    weft_status status = WEFT_OK;
+    int count = WEFT_VERBS_POLL;
+
+    for (int round = 0; round < ROUNDS && count == WEFT_VERBS_POLL && status == WEFT_OK; round++) {
+        count = ibv_poll_cq(net->receive_cq, WEFT_VERBS_POLL, wc);
+        if (count < 0)
+            return weft_err(WEFT_ERR_NETWORK, "verbs: completions of %s cannot be had",
+                            net->device.name);
+        status = reached(net, wc, count);
+        for (int i = 0; i < count && status == WEFT_OK; i++) {
+            status = take(net, &wc[i]);
+            if (wc[i].qp_num != datagrams)
+                consumed(net, wc[i].wr_id);
+            *did = true;
+        }
+        if (status == WEFT_OK)
+            status = settle(net);
+        if (status == WEFT_OK && net->refill_count >= net->refill)
+            status = refill(net);
+    }
+    if (status != WEFT_OK)
+        return status; /* nothing is acknowledged behind what was wrong */
+    if (net->acks_under_way > 0 || net->owed_count > 0 || net->connecting > 0)
+        poll_acks(net);
+    if (net->owed_count > 0)
+        send_acks(net, did);
+    if (!*did && ++net->idle_rounds % LOOK_AROUND == 0) {
+        look_around(net);
+        poll_acks(net);
+    }
+    return weft_verbs_connect_progress(net, did);
+}

@@ -1,0 +1,17 @@
+/*
+ * net/verbs/receive.h - the receive side: notices and messages, receives to replace those consumed,
+ * acknowledgements. Receive thread only, open and close apart.
+ */
+#ifndef WEFT_NET_VERBS_RECEIVE_H
+#define WEFT_NET_VERBS_RECEIVE_H
+
+#include "net/verbs/state.h"
+
+/* Makes the shared receive queue and fills it. */
+weft_status weft_verbs_receive_open(struct weft_net *net);
+void weft_verbs_receive_close(struct weft_net *net);
+
+/* net.h: progress of the receive side. */
+weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * rdma/test_verbs_device.c - windows that the network device cannot write: those of a machine whose
+ * host cannot store to device memory (land and settle, as with a GPU, which a buffer stands for
+ * here), and one that is larger than the device maps. Puts of all sizes go through host buffers, in
+ * order with those that do not.
+ */
+#include "verbs_pair.h"
+
+enum { LANDINGS = 4096, MOST = 1 << 20 };
+
+/* What `land` was told, and `settle` has not done yet: the source must stay until then. */
+static struct landing {
+    unsigned char *target;
+    const unsigned char *source;
+    size_t bytes;
+} landings[LANDINGS];
+static int landing_count, settled;
+
+static bool land(void *context, void *target, const void *source, size_t bytes)
+{
+    (void)context;
+    CHECK(landing_count < LANDINGS);
+    if (landing_count < LANDINGS)
+        landings[landing_count++] = (struct landing){target, source, bytes};
+    return true;
+}
+
+static bool settle(void *context)
+{
+    (void)context;
+    for (int i = 0; i < landing_count; i++)
+        memcpy(landings[i].target, landings[i].source, landings[i].bytes);
+    landing_count = 0;
+    settled++;
+    return true;
+}
+
+static void fill(unsigned char *memory, size_t bytes, unsigned seed)
+{
+    for (size_t i = 0; i < bytes; i++)
+        memory[i] = (unsigned char)(i * 131 + seed * 7 + (i >> 9) + 1);
+}
+
+/* Every size, with and without a notice; what has landed is there. */
+static void put_sizes(const char *what)
+{
+    static const size_t sizes[] = {0,    1,    8,    40,    184,    185, 8151,
+                                   8152, 8153, 9000, 65536, 100001, MOST};
+    unsigned char *source = malloc(MOST);
+    uint32_t notices = pair[1].arrived, landed = pair[0].landed;
+
+    if (source == NULL)
+        exit(1);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        fill(source, sizes[i], (unsigned)i);
+        pair_put(0, 64 + i % 2, source, sizes[i],
+                 i % 3 != 0 ? weft_notice(WEFT_NOTICE_COUNT, 1, 2) : 0);
+        notices += i % 3 != 0;
+        PAIR_UNTIL(pair[0].landed == landed + (uint32_t)i + 1, 60);
+        CHECK(pair[0].sent == pair[0].landed);
+        CHECK(memcmp(pair[1].memory + 64 + i % 2, source, sizes[i]) == 0);
+        CHECK(pair[1].arrived == notices);
+    }
+    printf("%s: done, %d settled\n", what, settled);
+    free(source);
+}
+
+/* Overlapping puts by turns into one range, through both kinds of windows over it: the last wins.
+ */
+static void put_turns(uint64_t by_message, uint64_t direct)
+{
+    enum { TURNS = 300, BYTES = 700 };
+    static unsigned char sources[TURNS][BYTES];
+    const uint32_t landed = pair[0].landed;
+
+    for (int i = 0; i < TURNS; i++) {
+        fill(sources[i], BYTES, (unsigned)i);
+        pair[1].key = i % 3 == 0 ? by_message : direct;
+        pair_put(0, 128, sources[i], BYTES, 0);
+    }
+    PAIR_UNTIL(pair[0].landed == landed + TURNS, 60);
+    CHECK(memcmp(pair[1].memory + 128, sources[TURNS - 1], BYTES) == 0);
+}
+
+/* Outside of the window: refused by the receiver, not by its device. */
+static void put_outside(void)
+{
+    const uint64_t until = weft_now_ns() + 10000000000u;
+    weft_status status = WEFT_OK;
+
+    pair_put(0, PAIR_MEMORY - 7, "12345678", 8, 0);
+    while (status == WEFT_OK && weft_now_ns() < until)
+        status = pair_turn();
+    CHECK(status == WEFT_ERR_PROTOCOL);
+}
+
+int main(void)
+{
+    uint64_t direct;
+
+    setbuf(stdout, NULL);
+    pair_open("", WEFT_VERBS_WORDS_AUTO, land, settle);
+    CHECK((pair[1].key & WEFT_VERBS_BY_MESSAGE) != 0);
+    put_sizes("windows in device memory");
+    CHECK(settled > 0);
+    put_outside();
+    pair_close();
+
+    pair_open("", WEFT_VERBS_WORDS_AUTO, NULL, NULL);
+    direct = pair[1].key;
+    pair[1].net->device.attr.max_mr_size = 4096;
+    CHECK(weft_net_verbs.reg(pair[1].net, pair[1].memory, PAIR_MEMORY, &pair[1].key) == WEFT_OK);
+    CHECK((pair[1].key & WEFT_VERBS_BY_MESSAGE) != 0 && (direct & WEFT_VERBS_BY_MESSAGE) == 0);
+    put_sizes("a window larger than the device maps");
+    put_turns(pair[1].key, direct);
+    pair_close();
+    printf("%d checks failed\n", failures);
+    return failures != 0;
+}

@@ -1,0 +1,157 @@
+/*
+ * rdma/verbs_pair.h - two ends of the network verbs in one thread, which lets each of the four
+ * sides have a turn. What happens is then the same each time, and can be counted.
+ */
+#ifndef WEFT_TESTS_VERBS_PAIR_H
+#define WEFT_TESTS_VERBS_PAIR_H
+
+#include "base/task.h"
+#include "net/verbs/state.h"
+#include "net/verbs/verbs.h"
+#include "wire/notice.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAIR_MEMORY = 1 << 22, PAIR_PROCESSES = 4, SKIPPED = 77 };
+
+static int failures;
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            failures++;                                                                            \
+            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #condition);                          \
+        }                                                                                          \
+    } while (0)
+#define CHECK_LESS(a, b)                                                                           \
+    do {                                                                                           \
+        const unsigned long long va = (a), vb = (b);                                               \
+        if (!(va < vb)) {                                                                          \
+            failures++;                                                                            \
+            printf("FAILED %s:%d: %s (%llu) < %s (%llu)\n", __FILE__, __LINE__, #a, va, #b, vb);   \
+        }                                                                                          \
+    } while (0)
+
+struct pair_end {
+    struct weft_config config;
+    struct weft_net *net;
+    unsigned char address[WEFT_NET_ADDRESS_MAX];
+    unsigned char *memory;
+    uint64_t key;
+    uint32_t arrived, sent, landed;
+    uint32_t last_notice;
+};
+static struct pair_end pair[2];
+
+static bool pair_arrived(void *context, int process, uint32_t notice)
+{
+    struct pair_end *end = context;
+    (void)process;
+    end->arrived++;
+    end->last_notice = notice;
+    return true;
+}
+static void pair_sent(void *context, void *cookie)
+{
+    (void)cookie;
+    ((struct pair_end *)context)->sent++;
+}
+static void pair_landed(void *context, void *cookie)
+{
+    (void)cookie;
+    ((struct pair_end *)context)->landed++;
+}
+
+/* A turn for everybody; the first error of any. */
+static inline weft_status pair_turn(void)
+{
+    weft_status status = WEFT_OK;
+    bool did = false;
+
+    for (int i = 0; i < 2; i++)
+        for (int side = WEFT_NET_SEND; side <= WEFT_NET_RECEIVE && pair[i].net != NULL; side++) {
+            const weft_status s =
+                weft_net_verbs.progress(pair[i].net, (enum weft_net_side)side, &did);
+            status = status == WEFT_OK ? s : status;
+        }
+    return status;
+}
+
+/* Turns until the condition holds, at most so long. */
+#define PAIR_UNTIL(condition, seconds)                                                             \
+    do {                                                                                           \
+        const uint64_t until = weft_now_ns() + (uint64_t)((seconds)*1e9);                          \
+        while (!(condition) && weft_now_ns() < until)                                              \
+            CHECK(pair_turn() == WEFT_OK);                                                         \
+        CHECK(condition);                                                                          \
+    } while (0)
+
+/* Opens both, as processes 0 and 1 of several. land, settle: see net.h, or NULL. */
+static inline void pair_open(const char *devices, int words,
+                             bool (*land)(void *, void *, const void *, size_t),
+                             bool (*settle)(void *))
+{
+    char text[2048];
+
+    if (!weft_net_here(&weft_net_verbs, text, sizeof(text))) {
+        printf("skipped: %s", text);
+        exit(SKIPPED);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct pair_end *end = &pair[i];
+        memset(end, 0, sizeof(*end));
+        if (weft_config_load(&end->config, NULL, NULL) != WEFT_OK)
+            exit(1);
+        end->config.verbs_words = words;
+        snprintf(end->config.verbs_device, sizeof(end->config.verbs_device), "%s", devices);
+        const struct weft_net_open open = {.config = &end->config,
+                                           .process = i,
+                                           .processes = PAIR_PROCESSES,
+                                           .one_address_space = true,
+                                           .events = {.context = end,
+                                                      .arrived = pair_arrived,
+                                                      .sent = pair_sent,
+                                                      .landed = pair_landed,
+                                                      .land = land,
+                                                      .settle = settle}};
+        end->memory = aligned_alloc(4096, PAIR_MEMORY);
+        if (end->memory == NULL || weft_net_verbs.open(&end->net, &open) != WEFT_OK)
+            exit(1);
+        memset(end->memory, 0, PAIR_MEMORY);
+        CHECK(weft_net_verbs.reg(end->net, end->memory, PAIR_MEMORY, &end->key) == WEFT_OK);
+        CHECK(weft_net_verbs.address(end->net, end->address) == WEFT_OK);
+    }
+    for (int i = 0; i < 2; i++)
+        for (int p = 0; p < PAIR_PROCESSES; p++) /* the others are never put to */
+            CHECK(weft_net_verbs.connect(pair[i].net, p, pair[p % 2].address) == WEFT_OK);
+}
+
+static inline void pair_close(void)
+{
+    for (int i = 0; i < 2; i++) {
+        if (pair[i].net != NULL)
+            weft_net_verbs.close(pair[i].net);
+        pair[i].net = NULL;
+        free(pair[i].memory);
+    }
+}
+
+/* Puts from one end into the other's memory, as often as it takes to be accepted. */
+static inline void pair_put(int from, size_t offset, const void *source, size_t bytes,
+                            uint32_t notice)
+{
+    const struct weft_net_put put = {.process = 1 - from,
+                                     .key = pair[1 - from].key,
+                                     .offset = offset,
+                                     .source = source,
+                                     .bytes = bytes,
+                                     .notice = notice};
+    weft_status status;
+
+    while ((status = weft_net_verbs.put(pair[from].net, &put)) == WEFT_NET_FULL)
+        CHECK(pair_turn() == WEFT_OK);
+    CHECK(status == WEFT_OK);
+}
+
+#endif
