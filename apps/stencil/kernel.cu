@@ -27,6 +27,13 @@
 
 #include <weft/device.h>
 
+/* Functions that are used in many places: inlined, they would cost the kernel its registers. */
+#ifdef __CUDACC__
+#define APART static __device__ __noinline__
+#else
+#define APART static
+#endif
+
 enum { TAG_LAP, TAG_FLY, TAG_IN_FROM_BELOW, TAG_IN_FROM_ABOVE };
 
 struct slab {
@@ -68,14 +75,14 @@ WEFT_DEVICE_FN uint32_t row_above(const struct slab *slab, uint32_t row)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-WEFT_DEVICE_FN void lap_row(const struct slab *slab, uint32_t row)
+APART void lap_row(const struct slab *slab, uint32_t row)
 {
     stencil_lap_row(&slab->part, slab->sweep, row_of(slab, slab->in, row_below(slab, row)),
                     row_of(slab, slab->in, row), row_of(slab, slab->in, row_above(slab, row)),
                     row_of(slab, slab->lap, row));
 }
 
-WEFT_DEVICE_FN void fly_row(const struct slab *slab, uint32_t row)
+APART void fly_row(const struct slab *slab, uint32_t row)
 {
     const uint32_t above = row_above(slab, row);
     stencil_fly_row(&slab->part, slab->sweep, row_of(slab, slab->lap, row),
@@ -84,7 +91,7 @@ WEFT_DEVICE_FN void fly_row(const struct slab *slab, uint32_t row)
 }
 
 /* fly of the halo row at the edge of the grid is zero for ever. */
-WEFT_DEVICE_FN void out_row(const struct slab *slab, uint32_t row)
+APART void out_row(const struct slab *slab, uint32_t row)
 {
     stencil_out_row(&slab->part, slab->sweep, row_of(slab, slab->lap, row),
                     row_of(slab, slab->fly, row - 1), row_of(slab, slab->fly, row),
@@ -111,58 +118,69 @@ WEFT_DEVICE_FN void wave(const struct slab *slab, uint32_t from, uint32_t to)
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-/* One row of a field, in all planes, to row `there` of the target's device. */
-WEFT_DEVICE_FN void send(const struct slab *slab, int target, const double *field, uint32_t row,
-                         uint32_t there, int tag)
+/* To another device: a row of a field, in all planes, to row `there` of the target's. */
+APART void send_away(const struct slab *slab, int target, const double *field, uint32_t row,
+                     uint32_t there, int tag)
 {
     const struct stencil_part *part = &slab->part;
     const size_t base = (size_t)(field - slab->data->arena), width = part->nx * sizeof(double);
     const size_t pitch = stencil_plane(part) * sizeof(double);
     const double *source = field + (size_t)row * part->nx;
     const size_t offset = (base + (size_t)there * part->nx) * sizeof(double);
-    if (row == there) { /* the same device: in place */
-        weft_notify(slab->self, WEFT_COMM_WORLD, target, tag);
-    } else if (!slab->data->row_by_row) {
-        weft_sync(slab->self);
+    weft_sync(slab->self); /* the row is made */
+    if (!slab->data->message_a_plane) {
         weft_put_2d_notify(slab->self, slab->win, target, offset, pitch, source, pitch, width,
                            part->nz, tag);
-    } else {
-        weft_sync(slab->self);
-        for (uint32_t z = 0; z + 1 < part->nz; z++)
-            weft_put(slab->self, slab->win, target, offset + z * pitch,
-                     source + z * stencil_plane(part), width);
-        const uint32_t z = part->nz - 1;
-        weft_put_notify(slab->self, slab->win, target, offset + z * pitch,
-                        source + z * stencil_plane(part), width, tag);
+        return;
     }
+    for (uint32_t z = 0; z < part->nz; z++) {
+        const double *plane = source + z * stencil_plane(part);
+        if (z + 1 < part->nz)
+            weft_put(slab->self, slab->win, target, offset + z * pitch, plane, width);
+        else
+            weft_put_notify(slab->self, slab->win, target, offset + z * pitch, plane, width, tag);
+    }
+}
+
+/* To a rank of the same device, which reads the row where it is. */
+APART void tell(const struct slab *slab, int target, int tag)
+{
+    weft_notify(slab->self, WEFT_COMM_WORLD, target, tag);
+}
+
+APART void wait_for(const struct slab *slab, int tag)
+{
+    weft_wait(slab->self, tag, 1);
 }
 
 /* The rank above of the first rank of a device is the last of the device before: its halo is last.
  */
 WEFT_DEVICE_FN void send_down(const struct slab *slab, const double *field, int tag)
 {
-    if (slab->below >= 0)
-        send(slab, slab->below, field, slab->first,
-             slab->first > 1 ? slab->first : slab->part.rows + 1, tag);
+    if (slab->below >= 0 && slab->first > 1)
+        tell(slab, slab->below, tag);
+    else if (slab->below >= 0)
+        send_away(slab, slab->below, field, slab->first, slab->part.rows + 1, tag);
 }
 
 WEFT_DEVICE_FN void send_up(const struct slab *slab, const double *field, int tag)
 {
-    if (slab->above >= 0)
-        send(slab, slab->above, field, slab->last, slab->last < slab->part.rows ? slab->last : 0,
-             tag);
+    if (slab->above >= 0 && slab->last < slab->part.rows)
+        tell(slab, slab->above, tag);
+    else if (slab->above >= 0)
+        send_away(slab, slab->above, field, slab->last, 0, tag);
 }
 
 WEFT_DEVICE_FN void wait_below(const struct slab *slab, int tag)
 {
     if (slab->below >= 0)
-        weft_wait(slab->self, tag, 1);
+        wait_for(slab, tag);
 }
 
 WEFT_DEVICE_FN void wait_above(const struct slab *slab, int tag)
 {
     if (slab->above >= 0)
-        weft_wait(slab->self, tag, 1);
+        wait_for(slab, tag);
 }
 
 /* ---- an iteration -------------------------------------------------------------------------- */

@@ -12,10 +12,9 @@ enum stencil_fields { FIELD_IN, FIELD_OUT, FIELD_LAP, FIELD_FLY, FIELDS };
 struct stencil_data {
     struct stencil_part part;
     uint32_t iterations;
-    uint32_t
-        row_by_row;  /* 1: a message a plane and exchange, as in the dCUDA work; 0: one in all */
-    double *arena;   /* FIELDS fields, device memory; in and out change places */
-    uint32_t failed; /* result: 1: no window */
+    uint32_t message_a_plane; /* 0: a row goes as one strided message */
+    double *arena;            /* FIELDS fields, device memory; in and out change places */
+    uint32_t failed;          /* result: 1: no window */
 };
 
 #endif

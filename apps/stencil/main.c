@@ -45,6 +45,7 @@ static bool diffuse(struct app *app, struct problem *problem)
         return false;
     const size_t bytes = FIELDS * stencil_field(&data->part) * sizeof(double);
     data->iterations = (uint32_t)app->settings.iterations;
+    data->message_a_plane = stencil_message_a_plane(&app->settings);
     problem->start = app_host_memory(app, bytes);
     if (!problem->start || !app_allocate(app, bytes, &data->arena))
         return false;

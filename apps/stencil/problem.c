@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZE_NX, SIZE_ROWS, SIZE_NZ };
+enum { SIZE_NX, SIZE_ROWS, SIZE_NZ, SIZE_MESSAGES };
 
 const struct program stencil_program = {
     .name = "stencil",
@@ -20,6 +20,7 @@ const struct program stencil_program = {
     .size = {{"nx", "points of a row", 2, 1 << 16, {32, STENCIL_WIDTH, STENCIL_WIDTH}},
              {"rows", "rows of a process", 1, 1 << 24, {12, 320, 8448}},
              {"nz", "planes", 1, 1 << 16, {5, 26, 26}},
+             {"message-a-plane", "1: a put for each plane", 0, 1, {0, 0, 0}},
              {0}},
 };
 
@@ -44,6 +45,11 @@ static double initial(const struct settings *settings, const struct stencil_part
                       uint64_t y, uint32_t z)
 {
     return random_unit(settings->seed, (z * (uint64_t)part->all + y) * part->nx + x);
+}
+
+bool stencil_message_a_plane(const struct settings *settings)
+{
+    return settings->size[SIZE_MESSAGES] != 0;
 }
 
 void stencil_fill(const struct settings *settings, const struct stencil_part *part, double *field)

@@ -14,6 +14,12 @@ extern const struct program stencil_program;
 bool stencil_make_part(const struct settings *settings, int process, int processes, bool speak,
                        struct stencil_part *part);
 
+/*
+ * Whether weft's ranks send a row as one message a plane, as in the dCUDA work, and not as one
+ * strided message. The two-model forms send a plane of it in any case.
+ */
+bool stencil_message_a_plane(const struct settings *settings);
+
 /* Fills a field of the part, halos included: what is to be there before the first iteration. */
 void stencil_fill(const struct settings *settings, const struct stencil_part *part, double *field);
 

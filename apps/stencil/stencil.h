@@ -113,9 +113,9 @@ enum { STENCIL_DEEP = 1 };
 
 /* value: an expression of `x`, `left`, `right` and plane `z`; into row `to`. */
 #define STENCIL_SWEEP(part, s, to, value)                                                          \
-    for (uint32_t x = (s).x; x < (part)->nx; x += (s).x_step) {                                    \
-        const int left = x > 0 ? -1 : 0, right = x + 1 < (part)->nx ? 1 : 0;                       \
-        for (uint32_t z0 = (s).z; z0 < (part)->nz; z0 += STENCIL_DEEP * (s).z_step) {              \
+    for (uint32_t z0 = (s).z; z0 < (part)->nz; z0 += STENCIL_DEEP * (s).z_step) {                  \
+        for (uint32_t x = (s).x; x < (part)->nx; x += (s).x_step) {                                \
+            const int left = x > 0 ? -1 : 0, right = x + 1 < (part)->nx ? 1 : 0;                   \
             double made[STENCIL_DEEP];                                                             \
             for (uint32_t i = 0; i < STENCIL_DEEP; i++) {                                          \
                 const uint32_t z = z0 + i * (s).z_step;                                            \
@@ -126,8 +126,8 @@ enum { STENCIL_DEEP = 1 };
                 if (z < (part)->nz)                                                                \
                     (to).at[z * (to).pitch + x] = made[i];                                         \
             }                                                                                      \
+            (void)left, (void)right;  \
         }                                                                                          \
-        (void)left, (void)right;                                                                   \
     }
 
 /* A point of a row in STENCIL_SWEEP. */
