@@ -2,8 +2,7 @@
  * stencil/kernel.cu - all iterations in one persistent kernel. A rank owns some rows of the grid,
  * in all planes. All ranks of a device work on one copy of the fields: what a rank needs of a
  * neighbour on its own device it reads in place, and only the notice travels; across devices the
- * row goes into the other's halo. The put is the same in both cases: where source and target are
- * one address, weft copies nothing.
+ * row goes into the other's halo.
  *
  * Three exchanges an iteration, as the law demands: lap of the first row goes down, fly of the last
  * row goes up, the new field of both goes both ways. The rows at the edges come first in each

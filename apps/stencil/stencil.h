@@ -126,7 +126,7 @@ enum { STENCIL_DEEP = 1 };
                 if (z < (part)->nz)                                                                \
                     (to).at[z * (to).pitch + x] = made[i];                                         \
             }                                                                                      \
-            (void)left, (void)right;  \
+            (void)left, (void)right;                                                               \
         }                                                                                          \
     }
 

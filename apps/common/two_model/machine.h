@@ -56,7 +56,7 @@ bool machine_repeat(machine_step step, void *problem, uint64_t count);
 #define PHASE_FN static __device__ inline
 #define PHASE(name, type, data)                                                                    \
     static __device__ void name##_body(const type *data, uint32_t block, uint32_t plane);          \
-    static __global__ void name##_global(type data)                                                \
+    static __global__ void name##_global(const __grid_constant__ type data)                        \
     {                                                                                              \
         name##_body(&data, blockIdx.x, blockIdx.y);                                                \
     }                                                                                              \

@@ -69,7 +69,8 @@ static bool run(const struct model *model, void *problem, const struct settings 
     bool good = warm_up(model, problem);
     for (uint64_t i = 0; good && i < settings->repetitions; i++) {
         double total = 0;
-        good = repeat_once(model, problem, settings, &total);
+        good = repeat_once(model, problem, settings, &total) &&
+               (!model->finish || model->finish(problem));
         if (good && process == 0)
             report_repetition(&report, total, exchange_enqueues ? -1 : communication);
     }

@@ -20,6 +20,7 @@ struct model {
     bool (*begin)(void *problem);              /* the initial conditions, before each repetition */
     /* One step: launches and model_exchange. Its launches depend only on whether k is even. */
     bool (*step)(void *problem, uint64_t k);
+    bool (*finish)(void *problem); /* after each repetition: did all go well? May be NULL */
     bool (*verify)(void *problem, const struct settings *settings); /* collective */
     void (*end)(void *problem);
 };
