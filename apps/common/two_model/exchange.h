@@ -44,7 +44,7 @@ extern const bool exchange_enqueues;
 
 /* Nobody leaves before all have entered: of the hosts. */
 bool exchange_barrier(void);
-/* The largest value of all processes, on process 0. */
+/* Collective. The largest value of all processes, on all of them. */
 bool exchange_largest(double *value);
 /* Host memory of all processes, `bytes` each, in their order at `all` on process 0. */
 bool exchange_gather(const void *mine, size_t bytes, void *all);

@@ -155,8 +155,8 @@ bool exchange_barrier(void)
 bool exchange_largest(double *value)
 {
     double mine = *value;
-    return MPI_Reduce(&mine, value, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD) == MPI_SUCCESS ||
-           fail("MPI_Reduce");
+    return MPI_Allreduce(&mine, value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS ||
+           fail("MPI_Allreduce");
 }
 
 /* In pieces: MPI counts in int. */

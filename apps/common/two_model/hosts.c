@@ -49,11 +49,12 @@ bool exchange_largest(double *value)
 {
     const int processes = weft_numbers_of(hosts_job)->processes;
     double *all = calloc((size_t)processes, sizeof(*all));
-    const bool good = all && weft_host_gather(hosts_job, 0, value, sizeof(*value), all) == WEFT_OK;
-    for (int i = 0; good && i < processes && weft_numbers_of(hosts_job)->process == 0; i++)
-        *value = all[i] > *value ? all[i] : *value;
+    bool good = all && weft_host_gather(hosts_job, 0, value, sizeof(*value), all) == WEFT_OK;
+    if (good && weft_numbers_of(hosts_job)->process == 0)
+        for (int i = 0; i < processes; i++)
+            *value = all[i] > *value ? all[i] : *value;
     free(all);
-    return good;
+    return good && hosts_broadcast(value, sizeof(*value));
 }
 
 bool exchange_gather(const void *mine, size_t bytes, void *all)
