@@ -17,6 +17,7 @@
 #include "kernel.h"
 #include "step.h"
 
+/* So that nvcc keeps to 64 registers, and four ranks of 256 threads share a multiprocessor. */
 #define WEFT_MOST_THREADS STEP_MOST_THREADS
 
 #include <weft/device.h>

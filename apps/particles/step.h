@@ -203,6 +203,6 @@ STEP_FN void step_settle(const struct particles_store *store, const struct parti
         sync;                                                                                      \
     } while (0)
 
-enum { STEP_MOST_THREADS = 512 };
+enum { STEP_MOST_THREADS = 1024 };
 
 #endif

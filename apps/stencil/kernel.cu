@@ -20,9 +20,13 @@
  * The same messages say that a put has been read at its source. Every arrow is a notification,
  * which is a release of the loads before it, too.
  */
-#include "kernel.h"
+#ifdef __CUDACC__
+#define STENCIL_DEEP 4
+#endif
+/* So that nvcc keeps to 64 registers, and four ranks of 256 threads share a multiprocessor. */
+#define WEFT_MOST_THREADS 1024
 
-#define WEFT_MOST_THREADS 512
+#include "kernel.h"
 
 #include <weft/device.h>
 

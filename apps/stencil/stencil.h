@@ -103,12 +103,11 @@ STENCIL_FN double stencil_across(const double *in, const double *lap, int left, 
 
 /*
  * Every function below computes the points of one row that the sweep names. So that loads of
- * several planes are under way at once, a thread computes DEEP planes and then stores them.
+ * several planes are under way at once, a thread computes STENCIL_DEEP planes and then stores them;
+ * whoever has many threads defines nothing.
  */
-#ifdef __CUDACC__
-enum { STENCIL_DEEP = 4 };
-#else
-enum { STENCIL_DEEP = 1 };
+#ifndef STENCIL_DEEP
+#define STENCIL_DEEP 1
 #endif
 
 /* value: an expression of `x`, `left`, `right` and plane `z`; into row `to`. */
