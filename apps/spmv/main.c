@@ -93,7 +93,7 @@ static bool multiply(struct app *app, struct state *state)
 int main(int argc, char **argv)
 {
     struct app app;
-    struct state state = {0};
+    struct state state = {.problem = {.program = &spmv_program}};
     const bool good = app_open(&app, &spmv_program, argc, argv) && multiply(&app, &state);
     spmv_free(&state.problem);
     return app_close(&app, good);

@@ -5,6 +5,7 @@
 
 #include "matrix_market.h"
 #include "random.h"
+#include "random_matrix.h"
 #include "report.h"
 
 #include <errno.h>
@@ -55,116 +56,80 @@ static struct spmv_grid choose_grid(int process, int processes)
 
 /* ---- the matrix ---------------------------------------------------------------------------- */
 
-/* Entries of a matrix that is being made, in the order of rows. */
-struct growing {
-    struct sparse *matrix;
-    uint64_t count, room;
-};
-
-static bool append(struct growing *to, uint64_t column, double value)
-{
-    if (to->count == to->room) {
-        const uint64_t room = to->room * 2 + 1024;
-        uint32_t *columns = realloc(to->matrix->column_of, room * sizeof(*columns));
-        if (columns)
-            to->matrix->column_of = columns;
-        double *values = realloc(to->matrix->value, room * sizeof(*values));
-        if (values)
-            to->matrix->value = values;
-        if (!columns || !values)
-            return false;
-        to->room = room;
-    }
-    to->matrix->column_of[to->count] = (uint32_t)column;
-    to->matrix->value[to->count++] = value;
-    return true;
-}
-
-/*
- * Rows of the matrix that the seed makes: every entry is there with the same chance, so the gaps
- * between them have a geometric distribution; values are in -1 .. 1.
- */
-static bool make_rows(const struct settings *settings, struct part rows, uint64_t columns,
-                      struct sparse *strip)
-{
-    const double chance = (double)settings->size[OF_NONZEROS] * 1e-6;
-    struct growing to = {.matrix = strip};
-    for (uint64_t row = rows.begin; row < rows.end; row++) {
-        uint64_t index = row << 32;
-        double column = -1;
-        strip->row_start[row - rows.begin] = to.count;
-        for (;;) {
-            column += 1;
-            if (chance < 1)
-                column += floor(log1p(-random_unit(settings->seed, index)) / log1p(-chance));
-            if (!(column < (double)columns))
-                break;
-            if (!append(&to, (uint64_t)column, 2 * random_unit(settings->seed, index + 1) - 1))
-                return false;
-            index += 2;
-        }
-    }
-    strip->row_start[rows.end - rows.begin] = to.count;
-    return true;
-}
-
 /* Rows of a matrix that was read. */
 static bool take_rows(const struct sparse *whole, struct part rows, struct sparse *strip)
 {
-    struct growing to = {.matrix = strip};
-    for (uint64_t row = rows.begin; row < rows.end; row++) {
-        strip->row_start[row - rows.begin] = to.count;
-        for (uint64_t i = whole->row_start[row]; i < whole->row_start[row + 1]; i++)
-            if (!append(&to, whole->column_of[i], whole->value[i]))
-                return false;
-    }
-    strip->row_start[rows.end - rows.begin] = to.count;
+    const uint64_t first = whole->row_start[rows.begin];
+    const uint64_t entries = whole->row_start[rows.end] - first;
+    *strip = (struct sparse){.rows = rows.end - rows.begin, .columns = whole->columns};
+    strip->row_start = malloc((strip->rows + 1) * sizeof(*strip->row_start));
+    strip->column_of = malloc((entries + 1) * sizeof(*strip->column_of));
+    strip->value = malloc((entries + 1) * sizeof(*strip->value));
+    if (!strip->row_start || !strip->column_of || !strip->value)
+        return false;
+    for (uint64_t row = 0; row <= strip->rows; row++)
+        strip->row_start[row] = whole->row_start[rows.begin + row] - first;
+    memcpy(strip->column_of, whole->column_of + first, entries * sizeof(*strip->column_of));
+    memcpy(strip->value, whole->value + first, entries * sizeof(*strip->value));
     return true;
 }
 
-static bool read_matrix(const char *path, struct sparse *whole)
+static bool read_matrix(const struct spmv_problem *problem, const char *path, struct sparse *whole)
 {
     struct market_error error;
     FILE *file = fopen(path, "re");
     if (!file) {
-        complain(&spmv_program, "cannot open %s: %s", path, strerror(errno));
+        complain(problem->program, "cannot open %s: %s", path, strerror(errno));
         return false;
     }
     const bool good = market_read(file, whole, &error);
     fclose(file);
+    if (good && problem->square && whole->rows != whole->columns) {
+        complain(problem->program, "%s: %" PRIu64 " rows and %" PRIu64 " columns: not square", path,
+                 whole->rows, whole->columns);
+        sparse_free(whole);
+        return false;
+    }
     if (!good && error.line > 0)
-        complain(&spmv_program, "%s:%" PRIu64 ": %s", path, error.line, error.text);
+        complain(problem->program, "%s:%" PRIu64 ": %s", path, error.line, error.text);
     else if (!good)
-        complain(&spmv_program, "%s: %s", path, error.text);
+        complain(problem->program, "%s: %s", path, error.text);
     return good;
 }
 
 static bool out_of_memory(const struct spmv_problem *problem)
 {
-    complain(&spmv_program, "out of memory for %" PRIu64 " rows of %" PRIu64 " columns",
+    complain(problem->program, "out of memory for %" PRIu64 " rows of %" PRIu64 " columns",
              problem->all_rows / problem->grid.rows, problem->all_columns);
     return false;
 }
 
-/* The rows of one grid row, or with P = 1 all of them, in *strip. Sets the size of the whole. */
-static bool make_strip(struct spmv_problem *problem, const struct settings *settings,
-                       uint32_t grid_rows, uint32_t grid_row, struct sparse *strip)
+/* The order of a square matrix whose entries are shared by so many processes. */
+static uint64_t square_order(uint64_t rows, const struct spmv_grid *grid)
 {
+    return (uint64_t)llround((double)rows * sqrt((double)grid->rows * grid->columns));
+}
+
+bool spmv_make_rows(struct spmv_problem *problem, const struct settings *settings,
+                    uint32_t grid_rows, uint32_t grid_row, struct sparse *strip)
+{
+    const struct spmv_grid *grid = &problem->grid;
+    const uint64_t rows = settings->size[OF_ROWS];
     struct sparse whole = {0};
-    if (settings->matrix && !read_matrix(settings->matrix, &whole))
+    if (settings->matrix && !read_matrix(problem, settings->matrix, &whole))
         return false;
-    problem->all_rows =
-        settings->matrix ? whole.rows : settings->size[OF_ROWS] * problem->grid.rows;
-    problem->all_columns =
-        settings->matrix ? whole.columns : settings->size[OF_ROWS] * problem->grid.columns;
-    const struct part rows = part_of(problem->all_rows, grid_rows, grid_row);
-    *strip = (struct sparse){.rows = rows.end - rows.begin, .columns = problem->all_columns};
-    strip->row_start = malloc((strip->rows + 1) * sizeof(*strip->row_start));
-    bool good = strip->row_start != NULL;
-    if (good && settings->matrix)
-        good = take_rows(&whole, rows, strip);
-    else if (good)
-        good = make_rows(settings, rows, problem->all_columns, strip);
+    if (settings->matrix) {
+        problem->all_rows = whole.rows;
+        problem->all_columns = whole.columns;
+    } else {
+        problem->all_rows = problem->square ? square_order(rows, grid) : rows * grid->rows;
+        problem->all_columns = problem->square ? problem->all_rows : rows * grid->columns;
+    }
+    const struct part part = part_of(problem->all_rows, grid_rows, grid_row);
+    const bool good = settings->matrix
+                          ? take_rows(&whole, part, strip)
+                          : random_rows(strip, settings->seed, settings->size[OF_NONZEROS],
+                                        part.begin, part.end, problem->all_columns);
     if (settings->matrix)
         sparse_free(&whole);
     return good || out_of_memory(problem);
@@ -179,7 +144,7 @@ static bool make_block(struct spmv_problem *problem)
     struct spmv_block *block = &problem->block;
     const uint64_t entries = sparse_entries(strip);
     if (entries > INT32_MAX) {
-        complain(&spmv_program, "%" PRIu64 " entries are more than %d", entries, INT32_MAX);
+        complain(problem->program, "%" PRIu64 " entries are more than %d", entries, INT32_MAX);
         return false;
     }
     problem->row_start = malloc((strip->rows + 1) * sizeof(*problem->row_start));
@@ -237,7 +202,7 @@ bool spmv_make(struct spmv_problem *problem, const struct settings *settings, in
 {
     problem->grid = choose_grid(process, processes);
     const struct spmv_grid *grid = &problem->grid;
-    if (!make_strip(problem, settings, grid->rows, grid->row, &problem->strip) ||
+    if (!spmv_make_rows(problem, settings, grid->rows, grid->row, &problem->strip) ||
         !make_block(problem) || !list_long_rows(problem, threads))
         return false;
     const struct part columns = part_of(problem->all_columns, grid->columns, grid->column);
@@ -296,11 +261,11 @@ static double result_at(const struct spmv_problem *problem, const char *blocks, 
 bool spmv_check(const struct spmv_problem *problem, const struct settings *settings,
                 const char *blocks)
 {
-    struct spmv_problem whole = {.grid = problem->grid};
+    struct spmv_problem whole = {.program = problem->program, .grid = problem->grid};
     struct sparse *matrix = &whole.strip;
     const double sign = settings->iterations % 2 ? 1 : -1; /* b has changed its own so often */
     double worst = 0, largest = 0;
-    if (!make_strip(&whole, settings, 1, 0, matrix)) {
+    if (!spmv_make_rows(&whole, settings, 1, 0, matrix)) {
         spmv_free(&whole);
         return false;
     }

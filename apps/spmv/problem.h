@@ -14,8 +14,10 @@
 
 extern const struct program spmv_program;
 
-/* One process's part, on the host. Starts as zeros. */
+/* One process's part, on the host. Starts as zeros, but for what comes first. */
 struct spmv_problem {
+    const struct program *program; /* who complains */
+    bool square;                   /* the matrix must be, or is made so, of about as many entries */
     struct spmv_grid grid;
     uint64_t all_rows, all_columns;
     struct sparse strip;     /* all columns of the process's rows */
@@ -28,6 +30,13 @@ struct spmv_problem {
 /* Fills *problem; threads: most lanes of a row. Returns false after it has said why. */
 bool spmv_make(struct spmv_problem *problem, const struct settings *settings, int process,
                int processes, uint32_t threads);
+/*
+ * One of grid_rows strips of the rows of the whole matrix, in *strip; sets the size of the whole.
+ * grid and what comes before it are set. Returns false after it has said why; free the strip in any
+ * case.
+ */
+bool spmv_make_rows(struct spmv_problem *problem, const struct settings *settings,
+                    uint32_t grid_rows, uint32_t grid_row, struct sparse *strip);
 void spmv_free(struct spmv_problem *problem);
 
 /*

@@ -56,6 +56,7 @@ static bool plan(void *argument, const struct settings *settings, int process, i
     state->process = process;
     state->processes = processes;
     state->threads = machine_threads(settings->threads > 0 ? (uint32_t)settings->threads : THREADS);
+    state->problem.program = &spmv_program;
     if (!spmv_make(&state->problem, settings, process, processes, state->threads) ||
         !reserve(state))
         return false;
