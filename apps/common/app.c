@@ -45,9 +45,10 @@ bool app_prepare(struct app *app, const weft_kernel *kernel, int threads, uint64
         if (weft_ranks_of(app->job, process) == weft_ranks_of(app->job, 0))
             continue;
         if (app->numbers->process == 0)
-            complain(app->program,
-                     "process 0 has %d ranks and process %d has %d: use --ranks to make them equal",
-                     weft_ranks_of(app->job, 0), process, weft_ranks_of(app->job, process));
+            complain_as(
+                app->program,
+                "process 0 has %d ranks and process %d has %d: use --ranks to make them equal",
+                weft_ranks_of(app->job, 0), process, weft_ranks_of(app->job, process));
         return false;
     }
     return true;
@@ -78,7 +79,7 @@ void *app_host_memory(struct app *app, size_t bytes)
 {
     void *memory = calloc(1, bytes + 1);
     if (!memory) {
-        complain(app->program, "out of memory for %zu bytes", bytes);
+        complain_as(app->program, "out of memory for %zu bytes", bytes);
         weft_abort(app->job, "out of memory");
     }
     return memory;

@@ -14,13 +14,12 @@ bool report_begin(struct report *report)
     report->done = 0;
     report->total = calloc(report->settings->repetitions, sizeof(*report->total));
     if (!report->total) {
-        complain(report->program, "out of memory for %" PRIu64 " repetitions",
-                 report->settings->repetitions);
+        complain_as(report->program, "out of memory for %" PRIu64 " repetitions",
+                    report->settings->repetitions);
         return false;
     }
     if (report->settings->csv)
-        printf("app,variant,device,processes,ranks,threads,iterations,repetition,total_ms,"
-               "communication_ms\n");
+        printf(REPORT_HEADER "\n");
     return true;
 }
 
@@ -86,6 +85,6 @@ bool report_flushed(const struct program *program)
         return true;
     if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
         return true;
-    complain(program, "standard output could not be written");
+    complain_as(program, "standard output could not be written");
     return false;
 }

@@ -7,6 +7,10 @@
 
 #include "settings.h"
 
+/* The columns of --csv. */
+#define REPORT_HEADER                                                                              \
+    "app,variant,device,processes,ranks,threads,iterations,repetition,total_ms,communication_ms"
+
 struct report {
     const struct program *program;
     const struct settings *settings;

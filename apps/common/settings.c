@@ -46,7 +46,7 @@ static const struct {
     {"matrix", "FILE", "read the matrix from a Matrix Market file instead of making one"},
 };
 
-void complain(const struct program *program, const char *format, ...)
+void complain_as(const struct program *program, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -214,9 +214,9 @@ bool settings_read(const struct program *program, int argc, char **argv, bool sp
         if (!wrong)
             continue;
         if (speak && i > at)
-            complain(program, "%s %s %s", argv[at], argv[i], wrong);
+            complain_as(program, "%s %s %s", argv[at], argv[i], wrong);
         else if (speak)
-            complain(program, "%s %s", argv[at], wrong);
+            complain_as(program, "%s %s", argv[at], wrong);
         return false;
     }
     if (settings->help && speak)

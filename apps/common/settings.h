@@ -45,7 +45,7 @@ bool settings_read(const struct program *program, int argc, char **argv, bool sp
                    struct settings *settings);
 
 /* Prints one line on stderr, "NAME: ...", for a failure that an application itself finds. */
-void complain(const struct program *program, const char *format, ...)
+void complain_as(const struct program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -28,10 +28,10 @@ bool particles_make_box(const struct settings *settings, int process, int proces
     const uint64_t particles = settings->size[OF_PARTICLES], all = height * (uint64_t)processes;
     if (all < 3 || all > INT32_MAX || particles * (uint64_t)processes >= UINT32_MAX) {
         if (speak)
-            complain(&particles_program,
-                     "a box of height %" PRIu64 " with %" PRIu64
-                     " particles: the height is 3 at least, the particles are less than 2^32",
-                     all, particles * (uint64_t)processes);
+            complain_as(&particles_program,
+                        "a box of height %" PRIu64 " with %" PRIu64
+                        " particles: the height is 3 at least, the particles are less than 2^32",
+                        all, particles * (uint64_t)processes);
         return false;
     }
 
@@ -114,8 +114,9 @@ bool particles_fill(const struct settings *settings, int processes,
         for (uint32_t cell = 1; cell <= box->cells; cell++)
             start[cell] += start[cell - 1]; /* the end of each cell */
         if (start[box->cells] > box->capacity) {
-            complain(&particles_program, "%" PRIu32 " particles in a segment that holds %" PRIu32,
-                     start[box->cells], box->capacity);
+            complain_as(&particles_program,
+                        "%" PRIu32 " particles in a segment that holds %" PRIu32, start[box->cells],
+                        box->capacity);
             return false;
         }
     }
@@ -126,8 +127,9 @@ bool particles_fill(const struct settings *settings, int processes,
 bool particles_succeeded(uint32_t failure)
 {
     if (failure == PARTICLES_FULL)
-        complain(&particles_program, "more particles came together than a segment or a list holds");
+        complain_as(&particles_program,
+                    "more particles came together than a segment or a list holds");
     else if (failure != 0)
-        complain(&particles_program, "a particle moved farther than a segment in one step");
+        complain_as(&particles_program, "a particle moved farther than a segment in one step");
     return failure == 0;
 }

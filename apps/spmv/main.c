@@ -86,7 +86,7 @@ static bool multiply(struct app *app, struct state *state)
     if (!app_repeat(app, prepare, state, data, sizeof(*data)))
         return false;
     if (data->no_window)
-        complain(&spmv_program, "the kernel could not create its window");
+        complain_as(&spmv_program, "the kernel could not create its window");
     return app_all(app, !data->no_window) && (!app->settings.verify || verify(app, state));
 }
 

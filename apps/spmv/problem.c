@@ -79,28 +79,28 @@ static bool read_matrix(const struct spmv_problem *problem, const char *path, st
     struct market_error error;
     FILE *file = fopen(path, "re");
     if (!file) {
-        complain(problem->program, "cannot open %s: %s", path, strerror(errno));
+        complain_as(problem->program, "cannot open %s: %s", path, strerror(errno));
         return false;
     }
     const bool good = market_read(file, whole, &error);
     fclose(file);
     if (good && problem->square && whole->rows != whole->columns) {
-        complain(problem->program, "%s: %" PRIu64 " rows and %" PRIu64 " columns: not square", path,
-                 whole->rows, whole->columns);
+        complain_as(problem->program, "%s: %" PRIu64 " rows and %" PRIu64 " columns: not square",
+                    path, whole->rows, whole->columns);
         sparse_free(whole);
         return false;
     }
     if (!good && error.line > 0)
-        complain(problem->program, "%s:%" PRIu64 ": %s", path, error.line, error.text);
+        complain_as(problem->program, "%s:%" PRIu64 ": %s", path, error.line, error.text);
     else if (!good)
-        complain(problem->program, "%s: %s", path, error.text);
+        complain_as(problem->program, "%s: %s", path, error.text);
     return good;
 }
 
 static bool out_of_memory(const struct spmv_problem *problem)
 {
-    complain(problem->program, "out of memory for %" PRIu64 " rows of %" PRIu64 " columns",
-             problem->all_rows / problem->grid.rows, problem->all_columns);
+    complain_as(problem->program, "out of memory for %" PRIu64 " rows of %" PRIu64 " columns",
+                problem->all_rows / problem->grid.rows, problem->all_columns);
     return false;
 }
 
@@ -144,7 +144,7 @@ static bool make_block(struct spmv_problem *problem)
     struct spmv_block *block = &problem->block;
     const uint64_t entries = sparse_entries(strip);
     if (entries > INT32_MAX) {
-        complain(problem->program, "%" PRIu64 " entries are more than %d", entries, INT32_MAX);
+        complain_as(problem->program, "%" PRIu64 " entries are more than %d", entries, INT32_MAX);
         return false;
     }
     problem->row_start = malloc((strip->rows + 1) * sizeof(*problem->row_start));

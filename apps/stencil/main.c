@@ -53,7 +53,7 @@ static bool diffuse(struct app *app, struct problem *problem)
     if (!app_repeat(app, prepare, problem, data, sizeof(*data)))
         return false;
     if (data->failed) {
-        complain(&stencil_program, "the kernel could not create its window");
+        complain_as(&stencil_program, "the kernel could not create its window");
         return false;
     }
     return !app->settings.verify || verify(app, problem);

@@ -43,7 +43,7 @@ static bool plan(void *argument, const struct settings *settings, int process, i
     *bytes = failure_offset(problem) + sizeof(*store->failure);
     problem->start = calloc(1, *bytes);
     if (!problem->start) {
-        complain(&particles_program, "out of memory for %zu bytes", *bytes);
+        complain_as(&particles_program, "out of memory for %zu bytes", *bytes);
         return false;
     }
     store->arena = problem->start;

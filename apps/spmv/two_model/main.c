@@ -93,7 +93,7 @@ static bool begin(void *argument)
     const uint32_t columns = state->problem.block.columns;
     double *b = malloc((columns + (size_t)1) * sizeof(*b));
     if (!b) {
-        complain(&spmv_program, "out of memory for a vector");
+        complain_as(&spmv_program, "out of memory for a vector");
         return false;
     }
     for (uint32_t i = 0; i < columns; i++)

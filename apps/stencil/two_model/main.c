@@ -51,7 +51,7 @@ static bool plan(void *argument, const struct settings *settings, int process, i
     *bytes = arena_bytes(problem);
     problem->start = calloc(1, *bytes);
     if (!problem->start) {
-        complain(&stencil_program, "out of memory for %zu bytes", *bytes);
+        complain_as(&stencil_program, "out of memory for %zu bytes", *bytes);
         return false;
     }
 
