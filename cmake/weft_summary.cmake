@@ -12,5 +12,6 @@ weft_summary_row("device cuda" "${WEFT_CUDA_IN}" "for ${WEFT_CUDA_ARCHS} (WEFT_C
 list(JOIN WEFT_NETS_IN ", " nets)
 weft_summary_row("networks" "yes" "${nets}")
 weft_summary_row("MPI for benchmarks" "${WEFT_MPI_IN}" "(WEFT_MPI=${WEFT_MPI})")
+weft_summary_row("NCCL, NVSHMEM" "${WEFT_NCCL_IN}, ${WEFT_NVSHMEM_IN}" "for two-model programs (WEFT_NCCL=${WEFT_NCCL}, WEFT_NVSHMEM=${WEFT_NVSHMEM})")
 weft_summary_row("tests" "${WEFT_TESTS}" "")
 weft_summary_row("sanitizers" "${WEFT_SANITIZE}" "")
