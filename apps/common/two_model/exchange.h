@@ -22,7 +22,7 @@ struct message {
     int process;     /* the other one */
     int slot;        /* 0..63: tells apart what may be under way to one receiver at once */
     size_t from, to; /* in the sender's and in the receiver's arena, in bytes */
-    size_t bytes;    /* as much as is there for; the same for both */
+    size_t bytes;    /* the same for both; 0: a notice alone */
 };
 
 extern const char exchange_name[]; /* of the network: "mpi", "net", ... */

@@ -15,6 +15,9 @@ const bool exchange_enqueues = true;
 
 static ncclComm_t comm;
 static char *arena;
+static size_t arena_bytes; /* after it: words for notices, which NCCL has not without data */
+
+enum { SLOTS = 64, NOTICE = 8 };
 
 static bool good(ncclResult_t result, const char *what)
 {
@@ -34,6 +37,8 @@ void *exchange_arena(size_t bytes)
         !good(ncclCommInitRank(&comm, numbers->processes, id, numbers->process),
               "ncclCommInitRank"))
         return NULL;
+    arena_bytes = (bytes + NOTICE - 1) / NOTICE * NOTICE;
+    bytes = arena_bytes + (size_t)2 * SLOTS * NOTICE;
     if (cudaMalloc((void **)&arena, bytes) != cudaSuccess ||
         cudaMemset(arena, 0, bytes) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) {
         fprintf(stderr, "two-model: no device memory for %zu bytes\n", bytes);
@@ -42,21 +47,29 @@ void *exchange_arena(size_t bytes)
     return arena;
 }
 
+static bool one(const struct message *message, bool sends)
+{
+    cudaStream_t stream = (cudaStream_t)machine_stream();
+    const size_t bytes = message->bytes > 0 ? message->bytes : NOTICE;
+    size_t at = sends ? message->from : message->to;
+    if (message->bytes == 0)
+        at = arena_bytes + (size_t)(2 * message->slot + sends) * NOTICE;
+    return sends ? good(ncclSend(arena + at, bytes, ncclChar, message->process, comm, stream),
+                        "ncclSend")
+                 : good(ncclRecv(arena + at, bytes, ncclChar, message->process, comm, stream),
+                        "ncclRecv");
+}
+
 bool exchange_run(const struct message *sends, int send_count, const struct message *receives,
                   int receive_count)
 {
-    cudaStream_t stream = (cudaStream_t)machine_stream();
     if (send_count + receive_count == 0)
         return true;
     bool all = good(ncclGroupStart(), "ncclGroupStart");
     for (int i = 0; all && i < send_count; i++)
-        all = good(ncclSend(arena + sends[i].from, sends[i].bytes, ncclChar, sends[i].process, comm,
-                            stream),
-                   "ncclSend");
+        all = one(&sends[i], true);
     for (int i = 0; all && i < receive_count; i++)
-        all = good(ncclRecv(arena + receives[i].to, receives[i].bytes, ncclChar,
-                            receives[i].process, comm, stream),
-                   "ncclRecv");
+        all = one(&receives[i], false);
     return good(ncclGroupEnd(), "ncclGroupEnd") && all;
 }
 

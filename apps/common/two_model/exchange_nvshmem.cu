@@ -61,10 +61,15 @@ extern "C" bool exchange_run(const struct message *sends, int send_count,
                              const struct message *receives, int receive_count)
 {
     cudaStream_t stream = (cudaStream_t)machine_stream();
-    for (int i = 0; i < send_count; i++)
-        nvshmemx_putmem_signal_on_stream(arena + sends[i].to, arena + sends[i].from, sends[i].bytes,
-                                         signals + sends[i].slot, 1, NVSHMEM_SIGNAL_SET,
+    for (int i = 0; i < send_count; i++) {
+        if (sends[i].bytes > 0)
+            nvshmemx_putmem_signal_on_stream(arena + sends[i].to, arena + sends[i].from,
+                                             sends[i].bytes, signals + sends[i].slot, 1,
+                                             NVSHMEM_SIGNAL_SET, sends[i].process, stream);
+        else
+            nvshmemx_signal_op_on_stream(signals + sends[i].slot, 1, NVSHMEM_SIGNAL_SET,
                                          sends[i].process, stream);
+    }
     for (int i = 0; i < receive_count; i++) {
         nvshmemx_signal_wait_until_on_stream(signals + receives[i].slot, NVSHMEM_CMP_EQ, 1, stream);
         if (cudaMemsetAsync(signals + receives[i].slot, 0, sizeof(*signals), stream) !=

@@ -2,7 +2,7 @@
  * spmv/two_model/main.c - products in the two-model form, and the barrier between them.
  *
  * What exchange.h asks for holds by the barrier: a process enters it when it has used all that it
- * received. The barrier itself is made of messages (dissemination: in round r to the process 2^r
+ * received. The barrier itself is made of notices (dissemination: in round r to the process 2^r
  * after), so that it can be part of a graph; its slots alternate, since a process may still look at
  * the last barrier's when the first of the next arrives.
  */
@@ -13,7 +13,6 @@
 
 struct state {
     struct product product;
-    size_t token; /* offset of the barrier's words: one to send, and one for each slot */
 };
 
 static bool plan(void *argument, const struct settings *settings, int process, int processes,
@@ -24,7 +23,6 @@ static bool plan(void *argument, const struct settings *settings, int process, i
     problem->program = &spmv_program;
     if (!product_make(&state->product, settings, process, processes))
         return false;
-    state->token = spmv_reserve(&problem->layout, (1 + 64) * sizeof(uint64_t));
     *bytes = problem->layout.bytes;
     return true;
 }
@@ -58,12 +56,8 @@ static bool barrier(const struct state *state, uint64_t k)
     const uint32_t processes = (uint32_t)state->product.processes;
     const uint32_t process = (uint32_t)state->product.process;
     for (uint32_t round = 0, reach = 1; reach < processes; round++, reach *= 2) {
-        const int slot = PRODUCT_SLOTS + 2 * (int)round + (int)(k % 2);
         const struct message send = {.process = (int)((process + reach) % processes),
-                                     .slot = slot,
-                                     .from = state->token,
-                                     .to = state->token + (1 + (size_t)slot) * sizeof(uint64_t),
-                                     .bytes = sizeof(uint64_t)};
+                                     .slot = PRODUCT_SLOTS + 2 * (int)round + (int)(k % 2)};
         struct message receive = send;
         receive.process = (int)((process + processes - reach) % processes);
         if (!model_exchange(&send, 1, &receive, 1))
