@@ -59,6 +59,8 @@ bool blocks_cut(const struct problem *problem, int processes, struct plan *plans
                         .shape = {.n = n, .ranks = (uint64_t)options->ranks},
                         .pagerank = options->pagerank,
                         .iterations = options->iterations,
+                        .repetitions = options->repetitions,
+                        .silent = options->silent,
                         .tolerance = options->tolerance,
                         .scale = problem->scale,
                         .start_factor = options->pagerank ? 0 : 1 / power_start_norm(n)};
@@ -255,6 +257,7 @@ weft_status distribute(weft_job *job, const struct plan *plan, const struct bloc
                               .column = (uint64_t)process % plan->shape.columns,
                               .pagerank = plan->pagerank,
                               .iterations = plan->iterations,
+                              .silent = plan->silent,
                               .tolerance = plan->tolerance,
                               .scale = plan->scale};
     size_t entries = plan->entries;
@@ -273,6 +276,18 @@ weft_status distribute(weft_job *job, const struct plan *plan, const struct bloc
     if (status == WEFT_OK)
         *data = made;
     return status;
+}
+
+weft_status restart(weft_job *job, const struct plan *plan, struct power_data *data)
+{
+    void *zeros = calloc(1, data->layout.bytes);
+    if (!zeros)
+        return no_memory(job, data->layout.bytes);
+    weft_status status = weft_copy(job, data->arena, zeros, data->layout.bytes);
+    free(zeros);
+    data->done = data->outcome = 0;
+    data->eigenvalue = data->change = 0;
+    return status == WEFT_OK ? put_starts(job, plan, data) : status;
 }
 
 weft_status collect(weft_job *job, const struct power_data *data, double *vector)

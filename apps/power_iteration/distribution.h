@@ -21,6 +21,7 @@ struct plan {
     struct power_shape shape; /* its ranks: most ranks of a device, 0 for all it holds */
     uint64_t entries;         /* of this process's block */
     uint64_t pagerank, iterations;
+    uint64_t repetitions, silent;
     double tolerance, scale;
     double start_factor; /* normalises the start vector */
 };
@@ -47,6 +48,9 @@ void blocks_free(struct blocks *blocks);
  */
 weft_status distribute(weft_job *job, const struct plan *plan, const struct blocks *blocks,
                        struct power_data *data);
+
+/* What the first run found, for another one: the arena as it was. Not collective. */
+weft_status restart(weft_job *job, const struct plan *plan, struct power_data *data);
 
 /* Collective. The whole vector arrives in `vector` (n elements) on process 0. */
 weft_status collect(weft_job *job, const struct power_data *data, double *vector);

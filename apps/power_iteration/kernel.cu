@@ -295,7 +295,7 @@ WEFT_DEVICE_FN void decide(const struct place *me, uint64_t k)
 WEFT_DEVICE_FN void report(const struct place *me, uint64_t k, bool stop)
 {
     const struct power_data *data = me->data;
-    if (k % LOG_EVERY != 0 && !stop)
+    if (data->silent || (k % LOG_EVERY != 0 && !stop))
         return;
     if (data->pagerank)
         weft_log(me->self, "iteration %llu: change %.3e", (unsigned long long)k, data->change);

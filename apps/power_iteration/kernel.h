@@ -137,6 +137,7 @@ struct power_data {
     uint64_t row, column; /* of this process in the grid */
     uint64_t pagerank;    /* 1: PageRank; 0: dominant eigenvalue */
     uint64_t iterations;  /* at most so many */
+    uint64_t silent;      /* 1: no lines while it runs */
     double tolerance;     /* stop when the relative change falls below it */
     double scale;         /* eigenvalues of A are those of the stored values times this */
 

@@ -2,6 +2,7 @@
  * power_iteration/main.c - one process of the job: plan, distribute, run the kernel, report.
  */
 #include "distribution.h"
+#include "report.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -25,7 +26,7 @@ static weft_status make_plan(weft_job *job, int argc, char **argv, struct proble
             weft_abort(job, "power_iteration: out of memory");
             return WEFT_ERR_MEMORY;
         }
-        if (!problem_load(problem, argc, argv) ||
+        if (!problem_load(problem, numbers->processes, argc, argv) ||
             !blocks_cut(problem, numbers->processes, plans, blocks)) {
             for (int i = 0; i < numbers->processes; i++)
                 plans[i] = (struct plan){.help = problem->options.help};
@@ -54,7 +55,7 @@ static weft_status prepare(weft_job *job, struct plan *plan)
         return WEFT_ERR_UNSUPPORTED;
     }
     plan->shape.ranks = (uint64_t)ranks;
-    if (numbers->process == 0)
+    if (numbers->process == 0 && !plan->silent)
         printf("matrix: %" PRIu64 " rows; grid: %" PRIu64 "x%" PRIu64 " processes of %d ranks\n",
                plan->shape.n, plan->shape.rows, plan->shape.columns, ranks);
     fflush(stdout); /* before the kernel's own lines */
@@ -85,7 +86,8 @@ static bool check(const struct problem *problem, const struct power_result *resu
         return false;
     }
     bool good = error <= CHECK_TOLERANCE;
-    printf("check: %s, %.3e from the serial result\n", good ? "passed" : "FAILED", error);
+    fprintf(problem->options.csv ? stderr : stdout, "check: %s, %.3e from the serial result\n",
+            good ? "passed" : "FAILED", error);
     return good;
 }
 
@@ -98,8 +100,40 @@ static bool report(const struct problem *problem, const struct power_data *data,
         complain("the kernel could not create its window");
         return false;
     }
-    print_result(problem, data, &result, milliseconds);
+    if (!problem->options.csv)
+        print_result(problem, data, &result, milliseconds);
     return !problem->options.check || check(problem, &result);
+}
+
+/* Process 0, after a repetition: a line as the other case studies have it (common/report.h). */
+static void print_line(const struct weft_numbers *numbers, const struct power_data *data,
+                       uint64_t repetition, double milliseconds)
+{
+    if (repetition == 1)
+        printf(REPORT_HEADER "\n");
+    printf("power_iteration,weft,%s,%d,%d,%d,%" PRIu64 ",%" PRIu64 ",%.6f,\n",
+           numbers->threads > 1 ? "cuda" : "cpu", numbers->processes, numbers->ranks_here,
+           numbers->threads, data->done, repetition, milliseconds);
+    fflush(stdout);
+}
+
+/* Collective: runs the kernel so many times. *milliseconds: of the last one. */
+static bool repeat(weft_job *job, const struct problem *problem, const struct plan *plan,
+                   struct power_data *data, double *milliseconds)
+{
+    const struct weft_numbers *numbers = weft_numbers_of(job);
+    for (uint64_t repetition = 1; repetition <= plan->repetitions; repetition++) {
+        const double *intervals = NULL;
+        size_t count = 0;
+        if ((repetition > 1 && restart(job, plan, data) != WEFT_OK) ||
+            weft_run(job, data, sizeof(*data), NULL) != WEFT_OK ||
+            weft_intervals(job, &intervals, &count) != WEFT_OK)
+            return false;
+        *milliseconds = count > 0 ? intervals[0] : 0;
+        if (numbers->process == 0 && problem->options.csv)
+            print_line(numbers, data, repetition, *milliseconds);
+    }
+    return true;
 }
 
 /* Collective: everything between the plan and the end. Returns whether all is well here. */
@@ -107,11 +141,9 @@ static bool iterate(weft_job *job, const struct problem *problem, const struct b
                     struct plan *plan)
 {
     struct power_data data;
-    const double *intervals = NULL;
-    size_t count = 0;
+    double milliseconds = 0;
     if (prepare(job, plan) != WEFT_OK || distribute(job, plan, blocks, &data) != WEFT_OK ||
-        weft_run(job, &data, sizeof(data), NULL) != WEFT_OK ||
-        weft_intervals(job, &intervals, &count) != WEFT_OK)
+        !repeat(job, problem, plan, &data, &milliseconds))
         return false;
 
     bool root = weft_numbers_of(job)->process == 0;
@@ -123,7 +155,7 @@ static bool iterate(weft_job *job, const struct problem *problem, const struct b
     }
     bool good = collect(job, &data, vector) == WEFT_OK;
     if (good && root)
-        good = report(problem, &data, vector, count > 0 ? intervals[0] : 0);
+        good = report(problem, &data, vector, milliseconds);
     free(vector);
     return good;
 }

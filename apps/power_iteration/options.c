@@ -16,7 +16,20 @@ static const char about[] =
     "\vTo run on four processes: weftrun -n 4 power_iteration --matrix FILE";
 
 static const struct argp_option table[] = {
-    {"matrix", 'm', "FILE", 0, "Matrix Market file: coordinate, square (required)", 0},
+    {"matrix", 'm', "FILE", 0, "Matrix Market file: coordinate, square", 0},
+    {"rows", 'R', "N", 0,
+     "instead of a file: a random matrix with as many entries as a block of N x N for each process",
+     0},
+    {"nonzeros", 'N', "N", 0, "... of which N of a million are not zero (default 3000)", 0},
+    {"seed", 'S', "N", 0, "... and which this number tells from others (default 1)", 0},
+    {"preset", 'P', "NAME", 0,
+     "small, thesis or fill: rows, iterations, and tolerance 0, as the other case studies have "
+     "them",
+     0},
+    {"repetitions", 'x', "N", 0, "run N times (default 1)", 0},
+    {"csv", 'C', NULL, 0,
+     "print a header and a line for each repetition, and check only if told to", 0},
+    {"verify", 'v', NULL, 0, "check the result (the default without --csv)", 0},
     {"names", 'n', "FILE", 0, "what the rows are called, one a line", 0},
     {"symmetrize", 's', NULL, 0,
      "use A + A^T; what stands on both sides of the diagonal counts twice", 0},
@@ -74,6 +87,26 @@ static bool read_grid(const char *text, struct options *options)
            read_whole(columns, '\0', 1, 65536, &options->grid_columns, &end);
 }
 
+/* The sizes of the case studies (common/settings.h), for this program. */
+static bool read_preset(const char *text, struct options *options)
+{
+    static const struct {
+        const char *name;
+        uint64_t rows, nonzeros, iterations;
+    } presets[] = {
+        {"small", 60, 100000, 9}, {"thesis", 10816, 3000, 100}, {"fill", 108160, 3000, 50}};
+    for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]); i++) {
+        if (strcmp(text, presets[i].name) != 0)
+            continue;
+        options->rows = presets[i].rows;
+        options->nonzeros = presets[i].nonzeros;
+        options->iterations = presets[i].iterations;
+        options->tolerance = 0;
+        return true;
+    }
+    return false;
+}
+
 static bool read_option(int key, const char *text, struct options *options)
 {
     const char *end;
@@ -88,6 +121,16 @@ static bool read_option(int key, const char *text, struct options *options)
         return read_real(text, 0, 1, &options->tolerance);
     case 'g':
         return read_grid(text, options);
+    case 'R':
+        return read_whole(text, '\0', 1, 1 << 24, &options->rows, &end);
+    case 'N':
+        return read_whole(text, '\0', 1, 1000000, &options->nonzeros, &end);
+    case 'S':
+        return read_whole(text, '\0', 0, UINT64_MAX, &options->seed, &end);
+    case 'P':
+        return read_preset(text, options);
+    case 'x':
+        return read_whole(text, '\0', 1, INT_MAX, &options->repetitions, &end);
     case 'k':
         return read_whole(text, '\0', 0, INT64_MAX, &options->top, &end);
     default: /* 'r' */
@@ -114,6 +157,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case 'c':
         options->check = false;
         return 0;
+    case 'v':
+        options->check = true;
+        return 0;
+    case 'C':
+        options->csv = options->silent = true;
+        options->check = false;
+        return 0;
     case 'h':
         options->help = true;
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
@@ -124,6 +174,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case 'g':
     case 'k':
     case 'r':
+    case 'R':
+    case 'N':
+    case 'S':
+    case 'P':
+    case 'x':
         if (read_option(key, text, options))
             return 0;
         argp_error(state, "bad value '%s' for --%s", text, name_of(key));
@@ -132,9 +187,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         argp_error(state, "unexpected argument '%s'", text);
         return EINVAL;
     case ARGP_KEY_END:
-        if (options->matrix)
+        if (options->matrix || options->rows > 0)
             return 0;
-        argp_error(state, "--matrix is missing");
+        argp_error(state, "--matrix is missing, or --rows for one that is made");
         return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -144,6 +199,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 bool options_parse(struct options *options, int argc, char **argv)
 {
     static const struct argp argp = {.options = table, .parser = parse, .doc = about};
-    *options = (struct options){.check = true, .iterations = 10000, .tolerance = 1e-13};
+    *options = (struct options){.check = true,
+                                .iterations = 10000,
+                                .tolerance = 1e-13,
+                                .nonzeros = 3000,
+                                .seed = 1,
+                                .repetitions = 1};
     return argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, options) == 0;
 }

@@ -17,7 +17,11 @@ struct options {
     uint64_t iterations;
     uint64_t grid_rows, grid_columns; /* 0: not given */
     uint64_t top;
-    int ranks; /* of a device; 0: as many as it holds */
+    uint64_t rows, nonzeros,
+        seed; /* without a file: the block of a process, of a million, of both */
+    uint64_t repetitions;
+    bool csv, silent; /* silent: the kernel prints nothing while it runs */
+    int ranks;        /* of a device; 0: as many as it holds */
 };
 
 /*

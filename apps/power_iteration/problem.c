@@ -4,6 +4,7 @@
 #include "problem.h"
 
 #include "matrix_market.h"
+#include "random_matrix.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -113,16 +114,27 @@ static bool transform(struct problem *problem)
     else if (!wrong)
         problem->scale = sparse_scale(&problem->matrix);
     if (wrong)
-        complain("%s: %s", problem->options.matrix, wrong);
+        complain("%s: %s", problem->options.matrix ? problem->options.matrix : "the matrix", wrong);
     return !wrong;
 }
 
-bool problem_load(struct problem *problem, int argc, char **argv)
+static bool make_matrix(struct problem *problem, int processes)
+{
+    const struct options *options = &problem->options;
+    const uint64_t n = (uint64_t)llround((double)options->rows * sqrt(processes));
+    if (n < UINT32_MAX && random_rows(&problem->matrix, options->seed, options->nonzeros, 0, n, n))
+        return true;
+    complain("out of memory for a matrix of %" PRIu64 " rows", n);
+    return false;
+}
+
+bool problem_load(struct problem *problem, int processes, int argc, char **argv)
 {
     *problem = (struct problem){0};
     return options_parse(&problem->options, argc, argv) &&
-           load_matrix(&problem->matrix, problem->options.matrix) && transform(problem) &&
-           (!problem->options.names || load_names(problem));
+           (problem->options.matrix ? load_matrix(&problem->matrix, problem->options.matrix)
+                                    : make_matrix(problem, processes)) &&
+           transform(problem) && (!problem->options.names || load_names(problem));
 }
 
 void problem_free(struct problem *problem)

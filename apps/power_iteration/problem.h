@@ -18,10 +18,10 @@ struct problem {
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Reads the command line and its files. Returns false after it has said why (or printed the help:
- * options.help). Free the problem in any case.
+ * Reads the command line and its files, or makes the matrix: the work of so many processes. Returns
+ * false after it has said why (or printed the help: options.help). Free the problem in any case.
  */
-bool problem_load(struct problem *problem, int argc, char **argv);
+bool problem_load(struct problem *problem, int processes, int argc, char **argv);
 void problem_free(struct problem *problem);
 
 /* Prints the rows with the largest elements: "rank: K NAME SCORE". */

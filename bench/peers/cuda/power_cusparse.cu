@@ -290,7 +290,7 @@ bool measure(const machine &m, const problem &problem, cusparseSpMVAlg_t algorit
 int main(int argc, char **argv)
 {
     problem problem;
-    bool good = problem_load(&problem, argc, argv);
+    bool good = problem_load(&problem, 1, argc, argv);
     if (good && (problem.matrix.rows > INT_MAX || sparse_entries(&problem.matrix) > INT_MAX)) {
         complain("more than %d rows or entries", INT_MAX);
         good = false;

@@ -1,5 +1,5 @@
 /*
- * power_iteration/sparse.c - CSR by two stable counting sorts, by column and then by row, so that
+ * common/sparse.c - CSR by two stable counting sorts, by column and then by row, so that
  * any number of entries takes linear time and duplicates keep their order.
  */
 #include "sparse.h"

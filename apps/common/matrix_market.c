@@ -1,5 +1,5 @@
 /*
- * power_iteration/matrix_market.c - a reader for one line after another: banner, size, entries.
+ * common/matrix_market.c - a reader for one line after another: banner, size, entries.
  * Every number is read strictly, and every complaint names its line.
  */
 #include "matrix_market.h"

@@ -1,9 +1,9 @@
 /*
- * power_iteration/sparse.h - sparse matrices on the host: entries in any order become compressed
+ * common/sparse.h - sparse matrices on the host: entries in any order become compressed
  * rows (CSR), and what the modes need is done to them.
  */
-#ifndef POWER_SPARSE_H
-#define POWER_SPARSE_H
+#ifndef COMMON_SPARSE_H
+#define COMMON_SPARSE_H
 
 #include <stdint.h>
 

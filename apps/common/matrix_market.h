@@ -1,9 +1,9 @@
 /*
- * power_iteration/matrix_market.h - reads matrices in the Matrix Market exchange format:
+ * common/matrix_market.h - reads matrices in the Matrix Market exchange format:
  * coordinate; pattern, real or integer; general or symmetric.
  */
-#ifndef POWER_MATRIX_MARKET_H
-#define POWER_MATRIX_MARKET_H
+#ifndef COMMON_MATRIX_MARKET_H
+#define COMMON_MATRIX_MARKET_H
 
 #include "sparse.h"
 

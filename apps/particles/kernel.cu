@@ -1,0 +1,230 @@
+/*
+ * particles/kernel.cu - all steps in one persistent kernel. A rank owns some segments, one above
+ * the other; the ranks form a ring. Windows of ranks on one device overlap, being all the same
+ * arena: a neighbour's segment there is read in place, and so is the list of those that come from
+ * it. Only at the edges of a device do segments and lists travel, in one message for each
+ * neighbour, of as many bytes as there are particles.
+ *
+ * A step has two exchanges: of those that leave (after everything has moved), and of the segments
+ * at the rank's edges, when everything is in its place again. No barrier:
+ *   - A rank settles, overwriting what its neighbours read, when their lists have come, which they
+ *     send after they have moved.
+ *   - It fills its lists anew when its neighbours' segments have come, which they send after they
+ *     have settled all that had come in the lists before.
+ *   - Halos and lists of another device are overwritten by the same rules, by puts.
+ * By then the puts before have been read at their source, too.
+ */
+#include "kernel.h"
+#include "step.h"
+
+/* So that nvcc keeps to 64 registers, and four ranks of 256 threads share a multiprocessor. */
+#define WEFT_MOST_THREADS STEP_MOST_THREADS
+
+#include <weft/device.h>
+
+/* Functions that are used in several places: inlined, they would cost the kernel its registers. */
+#ifdef __CUDACC__
+#define APART      static __device__ __noinline__
+#define MOST_LANES STEP_MOST_THREADS
+#else
+#define APART      static
+#define MOST_LANES 1
+#endif
+
+/* Up: from the rank below to the one above. */
+enum { TAG_LIST_UP, TAG_LIST_DOWN, TAG_SEGMENT_UP, TAG_SEGMENT_DOWN };
+enum { UP, DOWN };
+
+struct place {
+    weft_self *self;
+    const struct particles_store *store;
+    uint32_t *sums; /* room for the scan */
+    weft_win win;
+    uint32_t low, high;   /* its segments, both included, from 1 */
+    uint32_t boundary;    /* below it; the next is above it */
+    bool lowest, highest; /* of its device */
+    int below, above;     /* world ranks of the neighbours in the ring */
+};
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+/* So many bytes of the arena to another place in the arena of the target; everything is made. */
+APART void put(const struct place *me, int target, size_t to, size_t from, size_t bytes, int tag)
+{
+    weft_put_notify(me->self, me->win, target, to, me->store->arena + from, bytes, tag);
+}
+
+/* What is there was written where the target reads it. */
+APART void tell(const struct place *me, int target, int tag)
+{
+    weft_notify(me->self, WEFT_COMM_WORLD, target, tag);
+}
+
+APART void wait_for(const struct place *me, int tag)
+{
+    weft_wait(me->self, tag, 1);
+}
+
+/* The ranks of the devices before and after see this list at their other edge. */
+WEFT_DEVICE_FN void send_lists(const struct place *me)
+{
+    const struct particles_store *store = me->store;
+    const uint32_t last = store->box.boundaries - 1;
+    weft_sync(me->self);
+    if (me->highest)
+        put(me, me->above, particles_list_offset(store, 0, UP),
+            particles_list_offset(store, last, UP),
+            particles_list_used(particles_list(store, last, UP)), TAG_LIST_UP);
+    else
+        tell(me, me->above, TAG_LIST_UP);
+    if (me->lowest)
+        put(me, me->below, particles_list_offset(store, last, DOWN),
+            particles_list_offset(store, 0, DOWN),
+            particles_list_used(particles_list(store, 0, DOWN)), TAG_LIST_DOWN);
+    else
+        tell(me, me->below, TAG_LIST_DOWN);
+}
+
+WEFT_DEVICE_FN size_t block_offset(const struct particles_store *store, uint32_t segment)
+{
+    return store->layout.block + segment * store->layout.block_bytes;
+}
+
+WEFT_DEVICE_FN void send_segments(const struct place *me)
+{
+    const struct particles_store *store = me->store;
+    const uint32_t segments = store->box.segments;
+    weft_sync(me->self);
+    if (me->highest)
+        put(me, me->above, block_offset(store, 0), block_offset(store, segments),
+            particles_block_used(store, segments), TAG_SEGMENT_UP);
+    else
+        tell(me, me->above, TAG_SEGMENT_UP);
+    if (me->lowest)
+        put(me, me->below, block_offset(store, segments + 1), block_offset(store, 1),
+            particles_block_used(store, 1), TAG_SEGMENT_DOWN);
+    else
+        tell(me, me->below, TAG_SEGMENT_DOWN);
+}
+
+/* ---- a step -------------------------------------------------------------------------------- */
+
+/* A list that is too full must not be sent as one that is longer than it is. */
+WEFT_DEVICE_FN void close_lists(const struct place *me, struct particle_list *up,
+                                struct particle_list *down)
+{
+    weft_sync(me->self);
+    if (weft_thread(me->self) == 0) {
+        up->count = step_arrived(me->store, up);
+        down->count = step_arrived(me->store, down);
+    }
+}
+
+APART void move_all(const struct place *me)
+{
+    const struct particles_store *store = me->store;
+    struct particle_list *up = particles_list(store, me->boundary + 1, UP);
+    struct particle_list *down = particles_list(store, me->boundary, DOWN);
+    if (weft_thread(me->self) == 0)
+        up->count = down->count = 0;
+    weft_sync(me->self);
+    for (uint32_t segment = me->low; segment <= me->high; segment++) {
+        const uint32_t count = particles_count(store, segment);
+        weft_for (i, count)
+            step_move(store, segment, (uint32_t)i, me->low, me->high, up, down);
+        if (weft_thread(me->self) == 0)
+            *particles_moved_count(store, segment) = count;
+    }
+    close_lists(me, up, down);
+}
+
+APART void land(const struct place *me, struct particle_list *list, uint32_t segment)
+{
+    weft_for (i, step_arrived(me->store, list))
+        step_land(me->store, list, (uint32_t)i, segment);
+}
+
+APART void scan_all(const struct place *me)
+{
+    for (uint32_t segment = me->low; segment <= me->high; segment++)
+        STEP_SCAN(me->store, segment, (uint32_t)weft_thread(me->self),
+                  (uint32_t)weft_threads(me->self), me->sums, weft_sync(me->self));
+}
+
+APART void settle_all(const struct place *me, const struct particle_list *from_below,
+                      const struct particle_list *from_above)
+{
+    const struct particles_store *store = me->store;
+    for (uint32_t segment = me->low; segment <= me->high; segment++) {
+        const struct particle *moved = particles_moved(store, segment);
+        weft_for (i, *particles_moved_count(store, segment))
+            step_settle(store, moved + i);
+    }
+    weft_for (i, step_arrived(store, from_below))
+        step_settle(store, from_below->item + i);
+    weft_for (i, step_arrived(store, from_above))
+        step_settle(store, from_above->item + i);
+}
+
+WEFT_DEVICE_FN void step(const struct place *me)
+{
+    struct particle_list *from_below = particles_list(me->store, me->boundary, UP);
+    struct particle_list *from_above = particles_list(me->store, me->boundary + 1, DOWN);
+    move_all(me);
+    send_lists(me);
+    wait_for(me, TAG_LIST_UP);
+    land(me, from_below, me->low);
+    wait_for(me, TAG_LIST_DOWN);
+    land(me, from_above, me->high);
+    weft_sync(me->self);
+    scan_all(me);
+    settle_all(me, from_below, from_above);
+    send_segments(me);
+}
+
+WEFT_DEVICE_FN struct place find_place(weft_self *self, struct particles_data *data, uint32_t *sums)
+{
+    const int me = weft_rank(self, WEFT_COMM_WORLD), all = weft_size(self, WEFT_COMM_WORLD);
+    const uint32_t ranks = (uint32_t)weft_size(self, WEFT_COMM_DEVICE);
+    const uint32_t rank = (uint32_t)weft_rank(self, WEFT_COMM_DEVICE);
+    const uint64_t segments = data->store.box.segments;
+    struct place place;
+    place.self = self;
+    place.store = &data->store;
+    place.sums = sums;
+    place.win = WEFT_WIN_NONE;
+    place.low = (uint32_t)(segments * rank / ranks) + 1;
+    place.high = (uint32_t)(segments * (rank + 1) / ranks);
+    place.boundary = rank;
+    place.lowest = rank == 0;
+    place.highest = rank + 1 == ranks;
+    place.below = me > 0 ? me - 1 : all - 1;
+    place.above = me + 1 < all ? me + 1 : 0;
+    return place;
+}
+
+WEFT_KERNEL(particles, struct particles_data, data)
+{
+    WEFT_SHARED uint32_t sums[2 * MOST_LANES];
+    if (weft_rank(self, WEFT_COMM_DEVICE) == 0 && weft_thread(self) == 0)
+        data->store.failure = &data->failure; /* on the device, that of its copy */
+    weft_enter(self);
+    struct place me = find_place(self, data, sums);
+    me.win = weft_win_create(self, WEFT_COMM_WORLD, data->store.arena, data->store.layout.velocity);
+    if (me.win == WEFT_WIN_NONE) {
+        data->no_window = 1;
+        weft_leave(self);
+        return;
+    }
+    weft_timer_start(self);
+    for (uint32_t k = 0; k < data->iterations; k++) {
+        if (k > 0) { /* the halos of the first step are the host's */
+            wait_for(&me, TAG_SEGMENT_UP);
+            wait_for(&me, TAG_SEGMENT_DOWN);
+        }
+        step(&me);
+    }
+    weft_timer_stop(self);
+    weft_win_free(self, &me.win);
+    weft_leave(self);
+}

@@ -1,0 +1,76 @@
+/*
+ * particles/main.c - one process of weft's variant: place the particles, run the kernel, compare.
+ */
+#include "app.h"
+#include "kernel.h"
+#include "problem.h"
+
+#include <stdlib.h>
+
+WEFT_KERNEL_DECLARE(particles);
+
+struct problem {
+    struct particles_data data;
+    char *start; /* host: the arena before the first step */
+};
+
+static bool prepare(struct app *app, void *argument)
+{
+    struct problem *problem = argument;
+    const struct particles_store *store = &problem->data.store;
+    problem->data.failure = 0;
+    return weft_copy(app->job, store->arena, problem->start, store->layout.bytes) == WEFT_OK;
+}
+
+static bool verify(struct app *app, const struct problem *problem)
+{
+    const struct particles_store *store = &problem->data.store;
+    char *all;
+    if (!app_gather(app, store->arena, particles_checked(store), &all))
+        return false;
+    const bool good = app->numbers->process != 0 ||
+                      particles_check(&app->settings, app->numbers->processes, store, all);
+    free(all);
+    return app_all(app, good);
+}
+
+/* Collective: the particles before the first step, in host memory. */
+static bool fill(struct app *app, struct problem *problem)
+{
+    struct particles_store host = problem->data.store;
+    problem->start = app_host_memory(app, host.layout.bytes);
+    if (!problem->start)
+        return false;
+    host.arena = problem->start;
+    return app_all(app, particles_fill(&app->settings, app->numbers->processes, &host));
+}
+
+static bool simulate(struct app *app, struct problem *problem)
+{
+    const weft_numbers *numbers = app->numbers;
+    struct particles_data *data = &problem->data;
+    struct particles_store *store = &data->store;
+    if (!particles_make_box(&app->settings, numbers->process, numbers->processes,
+                            numbers->process == 0, &store->box) ||
+        !app_prepare(app, &particles, PARTICLES_THREADS, store->box.segments))
+        return false;
+    store->box.boundaries = (uint32_t)numbers->ranks_here + 1;
+    store->layout = particles_layout_of(&store->box);
+    data->iterations = (uint32_t)app->settings.iterations;
+    if (!fill(app, problem) || !app_allocate(app, store->layout.bytes, &store->arena) ||
+        !app_repeat(app, prepare, problem, data, sizeof(*data)))
+        return false;
+    if (data->no_window)
+        complain_as(&particles_program, "the kernel could not create its window");
+    const bool good = !data->no_window && particles_succeeded(data->failure);
+    return app_all(app, good) && (!app->settings.verify || verify(app, problem));
+}
+
+int main(int argc, char **argv)
+{
+    struct app app;
+    struct problem problem = {0};
+    const bool good = app_open(&app, &particles_program, argc, argv) && simulate(&app, &problem);
+    free(problem.start);
+    return app_close(&app, good);
+}

@@ -1,0 +1,266 @@
+/*
+ * power_iteration/two_model/main.c - the power iteration in the two-model form: a product, and then
+ * x becomes b: the sums over x and its pieces go from grid column 0 to grid row 0, in one exchange.
+ *
+ * What exchange.h asks for holds without a barrier. A process of row 0 passes b on when the sums of
+ * all processes of column 0 have come; each of them was sent after the product of its whole grid
+ * row was there, so after all processes had used the b before. And a process of column 0 sends its
+ * sums and pieces when all of its grid row has multiplied, for which the processes of row 0 had to
+ * pass on the b that they made of those before.
+ */
+#include "check.h"
+#include "model.h"
+#include "phases.h"
+#include "spmv/two_model/product.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_SIDE = 16, SLOT_SUMS = PRODUCT_SLOTS, SLOT_PIECE = SLOT_SUMS + MOST_SIDE };
+
+static const struct program program = {
+    .name = "power_iteration",
+    .about =
+        "The dominant eigenvalue of a sparse matrix, on a grid of processes: as many iterations "
+        "as were asked for.",
+    .takes_matrix = true,
+    .iterations = {9, 100, 50},
+    .size = {{"rows", "as many entries as so a block", 1, 1 << 24, {60, 10816, 108160}},
+             {"nonzeros", "of a million entries", 1, 1000000, {100000, 3000, 3000}},
+             {0}},
+};
+
+struct state {
+    struct product product;
+    size_t x[2]; /* offsets: x of even and of odd steps */
+    size_t raw, parts, mine, totals, eigenvalue;
+    struct power_step step[2];
+    uint32_t sum_threads;
+};
+
+struct part {
+    uint64_t begin, end;
+};
+
+static uint64_t order(const struct state *state)
+{
+    return state->product.problem.all_rows;
+}
+
+static struct part part_of(uint64_t n, uint64_t parts, uint64_t i)
+{
+    return (struct part){n * i / parts, n * (i + 1) / parts};
+}
+
+/* What x of grid row `row` and b of grid column `column` have in common. */
+static struct part common(const struct state *state, uint32_t row, uint32_t column)
+{
+    const struct spmv_grid *grid = &state->product.problem.grid;
+    const struct part x = part_of(order(state), grid->rows, row);
+    const struct part b = part_of(order(state), grid->columns, column);
+    const struct part both = {x.begin > b.begin ? x.begin : b.begin, x.end < b.end ? x.end : b.end};
+    return both.begin < both.end ? both : (struct part){0, 0};
+}
+
+static bool plan(void *argument, const struct settings *settings, int process, int processes,
+                 size_t *bytes)
+{
+    struct state *state = argument;
+    struct spmv_problem *problem = &state->product.problem;
+    problem->program = &program;
+    problem->square = true;
+    if (!product_make(&state->product, settings, process, processes))
+        return false;
+    const struct spmv_grid *grid = &problem->grid;
+    struct spmv_layout *layout = &problem->layout;
+    if (grid->columns > MOST_SIDE) {
+        complain_as(&program, "a grid of more than %d columns", MOST_SIDE);
+        return false;
+    }
+    state->x[0] = layout->x;
+    state->x[1] = spmv_reserve(layout, layout->partial_bytes);
+    state->raw = spmv_reserve(layout, (order(state) / grid->columns + 1) * sizeof(double));
+    state->parts = spmv_reserve(layout, POWER_SUM_BLOCKS * sizeof(struct power_step_sums));
+    state->mine = spmv_reserve(layout, sizeof(struct power_step_sums));
+    state->totals = spmv_reserve(layout, grid->rows * sizeof(struct power_step_sums));
+    state->eigenvalue = spmv_reserve(layout, sizeof(double));
+    state->sum_threads = machine_threads(POWER_SUM_THREADS);
+    *bytes = layout->bytes;
+    return true;
+}
+
+/* Process 0 is on column 0 and on row 0: its own sums are where it wants them. */
+static bool place(void *argument, char *arena)
+{
+    struct state *state = argument;
+    const struct spmv_problem *problem = &state->product.problem;
+    const bool root = state->product.process == 0;
+    const struct part local = root ? common(state, 0, 0) : (struct part){0, 0};
+    for (int parity = 0; parity < 2; parity++) {
+        struct power_step *step = &state->step[parity];
+        step->x = (const double *)(arena + state->x[parity]);
+        step->before = (const double *)(arena + state->x[1 - parity]);
+        step->b = (double *)(arena + problem->layout.b);
+        step->raw = (double *)(arena + state->raw);
+        step->rows = problem->block.rows;
+        step->columns = problem->block.columns;
+        step->parts = (struct power_step_sums *)(arena + state->parts);
+        step->mine = (struct power_step_sums *)(arena + (root ? state->totals : state->mine));
+        step->totals = (const struct power_step_sums *)(arena + state->totals);
+        step->grid_rows = problem->grid.rows;
+        step->eigenvalue = (double *)(arena + state->eigenvalue);
+        step->local = (uint32_t)(local.end - local.begin); /* both begin with element 0 */
+    }
+    return product_place(&state->product, arena);
+}
+
+/* Elements first .. of the start vector to an offset of the arena. */
+static bool put_start(const struct state *state, struct part range, double factor, size_t offset)
+{
+    const size_t count = range.end - range.begin;
+    double *start = malloc((count + 1) * sizeof(*start));
+    if (!start) {
+        complain_as(&program, "out of memory for a vector");
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        start[i] = factor * power_start(false, order(state), range.begin + i);
+    const bool good = machine_copy(state->product.arena + offset, start, count * sizeof(*start));
+    free(start);
+    return good;
+}
+
+static bool begin(void *argument)
+{
+    const struct state *state = argument;
+    const struct spmv_grid *grid = &state->product.problem.grid;
+    const uint64_t n = order(state);
+    return put_start(state, part_of(n, grid->columns, grid->column), 1 / power_start_norm(n),
+                     state->product.problem.layout.b) &&
+           put_start(state, part_of(n, grid->rows, grid->row), 1, state->x[1]);
+}
+
+/*
+ * Process (row, 0) to (0, column): what of the sums and of x it has for that, as this process, one
+ * of the two, sees it. Returns how many messages.
+ */
+static int list(const struct state *state, uint32_t row, uint32_t column, uint64_t k,
+                struct message *messages)
+{
+    const struct spmv_grid *grid = &state->product.problem.grid;
+    const struct part piece = common(state, row, column);
+    const size_t from = piece.begin - part_of(order(state), grid->rows, row).begin;
+    const size_t to = piece.begin - part_of(order(state), grid->columns, column).begin;
+    const bool sends = grid->row == row && grid->column == 0;
+    const int other = sends ? (int)column : (int)(row * grid->columns);
+    const size_t mine = row == 0 ? state->totals : state->mine;
+    if (row == 0 && column == 0)
+        return 0; /* itself: the kernels see to it */
+    messages[0] = (struct message){.process = other,
+                                   .slot = SLOT_SUMS + (int)row,
+                                   .from = mine,
+                                   .to = state->totals + row * sizeof(struct power_step_sums),
+                                   .bytes = sizeof(struct power_step_sums)};
+    if (piece.begin == piece.end)
+        return 1;
+    messages[1] = (struct message){.process = other,
+                                   .slot = SLOT_PIECE + (int)row,
+                                   .from = state->x[k % 2] + from * sizeof(double),
+                                   .to = state->raw + to * sizeof(double),
+                                   .bytes = (piece.end - piece.begin) * sizeof(double)};
+    return 2;
+}
+
+static bool transpose(const struct state *state, uint64_t k)
+{
+    const struct spmv_grid *grid = &state->product.problem.grid;
+    struct message sends[2 * MOST_SIDE], receives[2 * MOST_SIDE];
+    int sent = 0, received = 0;
+    for (uint32_t column = 0; grid->column == 0 && column < grid->columns; column++)
+        sent += list(state, grid->row, column, k, sends + sent);
+    for (uint32_t row = 0; grid->row == 0 && row < grid->rows; row++)
+        received += list(state, row, grid->column, k, receives + received);
+    return model_exchange(sends, sent, receives, received);
+}
+
+static bool one_step(void *argument, uint64_t k)
+{
+    const struct state *state = argument;
+    const struct product *product = &state->product;
+    const struct spmv_grid *grid = &product->problem.grid;
+    const struct power_step *step = &state->step[k % 2];
+    const uint32_t threads = state->sum_threads;
+    if (!product_run(product, state->x[k % 2]))
+        return false;
+    if (grid->column == 0) {
+        launch_power_sum_parts(step, POWER_SUM_BLOCKS, 1, threads);
+        launch_power_sum_up(step, 1 + (step->local + threads - 1) / threads, 1, threads);
+    }
+    if (!transpose(state, k))
+        return false;
+    if (grid->row ==
+        0) /* one more thread than elements: the eigenvalue is wanted without any, too */
+        launch_power_normalise(step, product_blocks(product, step->columns + 1), 1,
+                               product->threads);
+    return true;
+}
+
+/* On process 0: b of the processes of row 0, one after the other, and the eigenvalue. */
+static bool check(const struct state *state, const struct settings *settings, const double *blocks,
+                  size_t block, double eigenvalue)
+{
+    struct spmv_problem whole = {
+        .program = &program, .square = true, .grid = state->product.problem.grid};
+    const uint64_t n = order(state), columns = whole.grid.columns;
+    struct power_result result = {settings->iterations, eigenvalue,
+                                  malloc((n + 1) * sizeof(double))};
+    double error = INFINITY;
+    bool good = result.vector && spmv_make_rows(&whole, settings, 1, 0, &whole.strip);
+    for (uint64_t column = 0; good && column < columns; column++) {
+        const struct part part = part_of(n, columns, column);
+        for (uint64_t i = part.begin; i < part.end; i++)
+            result.vector[i] = blocks[column * block + i - part.begin];
+    }
+    if (good && !check_against_serial(&whole.strip, false, &result, &error))
+        complain_as(&program, "out of memory for the serial reference");
+    free(result.vector);
+    spmv_free(&whole);
+    return good &&
+           report_check(settings, "difference from the serial result", error, CHECK_TOLERANCE);
+}
+
+static bool verify(void *argument, const struct settings *settings)
+{
+    const struct state *state = argument;
+    const struct product *product = &state->product;
+    const size_t bytes = (order(state) / product->problem.grid.columns + 1) * sizeof(double);
+    double eigenvalue = 0, *all;
+    if (!machine_copy(&eigenvalue, state->step[0].eigenvalue, sizeof(eigenvalue)) ||
+        !model_gather(product->step.b, bytes, product->process, product->processes, &all))
+        return false;
+    const bool good =
+        product->process > 0 || check(state, settings, all, bytes / sizeof(double), eigenvalue);
+    free(all);
+    return good;
+}
+
+static void end(void *argument)
+{
+    struct state *state = argument;
+    spmv_free(&state->product.problem);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct model model = {
+        .program = &program,
+        .problem_bytes = sizeof(struct state),
+        .plan = plan,
+        .place = place,
+        .begin = begin,
+        .step = one_step,
+        .verify = verify,
+        .end = end,
+    };
+    return model_main(&model, argc, argv);
+}

@@ -1,0 +1,40 @@
+/*
+ * spmv/two_model/product.h - a product in the two-model form: the block of A on the device, b down
+ * the grid column, the kernel, and x along the grid row. spmv and power_iteration are made of it.
+ */
+#ifndef SPMV_PRODUCT_H
+#define SPMV_PRODUCT_H
+
+#include "../problem.h"
+#include "phases.h"
+
+struct product {
+    int process, processes;
+    struct spmv_problem problem; /* program and square are the caller's to set */
+    struct spmv_step step;
+    uint32_t threads; /* of a block */
+    char *arena;
+    size_t row_start, column_of, value, long_row; /* offsets of the matrix in the arena */
+};
+
+/*
+ * Collective. Makes the block and reserves room for it in problem.layout, where the caller may
+ * reserve more. Returns false after it has said why. Free product->problem in any case.
+ */
+bool product_make(struct product *product, const struct settings *settings, int process,
+                  int processes);
+/* Copies the block to its place. */
+bool product_place(struct product *product, char *arena);
+
+/*
+ * One product: b, at problem.layout.b on grid row 0, becomes the x at this offset, on grid column
+ * 0. exchange.h asks that b is sent to a process again only after that has said that it is done.
+ */
+bool product_run(const struct product *product, size_t x);
+
+/* Blocks for so many elements, one for each thread. */
+uint32_t product_blocks(const struct product *product, uint32_t elements);
+
+enum { PRODUCT_SLOTS = 24 }; /* slots from here on are free */
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * stencil/kernel.h - what the host program and weft's kernel share.
+ */
+#ifndef STENCIL_KERNEL_H
+#define STENCIL_KERNEL_H
+
+#include "stencil.h"
+
+/* Fields, one after the other in the arena that all ranks of a process expose as their window. */
+enum stencil_fields { FIELD_IN, FIELD_OUT, FIELD_LAP, FIELD_FLY, FIELDS };
+
+struct stencil_data {
+    struct stencil_part part;
+    uint32_t iterations;
+    uint32_t message_a_plane; /* 0: a row goes as one strided message */
+    double *arena;            /* FIELDS fields, device memory; in and out change places */
+    uint32_t failed;          /* result: 1: no window */
+};
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * stencil/main.c - one process of weft's variant: fill the fields, run the kernel, compare.
+ */
+#include "app.h"
+#include "kernel.h"
+#include "problem.h"
+
+#include <stdlib.h>
+
+WEFT_KERNEL_DECLARE(stencil);
+
+struct problem {
+    struct stencil_data data;
+    double *start; /* host: the field before the first iteration, all fields of the arena */
+};
+
+static bool prepare(struct app *app, void *argument)
+{
+    struct problem *problem = argument;
+    const size_t bytes = FIELDS * stencil_field(&problem->data.part) * sizeof(double);
+    return weft_copy(app->job, problem->data.arena, problem->start, bytes) == WEFT_OK;
+}
+
+static bool verify(struct app *app, const struct problem *problem)
+{
+    const struct stencil_data *data = &problem->data;
+    const size_t field = stencil_field(&data->part);
+    const double *last = data->arena + (data->iterations % 2 ? FIELD_OUT : FIELD_IN) * field;
+    double *all;
+    if (!app_gather(app, last, field * sizeof(*last), &all))
+        return false;
+    const bool good = app->numbers->process != 0 ||
+                      stencil_check(&app->settings, &data->part, app->numbers->processes, all);
+    free(all);
+    return app_all(app, good);
+}
+
+static bool diffuse(struct app *app, struct problem *problem)
+{
+    const weft_numbers *numbers = app->numbers;
+    struct stencil_data *data = &problem->data;
+    if (!stencil_make_part(&app->settings, numbers->process, numbers->processes,
+                           numbers->process == 0, &data->part) ||
+        !app_prepare(app, &stencil, STENCIL_THREADS, data->part.rows))
+        return false;
+    const size_t bytes = FIELDS * stencil_field(&data->part) * sizeof(double);
+    data->iterations = (uint32_t)app->settings.iterations;
+    data->message_a_plane = stencil_message_a_plane(&app->settings);
+    problem->start = app_host_memory(app, bytes);
+    if (!problem->start || !app_allocate(app, bytes, &data->arena))
+        return false;
+    stencil_fill(&app->settings, &data->part, problem->start);
+    if (!app_repeat(app, prepare, problem, data, sizeof(*data)))
+        return false;
+    if (data->failed) {
+        complain_as(&stencil_program, "the kernel could not create its window");
+        return false;
+    }
+    return !app->settings.verify || verify(app, problem);
+}
+
+int main(int argc, char **argv)
+{
+    struct app app;
+    struct problem problem = {0};
+    const bool good = app_open(&app, &stencil_program, argc, argv) && diffuse(&app, &problem);
+    free(problem.start);
+    return app_close(&app, good);
+}
