@@ -5,6 +5,8 @@
 #include "base/task.h"
 #include "boot/back.h"
 #include "boot/local.h"
+#include "boot/mpi.h"
+#include "boot/pmix/pmix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,31 @@ weft_status weft_control_open(struct weft_control **control, const struct weft_c
 
     if (status == WEFT_OK)
         weft_say_process((*control)->process);
+    return status;
+}
+
+/* Nobody has said by hand which process this is, but a PMIx launcher knows. */
+static bool launched_by_pmix(const struct weft_config *config)
+{
+    return !weft_local_here() && config->process < 0 && config->processes == 1 &&
+           config->pmix == WEFT_PMIX_AUTO && weft_config_pmix_launched();
+}
+
+weft_status weft_control_join(struct weft_control **control, struct weft_config *config)
+{
+    int pmix_fd = -1;
+    weft_status status = weft_boot_mpi(config);
+
+    if (status == WEFT_OK && launched_by_pmix(config)) {
+        status = weft_pmix_join(config);
+        pmix_fd = status == WEFT_OK ? (int)config->root_fd : -1;
+    }
+    if (status == WEFT_OK)
+        status = weft_control_open(control, config);
+    if (pmix_fd >= 0) {
+        close(pmix_fd); /* the relay has its own copy */
+        config->root_fd = -1;
+    }
     return status;
 }
 

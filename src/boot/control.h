@@ -41,6 +41,12 @@ struct weft_control;
  */
 weft_status weft_control_open(struct weft_control **control, const struct weft_config *config);
 
+/*
+ * The same where another launcher may have started this process (PMIx's, or an MPI's): fills in
+ * process, processes, root and secret first.
+ */
+weft_status weft_control_join(struct weft_control **control, struct weft_config *config);
+
 int weft_control_process(const struct weft_control *control);
 int weft_control_processes(const struct weft_control *control);
 /* True when the processes are tasks of one address space. */

@@ -21,12 +21,16 @@ const char *weft_device_no_gpu(void)
     return driver->device_count(&count) == CUDA_SUCCESS && count > 0 ? NULL : "no GPU";
 }
 
-/* Why this program's kernels cannot run on a GPU; NULL: they can. */
-static const char *why_no_cuda(bool local)
+/*
+ * Why this program cannot use a GPU; NULL: it can. One without kernels for it may still want a
+ * GPU's memory for the host's windows, if it says so (asked); a kernel without code is refused by
+ * name.
+ */
+static const char *why_no_cuda(bool local, bool asked)
 {
     if (local)
         return "processes that are threads share no GPU";
-    if (&weft_program_has_cuda == NULL)
+    if (!asked && &weft_program_has_cuda == NULL)
         return "no kernel of this program was compiled by nvcc";
     return weft_device_no_gpu();
 }
@@ -37,9 +41,9 @@ const char *weft_device_no_gpu(void)
 {
     return "this build of weft has the CPU device only";
 }
-static const char *why_no_cuda(bool local)
+static const char *why_no_cuda(bool local, bool asked)
 {
-    (void)local;
+    (void)local, (void)asked;
     return weft_device_no_gpu();
 }
 const struct weft_device_ops weft_cuda_device;
@@ -48,11 +52,12 @@ const struct weft_device_ops weft_cuda_device;
 
 const struct weft_device_ops *weft_device_choose(const struct weft_config *config, bool local)
 {
-    const char *reason = config->device == WEFT_DEVICE_CPU ? "" : why_no_cuda(local);
+    const bool asked = config->device == WEFT_DEVICE_CUDA;
+    const char *reason = config->device == WEFT_DEVICE_CPU ? "" : why_no_cuda(local, asked);
 
     if (reason == NULL)
         return &weft_cuda_device;
-    if (config->device == WEFT_DEVICE_CUDA) {
+    if (asked) {
         weft_err(WEFT_ERR_CONFIG, "WEFT_DEVICE=cuda: %s", reason);
         return NULL;
     }

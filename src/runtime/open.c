@@ -6,8 +6,6 @@
 
 #include "base/say.h"
 #include "boot/local.h"
-#include "boot/mpi.h"
-#include "boot/pmix/pmix.h"
 #include "device/cpu/random.h"
 #include "runtime/image.h"
 #include "window/tables.h"
@@ -15,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { EAGER_ON_GPUS = WEFT_EAGER_MOST }; /* bytes; measured on an H200 */
 
@@ -157,39 +154,12 @@ static weft_status begin_random(struct weft_job *job)
     return WEFT_OK;
 }
 
-/* Nobody has said by hand which process this is, but a PMIx launcher knows. */
-static bool launched_by_pmix(const struct weft_config *config)
-{
-    return !weft_local_here() && config->process < 0 && config->processes == 1 &&
-           config->pmix == WEFT_PMIX_AUTO && weft_config_pmix_launched();
-}
-
-/* Who this process is, if a launcher of others' has started it; then the control channel. */
-static weft_status open_control(struct weft_job *job)
-{
-    struct weft_config *config = &job->config;
-    int pmix_fd = -1;
-    weft_status status = weft_boot_mpi(config);
-
-    if (status == WEFT_OK && launched_by_pmix(config)) {
-        status = weft_pmix_join(config);
-        pmix_fd = status == WEFT_OK ? (int)config->root_fd : -1;
-    }
-    if (status == WEFT_OK)
-        status = weft_control_open(&job->control, config);
-    if (pmix_fd >= 0) {
-        close(pmix_fd); /* the relay has its own copy */
-        config->root_fd = -1;
-    }
-    return status;
-}
-
 static weft_status open_steps(struct weft_job *job)
 {
     weft_status status = begin_random(job);
 
     if (status == WEFT_OK)
-        status = open_control(job);
+        status = weft_control_join(&job->control, &job->config);
     if (status != WEFT_OK)
         return status;
     if (weft_model != NULL)

@@ -13,7 +13,8 @@
 
 static weft_status open_job(struct weft_control **control, const struct weft_config *config)
 {
-    weft_status status = weft_control_open(control, config);
+    struct weft_config joined = *config; /* anew for each job */
+    weft_status status = weft_control_join(control, &joined);
 
     if (status == WEFT_OK)
         printf("ready\n");

@@ -94,7 +94,7 @@ test_mistakes()
     WEFT_NET=mpi WEFT_MPI_LIBRARY=$other refuses "the program is linked with" 2 \
         "$tests/mpi_program_$mpi" multiple
     if [ -n "$(module $other)" ]; then
-        WEFT_MPI_LIBRARY=$other refuses 'it is not the MPI of this launcher' 2 "$tests/test_put"
+        WEFT_NET=mpi WEFT_MPI_LIBRARY=$other refuses 'it is not the MPI of this launcher' 2 "$tests/test_put"
     fi
     WEFT_NET=mpi timeout 20 "$bin/weftrun" -n 2 "$tests/test_put" >"$work/out" 2>&1 &&
         fail "WEFT_NET=mpi under weftrun: not refused"
