@@ -22,8 +22,7 @@ static const struct weft_net_ops *const tables[] = {
 #ifdef WEFT_HAVE_VERBS
     &weft_net_verbs,
 #endif
-    &weft_net_mpi,
-    &weft_net_null,
+    &weft_net_mpi,   &weft_net_null,
 };
 
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
