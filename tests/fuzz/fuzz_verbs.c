@@ -1,0 +1,42 @@
+/*
+ * fuzz_verbs.c - what processes tell each other over the network verbs: addresses, datagrams that
+ * make connections, heads of messages. What is taken names a process of the job and has the length
+ * that it says.
+ */
+#include "fuzz.h"
+
+#include "net/verbs/wire.h"
+
+enum { PROCESSES = 5 };
+static const uint64_t TOKEN = 0x0102030405060708;
+
+static void check_control(const uint8_t *data, size_t size)
+{
+    struct weft_verbs_control control;
+
+    if (weft_verbs_parse_control(data, size, PROCESSES, TOKEN, &control) != NULL)
+        return;
+    MUST(size == sizeof(control) && memcmp(&control, data, size) == 0);
+    MUST(control.token == TOKEN && control.process < PROCESSES);
+    MUST(control.qpn <= WEFT_VERBS_QPN_MOST || control.kind == WEFT_VERBS_REFUSED);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct weft_verbs_address address;
+    struct weft_verbs_message message;
+    uint8_t ours[sizeof(struct weft_verbs_control)];
+
+    if (weft_verbs_parse_address(data, size, &address) == NULL)
+        MUST(address.magic == WEFT_VERBS_MAGIC && memcmp(&address, data, sizeof(address)) == 0);
+    if (weft_verbs_parse_message(data, size, PROCESSES, &message) == NULL)
+        MUST(message.process < PROCESSES && message.bytes == size - sizeof(message));
+    check_control(data, size);
+    /* The same bytes from somebody who knows the token. */
+    if (size == sizeof(ours)) {
+        memcpy(ours, data, size);
+        memcpy(ours + offsetof(struct weft_verbs_control, token), &TOKEN, sizeof(TOKEN));
+        check_control(ours, size);
+    }
+    return 0;
+}
