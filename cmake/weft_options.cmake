@@ -114,9 +114,9 @@ if(NOT WEFT_OFI STREQUAL "OFF")
     set(ofi_found ${LIBFABRIC_FOUND})
   endif()
 endif()
-weft_net(ofi WEFT_OFI "${ofi_found}" "pkg-config finds no libfabric of 1.17 or later (libfabric-dev)" PkgConfig::LIBFABRIC)
-if(WEFT_OFI_IN)
-  list(APPEND WEFT_NET_PACKAGES "LIBFABRIC libfabric") # pkg-config's; see weft_install.cmake
+weft_net(ofi WEFT_OFI "${ofi_found}" "pkg-config finds no libfabric of 1.17 or later (libfabric-dev)" "")
+if(WEFT_OFI_IN) # only headers are compiled in: the library is loaded by jobs that use it
+  list(APPEND WEFT_NET_INCLUDES ${LIBFABRIC_INCLUDE_DIRS})
 endif()
 
 # verbs: with DC connections where mlx5's own header and library are.

@@ -18,7 +18,10 @@
 
 const char *ofi_error(long code)
 {
-    return fi_strerror((int)(code < 0 ? -code : code));
+    const char *reason;
+    const struct ofi_library *fi = ofi_library(&reason);
+
+    return fi == NULL ? reason : fi->strerror((int)(code < 0 ? -code : code));
 }
 
 /*
@@ -47,9 +50,9 @@ enum want { MESSAGES, WRITES, ORDERED_WRITES };
 
 static const uint64_t all_orders = FI_ORDER_WAW | FI_ORDER_WAS | FI_ORDER_SAW | FI_ORDER_SAS;
 
-static struct fi_info *hints_for(enum want want, size_t data_bytes)
+static struct fi_info *hints_for(const struct ofi_library *fi, enum want want, size_t data_bytes)
 {
-    struct fi_info *hints = fi_allocinfo();
+    struct fi_info *hints = fi->dupinfo(NULL);
 
     if (hints == NULL)
         return NULL;
@@ -79,28 +82,30 @@ static bool name_text(char **field, const char *text)
 }
 
 /* The same endpoint again, with more asked of it; NULL if it does not agree. */
-static struct fi_info *ask(const struct fi_info *of, enum want want, size_t data_bytes)
+static struct fi_info *ask(const struct weft_net *net, const struct fi_info *of, enum want want,
+                           size_t data_bytes)
 {
-    struct fi_info *hints = hints_for(want, data_bytes), *list = NULL, *found = NULL;
+    const struct ofi_library *fi = net->fi;
+    struct fi_info *hints = hints_for(fi, want, data_bytes), *list = NULL, *found = NULL;
 
     if (hints == NULL || !name_text(&hints->fabric_attr->prov_name, of->fabric_attr->prov_name) ||
         !name_text(&hints->fabric_attr->name, of->fabric_attr->name) ||
         !name_text(&hints->domain_attr->name, of->domain_attr->name)) {
-        fi_freeinfo(hints);
+        fi->freeinfo(hints);
         return NULL;
     }
     hints->addr_format = of->addr_format;
-    if (fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list) == 0) {
+    if (fi->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list) == 0) {
         const struct fi_info *i = list;
         while (i != NULL &&
                (i->src_addrlen != of->src_addrlen ||
                 (of->src_addr != NULL && memcmp(i->src_addr, of->src_addr, of->src_addrlen) != 0)))
             i = i->next;
         /* Names like shm's differ from call to call. */
-        found = fi_dupinfo(i != NULL ? i : list);
-        fi_freeinfo(list);
+        found = fi->dupinfo(i != NULL ? i : list);
+        fi->freeinfo(list);
     }
-    fi_freeinfo(hints);
+    fi->freeinfo(hints);
     return found;
 }
 
@@ -172,7 +177,7 @@ static bool refine(struct weft_net *net, const struct fi_info *plain)
     for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
         if (wishes[i].want != MESSAGES && !writes)
             continue;
-        struct fi_info *info = ask(plain, wishes[i].want, wishes[i].data_bytes);
+        struct fi_info *info = ask(net, plain, wishes[i].want, wishes[i].data_bytes);
         if (info != NULL) {
             note_abilities(net, info, wishes[i].want);
             net->info = info;
@@ -200,22 +205,27 @@ weft_status ofi_choose(struct weft_net *net)
     struct sockaddr *address = NULL;
     struct fi_info *hints, *list = NULL;
 
+    const char *reason;
+    const struct ofi_library *fi = ofi_library(&reason);
+    if (fi == NULL)
+        return weft_err(WEFT_ERR_NETWORK, "ofi: libfabric: %s", reason);
+    net->fi = fi;
     prepare_universe(net->open.processes);
-    hints = hints_for(MESSAGES, 0);
+    hints = hints_for(fi, MESSAGES, 0);
     if (hints == NULL || (config->ofi_provider[0] != 0 &&
                           !name_text(&hints->fabric_attr->prov_name, config->ofi_provider))) {
-        fi_freeinfo(hints);
+        fi->freeinfo(hints);
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to ask for providers");
     }
     if (ofi_local_address(&net->open, (struct sockaddr *)&room, sizeof(room)))
         address = (struct sockaddr *)&room;
-    const int error = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list);
-    fi_freeinfo(hints);
+    const int error = fi->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list);
+    fi->freeinfo(hints);
     if (error != 0)
         return none(net, ofi_error(error));
     for (const struct fi_info *i = list; i != NULL && net->info == NULL; i = i->next)
         if (fits(net, i, address))
             refine(net, i);
-    fi_freeinfo(list);
+    fi->freeinfo(list);
     return net->info != NULL ? WEFT_OK : none(net, "fi_info lists what there is");
 }

@@ -10,6 +10,7 @@
 #include "base/task.h"
 #include "net/net.h"
 #include "net/ofi/bytes.h"
+#include "net/ofi/library.h"
 #include "net/regions.h"
 
 #include <rdma/fabric.h>
@@ -135,6 +136,7 @@ struct ofi_watch;
 struct weft_net {
     struct weft_net_open open;
     struct weft_lock lock;
+    const struct ofi_library *fi;
     struct fi_info *info;
     struct ofi_abilities can;
     struct fid_fabric *fabric;

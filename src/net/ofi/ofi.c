@@ -55,7 +55,7 @@ static weft_status open_endpoint(struct weft_net *net, bool *descriptors)
 {
     struct fi_av_attr av = {.count = (size_t)net->open.processes};
     const char *what = "fabric";
-    int error = fi_fabric(net->info->fabric_attr, &net->fabric, net);
+    int error = net->fi->fabric(net->info->fabric_attr, &net->fabric, net);
 
     if (error == 0)
         what = "domain", error = fi_domain(net->fabric, net->info, &net->domain, net);
@@ -160,7 +160,8 @@ static void ofi_close(struct weft_net *net)
     CLOSE(net->av);
     CLOSE(net->domain);
     CLOSE(net->fabric);
-    fi_freeinfo(net->info);
+    if (net->info != NULL)
+        net->fi->freeinfo(net->info);
     ofi_receive_close(net);
     for (uint32_t i = 0; i < net->slabs_count; i++)
         free(net->slabs[i]);

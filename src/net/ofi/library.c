@@ -1,0 +1,45 @@
+/* net/ofi/library.c - see the header. */
+#include "net/ofi/library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+static struct ofi_library library;
+static bool loaded;
+static char why[256] = "libfabric.so.1 is too old";
+
+static void *load_symbol(void *handle, const char *name, bool *all)
+{
+    void *symbol = dlsym(handle, name);
+
+    *all &= symbol != NULL;
+    return symbol;
+}
+
+static void load(void)
+{
+    void *handle = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    bool all = true;
+
+    if (handle == NULL) {
+        snprintf(why, sizeof(why), "%s", dlerror());
+        return;
+    }
+    library.getinfo = (__typeof__(&fi_getinfo))load_symbol(handle, "fi_getinfo", &all);
+    library.freeinfo = (__typeof__(&fi_freeinfo))load_symbol(handle, "fi_freeinfo", &all);
+    library.dupinfo = (__typeof__(&fi_dupinfo))load_symbol(handle, "fi_dupinfo", &all);
+    library.fabric = (__typeof__(&fi_fabric))load_symbol(handle, "fi_fabric", &all);
+    library.strerror = (__typeof__(&fi_strerror))load_symbol(handle, "fi_strerror", &all);
+    loaded = all;
+}
+
+const struct ofi_library *ofi_library(const char **reason)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, load);
+    *reason = why;
+    return loaded ? &library : NULL;
+}
