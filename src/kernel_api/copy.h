@@ -131,6 +131,55 @@ static __device__ __forceinline__ void weft_copy_undivided(unsigned char *target
         *(volatile unsigned char *)target = (unsigned char)value;
 }
 
+/*
+ * Rows of whole items, as one sequence of them: several loads of a thread are under way at once,
+ * however short the rows are.
+ */
+template <class T>
+static __device__ __forceinline__ void
+weft_copy_rows(unsigned char *target, const unsigned char *from, const struct weft_shape *shape,
+               unsigned thread, unsigned threads)
+{
+    enum { DEEP = 8 };
+    const uint32_t items = (uint32_t)(shape->width / sizeof(T));
+    const uint32_t count = items * (uint32_t)shape->height;
+
+    for (uint32_t first = thread; first < count; first += DEEP * threads) {
+        T item[DEEP];
+#pragma unroll
+        for (int k = 0; k < DEEP; k++) { /* beyond the end the last one again */
+            const uint32_t i = first + k * threads, at = i < count ? i : count - 1;
+            item[k] = ((const T *)(from + at / items * shape->source_pitch))[at % items];
+        }
+#pragma unroll
+        for (int k = 0; k < DEEP; k++) {
+            const uint32_t i = first + k * threads;
+            if (i < count)
+                ((T *)(target + i / items * shape->pitch))[i % items] = item[k];
+        }
+    }
+}
+
+/* The widest items of which all rows are made; false: rows are not alike, or too many to count. */
+static __device__ __forceinline__ bool weft_copy_even_rows(unsigned char *target,
+                                                           const unsigned char *from,
+                                                           const struct weft_shape *shape,
+                                                           unsigned thread, unsigned threads)
+{
+    const uintptr_t all =
+        (uintptr_t)target | (uintptr_t)from | shape->width | shape->pitch | shape->source_pitch;
+
+    if ((all & 3) != 0 || shape->width > 65536 || shape->height > 65536)
+        return false;
+    if ((all & 15) == 0)
+        weft_copy_rows<uint4>(target, from, shape, thread, threads);
+    else if ((all & 7) == 0)
+        weft_copy_rows<uint64_t>(target, from, shape, thread, threads);
+    else
+        weft_copy_rows<uint32_t>(target, from, shape, thread, threads);
+    return true;
+}
+
 /* Whatever has no shorter way; by all threads. */
 WEFT_COLD void weft_copy_any(unsigned char *target, const unsigned char *from,
                              struct weft_shape shape)
@@ -141,6 +190,8 @@ WEFT_COLD void weft_copy_any(unsigned char *target, const unsigned char *from,
         weft_copy_row(target, from, shape.width, thread, threads);
         return;
     }
+    if (weft_copy_even_rows(target, from, &shape, thread, threads))
+        return;
     /* Narrow rows: a warp each. Wide ones: all threads together. */
     const unsigned lanes = shape.width < 1024 && threads > 32 ? 32 : threads;
     const unsigned groups = threads / lanes, group = thread / lanes;
