@@ -36,16 +36,17 @@ WEFT_COLD void weft_out_ask(weft_self *self, struct weft_out *out, struct weft_e
     if (place >= WEFT_CHANNELS_IN)
         return;
     const uint32_t index = weft_fetch_add_u32(&exposed->channels_taken, 1);
-    const bool got = index < state->channels;
-    weft_store_relaxed_u32((uint32_t *)&box->channel[place],
-                           got ? index + 1 : (uint32_t)WEFT_CHANNEL_NONE);
-    if (!got)
+    uint32_t *const name = (uint32_t *)&box->channel[place];
+    if (index >= state->channels) {
+        weft_store_relaxed_u32(name, (uint32_t)WEFT_CHANNEL_NONE);
         return;
+    }
     out->channel = weft_channels_control(area, WEFT_SLOTS, index);
     out->ring = weft_channels_ring(area, WEFT_SLOTS, state->channels, index);
     out->head = out->taken = out->data_end = state->channel_start;
-    /* There before the target says more: a fence precedes the first message (dirty, below). */
+    /* There before the target finds the channel, and says more. */
     weft_store_relaxed_u32(&out->channel->taken, state->channel_start);
+    weft_store_release_u32(name, index + 1, ORDER_eager_notice);
     out->state = WEFT_OUT_ASKED;
     out->talks = 0;
 }
@@ -244,13 +245,21 @@ WEFT_INLINE void weft_out_cover(struct weft_out *out, uint64_t low, uint64_t hig
     out->data_end = out->head;
 }
 
-/* Before a message that must wait for room, or stands for what went directly. The leader. */
-WEFT_COLD void weft_message_prepare(weft_self *self, struct weft_out *out, uint32_t lines)
+/*
+ * Before a message that must wait for room, or stands for what went directly: who writes its head
+ * has fenced that.
+ */
+WEFT_COLD void weft_message_prepare(weft_self *self, struct weft_crew crew, struct weft_out *out,
+                                    uint32_t lines, bool release)
 {
-    weft_out_space(self, out, lines);
-    if ((out->dirty & WEFT_OUT_FENCE) != 0)
+    weft_crew_meet(crew); /* all have looked at what the leader changes now */
+    if (crew.lane == 0) {
+        weft_out_space(self, out, lines);
+        out->dirty = 0;
+    }
+    weft_crew_meet(crew);
+    if (release)
         weft_fence_release(ORDER_eager_notice);
-    out->dirty = 0;
 }
 
 /* A notified put. (Short ones of GPUs: short_cuda.h.) */
@@ -261,11 +270,8 @@ WEFT_INLINE void weft_message_put(weft_self *self, struct weft_crew crew, struct
     const bool whole = (((uintptr_t)source | head.bytes) & 3) == 0;
 
     head.release = out->dirty != 0;
-    if (WEFT_UNLIKELY(weft_crew_any(crew, head.release || weft_out_full(out, lines)))) {
-        if (crew.lane == 0)
-            weft_message_prepare(self, out, lines);
-        weft_crew_meet(crew);
-    }
+    if (WEFT_UNLIKELY(weft_crew_any(crew, head.release || weft_out_full(out, lines))))
+        weft_message_prepare(self, crew, out, lines, head.release);
     if (whole && head.bytes != 0)
         weft_message_write_long(crew, out, head, source);
     else
@@ -293,7 +299,8 @@ WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint
     head.bye = !notice;
     if (release) {
         weft_fence_release(ORDER_eager_notice);
-        out->dirty = 0;
+        /* Until all threads know of the channel, puts may still go beside it. */
+        out->dirty = self->news != 0 ? WEFT_OUT_FENCE : 0;
     }
     const uint32_t flag = weft_lap_flag(out->head);
     weft_lap_write(&out->ring[out->head % WEFT_RING_LINES], weft_head_word(&head, flag, 0),

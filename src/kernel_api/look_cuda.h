@@ -114,6 +114,8 @@ WEFT_INLINE unsigned weft_take_short(weft_self *self, uint64_t word0, uint64_t w
             there =
                 lines == 1 || weft_lap_there(rest.word[0], rest.word[1], weft_lap_flag(next - 1));
             if (there) {
+                if (head.release)
+                    weft_polled();
                 weft_land_line(&head, 0, &first);
                 if (lines == 2)
                     weft_land_line(&head, 1, &rest);
@@ -181,7 +183,7 @@ WEFT_INLINE void weft_land_words(const struct weft_head *head, const struct weft
 
 /*
  * The message that the wait wanted has been copied: it need not be counted, since it is consumed at
- * once; and nothing need be acquired, if it stands for no more than its own payload.
+ * once; (and nothing need be acquired, if it stands for no more than its own payload).
  */
 WEFT_INLINE void weft_wanted_taken(weft_self *self, const struct weft_head *head,
                                    struct weft_view view)
@@ -197,6 +199,12 @@ WEFT_INLINE void weft_wanted_taken(weft_self *self, const struct weft_head *head
     }
     if (threadIdx.x == 0)
         self->in[view.hot].tail = tail;
+}
+
+/* Before its payload is copied, which comes after what it stands for. */
+WEFT_INLINE void weft_wanted_acquire(weft_self *self, const struct weft_head *head,
+                                     struct weft_view view)
+{
     if (head->release || view.owes != 0) {
         weft_polled();
         if (threadIdx.x == 0)
@@ -224,6 +232,7 @@ WEFT_INLINE bool weft_take_wanted(weft_self *self, const struct weft_ring_line *
     if (!head.notice || head.tag != tag || rest > view.deep || rest > WEFT_LOOK_LINES ||
         (~(there >> (WEFT_COUNTER_LANE + 1)) & ((1u << rest) - 1)) != 0)
         return false;
+    weft_wanted_acquire(self, &head, view);
     if (WEFT_UNLIKELY((((uint32_t)head.address | head.bytes) & 3) != 0))
         weft_land_odd_words(head, *line, view.at);
     else
@@ -294,6 +303,7 @@ static __device__ __noinline__ bool weft_take_long(weft_self *self, struct weft_
                                    weft_lap_flag(view.tail + first + 32 * k));
         if (!__all_sync(~0u, here))
             continue;
+        weft_wanted_acquire(self, &head, view);
         weft_land_words(&head, &line, view.at);
         WEFT_UNROLL
         for (uint32_t k = 0; k < MORE; k++)

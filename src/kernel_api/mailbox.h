@@ -289,6 +289,8 @@ WEFT_INLINE bool weft_take(weft_self *self, struct weft_crew crew, struct weft_i
     const struct weft_ring_line line = {{word0, word1}};
     int tries = crew.lanes == 1 ? 1 : WEFT_TAKE_TRIES;
 
+    if (head.release)
+        weft_polled(); /* its payload comes after what it stands for */
     while (!weft_take_rest(crew, in, &head))
         if (--tries == 0)
             return false;
@@ -326,8 +328,8 @@ WEFT_COLD void weft_find_channels(weft_self *self)
     const struct weft_box *box = weft_channels_box(area, self->slot);
 
     while (self->boxed < WEFT_CHANNELS_IN) {
-        const int32_t named =
-            (int32_t)weft_load_relaxed_u32((const uint32_t *)&box->channel[self->boxed]);
+        const int32_t named = (int32_t)weft_load_acquire_u32(
+            (const uint32_t *)&box->channel[self->boxed], ORDER_eager_seen);
         if (named == 0)
             break;
         self->boxed++;
@@ -352,6 +354,13 @@ static inline void weft_serve_seen(weft_self *self)
 }
 #endif
 
+/* Now and then, also by ranks whose waits are over at once. One thread. */
+WEFT_COLD void weft_give_all(weft_self *self)
+{
+    for (uint32_t i = 0; i < self->ins; i++)
+        weft_give(&self->in[i]);
+}
+
 /* In a wait that lasts: what need not be done in every round. One thread. */
 WEFT_COLD void weft_serve_now_and_then(weft_self *self)
 {
@@ -363,8 +372,7 @@ WEFT_COLD void weft_serve_now_and_then(weft_self *self)
         return;
     weft_find_channels(self);
     weft_serve(self);
-    for (uint32_t i = 0; i < self->ins; i++)
-        weft_give(&self->in[i]);
+    weft_give_all(self);
 }
 
 #endif

@@ -132,15 +132,6 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 
 #ifdef __CUDACC__
 
-/* A rank that only tests serves, too: senders may wait to hear how far it has read. The leader. */
-WEFT_INLINE void weft_turn_of_test(weft_self *self)
-{
-    weft_turn(self);
-    if (self->port.turn % WEFT_SERVE_ROUNDS == 0)
-        for (uint32_t i = 0; i < self->ins; i++)
-            weft_give(&self->in[i]);
-}
-
 WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
 {
     bool there = false;
@@ -155,7 +146,7 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
         if (there)
             self->consumed[tag] += count;
         else
-            weft_turn_of_test(self);
+            weft_turn(self);
     }
     there = __syncthreads_or(there) != 0;
     weft_attend(self);

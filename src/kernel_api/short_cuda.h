@@ -24,6 +24,7 @@ WEFT_INLINE void weft_put_noted(weft_self *self, struct weft_out *out, const str
 WEFT_COLD void weft_put_unusual(weft_self *self, struct weft_out *out, int process,
                                 struct weft_head head, const unsigned char *source)
 {
+    __syncwarp(); /* all have looked at what the leader changes now */
     if (threadIdx.x == 0 && self->unsettled != 0)
         weft_settle(self, process);
     __syncwarp();
@@ -64,7 +65,7 @@ WEFT_COLD void weft_put_by_all(weft_self *self, struct weft_out *out, int proces
         if (threadIdx.x == 0) {
             if (self->unsettled != 0)
                 weft_settle(self, process);
-            weft_message_prepare(self, out, lines);
+            weft_message_prepare(self, weft_crew_alone(), out, lines, head.release);
         }
         __syncthreads();
     }

@@ -75,8 +75,14 @@ WEFT_INLINE void weft_routes_stale(weft_self *self)
     self->news = WEFT_ROUTES_STALE;
 }
 
+/*
+ * Before a barrier. Every thread has looked at `stopped` some cycles after the barrier before; so
+ * as not to be seen by one that is late, the leader lets microseconds pass. Once a channel.
+ */
 WEFT_INLINE void weft_tell_news(weft_self *self)
 {
+    if (self->news != 0)
+        __nanosleep(4000);
     atomicOr(&self->stopped, self->news);
     self->news = 0;
 }
@@ -200,8 +206,11 @@ static inline void weft_wait_over(weft_self *self, uint32_t rounds)
 WEFT_INLINE void weft_wait_tag(weft_self *self, uint32_t tag, uint32_t need)
 {
     const uint32_t index = weft_count_index(self->slot, tag);
-    uint32_t rounds = 0, have = weft_count_read(self, index) - self->consumed[tag];
+    uint32_t rounds = 0;
 
+    if (WEFT_UNLIKELY(++self->looks % 64 == 0))
+        weft_serve_now_and_then(self); /* also by a rank that never has to wait */
+    uint32_t have = weft_count_read(self, index) - self->consumed[tag];
     while (have < need) {
         weft_serve(self);
         have = weft_count_read(self, index) - self->consumed[tag];

@@ -6,13 +6,20 @@
 
 #include "kernel_api/look_cuda.h"
 
-enum { WEFT_LOOK_WAITS = 64 };
+enum { WEFT_LOOK_WAITS = 64, WEFT_GIVE_WAITS = 256 };
 
-/* Now and then, by the leader, whether a wait lasts or not. */
+/* Now and then, by the leader, whether a wait lasts or not: others may depend on it. */
+WEFT_COLD void weft_look_around(weft_self *self)
+{
+    weft_find_channels(self);
+    if (self->looks % WEFT_GIVE_WAITS == 0)
+        weft_give_all(self);
+}
+
 WEFT_INLINE void weft_look_for_channels(weft_self *self)
 {
-    if (threadIdx.x == 0 && ++self->looks % WEFT_LOOK_WAITS == 0)
-        weft_find_channels(self);
+    if (threadIdx.x == 0 && WEFT_UNLIKELY(++self->looks % WEFT_LOOK_WAITS == 0))
+        weft_look_around(self);
     __syncwarp();
 }
 
@@ -23,8 +30,7 @@ WEFT_COLD bool weft_warp_round(weft_self *self, uint32_t rounds, uint32_t tag, u
 
     if (threadIdx.x == 0) {
         weft_find_channels(self);
-        for (uint32_t i = 0; i < self->ins; i++)
-            weft_give(&self->in[i]);
+        weft_give_all(self);
         if (rounds % WEFT_LOOK_ROUNDS == 0) {
             const uint32_t have = weft_count_read(self, weft_count_index(self->slot, tag));
             weft_tell(self, WEFT_WAIT_TAG, tag, have - self->consumed[tag], need);
@@ -100,8 +106,13 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
                 weft_wait_over(self, rounds);
             return;
         }
-        if ((there >> WEFT_COUNTER_LANE & 1) != 0)
+        if ((there >> WEFT_COUNTER_LANE & 1) != 0) {
+            /* A rank that never has to wait serves, too. */
+            if (WEFT_UNLIKELY((there & view.heads) != 0 &&
+                              *(volatile uint32_t *)&self->looks % WEFT_LOOK_WAITS == 0))
+                weft_take_some(self, line, there & view.heads);
             break;
+        }
         if ((there & view.heads) != 0) {
             weft_take_some(self, line, there & view.heads);
             have = __shfl_sync(~0u, have, WEFT_COUNTER_LANE);
@@ -128,6 +139,8 @@ WEFT_INLINE void weft_serve_seen(weft_self *self)
         if (threadIdx.x == 0) {
             weft_find_channels(self);
             weft_serve(self);
+            if (++self->looks % WEFT_LOOK_WAITS == 0)
+                weft_give_all(self);
         }
     } else if (threadIdx.x < 32) {
         __syncwarp(); /* what comes after the leader's look */

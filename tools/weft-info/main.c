@@ -99,6 +99,7 @@ static weft_status print_networks(const struct weft_config *config)
     const struct weft_net_open alone = {.config = config, .processes = 1};
     const struct weft_net_ops *ops;
     bool between_hosts = false;
+    weft_status worst = WEFT_OK;
 
     printf("networks\n");
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
@@ -112,8 +113,11 @@ static weft_status print_networks(const struct weft_config *config)
         }
         weft_status status = ops->open(&net, &alone);
 
-        if (status != WEFT_OK)
-            return status;
+        if (status != WEFT_OK) {
+            printf("  %-6s cannot be used here: %s\n", ops->name, weft_err_last());
+            worst = status;
+            continue;
+        }
         ops->caps(net, &caps);
         ops->close(net);
         between_hosts |= !caps.same_host_only;
@@ -128,7 +132,7 @@ static weft_status print_networks(const struct weft_config *config)
     print_left_out();
     if (!between_hosts)
         printf("  none between hosts can be used here\n");
-    return WEFT_OK;
+    return worst;
 }
 
 int main(int argc, char **argv)

@@ -151,7 +151,8 @@ static weft_status take(struct weft_net *net, const struct fi_cq_data_entry *ent
                         struct taken *taken)
 {
     *taken = (struct taken){0};
-    if ((entry->flags & FI_REMOTE_CQ_DATA) != 0) {
+    /* A message may bring such data, too: a stranger's, since no one here sends any so. */
+    if ((entry->flags & FI_REMOTE_CQ_DATA) != 0 && (entry->flags & FI_RECV) == 0) {
         if (net->can.data_takes_buffer)
             taken->buffer = entry->op_context;
         return take_write(net, entry->data, taken);
