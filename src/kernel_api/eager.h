@@ -245,6 +245,13 @@ WEFT_INLINE void weft_out_cover(struct weft_out *out, uint64_t low, uint64_t hig
     out->data_end = out->head;
 }
 
+/* What is left to do after a fence: until all threads know of a channel, puts still go beside it.
+ */
+WEFT_INLINE uint32_t weft_out_clean(const weft_self *self)
+{
+    return self->news != 0 ? WEFT_OUT_FENCE : 0;
+}
+
 /*
  * Before a message that must wait for room, or stands for what went directly: who writes its head
  * has fenced that.
@@ -255,7 +262,7 @@ WEFT_COLD void weft_message_prepare(weft_self *self, struct weft_crew crew, stru
     weft_crew_meet(crew); /* all have looked at what the leader changes now */
     if (crew.lane == 0) {
         weft_out_space(self, out, lines);
-        out->dirty = 0;
+        out->dirty = weft_out_clean(self);
     }
     weft_crew_meet(crew);
     if (release)
@@ -299,8 +306,7 @@ WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint
     head.bye = !notice;
     if (release) {
         weft_fence_release(ORDER_eager_notice);
-        /* Until all threads know of the channel, puts may still go beside it. */
-        out->dirty = self->news != 0 ? WEFT_OUT_FENCE : 0;
+        out->dirty = weft_out_clean(self);
     }
     const uint32_t flag = weft_lap_flag(out->head);
     weft_lap_write(&out->ring[out->head % WEFT_RING_LINES], weft_head_word(&head, flag, 0),

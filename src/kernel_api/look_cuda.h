@@ -183,7 +183,7 @@ WEFT_INLINE void weft_land_words(const struct weft_head *head, const struct weft
 
 /*
  * The message that the wait wanted has been copied: it need not be counted, since it is consumed at
- * once; (and nothing need be acquired, if it stands for no more than its own payload).
+ * once.
  */
 WEFT_INLINE void weft_wanted_taken(weft_self *self, const struct weft_head *head,
                                    struct weft_view view)
@@ -201,7 +201,10 @@ WEFT_INLINE void weft_wanted_taken(weft_self *self, const struct weft_head *head
         self->in[view.hot].tail = tail;
 }
 
-/* Before its payload is copied, which comes after what it stands for. */
+/*
+ * Before its payload is copied, which comes after what it stands for. Nothing need be acquired if
+ * that is no more than the payload.
+ */
 WEFT_INLINE void weft_wanted_acquire(weft_self *self, const struct weft_head *head,
                                      struct weft_view view)
 {
