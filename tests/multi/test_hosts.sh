@@ -197,6 +197,7 @@ found=0
 for net in ${WEFT_NET-ofi mpi}; do
     "$bin/weft-info" 2>/dev/null | grep -Eq "^ +$net +between" || continue
     [ "$net" != mpi ] || command -v mpirun >/dev/null || continue
+    [ "$net" != mpi ] || find "$bin/.." -maxdepth 3 -name 'libweft-mpi-*.so' | grep -q . || continue
     found=$((found + 1))
     name="power iteration over $net"
     over "$net" --matrix "$data/debian-depends.mtx" --pagerank 0.85 >out 2>err </dev/null || {
