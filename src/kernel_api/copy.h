@@ -60,7 +60,7 @@ WEFT_COLD void weft_copy_row(unsigned char *target, const unsigned char *source,
 {
     const uintptr_t apart = (uintptr_t)target ^ (uintptr_t)source;
     const unsigned shift = (apart & 15) == 0 ? 4 : (apart & 7) == 0 ? 3 : (apart & 3) == 0 ? 2 : 0;
-    const unsigned size = 1u << shift; /* a division would take as long as the copy of a KiB */
+    const unsigned size = 1u << shift; /* a division takes some hundred instructions */
     size_t head = (size_t)(-(intptr_t)(uintptr_t)target & (size - 1));
 
     if (head > bytes)
