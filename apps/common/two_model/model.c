@@ -98,8 +98,8 @@ int model_main(const struct model *model, int argc, char **argv)
     }
     free(problem);
     good = report_flushed(model->program) && good;
+    machine_close(); /* first: NCCL waits until the graphs that it is in have gone */
     exchange_close(good);
-    machine_close();
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
