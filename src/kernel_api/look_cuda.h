@@ -140,6 +140,7 @@ WEFT_INLINE unsigned weft_take_short(weft_self *self, uint64_t word0, uint64_t w
 /* What is there of all channels: of those whose heads are, of which each lane has read one. */
 WEFT_COLD void weft_take_some(weft_self *self, struct weft_ring_line line, unsigned heads)
 {
+    __syncwarp(); /* all have read what changes now */
     if (threadIdx.x == 0)
         self->hot = (uint32_t)__ffs((int)heads) - 1;
     heads = weft_take_short(self, line.word[0], line.word[1], heads);
@@ -190,29 +191,23 @@ WEFT_INLINE void weft_wanted_taken(weft_self *self, const struct weft_head *head
 {
     const uint32_t tail = view.tail + weft_message_lines(head->bytes);
 
-    if (WEFT_UNLIKELY(((tail ^ view.tail) & WEFT_GIVE_LINES) != 0)) {
-        __syncwarp(); /* the credit covers what all have stored */
-        if (threadIdx.x == 0) {
-            self->in[view.hot].tail = tail;
-            weft_give(&self->in[view.hot]);
-        }
-    }
-    if (threadIdx.x == 0)
+    __syncwarp(); /* all have read what changes now, and stored what a credit covers */
+    if (threadIdx.x == 0) {
         self->in[view.hot].tail = tail;
+        self->owes = 0; /* nothing was owed, or a fence has come since: weft_wanted_acquire */
+        if (WEFT_UNLIKELY(((tail ^ view.tail) & WEFT_GIVE_LINES) != 0))
+            weft_give(&self->in[view.hot]);
+    }
 }
 
 /*
  * Before its payload is copied, which comes after what it stands for. Nothing need be acquired if
  * that is no more than the payload.
  */
-WEFT_INLINE void weft_wanted_acquire(weft_self *self, const struct weft_head *head,
-                                     struct weft_view view)
+WEFT_INLINE void weft_wanted_acquire(const struct weft_head *head, struct weft_view view)
 {
-    if (head->release || view.owes != 0) {
+    if (head->release || view.owes != 0)
         weft_polled();
-        if (threadIdx.x == 0)
-            self->owes = 0;
-    }
 }
 
 /* The head that the lane of the hot channel has read. */
@@ -235,7 +230,7 @@ WEFT_INLINE bool weft_take_wanted(weft_self *self, const struct weft_ring_line *
     if (!head.notice || head.tag != tag || rest > view.deep || rest > WEFT_LOOK_LINES ||
         (~(there >> (WEFT_COUNTER_LANE + 1)) & ((1u << rest) - 1)) != 0)
         return false;
-    weft_wanted_acquire(self, &head, view);
+    weft_wanted_acquire(&head, view);
     if (WEFT_UNLIKELY((((uint32_t)head.address | head.bytes) & 3) != 0))
         weft_land_odd_words(head, *line, view.at);
     else
@@ -306,14 +301,14 @@ static __device__ __noinline__ bool weft_take_long(weft_self *self, struct weft_
                                    weft_lap_flag(view.tail + first + 32 * k));
         if (!__all_sync(~0u, here))
             continue;
-        weft_wanted_acquire(self, &head, view);
+        weft_wanted_acquire(&head, view);
         weft_land_words(&head, &line, view.at);
         WEFT_UNROLL
         for (uint32_t k = 0; k < MORE; k++)
             weft_land_more(&head, &more[k], first + 32 * k);
+        weft_wanted_taken(self, &head, view);
         if (lines - 1 <= WEFT_LOOK_LINES && threadIdx.x == 0)
             weft_look_deep(self, view.hot, head.bytes);
-        weft_wanted_taken(self, &head, view);
         return true;
     }
     return false;

@@ -124,6 +124,7 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
             on = weft_warp_round(self, rounds, tag, need);
     }
     weft_polled();
+    __syncwarp(); /* all have read what changes now */
     if (threadIdx.x == 0) {
         weft_wait_over(self, rounds);
         self->consumed[tag] += need;

@@ -130,8 +130,10 @@ struct weft_self {
     struct weft_link *link;
     struct weft_waiting *waiting; /* host memory */
     uint32_t slot;
-    int32_t rank;    /* in the world; -1: the host program */
-    int32_t process; /* of the job */
+    int32_t rank;         /* in the world; -1: the host program */
+    int32_t process;      /* of the job */
+    uint32_t eager_bytes; /* largest payload for channels; 0: there are none */
+    /* Above: what a launch never changes, and all threads may read at any time. */
     struct weft_command_producer commands;
     uint32_t stopped;    /* on a GPU: what the leader tells the others (kernel_api/wait.h), */
     uint32_t news;       /* and will tell them at the next barrier */
@@ -151,7 +153,6 @@ struct weft_self {
     uint32_t deep;                /* and how many lines behind its head */
     uint32_t owes;                /* messages were taken, and no fence acquired them since */
     uint32_t looks;               /* waits, now and then one looks for new channels */
-    uint32_t eager_bytes;         /* largest payload for channels; 0: there are none */
     struct weft_in in[WEFT_CHANNELS_IN];
     struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;
