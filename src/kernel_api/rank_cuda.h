@@ -31,7 +31,9 @@ struct weft_cuda_rank {
     weft_self self; /* first: the API hands it around */
     unsigned posting, failing;
     struct weft_cached routes[WEFT_ROUTES];
-    double sums[32]; /* weft_block_sum: one a warp */
+    uint32_t missed;    /* what was not among them last: its handle, */
+    int32_t missed_end; /* and the target after those that were found then */
+    double sums[32];    /* weft_block_sum: one a warp */
 };
 
 /* No handle is like that; if a program makes it up, the host is asked, and refuses it. */
@@ -62,8 +64,11 @@ WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
         to[i] = from[i];
     weft_for (i, WEFT_ROUTES)
         weft_cached_clear(&rank.routes[i]);
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         rank.posting = rank.failing = 0;
+        rank.missed = UINT32_MAX;
+        rank.missed_end = -1;
+    }
     __syncthreads();
     asm volatile("" : "+r"(here));
     return (weft_self *)__cvta_shared_to_generic(here);

@@ -79,62 +79,101 @@ WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_m
     return route;
 }
 
-WEFT_INLINE struct weft_route weft_find_window(weft_self *self, weft_win win, int target)
+/* Where a window's or a communicator's routes begin: `target` is one of its members. */
+struct weft_targets {
+    const struct weft_member *member;
+    const struct weft_window_entry *entry; /* NULL: a communicator's */
+    int members;
+};
+
+WEFT_INLINE struct weft_targets weft_find_window(weft_self *self, weft_win win, int target)
 {
     const struct weft_window *window =
         weft_check_window(self, win, "weft_put: window 0x%x does not exist or was freed");
     weft_check_rank(self, target, window->members,
                     "weft_put: target %d is not one of the window's %d ranks");
-    return weft_route_to(self, window->member[target], &window->entry[target]);
+    const struct weft_targets found = {window->member, window->entry, window->members};
+    return found;
 }
 
-WEFT_INLINE struct weft_route weft_find_comm(weft_self *self, weft_comm comm, int target)
+WEFT_INLINE struct weft_targets weft_find_comm(weft_self *self, weft_comm comm, int target)
 {
     const struct weft_comm_entry *entry =
         weft_check_comm(self, comm, "weft_notify: communicator 0x%x does not exist");
     weft_check_rank(self, target, entry->members,
                     "weft_notify: target %d is not one of the communicator's %d ranks");
-    return weft_route_to(self, entry->member[target], NULL);
+    const struct weft_targets found = {entry->member, NULL, entry->members};
+    return found;
+}
+
+WEFT_INLINE struct weft_route weft_route_of(const weft_self *self, const struct weft_targets *found,
+                                            int target)
+{
+    return weft_route_to(self, found->member[target],
+                         found->entry != NULL ? &found->entry[target] : NULL);
 }
 
 #ifdef __CUDACC__
 
+WEFT_INLINE struct weft_cached *weft_route_place(weft_self *self, uint32_t handle, int target)
+{
+    return &((struct weft_cuda_rank *)self)->routes[(handle ^ (uint32_t)target) % WEFT_ROUTES];
+}
+
+WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, int target,
+                                 const struct weft_route *route)
+{
+    cached->handle = handle;
+    cached->target = target;
+    cached->address = route->address;
+    cached->bytes = route->bytes;
+    cached->home = route->home;
+    cached->exposed = route->exposed;
+    cached->counters = route->counters;
+    cached->way = route->way;
+    cached->process = route->process;
+    cached->slot = route->slot;
+    cached->eager = route->eager;
+}
+
 /*
  * Found routes. All threads look; nobody writes but between the two barriers of a miss, so all find
- * the same. A window's routes are forgotten when it is freed; handles are never used again.
+ * the same. A window's routes are forgotten when it is freed; handles are never used again. Who
+ * goes from one target to the next finds several at once, a thread each: they cost the time of one,
+ * and lie side by side.
  */
-WEFT_COLD void weft_route_fill(weft_self *self, struct weft_cached *cached, uint32_t handle,
-                               int target, bool window)
+WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, bool window)
 {
+    struct weft_cuda_rank *const rank = (struct weft_cuda_rank *)self;
+
     weft_join(self);
-    const struct weft_route route =
+    const struct weft_targets found =
         window ? weft_find_window(self, handle, target) : weft_find_comm(self, handle, target);
-    if (weft_leads(self)) {
-        cached->handle = handle;
-        cached->target = window ? target : ~target;
-        cached->address = route.address;
-        cached->bytes = route.bytes;
-        cached->home = route.home;
-        cached->exposed = route.exposed;
-        cached->counters = route.counters;
-        cached->way = route.way;
-        cached->process = route.process;
-        cached->slot = route.slot;
-        cached->eager = route.eager;
+    int end = target + 1;
+    if (rank->missed == handle && rank->missed_end == target)
+        end = (target | (WEFT_ROUTES - 1)) + 1;
+    if (end > found.members)
+        end = found.members;
+    for (int t = target + (int)threadIdx.x; t < end; t += (int)blockDim.x) {
+        const struct weft_route route = weft_route_of(self, &found, t);
+        weft_route_keep(weft_route_place(self, handle, t), handle, window ? t : ~t, &route);
     }
     weft_join(self);
+    if (weft_leads(self)) { /* read after the next miss's first barrier */
+        rank->missed = handle;
+        rank->missed_end = end;
+    }
 }
 
 WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle, int target,
                                                 bool window)
 {
-    const uint32_t at = (handle ^ (uint32_t)target) % WEFT_ROUTES;
-    struct weft_cached *cached = &((struct weft_cuda_rank *)self)->routes[at];
+    const struct weft_cached *cached = weft_route_place(self, handle, target);
     struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
 
     if (WEFT_UNLIKELY(target < 0 || found.handle != handle ||
                       found.target != (window ? target : ~target))) {
-        weft_route_fill(self, cached, handle, target, window);
+        weft_route_fill(self, handle, target, window);
         found = *cached;
     }
     struct weft_route route;
@@ -174,12 +213,14 @@ WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 
 static inline struct weft_route weft_route_window(weft_self *self, weft_win win, int target)
 {
-    return weft_find_window(self, win, target);
+    const struct weft_targets found = weft_find_window(self, win, target);
+    return weft_route_of(self, &found, target);
 }
 
 static inline struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target)
 {
-    return weft_find_comm(self, comm, target);
+    const struct weft_targets found = weft_find_comm(self, comm, target);
+    return weft_route_of(self, &found, target);
 }
 
 static inline void weft_route_forget(weft_self *self, uint32_t handle)
