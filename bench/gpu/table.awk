@@ -22,12 +22,15 @@ END {
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
     table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",
         "bandwidth", "weft floor nvshmem memcpy", "weft floor NVSHMEM cudaMemcpy", "floor nvshmem")
+    table("copies to the other GPU by plain kernels, GB/s; engine: by 8 buffers of so many KiB in shared memory",
+        "engine", "floor engine4 engine8 engine16", "loads engine4 engine8 engine16", "")
     table("put_notify of 8 bytes by every rank of a GPU: messages a second of all, or us a round; floor, 1thr: by one thread of the block",
         "rate", "weft floor nvshmem nvshmem_thread", "weft floor NVSHMEM NVSH.1thr", "floor nvshmem nvshmem_thread")
     table("dCUDA's tables; ranks: active ones; round: put_notify there, notify back", "dcuda_same dcuda_peer",
         "weft", "weft", "")
     table("us one way between two GPUs; nccl: NCCL send/recv, launch included; LSA: kernel on its pointers; cudaMemcpy: PeerAsync and sync",
         "nccl", "weft nccl nccl_lsa memcpy", "weft nccl NCCL_LSA cudaMemcpy", "nccl nccl_lsa")
+    table("us with eager channels, and without any", "eager_on eager_off", "weft", "weft", "")
     table("a kernel that uses the library, and a plain one that does the same", "cost", "weft floor", "weft floor", "")
     table("power iteration, each; ranks: no meaning", "power", "weft cusparse", "weft cuSPARSE", "cusparse")
 }
