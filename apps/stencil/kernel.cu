@@ -1,8 +1,9 @@
 /*
  * stencil/kernel.cu - all iterations in one persistent kernel. A rank owns some rows of the grid,
  * in all planes. All ranks of a device work on one copy of the fields: what a rank needs of a
- * neighbour on its own device it reads in place, and only the notice travels; across devices the
- * row goes into the other's halo.
+ * neighbour on its own device it reads in place, and only the notice travels. What goes into the
+ * halo of another device is stored there as it is computed, if that device's memory is mapped, and
+ * put otherwise.
  *
  * Three exchanges an iteration, as the law demands: lap of the first row goes down, fly of the last
  * row goes up, the new field of both goes both ways. The rows at the edges come first in each
@@ -48,6 +49,8 @@ struct slab {
     double *in, *out, *lap, *fly;
     uint32_t first, last; /* its rows, both included, counted in the part from 1 */
     int below, above;     /* world ranks, -1: none */
+    double *arena_below;  /* that of the device of the rank below, if it is another one and */
+    double *arena_above;  /* mapped; NULL: what it needs is put */
 };
 
 WEFT_DEVICE_FN struct stencil_sweep make_sweep(weft_self *self, const struct stencil_part *part)
@@ -78,27 +81,44 @@ WEFT_DEVICE_FN uint32_t row_above(const struct slab *slab, uint32_t row)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-APART void lap_row(const struct slab *slab, uint32_t row)
+/* Row `there` of a field of another device. */
+WEFT_DEVICE_FN struct stencil_row row_there(const struct slab *slab, double *arena,
+                                            const double *field, uint32_t there)
+{
+    return arena ? row_of(slab, arena + (field - slab->data->arena), there) : STENCIL_NO_ROW;
+}
+
+WEFT_DEVICE_FN struct stencil_row halo_below(const struct slab *slab, const double *field)
+{
+    return row_there(slab, slab->arena_below, field, slab->part.rows + 1);
+}
+
+WEFT_DEVICE_FN struct stencil_row halo_above(const struct slab *slab, const double *field)
+{
+    return row_there(slab, slab->arena_above, field, 0);
+}
+
+APART void lap_row(const struct slab *slab, uint32_t row, struct stencil_row copy)
 {
     stencil_lap_row(&slab->part, slab->sweep, row_of(slab, slab->in, row_below(slab, row)),
                     row_of(slab, slab->in, row), row_of(slab, slab->in, row_above(slab, row)),
-                    row_of(slab, slab->lap, row));
+                    row_of(slab, slab->lap, row), copy);
 }
 
-APART void fly_row(const struct slab *slab, uint32_t row)
+APART void fly_row(const struct slab *slab, uint32_t row, struct stencil_row copy)
 {
     const uint32_t above = row_above(slab, row);
     stencil_fly_row(&slab->part, slab->sweep, row_of(slab, slab->lap, row),
                     row_of(slab, slab->lap, above), row_of(slab, slab->in, row),
-                    row_of(slab, slab->in, above), row_of(slab, slab->fly, row));
+                    row_of(slab, slab->in, above), row_of(slab, slab->fly, row), copy);
 }
 
 /* fly of the halo row at the edge of the grid is zero for ever. */
-APART void out_row(const struct slab *slab, uint32_t row)
+APART void out_row(const struct slab *slab, uint32_t row, struct stencil_row copy)
 {
     stencil_out_row(&slab->part, slab->sweep, row_of(slab, slab->lap, row),
                     row_of(slab, slab->fly, row - 1), row_of(slab, slab->fly, row),
-                    row_of(slab, slab->in, row), row_of(slab, slab->out, row));
+                    row_of(slab, slab->in, row), row_of(slab, slab->out, row), copy);
 }
 
 /*
@@ -111,10 +131,10 @@ WEFT_DEVICE_FN void wave(const struct slab *slab, uint32_t from, uint32_t to)
 {
     for (uint32_t row = from; row < to; row++) {
         if (row + 1 < slab->last)
-            lap_row(slab, row + 1);
-        fly_row(slab, row);
+            lap_row(slab, row + 1, STENCIL_NO_ROW);
+        fly_row(slab, row, STENCIL_NO_ROW);
         if (row > slab->first)
-            out_row(slab, row);
+            out_row(slab, row, STENCIL_NO_ROW);
         weft_sync(slab->self);
     }
 }
@@ -145,7 +165,7 @@ APART void send_away(const struct slab *slab, int target, const double *field, u
     }
 }
 
-/* To a rank of the same device, which reads the row where it is. */
+/* To a rank that has the row: it reads it where it is, or it was stored there. */
 APART void tell(const struct slab *slab, int target, int tag)
 {
     weft_notify(slab->self, WEFT_COMM_WORLD, target, tag);
@@ -160,7 +180,7 @@ APART void wait_for(const struct slab *slab, int tag)
  */
 WEFT_DEVICE_FN void send_down(const struct slab *slab, const double *field, int tag)
 {
-    if (slab->below >= 0 && slab->first > 1)
+    if (slab->below >= 0 && (slab->first > 1 || slab->arena_below))
         tell(slab, slab->below, tag);
     else if (slab->below >= 0)
         send_away(slab, slab->below, field, slab->first, slab->part.rows + 1, tag);
@@ -168,7 +188,7 @@ WEFT_DEVICE_FN void send_down(const struct slab *slab, const double *field, int 
 
 WEFT_DEVICE_FN void send_up(const struct slab *slab, const double *field, int tag)
 {
-    if (slab->above >= 0 && slab->last < slab->part.rows)
+    if (slab->above >= 0 && (slab->last < slab->part.rows || slab->arena_above))
         tell(slab, slab->above, tag);
     else if (slab->above >= 0)
         send_away(slab, slab->above, field, slab->last, 0, tag);
@@ -194,24 +214,26 @@ WEFT_DEVICE_FN void iterate(const struct slab *slab)
     const uint32_t early = first + third < last ? first + third : last;
     const uint32_t late = early + third < last ? early + third : last;
 
-    lap_row(slab, first);
+    lap_row(slab, first, halo_below(slab, slab->lap));
     send_down(slab, slab->lap, TAG_LAP);
     if (last > first)
-        lap_row(slab, last);
+        lap_row(slab, last, STENCIL_NO_ROW);
     weft_sync(slab->self);
     wave(slab, first, early);
 
     wait_above(slab, TAG_LAP);
-    fly_row(slab, last);
+    fly_row(slab, last, halo_above(slab, slab->fly));
     send_up(slab, slab->fly, TAG_FLY);
     wave(slab, early, late);
 
     wait_below(slab, TAG_FLY);
-    out_row(slab, first);
+    out_row(slab, first,
+            last > first || slab->arena_below ? halo_below(slab, slab->out)
+                                              : halo_above(slab, slab->out));
     send_down(slab, slab->out, TAG_IN_FROM_ABOVE);
     wave(slab, late, last);
     if (last > first)
-        out_row(slab, last);
+        out_row(slab, last, halo_above(slab, slab->out));
     send_up(slab, slab->out, TAG_IN_FROM_BELOW);
     weft_sync(slab->self); /* of the new field its threads need each other's points */
 }
@@ -239,6 +261,20 @@ WEFT_DEVICE_FN struct slab make_slab(weft_self *self, const struct stencil_data 
     return slab;
 }
 
+/* A single row has one copy at most, and one between two other devices would need two. */
+WEFT_DEVICE_FN void find_neighbours(struct slab *slab)
+{
+    const int below = slab->first == 1 && slab->below >= 0;
+    const int above = slab->last == slab->part.rows && slab->above >= 0;
+    slab->arena_below = slab->arena_above = NULL;
+    if (slab->data->message_a_plane || (below && above && slab->first == slab->last))
+        return;
+    if (below)
+        slab->arena_below = (double *)weft_ptr(slab->self, slab->win, slab->below);
+    if (above)
+        slab->arena_above = (double *)weft_ptr(slab->self, slab->win, slab->above);
+}
+
 WEFT_KERNEL(stencil, struct stencil_data, data)
 {
     struct slab slab = make_slab(self, data);
@@ -251,6 +287,7 @@ WEFT_KERNEL(stencil, struct stencil_data, data)
         weft_leave(self);
         return;
     }
+    find_neighbours(&slab);
     weft_timer_start(self);
     for (uint32_t k = 0; k < data->iterations; k++) {
         if (k > 0) { /* the halos of the first iteration are the host's */

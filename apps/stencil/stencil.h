@@ -48,7 +48,7 @@ STENCIL_FN size_t stencil_field(const struct stencil_part *part)
     return stencil_plane(part) * part->nz;
 }
 
-/* A row in all planes: its point (0, 0), and the doubles to the same row of the next plane. */
+/* A row in all planes: its point (0, 0), NULL: no row; and the doubles to it in the next plane. */
 struct stencil_row {
     double *at;
     size_t pitch;
@@ -60,6 +60,8 @@ STENCIL_FN struct stencil_row stencil_row_of(const struct stencil_part *part, do
     struct stencil_row view = {field + (size_t)row * part->nx, stencil_plane(part)};
     return view;
 }
+
+#define STENCIL_NO_ROW ((struct stencil_row){NULL, 0})
 
 /* Whether there is a row of the grid before the part's first, or after its last. */
 STENCIL_FN int stencil_has_below(const struct stencil_part *part)
@@ -110,8 +112,11 @@ STENCIL_FN double stencil_across(const double *in, const double *lap, int left, 
 #define STENCIL_DEEP 1
 #endif
 
-/* value: an expression of `x`, `left`, `right` and plane `z`; into row `to`. */
-#define STENCIL_SWEEP(part, s, to, value)                                                          \
+/*
+ * value: an expression of `x`, `left`, `right` and plane `z`; into row `to`, and into row `copy`
+ * where there is one.
+ */
+#define STENCIL_SWEEP(part, s, to, copy, value)                                                    \
     for (uint32_t z0 = (s).z; z0 < (part)->nz; z0 += STENCIL_DEEP * (s).z_step) {                  \
         for (uint32_t x = (s).x; x < (part)->nx; x += (s).x_step) {                                \
             const int left = x > 0 ? -1 : 0, right = x + 1 < (part)->nx ? 1 : 0;                   \
@@ -124,6 +129,8 @@ STENCIL_FN double stencil_across(const double *in, const double *lap, int left, 
                 const uint32_t z = z0 + i * (s).z_step;                                            \
                 if (z < (part)->nz)                                                                \
                     (to).at[z * (to).pitch + x] = made[i];                                         \
+                if (z < (part)->nz && (copy).at)                                                   \
+                    (copy).at[z * (copy).pitch + x] = made[i];                                     \
             }                                                                                      \
             (void)left, (void)right;                                                               \
         }                                                                                          \
@@ -134,25 +141,26 @@ STENCIL_FN double stencil_across(const double *in, const double *lap, int left, 
 
 STENCIL_FN void stencil_lap_row(const struct stencil_part *part, struct stencil_sweep sweep,
                                 struct stencil_row below, struct stencil_row in,
-                                struct stencil_row above, struct stencil_row lap){
-    STENCIL_SWEEP(part, sweep, lap,
+                                struct stencil_row above, struct stencil_row lap,
+                                struct stencil_row copy){
+    STENCIL_SWEEP(part, sweep, lap, copy,
                   stencil_laplacian(STENCIL_POINT(in), STENCIL_POINT(below), STENCIL_POINT(above),
                                     left, right))}
 
 STENCIL_FN void stencil_fly_row(const struct stencil_part *part, struct stencil_sweep sweep,
                                 struct stencil_row lap, struct stencil_row lap_above,
                                 struct stencil_row in, struct stencil_row in_above,
-                                struct stencil_row fly){
-    STENCIL_SWEEP(part, sweep, fly,
+                                struct stencil_row fly, struct stencil_row copy){
+    STENCIL_SWEEP(part, sweep, fly, copy,
                   stencil_limited(*STENCIL_POINT(lap), *STENCIL_POINT(lap_above),
                                   *STENCIL_POINT(in), *STENCIL_POINT(in_above)))}
 
-STENCIL_FN
-    void stencil_out_row(const struct stencil_part *part, struct stencil_sweep sweep,
-                         struct stencil_row lap, struct stencil_row fly_below,
-                         struct stencil_row fly, struct stencil_row in, struct stencil_row out)
+STENCIL_FN void stencil_out_row(const struct stencil_part *part, struct stencil_sweep sweep,
+                                struct stencil_row lap, struct stencil_row fly_below,
+                                struct stencil_row fly, struct stencil_row in,
+                                struct stencil_row out, struct stencil_row copy)
 {
-    STENCIL_SWEEP(part, sweep, out,
+    STENCIL_SWEEP(part, sweep, out, copy,
                   *STENCIL_POINT(in) -
                       STENCIL_COEFFICIENT *
                           (stencil_across(STENCIL_POINT(in), STENCIL_POINT(lap), left, right) +

@@ -44,7 +44,8 @@ PHASE(stencil_lap, struct stencil_step, step)
     const uint32_t row = sent ? 1 : block + 1;
     stencil_lap_row(&step->part, make_sweep(&step->part, plane), in_below(step, row),
                     own_row(step, step->in, row), above(step, step->in, row, IN_ABOVE),
-                    sent ? stencil_plane_row(step, SEND_LAP) : own_row(step, step->lap, row));
+                    sent ? stencil_plane_row(step, SEND_LAP) : own_row(step, step->lap, row),
+                    STENCIL_NO_ROW);
 }
 
 PHASE(stencil_fly, struct stencil_step, step)
@@ -54,7 +55,8 @@ PHASE(stencil_fly, struct stencil_step, step)
     stencil_fly_row(&step->part, make_sweep(&step->part, plane), own_row(step, step->lap, row),
                     above(step, step->lap, row, LAP_ABOVE), own_row(step, step->in, row),
                     above(step, step->in, row, IN_ABOVE),
-                    sent ? stencil_plane_row(step, SEND_FLY) : own_row(step, step->fly, row));
+                    sent ? stencil_plane_row(step, SEND_FLY) : own_row(step, step->fly, row),
+                    STENCIL_NO_ROW);
 }
 
 /* fly below the grid is the plane that nobody sends: zero. */
@@ -67,8 +69,8 @@ PHASE(stencil_out, struct stencil_step, step)
         row = block == rows ? 1 : rows;
         out = stencil_plane_row(step, block == rows ? SEND_IN_DOWN : SEND_IN_UP);
     }
-    stencil_out_row(&step->part, make_sweep(&step->part, plane), own_row(step, step->lap, row),
-                    row > 1 ? own_row(step, step->fly, row - 1)
-                            : stencil_plane_row(step, FLY_BELOW),
-                    own_row(step, step->fly, row), own_row(step, step->in, row), out);
+    stencil_out_row(
+        &step->part, make_sweep(&step->part, plane), own_row(step, step->lap, row),
+        row > 1 ? own_row(step, step->fly, row - 1) : stencil_plane_row(step, FLY_BELOW),
+        own_row(step, step->fly, row), own_row(step, step->in, row), out, STENCIL_NO_ROW);
 }
