@@ -17,15 +17,15 @@
 #include "kernel.h"
 #include "step.h"
 
-/* So that nvcc keeps to 64 registers, and four ranks of 256 threads share a multiprocessor. */
-#define WEFT_MOST_THREADS STEP_MOST_THREADS
+#define WEFT_MOST_THREADS PARTICLES_THREADS
+#define WEFT_LEAST_RANKS  4
 
 #include <weft/device.h>
 
 /* Functions that are used in several places: inlined, they would cost the kernel its registers. */
 #ifdef __CUDACC__
 #define APART      static __device__ __noinline__
-#define MOST_LANES STEP_MOST_THREADS
+#define MOST_LANES PARTICLES_THREADS
 #else
 #define APART      static
 #define MOST_LANES 1

@@ -13,8 +13,8 @@
  */
 #include "kernel.h"
 
-/* So that nvcc keeps to 64 registers, and four ranks of 256 threads share a multiprocessor. */
-#define WEFT_MOST_THREADS 1024
+#define WEFT_MOST_THREADS SPMV_THREADS
+#define WEFT_LEAST_RANKS  4
 
 #include <weft/device.h>
 

@@ -24,10 +24,10 @@
 #ifdef __CUDACC__
 #define STENCIL_DEEP 4
 #endif
-/* So that nvcc keeps to 64 registers, and four ranks of 256 threads share a multiprocessor. */
-#define WEFT_MOST_THREADS 1024
-
 #include "kernel.h"
+
+#define WEFT_MOST_THREADS STENCIL_THREADS
+#define WEFT_LEAST_RANKS  3
 
 #include <weft/device.h>
 

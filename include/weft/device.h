@@ -37,6 +37,8 @@
  * kernel calls are declared WEFT_DEVICE_FN. WEFT_SHARED before a variable inside a kernel makes it
  * one for the whole rank. WEFT_MOST_THREADS, defined before this header is included, promises that
  * no rank of the file's kernels has more threads: nvcc then keeps to the registers for so many.
+ * WEFT_LEAST_RANKS, defined beside it, asks for so many ranks on each multiprocessor (default 1):
+ * nvcc then keeps to the registers for all of them.
  */
 #ifdef __CUDACC__
 extern "C" {
@@ -44,8 +46,11 @@ extern const int weft_program_has_cuda; /* the library looks whether any object 
 __attribute__((weak)) const int weft_program_has_cuda = 1;
 }
 #define WEFT_SHARED __shared__
+#ifndef WEFT_LEAST_RANKS
+#define WEFT_LEAST_RANKS 1 /* said to nvcc, too: it would rather spill and make room for more */
+#endif
 #ifdef WEFT_MOST_THREADS
-#define WEFT_BOUNDS __launch_bounds__(WEFT_MOST_THREADS)
+#define WEFT_BOUNDS __launch_bounds__(WEFT_MOST_THREADS, WEFT_LEAST_RANKS)
 #else
 #define WEFT_BOUNDS
 #endif

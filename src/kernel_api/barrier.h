@@ -42,7 +42,8 @@ WEFT_INLINE void weft_barrier_tell(weft_self *self, int process, uint32_t word)
 }
 
 /* Blocks until both parts of a barrier word are at least so far beyond their start; wraps. */
-WEFT_INLINE void weft_barrier_await(weft_self *self, uint32_t word, uint32_t here, uint32_t others)
+WEFT_INLINE void weft_barrier_await(weft_self *self, weft_comm comm, uint32_t word, uint32_t here,
+                                    uint32_t others)
 {
     const struct weft_state *state = self->state;
     const uint32_t want_here = state->start_here + here;
@@ -53,7 +54,7 @@ WEFT_INLINE void weft_barrier_await(weft_self *self, uint32_t word, uint32_t her
         const struct weft_counted now = weft_count_read_parts(self, WEFT_BARRIER_AT + word);
         if ((int32_t)(now.here - want_here) >= 0 && (int32_t)(now.others - want_others) >= 0)
             break;
-        if (!weft_wait_round(self, &rounds, WEFT_WAIT_BARRIER, self->meeting.comm, 0, 0))
+        if (!weft_wait_round(self, &rounds, WEFT_WAIT_BARRIER, comm, 0, 0))
             break;
     }
     weft_polled();
@@ -61,19 +62,20 @@ WEFT_INLINE void weft_barrier_await(weft_self *self, uint32_t word, uint32_t her
 }
 
 /* Many processes: their last ranks meet, and each releases those of its own process. */
-WEFT_COLD void weft_barrier_many(weft_self *self, uint32_t words, bool last, uint32_t done)
+WEFT_COLD void weft_barrier_many(weft_self *self, const struct weft_meeting *meeting, bool last)
 {
-    const struct weft_comm_entry *entry = &self->state->comms[self->meeting.index];
+    const struct weft_comm_entry *entry = &self->state->comms[meeting->index];
     const int32_t leaders = entry->leaders;
+    const uint32_t words = meeting->index * WEFT_BARRIER_WORDS, done = meeting->done;
     uint32_t word = words + WEFT_BARRIER_ROUND;
 
     if (!last) {
-        weft_barrier_await(self, words + WEFT_BARRIER_RELEASE, done, 0);
+        weft_barrier_await(self, meeting->comm, words + WEFT_BARRIER_RELEASE, done, 0);
         return;
     }
     for (int32_t distance = 1; distance < leaders; distance *= 2, word++) {
         weft_barrier_tell(self, entry->leader[(entry->leader_index + distance) % leaders], word);
-        weft_barrier_await(self, word, 0, done);
+        weft_barrier_await(self, meeting->comm, word, 0, done);
     }
     struct weft_exposed *here = self->state->exposed;
     weft_count_add_local(here, &here->counters[WEFT_BARRIER_AT + words + WEFT_BARRIER_RELEASE],
@@ -81,37 +83,36 @@ WEFT_COLD void weft_barrier_many(weft_self *self, uint32_t words, bool last, uin
 }
 
 /* Few: the last rank tells every other process. */
-WEFT_INLINE void weft_barrier_tell_all(weft_self *self, uint32_t word)
+WEFT_INLINE void weft_barrier_tell_all(weft_self *self, const struct weft_meeting *meeting,
+                                       uint32_t word)
 {
-    const struct weft_comm_entry *entry = &self->state->comms[self->meeting.index];
+    const struct weft_comm_entry *entry = &self->state->comms[meeting->index];
 
     for (int32_t i = 0; i < entry->leaders; i++)
         if (i != entry->leader_index)
             weft_barrier_tell(self, entry->leader[i], word);
 }
 
-WEFT_INLINE void weft_barrier_meet(weft_self *self)
+WEFT_INLINE void weft_barrier_meet(weft_self *self, struct weft_meeting *meeting)
 {
-    struct weft_meeting *meeting = &self->meeting;
-    const uint32_t words = meeting->index * WEFT_BARRIER_WORDS;
-    const uint32_t arrive = words + WEFT_BARRIER_ARRIVE;
+    const uint32_t arrive = meeting->index * WEFT_BARRIER_WORDS + WEFT_BARRIER_ARRIVE;
     const uint32_t done = ++meeting->done, here = done * meeting->here;
     const bool last =
         weft_count_arrive(self, WEFT_BARRIER_AT + arrive) == self->state->start_here + here;
 
     self->barriers[meeting->index] = done;
     if (meeting->leaders > WEFT_BARRIER_FEW) {
-        weft_barrier_many(self, words, last, done);
+        weft_barrier_many(self, meeting, last);
         return;
     }
     if (last && meeting->leaders > 1)
-        weft_barrier_tell_all(self, arrive);
+        weft_barrier_tell_all(self, meeting, arrive);
     if (!last || meeting->leaders > 1)
-        weft_barrier_await(self, arrive, here, done * (meeting->leaders - 1));
+        weft_barrier_await(self, meeting->comm, arrive, here, done * (meeting->leaders - 1));
 }
 
 /* Looks the communicator up and remembers what a barrier needs of it. All threads. */
-WEFT_COLD void weft_barrier_look_up(weft_self *self, weft_comm comm)
+WEFT_COLD void weft_barrier_look_up(weft_self *self, struct weft_meeting *meeting, weft_comm comm)
 {
     const struct weft_comm_entry *entry =
         weft_check_comm(self, comm, "weft_barrier: communicator 0x%x does not exist");
@@ -121,23 +122,25 @@ WEFT_COLD void weft_barrier_look_up(weft_self *self, weft_comm comm)
                    "weft_barrier: the caller is no member of communicator 0x%x", comm, 0, 0, 0);
     weft_join(self);
     if (weft_leads(self)) {
-        self->meeting.index = weft_handle_index(comm);
-        self->meeting.here = (uint32_t)entry->members_here;
-        self->meeting.leaders = (uint32_t)entry->leaders;
-        self->meeting.done = self->barriers[weft_handle_index(comm)];
-        self->meeting.comm = comm;
+        meeting->index = weft_handle_index(comm);
+        meeting->here = (uint32_t)entry->members_here;
+        meeting->leaders = (uint32_t)entry->leaders;
+        meeting->done = self->barriers[weft_handle_index(comm)];
+        meeting->comm = comm;
     }
     weft_join(self);
 }
 
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
 {
+    struct weft_meeting *const meeting = &self->meeting[comm % WEFT_MEETINGS];
+
     weft_check_stop(self);
-    if (WEFT_UNLIKELY(self->meeting.comm != comm || comm == WEFT_COMM_NONE))
-        weft_barrier_look_up(self, comm);
+    if (WEFT_UNLIKELY(meeting->comm != comm || comm == WEFT_COMM_NONE))
+        weft_barrier_look_up(self, meeting, comm);
     weft_join(self);
     if (weft_leads(self))
-        weft_barrier_meet(self);
+        weft_barrier_meet(self, meeting);
     weft_join(self);
 }
 

@@ -70,8 +70,9 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
     command.object = *comm;
     weft_join(self);
     weft_route_forget(self, *comm);
-    if (weft_leads(self) && self->meeting.comm == *comm)
-        self->meeting.comm = WEFT_COMM_NONE;
+    struct weft_meeting *const meeting = &self->meeting[*comm % WEFT_MEETINGS];
+    if (weft_leads(self) && meeting->comm == *comm)
+        meeting->comm = WEFT_COMM_NONE;
     weft_ask(self, &command, WEFT_COLLECTIVE_COMM_FREE);
     *comm = WEFT_COMM_NONE;
 }

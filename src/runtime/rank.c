@@ -81,7 +81,7 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
                                     : weft_count_read_quiet(exposed, weft_count_index(slot, tag));
     if (!image)
         memset(self->barriers, 0, job->state.comms_count * sizeof(*self->barriers));
-    self->meeting = (struct weft_meeting){0};
+    memset(self->meeting, 0, sizeof(self->meeting));
     self->failure = WEFT_OK;
     self->timer_started = 0;
     self->intervals_count = 0;

@@ -117,7 +117,10 @@ struct weft_waiting {
     uint64_t a, have, need;
 };
 
-/* What a barrier needs of its communicator: that of the last barrier. NONE: look it up. */
+/* Communicators of which a rank remembers this: several, as programs go from one to another. */
+enum { WEFT_MEETINGS = 4 };
+
+/* What a barrier needs of its communicator. NONE: look it up. */
 struct weft_meeting {
     weft_comm comm;
     uint32_t index, here, leaders, done; /* members here, processes, barriers */
@@ -146,13 +149,13 @@ struct weft_self {
     uint32_t result;     /* of the last collective, */
     weft_status failure; /* and why it failed */
     uint32_t *barriers;  /* done, by communicator index */
-    struct weft_meeting meeting;
-    uint32_t consumed[WEFT_TAGS]; /* less what channels brought */
-    uint32_t ins, boxed;          /* channels into this rank; entries of its box seen */
-    uint32_t hot;                 /* the one that brought the last message */
-    uint32_t deep;                /* and how many lines behind its head */
-    uint32_t owes;                /* messages were taken, and no fence acquired them since */
-    uint32_t looks;               /* waits, now and then one looks for new channels */
+    struct weft_meeting meeting[WEFT_MEETINGS]; /* by the handle, modulo that */
+    uint32_t consumed[WEFT_TAGS];               /* less what channels brought */
+    uint32_t ins, boxed; /* channels into this rank; entries of its box seen */
+    uint32_t hot;        /* the one that brought the last message */
+    uint32_t deep;       /* and how many lines behind its head */
+    uint32_t owes;       /* messages were taken, and no fence acquired them since */
+    uint32_t looks;      /* waits, now and then one looks for new channels */
     struct weft_in in[WEFT_CHANNELS_IN];
     struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;
