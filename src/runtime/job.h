@@ -84,6 +84,8 @@ struct weft_job {
     struct weft_device *device;
     const struct weft_net_ops *net_ops;
     struct weft_net *net;
+    bool net_lingers;           /* said within its dereg or close: memory has to stay */
+    struct weft_job *next_left; /* open.c */
     weft_numbers numbers;
     struct weft_process *processes;
     bool one_address_space; /* processes are threads of this one */

@@ -22,6 +22,12 @@ static void close_net(struct weft_job *job)
     job->net = NULL;
 }
 
+static void network_lingers(void *context)
+{
+    struct weft_job *job = context;
+    __atomic_store_n(&job->net_lingers, true, __ATOMIC_RELAXED);
+}
+
 static weft_status open_named(struct weft_job *job, const char *name)
 {
     struct weft_net_caps caps;
@@ -39,7 +45,8 @@ static weft_status open_named(struct weft_job *job, const char *name)
                    .land = job->image != NULL ? weft_land_in_device : NULL,
                    .settle = job->image != NULL ? weft_settle_in_device : NULL,
                    .dmabuf = weft_has_dmabuf(job) ? weft_dmabuf_of_device : NULL,
-                   .reached = weft_has_dmabuf(job) ? weft_reached_device : NULL},
+                   .reached = weft_has_dmabuf(job) ? weft_reached_device : NULL,
+                   .lingers = network_lingers},
     };
 
     job->net_ops = weft_net_find(name);

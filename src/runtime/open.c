@@ -233,6 +233,35 @@ static void release_state(struct weft_job *job)
     free(job->watch);
 }
 
+/*
+ * Jobs whose network was left unfinished: the program may call the library under it again, which
+ * then reads and writes what the network was given. So all of that stays until the process ends.
+ */
+static struct weft_job *left;
+static struct weft_lock left_lock;
+
+static void leave_behind(struct weft_job *job)
+{
+    weft_say(WEFT_SAY_WARN,
+             "network %s: messages were left unfinished, so this job's memory stays until the "
+             "process ends; memory that the program registered, or put from, must not be unmapped",
+             job->net_ops->name);
+    weft_lock(&left_lock);
+    job->next_left = left;
+    left = job;
+    weft_unlock(&left_lock);
+}
+
+/* True: its memory may go. */
+static bool close_network(struct weft_job *job)
+{
+    if (job->net == NULL)
+        return true;
+    __atomic_store_n(&job->net_lingers, false, __ATOMIC_RELAXED);
+    job->net_ops->close(job->net);
+    return !__atomic_load_n(&job->net_lingers, __ATOMIC_RELAXED);
+}
+
 /* Frees whatever open_steps made, however far it came. */
 static void release(struct weft_job *job, bool orderly)
 {
@@ -245,12 +274,13 @@ static void release(struct weft_job *job, bool orderly)
         weft_control_close(job->control, orderly);
     weft_exchange_close(job);
     weft_collective_close(job);
-    weft_manager_close(job);
-    if (job->net != NULL && job->processes != NULL) {
-        if (job->device != NULL)
-            weft_memory_close(job);
-        job->net_ops->close(job->net);
+    if (!close_network(job)) {
+        leave_behind(job);
+        return;
     }
+    weft_manager_close(job);
+    if (job->device != NULL && job->processes != NULL)
+        weft_memory_close(job);
     release_state(job);
     if (job->device != NULL)
         job->device_ops->close(job->device);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_mpi.sh BIN - the network mpi, and jobs that mpirun starts, with each MPI that there is:
 # conformance, order, bursts and an application over it, with both ways of using threads; programs
-# that use MPI themselves; a process that is killed; and what is set wrong.
+# that use MPI themselves, also after a job that failed; a process that is killed; and what is set wrong.
 set -u
 bin=$(cd "${1:?usage: $0 BIN}" && pwd)
 tests=$bin/tests
@@ -86,6 +86,17 @@ test_programs()
     WEFT_NET=mpi refuses 'needs MPI_THREAD_MULTIPLE' 2 "$program" single
 }
 
+# Jobs that fail while much is under way, in a program that calls MPI after them.
+test_failures()
+{
+    local program=$tests/mpi_failure_$mpi mode
+    for mode in together late; do
+        WEFT_NET=mpi WEFT_PATH=proxy passes 3 "$program" $mode
+        grep -q '^good' "$work/out" || fail "$mpi: MPI after a failed job, $mode"
+    done
+    WEFT_NET=mpi WEFT_PATH=proxy WEFT_MPI_THREADS=single passes 3 "$program" together
+}
+
 test_mistakes()
 {
     local other=openmpi
@@ -150,6 +161,7 @@ for mpi in openmpi mpich; do
     test_network
     test_start
     test_programs
+    test_failures
     test_mistakes
     test_killed
 done

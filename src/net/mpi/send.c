@@ -355,8 +355,7 @@ void weft_mpi_send_close(struct weft_net *net)
     free_list(net->free_out);
     free_list(net->made.first);
     free_list(net->finished.first);
-    if (net->posted.first == NULL || net->inside)
-        free_list(net->posted.first); /* else they are MPI's for good: see mpi_close */
+    free_list(net->posted.first);
     for (int p = 0; p < net->open.processes; p++)
         free(net->peers[p].puts);
 }
