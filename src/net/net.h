@@ -65,6 +65,8 @@ struct weft_net_events {
      * network was given. It has to stay where it is until the process ends.
      */
     void (*lingers)(void *context);
+    /* In close: whether no process was lost, so that it makes sense to wait for all (NULL: yes). */
+    bool (*all_there)(void *context);
 };
 
 struct weft_net_open {

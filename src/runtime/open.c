@@ -16,6 +16,8 @@
 
 enum { EAGER_ON_GPUS = WEFT_EAGER_MOST }; /* bytes; measured on an H200 */
 
+static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back to its sender */
+
 static size_t counter_count(const struct weft_job *job)
 {
     return WEFT_BARRIER_AT + (size_t)job->state.comms_count * WEFT_BARRIER_WORDS;
@@ -154,6 +156,21 @@ static weft_status begin_random(struct weft_job *job)
     return WEFT_OK;
 }
 
+/*
+ * The steps in which one process may fail while the others go on: an error is the job's then, which
+ * every process says once (tell_why).
+ */
+static weft_status open_together(struct weft_job *job)
+{
+    const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
+    weft_status status = weft_meet(job);
+
+    if (status == WEFT_OK)
+        status = weft_services_start(job);
+    weft_err_level(before);
+    return status;
+}
+
 static weft_status open_steps(struct weft_job *job)
 {
     weft_status status = begin_random(job);
@@ -193,11 +210,7 @@ static weft_status open_steps(struct weft_job *job)
         status = weft_printer_open(job);
     if (status == WEFT_OK)
         status = weft_monitor_start(job);
-    if (status == WEFT_OK)
-        status = weft_meet(job);
-    if (status == WEFT_OK)
-        status = weft_services_start(job);
-    return status;
+    return status == WEFT_OK ? open_together(job) : status;
 }
 
 static void release_state(struct weft_job *job)
@@ -292,6 +305,25 @@ static void release(struct weft_job *job, bool orderly)
     free(job);
 }
 
+/*
+ * The others end too: they learn why, or, if not even that can be told, that this process is gone.
+ * True: they do.
+ */
+static bool tell_why(struct weft_job *job, weft_status status)
+{
+    if (!job->monitor_runs)
+        return false; /* it was said */
+    weft_job_fail(job, status, "process %d could not open the job: %s", job->numbers.process,
+                  weft_err_last());
+    const uint64_t deadline = weft_now_ns() + TOLD_WITHIN_NS;
+    while (weft_job_status(job) == WEFT_OK && weft_now_ns() < deadline)
+        weft_task_yield(true);
+    if (weft_job_status(job) != WEFT_OK)
+        return true;
+    weft_say(WEFT_SAY_ERROR, "%s: %s", weft_status_name(status), weft_err_last());
+    return false;
+}
+
 weft_status weft_open(weft_job **job, int *argc, char **argv)
 {
     weft_job *j = calloc(1, sizeof(*j));
@@ -306,8 +338,7 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
     weft_say_level((enum weft_level)j->config.log);
     status = open_steps(j);
     if (status != WEFT_OK) {
-        /* The others learn that this process is gone, and end too. */
-        release(j, false);
+        release(j, tell_why(j, status));
         return status;
     }
     *job = j;

@@ -58,7 +58,7 @@ static weft_status open_library(struct weft_net *net)
 
     if (!weft_mpi_launched(&size))
         return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_NET=mpi, but no launcher of an MPI has started this process: use "
+                        "network mpi: no launcher of an MPI has started this process: use "
                         "mpirun -n %d instead of weftrun",
                         net->open.processes);
     weft_status status = weft_mpi_start(&library, config);
@@ -66,7 +66,7 @@ static weft_status open_library(struct weft_net *net)
         return status;
     if (library->size != net->open.processes)
         return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_NET=mpi: the job has %d processes and %s's world %d; they must be "
+                        "network mpi: the job has %d processes and %s's world %d; they must be "
                         "the same ones (is this the launcher of another MPI?)",
                         net->open.processes, library->ops->name, library->size);
     net->ops = library->ops;
@@ -260,6 +260,12 @@ static bool all_said_bye(const struct weft_net *net)
     return true;
 }
 
+static bool all_there(const struct weft_net *net)
+{
+    return net->open.events.all_there == NULL ||
+           net->open.events.all_there(net->open.events.context);
+}
+
 /*
  * Each says good-bye to each, after all else, also after what a failed job left under way; when all
  * have, no message is left anywhere, and the communicator can go. False: somebody does not come.
@@ -269,7 +275,7 @@ static bool part(struct weft_net *net)
     uint64_t deadline = weft_now_ns() + bye_wait;
     bool did = false;
 
-    if (__atomic_load_n(&net->broken, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&net->broken, __ATOMIC_RELAXED) || !all_there(net))
         return false;
     net->closing = true;
     for (int p = 0; p < net->open.processes; p++)
