@@ -6,7 +6,7 @@
  * messages. MPI rings no bell: the runtime polls. Tasks of one address space, which no MPI knows
  * apart, use the same protocol over mpi/inside.h.
  *
- * What it rests on, and what each thread does: end.h, send.c, receive.c.
+ * What it rests on, and what each thread does: end.h, send.c, receive.c, effect.c, ack.c.
  */
 #include "net/mpi/mpi.h"
 
