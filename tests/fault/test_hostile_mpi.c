@@ -287,10 +287,7 @@ static void flood(void)
     close_stage(stage);
 }
 
-/*
- * A region is not given up while a payload is under way into it; where it stays under way, whoever
- * owns the memory is told that it must stay, too.
- */
+/* A region is not given up while a payload is under way into it; if one stays so, it is said. */
 static void give_up(void)
 {
     static unsigned char payload[5000] = {1};
