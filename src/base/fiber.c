@@ -215,3 +215,12 @@ void weft_fiber_destroy(struct weft_fiber *fiber)
         abort(); /* the range is the one that mmap returned */
     free(fiber);
 }
+
+struct weft_stack weft_fiber_leave_stack(struct weft_fiber *fiber)
+{
+    const struct weft_stack stack = {fiber->map, fiber->map_bytes};
+
+    sanitizer_destroy(fiber);
+    free(fiber);
+    return stack;
+}

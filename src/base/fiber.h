@@ -34,4 +34,10 @@ void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to);
  */
 void weft_fiber_destroy(struct weft_fiber *fiber);
 
+/* The same, but the memory of its stack stays, for the caller to munmap. Not of an adopted one. */
+struct weft_stack {
+    void *map;
+    size_t bytes;
+} weft_fiber_leave_stack(struct weft_fiber *fiber);
+
 #endif

@@ -73,7 +73,25 @@ void weft_err_say(weft_status status, const char *format, ...)
     va_start(list, format);
     vsnprintf(task->last, sizeof(task->last), format, list);
     va_end(list);
-    weft_say(WEFT_SAY_ERROR, "%s: %s", weft_status_name(status), task->last);
+    task->said = task->errors <= __atomic_load_n(&most, __ATOMIC_RELAXED);
+    weft_say(task->errors, "%s: %s", weft_status_name(status), task->last);
+}
+
+bool weft_err_was_said(const char *text)
+{
+    const struct weft_say_task *task = mine();
+    const size_t length = strlen(text), tail = strlen(task->last);
+
+    return task->said && tail <= length && strcmp(text + length - tail, task->last) == 0;
+}
+
+enum weft_level weft_err_level(enum weft_level level)
+{
+    struct weft_say_task *task = mine();
+    const enum weft_level before = task->errors;
+
+    task->errors = level;
+    return before;
 }
 
 const char *weft_err_last(void)

@@ -9,12 +9,16 @@
 
 #include "weft/types.h"
 
+#include <stdbool.h>
+
 enum weft_level { WEFT_SAY_ERROR, WEFT_SAY_WARN, WEFT_SAY_INFO, WEFT_SAY_DEBUG };
 
 /* What is remembered of a task: a thread's own, or kept by the model for each of its tasks. */
 enum { WEFT_SAY_LINE = 1024 };
 struct weft_say_task {
     int process;              /* see weft_say_process */
+    enum weft_level errors;   /* see weft_err_level */
+    bool said;                /* `last` was printed */
     char last[WEFT_SAY_LINE]; /* see weft_err_last */
 };
 
@@ -35,6 +39,15 @@ void weft_say(enum weft_level level, const char *format, ...) __attribute__((for
     })
 void weft_err_say(weft_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/*
+ * From now on weft_err says this task's errors at that level; the one before. WEFT_SAY_INFO is for
+ * a trial whose failure is no error: its text is kept all the same.
+ */
+enum weft_level weft_err_level(enum weft_level level);
+
+/* Whether the text ends with that of this task's last weft_err, and that was printed. */
+bool weft_err_was_said(const char *text);
 
 /* The text of this task's last weft_err; "" if none. */
 const char *weft_err_last(void);

@@ -1,5 +1,5 @@
 /*
- * boot/back.h - what a back end of the control channel supplies: three functions and an opening.
+ * boot/back.h - what a back end of the control channel supplies: four functions and an opening.
  * Its own structure begins with a struct weft_control. Contracts as in control.h.
  */
 #ifndef WEFT_BOOT_BACK_H
@@ -13,6 +13,7 @@ struct weft_control_ops {
                         size_t bytes);
     weft_status (*next)(struct weft_control *control, struct weft_frame *frame,
                         uint64_t timeout_ns);
+    void (*wake)(struct weft_control *control);
     void (*close)(struct weft_control *control, bool orderly);
 };
 

@@ -96,6 +96,11 @@ weft_status weft_control_next(struct weft_control *control, struct weft_frame *f
     return control->ops->next(control, frame, timeout_ns);
 }
 
+void weft_control_wake(struct weft_control *control)
+{
+    control->ops->wake(control);
+}
+
 void weft_control_close(struct weft_control *control, bool orderly)
 {
     control->ops->close(control, orderly);

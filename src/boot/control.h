@@ -65,6 +65,12 @@ weft_status weft_control_next(struct weft_control *control, struct weft_frame *f
                               uint64_t timeout_ns);
 
 /*
+ * From now on weft_control_next waits no more, and the call that waits returns at once: before the
+ * channel is closed. Any thread.
+ */
+void weft_control_wake(struct weft_control *control);
+
+/*
  * Leaves the job and frees the channel. orderly: the others are not told that this process was
  * lost. Otherwise they get LOST. Then process 0 waits, up to 5 s, until the others have left too;
  * in one address space every process does.

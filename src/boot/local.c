@@ -38,6 +38,7 @@ struct local {
     struct weft_local *group;
     struct weft_entry *cursor;
     uint32_t job; /* how many of the group's jobs were over before */
+    bool woken;   /* this process waits for no frame any more; guarded by the group's lock */
     bool solo;    /* the group is this channel's own */
 };
 
@@ -119,6 +120,11 @@ static bool job_over(struct local *local)
 static bool frame_there(struct local *local)
 {
     return local->cursor->next != NULL;
+}
+
+static bool frame_there_or_woken(struct local *local)
+{
+    return local->woken || frame_there(local);
 }
 
 /* With the lock. */
@@ -221,7 +227,12 @@ static weft_status local_next(struct weft_control *control, struct weft_frame *f
     struct weft_local *group = local->group;
     const uint64_t deadline = timeout_ns == 0 ? 0 : weft_deadline(timeout_ns);
 
-    if (!await(group, frame_there, local, deadline)) {
+    bool there = await(group, frame_there_or_woken, local, deadline);
+    if (there && !frame_there(local)) {
+        weft_unlock(&group->lock);
+        there = false;
+    }
+    if (!there) {
         if (timeout_ns == 0 && weft_model != NULL)
             weft_task_yield(true);
         return WEFT_ERR_TIMEOUT;
@@ -236,6 +247,15 @@ static weft_status local_next(struct weft_control *control, struct weft_frame *f
     if (!filled)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %u bytes", bytes);
     return WEFT_OK;
+}
+
+static void local_wake(struct weft_control *control)
+{
+    struct local *local = (struct local *)control;
+
+    weft_lock(&local->group->lock);
+    local->woken = true;
+    unlock_and_ring(local->group);
 }
 
 static void local_close(struct weft_control *control, bool orderly)
@@ -259,4 +279,4 @@ static void local_close(struct weft_control *control, bool orderly)
     free(local);
 }
 
-static const struct weft_control_ops local_ops = {local_send, local_next, local_close};
+static const struct weft_control_ops local_ops = {local_send, local_next, local_wake, local_close};

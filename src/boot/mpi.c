@@ -125,6 +125,9 @@ weft_status weft_boot_mpi(struct weft_config *config)
 
     if (config->process >= 0 || weft_local_here() || !weft_mpi_launched(&size) || size == 1)
         return WEFT_OK;
+    /* "off" means the same under launchers that speak PMIx and under those that do not. */
+    if (config->net != WEFT_NET_MPI && config->pmix == WEFT_PMIX_OFF)
+        return WEFT_OK;
     /* Where PMIx says as much, no MPI is started for it. */
     if (config->net != WEFT_NET_MPI && WEFT_PMIX_IN && weft_config_pmix_launched())
         return WEFT_OK;

@@ -30,22 +30,22 @@ static int milliseconds_until(uint64_t deadline)
     return left > 60000 ? 60000 : (int)left;
 }
 
-/* Polls one socket, also through signals. False when the deadline came first. */
-static bool await(int fd, short events, uint64_t deadline)
+/* Polls one socket, also through signals. False when the deadline or a wake-up came first. */
+static bool await(int fd, short events, int wake, uint64_t deadline)
 {
-    struct pollfd polled = {.fd = fd, .events = events};
+    struct pollfd polled[2] = {{.fd = fd, .events = events}, {.fd = wake, .events = POLLIN}};
 
     for (;;) {
-        if (poll(&polled, 1, milliseconds_until(deadline)) > 0)
-            return true;
+        if (poll(polled, 2, milliseconds_until(deadline)) > 0)
+            return polled[0].revents != 0;
         if (weft_now_ns() >= deadline)
             return false;
     }
 }
 
-bool weft_socket_readable(int fd, uint64_t deadline)
+bool weft_socket_readable(int fd, int wake, uint64_t deadline)
 {
-    return await(fd, POLLIN, deadline);
+    return await(fd, POLLIN, wake, deadline);
 }
 
 static bool set_option(int fd, int level, int name, int value)
@@ -159,7 +159,7 @@ static int connect_within(int fd, const struct addrinfo *address, uint64_t deadl
     if (connect(fd, address->ai_addr, address->ai_addrlen) != 0) {
         if (errno != EINPROGRESS)
             return errno;
-        if (!await(fd, POLLOUT, deadline))
+        if (!await(fd, POLLOUT, -1, deadline))
             return ETIMEDOUT;
         if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
             return errno;

@@ -10,9 +10,9 @@
 #include "boot/socket.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +25,7 @@ static const uint64_t close_wait = 5 * second;
 struct tcp {
     struct weft_control control;
     int fd;
+    int wake;              /* readable: whoever reads waits no more */
     struct weft_lock lock; /* frames leave whole; also guards broken */
     bool broken;           /* sending has failed, and it was said */
     struct weft_stream stream;
@@ -37,8 +38,8 @@ static const struct weft_control_ops tcp_ops;
 /* ---- joining -------------------------------------------------------------------------------- */
 
 /*
- * Waits for a packet until the deadline. 1: *header is it; 0: time is over; -1: the connection
- * has ended; -2: malformed.
+ * Waits for a packet until the deadline. 1: *header is it; 0: time is over, or the reader was
+ * woken; -1: the connection has ended; -2: malformed.
  */
 static int next_packet(struct tcp *tcp, struct weft_header *header, const void **payload,
                        uint64_t deadline)
@@ -47,7 +48,7 @@ static int next_packet(struct tcp *tcp, struct weft_header *header, const void *
         const int taken = weft_stream_take(&tcp->stream, header, payload);
         if (taken != 0)
             return taken > 0 ? 1 : -2;
-        if (!weft_socket_readable(tcp->fd, deadline))
+        if (!weft_socket_readable(tcp->fd, tcp->wake, deadline))
             return 0;
         const ssize_t received = weft_socket_receive(tcp->fd, &tcp->stream);
         if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR))
@@ -213,7 +214,9 @@ weft_status weft_tcp_open(struct weft_control **control, const struct weft_confi
     tcp->control =
         (struct weft_control){&tcp_ops, (int)config->process, (int)config->processes, false};
     tcp->fd = -1;
-    weft_status status = join(tcp, config);
+    tcp->wake = eventfd(0, EFD_CLOEXEC);
+    weft_status status = tcp->wake >= 0 ? join(tcp, config)
+                                        : weft_err(WEFT_ERR_SYSTEM, "eventfd: %s", strerror(errno));
     if (status != WEFT_OK) {
         tcp_ops.close(&tcp->control, false);
         return status;
@@ -262,7 +265,8 @@ static weft_status tcp_next(struct weft_control *control, struct weft_frame *fra
 
     if (tcp->root_lost) {
         /* Nothing more can come; a receiver that looks again and again should still sleep. */
-        poll(NULL, 0, timeout_ns > second ? 1000 : (int)(timeout_ns / 1000000));
+        const uint64_t pause = timeout_ns > second ? second : timeout_ns;
+        (void)weft_socket_readable(tcp->wake, -1, weft_deadline(pause));
         return WEFT_ERR_TIMEOUT;
     }
     int got = next_packet(tcp, &header, &payload, weft_deadline(timeout_ns));
@@ -294,12 +298,20 @@ static void drain(struct tcp *tcp)
 
     if (shutdown(tcp->fd, SHUT_WR) != 0)
         return;
-    while (weft_socket_readable(tcp->fd, deadline)) {
+    while (weft_socket_readable(tcp->fd, -1, deadline)) {
         tcp->stream.begin = tcp->stream.end = 0;
         const ssize_t received = weft_socket_receive(tcp->fd, &tcp->stream);
         if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR))
             return;
     }
+}
+
+static void tcp_wake(struct weft_control *control)
+{
+    const struct tcp *tcp = (const struct tcp *)control;
+
+    /* Fails only where the count is full, and then the reader is awake. */
+    (void)eventfd_write(tcp->wake, 1);
 }
 
 static void tcp_close(struct weft_control *control, bool orderly)
@@ -313,10 +325,12 @@ static void tcp_close(struct weft_control *control, bool orderly)
         drain(tcp);
         close(tcp->fd);
     }
+    if (tcp->wake >= 0)
+        close(tcp->wake);
     if (tcp->hub != NULL)
         weft_hub_finish(tcp->hub);
     weft_stream_free(&tcp->stream);
     free(tcp);
 }
 
-static const struct weft_control_ops tcp_ops = {tcp_send, tcp_next, tcp_close};
+static const struct weft_control_ops tcp_ops = {tcp_send, tcp_next, tcp_wake, tcp_close};

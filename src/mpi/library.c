@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const uint64_t ROUND_NS = 3600000000000; /* of a wait without an end */
+
 static struct weft_mpi_library here;
 static bool started, abandoned;
 
@@ -64,48 +66,96 @@ weft_status weft_mpi_await(const struct weft_mpi_ops *ops, struct weft_mpi_handl
     }
 }
 
-/* ---- the end -------------------------------------------------------------------------------- */
+/* ---- the thread that starts and ends MPI ---------------------------------------------------- */
 
+/*
+ * MPI_Init_thread and MPI_Finalize wait for all processes of the launch, and nothing can end them.
+ * So a thread of its own calls both (MPI wants one and the same), and others wait for it as long as
+ * they like. In random mode there is none, and the caller waits itself.
+ */
+enum { STARTS, RUNS, ENDS, OVER };
 static struct {
+    const struct weft_mpi_ops *ops;
+    enum weft_mpi_level wanted;
+    int error; /* of MPI_Init_thread */
+    uint32_t stage;
     struct weft_bell bell;
-    uint32_t over;
-    double patience_s; /* 0: for ever */
-} finalizing;
+    struct weft_task task;
+    bool is_thread, stuck; /* stuck: nobody waits for MPI_Init_thread any more */
+    double patience_s;     /* with MPI_Finalize, before that is said; 0: for ever */
+} life;
 
-/* MPI_Finalize waits for all processes, and nothing can end it: so at least it is said. */
-static void watch_finalize(void *unused)
+static void enter(uint32_t stage)
 {
-    const uint64_t deadline = weft_now_ns() + (uint64_t)(finalizing.patience_s * 1e9);
-
-    (void)unused;
-    while (__atomic_load_n(&finalizing.over, __ATOMIC_ACQUIRE) == 0) {
-        const uint64_t now = weft_now_ns();
-        if (now >= deadline) {
-            weft_say(WEFT_SAY_WARN,
-                     "%s: process %d of %d has waited %g s in MPI_Finalize, which waits for all "
-                     "processes of the launch",
-                     here.ops->name, here.rank, here.size, finalizing.patience_s);
-            return;
-        }
-        const uint32_t ticket = weft_bell_prepare(&finalizing.bell);
-        if (__atomic_load_n(&finalizing.over, __ATOMIC_ACQUIRE) == 0)
-            weft_bell_sleep(&finalizing.bell, ticket, deadline - now);
-        else
-            weft_bell_cancel(&finalizing.bell);
-    }
+    __atomic_store_n(&life.stage, stage, __ATOMIC_RELEASE);
+    weft_bell_ring(&life.bell);
 }
 
-static void finalize_watched(void)
+/* Whether the stage was reached in time. seconds: 0 for ever. */
+static bool await_stage(uint32_t stage, double seconds)
 {
-    struct weft_task watch;
-    const bool watched = finalizing.patience_s > 0 &&
-                         weft_task_start(&watch, "weft finalize", watch_finalize, NULL) == WEFT_OK;
+    const uint64_t deadline = seconds > 0 ? weft_now_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
 
-    here.ops->finalize();
-    __atomic_store_n(&finalizing.over, 1, __ATOMIC_RELEASE);
-    weft_bell_ring(&finalizing.bell);
-    if (watched)
-        weft_task_join(&watch);
+    while (__atomic_load_n(&life.stage, __ATOMIC_ACQUIRE) < stage) {
+        const uint64_t now = weft_now_ns();
+        if (now >= deadline)
+            return false;
+        const uint32_t ticket = weft_bell_prepare(&life.bell);
+        if (__atomic_load_n(&life.stage, __ATOMIC_ACQUIRE) < stage)
+            weft_bell_sleep(&life.bell, ticket,
+                            deadline - now < ROUND_NS ? deadline - now : ROUND_NS);
+        else
+            weft_bell_cancel(&life.bell);
+    }
+    return true;
+}
+
+static void live(void *unused)
+{
+    (void)unused;
+    life.error = life.ops->init(life.wanted);
+    enter(RUNS);
+    await_stage(ENDS, 0);
+    if (life.error == 0)
+        life.ops->finalize();
+    enter(OVER);
+}
+
+static weft_status start_thread(const struct weft_mpi_ops *ops, const struct weft_config *config)
+{
+    life.ops = ops;
+    life.wanted = config->mpi_threads == WEFT_MPI_THREADS_MULTI ? WEFT_MPI_LEVEL_MULTIPLE
+                                                                : WEFT_MPI_LEVEL_SERIALIZED;
+    life.patience_s = config->stall_s;
+    if (weft_model != NULL) {
+        life.error = ops->init(life.wanted);
+        return WEFT_OK;
+    }
+    weft_status status = weft_task_start(&life.task, "weft mpi", live, NULL);
+    if (status != WEFT_OK)
+        return status;
+    life.is_thread = true;
+    life.stuck = !await_stage(RUNS, config->connect_s);
+    return life.stuck ? weft_err(WEFT_ERR_TIMEOUT,
+                                 "%s: MPI_Init_thread has not returned within %g s: it waits for "
+                                 "all processes of the launch, and one may have failed before it",
+                                 ops->name, config->connect_s)
+                      : WEFT_OK;
+}
+
+static void finalize(void)
+{
+    if (!life.is_thread) {
+        life.ops->finalize();
+        return;
+    }
+    enter(ENDS);
+    if (!await_stage(OVER, life.patience_s))
+        weft_say(WEFT_SAY_WARN,
+                 "%s: process %d of %d has waited %g s in MPI_Finalize, which waits for all "
+                 "processes of the launch",
+                 life.ops->name, here.rank, here.size, life.patience_s);
+    weft_task_join(&life.task);
 }
 
 static void finalize_at_exit(void)
@@ -113,9 +163,9 @@ static void finalize_at_exit(void)
     if (abandoned)
         weft_say(WEFT_SAY_WARN,
                  "%s: communication was left unfinished, so MPI_Finalize is left out",
-                 here.ops->name);
-    else if (!here.ops->finalized())
-        finalize_watched();
+                 life.ops->name);
+    else if (!life.ops->finalized())
+        finalize();
 }
 
 /* ---- the start ------------------------------------------------------------------------------ */
@@ -127,16 +177,20 @@ static const char *level_name(enum weft_mpi_level level)
 }
 
 /* MPI runs, at whatever level: by the program, or now by weft. */
-static weft_status initialise(const struct weft_mpi_ops *ops, enum weft_mpi_level wanted)
+static weft_status initialise(const struct weft_mpi_ops *ops, const struct weft_config *config)
 {
+    if (life.stuck)
+        return weft_err(WEFT_ERR_TIMEOUT, "%s: MPI_Init_thread still waits, since an earlier job",
+                        ops->name);
     if (ops->finalized())
         return weft_err(WEFT_ERR_CONFIG, "%s: the program has finalized MPI already", ops->name);
     if (ops->initialized())
         return WEFT_OK;
-    const int error = ops->init(wanted);
-    if (error != 0)
-        return weft_mpi_failed(ops, error, "MPI_Init_thread");
-    here.ops = ops;
+    weft_status status = start_thread(ops, config);
+    if (status != WEFT_OK)
+        return status;
+    if (life.error != 0)
+        return weft_mpi_failed(ops, life.error, "MPI_Init_thread");
     if (atexit(finalize_at_exit) != 0)
         return weft_err(WEFT_ERR_MEMORY, "%s: no memory to remember MPI_Finalize", ops->name);
     return WEFT_OK;
@@ -184,16 +238,13 @@ weft_status weft_mpi_start(const struct weft_mpi_library **library,
     if (!started) {
         weft_status status = weft_mpi_load(&found.ops, config);
         if (status == WEFT_OK)
-            status = initialise(found.ops, config->mpi_threads == WEFT_MPI_THREADS_MULTI
-                                               ? WEFT_MPI_LEVEL_MULTIPLE
-                                               : WEFT_MPI_LEVEL_SERIALIZED);
+            status = initialise(found.ops, config);
         if (status == WEFT_OK)
             status = join_world(&found, config);
         if (status != WEFT_OK)
             return status;
         here = found;
         started = true;
-        finalizing.patience_s = config->stall_s;
         here.ops->describe(version, sizeof(version));
         weft_say(WEFT_SAY_INFO, "MPI: %s, MPI_THREAD_%s, process %d of %d", version,
                  level_name(here.level), here.rank, here.size);

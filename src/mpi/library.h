@@ -96,8 +96,8 @@ bool weft_mpi_launched(int *size);
 
 /*
  * The MPI of this process: loads the module and initialises it, once, unless the program has done
- * so. What weft has initialised it finalises at exit. Blocking, collective, at most
- * config->connect_s besides MPI_Init. Errors: CONFIG, NETWORK, TIMEOUT.
+ * so. What weft has initialised it finalises at exit. Blocking, collective; each step of it, also
+ * MPI_Init_thread, takes config->connect_s at most. Errors: CONFIG, NETWORK, TIMEOUT.
  */
 weft_status weft_mpi_start(const struct weft_mpi_library **library,
                            const struct weft_config *config);

@@ -59,6 +59,14 @@ struct weft_net_events {
      */
     int (*dmabuf)(void *context, void *base, size_t bytes, uint64_t *offset);
     bool (*reached)(void *context);
+    /*
+     * From dereg and close (NULL: nobody asks): something that this process does not control may go
+     * on reading and writing memory after the call: that of the key, or, from close, whatever the
+     * network was given. It has to stay where it is until the process ends.
+     */
+    void (*lingers)(void *context);
+    /* In close: whether no process was lost, so that it makes sense to wait for all (NULL: yes). */
+    bool (*all_there)(void *context);
 };
 
 struct weft_net_open {
@@ -90,6 +98,7 @@ struct weft_net_ops {
     const char *name;
 
     weft_status (*open)(struct weft_net **net, const struct weft_net_open *open);
+    /* Before any memory goes that the network was given. */
     void (*close)(struct weft_net *net);
     void (*caps)(const struct weft_net *net, struct weft_net_caps *caps);
 

@@ -14,7 +14,7 @@
 
 struct abort_frame {
     uint32_t status;
-    char text[WEFT_TEXT_BYTES];
+    char text[WEFT_ERROR_BYTES];
 };
 
 /*
@@ -27,12 +27,13 @@ void weft_services_are_quiet(struct weft_job *job)
     weft_bell_ring(&job->state.exposed->bell);
 }
 
-void weft_job_failed(struct weft_job *job, weft_status status, const char *text)
+static void failed(struct weft_job *job, weft_status status, const char *text,
+                   enum weft_level level)
 {
     weft_lock(&job->failure_lock);
     if (weft_job_status(job) == WEFT_OK) {
         snprintf(job->error, sizeof(job->error), "%s: %s", weft_status_name(status), text);
-        weft_say(WEFT_SAY_ERROR, "%s", job->error);
+        weft_say(level, "%s", job->error);
         __atomic_store_n(&job->failed, (uint32_t)status, __ATOMIC_RELEASE);
     }
     struct weft_bell *const command = job->command_bell, *const receive = job->receive_bell;
@@ -43,6 +44,17 @@ void weft_job_failed(struct weft_job *job, weft_status status, const char *text)
         weft_bell_ring(receive);
     }
     weft_bell_ring(&job->parked_bell);
+}
+
+void weft_job_failed(struct weft_job *job, weft_status status, const char *text)
+{
+    failed(job, status, text, WEFT_SAY_ERROR);
+}
+
+/* At which level this process says the error that it broadcast itself: once is enough. */
+static enum weft_level own_level(const struct weft_job *job)
+{
+    return __atomic_load_n(&job->own_said, __ATOMIC_ACQUIRE) ? WEFT_SAY_INFO : WEFT_SAY_ERROR;
 }
 
 void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)
@@ -56,9 +68,10 @@ void weft_job_fail(struct weft_job *job, weft_status status, const char *format,
     va_start(list, format);
     vsnprintf(frame.text, sizeof(frame.text), format, list);
     va_end(list);
+    __atomic_store_n(&job->own_said, weft_err_was_said(frame.text), __ATOMIC_RELEASE);
     if (weft_control_send(job->control, WEFT_FRAME_ABORT, &frame,
                           offsetof(struct abort_frame, text) + strlen(frame.text) + 1) != WEFT_OK)
-        weft_job_failed(job, status, frame.text); /* nobody left to agree with */
+        failed(job, status, frame.text, own_level(job)); /* nobody left to agree with */
 }
 
 void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame)
@@ -73,7 +86,8 @@ void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame)
     abort.text[sizeof(abort.text) - 1] = 0;
     if (abort.status == WEFT_OK || abort.status >= WEFT_STATUS_COUNT)
         abort.status = WEFT_ERR_PROTOCOL;
-    weft_job_failed(job, (weft_status)abort.status, abort.text);
+    failed(job, (weft_status)abort.status, abort.text,
+           frame->source == job->numbers.process ? own_level(job) : WEFT_SAY_ERROR);
 }
 
 void weft_abort(weft_job *job, const char *reason)

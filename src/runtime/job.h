@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-enum { WEFT_NAME_BYTES = 80, WEFT_TEXT_BYTES = 512 };
+enum { WEFT_NAME_BYTES = 80, WEFT_TEXT_BYTES = 512, WEFT_ERROR_BYTES = 1024 };
 
 /* Kinds of control frames. */
 enum weft_frame_kind {
@@ -84,6 +84,8 @@ struct weft_job {
     struct weft_device *device;
     const struct weft_net_ops *net_ops;
     struct weft_net *net;
+    bool net_lingers;           /* said within its dereg or close: memory has to stay */
+    struct weft_job *next_left; /* open.c */
     weft_numbers numbers;
     struct weft_process *processes;
     bool one_address_space; /* processes are threads of this one */
@@ -119,9 +121,10 @@ struct weft_job {
     struct weft_gathering *gatherings; /* collective.c; by communicator index */
 
     struct weft_lock failure_lock;
+    bool own_said;    /* what this process tells of was said here where it was found */
     uint32_t failing; /* this process has told of an error: the services stop, nobody tells again */
     uint32_t failed; /* a weft_status: the first error of the job, in the control channel's order */
-    char error[WEFT_TEXT_BYTES];
+    char error[WEFT_ERROR_BYTES];
 
     const weft_kernel *kernel;
     bool running; /* a kernel */

@@ -98,6 +98,7 @@ void weft_free(weft_job *job, void *memory)
     struct weft_process *self = self_process(job);
     struct segment_frame frame = {0};
     struct weft_segment found = {0};
+    bool stays = false;
 
     if (memory == NULL || check_idle(job, "weft_free") != WEFT_OK)
         return; /* a failed job frees its memory when it is closed */
@@ -107,7 +108,9 @@ void weft_free(weft_job *job, void *memory)
             found = self->segments[i];
             self->segments[i].address = NULL;
             frame.index = i;
+            __atomic_store_n(&job->net_lingers, false, __ATOMIC_RELAXED);
             job->net_ops->dereg(job->net, found.key);
+            stays = __atomic_load_n(&job->net_lingers, __ATOMIC_RELAXED);
         }
     }
     weft_unlock(&job->tables);
@@ -116,7 +119,8 @@ void weft_free(weft_job *job, void *memory)
         return;
     }
     weft_control_send(job->control, WEFT_FRAME_SEGMENT_FREE, &frame, sizeof(frame));
-    job->device_ops->free(job->device, memory, &found.share);
+    if (!stays)
+        job->device_ops->free(job->device, memory, &found.share);
 }
 
 static void unmap(struct weft_job *job, struct weft_segment *segment)

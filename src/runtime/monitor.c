@@ -74,6 +74,7 @@ void weft_monitor_stop(struct weft_job *job)
     if (!job->monitor_runs)
         return;
     __atomic_store_n(&job->stop_monitor, 1, __ATOMIC_RELEASE);
+    weft_control_wake(job->control);
     weft_task_join(&job->monitor);
     job->monitor_runs = false;
 }

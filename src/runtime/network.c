@@ -3,7 +3,8 @@
  *
  * They know which nodes there are before any network is open. Within one node it is shm. Between
  * nodes each process tries the networks in the order of `between`, and the first that opens
- * everywhere is taken. A network that the user names is not tried but used.
+ * everywhere is taken; why one before it was not is said. A network that the user names is not
+ * tried but used.
  */
 #include "runtime/job.h"
 
@@ -11,15 +12,48 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const words[] = {"auto", "shm", "ofi", "verbs", "mpi", "null"}; /* config.def */
 static const char *const between[] = {"ofi", "verbs", "mpi"}; /* the fastest first */
-enum { BETWEEN = sizeof(between) / sizeof(between[0]) };
+enum { BETWEEN = sizeof(between) / sizeof(between[0]), REASON_BYTES = 224 };
+
+#define NOT_BUILT "this weft was built without it"
 
 static void close_net(struct weft_job *job)
 {
     job->net_ops->close(job->net);
     job->net = NULL;
+}
+
+/* Whether what has opened reaches the processes of this job. */
+static weft_status check_reach(const struct weft_job *job, const char *name,
+                               const struct weft_net_caps *caps)
+{
+    if (caps->address_bytes > WEFT_NET_ADDRESS_MAX)
+        return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", name,
+                        caps->address_bytes, WEFT_NET_ADDRESS_MAX);
+    if (caps->own_process && job->numbers.processes > 1)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "network %s reaches no other process, and this job has %d (WEFT_NET)", name,
+                        job->numbers.processes);
+    if (caps->same_host_only && job->numbers.nodes > 1)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "network %s%s%s joins processes of one host, and those of this job are on "
+                        "%d",
+                        name, caps->about[0] != 0 ? " over " : "", caps->about, job->numbers.nodes);
+    return WEFT_OK;
+}
+
+static void network_lingers(void *context)
+{
+    struct weft_job *job = context;
+    __atomic_store_n(&job->net_lingers, true, __ATOMIC_RELAXED);
+}
+
+static bool nobody_lost(void *context)
+{
+    return weft_job_status(context) != WEFT_ERR_PEER_LOST;
 }
 
 static weft_status open_named(struct weft_job *job, const char *name)
@@ -39,67 +73,108 @@ static weft_status open_named(struct weft_job *job, const char *name)
                    .land = job->image != NULL ? weft_land_in_device : NULL,
                    .settle = job->image != NULL ? weft_settle_in_device : NULL,
                    .dmabuf = weft_has_dmabuf(job) ? weft_dmabuf_of_device : NULL,
-                   .reached = weft_has_dmabuf(job) ? weft_reached_device : NULL},
+                   .reached = weft_has_dmabuf(job) ? weft_reached_device : NULL,
+                   .lingers = network_lingers,
+                   .all_there = nobody_lost},
     };
 
     job->net_ops = weft_net_find(name);
     if (job->net_ops == NULL)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: this weft was built without it", name);
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: " NOT_BUILT, name);
     weft_status status = job->net_ops->open(&job->net, &open);
     if (status != WEFT_OK)
         return status;
     job->net_ops->caps(job->net, &caps);
-    if (caps.address_bytes > WEFT_NET_ADDRESS_MAX)
-        status = weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", name,
-                          caps.address_bytes, WEFT_NET_ADDRESS_MAX);
-    else if (caps.same_host_only && job->numbers.nodes > 1)
-        status =
-            weft_err(WEFT_ERR_CONFIG,
-                     "WEFT_NET=%s joins processes of one host, and those of this job are on %d",
-                     name, job->numbers.nodes);
+    status = check_reach(job, name, &caps);
     if (status != WEFT_OK)
         close_net(job);
     return status;
 }
 
-/* Everybody tries the same network; *all: it opened in every process. What failed is closed. */
-static weft_status try_together(struct weft_job *job, const char *name, bool *all)
+/* How a network opened in one process. Travels as its bytes. */
+struct trial {
+    char opened;
+    char why_not[159];
+};
+
+/* Tries a network. That it does not open is no error: while a job is opened none is said at once.
+ */
+static struct trial try_here(struct weft_job *job, const char *name)
+{
+    struct trial trial = {0};
+
+    if (weft_net_find(name) == NULL) {
+        snprintf(trial.why_not, sizeof(trial.why_not), NOT_BUILT);
+        return trial;
+    }
+    trial.opened = open_named(job, name) == WEFT_OK;
+    if (!trial.opened)
+        snprintf(trial.why_not, sizeof(trial.why_not), "%s", weft_err_last());
+    return trial;
+}
+
+/*
+ * Everybody tries the same network. *all: it opened in every process; else `failed` says where it
+ * did not, and why, and what has opened is closed.
+ */
+static weft_status try_together(struct weft_job *job, const char *name, bool *all,
+                                char failed[REASON_BYTES])
 {
     const size_t n = (size_t)job->numbers.processes;
-    unsigned char *opened = malloc(n);
-    unsigned char mine;
+    struct trial *trials = malloc(n * sizeof(*trials));
 
-    if (opened == NULL)
+    if (trials == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
-    mine = weft_net_find(name) != NULL && open_named(job, name) == WEFT_OK;
-    weft_status status = weft_exchange(job, WEFT_EXCHANGE_NETWORK, &mine, sizeof(mine), opened);
+    const struct trial mine = try_here(job, name);
+    weft_status status = weft_exchange(job, WEFT_EXCHANGE_NETWORK, &mine, sizeof(mine), trials);
     *all = status == WEFT_OK;
-    for (size_t p = 0; p < n && *all; p++)
-        *all = opened[p] != 0;
-    free(opened);
-    if (!*all && mine != 0)
+    for (size_t p = 0; p < n && *all; p++) {
+        if (trials[p].opened)
+            continue;
+        *all = false;
+        trials[p].why_not[sizeof(trials[p].why_not) - 1] = 0;
+        snprintf(failed, REASON_BYTES, "%s (process %zu: %s)", name, p, trials[p].why_not);
+    }
+    free(trials);
+    if (!*all && mine.opened)
         close_net(job);
     return status;
 }
 
+/* One process for all says so if a network that was here, and would be faster, is passed over. */
+static void say_choice(const struct weft_job *job, const char *name, const char *passed_over)
+{
+    const bool news = passed_over[0] != 0 && job->numbers.process == 0;
+
+    weft_say(news ? WEFT_SAY_WARN : WEFT_SAY_INFO,
+             "network %s: the job is on %d nodes, and it works on all%s%s", name,
+             job->numbers.nodes, passed_over[0] != 0 ? "; not taken: " : "", passed_over);
+}
+
+static void append(char *list, size_t bytes, const char *text)
+{
+    const size_t length = strlen(list);
+
+    snprintf(list + length, bytes - length, "%s%s", length > 0 ? ", " : "", text);
+}
+
 static weft_status choose_between(struct weft_job *job)
 {
-    char tried[128] = "";
-    size_t length = 0;
+    char tried[BETWEEN * REASON_BYTES] = "", passed_over[sizeof(tried)] = "";
 
     for (int i = 0; i < BETWEEN; i++) {
+        char failed[REASON_BYTES];
         bool all;
-        weft_status status = try_together(job, between[i], &all);
+        weft_status status = try_together(job, between[i], &all, failed);
         if (status != WEFT_OK)
             return status;
         if (all) {
-            weft_say(WEFT_SAY_INFO, "network %s: the job is on %d nodes, and it works on all%s%s",
-                     between[i], job->numbers.nodes, tried[0] != 0 ? "; not taken: " : "", tried);
+            say_choice(job, between[i], passed_over);
             return WEFT_OK;
         }
-        length += (size_t)snprintf(
-            tried + length, sizeof(tried) - length, "%s%s%s", i > 0 ? ", " : "", between[i],
-            weft_net_find(between[i]) == NULL ? " (not in this build)" : " (not everywhere)");
+        append(tried, sizeof(tried), failed);
+        if (weft_net_find(between[i]) != NULL)
+            append(passed_over, sizeof(passed_over), failed);
     }
     return weft_err(
         WEFT_ERR_CONFIG,

@@ -16,6 +16,8 @@
 
 enum { EAGER_ON_GPUS = WEFT_EAGER_MOST }; /* bytes; measured on an H200 */
 
+static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back to its sender */
+
 static size_t counter_count(const struct weft_job *job)
 {
     return WEFT_BARRIER_AT + (size_t)job->state.comms_count * WEFT_BARRIER_WORDS;
@@ -154,6 +156,21 @@ static weft_status begin_random(struct weft_job *job)
     return WEFT_OK;
 }
 
+/*
+ * The steps in which one process may fail while the others go on: an error is the job's then, which
+ * every process says once (tell_why).
+ */
+static weft_status open_together(struct weft_job *job)
+{
+    const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
+    weft_status status = weft_meet(job);
+
+    if (status == WEFT_OK)
+        status = weft_services_start(job);
+    weft_err_level(before);
+    return status;
+}
+
 static weft_status open_steps(struct weft_job *job)
 {
     weft_status status = begin_random(job);
@@ -193,11 +210,7 @@ static weft_status open_steps(struct weft_job *job)
         status = weft_printer_open(job);
     if (status == WEFT_OK)
         status = weft_monitor_start(job);
-    if (status == WEFT_OK)
-        status = weft_meet(job);
-    if (status == WEFT_OK)
-        status = weft_services_start(job);
-    return status;
+    return status == WEFT_OK ? open_together(job) : status;
 }
 
 static void release_state(struct weft_job *job)
@@ -233,6 +246,35 @@ static void release_state(struct weft_job *job)
     free(job->watch);
 }
 
+/*
+ * Jobs whose network was left unfinished: the program may call the library under it again, which
+ * then reads and writes what the network was given. So all of that stays until the process ends.
+ */
+static struct weft_job *left;
+static struct weft_lock left_lock;
+
+static void leave_behind(struct weft_job *job)
+{
+    weft_say(WEFT_SAY_WARN,
+             "network %s: messages were left unfinished, so this job's memory stays until the "
+             "process ends; memory that the program registered, or put from, must not be unmapped",
+             job->net_ops->name);
+    weft_lock(&left_lock);
+    job->next_left = left;
+    left = job;
+    weft_unlock(&left_lock);
+}
+
+/* True: its memory may go. */
+static bool close_network(struct weft_job *job)
+{
+    if (job->net == NULL)
+        return true;
+    __atomic_store_n(&job->net_lingers, false, __ATOMIC_RELAXED);
+    job->net_ops->close(job->net);
+    return !__atomic_load_n(&job->net_lingers, __ATOMIC_RELAXED);
+}
+
 /* Frees whatever open_steps made, however far it came. */
 static void release(struct weft_job *job, bool orderly)
 {
@@ -245,12 +287,13 @@ static void release(struct weft_job *job, bool orderly)
         weft_control_close(job->control, orderly);
     weft_exchange_close(job);
     weft_collective_close(job);
-    weft_manager_close(job);
-    if (job->net != NULL && job->processes != NULL) {
-        if (job->device != NULL)
-            weft_memory_close(job);
-        job->net_ops->close(job->net);
+    if (!close_network(job)) {
+        leave_behind(job);
+        return;
     }
+    weft_manager_close(job);
+    if (job->device != NULL && job->processes != NULL)
+        weft_memory_close(job);
     release_state(job);
     if (job->device != NULL)
         job->device_ops->close(job->device);
@@ -260,6 +303,25 @@ static void release(struct weft_job *job, bool orderly)
         weft_mutation = ORDER_none;
     }
     free(job);
+}
+
+/*
+ * The others end too: they learn why, or, if not even that can be told, that this process is gone.
+ * True: they do.
+ */
+static bool tell_why(struct weft_job *job, weft_status status)
+{
+    if (!job->monitor_runs)
+        return false; /* it was said */
+    weft_job_fail(job, status, "process %d could not open the job: %s", job->numbers.process,
+                  weft_err_last());
+    const uint64_t deadline = weft_now_ns() + TOLD_WITHIN_NS;
+    while (weft_job_status(job) == WEFT_OK && weft_now_ns() < deadline)
+        weft_task_yield(true);
+    if (weft_job_status(job) != WEFT_OK)
+        return true;
+    weft_say(WEFT_SAY_ERROR, "%s: %s", weft_status_name(status), weft_err_last());
+    return false;
 }
 
 weft_status weft_open(weft_job **job, int *argc, char **argv)
@@ -276,8 +338,7 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
     weft_say_level((enum weft_level)j->config.log);
     status = open_steps(j);
     if (status != WEFT_OK) {
-        /* The others learn that this process is gone, and end too. */
-        release(j, false);
+        release(j, tell_why(j, status));
         return status;
     }
     *job = j;

@@ -44,7 +44,7 @@ struct stage {
         unsigned char data[ROOM];
         size_t bytes;
     } copies[8];
-    int copying, settled;
+    int copying, settled, lingers;
 };
 
 static bool arrived(void *context, int process, uint32_t notice)
@@ -84,6 +84,12 @@ static bool settle(void *context)
     return true;
 }
 
+static void lingers(void *context)
+{
+    struct stage *stage = context;
+    stage->lingers++;
+}
+
 static struct stage *open_stage(bool device, const char *threads)
 {
     struct stage *stage = calloc(1, sizeof(*stage));
@@ -104,7 +110,8 @@ static struct stage *open_stage(bool device, const char *threads)
                                                   .sent = done,
                                                   .landed = done,
                                                   .land = device ? land : NULL,
-                                                  .settle = device ? settle : NULL}};
+                                                  .settle = device ? settle : NULL,
+                                                  .lingers = lingers}};
     if (weft_net_mpi.open(&stage->net, &open) != WEFT_OK ||
         weft_mpi_inside_open(&stage->attacker, 1, 2) != WEFT_OK ||
         weft_net_mpi.reg(stage->net, stage->memory, MEMORY / 2, &stage->key) != WEFT_OK ||
@@ -280,7 +287,7 @@ static void flood(void)
     close_stage(stage);
 }
 
-/* A region is not given up while a payload is under way into it; then it is nobody's to write. */
+/* A region is not given up while a payload is under way into it; if one stays so, it is said. */
 static void give_up(void)
 {
     static unsigned char payload[5000] = {1};
@@ -297,6 +304,7 @@ static void give_up(void)
     const uint64_t before = weft_now_ns();
     weft_net_mpi.dereg(stage->net, stage->key);
     CHECK(weft_now_ns() - before > 500000000); /* it waited for what does not come here */
+    CHECK(stage->lingers == 1);
     uint64_t other;
     CHECK(weft_net_mpi.reg(stage->net, stage->memory, MEMORY, &other) == WEFT_OK);
     CHECK((uint32_t)other != (uint32_t)stage->key); /* its place is taken still */
@@ -304,6 +312,7 @@ static void give_up(void)
     CHECK(turns(stage) == WEFT_OK);
     CHECK(stage->arrived == 1);
     weft_net_mpi.dereg(stage->net, other);
+    CHECK(stage->lingers == 1);
     close_stage(stage);
 }
 

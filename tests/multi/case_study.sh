@@ -1,10 +1,30 @@
-# Functions for the tests of the case studies (sourced): $bin, $work and $failures are the caller's.
+# The tests of the case studies: what they share. Sourced with the test's own arguments, BIN; gives it
+# $bin, $data and $work, a folder that goes at the end, and the functions below. It ends with `finish`.
+
+bin=$(cd "${1:?usage: $0 BIN}" && pwd)
+data=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../data" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
 
 fail()
 {
     echo "FAILED: $1"
     sed 's/^/    /' "$work/out" "$work/err" | tail -20
     failures=$((failures + 1))
+}
+
+finish()
+{
+    [ $failures = 0 ] && echo "all passed"
+    exit $((failures > 0))
+}
+
+# run COMMAND...: a program of the build, on this process alone or under weftrun; the output is in
+# $work/out and $work/err.
+run()
+{
+    timeout 120 "$bin/$1" "${@:2}" >"$work/out" 2>"$work/err"
 }
 
 # judge WHAT STATUS: the run went well, and every check that it printed was passed.
@@ -18,10 +38,8 @@ judge()
 # passes N PROGRAM ARGS...: runs on N processes and verifies.
 passes()
 {
-    local n=$1 program=$2
-    shift 2
-    timeout 60 "$bin/weftrun" -n "$n" "$bin/$program" --verify "$@" >"$work/out" 2>"$work/err"
-    judge "$program on $n processes: $*" $?
+    run weftrun -n "$1" "$bin/$2" --verify "${@:3}"
+    judge "$2 on $1 processes: ${*:3}" $?
 }
 
 # The same under mpirun; where the build has no MPI, it says so once.
@@ -39,23 +57,48 @@ mpi_passes()
     judge "$program on $n processes: $*" $?
 }
 
-# rejects PROGRAM TEXT ARGS...: fails, and exactly one line of the program says what is expected.
+# forms APP ARGS...: its three forms, on 1 to 9 processes; $own holds what weft's alone is given.
+own=(--ranks 3)
+forms()
+{
+    local app=$1 n
+    shift
+    for n in 1 2 4 6 9; do
+        passes "$n" "$app" "$@" "${own[@]}"
+        passes "$n" "${app}_net" "$@"
+        mpi_passes "$n" "${app}_mpi" "$@"
+    done
+}
+
+# paths N PROGRAM ARGS...: passes, on each path between the processes.
+paths()
+{
+    local path
+    for path in direct proxy; do
+        WEFT_PATH=$path passes "$@"
+    done
+}
+
+# fails PATTERN PROGRAM ARGS...: ends with an error, which a line of the program says.
+fails()
+{
+    run "${@:2}" && fail "accepted: ${*:2}"
+    grep -Eq -- "$1" "$work/err" || fail "no line '$1': ${*:2}"
+}
+
+# rejects PROGRAM PATTERN ARGS...: fails on 3 processes, and exactly one line of the program says why.
 rejects()
 {
-    local program=$1 text=$2
-    shift 2
-    timeout 60 "$bin/weftrun" -n 3 "$bin/$program" "$@" >"$work/out" 2>"$work/err" &&
-        fail "accepted: $program $*"
-    if [ "$(grep -c "^${program%%_*}: " "$work/err")" != 1 ] || ! grep -qF -- "$text" "$work/err"; then
-        fail "not one line '$text': $program $*"
-    fi
+    local app=${1%_net}
+    fails "$2" weftrun -n 3 "$bin/$1" "${@:3}"
+    [ "$(grep -c "^$app: " "$work/err")" = 1 ] || fail "not one line of $app: ${*:3}"
 }
 
 # helps PROGRAM TEXT: --help succeeds, once for the job, and names this.
 helps()
 {
-    if ! timeout 60 "$bin/weftrun" -n 2 "$bin/$1" --help >"$work/out" 2>"$work/err" ||
-        [ "$(grep -c '^usage: ' "$work/out")" != 1 ] || ! grep -q -- "$2" "$work/out"; then
+    if ! run weftrun -n 2 "$bin/$1" --help || [ "$(grep -ci '^usage: ' "$work/out")" != 1 ] ||
+        ! grep -q -- "$2" "$work/out"; then
         fail "$1 --help"
     fi
 }

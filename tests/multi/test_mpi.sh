@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_mpi.sh BIN - the network mpi, and jobs that mpirun starts, with each MPI that there is:
 # conformance, order, bursts and an application over it, with both ways of using threads; programs
-# that use MPI themselves; a process that is killed; and what is set wrong.
+# that use MPI themselves, also after a job that failed; a process that is killed; and what is set wrong.
 set -u
 bin=$(cd "${1:?usage: $0 BIN}" && pwd)
 tests=$bin/tests
@@ -72,6 +72,8 @@ test_start()
     passes 3 "$tests/test_put" --path auto
     passes 1 "$tests/test_put"
     passes 2 "$tests/test_runs" --path proxy
+    WEFT_PMIX=off passes 2 "$bin/power_iteration" --matrix "$data/debian-depends.mtx" --iterations 1 --no-check
+    [ "$(grep -c 'grid: 1x1 processes' "$work/out")" -eq 2 ] || fail "$mpi: WEFT_PMIX=off makes no jobs of one"
 }
 
 test_programs()
@@ -84,6 +86,17 @@ test_programs()
     done
     WEFT_NET=mpi WEFT_PATH=proxy passes 2 "$program" serialized
     WEFT_NET=mpi refuses 'needs MPI_THREAD_MULTIPLE' 2 "$program" single
+}
+
+# Jobs that fail while much is under way, in a program that calls MPI after them.
+test_failures()
+{
+    local program=$tests/mpi_failure_$mpi mode
+    for mode in together late; do
+        WEFT_NET=mpi WEFT_PATH=proxy passes 3 "$program" $mode
+        grep -q '^good' "$work/out" || fail "$mpi: MPI after a failed job, $mode"
+    done
+    WEFT_NET=mpi WEFT_PATH=proxy WEFT_MPI_THREADS=single passes 3 "$program" together
 }
 
 test_mistakes()
@@ -99,6 +112,20 @@ test_mistakes()
     WEFT_NET=mpi timeout 20 "$bin/weftrun" -n 2 "$tests/test_put" >"$work/out" 2>&1 &&
         fail "WEFT_NET=mpi under weftrun: not refused"
     grep -q 'use mpirun -n 2 instead of weftrun' "$work/out" || fail "WEFT_NET=mpi under weftrun"
+}
+
+# One cannot even load its MPI: the others do not wait for it for ever in MPI_Init_thread. Open MPI's
+# launcher ends them before.
+test_missing()
+{
+    local began=$SECONDS
+    start 3 sh -c 'test "${PMI_RANK-$OMPI_COMM_WORLD_RANK}" != 1 || export WEFT_MPI_LIBRARY=none
+        WEFT_NET=mpi WEFT_CONNECT_S=3 exec "$@"' sh "$tests/test_put" &&
+        fail "$mpi: started without a process"
+    [ $((SECONDS - began)) -le 20 ] || fail "$mpi: $((SECONDS - began)) s without a process"
+    grep -q 'no module libweft-mpi-none.so' "$work/out" || fail "$mpi: why a process is missing"
+    [ "$mpi" != mpich ] || grep -q 'MPI_Init_thread has not returned within 3 s' "$work/out" ||
+        fail "$mpi: nobody says that a process is missing"
 }
 
 # One is killed: it is named, all end soon, and nobody is left. The launchers are told not to kill
@@ -150,7 +177,9 @@ for mpi in openmpi mpich; do
     test_network
     test_start
     test_programs
+    test_failures
     test_mistakes
+    test_missing
     test_killed
 done
 [ $tested -gt 0 ] || exit 77

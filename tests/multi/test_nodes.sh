@@ -45,8 +45,39 @@ WEFT_INTERFACE=eth0 job host0,host1,host2 3 "$bin/tests/test_flush" --path auto 
 
 # What cannot be is said, at once and by everyone.
 WEFT_NET=shm job host0,host1 2 "$bin/tests/test_put" && fail "WEFT_NET=shm worked"
-grep -q "WEFT_NET=shm joins processes of one host, and those of this job are on 2" out ||
-    fail "WEFT_NET=shm between hosts: not said"
+says 2 "could not open the job: network shm joins processes of one host, and those of this job are on 2"
+
+WEFT_NET=ofi WEFT_OFI_PROVIDER=shm job host0,host1 2 "$bin/tests/test_put" && fail "shm between hosts worked"
+says 2 "could not open the job: network ofi over libfabric provider shm on .* joins processes of one host, and those of this job are on 2"
+WEFT_NET=null job host0,host1 2 "$bin/tests/test_put" && fail "WEFT_NET=null worked"
+says 2 "could not open the job: network null reaches no other process, and this job has 2 (WEFT_NET)"
+WEFT_NET=ofi job host0,host1 2 sh -c 'test $WEFT_PROCESS = 0 || export WEFT_OFI_WRITES=off; exec "$0"' \
+    "$bin/tests/test_put" && fail "WEFT_OFI_WRITES that differs worked"
+says 2 "could not open the job: WEFT_OFI_WRITES must be the same everywhere: "
+
+# Networks that are tried and do not open: no error while another one may, and one line when none does.
+WEFT_OFI_PROVIDER=nonesuch job host0,host1 2 "$bin/tests/test_put" && fail "a network that is not there worked"
+says 2 "^\[[01]\] weft: "
+says 2 "could not open the job: the job is on 2 nodes, and no network between them works in every process: ofi (process 0: .*WEFT_OFI_PROVIDER=nonesuch.*), verbs (process 0: .*), mpi (process 0: "
+
+# The control channel and libfabric each have a name for where they are.
+WEFT_INTERFACE=10.77.0.0 WEFT_OFI_DOMAIN=eth0 WEFT_LOG=info job host0,host1 2 "$bin/tests/test_put" ||
+    fail "WEFT_OFI_DOMAIN=eth0"
+says 2 "provider .*, domain eth0"
+WEFT_INTERFACE=eth0 WEFT_NET=ofi WEFT_OFI_DOMAIN=mlx5_9 job host0,host1 2 "$bin/tests/test_put" &&
+    fail "a domain that is not there worked"
+says 2 "could not open the job: ofi: no provider for reliable messages, WEFT_OFI_DOMAIN=mlx5_9, WEFT_INTERFACE=eth0"
+
+# A network that is passed over is no secret.
+if command -v mpirun >/dev/null && find "$bin/.." -maxdepth 3 -name 'libweft-mpi-*.so' | grep -q .; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    timeout 100 "$here/hosts" on "$work/net" host0 mpirun --mca plm_rsh_agent "$WEFT_RSH" -H host0,host1 -n 2 \
+        -x WEFT_OFI_PROVIDER=nonesuch "$bin/tests/test_put" >out 2>&1 </dev/null || fail "mpi instead of ofi"
+    says 1 "network mpi: the job is on 2 nodes, and it works on all; not taken: ofi (process 0: "
+    says 0 WEFT_ERR
+else
+    echo "no MPI here: that a network is passed over is not tested"
+fi
 
 # Power iteration on four hosts gives the answer of one process.
 iterate=("$bin/power_iteration" --matrix "$data/debian-depends.mtx" --pagerank 0.85 --top 5)

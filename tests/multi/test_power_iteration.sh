@@ -2,42 +2,14 @@
 # test_power_iteration BIN - the application on grids of processes equals its serial reference, gives
 # known answers, repeats to the bit, and turns bad input into one line and a failure.
 set -u
-
-bin=$(cd "${1:?usage: $0 BIN}" && pwd)
-data=$(cd "$(dirname "$0")/../../data" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail()
-{
-    echo "FAILED: $1"
-    sed 's/^/    /' "$work/out" "$work/err" | tail -20
-    failures=$((failures + 1))
-}
-
-# power N ARGS...: runs on N processes; the output is in $work/out and $work/err.
-power()
-{
-    local n=$1
-    shift
-    timeout 120 "$bin/weftrun" -n "$n" "$bin/power_iteration" "$@" >"$work/out" 2>"$work/err"
-}
-
-# passes N ARGS...: runs, and the self-check must pass.
-passes()
-{
-    if ! power "$@" || ! grep -q '^check: passed' "$work/out"; then
-        fail "power_iteration on $*"
-    fi
-}
+source "$(dirname "$0")/case_study.sh"
 
 # prints N PATTERN ARGS...: runs, and a line must match the pattern.
 prints()
 {
     local n=$1 pattern=$2
     shift 2
-    passes "$n" "$@"
+    passes "$n" power_iteration "$@"
     grep -Eq "$pattern" "$work/out" || fail "no line '$pattern' from power_iteration on $n $*"
 }
 
@@ -62,14 +34,12 @@ for grid in 1x1 1x2 2x1 2x2 2x3 3x3; do
     n=$((${grid%x*} * ${grid#*x}))
     for ranks in 1 2 5 16; do
         on=(--grid "$grid" --ranks "$ranks")
-        passes $n --matrix "$work/spin.mtx" "${on[@]}" --iterations 40
-        passes $n --matrix "$work/flow.mtx" "${on[@]}" --pagerank 0.85 --iterations 40
-        passes $n --matrix "$work/three.mtx" "${on[@]}" --iterations 10
+        passes $n power_iteration --matrix "$work/spin.mtx" "${on[@]}" --iterations 40
+        passes $n power_iteration --matrix "$work/flow.mtx" "${on[@]}" --pagerank 0.85 --iterations 40
+        passes $n power_iteration --matrix "$work/three.mtx" "${on[@]}" --iterations 10
     done
 done
-for path in direct proxy; do
-    WEFT_PATH=$path passes 6 --matrix "$work/spin.mtx" --ranks 5 --iterations 40
-done
+paths 6 power_iteration --matrix "$work/spin.mtx" --ranks 5 --iterations 40
 
 # Uneven work: one row with all entries, most of another matrix in three rows and columns, which are
 # split among the ranks, and blocks without entries.
@@ -85,15 +55,13 @@ for grid in 1x1 1x2 2x1 2x2 2x3 3x3; do
     n=$((${grid%x*} * ${grid#*x}))
     for ranks in 1 3 9; do
         for matrix in row hubs corner; do
-            passes $n --matrix "$work/$matrix.mtx" --grid "$grid" --ranks $ranks --iterations 30
-            [ $matrix = hubs ] || passes $n --matrix "$work/$matrix.mtx" --grid "$grid" \
+            passes $n power_iteration --matrix "$work/$matrix.mtx" --grid "$grid" --ranks $ranks --iterations 30
+            [ $matrix = hubs ] || passes $n power_iteration --matrix "$work/$matrix.mtx" --grid "$grid" \
                 --ranks $ranks --iterations 30 --pagerank 0.85
         done
     done
 done
-for path in direct proxy; do
-    WEFT_PATH=$path passes 6 --matrix "$work/hubs.mtx" --ranks 5 --iterations 40
-done
+paths 6 power_iteration --matrix "$work/hubs.mtx" --ranks 5 --iterations 40
 
 # Known answers: the complete graph of 5, a negative eigenvalue, and PageRank with a dangling row
 # (r1 = r2 / 4 + 1/4, r1 + r2 = 1).
@@ -111,40 +79,28 @@ prints 4 '^rank: 1 libc6 0\.157884' --matrix "$data/debian-depends.mtx" \
 
 # The same bits again: every printed digit of every element.
 for run in 1 2; do
-    passes 6 --matrix "$work/flow.mtx" --ranks 5 --top 211 --iterations 30
+    passes 6 power_iteration --matrix "$work/flow.mtx" --ranks 5 --top 211 --iterations 30
     grep -E '^(rank|dominant|check)' "$work/out" >"$work/bits$run"
 done
 cmp -s "$work/bits1" "$work/bits2" || fail "two runs differ"
 
-# rejects LINE ARGS...: fails, and exactly one line of the program says what is expected.
-rejects()
-{
-    local line=$1
-    shift
-    power 4 "$@" && fail "accepted: $*"
-    if [ "$(grep -c 'power_iteration: ' "$work/err")" != 1 ] || ! grep -Eq "$line" "$work/err"; then
-        fail "not one line '$line': $*"
-    fi
-}
 bad()
 {
     printf '%b' "$2" >"$work/bad.mtx"
-    rejects "bad\.mtx:$1" --matrix "$work/bad.mtx"
+    rejects power_iteration "bad\.mtx:$1" --matrix "$work/bad.mtx"
 }
 bad '4: the row 9 is not in' "$header pattern general\n3 3 2\n1 1\n9 1\n"
 bad '4: .*1 of 2 entries' "$header pattern general\n% short\n3 3 2\n1 1\n"
 bad '1: .*array' '%%MatrixMarket matrix array real general\n1 1\n1\n'
 bad ' 2 rows and 3 columns: not square' "$header pattern general\n2 3 0\n"
-rejects 'cannot open' --matrix "$work/missing.mtx"
-rejects 'needs 6 processes, not 4' --matrix "$work/flow.mtx" --grid 2x3
-rejects "bad value '1.5'" --matrix "$work/flow.mtx" --pagerank 1.5
-rejects 'matrix is missing'
+rejects power_iteration 'cannot open' --matrix "$work/missing.mtx"
+rejects power_iteration 'needs 6 processes, not 3' --matrix "$work/flow.mtx" --grid 2x3
+rejects power_iteration "bad value '1.5'" --matrix "$work/flow.mtx" --pagerank 1.5
+rejects power_iteration 'matrix is missing'
 printf 'one\n' >"$work/few"
-rejects 'few:1: only 1 names for 211 rows' --matrix "$work/flow.mtx" --names "$work/few"
+rejects power_iteration 'few:1: only 1 names for 211 rows' --matrix "$work/flow.mtx" --names "$work/few"
 
-if ! power 2 --help || ! grep -q -- --symmetrize "$work/out"; then
-    fail "--help"
-fi
+helps power_iteration --symmetrize
 
 # A reader that leaves early is no error; an output that cannot be written is one.
 {
@@ -159,5 +115,4 @@ if timeout 120 "$bin/power_iteration" --matrix "$work/flow.mtx" >/dev/full 2>"$w
     fail "power_iteration with a full output"
 fi
 
-[ $failures = 0 ] && echo "all passed"
-exit $((failures > 0))
+finish

@@ -2,32 +2,21 @@
 # test_stencil BIN - the stencil equals its serial form on 1 to 9 processes, on each path, with few and
 # many rows a rank, and so do its two-model forms; bad options give one line and a failure.
 set -u
-
-bin=$(cd "${1:?usage: $0 BIN}" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
 source "$(dirname "$0")/case_study.sh"
 
 sizes=(--nx 17 --rows 7 --nz 3 --iterations 13)
-for n in 1 2 4 6 9; do
-    passes "$n" stencil "${sizes[@]}" --ranks 3
-    passes "$n" stencil_net "${sizes[@]}"
-    mpi_passes "$n" stencil_mpi "${sizes[@]}"
-done
+forms stencil "${sizes[@]}"
 for ranks in 1 2 7; do # a rank's rows: 14, 7 and 2; some with the rows of both neighbours in them
     passes 2 stencil --nx 33 --rows 14 --nz 4 --iterations 30 --ranks $ranks
 done
-for path in direct proxy; do
-    WEFT_PATH=$path passes 4 stencil "${sizes[@]}" --ranks 2
-    WEFT_PATH=$path passes 4 stencil "${sizes[@]}" --ranks 2 --message-a-plane 1
-    WEFT_PATH=$path passes 4 stencil_net "${sizes[@]}"
-done
+paths 4 stencil "${sizes[@]}" --ranks 2
+paths 4 stencil "${sizes[@]}" --ranks 2 --message-a-plane 1
+paths 4 stencil_net "${sizes[@]}"
 passes 2 stencil --nx 2 --rows 1 --nz 1 --iterations 9 --seed 7 --repetitions 3
 passes 1 stencil --rows 1 --iterations 9
 
 # A run of one form is the run of another: lines for scripts.
-timeout 60 "$bin/stencil" --csv --repetitions 2 --iterations 3 >"$work/out" 2>"$work/err"
+run stencil --csv --repetitions 2 --iterations 3
 [ "$(grep -c '^stencil,weft,cpu,1,' "$work/out")" = 2 ] || fail "--csv --repetitions 2"
 
 rejects stencil '--rows 0 has a value out of range' --rows 0
@@ -37,5 +26,4 @@ rejects stencil '--seed needs a value' --seed
 rejects stencil_net '--csv=1 takes no value' --csv=1
 helps stencil --nz
 
-[ $failures = 0 ] && echo "all passed"
-exit $((failures > 0))
+finish

@@ -40,6 +40,40 @@ static int leave_together(struct weft_config *config)
     return 0;
 }
 
+static void wake_soon(void *control)
+{
+    pause_ms(30);
+    weft_control_wake(control);
+}
+
+/* Who waits for a frame is woken, and waits no more; frames that are there come all the same. */
+static int all_wake(struct weft_config *config)
+{
+    struct weft_control *control;
+    struct weft_frame frame;
+    struct weft_task waker;
+
+    EXPECT(weft_control_open(&control, config) == WEFT_OK);
+    const uint64_t start = weft_now_ns();
+    EXPECT(weft_task_start(&waker, "waker", wake_soon, control) == WEFT_OK);
+    while (weft_control_next(control, &frame, 20 * second) == WEFT_OK)
+        ; /* of those who were woken earlier */
+    weft_task_join(&waker);
+    while (weft_control_next(control, &frame, 20 * second) == WEFT_OK)
+        ;
+    EXPECT(weft_now_ns() - start < 10 * second);
+    const int me = weft_control_process(control);
+    EXPECT(weft_control_send(control, (uint16_t)(me + 1), NULL, 0) == WEFT_OK);
+    do {
+        const weft_status status = weft_control_next(control, &frame, 0);
+        EXPECT(status == WEFT_OK || status == WEFT_ERR_TIMEOUT);
+        frame.kind = status == WEFT_OK ? frame.kind : 0;
+        EXPECT(weft_now_ns() - start < 10 * second);
+    } while (frame.kind != me + 1);
+    weft_control_close(control, true);
+    return 0;
+}
+
 /* Process 2 closes without a good-bye, the others go on without it. */
 static int one_closes(struct weft_config *config)
 {
@@ -165,6 +199,7 @@ static void local_ends(void **state)
     run_local(leave_one_by_one);
     run_local(leave_together);
     run_local(one_closes);
+    run_local(all_wake);
 }
 
 static void tcp_order(void **state)
@@ -180,6 +215,7 @@ static void tcp_ends(void **state)
     (void)state;
     run_tcp(leave_one_by_one, true, -1);
     run_tcp(one_closes, true, -1);
+    run_tcp(all_wake, true, -1);
     run_tcp(one_is_killed, true, 2);
     run_tcp(root_is_killed, true, 0);
     run_tcp(root_closes, true, -1);

@@ -127,6 +127,24 @@ static void test_error(void **state)
     assert_string_equal(weft_err_last(), "tag 256");
 }
 
+/* A trial's error is kept and not said; whoever passes a text on can tell which it is. */
+static void test_error_level(void **state)
+{
+    weft_say_level(WEFT_SAY_WARN);
+    assert_int_equal(weft_err_level(WEFT_SAY_INFO), WEFT_SAY_ERROR);
+    assert_int_equal(weft_err(WEFT_ERR_NETWORK, "no device"), WEFT_ERR_NETWORK);
+    assert_string_equal(said(state), "");
+    assert_string_equal(weft_err_last(), "no device");
+    assert_false(weft_err_was_said("process 1: no device"));
+    assert_int_equal(weft_err_level(WEFT_SAY_ERROR), WEFT_SAY_INFO);
+    weft_err_say(WEFT_ERR_NETWORK, "no device");
+    assert_string_equal(said(state), "weft: WEFT_ERR_NETWORK: no device\n");
+    assert_true(weft_err_was_said("no device"));
+    assert_true(weft_err_was_said("process 1: no device"));
+    assert_false(weft_err_was_said("no device here"));
+    assert_false(weft_err_was_said("device"));
+}
+
 static void *other_thread(void *failed)
 {
     *(int *)failed = strcmp(weft_err_last(), "") != 0;
@@ -197,13 +215,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(test_prefix),
-        TEST(test_levels),
-        TEST(test_long),
-        TEST(test_error),
-        TEST(test_last_is_per_thread),
-        TEST(test_threads),
-        TEST(test_closed),
+        TEST(test_prefix),  TEST(test_levels),      TEST(test_long),
+        TEST(test_error),   TEST(test_error_level), TEST(test_last_is_per_thread),
+        TEST(test_threads), TEST(test_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,7 +248,7 @@ static int run(struct job *job)
     job->begin = now_ns();
     status = start(job);
     if (status != 0) {
-        watch_kill(job);
+        children_end(job);
         return status;
     }
     return watch(job);

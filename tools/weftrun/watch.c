@@ -3,14 +3,12 @@
  *
  * One loop sleeps in poll on the signal descriptor and on the processes' output. The end comes in
  * stages: after the first failure the others have a grace period to end by themselves, then they
- * get SIGTERM, and after a second period SIGKILL. Whatever processes have left running, weftrun
- * inherits (it is a subreaper) and kills: nothing stays behind.
+ * get SIGTERM, and after a second period SIGKILL. What they have left running goes too
+ * (children.c).
  */
 #include "weftrun.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -152,43 +150,6 @@ static void reap(struct watch *watch)
             }
         }
     }
-}
-
-/* SIGKILL to each child of this one, as the kernel lists them. */
-static void kill_children(void)
-{
-    char path[64];
-    int pid;
-
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    FILE *list = fopen(path, "re");
-    if (list == NULL)
-        return; /* a kernel without the list: orphans cannot be found */
-    while (fscanf(list, "%d", &pid) == 1)
-        (void)kill(pid, SIGKILL);
-    fclose(list);
-}
-
-void watch_kill_children(void)
-{
-    const uint64_t deadline = after(5);
-
-    /* The death of one may hand over its children: again, until there are none. */
-    while (now_ns() < deadline) {
-        kill_children();
-        const pid_t ended = waitpid(-1, NULL, WNOHANG);
-        if (ended < 0)
-            break;
-        if (ended == 0)
-            poll(NULL, 0, 1);
-    }
-}
-
-void watch_kill(struct job *job)
-{
-    watch_kill_children();
-    for (int k = 0; k < job->options->processes; k++)
-        output_close(&job->processes[k]);
 }
 
 /* ---- signals and time ----------------------------------------------------------------------- */
@@ -400,14 +361,14 @@ int watch(struct job *job)
     if (job->options->host_count > 0)
         output_meanwhile(rest, &w);
     if (!prepare(&w)) {
-        watch_kill(job);
+        children_end(job);
         return EXIT_OWN_ERROR;
     }
     reap(&w); /* those that ended before the descriptor was there */
     while (w.running > 0)
         watch_round(&w);
     wait_for_helpers(&w);
-    watch_kill(job);
+    children_end(job);
     close(w.signals);
     free(w.polled);
     return w.status != 0 ? w.status : output_failed() ? 1 : 0;

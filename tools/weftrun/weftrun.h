@@ -1,8 +1,9 @@
 /*
  * weftrun.h - the launcher's parts: options (main.c), which process runs where (hosts.c), starting
- * a process of this host (launch.c), its output (output.c), and watching over all of them until the
- * last has ended (watch.c). Processes of other hosts: remote.c talks, by records (link.c), to a
- * helper there, which is weftrun again (helper.c).
+ * a process of this host (launch.c), its output (output.c), watching over all of them until the
+ * last has ended (watch.c), and killing what they leave running (children.c). Processes of other
+ * hosts: reach.c starts a helper there, which is weftrun again (helper.c, obey.c), and remote.c
+ * talks to it, by records (link.c).
  */
 #ifndef WEFTRUN_H
 #define WEFTRUN_H
@@ -185,7 +186,7 @@ bool output_failed(void);
 int watch(struct job *job);
 
 /* Kills what runs, at once, and reaps it: processes and what they left behind. */
-void watch_kill(struct job *job);
-void watch_kill_children(void); /* without looking at their output */
+void children_end(struct job *job);
+void children_kill(void); /* without looking at their output */
 
 #endif

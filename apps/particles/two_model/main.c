@@ -9,15 +9,10 @@
 #include "phases.h"
 #include "problem.h"
 
-#include <stdlib.h>
-
-enum { THREADS = 256 };
-
 struct problem {
-    int process, processes;
+    struct model_run run;
     struct particles_step step[2]; /* for even and for odd steps */
-    uint32_t threads, chunks;
-    char *start; /* host: the arena before the first step */
+    uint32_t chunks;
 };
 
 /* After the arena that the layout describes. */
@@ -26,46 +21,31 @@ static size_t failure_offset(const struct problem *problem)
     return problem->step[0].store.layout.bytes;
 }
 
-static bool plan(void *argument, const struct settings *settings, int process, int processes,
-                 size_t *bytes)
+static bool plan(void *state, size_t *bytes)
 {
-    struct problem *problem = argument;
+    struct problem *problem = state;
+    struct model_run *run = &problem->run;
     struct particles_store *store = &problem->step[0].store;
-    problem->process = process;
-    problem->processes = processes;
-    if (!particles_make_box(settings, process, processes, process == 0, &store->box))
+    if (!particles_make_box(run->settings, run->process, run->processes, run->process == 0,
+                            &store->box))
         return false;
     store->box.boundaries = LISTS;
     store->layout = particles_layout_of(&store->box);
-    problem->threads =
-        machine_threads(settings->threads > 0 ? (uint32_t)settings->threads : THREADS);
-    problem->chunks = (store->box.capacity + problem->threads - 1) / problem->threads;
+    problem->chunks = (store->box.capacity + run->threads - 1) / run->threads;
     *bytes = failure_offset(problem) + sizeof(*store->failure);
-    problem->start = calloc(1, *bytes);
-    if (!problem->start) {
-        complain_as(&particles_program, "out of memory for %zu bytes", *bytes);
-        return false;
-    }
-    store->arena = problem->start;
-    return particles_fill(settings, processes, store);
+    store->arena = model_start(run, *bytes);
+    return store->arena && particles_fill(run->settings, run->processes, store);
 }
 
-static bool place(void *argument, char *arena)
+static bool place(void *state)
 {
-    struct problem *problem = argument;
+    struct problem *problem = state;
     struct particles_store *store = &problem->step[0].store;
-    store->arena = arena;
-    store->failure = (uint32_t *)(arena + failure_offset(problem));
+    store->arena = problem->run.arena;
+    store->failure = (uint32_t *)(problem->run.arena + failure_offset(problem));
     problem->step[1] = problem->step[0];
     problem->step[1].parity = 1;
     return true;
-}
-
-static bool begin(void *argument)
-{
-    const struct problem *problem = argument;
-    return machine_copy(problem->step[0].store.arena, problem->start,
-                        failure_offset(problem) + sizeof(uint32_t));
 }
 
 /* Up and down, to and from both neighbours in the ring: the same order on both sides. */
@@ -73,8 +53,8 @@ static bool exchange_both(const struct problem *problem, const size_t from[2], c
                           size_t bytes, int slot)
 {
     struct message sends[2], receives[2];
-    const int above = (problem->process + 1) % problem->processes;
-    const int below = (problem->process + problem->processes - 1) % problem->processes;
+    const int above = (problem->run.process + 1) % problem->run.processes;
+    const int below = (problem->run.process + problem->run.processes - 1) % problem->run.processes;
     for (int way = UP; way <= DOWN; way++) {
         sends[way] = (struct message){.process = way == UP ? above : below,
                                       .slot = slot + way,
@@ -112,59 +92,50 @@ static bool exchange_segments(const struct problem *problem, const struct partic
     return exchange_both(problem, from, to, store->layout.block_bytes, 2);
 }
 
-static bool one_step(void *argument, uint64_t k)
+static bool one_step(void *state, uint64_t k)
 {
-    const struct problem *problem = argument;
+    const struct problem *problem = state;
+    const uint32_t threads = problem->run.threads;
     const struct particles_step *step = &problem->step[k % 2];
     const uint32_t segments = step->store.box.segments;
-    launch_particles_move(step, segments, problem->chunks, problem->threads);
+    launch_particles_move(step, segments, problem->chunks, threads);
     if (!exchange_lists(problem, step))
         return false;
-    launch_particles_scan(step, segments, 1, problem->threads);
-    launch_particles_settle(step, segments + 1, problem->chunks, problem->threads);
+    launch_particles_scan(step, segments, 1, threads);
+    launch_particles_settle(step, segments + 1, problem->chunks, threads);
     return exchange_segments(problem, step);
 }
 
-static bool verify(void *argument, const struct settings *settings)
+static bool finish(void *state)
 {
-    const struct problem *problem = argument;
-    const struct particles_store *store = &problem->step[0].store;
-    char *all;
-    if (!model_gather(store->arena, particles_checked(store), problem->process, problem->processes,
-                      &all))
-        return false;
-    const bool good =
-        problem->process > 0 || particles_check(settings, problem->processes, store, all);
-    free(all);
-    return good;
-}
-
-static bool finish(void *argument)
-{
-    const struct problem *problem = argument;
+    const struct problem *problem = state;
     uint32_t failure = 0;
     return machine_copy(&failure, problem->step[0].store.failure, sizeof(failure)) &&
            particles_succeeded(failure);
 }
 
-static void end(void *argument)
+static const void *result(const void *state, size_t *bytes)
 {
-    struct problem *problem = argument;
-    free(problem->start);
+    const struct particles_store *store = &((const struct problem *)state)->step[0].store;
+    *bytes = particles_checked(store);
+    return store->arena;
 }
 
-int main(int argc, char **argv)
+static bool check(const void *state, const void *all)
 {
-    static const struct model model = {
-        .program = &particles_program,
-        .problem_bytes = sizeof(struct problem),
-        .plan = plan,
-        .place = place,
-        .begin = begin,
-        .step = one_step,
-        .finish = finish,
-        .verify = verify,
-        .end = end,
-    };
-    return model_main(&model, argc, argv);
+    const struct problem *problem = state;
+    return particles_check(problem->run.settings, problem->run.processes, &problem->step[0].store,
+                           all);
 }
+
+const struct model two_model = {
+    .program = &particles_program,
+    .state_bytes = sizeof(struct problem),
+    .threads = 256,
+    .plan = plan,
+    .place = place,
+    .step = one_step,
+    .finish = finish,
+    .result = result,
+    .check = check,
+};

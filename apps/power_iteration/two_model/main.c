@@ -9,7 +9,6 @@
  * pass on the b that they made of those before.
  */
 #include "check.h"
-#include "model.h"
 #include "phases.h"
 #include "spmv/two_model/product.h"
 
@@ -62,14 +61,13 @@ static struct part common(const struct state *state, uint32_t row, uint32_t colu
     return both.begin < both.end ? both : (struct part){0, 0};
 }
 
-static bool plan(void *argument, const struct settings *settings, int process, int processes,
-                 size_t *bytes)
+static bool plan(void *argument, size_t *bytes)
 {
     struct state *state = argument;
     struct spmv_problem *problem = &state->product.problem;
     problem->program = &program;
     problem->square = true;
-    if (!product_make(&state->product, settings, process, processes))
+    if (!product_make(&state->product))
         return false;
     const struct spmv_grid *grid = &problem->grid;
     struct spmv_layout *layout = &problem->layout;
@@ -90,11 +88,12 @@ static bool plan(void *argument, const struct settings *settings, int process, i
 }
 
 /* Process 0 is on column 0 and on row 0: its own sums are where it wants them. */
-static bool place(void *argument, char *arena)
+static bool place(void *argument)
 {
     struct state *state = argument;
+    char *arena = state->product.run.arena;
     const struct spmv_problem *problem = &state->product.problem;
-    const bool root = state->product.process == 0;
+    const bool root = state->product.run.process == 0;
     const struct part local = root ? common(state, 0, 0) : (struct part){0, 0};
     for (int parity = 0; parity < 2; parity++) {
         struct power_step *step = &state->step[parity];
@@ -111,7 +110,7 @@ static bool place(void *argument, char *arena)
         step->eigenvalue = (double *)(arena + state->eigenvalue);
         step->local = (uint32_t)(local.end - local.begin); /* both begin with element 0 */
     }
-    return product_place(&state->product, arena);
+    return product_place(&state->product);
 }
 
 /* Elements first .. of the start vector to an offset of the arena. */
@@ -125,7 +124,8 @@ static bool put_start(const struct state *state, struct part range, double facto
     }
     for (size_t i = 0; i < count; i++)
         start[i] = factor * power_start(false, order(state), range.begin + i);
-    const bool good = machine_copy(state->product.arena + offset, start, count * sizeof(*start));
+    const bool good =
+        machine_copy(state->product.run.arena + offset, start, count * sizeof(*start));
     free(start);
     return good;
 }
@@ -201,66 +201,58 @@ static bool one_step(void *argument, uint64_t k)
     if (grid->row ==
         0) /* one more thread than elements: the eigenvalue is wanted without any, too */
         launch_power_normalise(step, product_blocks(product, step->columns + 1), 1,
-                               product->threads);
+                               product->run.threads);
     return true;
 }
 
-/* On process 0: b of the processes of row 0, one after the other, and the eigenvalue. */
-static bool check(const struct state *state, const struct settings *settings, const double *blocks,
-                  size_t block, double eigenvalue)
+static size_t block_of(const struct state *state)
 {
+    return order(state) / state->product.problem.grid.columns + 1;
+}
+
+/* The b of the processes of row 0, one after the other, and the eigenvalue. */
+static bool check(const void *argument, const void *all)
+{
+    const struct state *state = argument;
+    const struct settings *settings = state->product.run.settings;
     struct spmv_problem whole = {
         .program = &program, .square = true, .grid = state->product.problem.grid};
     const uint64_t n = order(state), columns = whole.grid.columns;
-    struct power_result result = {settings->iterations, eigenvalue,
-                                  malloc((n + 1) * sizeof(double))};
+    const double *blocks = all;
+    struct power_result found = {settings->iterations, 0, malloc((n + 1) * sizeof(double))};
     double error = INFINITY;
-    bool good = result.vector && spmv_make_rows(&whole, settings, 1, 0, &whole.strip);
+    bool good =
+        machine_copy(&found.eigenvalue, state->step[0].eigenvalue, sizeof(found.eigenvalue)) &&
+        found.vector && spmv_make_rows(&whole, settings, 1, 0, &whole.strip);
     for (uint64_t column = 0; good && column < columns; column++) {
         const struct part part = part_of(n, columns, column);
         for (uint64_t i = part.begin; i < part.end; i++)
-            result.vector[i] = blocks[column * block + i - part.begin];
+            found.vector[i] = blocks[column * block_of(state) + i - part.begin];
     }
-    if (good && !check_against_serial(&whole.strip, false, &result, &error))
+    if (good && !check_against_serial(&whole.strip, false, &found, &error))
         complain_as(&program, "out of memory for the serial reference");
-    free(result.vector);
+    free(found.vector);
     spmv_free(&whole);
     return good &&
            report_check(settings, "difference from the serial result", error, CHECK_TOLERANCE);
 }
 
-static bool verify(void *argument, const struct settings *settings)
+static const void *result(const void *argument, size_t *bytes)
 {
     const struct state *state = argument;
-    const struct product *product = &state->product;
-    const size_t bytes = (order(state) / product->problem.grid.columns + 1) * sizeof(double);
-    double eigenvalue = 0, *all;
-    if (!machine_copy(&eigenvalue, state->step[0].eigenvalue, sizeof(eigenvalue)) ||
-        !model_gather(product->step.b, bytes, product->process, product->processes, &all))
-        return false;
-    const bool good =
-        product->process > 0 || check(state, settings, all, bytes / sizeof(double), eigenvalue);
-    free(all);
-    return good;
+    *bytes = block_of(state) * sizeof(double);
+    return state->product.step.b;
 }
 
-static void end(void *argument)
-{
-    struct state *state = argument;
-    spmv_free(&state->product.problem);
-}
-
-int main(int argc, char **argv)
-{
-    static const struct model model = {
-        .program = &program,
-        .problem_bytes = sizeof(struct state),
-        .plan = plan,
-        .place = place,
-        .begin = begin,
-        .step = one_step,
-        .verify = verify,
-        .end = end,
-    };
-    return model_main(&model, argc, argv);
-}
+const struct model two_model = {
+    .program = &program,
+    .state_bytes = sizeof(struct state),
+    .threads = PRODUCT_THREADS,
+    .plan = plan,
+    .place = place,
+    .begin = begin,
+    .step = one_step,
+    .result = result,
+    .check = check,
+    .end = product_end,
+};

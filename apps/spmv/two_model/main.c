@@ -6,38 +6,30 @@
  * after), so that it can be part of a graph; its slots alternate, since a process may still look at
  * the last barrier's when the first of the next arrives.
  */
-#include "model.h"
 #include "product.h"
 
 #include <stdlib.h>
 
-struct state {
-    struct product product;
-};
-
-static bool plan(void *argument, const struct settings *settings, int process, int processes,
-                 size_t *bytes)
+static bool plan(void *state, size_t *bytes)
 {
-    struct state *state = argument;
-    struct spmv_problem *problem = &state->product.problem;
-    problem->program = &spmv_program;
-    if (!product_make(&state->product, settings, process, processes))
+    struct product *product = state;
+    product->problem.program = &spmv_program;
+    if (!product_make(product))
         return false;
-    *bytes = problem->layout.bytes;
+    *bytes = product->problem.layout.bytes;
     return true;
 }
 
-static bool place(void *argument, char *arena)
+static bool place(void *state)
 {
-    struct state *state = argument;
-    return product_place(&state->product, arena);
+    return product_place(state);
 }
 
 /* b with the other sign: each product begins by changing it. */
-static bool begin(void *argument)
+static bool begin(void *state)
 {
-    const struct state *state = argument;
-    const struct spmv_problem *problem = &state->product.problem;
+    const struct product *product = state;
+    const struct spmv_problem *problem = &product->problem;
     const uint32_t columns = problem->block.columns;
     double *b = malloc((columns + (size_t)1) * sizeof(*b));
     if (!b) {
@@ -46,15 +38,15 @@ static bool begin(void *argument)
     }
     for (uint32_t i = 0; i < columns; i++)
         b[i] = problem->grid.row == 0 ? -problem->b[i] : 0;
-    const bool good = machine_copy(state->product.step.b, b, columns * sizeof(*b));
+    const bool good = machine_copy(product->step.b, b, columns * sizeof(*b));
     free(b);
     return good;
 }
 
-static bool barrier(const struct state *state, uint64_t k)
+static bool barrier(const struct product *product, uint64_t k)
 {
-    const uint32_t processes = (uint32_t)state->product.processes;
-    const uint32_t process = (uint32_t)state->product.process;
+    const uint32_t processes = (uint32_t)product->run.processes;
+    const uint32_t process = (uint32_t)product->run.process;
     for (uint32_t round = 0, reach = 1; reach < processes; round++, reach *= 2) {
         const struct message send = {.process = (int)((process + reach) % processes),
                                      .slot = PRODUCT_SLOTS + 2 * (int)round + (int)(k % 2)};
@@ -66,46 +58,37 @@ static bool barrier(const struct state *state, uint64_t k)
     return true;
 }
 
-static bool one_step(void *argument, uint64_t k)
+static bool one_step(void *state, uint64_t k)
 {
-    const struct state *state = argument;
-    const struct product *product = &state->product;
+    const struct product *product = state;
     if (product->problem.grid.row == 0)
         launch_spmv_negate(&product->step, product_blocks(product, product->step.block.columns), 1,
-                           product->threads);
-    return product_run(product, product->problem.layout.x) && barrier(state, k);
+                           product->run.threads);
+    return product_run(product, product->problem.layout.x) && barrier(product, k);
 }
 
-static bool verify(void *argument, const struct settings *settings)
+static const void *result(const void *state, size_t *bytes)
 {
-    const struct state *state = argument;
-    const struct product *product = &state->product;
-    char *all;
-    if (!model_gather(product->step.x, product->problem.layout.partial_bytes, product->process,
-                      product->processes, &all))
-        return false;
-    const bool good = product->process > 0 || spmv_check(&product->problem, settings, all);
-    free(all);
-    return good;
+    const struct product *product = state;
+    *bytes = product->problem.layout.partial_bytes;
+    return product->step.x;
 }
 
-static void end(void *argument)
+static bool check(const void *state, const void *all)
 {
-    struct state *state = argument;
-    spmv_free(&state->product.problem);
+    const struct product *product = state;
+    return spmv_check(&product->problem, product->run.settings, all);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct model model = {
-        .program = &spmv_program,
-        .problem_bytes = sizeof(struct state),
-        .plan = plan,
-        .place = place,
-        .begin = begin,
-        .step = one_step,
-        .verify = verify,
-        .end = end,
-    };
-    return model_main(&model, argc, argv);
-}
+const struct model two_model = {
+    .program = &spmv_program,
+    .state_bytes = sizeof(struct product),
+    .threads = PRODUCT_THREADS,
+    .plan = plan,
+    .place = place,
+    .begin = begin,
+    .step = one_step,
+    .result = result,
+    .check = check,
+    .end = product_end,
+};

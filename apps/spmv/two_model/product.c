@@ -3,9 +3,7 @@
  */
 #include "product.h"
 
-#include "model.h"
-
-enum { THREADS = 256, SLOT_B = 0, SLOT_PARTIAL = 1 };
+enum { SLOT_B = 0, SLOT_PARTIAL = 1 };
 
 static size_t entries_of(const struct product *product)
 {
@@ -26,22 +24,24 @@ static bool reserve(struct product *product)
     return true;
 }
 
-bool product_make(struct product *product, const struct settings *settings, int process,
-                  int processes)
+bool product_make(struct product *product)
 {
-    product->process = process;
-    product->processes = processes;
-    product->threads =
-        machine_threads(settings->threads > 0 ? (uint32_t)settings->threads : THREADS);
-    return spmv_make(&product->problem, settings, process, processes, product->threads) &&
+    const struct model_run *run = &product->run;
+    return spmv_make(&product->problem, run->settings, run->process, run->processes,
+                     run->threads) &&
            reserve(product);
 }
 
-bool product_place(struct product *product, char *arena)
+void product_end(void *product)
 {
+    spmv_free(&((struct product *)product)->problem);
+}
+
+bool product_place(struct product *product)
+{
+    char *arena = product->run.arena;
     const struct spmv_problem *problem = &product->problem;
     struct spmv_step *step = &product->step;
-    product->arena = arena;
     step->block = problem->block;
     step->block.row_start = (uint32_t *)(arena + product->row_start);
     step->block.column_of = (uint32_t *)(arena + product->column_of);
@@ -61,7 +61,7 @@ bool product_place(struct product *product, char *arena)
 
 uint32_t product_blocks(const struct product *product, uint32_t elements)
 {
-    return (elements + product->threads - 1) / product->threads;
+    return (elements + product->run.threads - 1) / product->run.threads;
 }
 
 /* Down the grid column: in the round of `reach`, rows that have b send it so far down. */
@@ -73,7 +73,7 @@ static bool pass_b(const struct product *product)
         const bool sends = grid->row % (2 * reach) == 0 && grid->row + reach < grid->rows;
         const bool receives = grid->row % (2 * reach) == reach;
         const int away = (int)(reach * grid->columns);
-        const struct message message = {.process = product->process + (sends ? away : -away),
+        const struct message message = {.process = product->run.process + (sends ? away : -away),
                                         .slot = SLOT_B,
                                         .from = b,
                                         .to = b,
@@ -86,9 +86,9 @@ static bool pass_b(const struct product *product)
 
 static void multiply(const struct product *product, const struct spmv_step *step)
 {
-    const uint32_t groups = product->threads / step->block.lanes;
+    const uint32_t groups = product->run.threads / step->block.lanes;
     const uint32_t blocks = (step->block.rows + groups - 1) / groups;
-    launch_spmv_multiply(step, blocks + step->block.long_rows, 1, product->threads);
+    launch_spmv_multiply(step, blocks + step->block.long_rows, 1, product->run.threads);
 }
 
 /* Along the grid row to column 0. */
@@ -103,15 +103,16 @@ static bool reduce_x(const struct product *product, struct spmv_step *step, size
                                   .to = partial,
                                   .bytes = product->problem.block.rows * sizeof(double)};
         if (grid->column % (2 * reach) == reach) {
-            message.process = product->process - (int)reach;
+            message.process = product->run.process - (int)reach;
             return model_exchange(&message, 1, NULL, 0);
         }
         if (grid->column % (2 * reach) == 0 && grid->column + reach < grid->columns) {
-            message.process = product->process + (int)reach;
+            message.process = product->run.process + (int)reach;
             if (!model_exchange(NULL, 0, &message, 1))
                 return false;
-            step->partial = (const double *)(product->arena + partial);
-            launch_spmv_add(step, product_blocks(product, step->block.rows), 1, product->threads);
+            step->partial = (const double *)(product->run.arena + partial);
+            launch_spmv_add(step, product_blocks(product, step->block.rows), 1,
+                            product->run.threads);
         }
         partial += product->problem.layout.partial_bytes;
     }
@@ -121,7 +122,7 @@ static bool reduce_x(const struct product *product, struct spmv_step *step, size
 bool product_run(const struct product *product, size_t x)
 {
     struct spmv_step step = product->step;
-    step.x = (double *)(product->arena + x);
+    step.x = (double *)(product->run.arena + x);
     if (!pass_b(product))
         return false;
     multiply(product, &step);

@@ -6,25 +6,25 @@
 #define SPMV_PRODUCT_H
 
 #include "../problem.h"
+#include "model.h"
 #include "phases.h"
 
 struct product {
-    int process, processes;
+    struct model_run run;
     struct spmv_problem problem; /* program and square are the caller's to set */
     struct spmv_step step;
-    uint32_t threads; /* of a block */
-    char *arena;
     size_t row_start, column_of, value, long_row; /* offsets of the matrix in the arena */
 };
 
 /*
  * Collective. Makes the block and reserves room for it in problem.layout, where the caller may
- * reserve more. Returns false after it has said why. Free product->problem in any case.
+ * reserve more. Returns false after it has said why.
  */
-bool product_make(struct product *product, const struct settings *settings, int process,
-                  int processes);
+bool product_make(struct product *product);
 /* Copies the block to its place. */
-bool product_place(struct product *product, char *arena);
+bool product_place(struct product *product);
+/* What the model's table has for the end: of a product, or of a state that begins with one. */
+void product_end(void *product);
 
 /*
  * One product: b, at problem.layout.b on grid row 0, becomes the x at this offset, on grid column
@@ -35,6 +35,6 @@ bool product_run(const struct product *product, size_t x);
 /* Blocks for so many elements, one for each thread. */
 uint32_t product_blocks(const struct product *product, uint32_t elements);
 
-enum { PRODUCT_SLOTS = 24 }; /* slots from here on are free */
+enum { PRODUCT_SLOTS = 24, PRODUCT_THREADS = 256 }; /* slots from there on are free */
 
 #endif

@@ -10,17 +10,13 @@
 #include "phases.h"
 #include "problem.h"
 
-#include <stdlib.h>
+enum { FIELDS = 4 };
 
-enum { THREADS = 512, FIELDS = 4 };
-
+/* Its arena: the planes, and after them the fields. */
 struct problem {
-    int process, processes;
-    uint64_t iterations;
+    struct model_run run;
     struct stencil_step step[2]; /* for even and for odd iterations */
-    uint32_t threads, chunks;
-    char *arena;   /* the planes, and after them the fields */
-    double *start; /* host: the whole arena before the first iteration */
+    uint32_t chunks;
 };
 
 static size_t plane_bytes(const struct problem *problem)
@@ -34,47 +30,40 @@ static size_t arena_bytes(const struct problem *problem)
            FIELDS * stencil_field(&problem->step[0].part) * sizeof(double);
 }
 
-static bool plan(void *argument, const struct settings *settings, int process, int processes,
-                 size_t *bytes)
+static bool plan(void *state, size_t *bytes)
 {
-    struct problem *problem = argument;
+    struct problem *problem = state;
+    struct model_run *run = &problem->run;
     struct stencil_part *part = &problem->step[0].part;
-    problem->process = process;
-    problem->processes = processes;
-    problem->iterations = settings->iterations;
-    if (!stencil_make_part(settings, process, processes, process == 0, part))
+    if (!stencil_make_part(run->settings, run->process, run->processes, run->process == 0, part))
         return false;
-    problem->threads =
-        machine_threads(settings->threads > 0 ? (uint32_t)settings->threads : THREADS);
-    problem->chunks = (part->nz + stencil_chunk(part, problem->threads) - 1) /
-                      stencil_chunk(part, problem->threads);
+    const uint32_t chunk = stencil_chunk(part, run->threads);
+    problem->chunks = (part->nz + chunk - 1) / chunk;
     *bytes = arena_bytes(problem);
-    problem->start = calloc(1, *bytes);
-    if (!problem->start) {
-        complain_as(&stencil_program, "out of memory for %zu bytes", *bytes);
+    double *start = model_start(run, *bytes);
+    if (!start)
         return false;
-    }
 
     /* The field, and from it what the neighbours would have sent. */
-    double *field = problem->start + PLANES * plane_bytes(problem) / sizeof(double);
-    stencil_fill(settings, part, field);
+    double *field = start + PLANES * plane_bytes(problem) / sizeof(double);
+    stencil_fill(run->settings, part, field);
     for (uint32_t z = 0; z < part->nz; z++) {
         for (uint32_t x = 0; x < part->nx; x++) {
             const size_t points = (size_t)part->nx * part->nz, at = (size_t)z * part->nx + x;
             const double *plane = field + z * stencil_plane(part) + x;
-            problem->start[IN_BELOW * points + at] = plane[0];
-            problem->start[IN_ABOVE * points + at] = plane[((size_t)part->rows + 1) * part->nx];
+            start[IN_BELOW * points + at] = plane[0];
+            start[IN_ABOVE * points + at] = plane[((size_t)part->rows + 1) * part->nx];
         }
     }
     return true;
 }
 
-static bool place(void *argument, char *arena)
+static bool place(void *state)
 {
-    struct problem *problem = argument;
+    struct problem *problem = state;
+    char *arena = problem->run.arena;
     struct stencil_step *step = &problem->step[0];
     const size_t field = stencil_field(&step->part);
-    problem->arena = arena;
     step->planes = (double *)arena;
     step->in = (double *)(arena + PLANES * plane_bytes(problem));
     step->out = step->in + field;
@@ -86,16 +75,10 @@ static bool place(void *argument, char *arena)
     return true;
 }
 
-static bool begin(void *argument)
-{
-    struct problem *problem = argument;
-    return machine_copy(problem->arena, problem->start, arena_bytes(problem));
-}
-
 /* A plane to or from the process before (-1) or after (1). The slot is the plane that it fills. */
 static struct message message(const struct problem *problem, int direction, int from, int to)
 {
-    return (struct message){.process = problem->process + direction,
+    return (struct message){.process = problem->run.process + direction,
                             .slot = to,
                             .from = (size_t)from * plane_bytes(problem),
                             .to = (size_t)to * plane_bytes(problem),
@@ -134,53 +117,43 @@ static bool exchange_in(const struct problem *problem)
     return model_exchange(sends, count, receives, count);
 }
 
-static bool one_step(void *argument, uint64_t k)
+static bool one_step(void *state, uint64_t k)
 {
-    const struct problem *problem = argument;
+    const struct problem *problem = state;
+    const uint32_t threads = problem->run.threads;
     const struct stencil_step *step = &problem->step[k % 2];
     const uint32_t rows = step->part.rows;
-    launch_stencil_lap(step, rows + 1, problem->chunks, problem->threads);
+    launch_stencil_lap(step, rows + 1, problem->chunks, threads);
     if (!exchange_lap(problem))
         return false;
-    launch_stencil_fly(step, rows + 1, problem->chunks, problem->threads);
+    launch_stencil_fly(step, rows + 1, problem->chunks, threads);
     if (!exchange_fly(problem))
         return false;
-    launch_stencil_out(step, rows + 2, problem->chunks, problem->threads);
+    launch_stencil_out(step, rows + 2, problem->chunks, threads);
     return exchange_in(problem);
 }
 
-static bool verify(void *argument, const struct settings *settings)
+static const void *result(const void *state, size_t *bytes)
 {
-    const struct problem *problem = argument;
-    const struct stencil_part *part = &problem->step[0].part;
-    const double *last = problem->step[settings->iterations % 2].in;
-    double *all;
-    if (!model_gather(last, stencil_field(part) * sizeof(double), problem->process,
-                      problem->processes, &all))
-        return false;
-    const bool good =
-        problem->process > 0 || stencil_check(settings, part, problem->processes, all);
-    free(all);
-    return good;
+    const struct problem *problem = state;
+    *bytes = stencil_field(&problem->step[0].part) * sizeof(double);
+    return problem->step[problem->run.settings->iterations % 2].in;
 }
 
-static void end(void *argument)
+static bool check(const void *state, const void *all)
 {
-    struct problem *problem = argument;
-    free(problem->start);
+    const struct problem *problem = state;
+    return stencil_check(problem->run.settings, &problem->step[0].part, problem->run.processes,
+                         all);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct model model = {
-        .program = &stencil_program,
-        .problem_bytes = sizeof(struct problem),
-        .plan = plan,
-        .place = place,
-        .begin = begin,
-        .step = one_step,
-        .verify = verify,
-        .end = end,
-    };
-    return model_main(&model, argc, argv);
-}
+const struct model two_model = {
+    .program = &stencil_program,
+    .state_bytes = sizeof(struct problem),
+    .threads = 512,
+    .plan = plan,
+    .place = place,
+    .step = one_step,
+    .result = result,
+    .check = check,
+};

@@ -74,6 +74,7 @@ static weft_status cpu_open(struct weft_device **device, const struct weft_confi
 
 static void cpu_close(struct weft_device *device)
 {
+    weft_workers_close(&device->workers);
     free(device);
 }
 

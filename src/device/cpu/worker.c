@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum {
     SLEEP_NS = 1000000, /* stores that ring no bell are seen at least this often */
@@ -30,6 +31,7 @@ struct rank {
     struct weft_port *port;
     const struct weft_launch *launch;
     struct gate *gate;
+    bool done; /* the kernel has returned */
 };
 
 struct worker {
@@ -72,6 +74,7 @@ static void rank_main(void *argument)
 {
     struct rank *rank = argument;
     rank->launch->kernel->cpu((weft_self *)(void *)rank->port, rank->launch->user);
+    __atomic_store_n(&rank->done, true, __ATOMIC_RELAXED);
     weft_port_end(rank->port);
 }
 
@@ -198,7 +201,39 @@ static weft_status create_fibers(const struct weft_workers *workers,
     return WEFT_OK;
 }
 
-static weft_status run_threads(const struct weft_workers *workers, const struct weft_launch *launch,
+/* Without memory to remember it the stack stays mapped for good. */
+static void keep_stack(struct weft_workers *workers, struct weft_fiber *fiber)
+{
+    const struct weft_stack stack = weft_fiber_leave_stack(fiber);
+    struct weft_stack *stacks =
+        realloc(workers->stacks, (size_t)(workers->stacks_count + 1) * sizeof(*stacks));
+
+    if (stacks == NULL)
+        return;
+    stacks[workers->stacks_count++] = stack;
+    workers->stacks = stacks;
+}
+
+void weft_workers_close(struct weft_workers *workers)
+{
+    for (int i = 0; i < workers->stacks_count; i++)
+        munmap(workers->stacks[i].map, workers->stacks[i].bytes);
+    free(workers->stacks);
+}
+
+static void destroy_fibers(struct weft_workers *workers, const struct rank *ranks, int count,
+                           bool began)
+{
+    for (int r = 0; r < count; r++) {
+        struct weft_fiber *fiber = ranks[r].port->fiber;
+        if (fiber != NULL && began && !__atomic_load_n(&ranks[r].done, __ATOMIC_RELAXED))
+            keep_stack(workers, fiber);
+        else if (fiber != NULL)
+            weft_fiber_destroy(fiber);
+    }
+}
+
+static weft_status run_threads(struct weft_workers *workers, const struct weft_launch *launch,
                                struct rank *ranks)
 {
     const int count = workers->count < launch->ranks ? workers->count : launch->ranks;
@@ -226,9 +261,7 @@ static weft_status run_threads(const struct weft_workers *workers, const struct 
     open_gate(&gate, status == WEFT_OK);
     for (int i = 0; i < started; i++)
         weft_task_join(&all[i].task);
-    for (int r = 0; r < launch->ranks; r++)
-        if (ranks[r].port->fiber != NULL)
-            weft_fiber_destroy(ranks[r].port->fiber);
+    destroy_fibers(workers, ranks, launch->ranks, status == WEFT_OK);
     free(all);
     return status;
 }
@@ -268,7 +301,7 @@ static weft_status run_model(const struct weft_workers *workers, const struct we
     return status;
 }
 
-weft_status weft_workers_run(const struct weft_workers *workers, const struct weft_launch *launch)
+weft_status weft_workers_run(struct weft_workers *workers, const struct weft_launch *launch)
 {
     struct rank *ranks = calloc((size_t)launch->ranks, sizeof(*ranks));
 

@@ -10,19 +10,24 @@
 #ifndef WEFT_DEVICE_CPU_WORKER_H
 #define WEFT_DEVICE_CPU_WORKER_H
 
+#include "base/fiber.h"
 #include "device/device.h"
 
 struct weft_workers {
-    int count;          /* threads */
-    int first;          /* bound to processors from this one on; -1: not bound */
-    uint64_t spin_ns;   /* before a worker sleeps */
-    size_t stack_bytes; /* of a rank */
+    int count;                 /* threads */
+    int first;                 /* bound to processors from this one on; -1: not bound */
+    uint64_t spin_ns;          /* before a worker sleeps */
+    size_t stack_bytes;        /* of a rank */
+    struct weft_stack *stacks; /* of ranks that did not come to their end */
+    int stacks_count;
 };
 
 /*
  * Runs all ranks of the launch and returns when they have ended. Errors: MEMORY, SYSTEM; then none
- * of them ran.
+ * of them ran. The stack of a rank that the job's end cut short stays until weft_workers_close: the
+ * network may still read a source on it.
  */
-weft_status weft_workers_run(const struct weft_workers *workers, const struct weft_launch *launch);
+weft_status weft_workers_run(struct weft_workers *workers, const struct weft_launch *launch);
+void weft_workers_close(struct weft_workers *workers);
 
 #endif

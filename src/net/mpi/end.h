@@ -1,5 +1,6 @@
 /*
- * net/mpi/end.h - a process's end of the network: what mpi.c, send.c and receive.c share.
+ * net/mpi/end.h - a process's end of the network: what mpi.c, send.c, receive.c, effect.c and ack.c
+ * share.
  *
  * Who touches what: "put" is the progress thread, "receive" the receive thread. "Post" is the one
  * of them that calls MPI for what is sent: the progress thread with WEFT_MPI_THREADS=multi, the
@@ -137,9 +138,31 @@ void weft_mpi_send_close(struct weft_net *net);
 
 void weft_mpi_list_add(struct weft_mpi_out_list *list, struct weft_mpi_out *out);
 
-/* ---- receive.c ------------------------------------------------------------------------------- */
+/* ---- receive.c: the receive thread, as all below --------------------------------------------- */
 
 weft_status weft_mpi_receive_turn(struct weft_net *net, bool *did);
 void weft_mpi_receive_close(struct weft_net *net);
+/* Says MPI's error in receiving from a process (-1: from anybody). NETWORK. */
+weft_status weft_mpi_receive_failed(struct weft_net *net, int process, int error, const char *what);
+void weft_mpi_free_in(struct weft_net *net, struct weft_mpi_in *in);
+
+/* ---- effect.c -------------------------------------------------------------------------------- */
+
+/* The first of a peer's messages. *done: it has taken effect, or is on its way to the device. */
+weft_status weft_mpi_advance(struct weft_net *net, struct weft_mpi_peer *peer,
+                             const struct weft_mpi_in *in, bool *done);
+/* Where data lands later than it is applied: all of it is there when this returns. */
+weft_status weft_mpi_settle(struct weft_net *net);
+/* Says what is wrong with a message of so many bytes. PROTOCOL. */
+weft_status weft_mpi_malformed(const struct weft_mpi_peer *peer, size_t bytes, const char *why);
+
+/* ---- ack.c ----------------------------------------------------------------------------------- */
+
+/* Tells post, and by it the peer, that all taken so far is there. */
+void weft_mpi_publish(struct weft_net *net, struct weft_mpi_peer *peer);
+/* What the other end says of this one's puts; it never goes back. */
+weft_status weft_mpi_take_ack(struct weft_mpi_peer *peer, uint32_t acked);
+/* Acknowledges where it is time to. */
+weft_status weft_mpi_serve_owing(struct weft_net *net);
 
 #endif

@@ -6,7 +6,7 @@
  * messages. MPI rings no bell: the runtime polls. Tasks of one address space, which no MPI knows
  * apart, use the same protocol over mpi/inside.h.
  *
- * What it rests on, and what each thread does: end.h, send.c, receive.c.
+ * What it rests on, and what each thread does: end.h, send.c, receive.c, effect.c, ack.c.
  */
 #include "net/mpi/mpi.h"
 
@@ -19,7 +19,7 @@
 
 static const uint64_t second = 1000000000;
 static const uint64_t held_wait = second;    /* for a payload under way into memory given up */
-static const uint64_t bye_wait = 2 * second; /* for the others, when a job is closed */
+static const uint64_t bye_wait = 2 * second; /* for the others to move, when a job is closed */
 
 /* What the others need to find this end. */
 struct address {
@@ -58,7 +58,7 @@ static weft_status open_library(struct weft_net *net)
 
     if (!weft_mpi_launched(&size))
         return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_NET=mpi, but no launcher of an MPI has started this process: use "
+                        "network mpi: no launcher of an MPI has started this process: use "
                         "mpirun -n %d instead of weftrun",
                         net->open.processes);
     weft_status status = weft_mpi_start(&library, config);
@@ -66,7 +66,7 @@ static weft_status open_library(struct weft_net *net)
         return status;
     if (library->size != net->open.processes)
         return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_NET=mpi: the job has %d processes and %s's world %d; they must be "
+                        "network mpi: the job has %d processes and %s's world %d; they must be "
                         "the same ones (is this the launcher of another MPI?)",
                         net->open.processes, library->ops->name, library->size);
     net->ops = library->ops;
@@ -192,18 +192,33 @@ static weft_status mpi_reg(struct weft_net *net, void *base, size_t bytes, uint6
     return weft_regions_add(&net->regions, base, bytes, key);
 }
 
+/* MPI may read or write memory after weft has done with it. */
+static void linger(const struct weft_net *net)
+{
+    if (net->open.events.lingers != NULL)
+        net->open.events.lingers(net->open.events.context);
+}
+
 /*
  * A payload that is under way into this memory ends first: its sender has sent all of it. Where it
- * does not end, because the job has failed, MPI is not called any more, and writes nothing.
+ * does not end, because the job has failed, MPI may still store it, whoever calls MPI next.
  */
 static void mpi_dereg(struct weft_net *net, uint64_t key)
 {
     const uint64_t deadline = weft_now_ns() + held_wait;
 
     weft_regions_drop(&net->regions, key);
-    while (weft_regions_held(&net->regions, key) && weft_now_ns() < deadline &&
-           !__atomic_load_n(&net->broken, __ATOMIC_RELAXED))
+    while (weft_regions_held(&net->regions, key)) {
+        if (weft_now_ns() >= deadline || __atomic_load_n(&net->broken, __ATOMIC_RELAXED)) {
+            weft_say(WEFT_SAY_WARN,
+                     "mpi (%s): a put is still under way into memory that was given up; if the "
+                     "program registered it, it must not be unmapped",
+                     net->ops->name);
+            linger(net);
+            return;
+        }
         weft_task_yield(true);
+    }
 }
 
 /* ---- moving ---------------------------------------------------------------------------------- */
@@ -218,20 +233,19 @@ static weft_status mpi_progress(struct weft_net *net, enum weft_net_side side, b
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* Nothing of MPI's that reads a source or writes a window, in memory that is gone by now. */
+/* Whether MPI has none of the network's requests any more. */
 static bool at_rest(const struct weft_net *net)
 {
-    if (__atomic_load_n(&net->broken, __ATOMIC_RELAXED))
+    if (net->posted.first != NULL)
         return false;
-    for (const struct weft_mpi_out *out = net->posted.first; out != NULL; out = out->next)
-        if (!out->payload_done)
+    for (int p = 0; p < net->open.processes; p++) {
+        const struct weft_mpi_peer *peer = &net->peers[p];
+        if (peer->landing != NULL || peer->bounce != NULL || peer->acking)
             return false;
-    for (const struct weft_mpi_out *out = net->made.first; out != NULL; out = out->next)
-        if (out->payload != NULL)
-            return false;
-    for (int p = 0; p < net->open.processes; p++)
-        if (net->peers[p].landing != NULL || net->peers[p].bounce != NULL)
-            return false;
+        for (const struct weft_mpi_in *in = peer->first_in; in != NULL; in = in->next)
+            if (!in->received)
+                return false;
+    }
     return true;
 }
 
@@ -246,24 +260,35 @@ static bool all_said_bye(const struct weft_net *net)
     return true;
 }
 
+static bool all_there(const struct weft_net *net)
+{
+    return net->open.events.all_there == NULL ||
+           net->open.events.all_there(net->open.events.context);
+}
+
 /*
- * Each says good-bye to each, after all else; when all have, no message is left anywhere, and the
- * communicator can go. False: somebody does not come.
+ * Each says good-bye to each, after all else, also after what a failed job left under way; when all
+ * have, no message is left anywhere, and the communicator can go. False: somebody does not come.
  */
 static bool part(struct weft_net *net)
 {
-    const uint64_t deadline = weft_now_ns() + bye_wait;
+    uint64_t deadline = weft_now_ns() + bye_wait;
     bool did = false;
 
+    if (__atomic_load_n(&net->broken, __ATOMIC_RELAXED) || !all_there(net))
+        return false;
     net->closing = true;
     for (int p = 0; p < net->open.processes; p++)
         if (p != net->open.process && weft_mpi_say_bye(net, &net->peers[p]) != WEFT_OK)
             return false;
     do {
+        did = false;
         if (weft_mpi_post_turn(net, &did) != WEFT_OK || weft_mpi_receive_turn(net, &did) != WEFT_OK)
             return false;
         if (all_said_bye(net))
             return true;
+        if (did) /* much may be left */
+            deadline = weft_now_ns() + bye_wait;
         weft_task_yield(true);
     } while (weft_now_ns() < deadline);
     return false;
@@ -282,10 +307,14 @@ static void mpi_close(struct weft_net *net)
     if (net->inside) {
         weft_mpi_inside_close(&net->comm);
     } else if (connected(net)) {
-        if (at_rest(net) && part(net))
+        if (part(net))
             net->ops->release(&net->comm);
         else
             weft_mpi_abandon();
+        if (!at_rest(net)) { /* the program may still call MPI: what it reads and writes stays */
+            linger(net);
+            return;
+        }
     }
     free_end(net);
 }

@@ -5,7 +5,7 @@
  * once. A larger one is cut into pieces; each is a header, and right after it the payload, read by
  * MPI from the source itself. MPI keeps the order of what one thread sends to one process in one
  * communicator under one tag, and one thread posts, so headers arrive in the order in which puts
- * were accepted, and so do payloads. The rest of the order is the receiver's (receive.c).
+ * were accepted, and so do payloads. The rest of the order is the receiver's (receive.c, effect.c).
  */
 #include "net/mpi/end.h"
 
@@ -355,8 +355,7 @@ void weft_mpi_send_close(struct weft_net *net)
     free_list(net->free_out);
     free_list(net->made.first);
     free_list(net->finished.first);
-    if (net->posted.first == NULL || net->inside)
-        free_list(net->posted.first); /* else they are MPI's for good: see mpi_close */
+    free_list(net->posted.first);
     for (int p = 0; p < net->open.processes; p++)
         free(net->peers[p].puts);
 }

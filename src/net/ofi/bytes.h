@@ -91,7 +91,7 @@ struct ofi_hello {
     uint32_t message_bytes; /* a message has at most so many */
     uint32_t form;          /* enum ofi_data */
     uint32_t name_bytes;
-    uint32_t unused;
+    uint32_t writes;                    /* WEFT_OFI_WRITES is on */
     unsigned char name[OFI_NAME_BYTES]; /* libfabric's address of its endpoint */
 };
 static_assert(sizeof(struct ofi_hello) <= WEFT_NET_ADDRESS_MAX, "it travels as the address");

@@ -128,6 +128,9 @@ static bool fits(const struct weft_net *net, const struct fi_info *info,
         return false;
     if (config->ofi_provider[0] == 0 && strcmp(provider, "shm") == 0)
         return false; /* of one host only; weft's own shm is better */
+    if (config->ofi_domain[0] != 0)
+        return strcmp(info->domain_attr->name, config->ofi_domain) == 0 &&
+               (!is_ip(info) || net->open.one_host || !ofi_is_loopback(info->src_addr));
     if (address != NULL && is_ip(info))
         return ofi_same_host_address(info->src_addr, address);
     if (config->interface[0] != 0 && !is_ip(info))
@@ -191,9 +194,10 @@ static weft_status none(const struct weft_net *net, const char *why)
 {
     const struct weft_config *config = net->open.config;
 
-    return weft_err(WEFT_ERR_NETWORK, "ofi: no provider for reliable messages%s%s%s%s%s: %s",
+    return weft_err(WEFT_ERR_NETWORK, "ofi: no provider for reliable messages%s%s%s%s%s%s%s: %s",
                     config->ofi_provider[0] != 0 ? ", WEFT_OFI_PROVIDER=" : "",
-                    config->ofi_provider, config->interface[0] != 0 ? ", WEFT_INTERFACE=" : "",
+                    config->ofi_provider, config->ofi_domain[0] != 0 ? ", WEFT_OFI_DOMAIN=" : "",
+                    config->ofi_domain, config->interface[0] != 0 ? ", WEFT_INTERFACE=" : "",
                     config->interface,
                     net->open.one_host ? "" : ", on an interface that others reach", why);
 }

@@ -191,9 +191,8 @@ static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *o
     bool descriptors = !open->polls;
 
     if (weft_model != NULL)
-        return weft_err(
-            WEFT_ERR_CONFIG,
-            "WEFT_NET=ofi: random mode has no libfabric, which has threads and sockets");
+        return weft_err(WEFT_ERR_CONFIG,
+                        "network ofi: random mode has no libfabric, which has threads and sockets");
     n = calloc(1, sizeof(*n));
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for its state", sizeof(*n));
@@ -229,8 +228,10 @@ static void ofi_caps(const struct weft_net *net, struct weft_net_caps *caps)
 
 static weft_status ofi_address(struct weft_net *net, void *address)
 {
-    struct ofi_hello hello = {
-        .token = net->token, .message_bytes = OFI_MESSAGE_BYTES, .form = net->can.form};
+    struct ofi_hello hello = {.token = net->token,
+                              .message_bytes = OFI_MESSAGE_BYTES,
+                              .form = net->can.form,
+                              .writes = net->open.config->ofi_writes != 0};
     size_t bytes = sizeof(hello.name);
 
     snprintf(hello.provider, sizeof(hello.provider), "%s", net->info->fabric_attr->prov_name);
@@ -253,12 +254,18 @@ static weft_status ofi_connect(struct weft_net *net, int process, const void *ad
         return status;
     memcpy(&hello, address, sizeof(hello));
     hello.provider[sizeof(hello.provider) - 1] = 0;
+    if (hello.writes != mine.writes)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_OFI_WRITES must be the same everywhere: %s in process %d, %s here",
+                        hello.writes != 0 ? "on" : "off", process, mine.writes != 0 ? "on" : "off");
     if (strcmp(hello.provider, mine.provider) != 0 || hello.form != mine.form ||
         hello.message_bytes != mine.message_bytes || hello.name_bytes != mine.name_bytes)
         return weft_err(WEFT_ERR_CONFIG,
                         "ofi: process %d uses provider %s with addresses of %u bytes, this one %s "
-                        "with %u (WEFT_OFI_PROVIDER, WEFT_INTERFACE, WEFT_OFI_WRITES)",
-                        process, hello.provider, hello.name_bytes, mine.provider, mine.name_bytes);
+                        "with %u, and what they can do is %s (WEFT_OFI_PROVIDER, WEFT_OFI_DOMAIN, "
+                        "WEFT_INTERFACE)",
+                        process, hello.provider, hello.name_bytes, mine.provider, mine.name_bytes,
+                        hello.form == mine.form ? "the same" : "not");
     if (fi_av_insert(net->av, hello.name, 1, &peer->address, 0, NULL) != 1)
         return weft_err(WEFT_ERR_NETWORK, "ofi: %s does not take the address of process %d",
                         mine.provider, process);
