@@ -70,7 +70,7 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
     command.object = *comm;
     weft_join(self);
     weft_route_forget(self, *comm);
-    if (weft_leads(self) && self->meeting.comm == *comm)
+    if (weft_leads(self) && self->meeting.comm == (*comm ^ self->tracer.alias))
         self->meeting.comm = WEFT_COMM_NONE;
     weft_ask(self, &command, WEFT_COLLECTIVE_COMM_FREE);
     *comm = WEFT_COMM_NONE;

@@ -181,9 +181,9 @@ WEFT_INLINE bool weft_put_usual(weft_self *self, weft_win win, int target, size_
 
 #endif
 
-/* Any put. tag < 0: no notification. */
-WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
-                            const void *source, struct weft_shape shape, int tag)
+/* What is not usual, or anything. */
+WEFT_INLINE void weft_put_somehow(weft_self *self, weft_win win, int target, size_t offset,
+                                  const void *source, struct weft_shape shape, int tag)
 {
     weft_check_stop(self);
     const struct weft_route to = weft_route_window(self, win, target);
@@ -213,6 +213,23 @@ WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t of
         weft_turn(self);
     if (weft_is_here(&to))
         weft_show_own(self, win, to.address + offset, &shape);
+}
+
+/* Any put. tag < 0: no notification. In a traced job every put comes here, and is recorded. */
+WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
+                            const void *source, struct weft_shape shape, int tag)
+{
+    const bool traced = weft_traced(self);
+    const uint64_t event =
+        weft_trace_enter(self, WEFT_TRACE_PUT, tag, shape.height * (uint64_t)shape.width);
+
+#ifdef __CUDACC__
+    if (!traced || shape.height != 1 ||
+        !weft_put_usual(self, win ^ WEFT_TRACE_ALIAS, target, offset, source, &shape, tag))
+#endif
+        weft_put_somehow(self, win, target, offset, source, shape, tag);
+    if (WEFT_UNLIKELY(traced) && weft_leads(self))
+        weft_trace_leave_to(self, event, weft_route_who(self, win, target, true));
 }
 
 WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
@@ -286,6 +303,7 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
     weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
     if (weft_leads(self) && self->local_done != self->sent) {
+        const uint64_t event = weft_trace_enter(self, WEFT_TRACE_FLUSH_LOCAL, -1, 0);
         const uint32_t *word = &self->link->done_local;
         uint32_t rounds = 0, done = weft_load_acquire_u32(word, ORDER_done_local_seen);
         while (done != self->sent &&
@@ -293,6 +311,7 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
             done = weft_load_acquire_u32(word, ORDER_done_local_seen);
         weft_wait_over(self, rounds);
         self->local_done = done;
+        weft_trace_leave(self, event);
     }
     weft_join(self);
 }
@@ -300,6 +319,7 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 WEFT_FN void weft_flush(weft_self *self, weft_win win)
 {
     weft_check_window(self, win, "weft_flush: window 0x%x does not exist or was freed");
+    const uint64_t event = weft_trace_enter(self, WEFT_TRACE_FLUSH, -1, 0);
     weft_join(self);
     if (weft_leads(self)) {
         for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
@@ -309,6 +329,7 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
         weft_fence_said(self);
     }
     weft_join(self);
+    weft_trace_leave(self, event);
 }
 
 WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target)

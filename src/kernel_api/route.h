@@ -100,8 +100,9 @@ WEFT_INLINE struct weft_route weft_find_comm(weft_self *self, weft_comm comm, in
 #ifdef __CUDACC__
 
 /*
- * Found routes. All threads look; nobody writes but between the two barriers of a miss, so all find
- * the same. A window's routes are forgotten when it is freed; handles are never used again.
+ * Found routes, by handle, or in a traced job by its alias: then weft_put_usual finds none. All
+ * threads look; nobody writes but between the two barriers of a miss, so all find the same. A
+ * window's routes are forgotten when it is freed; handles are never used again.
  */
 WEFT_COLD void weft_route_fill(weft_self *self, struct weft_cached *cached, uint32_t handle,
                                int target, bool window)
@@ -110,7 +111,7 @@ WEFT_COLD void weft_route_fill(weft_self *self, struct weft_cached *cached, uint
     const struct weft_route route =
         window ? weft_find_window(self, handle, target) : weft_find_comm(self, handle, target);
     if (weft_leads(self)) {
-        cached->handle = handle;
+        cached->handle = handle ^ self->tracer.alias;
         cached->target = window ? target : ~target;
         cached->address = route.address;
         cached->bytes = route.bytes;
@@ -132,7 +133,7 @@ WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle
     struct weft_cached *cached = &((struct weft_cuda_rank *)self)->routes[at];
     struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
 
-    if (WEFT_UNLIKELY(target < 0 || found.handle != handle ||
+    if (WEFT_UNLIKELY(target < 0 || found.handle != (handle ^ self->tracer.alias) ||
                       found.target != (window ? target : ~target))) {
         weft_route_fill(self, cached, handle, target, window);
         found = *cached;
@@ -160,12 +161,26 @@ WEFT_INLINE struct weft_route weft_route_comm(weft_self *self, weft_comm comm, i
     return weft_route_cached(self, comm, target, false);
 }
 
+/* Whom the route that was used last for this handle and target leads to. */
+WEFT_INLINE struct weft_member weft_route_who(weft_self *self, uint32_t handle, int target,
+                                              bool window)
+{
+    const struct weft_cached *cached =
+        &((struct weft_cuda_rank *)self)->routes[(handle ^ (uint32_t)target) % WEFT_ROUTES];
+    struct weft_member who;
+
+    (void)window;
+    who.process = cached->process;
+    who.slot = cached->slot;
+    return who;
+}
+
 /* The handle is about to be freed. Between two barriers. */
 WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 {
     weft_for (i, WEFT_ROUTES) {
         struct weft_cached *cached = &((struct weft_cuda_rank *)self)->routes[i];
-        if (cached->handle == handle)
+        if (cached->handle == (handle ^ self->tracer.alias))
             weft_cached_clear(cached);
     }
 }
@@ -180,6 +195,15 @@ static inline struct weft_route weft_route_window(weft_self *self, weft_win win,
 static inline struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target)
 {
     return weft_find_comm(self, comm, target);
+}
+
+static inline struct weft_member weft_route_who(weft_self *self, uint32_t handle, int target,
+                                                bool window)
+{
+    const uint32_t index = weft_handle_index(handle);
+    const struct weft_state *state = self->state;
+
+    return window ? state->windows[index].member[target] : state->comms[index].member[target];
 }
 
 static inline void weft_route_forget(weft_self *self, uint32_t handle)

@@ -1,0 +1,91 @@
+/*
+ * kernel_api/trace.h - recording what a rank does, where its job has WEFT_TRACE.
+ *
+ * Without it, no instruction is added to what decides latency. The usual put and notification of a
+ * GPU find their route by its name; in a traced job routes have another name (self->tracer.alias),
+ * so every put goes the way of those that are not usual, is recorded there, and from there goes the
+ * usual way. A barrier finds its communicator in the same manner, and a wait asks, as ever, by whom
+ * it is done (weft_waits). What is slow anyway asks whether there is a trace.
+ *
+ * The leader records. The log lies in device memory: a store to pinned host memory would have to
+ * come back over the bus before the next release does.
+ */
+#ifndef WEFT_KERNEL_API_TRACE_H
+#define WEFT_KERNEL_API_TRACE_H
+
+#include "window/state.h"
+
+WEFT_INLINE bool weft_traced(const weft_self *self)
+{
+    return WEFT_UNLIKELY(self->tracer.alias != 0);
+}
+
+WEFT_COLD uint64_t weft_trace_begin(weft_self *self, enum weft_trace_kind kind, int tag,
+                                    int32_t process, uint64_t amount)
+{
+    struct weft_trace_event event;
+
+    event.begin = weft_port_clock();
+    event.end = 0;
+    event.process = process;
+    event.slot = WEFT_TRACE_ANYRANK;
+    event.amount = (uint32_t)amount;
+    event.amount_high = (uint8_t)(amount >> 32);
+    event.tag = tag < 0 ? WEFT_TRACE_NO_TAG : (uint16_t)tag;
+    event.kind = (uint8_t)kind;
+    return weft_trace_add(&self->tracer, &event);
+}
+
+WEFT_COLD void weft_trace_end(weft_self *self, uint64_t number)
+{
+    struct weft_trace_event *event = weft_trace_at(&self->tracer, number);
+    if (event != NULL)
+        event->end = weft_port_clock();
+}
+
+/* Around a call that all threads make: the leader records it, if there is a trace. */
+WEFT_INLINE uint64_t weft_trace_enter(weft_self *self, enum weft_trace_kind kind, int tag,
+                                      uint64_t amount)
+{
+    return weft_traced(self) && weft_thread(self) == 0
+               ? weft_trace_begin(self, kind, tag, WEFT_TRACE_NOBODY, amount)
+               : WEFT_NO_EVENT;
+}
+
+WEFT_INLINE void weft_trace_leave(weft_self *self, uint64_t number)
+{
+    if (WEFT_UNLIKELY(number != WEFT_NO_EVENT))
+        weft_trace_end(self, number);
+}
+
+/* The same, now that it is known who it was about. */
+WEFT_INLINE void weft_trace_leave_to(weft_self *self, uint64_t number, struct weft_member to)
+{
+    struct weft_trace_event *event = weft_trace_at(&self->tracer, number);
+    if (event != NULL) {
+        event->process = to.process;
+        event->slot = to.slot;
+        event->end = weft_port_clock();
+    }
+}
+
+/* A wait of the leader inside of another call, for a process. */
+WEFT_INLINE uint64_t weft_trace_inner(weft_self *self, enum weft_trace_kind kind, int32_t process,
+                                      uint64_t amount)
+{
+    return weft_traced(self) ? weft_trace_begin(self, kind, -1, process, amount) : WEFT_NO_EVENT;
+}
+
+/* A kernel begins or ends. Its first rank tells the host what time it is (runtime/trace.c). */
+WEFT_COLD void weft_trace_run(weft_self *self, enum weft_trace_kind kind)
+{
+    if (weft_thread(self) != 0)
+        return;
+    const uint64_t number = weft_trace_begin(self, kind, -1, WEFT_TRACE_NOBODY, 0);
+    struct weft_trace_event *event = weft_trace_at(&self->tracer, number);
+    event->end = event->begin;
+    if (kind == WEFT_TRACE_RUN_BEGIN && self->slot == 1)
+        weft_tell_u64(&self->state->signals->clock, event->begin);
+}
+
+#endif
