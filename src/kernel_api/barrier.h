@@ -134,7 +134,7 @@ WEFT_COLD void weft_barrier_look_up(weft_self *self, weft_comm comm)
 /* Another communicator than the last one. True: the job is traced, and that was the barrier. */
 WEFT_COLD bool weft_barrier_other(weft_self *self, weft_comm comm)
 {
-    const uint64_t event = weft_trace_enter(self, WEFT_TRACE_BARRIER, -1, comm);
+    weft_trace_enter(self, WEFT_TRACE_BARRIER, -1, comm);
 
     if (self->meeting.comm != (comm ^ self->tracer.alias) || comm == WEFT_COMM_NONE)
         weft_barrier_look_up(self, comm);
@@ -144,7 +144,7 @@ WEFT_COLD bool weft_barrier_other(weft_self *self, weft_comm comm)
     if (weft_leads(self))
         weft_barrier_meet(self);
     weft_join(self);
-    weft_trace_leave(self, event);
+    weft_trace_leave(self);
     return true;
 }
 

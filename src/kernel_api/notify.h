@@ -92,15 +92,10 @@ WEFT_INLINE void weft_notify_somehow(weft_self *self, weft_comm comm, int target
 /* One that is not usual; in a traced job any, and it is recorded. */
 WEFT_COLD void weft_notify_other(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
 {
-    const bool traced = weft_traced(self);
-    const uint64_t event = weft_trace_enter(self, WEFT_TRACE_NOTIFY, tag, 0);
-
-#ifdef __CUDACC__
-    if (!traced || !weft_notify_usual(self, comm ^ WEFT_TRACE_ALIAS, target, tag, relaxed))
-#endif
-        weft_notify_somehow(self, comm, target, tag, relaxed);
-    if (WEFT_UNLIKELY(traced) && weft_leads(self))
-        weft_trace_leave_to(self, event, weft_route_who(self, comm, target, false));
+    if (weft_traced(self))
+        weft_trace_enter_to(self, WEFT_TRACE_NOTIFY, tag, comm, target, 0);
+    weft_notify_somehow(self, comm, target, tag, relaxed);
+    weft_trace_leave(self);
 }
 
 WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
@@ -148,13 +143,13 @@ WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
 
 WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count)
 {
-    const uint64_t event = weft_trace_enter(self, WEFT_TRACE_WAIT, (int)tag, count);
+    weft_trace_enter(self, WEFT_TRACE_WAIT, (int)tag, count);
 
     if (self->eager_bytes != 0 && blockDim.x >= 32)
         weft_wait_warped(self, tag, count);
     else
         weft_wait_led(self, tag, count);
-    weft_trace_leave(self, event);
+    weft_trace_leave(self);
 }
 
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
@@ -175,9 +170,9 @@ void weft_wait(weft_self *self, int tag, uint32_t count)
 {
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
-    const uint64_t event = weft_trace_enter(self, WEFT_TRACE_WAIT, tag, count);
+    weft_trace_enter(self, WEFT_TRACE_WAIT, tag, count);
     weft_wait_led(self, (uint32_t)tag, count);
-    weft_trace_leave(self, event);
+    weft_trace_leave(self);
 }
 
 #endif
@@ -255,7 +250,6 @@ WEFT_INLINE uint64_t weft_watch(const void *address, bool wide)
 WEFT_INLINE void weft_wait_watch(weft_self *self, const void *address, bool wide, weft_compare how,
                                  uint64_t value, uint64_t there)
 {
-    const uint64_t event = weft_trace_enter(self, WEFT_TRACE_WAIT_UNTIL, -1, value);
     uint32_t rounds = 0;
 
     while (
@@ -263,7 +257,14 @@ WEFT_INLINE void weft_wait_watch(weft_self *self, const void *address, bool wide
         weft_wait_round(self, &rounds, WEFT_WAIT_UNTIL, (uint64_t)(uintptr_t)address, there, value))
         there = weft_watch(address, wide);
     weft_wait_over(self, rounds);
-    weft_trace_leave(self, event);
+}
+
+WEFT_COLD void weft_wait_watch_traced(weft_self *self, const void *address, bool wide,
+                                      weft_compare how, uint64_t value)
+{
+    weft_trace_enter(self, WEFT_TRACE_WAIT_UNTIL, -1, value);
+    weft_wait_watch(self, address, wide, how, value, weft_watch(address, wide));
+    weft_trace_leave(self);
 }
 
 WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide, weft_compare how,
@@ -277,8 +278,12 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
                    (int64_t)(uintptr_t)address, wide ? 8 : 4, how, 0);
     if (weft_leads(self)) {
         const uint64_t there = weft_watch(address, wide);
-        if (!weft_compares(there, how, value))
-            weft_wait_watch(self, address, wide, how, value, there);
+        if (!weft_compares(there, how, value)) {
+            if (weft_traced(self))
+                weft_wait_watch_traced(self, address, wide, how, value);
+            else
+                weft_wait_watch(self, address, wide, how, value, there);
+        }
         weft_polled();
     }
     if (self->eager_bytes != 0)

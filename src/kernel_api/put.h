@@ -219,17 +219,10 @@ WEFT_INLINE void weft_put_somehow(weft_self *self, weft_win win, int target, siz
 WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
                             const void *source, struct weft_shape shape, int tag)
 {
-    const bool traced = weft_traced(self);
-    const uint64_t event =
-        weft_trace_enter(self, WEFT_TRACE_PUT, tag, shape.height * (uint64_t)shape.width);
-
-#ifdef __CUDACC__
-    if (!traced || shape.height != 1 ||
-        !weft_put_usual(self, win ^ WEFT_TRACE_ALIAS, target, offset, source, &shape, tag))
-#endif
-        weft_put_somehow(self, win, target, offset, source, shape, tag);
-    if (WEFT_UNLIKELY(traced) && weft_leads(self))
-        weft_trace_leave_to(self, event, weft_route_who(self, win, target, true));
+    if (weft_traced(self))
+        weft_trace_enter_to(self, WEFT_TRACE_PUT, tag, win, target, shape.height * shape.width);
+    weft_put_somehow(self, win, target, offset, source, shape, tag);
+    weft_trace_leave(self);
 }
 
 WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
@@ -299,27 +292,32 @@ WEFT_FN void weft_fence(weft_self *self)
         weft_fence_said(self);
 }
 
+/* Some sources may not be reused yet. The leader. */
+WEFT_COLD void weft_await_local(weft_self *self)
+{
+    const uint32_t *word = &self->link->done_local;
+    uint32_t rounds = 0, done = weft_load_acquire_u32(word, ORDER_done_local_seen);
+
+    weft_trace_wait(self, WEFT_TRACE_LEFT, WEFT_TRACE_NOBODY, 0);
+    while (done != self->sent &&
+           weft_wait_round(self, &rounds, WEFT_WAIT_LOCAL, 0, done, self->sent))
+        done = weft_load_acquire_u32(word, ORDER_done_local_seen);
+    weft_wait_over(self, rounds);
+    weft_trace_waited(self);
+    self->local_done = done;
+}
+
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
     weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
-    if (weft_leads(self) && self->local_done != self->sent) {
-        const uint64_t event = weft_trace_enter(self, WEFT_TRACE_FLUSH_LOCAL, -1, 0);
-        const uint32_t *word = &self->link->done_local;
-        uint32_t rounds = 0, done = weft_load_acquire_u32(word, ORDER_done_local_seen);
-        while (done != self->sent &&
-               weft_wait_round(self, &rounds, WEFT_WAIT_LOCAL, 0, done, self->sent))
-            done = weft_load_acquire_u32(word, ORDER_done_local_seen);
-        weft_wait_over(self, rounds);
-        self->local_done = done;
-        weft_trace_leave(self, event);
-    }
+    if (weft_leads(self) && self->local_done != self->sent)
+        weft_await_local(self);
     weft_join(self);
 }
 
 WEFT_FN void weft_flush(weft_self *self, weft_win win)
 {
     weft_check_window(self, win, "weft_flush: window 0x%x does not exist or was freed");
-    const uint64_t event = weft_trace_enter(self, WEFT_TRACE_FLUSH, -1, 0);
     weft_join(self);
     if (weft_leads(self)) {
         for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
@@ -329,7 +327,6 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
         weft_fence_said(self);
     }
     weft_join(self);
-    weft_trace_leave(self, event);
 }
 
 WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target)

@@ -161,20 +161,6 @@ WEFT_INLINE struct weft_route weft_route_comm(weft_self *self, weft_comm comm, i
     return weft_route_cached(self, comm, target, false);
 }
 
-/* Whom the route that was used last for this handle and target leads to. */
-WEFT_INLINE struct weft_member weft_route_who(weft_self *self, uint32_t handle, int target,
-                                              bool window)
-{
-    const struct weft_cached *cached =
-        &((struct weft_cuda_rank *)self)->routes[(handle ^ (uint32_t)target) % WEFT_ROUTES];
-    struct weft_member who;
-
-    (void)window;
-    who.process = cached->process;
-    who.slot = cached->slot;
-    return who;
-}
-
 /* The handle is about to be freed. Between two barriers. */
 WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 {
@@ -197,21 +183,26 @@ static inline struct weft_route weft_route_comm(weft_self *self, weft_comm comm,
     return weft_find_comm(self, comm, target);
 }
 
-static inline struct weft_member weft_route_who(weft_self *self, uint32_t handle, int target,
-                                                bool window)
-{
-    const uint32_t index = weft_handle_index(handle);
-    const struct weft_state *state = self->state;
-
-    return window ? state->windows[index].member[target] : state->comms[index].member[target];
-}
-
 static inline void weft_route_forget(weft_self *self, uint32_t handle)
 {
     (void)self, (void)handle;
 }
 
 #endif
+
+/* The beginning of a put (to a window's member) or a notification. All threads. */
+WEFT_COLD void weft_trace_enter_to(weft_self *self, enum weft_trace_kind kind, int tag,
+                                   uint32_t handle, int target, uint64_t bytes)
+{
+    const struct weft_route to = kind == WEFT_TRACE_PUT ? weft_route_window(self, handle, target)
+                                                        : weft_route_comm(self, handle, target);
+    struct weft_member who;
+
+    who.process = to.process;
+    who.slot = to.slot;
+    if (weft_leads(self))
+        weft_trace_begin(self, kind, WEFT_TRACE_CALL, tag, who, bytes);
+}
 
 /* Whether ranks of this process are meant: then their counters take adds of device scope. */
 WEFT_INLINE bool weft_is_here(const struct weft_route *to)

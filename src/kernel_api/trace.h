@@ -20,60 +20,68 @@ WEFT_INLINE bool weft_traced(const weft_self *self)
     return WEFT_UNLIKELY(self->tracer.alias != 0);
 }
 
-WEFT_COLD uint64_t weft_trace_begin(weft_self *self, enum weft_trace_kind kind, int tag,
-                                    int32_t process, uint64_t amount)
+/* who: whom it is about, if that is known. */
+WEFT_COLD void weft_trace_begin(weft_self *self, enum weft_trace_kind kind, int depth, int tag,
+                                struct weft_member who, uint64_t amount)
 {
     struct weft_trace_event event;
 
     event.begin = weft_port_clock();
     event.end = 0;
-    event.process = process;
-    event.slot = WEFT_TRACE_ANYRANK;
+    event.process = who.process;
+    event.slot = who.slot;
     event.amount = (uint32_t)amount;
     event.amount_high = (uint8_t)(amount >> 32);
     event.tag = tag < 0 ? WEFT_TRACE_NO_TAG : (uint16_t)tag;
     event.kind = (uint8_t)kind;
-    return weft_trace_add(&self->tracer, &event);
+    self->tracer.open[depth] = weft_trace_add(&self->tracer, &event);
 }
 
-WEFT_COLD void weft_trace_end(weft_self *self, uint64_t number)
+WEFT_COLD void weft_trace_end(weft_self *self, int depth)
 {
-    struct weft_trace_event *event = weft_trace_at(&self->tracer, number);
+    struct weft_trace_event *event = weft_trace_at(&self->tracer, self->tracer.open[depth]);
     if (event != NULL)
         event->end = weft_port_clock();
 }
 
-/* Around a call that all threads make: the leader records it, if there is a trace. */
-WEFT_INLINE uint64_t weft_trace_enter(weft_self *self, enum weft_trace_kind kind, int tag,
-                                      uint64_t amount)
+WEFT_INLINE struct weft_member weft_trace_process(int32_t process)
 {
-    return weft_traced(self) && weft_thread(self) == 0
-               ? weft_trace_begin(self, kind, tag, WEFT_TRACE_NOBODY, amount)
-               : WEFT_NO_EVENT;
+    struct weft_member who;
+    who.process = process;
+    who.slot = WEFT_TRACE_ANYRANK;
+    return who;
 }
 
-WEFT_INLINE void weft_trace_leave(weft_self *self, uint64_t number)
+/*
+ * Around a call that all threads make: the leader records it. What is between the two is not kept
+ * in registers: they would be taken from every kernel.
+ */
+WEFT_INLINE void weft_trace_enter(weft_self *self, enum weft_trace_kind kind, int tag,
+                                  uint64_t amount)
 {
-    if (WEFT_UNLIKELY(number != WEFT_NO_EVENT))
-        weft_trace_end(self, number);
+    if (weft_traced(self) && weft_thread(self) == 0)
+        weft_trace_begin(self, kind, WEFT_TRACE_CALL, tag, weft_trace_process(WEFT_TRACE_NOBODY),
+                         amount);
 }
 
-/* The same, now that it is known who it was about. */
-WEFT_INLINE void weft_trace_leave_to(weft_self *self, uint64_t number, struct weft_member to)
+WEFT_INLINE void weft_trace_leave(weft_self *self)
 {
-    struct weft_trace_event *event = weft_trace_at(&self->tracer, number);
-    if (event != NULL) {
-        event->process = to.process;
-        event->slot = to.slot;
-        event->end = weft_port_clock();
-    }
+    if (weft_traced(self) && weft_thread(self) == 0)
+        weft_trace_end(self, WEFT_TRACE_CALL);
 }
 
-/* A wait of the leader inside of another call, for a process. */
-WEFT_INLINE uint64_t weft_trace_inner(weft_self *self, enum weft_trace_kind kind, int32_t process,
-                                      uint64_t amount)
+/* Around a wait of the leader inside of a call. */
+WEFT_INLINE void weft_trace_wait(weft_self *self, enum weft_trace_kind kind, int32_t process,
+                                 uint64_t amount)
 {
-    return weft_traced(self) ? weft_trace_begin(self, kind, -1, process, amount) : WEFT_NO_EVENT;
+    if (weft_traced(self))
+        weft_trace_begin(self, kind, WEFT_TRACE_INNER, -1, weft_trace_process(process), amount);
+}
+
+WEFT_INLINE void weft_trace_waited(weft_self *self)
+{
+    if (weft_traced(self))
+        weft_trace_end(self, WEFT_TRACE_INNER);
 }
 
 /* A kernel begins or ends. Its first rank tells the host what time it is (runtime/trace.c). */
@@ -81,8 +89,8 @@ WEFT_COLD void weft_trace_run(weft_self *self, enum weft_trace_kind kind)
 {
     if (weft_thread(self) != 0)
         return;
-    const uint64_t number = weft_trace_begin(self, kind, -1, WEFT_TRACE_NOBODY, 0);
-    struct weft_trace_event *event = weft_trace_at(&self->tracer, number);
+    weft_trace_begin(self, kind, WEFT_TRACE_CALL, -1, weft_trace_process(WEFT_TRACE_NOBODY), 0);
+    struct weft_trace_event *event = weft_trace_at(&self->tracer, self->tracer.count - 1);
     event->end = event->begin;
     if (kind == WEFT_TRACE_RUN_BEGIN && self->slot == 1)
         weft_tell_u64(&self->state->signals->clock, event->begin);

@@ -25,11 +25,10 @@ enum weft_trace_kind {
     WEFT_TRACE_WAIT,       /* a tag, amount: notifications */
     WEFT_TRACE_WAIT_UNTIL, /* amount: the value */
     WEFT_TRACE_BARRIER,    /* amount: communicator */
-    WEFT_TRACE_FLUSH,
-    WEFT_TRACE_FLUSH_LOCAL,
     WEFT_TRACE_COLLECTIVE, /* amount: weft_collective_op */
-    /* Inside of these: */
+    /* Inside of these, or in a flush or fence: */
     WEFT_TRACE_ROOM,   /* waits for room in the command ring, amount: lines */
+    WEFT_TRACE_LEFT,   /* until the host has read the sources of puts, */
     WEFT_TRACE_LANDED, /* waits until what went through the host has landed at a process, */
     WEFT_TRACE_TAKEN,  /* or until the other end of a channel has taken it */
     /* Of the host's services: */
@@ -61,23 +60,26 @@ struct weft_trace_log {
     struct weft_trace_event event[];
 };
 
+/* A call; a wait inside of it. */
+enum { WEFT_TRACE_CALL, WEFT_TRACE_INNER, WEFT_TRACE_DEPTHS };
+
 /* The writer's end of a log. */
 struct weft_tracer {
     uint32_t alias; /* 0: no trace; else what names of routes differ by (kernel_api/route.h) */
     uint32_t most;  /* events in the log: a power of two */
     uint64_t count;
+    uint64_t open[WEFT_TRACE_DEPTHS]; /* events that a rank is in the middle of */
     struct weft_trace_log *log;
 };
 
 #define WEFT_TRACE_ALIAS (1u << 31)
-#define WEFT_NO_EVENT    UINT64_MAX
 
 WEFT_INLINE size_t weft_trace_bytes(uint64_t most)
 {
     return sizeof(struct weft_trace_log) + (size_t)most * sizeof(struct weft_trace_event);
 }
 
-/* The event's number, for weft_trace_end. */
+/* The event's number. */
 WEFT_INLINE uint64_t weft_trace_add(struct weft_tracer *tracer, const struct weft_trace_event *e)
 {
     const uint64_t number = tracer->count;
