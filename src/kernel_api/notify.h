@@ -156,10 +156,10 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
     weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
     const uint32_t waits = self->waits;
-    if (waits == WEFT_WAITS_ALONE)
-        weft_wait_led(self, (uint32_t)tag, count);
-    else if (waits == WEFT_WAITS_BY_WARP)
+    if (waits == WEFT_WAITS_BY_WARP)
         weft_wait_warped(self, (uint32_t)tag, count);
+    else if (waits == WEFT_WAITS_ALONE)
+        weft_wait_led(self, (uint32_t)tag, count);
     else
         weft_wait_traced(self, (uint32_t)tag, count);
 }
