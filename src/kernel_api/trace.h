@@ -15,6 +15,21 @@
 
 #include "window/state.h"
 
+#ifdef __CUDACC__
+WEFT_INLINE uint64_t weft_trace_now(const weft_self *self)
+{
+    (void)self;
+    return weft_port_clock();
+}
+#else
+#include "base/ticks.h"
+
+static inline uint64_t weft_trace_now(const weft_self *self)
+{
+    return self->tracer.ticks ? weft_ticks() : weft_port_clock();
+}
+#endif
+
 WEFT_INLINE bool weft_traced(const weft_self *self)
 {
     return WEFT_UNLIKELY(self->tracer.alias != 0);
@@ -26,7 +41,7 @@ WEFT_COLD void weft_trace_begin(weft_self *self, enum weft_trace_kind kind, int 
 {
     struct weft_trace_event event;
 
-    event.begin = weft_port_clock();
+    event.begin = weft_trace_now(self);
     event.end = 0;
     event.process = who.process;
     event.slot = who.slot;
@@ -41,7 +56,7 @@ WEFT_COLD void weft_trace_end(weft_self *self, int depth)
 {
     struct weft_trace_event *event = weft_trace_at(&self->tracer, self->tracer.open[depth]);
     if (event != NULL)
-        event->end = weft_port_clock();
+        event->end = weft_trace_now(self);
 }
 
 WEFT_INLINE struct weft_member weft_trace_process(int32_t process)

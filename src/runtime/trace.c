@@ -10,6 +10,7 @@
 #include "runtime/trace.h"
 
 #include "base/say.h"
+#include "base/ticks.h"
 #include "wire/notice.h"
 
 #include <stdio.h>
@@ -96,6 +97,22 @@ static weft_status align(struct weft_job *job, uint64_t *id)
     return status;
 }
 
+/* Both clocks at once: the ticks half way between two looks at them that were close together. */
+static struct weft_trace_clock look_at_ticks(void)
+{
+    struct weft_trace_clock best = {0, 0};
+    uint64_t closest = UINT64_MAX;
+
+    for (int i = 0; i < 20; i++) {
+        const uint64_t before = weft_ticks(), host = weft_now_ns(), after = weft_ticks();
+        if (after - before < closest) {
+            closest = after - before;
+            best = (struct weft_trace_clock){before + closest / 2, host};
+        }
+    }
+    return best;
+}
+
 /* ---- opening
  * ------------------------------------------------------------------------------------- */
 
@@ -131,6 +148,8 @@ weft_status weft_trace_open(struct weft_job *job)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a trace");
     trace->most = (uint64_t)job->config.trace_events;
     trace->owns_clock = !job->device_ops->host_access;
+    trace->ticks = !trace->owns_clock && weft_model == NULL && weft_ticks_are_good();
+    trace->opened = look_at_ticks();
     snprintf(trace->path, sizeof(trace->path), "%s", job->config.trace);
     job->trace = trace;
     if (first) /* before anybody can have something to add */
@@ -194,7 +213,8 @@ void weft_trace_place(struct weft_job *job, weft_self *self)
 
     if (trace == NULL)
         return;
-    self->tracer = (struct weft_tracer){.alias = WEFT_TRACE_ALIAS, .most = (uint32_t)trace->most};
+    self->tracer = (struct weft_tracer){
+        .alias = WEFT_TRACE_ALIAS, .most = (uint32_t)trace->most, .ticks = trace->ticks};
     self->tracer.log =
         host ? trace->host_log
              : (struct weft_trace_log *)(void *)(trace->memory +
@@ -362,6 +382,7 @@ weft_status weft_trace_write(struct weft_job *job, bool last)
     trace->status = weft_trace_file_begin(trace->file);
     if (trace->status != WEFT_OK)
         return trace->status;
+    trace->now = look_at_ticks();
     if (trace->wrote++ == 0)
         weft_trace_names(job);
     weft_status status = trace->ranks != 0 ? write_ranks(job) : WEFT_OK;

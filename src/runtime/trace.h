@@ -9,7 +9,7 @@
 
 enum { WEFT_TRACE_RUNS = 1024 }; /* the clocks of so many last runs are kept */
 
-/* One moment by the clock of a run's device and by the host's. */
+/* One moment by the clock of ranks and by the host's. */
 struct weft_trace_clock {
     uint64_t device, host;
 };
@@ -17,8 +17,10 @@ struct weft_trace_clock {
 struct weft_trace {
     struct weft_trace_file *file;
     char path[128];
-    bool owns_clock; /* the ranks' clock is the device's, not the host's */
-    int64_t offset;  /* from this process's clock to the job's axis, which begins at its opening */
+    bool owns_clock;                     /* the ranks' clock is the device's, not the host's, */
+    bool ticks;                          /* or the host's, but in ticks: */
+    struct weft_trace_clock opened, now; /* two moments of it */
+    int64_t offset; /* from this process's clock to the job's axis, which begins at its opening */
     uint64_t apart_ns; /* how far the hosts' clocks may be apart all the same */
     uint64_t most;     /* events of a log */
     uint32_t wrote;    /* how often; and the first time it could not: */

@@ -42,11 +42,24 @@ static const struct weft_trace_clock *clock_of(const struct weft_trace *trace, u
     return clock_at(trace, low);
 }
 
+/* What the host's clock showed. The rate is that from the opening to now: the longer, the better.
+ */
+static uint64_t from_ticks(const struct weft_trace *trace, uint64_t ticks)
+{
+    const uint64_t all = trace->now.device - trace->opened.device;
+    const double rate = (double)(trace->now.host - trace->opened.host) / (double)(all | 1);
+    const double after = (double)(int64_t)(ticks - trace->opened.device) * rate;
+
+    return trace->opened.host + (uint64_t)(int64_t)after;
+}
+
 uint64_t weft_trace_axis(const struct weft_trace *trace, uint64_t time, bool device)
 {
     if (device && trace->owns_clock && trace->runs_count != 0) {
         const struct weft_trace_clock *clock = clock_of(trace, time);
         time = clock->host + (time - clock->device);
+    } else if (device && trace->ticks) {
+        time = from_ticks(trace, time);
     }
     const int64_t at = (int64_t)(time + (uint64_t)trace->offset);
     return at > 0 ? (uint64_t)at : 0;
@@ -326,7 +339,7 @@ void weft_trace_slot(struct weft_job *job, uint32_t slot, const struct weft_trac
                      .trace = trace,
                      .log = log,
                      .count = log->count,
-                     .device = !host};
+                     .device = !host || trace->ticks};
     char name[40];
 
     if (log->count == 0)

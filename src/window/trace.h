@@ -44,7 +44,7 @@ enum weft_trace_kind {
 
 /* What it was about: a process and its slot (wire/notice.h), a tag, an amount below 2^40. */
 struct weft_trace_event {
-    uint64_t begin, end; /* ns of the writer's clock; end 0: it has not ended */
+    uint64_t begin, end; /* by the writer's clock; end 0: it has not ended */
     int32_t process;
     uint32_t slot;
     uint32_t amount;
@@ -67,6 +67,7 @@ enum { WEFT_TRACE_CALL, WEFT_TRACE_INNER, WEFT_TRACE_DEPTHS };
 struct weft_tracer {
     uint32_t alias; /* 0: no trace; else what names of routes differ by (kernel_api/route.h) */
     uint32_t most;  /* events in the log: a power of two */
+    bool ticks;     /* on the CPU device: its clock is base/ticks.h's, else the monotonic one */
     uint64_t count;
     uint64_t open[WEFT_TRACE_DEPTHS]; /* events that a rank is in the middle of */
     struct weft_trace_log *log;

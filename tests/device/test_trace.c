@@ -73,10 +73,14 @@ WEFT_KERNEL(trace_kernel, struct data, user)
     weft_wait(self, TAG_LARGE, 1);
     CHECK_EQ(self, &user->check, test_differs(self, in, LARGE, (uint64_t)((me + n - 1) % n)), 0);
     weft_barrier(self, WEFT_COMM_DEVICE);
-    if (user->fails != 0 && me == 0)
+    if (user->fails != 0 && me == 0) {
+        be_late(self, user); /* the others wait for more than that */
         weft_notify(self, WEFT_COMM_WORLD, 0, TAG_BAD);
-    if (user->fails != 0)
+    }
+    if (user->fails != 0) {
+        weft_notify(self, WEFT_COMM_WORLD, 0, TAG_READY);
         weft_wait(self, TAG_NEVER, 1);
+    }
     weft_win_free(self, &win);
     weft_leave(self);
     test_done(self, &user->check);
@@ -207,14 +211,15 @@ static void check_ring(const struct trace_track *track, const struct seen *seen)
     SAYS(track, seen->barriers > 0, 1); /* it is the last ones that are kept */
 }
 
+static int never; /* waits that did not end */
+
 static void check_failed(const struct trace_track *track, const struct seen *seen)
 {
     SAYS(track, seen->runs, 1);
     SAYS(track, seen->waits[TAG_SMALL], ROUNDS);
-    if (track->rank != 0) {
-        SAYS(track, seen->waits[TAG_NEVER], 1);
-        SAYS(track, seen->unfinished, 1);
-    }
+    SAYS(track, seen->waits[TAG_NEVER] <= (track->rank != 0), 1);
+    SAYS(track, seen->unfinished, seen->waits[TAG_NEVER]);
+    never += (int)seen->unfinished;
 }
 
 static void check_file(void)
@@ -243,6 +248,10 @@ static void check_file(void)
             check_ring(track, &seen);
         else
             check_failed(track, &seen);
+    }
+    if (which == FAILED && ranks > 1 && never == 0) {
+        printf("no rank waited when the job failed\n");
+        wrong++;
     }
     if (tracks != ranks) {
         printf("%d tracks of %d ranks\n", tracks, ranks);
