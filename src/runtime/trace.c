@@ -379,10 +379,10 @@ weft_status weft_trace_write(struct weft_job *job, bool last)
 
     if (trace == NULL || (!last && trace->ranks == 0) || trace->status != WEFT_OK)
         return trace != NULL && last ? trace->status : WEFT_OK;
+    trace->now = look_at_ticks(); /* not later: nobody is let run between begin and end */
     trace->status = weft_trace_file_begin(trace->file);
     if (trace->status != WEFT_OK)
         return trace->status;
-    trace->now = look_at_ticks();
     if (trace->wrote++ == 0)
         weft_trace_names(job);
     weft_status status = trace->ranks != 0 ? write_ranks(job) : WEFT_OK;

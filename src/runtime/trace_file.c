@@ -10,6 +10,7 @@
 #include "runtime/trace.h"
 
 #include "base/say.h"
+#include "base/task.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,16 +41,21 @@ static weft_status failed(const struct weft_trace_file *file, const char *doing,
                     strerror(error));
 }
 
-/* Other processes' locks are waited for, and those of other jobs in this process, too. */
+/*
+ * Other processes' locks are waited for, also those of processes that are threads of this one. In
+ * random mode they are fibers, of which one must not keep the others from giving the lock back.
+ */
 static int set_lock(int fd, short type)
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
-    int result;
 
-    do
-        result = fcntl(fd, F_OFD_SETLKW, &lock);
-    while (result != 0 && errno == EINTR);
-    return result == 0 ? 0 : errno;
+    while (fcntl(fd, weft_model != NULL ? F_OFD_SETLK : F_OFD_SETLKW, &lock) != 0) {
+        if (weft_model != NULL && (errno == EAGAIN || errno == EACCES))
+            weft_task_yield(false);
+        else if (errno != EINTR)
+            return errno;
+    }
+    return 0;
 }
 
 /* Writes all of it at `at`; 0 or an errno. */

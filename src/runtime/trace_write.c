@@ -245,7 +245,7 @@ static uint64_t end_of(const struct walk *w, const struct weft_trace_event *even
 {
     if (event->end != 0)
         return axis(w, event->end);
-    return w->in_run ? w->run_end : weft_trace_axis(w->trace, weft_now_ns(), false);
+    return w->in_run ? w->run_end : weft_trace_axis(w->trace, w->trace->now.host, false);
 }
 
 /* Where the run ends that event i belongs to. */
