@@ -105,7 +105,7 @@ WEFT_COLD void weft_trace_run(weft_self *self, enum weft_trace_kind kind)
     if (weft_thread(self) != 0)
         return;
     weft_trace_begin(self, kind, WEFT_TRACE_CALL, -1, weft_trace_process(WEFT_TRACE_NOBODY), 0);
-    struct weft_trace_event *event = weft_trace_at(&self->tracer, self->tracer.count - 1);
+    struct weft_trace_event *event = weft_trace_last(&self->tracer);
     event->end = event->begin;
     if (kind == WEFT_TRACE_RUN_BEGIN && self->slot == 1)
         weft_tell_u64(&self->state->signals->clock, event->begin);

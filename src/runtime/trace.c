@@ -281,9 +281,8 @@ void weft_trace_round(struct weft_job *job, enum weft_net_side side, uint64_t be
     if (job->trace == NULL)
         return;
     struct weft_tracer *tracer = &job->trace->services[side];
-    struct weft_trace_event *last =
-        tracer->count != 0 ? weft_trace_at(tracer, tracer->count - 1) : NULL;
-    if (last != NULL && last->kind == kind && begin - last->end <= APART_NS)
+    struct weft_trace_event *last = weft_trace_last(tracer);
+    if (tracer->count != 0 && last->kind == kind && begin - last->end <= APART_NS)
         last->end = weft_now_ns();
     else
         add(tracer, kind, begin, WEFT_TRACE_NOBODY, WEFT_TRACE_ANYRANK, WEFT_TRACE_NO_TAG, 0);

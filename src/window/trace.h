@@ -90,6 +90,12 @@ WEFT_INLINE uint64_t weft_trace_add(struct weft_tracer *tracer, const struct wef
     return number;
 }
 
+/* The last event; there is one. */
+WEFT_INLINE struct weft_trace_event *weft_trace_last(const struct weft_tracer *tracer)
+{
+    return &tracer->log->event[(tracer->count - 1) & (tracer->most - 1)];
+}
+
 /* The event of that number; NULL: it has been overwritten. */
 WEFT_INLINE struct weft_trace_event *weft_trace_at(const struct weft_tracer *tracer,
                                                    uint64_t number)

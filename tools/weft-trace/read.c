@@ -48,6 +48,8 @@ static bool is_head(const char *line)
            strcmp(line + head + 16, BEGIN) == 0;
 }
 
+enum { MOST_TRACKS = 1 << 17 };
+
 static bool grow(const struct reader *r, void **list, size_t *room, size_t count, size_t each)
 {
     if (count < *room)
@@ -70,6 +72,10 @@ static size_t find_track(struct reader *r, const struct trace_line *line)
     for (size_t i = trace->tracks_count; i-- > 0;)
         if (trace->tracks[i].pid == line->pid && trace->tracks[i].tid == line->tid)
             return i;
+    if (trace->tracks_count == MOST_TRACKS) {
+        wrong(r, "it is one more track than this program takes");
+        return SIZE_MAX;
+    }
     if (!grow(r, &list, &r->tracks_room, trace->tracks_count, sizeof(*trace->tracks)))
         return SIZE_MAX;
     trace->tracks = list;
