@@ -1,12 +1,13 @@
 /*
  * kernel_api/trace.h - recording what a rank does, where its job has WEFT_TRACE.
  *
- * Without it, no instruction is added to what decides latency. The usual put and notification of a
- * GPU find their route by its name; in a traced job routes have another name (self->tracer.alias),
- * so every put goes the way of those that are not usual, and is recorded there. (Through a channel
- * it is somewhat slower then; to go the usual way from there would cost every kernel registers.) A
- * barrier finds its communicator in the same manner, and a wait asks, as ever, by whom it is done
- * (weft_waits). What is slow anyway asks whether there is a trace.
+ * Without it, next to no instruction is added to what decides latency. The usual put and
+ * notification of a GPU find their route by its name; in a traced job routes have another name
+ * (self->tracer.alias), so every put goes the way of those that are not usual, and is recorded
+ * there. (Through a channel it is somewhat slower then; to go the usual way from there would cost
+ * every kernel registers.) A barrier finds its communicator in the same manner, and a wait asks, as
+ * ever, by whom it is done (weft_waits): that costs one branch, not taken, where the leader waits
+ * alone. What is slow anyway asks whether there is a trace.
  *
  * The leader records. The log lies in device memory: a store to pinned host memory would have to
  * come back over the bus before the next release does.
