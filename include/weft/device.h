@@ -59,6 +59,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static __global__ void WEFT_BOUNDS name##_global(weft_self *selves, void *data)                \
     {                                                                                              \
         weft_self *const self = weft_cuda_begin(selves);                                           \
+        weft_begin(self);                                                                          \
         name##_body(self, (type *)data);                                                           \
         weft_end(self);                                                                            \
         weft_cuda_end(self, selves);                                                               \
@@ -78,6 +79,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static void name##_body(weft_self *self, type *user);                                          \
     static void name##_cpu(weft_self *self, void *data)                                            \
     {                                                                                              \
+        weft_begin(self);                                                                          \
         name##_body(self, (type *)data);                                                           \
         weft_end(self);                                                                            \
     }                                                                                              \
@@ -154,7 +156,8 @@ WEFT_FN int weft_process_ranks(weft_self *self, int process);
 
 /* ---- communicators (collective over the parent) ---------------------------------------------- */
 
-/* The kernels' own: what WEFT_KERNEL calls when the body has returned. */
+/* The kernels' own: what WEFT_KERNEL calls before the body, and when it has returned. */
+WEFT_FN void weft_begin(weft_self *self);
 WEFT_FN void weft_end(weft_self *self);
 
 /* World barriers at the beginning and the end of the kernel's communication. */

@@ -188,6 +188,9 @@ static weft_status check(const struct weft_config *c)
     if (!power_of_two((uint64_t)c->command_ring))
         return weft_err(WEFT_ERR_CONFIG, "WEFT_COMMAND_RING=%lld: not a power of two",
                         (long long)c->command_ring);
+    if (!power_of_two((uint64_t)c->trace_events))
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_TRACE_EVENTS=%lld: not a power of two",
+                        (long long)c->trace_events);
     if (!power_of_two(c->shm_ring))
         return weft_err(WEFT_ERR_CONFIG, "WEFT_SHM_RING=%llu: not a power of two",
                         (unsigned long long)c->shm_ring);

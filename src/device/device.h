@@ -36,6 +36,13 @@ struct weft_launch {
     bool (*help)(void *host, int rank);
     void (*leave)(void *host);
     void *host;
+
+    /*
+     * Where the device has a clock of its own (NULL: nobody asks): the first rank stores its time
+     * here when it begins, and *seen becomes the host's when that is seen; 0: it was not.
+     */
+    const uint64_t *clock;
+    uint64_t *seen;
 };
 
 /* Copies of one lane take effect in order; each task of the host has a lane of its own. */

@@ -111,7 +111,8 @@ WEFT_INLINE void weft_barrier_meet(weft_self *self, struct weft_meeting *meeting
         weft_barrier_await(self, meeting->comm, arrive, here, done * (meeting->leaders - 1));
 }
 
-/* Looks the communicator up and remembers what a barrier needs of it. All threads. */
+/* Looks the communicator up and remembers what a barrier needs of it; in a traced job under its
+ * alias. All threads. */
 WEFT_COLD void weft_barrier_look_up(weft_self *self, struct weft_meeting *meeting, weft_comm comm)
 {
     const struct weft_comm_entry *entry =
@@ -126,9 +127,26 @@ WEFT_COLD void weft_barrier_look_up(weft_self *self, struct weft_meeting *meetin
         meeting->here = (uint32_t)entry->members_here;
         meeting->leaders = (uint32_t)entry->leaders;
         meeting->done = self->barriers[weft_handle_index(comm)];
-        meeting->comm = comm;
+        meeting->comm = comm ^ self->tracer.alias;
     }
     weft_join(self);
+}
+
+/* Another communicator than the last one. True: the job is traced, and that was the barrier. */
+WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting, weft_comm comm)
+{
+    weft_trace_enter(self, WEFT_TRACE_BARRIER, -1, comm);
+
+    if (meeting->comm != (comm ^ self->tracer.alias) || comm == WEFT_COMM_NONE)
+        weft_barrier_look_up(self, meeting, comm);
+    if (!weft_traced(self))
+        return false;
+    weft_join(self);
+    if (weft_leads(self))
+        weft_barrier_meet(self, meeting);
+    weft_join(self);
+    weft_trace_leave(self);
+    return true;
 }
 
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
@@ -136,22 +154,27 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
     struct weft_meeting *const meeting = &self->meeting[comm % WEFT_MEETINGS];
 
     weft_check_stop(self);
-    if (WEFT_UNLIKELY(meeting->comm != comm || comm == WEFT_COMM_NONE))
-        weft_barrier_look_up(self, meeting, comm);
+    if (WEFT_UNLIKELY(meeting->comm != comm || comm == WEFT_COMM_NONE) &&
+        weft_barrier_other(self, meeting, comm))
+        return;
     weft_join(self);
     if (weft_leads(self))
         weft_barrier_meet(self, meeting);
     weft_join(self);
 }
 
+WEFT_FN void weft_begin(weft_self *self)
+{
+    if (weft_traced(self))
+        weft_trace_run(self, WEFT_TRACE_RUN_BEGIN);
+}
+
 /*
  * The end of the kernel: tells the targets of this rank's channels, and serves its own until their
  * senders have said the same. So whatever was sent lands, whether or not a rank ever waits for it.
  */
-WEFT_FN void weft_end(weft_self *self)
+WEFT_INLINE void weft_end_channels(weft_self *self)
 {
-    if (self->eager_bytes == 0)
-        return;
     weft_join(self);
     if (!weft_leads(self))
         return;
@@ -168,6 +191,14 @@ WEFT_FN void weft_end(weft_self *self)
             weft_serve(self);
         weft_wait_over(self, rounds);
     }
+}
+
+WEFT_FN void weft_end(weft_self *self)
+{
+    if (self->eager_bytes != 0)
+        weft_end_channels(self);
+    if (weft_traced(self))
+        weft_trace_run(self, WEFT_TRACE_RUN_END);
 }
 
 WEFT_FN void weft_enter(weft_self *self)

@@ -71,7 +71,7 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
     weft_join(self);
     weft_route_forget(self, *comm);
     struct weft_meeting *const meeting = &self->meeting[*comm % WEFT_MEETINGS];
-    if (weft_leads(self) && meeting->comm == *comm)
+    if (weft_leads(self) && meeting->comm == (*comm ^ self->tracer.alias))
         meeting->comm = WEFT_COMM_NONE;
     weft_ask(self, &command, WEFT_COLLECTIVE_COMM_FREE);
     *comm = WEFT_COMM_NONE;

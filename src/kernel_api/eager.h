@@ -88,6 +88,7 @@ WEFT_COLD void weft_out_await(weft_self *self, struct weft_out *out, uint32_t li
 {
     uint32_t rounds = 0;
 
+    weft_trace_wait(self, WEFT_TRACE_TAKEN, out->process, 0);
     while ((int32_t)(out->taken - line) < 0) {
         out->taken = weft_load_acquire_u32(&out->channel->taken, ORDER_eager_space);
         if ((int32_t)(out->taken - out->data_end) >= 0)
@@ -98,6 +99,7 @@ WEFT_COLD void weft_out_await(weft_self *self, struct weft_out *out, uint32_t li
             break;
     }
     weft_wait_over(self, rounds);
+    weft_trace_waited(self);
 }
 
 /* Whether a message of so many lines has to wait. */

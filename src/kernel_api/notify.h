@@ -71,7 +71,8 @@ WEFT_INLINE bool weft_notify_usual(weft_self *self, weft_comm comm, int target, 
 
 #endif
 
-WEFT_COLD void weft_notify_other(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
+WEFT_INLINE void weft_notify_somehow(weft_self *self, weft_comm comm, int target, int tag,
+                                     bool relaxed)
 {
     const struct weft_route to = weft_route_comm(self, comm, target);
     if (!relaxed)
@@ -86,6 +87,15 @@ WEFT_COLD void weft_notify_other(weft_self *self, weft_comm comm, int target, in
         weft_notify_direct(self, &to, (uint32_t)tag, relaxed, false);
     }
     weft_turn(self);
+}
+
+/* One that is not usual; in a traced job any, and it is recorded. */
+WEFT_COLD void weft_notify_other(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
+{
+    if (weft_traced(self))
+        weft_trace_enter_to(self, WEFT_TRACE_NOTIFY, tag, comm, target, 0);
+    weft_notify_somehow(self, comm, target, tag, relaxed);
+    weft_trace_leave(self);
 }
 
 WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
@@ -109,26 +119,63 @@ WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, in
     weft_notify_any(self, comm, target, tag, true);
 }
 
-WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
+/* The leader waits for all. */
+WEFT_INLINE void weft_wait_led(weft_self *self, uint32_t tag, uint32_t count)
 {
-    weft_check_stop(self);
-    weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
-#ifdef __CUDACC__
-    if (self->eager_bytes != 0 && blockDim.x >= 32) {
-        do {
-            if (threadIdx.x < 32)
-                weft_wait_by_warp(self, (uint32_t)tag, count);
-            __syncthreads();
-        } while (WEFT_UNLIKELY(weft_attend(self)));
-        return;
-    }
-#endif
     if (weft_leads(self)) {
-        weft_wait_tag(self, (uint32_t)tag, count);
+        weft_wait_tag(self, tag, count);
         self->consumed[tag] += count;
     }
     weft_join(self);
 }
+
+#ifdef __CUDACC__
+
+/* The first warp does. */
+WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
+{
+    do {
+        if (threadIdx.x < 32)
+            weft_wait_by_warp(self, tag, count);
+        __syncthreads();
+    } while (WEFT_UNLIKELY(weft_attend(self)));
+}
+
+WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count)
+{
+    weft_trace_enter(self, WEFT_TRACE_WAIT, (int)tag, count);
+
+    if (self->eager_bytes != 0 && blockDim.x >= 32)
+        weft_wait_warped(self, tag, count);
+    else
+        weft_wait_led(self, tag, count);
+    weft_trace_leave(self);
+}
+
+WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
+{
+    weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
+    const uint32_t waits = self->waits;
+    if (waits == WEFT_WAITS_BY_WARP)
+        weft_wait_warped(self, (uint32_t)tag, count);
+    else if (waits == WEFT_WAITS_ALONE)
+        weft_wait_led(self, (uint32_t)tag, count);
+    else
+        weft_wait_traced(self, (uint32_t)tag, count);
+}
+
+#else
+
+void weft_wait(weft_self *self, int tag, uint32_t count)
+{
+    weft_check_stop(self);
+    weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
+    weft_trace_enter(self, WEFT_TRACE_WAIT, tag, count);
+    weft_wait_led(self, (uint32_t)tag, count);
+    weft_trace_leave(self);
+}
+
+#endif
 
 #ifdef __CUDACC__
 
@@ -199,6 +246,27 @@ WEFT_INLINE uint64_t weft_watch(const void *address, bool wide)
                 : weft_poll_u32((const uint32_t *)address, ORDER_watch);
 }
 
+/* It was not there at once, but `there`. The leader. */
+WEFT_INLINE void weft_wait_watch(weft_self *self, const void *address, bool wide, weft_compare how,
+                                 uint64_t value, uint64_t there)
+{
+    uint32_t rounds = 0;
+
+    while (
+        !weft_compares(there, how, value) &&
+        weft_wait_round(self, &rounds, WEFT_WAIT_UNTIL, (uint64_t)(uintptr_t)address, there, value))
+        there = weft_watch(address, wide);
+    weft_wait_over(self, rounds);
+}
+
+WEFT_COLD void weft_wait_watch_traced(weft_self *self, const void *address, bool wide,
+                                      weft_compare how, uint64_t value)
+{
+    weft_trace_enter(self, WEFT_TRACE_WAIT_UNTIL, -1, value);
+    weft_wait_watch(self, address, wide, how, value, weft_watch(address, wide));
+    weft_trace_leave(self);
+}
+
 WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide, weft_compare how,
                                  uint64_t value)
 {
@@ -209,14 +277,14 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
                    "weft_wait_until: address 0x%llx must be aligned to %d, comparison %d known",
                    (int64_t)(uintptr_t)address, wide ? 8 : 4, how, 0);
     if (weft_leads(self)) {
-        uint64_t there = weft_watch(address, wide);
-        uint32_t rounds = 0;
-        while (!weft_compares(there, how, value) &&
-               weft_wait_round(self, &rounds, WEFT_WAIT_UNTIL, (uint64_t)(uintptr_t)address, there,
-                               value))
-            there = weft_watch(address, wide);
+        const uint64_t there = weft_watch(address, wide);
+        if (!weft_compares(there, how, value)) {
+            if (weft_traced(self))
+                weft_wait_watch_traced(self, address, wide, how, value);
+            else
+                weft_wait_watch(self, address, wide, how, value, there);
+        }
         weft_polled();
-        weft_wait_over(self, rounds);
     }
     if (self->eager_bytes != 0)
         weft_serve_seen(self); /* what the writer had fenced before it */

@@ -43,10 +43,14 @@ WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, co
 
     weft_ring_lock(self);
     bool space = weft_command_space(&self->commands, lines);
-    while (!space &&
-           weft_wait_round(self, &rounds, WEFT_WAIT_SPACE, 0, self->commands.depth, lines))
-        space = weft_command_space(&self->commands, lines);
-    weft_wait_over(self, rounds);
+    if (!space) {
+        weft_trace_wait(self, WEFT_TRACE_ROOM, WEFT_TRACE_NOBODY, lines);
+        while (!space &&
+               weft_wait_round(self, &rounds, WEFT_WAIT_SPACE, 0, self->commands.depth, lines))
+            space = weft_command_space(&self->commands, lines);
+        weft_wait_over(self, rounds);
+        weft_trace_waited(self);
+    }
     if (space)
         weft_command_push(&self->commands, command, payload, payload_bytes, after);
     weft_ring_unlock(self);
@@ -88,11 +92,13 @@ WEFT_COLD void weft_settle(weft_self *self, int process)
 
     if (self->settled[process] == sent)
         return;
+    weft_trace_wait(self, WEFT_TRACE_LANDED, process, 0);
     uint32_t rounds = 0, seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
     while (seen != sent &&
            weft_wait_round(self, &rounds, WEFT_WAIT_REMOTE, (uint64_t)process, seen, sent))
         seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
     weft_wait_over(self, rounds);
+    weft_trace_waited(self);
     if (seen != sent)
         return;
     self->settled[process] = sent;
@@ -205,6 +211,7 @@ WEFT_COLD uint32_t weft_ask(weft_self *self, struct weft_command *command,
 {
     weft_join(self);
     if (weft_leads(self)) {
+        weft_trace_enter(self, WEFT_TRACE_COLLECTIVE, -1, op);
         command->kind = WEFT_COMMAND_COLLECTIVE;
         command->tag = (uint16_t)op;
         weft_post(self, command, NULL, 0, true);
@@ -220,6 +227,7 @@ WEFT_COLD uint32_t weft_ask(weft_self *self, struct weft_command *command,
         weft_read_shared(&answer, &self->link->answer, sizeof(answer));
         self->failure = (weft_status)answer.status;
         self->result = answer.value;
+        weft_trace_leave(self);
     }
     weft_join(self);
     const uint32_t result = self->result;

@@ -181,9 +181,9 @@ WEFT_INLINE bool weft_put_usual(weft_self *self, weft_win win, int target, size_
 
 #endif
 
-/* Any put. tag < 0: no notification. */
-WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
-                            const void *source, struct weft_shape shape, int tag)
+/* What is not usual, or anything. */
+WEFT_INLINE void weft_put_somehow(weft_self *self, weft_win win, int target, size_t offset,
+                                  const void *source, struct weft_shape shape, int tag)
 {
     weft_check_stop(self);
     const struct weft_route to = weft_route_window(self, win, target);
@@ -213,6 +213,16 @@ WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t of
         weft_turn(self);
     if (weft_is_here(&to))
         weft_show_own(self, win, to.address + offset, &shape);
+}
+
+/* Any put. tag < 0: no notification. In a traced job every put comes here, and is recorded. */
+WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
+                            const void *source, struct weft_shape shape, int tag)
+{
+    if (weft_traced(self))
+        weft_trace_enter_to(self, WEFT_TRACE_PUT, tag, win, target, shape.height * shape.width);
+    weft_put_somehow(self, win, target, offset, source, shape, tag);
+    weft_trace_leave(self);
 }
 
 WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
@@ -282,18 +292,26 @@ WEFT_FN void weft_fence(weft_self *self)
         weft_fence_said(self);
 }
 
+/* Some sources may not be reused yet. The leader. */
+WEFT_COLD void weft_await_local(weft_self *self)
+{
+    const uint32_t *word = &self->link->done_local;
+    uint32_t rounds = 0, done = weft_load_acquire_u32(word, ORDER_done_local_seen);
+
+    weft_trace_wait(self, WEFT_TRACE_LEFT, WEFT_TRACE_NOBODY, 0);
+    while (done != self->sent &&
+           weft_wait_round(self, &rounds, WEFT_WAIT_LOCAL, 0, done, self->sent))
+        done = weft_load_acquire_u32(word, ORDER_done_local_seen);
+    weft_wait_over(self, rounds);
+    weft_trace_waited(self);
+    self->local_done = done;
+}
+
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
     weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
-    if (weft_leads(self) && self->local_done != self->sent) {
-        const uint32_t *word = &self->link->done_local;
-        uint32_t rounds = 0, done = weft_load_acquire_u32(word, ORDER_done_local_seen);
-        while (done != self->sent &&
-               weft_wait_round(self, &rounds, WEFT_WAIT_LOCAL, 0, done, self->sent))
-            done = weft_load_acquire_u32(word, ORDER_done_local_seen);
-        weft_wait_over(self, rounds);
-        self->local_done = done;
-    }
+    if (weft_leads(self) && self->local_done != self->sent)
+        weft_await_local(self);
     weft_join(self);
 }
 

@@ -137,10 +137,11 @@ WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, in
 }
 
 /*
- * Found routes. All threads look; nobody writes but between the two barriers of a miss, so all find
- * the same. A window's routes are forgotten when it is freed; handles are never used again. Who
- * goes from one target to the next finds several at once, a thread each: they cost the time of one,
- * and lie side by side.
+ * Found routes, by handle, or in a traced job by its alias: then weft_put_usual finds none. All
+ * threads look; nobody writes but between the two barriers of a miss, so all find the same. A
+ * window's routes are forgotten when it is freed; handles are never used again. Who goes from one
+ * target to the next finds several at once, a thread each: they cost the time of one, and lie side
+ * by side.
  */
 WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, bool window)
 {
@@ -156,7 +157,8 @@ WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, boo
         end = found.members;
     for (int t = target + (int)threadIdx.x; t < end; t += (int)blockDim.x) {
         const struct weft_route route = weft_route_of(self, &found, t);
-        weft_route_keep(weft_route_place(self, handle, t), handle, window ? t : ~t, &route);
+        weft_route_keep(weft_route_place(self, handle, t), handle ^ self->tracer.alias,
+                        window ? t : ~t, &route);
     }
     weft_join(self);
     if (weft_leads(self)) { /* read after the next miss's first barrier */
@@ -171,7 +173,7 @@ WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle
     const struct weft_cached *cached = weft_route_place(self, handle, target);
     struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
 
-    if (WEFT_UNLIKELY(target < 0 || found.handle != handle ||
+    if (WEFT_UNLIKELY(target < 0 || found.handle != (handle ^ self->tracer.alias) ||
                       found.target != (window ? target : ~target))) {
         weft_route_fill(self, handle, target, window);
         found = *cached;
@@ -204,7 +206,7 @@ WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 {
     weft_for (i, WEFT_ROUTES) {
         struct weft_cached *cached = &((struct weft_cuda_rank *)self)->routes[i];
-        if (cached->handle == handle)
+        if (cached->handle == (handle ^ self->tracer.alias))
             weft_cached_clear(cached);
     }
 }
@@ -229,6 +231,20 @@ static inline void weft_route_forget(weft_self *self, uint32_t handle)
 }
 
 #endif
+
+/* The beginning of a put (to a window's member) or a notification. All threads. */
+WEFT_COLD void weft_trace_enter_to(weft_self *self, enum weft_trace_kind kind, int tag,
+                                   uint32_t handle, int target, uint64_t bytes)
+{
+    const struct weft_route to = kind == WEFT_TRACE_PUT ? weft_route_window(self, handle, target)
+                                                        : weft_route_comm(self, handle, target);
+    struct weft_member who;
+
+    who.process = to.process;
+    who.slot = to.slot;
+    if (weft_leads(self))
+        weft_trace_begin(self, kind, WEFT_TRACE_CALL, tag, who, bytes);
+}
 
 /* Whether ranks of this process are meant: then their counters take adds of device scope. */
 WEFT_INLINE bool weft_is_here(const struct weft_route *to)

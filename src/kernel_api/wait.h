@@ -13,6 +13,7 @@
 #define WEFT_KERNEL_API_WAIT_H
 
 #include "kernel_api/mailbox.h"
+#include "kernel_api/trace.h"
 #include "window/counter.h"
 
 /* The thread that acts for the rank. */

@@ -229,6 +229,7 @@ static bool issue(struct weft_job *job, struct weft_manager *manager, const stru
                           job->numbers.process, put.bytes, put.process, weft_err_last());
             return false;
         }
+        weft_trace_net(job, WEFT_NET_SEND, put.process, put.notice, put.bytes);
         manager->fetched = false;
         manager->done += put.bytes;
         if (manager->done == plan->width) {

@@ -76,6 +76,7 @@ struct weft_manager {
 struct weft_exchange_slot;
 struct weft_gathering;
 struct weft_image;
+struct weft_trace;
 
 struct weft_job {
     struct weft_config config;
@@ -135,6 +136,7 @@ struct weft_job {
     unsigned char *host_rings;  /* the host program's */
     struct weft_watch *watch;   /* watchdog.c; by slot */
     struct weft_printer *printer;
+    struct weft_trace *trace; /* trace.c; NULL: there is none */
 };
 
 static inline uint32_t weft_job_slots(const struct weft_job *job)
@@ -186,6 +188,7 @@ enum weft_exchange_op {
     WEFT_EXCHANGE_NETWORK,
     WEFT_EXCHANGE_OPEN,
     WEFT_EXCHANGE_READY,
+    WEFT_EXCHANGE_TRACE,
     WEFT_EXCHANGE_PREPARE,
     WEFT_EXCHANGE_PREPARED,
     WEFT_EXCHANGE_RUN,
@@ -291,6 +294,30 @@ void weft_printer_close(struct weft_job *job);
 bool weft_device_log(struct weft_job *job, const char *who, const char *text);
 /* Waits until all lines are printed; once the job has failed, only while someone takes them. */
 void weft_printer_drain(struct weft_job *job);
+
+/* ---- trace.c: timelines, if the job has WEFT_TRACE; else these do nothing ---- */
+
+/* Opens the file, and sets the clocks. Collective, blocking; before there are ranks. */
+weft_status weft_trace_open(struct weft_job *job);
+/* Room for what the ranks of a kernel do. Table lock held. */
+weft_status weft_trace_prepare(struct weft_job *job);
+/* Gives a rank its log. */
+void weft_trace_place(struct weft_job *job, weft_self *self);
+/* A kernel is about to be launched (fills in launch->clock), or has ended. */
+void weft_trace_launch(struct weft_job *job, struct weft_launch *launch);
+void weft_trace_ran(struct weft_job *job);
+/*
+ * Appends what ranks did to the file, and forgets it: before there are others, and last by
+ * weft_close, with what the services did. No kernel runs. Caller only. Errors: SYSTEM, DEVICE; the
+ * first one ends the writing, and is returned again when it is the last time.
+ */
+weft_status weft_trace_write(struct weft_job *job, bool last);
+void weft_trace_close(struct weft_job *job);
+/* A round of a service that did something, from `begin` on; or what the network did. Its duty held.
+ */
+void weft_trace_round(struct weft_job *job, enum weft_net_side side, uint64_t begin);
+void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, uint32_t notice,
+                    uint64_t bytes);
 
 /* ---- run.c ---- */
 

@@ -27,7 +27,7 @@ struct where {
 /* and the rest. */
 struct hello {
     uint32_t windows, comms, counter_start, path;
-    uint32_t channels, unused;
+    uint32_t channels, trace;
     struct weft_share exposed;        /* of the host program, */
     struct weft_share device_exposed; /* and of the ranks, if they have their own */
     unsigned char address[WEFT_NET_ADDRESS_MAX];
@@ -150,6 +150,7 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
     *mine = (struct hello){.windows = (uint32_t)config->windows,
                            .comms = (uint32_t)config->comms,
                            .channels = job->state.channels,
+                           .trace = config->trace[0] != 0,
                            .counter_start = (uint32_t)config->counter_start,
                            .path = (uint32_t)config->path,
                            .exposed = job->exposed_share};
@@ -180,6 +181,12 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
                         "WEFT_CHANNELS must be the same everywhere, and WEFT_EAGER 0 nowhere or "
                         "everywhere: %u channels in process %d, %u here",
                         theirs->channels, p, mine->channels);
+    if (theirs->trace != mine->trace)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_TRACE must be set everywhere or nowhere: it is %s in process %d, %s "
+                        "here",
+                        theirs->trace != 0 ? "set" : "not set", p,
+                        mine->trace != 0 ? "set" : "not set");
     return WEFT_OK;
 }
 

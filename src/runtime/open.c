@@ -166,6 +166,8 @@ static weft_status open_together(struct weft_job *job)
     weft_status status = weft_meet(job);
 
     if (status == WEFT_OK)
+        status = weft_trace_open(job);
+    if (status == WEFT_OK)
         status = weft_services_start(job);
     weft_err_level(before);
     return status;
@@ -294,6 +296,7 @@ static void release(struct weft_job *job, bool orderly)
     weft_manager_close(job);
     if (job->device != NULL && job->processes != NULL)
         weft_memory_close(job);
+    weft_trace_close(job);
     release_state(job);
     if (job->device != NULL)
         job->device_ops->close(job->device);
@@ -350,11 +353,12 @@ weft_status weft_close(weft_job *job)
     if (job == NULL)
         return WEFT_OK;
     weft_settle_ranks(job, WEFT_HOST_SLOT); /* puts that the host program did not flush */
+    const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
     const weft_status status = weft_job_status(job);
     release(job, true);
-    return status;
+    return status != WEFT_OK ? status : written;
 }
 
 const weft_numbers *weft_numbers_of(const weft_job *job)

@@ -73,7 +73,12 @@ static bool receive_round(struct weft_job *job)
 
 static bool round_of(struct weft_job *job, enum weft_net_side side)
 {
-    return side == WEFT_NET_SEND ? progress_round(job) : receive_round(job);
+    const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
+    const bool did = side == WEFT_NET_SEND ? progress_round(job) : receive_round(job);
+
+    if (did)
+        weft_trace_round(job, side, begin);
+    return did;
 }
 
 /* A round by the service itself. In random mode nobody else does any. */
@@ -103,8 +108,11 @@ static void take_command(struct weft_job *job, int rank)
     bool done = false;
 
     if (weft_lock_try(&job->duty[WEFT_NET_SEND])) {
+        const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
         done = weft_job_status(job) == WEFT_OK && weft_mutation != DRAIN_commands &&
                weft_manager_serve(job, (uint32_t)rank + 1);
+        if (done)
+            weft_trace_round(job, WEFT_NET_SEND, begin);
         weft_unlock(&job->duty[WEFT_NET_SEND]);
     }
     if (!done)
@@ -283,7 +291,7 @@ bool weft_notice_arrived(void *context, int process, uint32_t notice)
     struct weft_job *job = context;
     const uint32_t slot = weft_notice_slot(notice);
 
-    (void)process;
+    weft_trace_net(job, WEFT_NET_RECEIVE, process, notice, 0);
     switch (weft_notice_kind_of(notice)) {
     case WEFT_NOTICE_COUNT:
         if (slot >= weft_job_slots(job))

@@ -66,6 +66,7 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
         .commands = {.lines = lines, .credit = &self->link->credit, .depth = depth, .tail = start}};
     job->selves[slot] = self;
     weft_image_place(job, self);
+    weft_trace_place(job, self);
     weft_rank_reset(job, slot);
 }
 
@@ -87,6 +88,9 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     self->intervals_count = 0;
     self->eager_bytes =
         slot != WEFT_HOST_SLOT && job->state.channels != 0 ? job->state.eager_bytes : 0;
+    self->waits = self->tracer.alias != 0                                ? WEFT_WAITS_TRACED
+                  : self->eager_bytes != 0 && job->numbers.threads >= 32 ? WEFT_WAITS_BY_WARP
+                                                                         : WEFT_WAITS_ALONE;
     self->ins = self->boxed = self->hot = self->deep = self->looks = 0;
     memset(self->out, 0, sizeof(self->out));
     self->port =

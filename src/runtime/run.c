@@ -106,6 +106,8 @@ static weft_status make_ranks(struct weft_job *job)
     weft_status status = make_communicators(job);
     if (status == WEFT_OK)
         status = weft_image_prepare(job);
+    if (status == WEFT_OK)
+        status = weft_trace_prepare(job);
     if (status != WEFT_OK)
         return status;
     for (uint32_t slot = 1; slot <= ranks; slot++) {
@@ -135,6 +137,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
 
     if (status != WEFT_OK)
         return status;
+    weft_trace_write(job, false); /* of the kernel before */
     if (kernel == NULL || threads < 1 || threads > 1024 || max_ranks < 0)
         status = weft_err(WEFT_ERR_ARGUMENT,
                           "weft_prepare: kernel %s, %d threads (1..1024), at most %d ranks",
@@ -237,7 +240,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     if (status != WEFT_OK)
         return status;
 
-    const struct weft_launch launch = {
+    struct weft_launch launch = {
         .kernel = job->kernel,
         .user = user_bytes != 0 ? job->user : NULL,
         .first_rank = job->numbers.first_rank,
@@ -251,10 +254,12 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         .leave = weft_services_leave,
         .host = job,
     };
+    weft_trace_launch(job, &launch);
     fflush(stdout); /* what the program printed comes before what its ranks log */
     __atomic_store_n(&job->running, true, __ATOMIC_RELAXED);
     status = job->device_ops->run(job->device, &launch, &ms);
     __atomic_store_n(&job->running, false, __ATOMIC_RELAXED);
+    weft_trace_ran(job);
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d could not run kernel %s", job->numbers.process,
                       job->kernel->name);

@@ -21,6 +21,13 @@ struct weft_watch {
     uint64_t since, told; /* told: how long the wait was when it was last reported */
 };
 
+/* The communicator of a barrier, which in a traced job goes by its alias. */
+static weft_comm comm_of(const struct weft_job *job, const struct weft_waiting *w)
+{
+    const weft_comm name = (weft_comm)__atomic_load_n(&w->a, __ATOMIC_RELAXED);
+    return job->trace != NULL ? name ^ WEFT_TRACE_ALIAS : name;
+}
+
 static void absent(const struct weft_job *job, weft_comm comm, char *text, size_t bytes)
 {
     const struct weft_comm_entry *entry = weft_comm_find(&job->state, comm);
@@ -32,7 +39,7 @@ static void absent(const struct weft_job *job, weft_comm comm, char *text, size_
         const struct weft_waiting *w = job->selves[slot]->waiting;
         if (entry->rank_of_slot[slot] < 0 ||
             (__atomic_load_n(&w->kind, __ATOMIC_RELAXED) == WEFT_WAIT_BARRIER &&
-             __atomic_load_n(&w->a, __ATOMIC_RELAXED) == comm))
+             comm_of(job, w) == comm))
             continue;
         if (missing++ < 6 && used < bytes) {
             char name[40];
@@ -66,8 +73,9 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
                  have, need);
         break;
     case WEFT_WAIT_BARRIER:
-        absent(job, (weft_comm)a, list, sizeof(list));
-        snprintf(text, bytes, "in a barrier of communicator 0x%llx: not there: %s", a, list);
+        absent(job, comm_of(job, w), list, sizeof(list));
+        snprintf(text, bytes, "in a barrier of communicator 0x%x: not there: %s", comm_of(job, w),
+                 list);
         break;
     case WEFT_WAIT_SPACE:
         snprintf(text, bytes, "for %llu of %llu lines of its command ring", need, have);

@@ -23,6 +23,7 @@
 #include "weft/device.h"
 #include "window/channel.h"
 #include "window/table.h"
+#include "window/trace.h"
 #include "wire/notice.h"
 
 /* Side by side, so that a GPU reads all three at once. */
@@ -55,6 +56,7 @@ struct weft_process_entry {
 struct weft_signals {
     uint32_t stop;    /* the job has failed, ranks must end */
     uint32_t proxied; /* someone may reach this process through its host counters */
+    uint64_t clock;   /* of a traced run: the device's, when its first rank began */
 };
 
 struct weft_state {
@@ -120,7 +122,12 @@ struct weft_waiting {
 /* Communicators of which a rank remembers this: several, as programs go from one to another. */
 enum { WEFT_MEETINGS = 4 };
 
-/* What a barrier needs of its communicator. NONE: look it up. */
+/* Who waits for a rank's notifications on a GPU: its leader, or its first warp, since there may be
+ * channels; or one of these, and it is recorded. */
+enum weft_waits { WEFT_WAITS_ALONE, WEFT_WAITS_BY_WARP, WEFT_WAITS_TRACED };
+
+/* What a barrier needs of its communicator. NONE: look it up. (In a traced job `comm` has another
+ * name: kernel_api/trace.h.) */
 struct weft_meeting {
     weft_comm comm;
     uint32_t index, here, leaders, done; /* members here, processes, barriers */
@@ -136,6 +143,7 @@ struct weft_self {
     int32_t rank;         /* in the world; -1: the host program */
     int32_t process;      /* of the job */
     uint32_t eager_bytes; /* largest payload for channels; 0: there are none */
+    uint32_t waits;       /* on a GPU: an enum weft_waits */
     /* Above: what a launch never changes, and all threads may read at any time. */
     struct weft_command_producer commands;
     uint32_t stopped;    /* on a GPU: what the leader tells the others (kernel_api/wait.h), */
@@ -160,6 +168,7 @@ struct weft_self {
     struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;
     uint32_t intervals_count;
+    struct weft_tracer tracer; /* its timeline */
 };
 
 /* Index of the first barrier word: communicator c has WEFT_BARRIER_WORDS from c times that on. */

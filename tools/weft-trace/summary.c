@@ -1,0 +1,229 @@
+/*
+ * weft-trace/summary.c - how long each rank waited, for what, and the longest waits.
+ *
+ * A notification does not say who sent it. Who put or notified last, with that tag and to that
+ * rank, before the wait was over is named instead: nearly always the one that was waited for.
+ */
+#include "weft-trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum class { CLASS_WAIT, CLASS_BARRIER, CLASS_OTHER, CLASSES };
+
+struct share {
+    uint64_t covered, in[CLASSES];
+    size_t waits;
+};
+
+static enum class class_of(enum trace_category category) {
+    return category == TRACE_WAIT      ? CLASS_WAIT
+           : category == TRACE_BARRIER ? CLASS_BARRIER
+                                       : CLASS_OTHER;
+}
+
+/* Events that enclose others come before them: what is inside of a wait is part of it. */
+static struct share share_of(const struct trace *trace, const struct trace_track *track)
+{
+    const struct trace_event *events = trace->events + track->first;
+    uint64_t waited_until = 0, run_until = 0, first = UINT64_MAX, last = 0;
+    struct share share = {0};
+
+    for (size_t i = 0; i < track->events; i++) {
+        const struct trace_event *e = &events[i];
+        first = e->begin < first ? e->begin : first;
+        last = e->end > last ? e->end : last;
+        if (e->category == TRACE_RUN && e->end > run_until) {
+            share.covered += e->end - (e->begin > run_until ? e->begin : run_until);
+            run_until = e->end;
+        }
+        if (!trace_waits((enum trace_category)e->category))
+            continue;
+        share.waits++;
+        if (e->end > waited_until) {
+            const uint64_t begin = e->begin > waited_until ? e->begin : waited_until;
+            share.in[class_of((enum trace_category)e->category)] += e->end - begin;
+            waited_until = e->end;
+        }
+    }
+    if (share.covered == 0 && last > first)
+        share.covered = last - first;
+    return share;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct trace_track *const *x = a, *const *y = b;
+    return (*x)->rank < (*y)->rank ? -1 : (*x)->rank > (*y)->rank;
+}
+
+/* Tracks of ranks, in their order; NULL: no memory. */
+static const struct trace_track **rank_tracks(const struct trace *trace, size_t *count)
+{
+    const struct trace_track **tracks = calloc(trace->tracks_count + 1, sizeof(*tracks));
+
+    *count = 0;
+    for (size_t i = 0; tracks != NULL && i < trace->tracks_count; i++)
+        if (trace->tracks[i].rank >= 0)
+            tracks[(*count)++] = &trace->tracks[i];
+    if (tracks != NULL)
+        qsort(tracks, *count, sizeof(*tracks), by_rank);
+    return tracks;
+}
+
+/* ---- whom a wait was for
+ * -------------------------------------------------------------------------- */
+
+struct sent {
+    const struct trace_event *event;
+    int from; /* rank */
+};
+
+static int by_receiver(const void *a, const void *b)
+{
+    const struct trace_event *x = ((const struct sent *)a)->event;
+    const struct trace_event *y = ((const struct sent *)b)->event;
+
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    if (x->tag != y->tag)
+        return x->tag < y->tag ? -1 : 1;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* All puts and notifications with a tag, for by_receiver's order; NULL: no memory. */
+static struct sent *find_sent(const struct trace *trace, size_t *count)
+{
+    struct sent *sent = NULL;
+    size_t n = 0;
+
+    for (int fill = 0; fill < 2; fill++) {
+        n = 0;
+        for (size_t i = 0; i < trace->events_count; i++) {
+            const struct trace_event *e = &trace->events[i];
+            if (e->category != TRACE_PUT || e->tag < 0 || e->to < 0)
+                continue;
+            if (fill != 0)
+                sent[n] = (struct sent){e, trace->tracks[e->track].rank};
+            n++;
+        }
+        if (fill == 0)
+            sent = calloc(n + 1, sizeof(*sent));
+        if (sent == NULL)
+            return NULL;
+    }
+    qsort(sent, n, sizeof(*sent), by_receiver);
+    *count = n;
+    return sent;
+}
+
+/* The rank that sent last before the wait was over; -1: nobody that is known. */
+static int who_ended(const struct sent *sent, size_t count, int rank,
+                     const struct trace_event *wait)
+{
+    const struct trace_event key = {.to = rank, .tag = wait->tag, .begin = wait->end};
+    const struct sent want = {&key, 0};
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (by_receiver(&sent[middle], &want) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || sent[low - 1].event->to != rank || sent[low - 1].event->tag != wait->tag)
+        return -1;
+    return sent[low - 1].from;
+}
+
+/* ---- the longest
+ * ---------------------------------------------------------------------------------- */
+
+static uint64_t lasted(const struct trace_event *event)
+{
+    return event->end - event->begin;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const struct trace_event *x = *(const struct trace_event *const *)a;
+    const struct trace_event *y = *(const struct trace_event *const *)b;
+    const uint64_t p = lasted(x), q = lasted(y);
+
+    if (p != q)
+        return p > q ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void print_wait(const struct trace *trace, const struct trace_event *e,
+                       const struct sent *sent, size_t count)
+{
+    const int rank = trace->tracks[e->track].rank;
+    const int from = e->tag >= 0 ? who_ended(sent, count, rank, e) : -1;
+
+    printf("  %10.3f %6d %12.3f  %s", (double)lasted(e) * 1e-3, rank, (double)e->begin * 1e-3,
+           e->name);
+    if (e->count > 1)
+        printf(", %llu notifications", (unsigned long long)e->count);
+    if (from >= 0)
+        printf(", the last from rank %d", from);
+    printf("%s\n", e->unfinished ? ", never ended" : "");
+}
+
+static bool print_longest(const struct trace *trace, int most)
+{
+    const struct trace_event **waits = calloc(trace->events_count + 1, sizeof(*waits));
+    size_t n = 0, count = 0;
+    struct sent *sent = find_sent(trace, &count);
+
+    if (waits == NULL || sent == NULL) {
+        fprintf(stderr, "weft-trace: there is no memory for %zu events\n", trace->events_count);
+        free(waits);
+        free(sent);
+        return false;
+    }
+    for (size_t i = 0; i < trace->events_count; i++) {
+        const struct trace_event *e = &trace->events[i];
+        if (trace->tracks[e->track].rank >= 0 && trace_waits((enum trace_category)e->category))
+            waits[n++] = e;
+    }
+    qsort(waits, n, sizeof(*waits), longest_first);
+    if (n != 0 && most > 0)
+        printf("\nlongest waits\n  %10s %6s %12s\n", "us", "rank", "at us");
+    for (size_t i = 0; i < n && i < (size_t)most; i++)
+        print_wait(trace, waits[i], sent, count);
+    free(waits);
+    free(sent);
+    return true;
+}
+
+bool trace_summary(const struct trace *trace, int most)
+{
+    size_t ranks = 0;
+    const struct trace_track **tracks = rank_tracks(trace, &ranks);
+
+    if (tracks == NULL) {
+        fprintf(stderr, "weft-trace: there is no memory for %zu tracks\n", trace->tracks_count);
+        return false;
+    }
+    printf("%zu ranks of %zu processes, %zu events; %s\n\n", ranks, trace->processes,
+           trace->events_count, trace->clocks[0] != 0 ? trace->clocks : "no word on clocks");
+    printf("%6s %12s %8s %8s %8s %8s %8s %8s\n", "rank", "us", "waiting", "wait", "barrier",
+           "other", "waits", "lost");
+    for (size_t i = 0; i < ranks; i++) {
+        const struct share s = share_of(trace, tracks[i]);
+        printf("%6d %12.3f %7.1f%% %7.1f%% %7.1f%% %7.1f%% %8zu %8llu\n", tracks[i]->rank,
+               (double)s.covered * 1e-3,
+               percent(s.in[CLASS_WAIT] + s.in[CLASS_BARRIER] + s.in[CLASS_OTHER], s.covered),
+               percent(s.in[CLASS_WAIT], s.covered), percent(s.in[CLASS_BARRIER], s.covered),
+               percent(s.in[CLASS_OTHER], s.covered), s.waits, (unsigned long long)tracks[i]->lost);
+    }
+    free(tracks);
+    return print_longest(trace, most);
+}
