@@ -52,6 +52,20 @@ struct weft_net_events {
     bool (*land)(void *context, void *target, const void *source, size_t bytes);
     bool (*settle)(void *context);
     /*
+     * The same without waiting, so that what arrives meanwhile is copied, too: a mark behind all
+     * that was landed and counted so far, and later whether everything before it is there. Marks
+     * are reached in order. Receive side; set where `land` is. False: the device failed.
+     */
+    bool (*mark)(void *context, uint64_t *mark);
+    bool (*settled)(void *context, uint64_t mark, bool *there);
+    /*
+     * Memory from which much will land: lets the device fetch it without the processor's help.
+     * Within `open` and `close`; may be left out. If it cannot be done, that is said, and all is
+     * only slower.
+     */
+    void (*pin)(void *context, void *memory, size_t bytes);
+    void (*unpin)(void *context, void *memory);
+    /*
      * Where a network's device could write windows in device memory itself (NULL: it cannot): a
      * dma-buf that holds the memory, for the caller to close, and where in it the memory begins;
      * -1: there is none. reached: what that device has written is visible to ranks who learn of it

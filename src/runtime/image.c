@@ -130,7 +130,6 @@ static weft_status write_state(struct weft_job *job)
     state.start_others = 2 * state.start_here; /* host words start like the others */
     state.windows = at(image, image->windows);
     state.comms = at(image, image->comms);
-    state.command_bell = NULL;
     state.copy = NULL;
     state.copy_context = NULL;
     weft_status status = write(job, image->state, &state, sizeof(state));

@@ -196,6 +196,8 @@ static weft_status open_steps(struct weft_job *job)
     if (status == WEFT_OK)
         status = weft_meet(job);
     if (status == WEFT_OK)
+        status = weft_manager_open(job);
+    if (status == WEFT_OK)
         status = weft_services_start(job);
     return status;
 }

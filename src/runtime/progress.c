@@ -192,7 +192,8 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
             continue;
         }
         if (spinning(job, &idle_since)) {
-            if (job->image == NULL) /* else ranks need none of the host's processors */
+            /* Ranks of another device need none of the host's processors; but let who says so. */
+            if (job->image == NULL || job->spin_ns == 0)
                 weft_task_yield(true);
             continue;
         }
@@ -206,6 +207,8 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
         weft_lock(&job->duty[side]); /* who helps ends his round, and begins no other */
         weft_unlock(&job->duty[side]);
     }
+    if (side == WEFT_NET_SEND)
+        weft_manager_quiet(job);
     if (weft_job_status(job) != WEFT_OK &&
         __atomic_add_fetch(&job->services_quiet, 1, __ATOMIC_ACQ_REL) == 2)
         weft_services_are_quiet(job);
@@ -237,6 +240,36 @@ bool weft_settle_in_device(void *context)
 {
     struct weft_job *job = context;
     return job->device_ops->wait(job->device, WEFT_LANE_RECEIVE) == WEFT_OK;
+}
+
+bool weft_mark_in_device(void *context, uint64_t *mark)
+{
+    struct weft_job *job = context;
+    return job->device_ops->mark(job->device, WEFT_LANE_RECEIVE, mark) == WEFT_OK;
+}
+
+bool weft_settled_in_device(void *context, uint64_t mark, bool *there)
+{
+    struct weft_job *job = context;
+    return job->device_ops->passed(job->device, WEFT_LANE_RECEIVE, mark, there) == WEFT_OK;
+}
+
+void weft_pin_for_device(void *context, void *memory, size_t bytes)
+{
+    struct weft_job *job = context;
+    const char *reason = job->device_ops->pin(job->device, memory, bytes);
+
+    if (reason != NULL)
+        weft_say(WEFT_SAY_WARN,
+                 "process %d: %zu bytes of receive buffers stay unpinned (%s): what arrives for "
+                 "device memory takes longer",
+                 job->numbers.process, bytes, reason);
+}
+
+void weft_unpin_for_device(void *context, void *memory)
+{
+    struct weft_job *job = context;
+    job->device_ops->unpin(job->device, memory);
 }
 
 bool weft_has_dmabuf(const struct weft_job *job)
