@@ -281,13 +281,11 @@ static bool fetch_part(struct weft_job *job, struct weft_request *request)
     if (part.memory == NULL)
         return false;
     cut(request, part.room, &part);
-    const unsigned char *source =
-        request->source + part.row * request->source_pitch + part.from;
+    const unsigned char *source = request->source + part.row * request->source_pitch + part.from;
     weft_status status =
-        part.rows == 1
-            ? ops->copy(job->device, WEFT_LANE_SEND, part.memory, source, part.width)
-            : ops->gather(job->device, WEFT_LANE_SEND, part.memory, source, request->source_pitch,
-                          part.width, part.rows);
+        part.rows == 1 ? ops->copy(job->device, WEFT_LANE_SEND, part.memory, source, part.width)
+                       : ops->gather(job->device, WEFT_LANE_SEND, part.memory, source,
+                                     request->source_pitch, part.width, part.rows);
     if (status == WEFT_OK)
         status = ops->mark(job->device, WEFT_LANE_SEND, &part.mark);
     struct weft_part *kept = new_part(job);
@@ -378,9 +376,8 @@ static bool issue_staged(struct weft_job *job, struct weft_request *request)
 
     while ((part = request->first) != NULL) {
         bool was_there = part->there;
-        if (!was_there &&
-            job->device_ops->passed(job->device, WEFT_LANE_SEND, part->mark, &part->there) !=
-                WEFT_OK) {
+        if (!was_there && job->device_ops->passed(job->device, WEFT_LANE_SEND, part->mark,
+                                                  &part->there) != WEFT_OK) {
             fetch_failed(job, part);
             return false;
         }
@@ -532,8 +529,7 @@ static bool take(struct weft_job *job, uint32_t slot, const struct weft_command 
     case WEFT_COMMAND_PUT:
     case WEFT_COMMAND_COUNT:
     case WEFT_COMMAND_BARRIER:
-        if (manager->waiting == (job->stage != NULL ? AHEAD : 1) ||
-            !take_put(job, slot, command))
+        if (manager->waiting == (job->stage != NULL ? AHEAD : 1) || !take_put(job, slot, command))
             return false;
         fetch(job, manager);
         issue(job, manager);

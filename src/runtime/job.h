@@ -64,12 +64,12 @@ struct weft_part {
     /* Of a part that went through host memory: */
     unsigned char *memory; /* NULL: the command's puts are all one part, request->whole */
     size_t room;
-    uint64_t row, from;           /* where in the rectangle it begins, */
-    uint64_t rows, width;         /* and how much of it it is */
-    uint64_t issued;              /* rows that the network has accepted */
-    uint64_t mark;                /* of the copy from the device */
-    bool there;                   /* it is done */
-    uint64_t unsent, unlanded;    /* rows; one more while not all are issued */
+    uint64_t row, from;        /* where in the rectangle it begins, */
+    uint64_t rows, width;      /* and how much of it it is */
+    uint64_t issued;           /* rows that the network has accepted */
+    uint64_t mark;             /* of the copy from the device */
+    bool there;                /* it is done */
+    uint64_t unsent, unlanded; /* rows; one more while not all are issued */
     struct weft_part *next_made;
 };
 

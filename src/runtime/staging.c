@@ -12,8 +12,11 @@ struct weft_stage {
     size_t units;
     size_t most;     /* units that puts to one process may hold */
     uint32_t hungry; /* the slot that found no room, or NOBODY */
-    size_t *held;    /* units, by process */
-    bool taken[];    /* by unit */
+    struct share {
+        size_t held;     /* units */
+        uint32_t hungry; /* the slot that found this process's share used up, or NOBODY */
+    } * shares;          /* by process */
+    bool taken[];        /* by unit */
 };
 
 struct weft_stage *weft_stage_make(const struct weft_config *config, unsigned char *memory,
@@ -21,25 +24,27 @@ struct weft_stage *weft_stage_make(const struct weft_config *config, unsigned ch
 {
     const size_t units = config->stage_memory / UNIT;
     struct weft_stage *stage = calloc(1, sizeof(*stage) + units * sizeof(stage->taken[0]));
-    size_t *held = calloc((size_t)processes, sizeof(*held));
+    struct share *shares = calloc((size_t)processes, sizeof(*shares));
 
-    if (stage == NULL || held == NULL) {
+    if (stage == NULL || shares == NULL) {
         free(stage);
-        free(held);
+        free(shares);
         return NULL;
     }
+    for (int p = 0; p < processes; p++)
+        shares[p].hungry = NOBODY;
     stage->memory = memory;
     stage->units = units;
     stage->most = processes > 2 ? units / 2 : units;
     stage->hungry = NOBODY;
-    stage->held = held;
+    stage->shares = shares;
     return stage;
 }
 
 void weft_stage_free(struct weft_stage *stage)
 {
     if (stage != NULL)
-        free(stage->held);
+        free(stage->shares);
     free(stage);
 }
 
@@ -61,30 +66,37 @@ static size_t find_run(const struct weft_stage *stage, size_t count)
     return stage->units;
 }
 
+/* Whether somebody else comes first. */
+static bool is_others(uint32_t hungry, uint32_t slot)
+{
+    return hungry != NOBODY && hungry != slot;
+}
+
 unsigned char *weft_stage_take(struct weft_stage *stage, uint32_t slot, int process, size_t wanted,
                                size_t *room)
 {
-    const size_t left = stage->most - stage->held[process];
+    struct share *share = &stage->shares[process];
+    const size_t left = stage->most - share->held, half = stage->most / 2;
     size_t count = units_of(wanted), least = (count + 3) / 4, at = stage->units;
 
-    if (stage->hungry != NOBODY && stage->hungry != slot)
+    if (is_others(stage->hungry, slot) || is_others(share->hungry, slot))
         return NULL;
+    if (least > half)
+        least = half > 0 ? half : 1;
     if (count > left)
         count = left;
-    if (least > stage->most / 2)
-        least = stage->most > 1 ? stage->most / 2 : 1;
-    if (count < least || count == 0)
-        return NULL; /* until some of what this process holds is given back */
     while (at == stage->units && count >= least) {
         at = find_run(stage, count);
         if (at == stage->units)
             count = count > least && count / 2 < least ? least : count / 2;
     }
-    stage->hungry = at == stage->units ? slot : NOBODY;
-    if (at == stage->units)
+    if (at == stage->units) {
+        *(stage->most < stage->units && left < least ? &share->hungry : &stage->hungry) = slot;
         return NULL;
+    }
+    share->hungry = stage->hungry = NOBODY;
     memset(stage->taken + at, true, count);
-    stage->held[process] += count;
+    share->held += count;
     *room = count * UNIT < wanted ? count * UNIT : wanted;
     return stage->memory + at * UNIT;
 }
@@ -94,7 +106,7 @@ void weft_stage_give(struct weft_stage *stage, int process, unsigned char *memor
     const size_t count = units_of(room);
 
     memset(stage->taken + (size_t)(memory - stage->memory) / UNIT, false, count);
-    stage->held[process] -= count;
+    stage->shares[process].held -= count;
 }
 
 /*

@@ -32,15 +32,15 @@ struct data {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned char *source;             /* of process 0 */
-    int begun[2], done[2];             /* from the device, by rank of process 0 */
-    int most;                          /* under way at once, of rank 0 */
-    int landing, landed;               /* to the device, of more than a few bytes */
-    unsigned char *lowest, *highest;   /* host memory */
-    int between;                       /* rank 0 began while rank 1 had some to begin */
+    unsigned char *source;           /* of process 0 */
+    int begun[2], done[2];           /* from the device, by rank of process 0 */
+    int most;                        /* under way at once, of rank 0 */
+    int landing, landed;             /* to the device, of more than a few bytes */
+    unsigned char *lowest, *highest; /* host memory */
+    int between;                     /* rank 0 began while rank 1 had some to begin */
     int fail_at, late;
-    int from_device;                   /* copies by a caller that read the source */
-    uint32_t posted;                   /* rank 1 has posted its put */
+    int from_device; /* copies by a caller that read the source */
+    uint32_t posted; /* rank 1 has posted its put */
     bool wait_posted;
 } seen = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -51,7 +51,7 @@ static void await(const int *number, int least)
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += WAIT_S;
-    while (__atomic_load_n(number, __ATOMIC_RELAXED) < least)
+    while (seen.late == 0 && __atomic_load_n(number, __ATOMIC_RELAXED) < least)
         if (pthread_cond_timedwait(&seen.changed, &seen.lock, &until) != 0) {
             seen.late++;
             return;
@@ -224,8 +224,8 @@ static int failing_body(struct test_env *env)
 
 static int run(int (*this_body)(struct test_env *env), const char *ranks)
 {
-    char *argv[] = {"test_staging", "--local", "2", "--path", "proxy", "--ranks", (char *)ranks,
-                    NULL};
+    char *argv[] = {"test_staging", "--local", "2",           "--path",
+                    "proxy",        "--ranks", (char *)ranks, NULL};
     return test_main(7, argv, this_body);
 }
 

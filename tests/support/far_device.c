@@ -60,8 +60,7 @@ static void do_work(const struct lane *lane, const struct work *work)
     if (work->kind == COPY && far_watch.ready != NULL)
         far_watch.ready(&copy);
     for (size_t r = 0; work->kind == COPY && r < work->rows; r++)
-        copy_row(lane, work->target + r * work->width, work->source + r * work->pitch,
-                 work->width);
+        copy_row(lane, work->target + r * work->width, work->source + r * work->pitch, work->width);
     for (size_t w = 0; work->kind == FILL && w < work->rows; w++)
         weft_store_relaxed_u32((uint32_t *)(void *)work->target + w, work->value);
     if (work->kind == STORE)

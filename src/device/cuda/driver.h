@@ -57,7 +57,7 @@
     X(host_unregister, cuMemHostUnregister)                                                        \
     X(copy, cuMemcpy)                                                                              \
     X(copy_async, cuMemcpyAsync)                                                                   \
-    X(copy_rows, cuMemcpy2DAsync)                                                                   \
+    X(copy_rows, cuMemcpy2DAsync)                                                                  \
     X(fill, cuMemsetD32Async)
 
 /* Those that an older driver may lack: NULL then. */

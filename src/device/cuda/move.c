@@ -24,7 +24,7 @@ static weft_status write_words(struct weft_device *d, enum weft_lane lane, CUdev
 }
 
 weft_status weft_cuda_copy(struct weft_device *d, enum weft_lane lane, void *target,
-                             const void *source, size_t bytes)
+                           const void *source, size_t bytes)
 {
     const uintptr_t to = (uintptr_t)target;
 
@@ -41,7 +41,7 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_lane lane, void *tar
 }
 
 weft_status weft_cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t *target,
-                             uint32_t value, size_t words)
+                           uint32_t value, size_t words)
 {
     d->driver->context_use(d->context);
     return weft_cuda_error(
@@ -49,7 +49,7 @@ weft_status weft_cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t 
 }
 
 weft_status weft_cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
-                              uint32_t value)
+                            uint32_t value)
 {
     d->driver->context_use(d->context);
     return weft_cuda_error(

@@ -43,8 +43,8 @@ struct peer {
     struct weft_packet_producer out;
     struct weft_packet_consumer in;
     struct weft_settling {
-        uint32_t end;  /* packets up to here were passed, */
-        uint64_t mark; /* and are there when the device has come here */
+        uint32_t end;     /* packets up to here were passed, */
+        uint64_t mark;    /* and are there when the device has come here */
     } settling[SETTLING]; /* a FIFO */
     uint32_t settling_first, settling_count;
 
