@@ -5,7 +5,7 @@
 #include "device/cuda/driver.h"
 #include "device/device.h"
 
-enum { WEFT_CUDA_MARKS = 64 };
+enum { WEFT_CUDA_MARKS = 64, WEFT_CUDA_WORDS = 16 };
 
 struct weft_device {
     const struct weft_cuda_driver *driver;
@@ -20,6 +20,8 @@ struct weft_device {
     CUevent before, after;
     CUevent marks[WEFT_LANES][WEFT_CUDA_MARKS];
     uint64_t marks_count[WEFT_LANES];
+    CUstreamBatchMemOpParams words[WEFT_CUDA_WORDS]; /* move.c: not given to the stream yet */
+    unsigned words_count;
 };
 
 /* memory.c */

@@ -62,6 +62,7 @@
 
 /* Those that an older driver may lack: NULL then. */
 #define WEFT_CUDA_OPTIONAL_MAP(X)                                                                  \
+    X(batch, cuStreamBatchMemOp)                                                                   \
     X(range_handle, cuMemGetHandleForAddressRange)                                                 \
     X(flush_writes, cuFlushGPUDirectRDMAWrites)
 
