@@ -128,7 +128,8 @@ static weft_status read_options(struct weft_config *config, int argc, char **arg
             return unknown("--weft-", name, bytes);
         if (value == NULL && i + 1 == argc)
             return weft_err(WEFT_ERR_CONFIG, "--weft-%s needs a value", name);
-        weft_status status = set(config, row, value != NULL ? value + 1 : argv[++i], WEFT_CONFIG_OPTION);
+        weft_status status =
+            set(config, row, value != NULL ? value + 1 : argv[++i], WEFT_CONFIG_OPTION);
         if (status != WEFT_OK)
             return status;
     }
@@ -225,10 +226,10 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
         status = read_environment(&loaded);
     if (status == WEFT_OK && argc != NULL && argv != NULL)
         status = read_options(&loaded, *argc, argv);
-    if (status == WEFT_OK)
-        status = weft_tune_read(&loaded);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK) {
+        weft_tune_read(&loaded);
         status = check(&loaded);
+    }
     if (status != WEFT_OK)
         return status;
     if (argc != NULL && argv != NULL)

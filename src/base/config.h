@@ -2,7 +2,8 @@
  * base/config.h - every tunable, from one table (config.def): parser, manual and weft-info.
  *
  * A value comes from its default, then the file of measured values (tune.h), then WEFT_NAME in the
- * environment, then --weft-NAME on the command line. A malformed value, one out of range, or an unknown WEFT_* name is an error.
+ * environment, then --weft-NAME on the command line. A malformed value, one out of range, or an
+ * unknown WEFT_* name is an error.
  */
 #ifndef WEFT_BASE_CONFIG_H
 #define WEFT_BASE_CONFIG_H
@@ -66,7 +67,8 @@ struct weft_config {
     unsigned char source[WEFT_CONFIG_ROWS]; /* by index: a weft_config_source */
 };
 
-/* Fills *config from defaults, the tune file, the environment and, if given, the command line, from which the
+/* Fills *config from defaults, the tune file, the environment and, if given, the command line, from
+ * which the
  * --weft-* options are removed. Errors: CONFIG. */
 weft_status weft_config_load(struct weft_config *config, int *argc, char **argv);
 
@@ -76,7 +78,8 @@ bool weft_config_random(const struct weft_config *config, uint64_t *seed);
 /* Whether a launcher that speaks PMIx has started this process. */
 bool weft_config_pmix_launched(void);
 
-/* Prints the manual of every tunable: name, default, range, unit, doc, the current value and its source. */
+/* Prints the manual of every tunable: name, default, range, unit, doc, the current value and its
+ * source. */
 void weft_config_print(FILE *out, const struct weft_config *config);
 
 #endif

@@ -174,19 +174,21 @@ static void print_value(FILE *out, const struct weft_config *config,
 
 void weft_config_print(FILE *out, const struct weft_config *config)
 {
-    static const char *const sources[] = {"", "  (tune file)", "  (environment)",
-                                          "  (command line)"};
+    static const char *const sources[] = {"", "the tune file", "the environment",
+                                          "the command line"};
 
     for (int i = 0; i < weft_config_row_count; i++) {
         const struct weft_config_row *row = &weft_config_rows[i];
         fprintf(out, "WEFT_%s = ", row->name);
         print_value(out, config, row);
-        fprintf(out, "%s\n    %s\n    default %s", sources[config->source[i]], row->doc, row->def[0] != 0 ? row->def : "''");
+        fprintf(out, "\n    %s\n    default %s", row->doc, row->def[0] != 0 ? row->def : "''");
         if (row->kind == WEFT_CHOICE)
             fprintf(out, ", one of %s", row->words);
         else if (row->kind != WEFT_TEXT)
             fprintf(out, ", range %.15g..%.15g%s%s", row->min, row->max,
                     row->unit[0] != 0 ? " " : "", row->unit);
         fprintf(out, "\n");
+        if (config->source[i] != WEFT_CONFIG_DEFAULT)
+            fprintf(out, "    set by %s\n", sources[config->source[i]]);
     }
 }

@@ -177,36 +177,34 @@ static bool read_lines(struct weft_config *config, char *text, char why[WHY])
     return version && here ? true : wrong(why, "it names no version or no machine");
 }
 
-weft_status weft_tune_read(struct weft_config *config)
+void weft_tune_read(struct weft_config *config)
 {
     char path[WEFT_TUNE_PATH], text[MOST_BYTES + 1], why[WHY] = "";
     struct weft_config with = *config;
 
     if (!weft_tune_path(config, path))
-        return WEFT_OK;
+        return;
     FILE *file = fopen(path, "re");
     if (file == NULL && (errno == ENOENT || errno == ENOTDIR) && config->tune[0] == 0)
-        return WEFT_OK;
+        return;
     const size_t bytes = file != NULL ? fread(text, 1, sizeof(text), file) : 0;
     if (file == NULL || ferror(file)) {
         const int error = errno;
         if (file != NULL)
             fclose(file);
-        if (config->tune[0] != 0)
-            return weft_err(WEFT_ERR_CONFIG, "WEFT_TUNE=%s: %s", path, strerror(error));
-        weft_say(WEFT_SAY_WARN, "%s is not used: %s", path, strerror(error));
-        return WEFT_OK;
+        weft_say(WEFT_SAY_WARN, "%s is not used: %s (weft-info --tune makes a new one)", path,
+                 strerror(error));
+        return;
     }
     fclose(file);
     text[bytes <= MOST_BYTES ? bytes : 0] = 0;
-    const bool good = bytes > MOST_BYTES           ? wrong(why, "more than %d bytes", MOST_BYTES)
+    const bool good = bytes > MOST_BYTES      ? wrong(why, "more than %d bytes", MOST_BYTES)
                       : strlen(text) != bytes ? wrong(why, "it holds bytes that are no text")
                                               : read_lines(&with, text, why);
     if (good)
         *config = with;
     else
         weft_say(WEFT_SAY_WARN, "%s is not used: %s (weft-info --tune makes a new one)", path, why);
-    return WEFT_OK;
 }
 
 /* ---- writing ---------------------------------------------------------------------------------

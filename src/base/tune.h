@@ -34,10 +34,10 @@ bool weft_tune_may(const char *name);
 
 /*
  * Takes the file's values for what is still the default. A file that is malformed, or of another
- * machine or version, gives one warning and changes nothing. Errors: CONFIG, if WEFT_TUNE names a
- * file that cannot be read.
+ * machine or version, gives one warning and changes nothing; so does one that WEFT_TUNE names and
+ * that is not there.
  */
-weft_status weft_tune_read(struct weft_config *config);
+void weft_tune_read(struct weft_config *config);
 
 /*
  * Writes the file, whole or not at all; makes the two folders above it where they are missing.

@@ -143,12 +143,6 @@ void weft_request_landed(void *context, void *cookie)
     target_done(job, request);
 }
 
-void weft_manager_quiet(struct weft_job *job)
-{
-    if (job->stage != NULL)
-        job->device_ops->wait(job->device, WEFT_LANE_SEND); /* an error has been said, or will be */
-}
-
 /* Those still under way go too: the network, which would report them, stands still. */
 void weft_manager_close(struct weft_job *job)
 {

@@ -280,8 +280,6 @@ void weft_request_sent(void *job, void *part);
 void weft_request_landed(void *job, void *part);
 /* The host memory through which puts go whose source the network cannot read. */
 weft_status weft_manager_open(struct weft_job *job);
-/* Nothing copies to the host any more. When the services stop; progress task only. */
-void weft_manager_quiet(struct weft_job *job);
 void weft_manager_close(struct weft_job *job);
 
 /* Starts and stops the progress and receive tasks. */

@@ -207,8 +207,9 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
         weft_lock(&job->duty[side]); /* who helps ends his round, and begins no other */
         weft_unlock(&job->duty[side]);
     }
-    if (side == WEFT_NET_SEND)
-        weft_manager_quiet(job);
+    if (job->image != NULL) /* nothing is copied any more; an error has been said, or will be */
+        job->device_ops->wait(job->device,
+                              side == WEFT_NET_SEND ? WEFT_LANE_SEND : WEFT_LANE_RECEIVE);
     if (weft_job_status(job) != WEFT_OK &&
         __atomic_add_fetch(&job->services_quiet, 1, __ATOMIC_ACQ_REL) == 2)
         weft_services_are_quiet(job);
