@@ -326,15 +326,16 @@ static bool fetch(struct weft_job *job, struct weft_manager *manager)
 /* ---- to the network ----------------------------------------------------------------------------
  */
 
-/* False: not accepted; look again later, or the job has failed. */
-static bool hand_over(struct weft_job *job, const struct weft_net_put *put)
+/* Not OK: not accepted. FULL: look again later; STAGE: from host memory; else the job has failed.
+ */
+static weft_status hand_over(struct weft_job *job, const struct weft_net_put *put)
 {
     const weft_status status = job->net_ops->put(job->net, put);
 
-    if (status != WEFT_OK && status != WEFT_NET_FULL)
+    if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
         weft_job_fail(job, status, "process %d cannot put %zu bytes to process %d: %s",
                       job->numbers.process, put->bytes, put->process, weft_err_last());
-    return status == WEFT_OK;
+    return status;
 }
 
 /* The rows of a part that is there. True: all are accepted. */
@@ -353,7 +354,7 @@ static bool issue_part(struct weft_job *job, struct weft_part *part)
             put.notice = 0;
         part->unsent++; /* before: the network may report it from within put */
         part->unlanded++;
-        if (!hand_over(job, &put)) {
+        if (hand_over(job, &put) != WEFT_OK) {
             part->unsent--;
             part->unlanded--;
             return false;
@@ -404,9 +405,14 @@ static bool issue_rows(struct weft_job *job, struct weft_request *request)
             put.notice = 0;
         request->unsent++;
         request->unlanded++;
-        if (!hand_over(job, &put)) {
+        const weft_status status = hand_over(job, &put);
+        if (status != WEFT_OK) {
             request->unsent--;
             request->unlanded--;
+            if (status == WEFT_NET_STAGE) { /* the rest of the rows, too */
+                request->put.device = false;
+                request->staged = true;
+            }
             return false;
         }
         request->row++;
@@ -479,7 +485,10 @@ static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_comm
     }
     if (payload != 0)
         request->source = request->payload;
-    request->staged = job->stage != NULL && !inside && request->width != 0;
+    const bool from_device = job->stage != NULL && !inside && request->width != 0;
+    request->put.device = from_device && job->net_reads_device &&
+                          request->rows * request->width < job->config.stage_from;
+    request->staged = from_device && !request->put.device;
     request->piece = weft_stage_piece(&job->config, request->rows * request->width);
     request->depth = weft_stage_depth(&job->config, request->rows * request->width);
     weft_command_pop(&manager->commands, payload);

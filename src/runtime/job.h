@@ -112,6 +112,7 @@ struct weft_job {
     const struct weft_device_ops *device_ops;
     struct weft_device *device;
     const struct weft_net_ops *net_ops;
+    bool net_reads_device; /* some puts, if it is asked: net.h */
     struct weft_net *net;
     weft_numbers numbers;
     struct weft_process *processes;

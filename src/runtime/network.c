@@ -53,6 +53,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
     if (status != WEFT_OK)
         return status;
     job->net_ops->caps(job->net, &caps);
+    job->net_reads_device = caps.reads_device && job->image != NULL;
     if (caps.address_bytes > WEFT_NET_ADDRESS_MAX)
         status = weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", name,
                           caps.address_bytes, WEFT_NET_ADDRESS_MAX);
