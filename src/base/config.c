@@ -1,9 +1,10 @@
-/* base/config.c - reading the tunables: defaults, environment, command line. */
+/* base/config.c - reading the tunables: defaults, environment, command line, tune file. */
 #include "base/config.h"
 
 #include "base/config_table.h"
 #include "base/order.h"
 #include "base/say.h"
+#include "base/tune.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -73,6 +74,16 @@ static weft_status unknown(const char *prefix, const char *name, size_t bytes)
                     prefix, (int)(bytes < 64 ? bytes : 64), name, nearest->name);
 }
 
+static weft_status set(struct weft_config *config, const struct weft_config_row *row,
+                       const char *text, enum weft_config_source source)
+{
+    const weft_status status = weft_config_set(config, row, text);
+
+    if (status == WEFT_OK)
+        config->source[row - weft_config_rows] = (unsigned char)source;
+    return status;
+}
+
 /* ---- sources --------------------------------------------------------------------------------- */
 
 static weft_status read_environment(struct weft_config *config)
@@ -87,7 +98,7 @@ static weft_status read_environment(struct weft_config *config)
         const struct weft_config_row *row = find_row(name, bytes);
         if (row == NULL || strncmp(row->name, name, bytes) != 0)
             return unknown("WEFT_", name, bytes);
-        weft_status status = weft_config_set(config, row, equals + 1);
+        weft_status status = set(config, row, equals + 1, WEFT_CONFIG_ENVIRONMENT);
         if (status != WEFT_OK)
             return status;
     }
@@ -117,7 +128,8 @@ static weft_status read_options(struct weft_config *config, int argc, char **arg
             return unknown("--weft-", name, bytes);
         if (value == NULL && i + 1 == argc)
             return weft_err(WEFT_ERR_CONFIG, "--weft-%s needs a value", name);
-        weft_status status = weft_config_set(config, row, value != NULL ? value + 1 : argv[++i]);
+        weft_status status =
+            set(config, row, value != NULL ? value + 1 : argv[++i], WEFT_CONFIG_OPTION);
         if (status != WEFT_OK)
             return status;
     }
@@ -217,8 +229,10 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
         status = read_environment(&loaded);
     if (status == WEFT_OK && argc != NULL && argv != NULL)
         status = read_options(&loaded, *argc, argv);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK) {
+        weft_tune_read(&loaded);
         status = check(&loaded);
+    }
     if (status != WEFT_OK)
         return status;
     if (argc != NULL && argv != NULL)

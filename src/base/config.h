@@ -1,8 +1,9 @@
 /*
  * base/config.h - every tunable, from one table (config.def): parser, manual and weft-info.
  *
- * A value comes from its default, then WEFT_NAME in the environment, then --weft-NAME on the
- * command line. A malformed value, one out of range, or an unknown WEFT_* name is an error.
+ * A value comes from its default, then the file of measured values (tune.h), then WEFT_NAME in the
+ * environment, then --weft-NAME on the command line. A malformed value, one out of range, or an
+ * unknown WEFT_* name is an error.
  */
 #ifndef WEFT_BASE_CONFIG_H
 #define WEFT_BASE_CONFIG_H
@@ -37,6 +38,25 @@ enum weft_verbs_words_choice {
     WEFT_VERBS_WORDS_MESSAGE
 };
 
+/* The rows of config.def, in order. */
+enum weft_config_index {
+#define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)  WEFT_CONFIG_AT_##name,
+#define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)       WEFT_CONFIG_AT_##name,
+#define WEFT_CONFIG_REAL(name, field, def, min, max, unit, doc) WEFT_CONFIG_AT_##name,
+#define WEFT_CONFIG_CHOICE(name, field, def, words, doc)        WEFT_CONFIG_AT_##name,
+#define WEFT_CONFIG_TEXT(name, field, def, doc)                 WEFT_CONFIG_AT_##name,
+#include "base/config.def"
+    WEFT_CONFIG_ROWS
+};
+
+/* Where a value comes from. */
+enum weft_config_source {
+    WEFT_CONFIG_DEFAULT,
+    WEFT_CONFIG_TUNED, /* base/tune.h */
+    WEFT_CONFIG_ENVIRONMENT,
+    WEFT_CONFIG_OPTION
+};
+
 struct weft_config {
 #define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)  int64_t field;
 #define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)       uint64_t field; /* bytes */
@@ -44,9 +64,11 @@ struct weft_config {
 #define WEFT_CONFIG_CHOICE(name, field, def, words, doc)        int field; /* index into words */
 #define WEFT_CONFIG_TEXT(name, field, def, doc)                 char field[128];
 #include "base/config.def"
+    unsigned char source[WEFT_CONFIG_ROWS]; /* by index: a weft_config_source */
 };
 
-/* Fills *config from defaults, the environment and, if given, the command line, from which the
+/* Fills *config from defaults, the tune file, the environment and, if given, the command line, from
+ * which the
  * --weft-* options are removed. Errors: CONFIG. */
 weft_status weft_config_load(struct weft_config *config, int *argc, char **argv);
 
@@ -56,7 +78,8 @@ bool weft_config_random(const struct weft_config *config, uint64_t *seed);
 /* Whether a launcher that speaks PMIx has started this process. */
 bool weft_config_pmix_launched(void);
 
-/* Prints the manual of every tunable: name, default, range, unit, doc, and the current value. */
+/* Prints the manual of every tunable: name, default, range, unit, doc, the current value and its
+ * source. */
 void weft_config_print(FILE *out, const struct weft_config *config);
 
 #endif

@@ -174,6 +174,9 @@ static void print_value(FILE *out, const struct weft_config *config,
 
 void weft_config_print(FILE *out, const struct weft_config *config)
 {
+    static const char *const sources[] = {"", "the tune file", "the environment",
+                                          "the command line"};
+
     for (int i = 0; i < weft_config_row_count; i++) {
         const struct weft_config_row *row = &weft_config_rows[i];
         fprintf(out, "WEFT_%s = ", row->name);
@@ -185,5 +188,7 @@ void weft_config_print(FILE *out, const struct weft_config *config)
             fprintf(out, ", range %.15g..%.15g%s%s", row->min, row->max,
                     row->unit[0] != 0 ? " " : "", row->unit);
         fprintf(out, "\n");
+        if (config->source[i] != WEFT_CONFIG_DEFAULT)
+            fprintf(out, "    set by %s\n", sources[config->source[i]]);
     }
 }

@@ -113,7 +113,27 @@ struct weft_device_ops {
     weft_status (*copy)(struct weft_device *device, enum weft_lane lane, void *target,
                         const void *source, size_t bytes);
     weft_status (*wait)(struct weft_device *device, enum weft_lane lane);
-    /* The next two only where the host has no access. */
+    /* The next ones only where the host has no access. */
+    /*
+     * Rows of a rectangle, as `copy`: `rows` of `width` bytes each, one behind the other in the
+     * target, `pitch` bytes from start to start in the source.
+     */
+    weft_status (*gather)(struct weft_device *device, enum weft_lane lane, void *target,
+                          const void *source, size_t pitch, size_t width, size_t rows);
+    /*
+     * Waiting without blocking: a mark behind all that the lane was given so far, and whether the
+     * lane has come there. Marks of a lane are reached in order. By the lane's task only.
+     */
+    weft_status (*mark)(struct weft_device *device, enum weft_lane lane, uint64_t *mark);
+    weft_status (*passed)(struct weft_device *device, enum weft_lane lane, uint64_t mark,
+                          bool *passed);
+    /*
+     * Lets the device copy from and to memory of the host's that host_alloc did not give, as fast
+     * as if it had; without it, `copy` may hold up its caller. While no kernel runs. Returns NULL,
+     * or why it cannot be.
+     */
+    const char *(*pin)(struct weft_device *device, void *memory, size_t bytes);
+    void (*unpin)(struct weft_device *device, void *memory);
     weft_status (*fill)(struct weft_device *device, enum weft_lane lane, uint32_t *target,
                         uint32_t value, size_t words);
     /* Stores a word of device memory; who acquires it sees all that the lane copied before. */

@@ -102,6 +102,14 @@ WEFT_COLD void weft_put_proxied(weft_self *self, weft_win win, struct weft_route
         shape.height == 1 && shape.width != 0 && shape.width <= self->state->inline_bytes;
     struct weft_command command = {0};
 
+#ifndef __CUDACC__
+    /* The host program's source may be memory of the device, which only the driver reaches. */
+    unsigned char fetched[WEFT_INLINE_MOST];
+    if (fits && self->state->copy != NULL) {
+        self->state->copy(self->state->copy_context, fetched, source, shape.width);
+        source = fetched;
+    }
+#endif
     command.kind = WEFT_COMMAND_PUT;
     command.flags =
         (uint8_t)((tag >= 0 ? WEFT_COMMAND_NOTIFY : 0) | (fits ? WEFT_COMMAND_INLINE : 0));

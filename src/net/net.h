@@ -31,6 +31,7 @@ struct weft_net_put {
     size_t bytes;
     uint32_t notice; /* wire/notice.h */
     void *cookie;    /* handed to sent and landed */
+    bool device;     /* the source is device memory; only if caps.reads_device */
 };
 
 /* What a back end reports, to the thread that calls progress. */
@@ -51,6 +52,20 @@ struct weft_net_events {
      */
     bool (*land)(void *context, void *target, const void *source, size_t bytes);
     bool (*settle)(void *context);
+    /*
+     * The same without waiting, so that what arrives meanwhile is copied, too: a mark behind all
+     * that was landed and counted so far, and later whether everything before it is there. Marks
+     * are reached in order. Receive side; set where `land` is. False: the device failed.
+     */
+    bool (*mark)(void *context, uint64_t *mark);
+    bool (*settled)(void *context, uint64_t mark, bool *there);
+    /*
+     * Memory from which much will land: lets the device fetch it without the processor's help.
+     * Within `open` and `close`; may be left out. If it cannot be done, that is said, and all is
+     * only slower.
+     */
+    void (*pin)(void *context, void *memory, size_t bytes);
+    void (*unpin)(void *context, void *memory);
     /*
      * Where a network's device could write windows in device memory itself (NULL: it cannot): a
      * dma-buf that holds the memory, for the caller to close, and where in it the memory begins;
@@ -85,6 +100,7 @@ struct weft_net_caps {
     bool same_host_only;  /* reaches processes of this host only, */
     bool own_process;     /* or none but its own */
     bool launched;        /* reaches processes only that its own launcher has started */
+    bool reads_device;    /* some puts from device memory: the others are WEFT_NET_STAGE */
     size_t address_bytes; /* of this process's address */
     char about[96];       /* for people: what it runs over; may be empty */
 };
@@ -93,6 +109,8 @@ struct weft_net_caps {
 
 /* put and get: no room now; call again after progress. Never reported as an error. */
 #define WEFT_NET_FULL WEFT_STATUS_COUNT
+/* put: it cannot read this device memory; put it from host memory. Never reported as an error. */
+#define WEFT_NET_STAGE (WEFT_STATUS_COUNT + 1)
 
 struct weft_net_ops {
     const char *name;
@@ -110,7 +128,7 @@ struct weft_net_ops {
     weft_status (*reg)(struct weft_net *net, void *base, size_t bytes, uint64_t *key);
     void (*dereg)(struct weft_net *net, uint64_t key);
 
-    /* Non-blocking. OK: accepted, sent and landed will be called; WEFT_NET_FULL: not accepted. */
+    /* Non-blocking. OK: accepted, sent and landed will be called; FULL, STAGE: not accepted. */
     weft_status (*put)(struct weft_net *net, const struct weft_net_put *put);
     /* Into target; sent and landed come when the data is there. Sees what was put before it. */
     weft_status (*get)(struct weft_net *net, const struct weft_net_put *get, void *target);

@@ -79,7 +79,10 @@ WEFT_INLINE uint64_t weft_word_cut(const uint64_t *c, int word)
     return value & WEFT_WORD_CONTENT;
 }
 
-/* One thread writes it. Each word vouches for itself: their order does not matter. */
+/*
+ * One thread writes it. Each word vouches for itself: their order does not matter. The payload
+ * comes after the fence, too: before it, the fence would wait until host memory has it.
+ */
 WEFT_INLINE void weft_command_push(struct weft_command_producer *ring,
                                    const struct weft_command *command, const void *payload,
                                    uint32_t payload_bytes, bool after)
@@ -89,6 +92,8 @@ WEFT_INLINE void weft_command_push(struct weft_command_producer *ring,
     const unsigned char *from = (const unsigned char *)payload;
     uint64_t content[7];
 
+    if (after)
+        weft_fence_release(ORDER_command_commit);
     for (uint32_t l = 1; l < lines; l++) {
         struct weft_line *line = &ring->lines[(head + l) & mask];
         const uint64_t lap = weft_lap(head + l, ring->depth);
@@ -100,8 +105,6 @@ WEFT_INLINE void weft_command_push(struct weft_command_producer *ring,
             weft_store_relaxed_u64(&line->word[w], value);
         }
     }
-    if (after)
-        weft_fence_release(ORDER_command_commit);
     memcpy(content, command, sizeof(content));
     struct weft_line *header = &ring->lines[head & mask];
     const uint64_t lap = weft_lap(head, ring->depth);

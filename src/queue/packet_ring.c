@@ -98,5 +98,10 @@ enum weft_packet_result weft_packet_peek(struct weft_packet_consumer *consumer,
 
 void weft_packet_release(struct weft_packet_consumer *consumer)
 {
-    weft_store_release_u32(&consumer->ring->credit, consumer->tail, ORDER_ring_credit);
+    weft_packet_release_to(consumer, consumer->tail);
+}
+
+void weft_packet_release_to(struct weft_packet_consumer *consumer, uint32_t end)
+{
+    weft_store_release_u32(&consumer->ring->credit, end, ORDER_ring_credit);
 }

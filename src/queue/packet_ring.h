@@ -94,5 +94,7 @@ static inline void weft_packet_pass(struct weft_packet_consumer *consumer)
 
 /* Consumer: all packets that were passed have been applied; their room is the producer's again. */
 void weft_packet_release(struct weft_packet_consumer *consumer);
+/* The same of those that were passed when consumer->tail was `end`. */
+void weft_packet_release_to(struct weft_packet_consumer *consumer, uint32_t end);
 
 #endif

@@ -2,14 +2,22 @@
  * runtime/block_manager.c - the host's side of a rank: takes its commands in order, checks them,
  * and hands them to the network.
  *
- * Nothing is dropped: while the network has no room, the command stays at the tail of its ring and
- * the other ranks get their turn. A command's lines are freed when all of it is accepted; the rank
- * learns that a put's source may be reused, and that it landed, through its link.
+ * Nothing is dropped: while the network has no room, the command stays with the manager of its rank
+ * and the other ranks get their turn; so long as it has one, it takes no more from the ring. The
+ * rank learns that a put's source may be reused, and that it landed, through its link.
+ *
+ * A put whose source the network cannot read where it lies goes through pinned host memory
+ * (staging.h) in pieces: copies from the device are begun, of several pieces and of the next
+ * commands, too; each piece is handed on when its copy is done, in the order of the commands; its
+ * memory is free again when the network has read it. So the copy engine, the network, and the
+ * device at the other end work at the same time. Nothing here waits, and each turn of a rank begins
+ * few pieces, so that many ranks share the engine.
  */
 #include "runtime/job.h"
 
 #include "base/say.h"
 #include "queue/command_ring.h"
+#include "runtime/staging.h"
 #include "window/tables.h"
 #include "wire/notice.h"
 
@@ -18,14 +26,23 @@
 #include <string.h>
 
 enum {
-    BATCH = 32,             /* commands in a turn */
-    STAGE_BYTES = 256 << 10 /* of a put that the network cannot read where it lies */
+    BATCH = 32, /* commands in a turn */
+    PIECES = 2, /* copies from the device that a turn begins */
+    AHEAD = 8   /* commands under way of a rank, where the host fetches what they send */
 };
 
-/* How much a request with a payload has room for. */
-static size_t payload_room(const struct weft_job *job)
+weft_status weft_manager_open(struct weft_job *job)
 {
-    return job->device_ops->host_access ? job->state.inline_bytes : STAGE_BYTES;
+    const size_t bytes = job->config.stage_memory;
+
+    if (job->device_ops->host_access || job->numbers.processes == 1)
+        return WEFT_OK; /* nothing goes through a network, or all that does is host memory */
+    job->stage_memory = job->device_ops->host_alloc(job->device, bytes);
+    job->stage = weft_stage_make(&job->config, job->stage_memory, job->numbers.processes);
+    if (job->stage_memory == NULL || job->stage == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no %zu bytes of pinned memory (WEFT_STAGE_MEMORY)",
+                        bytes);
+    return WEFT_OK;
 }
 
 /* Most requests are notices and large puts, which have no payload of their own. */
@@ -34,10 +51,10 @@ static struct weft_request *new_request(struct weft_job *job, bool with_payload)
     struct weft_request *request = job->free_requests[with_payload];
 
     if (request != NULL) {
-        job->free_requests[with_payload] = request->next_free;
+        job->free_requests[with_payload] = request->next;
         return request;
     }
-    request = malloc(sizeof(*request) + (with_payload ? payload_room(job) : 0));
+    request = malloc(sizeof(*request) + (with_payload ? job->state.inline_bytes : 0));
     if (request == NULL)
         return NULL;
     request->payload = with_payload ? (unsigned char *)(request + 1) : NULL;
@@ -50,9 +67,28 @@ static void free_request(struct weft_job *job, struct weft_request *request)
 {
     struct weft_request **list = &job->free_requests[request->payload != NULL];
 
-    request->next_free = *list;
+    request->next = *list;
     *list = request;
 }
+
+static struct weft_part *new_part(struct weft_job *job)
+{
+    struct weft_part *part = job->free_parts;
+
+    if (part != NULL) {
+        job->free_parts = part->next;
+        return part;
+    }
+    part = malloc(sizeof(*part));
+    if (part == NULL)
+        return NULL;
+    part->next_made = job->made_parts;
+    job->made_parts = part;
+    return part;
+}
+
+/* ---- what is done ------------------------------------------------------------------------------
+ */
 
 /* The link's words have one writer, the progress task: a load and a release store are an add. */
 static void count(struct weft_job *job, uint32_t *word, enum weft_order label)
@@ -61,27 +97,50 @@ static void count(struct weft_job *job, uint32_t *word, enum weft_order label)
     weft_bell_ring(&job->state.exposed->bell);
 }
 
-void weft_request_sent(void *context, void *cookie)
+static void source_done(struct weft_job *job, struct weft_request *request)
 {
-    struct weft_job *job = context;
-    struct weft_request *request = cookie;
-
     if (--request->unsent == 0)
         count(job, &job->selves[request->slot]->link->done_local, ORDER_done_local);
 }
 
-void weft_request_landed(void *context, void *cookie)
+/* The request may be gone after this. */
+static void target_done(struct weft_job *job, struct weft_request *request)
 {
-    struct weft_job *job = context;
-    struct weft_request *request = cookie;
-
     if (--request->unlanded > 0)
         return;
     struct weft_link *link = job->selves[request->slot]->link;
     weft_store_release_u32(&link->landed, weft_load_relaxed_u32(&link->landed) + 1,
                            ORDER_done_remote);
-    count(job, &link->done_remote[request->process], ORDER_done_remote);
+    count(job, &link->done_remote[request->put.process], ORDER_done_remote);
     free_request(job, request);
+}
+
+void weft_request_sent(void *context, void *cookie)
+{
+    struct weft_job *job = context;
+    struct weft_part *part = cookie;
+
+    if (part->memory == NULL) {
+        source_done(job, part->request);
+    } else if (--part->unsent == 0) {
+        weft_stage_give(job->stage, part->request->put.process, part->memory, part->room);
+        part->request->parts--;
+    }
+}
+
+void weft_request_landed(void *context, void *cookie)
+{
+    struct weft_job *job = context;
+    struct weft_part *part = cookie;
+    struct weft_request *request = part->request;
+
+    if (part->memory != NULL) {
+        if (--part->unlanded > 0)
+            return;
+        part->next = job->free_parts;
+        job->free_parts = part;
+    }
+    target_done(job, request);
 }
 
 /* Those still under way go too: the network, which would report them, stands still. */
@@ -92,7 +151,18 @@ void weft_manager_close(struct weft_job *job)
         job->made_requests = request->next_made;
         free(request);
     }
+    while (job->made_parts != NULL) {
+        struct weft_part *part = job->made_parts;
+        job->made_parts = part->next_made;
+        free(part);
+    }
+    weft_stage_free(job->stage);
+    if (job->stage_memory != NULL)
+        job->device_ops->host_free(job->device, job->stage_memory);
 }
+
+/* ---- what a command asks for -------------------------------------------------------------------
+ */
 
 static void bad_command(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
@@ -103,16 +173,8 @@ static void bad_command(struct weft_job *job, uint32_t slot, const struct weft_c
                   command->kind, command->object, command->target);
 }
 
-/* What a command becomes: the target's process, the put's fixed part, and its rows. */
-struct plan {
-    struct weft_net_put put;
-    const unsigned char *source;
-    uint64_t rows, width, pitch, source_pitch;
-    bool staged;    /* the host fetches the data before the network can have it, */
-    uint64_t piece; /* at most so many bytes at once */
-};
-
-static bool plan_put(struct weft_job *job, const struct weft_command *command, struct plan *plan)
+static bool plan_put(struct weft_job *job, const struct weft_command *command,
+                     struct weft_request *plan)
 {
     bool good = false;
 
@@ -140,7 +202,8 @@ static bool plan_put(struct weft_job *job, const struct weft_command *command, s
     return good;
 }
 
-static bool plan_count(struct weft_job *job, const struct weft_command *command, struct plan *plan)
+static bool plan_count(struct weft_job *job, const struct weft_command *command,
+                       struct weft_request *plan)
 {
     bool good = false;
 
@@ -156,9 +219,10 @@ static bool plan_count(struct weft_job *job, const struct weft_command *command,
     return good;
 }
 
-static bool make_plan(struct weft_job *job, const struct weft_command *command, struct plan *plan)
+static bool make_plan(struct weft_job *job, const struct weft_command *command,
+                      struct weft_request *plan)
 {
-    *plan = (struct plan){.rows = 1};
+    plan->rows = 1;
     switch (command->kind) {
     case WEFT_COMMAND_PUT:
         return plan_put(job, command, plan);
@@ -173,124 +237,266 @@ static bool make_plan(struct weft_job *job, const struct weft_command *command, 
     }
 }
 
-/*
- * The piece of a put that is next: a row, or, where the host must fetch it from the device, as much
- * of a row as a request holds. False: its source cannot be had yet, or not at all.
+/* ---- from the device to the host ---------------------------------------------------------------
  */
-static bool next_piece(struct weft_job *job, struct weft_manager *manager, const struct plan *plan,
-                       struct weft_net_put *put)
-{
-    struct weft_request *request = manager->request;
-    const uint64_t left = plan->width - manager->done;
-    const unsigned char *source = plan->source + manager->row * plan->source_pitch + manager->done;
 
-    *put = plan->put;
-    put->cookie = request;
-    put->offset += manager->row * plan->pitch + manager->done;
-    put->source = source;
-    put->bytes = left < plan->piece ? left : plan->piece;
-    if (manager->row + 1 != plan->rows || put->bytes != left)
-        put->notice = 0;
-    if (!plan->staged)
-        return true;
-    put->source = request->payload;
-    if (manager->fetched)
-        return true;
-    if (request->unsent != request->unissued)
-        return false; /* the piece before is still in there */
-    if (job->device_ops->copy(job->device, WEFT_LANE_SEND, request->payload, source, put->bytes) !=
-            WEFT_OK ||
-        job->device_ops->wait(job->device, WEFT_LANE_SEND) != WEFT_OK) {
-        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot fetch %zu bytes: %s",
-                      job->numbers.process, put->bytes, weft_err_last());
+static void fetch_failed(struct weft_job *job, const struct weft_part *part)
+{
+    weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot fetch %llu bytes from its device: %s",
+                  job->numbers.process, (unsigned long long)part->rows * part->width,
+                  weft_err_last());
+}
+
+/* How much of the rectangle comes next: some whole rows, or some of one. */
+static void cut(const struct weft_request *request, uint64_t most, struct weft_part *part)
+{
+    const uint64_t rows = request->rows - request->row, width = request->width - request->done;
+
+    part->row = request->row;
+    part->from = request->done;
+    part->rows = 1;
+    part->width = width < most ? width : most;
+    if (request->done == 0 && request->width <= most)
+        part->rows = most / request->width < rows ? most / request->width : rows;
+}
+
+/* Begins to copy the next part. False: there is no room now, all is begun, or the job has failed.
+ */
+static bool fetch_part(struct weft_job *job, struct weft_request *request)
+{
+    const struct weft_device_ops *ops = job->device_ops;
+    struct weft_part part = {.request = request, .unsent = 1, .unlanded = 1};
+
+    if (request->row == request->rows || request->parts == request->depth)
+        return false;
+    cut(request, request->piece, &part);
+    part.memory = weft_stage_take(job->stage, request->slot, request->put.process,
+                                  part.rows * part.width, &part.room);
+    if (part.memory == NULL)
+        return false;
+    cut(request, part.room, &part);
+    const unsigned char *source = request->source + part.row * request->source_pitch + part.from;
+    weft_status status =
+        part.rows == 1 ? ops->copy(job->device, WEFT_LANE_SEND, part.memory, source, part.width)
+                       : ops->gather(job->device, WEFT_LANE_SEND, part.memory, source,
+                                     request->source_pitch, part.width, part.rows);
+    if (status == WEFT_OK)
+        status = ops->mark(job->device, WEFT_LANE_SEND, &part.mark);
+    struct weft_part *kept = new_part(job);
+
+    if (status != WEFT_OK) {
+        fetch_failed(job, &part);
         return false;
     }
-    manager->fetched = true;
+    if (kept == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a part of %llu bytes",
+                      (unsigned long long)part.rows * part.width);
+        return false;
+    }
+    part.next_made = kept->next_made;
+    *kept = part;
+    *(request->last != NULL ? &request->last->next : &request->first) = kept;
+    request->last = kept;
+    request->parts++;
+    request->unsent++;
+    request->done = part.from + part.width;
+    if (request->done == request->width) {
+        request->done = 0;
+        request->row += part.rows;
+    }
+    if (request->row == request->rows)
+        source_done(job, request);
     return true;
 }
 
-/* Hands what is left to the network. True: all of it is accepted. */
-static bool issue(struct weft_job *job, struct weft_manager *manager, const struct plan *plan)
+/* Copies for the rank's next commands, in their order. True: some were begun. */
+static bool fetch(struct weft_job *job, struct weft_manager *manager)
 {
-    struct weft_request *request = manager->request;
+    int begun = 0;
 
-    while (request->unissued > 0) {
-        struct weft_net_put put;
-        if (!next_piece(job, manager, plan, &put))
-            return false;
-        request->unissued--; /* before: the network may report it from within put */
-        weft_status status = job->net_ops->put(job->net, &put);
-        if (status != WEFT_OK)
-            request->unissued++;
-        if (status == WEFT_NET_FULL)
-            return false;
-        if (status != WEFT_OK) {
-            weft_job_fail(job, status, "process %d cannot put %zu bytes to process %d: %s",
-                          job->numbers.process, put.bytes, put.process, weft_err_last());
+    for (struct weft_request *r = manager->first; r != NULL && begun < PIECES; r = r->next) {
+        while (r->staged && begun < PIECES && fetch_part(job, r))
+            begun++;
+        if (r->staged && r->row != r->rows)
+            break;
+    }
+    return begun != 0;
+}
+
+/* ---- to the network ----------------------------------------------------------------------------
+ */
+
+/* Not OK: not accepted. FULL: look again later; STAGE: from host memory; else the job has failed.
+ */
+static weft_status hand_over(struct weft_job *job, const struct weft_net_put *put)
+{
+    const weft_status status = job->net_ops->put(job->net, put);
+
+    if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
+        weft_job_fail(job, status, "process %d cannot put %zu bytes to process %d: %s",
+                      job->numbers.process, put->bytes, put->process, weft_err_last());
+    if (status == WEFT_OK)
+        weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, put->bytes);
+    return status;
+}
+
+/* The rows of a part that is there. True: all are accepted. */
+static bool issue_part(struct weft_job *job, struct weft_part *part)
+{
+    struct weft_request *request = part->request;
+
+    while (part->issued < part->rows) {
+        const uint64_t row = part->row + part->issued;
+        struct weft_net_put put = request->put;
+        put.cookie = part;
+        put.offset += row * request->pitch + part->from;
+        put.source = part->memory + part->issued * part->width;
+        put.bytes = part->width;
+        if (row + 1 != request->rows || part->from + part->width != request->width)
+            put.notice = 0;
+        part->unsent++; /* before: the network may report it from within put */
+        part->unlanded++;
+        if (hand_over(job, &put) != WEFT_OK) {
+            part->unsent--;
+            part->unlanded--;
             return false;
         }
-        weft_trace_net(job, WEFT_NET_SEND, put.process, put.notice, put.bytes);
-        manager->fetched = false;
-        manager->done += put.bytes;
-        if (manager->done == plan->width) {
-            manager->done = 0;
-            manager->row++;
-        }
+        part->issued++;
     }
     return true;
 }
 
-/* A request for the command at the tail; NULL: not yet, or the job has failed. */
-static struct weft_request *begin_request(struct weft_job *job, uint32_t slot,
-                                          const struct plan *plan, uint32_t payload)
+/* A staged put. True: all of it is accepted. */
+static bool issue_staged(struct weft_job *job, struct weft_request *request)
 {
-    struct weft_manager *manager = &job->managers[slot];
-    struct weft_request *request = new_request(job, payload != 0 || plan->staged);
+    struct weft_part *part;
+
+    while ((part = request->first) != NULL) {
+        bool was_there = part->there;
+        if (!was_there && job->device_ops->passed(job->device, WEFT_LANE_SEND, part->mark,
+                                                  &part->there) != WEFT_OK) {
+            fetch_failed(job, part);
+            return false;
+        }
+        if (!part->there)
+            return false;
+        if (!was_there)
+            source_done(job, request);
+        if (!issue_part(job, part))
+            return false;
+        request->first = part->next;
+        if (request->first == NULL)
+            request->last = NULL;
+        request->unlanded++; /* the part; it ends here if the network has reported all already */
+        weft_request_sent(job, part);
+        weft_request_landed(job, part);
+    }
+    return request->row == request->rows;
+}
+
+/* A put that the network reads itself, or a notice. True: all of it is accepted. */
+static bool issue_rows(struct weft_job *job, struct weft_request *request)
+{
+    while (request->row < request->rows) {
+        struct weft_net_put put = request->put;
+        put.cookie = &request->whole;
+        put.offset += request->row * request->pitch;
+        put.source = request->source + request->row * request->source_pitch;
+        put.bytes = request->width;
+        if (request->row + 1 != request->rows)
+            put.notice = 0;
+        request->unsent++;
+        request->unlanded++;
+        const weft_status status = hand_over(job, &put);
+        if (status != WEFT_OK) {
+            request->unsent--;
+            request->unlanded--;
+            if (status == WEFT_NET_STAGE) { /* the rest of the rows, too */
+                request->put.device = false;
+                request->staged = true;
+            }
+            return false;
+        }
+        request->row++;
+    }
+    source_done(job, request);
+    return true;
+}
+
+/* Hands on what is there, in order. True: anything was finished. */
+static bool issue(struct weft_job *job, struct weft_manager *manager)
+{
+    struct weft_request *request;
+    bool did = false;
+
+    while ((request = manager->first) != NULL &&
+           (request->staged ? issue_staged(job, request) : issue_rows(job, request))) {
+        manager->first = request->next;
+        if (manager->first == NULL)
+            manager->last = NULL;
+        manager->waiting--;
+        target_done(job, request);
+        did = true;
+    }
+    return did;
+}
+
+/* ---- from the ring -----------------------------------------------------------------------------
+ */
+
+static struct weft_request *make_request(struct weft_job *job, uint32_t slot, bool with_payload)
+{
+    struct weft_request *request = new_request(job, with_payload);
 
     if (request == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a request of %zu bytes",
-                      sizeof(*request) + payload_room(job));
+                      sizeof(*request) + job->state.inline_bytes);
         return NULL;
     }
-    if (!weft_command_payload(&manager->commands, request->payload, payload)) {
-        free_request(job, request);
-        return NULL;
-    }
-    request->slot = slot;
-    request->process = plan->put.process;
-    request->unissued = plan->rows * (plan->width / plan->piece + (plan->width % plan->piece != 0));
-    if (plan->width == 0)
-        request->unissued = plan->rows;
-    request->unsent = request->unlanded = request->unissued;
-    manager->row = manager->done = 0;
-    manager->fetched = false;
+    *request = (struct weft_request){.next_made = request->next_made,
+                                     .payload = request->payload,
+                                     .slot = slot,
+                                     .unsent = 1,
+                                     .unlanded = 1};
+    request->whole.request = request;
     return request;
 }
 
-/* A put, a notification or a barrier's notice. False: not finished, look again later. */
-static bool serve_put(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+/* A put, a notification or a barrier's notice. False: not taken, look again later. */
+static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
     struct weft_manager *manager = &job->managers[slot];
     const bool inside = (command->flags & WEFT_COMMAND_INLINE) != 0;
     const uint32_t payload = inside ? (uint32_t)command->width : 0;
-    struct plan plan;
 
-    if ((inside && command->width > job->state.inline_bytes) || !make_plan(job, command, &plan)) {
+    if (inside && command->width > job->state.inline_bytes) {
         bad_command(job, slot, command);
         return false;
     }
-    plan.staged = !job->device_ops->host_access && !inside && plan.width != 0;
-    plan.piece = plan.staged ? STAGE_BYTES : UINT64_MAX;
-    if (manager->request == NULL)
-        manager->request = begin_request(job, slot, &plan, payload);
-    if (manager->request == NULL)
+    struct weft_request *request = make_request(job, slot, payload != 0);
+    if (request == NULL)
         return false;
+    if (!make_plan(job, command, request)) {
+        bad_command(job, slot, command);
+        free_request(job, request);
+        return false;
+    }
+    if (!weft_command_payload(&manager->commands, request->payload, payload)) {
+        free_request(job, request);
+        return false;
+    }
     if (payload != 0)
-        plan.source = manager->request->payload;
-    if (!issue(job, manager, &plan))
-        return false;
-    manager->request = NULL;
+        request->source = request->payload;
+    const bool from_device = job->stage != NULL && !inside && request->width != 0;
+    request->put.device = from_device && job->net_reads_device &&
+                          request->rows * request->width < job->config.stage_from;
+    request->staged = from_device && !request->put.device;
+    request->piece = weft_stage_piece(&job->config, request->rows * request->width);
+    request->depth = weft_stage_depth(&job->config, request->rows * request->width);
     weft_command_pop(&manager->commands, payload);
+    *(manager->last != NULL ? &manager->last->next : &manager->first) = request;
+    manager->last = request;
+    manager->waiting++;
     return true;
 }
 
@@ -319,20 +525,29 @@ static bool serve_text(struct weft_job *job, uint32_t slot, const struct weft_co
     return true;
 }
 
-static bool serve(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+/* False: nothing more can be taken now. */
+static bool take(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
+    struct weft_manager *manager = &job->managers[slot];
+
     switch (command->kind) {
     case WEFT_COMMAND_PUT:
     case WEFT_COMMAND_COUNT:
     case WEFT_COMMAND_BARRIER:
-        return serve_put(job, slot, command);
+        if (manager->waiting == (job->stage != NULL ? AHEAD : 1) || !take_put(job, slot, command))
+            return false;
+        fetch(job, manager);
+        issue(job, manager);
+        return true;
     case WEFT_COMMAND_COLLECTIVE:
+        if (manager->waiting != 0)
+            return false;
         weft_collective_ask(job, slot, command);
-        weft_command_pop(&job->managers[slot].commands, 0);
+        weft_command_pop(&manager->commands, 0);
         return true;
     case WEFT_COMMAND_LOG:
     case WEFT_COMMAND_FAIL:
-        return serve_text(job, slot, command);
+        return manager->waiting == 0 && serve_text(job, slot, command);
     default:
         bad_command(job, slot, command);
         return false;
@@ -341,16 +556,21 @@ static bool serve(struct weft_job *job, uint32_t slot, const struct weft_command
 
 bool weft_manager_serve(struct weft_job *job, uint32_t slot)
 {
+    struct weft_manager *manager = &job->managers[slot];
     struct weft_command command;
     bool did = false;
 
     if (weft_job_is_failing(job))
         return false;
+    if (manager->waiting != 0) {
+        did = fetch(job, manager);
+        did |= issue(job, manager);
+    }
     for (int n = 0; n < BATCH; n++) {
-        if (!weft_command_peek(&job->managers[slot].commands, &command) ||
-            !serve(job, slot, &command))
+        if (!weft_command_peek(&manager->commands, &command) || !take(job, slot, &command))
             break;
         did = true;
     }
-    return did;
+    /* A copy under way rings no bell: the task looks again. */
+    return did || (job->stage != NULL && manager->waiting != 0);
 }

@@ -56,27 +56,66 @@ struct weft_region {
     weft_win owner;  /* or for this window; neither: by the program */
 };
 
-/* A command that became puts: which rank to tell when they are done. */
+/* What the network was given for a command: the cookie of its puts. */
+struct weft_part {
+    struct weft_part *next;
+    struct weft_request *request;
+
+    /* Of a part that went through host memory: */
+    unsigned char *memory; /* NULL: the command's puts are all one part, request->whole */
+    size_t room;
+    uint64_t row, from;        /* where in the rectangle it begins, */
+    uint64_t rows, width;      /* and how much of it it is */
+    uint64_t issued;           /* rows that the network has accepted */
+    uint64_t mark;             /* of the copy from the device */
+    bool there;                /* it is done */
+    uint64_t unsent, unlanded; /* rows; one more while not all are issued */
+    struct weft_part *next_made;
+};
+
+/* A command that becomes puts: what is left of it, and which rank to tell when they are done. */
 struct weft_request {
-    struct weft_request *next_free, *next_made;
+    struct weft_request *next, *next_made;
     uint32_t slot;
-    int process;
-    uint64_t unissued, unsent, unlanded; /* puts */
-    unsigned char *payload;              /* room for inline data, or NULL */
+
+    struct weft_net_put put; /* but for source and bytes; its offset is that of the first row */
+    const unsigned char *source;
+    uint64_t rows, width, pitch, source_pitch;
+    uint64_t row, done; /* the next row to issue, or to fetch, and its bytes that are */
+
+    bool staged;                    /* the host fetches the data before the network can have it: */
+    uint64_t piece;                 /* so much at once, */
+    uint32_t depth, parts;          /* in so many parts at once: that hold host memory now */
+    struct weft_part *first, *last; /* under way to the host, or waiting for the network */
+
+    struct weft_part whole;
+    /* Puts; of a staged request `unsent` are parts to fetch. One more while not all are begun. */
+    uint64_t unsent, unlanded;
+    unsigned char *payload; /* room for inline data, or NULL */
 };
 
 /* The host's end of one rank's command ring. */
 struct weft_manager {
     struct weft_command_consumer commands;
-    struct weft_request *request; /* of the command at the tail, while rows of it are left */
-    uint64_t row, done;           /* of them: the next row, and its bytes that are issued */
-    bool fetched;                 /* the next piece lies in the request already */
+    struct weft_request *first, *last; /* taken from the ring, and not all with the network */
+    uint32_t waiting;
+};
+
+/* What lands in device memory (letter.c); the receive side's. */
+struct weft_landing {
+    bool idle;   /* nothing is on its way there: */
+    bool marked; /* or all that is lies before this mark */
+    uint64_t mark;
+    void *target; /* a small payload that is held back, */
+    size_t held;  /* its bytes; 0: none */
+    unsigned char payload[16];
 };
 
 struct weft_exchange_slot;
 struct weft_gathering;
 struct weft_image;
 struct weft_trace;
+struct weft_stage;
 
 struct weft_job {
     struct weft_config config;
@@ -84,6 +123,10 @@ struct weft_job {
     const struct weft_device_ops *device_ops;
     struct weft_device *device;
     const struct weft_net_ops *net_ops;
+    struct weft_landing landing;
+    bool letters;          /* ranks of the prepared kernel get some; letter.c */
+    bool shares_device;    /* with other processes */
+    bool net_reads_device; /* some puts, if it is asked: net.h */
     struct weft_net *net;
     bool net_lingers;           /* said within its dereg or close: memory has to stay */
     struct weft_job *next_left; /* open.c */
@@ -101,6 +144,9 @@ struct weft_job {
     uint32_t slots;                        /* in use: they exist and stay */
     struct weft_request *free_requests[2]; /* idle ones, without and with room for a payload */
     struct weft_request *made_requests;    /* all there are */
+    struct weft_part *free_parts, *made_parts;
+    struct weft_stage *stage; /* staging.c; NULL: the network reads all sources itself */
+    unsigned char *stage_memory;
     struct weft_lock tables; /* over state's tables, regions and segments, on the host's side */
     struct weft_region *regions;
     uint32_t regions_count;
@@ -250,8 +296,10 @@ void weft_collective_sweep(struct weft_job *job);
 
 /* Takes what it can from one rank's ring; true if it did anything. Progress task only. */
 bool weft_manager_serve(struct weft_job *job, uint32_t slot);
-void weft_request_sent(void *job, void *request);
-void weft_request_landed(void *job, void *request);
+void weft_request_sent(void *job, void *part);
+void weft_request_landed(void *job, void *part);
+/* The host memory through which puts go whose source the network cannot read. */
+weft_status weft_manager_open(struct weft_job *job);
 void weft_manager_close(struct weft_job *job);
 
 /* Starts and stops the progress and receive tasks. */
@@ -264,6 +312,10 @@ bool weft_notice_arrived(void *job, int process, uint32_t notice);
 /* How a network lands data where the host has no access to device memory. Receive task only. */
 bool weft_land_in_device(void *job, void *target, const void *source, size_t bytes);
 bool weft_settle_in_device(void *job);
+bool weft_mark_in_device(void *job, uint64_t *mark);
+bool weft_settled_in_device(void *job, uint64_t mark, bool *there);
+void weft_pin_for_device(void *job, void *memory, size_t bytes);
+void weft_unpin_for_device(void *job, void *memory);
 /* Whether a network's device may write device memory, and how: net.h, dmabuf and reached. */
 bool weft_has_dmabuf(const struct weft_job *job);
 int weft_dmabuf_of_device(void *job, void *base, size_t bytes, uint64_t *offset);

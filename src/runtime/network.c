@@ -72,6 +72,10 @@ static weft_status open_named(struct weft_job *job, const char *name)
                    .landed = weft_request_landed,
                    .land = job->image != NULL ? weft_land_in_device : NULL,
                    .settle = job->image != NULL ? weft_settle_in_device : NULL,
+                   .mark = job->image != NULL ? weft_mark_in_device : NULL,
+                   .settled = job->image != NULL ? weft_settled_in_device : NULL,
+                   .pin = job->image != NULL ? weft_pin_for_device : NULL,
+                   .unpin = job->image != NULL ? weft_unpin_for_device : NULL,
                    .dmabuf = weft_has_dmabuf(job) ? weft_dmabuf_of_device : NULL,
                    .reached = weft_has_dmabuf(job) ? weft_reached_device : NULL,
                    .lingers = network_lingers,
@@ -85,6 +89,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
     if (status != WEFT_OK)
         return status;
     job->net_ops->caps(job->net, &caps);
+    job->net_reads_device = caps.reads_device && job->image != NULL;
     status = check_reach(job, name, &caps);
     if (status != WEFT_OK)
         close_net(job);

@@ -168,6 +168,8 @@ static weft_status open_together(struct weft_job *job)
     if (status == WEFT_OK)
         status = weft_trace_open(job);
     if (status == WEFT_OK)
+        status = weft_manager_open(job);
+    if (status == WEFT_OK)
         status = weft_services_start(job);
     weft_err_level(before);
     return status;

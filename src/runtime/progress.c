@@ -11,6 +11,7 @@
 
 #include "base/say.h"
 #include "runtime/image.h"
+#include "runtime/letter.h"
 #include "window/counter.h"
 
 enum {
@@ -210,7 +211,8 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
             continue;
         }
         if (spinning(job, &idle_since)) {
-            if (job->image == NULL) /* else ranks need none of the host's processors */
+            /* Ranks of another device need none of the host's processors; but let who says so. */
+            if (job->image == NULL || job->spin_ns == 0)
                 weft_task_yield(true);
             continue;
         }
@@ -224,6 +226,9 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
         weft_lock(&job->duty[side]); /* who helps ends his round, and begins no other */
         weft_unlock(&job->duty[side]);
     }
+    if (job->image != NULL) /* nothing is copied any more; an error has been said, or will be */
+        job->device_ops->wait(job->device,
+                              side == WEFT_NET_SEND ? WEFT_LANE_SEND : WEFT_LANE_RECEIVE);
     if (weft_job_status(job) != WEFT_OK &&
         __atomic_add_fetch(&job->services_quiet, 1, __ATOMIC_ACQ_REL) == 2)
         weft_services_are_quiet(job);
@@ -247,14 +252,40 @@ static void receive_main(void *argument)
 
 bool weft_land_in_device(void *context, void *target, const void *source, size_t bytes)
 {
-    struct weft_job *job = context;
-    return job->device_ops->copy(job->device, WEFT_LANE_RECEIVE, target, source, bytes) == WEFT_OK;
+    return weft_landing_copy(context, target, source, bytes);
 }
 
 bool weft_settle_in_device(void *context)
 {
+    return weft_landing_settle(context);
+}
+
+bool weft_mark_in_device(void *context, uint64_t *mark)
+{
+    return weft_landing_mark(context, mark);
+}
+
+bool weft_settled_in_device(void *context, uint64_t mark, bool *there)
+{
+    return weft_landing_settled(context, mark, there);
+}
+
+void weft_pin_for_device(void *context, void *memory, size_t bytes)
+{
     struct weft_job *job = context;
-    return job->device_ops->wait(job->device, WEFT_LANE_RECEIVE) == WEFT_OK;
+    const char *reason = job->device_ops->pin(job->device, memory, bytes);
+
+    if (reason != NULL)
+        weft_say(WEFT_SAY_WARN,
+                 "process %d: %zu bytes of receive buffers stay unpinned (%s): what arrives for "
+                 "device memory takes longer",
+                 job->numbers.process, bytes, reason);
+}
+
+void weft_unpin_for_device(void *context, void *memory)
+{
+    struct weft_job *job = context;
+    job->device_ops->unpin(job->device, memory);
 }
 
 bool weft_has_dmabuf(const struct weft_job *job)
@@ -296,7 +327,8 @@ bool weft_notice_arrived(void *context, int process, uint32_t notice)
     case WEFT_NOTICE_COUNT:
         if (slot >= weft_job_slots(job))
             return false;
-        count(job, weft_count_index(slot, weft_notice_tag(notice)), slot == WEFT_HOST_SLOT);
+        if (!weft_landing_letter(job, slot, weft_notice_tag(notice)))
+            count(job, weft_count_index(slot, weft_notice_tag(notice)), slot == WEFT_HOST_SLOT);
         return true;
     case WEFT_NOTICE_BARRIER:
         if (slot >= job->state.comms_count * WEFT_BARRIER_WORDS)

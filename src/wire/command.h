@@ -29,6 +29,8 @@ enum weft_command_kind {
 
 enum weft_command_flag { WEFT_COMMAND_NOTIFY = 1, WEFT_COMMAND_INLINE = 2 };
 
+enum { WEFT_INLINE_MOST = 1024 }; /* the most that WEFT_INLINE may be (base/config.def) */
+
 enum weft_collective_op {
     WEFT_COLLECTIVE_WIN_CREATE = 1, /* source: base, width: bytes */
     WEFT_COLLECTIVE_WIN_FREE,       /* object: its communicator, offset: the window */

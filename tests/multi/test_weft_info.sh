@@ -42,6 +42,35 @@ settings=$(grep -cE '^WEFT_CONFIG_[A-Z]+\(' "$root/src/base/config.def")
 printed=$(grep -cE '^WEFT_[A-Z_]+ = ' out)
 [ "$settings" -eq "$printed" ] || fail "$printed of $settings settings are listed"
 
+# Measured values: written, read by the next one, and not where they do not belong.
+unset WEFT_TUNE
+export XDG_CONFIG_HOME=$folder/config
+mkdir config
+check 0 "$info" --tune
+has out "written to $folder/config/weft/tune"
+has config/weft/tune "SHM_RING="
+check 0 "$info" --config
+has out "set by the tune file"
+[ ! -s err ] || fail "the new file is not liked: $(cat err)"
+check 0 env WEFT_TUNE=off "$info" --config
+! grep -q "set by the tune file" out || fail "WEFT_TUNE=off is not heeded"
+sed -i 's/^machine .*/machine elsewhere/' config/weft/tune
+check 0 "$info" --config
+has err "config/weft/tune is not used: it was made on \"elsewhere\""
+[ "$(wc -l <err)" -eq 1 ] || fail "more than a line: $(cat err)"
+check 1 "$info" --tune=/proc/nowhere/tune
+has err "cannot write /proc/nowhere/tune"
+check 1 env WEFT_TUNE=off "$info" --tune
+has err "no place for the file"
+far=$(dirname "$info")/tests/far_weft_info # as where there is a GPU
+if [ -x "$far" ]; then
+    check 0 "$far" --tune="$folder/far"
+    has out "pieces of 65536"
+    has out "into device memory"
+    has far "SHM_RING="
+fi
+unset XDG_CONFIG_HOME
+
 # One line each, and nothing on standard output that looks like an answer.
 for wrong in WEFT_RNAKS=4 WEFT_RANKS=many WEFT_RANKS=-1 WEFT_DEVICE=gpu WEFT_SHM_RING=5000; do
     check 1 env "$wrong" "$info"

@@ -165,6 +165,7 @@ static void test_manual(void **state)
     assert_non_null(strstr(manual, "WEFT_PATH = auto\n"));
     assert_non_null(strstr(manual, "WEFT_STALL_S = 2.5\n"));
     assert_non_null(strstr(manual, "WEFT_CPU_STACK = 32768\n"));
+    assert_non_null(strstr(manual, "range 0..16384 ranks\n    set by the command line\n"));
     assert_null(strstr(manual, "xyzzy")); /* the secret stays one */
 }
 

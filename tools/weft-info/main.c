@@ -1,6 +1,7 @@
 /*
  * weft-info - what this build of weft holds and how it is configured: its version, devices and
- * networks, and with --config every setting with its value, default and range.
+ * networks; with --config every setting with its value, where that comes from, default and range;
+ * with --tune it measures what some settings depend on, for all later jobs on this machine.
  *
  * It opens each part as a job of one process would, so that what it prints is known to work here.
  */
@@ -8,6 +9,7 @@
 #include "base/say.h"
 #include "device/device.h"
 #include "net/net.h"
+#include "tune.h"
 
 #include <argp.h>
 #include <stdio.h>
@@ -21,11 +23,16 @@
 const char *argp_program_version = VERSION;
 
 struct options {
-    bool config;
+    bool config, tune;
+    const char *tune_file; /* NULL: the default */
 };
 
 static const struct argp_option option_list[] = {
     {"config", 'c', NULL, 0, "print every setting: value, meaning, default, range and unit", 0},
+    {"tune", 't', "FILE", OPTION_ARG_OPTIONAL,
+     "measure what settings depend on here, some seconds; written to FILE, or where jobs look for "
+     "it: WEFT_TUNE, $XDG_CONFIG_HOME/weft/tune or ~/.config/weft/tune",
+     0},
     {0},
 };
 
@@ -33,10 +40,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct options *options = state->input;
 
-    (void)text;
     switch (key) {
     case 'c':
         options->config = true;
+        return 0;
+    case 't':
+        options->tune = true;
+        options->tune_file = text;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "\"%s\": no arguments are expected", text);
@@ -156,7 +166,10 @@ int main(int argc, char **argv)
     }
     if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
         return 1;
-    if (options.config) {
+    if (options.tune) {
+        if (!tune(&config, options.tune_file))
+            return 1;
+    } else if (options.config) {
         weft_config_print(stdout, &config);
     } else {
         printf("%s\n", VERSION);

@@ -92,8 +92,11 @@ static weft_status make_streams(struct weft_device *d)
     const struct weft_cuda_driver *driver = d->driver;
     CUresult result = driver->stream_create(&d->kernels, CU_STREAM_NON_BLOCKING, 0);
 
-    for (int i = 0; i < WEFT_LANES && result == CUDA_SUCCESS; i++)
+    for (int i = 0; i < WEFT_LANES && result == CUDA_SUCCESS; i++) {
         result = driver->stream_create(&d->lanes[i], CU_STREAM_NON_BLOCKING, 0);
+        for (int m = 0; m < WEFT_CUDA_MARKS && result == CUDA_SUCCESS; m++)
+            result = driver->event_create(&d->marks[i][m], CU_EVENT_DISABLE_TIMING);
+    }
     if (result == CUDA_SUCCESS)
         result = driver->event_create(&d->before, CU_EVENT_DEFAULT);
     if (result == CUDA_SUCCESS)
@@ -107,9 +110,13 @@ static void cuda_close(struct weft_device *d)
 
     if (d->context != NULL) {
         driver->context_use(d->context);
-        for (int i = 0; i < WEFT_LANES; i++)
+        for (int i = 0; i < WEFT_LANES; i++) {
+            for (int m = 0; m < WEFT_CUDA_MARKS; m++)
+                if (d->marks[i][m] != NULL)
+                    driver->event_destroy(d->marks[i][m]);
             if (d->lanes[i] != NULL)
                 driver->stream_destroy(d->lanes[i]);
+        }
         if (d->kernels != NULL)
             driver->stream_destroy(d->kernels);
         if (d->before != NULL)
@@ -304,66 +311,6 @@ static weft_status cuda_run(struct weft_device *d, const struct weft_launch *lau
     return weft_cuda_error(result, launch->kernel->name);
 }
 
-/* ---- moving data
- * --------------------------------------------------------------------------------- */
-
-/*
- * A word or two of the host's, as stores by the stream itself: undivided, and quicker than the copy
- * engine. Only the receive lane's sources are known to be host memory.
- */
-static weft_status write_words(struct weft_device *d, enum weft_lane lane, CUdeviceptr target,
-                               const unsigned char *source, size_t bytes)
-{
-    CUresult result = CUDA_SUCCESS;
-
-    for (size_t at = 0; at < bytes && result == CUDA_SUCCESS; at += bytes == 4 ? 4 : 8) {
-        uint64_t value = 0;
-        memcpy(&value, source + at, bytes == 4 ? 4 : 8);
-        result = bytes == 4 ? d->driver->stream_write(d->lanes[lane], target, (uint32_t)value, 0)
-                            : d->driver->stream_write_wide(d->lanes[lane], target + at, value, 0);
-    }
-    return weft_cuda_error(result, "storing");
-}
-
-static weft_status cuda_copy(struct weft_device *d, enum weft_lane lane, void *target,
-                             const void *source, size_t bytes)
-{
-    const uintptr_t to = (uintptr_t)target;
-
-    if (bytes == 0)
-        return WEFT_OK;
-    d->driver->context_use(d->context);
-    if (lane == WEFT_LANE_RECEIVE &&
-        ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
-        return write_words(d, lane, (CUdeviceptr)to, source, bytes);
-    return weft_cuda_error(d->driver->copy_async((CUdeviceptr)(uintptr_t)target,
-                                                 (CUdeviceptr)(uintptr_t)source, bytes,
-                                                 d->lanes[lane]),
-                           "copying");
-}
-
-static weft_status cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t *target,
-                             uint32_t value, size_t words)
-{
-    d->driver->context_use(d->context);
-    return weft_cuda_error(
-        d->driver->fill((CUdeviceptr)(uintptr_t)target, value, words, d->lanes[lane]), "filling");
-}
-
-static weft_status cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
-                              uint32_t value)
-{
-    d->driver->context_use(d->context);
-    return weft_cuda_error(
-        d->driver->stream_write(d->lanes[lane], (CUdeviceptr)(uintptr_t)word, value, 0), "storing");
-}
-
-static weft_status cuda_wait(struct weft_device *d, enum weft_lane lane)
-{
-    d->driver->context_use(d->context);
-    return weft_cuda_error(d->driver->stream_wait(d->lanes[lane]), "copying");
-}
-
 const struct weft_device_ops weft_cuda_device = {
     .name = "cuda",
     .open = cuda_open,
@@ -379,10 +326,15 @@ const struct weft_device_ops weft_cuda_device = {
     .host_free = weft_cuda_host_free,
     .map = weft_cuda_map,
     .unmap = weft_cuda_unmap,
-    .copy = cuda_copy,
-    .fill = cuda_fill,
-    .store = cuda_store,
-    .wait = cuda_wait,
+    .copy = weft_cuda_copy,
+    .gather = weft_cuda_gather,
+    .mark = weft_cuda_mark,
+    .passed = weft_cuda_passed,
+    .pin = weft_cuda_pin,
+    .unpin = weft_cuda_unpin,
+    .fill = weft_cuda_fill,
+    .store = weft_cuda_store,
+    .wait = weft_cuda_wait,
     .dmabuf = weft_cuda_dmabuf,
     .reached = weft_cuda_reached,
     .run = cuda_run,

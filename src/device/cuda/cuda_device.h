@@ -5,6 +5,8 @@
 #include "device/cuda/driver.h"
 #include "device/device.h"
 
+enum { WEFT_CUDA_MARKS = 64, WEFT_CUDA_WORDS = 16 };
+
 struct weft_device {
     const struct weft_cuda_driver *driver;
     const struct weft_config *config;
@@ -16,6 +18,10 @@ struct weft_device {
     CUmemAllocationHandleType passed_on_by; /* by a descriptor or a fabric handle; 0: IPC handle */
     CUstream kernels, lanes[WEFT_LANES];
     CUevent before, after;
+    CUevent marks[WEFT_LANES][WEFT_CUDA_MARKS];
+    uint64_t marks_count[WEFT_LANES];
+    CUstreamBatchMemOpParams words[WEFT_CUDA_WORDS]; /* move.c: not given to the stream yet */
+    unsigned words_count;
 };
 
 /* memory.c */
@@ -26,6 +32,22 @@ void *weft_cuda_host_alloc(struct weft_device *d, size_t bytes);
 void weft_cuda_host_free(struct weft_device *d, void *memory);
 void *weft_cuda_map(struct weft_device *d, const struct weft_share *handle, const char **reason);
 void weft_cuda_unmap(struct weft_device *d, void *memory, const struct weft_share *handle);
+
+/* move.c: copies, stores and marks on the lanes; what device.h says of each */
+weft_status weft_cuda_copy(struct weft_device *d, enum weft_lane lane, void *target,
+                           const void *source, size_t bytes);
+weft_status weft_cuda_gather(struct weft_device *d, enum weft_lane lane, void *target,
+                             const void *source, size_t pitch, size_t width, size_t rows);
+weft_status weft_cuda_mark(struct weft_device *d, enum weft_lane lane, uint64_t *mark);
+weft_status weft_cuda_passed(struct weft_device *d, enum weft_lane lane, uint64_t mark,
+                             bool *passed);
+weft_status weft_cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t *target,
+                           uint32_t value, size_t words);
+weft_status weft_cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
+                            uint32_t value);
+weft_status weft_cuda_wait(struct weft_device *d, enum weft_lane lane);
+const char *weft_cuda_pin(struct weft_device *d, void *memory, size_t bytes);
+void weft_cuda_unpin(struct weft_device *d, void *memory);
 
 /* direct.c: memory that a network's device writes itself */
 int weft_cuda_dmabuf(struct weft_device *d, void *memory, size_t bytes, uint64_t *offset);

@@ -33,6 +33,7 @@
     X(stream_write_wide, cuStreamWriteValue64)                                                     \
     X(event_create, cuEventCreate)                                                                 \
     X(event_destroy, cuEventDestroy)                                                               \
+    X(event_query, cuEventQuery)                                                                   \
     X(event_record, cuEventRecord)                                                                 \
     X(event_elapsed, cuEventElapsedTime)                                                           \
     X(granularity, cuMemGetAllocationGranularity)                                                  \
@@ -56,10 +57,12 @@
     X(host_unregister, cuMemHostUnregister)                                                        \
     X(copy, cuMemcpy)                                                                              \
     X(copy_async, cuMemcpyAsync)                                                                   \
+    X(copy_rows, cuMemcpy2DAsync)                                                                  \
     X(fill, cuMemsetD32Async)
 
 /* Those that an older driver may lack: NULL then. */
 #define WEFT_CUDA_OPTIONAL_MAP(X)                                                                  \
+    X(batch, cuStreamBatchMemOp)                                                                   \
     X(range_handle, cuMemGetHandleForAddressRange)                                                 \
     X(flush_writes, cuFlushGPUDirectRDMAWrites)
 

@@ -132,6 +132,7 @@ struct ofi_question {
 enum { OFI_QUESTIONS = 256 }; /* more are dropped: who asked them goes on with messages */
 
 struct ofi_watch;
+struct ofi_settling;
 
 struct weft_net {
     struct weft_net_open open;
@@ -164,9 +165,10 @@ struct weft_net {
     uint32_t owing;            /* peers to which a receipt is owed */
     struct ofi_question questions[OFI_QUESTIONS];
     uint32_t questions_count;
-    bool warned_stranger;      /* the receive task's own */
-    struct weft_bell bells[2]; /* by side */
-    struct ofi_watch *watch;   /* NULL: nothing to sleep on, the receive task polls */
+    bool warned_stranger;          /* the receive task's own, */
+    struct ofi_settling *settling; /* and this */
+    struct weft_bell bells[2];     /* by side */
+    struct ofi_watch *watch;       /* NULL: nothing to sleep on, the receive task polls */
 };
 
 /* ---- choose.c: which provider, which interface, what it can do ---- */

@@ -95,6 +95,8 @@ static weft_status open_buffers(struct weft_net *net)
     net->buffers = calloc(count, sizeof(*net->buffers));
     if (net->memory == NULL || net->buffers == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for buffers", bytes);
+    if (net->open.events.pin != NULL)
+        net->open.events.pin(net->open.events.context, net->memory, bytes);
     if (net->can.local_mr) {
         error = fi_mr_reg(net->domain, net->memory, bytes, FI_SEND | FI_RECV, 0, 0, 0,
                           &net->memory_mr, NULL);
@@ -167,6 +169,8 @@ static void ofi_close(struct weft_net *net)
         free(net->slabs[i]);
     free(net->slabs);
     free(net->buffers);
+    if (net->memory != NULL && net->open.events.unpin != NULL)
+        net->open.events.unpin(net->open.events.context, net->memory);
     free(net->memory);
     free(net->peers);
     free(net);

@@ -4,6 +4,9 @@
  * A batch of completions is read under the lock, applied without it, and answered under it. Data of
  * messages is stored here; that of writes is there already. A receipt covers everything before it;
  * it travels with whatever goes to that process anyway, else after OFI_RECEIPT_NS.
+ *
+ * Where data lands later than it is stored (net.h: land), batches wait for their answers until it
+ * is there, a few at a time, while the next ones are read.
  */
 #include "net/ofi/inside.h"
 
@@ -12,6 +15,8 @@
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SETTLING = 4 };
 
 struct event {
     int process;
@@ -27,7 +32,22 @@ struct taken {
     bool message, event;
     struct ofi_message m;
     int process;
+    uint32_t applied; /* events of the process up to this one */
 };
+
+struct ofi_settling {
+    struct batch {
+        struct taken taken[OFI_BATCH];
+        ssize_t count;
+        uint64_t mark;
+    } batches[SETTLING]; /* a FIFO */
+    uint32_t first, count;
+};
+
+static weft_status not_there(void)
+{
+    return weft_err(WEFT_ERR_DEVICE, "ofi: data did not reach the device");
+}
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -79,6 +99,7 @@ static weft_status keep(struct weft_net *net, const struct event *e)
 /* Applies an event, or keeps it, and then those whose turn has come. */
 static weft_status take_event(struct weft_net *net, const struct event *e)
 {
+    const struct weft_net_events *events = &net->open.events;
     struct ofi_peer *peer = &net->peers[e->process];
     const uint32_t ahead = e->number - peer->expected;
     weft_status status;
@@ -96,6 +117,10 @@ static weft_status take_event(struct weft_net *net, const struct event *e)
         const struct event next = {e->process,    early->event, early->notice, early->key,
                                    early->offset, early->data,  early->bytes};
         status = apply(net, &next);
+        /* It is there before the memory it came from is freed. */
+        if (status == WEFT_OK && next.bytes != 0 && events->settle != NULL &&
+            !events->settle(events->context))
+            status = not_there();
         *at = early->next;
         free(early);
     }
@@ -234,11 +259,11 @@ static weft_status hear(struct weft_net *net, const struct ofi_message *m)
     return WEFT_OK;
 }
 
-static void owe(struct weft_net *net, int process, uint64_t now)
+static void owe(struct weft_net *net, int process, uint32_t applied, uint64_t now)
 {
     struct ofi_peer *peer = &net->peers[process];
 
-    peer->applied = peer->expected;
+    peer->applied = applied;
     if (peer->owed_since == 0 && peer->applied != peer->told) {
         peer->owed_since = now;
         net->owing++;
@@ -277,7 +302,7 @@ static weft_status conclude(struct weft_net *net, const struct taken *batch, ssi
     weft_lock(&net->lock);
     for (ssize_t i = 0; i < count && status == WEFT_OK; i++) {
         if (batch[i].event)
-            owe(net, batch[i].process, now);
+            owe(net, batch[i].process, batch[i].applied, now);
         if (batch[i].message)
             status = hear(net, &batch[i].m);
         if (batch[i].buffer == NULL)
@@ -290,6 +315,40 @@ static weft_status conclude(struct weft_net *net, const struct taken *batch, ssi
     send_receipts(net, now, false);
     weft_unlock(&net->lock);
     return status;
+}
+
+/* Answers the batches whose data is there. */
+static weft_status conclude_settled(struct weft_net *net, bool *did)
+{
+    const struct weft_net_events *events = &net->open.events;
+    struct ofi_settling *settling = net->settling;
+    weft_status status = WEFT_OK;
+
+    while (settling != NULL && settling->count > 0 && status == WEFT_OK) {
+        const struct batch *batch = &settling->batches[settling->first];
+        bool there = true;
+        *did = true; /* nothing rings when they are there */
+        if (!events->settled(events->context, batch->mark, &there))
+            return not_there();
+        if (!there)
+            break;
+        status = conclude(net, batch->taken, batch->count);
+        settling->first = (settling->first + 1) % SETTLING;
+        settling->count--;
+    }
+    return status;
+}
+
+/* Where the next batch goes; NULL: no memory. */
+static struct batch *next_batch(struct weft_net *net)
+{
+    if (net->settling == NULL)
+        net->settling = calloc(1, sizeof(*net->settling));
+    if (net->settling == NULL) {
+        weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for what arrives", sizeof(*net->settling));
+        return NULL;
+    }
+    return &net->settling->batches[(net->settling->first + net->settling->count) % SETTLING];
 }
 
 static void tidy(struct weft_net *net)
@@ -312,9 +371,11 @@ weft_status ofi_progress_receive(struct weft_net *net, bool *did)
 {
     const struct weft_net_events *events = &net->open.events;
     struct fi_cq_data_entry entries[OFI_BATCH];
-    struct taken batch[OFI_BATCH];
-    weft_status status = WEFT_OK;
+    struct batch *batch = next_batch(net);
+    weft_status status = batch != NULL ? conclude_settled(net, did) : WEFT_ERR_MEMORY;
 
+    if (status != WEFT_OK || net->settling->count == SETTLING)
+        return status;
     weft_lock(&net->lock);
     const ssize_t count = fi_cq_read(net->cq[WEFT_NET_RECEIVE], entries, OFI_BATCH);
     if (count == -FI_EAVAIL)
@@ -330,17 +391,25 @@ weft_status ofi_progress_receive(struct weft_net *net, bool *did)
         return weft_err(WEFT_ERR_NETWORK, "ofi: %s cannot receive: %s",
                         net->info->fabric_attr->prov_name, ofi_error(count));
     *did = true;
-    for (ssize_t i = 0; i < count && status == WEFT_OK; i++)
-        status = take(net, &entries[i], &batch[i]);
+    for (ssize_t i = 0; i < count && status == WEFT_OK; i++) {
+        status = take(net, &entries[i], &batch->taken[i]);
+        if (batch->taken[i].event)
+            batch->taken[i].applied = net->peers[batch->taken[i].process].expected;
+    }
     if (status != WEFT_OK)
         return status; /* none of it is taken for landed */
-    if (events->settle != NULL && !events->settle(events->context))
-        return weft_err(WEFT_ERR_DEVICE, "ofi: data did not reach the device");
-    return conclude(net, batch, count);
+    if (events->mark == NULL)
+        return conclude(net, batch->taken, count);
+    if (!events->mark(events->context, &batch->mark))
+        return not_there();
+    batch->count = count;
+    net->settling->count++;
+    return WEFT_OK;
 }
 
 void ofi_receive_close(struct weft_net *net)
 {
+    free(net->settling);
     for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
         while (net->peers[p].early != NULL) {
             struct ofi_early *early = net->peers[p].early;

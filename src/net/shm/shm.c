@@ -20,7 +20,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { BATCH = 64 }; /* packets taken from one ring before the others get their turn */
+enum {
+    BATCH = 64,  /* packets taken from one ring before the others get their turn */
+    SETTLING = 4 /* batches from one ring whose data is on its way to the device */
+};
 
 /* The start of a receiver's shared memory; its rings follow, one a sender. */
 struct inbox {
@@ -39,6 +42,11 @@ struct peer {
     struct weft_share share;
     struct weft_packet_producer out;
     struct weft_packet_consumer in;
+    struct weft_settling {
+        uint32_t end;     /* packets up to here were passed, */
+        uint64_t mark;    /* and are there when the device has come here */
+    } settling[SETTLING]; /* a FIFO */
+    uint32_t settling_first, settling_count;
 
     struct weft_net_put current; /* accepted, not all in the ring yet */
     size_t done;                 /* bytes of it that are */
@@ -92,6 +100,8 @@ static weft_status open_shm(struct weft_net **net, const struct weft_net_open *o
         n->peers[p].in = (struct weft_packet_consumer){
             .ring = ring, .size = ring_size, .tail = start, .seen = start};
     }
+    if (open->events.pin != NULL)
+        open->events.pin(open->events.context, memory, n->share.bytes);
     *net = n;
     return WEFT_OK;
 
@@ -109,6 +119,8 @@ static void shm_close(struct weft_net *net)
                              net->open.one_address_space || p == net->open.process);
         free(net->peers[p].landings);
     }
+    if (net->open.events.unpin != NULL)
+        net->open.events.unpin(net->open.events.context, net->inbox);
     weft_share_destroy(net->inbox, &net->share);
     free(net->peers);
     weft_regions_free(&net->regions);
@@ -292,23 +304,56 @@ static weft_status apply(struct weft_net *net, int sender, const unsigned char *
     return WEFT_OK;
 }
 
-/* Where data lands later than it is applied: waits for it, before the sender takes it for landed.
- */
-static bool settle(struct weft_net *net, struct weft_packet_consumer *in)
+static weft_status unsettled(void)
 {
-    if (net->open.events.settle == NULL)
-        return true;
-    if (!net->open.events.settle(net->open.events.context))
-        return false;
-    weft_packet_release(in);
-    return true;
+    return weft_err(WEFT_ERR_DEVICE, "shm: data did not reach the device");
+}
+
+/*
+ * Where data lands later than it is applied: gives back the batches that are there, and goes on
+ * reading while others are on their way. Their sender must not take them for landed before.
+ */
+static weft_status look_at_settling(struct weft_net *net, struct peer *peer, bool *did)
+{
+    const struct weft_net_events *events = &net->open.events;
+    bool there = true;
+
+    while (peer->settling_count > 0) {
+        const struct weft_settling *first = &peer->settling[peer->settling_first];
+        *did = true; /* no bell rings when they are there */
+        if (!events->settled(events->context, first->mark, &there))
+            return unsettled();
+        if (!there)
+            break;
+        weft_packet_release_to(&peer->in, first->end);
+        peer->settling_first = (peer->settling_first + 1) % SETTLING;
+        peer->settling_count--;
+        weft_bell_ring(&peer->inbox->bells[WEFT_NET_SEND]);
+    }
+    return WEFT_OK;
+}
+
+static weft_status add_settling(struct weft_net *net, struct peer *peer)
+{
+    const struct weft_net_events *events = &net->open.events;
+    struct weft_settling *next =
+        &peer->settling[(peer->settling_first + peer->settling_count) % SETTLING];
+
+    next->end = peer->in.tail;
+    if (!events->mark(events->context, &next->mark))
+        return unsettled();
+    peer->settling_count++;
+    return WEFT_OK;
 }
 
 static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
 {
     struct peer *peer = &net->peers[sender];
-    weft_status status = WEFT_OK;
+    weft_status status = look_at_settling(net, peer, did);
     int taken = 0;
+
+    if (status != WEFT_OK || peer->settling_count == SETTLING)
+        return status;
 
     while (taken < BATCH) {
         const unsigned char *content;
@@ -323,16 +368,17 @@ static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
         if (status != WEFT_OK)
             break; /* it stays where it is: its sender must not take it for landed */
         weft_packet_pass(&peer->in);
-        if (net->open.events.settle == NULL)
+        if (net->open.events.mark == NULL)
             weft_packet_release(&peer->in);
         taken++;
     }
-    if (taken > 0) {
-        if (!settle(net, &peer->in))
-            return weft_err(WEFT_ERR_DEVICE, "shm: data did not reach the device");
-        *did = true;
+    if (taken == 0)
+        return status;
+    *did = true;
+    if (net->open.events.mark == NULL)
         weft_bell_ring(&peer->inbox->bells[WEFT_NET_SEND]);
-    }
+    else if (status == WEFT_OK)
+        status = add_settling(net, peer);
     return status;
 }
 

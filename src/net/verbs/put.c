@@ -124,7 +124,7 @@ static struct plan make_plan(const struct weft_net *net, const struct weft_verbs
         head = sizeof(struct weft_verbs_message);
         most = (to->buffer < net->slots.bytes ? to->buffer : net->slots.bytes) - head;
     }
-    if (head + plan.bytes <= net->inline_most) {
+    if (head + plan.bytes <= net->inline_most && !put->device) {
         plan.copy = COPY_INLINE;
     } else if (plan.message || !sender->registered) {
         plan.copy = COPY_SLOT;
@@ -299,12 +299,26 @@ static void find_source(struct weft_net *net, struct weft_verbs_sender *sender)
     }
 }
 
+/* What the processor would have to copy, or the device cannot read, must come from host memory. */
+static bool must_stage(struct weft_net *net, const struct weft_net_put *put)
+{
+    uint64_t address;
+    uint32_t lkey;
+
+    return put->device &&
+           (put->bytes <= net->inline_most || (put->key & WEFT_VERBS_BY_MESSAGE) != 0 ||
+            is_word(net, put) ||
+            !weft_verbs_memory_find(&net->memory, put->source, put->bytes, &address, &lkey));
+}
+
 weft_status weft_verbs_put(struct weft_net *net, const struct weft_net_put *put)
 {
     bool did = false;
 
     if (net->broken != WEFT_OK)
         return net->broken;
+    if (must_stage(net, put))
+        return WEFT_NET_STAGE;
     weft_status status = reach(net, put->process);
     if (status != WEFT_OK)
         return status;

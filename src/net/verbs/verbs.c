@@ -273,8 +273,8 @@ static weft_status verbs_open(struct weft_net **net, const struct weft_net_open 
 
 static void verbs_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
-    (void)net;
-    *caps = (struct weft_net_caps){.address_bytes = sizeof(struct weft_verbs_address)};
+    *caps = (struct weft_net_caps){.reads_device = net->open.events.dmabuf != NULL,
+                                   .address_bytes = sizeof(struct weft_verbs_address)};
 }
 
 static weft_status verbs_address(struct weft_net *net, void *address)

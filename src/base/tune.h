@@ -1,0 +1,48 @@
+/*
+ * base/tune.h - values that were measured on this machine (weft-info --tune), in a file.
+ *
+ * They come before the defaults and behind whatever the environment and the command line say. The
+ * file names the machine and the version that it was made with, and is used there only. It is
+ * text: "weft-tune 1", "version ...", "machine ...", then NAME=VALUE lines; # begins a comment.
+ */
+#ifndef WEFT_BASE_TUNE_H
+#define WEFT_BASE_TUNE_H
+
+#include "base/config.h"
+
+#include <stddef.h>
+
+enum { WEFT_TUNE_PATH = 512, WEFT_TUNE_MACHINE = 256 };
+
+/* A measured value of a setting that may be tuned, by its name in config.def. */
+struct weft_tuned {
+    const char *name;
+    uint64_t value;
+};
+
+/*
+ * Where the file is: WEFT_TUNE, or weft/tune in XDG_CONFIG_HOME, or in .config of HOME. False:
+ * WEFT_TUNE=off, or the environment names no such place.
+ */
+bool weft_tune_path(const struct weft_config *config, char path[WEFT_TUNE_PATH]);
+
+/* Processor and GPUs, as the kernel tells them: "Xeon ..., 16 processors, 2 GPUs NVIDIA H200". */
+void weft_tune_machine(char machine[WEFT_TUNE_MACHINE]);
+
+/* Whether a file may hold this setting. */
+bool weft_tune_may(const char *name);
+
+/*
+ * Takes the file's values for what is still the default. A file that is malformed, or of another
+ * machine or version, gives one warning and changes nothing; so does one that WEFT_TUNE names and
+ * that is not there.
+ */
+void weft_tune_read(struct weft_config *config);
+
+/*
+ * Writes the file, whole or not at all; makes the two folders above it where they are missing.
+ * Errors: SYSTEM, with the reason.
+ */
+weft_status weft_tune_write(const char *path, const struct weft_tuned *values, int count);
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * device/cuda/move.c - copies, stores and marks: each lane is a stream, which does them in order.
+ */
+#include "device/cuda/cuda_device.h"
+
+#include <string.h>
+
+enum { MOST_PITCH = 1 << 30 }; /* of a rectangle: devices allow up to 2^31 - 1 */
+
+/*
+ * A word or two of the host's go as stores by the stream itself: undivided, and quicker than the
+ * copy engine. Only the receive lane's sources are known to be host memory. They are held back
+ * until the count that follows, or anything else on that lane, and given to the stream together:
+ * one call of the driver, and one piece of work for the GPU, where there were two or three.
+ */
+static CUresult give_words(struct weft_device *d)
+{
+    const CUstream stream = d->lanes[WEFT_LANE_RECEIVE];
+    const unsigned count = d->words_count;
+    CUresult result = CUDA_SUCCESS;
+
+    d->words_count = 0;
+    if (count > 1 && d->driver->batch != NULL)
+        return d->driver->batch(stream, count, d->words, 0);
+    for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++) {
+        const struct CUstreamMemOpWriteValueParams_st *word = &d->words[i].writeValue;
+        result = word->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32
+                     ? d->driver->stream_write(stream, word->address, word->value, 0)
+                     : d->driver->stream_write_wide(stream, word->address, word->value64, 0);
+    }
+    return result;
+}
+
+/* Before anything else on a lane. Makes the context current, too. */
+static CUresult begin(struct weft_device *d, enum weft_lane lane)
+{
+    const CUresult result = d->driver->context_use(d->context);
+
+    return result == CUDA_SUCCESS && lane == WEFT_LANE_RECEIVE && d->words_count > 0 ? give_words(d)
+                                                                                     : result;
+}
+
+/* There is room for one more. */
+static void hold_word(struct weft_device *d, CUdeviceptr target, const void *source, size_t bytes)
+{
+    struct CUstreamMemOpWriteValueParams_st *word = &d->words[d->words_count++].writeValue;
+
+    memset(word, 0, sizeof(*word));
+    word->operation =
+        bytes == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    word->address = target;
+    if (bytes == 4)
+        memcpy(&word->value, source, 4);
+    else
+        memcpy(&word->value64, source, 8);
+}
+
+static CUresult hold_words(struct weft_device *d, CUdeviceptr target, const unsigned char *source,
+                           size_t bytes)
+{
+    const CUresult result = d->words_count + 2 > WEFT_CUDA_WORDS - 1
+                                ? begin(d, WEFT_LANE_RECEIVE)
+                                : CUDA_SUCCESS; /* one is left for a count */
+
+    for (size_t at = 0; at < bytes && result == CUDA_SUCCESS; at += 8)
+        hold_word(d, target + at, source + at, bytes == 4 ? 4 : 8);
+    return result;
+}
+
+weft_status weft_cuda_copy(struct weft_device *d, enum weft_lane lane, void *target,
+                           const void *source, size_t bytes)
+{
+    const uintptr_t to = (uintptr_t)target;
+    CUresult result;
+
+    if (bytes == 0)
+        return WEFT_OK;
+    if (lane == WEFT_LANE_RECEIVE &&
+        ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
+        return weft_cuda_error(hold_words(d, to, source, bytes), "storing");
+    result = begin(d, lane);
+    if (result == CUDA_SUCCESS)
+        result = d->driver->copy_async(to, (CUdeviceptr)(uintptr_t)source, bytes, d->lanes[lane]);
+    return weft_cuda_error(result, "copying");
+}
+
+weft_status weft_cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t *target,
+                           uint32_t value, size_t words)
+{
+    CUresult result = begin(d, lane);
+
+    if (result == CUDA_SUCCESS)
+        result = d->driver->fill((CUdeviceptr)(uintptr_t)target, value, words, d->lanes[lane]);
+    return weft_cuda_error(result, "filling");
+}
+
+weft_status weft_cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
+                            uint32_t value)
+{
+    CUresult result;
+
+    if (lane == WEFT_LANE_RECEIVE) {
+        hold_word(d, (CUdeviceptr)(uintptr_t)word, &value, sizeof(value));
+        return weft_cuda_error(begin(d, lane), "storing");
+    }
+    result = begin(d, lane);
+    if (result == CUDA_SUCCESS)
+        result = d->driver->stream_write(d->lanes[lane], (CUdeviceptr)(uintptr_t)word, value, 0);
+    return weft_cuda_error(result, "storing");
+}
+
+weft_status weft_cuda_wait(struct weft_device *d, enum weft_lane lane)
+{
+    CUresult result = begin(d, lane);
+
+    if (result == CUDA_SUCCESS)
+        result = d->driver->stream_wait(d->lanes[lane]);
+    return weft_cuda_error(result, "copying");
+}
+
+weft_status weft_cuda_gather(struct weft_device *d, enum weft_lane lane, void *target,
+                             const void *source, size_t pitch, size_t width, size_t rows)
+{
+    const CUDA_MEMCPY2D rectangle = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                     .srcDevice = (CUdeviceptr)(uintptr_t)source,
+                                     .srcPitch = pitch,
+                                     .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                     .dstDevice = (CUdeviceptr)(uintptr_t)target,
+                                     .dstPitch = width,
+                                     .WidthInBytes = width,
+                                     .Height = rows};
+
+    if (pitch == width)
+        return weft_cuda_copy(d, lane, target, source, width * rows);
+    CUresult result = begin(d, lane);
+    for (size_t r = 0; r < rows && pitch > MOST_PITCH && result == CUDA_SUCCESS; r++)
+        result = d->driver->copy_async(rectangle.dstDevice + r * width,
+                                       rectangle.srcDevice + r * pitch, width, d->lanes[lane]);
+    if (result == CUDA_SUCCESS && pitch <= MOST_PITCH)
+        result = d->driver->copy_rows(&rectangle, d->lanes[lane]);
+    return weft_cuda_error(result, "copying rows");
+}
+
+/*
+ * A mark is an event; one that is used again stands for the later mark, whose coming says that the
+ * earlier one has been passed, too.
+ */
+weft_status weft_cuda_mark(struct weft_device *d, enum weft_lane lane, uint64_t *mark)
+{
+    CUresult result = begin(d, lane);
+
+    *mark = d->marks_count[lane]++;
+    if (result == CUDA_SUCCESS)
+        result = d->driver->event_record(d->marks[lane][*mark % WEFT_CUDA_MARKS], d->lanes[lane]);
+    return weft_cuda_error(result, "marking a stream");
+}
+
+weft_status weft_cuda_passed(struct weft_device *d, enum weft_lane lane, uint64_t mark,
+                             bool *passed)
+{
+    d->driver->context_use(d->context);
+    const CUresult result = d->driver->event_query(d->marks[lane][mark % WEFT_CUDA_MARKS]);
+    *passed = result == CUDA_SUCCESS;
+    return result == CUDA_ERROR_NOT_READY ? WEFT_OK : weft_cuda_error(result, "copying");
+}
+
+const char *weft_cuda_pin(struct weft_device *d, void *memory, size_t bytes)
+{
+    const char *reason = NULL;
+
+    d->driver->context_use(d->context);
+    const CUresult result = d->driver->host_register(
+        memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (result != CUDA_SUCCESS && d->driver->get_error(result, &reason) != CUDA_SUCCESS)
+        reason = "unknown error";
+    return reason;
+}
+
+/* What could not be pinned is refused here, too, which changes nothing. */
+void weft_cuda_unpin(struct weft_device *d, void *memory)
+{
+    d->driver->context_use(d->context);
+    d->driver->host_unregister(memory);
+}

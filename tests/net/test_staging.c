@@ -1,0 +1,501 @@
+/*
+ * net/test_staging.c - puts that go through host memory, on a device that the host cannot reach
+ * (support/far_device.h) and that this test holds up: the stages overlap, pieces and memory stay
+ * within their bounds, a large put does not keep others waiting, and a copy that fails ends the
+ * job with a clear line. Two processes, as threads of this one.
+ */
+#include "net/shm/shm.h"
+#include "support/far_device.h"
+#include "support/test.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    PIECE = 64 << 10,
+    MEMORY = 512 << 10,
+    DEPTH = 3,
+    LARGE = 40 * PIECE,
+    SMALL = 4 * PIECE,
+    WAIT_S = 20 /* for what must come; on a machine that is busy with other things, too */
+};
+
+struct data {
+    struct test_check check;
+    unsigned char *window, *source; /* of the device; each rank has a LARGE part */
+    uint32_t ranks, *posted;
+};
+
+/* What the device has seen; under the lock. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned char *source;           /* of process 0 */
+    int begun[2], done[2];           /* from the device, by rank of process 0 */
+    int most;                        /* under way at once, of rank 0 */
+    int landing, landed;             /* to the device, of more than a few bytes */
+    unsigned char *lowest, *highest; /* host memory */
+    int between;                     /* rank 0 began while rank 1 had some to begin */
+    int fail_at, late;
+    int words;       /* of 4 to 16 bytes to the device */
+    int from_device; /* copies by a caller that read the source */
+    uint32_t posted; /* rank 1 has posted its put */
+    bool wait_posted;
+} seen = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* Waits until a number is there; lock held. */
+static void await(const int *number, int least)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_S;
+    while (seen.late == 0 && __atomic_load_n(number, __ATOMIC_RELAXED) < least)
+        if (pthread_cond_timedwait(&seen.changed, &seen.lock, &until) != 0) {
+            seen.late++;
+            return;
+        }
+}
+
+/* Whose memory a copy reads: a rank of process 0, or -1. */
+static int rank_of(const void *source)
+{
+    const unsigned char *at = source;
+    return seen.source == NULL || at < seen.source || at >= seen.source + 2 * LARGE
+               ? -1
+               : (int)((at - seen.source) / LARGE);
+}
+
+static bool on_begun(const struct far_copy *copy)
+{
+    bool good = true;
+
+    pthread_mutex_lock(&seen.lock);
+    const int rank = rank_of(copy->source);
+    if (copy->lane == WEFT_LANE_SEND && rank >= 0) {
+        unsigned char *target = copy->target;
+        const int under_way = ++seen.begun[rank] - seen.done[rank];
+        if (rank == 0 && under_way > seen.most)
+            seen.most = under_way;
+        if (rank == 0 && seen.begun[1] > 0 && seen.begun[1] < SMALL / PIECE)
+            seen.between++;
+        if (seen.lowest == NULL || target < seen.lowest)
+            seen.lowest = target;
+        if (target + copy->bytes > seen.highest)
+            seen.highest = target + copy->bytes;
+        good = seen.begun[rank] != seen.fail_at;
+    } else if (copy->lane == WEFT_LANE_RECEIVE && copy->bytes >= 1024) {
+        seen.landing++;
+    } else if (copy->lane == WEFT_LANE_RECEIVE && copy->bytes <= 16) {
+        seen.words++;
+    } else if (copy->lane == WEFT_LANE_CALLER && rank >= 0) {
+        seen.from_device++;
+    }
+    pthread_cond_broadcast(&seen.changed);
+    pthread_mutex_unlock(&seen.lock);
+    return good;
+}
+
+/*
+ * No copy from the device is done before the next two have begun; and the first that lands there
+ * is not before another has, and another piece has come from the device. A pipeline goes through;
+ * one step at a time is found out.
+ */
+static void on_ready(const struct far_copy *copy)
+{
+    pthread_mutex_lock(&seen.lock);
+    const int rank = rank_of(copy->source);
+    if (copy->lane == WEFT_LANE_SEND && rank == 0) {
+        const int want = seen.done[0] + DEPTH;
+        if (seen.fail_at == 0)
+            await(&seen.begun[0], want < LARGE / PIECE ? want : LARGE / PIECE);
+        if (seen.wait_posted && seen.done[0] == 4)
+            await((int *)&seen.posted, 1);
+    } else if (copy->lane == WEFT_LANE_RECEIVE && copy->bytes >= 1024 && seen.landed == 0) {
+        await(&seen.landing, 2);
+        await(&seen.done[0], 2);
+    }
+    pthread_mutex_unlock(&seen.lock);
+}
+
+static void on_done(const struct far_copy *copy)
+{
+    pthread_mutex_lock(&seen.lock);
+    const int rank = rank_of(copy->source);
+    if (copy->lane == WEFT_LANE_SEND && rank >= 0)
+        seen.done[rank]++;
+    else if (copy->lane == WEFT_LANE_RECEIVE && copy->bytes >= 1024)
+        seen.landed++;
+    pthread_cond_broadcast(&seen.changed);
+    pthread_mutex_unlock(&seen.lock);
+}
+
+static void forget(void)
+{
+    pthread_mutex_lock(&seen.lock);
+    seen.source = NULL;
+    memset(seen.begun, 0, sizeof(seen.begun));
+    memset(seen.done, 0, sizeof(seen.done));
+    seen.most = seen.landing = seen.landed = seen.between = seen.fail_at = seen.late = 0;
+    seen.from_device = seen.words = 0;
+    seen.posted = 0;
+    seen.wait_posted = false;
+    seen.lowest = seen.highest = NULL;
+    pthread_mutex_unlock(&seen.lock);
+}
+
+/* ---- a network that reads some device memory itself: shm, which says so ----------------------
+ */
+
+static struct weft_net_ops reading;
+static struct {
+    uint32_t asked, refused, staged; /* puts: from device memory; of these; from host memory */
+} direct;
+
+static void reading_caps(const struct weft_net *net, struct weft_net_caps *caps)
+{
+    weft_net_shm.caps(net, caps);
+    caps->reads_device = true;
+}
+
+/* Refuses what does not begin at a multiple of eight pieces. */
+static weft_status reading_put(struct weft_net *net, const struct weft_net_put *put)
+{
+    pthread_mutex_lock(&seen.lock);
+    const int rank = rank_of(put->source);
+    const bool refuse = put->device && put->offset % (8 * PIECE) != 0;
+    direct.asked += put->device && rank >= 0;
+    direct.refused += refuse;
+    direct.staged += !put->device && put->bytes != 0 && rank < 0;
+    if (put->bytes != 0 && put->device != (rank >= 0))
+        seen.late++;
+    pthread_mutex_unlock(&seen.lock);
+    return refuse ? (weft_status)WEFT_NET_STAGE : weft_net_shm.put(net, put);
+}
+
+const struct weft_net_ops *__real_weft_net_find(const char *name);
+const struct weft_net_ops *__wrap_weft_net_find(const char *name);
+const struct weft_net_ops *__wrap_weft_net_find(const char *name)
+{
+    return reading.name != NULL && strcmp(name, "shm") == 0 ? &reading : __real_weft_net_find(name);
+}
+
+/* Rank 0 of process 0 puts much, rank 1 a little, each into the window of its like. */
+WEFT_KERNEL(staging_kernel, struct data, user)
+{
+    const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
+    unsigned char *window = test_mine(self, user->window, LARGE);
+    unsigned char *source = test_mine(self, user->source, LARGE);
+    const bool small = n > 2 && me % 2 == 1;
+    const size_t bytes = small ? SMALL : LARGE;
+
+    test_fill(self, source, bytes, 5);
+    weft_enter(self);
+    const weft_win win = weft_win_create(self, WEFT_COMM_WORLD, window, LARGE);
+    if (me < n / 2) {
+        if (small)
+            weft_wait(self, 2, 1);
+        weft_put_notify(self, win, me + n / 2, 0, source, bytes, 1);
+        if (me == 0 && n > 2)
+            weft_notify(self, WEFT_COMM_DEVICE, 1, 2);
+        else if (small)
+            __atomic_store_n(user->posted, 1, __ATOMIC_RELEASE);
+        weft_flush_local(self, win);
+        test_clear(self, source, bytes);
+        weft_flush(self, win);
+    } else {
+        weft_wait(self, 1, 1);
+        CHECK_EQ(self, &user->check, test_differs(self, window, bytes, 5), 0);
+    }
+    weft_leave(self);
+    test_done(self, &user->check);
+}
+
+static int body(struct test_env *env)
+{
+    if (!test_prepare(env, &staging_kernel))
+        return TEST_FAILED;
+    const size_t here = (size_t)env->numbers->ranks_here;
+    struct data data = {.window = test_memory(env, TEST_MAPPED, here * LARGE),
+                        .source = test_memory(env, TEST_MAPPED, here * LARGE),
+                        .posted = &seen.posted};
+    if (env->numbers->process == 0) {
+        pthread_mutex_lock(&seen.lock);
+        seen.source = data.source;
+        pthread_mutex_unlock(&seen.lock);
+    }
+    test_run(env, &data, sizeof(data));
+    return TEST_PASSED;
+}
+
+/* The host programs: a few bytes from the device's memory, which a processor could not read. */
+static int host_body(struct test_env *env)
+{
+    unsigned char *source = test_memory(env, TEST_MAPPED, 2 * LARGE);
+    unsigned char *window = test_memory(env, TEST_MAPPED, LARGE);
+    const uint64_t value = 0x1122334455667788;
+    weft_win win = WEFT_WIN_NONE;
+    uint64_t got = 0;
+
+    if (env->numbers->process == 0) {
+        pthread_mutex_lock(&seen.lock);
+        seen.source = source;
+        pthread_mutex_unlock(&seen.lock);
+    }
+    TEST_EQ(env, weft_copy(env->job, source, &value, sizeof(value)), WEFT_OK);
+    TEST_EQ(env, weft_host_win_create(env->job, window, LARGE, &win), WEFT_OK);
+    const int other = 1 - env->numbers->process;
+    TEST_EQ(env, weft_host_put_notify(env->job, win, other, 0, source, sizeof(value), 3), WEFT_OK);
+    TEST_EQ(env, weft_host_wait(env->job, 3, 1), WEFT_OK);
+    TEST_EQ(env, weft_copy(env->job, &got, window, sizeof(got)), WEFT_OK);
+    TEST_EQ(env, got, value);
+    TEST_EQ(env, weft_host_win_free(env->job, &win), WEFT_OK);
+    return TEST_PASSED;
+}
+
+static int failing_body(struct test_env *env)
+{
+    env->expect = WEFT_ERR_DEVICE;
+    return body(env);
+}
+
+static int run(int (*this_body)(struct test_env *env), const char *ranks)
+{
+    char *argv[] = {"test_staging", "--local", "2",           "--path",
+                    "proxy",        "--ranks", (char *)ranks, NULL};
+    return test_main(7, argv, this_body);
+}
+
+static int run_failing(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    return run(failing_body, "1");
+}
+
+static int expect(bool good, const char *what, long long number)
+{
+    if (!good)
+        fprintf(stderr, "FAILED: %s: %lld\n", what, number);
+    return good ? 0 : 1;
+}
+
+static int overlap(void)
+{
+    forget();
+    int result = run(body, "1");
+    result |= expect(seen.late == 0, "stages that waited for one another", seen.late);
+    result |= expect(seen.begun[0] == LARGE / PIECE, "pieces", seen.begun[0]);
+    result |= expect(seen.most == DEPTH, "pieces under way at once", seen.most);
+    return result | expect(seen.highest - seen.lowest <= MEMORY, "bytes of host memory",
+                           seen.highest - seen.lowest);
+}
+
+static int fairness(void)
+{
+    forget();
+    seen.wait_posted = true;
+    int result = run(body, "2");
+    result |= expect(seen.begun[1] == SMALL / PIECE, "pieces of the small put", seen.begun[1]);
+    result |= expect(seen.late == 0, "times that something waited in vain", seen.late);
+    return result | expect(seen.between <= 4 * SMALL / PIECE,
+                           "pieces of the large put between those of the small one", seen.between);
+}
+
+static int failure(void)
+{
+    const char *words[] = {"process 0 cannot fetch", "bytes from its device", NULL};
+    char *text;
+
+    forget();
+    seen.fail_at = 5;
+    const int code = test_capture(run_failing, 0, NULL, &text);
+    int result = expect(code == 0, "exit code of a job whose copy fails", code);
+    result |= expect(test_lines_with(text, words) > 0, "lines that say what failed", 0);
+    if (result != 0)
+        fprintf(stderr, "%s", text);
+    free(text);
+    return result;
+}
+
+/* Rows of which the network takes the first from the device, and refuses the second. */
+WEFT_KERNEL(rows_kernel, struct data, user)
+{
+    const int me = weft_rank(self, WEFT_COMM_WORLD);
+
+    test_fill(self, user->source, SMALL, 5);
+    weft_enter(self);
+    const weft_win win = weft_win_create(self, WEFT_COMM_WORLD, user->window, LARGE);
+    if (me == 0) {
+        weft_put_2d_notify(self, win, 1, 0, 2 * PIECE, user->source, PIECE, PIECE, 4, 1);
+        weft_flush(self, win);
+        weft_put_notify(self, win, 1, 16 * PIECE, user->source, SMALL, 1);
+        weft_flush(self, win);
+    } else {
+        weft_wait(self, 1, 2);
+        for (size_t r = 0; r < 4; r++)
+            for (size_t i = 0; i < PIECE; i++)
+                CHECK_EQ(self, &user->check, user->window[r * 2 * PIECE + i],
+                         test_byte(5, r * PIECE + i));
+        CHECK_EQ(self, &user->check, test_differs(self, user->window + 16 * PIECE, SMALL, 5), 0);
+    }
+    weft_leave(self);
+    test_done(self, &user->check);
+}
+
+static int rows_body(struct test_env *env)
+{
+    if (!test_prepare(env, &rows_kernel))
+        return TEST_FAILED;
+    struct data data = {.window = test_memory(env, TEST_MAPPED, LARGE),
+                        .source = test_memory(env, TEST_MAPPED, 2 * LARGE)};
+    if (env->numbers->process == 0) {
+        pthread_mutex_lock(&seen.lock);
+        seen.source = data.source;
+        pthread_mutex_unlock(&seen.lock);
+    }
+    test_run(env, &data, sizeof(data));
+    return TEST_PASSED;
+}
+
+enum { PINGS = 100 };
+
+enum { CUTS = 1024 };
+
+static size_t ping_bytes(uint64_t i)
+{
+    return i % 4 == 0 ? 0 : 2u << i % 4;
+}
+
+/* What the i-th ping or pong has left in the window. */
+static void check_ping(weft_self *self, struct data *user, const uint64_t *window, uint64_t i)
+{
+    const uint64_t want = i * 0x0123456789abcdefu;
+    const bool all = i % 7 == 0;
+
+    if (all || ping_bytes(i) >= 8)
+        CHECK_EQ(self, &user->check, window[0], want);
+    else if (ping_bytes(i) == 4)
+        CHECK_EQ(self, &user->check, (uint32_t)window[0], (uint32_t)want);
+    if (all || ping_bytes(i) == 16)
+        CHECK_EQ(self, &user->check, window[1], ~want);
+    if (all || i % 5 == 0)
+        CHECK_EQ(self, &user->check, window[2], want);
+    for (size_t w = 3; all && w < CUTS; w++)
+        CHECK_EQ(self, &user->check, window[w], want);
+}
+
+static void send_ping(weft_self *self, weft_win win, int to, uint64_t *source, uint64_t i)
+{
+    source[0] = i * 0x0123456789abcdefu;
+    source[1] = ~source[0];
+    for (size_t w = 2; i % 7 == 0 && w < CUTS; w++)
+        source[w] = source[0];
+    if (i % 7 == 0)
+        weft_put(self, win, to, 0, source, CUTS * 8);
+    if (i % 5 == 0)
+        weft_put(self, win, to, 16, source, 8);
+    weft_put_notify(self, win, to, 0, source, ping_bytes(i), 1);
+    weft_flush_local(self, win);
+}
+
+/*
+ * Back and forth, 4, 8 and 16 bytes and none; now and then what a letter must not overtake, or that
+ * must not be overtaken by one: something large into the same place, or a plain put of a word.
+ */
+WEFT_KERNEL(letter_kernel, struct data, user)
+{
+    const int me = weft_rank(self, WEFT_COMM_WORLD), n = weft_size(self, WEFT_COMM_WORLD);
+    const int other = (me + n / 2) % n;
+    uint64_t *window = (uint64_t *)(void *)test_mine(self, user->window, LARGE);
+    uint64_t *source = (uint64_t *)(void *)test_mine(self, user->source, LARGE);
+
+    weft_enter(self);
+    const weft_win win = weft_win_create(self, WEFT_COMM_WORLD, window, LARGE);
+    for (uint64_t i = 1; i <= PINGS; i++) {
+        if (me < n / 2)
+            send_ping(self, win, other, source, i);
+        weft_wait(self, 1, 1);
+        check_ping(self, user, window, i);
+        if (me >= n / 2)
+            send_ping(self, win, other, source, i);
+    }
+    weft_leave(self);
+    test_done(self, &user->check);
+}
+
+static int letter_body(struct test_env *env)
+{
+    if (!test_prepare(env, &letter_kernel))
+        return TEST_FAILED;
+    const size_t here = (size_t)env->numbers->ranks_here;
+    struct data data = {.window = test_memory(env, TEST_MAPPED, here * LARGE),
+                        .source = test_memory(env, TEST_MAPPED, here * LARGE)};
+    test_run(env, &data, sizeof(data));
+    return TEST_PASSED;
+}
+
+/* How many there are depends on whose turn it is; without any, each word goes to the device. */
+static int letters(void)
+{
+    int result, without;
+
+    far_watch = (struct far_watch){.begun = on_begun};
+    forget();
+    result = run(letter_body, "1");
+    without = seen.words;
+    setenv("WEFT_LETTERS", "on", 1);
+    forget();
+    result |= run(letter_body, "1");
+    result |= expect(seen.words <= without - 5, "small payloads that were no letters", seen.words);
+    result |= run(letter_body, "3");
+    setenv("WEFT_LETTERS", "off", 1);
+    return result;
+}
+
+/* Below WEFT_STAGE_FROM the network is asked first; what it refuses, and all above, is staged. */
+static int reads_device(void)
+{
+    forget();
+    reading = *__real_weft_net_find("shm");
+    reading.caps = reading_caps;
+    reading.put = reading_put;
+    setenv("WEFT_STAGE_FROM", "1M", 1);
+    far_watch = (struct far_watch){0};
+    int result = run(rows_body, "1");
+    result |= expect(direct.asked == 3, "puts from device memory", direct.asked);
+    result |= expect(direct.refused == 1, "of them refused", direct.refused);
+    result |= expect(direct.staged == 3, "puts from host memory", direct.staged);
+    direct.asked = 0;
+    setenv("WEFT_STAGE_FROM", "0", 1);
+    result |= run(rows_body, "1");
+    result |=
+        expect(direct.asked == 0, "puts from device memory above the threshold", direct.asked);
+    return result | expect(seen.late == 0, "puts that did not say where they lie", seen.late);
+}
+
+static int host_puts(void)
+{
+    forget();
+    int result = run(host_body, "1");
+    return result | expect(seen.from_device > 0, "sources fetched by the device", seen.from_device);
+}
+
+int main(void)
+{
+    char piece[16], memory[16], depth[16];
+
+    far_watch = (struct far_watch){on_begun, on_ready, on_done};
+    snprintf(piece, sizeof(piece), "%d", PIECE);
+    snprintf(memory, sizeof(memory), "%d", MEMORY);
+    snprintf(depth, sizeof(depth), "%d", DEPTH);
+    setenv("WEFT_STAGE_PIECE", piece, 1);
+    setenv("WEFT_STAGE_MEMORY", memory, 1);
+    setenv("WEFT_STAGE_DEPTH", depth, 1);
+    const int failed = failure(); /* first: it forks */
+    const int result = overlap() | fairness() | failed | host_puts() | letters() | reads_device();
+    printf("%s\n", result == 0 ? "all good" : "FAILED");
+    return result;
+}

@@ -1,0 +1,336 @@
+/* support/far_device.c - see the header. */
+#include "support/far_device.h"
+
+#include "base/atomic.h"
+#include "base/say.h"
+#include "window/state.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 4096 }; /* jobs of a lane that wait; who gives it more waits, too */
+
+struct work {
+    enum { COPY, FILL, STORE } kind;
+    unsigned char *target;
+    const unsigned char *source;
+    size_t pitch, width, rows;
+    uint32_t value;
+};
+
+struct lane {
+    struct weft_device *device;
+    enum weft_lane which;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct work queue[MOST];
+    uint64_t given, done;
+    bool stop;
+};
+
+struct weft_device {
+    struct weft_device *cpu;
+    struct weft_bell *bell; /* on which ranks sleep */
+    struct lane lanes[WEFT_LANES];
+};
+
+struct far_watch far_watch;
+
+/* ---- lanes -----------------------------------------------------------------------------------
+ */
+
+/* Ranks may be polling what lands: aligned words arrive undivided. */
+static void copy_row(const struct lane *lane, unsigned char *target, const unsigned char *source,
+                     size_t bytes)
+{
+    if (lane->which == WEFT_LANE_RECEIVE)
+        weft_land(target, source, bytes);
+    else
+        memcpy(target, source, bytes);
+}
+
+static void do_work(const struct lane *lane, const struct work *work)
+{
+    const struct far_copy copy = {lane->which, work->target, work->source,
+                                  work->width * work->rows};
+
+    if (work->kind == COPY && far_watch.ready != NULL)
+        far_watch.ready(&copy);
+    for (size_t r = 0; work->kind == COPY && r < work->rows; r++)
+        copy_row(lane, work->target + r * work->width, work->source + r * work->pitch, work->width);
+    for (size_t w = 0; work->kind == FILL && w < work->rows; w++)
+        weft_store_relaxed_u32((uint32_t *)(void *)work->target + w, work->value);
+    if (work->kind == STORE)
+        weft_store_release_u32((uint32_t *)(void *)work->target, work->value,
+                               ORDER_count_store_host);
+    if (work->kind == COPY && far_watch.done != NULL)
+        far_watch.done(&copy);
+}
+
+static void *lane_main(void *argument)
+{
+    struct lane *lane = argument;
+
+    pthread_mutex_lock(&lane->lock);
+    for (;;) {
+        while (lane->given == lane->done && !lane->stop)
+            pthread_cond_wait(&lane->changed, &lane->lock);
+        if (lane->given == lane->done)
+            break;
+        const struct work work = lane->queue[lane->done % MOST];
+        pthread_mutex_unlock(&lane->lock);
+        sched_yield(); /* later, as far as one can tell */
+        do_work(lane, &work);
+        struct weft_bell *bell = __atomic_load_n(&lane->device->bell, __ATOMIC_ACQUIRE);
+        pthread_mutex_lock(&lane->lock);
+        lane->done++;
+        pthread_cond_broadcast(&lane->changed);
+        if (bell != NULL)
+            weft_bell_ring(bell);
+    }
+    pthread_mutex_unlock(&lane->lock);
+    return NULL;
+}
+
+static weft_status give(struct weft_device *d, enum weft_lane which, const struct work *work)
+{
+    struct lane *lane = &d->lanes[which];
+    const struct far_copy copy = {which, work->target, work->source, work->width * work->rows};
+
+    if (work->kind == COPY && far_watch.begun != NULL && !far_watch.begun(&copy))
+        return weft_err(WEFT_ERR_DEVICE, "the far device was told to fail");
+    pthread_mutex_lock(&lane->lock);
+    while (lane->given - lane->done == MOST)
+        pthread_cond_wait(&lane->changed, &lane->lock);
+    lane->queue[lane->given++ % MOST] = *work;
+    pthread_cond_broadcast(&lane->changed);
+    pthread_mutex_unlock(&lane->lock);
+    return WEFT_OK;
+}
+
+static weft_status far_copy(struct weft_device *d, enum weft_lane lane, void *target,
+                            const void *source, size_t bytes)
+{
+    return give(d, lane, &(struct work){COPY, target, source, bytes, bytes, 1, 0});
+}
+
+static weft_status far_gather(struct weft_device *d, enum weft_lane lane, void *target,
+                              const void *source, size_t pitch, size_t width, size_t rows)
+{
+    return give(d, lane, &(struct work){COPY, target, source, pitch, width, rows, 0});
+}
+
+static weft_status far_fill(struct weft_device *d, enum weft_lane lane, uint32_t *target,
+                            uint32_t value, size_t words)
+{
+    return give(d, lane, &(struct work){FILL, (unsigned char *)target, NULL, 0, 0, words, value});
+}
+
+static weft_status far_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
+                             uint32_t value)
+{
+    return give(d, lane, &(struct work){STORE, (unsigned char *)word, NULL, 0, 0, 1, value});
+}
+
+static weft_status far_wait(struct weft_device *d, enum weft_lane which)
+{
+    struct lane *lane = &d->lanes[which];
+
+    pthread_mutex_lock(&lane->lock);
+    const uint64_t given = lane->given;
+    while (lane->done < given)
+        pthread_cond_wait(&lane->changed, &lane->lock);
+    pthread_mutex_unlock(&lane->lock);
+    return WEFT_OK;
+}
+
+static weft_status far_mark(struct weft_device *d, enum weft_lane which, uint64_t *mark)
+{
+    struct lane *lane = &d->lanes[which];
+
+    pthread_mutex_lock(&lane->lock);
+    *mark = lane->given;
+    pthread_mutex_unlock(&lane->lock);
+    return WEFT_OK;
+}
+
+static weft_status far_passed(struct weft_device *d, enum weft_lane which, uint64_t mark,
+                              bool *passed)
+{
+    struct lane *lane = &d->lanes[which];
+
+    pthread_mutex_lock(&lane->lock);
+    *passed = lane->done >= mark;
+    pthread_mutex_unlock(&lane->lock);
+    return WEFT_OK;
+}
+
+static const char *far_pin(struct weft_device *d, void *memory, size_t bytes)
+{
+    (void)d, (void)memory, (void)bytes;
+    return NULL;
+}
+
+static void far_unpin(struct weft_device *d, void *memory)
+{
+    (void)d, (void)memory;
+}
+
+/* ---- the rest is the CPU device's ------------------------------------------------------------
+ */
+
+static void far_close(struct weft_device *d)
+{
+    for (int i = 0; i < WEFT_LANES; i++) {
+        struct lane *lane = &d->lanes[i];
+        pthread_mutex_lock(&lane->lock);
+        lane->stop = true;
+        pthread_cond_broadcast(&lane->changed);
+        pthread_mutex_unlock(&lane->lock);
+        pthread_join(lane->thread, NULL);
+    }
+    weft_cpu_device.close(d->cpu);
+    free(d);
+}
+
+static weft_status far_open(struct weft_device **device, const struct weft_config *config,
+                            int process, bool one_address_space)
+{
+    struct weft_device *d = calloc(1, sizeof(*d));
+
+    if (d == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a far device");
+    weft_status status = weft_cpu_device.open(&d->cpu, config, process, one_address_space);
+    if (status != WEFT_OK) {
+        free(d);
+        return status;
+    }
+    for (int i = 0; i < WEFT_LANES; i++) {
+        struct lane *lane = &d->lanes[i];
+        lane->device = d;
+        lane->which = (enum weft_lane)i;
+        pthread_mutex_init(&lane->lock, NULL);
+        pthread_cond_init(&lane->changed, NULL);
+        if (pthread_create(&lane->thread, NULL, lane_main, lane) != 0)
+            abort();
+    }
+    *device = d;
+    return WEFT_OK;
+}
+
+/*
+ * Ranks are told through the image, so they sleep on the bell that is there. As on a GPU, who runs
+ * them does none of the host's work.
+ */
+static weft_status far_run(struct weft_device *d, const struct weft_launch *launch, double *ms)
+{
+    struct weft_launch here = *launch;
+
+    here.help = NULL;
+    here.leave = NULL;
+    for (int r = 0; r < launch->ranks; r++) {
+        weft_self *self = (weft_self *)(void *)(launch->selves + (size_t)r * launch->self_bytes);
+        self->port.bell = &self->state->exposed->bell;
+        here.bell = self->port.bell;
+    }
+    __atomic_store_n(&d->bell, here.bell, __ATOMIC_RELEASE);
+    const weft_status status = weft_cpu_device.run(d->cpu, &here, ms);
+    __atomic_store_n(&d->bell, NULL, __ATOMIC_RELEASE);
+    return status;
+}
+
+static void far_describe(const struct weft_device *d, char *text, size_t bytes)
+{
+    weft_cpu_device.describe(d->cpu, text, bytes);
+}
+
+static void far_identify(const struct weft_device *d, unsigned char id[WEFT_DEVICE_ID_BYTES])
+{
+    weft_cpu_device.identify(d->cpu, id);
+}
+
+static uint64_t far_share(struct weft_device *d, const struct weft_sharing *with)
+{
+    weft_cpu_device.share(d->cpu, with);
+    return 0; /* the lanes need the processors, too */
+}
+
+static weft_status far_ranks(struct weft_device *d, const weft_kernel *kernel, int threads,
+                             int wanted, int *ranks)
+{
+    return weft_cpu_device.ranks(d->cpu, kernel, threads, wanted, ranks);
+}
+
+static int far_threads(const struct weft_device *d, int threads)
+{
+    return weft_cpu_device.threads(d->cpu, threads);
+}
+
+static void *far_alloc(struct weft_device *d, size_t bytes, struct weft_share *handle)
+{
+    return weft_cpu_device.alloc(d->cpu, bytes, handle);
+}
+
+static void far_free(struct weft_device *d, void *memory, const struct weft_share *handle)
+{
+    weft_cpu_device.free(d->cpu, memory, handle);
+}
+
+static void *far_host_alloc(struct weft_device *d, size_t bytes)
+{
+    return weft_cpu_device.host_alloc(d->cpu, bytes);
+}
+
+static void far_host_free(struct weft_device *d, void *memory)
+{
+    weft_cpu_device.host_free(d->cpu, memory);
+}
+
+static void *far_map(struct weft_device *d, const struct weft_share *handle, const char **reason)
+{
+    return weft_cpu_device.map(d->cpu, handle, reason);
+}
+
+static void far_unmap(struct weft_device *d, void *memory, const struct weft_share *handle)
+{
+    weft_cpu_device.unmap(d->cpu, memory, handle);
+}
+
+static const struct weft_device_ops far_ops = {
+    .name = "far",
+    .open = far_open,
+    .close = far_close,
+    .describe = far_describe,
+    .identify = far_identify,
+    .share = far_share,
+    .ranks = far_ranks,
+    .threads = far_threads,
+    .alloc = far_alloc,
+    .free = far_free,
+    .host_alloc = far_host_alloc,
+    .host_free = far_host_free,
+    .map = far_map,
+    .unmap = far_unmap,
+    .copy = far_copy,
+    .gather = far_gather,
+    .mark = far_mark,
+    .passed = far_passed,
+    .pin = far_pin,
+    .unpin = far_unpin,
+    .fill = far_fill,
+    .store = far_store,
+    .wait = far_wait,
+    .run = far_run,
+};
+
+const struct weft_device_ops *__wrap_weft_device_choose(const struct weft_config *config,
+                                                        bool local);
+const struct weft_device_ops *__wrap_weft_device_choose(const struct weft_config *config,
+                                                        bool local)
+{
+    (void)config, (void)local;
+    return &far_ops;
+}

@@ -1,0 +1,34 @@
+/*
+ * support/far_device.h - the CPU device as if the host could not reach its memory: copies and
+ * stores are done later, by a thread for each lane, and ranks see an image of the tables, as on a
+ * GPU. So what the host does for GPUs runs, and can be held up, counted and broken, without one.
+ *
+ * A program gets it by linking with --wrap=weft_device_choose. Not for random schedules.
+ */
+#ifndef WEFT_TESTS_FAR_DEVICE_H
+#define WEFT_TESTS_FAR_DEVICE_H
+
+#include "device/device.h"
+
+#include <stdbool.h>
+
+/* A copy, of one row or several, on its way. */
+struct far_copy {
+    enum weft_lane lane;
+    void *target;
+    const void *source;
+    size_t bytes;
+};
+
+/* What a test wants to see of all devices of the program; NULL: nothing. Set before they open. */
+struct far_watch {
+    /* The copy was begun; by the thread that did. False: it fails. */
+    bool (*begun)(const struct far_copy *copy);
+    /* It is next in its lane; may hold it up. By the lane's thread. */
+    void (*ready)(const struct far_copy *copy);
+    /* It is done. */
+    void (*done)(const struct far_copy *copy);
+};
+extern struct far_watch far_watch;
+
+#endif

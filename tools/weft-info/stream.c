@@ -1,0 +1,272 @@
+/* weft-info/stream.c - see the header. */
+#include "stream.h"
+
+#include "base/say.h"
+#include "base/task.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HOST_BYTES = 32 << 20, REPEAT_NS = 100000000, REPEAT_LEAST = 3 };
+
+/* ---- what the network asks of its ends -------------------------------------------------------
+ */
+
+static bool arrived(void *context, int process, uint32_t notice)
+{
+    (void)context, (void)process, (void)notice;
+    return false; /* none was sent */
+}
+
+static void sent(void *context, void *cookie)
+{
+    (void)cookie;
+    ((struct stream *)context)->sent++;
+}
+
+static void landed(void *context, void *cookie)
+{
+    (void)cookie;
+    ((struct stream *)context)->landed++;
+}
+
+static bool land(void *context, void *target, const void *source, size_t bytes)
+{
+    const struct stream *s = context;
+    return s->ops->copy(s->device, WEFT_LANE_RECEIVE, target, source, bytes) == WEFT_OK;
+}
+
+static bool settle(void *context)
+{
+    const struct stream *s = context;
+    return s->ops->wait(s->device, WEFT_LANE_RECEIVE) == WEFT_OK;
+}
+
+static bool mark(void *context, uint64_t *value)
+{
+    const struct stream *s = context;
+    return s->ops->mark(s->device, WEFT_LANE_RECEIVE, value) == WEFT_OK;
+}
+
+static bool settled(void *context, uint64_t value, bool *there)
+{
+    const struct stream *s = context;
+    return s->ops->passed(s->device, WEFT_LANE_RECEIVE, value, there) == WEFT_OK;
+}
+
+static void pin(void *context, void *memory, size_t bytes)
+{
+    const struct stream *s = context;
+    const char *reason = s->ops->pin(s->device, memory, bytes);
+
+    if (reason != NULL)
+        weft_say(WEFT_SAY_WARN, "%zu bytes of a ring stay unpinned: %s", bytes, reason);
+}
+
+static void unpin(void *context, void *memory)
+{
+    const struct stream *s = context;
+    s->ops->unpin(s->device, memory);
+}
+
+static void *receive(void *argument)
+{
+    struct stream *s = argument;
+
+    while (__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE) == 0) {
+        bool did = false;
+        if (s->net_ops->progress(s->net[1], WEFT_NET_RECEIVE, &did) != WEFT_OK) {
+            __atomic_store_n(&s->failed, 1, __ATOMIC_RELEASE);
+            break;
+        }
+        if (!did)
+            sched_yield();
+    }
+    return NULL;
+}
+
+/* ---- opening and closing ---------------------------------------------------------------------
+ */
+
+static bool open_ends(struct stream *s)
+{
+    const bool far = s->ops != NULL;
+    unsigned char address[2][WEFT_NET_ADDRESS_MAX];
+
+    for (int i = 0; i < 2; i++) {
+        const struct weft_net_open open = {.config = &s->config,
+                                           .process = i,
+                                           .processes = 2,
+                                           .one_address_space = true,
+                                           .one_host = true,
+                                           .polls = true,
+                                           .events = {.context = s,
+                                                      .arrived = arrived,
+                                                      .sent = sent,
+                                                      .landed = landed,
+                                                      .land = far ? land : NULL,
+                                                      .settle = far ? settle : NULL,
+                                                      .mark = far ? mark : NULL,
+                                                      .settled = far ? settled : NULL,
+                                                      .pin = far ? pin : NULL,
+                                                      .unpin = far ? unpin : NULL}};
+        if (s->net_ops->open(&s->net[i], &open) != WEFT_OK) {
+            s->net[i] = NULL;
+            return false;
+        }
+        if (s->net_ops->address(s->net[i], address[i]) != WEFT_OK)
+            return false;
+    }
+    for (int i = 0; i < 2; i++)
+        for (int to = 0; to < 2; to++)
+            if (s->net_ops->connect(s->net[i], to, address[to]) != WEFT_OK)
+                return false;
+    return s->net_ops->reg(s->net[1], s->window, STREAM_MOST, &s->key) == WEFT_OK;
+}
+
+static bool open_memory(struct stream *s)
+{
+    if (s->ops == NULL) {
+        s->source = calloc(1, STREAM_MOST);
+        s->window = calloc(1, STREAM_MOST);
+    } else {
+        s->source = s->ops->alloc(s->device, STREAM_MOST, &s->source_share);
+        s->window = s->ops->alloc(s->device, STREAM_MOST, &s->window_share);
+        s->host_bytes = HOST_BYTES;
+        s->host = s->ops->host_alloc(s->device, s->host_bytes);
+    }
+    if (s->source != NULL && s->window != NULL && (s->ops == NULL || s->host != NULL))
+        return true;
+    weft_err(WEFT_ERR_MEMORY, "no memory to measure with: two times %d bytes", STREAM_MOST);
+    return false;
+}
+
+bool stream_open(struct stream *s, const struct weft_config *config,
+                 const struct weft_device_ops *ops, struct weft_device *device)
+{
+    *s = (struct stream){
+        .config = *config, .ops = ops, .device = device, .net_ops = weft_net_find("shm")};
+    if (!open_memory(s) || !open_ends(s)) {
+        stream_close(s);
+        return false;
+    }
+    s->receives = pthread_create(&s->receiver, NULL, receive, s) == 0;
+    if (s->receives)
+        return true;
+    weft_err(WEFT_ERR_SYSTEM, "no thread to receive with");
+    stream_close(s);
+    return false;
+}
+
+void stream_close(struct stream *s)
+{
+    __atomic_store_n(&s->stop, 1, __ATOMIC_RELEASE);
+    if (s->receives)
+        pthread_join(s->receiver, NULL);
+    for (int i = 0; i < 2; i++)
+        if (s->net[i] != NULL)
+            s->net_ops->close(s->net[i]);
+    if (s->ops == NULL) {
+        free(s->source);
+        free(s->window);
+        return;
+    }
+    if (s->source != NULL)
+        s->ops->free(s->device, s->source, &s->source_share);
+    if (s->window != NULL)
+        s->ops->free(s->device, s->window, &s->window_share);
+    if (s->host != NULL)
+        s->ops->host_free(s->device, s->host);
+}
+
+/* ---- moving ----------------------------------------------------------------------------------
+ */
+
+/* What of a stream is under way: pieces that were begun, and given to the network. */
+struct run {
+    size_t bytes, piece, pieces;
+    uint64_t begun, given;
+    uint64_t marks[STREAM_DEPTH];
+};
+
+static size_t length(const struct run *run, uint64_t i)
+{
+    const size_t left = run->bytes - i * run->piece;
+    return left < run->piece ? left : run->piece;
+}
+
+/* From the device to host memory, if there is a device. */
+static weft_status begin(struct stream *s, struct run *run, uint32_t depth)
+{
+    unsigned char *to = s->host + run->begun % depth * run->piece;
+    weft_status status = WEFT_OK;
+
+    if (s->ops != NULL)
+        status = s->ops->copy(s->device, WEFT_LANE_SEND, to, s->source + run->begun * run->piece,
+                              length(run, run->begun));
+    if (s->ops != NULL && status == WEFT_OK)
+        status = s->ops->mark(s->device, WEFT_LANE_SEND, &run->marks[run->begun % depth]);
+    run->begun++;
+    return status;
+}
+
+static weft_status give(struct stream *s, struct run *run, uint32_t depth)
+{
+    const size_t at = run->given * run->piece;
+    const struct weft_net_put put = {
+        .process = 1,
+        .key = s->key,
+        .offset = at,
+        .source = s->ops == NULL ? s->source + at : s->host + run->given % depth * run->piece,
+        .bytes = length(run, run->given)};
+    bool there = true;
+    weft_status status = WEFT_OK;
+
+    if (s->ops != NULL)
+        status = s->ops->passed(s->device, WEFT_LANE_SEND, run->marks[run->given % depth], &there);
+    if (status != WEFT_OK || !there)
+        return status;
+    status = s->net_ops->put(s->net[0], &put);
+    run->given += status == WEFT_OK;
+    return status == WEFT_NET_FULL ? WEFT_OK : status;
+}
+
+/* shm sends in order: so many have left as it has said. */
+static bool move(struct stream *s, size_t bytes, size_t piece, uint32_t depth)
+{
+    struct run run = {.bytes = bytes, .piece = piece, .pieces = (bytes + piece - 1) / piece};
+    weft_status status = WEFT_OK;
+
+    s->sent = s->landed = 0;
+    while (s->landed < run.pieces && status == WEFT_OK) {
+        bool did = false;
+        while (run.begun < run.pieces && run.begun - s->sent < depth && status == WEFT_OK)
+            status = begin(s, &run, depth);
+        if (run.given < run.begun && status == WEFT_OK)
+            status = give(s, &run, depth);
+        if (status == WEFT_OK)
+            status = s->net_ops->progress(s->net[0], WEFT_NET_SEND, &did);
+        if (__atomic_load_n(&s->failed, __ATOMIC_ACQUIRE) != 0)
+            return false;
+        if (!did)
+            sched_yield();
+    }
+    return status == WEFT_OK;
+}
+
+double stream_rate(struct stream *s, size_t bytes, size_t piece, uint32_t depth)
+{
+    const uint64_t start = weft_now_ns();
+    uint64_t best = UINT64_MAX;
+
+    for (int i = 0; i < REPEAT_LEAST || weft_now_ns() - start < REPEAT_NS; i++) {
+        const uint64_t before = weft_now_ns();
+        if (!move(s, bytes, piece, depth))
+            return 0;
+        const uint64_t took = weft_now_ns() - before;
+        if (took < best)
+            best = took;
+    }
+    return (double)bytes / (double)(best > 0 ? best : 1);
+}

@@ -1,0 +1,187 @@
+/*
+ * weft-info/tune.c - measures what settings depend on: the rings of shm, and how puts that go
+ * through host memory are cut. What cannot be measured here stays as it is, and that is said.
+ */
+#include "tune.h"
+
+#include "base/say.h"
+#include "base/tune.h"
+#include "device/device.h"
+#include "runtime/staging.h"
+#include "stream.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VALUES = 4, SIZES = 3 };
+
+static const size_t sizes[SIZES] = {256 << 10, 2 << 20, 16 << 20};
+
+/* The device whose memory the host cannot reach, if there is one. */
+struct target {
+    const struct weft_device_ops *ops; /* NULL: none */
+    struct weft_device *device;
+};
+
+static bool open_target(const struct weft_config *config, struct target *target)
+{
+    struct weft_config with = *config;
+
+    if (config->device == WEFT_DEVICE_AUTO)
+        with.device = weft_device_no_gpu() == NULL ? WEFT_DEVICE_CUDA : WEFT_DEVICE_CPU;
+    target->ops = weft_device_choose(&with, false);
+    if (target->ops == NULL)
+        return false;
+    if (target->ops->host_access) {
+        target->ops = NULL;
+        return true;
+    }
+    return target->ops->open(&target->device, config, 0, true) == WEFT_OK;
+}
+
+static void add(struct weft_tuned *values, int *count, const char *name, uint64_t value)
+{
+    values[(*count)++] = (struct weft_tuned){name, value};
+    printf("  taken: WEFT_%s=%llu\n", name, (unsigned long long)value);
+}
+
+/* ---- the rings of shm ------------------------------------------------------------------------
+ */
+
+/* The smallest ring that is nearly as fast as any: the ring is memory for each pair of processes.
+ */
+static bool tune_ring(const struct weft_config *config, const struct target *target,
+                      struct weft_tuned *values, int *count)
+{
+    enum { FROM = 64 << 10, RINGS = 7 };
+    double rate[RINGS], best = 0;
+    int taken = 0;
+
+    printf("network shm, puts of %zu MiB into %s memory\n", sizes[SIZES - 1] >> 20,
+           target->ops != NULL ? "device" : "host");
+    for (int i = 0; i < RINGS; i++) {
+        struct weft_config with = *config;
+        struct stream stream;
+        with.shm_ring = (uint64_t)FROM << i;
+        if (!stream_open(&stream, &with, target->ops, target->device))
+            return false;
+        rate[i] = stream_rate(&stream, sizes[SIZES - 1], 1 << 20, 4);
+        stream_close(&stream);
+        if (rate[i] == 0)
+            return false;
+        printf("  WEFT_SHM_RING=%-8llu %6.2f GB/s\n", (unsigned long long)with.shm_ring, rate[i]);
+        best = rate[i] > best ? rate[i] : best;
+    }
+    while (rate[taken] < 0.95 * best)
+        taken++;
+    add(values, count, "SHM_RING", (uint64_t)FROM << taken);
+    return true;
+}
+
+/* ---- pieces through host memory --------------------------------------------------------------
+ */
+
+/* The geometric mean of the rates of all sizes; 0: it failed. piece 0: as the default cuts. */
+static double rate_of(struct stream *stream, size_t piece, uint32_t depth)
+{
+    const struct weft_config by_size = {.stage_memory = stream->config.stage_memory};
+    double logs = 0;
+
+    if (piece != 0)
+        printf("  pieces of %-8zu %u at once: ", piece, depth);
+    else
+        printf("  as by default:             ");
+    for (int i = 0; i < SIZES; i++) {
+        const double rate =
+            stream_rate(stream, sizes[i], piece != 0 ? piece : weft_stage_piece(&by_size, sizes[i]),
+                        piece != 0 ? depth : weft_stage_depth(&by_size, sizes[i]));
+        if (rate == 0)
+            return 0;
+        printf(" %6.2f", rate);
+        logs += log(rate);
+    }
+    printf("\n");
+    return exp(logs / SIZES);
+}
+
+static bool tune_pieces(struct stream *stream, struct weft_tuned *values, int *count)
+{
+    static const uint32_t depths[] = {2, 4, 8};
+    size_t best_piece = 0;
+    uint32_t best_depth = 0;
+
+    printf("puts through host memory, GB/s of puts of 256 KiB, 2 MiB and 16 MiB\n");
+    const double by_default = rate_of(stream, 0, 0);
+    double best = by_default * 1.02; /* less is no reason to give up the sizes' own pieces */
+    if (by_default == 0)
+        return false;
+    for (size_t piece = 64 << 10; piece <= 2 << 20; piece *= 2) {
+        for (size_t d = 0; d < sizeof(depths) / sizeof(depths[0]); d++) {
+            const double rate = rate_of(stream, piece, depths[d]);
+            if (rate == 0)
+                return false;
+            if (rate > best) {
+                best = rate;
+                best_piece = piece;
+                best_depth = depths[d];
+            }
+        }
+    }
+    if (best_piece == 0) {
+        printf("  taken: the default\n");
+        return true;
+    }
+    add(values, count, "STAGE_PIECE", best_piece);
+    add(values, count, "STAGE_DEPTH", best_depth);
+    return true;
+}
+
+static bool tune_staging(const struct weft_config *config, const struct target *target,
+                         struct weft_tuned *values, int *count)
+{
+    struct weft_config with = *config;
+    struct stream stream;
+
+    if (target->ops == NULL) {
+        printf("puts through host memory: not measured, there is no GPU here (%s)\n",
+               weft_device_no_gpu() != NULL ? weft_device_no_gpu() : "WEFT_DEVICE=cpu");
+        return true;
+    }
+    for (int i = 0; i < *count; i++)
+        if (strcmp(values[i].name, "SHM_RING") == 0)
+            with.shm_ring = values[i].value;
+    if (!stream_open(&stream, &with, target->ops, target->device))
+        return false;
+    const bool good = tune_pieces(&stream, values, count);
+    stream_close(&stream);
+    return good;
+}
+
+bool tune(const struct weft_config *config, const char *file)
+{
+    char machine[WEFT_TUNE_MACHINE], path[WEFT_TUNE_PATH];
+    struct weft_tuned values[VALUES];
+    struct target target = {0};
+    int count = 0;
+
+    if (file == NULL && !weft_tune_path(config, path)) {
+        weft_err(WEFT_ERR_CONFIG, "no place for the file: WEFT_TUNE is off, or neither "
+                                  "XDG_CONFIG_HOME nor HOME is set; give one, --tune=FILE");
+        return false;
+    }
+    if (!open_target(config, &target))
+        return false;
+    weft_tune_machine(machine);
+    printf("on %s\n", machine);
+    bool good =
+        tune_ring(config, &target, values, &count) && tune_staging(config, &target, values, &count);
+    if (target.ops != NULL)
+        target.ops->close(target.device);
+    printf("the eager limit: not measured, it needs kernels on two GPUs (bench/gpu/latency.cu); "
+           "WEFT_EAGER stays as it is\n");
+    if (!good || weft_tune_write(file != NULL ? file : path, values, count) != WEFT_OK)
+        return false;
+    printf("written to %s\n", file != NULL ? file : path);
+    return true;
+}

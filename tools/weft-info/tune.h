@@ -1,0 +1,13 @@
+/* weft-info/tune.h - measuring what settings depend on, on this machine. */
+#ifndef WEFT_INFO_TUNE_H
+#define WEFT_INFO_TUNE_H
+
+#include "base/config.h"
+
+/*
+ * Measures, prints what it found, and writes the values to a file (NULL: the one that is read by
+ * default). Takes some seconds. False, after a line that says why: it failed.
+ */
+bool tune(const struct weft_config *config, const char *file);
+
+#endif
