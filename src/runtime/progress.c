@@ -27,16 +27,6 @@ static bool stopping(const struct weft_job *job)
     return __atomic_load_n(&job->stop_services, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Drives the network. What goes wrong there the job says, once (weft_job_fail). */
-static weft_status drive(struct weft_job *job, enum weft_net_side side, bool *did)
-{
-    const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
-    weft_status status = job->net_ops->progress(job->net, side, did);
-
-    weft_err_level(before);
-    return status;
-}
-
 /*
  * One round of the progress task. An error that it meets is not gone after it: until the job has
  * failed there are no more rounds.
@@ -51,7 +41,7 @@ static bool progress_round(struct weft_job *job)
         for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
             did |= weft_manager_serve(job, slot);
     if (weft_mutation != DRAIN_progress) {
-        weft_status status = drive(job, WEFT_NET_SEND, &did);
+        weft_status status = job->net_ops->progress(job->net, WEFT_NET_SEND, &did);
         if (status != WEFT_OK)
             weft_job_fail(job, status, "process %d cannot send: %s", job->numbers.process,
                           weft_err_last());
@@ -65,18 +55,21 @@ static bool receive_round(struct weft_job *job)
 
     if (weft_mutation == DRAIN_receive || weft_job_is_failing(job))
         return false;
-    weft_status status = drive(job, WEFT_NET_RECEIVE, &did);
+    weft_status status = job->net_ops->progress(job->net, WEFT_NET_RECEIVE, &did);
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d cannot receive: %s", job->numbers.process,
                       weft_err_last());
     return did;
 }
 
+/* What goes wrong in it the job says, once (weft_job_fail). */
 static bool round_of(struct weft_job *job, enum weft_net_side side)
 {
     const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
+    const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
     const bool did = side == WEFT_NET_SEND ? progress_round(job) : receive_round(job);
 
+    weft_err_level(before);
     if (did)
         weft_trace_round(job, side, begin);
     return did;
@@ -106,6 +99,7 @@ static bool round_for(struct weft_job *job, enum weft_net_side side)
 /* What the rank has posted goes to the network now. What is left of it is for the service. */
 static void take_command(struct weft_job *job, int rank)
 {
+    const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* as in round_of */
     bool done = false;
 
     if (weft_lock_try(&job->duty[WEFT_NET_SEND])) {
@@ -116,6 +110,7 @@ static void take_command(struct weft_job *job, int rank)
             weft_trace_round(job, WEFT_NET_SEND, begin);
         weft_unlock(&job->duty[WEFT_NET_SEND]);
     }
+    weft_err_level(before);
     if (!done)
         weft_bell_ring(job->command_bell);
 }
