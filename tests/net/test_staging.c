@@ -362,45 +362,6 @@ static int rows_body(struct test_env *env)
 
 enum { PINGS = 100 };
 
-enum { CUTS = 1024 };
-
-static size_t ping_bytes(uint64_t i)
-{
-    return i % 4 == 0 ? 0 : 2u << i % 4;
-}
-
-/* What the i-th ping or pong has left in the window. */
-static void check_ping(weft_self *self, struct data *user, const uint64_t *window, uint64_t i)
-{
-    const uint64_t want = i * 0x0123456789abcdefu;
-    const bool all = i % 7 == 0;
-
-    if (all || ping_bytes(i) >= 8)
-        CHECK_EQ(self, &user->check, window[0], want);
-    else if (ping_bytes(i) == 4)
-        CHECK_EQ(self, &user->check, (uint32_t)window[0], (uint32_t)want);
-    if (all || ping_bytes(i) == 16)
-        CHECK_EQ(self, &user->check, window[1], ~want);
-    if (all || i % 5 == 0)
-        CHECK_EQ(self, &user->check, window[2], want);
-    for (size_t w = 3; all && w < CUTS; w++)
-        CHECK_EQ(self, &user->check, window[w], want);
-}
-
-static void send_ping(weft_self *self, weft_win win, int to, uint64_t *source, uint64_t i)
-{
-    source[0] = i * 0x0123456789abcdefu;
-    source[1] = ~source[0];
-    for (size_t w = 2; i % 7 == 0 && w < CUTS; w++)
-        source[w] = source[0];
-    if (i % 7 == 0)
-        weft_put(self, win, to, 0, source, CUTS * 8);
-    if (i % 5 == 0)
-        weft_put(self, win, to, 16, source, 8);
-    weft_put_notify(self, win, to, 0, source, ping_bytes(i), 1);
-    weft_flush_local(self, win);
-}
-
 /*
  * Back and forth, 4, 8 and 16 bytes and none; now and then what a letter must not overtake, or that
  * must not be overtaken by one: something large into the same place, or a plain put of a word.
@@ -415,12 +376,34 @@ WEFT_KERNEL(letter_kernel, struct data, user)
     weft_enter(self);
     const weft_win win = weft_win_create(self, WEFT_COMM_WORLD, window, LARGE);
     for (uint64_t i = 1; i <= PINGS; i++) {
-        if (me < n / 2)
-            send_ping(self, win, other, source, i);
-        weft_wait(self, 1, 1);
-        check_ping(self, user, window, i);
+        const size_t bytes = i % 4 == 0 ? 0 : 2u << i % 4;
         if (me >= n / 2)
-            send_ping(self, win, other, source, i);
+            weft_wait(self, 1, 1);
+        source[0] = i * 0x0123456789abcdefu;
+        source[1] = ~source[0];
+        if (i % 7 == 0) {
+            for (size_t w = 2; w < 1024; w++)
+                source[w] = source[0];
+            weft_put(self, win, other, 0, source, 8192);
+        }
+        if (i % 5 == 0)
+            weft_put(self, win, other, 16, source, 8);
+        weft_put_notify(self, win, other, 0, source, bytes, 1);
+        if (me < n / 2)
+            weft_wait(self, 1, 1);
+        const uint64_t want = i * 0x0123456789abcdefu;
+        const bool all = i % 7 == 0;
+        if (all || bytes >= 8)
+            CHECK_EQ(self, &user->check, window[0], want);
+        else if (bytes == 4)
+            CHECK_EQ(self, &user->check, (uint32_t)window[0], (uint32_t)want);
+        if (all || bytes == 16)
+            CHECK_EQ(self, &user->check, window[1], ~want);
+        if (all || i % 5 == 0)
+            CHECK_EQ(self, &user->check, window[2], want);
+        for (size_t w = 3; all && w < 1024; w++)
+            CHECK_EQ(self, &user->check, window[w], want);
+        weft_flush(self, win);
     }
     weft_leave(self);
     test_done(self, &user->check);
