@@ -12,7 +12,6 @@
 #ifndef WEFT_KERNEL_API_WAIT_H
 #define WEFT_KERNEL_API_WAIT_H
 
-#include "kernel_api/letter.h"
 #include "kernel_api/mailbox.h"
 #include "kernel_api/trace.h"
 #include "window/counter.h"
@@ -209,7 +208,6 @@ WEFT_INLINE void weft_wait_tag(weft_self *self, uint32_t tag, uint32_t need)
 {
     const uint32_t index = weft_count_index(self->slot, tag);
     uint32_t rounds = 0;
-    bool open = false;
 
     if (WEFT_UNLIKELY(++self->looks % 64 == 0))
         weft_serve_now_and_then(self); /* also by a rank that never has to wait */
@@ -219,10 +217,7 @@ WEFT_INLINE void weft_wait_tag(weft_self *self, uint32_t tag, uint32_t need)
         have = weft_count_read(self, index) - self->consumed[tag];
         if (have >= need || !weft_wait_round(self, &rounds, WEFT_WAIT_TAG, tag, have, need))
             break;
-        weft_letter_round(self, rounds, tag, &open);
     }
-    if (WEFT_UNLIKELY(open))
-        weft_letter_shut(self);
     weft_polled();
     weft_wait_over(self, rounds);
 }

@@ -50,15 +50,10 @@ WEFT_INLINE void weft_wait_alone(weft_self *self, uint32_t tag, uint32_t need)
 {
     const uint32_t index = weft_count_index(self->slot, tag);
     uint32_t rounds = 0, have = weft_count_read(self, index) - self->consumed[tag];
-    bool open = false;
 
     while (have < need && self->ins == 0 &&
-           weft_wait_round(self, &rounds, WEFT_WAIT_TAG, tag, have, need)) {
-        weft_letter_round(self, rounds, tag, &open);
+           weft_wait_round(self, &rounds, WEFT_WAIT_TAG, tag, have, need))
         have = weft_count_read(self, index) - self->consumed[tag];
-    }
-    if (WEFT_UNLIKELY(open))
-        weft_letter_shut(self);
     weft_polled();
     weft_wait_over(self, rounds);
     if (WEFT_UNLIKELY(have < need))

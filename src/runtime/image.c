@@ -2,7 +2,6 @@
 #include "runtime/image.h"
 
 #include "base/say.h"
-#include "runtime/letter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,9 +144,6 @@ weft_status weft_image_prepare(struct weft_job *job)
 
     if (image == NULL)
         return WEFT_OK;
-    job->letters = weft_letters_wanted(job);
-    job->state.letters = job->letters;
-    job->landing.idle = false;
     drop_tables(job);
     lay_out(job);
     image->memory = job->device_ops->alloc(job->device, image->bytes, &image->share);
@@ -224,12 +220,9 @@ weft_status weft_image_reset(struct weft_job *job)
 void weft_image_count(struct weft_job *job, uint32_t index)
 {
     struct weft_image *image = job->image;
-    weft_status status = weft_landing_begin(job) ? WEFT_OK : WEFT_ERR_DEVICE;
-
-    if (status == WEFT_OK)
-        status =
-            job->device_ops->store(job->device, WEFT_LANE_RECEIVE,
-                                   &image->exposed->counters[index].host, ++image->counts[index]);
+    const weft_status status =
+        job->device_ops->store(job->device, WEFT_LANE_RECEIVE,
+                               &image->exposed->counters[index].host, ++image->counts[index]);
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d cannot count a notification: %s",
                       job->numbers.process, weft_err_last());

@@ -101,16 +101,6 @@ struct weft_manager {
     uint32_t waiting;
 };
 
-/* What lands in device memory (letter.c); the receive side's. */
-struct weft_landing {
-    bool idle;   /* nothing is on its way there: */
-    bool marked; /* or all that is lies before this mark */
-    uint64_t mark;
-    void *target; /* a small payload that is held back, */
-    size_t held;  /* its bytes; 0: none */
-    unsigned char payload[16];
-};
-
 struct weft_exchange_slot;
 struct weft_gathering;
 struct weft_image;
@@ -123,9 +113,6 @@ struct weft_job {
     const struct weft_device_ops *device_ops;
     struct weft_device *device;
     const struct weft_net_ops *net_ops;
-    struct weft_landing landing;
-    bool letters;          /* ranks of the prepared kernel get some; letter.c */
-    bool shares_device;    /* with other processes */
     bool net_reads_device; /* some puts, if it is asked: net.h */
     struct weft_net *net;
     bool net_lingers;           /* said within its dereg or close: memory has to stay */

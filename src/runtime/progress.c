@@ -11,7 +11,6 @@
 
 #include "base/say.h"
 #include "runtime/image.h"
-#include "runtime/letter.h"
 #include "window/counter.h"
 
 enum {
@@ -247,22 +246,26 @@ static void receive_main(void *argument)
 
 bool weft_land_in_device(void *context, void *target, const void *source, size_t bytes)
 {
-    return weft_landing_copy(context, target, source, bytes);
+    struct weft_job *job = context;
+    return job->device_ops->copy(job->device, WEFT_LANE_RECEIVE, target, source, bytes) == WEFT_OK;
 }
 
 bool weft_settle_in_device(void *context)
 {
-    return weft_landing_settle(context);
+    struct weft_job *job = context;
+    return job->device_ops->wait(job->device, WEFT_LANE_RECEIVE) == WEFT_OK;
 }
 
 bool weft_mark_in_device(void *context, uint64_t *mark)
 {
-    return weft_landing_mark(context, mark);
+    struct weft_job *job = context;
+    return job->device_ops->mark(job->device, WEFT_LANE_RECEIVE, mark) == WEFT_OK;
 }
 
 bool weft_settled_in_device(void *context, uint64_t mark, bool *there)
 {
-    return weft_landing_settled(context, mark, there);
+    struct weft_job *job = context;
+    return job->device_ops->passed(job->device, WEFT_LANE_RECEIVE, mark, there) == WEFT_OK;
 }
 
 void weft_pin_for_device(void *context, void *memory, size_t bytes)
@@ -322,8 +325,7 @@ bool weft_notice_arrived(void *context, int process, uint32_t notice)
     case WEFT_NOTICE_COUNT:
         if (slot >= weft_job_slots(job))
             return false;
-        if (!weft_landing_letter(job, slot, weft_notice_tag(notice)))
-            count(job, weft_count_index(slot, weft_notice_tag(notice)), slot == WEFT_HOST_SLOT);
+        count(job, weft_count_index(slot, weft_notice_tag(notice)), slot == WEFT_HOST_SLOT);
         return true;
     case WEFT_NOTICE_BARRIER:
         if (slot >= job->state.comms_count * WEFT_BARRIER_WORDS)

@@ -52,7 +52,6 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     self->barriers = (uint32_t *)(void *)(memory + m.barriers);
     self->sent = self->local_done = self->link->done_local = self->link->landed = start;
     self->replies = self->link->reply = start;
-    self->letter_number = 1;
     for (int p = 0; p < job->numbers.processes; p++)
         self->sent_to[p] = self->settled[p] = self->link->done_remote[p] = start;
 

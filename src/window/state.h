@@ -22,7 +22,6 @@
 #include "queue/command_ring.h"
 #include "weft/device.h"
 #include "window/channel.h"
-#include "window/letter.h"
 #include "window/table.h"
 #include "window/trace.h"
 #include "wire/notice.h"
@@ -67,7 +66,6 @@ struct weft_state {
     uint32_t eager_after;   /* a pair gets one when it has talked so often */
     uint32_t channels;      /* in the pool of each process; 0: none */
     uint32_t channel_start; /* where rings begin to count their lines */
-    uint32_t letters;       /* 1: the host may write letters to ranks (kernel_api/letter.h) */
     uint64_t channels_at;   /* the channel area, in each weft_exposed */
     struct weft_process_entry *process_table;
     struct weft_exposed *exposed; /* this process's own */
@@ -98,7 +96,6 @@ struct weft_link {
     uint32_t landed;     /* puts and notices landed, in all; for the host */
     uint32_t reply;      /* collectives answered; after the answer */
     struct weft_answer answer;
-    struct weft_letter letter;
     uint32_t done_remote[]; /* puts and notices landed, by target process */
 };
 
@@ -120,7 +117,6 @@ struct weft_waiting {
     uint32_t kind;
     uint32_t episode; /* one more for each wait */
     uint64_t a, have, need;
-    uint64_t door; /* not for the watchdog: window/letter.h */
 };
 
 /* Communicators of which a rank remembers this: several, as programs go from one to another. */
@@ -167,9 +163,7 @@ struct weft_self {
     uint32_t hot;        /* the one that brought the last message */
     uint32_t deep;       /* and how many lines behind its head */
     uint32_t owes;       /* messages were taken, and no fence acquired them since */
-    uint32_t letter_number, letter_taken; /* of the next letter, of the last that was taken */
-    uint32_t letter_misses;               /* doors opened since, for nothing */
-    uint32_t looks;                       /* waits, now and then one looks for new channels */
+    uint32_t looks;      /* waits, now and then one looks for new channels */
     struct weft_in in[WEFT_CHANNELS_IN];
     struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;

@@ -221,16 +221,11 @@ static weft_status far_open(struct weft_device **device, const struct weft_confi
     return WEFT_OK;
 }
 
-/*
- * Ranks are told through the image, so they sleep on the bell that is there. As on a GPU, who runs
- * them does none of the host's work.
- */
+/* Ranks are told through the image, so they sleep on the bell that is there. */
 static weft_status far_run(struct weft_device *d, const struct weft_launch *launch, double *ms)
 {
     struct weft_launch here = *launch;
 
-    here.help = NULL;
-    here.leave = NULL;
     for (int r = 0; r < launch->ranks; r++) {
         weft_self *self = (weft_self *)(void *)(launch->selves + (size_t)r * launch->self_bytes);
         self->port.bell = &self->state->exposed->bell;
