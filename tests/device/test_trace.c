@@ -262,7 +262,9 @@ static void check_file(void)
 
 int main(int argc, char **argv)
 {
-    const bool launched = getenv("WEFT_PROCESS") != NULL; /* by one weftrun, our parent */
+    /* By weftrun or an mpirun, the parent of all processes. */
+    const bool launched = getenv("WEFT_PROCESS") != NULL ||
+                          getenv("OMPI_COMM_WORLD_RANK") != NULL || getenv("PMI_RANK") != NULL;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "ring") == 0)
