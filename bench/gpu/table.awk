@@ -30,7 +30,7 @@ END {
         "weft", "weft", "")
     table("us one way between two GPUs; nccl: NCCL send/recv, launch included; LSA: kernel on its pointers; cudaMemcpy: PeerAsync and sync",
         "nccl", "weft nccl nccl_lsa memcpy", "weft nccl NCCL_LSA cudaMemcpy", "nccl nccl_lsa")
-    table("us with eager channels, and without any", "eager_on eager_off", "weft", "weft", "")
+    table("us with eager channels, and without any; on one GPU, and between two", "eager_on eager_off eager2_on eager2_off", "weft", "weft", "")
     table("a kernel that uses the library, and a plain one that does the same", "cost", "weft floor", "weft floor", "")
     table("power iteration, each; ranks: no meaning", "power", "weft cusparse", "weft cuSPARSE", "cusparse")
 }

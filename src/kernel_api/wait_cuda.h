@@ -16,11 +16,11 @@ WEFT_COLD void weft_look_around(weft_self *self)
         weft_give_all(self);
 }
 
+/* The leader. */
 WEFT_INLINE void weft_look_for_channels(weft_self *self)
 {
-    if (threadIdx.x == 0 && WEFT_UNLIKELY(++self->looks % WEFT_LOOK_WAITS == 0))
+    if (WEFT_UNLIKELY(++self->looks % WEFT_LOOK_WAITS == 0))
         weft_look_around(self);
-    __syncwarp();
 }
 
 /* A round of a wait that found nothing, now and then. False: the rank ends. */
@@ -49,8 +49,10 @@ WEFT_COLD bool weft_warp_round(weft_self *self, uint32_t rounds, uint32_t tag, u
 WEFT_INLINE void weft_wait_alone(weft_self *self, uint32_t tag, uint32_t need)
 {
     const uint32_t index = weft_count_index(self->slot, tag);
-    uint32_t rounds = 0, have = weft_count_read(self, index) - self->consumed[tag];
+    uint32_t rounds = 0;
 
+    weft_look_for_channels(self);
+    uint32_t have = weft_count_read(self, index) - self->consumed[tag];
     while (have < need && self->ins == 0 &&
            weft_wait_round(self, &rounds, WEFT_WAIT_TAG, tag, have, need))
         have = weft_count_read(self, index) - self->consumed[tag];
@@ -72,7 +74,6 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
     uint32_t rounds = 0;
     bool on = true;
 
-    weft_look_for_channels(self);
     const bool none = *(volatile uint32_t *)&self->ins == 0;
     __syncwarp(); /* all have looked */
     if (none) {
@@ -80,6 +81,9 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
             weft_wait_alone(self, tag, need);
         return;
     }
+    if (threadIdx.x == 0)
+        weft_look_for_channels(self);
+    __syncwarp();
     while (on) {
         const struct weft_view view = weft_view_of(self);
         const struct weft_eye eye = weft_eye_at(self, counter, view);
@@ -145,7 +149,9 @@ WEFT_INLINE void weft_serve_seen(weft_self *self)
         }
     } else if (threadIdx.x < 32) {
         __syncwarp(); /* what comes after the leader's look */
-        weft_look_for_channels(self);
+        if (threadIdx.x == 0)
+            weft_look_for_channels(self);
+        __syncwarp();
         bool some = true; /* a sender that has died in the middle of a message does not keep us */
         for (uint32_t n = 0; some && n < 2 * WEFT_RING_LINES; n++) {
             const struct weft_view view = weft_view_of(self);
