@@ -13,7 +13,7 @@
  *   3. It multiplies its slice of rows: each element of x by one rank. (For a split row it adds
  *      up the parts.)
  *   4. Its x is added to its counterparts' along the grid row, by a binomial tree to column 0.
- *   5. Column 0 puts x to where b is wanted on row 0: the transpose. Meanwhile the sums over x go
+ *   5. Column 0 puts x to where b is wanted on row 0: the transpose. Before that its sums go
  *      to the device leaders (rank 0 of each device), from them to rank 0 of the job, and its
  *      verdict to the leaders of row 0, who announce it to their ranks by a flag. Rank 0
  *      waits for the sums only when it has its b of the next iteration: nobody needs the verdict
@@ -362,8 +362,8 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
         multiply(&me, k, verdict.factor);
         reduce_row(&me, k);
         if (data->column == 0) {
+            sum_slice(&me, k); /* first: the verdict takes the longer way */
             transpose(&me, k);
-            sum_slice(&me, k);
             if (data->row > 0 && me.rank == 0)
                 sum_device(&me);
         }

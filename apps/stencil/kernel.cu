@@ -38,7 +38,7 @@
 #define APART static
 #endif
 
-enum { TAG_LAP, TAG_FLY, TAG_IN_FROM_BELOW, TAG_IN_FROM_ABOVE };
+enum { TAG_LAP, TAG_FLY, TAG_IN };
 
 struct slab {
     weft_self *self;
@@ -206,6 +206,14 @@ WEFT_DEVICE_FN void wait_above(const struct slab *slab, int tag)
         wait_for(slab, tag);
 }
 
+/* One wait for both: neither sends the next before it has what this rank makes of these. */
+WEFT_DEVICE_FN void wait_both(const struct slab *slab, int tag)
+{
+    const uint32_t neighbours = (slab->below >= 0) + (slab->above >= 0);
+    if (neighbours > 0)
+        weft_wait(slab->self, tag, neighbours);
+}
+
 /* ---- an iteration -------------------------------------------------------------------------- */
 
 WEFT_DEVICE_FN void iterate(const struct slab *slab)
@@ -230,11 +238,11 @@ WEFT_DEVICE_FN void iterate(const struct slab *slab)
     out_row(slab, first,
             last > first || slab->arena_below ? halo_below(slab, slab->out)
                                               : halo_above(slab, slab->out));
-    send_down(slab, slab->out, TAG_IN_FROM_ABOVE);
+    send_down(slab, slab->out, TAG_IN);
     wave(slab, late, last);
     if (last > first)
         out_row(slab, last, halo_above(slab, slab->out));
-    send_up(slab, slab->out, TAG_IN_FROM_BELOW);
+    send_up(slab, slab->out, TAG_IN);
     weft_sync(slab->self); /* of the new field its threads need each other's points */
 }
 
@@ -290,10 +298,8 @@ WEFT_KERNEL(stencil, struct stencil_data, data)
     find_neighbours(&slab);
     weft_timer_start(self);
     for (uint32_t k = 0; k < data->iterations; k++) {
-        if (k > 0) { /* the halos of the first iteration are the host's */
-            wait_below(&slab, TAG_IN_FROM_BELOW);
-            wait_above(&slab, TAG_IN_FROM_ABOVE);
-        }
+        if (k > 0) /* the halos of the first iteration are the host's */
+            wait_both(&slab, TAG_IN);
         iterate(&slab);
         double *const made = slab.out;
         slab.out = slab.in;
