@@ -9,6 +9,8 @@
 #include "base/say.h"
 #include "net/verbs/channel.h"
 
+enum { PORT_NS = 200000000 };
+
 /* The piece whose request this was, and its process; NULL: none's. */
 static const struct weft_verbs_piece *find_piece(const struct weft_net *net,
                                                  const struct weft_verbs_channel *channel,
@@ -45,14 +47,22 @@ static weft_status refused(struct weft_net *net, int process, const struct weft_
                     (unsigned long long)piece->key);
 }
 
-/* Whether the port has gone down: then a request may fail in other ways than for want of an answer.
+/*
+ * Whether the port has gone down: then a request may fail in other ways than for want of an answer.
+ * The device may say so a moment after the request that it could not send (soft-RoCE).
  */
 static bool port_is_down(struct weft_net *net)
 {
+    const uint64_t deadline = weft_now_ns() + PORT_NS;
     struct ibv_port_attr now;
 
-    return ibv_query_port(net->device.context, net->device.port, &now) != 0 ||
-           now.state != IBV_PORT_ACTIVE;
+    do {
+        if (ibv_query_port(net->device.context, net->device.port, &now) != 0 ||
+            now.state != IBV_PORT_ACTIVE)
+            return true;
+        weft_task_yield(true);
+    } while (weft_now_ns() < deadline);
+    return false;
 }
 
 static weft_status failed(struct weft_net *net, const struct ibv_wc *wc)

@@ -17,6 +17,7 @@
 #include "base/say.h"
 #include "net/verbs/connect.h"
 #include "net/verbs/dc/dc.h"
+#include "net/verbs/rc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,8 @@ enum {
     ROUNDS = 4,        /* polls in one call, while each finds as many as it can take */
     LOOK_AROUND = 1024 /* calls without anything new between looks at the device's events */
 };
+
+static const uint64_t PORT_NS = 3000000000;
 
 /* ---- receives ---------------------------------------------------------------------------------
  */
@@ -302,8 +305,10 @@ static weft_status reached(struct weft_net *net, const struct ibv_wc *wc, int co
                : weft_err(WEFT_ERR_DEVICE, "verbs: what was written did not reach the device");
 }
 
-/* What the device tells of besides completions. A port that is down may come back; who is cut off
- * by it longer than the retries last is lost, and the send side says so. */
+/*
+ * What the device tells of besides completions. A port that is down may come back: who is cut off
+ * by it for longer than the retries last is lost, and the send side says so.
+ */
 static void look_around(struct weft_net *net)
 {
     struct pollfd fd = {.fd = net->device.context->async_fd, .events = POLLIN};
@@ -315,8 +320,33 @@ static void look_around(struct weft_net *net)
                            event.event_type == IBV_EVENT_GID_CHANGE;
         weft_say(quiet ? WEFT_SAY_DEBUG : WEFT_SAY_WARN, "verbs: %s: %s", net->device.name,
                  ibv_event_type_str(event.event_type));
+        if (event.event_type == IBV_EVENT_PORT_ERR)
+            net->down_since = weft_now_ns();
+        else if (event.event_type == IBV_EVENT_PORT_ACTIVE)
+            net->down_since = 0;
         ibv_ack_async_event(&event);
     }
+}
+
+/*
+ * A device may forget to retry while its port is down (soft-RoCE): then nobody else says so. It
+ * gets twice as long as the retries last, and some seconds.
+ */
+static weft_status look_at_port(const struct weft_net *net)
+{
+    const uint64_t retries = (uint64_t)(WEFT_VERBS_RETRIES + 1)
+                             << (net->open.config->verbs_timeout + 12); /* 4.096 us * 2^timeout */
+    const uint64_t down = net->down_since != 0 ? weft_now_ns() - net->down_since : 0;
+
+    if (down < PORT_NS + 2 * retries)
+        return WEFT_OK;
+    for (int p = 0; p < net->open.processes; p++)
+        if (p != net->open.process && weft_verbs_state_of(&net->peers[p]) == WEFT_VERBS_READY)
+            return weft_err(WEFT_ERR_PEER_LOST,
+                            "verbs: process %d cannot be reached any more: %s has been down for "
+                            "%.1f s",
+                            p, net->device.name, (double)down * 1e-9);
+    return WEFT_OK;
 }
 
 weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did)
@@ -352,6 +382,9 @@ weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did)
     if (!*did && ++net->idle_rounds % LOOK_AROUND == 0) {
         look_around(net);
         poll_acks(net);
+        status = look_at_port(net);
+        if (status != WEFT_OK)
+            return status;
     }
     return weft_verbs_connect_progress(net, did);
 }
