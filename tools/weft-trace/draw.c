@@ -142,6 +142,12 @@ bool trace_draw(const struct trace *trace, FILE *out, const struct draw_options 
                 options.first, options.last, options.from, options.until);
         return false;
     }
+    size_t ranks_count;
+    const struct trace_track **ranks = trace_ranks(trace, &ranks_count);
+    if (ranks == NULL) {
+        fprintf(stderr, "weft-trace: out of memory\n");
+        return false;
+    }
     p.scale = p.width / (until - p.from);
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
@@ -149,8 +155,12 @@ bool trace_draw(const struct trace *trace, FILE *out, const struct draw_options 
             "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
             LEFT + p.width + 40, TOP + rows * (ROW + GAP) + BOTTOM);
     legend(&p);
+    for (size_t i = 0; i < ranks_count && p.rectangles < MOST_RECTANGLES; i++)
+        if (is_drawn(ranks[i], &options))
+            row(&p, ranks[i]);
+    free(ranks);
     for (size_t i = 0; i < trace->tracks_count && p.rectangles < MOST_RECTANGLES; i++)
-        if (is_drawn(&trace->tracks[i], &options))
+        if (trace->tracks[i].rank < 0 && is_drawn(&trace->tracks[i], &options))
             row(&p, &trace->tracks[i]);
     if (p.rectangles >= MOST_RECTANGLES) {
         fprintf(stderr, "weft-trace: too much for one picture: choose --ranks, --from, --until\n");

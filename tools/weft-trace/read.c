@@ -215,3 +215,22 @@ bool trace_waits(enum trace_category category)
     return category == TRACE_WAIT || category == TRACE_BARRIER || category == TRACE_FLUSH ||
            category == TRACE_COLLECTIVE || category == TRACE_STUCK;
 }
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct trace_track *const *x = a, *const *y = b;
+    return (*x)->rank < (*y)->rank ? -1 : (*x)->rank > (*y)->rank;
+}
+
+const struct trace_track **trace_ranks(const struct trace *trace, size_t *count)
+{
+    const struct trace_track **tracks = calloc(trace->tracks_count + 1, sizeof(*tracks));
+
+    *count = 0;
+    for (size_t i = 0; tracks != NULL && i < trace->tracks_count; i++)
+        if (trace->tracks[i].rank >= 0)
+            tracks[(*count)++] = &trace->tracks[i];
+    if (tracks != NULL)
+        qsort(tracks, *count, sizeof(*tracks), by_rank);
+    return tracks;
+}

@@ -75,6 +75,9 @@ const char *trace_parse(const char *text, size_t bytes, struct trace_line *line)
 bool trace_read(FILE *in, const char *name, struct trace *trace);
 void trace_free(struct trace *trace);
 
+/* Tracks of ranks, in their order, for the caller to free; NULL: no memory. */
+const struct trace_track **trace_ranks(const struct trace *trace, size_t *count);
+
 /* "wait": how a category is written. */
 const char *trace_category_name(enum trace_category category);
 /* Whether a rank that does this waits for somebody. */

@@ -56,26 +56,6 @@ static double percent(uint64_t part, uint64_t whole)
     return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    const struct trace_track *const *x = a, *const *y = b;
-    return (*x)->rank < (*y)->rank ? -1 : (*x)->rank > (*y)->rank;
-}
-
-/* Tracks of ranks, in their order; NULL: no memory. */
-static const struct trace_track **rank_tracks(const struct trace *trace, size_t *count)
-{
-    const struct trace_track **tracks = calloc(trace->tracks_count + 1, sizeof(*tracks));
-
-    *count = 0;
-    for (size_t i = 0; tracks != NULL && i < trace->tracks_count; i++)
-        if (trace->tracks[i].rank >= 0)
-            tracks[(*count)++] = &trace->tracks[i];
-    if (tracks != NULL)
-        qsort(tracks, *count, sizeof(*tracks), by_rank);
-    return tracks;
-}
-
 /* ---- whom a wait was for
  * -------------------------------------------------------------------------- */
 
@@ -206,7 +186,7 @@ static bool print_longest(const struct trace *trace, int most)
 bool trace_summary(const struct trace *trace, int most)
 {
     size_t ranks = 0;
-    const struct trace_track **tracks = rank_tracks(trace, &ranks);
+    const struct trace_track **tracks = trace_ranks(trace, &ranks);
 
     if (tracks == NULL) {
         fprintf(stderr, "weft-trace: there is no memory for %zu tracks\n", trace->tracks_count);
