@@ -243,7 +243,7 @@ static bool make_plan(struct weft_job *job, const struct weft_command *command,
 static void fetch_failed(struct weft_job *job, const struct weft_part *part)
 {
     weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot fetch %llu bytes from its device: %s",
-                  job->numbers.process, (unsigned long long)(part->rows * part->width),
+                  job->numbers.process, (unsigned long long)part->rows * part->width,
                   weft_err_last());
 }
 
@@ -290,7 +290,7 @@ static bool fetch_part(struct weft_job *job, struct weft_request *request)
     }
     if (kept == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a part of %llu bytes",
-                      (unsigned long long)(part.rows * part.width));
+                      (unsigned long long)part.rows * part.width);
         return false;
     }
     part.next_made = kept->next_made;
