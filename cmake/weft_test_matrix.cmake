@@ -1,5 +1,6 @@
 # tests/matrix.txt: lines `program ; labels ; command line`, each of which becomes a test. A build
 # with sanitizers registers only those labelled `sanitize`. A second file needs a prefix for its names.
+# A label after it replaces `quick`.
 function(weft_test_matrix file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} text)
@@ -18,6 +19,10 @@ function(weft_test_matrix file)
     separate_arguments(labels UNIX_COMMAND "${labels}")
     if(WEFT_SANITIZE AND NOT "sanitize" IN_LIST labels)
       continue()
+    endif()
+    if(ARGC GREATER 2 AND "quick" IN_LIST labels)
+      list(REMOVE_ITEM labels quick)
+      list(APPEND labels ${ARGV2})
     endif()
     list(TRANSFORM command REPLACE "^\\./(test_.*)$" "${PROJECT_BINARY_DIR}/bin/tests/\\1")
     list(TRANSFORM command REPLACE "^weftrun$" "${PROJECT_BINARY_DIR}/bin/weftrun")
