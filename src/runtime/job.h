@@ -279,15 +279,15 @@ void weft_collective_frame(struct weft_job *job, const struct weft_frame *frame)
 /* Frees what a finished run left behind. Monitor only, at one point of the control channel. */
 void weft_collective_sweep(struct weft_job *job);
 
-/* ---- block_manager.c, progress.c ---- */
+/* ---- block_manager.c, request.c, progress.c ---- */
 
 /* Takes what it can from one rank's ring; true if it did anything. Progress task only. */
 bool weft_manager_serve(struct weft_job *job, uint32_t slot);
 void weft_request_sent(void *job, void *part);
 void weft_request_landed(void *job, void *part);
 /* The host memory through which puts go whose source the network cannot read. */
-weft_status weft_manager_open(struct weft_job *job);
-void weft_manager_close(struct weft_job *job);
+weft_status weft_requests_open(struct weft_job *job);
+void weft_requests_close(struct weft_job *job);
 
 /* Starts and stops the progress and receive tasks. */
 weft_status weft_services_start(struct weft_job *job);

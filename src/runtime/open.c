@@ -168,7 +168,7 @@ static weft_status open_together(struct weft_job *job)
     if (status == WEFT_OK)
         status = weft_trace_open(job);
     if (status == WEFT_OK)
-        status = weft_manager_open(job);
+        status = weft_requests_open(job);
     if (status == WEFT_OK)
         status = weft_services_start(job);
     weft_err_level(before);
@@ -295,7 +295,7 @@ static void release(struct weft_job *job, bool orderly)
         leave_behind(job);
         return;
     }
-    weft_manager_close(job);
+    weft_requests_close(job);
     if (job->device != NULL && job->processes != NULL)
         weft_memory_close(job);
     weft_trace_close(job);
