@@ -132,7 +132,7 @@ WEFT_COLD void weft_barrier_look_up(weft_self *self, struct weft_meeting *meetin
     weft_join(self);
 }
 
-/* Another communicator than the last one. True: the job is traced, and that was the barrier. */
+/* A communicator that is not remembered. True: the job is traced, and that was the barrier. */
 WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting, weft_comm comm)
 {
     weft_trace_enter(self, WEFT_TRACE_BARRIER, -1, comm);

@@ -320,9 +320,11 @@ static void look_around(struct weft_net *net)
                            event.event_type == IBV_EVENT_GID_CHANGE;
         weft_say(quiet ? WEFT_SAY_DEBUG : WEFT_SAY_WARN, "verbs: %s: %s", net->device.name,
                  ibv_event_type_str(event.event_type));
-        if (event.event_type == IBV_EVENT_PORT_ERR)
+        if (event.event_type == IBV_EVENT_PORT_ERR &&
+            event.element.port_num == net->device.port) /* a device may have another one */
             net->down_since = weft_now_ns();
-        else if (event.event_type == IBV_EVENT_PORT_ACTIVE)
+        else if (event.event_type == IBV_EVENT_PORT_ACTIVE &&
+                 event.element.port_num == net->device.port)
             net->down_since = 0;
         ibv_ack_async_event(&event);
     }
