@@ -87,17 +87,20 @@ WEFT_INLINE void weft_trace_leave(weft_self *self)
         weft_trace_end(self, WEFT_TRACE_CALL);
 }
 
-/* Around a wait of the leader inside of a call. */
+/*
+ * Around a wait inside of a call. Only the leader writes the log: another thread that waits for
+ * room, to say why it fails, is not recorded.
+ */
 WEFT_INLINE void weft_trace_wait(weft_self *self, enum weft_trace_kind kind, int32_t process,
                                  uint64_t amount)
 {
-    if (weft_traced(self))
+    if (weft_traced(self) && weft_thread(self) == 0)
         weft_trace_begin(self, kind, WEFT_TRACE_INNER, -1, weft_trace_process(process), amount);
 }
 
 WEFT_INLINE void weft_trace_waited(weft_self *self)
 {
-    if (weft_traced(self))
+    if (weft_traced(self) && weft_thread(self) == 0)
         weft_trace_end(self, WEFT_TRACE_INNER);
 }
 
