@@ -1,10 +1,13 @@
 /*
- * fuzz_ofi.c - what crosses the fabric of the network ofi: messages and remote completion data.
- * What is taken is of this job and lies within what arrived; data that is taken packs to itself.
+ * fuzz_ofi.c - what crosses the fabric of the network ofi: messages, remote completion data and
+ * greetings. What is taken is of this job and lies within what arrived; data that is taken packs to
+ * itself; an address that is taken lies within its greeting.
  */
 #include "fuzz.h"
 
 #include "net/ofi/bytes.h"
+
+#include <stddef.h>
 
 enum { PROCESSES = 5 };
 static const uint64_t TOKEN = 0x0102030405060708;
@@ -42,6 +45,21 @@ static void check_data(enum ofi_data form, uint64_t data)
     MUST(ofi_data_pack(form, &arrival, &again) && again == data);
 }
 
+static void check_hello(const uint8_t *data, size_t size, bool text)
+{
+    const struct ofi_hello mine = {.provider = "shm", .name_bytes = 16};
+    struct ofi_hello theirs = mine;
+    const char *reason;
+
+    memcpy(&theirs, data, size < sizeof(theirs) ? size : sizeof(theirs));
+    memcpy(&theirs, &mine, offsetof(struct ofi_hello, name_bytes)); /* the rest is plain equality */
+    if (ofi_hello_fits(&mine, &theirs, text, &reason))
+        MUST(theirs.name_bytes <= sizeof(theirs.name) &&
+             (!text || strnlen((char *)theirs.name, sizeof(theirs.name)) < theirs.name_bytes));
+    else
+        MUST(reason != NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t ours[256];
@@ -54,6 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(ours, &TOKEN, sizeof(TOKEN));
         check_message(ours, size);
     }
+    check_hello(data, size, false);
+    check_hello(data, size, true);
     memcpy(&word, data, size < sizeof(word) ? size : sizeof(word));
     check_data(OFI_WIDE, word);
     check_data(OFI_NARROW, word & UINT32_MAX);

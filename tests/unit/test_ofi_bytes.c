@@ -178,13 +178,54 @@ static void test_narrow(void **state)
     assert_false(ofi_data_pack(OFI_NARROW, &in, &data));
 }
 
+/* Addresses that are texts differ in length, for they hold a process's number; all others do not.
+ */
+static void test_hello(void **state)
+{
+    const struct ofi_hello mine = {.provider = "shm",
+                                   .message_bytes = OFI_NAME_BYTES,
+                                   .form = OFI_WIDE,
+                                   .name_format = 9,
+                                   .name_bytes = 18,
+                                   .name = "fi_shm://9999:0:0"};
+    struct ofi_hello theirs = mine;
+    const char *reason;
+
+    (void)state;
+    theirs.name_bytes = 19;
+    memcpy(theirs.name, "fi_shm://10000:0:0", 19);
+    assert_true(ofi_hello_fits(&mine, &theirs, true, &reason));
+    assert_false(ofi_hello_fits(&mine, &theirs, false, &reason));
+    assert_string_equal(reason, "the length of addresses");
+    theirs.name_bytes = 18; /* without its end */
+    assert_false(ofi_hello_fits(&mine, &theirs, true, &reason));
+    theirs.name_bytes = OFI_NAME_BYTES + 1;
+    assert_false(ofi_hello_fits(&mine, &theirs, true, &reason));
+    theirs.name_bytes = 0;
+    assert_false(ofi_hello_fits(&mine, &theirs, true, &reason));
+    theirs = mine;
+    theirs.name_format++;
+    assert_false(ofi_hello_fits(&mine, &theirs, true, &reason));
+    assert_string_equal(reason, "the format of addresses");
+    theirs = mine;
+    theirs.form = OFI_NARROW;
+    assert_false(ofi_hello_fits(&mine, &theirs, true, &reason));
+    theirs = mine;
+    theirs.message_bytes--;
+    assert_false(ofi_hello_fits(&mine, &theirs, true, &reason));
+    theirs = mine;
+    memset(theirs.provider, 's', sizeof(theirs.provider));
+    assert_false(ofi_hello_fits(&mine, &theirs, true, &reason));
+    assert_string_equal(reason, "the provider");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),      cmocka_unit_test(test_region),
         cmocka_unit_test(test_malformed), cmocka_unit_test(test_stranger),
         cmocka_unit_test(test_random),    cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_narrow),    cmocka_unit_test(test_hello),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

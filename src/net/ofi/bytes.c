@@ -105,3 +105,23 @@ bool ofi_data_parse(enum ofi_data form, uint64_t data, int processes, struct ofi
     *arrival = a;
     return true;
 }
+
+bool ofi_hello_fits(const struct ofi_hello *mine, const struct ofi_hello *theirs, bool text,
+                    const char **reason)
+{
+    *reason = NULL;
+    if (memchr(theirs->provider, 0, sizeof(theirs->provider)) == NULL ||
+        strcmp(theirs->provider, mine->provider) != 0)
+        *reason = "the provider";
+    else if (theirs->form != mine->form)
+        *reason = "what the provider can do";
+    else if (theirs->message_bytes != mine->message_bytes)
+        *reason = "the size of messages";
+    else if (theirs->name_format != mine->name_format)
+        *reason = "the format of addresses";
+    else if (theirs->name_bytes == 0 || theirs->name_bytes > sizeof(theirs->name) ||
+             (text ? memchr(theirs->name, 0, theirs->name_bytes) == NULL
+                   : theirs->name_bytes != mine->name_bytes))
+        *reason = "the length of addresses";
+    return *reason == NULL;
+}

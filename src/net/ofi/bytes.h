@@ -90,10 +90,19 @@ struct ofi_hello {
     uint64_t token;
     uint32_t message_bytes; /* a message has at most so many */
     uint32_t form;          /* enum ofi_data */
+    uint32_t writes;        /* WEFT_OFI_WRITES is on */
+    uint32_t name_format;   /* of libfabric's address of its endpoint: FI_SOCKADDR_IN, ... */
     uint32_t name_bytes;
-    uint32_t writes;                    /* WEFT_OFI_WRITES is on */
-    unsigned char name[OFI_NAME_BYTES]; /* libfabric's address of its endpoint */
+    unsigned char name[OFI_NAME_BYTES];
 };
 static_assert(sizeof(struct ofi_hello) <= WEFT_NET_ADDRESS_MAX, "it travels as the address");
+
+/*
+ * Whether endpoints with these greetings can talk; if not, *reason says why. `text`: addresses are
+ * texts (FI_ADDR_STR), whose lengths may differ (they hold a process's number, for one) and which
+ * end within the name. All others of one format have one length.
+ */
+bool ofi_hello_fits(const struct ofi_hello *mine, const struct ofi_hello *theirs, bool text,
+                    const char **reason);
 
 #endif

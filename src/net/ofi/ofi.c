@@ -235,7 +235,8 @@ static weft_status ofi_address(struct weft_net *net, void *address)
     struct ofi_hello hello = {.token = net->token,
                               .message_bytes = OFI_MESSAGE_BYTES,
                               .form = net->can.form,
-                              .writes = net->open.config->ofi_writes != 0};
+                              .writes = net->open.config->ofi_writes != 0,
+                              .name_format = net->info->addr_format};
     size_t bytes = sizeof(hello.name);
 
     snprintf(hello.provider, sizeof(hello.provider), "%s", net->info->fabric_attr->prov_name);
@@ -252,24 +253,23 @@ static weft_status ofi_connect(struct weft_net *net, int process, const void *ad
 {
     struct ofi_peer *peer = &net->peers[process];
     struct ofi_hello hello, mine;
+    const char *reason;
     weft_status status = ofi_address(net, &mine);
 
     if (status != WEFT_OK)
         return status;
     memcpy(&hello, address, sizeof(hello));
-    hello.provider[sizeof(hello.provider) - 1] = 0;
     if (hello.writes != mine.writes)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_OFI_WRITES must be the same everywhere: %s in process %d, %s here",
                         hello.writes != 0 ? "on" : "off", process, mine.writes != 0 ? "on" : "off");
-    if (strcmp(hello.provider, mine.provider) != 0 || hello.form != mine.form ||
-        hello.message_bytes != mine.message_bytes || hello.name_bytes != mine.name_bytes)
+    if (!ofi_hello_fits(&mine, &hello, net->info->addr_format == FI_ADDR_STR, &reason))
         return weft_err(WEFT_ERR_CONFIG,
-                        "ofi: process %d uses provider %s with addresses of %u bytes, this one %s "
-                        "with %u, and what they can do is %s (WEFT_OFI_PROVIDER, WEFT_OFI_DOMAIN, "
+                        "ofi: process %d and this one differ in %s: provider %.*s with addresses "
+                        "of %u bytes there, %s with %u here (WEFT_OFI_PROVIDER, WEFT_OFI_DOMAIN, "
                         "WEFT_INTERFACE)",
-                        process, hello.provider, hello.name_bytes, mine.provider, mine.name_bytes,
-                        hello.form == mine.form ? "the same" : "not");
+                        process, reason, (int)sizeof(hello.provider) - 1, hello.provider,
+                        hello.name_bytes, mine.provider, mine.name_bytes);
     if (fi_av_insert(net->av, hello.name, 1, &peer->address, 0, NULL) != 1)
         return weft_err(WEFT_ERR_NETWORK, "ofi: %s does not take the address of process %d",
                         mine.provider, process);
