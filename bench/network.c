@@ -1,6 +1,6 @@
 /*
- * network.c - a network alone: 4 bytes of host memory back and forth over a table of src/net,
- * without ranks, command rings or other threads. What is above it in a put is not in the figure.
+ * network.c - a network alone: host memory back and forth over a table of src/net, without ranks,
+ * command rings or other threads. What is above it in a put is not in the figure.
  *
  * One message: data and notice in one put, as weft sends them. Two: the data in a put of its own
  * and then the notice, which is what a library must do that knows no notified put; dCUDA did over
@@ -13,13 +13,14 @@
 #include "boot/mpi.h"
 #include "net/net.h"
 #include "support/bench.h"
+#include "support/pattern.h"
 #include "wire/notice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES = 4, FRAME = 1, PATIENCE_S = 30 };
+enum { PAGE = 4096, FRAME = 1, PATIENCE_S = 30 };
 
 /* What the two tell each other at the start. */
 struct card {
@@ -34,10 +35,11 @@ struct side {
     const struct weft_net_ops *ops;
     struct weft_net *net;
     int me;
-    uint64_t keys[2]; /* by process */
-    uint32_t window;  /* the other one puts here */
-    uint32_t arrived; /* notices */
-    uint32_t sent;    /* puts whose source is free */
+    uint64_t keys[2];         /* by process */
+    uint64_t *source;         /* of the largest size */
+    uint64_t *window;         /* as large; the other one puts here */
+    uint32_t arrived, caught; /* notices; of them, looked at */
+    uint32_t puts, sent;      /* so far; of them, whose source is free */
     uint32_t landed;
 };
 
@@ -89,8 +91,6 @@ static void turn(struct side *side)
 
     must(side->ops->progress(side->net, WEFT_NET_RECEIVE, &did));
     must(side->ops->progress(side->net, WEFT_NET_SEND, &did));
-    if (!did)
-        weft_task_yield(true);
 }
 
 /* Each tells all; then each knows the cards of both. turning: the network goes on meanwhile. */
@@ -116,7 +116,7 @@ static void exchange(struct side *side, const struct card *mine, struct card all
     }
 }
 
-static void open_table(struct side *side)
+static void open_table(struct side *side, size_t most)
 {
     static const char *const names[] = {"shm",   "shm", "ofi",
                                         "verbs", "mpi", "null"}; /* config.def */
@@ -129,10 +129,19 @@ static void open_table(struct side *side)
         .config = &side->config,
         .process = side->me,
         .processes = 2,
+        .polls = true, /* a processor for each of the two */
         .events = {.context = side, .arrived = arrived, .sent = sent, .landed = landed}};
+    uint64_t source_key;
+    side->source = aligned_alloc(PAGE, (most + PAGE - 1) / PAGE * PAGE);
+    side->window = aligned_alloc(PAGE, (most + PAGE - 1) / PAGE * PAGE);
+    if (side->source == NULL || side->window == NULL)
+        die("no memory");
+    memset(side->window, 0, most);
     weft_status status = side->ops->open(&side->net, &open);
     if (status == WEFT_OK)
-        status = side->ops->reg(side->net, &side->window, sizeof(side->window), &mine.key);
+        status = side->ops->reg(side->net, side->source, most, &source_key);
+    if (status == WEFT_OK)
+        status = side->ops->reg(side->net, side->window, most, &mine.key);
     if (status == WEFT_OK)
         status = side->ops->address(side->net, mine.address);
     mine.status = (uint32_t)status;
@@ -145,7 +154,7 @@ static void open_table(struct side *side)
     exchange(side, &mine, all, false); /* nobody puts before both are connected */
 }
 
-static void open_side(struct side *side)
+static void open_side(struct side *side, size_t most)
 {
     must(weft_config_load(&side->config, NULL, NULL));
     must(weft_boot_mpi(&side->config));
@@ -153,7 +162,7 @@ static void open_side(struct side *side)
     side->me = weft_control_process(side->control);
     if (weft_control_processes(side->control) != 2)
         die("runs as 2 processes: weftrun -n 2, or mpirun -n 2 for WEFT_NET=mpi");
-    open_table(side);
+    open_table(side, most);
 }
 
 static void close_side(struct side *side)
@@ -163,6 +172,8 @@ static void close_side(struct side *side)
     exchange(side, &card, all, true); /* both have received all, and said so */
     weft_control_close(side->control, true);
     side->ops->close(side->net);
+    free(side->source);
+    free(side->window);
 }
 
 /* ---- the ball -------------------------------------------------------------------------------- */
@@ -181,52 +192,60 @@ static void put(struct side *side, const void *source, size_t bytes, uint32_t no
     must(status);
 }
 
-static void serve(struct side *side, const uint32_t *number, bool two)
+static void serve(struct side *side, size_t bytes, uint64_t number, bool two)
 {
     const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 0, 1);
 
+    while (side->sent < side->puts) /* the source is still being read */
+        turn(side);
+    pattern_stamp(side->source, 1, bytes, number, 0, 1);
     if (two)
-        put(side, number, BYTES, 0);
-    put(side, number, two ? 0 : BYTES, notice);
+        put(side, side->source, bytes, 0);
+    put(side, side->source, two ? 0 : bytes, notice);
+    side->puts += two ? 2 : 1;
 }
 
-/* Waits for the ball of that number; 1 if what it brings is wrong. */
-static uint64_t catch (struct side *side, uint32_t number)
+/* Waits for the ball of that number; 1 if it came before its data. */
+static uint64_t catch (struct side *side, size_t bytes, uint64_t number)
 {
-    while (side->arrived < number)
+    while (side->arrived == side->caught)
         turn(side);
-    return side->window != number;
+    side->caught++;
+    return pattern_late(side->window, 1, bytes, number, 0, 1);
 }
 
-static uint64_t play(struct side *side, uint64_t repeats, bool two)
+static uint64_t play(struct side *side, size_t bytes, uint64_t first, uint64_t count, bool two)
 {
-    const uint64_t warm_up = bench_warm_up(repeats);
-    uint32_t number = 0, puts = 0;
     uint64_t wrong = 0;
-    double start = 0;
 
-    for (uint64_t i = 0; i < warm_up + repeats; i++) {
-        if (i == warm_up)
-            start = bench_seconds();
-        number++;
-        if (side->me == 1)
-            wrong += catch (side, number);
-        while (side->sent < puts)
-            turn(side); /* the word below may be overwritten */
-        static uint32_t word;
-        word = number;
-        serve(side, &word, two);
-        puts += two ? 2 : 1;
-        if (side->me == 0)
-            wrong += catch (side, number);
-    }
+    for (uint64_t i = first; i < first + count; i++)
+        for (int server = 0; server < 2; server++)
+            if (server == side->me)
+                serve(side, bytes, i, two);
+            else
+                wrong += catch (side, bytes, i);
+    return wrong;
+}
+
+static uint64_t measure(struct side *side, const struct bench_options *options, size_t bytes)
+{
+    const uint64_t repeats = bench_repeats(options, bytes), warm_up = bench_warm_up(repeats);
+    const bool two = options->form == 1;
+    struct card card = {0}, all[2];
+
+    pattern_fill(side->source, 1, bytes, 0, 1);
+    exchange(side, &card, all, true); /* the last ball of the size before has been looked at */
+    uint64_t wrong = play(side, bytes, 0, warm_up, two);
+    const double start = bench_seconds();
+    wrong += play(side, bytes, warm_up, repeats, two);
     const double seconds = bench_seconds() - start;
-    while (side->landed < puts)
+    wrong += pattern_wrong(side->window, 1, bytes, warm_up + repeats - 1, 0, 1);
+    must(side->ops->flush(side->net, 1 - side->me));
+    while (side->landed < side->puts)
         turn(side);
-    if (side->me == 0) {
-        bench_header("bytes", bench_latency.repeats_title, bench_latency.value_title);
-        bench_line(BYTES, repeats, bench_latency.value(BYTES, repeats, seconds));
-    }
+    if (side->me == 0)
+        bench_line(bytes, repeats, bench_latency.value(bytes, repeats, seconds));
+    exchange(side, &card, all, true); /* the other one still flushes */
     return wrong;
 }
 
@@ -234,11 +253,15 @@ int main(int argc, char **argv)
 {
     struct bench_options options;
     static struct side side;
+    uint64_t wrong = 0;
 
-    bench_parse(&options, argc, argv, 0, "4 bytes back and forth over a network of weft, alone",
-                forms);
-    open_side(&side);
-    const uint64_t wrong = play(&side, bench_repeats(&options, BYTES), options.form == 1);
+    bench_parse(&options, argc, argv, BENCH_HAS_SIZES,
+                "Latency of a notified put over a network of weft, alone", forms);
+    open_side(&side, options.to);
+    if (side.me == 0)
+        bench_header("bytes", bench_latency.repeats_title, bench_latency.value_title);
+    for (size_t bytes = options.from; bytes <= options.to; bytes *= 2)
+        wrong += measure(&side, &options, bytes);
     close_side(&side);
     return bench_status(wrong);
 }

@@ -80,12 +80,20 @@ WEFT_INLINE void weft_fence_said(weft_self *self)
         self->out[i].dirty |= WEFT_OUT_SAY;
 }
 
-/*
- * Waits until all that this rank sent to the process through the host has landed there. Before
- * anything goes there by a direct path: the order between two ranks holds across paths, and the
- * direct path is the faster one.
- */
-WEFT_COLD void weft_settle(weft_self *self, int process)
+/* Has the network tell soon what of this rank's has landed at the process. Non-blocking. */
+WEFT_COLD void weft_ask_landed(weft_self *self, int process)
+{
+    struct weft_command command = {0};
+
+    if (self->settled[process] == self->sent_to[process] || !self->state->lands_when_asked)
+        return;
+    command.kind = WEFT_COMMAND_FLUSH;
+    command.target = (uint32_t)process;
+    weft_post(self, &command, NULL, 0, false);
+}
+
+/* Waits until all that this rank sent to the process through the host has landed there. */
+WEFT_COLD void weft_await_landed(weft_self *self, int process)
 {
     const uint32_t sent = self->sent_to[process];
     uint32_t *done = &self->link->done_remote[process];
@@ -105,6 +113,16 @@ WEFT_COLD void weft_settle(weft_self *self, int process)
     self->unsettled--;
     /* What has landed is now part of what an earlier weft_fence ordered. */
     weft_fence_said(self);
+}
+
+/*
+ * Before anything goes to the process by a direct path: the order between two ranks holds across
+ * paths, and the direct path is the faster one.
+ */
+WEFT_COLD void weft_settle(weft_self *self, int process)
+{
+    weft_ask_landed(self, process);
+    weft_await_landed(self, process);
 }
 
 WEFT_COLD void weft_meet_late(weft_self *self, int process)

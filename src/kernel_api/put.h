@@ -329,7 +329,9 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
     weft_join(self);
     if (weft_leads(self)) {
         for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
-            weft_settle(self, p);
+            weft_ask_landed(self, p);
+        for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
+            weft_await_landed(self, p);
         for (int i = 0; self->eager_bytes != 0 && i < WEFT_CHANNELS_OUT; i++)
             weft_out_drain(self, &self->out[i]);
         weft_fence_said(self);

@@ -96,13 +96,14 @@ struct weft_net_open {
 enum weft_net_side { WEFT_NET_SEND, WEFT_NET_RECEIVE };
 
 struct weft_net_caps {
-    bool get;             /* get works */
-    bool same_host_only;  /* reaches processes of this host only, */
-    bool own_process;     /* or none but its own */
-    bool launched;        /* reaches processes only that its own launcher has started */
-    bool reads_device;    /* some puts from device memory: the others are WEFT_NET_STAGE */
-    size_t address_bytes; /* of this process's address */
-    char about[96];       /* for people: what it runs over; may be empty */
+    bool get;              /* get works */
+    bool same_host_only;   /* reaches processes of this host only, */
+    bool own_process;      /* or none but its own */
+    bool launched;         /* reaches processes only that its own launcher has started */
+    bool reads_device;     /* some puts from device memory: the others are WEFT_NET_STAGE */
+    bool lands_when_asked; /* without a flush `landed` comes, but late */
+    size_t address_bytes;  /* of this process's address */
+    char about[96];        /* for people: what it runs over; may be empty */
 };
 
 #define WEFT_NET_ADDRESS_MAX 256

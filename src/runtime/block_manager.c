@@ -135,6 +135,22 @@ static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_comm
     return true;
 }
 
+static bool serve_flush(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+{
+    if (command->target >= (uint32_t)job->numbers.processes) {
+        bad_command(job, slot, command);
+        return false;
+    }
+    const weft_status status = job->net_ops->flush(job->net, (int)command->target);
+    if (status != WEFT_OK) {
+        weft_job_fail(job, status, "process %d cannot flush: %s", job->numbers.process,
+                      weft_err_last());
+        return false;
+    }
+    weft_command_pop(&job->managers[slot].commands, 0);
+    return true;
+}
+
 static bool serve_text(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
     struct weft_manager *manager = &job->managers[slot];
@@ -180,6 +196,8 @@ static bool take(struct weft_job *job, uint32_t slot, const struct weft_command 
         weft_collective_ask(job, slot, command);
         weft_command_pop(&manager->commands, 0);
         return true;
+    case WEFT_COMMAND_FLUSH:
+        return manager->waiting == 0 && serve_flush(job, slot, command);
     case WEFT_COMMAND_LOG:
     case WEFT_COMMAND_FAIL:
         return manager->waiting == 0 && serve_text(job, slot, command);

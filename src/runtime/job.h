@@ -113,6 +113,7 @@ struct weft_job {
     const struct weft_device_ops *device_ops;
     struct weft_device *device;
     const struct weft_net_ops *net_ops;
+    uint32_t landing;      /* the main thread waits until all has landed: flush */
     bool net_reads_device; /* some puts, if it is asked: net.h */
     struct weft_net *net;
     bool net_lingers;           /* said within its dereg or close: memory has to stay */

@@ -90,6 +90,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
         return status;
     job->net_ops->caps(job->net, &caps);
     job->net_reads_device = caps.reads_device && job->image != NULL;
+    job->state.lands_when_asked = caps.lands_when_asked;
     status = check_reach(job, name, &caps);
     if (status != WEFT_OK)
         close_net(job);

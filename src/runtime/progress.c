@@ -39,6 +39,11 @@ static bool progress_round(struct weft_job *job)
     if (weft_mutation != DRAIN_commands)
         for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
             did |= weft_manager_serve(job, slot);
+    if (__atomic_load_n(&job->landing, __ATOMIC_RELAXED) != 0) {
+        __atomic_store_n(&job->landing, 0, __ATOMIC_RELAXED);
+        for (int p = 0; p < job->numbers.processes; p++)
+            job->net_ops->flush(job->net, p);
+    }
     if (weft_mutation != DRAIN_progress) {
         weft_status status = job->net_ops->progress(job->net, WEFT_NET_SEND, &did);
         if (status != WEFT_OK)

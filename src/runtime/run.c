@@ -201,6 +201,8 @@ void weft_settle_ranks(struct weft_job *job, uint32_t first_slot)
 {
     struct weft_port *port = &job->selves[WEFT_HOST_SLOT]->port;
 
+    __atomic_store_n(&job->landing, 1, __ATOMIC_RELAXED); /* soon is enough: it orders nothing */
+    weft_bell_ring(job->command_bell);
     for (uint32_t slot = first_slot; slot < job->slots; slot++)
         while (!weft_rank_quiet(job, slot) && weft_job_status(job) == WEFT_OK)
             weft_port_wait(port);

@@ -62,11 +62,12 @@ struct weft_signals {
 struct weft_state {
     int32_t process, processes, ranks; /* ranks of the whole job */
     uint32_t inline_bytes;
-    uint32_t eager_bytes;   /* largest payload that goes through a channel */
-    uint32_t eager_after;   /* a pair gets one when it has talked so often */
-    uint32_t channels;      /* in the pool of each process; 0: none */
-    uint32_t channel_start; /* where rings begin to count their lines */
-    uint64_t channels_at;   /* the channel area, in each weft_exposed */
+    uint32_t lands_when_asked; /* what the host sends; hence WEFT_COMMAND_FLUSH */
+    uint32_t eager_bytes;      /* largest payload that goes through a channel */
+    uint32_t eager_after;      /* a pair gets one when it has talked so often */
+    uint32_t channels;         /* in the pool of each process; 0: none */
+    uint32_t channel_start;    /* where rings begin to count their lines */
+    uint64_t channels_at;      /* the channel area, in each weft_exposed */
     struct weft_process_entry *process_table;
     struct weft_exposed *exposed; /* this process's own */
     struct weft_signals *signals;

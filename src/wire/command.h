@@ -24,7 +24,8 @@ enum weft_command_kind {
     WEFT_COMMAND_BARRIER,    /* barrier word: target is a process, offset the word */
     WEFT_COMMAND_COLLECTIVE, /* tag is a weft_collective_op; the host answers with a reply */
     WEFT_COMMAND_LOG,        /* inline: text, then arguments */
-    WEFT_COMMAND_FAIL        /* the same; tag is the status; the job ends */
+    WEFT_COMMAND_FAIL,       /* the same; tag is the status; the job ends */
+    WEFT_COMMAND_FLUSH       /* it waits until what came before has landed; target is a process */
 };
 
 enum weft_command_flag { WEFT_COMMAND_NOTIFY = 1, WEFT_COMMAND_INLINE = 2 };

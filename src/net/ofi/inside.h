@@ -22,7 +22,7 @@
 enum {
     OFI_WINDOW = 1024,         /* events under way to one target: receipts must come */
     OFI_RECEIPT_EVERY = 128,   /* events, */
-    OFI_RECEIPT_NS = 20000,    /* or so long after the first, or when the task goes to sleep */
+    OFI_RECEIPT_NS = 500000,   /* or so long after the first, or when the task goes to sleep */
     OFI_INJECT_MOST = 512,     /* a message copied on the stack, and into the provider */
     OFI_MESSAGE_BYTES = 8192,  /* the longest message, header included: below what providers copy
                                   at once (16 KiB for ofi_rxm) */

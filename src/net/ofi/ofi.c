@@ -223,6 +223,7 @@ static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *o
 static void ofi_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
     *caps = (struct weft_net_caps){.get = net->can.read,
+                                   .lands_when_asked = true,
                                    .same_host_only =
                                        strcmp(net->info->fabric_attr->prov_name, "shm") == 0,
                                    .address_bytes = sizeof(struct ofi_hello)};
