@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_RANKS = 16, MOST_RANKS = WEFT_SLOTS - 1, SPIN_NS = 50000 };
+enum { DEFAULT_RANKS = 16, MOST_RANKS = WEFT_SLOTS - 1, SPIN_NS = 1000000 };
 
 struct weft_device {
     struct weft_workers workers;
