@@ -8,11 +8,13 @@
 #ifdef __CUDACC__
 #define WEFT_INLINE      static __device__ __forceinline__
 #define WEFT_COLD        static __device__ __noinline__ __attribute__((unused))
+#define WEFT_HOT         WEFT_INLINE
 #define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WEFT_UNROLL      _Pragma("unroll")
 #else
 #define WEFT_INLINE      static inline
 #define WEFT_COLD        static inline
+#define WEFT_HOT         static inline __attribute__((always_inline))
 #define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WEFT_UNROLL
 #endif

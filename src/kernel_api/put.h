@@ -190,8 +190,8 @@ WEFT_INLINE bool weft_put_usual(weft_self *self, weft_win win, int target, size_
 #endif
 
 /* What is not usual, or anything. */
-WEFT_INLINE void weft_put_somehow(weft_self *self, weft_win win, int target, size_t offset,
-                                  const void *source, struct weft_shape shape, int tag)
+WEFT_HOT void weft_put_somehow(weft_self *self, weft_win win, int target, size_t offset,
+                               const void *source, struct weft_shape shape, int tag)
 {
     weft_check_stop(self);
     const struct weft_route to = weft_route_window(self, win, target);
@@ -243,6 +243,11 @@ WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t 
 #ifdef __CUDACC__
     if (weft_put_usual(self, win, target, offset, source, &shape, tag))
         return;
+#else
+    if (!weft_traced(self)) { /* with what is known of the shape here */
+        weft_put_somehow(self, win, target, offset, source, shape, tag);
+        return;
+    }
 #endif
     weft_put_any(self, win, target, offset, source, shape, tag);
 }
