@@ -35,11 +35,19 @@ bool app_prepare(struct app *app, const weft_kernel *kernel, int threads, uint64
 {
     const struct settings *settings = &app->settings;
     int ranks = settings->ranks;
-    if (most_ranks > 0 && (ranks == 0 || (uint64_t)ranks > most_ranks))
+    if (most_ranks > 0 && (uint64_t)ranks > most_ranks)
         ranks = (int)most_ranks;
     if (settings->threads > 0)
         threads = settings->threads;
     if (weft_prepare(app->job, kernel, threads, ranks) != WEFT_OK)
+        return false;
+    /* Not asked for a number, a device chooses one; all of them decide alike. */
+    int chosen = 0;
+    for (int process = 0; process < app->numbers->processes; process++)
+        if (weft_ranks_of(app->job, process) > chosen)
+            chosen = weft_ranks_of(app->job, process);
+    if (most_ranks > 0 && (uint64_t)chosen > most_ranks &&
+        weft_prepare(app->job, kernel, threads, (int)most_ranks) != WEFT_OK)
         return false;
     for (int process = 1; process < app->numbers->processes; process++) {
         if (weft_ranks_of(app->job, process) == weft_ranks_of(app->job, 0))
