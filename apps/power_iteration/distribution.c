@@ -49,6 +49,19 @@ static void cut_block(const struct sparse *matrix, struct power_range rows,
     *row_start = *at - first;
 }
 
+/* PageRank: what a sum that is added to all elements of b adds to those of x. */
+static bool sum_rows(const struct problem *problem, struct blocks *blocks)
+{
+    const struct sparse *matrix = &problem->matrix;
+    if (!problem->options.pagerank)
+        return true;
+    blocks->row_sum = calloc(matrix->rows + 1, sizeof(*blocks->row_sum));
+    for (uint64_t row = 0; blocks->row_sum && row < matrix->rows; row++)
+        for (uint64_t i = matrix->row_start[row]; i < matrix->row_start[row + 1]; i++)
+            blocks->row_sum[row] += matrix->value[i];
+    return blocks->row_sum != NULL;
+}
+
 bool blocks_cut(const struct problem *problem, int processes, struct plan *plans,
                 struct blocks *blocks)
 {
@@ -73,7 +86,7 @@ bool blocks_cut(const struct problem *problem, int processes, struct plan *plans
     blocks->row_start = malloc(starts * sizeof(*blocks->row_start));
     blocks->column_of = malloc((entries + 1) * sizeof(*blocks->column_of));
     blocks->value = malloc((entries + 1) * sizeof(*blocks->value));
-    if (!blocks->row_start || !blocks->column_of || !blocks->value) {
+    if (!blocks->row_start || !blocks->column_of || !blocks->value || !sum_rows(problem, blocks)) {
         complain("out of memory for a second copy of the %" PRIu64 " entries", entries);
         return false;
     }
@@ -97,6 +110,7 @@ void blocks_free(struct blocks *blocks)
     free(blocks->row_start);
     free(blocks->column_of);
     free(blocks->value);
+    free(blocks->row_sum);
 }
 
 /* A failure of this process alone: the others must not wait for it. */
@@ -166,8 +180,6 @@ static weft_status put_splits(weft_job *job, const uint64_t *row_start, uint64_t
     weft_status status = upload(job, list, bytes, &data->split_row);
     free(list);
     if (status == WEFT_OK)
-        status = allocate(job, data->splits * sizeof(*data->split_sum), &data->split_sum);
-    if (status == WEFT_OK)
         status = allocate(job, data->splits * ranks * sizeof(*data->segment), &data->segment);
     if (status == WEFT_OK)
         status = allocate(job, 2 * data->splits * ranks * sizeof(*data->part), &data->part);
@@ -215,6 +227,17 @@ static weft_status deliver_cuts(weft_job *job, const struct blocks *blocks, stru
     return status;
 }
 
+/* Collective. PageRank: column 0 gets the sums of its rows, process by process. */
+static weft_status deliver_row_sums(weft_job *job, const struct blocks *blocks,
+                                    struct power_data *data)
+{
+    struct power_range range = power_part(data->shape.n, data->shape.rows, data->row);
+    size_t bytes = data->column == 0 ? (range.end - range.begin) * sizeof(double) : 0;
+    if (!data->pagerank)
+        return WEFT_OK;
+    return deliver(job, blocks->row_sum, bytes, &data->row_sum);
+}
+
 /* Writes a range of the start vector to an offset of the arena. */
 static weft_status put_start(weft_job *job, const struct power_data *data, uint64_t offset,
                              struct power_range range)
@@ -230,17 +253,15 @@ static weft_status put_start(weft_job *job, const struct power_data *data, uint6
     return status;
 }
 
-/* What iteration 0 finds: b and the verdict on row 0, and "the x before" on column 0. */
-static weft_status put_starts(weft_job *job, const struct plan *plan, const struct power_data *data)
+/* What iteration 0 finds: b, on column 0 "the x before", and the word that is not 0. */
+static weft_status put_starts(weft_job *job, const struct power_data *data)
 {
     const struct power_shape *shape = &data->shape;
-    struct power_verdict verdict = {plan->start_factor, 0};
-    weft_status status = WEFT_OK;
-    if (data->row == 0)
-        status = put_start(job, data, data->layout.raw[0],
-                           power_part(shape->n, shape->columns, data->column));
-    if (status == WEFT_OK && data->row == 0)
-        status = weft_copy(job, data->arena + data->layout.verdict, &verdict, sizeof(verdict));
+    const uint64_t yes = 1;
+    weft_status status = put_start(job, data, data->layout.raw[0],
+                                   power_part(shape->n, shape->columns, data->column));
+    if (status == WEFT_OK)
+        status = weft_copy(job, data->arena + data->layout.yes, &yes, sizeof(yes));
     if (status == WEFT_OK && data->column == 0)
         status =
             put_start(job, data, data->layout.x[0], power_part(shape->n, shape->rows, data->row));
@@ -259,7 +280,8 @@ weft_status distribute(weft_job *job, const struct plan *plan, const struct bloc
                               .iterations = plan->iterations,
                               .silent = plan->silent,
                               .tolerance = plan->tolerance,
-                              .scale = plan->scale};
+                              .scale = plan->scale,
+                              .start_factor = plan->start_factor};
     size_t entries = plan->entries;
 
     weft_status status = allocate(job, made.layout.bytes, &made.arena);
@@ -272,13 +294,17 @@ weft_status distribute(weft_job *job, const struct plan *plan, const struct bloc
     if (status == WEFT_OK)
         status = deliver(job, blocks->value, entries * sizeof(double), &made.value);
     if (status == WEFT_OK)
-        status = put_starts(job, plan, &made);
+        status = deliver_row_sums(job, blocks, &made);
+    if (status == WEFT_OK)
+        status = allocate(job, power_pieces_room(&plan->shape) * sizeof(*made.piece), &made.piece);
+    if (status == WEFT_OK)
+        status = put_starts(job, &made);
     if (status == WEFT_OK)
         *data = made;
     return status;
 }
 
-weft_status restart(weft_job *job, const struct plan *plan, struct power_data *data)
+weft_status restart(weft_job *job, struct power_data *data)
 {
     void *zeros = calloc(1, data->layout.bytes);
     if (!zeros)
@@ -287,18 +313,18 @@ weft_status restart(weft_job *job, const struct plan *plan, struct power_data *d
     free(zeros);
     data->done = data->outcome = 0;
     data->eigenvalue = data->change = 0;
-    return status == WEFT_OK ? put_starts(job, plan, data) : status;
+    return status == WEFT_OK ? put_starts(job, data) : status;
 }
 
 weft_status collect(weft_job *job, const struct power_data *data, double *vector)
 {
     const struct power_shape *shape = &data->shape;
-    struct power_range block = power_part(shape->n, shape->columns, data->column);
-    size_t bytes = data->row == 0 ? (block.end - block.begin) * sizeof(double) : 0;
+    struct power_range block = power_part(shape->n, shape->rows, data->row);
+    size_t bytes = data->column == 0 ? (block.end - block.begin) * sizeof(double) : 0;
     double *mine = malloc(bytes + 1);
     if (!mine)
         return no_memory(job, bytes);
-    weft_status status = weft_copy(job, mine, data->arena + data->layout.b, bytes);
+    weft_status status = weft_copy(job, mine, data->arena + data->layout.result, bytes);
     if (status == WEFT_OK)
         status = weft_host_gather(job, 0, mine, bytes, vector);
     free(mine);

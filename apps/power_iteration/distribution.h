@@ -31,6 +31,7 @@ struct blocks {
     uint64_t *row_start;
     uint32_t *column_of;
     double *value;
+    double *row_sum; /* PageRank: an element a row of the whole matrix */
 };
 
 /*
@@ -50,7 +51,7 @@ weft_status distribute(weft_job *job, const struct plan *plan, const struct bloc
                        struct power_data *data);
 
 /* What the first run found, for another one: the arena as it was. Not collective. */
-weft_status restart(weft_job *job, const struct plan *plan, struct power_data *data);
+weft_status restart(weft_job *job, struct power_data *data);
 
 /* Collective. The whole vector arrives in `vector` (n elements) on process 0. */
 weft_status collect(weft_job *job, const struct power_data *data, double *vector);

@@ -2,49 +2,63 @@
  * power_iteration/kernel.cu - x = A b, b = x normalised, again and again, on a grid of processes
  * and in one persistent kernel.
  *
- * One iteration, seen by rank r of the process at (row, column); "counterpart" is rank r elsewhere:
+ * The product is linear, so b travels as it is, and x is normalised with the factor that follows
+ * from the x before: x = (A raw) * factor, or for PageRank A raw + (A 1) * factor. Only grid column
+ * 0, where x is completed, needs the factor. One iteration, seen by rank r of the process at (row,
+ * column); "counterpart" is rank r elsewhere:
  *
- *   1. b, not yet normalised, comes down the grid column slice by slice along a binomial tree of
- *      counterparts, and after it the factor that normalises it: 1/|x|. Between the two the rank
- *      multiplies what its slice of b meets in the split rows, the few that are too long for one
- *      rank (multiply.h).
- *   2. The rank normalises its slice. A device barrier, the only one: all of b is there, and all
- *      parts of split rows.
- *   3. It multiplies its slice of rows: each element of x by one rank. (For a split row it adds
+ *   1. Its slice of raw comes down the grid column along a binomial tree of counterparts; to
+ *      column 0 also the sums over their slices of x from its counterparts there. One wait for all.
+ *      The rank multiplies what its slice meets in the split rows, the few that are too long for
+ *      one rank (multiply.h). A device barrier, the only one: all of raw is there, all sums, and
+ *      all parts of split rows.
+ *   2. It multiplies its slice of rows: each element of x by one rank. (For a split row it adds
  *      up the parts.)
- *   4. Its x is added to its counterparts' along the grid row, by a binomial tree to column 0.
- *   5. Column 0 puts x to where b is wanted on row 0: the transpose. Before that its sums go
- *      to the device leaders (rank 0 of each device), from them to rank 0 of the job, and its
- *      verdict to the leaders of row 0, who announce it to their ranks by a flag. Rank 0
- *      waits for the sums only when it has its b of the next iteration: nobody needs the verdict
- *      in order to send it that.
+ *   3. Column 0 judges (verdict.h): each rank by itself, from the sums over all of the last x.
+ *   4. Its x is added to its counterparts' along the grid row, by a binomial tree to column 0,
+ *      which normalises it.
+ *   5. Column 0 puts x to where raw is wanted on row 0: the transpose (transpose.h). The sums over
+ *      its slice the rank leaves on its device and puts to its counterparts in column 0, to each:
+ *      they are the square root of the processes on a square grid, and a tree would be a wait more
+ *      for each round.
  *
- * The two modes differ in a line each: an eigenvector is normalised by b = x * factor with factor
- * 1/|x|; for PageRank, A is stored column-normalised and times the damping D, so that all that x
- * lacks to the sum of 1 is teleport and the dangling packages' share, both spread evenly:
- * b = x + factor with factor (1 - sum of x) / n.
+ * The end. The verdict of iteration k is on x of k - 1. After the last iteration allowed, all leave
+ * in the same k, before anything is sent. When it converges, only column 0 knows; iteration k goes
+ * on, and each message of step 5, and what is passed on of it in step 1, comes after a word in the
+ * target's memory which says that k + 1 ends it. After that one's barrier all ranks know, and
+ * leave: nothing has been sent that was not waited for. The result is that of k: column 0 has kept
+ * it. (If all processes are in column 0, they leave in k.)
  *
- * Why no buffer is overwritten while someone still reads it. Call V(k) the verdict that opens
- * iteration k. Rank 0 makes V(k+1) from sums over all of x, so after every rank of column 0 has
- * added all partial x of iteration k, so after EVERY rank of the job has passed its barrier in
- * iteration k, multiplied, and read what was put to it in steps 1 to 4. Every arrow of that chain
- * is a notification, a barrier, or the fence before the flag; each is a release of the loads
- * before it. Therefore:
- *   - b, partial, sums, totals, verdict and flag are written for iteration k+1 only by those who
- *     have V(k+1), or make it: one copy of each is enough.
- *   - raw runs ahead of the verdict: raw for k+1 is put during iteration k, by ranks that have
- *     V(k), while slower ones may still normalise and forward raw of k. Two copies, by parity: the
- *     one being filled was last read in iteration k-1, before that iteration's barrier. x has two
- *     copies because step 5 compares x with the x before it.
- *   - Parts of split rows for k+1 are made before V(k+1), too. Again two copies: a rank that makes
- *     them has left the barrier of k, and the copy was last read before it, in step 3 of k-1.
- *   - A put may read its source after the call. No flush_local is needed: what has arrived was
- *     read. The verdict and raw forwarded in k arrive before a barrier of k, partial x of k before
- *     V(k+1), pieces of x before a barrier of k+1; their sources are written again by ranks that
- *     have V(k+1), V(k+1), V(k+2) and V(k+2).
- *   - On process 0, x of iteration k is raw of k+1. Its ranks write each other's raw slices there
- *     after the barrier of k, when all have left raw of k-1, and each reads only its own x again;
- *     what other processes put there lies outside process 0's rows.
+ * Why no buffer is overwritten while someone still reads it, and no notice taken for another.
+ *
+ *   A. A rank of column 0 that has left its barrier of iteration k has the sums of ALL ranks of
+ *      column 0 over x of k - 1: so all partial x of k - 1 have been added, so EVERY rank of the
+ *      job has left its barrier in k - 1, multiplied, and used what was put to it for that.
+ *   B. On another column no rank leaves its barrier of k before one of its device got a piece of
+ *      raw of k (transpose.h: at least one), straight or from above; somebody of column 0 put that
+ *      after its barrier of k - 1. By A, every rank of the job is done with k - 2.
+ *
+ * Every arrow is a notification or a barrier: each a release of the loads before it, and a put that
+ * was waited for has arrived, and has read its source. What one iteration uses, and who writes it:
+ *   - raw of k + 1: pieces are put in k by ranks of column 0 after their barrier, and passed on by
+ *     ranks that have them. By A everyone is done with raw of k - 1, also as the source of what was
+ *     passed on: two copies.
+ *   - x of k: written by its rank in k. Its other copy, x of k - 1, is what steps 3 to 5 compare
+ * with and keep as the result. The copy itself was last read for x of k - 2: as partial x by a put
+ *     (arrived by B), as pieces by puts (arrived, by A).
+ *   - On process 0, x of k is raw of k + 1. Its ranks write each other's raw there after the
+ *     barrier of k, when all have left raw of k - 1, and each reads only its own x again until the
+ *     barrier of k + 1, or a notice; what other processes put there lies outside process 0's rows.
+ *   - partial of k: put in k, after the barrier. By B partial of k - 2 has been added: two copies.
+ *   - sums over x of k: by a rank of column 0 after its barrier of k. Those over x of k - 2 were
+ *     read for the verdict of k - 1, before x of k - 1 was complete: by A, two copies.
+ *   - Parts of split rows for k: before the barrier of k, so after that of k - 1, before which
+ *     those for k - 2 were read. Two copies.
+ *   - The word that k + 1 is the last: as raw of k + 1. It is put by several, always the same.
+ *   - Notices. Those that open k + 1 come from several ranks and are waited for together, and so
+ *     are partial x of k. A sender may be one iteration ahead of another, but never two, for the
+ *     same reasons: tags by parity. (An empty slice of raw is passed on by a rank that has waited
+ *     for nothing; its notices have one sender at their target, or by A wait for those of k - 1.)
  * All sums run in a fixed order: the same grid and ranks give the same bits.
  */
 #include "kernel.h"
@@ -52,21 +66,36 @@
 #define WEFT_MOST_THREADS POWER_THREADS
 
 #include "multiply.h"
+#include "transpose.h"
+#include "verdict.h"
 
-#include <math.h>
-
-/* Tags. A tag has one sender an iteration, or all its senders are waited for together. */
+/* Tags, each for the iterations of a parity. */
 enum {
-    TAG_RAW,     /* b, from the counterpart above */
-    TAG_FACTOR,  /* the verdict, from the counterpart above */
-    TAG_PIECE,   /* row 0: a piece of x transposed */
-    TAG_SUMS,    /* leaders of column 0: the sums of a rank of the device */
-    TAG_TOTALS,  /* rank 0: the sums of a device */
-    TAG_VERDICT, /* leaders of row 0: from rank 0 */
-    TAG_PARTIAL  /* and onwards, one for each round: x of another column */
+    TAG_OPEN,                  /* raw and sums: all that an iteration begins with */
+    TAG_PARTIAL = TAG_OPEN + 2 /* x of another column */
 };
 
 enum { LOG_EVERY = 10 }; /* iterations from one line to the next */
+
+/* How far it has come: the same on all threads of a rank. */
+struct course {
+    struct power_verdict verdict;
+    uint64_t last; /* the iteration to leave in, so far as the rank knows */
+    bool decided;  /* column 0: the verdict is the last one */
+};
+
+/* The word on this device that ends iteration k. */
+WEFT_DEVICE_FN uint64_t stop_word(const struct place *me, uint64_t k)
+{
+    return *(const uint64_t *)at(me, me->data->layout.stop[k & 1]);
+}
+
+/* Tells the target's device that iteration k is the last; before what opens k for the target. */
+WEFT_DEVICE_FN void tell_stop(const struct place *me, int target, uint64_t k)
+{
+    const struct power_layout *layout = &me->data->layout;
+    weft_put(me->self, me->win, target, layout->stop[k & 1], at(me, layout->yes), sizeof(uint64_t));
+}
 
 /*
  * The binomial tree over 0 .. size - 1: the parent of i is i without its lowest bit, its children
@@ -81,258 +110,208 @@ WEFT_DEVICE_FN uint64_t highest_child(uint64_t i, uint64_t size)
     return m >> 1;
 }
 
-/* Step 1: passes `bytes` bytes at an offset of the arena on to the counterparts below. */
-WEFT_DEVICE_FN void send_down(const struct place *me, uint64_t target, uint64_t source,
-                              uint64_t bytes, int tag)
+/* Step 1: what opens iteration k; the slice of raw goes on to the counterparts below. */
+WEFT_DEVICE_FN void receive(const struct place *me, uint64_t k)
 {
     const struct power_data *data = me->data;
-    for (uint64_t m = highest_child(data->row, data->shape.rows); m > 0; m >>= 1) {
-        if (data->row + m < data->shape.rows)
-            weft_put_notify(me->self, me->win,
-                            world_rank(me, data->row + m, data->column, me->rank), target,
-                            at(me, source), bytes, tag);
+    const int tag = TAG_OPEN + (int)(k & 1);
+    if (me->opening > 0)
+        weft_wait(me->self, tag, me->opening);
+    const uint64_t rows = data->shape.rows;
+    const uint64_t offset = data->layout.raw[k & 1] + (me->b.begin - me->b_first) * sizeof(double);
+    for (uint64_t m = highest_child(data->row, rows); m > 0; m >>= 1) {
+        if (data->row + m >= rows)
+            continue;
+        const int target = world_rank(me, data->row + m, data->column, me->rank);
+        /* Who gets no piece of its own does not know whether the word is already there. */
+        if (data->column > 0 && me->pieces > 0 && stop_word(me, k) != 0)
+            tell_stop(me, target, k);
+        weft_put_notify(me->self, me->win, target, offset, at(me, offset),
+                        (me->b.end - me->b.begin) * sizeof(double), tag);
     }
 }
 
-/* Step 1, b: row 0 has it from the host or from step 5, the others from above. */
-WEFT_DEVICE_FN void pass_raw(const struct place *me, uint64_t k)
+/* Step 3, the end: x of the iteration before, normalised, and what is known of it. */
+WEFT_DEVICE_FN void keep_result(const struct place *me, uint64_t k, struct power_verdict verdict)
 {
-    const struct power_data *data = me->data;
-    if (data->row > 0)
-        weft_wait(me->self, TAG_RAW, 1);
-    else if (k > 0)
-        weft_wait(me->self, TAG_PIECE, me->pieces);
-    uint64_t offset = data->layout.raw[k & 1] + (me->b.begin - me->b_first) * sizeof(double);
-    send_down(me, offset, offset, (me->b.end - me->b.begin) * sizeof(double), TAG_RAW);
+    struct power_data *data = me->data;
+    const double *x = x_slice(me, k);
+    double *result = (double *)at(me, data->layout.result) + (me->x.begin - me->x_first);
+    const bool pagerank = data->pagerank != 0;
+    weft_for (i, me->x.end - me->x.begin)
+        result[i] = normalised(pagerank, x[i], 1, verdict.factor);
+    if (data->row > 0 || me->rank > 0 || weft_thread(me->self) > 0)
+        return;
+    data->done = k;
+    data->outcome = verdict.outcome;
+    data->eigenvalue = verdict.eigenvalue;
+    data->change = verdict.change;
 }
 
-/* Step 2. */
-WEFT_DEVICE_FN void normalise(const struct place *me, uint64_t k, double factor)
-{
-    const double *raw = (double *)at(me, me->data->layout.raw[k & 1]) + (me->b.begin - me->b_first);
-    double *b = (double *)at(me, me->data->layout.b) + (me->b.begin - me->b_first);
-    weft_for (i, me->b.end - me->b.begin)
-        b[i] = normalised(me->data, raw[i], 1, factor);
-}
-
-/* Step 4: adds the x of its children in the tree, then hands the sum to its parent. */
-WEFT_DEVICE_FN void reduce_row(const struct place *me, uint64_t k)
+/* Step 3: the verdict of iteration k, from each thread's share of the sums. */
+WEFT_DEVICE_FN void decide(const struct place *me, uint64_t k, struct power_sums share,
+                           struct course *course)
 {
     const struct power_data *data = me->data;
-    uint64_t slice = (me->x.begin - me->x_first) * sizeof(double);
-    uint64_t count = me->x.end - me->x.begin;
-    uint64_t partial = data->layout.partial + slice;
+    sum_warps(me, share, me->shared->verdicts);
+    if (k == 0 || course->decided)
+        return; /* the first factor is the host's */
+    course->verdict = judge(data, sums_of_warps(me->shared->verdicts), course->verdict);
+    if (course->verdict.outcome == POWER_LIMIT && k < data->iterations)
+        return;
+    course->decided = true;
+    course->last = k < data->iterations && data->shape.columns > 1 ? k + 1 : k;
+    keep_result(me, k, course->verdict);
+}
+
+/* The first child's partial x of the rank's slice in iteration k. */
+WEFT_DEVICE_FN uint64_t partial_slice(const struct place *me, uint64_t k)
+{
+    return me->data->layout.partial[k & 1] + (me->x.begin - me->x_first) * sizeof(double);
+}
+
+/* An element of x, with what the children found. */
+WEFT_DEVICE_FN double with_children(const struct place *me, const double *x, const double *partial,
+                                    uint64_t i)
+{
+    const uint64_t apart = me->data->layout.partial_size / sizeof(double);
+    double sum = x[i];
+    for (uint32_t child = 0; child < me->children; child++)
+        sum += partial[child * apart + i];
+    return sum;
+}
+
+/* Step 4, other columns: the sum of its children's x and its own goes to its parent. */
+WEFT_DEVICE_FN void hand_over(const struct place *me, uint64_t k)
+{
+    const struct power_data *data = me->data;
+    const int tag = TAG_PARTIAL + (int)(k & 1);
+    const uint64_t slice = partial_slice(me, k);
+    const double *partial = (const double *)at(me, slice);
     double *x = x_slice(me, k + 1);
-    int tag = TAG_PARTIAL;
-    for (uint64_t m = 1; m < data->shape.columns; m <<= 1) {
-        if (data->column & m) {
-            weft_sync(me->self);
-            weft_put_notify(me->self, me->win,
-                            world_rank(me, data->row, data->column - m, me->rank), partial, x,
-                            count * sizeof(double), tag);
-            return;
-        }
-        if (data->column + m < data->shape.columns) {
-            weft_wait(me->self, tag, 1);
-            const double *other = (const double *)at(me, partial);
-            weft_for (i, count)
-                x[i] += other[i];
-        }
-        partial += data->layout.partial_size;
-        tag++;
+    uint64_t round = 0;
+    if (me->children > 0) {
+        weft_wait(me->self, tag, me->children);
+        weft_for (i, me->x.end - me->x.begin)
+            x[i] = with_children(me, x, partial, i);
     }
-    weft_sync(me->self);
+    while (!(data->column >> round & 1))
+        round++;
+    weft_put_notify(me->self, me->win, world_rank(me, data->row, me->parent, me->rank),
+                    slice + round * data->layout.partial_size, x,
+                    (me->x.end - me->x.begin) * sizeof(double), tag);
 }
 
-/*
- * Step 5, the transpose: x of this rank of column 0, cut at the slices of b. On process 0 every
- * piece for one of its own ranks is in place already: for itself there is nothing to do, for the
- * others only the notice travels.
- */
-WEFT_DEVICE_FN void transpose(const struct place *me, uint64_t k)
+/* Step 4, column 0: all of x, normalised. Returns this thread's share of the sums over it. */
+WEFT_DEVICE_FN struct power_sums complete(const struct place *me, uint64_t k, double factor)
 {
     const struct power_data *data = me->data;
-    const struct power_shape *shape = &data->shape;
-    const double *x = x_slice(me, k + 1);
-    uint64_t block = me->to_block, rank = me->to_rank;
-    for (uint64_t i = me->x.begin; i < me->x.end; rank++) {
-        if (rank == shape->ranks) {
-            block++;
-            rank = 0;
-        }
-        struct power_range to = power_slice(data->b_cut, shape->ranks, block, rank);
-        uint64_t end = to.end < me->x.end ? to.end : me->x.end;
-        if (i == end)
-            continue; /* an empty slice */
-        uint64_t first = data->b_cut[block * shape->ranks];
-        int target = world_rank(me, 0, block, (int)rank);
-        if (target != world_rank(me, data->row, data->column, me->rank))
-            weft_put_notify(me->self, me->win, target,
-                            data->layout.raw[(k + 1) & 1] + (i - first) * sizeof(double),
-                            x + (i - me->x.begin), (end - i) * sizeof(double), TAG_PIECE);
-        i = end;
-    }
-}
-
-/* The two sums over the rank's threads, on its thread 0. */
-WEFT_DEVICE_FN struct power_sums sum_threads(const struct place *me, struct power_sums sums)
-{
-    sums.size = weft_lane_sum(me->self, sums.size, WARP);
-    sums.change = weft_lane_sum(me->self, sums.change, WARP);
-    if (lane(me) == 0)
-        me->shared->sums[warp(me)] = sums;
-    weft_sync(me->self);
-    if (weft_thread(me->self) == 0) {
-        for (uint64_t warp = 1; warp < WARPS; warp++) {
-            sums.size += me->shared->sums[warp].size;
-            sums.change += me->shared->sums[warp].change;
-        }
+    const bool pagerank = data->pagerank != 0;
+    const double *partial = (const double *)at(me, partial_slice(me, k));
+    const double *row_sum = data->row_sum + (pagerank ? me->x.begin - me->x_first : 0);
+    const double *before = x_slice(me, k);
+    double *x = x_slice(me, k + 1);
+    struct power_sums sums = {0, 0};
+    if (me->children > 0)
+        weft_wait(me->self, TAG_PARTIAL + (int)(k & 1), me->children);
+    weft_for (i, me->x.end - me->x.begin) {
+        const double old = before[i], product = with_children(me, x, partial, i);
+        const double here = normalised(pagerank, product, pagerank ? row_sum[i] : 0, factor);
+        x[i] = here;
+        sums.size += pagerank ? here : here * here;
+        sums.change += pagerank ? fabs(here - old) : here * old;
     }
     return sums;
 }
 
-/* Step 5, the sums: those over the rank's slice of x, for the leader of its device. */
-WEFT_DEVICE_FN void sum_slice(const struct place *me, uint64_t k)
+/* Step 5, the transpose: what opens the next iteration. */
+WEFT_DEVICE_FN void transpose(const struct place *me, uint64_t k, bool stop)
+{
+    const uint64_t raw = me->data->layout.raw[(k + 1) & 1];
+    const char *x = (const char *)x_slice(me, k + 1);
+    for (uint64_t i = 0; i < me->pieces_out; i++) {
+        const struct power_piece piece = me->piece[i];
+        if (stop)
+            tell_stop(me, (int)piece.target, k + 1);
+        weft_put_notify(me->self, me->win, (int)piece.target, raw + piece.to, x + piece.from,
+                        piece.bytes, TAG_OPEN + (int)((k + 1) & 1));
+    }
+}
+
+/* Step 5, the sums over the rank's slice of x: for the device, and for the others of column 0. */
+WEFT_DEVICE_FN void share_sums(const struct place *me, uint64_t k, struct power_sums share)
 {
     const struct power_data *data = me->data;
-    const double *x = x_slice(me, k + 1);
-    const double *before = x_slice(me, k);
-    struct power_sums sums = {0, 0};
-    weft_for (i, me->x.end - me->x.begin) {
-        sums.size += data->pagerank ? x[i] : x[i] * x[i];
-        sums.change += data->pagerank ? fabs(x[i] - before[i]) : x[i] * before[i];
-    }
-    sums = sum_threads(me, sums);
+    const uint64_t place = data->row * data->shape.ranks + (uint64_t)me->rank;
+    struct power_sums *mine = sums_for(me, k + 1) + place;
+    sum_warps(me, share, me->shared->sums);
     if (weft_thread(me->self) == 0)
-        ((struct power_sums *)at(me, data->layout.sums))[me->rank] = sums;
-    if (me->rank > 0)
-        weft_notify(me->self, WEFT_COMM_WORLD, world_rank(me, data->row, 0, 0), TAG_SUMS);
-}
-
-/* The leader of a device of column 0: those over the device's x, to where rank 0 wants them. */
-WEFT_DEVICE_FN void sum_device(const struct place *me)
-{
-    const struct power_data *data = me->data;
-    const struct power_sums *of_rank = (const struct power_sums *)at(me, data->layout.sums);
-    const uint64_t totals = data->layout.totals + data->row * sizeof(struct power_sums);
-    weft_wait(me->self, TAG_SUMS, (uint32_t)data->shape.ranks - 1);
-    struct power_sums sums = {0, 0};
-    weft_for (rank, data->shape.ranks) {
-        sums.size += of_rank[rank].size;
-        sums.change += of_rank[rank].change;
-    }
-    sums = sum_threads(me, sums);
-    if (weft_thread(me->self) == 0)
-        *(struct power_sums *)at(me, totals) = sums;
-    if (data->row > 0) {
-        weft_sync(me->self);
-        weft_put_notify(me->self, me->win, world_rank(me, 0, 0, 0), totals, at(me, totals),
-                        sizeof(struct power_sums), TAG_TOTALS);
+        *mine = sums_of_warps(me->shared->sums);
+    for (uint64_t row = 0; row < data->shape.rows; row++) {
+        if (row != data->row)
+            weft_put_notify(me->self, me->win, world_rank(me, row, 0, me->rank),
+                            data->layout.sums[(k + 1) & 1] + place * sizeof(*mine), mine,
+                            sizeof(*mine), TAG_OPEN + (int)((k + 1) & 1));
     }
 }
 
-/* Thread 0 of rank 0 makes the verdict of iteration k from the sums over x of the one before. */
-WEFT_DEVICE_FN struct power_verdict judge(struct power_data *data, uint64_t k,
-                                          struct power_sums sums)
+/* Steps 4 and 5. First what others wait for. */
+WEFT_DEVICE_FN void exchange(const struct place *me, uint64_t k, const struct course *course)
 {
-    struct power_verdict verdict;
-    if (data->pagerank) {
-        verdict.factor = (1 - sums.size) / (double)data->shape.n;
-        data->change = sums.change;
-    } else {
-        /* b is x of the iteration before, normalised: their product has the eigenvalue's sign. */
-        double norm = sqrt(sums.size);
-        double before = fabs(data->eigenvalue);
-        verdict.factor = norm > 0 ? 1 / norm : 0;
-        data->change = norm > 0 ? fabs(norm - before) / norm : 0;
-        data->eigenvalue = sums.change < 0 ? -norm : norm;
-    }
-    data->outcome = POWER_LIMIT;
-    if (!data->pagerank && verdict.factor == 0)
-        data->outcome = POWER_ZERO;
-    else if (data->change < data->tolerance)
-        data->outcome = POWER_CONVERGED;
-    verdict.stop = data->outcome != POWER_LIMIT || k == data->iterations;
-    return verdict;
-}
-
-/* The leader of a device of row 0 tells its ranks that the verdict of iteration k is there. */
-WEFT_DEVICE_FN void announce(const struct place *me, uint64_t k)
-{
-    const struct power_data *data = me->data;
-    uint64_t *source = (uint64_t *)at(me, data->layout.flag_source);
-    if (weft_thread(me->self) == 0)
-        *source = k;
-    weft_fence(me->self); /* the verdict, and all it stands for, before the flag */
-    weft_put(me->self, me->win, world_rank(me, data->row, data->column, 0), data->layout.flag,
-             source, sizeof(*source));
-}
-
-/* Rank 0 makes the verdict of iteration k; the other leaders of row 0 hear of it. */
-WEFT_DEVICE_FN void decide(const struct place *me, uint64_t k)
-{
-    struct power_data *data = me->data;
-    struct power_verdict *verdict = (struct power_verdict *)at(me, data->layout.verdict);
-    const struct power_sums *totals = (const struct power_sums *)at(me, data->layout.totals);
-    sum_device(me);
-    if (data->shape.rows > 1)
-        weft_wait(me->self, TAG_TOTALS, (uint32_t)data->shape.rows - 1);
-    if (weft_thread(me->self) == 0) {
-        struct power_sums sums = {0, 0};
-        for (uint64_t row = 0; row < data->shape.rows; row++) {
-            sums.size += totals[row].size;
-            sums.change += totals[row].change;
-        }
-        *verdict = judge(data, k, sums);
-    }
-    weft_sync(me->self);
-    for (uint64_t column = 1; column < data->shape.columns; column++)
-        weft_put_notify(me->self, me->win, world_rank(me, 0, column, 0), data->layout.verdict,
-                        verdict, sizeof(*verdict), TAG_VERDICT);
-}
-
-/* Rank 0, when all others have the verdict. */
-WEFT_DEVICE_FN void report(const struct place *me, uint64_t k, bool stop)
-{
-    const struct power_data *data = me->data;
-    if (data->silent || (k % LOG_EVERY != 0 && !stop))
+    if (me->data->column > 0) {
+        hand_over(me, k);
         return;
+    }
+    const struct power_sums share = complete(me, k, course->verdict.factor);
+    transpose(me, k, course->decided);
+    share_sums(me, k, share);
+}
+
+/* Rank 0, on the verdict of iteration k, when all others have what they wait for. */
+WEFT_DEVICE_FN void report(const struct place *me, uint64_t k, const struct power_verdict *verdict)
+{
+    const struct power_data *data = me->data;
     if (data->pagerank)
-        weft_log(me->self, "iteration %llu: change %.3e", (unsigned long long)k, data->change);
+        weft_log(me->self, "iteration %llu: change %.3e", (unsigned long long)k, verdict->change);
     else
         weft_log(me->self, "iteration %llu: eigenvalue %.12g, change %.3e", (unsigned long long)k,
-                 data->eigenvalue * data->scale, data->change);
+                 verdict->eigenvalue * data->scale, verdict->change);
 }
 
-/* Row 0 waits for the verdict of iteration k, or makes it. That of iteration 0 is the host's. */
-WEFT_DEVICE_FN void await_verdict(const struct place *me, uint64_t k)
+/* The iterations. */
+WEFT_DEVICE_FN void iterate(const struct place *me)
 {
     const struct power_data *data = me->data;
-    if (me->rank > 0) {
-        weft_wait_until(me->self, (const uint64_t *)at(me, data->layout.flag), WEFT_EQ, k);
-        return;
+    const bool speaks = data->row == 0 && data->column == 0 && me->rank == 0 && !data->silent;
+    struct course course = {{data->start_factor, 0, 0, POWER_LIMIT}, data->iterations, false};
+    for (uint64_t k = 0;; k++) {
+        if (k > 0)
+            receive(me, k);
+        if (k < course.last)
+            multiply_segments(me, k);
+        weft_barrier(me->self, WEFT_COMM_DEVICE);
+        const bool news = !course.decided && k > 0; /* of a verdict */
+        struct power_sums share = {0, 0};
+        uint64_t stop = 0;
+        if (data->column == 0)
+            share = load_sums(me, k);
+        else
+            stop = stop_word(me, k);
+        if (k < course.last)
+            multiply(me, k);
+        if (data->column == 0)
+            decide(me, k, share, &course);
+        else
+            weft_sync(me->self);
+        if (stop != 0)
+            course.last = k;
+        if (k < course.last)
+            exchange(me, k, &course);
+        if (speaks && news && (k % LOG_EVERY == 0 || course.decided))
+            report(me, k, &course.verdict);
+        if (k == course.last)
+            break;
     }
-    if (data->column == 0)
-        decide(me, k);
-    else
-        weft_wait(me->self, TAG_VERDICT, 1);
-    announce(me, k);
-    if (data->column == 0)
-        report(me, k, ((const struct power_verdict *)at(me, data->layout.verdict))->stop);
-}
-
-/* Step 1, the verdict. */
-WEFT_DEVICE_FN struct power_verdict pass_verdict(const struct place *me, uint64_t k)
-{
-    const struct power_data *data = me->data;
-    uint64_t mine = data->layout.verdict + (uint64_t)me->rank * sizeof(struct power_verdict);
-    uint64_t source = data->row > 0 ? mine : data->layout.verdict;
-    if (data->row > 0)
-        weft_wait(me->self, TAG_FACTOR, 1);
-    else if (k > 0)
-        await_verdict(me, k);
-    send_down(me, mine, source, sizeof(struct power_verdict), TAG_FACTOR);
-    return *(const struct power_verdict *)at(me, source);
 }
 
 WEFT_KERNEL(power_iteration, struct power_data, data)
@@ -342,32 +321,14 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
     struct place me = find_place(self, data, &shared);
     find_wide_rows(&me);
     find_segments(&me);
+    find_pieces(&me);
     me.win = weft_win_create(self, WEFT_COMM_WORLD, data->arena, data->layout.bytes);
     if (me.win == WEFT_WIN_NONE) {
         weft_leave(self); /* the outcome still says so */
         return;
     }
     weft_timer_start(self);
-    for (uint64_t k = 0;; k++) {
-        pass_raw(&me, k);
-        multiply_segments(&me, k);
-        struct power_verdict verdict = pass_verdict(&me, k);
-        normalise(&me, k, verdict.factor);
-        if (verdict.stop) {
-            if (me.rank == 0 && weft_thread(self) == 0)
-                data->done = k;
-            break;
-        }
-        weft_barrier(self, WEFT_COMM_DEVICE);
-        multiply(&me, k, verdict.factor);
-        reduce_row(&me, k);
-        if (data->column == 0) {
-            sum_slice(&me, k); /* first: the verdict takes the longer way */
-            transpose(&me, k);
-            if (data->row > 0 && me.rank == 0)
-                sum_device(&me);
-        }
-    }
+    iterate(&me);
     weft_timer_stop(self);
     weft_win_free(self, &me.win);
     weft_leave(self);

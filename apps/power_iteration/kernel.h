@@ -70,28 +70,38 @@ struct power_sums {
     double change; /* x times the x before it; for PageRank: |x - the x before it| */
 };
 
-/* What rank 0 makes of them: how to normalise x, and whether that ends the iteration. */
-struct power_verdict {
-    double factor;
-    uint64_t stop;
+/* A piece of a rank's x, for one rank of grid row 0: what of it lies in that one's slice of b. */
+struct power_piece {
+    uint64_t from; /* bytes from the beginning of the rank's slice of x, */
+    uint64_t to;   /* and of the target's raw */
+    uint64_t bytes;
+    int64_t target; /* its world rank */
 };
 
 /*
- * Offsets, in bytes, into the memory that all ranks of a process expose as one window. The same
- * on all processes, but for x, which nobody writes from afar: on process 0, whose first row and
- * first column of A are both row and column 0 of the whole, x lies where its transpose is wanted.
+ * Most pieces of all ranks of a process: one for each slice of x and one more for each beginning
+ * of a slice of b within one; besides, one for each block of b that is empty (transpose.h).
+ */
+POWER_FN uint64_t power_pieces_room(const struct power_shape *shape)
+{
+    return shape->columns + shape->ranks + shape->columns * shape->ranks;
+}
+
+/*
+ * Offsets, in bytes, into the memory that all ranks of a process expose as one window. Of two, an
+ * iteration uses that of its parity. The same on all processes, but for x, which nobody writes from
+ * afar: on process 0, whose first row and first column of A are both row and column 0 of the whole,
+ * x lies where its transpose is wanted.
  */
 struct power_layout {
-    uint64_t raw[2];       /* b before it is normalised, by parity of the iteration */
-    uint64_t x[2];         /* x, by the same parity: x[i] holds what becomes raw[i] */
-    uint64_t b;            /* b of this process's columns */
-    uint64_t partial;      /* x of others in the grid row, one for each round of the reduction */
+    uint64_t raw[2];       /* b of this process's columns, not normalised */
+    uint64_t x[2];         /* x[i] holds what becomes raw[i] */
+    uint64_t partial[2];   /* x of others in the grid row, one for each round of the reduction */
     uint64_t partial_size; /* bytes of one of them */
-    uint64_t sums;         /* one for each rank of the device */
-    uint64_t totals;       /* on process 0: one for each grid row */
-    uint64_t verdict;      /* one for each rank; on grid row 0 only the leader's is used */
-    uint64_t flag;         /* grid row 0: the iteration whose verdict the leader has */
-    uint64_t flag_source;  /* where the leader's put to the flag comes from */
+    uint64_t sums[2];      /* grid column 0: over what becomes raw[i], of every slice of x */
+    uint64_t stop[2];      /* the other columns: not 0 if the iteration is the last */
+    uint64_t yes;          /* a word that is not 0: what is put there */
+    uint64_t result;       /* column 0: x, normalised */
     uint64_t bytes;
 };
 
@@ -111,18 +121,17 @@ POWER_FN struct power_layout power_layout_of(const struct power_shape *shape, in
         rounds++;
 
     struct power_layout layout = {0};
+    layout.partial_size = x_size;
     for (int i = 0; i < 2; i++) {
         layout.raw[i] = power_reserve(&layout, b_size > x_size ? b_size : x_size);
         layout.x[i] = layout.raw[i];
+        layout.partial[i] = power_reserve(&layout, rounds * x_size);
+        layout.sums[i] =
+            power_reserve(&layout, shape->rows * shape->ranks * sizeof(struct power_sums));
+        layout.stop[i] = power_reserve(&layout, sizeof(uint64_t));
     }
-    layout.b = power_reserve(&layout, b_size);
-    layout.partial_size = x_size;
-    layout.partial = power_reserve(&layout, rounds * x_size);
-    layout.sums = power_reserve(&layout, shape->ranks * sizeof(struct power_sums));
-    layout.totals = power_reserve(&layout, shape->rows * sizeof(struct power_sums));
-    layout.verdict = power_reserve(&layout, shape->ranks * sizeof(struct power_verdict));
-    layout.flag = power_reserve(&layout, sizeof(uint64_t));
-    layout.flag_source = power_reserve(&layout, sizeof(uint64_t));
+    layout.yes = power_reserve(&layout, sizeof(uint64_t));
+    layout.result = power_reserve(&layout, x_size);
     for (int i = 0; i < 2 && process != 0; i++)
         layout.x[i] = power_reserve(&layout, x_size);
     return layout;
@@ -140,11 +149,13 @@ struct power_data {
     uint64_t silent;      /* 1: no lines while it runs */
     double tolerance;     /* stop when the relative change falls below it */
     double scale;         /* eigenvalues of A are those of the stored values times this */
+    double start_factor;  /* what normalises the start vector */
 
     char *arena;               /* device memory, layout.bytes */
     const uint64_t *row_start; /* A's block as CSR, columns counted from the block's first */
     const uint32_t *column_of;
     const double *value;
+    const double *row_sum; /* PageRank, column 0: of the whole rows of A */
 
     /* Where the slices of x and of b begin, one after the other, and at last n. For all processes.
      */
@@ -154,11 +165,12 @@ struct power_data {
     uint64_t most_whole; /* most entries of a row that is not split */
     uint64_t splits;
     const uint64_t *split_row;
-    double *split_sum; /* of its entries: written and read by the rank whose row it is */
     struct power_segment *segment; /* [rank][split row]: written and read by that rank */
-    double *part; /* a rank's entries times b not yet normalised: [parity][split row][rank] */
+    double *part; /* a rank's entries times its slice of b: [parity][split row][rank] */
 
-    /* Results: done on every process, the others on process 0. */
+    struct power_piece *piece; /* column 0: room for those of all its ranks (transpose.h) */
+
+    /* Results, on process 0. */
     uint64_t done;     /* iterations made */
     uint64_t outcome;  /* a power_outcome */
     double eigenvalue; /* not yet times scale */

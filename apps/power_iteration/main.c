@@ -125,7 +125,7 @@ static bool repeat(weft_job *job, const struct problem *problem, const struct pl
     for (uint64_t repetition = 1; repetition <= plan->repetitions; repetition++) {
         const double *intervals = NULL;
         size_t count = 0;
-        if ((repetition > 1 && restart(job, plan, data) != WEFT_OK) ||
+        if ((repetition > 1 && restart(job, data) != WEFT_OK) ||
             weft_run(job, data, sizeof(*data), NULL) != WEFT_OK ||
             weft_intervals(job, &intervals, &count) != WEFT_OK)
             return false;

@@ -4,9 +4,8 @@
  *   - A narrow row is multiplied by a few threads of its rank, as many as suit the slice.
  *   - A wide row, which would keep them waiting, by a warp.
  *   - A split row, which would keep all other ranks waiting (power_most_whole), by all ranks of the
- *     device: each multiplies the entries that meet its own slice of b, from which its product with
- *     the normalised b follows when the factor is known. So that is done before the barrier, while
- *     the verdict is on its way; after it, the rank whose row it is adds up what they found.
+ *     device: each multiplies the entries that meet its own slice of b. That is done before the
+ *     barrier; after it, the rank whose row it is adds up what they found.
  */
 #ifndef POWER_MULTIPLY_H
 #define POWER_MULTIPLY_H
@@ -17,13 +16,6 @@ enum {
     DEEP = 8,       /* entries that a thread has under way */
     NARROW_DEEP = 4 /* the mean row has at most so many for each of its threads, if 32 suffice */
 };
-
-/* A sum of multiples of elements of b, from that of b not yet normalised and the sum of factors. */
-WEFT_DEVICE_FN double normalised(const struct power_data *data, double sum, double factors,
-                                 double factor)
-{
-    return data->pagerank ? sum + factors * factor : sum * factor;
-}
 
 /* The entries of a row of the slice; its first: me->x.begin. */
 WEFT_DEVICE_FN const uint64_t *slice_rows(const struct place *me)
@@ -94,10 +86,7 @@ WEFT_DEVICE_FN double *parts_of(const struct power_data *data, uint64_t k)
     return data->part + (k & 1) * data->splits * data->shape.ranks;
 }
 
-/*
- * Finds the rank's entries of all split rows, those with columns in its slice of b, and adds up all
- * the entries of its own split rows.
- */
+/* Finds the rank's entries of all split rows: those with columns in its slice of b. */
 WEFT_DEVICE_FN void find_segments(const struct place *me)
 {
     const struct power_data *data = me->data;
@@ -108,15 +97,6 @@ WEFT_DEVICE_FN void find_segments(const struct place *me)
         const uint32_t *column = data->column_of + first;
         segment[split].begin = first + column_from(column, length, me->b.begin - me->b_first);
         segment[split].end = first + column_from(column, length, me->b.end - me->b_first);
-    }
-    for (uint64_t split = me->split_begin; split < me->split_end; split++) {
-        const uint64_t first = data->row_start[data->split_row[split]];
-        double sum = 0;
-        weft_for (i, row_length(data->row_start, data->split_row[split]))
-            sum += data->value[first + i];
-        sum = weft_block_sum(me->self, sum);
-        if (weft_thread(me->self) == 0)
-            data->split_sum[split] = sum;
     }
     weft_sync(me->self);
 }
@@ -177,7 +157,7 @@ WEFT_DEVICE_FN double times(const struct place *me, const double *b, uint64_t fi
     return sum[0];
 }
 
-/* Before step 2: the rank's entries of split rows, a warp for each row. */
+/* Before the barrier: the rank's entries of split rows, a warp for each row. */
 WEFT_DEVICE_FN void multiply_segments(const struct place *me, uint64_t k)
 {
     const struct power_data *data = me->data;
@@ -232,7 +212,7 @@ WEFT_DEVICE_FN void multiply_wide(const struct place *me, const double *b, doubl
 }
 
 /* What the ranks found for the split rows of the slice, in the order of the ranks. */
-WEFT_DEVICE_FN void add_segments(const struct place *me, uint64_t k, double factor, double *x)
+WEFT_DEVICE_FN void add_segments(const struct place *me, uint64_t k, double *x)
 {
     const struct power_data *data = me->data;
     const uint64_t ranks = data->shape.ranks;
@@ -245,19 +225,18 @@ WEFT_DEVICE_FN void add_segments(const struct place *me, uint64_t k, double fact
             sum += part[rank];
         sum = weft_lane_sum(me->self, sum, WARP);
         if (mine && lane(me) == 0)
-            x[split_row(me, split)] = normalised(data, sum, data->split_sum[split], factor);
+            x[split_row(me, split)] = sum;
     }
 }
 
-/* Step 3. */
-WEFT_DEVICE_FN void multiply(const struct place *me, uint64_t k, double factor)
+/* Step 2. The rank's threads meet after it. */
+WEFT_DEVICE_FN void multiply(const struct place *me, uint64_t k)
 {
-    const double *b = (const double *)at(me, me->data->layout.b);
+    const double *b = (const double *)at(me, me->data->layout.raw[k & 1]);
     double *x = x_slice(me, k + 1);
-    add_segments(me, k, factor, x);
+    add_segments(me, k, x);
     multiply_wide(me, b, x);
     multiply_narrow(me, b, x);
-    weft_sync(me->self);
 }
 
 #endif

@@ -17,11 +17,16 @@ enum { WARP = 32, WARPS = POWER_THREADS / WARP };
 enum { WARP = 1, WARPS = 1 };
 #endif
 
-enum { WIDE_MOST = 128 }; /* wide rows in a list (multiply.h) */
+enum {
+    WIDE_MOST = 128, /* wide rows in a list (multiply.h) */
+    PIECES_MOST = 16 /* pieces of a slice of x in a list beside it (transpose.h) */
+};
 
 /* What the threads of a rank share. */
 struct power_shared {
-    struct power_sums sums[WARPS];
+    struct power_sums sums[WARPS];     /* over a slice of x */
+    struct power_sums verdicts[WARPS]; /* over all of x */
+    struct power_piece piece[PIECES_MOST];
     uint64_t wide_row[WIDE_MOST];
 };
 
@@ -34,13 +39,16 @@ struct place {
     struct power_range b, x; /* the rank's slices of the whole vectors */
     uint64_t b_first;        /* where the device's block of b begins in the whole vector */
     uint64_t x_first;        /* where its block of x begins */
-    uint32_t pieces;         /* how many pieces of x others put into its slice of b */
-    uint64_t to_block;       /* the slice of b where its x begins */
-    uint64_t to_rank;
-    uint32_t narrow_lanes; /* threads for a narrow row, */
-    uint64_t narrow_most;  /* which has at most so many entries, */
-    uint64_t wide_rows;    /* and how many of its whole rows have more (multiply.h) */
-    uint64_t split_begin;  /* the split rows in its slice of x: indices in the list of all */
+    uint32_t pieces;         /* notices for its slice of b, where that is on row 0 (transpose.h) */
+    uint32_t opening;        /* notices that it waits for before a multiplication */
+    uint32_t children;       /* counterparts that put x to it, each in a round of its own, */
+    uint32_t parent;         /* and the column of the one that it puts x to, unless this is 0 */
+    const struct power_piece *piece; /* of its x, for ranks of row 0, */
+    uint64_t pieces_out;             /* so many */
+    uint32_t narrow_lanes;           /* threads for a narrow row, */
+    uint64_t narrow_most;            /* which has at most so many entries, */
+    uint64_t wide_rows;              /* and how many of its whole rows have more (multiply.h) */
+    uint64_t split_begin; /* the split rows in its slice of x: indices in the list of all */
     uint64_t split_end;
 };
 
@@ -67,7 +75,7 @@ WEFT_DEVICE_FN int world_rank(const struct place *me, uint64_t row, uint64_t col
     return weft_process_first(me->self, process) + rank;
 }
 
-/* The rank's slice of x in iteration k, or of the one before. */
+/* The rank's slice of x: what becomes b of the iteration of that parity. */
 WEFT_DEVICE_FN double *x_slice(const struct place *me, uint64_t parity)
 {
     return (double *)at(me, me->data->layout.x[parity & 1]) + (me->x.begin - me->x_first);
@@ -96,20 +104,15 @@ WEFT_DEVICE_FN uint64_t slice_with(const uint64_t *cut, uint64_t slices, uint64_
     return first_from(cut + 1, slices, i + 1);
 }
 
-/* How many ranks of column 0 put pieces of x into the slice of b: not this one into its own. */
-WEFT_DEVICE_FN uint32_t count_pieces(const struct place *me)
+/* Finds its place in the binomial tree (kernel.cu) along the grid row. */
+WEFT_DEVICE_FN void find_family(struct place *me)
 {
-    const struct power_data *data = me->data;
-    const uint64_t ranks = data->shape.ranks, slices = data->shape.rows * ranks;
-    const bool self_too = data->row == 0 && data->column == 0;
-    uint32_t pieces = 0;
-    if (me->b.begin == me->b.end)
-        return 0;
-    for (uint64_t slice = slice_with(data->x_cut, slices, me->b.begin);
-         slice < slices && data->x_cut[slice] < me->b.end; slice++)
-        pieces += data->x_cut[slice] < data->x_cut[slice + 1] &&
-                  !(self_too && slice == (uint64_t)me->rank);
-    return pieces;
+    const uint64_t column = me->data->column, columns = me->data->shape.columns;
+    uint64_t m = 1;
+    me->children = 0;
+    for (; m < columns && !(column & m); m <<= 1)
+        me->children += column + m < columns;
+    me->parent = (uint32_t)(column & (column - 1));
 }
 
 WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
@@ -126,10 +129,10 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
     me.x = power_slice(data->x_cut, shape->ranks, data->row, (uint64_t)me.rank);
     me.b_first = power_part(shape->n, shape->columns, data->column).begin;
     me.x_first = power_part(shape->n, shape->rows, data->row).begin;
-    me.pieces = count_pieces(&me);
-    const uint64_t to = slice_with(data->b_cut, shape->columns * shape->ranks, me.x.begin);
-    me.to_block = to / shape->ranks;
-    me.to_rank = to % shape->ranks;
+    me.pieces = me.opening = 0;
+    me.piece = NULL;
+    me.pieces_out = 0;
+    find_family(&me);
     me.narrow_lanes = 1;
     me.narrow_most = data->most_whole;
     me.wide_rows = 0;
