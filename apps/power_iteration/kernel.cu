@@ -79,10 +79,21 @@ enum { LOG_EVERY = 10 }; /* iterations from one line to the next */
 
 /* How far it has come: the same on all threads of a rank. */
 struct course {
-    struct power_verdict verdict;
+    double factor; /* column 0: the verdict's */
     uint64_t last; /* the iteration to leave in, so far as the rank knows */
-    bool decided;  /* column 0: the verdict is the last one */
+    bool decided;  /* column 0: there will be no other verdict */
 };
+
+/*
+ * Bytes for the rank `target`, from and to offsets of the arena. Not inlined: as code that is in
+ * the loop many times over, the put would take registers from the multiplication, and room from
+ * instructions.
+ */
+WEFT_DEVICE_FN __attribute__((noinline)) void send(const struct place *me, int target, uint64_t to,
+                                                   uint64_t from, uint64_t bytes, int tag)
+{
+    weft_put_notify(me->self, me->win, target, to, at(me, from), bytes, tag);
+}
 
 /* The word on this device that ends iteration k. */
 WEFT_DEVICE_FN uint64_t stop_word(const struct place *me, uint64_t k)
@@ -91,7 +102,8 @@ WEFT_DEVICE_FN uint64_t stop_word(const struct place *me, uint64_t k)
 }
 
 /* Tells the target's device that iteration k is the last; before what opens k for the target. */
-WEFT_DEVICE_FN void tell_stop(const struct place *me, int target, uint64_t k)
+WEFT_DEVICE_FN __attribute__((noinline)) void tell_stop(const struct place *me, int target,
+                                                        uint64_t k)
 {
     const struct power_layout *layout = &me->data->layout;
     weft_put(me->self, me->win, target, layout->stop[k & 1], at(me, layout->yes), sizeof(uint64_t));
@@ -126,15 +138,14 @@ WEFT_DEVICE_FN void receive(const struct place *me, uint64_t k)
         /* Who gets no piece of its own does not know whether the word is already there. */
         if (data->column > 0 && me->pieces > 0 && stop_word(me, k) != 0)
             tell_stop(me, target, k);
-        weft_put_notify(me->self, me->win, target, offset, at(me, offset),
-                        (me->b.end - me->b.begin) * sizeof(double), tag);
+        send(me, target, offset, offset, (me->b.end - me->b.begin) * sizeof(double), tag);
     }
 }
 
 /* Step 3, the end: x of the iteration before, normalised, and what is known of it. */
 WEFT_DEVICE_FN void keep_result(const struct place *me, uint64_t k, struct power_verdict verdict)
 {
-    struct power_data *data = me->data;
+    const struct power_data *data = me->data;
     const double *x = x_slice(me, k);
     double *result = (double *)at(me, data->layout.result) + (me->x.begin - me->x_first);
     const bool pagerank = data->pagerank != 0;
@@ -142,10 +153,10 @@ WEFT_DEVICE_FN void keep_result(const struct place *me, uint64_t k, struct power
         result[i] = normalised(pagerank, x[i], 1, verdict.factor);
     if (data->row > 0 || me->rank > 0 || weft_thread(me->self) > 0)
         return;
-    data->done = k;
-    data->outcome = verdict.outcome;
-    data->eigenvalue = verdict.eigenvalue;
-    data->change = verdict.change;
+    me->results->done = k;
+    me->results->outcome = verdict.outcome;
+    me->results->eigenvalue = verdict.eigenvalue;
+    me->results->change = verdict.change;
 }
 
 /* Step 3: the verdict of iteration k, from each thread's share of the sums. */
@@ -153,15 +164,19 @@ WEFT_DEVICE_FN void decide(const struct place *me, uint64_t k, struct power_sums
                            struct course *course)
 {
     const struct power_data *data = me->data;
-    sum_warps(me, share, me->shared->verdicts);
+    sum_warps(me, share, me->shared->totals);
     if (k == 0 || course->decided)
         return; /* the first factor is the host's */
-    course->verdict = judge(data, sums_of_warps(me->shared->verdicts), course->verdict);
-    if (course->verdict.outcome == POWER_LIMIT && k < data->iterations)
+    const struct power_verdict verdict =
+        judge(data, sums_of_warps(me->shared->totals), me->shared->verdict[(k - 1) & 1].eigenvalue);
+    if (weft_thread(me->self) == 0)
+        me->shared->verdict[k & 1] = verdict;
+    course->factor = verdict.factor;
+    if (verdict.outcome == POWER_LIMIT && k < data->iterations)
         return;
     course->decided = true;
     course->last = k < data->iterations && data->shape.columns > 1 ? k + 1 : k;
-    keep_result(me, k, course->verdict);
+    keep_result(me, k, verdict);
 }
 
 /* The first child's partial x of the rank's slice in iteration k. */
@@ -197,9 +212,9 @@ WEFT_DEVICE_FN void hand_over(const struct place *me, uint64_t k)
     }
     while (!(data->column >> round & 1))
         round++;
-    weft_put_notify(me->self, me->win, world_rank(me, data->row, me->parent, me->rank),
-                    slice + round * data->layout.partial_size, x,
-                    (me->x.end - me->x.begin) * sizeof(double), tag);
+    send(me, world_rank(me, data->row, me->parent, me->rank),
+         slice + round * data->layout.partial_size, x_offset(me, k + 1),
+         (me->x.end - me->x.begin) * sizeof(double), tag);
 }
 
 /* Step 4, column 0: all of x, normalised. Returns this thread's share of the sums over it. */
@@ -228,13 +243,13 @@ WEFT_DEVICE_FN struct power_sums complete(const struct place *me, uint64_t k, do
 WEFT_DEVICE_FN void transpose(const struct place *me, uint64_t k, bool stop)
 {
     const uint64_t raw = me->data->layout.raw[(k + 1) & 1];
-    const char *x = (const char *)x_slice(me, k + 1);
+    const uint64_t x = x_offset(me, k + 1);
     for (uint64_t i = 0; i < me->pieces_out; i++) {
         const struct power_piece piece = me->piece[i];
         if (stop)
             tell_stop(me, (int)piece.target, k + 1);
-        weft_put_notify(me->self, me->win, (int)piece.target, raw + piece.to, x + piece.from,
-                        piece.bytes, TAG_OPEN + (int)((k + 1) & 1));
+        send(me, (int)piece.target, raw + piece.to, x + piece.from, piece.bytes,
+             TAG_OPEN + (int)((k + 1) & 1));
     }
 }
 
@@ -243,15 +258,14 @@ WEFT_DEVICE_FN void share_sums(const struct place *me, uint64_t k, struct power_
 {
     const struct power_data *data = me->data;
     const uint64_t place = data->row * data->shape.ranks + (uint64_t)me->rank;
-    struct power_sums *mine = sums_for(me, k + 1) + place;
+    const uint64_t offset = data->layout.sums[(k + 1) & 1] + place * sizeof(struct power_sums);
     sum_warps(me, share, me->shared->sums);
     if (weft_thread(me->self) == 0)
-        *mine = sums_of_warps(me->shared->sums);
+        *(struct power_sums *)at(me, offset) = sums_of_warps(me->shared->sums);
     for (uint64_t row = 0; row < data->shape.rows; row++) {
         if (row != data->row)
-            weft_put_notify(me->self, me->win, world_rank(me, row, 0, me->rank),
-                            data->layout.sums[(k + 1) & 1] + place * sizeof(*mine), mine,
-                            sizeof(*mine), TAG_OPEN + (int)((k + 1) & 1));
+            send(me, world_rank(me, row, 0, me->rank), offset, offset, sizeof(struct power_sums),
+                 TAG_OPEN + (int)((k + 1) & 1));
     }
 }
 
@@ -262,15 +276,16 @@ WEFT_DEVICE_FN void exchange(const struct place *me, uint64_t k, const struct co
         hand_over(me, k);
         return;
     }
-    const struct power_sums share = complete(me, k, course->verdict.factor);
+    const struct power_sums share = complete(me, k, course->factor);
     transpose(me, k, course->decided);
     share_sums(me, k, share);
 }
 
 /* Rank 0, on the verdict of iteration k, when all others have what they wait for. */
-WEFT_DEVICE_FN void report(const struct place *me, uint64_t k, const struct power_verdict *verdict)
+WEFT_DEVICE_FN void report(const struct place *me, uint64_t k)
 {
     const struct power_data *data = me->data;
+    const struct power_verdict *verdict = &me->shared->verdict[k & 1];
     if (data->pagerank)
         weft_log(me->self, "iteration %llu: change %.3e", (unsigned long long)k, verdict->change);
     else
@@ -283,7 +298,7 @@ WEFT_DEVICE_FN void iterate(const struct place *me)
 {
     const struct power_data *data = me->data;
     const bool speaks = data->row == 0 && data->column == 0 && me->rank == 0 && !data->silent;
-    struct course course = {{data->start_factor, 0, 0, POWER_LIMIT}, data->iterations, false};
+    struct course course = {data->start_factor, data->iterations, false};
     for (uint64_t k = 0;; k++) {
         if (k > 0)
             receive(me, k);
@@ -308,7 +323,7 @@ WEFT_DEVICE_FN void iterate(const struct place *me)
         if (k < course.last)
             exchange(me, k, &course);
         if (speaks && news && (k % LOG_EVERY == 0 || course.decided))
-            report(me, k, &course.verdict);
+            report(me, k);
         if (k == course.last)
             break;
     }
@@ -327,8 +342,10 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
         weft_leave(self); /* the outcome still says so */
         return;
     }
-    weft_timer_start(self);
-    iterate(&me);
+    if (weft_thread(self) == 0)
+        shared.place = me;
+    weft_timer_start(self); /* the rank's threads meet there */
+    iterate(&shared.place);
     weft_timer_stop(self);
     weft_win_free(self, &me.win);
     weft_leave(self);

@@ -22,17 +22,18 @@ enum {
     PIECES_MOST = 16 /* pieces of a slice of x in a list beside it (transpose.h) */
 };
 
-/* What the threads of a rank share. */
-struct power_shared {
-    struct power_sums sums[WARPS];     /* over a slice of x */
-    struct power_sums verdicts[WARPS]; /* over all of x */
-    struct power_piece piece[PIECES_MOST];
-    uint64_t wide_row[WIDE_MOST];
+/* What column 0 makes of the sums over x (verdict.h). */
+struct power_verdict {
+    double factor;     /* b is x times that; for PageRank: plus that */
+    double eigenvalue; /* not yet times scale; for PageRank: 0 */
+    double change;
+    uint64_t outcome; /* a power_outcome; POWER_LIMIT: it goes on, or that was the last iteration */
 };
 
 struct place {
     weft_self *self;
-    struct power_data *data;
+    const struct power_data *data; /* a copy, where it is read fastest */
+    struct power_data *results;
     struct power_shared *shared;
     weft_win win;
     int rank;                /* in the device */
@@ -50,6 +51,20 @@ struct place {
     uint64_t wide_rows;              /* and how many of its whole rows have more (multiply.h) */
     uint64_t split_begin; /* the split rows in its slice of x: indices in the list of all */
     uint64_t split_end;
+};
+
+/*
+ * What the threads of a rank share. The place is here, too, since it is read in every iteration:
+ * registers for all of it would be too many.
+ */
+struct power_shared {
+    struct place place;
+    struct power_data data;
+    struct power_sums sums[WARPS];   /* over a slice of x */
+    struct power_sums totals[WARPS]; /* over all of x */
+    struct power_verdict verdict[2]; /* column 0: of this iteration and the one before */
+    struct power_piece piece[PIECES_MOST];
+    uint64_t wide_row[WIDE_MOST];
 };
 
 WEFT_DEVICE_FN void *at(const struct place *me, uint64_t offset)
@@ -76,9 +91,14 @@ WEFT_DEVICE_FN int world_rank(const struct place *me, uint64_t row, uint64_t col
 }
 
 /* The rank's slice of x: what becomes b of the iteration of that parity. */
+WEFT_DEVICE_FN uint64_t x_offset(const struct place *me, uint64_t parity)
+{
+    return me->data->layout.x[parity & 1] + (me->x.begin - me->x_first) * sizeof(double);
+}
+
 WEFT_DEVICE_FN double *x_slice(const struct place *me, uint64_t parity)
 {
-    return (double *)at(me, me->data->layout.x[parity & 1]) + (me->x.begin - me->x_first);
+    return (double *)at(me, x_offset(me, parity));
 }
 
 /* The first of `count` rising numbers that is at least `value`; count if there is none. */
@@ -115,13 +135,15 @@ WEFT_DEVICE_FN void find_family(struct place *me)
     me->parent = (uint32_t)(column & (column - 1));
 }
 
+/* All but what the other files' find_... add. */
 WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
                                        struct power_shared *shared)
 {
     const struct power_shape *shape = &data->shape;
     struct place me;
     me.self = self;
-    me.data = data;
+    me.data = &shared->data;
+    me.results = data;
     me.shared = shared;
     me.win = WEFT_WIN_NONE;
     me.rank = weft_rank(self, WEFT_COMM_DEVICE);
@@ -129,6 +151,11 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
     me.x = power_slice(data->x_cut, shape->ranks, data->row, (uint64_t)me.rank);
     me.b_first = power_part(shape->n, shape->columns, data->column).begin;
     me.x_first = power_part(shape->n, shape->rows, data->row).begin;
+    if (weft_thread(self) == 0)
+        shared->data = *data;
+    weft_sync(self);
+    weft_for (i, 2)
+        shared->verdict[i] = (struct power_verdict){data->start_factor, 0, 0, POWER_LIMIT};
     me.pieces = me.opening = 0;
     me.piece = NULL;
     me.pieces_out = 0;

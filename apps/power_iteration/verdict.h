@@ -10,13 +10,6 @@
 
 #include <math.h>
 
-struct power_verdict {
-    double factor;     /* b is x times that; for PageRank: plus that */
-    double eigenvalue; /* not yet times scale; for PageRank: 0 */
-    double change;
-    uint64_t outcome; /* a power_outcome; POWER_LIMIT: on it goes, or that was the last one */
-};
-
 /* A product with x, from that with x before it was normalised: row_sum is the sum of the row. */
 WEFT_DEVICE_FN double normalised(bool pagerank, double product, double row_sum, double factor)
 {
@@ -71,9 +64,9 @@ WEFT_DEVICE_FN struct power_sums load_sums(const struct place *me, uint64_t k)
     return sums;
 }
 
-/* From the sums over x and the verdict before. */
+/* From the sums over x and the eigenvalue before. */
 WEFT_DEVICE_FN struct power_verdict judge(const struct power_data *data, struct power_sums sums,
-                                          struct power_verdict before)
+                                          double before)
 {
     struct power_verdict verdict = {0, 0, 0, POWER_LIMIT};
     if (data->pagerank) {
@@ -84,7 +77,7 @@ WEFT_DEVICE_FN struct power_verdict judge(const struct power_data *data, struct 
         const double norm = sqrt(sums.size);
         if (norm > 0) {
             verdict.factor = 1 / norm;
-            verdict.change = fabs(norm - fabs(before.eigenvalue)) * verdict.factor;
+            verdict.change = fabs(norm - fabs(before)) * verdict.factor;
         }
         verdict.eigenvalue = sums.change < 0 ? -norm : norm;
     }
