@@ -95,18 +95,23 @@ WEFT_DEVICE_FN __attribute__((noinline)) void send(const struct place *me, int t
     weft_put_notify(me->self, me->win, target, to, at(me, from), bytes, tag);
 }
 
-/* The word on this device that ends iteration k. */
-WEFT_DEVICE_FN uint64_t stop_word(const struct place *me, uint64_t k)
+/* Where the word for a rank of the device lies that ends iteration k. */
+WEFT_DEVICE_FN uint64_t stop_place(const struct place *me, uint64_t k, uint32_t rank)
 {
-    return *(const uint64_t *)at(me, me->data->layout.stop[k & 1]);
+    return me->data->layout.stop[k & 1] + rank * sizeof(uint64_t);
 }
 
-/* Tells the target's device that iteration k is the last; before what opens k for the target. */
-WEFT_DEVICE_FN __attribute__((noinline)) void tell_stop(const struct place *me, int target,
-                                                        uint64_t k)
+WEFT_DEVICE_FN uint64_t stop_word(const struct place *me, uint64_t k, uint32_t rank)
 {
-    const struct power_layout *layout = &me->data->layout;
-    weft_put(me->self, me->win, target, layout->stop[k & 1], at(me, layout->yes), sizeof(uint64_t));
+    return *(const uint64_t *)at(me, stop_place(me, k, rank));
+}
+
+/* Tells a rank, `slot` on its device, that iteration k is the last; before what opens k for it. */
+WEFT_DEVICE_FN __attribute__((noinline)) void tell_stop(const struct place *me, int target,
+                                                        int slot, uint64_t k)
+{
+    weft_put(me->self, me->win, target, stop_place(me, k, (uint32_t)slot),
+             at(me, me->data->layout.yes), sizeof(uint64_t));
 }
 
 /*
@@ -135,9 +140,8 @@ WEFT_DEVICE_FN void receive(const struct place *me, uint64_t k)
         if (data->row + m >= rows)
             continue;
         const int target = world_rank(me, data->row + m, data->column, me->rank);
-        /* Who gets no piece of its own does not know whether the word is already there. */
-        if (data->column > 0 && me->pieces > 0 && stop_word(me, k) != 0)
-            tell_stop(me, target, k);
+        if (data->column > 0 && stop_word(me, k, (uint32_t)me->rank) != 0)
+            tell_stop(me, target, me->rank, k);
         send(me, target, offset, offset, (me->b.end - me->b.begin) * sizeof(double), tag);
     }
 }
@@ -247,8 +251,8 @@ WEFT_DEVICE_FN void transpose(const struct place *me, uint64_t k, bool stop)
     for (uint64_t i = 0; i < me->pieces_out; i++) {
         const struct power_piece piece = me->piece[i];
         if (stop)
-            tell_stop(me, (int)piece.target, k + 1);
-        send(me, (int)piece.target, raw + piece.to, x + piece.from, piece.bytes,
+            tell_stop(me, piece.target, piece.slot, k + 1);
+        send(me, piece.target, raw + piece.to, x + piece.from, piece.bytes,
              TAG_OPEN + (int)((k + 1) & 1));
     }
 }
@@ -311,7 +315,7 @@ WEFT_DEVICE_FN void iterate(const struct place *me)
         if (data->column == 0)
             share = load_sums(me, k);
         else
-            stop = stop_word(me, k);
+            stop = stop_word(me, k, me->witness);
         if (k < course.last)
             multiply(me, k);
         if (data->column == 0)

@@ -75,7 +75,7 @@ struct power_piece {
     uint64_t from; /* bytes from the beginning of the rank's slice of x, */
     uint64_t to;   /* and of the target's raw */
     uint64_t bytes;
-    int64_t target; /* its world rank */
+    int32_t target, slot; /* that rank in the world, and on its device */
 };
 
 /*
@@ -99,8 +99,9 @@ struct power_layout {
     uint64_t partial[2];   /* x of others in the grid row, one for each round of the reduction */
     uint64_t partial_size; /* bytes of one of them */
     uint64_t sums[2];      /* grid column 0: over what becomes raw[i], of every slice of x */
-    uint64_t stop[2];      /* the other columns: not 0 if the iteration is the last */
-    uint64_t yes;          /* a word that is not 0: what is put there */
+    uint64_t stop[2];      /* the other columns, a word for each rank that others put raw to:
+                              not 0 if the iteration is the last */
+    uint64_t yes;          /* a word that is not 0, to be put there */
     uint64_t result;       /* column 0: x, normalised */
     uint64_t bytes;
 };
@@ -128,7 +129,7 @@ POWER_FN struct power_layout power_layout_of(const struct power_shape *shape, in
         layout.partial[i] = power_reserve(&layout, rounds * x_size);
         layout.sums[i] =
             power_reserve(&layout, shape->rows * shape->ranks * sizeof(struct power_sums));
-        layout.stop[i] = power_reserve(&layout, sizeof(uint64_t));
+        layout.stop[i] = power_reserve(&layout, shape->ranks * sizeof(uint64_t));
     }
     layout.yes = power_reserve(&layout, sizeof(uint64_t));
     layout.result = power_reserve(&layout, x_size);

@@ -40,6 +40,7 @@ struct place {
     struct power_range b, x; /* the rank's slices of the whole vectors */
     uint64_t b_first;        /* where the device's block of b begins in the whole vector */
     uint64_t x_first;        /* where its block of x begins */
+    uint32_t witness;        /* a rank of its device that others put raw to (not in column 0) */
     uint32_t pieces;         /* notices for its slice of b, where that is on row 0 (transpose.h) */
     uint32_t opening;        /* notices that it waits for before a multiplication */
     uint32_t children;       /* counterparts that put x to it, each in a round of its own, */
@@ -156,6 +157,9 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
     weft_sync(self);
     weft_for (i, 2)
         shared->verdict[i] = (struct power_verdict){data->start_factor, 0, 0, POWER_LIMIT};
+    me.witness =
+        (uint32_t)slice_with(data->b_cut + data->column * shape->ranks, shape->ranks, me.b_first) %
+        (uint32_t)shape->ranks;
     me.pieces = me.opening = 0;
     me.piece = NULL;
     me.pieces_out = 0;

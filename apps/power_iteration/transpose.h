@@ -46,9 +46,8 @@ WEFT_DEVICE_FN uint32_t count_pieces(const struct place *me)
 WEFT_DEVICE_FN void add_piece(struct place *me, struct power_piece *list, struct power_piece piece)
 {
     const bool home = me->data->row == 0 && me->data->column == 0;
-    const int64_t first = world_rank(me, 0, 0, 0);
-    const bool stays = home && piece.target - first < (int64_t)me->data->shape.ranks;
-    if (stays && (piece.target == first + me->rank || !told_at_home(me)))
+    const bool stays = home && piece.target == world_rank(me, 0, 0, piece.slot);
+    if (stays && (piece.slot == me->rank || !told_at_home(me)))
         return;
     if (weft_thread(me->self) == 0)
         list[me->pieces_out] = piece;
@@ -74,15 +73,15 @@ WEFT_DEVICE_FN void list_pieces(struct place *me, struct power_shared *shared)
         const uint64_t low = data->b_cut[slice], high = data->b_cut[slice + 1];
         const uint64_t begin = low > me->x.begin ? low : me->x.begin;
         const uint64_t stop = high < me->x.end ? high : me->x.end;
-        const struct power_piece piece = {(begin - me->x.begin) * sizeof(double),
-                                          (begin - data->b_cut[block * ranks]) * sizeof(double),
-                                          (stop - begin) * sizeof(double),
-                                          world_rank(me, 0, block, (int)(slice % ranks))};
+        const struct power_piece piece = {
+            (begin - me->x.begin) * sizeof(double),
+            (begin - data->b_cut[block * ranks]) * sizeof(double), (stop - begin) * sizeof(double),
+            world_rank(me, 0, block, (int)(slice % ranks)), (int)(slice % ranks)};
         if (begin < stop)
             add_piece(me, list, piece);
     }
     for (uint64_t block = 1; data->row == 0 && me->rank == 0 && block < columns; block++) {
-        const struct power_piece piece = {0, 0, 0, world_rank(me, 0, block, 0)};
+        const struct power_piece piece = {0, 0, 0, world_rank(me, 0, block, 0), 0};
         if (block_empty(me, block))
             add_piece(me, list, piece);
     }

@@ -62,6 +62,17 @@ for grid in 1x1 1x2 2x1 2x2 2x3 3x3; do
     done
 done
 paths 6 power_iteration --matrix "$work/hubs.mtx" --ranks 5 --iterations 40
+# ... and on random schedules.
+run tests/test_power_iteration_local --seeds 1:10 --local 4 --matrix "$work/hubs.mtx" --ranks 3 --iterations 9
+judge "hubs.mtx on random schedules" $?
+
+# Fewer rows than grid columns: whole devices without elements of b, which stop with the others.
+printf '%s real general\n2 2 4\n1 1 1\n1 2 2\n2 1 3\n2 2 1\n' "$header" >"$work/two.mtx"
+for grid in 1x6 2x4; do
+    on=(--grid "$grid" --ranks 2 --matrix "$work/two.mtx")
+    passes $((${grid%x*} * ${grid#*x})) power_iteration "${on[@]}"
+    passes $((${grid%x*} * ${grid#*x})) power_iteration "${on[@]}" --tolerance 0 --iterations 20
+done
 
 # Known answers: the complete graph of 5, a negative eigenvalue, and PageRank with a dangling row
 # (r1 = r2 / 4 + 1/4, r1 + r2 = 1).
