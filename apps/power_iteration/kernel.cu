@@ -77,13 +77,6 @@ enum {
 
 enum { LOG_EVERY = 10 }; /* iterations from one line to the next */
 
-/* How far it has come: the same on all threads of a rank. */
-struct course {
-    double factor; /* column 0: the verdict's */
-    uint64_t last; /* the iteration to leave in, so far as the rank knows */
-    bool decided;  /* column 0: there will be no other verdict */
-};
-
 /*
  * Bytes for the rank `target`, from and to offsets of the arena. Not inlined: as code that is in
  * the loop many times over, the put would take registers from the multiplication, and room from
@@ -163,24 +156,31 @@ WEFT_DEVICE_FN void keep_result(const struct place *me, uint64_t k, struct power
     me->results->change = verdict.change;
 }
 
-/* Step 3: the verdict of iteration k, from each thread's share of the sums. */
-WEFT_DEVICE_FN void decide(const struct place *me, uint64_t k, struct power_sums share,
-                           struct course *course)
+/* Whether the verdict before that of iteration k was the last one. */
+WEFT_DEVICE_FN bool decided(const struct place *me, uint64_t k)
+{
+    return me->shared->verdict[(k - 1) & 1].outcome != POWER_LIMIT;
+}
+
+/*
+ * Step 3: the verdict of iteration k, from each thread's share of the sums. Returns the factor;
+ * *over becomes true if it need not go on.
+ */
+WEFT_DEVICE_FN double decide(const struct place *me, uint64_t k, struct power_sums share,
+                             bool *over)
 {
     const struct power_data *data = me->data;
     sum_warps(me, share, me->shared->totals);
-    if (k == 0 || course->decided)
-        return; /* the first factor is the host's */
+    if (k == 0 || decided(me, k))
+        return data->start_factor; /* the host's, or not used */
     const struct power_verdict verdict =
         judge(data, sums_of_warps(me->shared->totals), me->shared->verdict[(k - 1) & 1].eigenvalue);
     if (weft_thread(me->self) == 0)
         me->shared->verdict[k & 1] = verdict;
-    course->factor = verdict.factor;
-    if (verdict.outcome == POWER_LIMIT && k < data->iterations)
-        return;
-    course->decided = true;
-    course->last = k < data->iterations && data->shape.columns > 1 ? k + 1 : k;
-    keep_result(me, k, verdict);
+    *over = verdict.outcome != POWER_LIMIT;
+    if (*over || k == data->iterations)
+        keep_result(me, k, verdict);
+    return verdict.factor;
 }
 
 /* The first child's partial x of the rank's slice in iteration k. */
@@ -273,23 +273,21 @@ WEFT_DEVICE_FN void share_sums(const struct place *me, uint64_t k, struct power_
     }
 }
 
-/* Steps 4 and 5. First what others wait for. */
-WEFT_DEVICE_FN void exchange(const struct place *me, uint64_t k, const struct course *course)
+/* Steps 4 and 5, column 0. First what others wait for. */
+WEFT_DEVICE_FN void finish(const struct place *me, uint64_t k, double factor, bool over)
 {
-    if (me->data->column > 0) {
-        hand_over(me, k);
-        return;
-    }
-    const struct power_sums share = complete(me, k, course->factor);
-    transpose(me, k, course->decided);
+    const struct power_sums share = complete(me, k, factor);
+    transpose(me, k, over);
     share_sums(me, k, share);
 }
 
 /* Rank 0, on the verdict of iteration k, when all others have what they wait for. */
-WEFT_DEVICE_FN void report(const struct place *me, uint64_t k)
+WEFT_DEVICE_FN void report(const struct place *me, uint64_t k, bool over)
 {
     const struct power_data *data = me->data;
     const struct power_verdict *verdict = &me->shared->verdict[k & 1];
+    if (k == 0 || decided(me, k) || (k % LOG_EVERY != 0 && !over && k < data->iterations))
+        return;
     if (data->pagerank)
         weft_log(me->self, "iteration %llu: change %.3e", (unsigned long long)k, verdict->change);
     else
@@ -297,39 +295,50 @@ WEFT_DEVICE_FN void report(const struct place *me, uint64_t k)
                  verdict->eigenvalue * data->scale, verdict->change);
 }
 
-/* The iterations. */
-WEFT_DEVICE_FN void iterate(const struct place *me)
+/* Steps 2 to 5 on column 0. Returns the iteration to leave in: k, or a later one. */
+WEFT_DEVICE_FN uint64_t lead(const struct place *me, uint64_t k, uint64_t last)
 {
     const struct power_data *data = me->data;
-    const bool speaks = data->row == 0 && data->column == 0 && me->rank == 0 && !data->silent;
-    struct course course = {data->start_factor, data->iterations, false};
+    const struct power_sums share = load_sums(me, k);
+    bool over = false;
+    if (k < last)
+        multiply(me, k);
+    const double factor = decide(me, k, share, &over);
+    if (over && k < last)
+        last = data->shape.columns > 1 ? k + 1 : k;
+    if (k < last)
+        finish(me, k, factor, over);
+    if (me->speaks)
+        report(me, k, over);
+    return last;
+}
+
+/* The same on the other columns. */
+WEFT_DEVICE_FN uint64_t follow(const struct place *me, uint64_t k, uint64_t last)
+{
+    const uint64_t stop = stop_word(me, k, me->witness); /* on its way while it multiplies */
+    if (k < last)
+        multiply(me, k);
+    weft_sync(me->self);
+    if (stop != 0)
+        return k;
+    if (k < last)
+        hand_over(me, k);
+    return last;
+}
+
+WEFT_DEVICE_FN void iterate(const struct place *me)
+{
+    uint64_t last = me->data->iterations; /* the iteration to leave in, so far as the rank knows */
     for (uint64_t k = 0;; k++) {
         if (k > 0)
             receive(me, k);
-        if (k < course.last)
+        if (k < last)
             multiply_segments(me, k);
         weft_barrier(me->self, WEFT_COMM_DEVICE);
-        const bool news = !course.decided && k > 0; /* of a verdict */
-        struct power_sums share = {0, 0};
-        uint64_t stop = 0;
-        if (data->column == 0)
-            share = load_sums(me, k);
-        else
-            stop = stop_word(me, k, me->witness);
-        if (k < course.last)
-            multiply(me, k);
-        if (data->column == 0)
-            decide(me, k, share, &course);
-        else
-            weft_sync(me->self);
-        if (stop != 0)
-            course.last = k;
-        if (k < course.last)
-            exchange(me, k, &course);
-        if (speaks && news && (k % LOG_EVERY == 0 || course.decided))
-            report(me, k);
-        if (k == course.last)
-            break;
+        last = me->data->column == 0 ? lead(me, k, last) : follow(me, k, last);
+        if (k == last)
+            return;
     }
 }
 

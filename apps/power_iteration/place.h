@@ -37,6 +37,7 @@ struct place {
     struct power_shared *shared;
     weft_win win;
     int rank;                /* in the device */
+    bool speaks;             /* for the job */
     struct power_range b, x; /* the rank's slices of the whole vectors */
     uint64_t b_first;        /* where the device's block of b begins in the whole vector */
     uint64_t x_first;        /* where its block of x begins */
@@ -148,6 +149,7 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
     me.shared = shared;
     me.win = WEFT_WIN_NONE;
     me.rank = weft_rank(self, WEFT_COMM_DEVICE);
+    me.speaks = data->row == 0 && data->column == 0 && me.rank == 0 && !data->silent;
     me.b = power_slice(data->b_cut, shape->ranks, data->column, (uint64_t)me.rank);
     me.x = power_slice(data->x_cut, shape->ranks, data->row, (uint64_t)me.rank);
     me.b_first = power_part(shape->n, shape->columns, data->column).begin;
