@@ -13,6 +13,7 @@ struct spmv_data {
     struct spmv_block block;
     struct spmv_layout layout;
     char *arena;
+    size_t b[2];              /* where b lies in it, by the parity of the product */
     const uint32_t *x_cut;    /* where the ranks' slices of x begin in the block, and its rows */
     const uint32_t *long_cut; /* the same for their long rows in the list */
     uint32_t iterations;

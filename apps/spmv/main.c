@@ -47,6 +47,8 @@ static bool upload(struct app *app, struct state *state)
     data->grid = problem->grid;
     data->block = problem->block;
     data->layout = problem->layout;
+    data->b[0] = data->layout.b;
+    data->b[1] = spmv_reserve(&data->layout, data->layout.x - data->layout.b);
     struct spmv_block *block = &data->block;
     const bool good =
         app_upload(app, cuts, cut_bytes, &data->x_cut) &&
