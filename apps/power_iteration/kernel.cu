@@ -295,17 +295,17 @@ WEFT_DEVICE_FN void report(const struct place *me, uint64_t k, bool over)
                  verdict->eigenvalue * data->scale, verdict->change);
 }
 
-/* Steps 2 to 5 on column 0. Returns the iteration to leave in: k, or a later one. */
-WEFT_DEVICE_FN uint64_t lead(const struct place *me, uint64_t k, uint64_t last)
+/*
+ * Steps 3 to 5 on column 0, from each thread's share of the sums. Returns the iteration to leave
+ * in: k, or a later one.
+ */
+WEFT_DEVICE_FN uint64_t lead(const struct place *me, uint64_t k, uint64_t last,
+                             struct power_sums share)
 {
-    const struct power_data *data = me->data;
-    const struct power_sums share = load_sums(me, k);
     bool over = false;
-    if (k < last)
-        multiply(me, k);
     const double factor = decide(me, k, share, &over);
     if (over && k < last)
-        last = data->shape.columns > 1 ? k + 1 : k;
+        last = me->data->shape.columns > 1 ? k + 1 : k;
     if (k < last)
         finish(me, k, factor, over);
     if (me->speaks)
@@ -313,12 +313,9 @@ WEFT_DEVICE_FN uint64_t lead(const struct place *me, uint64_t k, uint64_t last)
     return last;
 }
 
-/* The same on the other columns. */
-WEFT_DEVICE_FN uint64_t follow(const struct place *me, uint64_t k, uint64_t last)
+/* Step 4 on the other columns, which know from the word that the iteration is the last. */
+WEFT_DEVICE_FN uint64_t follow(const struct place *me, uint64_t k, uint64_t last, uint64_t stop)
 {
-    const uint64_t stop = stop_word(me, k, me->witness); /* on its way while it multiplies */
-    if (k < last)
-        multiply(me, k);
     weft_sync(me->self);
     if (stop != 0)
         return k;
@@ -329,6 +326,7 @@ WEFT_DEVICE_FN uint64_t follow(const struct place *me, uint64_t k, uint64_t last
 
 WEFT_DEVICE_FN void iterate(const struct place *me)
 {
+    const bool leads = me->data->column == 0;
     uint64_t last = me->data->iterations; /* the iteration to leave in, so far as the rank knows */
     for (uint64_t k = 0;; k++) {
         if (k > 0)
@@ -336,7 +334,12 @@ WEFT_DEVICE_FN void iterate(const struct place *me)
         if (k < last)
             multiply_segments(me, k);
         weft_barrier(me->self, WEFT_COMM_DEVICE);
-        last = me->data->column == 0 ? lead(me, k, last) : follow(me, k, last);
+        /* On their way while it multiplies. */
+        const struct power_sums share = leads ? load_sums(me, k) : (struct power_sums){0, 0};
+        const uint64_t stop = leads ? 0 : stop_word(me, k, me->witness);
+        if (k < last)
+            multiply(me, k);
+        last = leads ? lead(me, k, last, share) : follow(me, k, last, stop);
         if (k == last)
             return;
     }
@@ -350,6 +353,7 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
     find_wide_rows(&me);
     find_segments(&me);
     find_pieces(&me);
+    keep_rows(&me);
     me.win = weft_win_create(self, WEFT_COMM_WORLD, data->arena, data->layout.bytes);
     if (me.win == WEFT_WIN_NONE) {
         weft_leave(self); /* the outcome still says so */

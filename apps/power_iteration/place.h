@@ -17,6 +17,14 @@ enum { WARP = 32, WARPS = POWER_THREADS / WARP };
 enum { WARP = 1, WARPS = 1 };
 #endif
 
+/* Most rows and entries that a rank keeps in shared memory (multiply.h). On the CPU device that is
+ * its stack, and nothing is gained. */
+#ifdef __CUDACC__
+enum { KEPT_ROWS = 256, KEPT_ENTRIES = 3072 };
+#else
+enum { KEPT_ROWS = 16, KEPT_ENTRIES = 64 };
+#endif
+
 enum {
     WIDE_MOST = 128, /* wide rows in a list (multiply.h) */
     PIECES_MOST = 16 /* pieces of a slice of x in a list beside it (transpose.h) */
@@ -28,6 +36,14 @@ struct power_verdict {
     double eigenvalue; /* not yet times scale; for PageRank: 0 */
     double change;
     uint64_t outcome; /* a power_outcome; POWER_LIMIT: it goes on, or that was the last iteration */
+};
+
+/* The rows of a slice: where the entries of each begin in the two other arrays, and its last end.
+ */
+struct power_rows {
+    const uint64_t *start;
+    const uint32_t *column_of;
+    const double *value;
 };
 
 struct place {
@@ -48,6 +64,7 @@ struct place {
     uint32_t parent;         /* and the column of the one that it puts x to, unless this is 0 */
     const struct power_piece *piece; /* of its x, for ranks of row 0, */
     uint64_t pieces_out;             /* so many */
+    struct power_rows rows;          /* those of its slice of x */
     uint32_t narrow_lanes;           /* threads for a narrow row, */
     uint64_t narrow_most;            /* which has at most so many entries, */
     uint64_t wide_rows;              /* and how many of its whole rows have more (multiply.h) */
@@ -67,6 +84,9 @@ struct power_shared {
     struct power_verdict verdict[2]; /* column 0: of this iteration and the one before */
     struct power_piece piece[PIECES_MOST];
     uint64_t wide_row[WIDE_MOST];
+    uint64_t kept_start[KEPT_ROWS + 1];
+    double kept_value[KEPT_ENTRIES];
+    uint32_t kept_column[KEPT_ENTRIES];
 };
 
 WEFT_DEVICE_FN void *at(const struct place *me, uint64_t offset)
@@ -166,6 +186,9 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
     me.piece = NULL;
     me.pieces_out = 0;
     find_family(&me);
+    me.rows.start = data->row_start + (me.x.begin - me.x_first);
+    me.rows.column_of = data->column_of;
+    me.rows.value = data->value;
     me.narrow_lanes = 1;
     me.narrow_most = data->most_whole;
     me.wide_rows = 0;
