@@ -284,6 +284,8 @@ void weft_collective_sweep(struct weft_job *job);
 
 /* Takes what it can from one rank's ring; true if it did anything. Progress task only. */
 bool weft_manager_serve(struct weft_job *job, uint32_t slot);
+/* Non-blocking: what was handed on for that process is told soon when it has landed. */
+void weft_flush_process(struct weft_job *job, int process);
 void weft_request_sent(void *job, void *part);
 void weft_request_landed(void *job, void *part);
 /* The host memory through which puts go whose source the network cannot read. */
