@@ -15,7 +15,7 @@ option(WEFT_FUZZ "build tests/fuzz for libFuzzer, with its sanitizers; needs cla
 option(WEFT_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_WERROR "treat warnings as errors" OFF)
 
-add_compile_options(-Wall -Wextra -Wshadow)
+add_compile_options(-Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Werror=implicit-function-declaration>)
 if(WEFT_WERROR)
   add_compile_options(-Werror)
 endif()
