@@ -241,6 +241,13 @@ WEFT_FN void weft_fence(weft_self *self);
  */
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag);
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag);
+/*
+ * weft_notify to each of `count` targets, in no order among them; on a GPU at once, for the time of
+ * one. targets: the same numbers for all threads, and unchanged until all have returned; a rank may
+ * occur several times.
+ */
+WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *targets, int count,
+                              int tag);
 
 /* Blocks until `count` notifications of the tag are there, and consumes them. */
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count);

@@ -119,6 +119,70 @@ WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, in
     weft_notify_any(self, comm, target, tag, true);
 }
 
+#ifdef __CUDACC__
+
+/*
+ * A lane notifies each target of up to 32, if it is reached directly and without a channel.
+ * Returns, by lane, those that are not; every warp finds the same, since nobody changes routes or
+ * channels between two barriers.
+ */
+WEFT_COLD unsigned weft_notify_by_lanes(weft_self *self, weft_comm comm, const int *targets,
+                                        int count, int tag)
+{
+    const int lane = (int)(threadIdx.x % 32);
+    const bool mine = lane < count;
+    const int target = targets[mine ? lane : 0];
+    const struct weft_cached kept = *weft_route_place(self, comm, target);
+    struct weft_exposed *exposed = kept.exposed;
+    struct weft_counter *counters = kept.counters;
+    uint32_t way = kept.way;
+
+    if (mine && (kept.handle != comm || kept.target != ~target)) {
+        const struct weft_targets found = weft_find_comm(self, comm, target);
+        const struct weft_route to = weft_route_of(self, &found, target);
+        exposed = to.exposed;
+        counters = to.counters;
+        way = to.way;
+    }
+    const bool direct = (way == WEFT_WAY_HERE || way == WEFT_WAY_PEER) &&
+                        *(volatile uint32_t *)&self->unsettled == 0;
+    const unsigned left = __ballot_sync(~0u, mine && !direct);
+    if (threadIdx.x < 32 && mine && direct) {
+        if (way == WEFT_WAY_HERE)
+            weft_count_add_local(exposed, counters + tag, false);
+        else
+            weft_count_add_peer(exposed, counters + tag, false);
+    }
+    return left;
+}
+
+#endif
+
+WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *targets, int count,
+                              int tag)
+{
+    int each = count; /* targets that are notified one by one, from `first` on */
+
+    weft_check_stop(self);
+    weft_check_tag(self, tag, "weft_notify_many: tag %d is not in 0..255");
+    if (WEFT_UNLIKELY(count < 0 || (targets == NULL && count > 0)))
+        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_notify_many: %d targets, at address 0x%llx",
+                   count, (int64_t)(uintptr_t)targets, 0, 0);
+#ifdef __CUDACC__
+    if (!weft_traced(self) && blockDim.x % 32 == 0)
+        each = 0;
+    for (int first = 0; each == 0 && first < count; first += 32) {
+        const int some = count - first < 32 ? count - first : 32;
+        weft_join(self); /* the releases cover what every thread did */
+        unsigned left = weft_notify_by_lanes(self, comm, targets + first, some, tag);
+        for (; left != 0; left &= left - 1)
+            weft_notify_other(self, comm, targets[first + __ffs((int)left) - 1], tag, false);
+    }
+#endif
+    for (int i = 0; i < each; i++)
+        weft_notify_other(self, comm, targets[i], tag, false);
+}
+
 /* The leader waits for all. */
 WEFT_INLINE void weft_wait_led(weft_self *self, uint32_t tag, uint32_t count)
 {
