@@ -215,6 +215,13 @@ WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, 
  */
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag);
+/*
+ * weft_put_notify of each of `count` items, in no order among them; on a GPU those of 1, 2, 4 or 8
+ * aligned bytes at once, for the time of one. items: the same for all threads, and unchanged until
+ * all have returned. To poll for such a value (weft_wait_until) orders nothing.
+ */
+WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_item *items,
+                                  int count);
 /* height rows of `width` bytes, `pitch` bytes apart, as one message. */
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
                          const void *source, size_t source_pitch, size_t width, size_t height);

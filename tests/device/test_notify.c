@@ -5,7 +5,7 @@
  */
 #include "support/test.h"
 
-enum { TAG_FREE = 200, TAG_DATA = 201, TAG_DONE = 202, WORDS = 64, MANY = 40 };
+enum { TAG_FREE = 200, TAG_DATA = 201, TAG_DONE = 202, WORDS = 64 };
 
 struct data {
     struct test_check check;
@@ -101,40 +101,6 @@ WEFT_DEVICE_FN void check_relaxed(weft_self *self, struct data *user)
     CHECK_EQ(self, &user->check, weft_test(self, TAG_DONE, 1), 0);
 }
 
-/*
- * Everyone to everyone, from a list: each rank once, and oneself twice. The notifications stand for
- * a put to the next rank and for what the ranks of a device stored for each other.
- */
-WEFT_DEVICE_FN void check_many(weft_self *self, struct data *user, weft_win win)
-{
-    const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
-    uint64_t *window = (uint64_t *)test_mine(self, user->memory, 2 * WORDS * sizeof(uint64_t));
-    int targets[MANY];
-
-    for (uint32_t round = 0; round < 3; round++) {
-        weft_barrier(self, WEFT_COMM_WORLD); /* nobody reads his window any more */
-        weft_flush_local(self, win);
-        weft_for (i, WORDS)
-            window[WORDS + i] = 1000 * round + (uint64_t)me + i;
-        weft_put(self, win, (me + 1) % n, 0, window + WORDS, WORDS * sizeof(uint64_t));
-        for (int first = 0; first < n; first += MANY - 1) {
-            int count = 0;
-            for (int to = first; to < n && count < MANY - 1; to++)
-                targets[count++] = (to + me) % n;
-            if (first == 0)
-                targets[count++] = me;
-            weft_notify_many(self, WEFT_COMM_WORLD, targets, count, TAG_DONE);
-        }
-        weft_notify_many(self, WEFT_COMM_WORLD, NULL, 0, TAG_DONE);
-        weft_wait(self, TAG_DONE, (uint32_t)n + 1);
-        weft_for (i, WORDS)
-            CHECK_EQ(self, &user->check, window[i],
-                     1000 * round + (uint64_t)((me + n - 1) % n) + i);
-        weft_barrier(self, WEFT_COMM_WORLD);
-        CHECK_EQ(self, &user->check, weft_test(self, TAG_DONE, 1), 0);
-    }
-}
-
 WEFT_KERNEL(notify_kernel, struct data, user)
 {
     weft_enter(self);
@@ -147,7 +113,6 @@ WEFT_KERNEL(notify_kernel, struct data, user)
     check_test(self, user);
     check_pipeline(self, user, WEFT_COMM_WORLD, win);
     check_relaxed(self, user);
-    check_many(self, user, win);
     weft_win_free(self, &win);
     weft_leave(self);
     test_done(self, &user->check);
