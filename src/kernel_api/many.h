@@ -15,24 +15,31 @@
 
 enum { WEFT_LANES = 32 };
 
-/* Where the lane's target is, as of the cache or of the tables; the lane has one. */
-WEFT_INLINE struct weft_route weft_route_lane(weft_self *self, uint32_t handle, int target,
-                                              bool window)
+/*
+ * Where the lane's target is, by the cache or by the tables; false: there is no such rank. A handle
+ * that does not exist ends all threads of the rank: none waits for others in a warp.
+ */
+WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, bool mine,
+                                 bool window, struct weft_route *to)
 {
     const struct weft_cached kept = *weft_route_place(self, handle, target);
-    struct weft_route to;
+    const bool hit = kept.handle == handle && kept.target == (window ? target : ~target);
+    struct weft_targets found = {NULL, NULL, 0};
 
-    if (kept.handle != handle || kept.target != (window ? target : ~target)) {
-        const struct weft_targets found =
-            window ? weft_find_window(self, handle, target) : weft_find_comm(self, handle, target);
-        return weft_route_of(self, &found, target);
-    }
-    to.address = kept.address;
-    to.bytes = kept.bytes;
-    to.exposed = kept.exposed;
-    to.counters = kept.counters;
-    to.way = kept.way;
-    return to;
+    to->address = kept.address;
+    to->bytes = kept.bytes;
+    to->exposed = kept.exposed;
+    to->counters = kept.counters;
+    to->way = kept.way;
+    if (!__any_sync(~0u, mine && !hit))
+        return true;
+    if (window)
+        found = weft_targets_of_window(self, handle);
+    else
+        found = weft_targets_of_comm(self, handle);
+    if (mine && !hit && target >= 0 && target < found.members)
+        *to = weft_route_of(self, &found, target);
+    return hit || (target >= 0 && target < found.members);
 }
 
 WEFT_INLINE bool weft_is_direct(const weft_self *self, const struct weft_route *to)
@@ -53,15 +60,13 @@ WEFT_INLINE void weft_count_direct(const struct weft_route *to, int tag)
 WEFT_COLD unsigned weft_notify_lanes(weft_self *self, weft_comm comm, const int *targets, int count,
                                      int tag)
 {
-    const int lane = (int)(threadIdx.x % WEFT_LANES);
-    bool left = false;
+    const int lane = (int)(threadIdx.x % WEFT_LANES), target = targets[lane < count ? lane : 0];
+    struct weft_route to;
+    const bool mine = lane < count, known = weft_route_lane(self, comm, target, mine, false, &to);
+    const bool left = mine && !(known && weft_is_direct(self, &to));
 
-    if (lane < count) {
-        const struct weft_route to = weft_route_lane(self, comm, targets[lane], false);
-        left = !weft_is_direct(self, &to);
-        if (!left && threadIdx.x < WEFT_LANES)
-            weft_count_direct(&to, tag);
-    }
+    if (mine && !left && threadIdx.x < WEFT_LANES)
+        weft_count_direct(&to, tag);
     return __ballot_sync(~0u, left);
 }
 
@@ -70,19 +75,20 @@ WEFT_COLD unsigned weft_put_lanes(weft_self *self, weft_win win, const weft_put_
                                   int count)
 {
     const int lane = (int)(threadIdx.x % WEFT_LANES);
-    bool left = false;
+    const bool mine = lane < count;
+    const weft_put_item item = items[mine ? lane : 0];
+    struct weft_route to;
+    const bool known = weft_route_lane(self, win, item.target, mine, true, &to);
+    const bool left =
+        mine &&
+        !(known && weft_is_direct(self, &to) && to.address != NULL && item.source != NULL &&
+          item.offset <= to.bytes && item.bytes <= to.bytes - item.offset && item.tag >= 0 &&
+          item.tag < WEFT_TAGS && weft_is_small(to.address + item.offset, item.bytes));
 
-    if (lane < count) {
-        const weft_put_item item = items[lane];
-        const struct weft_route to = weft_route_lane(self, win, item.target, true);
-        left = !weft_is_direct(self, &to) || to.address == NULL || item.source == NULL ||
-               item.offset > to.bytes || item.bytes > to.bytes - item.offset || item.tag < 0 ||
-               item.tag >= WEFT_TAGS || !weft_is_small(to.address + item.offset, item.bytes);
-        if (!left && threadIdx.x < WEFT_LANES) {
-            weft_copy_undivided(to.address + item.offset, (const unsigned char *)item.source,
-                                item.bytes);
-            weft_count_direct(&to, item.tag);
-        }
+    if (mine && !left && threadIdx.x < WEFT_LANES) {
+        weft_copy_undivided(to.address + item.offset, (const unsigned char *)item.source,
+                            item.bytes);
+        weft_count_direct(&to, item.tag);
     }
     return __ballot_sync(~0u, left);
 }
