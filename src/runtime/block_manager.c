@@ -8,6 +8,7 @@
  */
 #include "runtime/request.h"
 
+#include "base/say.h"
 #include "queue/command_ring.h"
 #include "runtime/staging.h"
 #include "window/tables.h"
