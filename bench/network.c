@@ -43,7 +43,9 @@ struct side {
     uint32_t landed;
 };
 
-static const char *const forms[] = {"one", "two", NULL};
+static const char *const forms[] = {"one", "two", "stream", "exchange", NULL};
+enum form { ONE, TWO, STREAM, EXCHANGE };
+enum { STREAM_BYTES = 256 << 20, STREAM_LEAST = 4 };
 
 static void die(const char *what)
 {
@@ -227,10 +229,19 @@ static uint64_t play(struct side *side, size_t bytes, uint64_t first, uint64_t c
     return wrong;
 }
 
-static uint64_t measure(struct side *side, const struct bench_options *options, size_t bytes)
+/* Everything that this process put has landed. */
+static void drain(struct side *side)
+{
+    must(side->ops->flush(side->net, 1 - side->me));
+    while (side->landed < side->puts)
+        turn(side);
+}
+
+static uint64_t measure_latency(struct side *side, const struct bench_options *options,
+                                size_t bytes)
 {
     const uint64_t repeats = bench_repeats(options, bytes), warm_up = bench_warm_up(repeats);
-    const bool two = options->form == 1;
+    const bool two = options->form == TWO;
     struct card card = {0}, all[2];
 
     pattern_fill(side->source, 1, bytes, 0, 1);
@@ -240,13 +251,53 @@ static uint64_t measure(struct side *side, const struct bench_options *options, 
     wrong += play(side, bytes, warm_up, repeats, two);
     const double seconds = bench_seconds() - start;
     wrong += pattern_wrong(side->window, 1, bytes, warm_up + repeats - 1, 0, 1);
-    must(side->ops->flush(side->net, 1 - side->me));
-    while (side->landed < side->puts)
-        turn(side);
+    drain(side);
     if (side->me == 0)
         bench_line(bytes, repeats, bench_latency.value(bytes, repeats, seconds));
     exchange(side, &card, all, true); /* the other one still flushes */
     return wrong;
+}
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+/* `count` puts that carry this number, from process 0 or from both; until all have landed. */
+static void stream(struct side *side, size_t bytes, uint64_t number, uint64_t count, bool both)
+{
+    const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 0, 1);
+    const bool sends = both || side->me == 0, receives = both || side->me == 1;
+
+    pattern_stamp(side->source, 1, bytes, number, 0, 1);
+    for (uint64_t i = 0; i < count && sends; i++) {
+        put(side, side->source, bytes, notice);
+        side->puts++;
+        turn(side);
+    }
+    drain(side);
+    while (receives && side->arrived - side->caught < count)
+        turn(side);
+    side->caught = side->arrived;
+}
+
+static uint64_t measure_stream(struct side *side, const struct bench_options *options, size_t bytes)
+{
+    enum { WARM_UP = 1, TIMED };
+    const uint64_t volume = STREAM_BYTES / bytes;
+    const uint64_t count = volume > STREAM_LEAST ? volume : STREAM_LEAST;
+    const bool both = options->form == EXCHANGE;
+    struct card card = {0}, all[2];
+
+    pattern_fill(side->source, 1, bytes, 0, 1);
+    exchange(side, &card, all, true); /* the stream before has been looked at */
+    stream(side, bytes, WARM_UP, count / 4, both);
+    exchange(side, &card, all, true);
+    memset(side->window, 0, bytes); /* what is there later has come in the timed part */
+    exchange(side, &card, all, true);
+    const double start = bench_seconds();
+    stream(side, bytes, TIMED, count, both);
+    const double seconds = bench_seconds() - start;
+    if (side->me == 0)
+        bench_line(bytes, count, (double)bytes * (double)count * (both ? 2 : 1) / seconds * 1e-9);
+    return both || side->me == 1 ? pattern_wrong(side->window, 1, bytes, TIMED, 0, 1) : 0;
 }
 
 int main(int argc, char **argv)
@@ -255,13 +306,20 @@ int main(int argc, char **argv)
     static struct side side;
     uint64_t wrong = 0;
 
-    bench_parse(&options, argc, argv, BENCH_HAS_SIZES,
-                "Latency of a notified put over a network of weft, alone", forms);
+    bench_parse(
+        &options, argc, argv, BENCH_HAS_SIZES,
+        "A network of weft alone, between two processes: latency of a notified put in one "
+        "message or in two, or bandwidth (GB/s) of a stream of puts one way, or in exchange. "
+        "Run: WEFT_NET=shm weftrun -n 2 bench_network",
+        forms);
+    const bool streams = options.form == STREAM || options.form == EXCHANGE;
     open_side(&side, options.to);
     if (side.me == 0)
-        bench_header("bytes", bench_latency.repeats_title, bench_latency.value_title);
+        bench_header("bytes", streams ? "puts" : bench_latency.repeats_title,
+                     streams ? "gigabytes_per_s" : bench_latency.value_title);
     for (size_t bytes = options.from; bytes <= options.to; bytes *= 2)
-        wrong += measure(&side, &options, bytes);
+        wrong += streams ? measure_stream(&side, &options, bytes)
+                         : measure_latency(&side, &options, bytes);
     close_side(&side);
     return bench_status(wrong);
 }
