@@ -1,10 +1,14 @@
 /*
- * network.c - a network alone: host memory back and forth over a table of src/net, without ranks,
- * command rings or other threads. What is above it in a put is not in the figure.
+ * network.c - a network alone: host memory over a table of src/net, without ranks and command
+ * rings. What is above it in a put is not in the figure.
  *
- * One message: data and notice in one put, as weft sends them. Two: the data in a put of its own
- * and then the notice, which is what a library must do that knows no notified put; dCUDA did over
- * MPI.
+ * Latency, by one thread: one message, data and notice in one put, as weft sends them; or two: the
+ * data in a put of its own and then the notice, which is what a library must do that knows no
+ * notified put; dCUDA did over MPI.
+ *
+ * Bandwidth: as many puts under way as the network takes, from process 0 to process 1 (stream), or
+ * both ways at once (exchange), until all have landed; 256 MiB of each size, four puts at least. As
+ * in a job, a thread drives the side that sends and another the one that receives.
  *
  *     WEFT_NET=shm weftrun -n 2 bench_network        WEFT_NET=mpi mpirun -n 2 bench_network
  */
@@ -16,6 +20,8 @@
 #include "support/pattern.h"
 #include "wire/notice.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +47,9 @@ struct side {
     uint32_t arrived, caught; /* notices; of them, looked at */
     uint32_t puts, sent;      /* so far; of them, whose source is free */
     uint32_t landed;
+    pthread_t receiver; /* of streams: drives the receive side, until stop is set */
+    bool receives;
+    uint32_t stop;
 };
 
 static const char *const forms[] = {"one", "two", "stream", "exchange", NULL};
@@ -65,7 +74,7 @@ static bool arrived(void *context, int process, uint32_t notice)
 {
     struct side *side = context;
 
-    side->arrived++;
+    __atomic_fetch_add(&side->arrived, 1, __ATOMIC_RELEASE); /* the data is read after it */
     return process == 1 - side->me && weft_notice_kind_of(notice) == WEFT_NOTICE_COUNT;
 }
 
@@ -91,8 +100,11 @@ static void turn(struct side *side)
 {
     bool did = false;
 
-    must(side->ops->progress(side->net, WEFT_NET_RECEIVE, &did));
+    if (!side->receives)
+        must(side->ops->progress(side->net, WEFT_NET_RECEIVE, &did));
     must(side->ops->progress(side->net, WEFT_NET_SEND, &did));
+    if (side->receives && !did)
+        sched_yield();
 }
 
 /* Each tells all; then each knows the cards of both. turning: the network goes on meanwhile. */
@@ -260,6 +272,33 @@ static uint64_t measure_latency(struct side *side, const struct bench_options *o
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
+static void *receive(void *argument)
+{
+    struct side *side = argument;
+
+    while (__atomic_load_n(&side->stop, __ATOMIC_ACQUIRE) == 0) {
+        bool did = false;
+        must(side->ops->progress(side->net, WEFT_NET_RECEIVE, &did));
+        if (!did)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void start_receiver(struct side *side)
+{
+    side->receives = true;
+    if (pthread_create(&side->receiver, NULL, receive, side) != 0)
+        die("no thread to receive with");
+}
+
+static void stop_receiver(struct side *side)
+{
+    __atomic_store_n(&side->stop, 1, __ATOMIC_RELEASE);
+    pthread_join(side->receiver, NULL);
+    side->receives = false;
+}
+
 /* `count` puts that carry this number, from process 0 or from both; until all have landed. */
 static void stream(struct side *side, size_t bytes, uint64_t number, uint64_t count, bool both)
 {
@@ -273,9 +312,10 @@ static void stream(struct side *side, size_t bytes, uint64_t number, uint64_t co
         turn(side);
     }
     drain(side);
-    while (receives && side->arrived - side->caught < count)
+    while (receives && __atomic_load_n(&side->arrived, __ATOMIC_ACQUIRE) - side->caught < count)
         turn(side);
-    side->caught = side->arrived;
+    if (receives)
+        side->caught += (uint32_t)count;
 }
 
 static uint64_t measure_stream(struct side *side, const struct bench_options *options, size_t bytes)
@@ -317,9 +357,13 @@ int main(int argc, char **argv)
     if (side.me == 0)
         bench_header("bytes", streams ? "puts" : bench_latency.repeats_title,
                      streams ? "gigabytes_per_s" : bench_latency.value_title);
+    if (streams)
+        start_receiver(&side);
     for (size_t bytes = options.from; bytes <= options.to; bytes *= 2)
         wrong += streams ? measure_stream(&side, &options, bytes)
                          : measure_latency(&side, &options, bytes);
+    if (streams)
+        stop_receiver(&side);
     close_side(&side);
     return bench_status(wrong);
 }
