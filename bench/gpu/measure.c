@@ -44,25 +44,38 @@ static const struct argp_option repeats_option = {
     KEY_REPEATS,
     "N",
     0,
-    "repetitions timed, of small messages; messages of a rank (default 20000)",
+    "how often, timed: round trips of up to 8 KiB (longer ones less often), barriers, messages of "
+    "a "
+    "rank (default 20000)",
     0};
 static const struct argp_option to_option = {
-    "to", KEY_TO, "BYTES", 0, "largest message; of a stream, each (default 1048576)", 0};
+    "to", KEY_TO, "BYTES", 0, "largest message (default 1048576)", 0};
+static const struct argp_option put_option = {
+    "to", KEY_TO, "BYTES", 0, "bytes of a put of a stream; largest message (default 1048576)", 0};
 static const struct argp_option same_option = {
     "same", KEY_SAME, NULL, 0, "both ranks on the device of one process", 0};
 static const struct argp_option ranks_option = {
-    "ranks", KEY_RANKS, "N", 0, "blocks of a device (default: as many as it holds)", 0};
+    "ranks",
+    KEY_RANKS,
+    "N",
+    0,
+    "blocks of a device (default: as many as it holds, unless said above)",
+    0};
 static const struct argp_option puts_option = {
     "puts", KEY_PUTS, "N", 0, "puts of a rank in the timed part of a stream (default 64)", 0};
 static const struct argp_option from_option = {
-    "from", KEY_FROM, "BYTES", 0, "also streams of these puts, of 4 times these, ... up to --to",
+    "from",
+    KEY_FROM,
+    "BYTES",
+    0,
+    "also streams of puts of so many bytes, 4 times, 16 times, ... up to --to",
     0};
 static const struct argp_option volume_option = {
     "volume",
     KEY_VOLUME,
     "BYTES",
     0,
-    "instead of --puts: what all ranks together put in the timed part, about",
+    "instead of --puts: about what all ranks of a device put together in the timed part",
     0};
 
 struct input {
@@ -142,7 +155,7 @@ void measure_parse(struct measure_options *options, int argc, char **argv, int h
     if (!(has & MEASURE_NO_REPEATS))
         table[used++] = repeats_option;
     if (has & MEASURE_HAS_TO)
-        table[used++] = to_option;
+        table[used++] = has & MEASURE_HAS_PUTS ? put_option : to_option;
     if (has & MEASURE_HAS_SAME)
         table[used++] = same_option;
     if (has & MEASURE_HAS_RANKS)
