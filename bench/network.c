@@ -7,7 +7,7 @@
  * notified put; dCUDA did over MPI.
  *
  * Bandwidth: as many puts under way as the network takes, from process 0 to process 1 (stream), or
- * both ways at once (exchange), until all have landed; 256 MiB of each size, four puts at least. As
+ * both ways at once (exchange), until all have landed; 128 MiB of each size, four puts at least. As
  * in a job, a thread drives the side that sends and another the one that receives.
  *
  *     WEFT_NET=shm weftrun -n 2 bench_network        WEFT_NET=mpi mpirun -n 2 bench_network
@@ -54,7 +54,7 @@ struct side {
 
 static const char *const forms[] = {"one", "two", "stream", "exchange", NULL};
 enum form { ONE, TWO, STREAM, EXCHANGE };
-enum { STREAM_BYTES = 256 << 20, STREAM_LEAST = 4 };
+enum { STREAM_BYTES = 128 << 20, STREAM_LEAST = 4 };
 
 static void die(const char *what)
 {

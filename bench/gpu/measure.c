@@ -44,9 +44,8 @@ static const struct argp_option repeats_option = {
     KEY_REPEATS,
     "N",
     0,
-    "how often, timed: round trips of up to 8 KiB (longer ones less often), barriers, messages of "
-    "a "
-    "rank (default 20000)",
+    "how often, timed: round trips of up to 8 KiB (longer ones less often), barriers, or messages "
+    "of a rank (default 20000)",
     0};
 static const struct argp_option to_option = {
     "to", KEY_TO, "BYTES", 0, "largest message (default 1048576)", 0};
