@@ -5,6 +5,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "base/tune.h"
 #include "boot/local.h"
 #include "device/cpu/random.h"
 #include "runtime/image.h"
@@ -197,6 +198,8 @@ static weft_status open_steps(struct weft_job *job)
         snprintf(job->processes[p].name, WEFT_NAME_BYTES, "process %d", p);
     job->device_ops = weft_device_choose(&job->config, weft_local_here());
     status = job->device_ops != NULL ? WEFT_OK : WEFT_ERR_CONFIG;
+    if (status == WEFT_OK)
+        weft_tune_keep(&job->config, job->device_ops->name);
     if (status == WEFT_OK)
         status = job->device_ops->open(&job->device, &job->config, job->numbers.process,
                                        job->one_address_space);
