@@ -160,6 +160,7 @@ struct weft_job {
     uint32_t failing; /* this process has told of an error: the services stop, nobody tells again */
     uint32_t failed; /* a weft_status: the first error of the job, in the control channel's order */
     char error[WEFT_ERROR_BYTES];
+    weft_status refused; /* the first error of a call that the job survived; host program only */
 
     const weft_kernel *kernel;
     bool running; /* a kernel */
@@ -174,6 +175,15 @@ struct weft_job {
     struct weft_printer *printer;
     struct weft_trace *trace; /* trace.c; NULL: there is none */
 };
+
+/* A call of the program's fails and the job goes on: weft_close will say so. Its value is status.
+ */
+static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
+{
+    if (job->refused == WEFT_OK)
+        job->refused = status;
+    return status;
+}
 
 static inline uint32_t weft_job_slots(const struct weft_job *job)
 {
