@@ -13,6 +13,7 @@ option(BUILD_SHARED_LIBS "build a shared library" OFF)
 option(WEFT_TESTS "build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_FUZZ "build tests/fuzz for libFuzzer, with its sanitizers; needs clang (tools/fuzz)" OFF)
 option(WEFT_BENCH "build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(WEFT_APPS "build the programs of apps/, which tests and benchmarks need in any case" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_WERROR "treat warnings as errors" OFF)
 
 add_compile_options(-Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Werror=implicit-function-declaration>)

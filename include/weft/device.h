@@ -279,7 +279,8 @@ WEFT_FN void weft_timer_stop(weft_self *self);
 
 /*
  * weft_log(self, format, ...): printed by the host at once, as one line, while the kernel runs.
- * Up to 8 arguments: integers, floating point, pointers. One call a rank (thread 0 speaks).
+ * Up to 8 arguments: integers, floating point, pointers; no text, of which %s prints the address.
+ * One call a rank (thread 0 speaks).
  */
 typedef struct weft_log_arg {
     uint64_t bits;

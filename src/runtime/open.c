@@ -361,9 +361,11 @@ weft_status weft_close(weft_job *job)
     const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
-    const weft_status status = weft_job_status(job);
+    weft_status status = weft_job_status(job);
+    if (status == WEFT_OK)
+        status = job->refused != WEFT_OK ? job->refused : written;
     release(job, true);
-    return status != WEFT_OK ? status : written;
+    return status;
 }
 
 const weft_numbers *weft_numbers_of(const weft_job *job)
