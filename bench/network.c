@@ -1,10 +1,14 @@
 /*
- * network.c - a network alone: host memory back and forth over a table of src/net, without ranks,
- * command rings or other threads. What is above it in a put is not in the figure.
+ * network.c - a network alone: host memory over a table of src/net, without ranks and command
+ * rings. What is above it in a put is not in the figure.
  *
- * One message: data and notice in one put, as weft sends them. Two: the data in a put of its own
- * and then the notice, which is what a library must do that knows no notified put; dCUDA did over
- * MPI.
+ * Latency, by one thread: one message, data and notice in one put, as weft sends them; or two: the
+ * data in a put of its own and then the notice, which is what a library must do that knows no
+ * notified put; dCUDA did over MPI.
+ *
+ * Bandwidth: as many puts under way as the network takes, from process 0 to process 1 (stream), or
+ * both ways at once (exchange), until all have landed; 128 MiB of each size, four puts at least. As
+ * in a job, a thread drives the side that sends and another the one that receives.
  *
  *     WEFT_NET=shm weftrun -n 2 bench_network        WEFT_NET=mpi mpirun -n 2 bench_network
  */
@@ -16,6 +20,8 @@
 #include "support/pattern.h"
 #include "wire/notice.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +47,14 @@ struct side {
     uint32_t arrived, caught; /* notices; of them, looked at */
     uint32_t puts, sent;      /* so far; of them, whose source is free */
     uint32_t landed;
+    pthread_t receiver; /* of streams: drives the receive side, until stop is set */
+    bool receives;
+    uint32_t stop;
 };
 
-static const char *const forms[] = {"one", "two", NULL};
+static const char *const forms[] = {"one", "two", "stream", "exchange", NULL};
+enum form { ONE, TWO, STREAM, EXCHANGE };
+enum { STREAM_BYTES = 128 << 20, STREAM_LEAST = 4 };
 
 static void die(const char *what)
 {
@@ -63,7 +74,7 @@ static bool arrived(void *context, int process, uint32_t notice)
 {
     struct side *side = context;
 
-    side->arrived++;
+    __atomic_fetch_add(&side->arrived, 1, __ATOMIC_RELEASE); /* the data is read after it */
     return process == 1 - side->me && weft_notice_kind_of(notice) == WEFT_NOTICE_COUNT;
 }
 
@@ -89,8 +100,11 @@ static void turn(struct side *side)
 {
     bool did = false;
 
-    must(side->ops->progress(side->net, WEFT_NET_RECEIVE, &did));
+    if (!side->receives)
+        must(side->ops->progress(side->net, WEFT_NET_RECEIVE, &did));
     must(side->ops->progress(side->net, WEFT_NET_SEND, &did));
+    if (side->receives && !did)
+        sched_yield();
 }
 
 /* Each tells all; then each knows the cards of both. turning: the network goes on meanwhile. */
@@ -227,10 +241,19 @@ static uint64_t play(struct side *side, size_t bytes, uint64_t first, uint64_t c
     return wrong;
 }
 
-static uint64_t measure(struct side *side, const struct bench_options *options, size_t bytes)
+/* Everything that this process put has landed. */
+static void drain(struct side *side)
+{
+    must(side->ops->flush(side->net, 1 - side->me));
+    while (side->landed < side->puts)
+        turn(side);
+}
+
+static uint64_t measure_latency(struct side *side, const struct bench_options *options,
+                                size_t bytes)
 {
     const uint64_t repeats = bench_repeats(options, bytes), warm_up = bench_warm_up(repeats);
-    const bool two = options->form == 1;
+    const bool two = options->form == TWO;
     struct card card = {0}, all[2];
 
     pattern_fill(side->source, 1, bytes, 0, 1);
@@ -240,13 +263,81 @@ static uint64_t measure(struct side *side, const struct bench_options *options, 
     wrong += play(side, bytes, warm_up, repeats, two);
     const double seconds = bench_seconds() - start;
     wrong += pattern_wrong(side->window, 1, bytes, warm_up + repeats - 1, 0, 1);
-    must(side->ops->flush(side->net, 1 - side->me));
-    while (side->landed < side->puts)
-        turn(side);
+    drain(side);
     if (side->me == 0)
         bench_line(bytes, repeats, bench_latency.value(bytes, repeats, seconds));
     exchange(side, &card, all, true); /* the other one still flushes */
     return wrong;
+}
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+static void *receive(void *argument)
+{
+    struct side *side = argument;
+
+    while (__atomic_load_n(&side->stop, __ATOMIC_ACQUIRE) == 0) {
+        bool did = false;
+        must(side->ops->progress(side->net, WEFT_NET_RECEIVE, &did));
+        if (!did)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void start_receiver(struct side *side)
+{
+    side->receives = true;
+    if (pthread_create(&side->receiver, NULL, receive, side) != 0)
+        die("no thread to receive with");
+}
+
+static void stop_receiver(struct side *side)
+{
+    __atomic_store_n(&side->stop, 1, __ATOMIC_RELEASE);
+    pthread_join(side->receiver, NULL);
+    side->receives = false;
+}
+
+/* `count` puts that carry this number, from process 0 or from both; until all have landed. */
+static void stream(struct side *side, size_t bytes, uint64_t number, uint64_t count, bool both)
+{
+    const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 0, 1);
+    const bool sends = both || side->me == 0, receives = both || side->me == 1;
+
+    pattern_stamp(side->source, 1, bytes, number, 0, 1);
+    for (uint64_t i = 0; i < count && sends; i++) {
+        put(side, side->source, bytes, notice);
+        side->puts++;
+        turn(side);
+    }
+    drain(side);
+    while (receives && __atomic_load_n(&side->arrived, __ATOMIC_ACQUIRE) - side->caught < count)
+        turn(side);
+    if (receives)
+        side->caught += (uint32_t)count;
+}
+
+static uint64_t measure_stream(struct side *side, const struct bench_options *options, size_t bytes)
+{
+    enum { WARM_UP = 1, TIMED };
+    const uint64_t volume = STREAM_BYTES / bytes;
+    const uint64_t count = volume > STREAM_LEAST ? volume : STREAM_LEAST;
+    const bool both = options->form == EXCHANGE;
+    struct card card = {0}, all[2];
+
+    pattern_fill(side->source, 1, bytes, 0, 1);
+    exchange(side, &card, all, true); /* the stream before has been looked at */
+    stream(side, bytes, WARM_UP, count / 4, both);
+    exchange(side, &card, all, true);
+    memset(side->window, 0, bytes); /* what is there later has come in the timed part */
+    exchange(side, &card, all, true);
+    const double start = bench_seconds();
+    stream(side, bytes, TIMED, count, both);
+    const double seconds = bench_seconds() - start;
+    if (side->me == 0)
+        bench_line(bytes, count, (double)bytes * (double)count * (both ? 2 : 1) / seconds * 1e-9);
+    return both || side->me == 1 ? pattern_wrong(side->window, 1, bytes, TIMED, 0, 1) : 0;
 }
 
 int main(int argc, char **argv)
@@ -255,13 +346,24 @@ int main(int argc, char **argv)
     static struct side side;
     uint64_t wrong = 0;
 
-    bench_parse(&options, argc, argv, BENCH_HAS_SIZES,
-                "Latency of a notified put over a network of weft, alone", forms);
+    bench_parse(
+        &options, argc, argv, BENCH_HAS_SIZES,
+        "A network of weft alone, between two processes: latency of a notified put in one "
+        "message or in two, or bandwidth (GB/s) of a stream of puts one way, or in exchange. "
+        "Run: WEFT_NET=shm weftrun -n 2 bench_network",
+        forms);
+    const bool streams = options.form == STREAM || options.form == EXCHANGE;
     open_side(&side, options.to);
     if (side.me == 0)
-        bench_header("bytes", bench_latency.repeats_title, bench_latency.value_title);
+        bench_header("bytes", streams ? "puts" : bench_latency.repeats_title,
+                     streams ? "gigabytes_per_s" : bench_latency.value_title);
+    if (streams)
+        start_receiver(&side);
     for (size_t bytes = options.from; bytes <= options.to; bytes *= 2)
-        wrong += measure(&side, &options, bytes);
+        wrong += streams ? measure_stream(&side, &options, bytes)
+                         : measure_latency(&side, &options, bytes);
+    if (streams)
+        stop_receiver(&side);
     close_side(&side);
     return bench_status(wrong);
 }

@@ -31,9 +31,12 @@
 #define MOST_LANES 1
 #endif
 
-/* Up: from the rank below to the one above. */
-enum { TAG_LIST_UP, TAG_LIST_DOWN, TAG_SEGMENT_UP, TAG_SEGMENT_DOWN };
-enum { UP, DOWN };
+/*
+ * From both neighbours: neither sends the next before it has what this rank makes of these two, so
+ * one wait does for both.
+ */
+enum { TAG_LIST, TAG_SEGMENT };
+enum { UP, DOWN }; /* up: from the rank below to the one above */
 
 struct place {
     weft_self *self;
@@ -54,15 +57,20 @@ APART void put(const struct place *me, int target, size_t to, size_t from, size_
     weft_put_notify(me->self, me->win, target, to, me->store->arena + from, bytes, tag);
 }
 
-/* What is there was written where the target reads it. */
-APART void tell(const struct place *me, int target, int tag)
+/* What is there was written where the neighbours on this device read it. */
+APART void tell(const struct place *me, int tag)
 {
-    weft_notify(me->self, WEFT_COMM_WORLD, target, tag);
+    int neighbours[2], count = 0;
+    if (!me->highest)
+        neighbours[count++] = me->above;
+    if (!me->lowest)
+        neighbours[count++] = me->below;
+    weft_notify_many(me->self, WEFT_COMM_WORLD, neighbours, count, tag);
 }
 
-APART void wait_for(const struct place *me, int tag)
+APART void wait_for_both(const struct place *me, int tag)
 {
-    weft_wait(me->self, tag, 1);
+    weft_wait(me->self, tag, 2);
 }
 
 /* The ranks of the devices before and after see this list at their other edge. */
@@ -74,15 +82,12 @@ WEFT_DEVICE_FN void send_lists(const struct place *me)
     if (me->highest)
         put(me, me->above, particles_list_offset(store, 0, UP),
             particles_list_offset(store, last, UP),
-            particles_list_used(particles_list(store, last, UP)), TAG_LIST_UP);
-    else
-        tell(me, me->above, TAG_LIST_UP);
+            particles_list_used(particles_list(store, last, UP)), TAG_LIST);
     if (me->lowest)
         put(me, me->below, particles_list_offset(store, last, DOWN),
             particles_list_offset(store, 0, DOWN),
-            particles_list_used(particles_list(store, 0, DOWN)), TAG_LIST_DOWN);
-    else
-        tell(me, me->below, TAG_LIST_DOWN);
+            particles_list_used(particles_list(store, 0, DOWN)), TAG_LIST);
+    tell(me, TAG_LIST);
 }
 
 WEFT_DEVICE_FN size_t block_offset(const struct particles_store *store, uint32_t segment)
@@ -97,14 +102,11 @@ WEFT_DEVICE_FN void send_segments(const struct place *me)
     weft_sync(me->self);
     if (me->highest)
         put(me, me->above, block_offset(store, 0), block_offset(store, segments),
-            particles_block_used(store, segments), TAG_SEGMENT_UP);
-    else
-        tell(me, me->above, TAG_SEGMENT_UP);
+            particles_block_used(store, segments), TAG_SEGMENT);
     if (me->lowest)
         put(me, me->below, block_offset(store, segments + 1), block_offset(store, 1),
-            particles_block_used(store, 1), TAG_SEGMENT_DOWN);
-    else
-        tell(me, me->below, TAG_SEGMENT_DOWN);
+            particles_block_used(store, 1), TAG_SEGMENT);
+    tell(me, TAG_SEGMENT);
 }
 
 /* ---- a step -------------------------------------------------------------------------------- */
@@ -172,9 +174,8 @@ WEFT_DEVICE_FN void step(const struct place *me)
     struct particle_list *from_above = particles_list(me->store, me->boundary + 1, DOWN);
     move_all(me);
     send_lists(me);
-    wait_for(me, TAG_LIST_UP);
+    wait_for_both(me, TAG_LIST);
     land(me, from_below, me->low);
-    wait_for(me, TAG_LIST_DOWN);
     land(me, from_above, me->high);
     weft_sync(me->self);
     scan_all(me);
@@ -218,10 +219,8 @@ WEFT_KERNEL(particles, struct particles_data, data)
     }
     weft_timer_start(self);
     for (uint32_t k = 0; k < data->iterations; k++) {
-        if (k > 0) { /* the halos of the first step are the host's */
-            wait_for(&me, TAG_SEGMENT_UP);
-            wait_for(&me, TAG_SEGMENT_DOWN);
-        }
+        if (k > 0) /* the halos of the first step are the host's */
+            wait_for_both(&me, TAG_SEGMENT);
         step(&me);
     }
     weft_timer_stop(self);

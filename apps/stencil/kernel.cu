@@ -31,6 +31,8 @@
 
 #include <weft/device.h>
 
+#include <stdbool.h>
+
 /* Functions that are used in many places: inlined, they would cost the kernel its registers. */
 #ifdef __CUDACC__
 #define APART static __device__ __noinline__
@@ -194,6 +196,17 @@ WEFT_DEVICE_FN void send_up(const struct slab *slab, const double *field, int ta
         send_away(slab, slab->above, field, slab->last, 0, tag);
 }
 
+/* To both at once, if both have the row; false: nothing was sent. */
+WEFT_DEVICE_FN bool told_both(const struct slab *slab, int tag)
+{
+    const int neighbours[2] = {slab->below, slab->above};
+    if (slab->below < 0 || (slab->first == 1 && !slab->arena_below) || slab->above < 0 ||
+        (slab->last == slab->part.rows && !slab->arena_above))
+        return false;
+    weft_notify_many(slab->self, WEFT_COMM_WORLD, neighbours, 2, tag);
+    return true;
+}
+
 WEFT_DEVICE_FN void wait_below(const struct slab *slab, int tag)
 {
     if (slab->below >= 0)
@@ -238,11 +251,13 @@ WEFT_DEVICE_FN void iterate(const struct slab *slab)
     out_row(slab, first,
             last > first || slab->arena_below ? halo_below(slab, slab->out)
                                               : halo_above(slab, slab->out));
-    send_down(slab, slab->out, TAG_IN);
-    wave(slab, late, last);
-    if (last > first)
-        out_row(slab, last, halo_above(slab, slab->out));
-    send_up(slab, slab->out, TAG_IN);
+    if (last > first || !told_both(slab, TAG_IN)) {
+        send_down(slab, slab->out, TAG_IN);
+        wave(slab, late, last);
+        if (last > first)
+            out_row(slab, last, halo_above(slab, slab->out));
+        send_up(slab, slab->out, TAG_IN);
+    }
     weft_sync(slab->self); /* of the new field its threads need each other's points */
 }
 

@@ -15,7 +15,7 @@ struct bandwidth_data {
     uint32_t *memory; /* device memory: a source and a window for each rank of the device */
     uint64_t *wrong;  /* result: words, for each rank of the device */
     uint64_t bytes;   /* of a put, and of the window */
-    uint64_t groups[2];
+    struct measure_stream stream;
     uint64_t both;
 };
 
@@ -25,6 +25,7 @@ struct stream_side {
     weft_win win;
     uint32_t *source, *target;
     size_t bytes, thread, threads;
+    uint64_t group;
     int index, other, sends, receives;
 };
 
@@ -37,6 +38,7 @@ WEFT_DEVICE_FN struct stream_side find_side(weft_self *self, const struct bandwi
     me.source = user->memory + 2 * user->bytes / sizeof(*user->memory) * (size_t)me.index;
     me.target = me.source + user->bytes / sizeof(*user->memory);
     me.bytes = user->bytes;
+    me.group = user->stream.group;
     me.thread = (size_t)weft_thread(self);
     me.threads = (size_t)weft_threads(self);
     me.other = weft_process_first(self, 1 - process) + me.index;
@@ -48,7 +50,7 @@ WEFT_DEVICE_FN struct stream_side find_side(weft_self *self, const struct bandwi
 
 WEFT_DEVICE_FN void send_group(const struct stream_side *me)
 {
-    for (int i = 1; i < STREAM_GROUP; i++)
+    for (uint64_t i = 1; i < me->group; i++)
         weft_put(me->self, me->win, me->other, 0, me->source, me->bytes);
     weft_put_notify(me->self, me->win, me->other, 0, me->source, me->bytes, TAG_DATA);
 }
@@ -93,7 +95,7 @@ WEFT_KERNEL(gpu_bandwidth, struct bandwidth_data, user)
     uint64_t wrong = 0;
 
     for (int i = 0; i < 2; i++)
-        wrong += phase(&me, i, user->groups[i]);
+        wrong += phase(&me, i, user->stream.groups[i]);
     weft_win win = me.win;
     weft_win_free(self, &win);
     weft_leave(self);
@@ -109,30 +111,43 @@ WEFT_KERNEL(gpu_bandwidth, struct bandwidth_data, user)
 #include <stdlib.h>
 
 /* Process 0 prints. *right becomes false if anything that came here was wrong. */
-static weft_status measure_stream(weft_job *job, const struct measure_options *options, bool *right)
+static weft_status measure_stream(weft_job *job, const struct measure_options *options,
+                                  size_t bytes, bool *right)
 {
     const weft_numbers *numbers = weft_numbers_of(job);
     const size_t ranks = (size_t)numbers->ranks_here;
     const char *kind = options->both ? "both_ways" : "one_way";
-    struct bandwidth_data data = {.memory = weft_malloc(job, 2 * ranks * options->to),
+    struct bandwidth_data data = {.memory = weft_malloc(job, 2 * ranks * bytes),
                                   .wrong = weft_malloc(job, ranks * sizeof(*data.wrong)),
-                                  .bytes = options->to,
+                                  .bytes = bytes,
+                                  .stream = measure_stream_of(options, bytes, (int)ranks),
                                   .both = options->both};
     weft_status status = data.memory && data.wrong ? WEFT_OK : WEFT_ERR_MEMORY;
     struct job_outcome outcome;
-    for (int i = 0; i < 2; i++)
-        data.groups[i] = measure_groups(options, i);
     if (status == WEFT_OK)
         status = job_run(job, &data, sizeof(data), data.wrong, &outcome);
     if (status == WEFT_OK) {
-        *right &= measure_right(kind, options->to, outcome.wrong);
+        *right &= measure_right(kind, bytes, outcome.wrong);
         if (numbers->process == 0)
-            measure_ranks_line("weft", kind, options->to, numbers->threads, numbers->ranks_here,
-                               measure_stream_rate(options, numbers->ranks_here, outcome.seconds),
-                               "GB/s");
+            measure_ranks_line(
+                "weft", kind, bytes, numbers->threads, (int)ranks,
+                measure_stream_rate(options, &data.stream, bytes, (int)ranks, outcome.seconds),
+                "GB/s");
     }
     weft_free(job, data.wrong);
     weft_free(job, data.memory);
+    return status;
+}
+
+/* All sizes, one way and both ways, by the ranks that were prepared. */
+static weft_status measure_sizes(weft_job *job, struct measure_options *options, bool *right)
+{
+    weft_status status = WEFT_OK;
+    for (size_t bytes = options->from; bytes <= options->to && status == WEFT_OK; bytes *= 4)
+        for (int both = 0; both < 2 && status == WEFT_OK; both++) {
+            options->both = both != 0;
+            status = measure_stream(job, options, bytes, right);
+        }
     return status;
 }
 
@@ -143,8 +158,11 @@ int main(int argc, char **argv)
     bool right = true;
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return EXIT_FAILURE;
-    measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_PUTS,
-                  "Bandwidth of puts from many ranks. Run: weftrun -n 2 bench_gpu_bandwidth",
+    measure_parse(&options, argc, argv,
+                  MEASURE_HAS_TO | MEASURE_HAS_PUTS | MEASURE_HAS_FROM | MEASURE_NO_REPEATS,
+                  "Bandwidth of puts from so many ranks of each device, one number of RANKS after "
+                  "the other (default: as many as it holds), one way and both ways. Run: weftrun "
+                  "-n 2 bench_gpu_bandwidth 1 16; through the hosts: WEFT_PATH=proxy",
                   "[RANKS...]", MEASURE_LIST);
     measure_list(&options, 0);
     weft_status status = WEFT_OK;
@@ -152,10 +170,8 @@ int main(int argc, char **argv)
         status = job_prepare(job, &gpu_bandwidth, options.threads, options.list[i], 2);
         if (status == WEFT_OK && i == 0 && weft_numbers_of(job)->process == 0)
             measure_header();
-        for (int both = 0; both < 2 && status == WEFT_OK; both++) {
-            options.both = both != 0;
-            status = measure_stream(job, &options, &right);
-        }
+        if (status == WEFT_OK)
+            status = measure_sizes(job, &options, &right);
     }
     free(options.list);
     weft_status closed = weft_close(job);

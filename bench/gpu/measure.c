@@ -25,7 +25,17 @@ const struct measure measures[MEASURES] = {
 
 enum { CHECKED = 20, FULL_BYTES = 8192 }; /* larger messages are sent less often */
 
-enum { KEY_THREADS = 256, KEY_REPEATS, KEY_TO, KEY_SAME, KEY_RANKS, KEY_PUTS };
+enum { MESSAGE_MOST = 1 << 20, STREAM_MOST = 64 << 20 };
+enum {
+    KEY_THREADS = 256,
+    KEY_REPEATS,
+    KEY_TO,
+    KEY_SAME,
+    KEY_RANKS,
+    KEY_PUTS,
+    KEY_FROM,
+    KEY_VOLUME
+};
 
 static const struct argp_option threads_option = {
     "threads", KEY_THREADS, "N", 0, "threads of a block (default 128)", 0};
@@ -34,17 +44,39 @@ static const struct argp_option repeats_option = {
     KEY_REPEATS,
     "N",
     0,
-    "repetitions timed, of small messages; messages of a rank (default 20000)",
+    "how often, timed: round trips of up to 8 KiB (longer ones less often), barriers, or messages "
+    "of a rank (default 20000)",
     0};
 static const struct argp_option to_option = {
-    "to", KEY_TO, "BYTES", 0, "largest message; of a stream, each (default 1048576)", 0};
+    "to", KEY_TO, "BYTES", 0, "largest message (default 1048576)", 0};
+static const struct argp_option put_option = {
+    "to", KEY_TO, "BYTES", 0, "bytes of a put of a stream; largest message (default 1048576)", 0};
 static const struct argp_option same_option = {
     "same", KEY_SAME, NULL, 0, "both ranks on the device of one process", 0};
 static const struct argp_option ranks_option = {
-    "ranks", KEY_RANKS, "N", 0, "blocks of a device (default: as many as it holds)", 0};
-
+    "ranks",
+    KEY_RANKS,
+    "N",
+    0,
+    "blocks of a device (default: as many as it holds, unless said above)",
+    0};
 static const struct argp_option puts_option = {
     "puts", KEY_PUTS, "N", 0, "puts of a rank in the timed part of a stream (default 64)", 0};
+static const struct argp_option from_option = {
+    "from",
+    KEY_FROM,
+    "BYTES",
+    0,
+    "also streams of puts of so many bytes, 4 times, 16 times, ... up to --to",
+    0};
+static const struct argp_option volume_option = {
+    "volume",
+    KEY_VOLUME,
+    "BYTES",
+    0,
+    "instead of --puts: about what all ranks of a device put together in the timed part",
+    0};
+
 struct input {
     struct measure_options *options;
     int words_most, has;
@@ -74,7 +106,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->repeats = number(state, "repeats", text, 1, 1000000);
         return 0;
     case KEY_TO:
-        options->to = number(state, "to", text, 0, 1048576);
+        options->to = number(state, "to", text, 0,
+                             input->has & MEASURE_HAS_FROM ? STREAM_MOST : MESSAGE_MOST);
+        return 0;
+    case KEY_FROM:
+        options->from = number(state, "from", text, 16, STREAM_MOST);
+        return 0;
+    case KEY_VOLUME:
+        options->volume = number(state, "volume", text, 1, (uint64_t)1 << 40);
         return 0;
     case KEY_SAME:
         options->same = true;
@@ -88,6 +127,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case ARGP_KEY_END: /* ranks share one piece of memory, and 16 bytes are copied at once */
         if ((input->has & MEASURE_HAS_PUTS) && (options->to == 0 || options->to % 16 != 0))
             argp_error(state, "--to %zu is not a multiple of 16", options->to);
+        if (options->from % 16 != 0 || options->from > options->to)
+            argp_error(state, "--from %zu is not a multiple of 16 up to %zu", options->from,
+                       options->to);
+        if (options->from == 0)
+            options->from = options->to;
         return 0;
     case ARGP_KEY_ARGS:
         options->words = state->argv + state->next;
@@ -103,16 +147,24 @@ static error_t parse(int key, char *text, struct argp_state *state)
 void measure_parse(struct measure_options *options, int argc, char **argv, int has,
                    const char *about, const char *arguments, int words_most)
 {
-    struct argp_option table[7] = {threads_option, repeats_option};
-    int used = 2;
+    struct argp_option table[9] = {0};
+    int used = 0;
+    if (!(has & MEASURE_NO_THREADS))
+        table[used++] = threads_option;
+    if (!(has & MEASURE_NO_REPEATS))
+        table[used++] = repeats_option;
     if (has & MEASURE_HAS_TO)
-        table[used++] = to_option;
+        table[used++] = has & MEASURE_HAS_PUTS ? put_option : to_option;
     if (has & MEASURE_HAS_SAME)
         table[used++] = same_option;
     if (has & MEASURE_HAS_RANKS)
         table[used++] = ranks_option;
     if (has & MEASURE_HAS_PUTS)
         table[used++] = puts_option;
+    if (has & MEASURE_HAS_FROM) {
+        table[used++] = from_option;
+        table[used++] = volume_option;
+    }
     const struct argp argp = {
         .options = table, .parser = parse, .args_doc = arguments, .doc = about};
     struct input input = {.options = options, .words_most = words_most, .has = has};
@@ -155,16 +207,24 @@ double measure_one_way(const struct measure_trips *trips, double seconds)
     return seconds / (double)trips->timed / 2 * 1e6;
 }
 
-uint64_t measure_groups(const struct measure_options *options, int phase)
+struct measure_stream measure_stream_of(const struct measure_options *options, size_t bytes,
+                                        int ranks)
 {
-    const uint64_t timed = options->puts / STREAM_GROUP;
-    return phase == 0 ? timed / 4 + 1 : timed;
+    const uint64_t whole = (uint64_t)STREAM_GROUP * MESSAGE_MOST / bytes;
+    const uint64_t group = whole < 1 ? 1 : whole < STREAM_GROUP ? whole : STREAM_GROUP;
+    const uint64_t puts =
+        options->volume ? options->volume / (bytes * (uint64_t)ranks) : options->puts;
+    const uint64_t groups = puts / group, least = STREAM_AHEAD;
+    const uint64_t timed = groups > least ? groups : least;
+    return (struct measure_stream){.group = group, .groups = {timed / 4 + 1, timed}};
 }
 
-double measure_stream_rate(const struct measure_options *options, int ranks, double seconds)
+double measure_stream_rate(const struct measure_options *options,
+                           const struct measure_stream *stream, size_t bytes, int ranks,
+                           double seconds)
 {
-    const double puts = (double)measure_groups(options, 1) * STREAM_GROUP;
-    return puts * (double)options->to * ranks * (options->both ? 2 : 1) / seconds * 1e-9;
+    const double puts = (double)(stream->groups[1] * stream->group);
+    return puts * (double)bytes * ranks * (options->both ? 2 : 1) / seconds * 1e-9;
 }
 
 void measure_header(void)

@@ -39,7 +39,8 @@ struct measure_options {
     int ranks;        /* blocks of a device; 0: as many as it holds */
     uint64_t repeats; /* round trips of small messages, barriers, messages */
     uint64_t puts;    /* of a rank that streams */
-    size_t to;        /* largest message; of a stream, each */
+    size_t from, to;  /* messages: the largest; of streams: from, 4 from, ... to */
+    uint64_t volume;  /* bytes of a stream's timed part, of all ranks; 0: puts says how much */
     bool same;        /* both ranks on one device */
     bool both;        /* set by the program: a stream in both directions at once */
     char **words;     /* what else stood on the command line */
@@ -48,21 +49,29 @@ struct measure_options {
     int list_count;
 };
 
-/* Which options a program has besides --threads and --repeats; or them together. */
+/* Which options a program has besides --threads and --repeats, or lacks; or them together. */
 enum {
     MEASURE_HAS_TO = 1,
     MEASURE_HAS_SAME = 2,
     MEASURE_HAS_RANKS = 4,
     MEASURE_HAS_PUTS = 8,
+    MEASURE_HAS_FROM = 16, /* and --volume */
+    MEASURE_NO_REPEATS = 32,
+    MEASURE_NO_THREADS = 64,
 };
 
 enum { MEASURE_LIST = 16 }; /* numbers of ranks on a command line, at most */
 
 /*
  * A stream: every rank puts over and over into the window of its partner on the other device. The
- * last put of a group notifies; the partner answers, and a rank is at most so many groups ahead.
+ * last put of a group notifies; the partner answers, and a rank is at most so many groups ahead. A
+ * group is STREAM_GROUP puts, or fewer of more than 1 MiB: 8 MiB, and one at least.
  */
 enum { STREAM_GROUP = 8, STREAM_AHEAD = 2 };
+struct measure_stream {
+    uint64_t group;     /* puts */
+    uint64_t groups[2]; /* of a rank, in the warm-up (phase 0) and in the timed part (phase 1) */
+};
 
 /*
  * Reads the command line; a bad one ends the program with a message. about: a line for --help.
@@ -83,11 +92,14 @@ struct measure_trips measure_trips_of(const struct measure_options *options, siz
 /* Half a round trip in microseconds. */
 double measure_one_way(const struct measure_trips *trips, double seconds);
 
-/* Groups of a stream in its warm-up (phase 0) and in its timed part (phase 1). */
-uint64_t measure_groups(const struct measure_options *options, int phase);
+/* The stream of each of so many ranks, in puts of so many bytes. */
+struct measure_stream measure_stream_of(const struct measure_options *options, size_t bytes,
+                                        int ranks);
 
 /* GB/s of all ranks of a device together, both directions added. */
-double measure_stream_rate(const struct measure_options *options, int ranks, double seconds);
+double measure_stream_rate(const struct measure_options *options,
+                           const struct measure_stream *stream, size_t bytes, int ranks,
+                           double seconds);
 
 /*
  * name,kind,bytes,threads,value,unit,ranks: the header, a line in us about one rank, and one about

@@ -2,6 +2,7 @@
 #   gnuplot -e "raw='raw.csv'; out='FOLDER'" plot.gp
 #     latency    put_notify over its size      threads    4 bytes over the threads of a rank
 #     bandwidth  streams over their ranks      rate       messages of 8 bytes over the ranks
+#     staged     streams through host memory over their puts' sizes, by network
 # Where several rounds have a point, their mean is drawn (smooth unique).
 set datafile separator ','
 set key below
@@ -62,7 +63,26 @@ do for [kind in 'one_way both_ways'] {
     eval draw
 }
 
+do for [net in 'shm ofi'] {
+    name = 'staged-' . net
+    where = 'staged_' . net
+    set xlabel 'bytes of a put'
+    set ylabel 'GB/s'
+    set title 'GPU to GPU through host memory over ' . net . ', one way'
+    elements = ''
+    if (there(where, 'weft', 'one_way', '1')) {
+        elements = elements . element(where, 'weft', 'one_way', '$9 == 1', '$5', 'weft, 1 rank')
+        elements = elements . element(where, 'weft', 'one_way', '$9 > 1', '$5', 'weft, 16 ranks')
+        elements = elements . element(where, 'network', 'one_way', '$5 >= 65536', '$5', 'the network alone')
+        do for [who in 'to_host to_device nccl'] {
+            elements = elements . element('staged', who, 'one_way', '1', '$5', who eq 'nccl' ? 'NCCL over sockets' : who eq 'to_host' ? 'copy to the host alone' : 'copy to the GPU alone')
+        }
+    }
+    eval draw
+}
+
 name = 'rate'
+set xlabel 'ranks a GPU'
 set ylabel 'million messages a second, all ranks'
 set title 'put\_notify of 8 bytes to the peer GPU'
 elements = ''

@@ -22,6 +22,7 @@ END {
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
     table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",
         "bandwidth", "weft floor nvshmem memcpy", "weft floor NVSHMEM cudaMemcpy", "floor nvshmem")
+    staged_table()
     table("copies to the other GPU by plain kernels, GB/s; engine: by 8 buffers of so many KiB in shared memory",
         "engine", "floor engine4 engine8 engine16", "loads engine4 engine8 engine16", "")
     table("put_notify of 8 bytes by every rank of a GPU: messages a second of all, or us a round; floor, 1thr: by one thread of the block",
@@ -58,6 +59,40 @@ function table(title, wheres, names, heads, ratios,    place, places, name, head
         }
         print_place(places[place], name, n, ratio, m)
     }
+}
+
+# What lies on the way of a put through host memory, each stage alone; weft; NCCL over sockets, with
+# its defaults or with 16 sockets, whatever is better. The stages know no ranks.
+function staged_table(    r, of, alone, weft, to_host, network, to_device, slowest, nccl, printed)
+{
+    for (r = 1; r <= count; r++) {
+        split(rows[r], of, ",")
+        weft = median(rows[r] ",weft")
+        if (of[1] !~ /^staged_/ || weft == "")
+            continue
+        if (!printed++) {
+            print "GPU to GPU through host memory, GB/s, both directions added; to_host, network, to_device: a stage alone; NCCL: send/recv over sockets"
+            printf "%-10s %-10s %9s %7s %5s %9s %9s %9s %9s %9s %9s %9s %9s\n", "where", "what", "bytes", "threads",
+                "ranks", "to_host", "network", "to_device", "slowest", "weft", "w/slowest", "NCCL", "w/NCCL"
+        }
+        alone = of[2] "," of[3] ",0," of[5] ",1,"
+        to_host = median("staged," alone "to_host")
+        network = median(of[1] "," alone "network")
+        to_device = median("staged," alone "to_device")
+        nccl = better(median("staged," alone "nccl"), median("staged," alone "nccl_16"), of[5])
+        slowest = least(to_host, least(network, to_device))
+        printf "%-10s %-10s %9s %7s %5s %9s %9s %9s %9s %9s %9s %9s %9s\n", of[1], of[2], of[3], of[4], of[6],
+            cell(to_host), cell(network), cell(to_device), cell(slowest), cell(weft), quotient(weft, slowest),
+            cell(nccl), quotient(weft, nccl)
+    }
+    if (printed)
+        print ""
+}
+
+# "" if one of them is unknown: the slowest stage is then unknown, too.
+function least(a, b)
+{
+    return a == "" || b == "" ? "" : a < b ? a : b
 }
 
 function print_place(where, name, n, ratio, m,    r, i, of, weft)

@@ -215,6 +215,13 @@ WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, 
  */
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag);
+/*
+ * weft_put_notify of each of `count` items, in no order among them; on a GPU those of 1, 2, 4 or 8
+ * aligned bytes at once, for the time of one. items: the same for all threads, and unchanged until
+ * all have returned. To poll for such a value (weft_wait_until) orders nothing.
+ */
+WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_item *items,
+                                  int count);
 /* height rows of `width` bytes, `pitch` bytes apart, as one message. */
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
                          const void *source, size_t source_pitch, size_t width, size_t height);
@@ -241,6 +248,13 @@ WEFT_FN void weft_fence(weft_self *self);
  */
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag);
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag);
+/*
+ * weft_notify to each of `count` targets, in no order among them; on a GPU at once, for the time of
+ * one. targets: the same numbers for all threads, and unchanged until all have returned; a rank may
+ * occur several times.
+ */
+WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *targets, int count,
+                              int tag);
 
 /* Blocks until `count` notifications of the tag are there, and consumes them. */
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count);
@@ -265,7 +279,8 @@ WEFT_FN void weft_timer_stop(weft_self *self);
 
 /*
  * weft_log(self, format, ...): printed by the host at once, as one line, while the kernel runs.
- * Up to 8 arguments: integers, floating point, pointers. One call a rank (thread 0 speaks).
+ * Up to 8 arguments: integers, floating point, pointers; no text, of which %s prints the address.
+ * One call a rank (thread 0 speaks).
  */
 typedef struct weft_log_arg {
     uint64_t bits;

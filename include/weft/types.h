@@ -67,6 +67,13 @@ typedef uint32_t weft_comm;
 typedef uint32_t weft_win;
 #define WEFT_WIN_NONE ((weft_win)0)
 
+/* One of several puts with a notification (weft_put_notify_many): its arguments. */
+typedef struct weft_put_item {
+    const void *source;
+    size_t bytes, offset; /* offset: in the target's window */
+    int target, tag;
+} weft_put_item;
+
 #define WEFT_TAGS 256 /* tags are 0 .. WEFT_TAGS - 1 */
 
 /* How weft_wait_until compares the value in memory (left) with the one given (right). */

@@ -57,7 +57,8 @@ weft_status weft_open(weft_job **job, int *argc, char **argv);
 
 /*
  * Closes the job and frees all that it holds. Collective unless the job has failed. Returns the
- * first error the job met, so that a program can return it. job may be NULL (WEFT_OK).
+ * first error that the job met, or that a call of this process returned (weft_malloc's NULL is
+ * one), so that a program can return it. job may be NULL (WEFT_OK).
  */
 weft_status weft_close(weft_job *job);
 

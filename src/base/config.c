@@ -61,17 +61,23 @@ static int distance(const char *a, size_t a_bytes, const char *b)
     return row[b_bytes];
 }
 
+/* Names the nearest setting, unless half of the letters had to change: then nobody meant it. */
 static weft_status unknown(const char *prefix, const char *name, size_t bytes)
 {
-    const struct weft_config_row *nearest = &weft_config_rows[0];
+    const char *nearest = NULL;
+    int least = (int)bytes / 2 + 1;
 
-    for (int i = 1; i < weft_config_row_count && bytes < 64; i++)
-        if (distance(name, bytes, weft_config_rows[i].name) < distance(name, bytes, nearest->name))
-            nearest = &weft_config_rows[i];
-    return weft_err(WEFT_ERR_CONFIG,
-                    "%s%.*s is not a setting of weft; the nearest is WEFT_%s (weft-info --config "
-                    "lists all)",
-                    prefix, (int)(bytes < 64 ? bytes : 64), name, nearest->name);
+    for (int i = 0; i < weft_config_row_count && bytes < 64; i++) {
+        const int edits = distance(name, bytes, weft_config_rows[i].name);
+        if (edits < least) {
+            least = edits;
+            nearest = weft_config_rows[i].name;
+        }
+    }
+    return weft_err(
+        WEFT_ERR_CONFIG, "%s%.*s is not a setting of weft%s%s (weft-info --config lists all)",
+        prefix, (int)(bytes < 64 ? bytes : 64), name,
+        nearest != NULL ? "; the nearest is WEFT_" : "", nearest != NULL ? nearest : "");
 }
 
 static weft_status set(struct weft_config *config, const struct weft_config_row *row,

@@ -52,7 +52,9 @@ enum weft_config_index {
 /* Where a value comes from. */
 enum weft_config_source {
     WEFT_CONFIG_DEFAULT,
-    WEFT_CONFIG_TUNED, /* base/tune.h */
+    WEFT_CONFIG_TUNED,     /* base/tune.h: on every device, */
+    WEFT_CONFIG_TUNED_CPU, /* or on this kind only */
+    WEFT_CONFIG_TUNED_CUDA,
     WEFT_CONFIG_ENVIRONMENT,
     WEFT_CONFIG_OPTION
 };

@@ -174,7 +174,11 @@ static void print_value(FILE *out, const struct weft_config *config,
 
 void weft_config_print(FILE *out, const struct weft_config *config)
 {
-    static const char *const sources[] = {"", "the tune file", "the environment",
+    static const char *const sources[] = {"",
+                                          "the tune file",
+                                          "the tune file, on the CPU device only",
+                                          "the tune file, on GPUs only",
+                                          "the environment",
                                           "the command line"};
 
     for (int i = 0; i < weft_config_row_count; i++) {

@@ -28,11 +28,15 @@
 #define FIBER_TSAN 1
 #endif
 
+/* So much below a stack cannot be touched: address space alone, and a large array does not reach
+ * over it into the next stack. */
+enum { GUARD = 1 << 20 };
+
 struct weft_fiber {
     struct weft_context context;
     void (*run)(void *);
     void *argument;
-    void *map; /* NULL: adopted. The guard page, then the stack */
+    void *map; /* NULL: adopted. The guard, then the stack */
     size_t map_bytes;
     const void *stack; /* the lowest address; of an adopted one, known once it was left */
     size_t stack_bytes;
@@ -170,16 +174,16 @@ struct weft_fiber *weft_fiber_create(void (*run)(void *), void *argument, size_t
     fiber->run = run;
     fiber->argument = argument;
     fiber->stack_bytes = (stack_bytes + page - 1) & ~(page - 1);
-    fiber->map_bytes = fiber->stack_bytes + page;
-    fiber->map = mmap(NULL, fiber->map_bytes, PROT_READ | PROT_WRITE,
+    fiber->map_bytes = fiber->stack_bytes + GUARD;
+    fiber->map = mmap(NULL, fiber->map_bytes, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (fiber->map == MAP_FAILED)
         goto free_record;
-    if (mprotect(fiber->map, page, PROT_NONE) != 0)
+    unsigned char *const stack = (unsigned char *)fiber->map + GUARD;
+    if (mprotect(stack, fiber->stack_bytes, PROT_READ | PROT_WRITE) != 0)
         goto unmap_stack;
-    fiber->stack = (unsigned char *)fiber->map + page;
-    weft_context_make(&fiber->context, (unsigned char *)fiber->map + page, fiber->stack_bytes,
-                      fiber_main, fiber);
+    fiber->stack = stack;
+    weft_context_make(&fiber->context, stack, fiber->stack_bytes, fiber_main, fiber);
     sanitizer_create(fiber);
     return fiber;
 
@@ -214,6 +218,18 @@ void weft_fiber_destroy(struct weft_fiber *fiber)
     if (munmap(fiber->map, fiber->map_bytes) != 0)
         abort(); /* the range is the one that mmap returned */
     free(fiber);
+}
+
+bool weft_fiber_guards(const struct weft_fiber *fiber, const void *address)
+{
+    const unsigned char *const guard = fiber->map, *const at = address;
+
+    return guard != NULL && at >= guard && at < guard + GUARD;
+}
+
+size_t weft_fiber_stack_bytes(const struct weft_fiber *fiber)
+{
+    return fiber->stack_bytes;
 }
 
 struct weft_stack weft_fiber_leave_stack(struct weft_fiber *fiber)

@@ -5,13 +5,14 @@
 #ifndef WEFT_BASE_FIBER_H
 #define WEFT_BASE_FIBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct weft_fiber;
 
 /*
  * A new fiber that will call run(argument) on its own stack of at least stack_bytes, with a guard
- * page below it. run must not return: it switches away for good. NULL when memory is short.
+ * of 1 MiB below it. run must not return: it switches away for good. NULL when memory is short.
  */
 struct weft_fiber *weft_fiber_create(void (*run)(void *), void *argument, size_t stack_bytes);
 
@@ -39,5 +40,10 @@ struct weft_stack {
     void *map;
     size_t bytes;
 } weft_fiber_leave_stack(struct weft_fiber *fiber);
+
+/* Whether the address lies in the guard below the fiber's stack: it ran over. In signal handlers,
+ * too. */
+bool weft_fiber_guards(const struct weft_fiber *fiber, const void *address);
+size_t weft_fiber_stack_bytes(const struct weft_fiber *fiber);
 
 #endif

@@ -117,12 +117,21 @@ static bool wrong(char why[WHY], const char *format, ...)
     return false;
 }
 
-/* NAME=VALUE. Said here, once, and not by weft_config_set. */
+/* What stands behind a value: nothing, or " DEVICE". DEFAULT: something else. */
+static enum weft_config_source source_of(const char *rest)
+{
+    return rest[0] == 0                 ? WEFT_CONFIG_TUNED
+           : strcmp(rest, " cpu") == 0  ? WEFT_CONFIG_TUNED_CPU
+           : strcmp(rest, " cuda") == 0 ? WEFT_CONFIG_TUNED_CUDA
+                                        : WEFT_CONFIG_DEFAULT;
+}
+
+/* NAME=VALUE or NAME=VALUE DEVICE. Said here, once, and not by weft_config_set. */
 static bool read_value(struct weft_config *config, const char *line, int number, char why[WHY])
 {
     const char *equals = strchr(line, '=');
     const struct weft_config_row *row = NULL;
-    char *end;
+    char *end, text[24];
 
     for (int i = 0; equals != NULL && i < weft_config_row_count; i++)
         if (strlen(weft_config_rows[i].name) == (size_t)(equals - line) &&
@@ -133,15 +142,18 @@ static bool read_value(struct weft_config *config, const char *line, int number,
     errno = 0;
     const unsigned long long value = strtoull(equals + 1, &end, 10);
     const bool ring = strcmp(row->name, "SHM_RING") == 0;
-    if (errno != 0 || !isdigit((unsigned char)equals[1]) || *end != 0 || (double)value < row->min ||
-        (double)value > row->max || (ring && (value & (value - 1)) != 0))
+    const enum weft_config_source tuned = source_of(end);
+    if (errno != 0 || !isdigit((unsigned char)equals[1]) || tuned == WEFT_CONFIG_DEFAULT ||
+        (double)value < row->min || (double)value > row->max ||
+        (ring && (value & (value - 1)) != 0))
         return wrong(why, "line %d: \"%.40s\" is not %s in %.15g..%.15g", number, line,
                      ring ? "a power of two" : "a whole number", row->min, row->max);
     unsigned char *source = &config->source[row - weft_config_rows];
     if (*source != WEFT_CONFIG_DEFAULT)
         return true;
-    *source = WEFT_CONFIG_TUNED;
-    return weft_config_set(config, row, equals + 1) == WEFT_OK;
+    *source = (unsigned char)tuned;
+    snprintf(text, sizeof(text), "%llu", value);
+    return weft_config_set(config, row, text) == WEFT_OK;
 }
 
 /* The lines behind the first: what the file is good for, then values. */
@@ -207,6 +219,17 @@ void weft_tune_read(struct weft_config *config)
         weft_say(WEFT_SAY_WARN, "%s is not used: %s (weft-info --tune makes a new one)", path, why);
 }
 
+void weft_tune_keep(struct weft_config *config, const char *device)
+{
+    const unsigned char other =
+        strcmp(device, "cuda") == 0 ? WEFT_CONFIG_TUNED_CPU : WEFT_CONFIG_TUNED_CUDA;
+
+    for (int i = 0; i < weft_config_row_count; i++)
+        if (config->source[i] == other &&
+            weft_config_set(config, &weft_config_rows[i], weft_config_rows[i].def) == WEFT_OK)
+            config->source[i] = WEFT_CONFIG_DEFAULT;
+}
+
 /* ---- writing ---------------------------------------------------------------------------------
  */
 
@@ -233,7 +256,9 @@ static bool write_lines(FILE *file, const struct weft_tuned *values, int count)
     fprintf(file, "weft-tune 1\n# made by weft-info --tune\nversion %s\nmachine %s\n", VERSION,
             machine);
     for (int i = 0; i < count; i++)
-        fprintf(file, "%s=%llu\n", values[i].name, (unsigned long long)values[i].value);
+        fprintf(file, "%s=%llu%s%s\n", values[i].name, (unsigned long long)values[i].value,
+                values[i].device != NULL ? " " : "",
+                values[i].device != NULL ? values[i].device : "");
     return fflush(file) == 0 && !ferror(file);
 }
 

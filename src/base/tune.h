@@ -3,7 +3,10 @@
  *
  * They come before the defaults and behind whatever the environment and the command line say. The
  * file names the machine and the version that it was made with, and is used there only. It is
- * text: "weft-tune 1", "version ...", "machine ...", then NAME=VALUE lines; # begins a comment.
+ * text: "weft-tune 1", "version ...", "machine ...", then lines; # begins a comment.
+ *
+ *     NAME=VALUE            on every device
+ *     NAME=VALUE DEVICE     on that kind of device only, which it was measured on: cpu or cuda
  */
 #ifndef WEFT_BASE_TUNE_H
 #define WEFT_BASE_TUNE_H
@@ -18,6 +21,7 @@ enum { WEFT_TUNE_PATH = 512, WEFT_TUNE_MACHINE = 256 };
 struct weft_tuned {
     const char *name;
     uint64_t value;
+    const char *device; /* the kind of device that it is good for; NULL: any */
 };
 
 /*
@@ -38,6 +42,12 @@ bool weft_tune_may(const char *name);
  * that is not there.
  */
 void weft_tune_read(struct weft_config *config);
+
+/*
+ * Once the device is known (its ops->name): what the file says of another kind becomes the default
+ * again.
+ */
+void weft_tune_keep(struct weft_config *config, const char *device);
 
 /*
  * Writes the file, whole or not at all; makes the two folders above it where they are missing.

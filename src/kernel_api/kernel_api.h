@@ -6,6 +6,7 @@
 #define WEFT_KERNEL_API_KERNEL_API_H
 
 #include "kernel_api/collective.h"
+#include "kernel_api/many.h"
 #include "kernel_api/put.h"
 #include "kernel_api/self.h"
 

@@ -237,7 +237,7 @@ WEFT_COLD uint32_t weft_ask(weft_self *self, struct weft_command *command,
         const uint32_t *reply = &self->link->reply;
         uint32_t rounds = 0;
         while (weft_load_acquire_u32(reply, ORDER_reply_seen) != self->replies &&
-               weft_wait_round(self, &rounds, WEFT_WAIT_REPLY, op, 0, 0))
+               weft_wait_round(self, &rounds, WEFT_WAIT_REPLY, op, command->object, 0))
             continue;
         weft_wait_over(self, rounds);
 

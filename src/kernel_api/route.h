@@ -79,31 +79,43 @@ WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_m
     return route;
 }
 
-/* Where a window's or a communicator's routes begin: `target` is one of its members. */
+/* Where a window's or a communicator's routes begin. */
 struct weft_targets {
     const struct weft_member *member;
     const struct weft_window_entry *entry; /* NULL: a communicator's */
     int members;
 };
 
-WEFT_INLINE struct weft_targets weft_find_window(weft_self *self, weft_win win, int target)
+WEFT_INLINE struct weft_targets weft_targets_of_window(weft_self *self, weft_win win)
 {
     const struct weft_window *window =
         weft_check_window(self, win, "weft_put: window 0x%x does not exist or was freed");
-    weft_check_rank(self, target, window->members,
+    const struct weft_targets all = {window->member, window->entry, window->members};
+    return all;
+}
+
+WEFT_INLINE struct weft_targets weft_find_window(weft_self *self, weft_win win, int target)
+{
+    const struct weft_targets all = weft_targets_of_window(self, win);
+    weft_check_rank(self, target, all.members,
                     "weft_put: target %d is not one of the window's %d ranks");
-    const struct weft_targets found = {window->member, window->entry, window->members};
-    return found;
+    return all;
+}
+
+WEFT_INLINE struct weft_targets weft_targets_of_comm(weft_self *self, weft_comm comm)
+{
+    const struct weft_comm_entry *entry =
+        weft_check_comm(self, comm, "weft_notify: communicator 0x%x does not exist");
+    const struct weft_targets all = {entry->member, NULL, entry->members};
+    return all;
 }
 
 WEFT_INLINE struct weft_targets weft_find_comm(weft_self *self, weft_comm comm, int target)
 {
-    const struct weft_comm_entry *entry =
-        weft_check_comm(self, comm, "weft_notify: communicator 0x%x does not exist");
-    weft_check_rank(self, target, entry->members,
+    const struct weft_targets all = weft_targets_of_comm(self, comm);
+    weft_check_rank(self, target, all.members,
                     "weft_notify: target %d is not one of the communicator's %d ranks");
-    const struct weft_targets found = {entry->member, NULL, entry->members};
-    return found;
+    return all;
 }
 
 WEFT_INLINE struct weft_route weft_route_of(const weft_self *self, const struct weft_targets *found,

@@ -8,6 +8,7 @@
  */
 #include "runtime/request.h"
 
+#include "base/say.h"
 #include "queue/command_ring.h"
 #include "runtime/staging.h"
 #include "window/tables.h"
@@ -135,18 +136,22 @@ static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_comm
     return true;
 }
 
+void weft_flush_process(struct weft_job *job, int process)
+{
+    const weft_status status = job->net_ops->flush(job->net, process);
+
+    if (status != WEFT_OK)
+        weft_job_fail(job, status, "process %d cannot flush: %s", job->numbers.process,
+                      weft_err_last());
+}
+
 static bool serve_flush(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
     if (command->target >= (uint32_t)job->numbers.processes) {
         bad_command(job, slot, command);
         return false;
     }
-    const weft_status status = job->net_ops->flush(job->net, (int)command->target);
-    if (status != WEFT_OK) {
-        weft_job_fail(job, status, "process %d cannot flush: %s", job->numbers.process,
-                      weft_err_last());
-        return false;
-    }
+    weft_flush_process(job, (int)command->target);
     weft_command_pop(&job->managers[slot].commands, 0);
     return true;
 }

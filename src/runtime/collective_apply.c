@@ -9,6 +9,7 @@
 #include "runtime/image.h"
 #include "window/tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,16 +38,39 @@ static void fail_memory(struct weft_job *job, const char *call, int32_t ranks)
                   call, job->numbers.process, ranks);
 }
 
-/* Fills a window's entries; returns why the window cannot be, the same on every process. */
+/* Says so on one process: it is the program's to decide what that means. whose: -1: nobody's. */
+static void say_no_window(const struct weft_job *job, const struct weft_comm_entry *comm,
+                          const struct weft_contribution *all, int32_t whose, weft_status status)
+{
+    char why[128] = "";
+
+    if (status == WEFT_ERR_LIMIT)
+        snprintf(why, sizeof(why), " (WEFT_WINDOWS=%d)", (int)job->config.windows);
+    else if (whose >= 0)
+        snprintf(why, sizeof(why), ": rank %d of it brings %llu bytes at 0x%llx%s", whose,
+                 (unsigned long long)all[whose].b, (unsigned long long)all[whose].base,
+                 status == WEFT_ERR_UNSUPPORTED
+                     ? ", which weft_malloc did not give (WEFT_PATH=direct)"
+                     : "");
+    if (comm->leader_index == 0)
+        weft_say(WEFT_SAY_WARN, "weft_win_create on communicator 0x%x failed: %s: %s%s",
+                 comm->handle, weft_status_name(status), weft_status_text(status), why);
+}
+
+/*
+ * Fills a window's entries; returns why the window cannot be, the same on every process, and by
+ * whose contribution.
+ */
 static weft_status fill_entries(struct weft_job *job, const struct weft_comm_entry *comm,
                                 const struct weft_contribution *all,
-                                struct weft_window_entry *entry)
+                                struct weft_window_entry *entry, int32_t *whose)
 {
     for (int32_t i = 0; i < comm->members; i++) {
         const struct weft_member m = comm->member[i];
         const struct weft_contribution *c = &all[i];
         const bool here = m.process == job->numbers.process;
 
+        *whose = i;
         if (c->a != WEFT_OK)
             return c->a < WEFT_STATUS_COUNT ? (weft_status)c->a : WEFT_ERR_PROTOCOL;
         entry[i].bytes = c->b;
@@ -73,6 +97,7 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
                  "processes reach it through the host over %s",
                  name, (unsigned long long)c->b, job->net_ops->name);
     }
+    *whose = -1;
     return WEFT_OK;
 }
 
@@ -81,24 +106,19 @@ static void apply_win_create(struct weft_job *job, const struct weft_comm_entry 
 {
     struct weft_window_entry *entry = calloc((size_t)comm->members + 1, sizeof(*entry));
     weft_win win = WEFT_WIN_NONE;
+    int32_t whose = -1;
 
     if (entry == NULL) {
         fail_memory(job, "weft_win_create", comm->members);
         return;
     }
-    weft_status status = fill_entries(job, comm, all, entry);
+    weft_status status = fill_entries(job, comm, all, entry, &whose);
     if (status == WEFT_OK)
         status = weft_window_make(&job->state, weft_comm_is_local(&job->state, comm), comm->handle,
                                   entry, &win);
     if (status != WEFT_OK) {
         free(entry);
-        if (comm->leader_index == 0)
-            weft_say(WEFT_SAY_WARN, "window creation failed: %s: %s%s", weft_status_name(status),
-                     weft_status_text(status),
-                     status == WEFT_ERR_LIMIT         ? " (WEFT_WINDOWS)"
-                     : status == WEFT_ERR_UNSUPPORTED ? " (WEFT_PATH=direct, and memory that "
-                                                        "weft_malloc did not give)"
-                                                      : "");
+        say_no_window(job, comm, all, whose, status);
     }
     weft_memory_adopt(job, comm->handle, win);
     if (win != WEFT_WIN_NONE)

@@ -61,7 +61,7 @@ static void put_value(struct writer *w, const char *text, size_t bytes, const we
         printed = snprintf(value, sizeof(value), spec, real);
     } else if (letter == 'c' && arg->bits != 0 && arg->bits < 128) {
         printed = snprintf(value, sizeof(value), "%c", (int)arg->bits);
-    } else if (arg->kind == WEFT_LOG_PTR && letter == 'p') {
+    } else if (arg->kind == WEFT_LOG_PTR && (letter == 'p' || letter == 's')) {
         printed = snprintf(value, sizeof(value), "0x%llx", (unsigned long long)arg->bits);
     } else {
         const char plain = arg->kind == WEFT_LOG_INT ? 'd' : 'u';

@@ -19,7 +19,7 @@ static weft_self *host_of(weft_job *job, const char *call, weft_status *status)
 {
     *status = weft_job_status(job);
     if (*status == WEFT_OK && job->running)
-        *status = weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call);
+        *status = weft_refuse(job, weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call));
     return *status == WEFT_OK ? job->selves[WEFT_HOST_SLOT] : NULL;
 }
 
@@ -32,18 +32,18 @@ static weft_self *host_of(weft_job *job, const char *call, weft_status *status)
     if (setjmp(self->port.escape) != 0)                                                            \
     return weft_job_status(job)
 
-static weft_status check_process(const weft_job *job, const char *call, int process)
+static weft_status check_process(weft_job *job, const char *call, int process)
 {
     if (process < 0 || process >= job->numbers.processes)
-        return weft_err(WEFT_ERR_RANK, "%s: process %d is not one of %d", call, process,
-                        job->numbers.processes);
+        return weft_refuse(job, weft_err(WEFT_ERR_RANK, "%s: process %d is not one of %d", call,
+                                         process, job->numbers.processes));
     return WEFT_OK;
 }
 
-static weft_status check_tag(const char *call, int tag)
+static weft_status check_tag(weft_job *job, const char *call, int tag)
 {
     if (tag < 0 || tag >= WEFT_TAGS)
-        return weft_err(WEFT_ERR_TAG, "%s: tag %d is not in 0..255", call, tag);
+        return weft_refuse(job, weft_err(WEFT_ERR_TAG, "%s: tag %d is not in 0..255", call, tag));
     return WEFT_OK;
 }
 
@@ -54,7 +54,8 @@ static const struct weft_window *find_window(weft_job *job, const char *call, we
     const struct weft_window *window = weft_window_find(&job->state, win);
     weft_unlock(&job->tables);
     if (window == NULL || window->comm != WEFT_COMM_HOST) {
-        weft_err(WEFT_ERR_WINDOW, "%s: window 0x%x is none of the host's", call, win);
+        weft_refuse(job,
+                    weft_err(WEFT_ERR_WINDOW, "%s: window 0x%x is none of the host's", call, win));
         return NULL;
     }
     return window;
@@ -65,7 +66,8 @@ weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_w
     HOST_BEGIN(job, self, "weft_host_win_create");
     const weft_win made = weft_win_create(self, WEFT_COMM_HOST, base, bytes);
     if (made == WEFT_WIN_NONE)
-        return weft_err(weft_failure(self), "weft_host_win_create: %zu bytes at %p", bytes, base);
+        return weft_refuse(job, weft_err(weft_failure(self),
+                                         "weft_host_win_create: %zu bytes at %p", bytes, base));
     *win = made;
     return WEFT_OK;
 }
@@ -88,13 +90,14 @@ static weft_status check_put(weft_job *job, const char *call, weft_win win, int 
     if (status != WEFT_OK)
         return status;
     if (offset > window->entry[process].bytes || bytes > window->entry[process].bytes - offset)
-        return weft_err(WEFT_ERR_BOUNDS,
-                        "%s: %zu bytes at offset %zu are not inside the window of %llu bytes of "
-                        "process %d",
-                        call, bytes, offset, (unsigned long long)window->entry[process].bytes,
-                        process);
+        return weft_refuse(
+            job, weft_err(WEFT_ERR_BOUNDS,
+                          "%s: %zu bytes at offset %zu are not inside the window of %llu bytes of "
+                          "process %d",
+                          call, bytes, offset, (unsigned long long)window->entry[process].bytes,
+                          process));
     if (source == NULL && bytes != 0)
-        return weft_err(WEFT_ERR_ARGUMENT, "%s: source is NULL", call);
+        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "%s: source is NULL", call));
     return WEFT_OK;
 }
 
@@ -115,7 +118,7 @@ weft_status weft_host_put_notify(weft_job *job, weft_win win, int process, size_
     weft_status status =
         check_put(job, "weft_host_put_notify", win, process, offset, source, bytes);
     if (status == WEFT_OK)
-        status = check_tag("weft_host_put_notify", tag);
+        status = check_tag(job, "weft_host_put_notify", tag);
     if (status == WEFT_OK)
         weft_put_notify(self, win, process, offset, source, bytes, tag);
     return status;
@@ -126,7 +129,7 @@ weft_status weft_host_notify(weft_job *job, int process, int tag)
     HOST_BEGIN(job, self, "weft_host_notify");
     weft_status status = check_process(job, "weft_host_notify", process);
     if (status == WEFT_OK)
-        status = check_tag("weft_host_notify", tag);
+        status = check_tag(job, "weft_host_notify", tag);
     if (status == WEFT_OK)
         weft_notify(self, WEFT_COMM_HOST, process, tag);
     return status;
@@ -135,7 +138,7 @@ weft_status weft_host_notify(weft_job *job, int process, int tag)
 weft_status weft_host_wait(weft_job *job, int tag, uint32_t count)
 {
     HOST_BEGIN(job, self, "weft_host_wait");
-    weft_status status = check_tag("weft_host_wait", tag);
+    weft_status status = check_tag(job, "weft_host_wait", tag);
     if (status == WEFT_OK)
         weft_wait(self, tag, count);
     return status;
@@ -144,7 +147,7 @@ weft_status weft_host_wait(weft_job *job, int tag, uint32_t count)
 weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int *done)
 {
     HOST_BEGIN(job, self, "weft_host_test");
-    weft_status status = check_tag("weft_host_test", tag);
+    weft_status status = check_tag(job, "weft_host_test", tag);
     if (status == WEFT_OK)
         *done = weft_test(self, tag, count);
     return status;
@@ -189,28 +192,33 @@ static void free_pieces(struct pieces *pieces)
 }
 
 /* Whether the call can be done; every process finds the same, so that all refuse it together. */
-static weft_status check_pieces(const weft_job *job, const char *call, struct pieces *pieces)
+static weft_status check_pieces(weft_job *job, const char *call, struct pieces *pieces)
 {
     const int root = pieces->of[0].root;
 
     for (int p = 0; p < job->numbers.processes; p++) {
         const struct piece *piece = &pieces->of[p];
         if (piece->root != root)
-            return weft_err(WEFT_ERR_MISMATCH,
-                            "%s: the root is process %d in process 0, and process %d in process %d",
-                            call, root, piece->root, p);
+            return weft_refuse(
+                job,
+                weft_err(WEFT_ERR_MISMATCH,
+                         "%s: the root is process %d in process 0, and process %d in process %d",
+                         call, root, piece->root, p));
         if (piece->bytes != 0 && !piece->own)
-            return weft_err(WEFT_ERR_ARGUMENT, "%s: process %d has %llu bytes at NULL", call, p,
-                            (unsigned long long)piece->bytes);
+            return weft_refuse(job,
+                               weft_err(WEFT_ERR_ARGUMENT, "%s: process %d has %llu bytes at NULL",
+                                        call, p, (unsigned long long)piece->bytes));
         pieces->offset[p] = pieces->all;
         if (piece->bytes > SIZE_MAX / 2 - pieces->all)
-            return weft_err(WEFT_ERR_LIMIT, "%s: the pieces are too large in all", call);
+            return weft_refuse(
+                job, weft_err(WEFT_ERR_LIMIT, "%s: the pieces are too large in all", call));
         pieces->all += piece->bytes;
     }
     weft_status status = check_process(job, call, root);
     if (status == WEFT_OK && pieces->all != 0 && !pieces->of[root].whole)
-        status = weft_err(WEFT_ERR_ARGUMENT, "%s: the root, process %d, has all %llu bytes at NULL",
-                          call, root, (unsigned long long)pieces->all);
+        status = weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT,
+                                           "%s: the root, process %d, has all %llu bytes at NULL",
+                                           call, root, (unsigned long long)pieces->all));
     return status;
 }
 

@@ -160,6 +160,7 @@ struct weft_job {
     uint32_t failing; /* this process has told of an error: the services stop, nobody tells again */
     uint32_t failed; /* a weft_status: the first error of the job, in the control channel's order */
     char error[WEFT_ERROR_BYTES];
+    weft_status refused; /* the first error of a call that the job survived; host program only */
 
     const weft_kernel *kernel;
     bool running; /* a kernel */
@@ -169,9 +170,20 @@ struct weft_job {
     unsigned char *rank_rings;  /* and the rest of them; both the device's host_alloc */
     unsigned char *host_rings;  /* the host program's */
     struct weft_watch *watch;   /* watchdog.c; by slot */
+    uint64_t end_since;         /* watchdog.c: the job has failed, and its kernel goes on; 0: not */
+    bool end_told;              /* and this was said */
     struct weft_printer *printer;
     struct weft_trace *trace; /* trace.c; NULL: there is none */
 };
+
+/* A call of the program's fails and the job goes on: weft_close will say so. Its value is status.
+ */
+static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
+{
+    if (job->refused == WEFT_OK)
+        job->refused = status;
+    return status;
+}
 
 static inline uint32_t weft_job_slots(const struct weft_job *job)
 {
@@ -284,6 +296,8 @@ void weft_collective_sweep(struct weft_job *job);
 
 /* Takes what it can from one rank's ring; true if it did anything. Progress task only. */
 bool weft_manager_serve(struct weft_job *job, uint32_t slot);
+/* Non-blocking: what was handed on for that process is told soon when it has landed. */
+void weft_flush_process(struct weft_job *job, int process);
 void weft_request_sent(void *job, void *part);
 void weft_request_landed(void *job, void *part);
 /* The host memory through which puts go whose source the network cannot read. */
@@ -317,6 +331,8 @@ void weft_monitor_stop(struct weft_job *job);
 weft_status weft_watchdog_open(struct weft_job *job);
 /* Looks at every wait; reports those that last too long. Monitor only. */
 void weft_watchdog_look(struct weft_job *job);
+/* Says who waits for what in this process: the job is about to end by a timeout. Monitor only. */
+void weft_watchdog_tell(struct weft_job *job);
 
 /* Formats a packed log record (text, then arguments). out is always terminated. */
 void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,

@@ -159,8 +159,11 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
     return job->net_ops->address(job->net, mine->address);
 }
 
-/* What the tables' being the same everywhere depends on. */
-static weft_status compare(int p, const struct hello *theirs, const struct hello *mine)
+/*
+ * What the tables' being the same everywhere depends on. Channels lie in what is mapped, so other
+ * nodes may have others: each has a tune file of its own.
+ */
+static weft_status compare(int p, const struct hello *theirs, const struct hello *mine, bool near)
 {
     static const char *const paths[] = {"auto", "direct", "proxy"}; /* as config.def lists them */
 
@@ -176,10 +179,10 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
                         "WEFT_PATH must be the same everywhere: %s in process %d, %s here",
                         theirs->path < sizeof(paths) / sizeof(paths[0]) ? paths[theirs->path] : "?",
                         p, paths[mine->path]);
-    if (theirs->channels != mine->channels)
+    if (near && theirs->channels != mine->channels)
         return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_CHANNELS must be the same everywhere, and WEFT_EAGER 0 nowhere or "
-                        "everywhere: %u channels in process %d, %u here",
+                        "WEFT_CHANNELS must be the same everywhere on a node, and WEFT_EAGER 0 "
+                        "nowhere or everywhere: %u channels in process %d, %u here",
                         theirs->channels, p, mine->channels);
     if (theirs->trace != mine->trace)
         return weft_err(WEFT_ERR_CONFIG,
@@ -276,7 +279,7 @@ weft_status weft_meet(struct weft_job *job)
     if (status == WEFT_OK)
         status = weft_exchange(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), all);
     for (int p = 0; status == WEFT_OK && p < n; p++)
-        status = compare(p, &all[p], &mine);
+        status = compare(p, &all[p], &mine, job->processes[p].node == job->numbers.node);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         status = job->net_ops->connect(job->net, p, all[p].address);
         if (status == WEFT_OK && p != job->numbers.process)

@@ -46,7 +46,7 @@ static weft_status check_idle(struct weft_job *job, const char *call)
     if (weft_job_status(job) != WEFT_OK)
         return weft_job_status(job);
     if (job->running)
-        return weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call);
+        return weft_refuse(job, weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call));
     return WEFT_OK;
 }
 
@@ -82,9 +82,13 @@ void *weft_malloc(weft_job *job, size_t bytes)
     if (check_idle(job, "weft_malloc") != WEFT_OK)
         return NULL;
     void *memory = job->device_ops->alloc(job->device, bytes, &share);
-    if (memory == NULL)
+    if (memory == NULL) {
+        weft_refuse(job, WEFT_ERR_MEMORY);
         return NULL;
-    if (add_segment(job, memory, &share, &frame) != WEFT_OK) {
+    }
+    weft_status status = add_segment(job, memory, &share, &frame);
+    if (status != WEFT_OK) {
+        weft_refuse(job, status);
         job->device_ops->free(job->device, memory, &share);
         return NULL;
     }
@@ -115,7 +119,8 @@ void weft_free(weft_job *job, void *memory)
     }
     weft_unlock(&job->tables);
     if (found.address == NULL) {
-        weft_err(WEFT_ERR_ARGUMENT, "weft_free: %p did not come from weft_malloc", memory);
+        weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "weft_free: %p did not come from weft_malloc",
+                                  memory));
         return;
     }
     weft_control_send(job->control, WEFT_FRAME_SEGMENT_FREE, &frame, sizeof(frame));
@@ -207,11 +212,12 @@ weft_status weft_register(weft_job *job, void *base, size_t bytes)
     if (status != WEFT_OK)
         return status;
     if (base == NULL || bytes == 0)
-        return weft_err(WEFT_ERR_ARGUMENT, "weft_register: %zu bytes at %p", bytes, base);
+        return weft_refuse(
+            job, weft_err(WEFT_ERR_ARGUMENT, "weft_register: %zu bytes at %p", bytes, base));
     weft_lock(&job->tables);
     status = add_region(job, base, bytes, WEFT_COMM_NONE);
     weft_unlock(&job->tables);
-    return status;
+    return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }
 
 weft_status weft_unregister(weft_job *job, void *base)
@@ -231,8 +237,9 @@ weft_status weft_unregister(weft_job *job, void *base)
         }
     }
     weft_unlock(&job->tables);
-    return status == WEFT_OK ? WEFT_OK
-                             : weft_err(status, "weft_unregister: %p was not registered", base);
+    return status == WEFT_OK
+               ? WEFT_OK
+               : weft_refuse(job, weft_err(status, "weft_unregister: %p was not registered", base));
 }
 
 static bool contains(const void *outer, uint64_t outer_bytes, const void *inner,
@@ -347,5 +354,7 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
     if (status != WEFT_OK)
         return status;
     status = job->device_ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes);
-    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_LANE_CALLER) : status;
+    if (status == WEFT_OK)
+        status = job->device_ops->wait(job->device, WEFT_LANE_CALLER);
+    return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }

@@ -5,6 +5,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "base/tune.h"
 #include "boot/local.h"
 #include "device/cpu/random.h"
 #include "runtime/image.h"
@@ -198,6 +199,8 @@ static weft_status open_steps(struct weft_job *job)
     job->device_ops = weft_device_choose(&job->config, weft_local_here());
     status = job->device_ops != NULL ? WEFT_OK : WEFT_ERR_CONFIG;
     if (status == WEFT_OK)
+        weft_tune_keep(&job->config, job->device_ops->name);
+    if (status == WEFT_OK)
         status = job->device_ops->open(&job->device, &job->config, job->numbers.process,
                                        job->one_address_space);
     if (status == WEFT_OK)
@@ -358,9 +361,11 @@ weft_status weft_close(weft_job *job)
     const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
-    const weft_status status = weft_job_status(job);
+    weft_status status = weft_job_status(job);
+    if (status == WEFT_OK)
+        status = job->refused != WEFT_OK ? job->refused : written;
     release(job, true);
-    return status != WEFT_OK ? status : written;
+    return status;
 }
 
 const weft_numbers *weft_numbers_of(const weft_job *job)

@@ -42,7 +42,7 @@ static bool progress_round(struct weft_job *job)
     if (__atomic_load_n(&job->landing, __ATOMIC_RELAXED) != 0) {
         __atomic_store_n(&job->landing, 0, __ATOMIC_RELAXED);
         for (int p = 0; p < job->numbers.processes; p++)
-            job->net_ops->flush(job->net, p);
+            weft_flush_process(job, p);
     }
     if (weft_mutation != DRAIN_progress) {
         weft_status status = job->net_ops->progress(job->net, WEFT_NET_SEND, &did);

@@ -16,7 +16,7 @@ static weft_status check_call(struct weft_job *job, const char *call)
     if (weft_job_status(job) != WEFT_OK)
         return weft_job_status(job);
     if (job->running)
-        return weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call);
+        return weft_refuse(job, weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call));
     return WEFT_OK;
 }
 
@@ -148,7 +148,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
         status = job->device_ops->ranks(job->device, kernel, threads, max_ranks, &ranks);
     status = agree_on_ranks(job, status, ranks);
     if (status != WEFT_OK)
-        return status;
+        return weft_refuse(job, status);
 
     job->kernel = kernel;
     job->numbers.threads = job->device_ops->threads(job->device, threads);
@@ -224,11 +224,14 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     if (status != WEFT_OK)
         return status;
     if (job->kernel == NULL)
-        return weft_err(WEFT_ERR_STATE, "weft_run: no kernel was prepared");
-    if (user_bytes != 0 && (user == NULL || user_bytes != job->kernel->user_bytes))
-        return weft_err(WEFT_ERR_ARGUMENT,
-                        "weft_run: %zu bytes of user data at %p; kernel %s expects %zu", user_bytes,
-                        user, job->kernel->name, job->kernel->user_bytes);
+        return weft_refuse(job, weft_err(WEFT_ERR_STATE, "weft_run: no kernel was prepared"));
+    if (user_bytes != 0 && user == NULL)
+        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT,
+                                         "weft_run: %zu bytes of user data at NULL", user_bytes));
+    if (user_bytes != 0 && user_bytes != job->kernel->user_bytes)
+        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT,
+                                         "weft_run: %zu bytes of user data; kernel %s expects %zu",
+                                         user_bytes, job->kernel->name, job->kernel->user_bytes));
     if (user_bytes != 0)
         status = copy_user(job, job->user, user, user_bytes);
     if (status == WEFT_OK)

@@ -1,11 +1,10 @@
 /*
- * runtime/trace.c - a job's timeline: the logs of ranks and services, and one axis for all clocks.
+ * runtime/trace.c - a job's timeline: the logs of ranks and services, from opening to writing.
  *
  * Ranks of a GPU write their logs in device memory; the host copies them when no kernel runs. Their
  * clock is the GPU's. When a traced kernel begins, its first rank stores the time in pinned memory,
  * where the host, which has just launched it, polls: so the two clocks are known at one moment, but
- * for the time that a store takes to arrive, about a microsecond. Processes of a host have one
- * clock; hosts compare theirs when the job opens (align).
+ * for the time that a store takes to arrive, about a microsecond.
  */
 #include "runtime/trace.h"
 
@@ -20,98 +19,8 @@
 
 enum {
     ARRIVAL_NS = 600, /* of a store to pinned memory; half a round trip */
-    MEETINGS = 9,     /* at which hosts compare their clocks */
     APART_NS = 1500   /* rounds of a service that are no further apart are one event */
 };
-
-/* ---- one axis
- * ------------------------------------------------------------------------------------ */
-
-static int compare(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static int first_of_node(const struct weft_job *job, int node)
-{
-    int p = 0;
-    while (job->processes[p].node != node)
-        p++;
-    return p;
-}
-
-/*
- * An exchange ends for all at nearly the same moment: when the last process's frame has come. What
- * the clocks show then differs by what they are apart, and by how long the frame took to each. The
- * offset is the median of a few; the widest spread of a host's says how far off it may be.
- */
-static void offsets(struct weft_job *job, uint64_t (*all)[MEETINGS])
-{
-    struct weft_trace *trace = job->trace;
-
-    for (int node = 1; node < job->numbers.nodes; node++) {
-        const int p = first_of_node(job, node);
-        int64_t apart[MEETINGS - 1];
-        for (int i = 1; i < MEETINGS; i++) /* the first one waited for whoever was late */
-            apart[i - 1] = (int64_t)(all[0][i] - all[p][i]);
-        qsort(apart, MEETINGS - 1, sizeof(apart[0]), compare);
-        const uint64_t spread = (uint64_t)(apart[MEETINGS - 2] - apart[0]);
-        if (spread > trace->apart_ns)
-            trace->apart_ns = spread;
-        if (node == job->numbers.node)
-            trace->offset = apart[(MEETINGS - 1) / 2];
-    }
-    trace->offset -= (int64_t)all[0][0];
-}
-
-struct moment {
-    uint64_t id, now[MEETINGS];
-};
-
-/* Makes process 0's id that of all, and finds where the job's axis begins. Collective. */
-static weft_status align(struct weft_job *job, uint64_t *id)
-{
-    const size_t n = (size_t)job->numbers.processes;
-    const int meetings = job->numbers.nodes > 1 ? MEETINGS : 1;
-    struct moment mine = {.id = *id};
-    struct moment *all = calloc(n, sizeof(*all));
-    uint64_t(*now)[MEETINGS] = calloc(n, sizeof(*now));
-    weft_status status = all != NULL && now != NULL
-                             ? WEFT_OK
-                             : weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
-
-    for (int i = 0; i <= meetings && status == WEFT_OK; i++) {
-        status = weft_exchange(job, WEFT_EXCHANGE_TRACE, &mine, sizeof(mine), all);
-        if (i < meetings)
-            mine.now[i] = weft_now_ns();
-    }
-    if (status == WEFT_OK) {
-        for (size_t p = 0; p < n; p++)
-            memcpy(now[p], all[p].now, sizeof(now[p]));
-        *id = all[0].id;
-        offsets(job, now);
-    }
-    free(all);
-    free(now);
-    return status;
-}
-
-/* Both clocks at once: the ticks half way between two looks at them that were close together. */
-static struct weft_trace_clock look_at_ticks(void)
-{
-    struct weft_trace_clock best = {0, 0};
-    uint64_t closest = UINT64_MAX;
-
-    for (int i = 0; i < 20; i++) {
-        const uint64_t before = weft_ticks(), host = weft_now_ns(), after = weft_ticks();
-        if (after - before < closest) {
-            closest = after - before;
-            best = (struct weft_trace_clock){before + closest / 2, host};
-        }
-    }
-    return best;
-}
 
 /* ---- opening
  * ------------------------------------------------------------------------------------- */
@@ -149,13 +58,13 @@ weft_status weft_trace_open(struct weft_job *job)
     trace->most = (uint64_t)job->config.trace_events;
     trace->owns_clock = !job->device_ops->host_access;
     trace->ticks = !trace->owns_clock && weft_model == NULL && weft_ticks_are_good();
-    trace->opened = look_at_ticks();
+    trace->opened = weft_trace_look();
     snprintf(trace->path, sizeof(trace->path), "%s", job->config.trace);
     job->trace = trace;
     if (first) /* before anybody can have something to add */
         status = weft_trace_file_open(&trace->file, trace->path, id, true);
     if (status == WEFT_OK)
-        status = align(job, &id);
+        status = weft_trace_align(job, &id);
     if (status == WEFT_OK && !first)
         status = weft_trace_file_open(&trace->file, trace->path, id, false);
     if (status == WEFT_OK)
@@ -378,7 +287,7 @@ weft_status weft_trace_write(struct weft_job *job, bool last)
 
     if (trace == NULL || (!last && trace->ranks == 0) || trace->status != WEFT_OK)
         return trace != NULL && last ? trace->status : WEFT_OK;
-    trace->now = look_at_ticks(); /* not later: nobody is let run between begin and end */
+    trace->now = weft_trace_look(); /* not later: nobody is let run between begin and end */
     trace->status = weft_trace_file_begin(trace->file);
     if (trace->status != WEFT_OK)
         return trace->status;

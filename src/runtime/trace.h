@@ -1,6 +1,7 @@
 /*
- * runtime/trace.h - what the files of a job's timeline share: trace.c keeps logs and clocks,
- * trace_write.c makes lines of events, trace_file.c has the one file that all processes write.
+ * runtime/trace.h - what the files of a job's timeline share: trace.c keeps the logs, trace_clock.c
+ * the clocks; trace_write.c makes lines of events, trace_file.c has the one file that all processes
+ * write.
  */
 #ifndef WEFT_RUNTIME_TRACE_H
 #define WEFT_RUNTIME_TRACE_H
@@ -63,10 +64,16 @@ weft_status weft_trace_file_end(struct weft_trace_file *file);
 /* text as it may stand inside of a JSON string. */
 void weft_trace_quote(char *out, size_t bytes, const char *text);
 
-/* ---- trace_write.c ---- */
+/* ---- trace_clock.c ---- */
 
+/* Makes process 0's id that of all, and finds where the job's axis begins. Collective. */
+weft_status weft_trace_align(struct weft_job *job, uint64_t *id);
+/* Ticks and the host's clock: half way between two looks that were close together. */
+struct weft_trace_clock weft_trace_look(void);
 /* A time of a rank (device) or of the host, as ns on the job's axis. */
 uint64_t weft_trace_axis(const struct weft_trace *trace, uint64_t time, bool device);
+
+/* ---- trace_write.c ---- */
 
 /* Who a process's tracks are. */
 void weft_trace_names(struct weft_job *job);

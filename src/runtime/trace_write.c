@@ -18,53 +18,6 @@
 
 enum { TID_HOST = 1000000, TID_PROGRESS, TID_RECEIVE, TID_NETWORK, DEEPEST = 4 };
 
-/* ---- times
- * --------------------------------------------------------------------------------------- */
-
-static const struct weft_trace_clock *clock_at(const struct weft_trace *trace, uint32_t run)
-{
-    return &trace->runs[run % WEFT_TRACE_RUNS];
-}
-
-/* The run during which the device's clock showed this time; the oldest that is known, if none. */
-static const struct weft_trace_clock *clock_of(const struct weft_trace *trace, uint64_t time)
-{
-    const uint32_t kept = trace->runs_count < WEFT_TRACE_RUNS ? trace->runs_count : WEFT_TRACE_RUNS;
-    uint32_t low = trace->runs_count - kept, high = trace->runs_count;
-
-    while (high - low > 1) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (clock_at(trace, middle)->device <= time)
-            low = middle;
-        else
-            high = middle;
-    }
-    return clock_at(trace, low);
-}
-
-/* What the host's clock showed. The rate is that from the opening to now: the longer, the better.
- */
-static uint64_t from_ticks(const struct weft_trace *trace, uint64_t ticks)
-{
-    const uint64_t all = trace->now.device - trace->opened.device;
-    const double rate = (double)(trace->now.host - trace->opened.host) / (double)(all | 1);
-    const double after = (double)(int64_t)(ticks - trace->opened.device) * rate;
-
-    return trace->opened.host + (uint64_t)(int64_t)after;
-}
-
-uint64_t weft_trace_axis(const struct weft_trace *trace, uint64_t time, bool device)
-{
-    if (device && trace->owns_clock && trace->runs_count != 0) {
-        const struct weft_trace_clock *clock = clock_of(trace, time);
-        time = clock->host + (time - clock->device);
-    } else if (device && trace->ticks) {
-        time = from_ticks(trace, time);
-    }
-    const int64_t at = (int64_t)(time + (uint64_t)trace->offset);
-    return at > 0 ? (uint64_t)at : 0;
-}
-
 /* ---- one event
  * ----------------------------------------------------------------------------------- */
 

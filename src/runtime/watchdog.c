@@ -28,7 +28,32 @@ static weft_comm comm_of(const struct weft_job *job, const struct weft_waiting *
     return job->trace != NULL ? name ^ WEFT_TRACE_ALIAS : name;
 }
 
-static void absent(const struct weft_job *job, weft_comm comm, char *text, size_t bytes)
+static void name_comm(weft_comm comm, char *name, size_t bytes)
+{
+    if (comm == WEFT_COMM_WORLD || comm == WEFT_COMM_DEVICE || comm == WEFT_COMM_HOST)
+        snprintf(name, bytes, "WEFT_COMM_%s",
+                 comm == WEFT_COMM_WORLD    ? "WORLD"
+                 : comm == WEFT_COMM_DEVICE ? "DEVICE"
+                                            : "HOST");
+    else
+        snprintf(name, bytes, "communicator 0x%x", comm);
+}
+
+/* Whether this rank has come to the same meeting: a barrier, or the collective `op`. */
+static bool has_come(const struct weft_job *job, const struct weft_waiting *w, uint32_t kind,
+                     uint64_t op, weft_comm comm)
+{
+    if (__atomic_load_n(&w->kind, __ATOMIC_RELAXED) != kind)
+        return false;
+    if (kind == WEFT_WAIT_BARRIER)
+        return comm_of(job, w) == comm;
+    return __atomic_load_n(&w->a, __ATOMIC_RELAXED) == op &&
+           __atomic_load_n(&w->have, __ATOMIC_RELAXED) == comm;
+}
+
+/* Which members in this process are not there. */
+static void absent(const struct weft_job *job, uint32_t kind, uint64_t op, weft_comm comm,
+                   char *text, size_t bytes)
 {
     const struct weft_comm_entry *entry = weft_comm_find(&job->state, comm);
     size_t used = 0;
@@ -37,9 +62,7 @@ static void absent(const struct weft_job *job, weft_comm comm, char *text, size_
     text[0] = 0;
     for (uint32_t slot = 0; entry != NULL && slot < weft_job_slots(job); slot++) {
         const struct weft_waiting *w = job->selves[slot]->waiting;
-        if (entry->rank_of_slot[slot] < 0 ||
-            (__atomic_load_n(&w->kind, __ATOMIC_RELAXED) == WEFT_WAIT_BARRIER &&
-             comm_of(job, w) == comm))
+        if (entry->rank_of_slot[slot] < 0 || has_come(job, w, kind, op, comm))
             continue;
         if (missing++ < 6 && used < bytes) {
             char name[40];
@@ -61,7 +84,7 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
     const unsigned long long a = __atomic_load_n(&w->a, __ATOMIC_RELAXED);
     const unsigned long long have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
     const unsigned long long need = __atomic_load_n(&w->need, __ATOMIC_RELAXED);
-    char list[256];
+    char list[256], comm[40];
 
     switch (__atomic_load_n(&w->kind, __ATOMIC_RELAXED)) {
     case WEFT_WAIT_TAG:
@@ -73,9 +96,9 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
                  have, need);
         break;
     case WEFT_WAIT_BARRIER:
-        absent(job, comm_of(job, w), list, sizeof(list));
-        snprintf(text, bytes, "in a barrier of communicator 0x%x: not there: %s", comm_of(job, w),
-                 list);
+        name_comm(comm_of(job, w), comm, sizeof(comm));
+        absent(job, WEFT_WAIT_BARRIER, 0, comm_of(job, w), list, sizeof(list));
+        snprintf(text, bytes, "in a barrier of %s: not there: %s", comm, list);
         break;
     case WEFT_WAIT_SPACE:
         snprintf(text, bytes, "for %llu of %llu lines of its command ring", need, have);
@@ -97,10 +120,14 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
         snprintf(text, bytes, "in %s for process %llu", weft_exchange_name((uint32_t)need), a);
         break;
     default:
-        if (a == 0) /* weft_fail: the error is on its way */
+        if (a == 0) { /* weft_fail: the error is on its way */
             snprintf(text, bytes, "to end");
-        else
-            snprintf(text, bytes, "for the other ranks in %s", a <= 4 ? collectives[a] : "a call");
+            break;
+        }
+        name_comm((weft_comm)have, comm, sizeof(comm));
+        absent(job, WEFT_WAIT_REPLY, a, (weft_comm)have, list, sizeof(list));
+        snprintf(text, bytes, "in %s of %s: not there: %s", a <= 4 ? collectives[a] : "a call",
+                 comm, list);
     }
 }
 
@@ -120,31 +147,70 @@ static uint64_t lasting(struct weft_watch *watch, const struct weft_waiting *w, 
     return now - watch->since;
 }
 
-static void report(struct weft_job *job, uint32_t slot, double seconds, bool fatal,
-                   weft_status status)
+static void report(struct weft_job *job, uint32_t slot, double seconds)
 {
     char name[40], what[400];
 
     weft_slot_name(job, slot, name, sizeof(name));
     describe(job, job->selves[slot]->waiting, what, sizeof(what));
     weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s", name, seconds, what);
-    if (fatal)
-        weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
+}
+
+static void fail(struct weft_job *job, uint32_t slot, double seconds, weft_status status)
+{
+    char name[40], what[400];
+
+    weft_slot_name(job, slot, name, sizeof(name));
+    describe(job, job->selves[slot]->waiting, what, sizeof(what));
+    weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
 }
 
 /* Random mode knows for certain that nothing can happen any more. */
 static void report_deadlock(struct weft_job *job)
 {
-    bool fatal = true;
+    uint32_t first = 0, waits = 0;
 
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
         if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) == WEFT_WAIT_NONE)
             continue;
-        report(job, slot, 0, fatal, WEFT_ERR_DEADLOCK);
-        fatal = false;
+        report(job, slot, 0);
+        first = waits++ == 0 ? slot : first;
     }
-    if (fatal)
+    if (waits > 0)
+        fail(job, first, 0, WEFT_ERR_DEADLOCK);
+    else
         weft_job_fail(job, WEFT_ERR_DEADLOCK, "no rank waits, and yet nothing can happen");
+}
+
+static void say_more(int more)
+{
+    if (more > 0)
+        weft_say(WEFT_SAY_ERROR, "and %d more ranks of this process wait", more);
+}
+
+/* The job has failed, and yet its kernel goes on: ranks that never call end never. Said once. */
+static void look_at_end(struct weft_job *job, uint64_t now)
+{
+    char name[40], list[256] = "";
+    size_t used = 0;
+
+    if (!__atomic_load_n(&job->running, __ATOMIC_RELAXED) || job->end_told)
+        return;
+    if (job->end_since == 0)
+        job->end_since = now;
+    if (job->config.stall_s <= 0 || (double)(now - job->end_since) * 1e-9 < job->config.stall_s)
+        return;
+    for (uint32_t slot = 1; slot < weft_job_slots(job) && used < sizeof(list); slot++) {
+        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) != WEFT_WAIT_NONE)
+            continue;
+        weft_slot_name(job, slot, name, sizeof(name));
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name);
+    }
+    job->end_told = true;
+    weft_say(WEFT_SAY_ERROR,
+             "the job has failed, and weft_run waits for its ranks to end; these have, or compute "
+             "on without a call of weft's: %s",
+             list);
 }
 
 static void look(struct weft_job *job)
@@ -153,8 +219,10 @@ static void look(struct weft_job *job)
     const double stall = job->config.stall_s, timeout = job->config.timeout_s;
     int lines = 0, more = 0;
 
-    if (weft_job_status(job) != WEFT_OK)
+    if (weft_job_status(job) != WEFT_OK) {
+        look_at_end(job, now);
         return;
+    }
     if (weft_model != NULL && weft_model->quiet()) {
         report_deadlock(job);
         return;
@@ -170,15 +238,33 @@ static void look(struct weft_job *job)
         if (lasted == 0 || !(fatal || due))
             continue;
         watch->told = lasted;
-        if (fatal || lines++ < MOST_LINES)
-            report(job, slot, seconds, fatal, WEFT_ERR_TIMEOUT);
+        if (fatal) { /* every process then says who waits: weft_watchdog_tell */
+            fail(job, slot, seconds, WEFT_ERR_TIMEOUT);
+            return;
+        }
+        if (lines++ < MOST_LINES)
+            report(job, slot, seconds);
         else
             more++;
-        if (fatal)
-            return;
     }
-    if (more > 0)
-        weft_say(WEFT_SAY_ERROR, "and %d more ranks of this process wait", more);
+    say_more(more);
+}
+
+void weft_watchdog_tell(struct weft_job *job)
+{
+    const uint64_t now = weft_now_ns();
+    int lines = 0, more = 0;
+
+    weft_lock(&job->tables);
+    for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
+        const uint64_t lasted = lasting(&job->watch[slot], job->selves[slot]->waiting, now);
+        if (lasted != 0 && lines++ < MOST_LINES)
+            report(job, slot, (double)lasted * 1e-9);
+        else if (lasted != 0)
+            more++;
+    }
+    say_more(more);
+    weft_unlock(&job->tables);
 }
 
 void weft_watchdog_look(struct weft_job *job)

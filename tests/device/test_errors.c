@@ -43,6 +43,10 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(notify_tag, ERR_TAG, "weft_notify", "256")                                                   \
     X(notify_rank, ERR_RANK, "weft_notify", "-2")                                                  \
     X(notify_freed_comm, ERR_COMM, "weft_notify", "0x")                                            \
+    X(notify_many_count, ERR_ARGUMENT, "weft_notify_many", "-1 targets")                           \
+    X(notify_many_rank, ERR_RANK, "weft_notify", "1000000")                                        \
+    X(put_many_bounds, ERR_BOUNDS, "weft_put", "4294967296")                                       \
+    X(put_many_null, ERR_ARGUMENT, "weft_put_notify_many", "3 puts")                               \
     X(wait_tag, ERR_TAG, "weft_wait", "-1")                                                        \
     X(test_tag, ERR_TAG, "weft_test", "300")                                                       \
     X(wait_until_misaligned, ERR_ARGUMENT, "weft_wait_until", "8")                                 \
@@ -78,6 +82,7 @@ WEFT_DEVICE_FN void err_data(weft_self *self, struct data *user, weft_win win, w
                              weft_win freed)
 {
     unsigned char *source = test_mine(self, user->memory, EACH) + BYTES;
+    const weft_put_item item = {source, 8, (size_t)1 << 32, 0, 0};
 
     switch ((enum error_case)user->number) {
     case CASE_put_beyond:
@@ -140,6 +145,12 @@ WEFT_DEVICE_FN void err_data(weft_self *self, struct data *user, weft_win win, w
     case CASE_put_2d_tag:
         weft_put_2d_notify(self, win, 0, 0, 1, source, 1, 1, 1, -1);
         break;
+    case CASE_put_many_bounds:
+        weft_put_notify_many(self, win, &item, 1);
+        break;
+    case CASE_put_many_null:
+        weft_put_notify_many(self, win, NULL, 3);
+        break;
     default:
         break;
     }
@@ -150,6 +161,7 @@ WEFT_DEVICE_FN void err_calls(weft_self *self, struct data *user, weft_comm free
 {
     unsigned char *memory = test_mine(self, user->memory, EACH);
     weft_comm world = WEFT_COMM_WORLD;
+    const int ranks[2] = {0, 1000000};
 
     switch ((enum error_case)user->number) {
     case CASE_notify_tag:
@@ -160,6 +172,12 @@ WEFT_DEVICE_FN void err_calls(weft_self *self, struct data *user, weft_comm free
         break;
     case CASE_notify_freed_comm:
         weft_notify(self, freed, 0, 0);
+        break;
+    case CASE_notify_many_count:
+        weft_notify_many(self, WEFT_COMM_WORLD, ranks, -1, 0);
+        break;
+    case CASE_notify_many_rank:
+        weft_notify_many(self, WEFT_COMM_WORLD, ranks, 2, 0);
         break;
     case CASE_wait_tag:
         weft_wait(self, -1, 1);

@@ -1,6 +1,7 @@
 /*
  * Notifications: every tag, counts exact, consumed by wait and by test, tags and ranks apart from
- * each other, to oneself, relaxed ones behind a fence, and a notify as "your buffer is free".
+ * each other, to oneself, relaxed ones behind a fence, a notify as "your buffer is free", and many
+ * at once.
  */
 #include "support/test.h"
 

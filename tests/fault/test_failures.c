@@ -18,7 +18,13 @@ struct data {
 };
 
 /* What the ranks do, by number. */
-enum { FOR_EVER, BAD_RANK, WAIT_FOR_NOBODY, MISS_BARRIER, DISAGREE };
+enum { FOR_EVER, BAD_RANK, WAIT_FOR_NOBODY, MISS_BARRIER, MISS_WINDOW, COMPUTE_ON, DISAGREE };
+
+static void compute(double seconds)
+{
+    for (const double end = fault_now() + seconds; fault_now() < end;)
+        continue;
+}
 
 WEFT_KERNEL(failing, struct data, data)
 {
@@ -33,6 +39,14 @@ WEFT_KERNEL(failing, struct data, data)
         weft_barrier(self, WEFT_COMM_WORLD);
     if (data->what == MISS_BARRIER && me == 2)
         weft_wait(self, 9, 1);
+    if (data->what == MISS_WINDOW && me != 2)
+        weft_win_create(self, WEFT_COMM_WORLD, NULL, 0);
+    if (data->what == MISS_WINDOW && me == 2)
+        weft_wait(self, 9, 1);
+    if (data->what == COMPUTE_ON && me == 0)
+        compute(2);
+    if (data->what == COMPUTE_ON && me == 4)
+        weft_notify(self, WEFT_COMM_WORLD, -3, 1);
     if (data->what == DISAGREE) {
         weft_win win = WEFT_WIN_NONE;
         weft_comm comm = WEFT_COMM_NONE;
@@ -83,6 +97,16 @@ static int body_barrier(int process)
 {
     (void)process;
     return run_kernel(MISS_BARRIER);
+}
+static int body_window(int process)
+{
+    (void)process;
+    return run_kernel(MISS_WINDOW);
+}
+static int body_compute_on(int process)
+{
+    (void)process;
+    return run_kernel(COMPUTE_ON);
 }
 static int body_disagree(int process)
 {
@@ -167,70 +191,116 @@ struct failure {
     const char *says;   /* a line of every such process */
     const char *environment[2];
     const char *path;
+    const char *cause; /* another line, of process 0; or NULL */
 };
 
 static const struct failure failures[] = {
-    {"a process is killed", body_for_ever, 2, WEFT_ERR_PEER_LOST, "process 2 (pid ", {0}, "auto"},
-    {"process 0 is killed", body_for_ever, 0, WEFT_ERR_PEER_LOST, "process 0 (pid ", {0}, "auto"},
+    {"a process is killed",
+     body_for_ever,
+     2,
+     WEFT_ERR_PEER_LOST,
+     "process 2 (pid ",
+     {0},
+     "auto",
+     NULL},
+    {"process 0 is killed",
+     body_for_ever,
+     0,
+     WEFT_ERR_PEER_LOST,
+     "process 0 (pid ",
+     {0},
+     "auto",
+     NULL},
     {"one is killed, proxied",
      body_for_ever,
      3,
      WEFT_ERR_PEER_LOST,
      "process 3 (pid ",
      {0},
-     "proxy"},
+     "proxy",
+     NULL},
     {"one is killed in a host barrier",
      body_host_barrier,
      2,
      WEFT_ERR_PEER_LOST,
      "process 2 (pid ",
      {0},
-     "auto"},
-    {"a process leaves", body_leave, -1, WEFT_ERR_PEER_LOST, "process 1 (pid ", {0}, "auto"},
+     "auto",
+     NULL},
+    {"a process leaves", body_leave, -1, WEFT_ERR_PEER_LOST, "process 1 (pid ", {0}, "auto", NULL},
     {"the program gives up",
      body_abort,
      -1,
      WEFT_ERR_USER,
      "process 3: the input is empty",
      {0},
-     "auto"},
+     "auto",
+     NULL},
     {"a bad rank",
      body_bad_rank,
      -1,
      WEFT_ERR_RANK,
      "rank 4: weft_notify: target 19 is not one of the communicator's 12 ranks",
      {0},
-     "auto"},
+     "auto",
+     NULL},
     {"a bad rank, proxied",
      body_bad_rank,
      -1,
      WEFT_ERR_RANK,
      "rank 4: weft_notify: target 19 is not one of the communicator's 12 ranks",
      {0},
-     "proxy"},
+     "proxy",
+     NULL},
     {"a wait for nobody",
      body_wait,
      -1,
      WEFT_ERR_TIMEOUT,
      "in weft_wait for tag",
      {"WEFT_TIMEOUT_S", "1"},
-     "auto"},
+     "auto",
+     NULL},
     {"a missed barrier",
      body_barrier,
      -1,
      WEFT_ERR_TIMEOUT,
      "s in ",
      {"WEFT_TIMEOUT_S", "1"},
-     "auto"},
-    {"ranks disagree", body_disagree, -1, WEFT_ERR_MISMATCH, "weft_comm_split", {0}, "auto"},
+     "auto",
+     "for tag 9: has 0 of 1"},
+    {"a missed window",
+     body_window,
+     -1,
+     WEFT_ERR_TIMEOUT,
+     "in weft_win_create of WEFT_COMM_WORLD: not there: ",
+     {"WEFT_TIMEOUT_S", "1"},
+     "auto",
+     "for tag 9: has 0 of 1"},
+    {"a rank computes on",
+     body_compute_on,
+     -1,
+     WEFT_ERR_RANK,
+     "rank 4: weft_notify: target -3",
+     {"WEFT_STALL_S", "0.3"},
+     "auto",
+     "without a call of weft's: rank 0\n"},
+    {"ranks disagree", body_disagree, -1, WEFT_ERR_MISMATCH, "weft_comm_split", {0}, "auto", NULL},
     {"settings differ",
      body_differ,
      -1,
      WEFT_ERR_CONFIG,
      "could not open the job: WEFT_WINDOWS",
      {0},
-     "auto"},
-    {"processes disagree", body_mismatch, -1, WEFT_ERR_MISMATCH, " while process ", {0}, "auto"},
+     "auto",
+     NULL},
+    {"processes disagree",
+     body_mismatch,
+     -1,
+     WEFT_ERR_MISMATCH,
+     " while process ",
+     {0},
+     "auto",
+     NULL},
 };
 
 static int failed_checks;
@@ -284,6 +354,8 @@ static void run_failure(const struct failure *f)
               p, "it says it twice", &job);
         check(job.ended[p] - from < 5 * fault_scale(), f, p, "it took more than 5 s", &job);
     }
+    check(f->cause == NULL || strstr(job.text[0], f->cause) != NULL, f, 0, "no word of the cause",
+          &job);
     check(left_behind() == before, f, 0, "something is left in /dev/shm", &job);
     printf("%s: done\n", f->name);
 }
@@ -315,7 +387,7 @@ int main(void)
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
         run_failure(&failures[i]);
     run_stall(&failures[8], "rank 1 has waited", "for tag 42: has 0 of 3 notifications");
-    run_stall(&failures[9], "in a barrier of communicator 0x1: not there: rank 2", "rank 0 has");
+    run_stall(&failures[9], "in a barrier of WEFT_COMM_WORLD: not there: rank 2", "rank 0 has");
     printf("%d checks failed\n", failed_checks);
     return failed_checks != 0;
 }

@@ -43,6 +43,10 @@ job host0,host1 4 "$bin/tests/test_mixed" --path auto || fail "test_mixed, auto"
 WEFT_INTERFACE=eth0 job host0,host1,host2 3 "$bin/tests/test_flush" --path auto ||
     fail "test_flush with WEFT_INTERFACE=eth0"
 
+# Channels join what is mapped: a host may have been tuned to have none, beside one that has.
+WEFT_EAGER_AFTER=1 job host0,host1 4 sh -c 'test $WEFT_PROCESS -ge 2 || export WEFT_EAGER=64; exec "$0" "$@"' \
+    "$bin/tests/test_order" --path auto || fail "channels on one host only"
+
 # What cannot be is said, at once and by everyone.
 WEFT_NET=shm job host0,host1 2 "$bin/tests/test_put" && fail "WEFT_NET=shm worked"
 says 2 "could not open the job: network shm joins processes of one host, and those of this job are on 2"

@@ -2,7 +2,8 @@
 # weft-info: what it lists, and that a wrong configuration gives one line and a status that says so.
 # usage: test_weft_info.sh BIN-FOLDER
 set -u
-info="$(cd "$1" && pwd)/weft-info"
+bin=$(cd "$1" && pwd)
+info=$bin/weft-info
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -49,6 +50,7 @@ mkdir config
 check 0 "$info" --tune
 has out "written to $folder/config/weft/tune"
 has config/weft/tune "SHM_RING="
+has out "not measured: it takes two processes"
 check 0 "$info" --config
 has out "set by the tune file"
 [ ! -s err ] || fail "the new file is not liked: $(cat err)"
@@ -62,14 +64,33 @@ check 1 "$info" --tune=/proc/nowhere/tune
 has err "cannot write /proc/nowhere/tune"
 check 1 env WEFT_TUNE=off "$info" --tune
 has err "no place for the file"
-far=$(dirname "$info")/tests/far_weft_info # as where there is a GPU
+far=$bin/tests/far_weft_info # as where there is a GPU
 if [ -x "$far" ]; then
     check 0 "$far" --tune="$folder/far"
     has out "pieces of 65536"
     has out "into device memory"
     has far "SHM_RING="
 fi
-unset XDG_CONFIG_HOME
+# Between two processes: the limit of eager channels, which a job on that kind of device takes.
+export WEFT_DEVICE=cpu
+check 0 "$bin/weftrun" -n 2 "$info" --tune
+[ "$(grep -c '^written to' out)" -eq 1 ] || fail "not one process wrote: $(cat out)"
+has out "bytes   channel  directly"
+grep -Eq '^EAGER=(0|4|8|16|32|64|128|256|512|1024) cpu$' config/weft/tune ||
+    fail "no eager limit: $(cat config/weft/tune)"
+check 0 "$info" --config
+has out "set by the tune file, on the CPU device only"
+check 0 env WEFT_PATH=proxy "$bin/weftrun" -n 2 "$info" --tune
+has out "not measured: the processes reach each other through the host"
+! grep -q EAGER config/weft/tune || fail "a limit that was not measured"
+# One process reads the file, the other one does not: they differ in channels, if it is heeded.
+differ='[ "$WEFT_PROCESS" = 0 ] || export WEFT_TUNE=off; exec "$0"'
+sed -i 's/^SHM_RING=.*/EAGER=64 cpu/' config/weft/tune
+check 1 "$bin/weftrun" -n 2 sh -c "$differ" "$bin/ring"
+has err "WEFT_EAGER 0 nowhere or everywhere"
+sed -i 's/^EAGER=.*/EAGER=64 cuda/' config/weft/tune
+check 0 "$bin/weftrun" -n 2 sh -c "$differ" "$bin/ring"
+unset XDG_CONFIG_HOME WEFT_DEVICE
 
 # One line each, and nothing on standard output that looks like an answer.
 for wrong in WEFT_RNAKS=4 WEFT_RANKS=many WEFT_RANKS=-1 WEFT_DEVICE=gpu WEFT_SHM_RING=5000; do

@@ -165,6 +165,18 @@ wait $pid
 [ $? -eq 137 ] || fail "status is not 137"
 nobody "98765"
 
+name="a process is stopped, and goes on"
+: >out
+"$weftrun" -n 2 sh -c 'echo ready; [ $WEFT_PROCESS = 0 ] || { kill -STOP $$; sleep 1; exit; }; exec sleep 2' \
+    >out 2>err &
+pid=$!
+started 2
+for _ in $(seq 15); do grep -q stopped err && break || sleep 0.1; done
+grep -Eq '^weftrun: process 1 \(pid [0-9]+\) is stopped, by signal [0-9]+ ' err || fail "$(cat err)"
+kill -CONT "$(sed -n 's/.*process 1 (pid \([0-9]*\)) is stopped.*/\1/p' err)"
+wait $pid || fail "status $?: $(cat err)"
+grep -Eq '^weftrun: process 1 \(pid [0-9]+\) goes on$' err || fail "$(cat err)"
+
 name="weftrun is killed"
 : >out
 "$weftrun" -n 3 sh -c 'echo ready; exec sleep 98766' >out 2>err &

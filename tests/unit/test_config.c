@@ -148,7 +148,8 @@ static void test_unknown(void **state)
     bad("WEFT_CPU_SHEDULE", "fair", "the nearest is WEFT_CPU_SCHEDULE ");
     bad("WEFT_log", "info", "the nearest is WEFT_LOG ");            /* variables: upper case */
     bad("WEFT_CPU-STACK", "64K", "the nearest is WEFT_CPU_STACK "); /* and underscores */
-    bad("WEFT_", "1", "is not a setting");
+    bad("WEFT_", "1", "WEFT_ is not a setting of weft (weft-info");
+    bad("WEFT_NONSENSE", "1", "WEFT_NONSENSE is not a setting of weft (weft-info"); /* near none */
     memset(longest + 5, 'X', sizeof(longest) - 6);
     assert_int_equal(load_with(&c, longest, "1"), WEFT_ERR_CONFIG);
 

@@ -40,6 +40,7 @@ static void plain_conversions(void **state)
     assert_string_equal(number("[%5d] %%", 42), "[   42] %");
     assert_string_equal(number("%s", 42), "42");
     assert_string_equal(number("%n", 42), "42");
+    assert_string_equal(formatted("%s", 1, &(weft_log_arg){0x5eed, WEFT_LOG_PTR, 0}), "0x5eed");
     assert_string_equal(number("%d %d", 42), "42 %d");
     assert_string_equal(number("%", 42), "%");
     assert_string_equal(number("%-", 42), "%-");

@@ -56,7 +56,7 @@ static void load(struct weft_config *config, char *said, size_t bytes)
 
 static void written_is_read(void **state)
 {
-    const struct weft_tuned values[] = {{"STAGE_PIECE", 262144}, {"STAGE_DEPTH", 3}};
+    const struct weft_tuned values[] = {{"STAGE_PIECE", 262144, NULL}, {"STAGE_DEPTH", 3, NULL}};
     struct weft_config c;
     char said[512];
 
@@ -76,7 +76,7 @@ static void written_is_read(void **state)
 static void others_come_first(void **state)
 {
     const struct weft_tuned values[] = {
-        {"STAGE_PIECE", 262144}, {"STAGE_DEPTH", 3}, {"SHM_RING", 1 << 20}};
+        {"STAGE_PIECE", 262144, NULL}, {"STAGE_DEPTH", 3, NULL}, {"SHM_RING", 1 << 20, NULL}};
     char *argv[] = {"program", "--weft-stage-depth=5", NULL};
     int argc = 2;
     struct weft_config c;
@@ -93,6 +93,33 @@ static void others_come_first(void **state)
     assert_int_equal(setenv("WEFT_TUNE", "off", 1), 0);
     assert_int_equal(weft_config_load(&c, NULL, NULL), WEFT_OK);
     assert_int_equal(c.shm_ring, 256 << 10);
+}
+
+/* What was measured on one kind of device is for that one only. */
+static void of_a_device(void **state)
+{
+    const struct weft_tuned values[] = {{"EAGER", 64, "cuda"}, {"STAGE_DEPTH", 3, NULL}};
+    struct weft_config c, on_gpu;
+    char said[512];
+
+    (void)state;
+    assert_int_equal(weft_tune_write(path, values, 2), WEFT_OK);
+    load(&c, said, sizeof(said));
+    assert_string_equal(said, "");
+    assert_int_equal(c.eager, 64);
+    assert_int_equal(c.source[WEFT_CONFIG_AT_EAGER], WEFT_CONFIG_TUNED_CUDA);
+    on_gpu = c;
+    weft_tune_keep(&on_gpu, "cuda");
+    assert_int_equal(on_gpu.eager, 64);
+    weft_tune_keep(&c, "cpu");
+    assert_int_equal(c.eager, -1);
+    assert_int_equal(c.source[WEFT_CONFIG_AT_EAGER], WEFT_CONFIG_DEFAULT);
+    assert_int_equal(c.stage_depth, 3);
+    /* What somebody said is not the file's to take back. */
+    assert_int_equal(setenv("WEFT_EAGER", "32", 1), 0);
+    load(&c, said, sizeof(said));
+    weft_tune_keep(&c, "cpu");
+    assert_int_equal(c.eager, 32);
 }
 
 /* What a good file of this machine begins with; then `rest`. */
@@ -135,6 +162,8 @@ static void malformed(void **state)
         {"STAGE_PIECE=1K\n", "is not a whole number"},
         {"STAGE_PIECE=99999999999999999999999\n", "is not a whole number"},
         {"STAGE_PIECE=4096\nSHM_RING=5000\n", "is not a power of two"},
+        {"STAGE_PIECE=4096\nEAGER=64 gpu\n", "line 5: \"EAGER=64 gpu\" is not a whole number"},
+        {"STAGE_PIECE=4096\nEAGER=64  cuda\n", "is not a whole number"},
         {"STAGE_PIECE=4096\nSECRET=1\n", "line 5: \"SECRET=1\" is no setting that is tuned"},
         {"STAGE_PIECE=4096\nSTAGE_PIEC=1\n", "is no setting that is tuned"},
         {"STAGE_PIECE=4096\n=1\n", "is no setting that is tuned"},
@@ -178,7 +207,7 @@ static void is_text(void **state)
 
 static void not_there(void **state)
 {
-    const struct weft_tuned value = {"STAGE_DEPTH", 3};
+    const struct weft_tuned value = {"STAGE_DEPTH", 3, NULL};
     struct weft_config c;
     char said[512];
 
@@ -203,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(written_is_read, begin),
         cmocka_unit_test_setup(others_come_first, begin),
+        cmocka_unit_test_setup(of_a_device, begin),
         cmocka_unit_test_setup(malformed, begin),
         cmocka_unit_test_setup(is_text, begin),
         cmocka_unit_test_setup(not_there, begin),

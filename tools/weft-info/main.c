@@ -31,7 +31,8 @@ static const struct argp_option option_list[] = {
     {"config", 'c', NULL, 0, "print every setting: value, meaning, default, range and unit", 0},
     {"tune", 't', "FILE", OPTION_ARG_OPTIONAL,
      "measure what settings depend on here, some seconds; written to FILE, or where jobs look for "
-     "it: WEFT_TUNE, $XDG_CONFIG_HOME/weft/tune or ~/.config/weft/tune",
+     "it: WEFT_TUNE, $XDG_CONFIG_HOME/weft/tune or ~/.config/weft/tune; as two processes (weftrun "
+     "-n 2 weft-info --tune) also what is between two",
      0},
     {0},
 };

@@ -1,12 +1,15 @@
 /*
- * weft-info/tune.c - measures what settings depend on: the rings of shm, and how puts that go
- * through host memory are cut. What cannot be measured here stays as it is, and that is said.
+ * weft-info/tune.c - measures what settings depend on: up to which size puts go through eager
+ * channels, the rings of shm, and how puts that go through host memory are cut. What cannot be
+ * measured here stays as it is, and that is said.
  */
 #include "tune.h"
 
 #include "base/say.h"
 #include "base/tune.h"
 #include "device/device.h"
+#include "limit.h"
+#include "pair.h"
 #include "runtime/staging.h"
 #include "stream.h"
 
@@ -20,6 +23,7 @@ static const size_t sizes[SIZES] = {256 << 10, 2 << 20, 16 << 20};
 
 /* The device whose memory the host cannot reach, if there is one. */
 struct target {
+    const char *kind;                  /* of device, also of one that the host reaches */
     const struct weft_device_ops *ops; /* NULL: none */
     struct weft_device *device;
 };
@@ -33,6 +37,7 @@ static bool open_target(const struct weft_config *config, struct target *target)
     target->ops = weft_device_choose(&with, false);
     if (target->ops == NULL)
         return false;
+    target->kind = with.device == WEFT_DEVICE_CUDA ? "cuda" : "cpu";
     if (target->ops->host_access) {
         target->ops = NULL;
         return true;
@@ -40,10 +45,32 @@ static bool open_target(const struct weft_config *config, struct target *target)
     return target->ops->open(&target->device, config, 0, true) == WEFT_OK;
 }
 
-static void add(struct weft_tuned *values, int *count, const char *name, uint64_t value)
+/* device: the kind that the value is good for; NULL: any. */
+static void add(struct weft_tuned *values, int *count, const char *name, uint64_t value,
+                const char *device)
 {
-    values[(*count)++] = (struct weft_tuned){name, value};
-    printf("  taken: WEFT_%s=%llu\n", name, (unsigned long long)value);
+    values[(*count)++] = (struct weft_tuned){name, value, device};
+    printf("  taken: WEFT_%s=%llu%s%s%s\n", name, (unsigned long long)value,
+           device != NULL ? " (with WEFT_DEVICE=" : "", device != NULL ? device : "",
+           device != NULL ? ")" : "");
+}
+
+/* ---- eager channels --------------------------------------------------------------------------
+ */
+
+static void tune_eager(const struct pair_found *found, const char *kind, struct weft_tuned *values,
+                       int *count)
+{
+    printf("notified puts of a rank to one of another process and back, us\n");
+    if (found->left_out != NULL) {
+        printf("  not measured: %s; WEFT_EAGER stays as by default\n", found->left_out);
+        return;
+    }
+    printf("  %5s %9s %9s\n", "bytes", "channel", "directly");
+    for (int i = 0; i < PAIR_SIZES; i++)
+        printf("  %5zu %9.2f %9.2f\n", pair_sizes[i], found->channel_us[i], found->direct_us[i]);
+    add(values, count, "EAGER",
+        limit_of(pair_sizes, found->channel_us, found->direct_us, PAIR_SIZES), kind);
 }
 
 /* ---- the rings of shm ------------------------------------------------------------------------
@@ -75,7 +102,7 @@ static bool tune_ring(const struct weft_config *config, const struct target *tar
     }
     while (rate[taken] < 0.95 * best)
         taken++;
-    add(values, count, "SHM_RING", (uint64_t)FROM << taken);
+    add(values, count, "SHM_RING", (uint64_t)FROM << taken, NULL);
     return true;
 }
 
@@ -132,8 +159,8 @@ static bool tune_pieces(struct stream *stream, struct weft_tuned *values, int *c
         printf("  taken: the default\n");
         return true;
     }
-    add(values, count, "STAGE_PIECE", best_piece);
-    add(values, count, "STAGE_DEPTH", best_depth);
+    add(values, count, "STAGE_PIECE", best_piece, NULL);
+    add(values, count, "STAGE_DEPTH", best_depth, NULL);
     return true;
 }
 
@@ -158,30 +185,41 @@ static bool tune_staging(const struct weft_config *config, const struct target *
     return good;
 }
 
-bool tune(const struct weft_config *config, const char *file)
+/* What one process measures alone, and the file. */
+static bool tune_here(const struct weft_config *config, const struct pair_found *found,
+                      const char *path)
 {
-    char machine[WEFT_TUNE_MACHINE], path[WEFT_TUNE_PATH];
+    char machine[WEFT_TUNE_MACHINE];
     struct weft_tuned values[VALUES];
     struct target target = {0};
     int count = 0;
+
+    if (!open_target(config, &target))
+        return false;
+    weft_tune_machine(machine);
+    printf("on %s\n", machine);
+    tune_eager(found, target.kind, values, &count);
+    const bool good =
+        tune_ring(config, &target, values, &count) && tune_staging(config, &target, values, &count);
+    if (target.ops != NULL)
+        target.ops->close(target.device);
+    if (!good || weft_tune_write(path, values, count) != WEFT_OK)
+        return false;
+    printf("written to %s\n", path);
+    return true;
+}
+
+bool tune(const struct weft_config *config, const char *file)
+{
+    char path[WEFT_TUNE_PATH];
+    struct pair_found found;
 
     if (file == NULL && !weft_tune_path(config, path)) {
         weft_err(WEFT_ERR_CONFIG, "no place for the file: WEFT_TUNE is off, or neither "
                                   "XDG_CONFIG_HOME nor HOME is set; give one, --tune=FILE");
         return false;
     }
-    if (!open_target(config, &target))
+    if (!pair_measure(&found))
         return false;
-    weft_tune_machine(machine);
-    printf("on %s\n", machine);
-    bool good =
-        tune_ring(config, &target, values, &count) && tune_staging(config, &target, values, &count);
-    if (target.ops != NULL)
-        target.ops->close(target.device);
-    printf("the eager limit: not measured, it needs kernels on two GPUs (bench/gpu/latency.cu); "
-           "WEFT_EAGER stays as it is\n");
-    if (!good || weft_tune_write(file != NULL ? file : path, values, count) != WEFT_OK)
-        return false;
-    printf("written to %s\n", file != NULL ? file : path);
-    return true;
+    return found.process != 0 || tune_here(config, &found, file != NULL ? file : path);
 }

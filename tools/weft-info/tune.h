@@ -6,7 +6,8 @@
 
 /*
  * Measures, prints what it found, and writes the values to a file (NULL: the one that is read by
- * default). Takes some seconds. False, after a line that says why: it failed.
+ * default). Takes some seconds. In a job of two processes both call it, for what is measured
+ * between them; process 0 does the rest. False, after a line that says why: it failed.
  */
 bool tune(const struct weft_config *config, const char *file);
 

@@ -135,13 +135,37 @@ static bool reap_host(struct watch *watch, pid_t pid, int status)
     return false;
 }
 
+/* A process that somebody stops looks like a job that hangs: say so. */
+static void note_stop(struct watch *watch, pid_t pid, int status)
+{
+    for (int k = 0; k < watch->job->options->processes; k++) {
+        struct process *process = &watch->job->processes[k];
+        const bool stops = WIFSTOPPED(status);
+        if (!process->running || process->pid != pid || stops == process->stopped)
+            continue;
+        process->stopped = stops;
+        if (watch->job->options->verbosity == QUIET)
+            continue;
+        if (stops)
+            complain("process %d (pid %d) is stopped, by signal %d (%s)", k, pid, WSTOPSIG(status),
+                     strsignal(WSTOPSIG(status)));
+        else
+            complain("process %d (pid %d) goes on", k, pid);
+    }
+}
+
 /* All that have ended: processes of the job, and orphans, which nobody asks about. */
 static void reap(struct watch *watch)
 {
     int status;
     pid_t pid;
 
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+        if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+            if (watch->job->options->host_count == 0)
+                note_stop(watch, pid, status);
+            continue;
+        }
         const bool here = !reap_host(watch, pid, status) && watch->job->options->host_count == 0;
         for (int k = 0; here && k < watch->job->options->processes; k++) {
             if (watch->job->processes[k].running && watch->job->processes[k].pid == pid) {

@@ -66,6 +66,7 @@ struct stream {
 struct process {
     pid_t pid; /* 0 when it has ended, or is not known yet */
     bool running;
+    bool stopped;      /* was said */
     struct host *host; /* NULL: this one */
     int log;           /* -1: none, as are the streams' descriptors */
     struct stream out, err;

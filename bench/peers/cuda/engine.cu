@@ -3,11 +3,12 @@
  * faster than loads and stores. One process; each block of GPU 0 copies its own part, again and
  * again, and tells GPU 1 after each time.
  *
- *     engine BLOCKS...
+ *     engine 1 4 16 132    blocks of GPU 0, one number after the other
  *
  * By the engine one thread works through buffers in shared memory: half of them are being filled
  * while the others are being stored.
  */
+#include "gpu/measure.h"
 #include "machine.h"
 
 #include <cstring>
@@ -142,25 +143,32 @@ double gigabytes_a_second(unsigned char *to, const unsigned char *from, uint32_t
 
 int main(int argc, char **argv)
 {
+    measure_options options;
     static const struct {
         const char *name;
         uint32_t piece;
     } ways[] = {{"floor", 0}, {"engine4", 4 << 10}, {"engine8", 8 << 10}, {"engine16", 16 << 10}};
 
-    if (argc < 2 || !join_peers()) {
-        fprintf(stderr, "usage: engine BLOCKS..., with two GPUs\n");
+    measure_parse(
+        &options, argc, argv, MEASURE_NO_REPEATS | MEASURE_NO_THREADS,
+        "Copies of 1 MiB by each of so many blocks of GPU 0 to GPU 1, by loads and stores "
+        "and by the bulk copy engine with 8 buffers of 4, 8 and 16 KiB in shared memory; "
+        "one number of BLOCKS after the other.",
+        "BLOCKS...", MEASURE_LIST);
+    measure_list(&options, 0);
+    if (options.words_count == 0) {
+        fprintf(stderr, "engine: say how many BLOCKS; --help says more\n");
         return EXIT_FAILURE;
     }
+    if (!join_peers())
+        return EXIT_FAILURE;
+    measure_header();
     check(cudaSetDevice(0), "cudaSetDevice");
     check(cudaFuncSetAttribute(stream, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                BUFFERS * (16 << 10)),
           "cudaFuncSetAttribute");
-    for (int i = 1; i < argc; i++) {
-        const int blocks = atoi(argv[i]);
-        if (blocks < 1 || blocks > 1024) {
-            fprintf(stderr, "engine: %s blocks, of 1 to 1024\n", argv[i]);
-            return EXIT_FAILURE;
-        }
+    for (int i = 0; i < options.list_count; i++) {
+        const int blocks = options.list[i];
         const size_t all = (size_t)BYTES * (size_t)blocks;
         unsigned char *to = (unsigned char *)new_memory(1, all);
         uint32_t *told = (uint32_t *)new_memory(1, sizeof(*told));
@@ -170,8 +178,8 @@ int main(int argc, char **argv)
             values[k] = (unsigned char)(k * 2654435761u >> 13);
         check(cudaMemcpy(from, values.data(), all, cudaMemcpyDefault), "cudaMemcpy");
         for (const auto &way : ways)
-            printf("%s,one_way,%d,%d,%.6g,GB/s,%d\n", way.name, BYTES, THREADS,
-                   gigabytes_a_second(to, from, way.piece, blocks, told), blocks);
+            measure_ranks_line(way.name, "one_way", BYTES, THREADS, blocks,
+                               gigabytes_a_second(to, from, way.piece, blocks, told), "GB/s");
         cudaFree(to), cudaFree(told), cudaFree(from);
     }
     return EXIT_SUCCESS;

@@ -99,7 +99,7 @@ template <bool PEER> struct end {
     }
 };
 
-template <bool PEER> __global__ void ping_pong(task task, int rank)
+template <bool PEER> __global__ void __launch_bounds__(1024) ping_pong(task task, int rank)
 {
     const int me = PEER ? rank : blockIdx.x;
     side *const mine = me == 0 ? task.sides[0] : task.sides[1];

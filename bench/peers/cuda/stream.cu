@@ -5,12 +5,12 @@
  *     stream memcpy    cudaMemcpyPeerAsync, many of them in a stream of each sending GPU
  *     stream latency   cudaMemcpyPeerAsync and cudaStreamSynchronize, there and back
  */
+#include "contents.h"
 #include "gpu/measure.h"
 #include "machine.h"
 
 #include <cooperative_groups.h>
 
-#include <chrono>
 #include <cstring>
 
 namespace
@@ -164,6 +164,7 @@ int blocks_of(const measure_options *options, int asked)
 bool measure_kernel(const measure_options *options, int blocks)
 {
     const char *kind = options->both ? "both_ways" : "one_way";
+    const measure_stream groups = measure_stream_of(options, options->to, blocks);
     unsigned long long ns;
     uint64_t wrong = 0;
     bool whole = true;
@@ -177,7 +178,7 @@ bool measure_kernel(const measure_options *options, int blocks)
     task.both = options->both;
     for (int phase = 0; phase < 2 && whole; phase++) {
         task.number = phase;
-        task.groups = measure_groups(options, phase);
+        task.groups = groups.groups[phase];
         whole = run_phase(&task, blocks, options->threads, &wrong);
     }
     check(cudaMemcpy(&ns, task.ns, sizeof(ns), cudaMemcpyDefault), "cudaMemcpy");
@@ -190,32 +191,19 @@ bool measure_kernel(const measure_options *options, int blocks)
         fprintf(stderr, "stream: a group of puts never came\n");
     const bool right = measure_right(kind, options->to, wrong) && whole;
     if (right)
-        measure_ranks_line("floor", kind, options->to, options->threads, blocks,
-                           measure_stream_rate(options, blocks, (double)ns * 1e-9), "GB/s");
+        measure_ranks_line(
+            "floor", kind, options->to, options->threads, blocks,
+            measure_stream_rate(options, &groups, options->to, blocks, (double)ns * 1e-9), "GB/s");
     return right;
 }
 
 /* Memory of both GPUs for copies by the driver, and a stream on each. */
 struct copier {
-    enum { ROOM = 64 << 20, BLOCKS = 64, THREADS = 256 };
+    enum { ROOM = 64 << 20 };
     uint32_t *source[2], *target[2];
     unsigned long long *wrong; /* on device 0, counted by both */
     cudaStream_t streams[2];
 };
-
-__global__ void fill(uint32_t *words, size_t bytes, uint64_t number)
-{
-    measure_fill(words, bytes, number, blockIdx.x * blockDim.x + threadIdx.x,
-                 gridDim.x * blockDim.x);
-}
-
-__global__ void compare(const uint32_t *words, size_t bytes, uint64_t number,
-                        unsigned long long *wrong)
-{
-    atomicAdd_system(wrong, (unsigned long long)measure_wrong(words, bytes, number,
-                                                              blockIdx.x * blockDim.x + threadIdx.x,
-                                                              gridDim.x * blockDim.x));
-}
 
 void start(const copier *copier, int from, size_t bytes)
 {
@@ -233,22 +221,16 @@ void finish(const copier *copier, int from)
 void copy_checked(const copier *copier, int from, size_t bytes, uint64_t number)
 {
     check(cudaSetDevice(from), "cudaSetDevice");
-    fill<<<copier::BLOCKS, copier::THREADS, 0, copier->streams[from]>>>(copier->source[from], bytes,
-                                                                        number);
+    fill<<<FILL_BLOCKS, FILL_THREADS, 0, copier->streams[from]>>>(copier->source[from], bytes,
+                                                                  number);
     check(cudaGetLastError(), "fill");
     start(copier, from, bytes);
     finish(copier, from);
     check(cudaSetDevice(1 - from), "cudaSetDevice");
-    compare<<<copier::BLOCKS, copier::THREADS, 0, copier->streams[1 - from]>>>(
+    compare<<<FILL_BLOCKS, FILL_THREADS, 0, copier->streams[1 - from]>>>(
         copier->target[1 - from], bytes, number, copier->wrong);
     check(cudaGetLastError(), "compare");
     finish(copier, 1 - from);
-}
-
-double now()
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
 }
 
 /* `count` copies from each sending device, all under way at once. */
@@ -331,7 +313,9 @@ int main(int argc, char **argv)
     /* A module loaded late would wait for the other device's kernel. */
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_PUTS,
-                  "Copies between two GPUs by plain kernels and by the driver.",
+                  "Copies between two GPUs without a library. kernel: streams by plain kernels of "
+                  "RANKS blocks (as many as fit) of --threads; memcpy: streams of "
+                  "cudaMemcpyPeerAsync; latency: the same there and back, --repeats times.",
                   "kernel|memcpy|latency [RANKS...]", 1 + MEASURE_LIST);
     const char *what = options.words_count > 0 ? options.words[0] : "";
     const bool kernel = strcmp(what, "kernel") == 0, latency = strcmp(what, "latency") == 0;

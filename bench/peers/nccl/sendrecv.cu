@@ -1,7 +1,12 @@
 /*
- * peers/nccl/sendrecv.cu - the ping-pong with ncclSend and ncclRecv between two GPUs of one
- * process. Every message is a group of calls, which launches a kernel on a stream of either GPU:
- * that is in the time. The host waits only at the end; the streams keep the order.
+ * peers/nccl/sendrecv.cu - ncclSend and ncclRecv between two GPUs of one process.
+ *
+ *     nccl latency      the ping-pong (the default)
+ *     nccl bandwidth    the stream of measure.h, one way and both ways
+ *
+ * Every message of the ping-pong, and every group of the stream, is a group of calls, which
+ * launches a kernel on a stream of either GPU: that is in the time. The host waits only at the end;
+ * the streams keep the order. The environment says which way NCCL may take.
  */
 #include "gpu/measure.h"
 
@@ -10,11 +15,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace
 {
 
-enum { ROOM = 1 << 20, BLOCKS = 16, THREADS = 256, LIMIT_S = 20 };
+enum { ROOM = 64 << 20, BLOCKS = 64, THREADS = 256, LIMIT_S = 20 };
 
 struct end {
     ncclComm_t comm;
@@ -82,9 +88,30 @@ void finish(const end *ends)
         cudaError_t error;
         while ((error = cudaStreamQuery(ends[device].stream)) == cudaErrorNotReady)
             if (now() > deadline)
-                fail("ping-pong", "a message never came");
-        check(error, "ping-pong");
+                fail("send and receive", "a message never came");
+        check(error, "send and receive");
     }
+}
+
+void fill_source(const end *ends, int device, size_t bytes, uint64_t number)
+{
+    check(cudaSetDevice(device), "cudaSetDevice");
+    fill<<<BLOCKS, THREADS, 0, ends[device].stream>>>(ends[device].source, bytes, number);
+    check(cudaGetLastError(), "fill");
+}
+
+/* How many words of the device's target are wrong. */
+uint64_t compare_target(const end *ends, int device, size_t bytes, uint64_t number)
+{
+    unsigned long long *wrong, count;
+    check(cudaSetDevice(device), "cudaSetDevice");
+    check(cudaMalloc(&wrong, sizeof(*wrong)), "cudaMalloc");
+    check(cudaMemset(wrong, 0, sizeof(*wrong)), "cudaMemset");
+    compare<<<BLOCKS, THREADS>>>(ends[device].target, bytes, number, wrong);
+    check(cudaGetLastError(), "compare");
+    check(cudaMemcpy(&count, wrong, sizeof(count), cudaMemcpyDefault), "cudaMemcpy");
+    check(cudaFree(wrong), "cudaFree");
+    return count;
 }
 
 /* New contents each way; how many words came wrong. */
@@ -92,20 +119,10 @@ uint64_t trip_checked(end *ends, size_t bytes, uint64_t number)
 {
     uint64_t sum = 0;
     for (int from = 0; from < 2; from++) {
-        unsigned long long *wrong, count;
-        check(cudaSetDevice(from), "cudaSetDevice");
-        fill<<<BLOCKS, THREADS, 0, ends[from].stream>>>(ends[from].source, bytes, number);
-        check(cudaGetLastError(), "fill");
+        fill_source(ends, from, bytes, number);
         send(ends, from, bytes);
         finish(ends);
-        check(cudaSetDevice(1 - from), "cudaSetDevice");
-        check(cudaMalloc(&wrong, sizeof(*wrong)), "cudaMalloc");
-        check(cudaMemset(wrong, 0, sizeof(*wrong)), "cudaMemset");
-        compare<<<BLOCKS, THREADS>>>(ends[1 - from].target, bytes, number, wrong);
-        check(cudaGetLastError(), "compare");
-        check(cudaMemcpy(&count, wrong, sizeof(count), cudaMemcpyDefault), "cudaMemcpy");
-        check(cudaFree(wrong), "cudaFree");
-        sum += count;
+        sum += compare_target(ends, 1 - from, bytes, number);
     }
     return sum;
 }
@@ -121,7 +138,7 @@ double time_trips(end *ends, size_t bytes, uint64_t trips)
     return now() - start;
 }
 
-bool measure_all(const measure_options *options, end *ends)
+bool measure_latency(const measure_options *options, end *ends)
 {
     bool right = true;
     for (const measure &m : measures) {
@@ -139,14 +156,74 @@ bool measure_all(const measure_options *options, end *ends)
     return right;
 }
 
+/* Messages of a group lie one behind the other. */
+void send_group(end *ends, size_t bytes, uint64_t count, int senders)
+{
+    check(ncclGroupStart(), "ncclGroupStart");
+    for (uint64_t i = 0; i < count; i++)
+        for (int from = 0; from < senders; from++) {
+            end *sender = &ends[from], *receiver = &ends[1 - from];
+            const size_t at = i * bytes / sizeof(*sender->source);
+            check(ncclSend(sender->source + at, bytes, ncclChar, 1 - from, sender->comm,
+                           sender->stream),
+                  "ncclSend");
+            check(ncclRecv(receiver->target + at, bytes, ncclChar, from, receiver->comm,
+                           receiver->stream),
+                  "ncclRecv");
+        }
+    check(ncclGroupEnd(), "ncclGroupEnd");
+}
+
+/* A warm-up and a timed part, with other contents each, compared after it. */
+bool measure_stream_of_sends(const measure_options *options, end *ends, size_t bytes)
+{
+    const measure_stream stream = measure_stream_of(options, bytes, 1);
+    const int senders = options->both ? 2 : 1;
+    const char *kind = options->both ? "both_ways" : "one_way";
+    double seconds = 0;
+    uint64_t wrong = 0;
+    for (int phase = 0; phase < 2; phase++) {
+        for (int from = 0; from < senders; from++)
+            fill_source(ends, from, stream.group * bytes, phase + 1);
+        finish(ends);
+        const double start = now();
+        for (uint64_t i = 0; i < stream.groups[phase]; i++)
+            send_group(ends, bytes, stream.group, senders);
+        finish(ends);
+        seconds = now() - start;
+        for (int from = 0; from < senders; from++)
+            wrong += compare_target(ends, 1 - from, stream.group * bytes, phase + 1);
+    }
+    measure_ranks_line("nccl", kind, bytes, 0, 1,
+                       measure_stream_rate(options, &stream, bytes, 1, seconds), "GB/s");
+    return measure_right(kind, bytes, wrong);
+}
+
+bool measure_bandwidth(measure_options *options, end *ends)
+{
+    bool right = true;
+    for (size_t bytes = options->from; bytes <= options->to; bytes *= 4)
+        for (int both = 0; both < 2; both++) {
+            options->both = both != 0;
+            right &= measure_stream_of_sends(options, ends, bytes);
+        }
+    return right;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
     measure_options options;
-    measure_parse(&options, argc, argv, MEASURE_HAS_TO,
-                  "Ping-pong by ncclSend and ncclRecv between two GPUs, launches included.", NULL,
-                  0);
+    measure_parse(&options, argc, argv,
+                  MEASURE_HAS_TO | MEASURE_HAS_PUTS | MEASURE_HAS_FROM | MEASURE_NO_THREADS,
+                  "ncclSend and ncclRecv between two GPUs of this process, launches included: a "
+                  "ping-pong of up to --to and 1 MiB (default), or streams.",
+                  "[latency|bandwidth]", 1);
+    const char *what = options.words_count > 0 ? options.words[0] : "latency";
+    const bool bandwidth = strcmp(what, "bandwidth") == 0;
+    if (!bandwidth && strcmp(what, "latency") != 0)
+        fail(what, "say latency or bandwidth; --help says more");
     const int devices[] = {0, 1};
     ncclComm_t comms[2];
     end ends[2];
@@ -164,7 +241,8 @@ int main(int argc, char **argv)
         check(cudaMalloc(&ends[device].target, ROOM), "cudaMalloc");
     }
     measure_header();
-    const bool right = measure_all(&options, ends);
+    const bool right =
+        bandwidth ? measure_bandwidth(&options, ends) : measure_latency(&options, ends);
     for (ncclComm_t comm : comms)
         check(ncclCommDestroy(comm), "ncclCommDestroy");
     return right ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -88,7 +88,9 @@ struct end {
     }
 };
 
-__global__ void ping_pong(task task, int process, result *result)
+/* MOST: threads of a block. More of them can have fewer registers each. */
+template <int MOST>
+__global__ void __launch_bounds__(MOST) ping_pong(task task, int process, result *result)
 {
     end end = {task, 1 - process, 0, 0};
     const bool first = process == 0;
@@ -124,6 +126,8 @@ __global__ void barrier_of_all(uint64_t warm_up, uint64_t repeats, result *resul
 
 bool measure_latency(const measure_options *options, int process, result *device)
 {
+    const void *kernel =
+        options->threads <= 256 ? (const void *)ping_pong<256> : (const void *)ping_pong<1024>;
     task task = {};
     bool right = true;
     task.signal = (uint64_t *)new_symmetric(sizeof(*task.signal));
@@ -139,8 +143,7 @@ bool measure_latency(const measure_options *options, int process, result *device
             task.trips = measure_trips_of(options, m.bytes);
             check(cudaMemset(task.signal, 0, sizeof(*task.signal)), "cudaMemset");
             void *arguments[] = {&task, &process, &device};
-            const result result =
-                run((const void *)ping_pong, 1, options->threads, arguments, device, m.kind);
+            const result result = run(kernel, 1, options->threads, arguments, device, m.kind);
             right &= measure_right(m.kind, m.bytes, result.wrong);
             if (process == 0)
                 measure_line(set ? "nvshmem_set" : "nvshmem", m.kind, m.bytes, options->threads,

@@ -214,6 +214,7 @@ bool measure_bandwidth(const measure_options *options, int process, int asked, r
         options->threads <= 256 ? (const void *)stream<256> : (const void *)stream<1024>;
     const int blocks = blocks_of(kernel, options->threads, arguments, asked);
     const char *kind = options->both ? "both_ways" : "one_way";
+    const measure_stream groups = measure_stream_of(options, options->to, blocks);
     bool right = true;
     result result;
     new_signals(&task, blocks);
@@ -223,13 +224,15 @@ bool measure_bandwidth(const measure_options *options, int process, int asked, r
     task.both = options->both;
     for (int phase = 0; phase < 2; phase++) {
         task.number = phase;
-        task.groups = measure_groups(options, phase);
+        task.groups = groups.groups[phase];
         result = run_phase(&task, kernel, process, blocks, options->threads, device, kind);
         right &= measure_right(kind, options->to, result.wrong);
     }
     if (process == 0)
-        measure_ranks_line("nvshmem", kind, options->to, options->threads, blocks,
-                           measure_stream_rate(options, blocks, (double)result.ns * 1e-9), "GB/s");
+        measure_ranks_line(
+            "nvshmem", kind, options->to, options->threads, blocks,
+            measure_stream_rate(options, &groups, options->to, blocks, (double)result.ns * 1e-9),
+            "GB/s");
     nvshmem_free(task.target);
     nvshmem_free(task.source);
     nvshmem_free(task.done);

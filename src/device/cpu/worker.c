@@ -6,6 +6,7 @@
 #include "base/fiber.h"
 #include "base/say.h"
 #include "base/task.h"
+#include "device/cpu/overflow.h"
 #include "device/cpu/random.h"
 #include "device/port.h"
 
@@ -144,6 +145,22 @@ static void leave(const struct worker *w)
         w->launch->leave(w->launch->host);
 }
 
+/* For overflow.c. */
+static bool find_overflow(const void *worker, const void *address, int *rank, size_t *bytes)
+{
+    const struct worker *w = worker;
+
+    for (int r = w->first; r < w->end; r++) {
+        const struct weft_fiber *fiber = WEFT_PORT_GET(w->ranks[r].port, fiber);
+        if (!weft_fiber_guards(fiber, address))
+            continue;
+        *rank = w->launch->first_rank + r;
+        *bytes = weft_fiber_stack_bytes(fiber);
+        return true;
+    }
+    return false;
+}
+
 static void worker_main(void *argument)
 {
     struct worker *w = argument;
@@ -155,6 +172,8 @@ static void worker_main(void *argument)
 
     if (w->workers->first >= 0)
         bind_to(w->workers->first + w->index);
+    if (live > 0)
+        weft_overflow_begin(find_overflow, w);
     for (int r = w->first; r < w->end; r++) {
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
         WEFT_PORT_SET(w->ranks[r].port, helped, w->launch->help != NULL);
@@ -184,6 +203,7 @@ static void worker_main(void *argument)
             idle_since = 0;
     }
     leave(w);
+    weft_overflow_end();
     weft_fiber_destroy(self);
 }
 

@@ -230,6 +230,17 @@ weft_status ofi_progress_receive(struct weft_net *net, bool *did);
 ssize_t ofi_post_receive(struct weft_net *net, struct ofi_buffer *buffer);
 void ofi_receive_close(struct weft_net *net);
 
+/* ---- answer.c: what goes back to senders. Lock held ---- */
+
+/* What a message says besides its event. Errors: PROTOCOL. */
+weft_status ofi_hear(struct weft_net *net, const struct ofi_message *m);
+/* Events of a process up to this one have been applied: a receipt is owed. */
+void ofi_owe(struct weft_net *net, int process, uint32_t applied, uint64_t now);
+/* Those that are due; or all. */
+void ofi_send_receipts(struct weft_net *net, uint64_t now, bool all);
+/* Questions that could not be answered before. */
+void ofi_answer_again(struct weft_net *net);
+
 /* ---- watch.c: a thread that sleeps on the completion queues and rings the tasks' bells ---- */
 
 /* net->watch stays NULL if the provider cannot. Errors: MEMORY, SYSTEM. */

@@ -218,71 +218,6 @@ static weft_status take_error(struct weft_net *net)
                     net->info->fabric_attr->prov_name, ofi_error(error.err));
 }
 
-/* ---- answers: lock held -----------------------------------------------------------------------
- */
-
-static void answer(struct weft_net *net, int process, uint64_t key)
-{
-    struct ofi_header header = {.kind = OFI_REGION, .key = key};
-    struct ofi_place place;
-
-    ofi_describe(net, key, &place);
-    if (!ofi_send(net, process, &header, &place, sizeof(place)) &&
-        net->questions_count < OFI_QUESTIONS)
-        net->questions[net->questions_count++] = (struct ofi_question){process, key};
-}
-
-static void answer_again(struct weft_net *net)
-{
-    const uint32_t count = net->questions_count;
-    struct ofi_question questions[OFI_QUESTIONS];
-
-    memcpy(questions, net->questions, count * sizeof(questions[0]));
-    net->questions_count = 0;
-    for (uint32_t i = 0; i < count; i++)
-        answer(net, questions[i].process, questions[i].key);
-}
-
-static weft_status hear(struct weft_net *net, const struct ofi_message *m)
-{
-    const struct ofi_header *h = &m->header;
-
-    if (!ofi_received(net, h->process, h->receipt))
-        return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent a receipt for %u events, of %u",
-                        h->process, h->receipt, net->peers[h->process].events);
-    if ((h->flags & OFI_NOW) != 0)
-        net->peers[h->process].wants_receipt = true;
-    if (h->kind == OFI_ASK)
-        answer(net, h->process, h->key);
-    else if (h->kind == OFI_REGION)
-        ofi_remote_told(net, h->process, h->key, &m->place);
-    return WEFT_OK;
-}
-
-static void owe(struct weft_net *net, int process, uint32_t applied, uint64_t now)
-{
-    struct ofi_peer *peer = &net->peers[process];
-
-    peer->applied = applied;
-    if (peer->owed_since == 0 && peer->applied != peer->told) {
-        peer->owed_since = now;
-        net->owing++;
-    }
-}
-
-static void send_receipts(struct weft_net *net, uint64_t now, bool all)
-{
-    for (int p = 0; net->owing > 0 && p < net->open.processes; p++) {
-        const struct ofi_peer *peer = &net->peers[p];
-        struct ofi_header header = {.kind = OFI_RECEIPT};
-        if (peer->owed_since == 0 ||
-            (!all && !peer->wants_receipt && now - peer->owed_since < OFI_RECEIPT_NS &&
-             peer->applied - peer->told < OFI_RECEIPT_EVERY))
-            continue;
-        ofi_send(net, p, &header, NULL, 0);
-    }
-}
-
 /* ---- progress ----------------------------------------------------------------------------------
  */
 
@@ -302,9 +237,9 @@ static weft_status conclude(struct weft_net *net, const struct taken *batch, ssi
     weft_lock(&net->lock);
     for (ssize_t i = 0; i < count && status == WEFT_OK; i++) {
         if (batch[i].event)
-            owe(net, batch[i].process, batch[i].applied, now);
+            ofi_owe(net, batch[i].process, batch[i].applied, now);
         if (batch[i].message)
-            status = hear(net, &batch[i].m);
+            status = ofi_hear(net, &batch[i].m);
         if (batch[i].buffer == NULL)
             continue;
         const ssize_t error = ofi_post_receive(net, batch[i].buffer);
@@ -312,7 +247,7 @@ static weft_status conclude(struct weft_net *net, const struct taken *batch, ssi
             status = weft_err(WEFT_ERR_NETWORK, "ofi: %s takes no receive buffer: %s",
                               net->info->fabric_attr->prov_name, ofi_error(error));
     }
-    send_receipts(net, now, false);
+    ofi_send_receipts(net, now, false);
     weft_unlock(&net->lock);
     return status;
 }
@@ -357,9 +292,9 @@ static void tidy(struct weft_net *net)
 
     weft_lock(&net->lock);
     if (net->questions_count > 0)
-        answer_again(net);
+        ofi_answer_again(net);
     if (net->owing > 0)
-        send_receipts(net, weft_now_ns(), asleep);
+        ofi_send_receipts(net, weft_now_ns(), asleep);
     const bool ring = net->watch == NULL && (net->outstanding > 0 || net->stuck);
     weft_unlock(&net->lock);
     if (ring) /* it polls for the send side, too */

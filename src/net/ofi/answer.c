@@ -1,0 +1,71 @@
+/*
+ * net/ofi/answer.c - what goes back to senders: receipts for events, the places of regions. Lock
+ * held.
+ */
+#include "net/ofi/inside.h"
+
+#include "base/say.h"
+
+#include <string.h>
+
+static void answer(struct weft_net *net, int process, uint64_t key)
+{
+    struct ofi_header header = {.kind = OFI_REGION, .key = key};
+    struct ofi_place place;
+
+    ofi_describe(net, key, &place);
+    if (!ofi_send(net, process, &header, &place, sizeof(place)) &&
+        net->questions_count < OFI_QUESTIONS)
+        net->questions[net->questions_count++] = (struct ofi_question){process, key};
+}
+
+void ofi_answer_again(struct weft_net *net)
+{
+    const uint32_t count = net->questions_count;
+    struct ofi_question questions[OFI_QUESTIONS];
+
+    memcpy(questions, net->questions, count * sizeof(questions[0]));
+    net->questions_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        answer(net, questions[i].process, questions[i].key);
+}
+
+weft_status ofi_hear(struct weft_net *net, const struct ofi_message *m)
+{
+    const struct ofi_header *h = &m->header;
+
+    if (!ofi_received(net, h->process, h->receipt))
+        return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent a receipt for %u events, of %u",
+                        h->process, h->receipt, net->peers[h->process].events);
+    if ((h->flags & OFI_NOW) != 0)
+        net->peers[h->process].wants_receipt = true;
+    if (h->kind == OFI_ASK)
+        answer(net, h->process, h->key);
+    else if (h->kind == OFI_REGION)
+        ofi_remote_told(net, h->process, h->key, &m->place);
+    return WEFT_OK;
+}
+
+void ofi_owe(struct weft_net *net, int process, uint32_t applied, uint64_t now)
+{
+    struct ofi_peer *peer = &net->peers[process];
+
+    peer->applied = applied;
+    if (peer->owed_since == 0 && peer->applied != peer->told) {
+        peer->owed_since = now;
+        net->owing++;
+    }
+}
+
+void ofi_send_receipts(struct weft_net *net, uint64_t now, bool all)
+{
+    for (int p = 0; net->owing > 0 && p < net->open.processes; p++) {
+        const struct ofi_peer *peer = &net->peers[p];
+        struct ofi_header header = {.kind = OFI_RECEIPT};
+        if (peer->owed_since == 0 ||
+            (!all && !peer->wants_receipt && now - peer->owed_since < OFI_RECEIPT_NS &&
+             peer->applied - peer->told < OFI_RECEIPT_EVERY))
+            continue;
+        ofi_send(net, p, &header, NULL, 0);
+    }
+}

@@ -1,0 +1,62 @@
+/*
+ * net/shm/inside.h - the state of the shm network, and what its files offer each other.
+ */
+#ifndef WEFT_NET_SHM_INSIDE_H
+#define WEFT_NET_SHM_INSIDE_H
+
+#include "base/share.h"
+#include "base/task.h"
+#include "net/net.h"
+#include "net/regions.h"
+#include "queue/packet_ring.h"
+
+#include <assert.h>
+
+enum { SHM_SETTLING = 4 /* batches from one ring whose data is on its way to the device */ };
+
+/* The start of a receiver's shared memory; its rings follow, one a sender. */
+struct shm_inbox {
+    struct weft_bell bells[2]; /* by side: its receive thread's, its progress thread's */
+    unsigned char pad[64 - 2 * sizeof(struct weft_bell)];
+};
+static_assert(sizeof(struct shm_inbox) == 64, "the rings behind it begin at a line");
+
+struct shm_landing {
+    uint32_t end;
+    void *cookie;
+};
+
+struct shm_peer {
+    struct shm_inbox *inbox; /* the peer's, mapped */
+    struct weft_share share;
+    struct weft_packet_producer out;
+    struct weft_packet_consumer in;
+    struct weft_settling {
+        uint32_t end;         /* packets up to here were passed, */
+        uint64_t mark;        /* and are there when the device has come here */
+    } settling[SHM_SETTLING]; /* a FIFO */
+    uint32_t settling_first, settling_count;
+
+    struct weft_net_put current; /* accepted, not all in the ring yet */
+    size_t done;                 /* bytes of it that are */
+    bool active;
+
+    struct shm_landing *landings; /* sent, not yet landed: a FIFO */
+    uint32_t capacity, first, count;
+};
+
+struct weft_net {
+    struct weft_net_open open;
+    struct shm_inbox *inbox; /* this process's own */
+    struct weft_share share;
+    uint32_t ring_size;
+    struct shm_peer *peers;
+    struct weft_regions regions;
+};
+
+/* ---- packets.c ---- */
+
+weft_status shm_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status shm_progress(struct weft_net *net, enum weft_net_side side, bool *did);
+
+#endif
