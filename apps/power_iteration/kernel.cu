@@ -38,8 +38,10 @@
  *      raw of k (transpose.h: at least one), straight or from above; somebody of column 0 put that
  *      after its barrier of k - 1. By A, every rank of the job is done with k - 2.
  *
- * Every arrow is a notification or a barrier: each a release of the loads before it, and a put that
- * was waited for has arrived, and has read its source. What one iteration uses, and who writes it:
+ * Every arrow is a notification or a barrier, which comes after the loads before it; and a put that
+ * was waited for has arrived, so it has read its source. What others read of a rank's own stores
+ * they hear of by the barrier of their device, or it was put to them. What one iteration uses, and
+ * who writes it:
  *   - raw of k + 1: pieces are put in k by ranks of column 0 after their barrier, and passed on by
  *     ranks that have them. By A everyone is done with raw of k - 1, also as the source of what was
  *     passed on: two copies.
@@ -51,7 +53,8 @@
  *     barrier of k + 1, or a notice; what other processes put there lies outside process 0's rows.
  *   - partial of k: put in k, after the barrier. By B partial of k - 2 has been added: two copies.
  *   - sums over x of k: by a rank of column 0 after its barrier of k. Those over x of k - 2 were
- *     read for the verdict of k - 1, before x of k - 1 was complete: by A, two copies.
+ *     read for the verdict of k - 1, before x of k - 1 was complete, and have arrived before that:
+ *     by A, two copies.
  *   - Parts of split rows for k: before the barrier of k, so after that of k - 1, before which
  *     those for k - 2 were read. Two copies.
  *   - The word that k + 1 is the last: as raw of k + 1. It is put by several, always the same.
