@@ -262,16 +262,39 @@ static bool write_lines(FILE *file, const struct weft_tuned *values, int count)
     return fflush(file) == 0 && !ferror(file);
 }
 
-weft_status weft_tune_write(const char *path, const struct weft_tuned *values, int count)
-{
-    char beside[WEFT_TUNE_PATH + 16];
+enum { BESIDE = WEFT_TUNE_PATH + 16 };
 
+/* A new file beside the one that it is to replace; NULL, after a line that says why. */
+static FILE *open_beside(const char *path, char beside[BESIDE])
+{
     make_folder(path, 2);
     make_folder(path, 1);
-    snprintf(beside, sizeof(beside), "%s.%ld", path, (long)getpid());
+    snprintf(beside, BESIDE, "%s.%ld", path, (long)getpid());
     FILE *file = fopen(beside, "we");
     if (file == NULL)
-        return weft_err(WEFT_ERR_SYSTEM, "cannot write %s: %s", beside, strerror(errno));
+        weft_err(WEFT_ERR_SYSTEM, "cannot write %s: %s", beside, strerror(errno));
+    return file;
+}
+
+weft_status weft_tune_try(const char *path)
+{
+    char beside[BESIDE];
+    FILE *file = open_beside(path, beside);
+
+    if (file == NULL)
+        return WEFT_ERR_SYSTEM;
+    fclose(file);
+    unlink(beside);
+    return WEFT_OK;
+}
+
+weft_status weft_tune_write(const char *path, const struct weft_tuned *values, int count)
+{
+    char beside[BESIDE];
+    FILE *file = open_beside(path, beside);
+
+    if (file == NULL)
+        return WEFT_ERR_SYSTEM;
     bool good = write_lines(file, values, count);
     good &= fclose(file) == 0;
     if (good && rename(beside, path) == 0)

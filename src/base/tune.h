@@ -50,6 +50,12 @@ void weft_tune_read(struct weft_config *config);
 void weft_tune_keep(struct weft_config *config, const char *device);
 
 /*
+ * Whether a file can be made there, before anybody measures for it; makes the folders. Errors:
+ * SYSTEM, with the reason.
+ */
+weft_status weft_tune_try(const char *path);
+
+/*
  * Writes the file, whole or not at all; makes the two folders above it where they are missing.
  * Errors: SYSTEM, with the reason.
  */

@@ -217,12 +217,17 @@ static void not_there(void **state)
     assert_non_null(strstr(said, "/nowhere/tune is not used: No such file"));
     assert_int_equal(weft_tune_write("/proc/nowhere/weft/tune", &value, 1), WEFT_ERR_SYSTEM);
     assert_non_null(strstr(weft_err_last(), "cannot write /proc/nowhere/weft/tune"));
+    assert_int_equal(weft_tune_try("/proc/nowhere/weft/tune"), WEFT_ERR_SYSTEM);
+    assert_non_null(strstr(weft_err_last(), "cannot write /proc/nowhere/weft/tune"));
     /* A folder in its place: nothing is left beside it. */
     char place[sizeof(path) + 16], beside[sizeof(place) + 16];
     snprintf(place, sizeof(place), "%s/weft/folder", folder);
+    snprintf(beside, sizeof(beside), "%s.%ld", place, (long)getpid());
+    assert_int_equal(weft_tune_try(place), WEFT_OK); /* and makes no file */
+    assert_int_not_equal(access(place, F_OK), 0);
+    assert_int_not_equal(access(beside, F_OK), 0);
     assert_int_equal(mkdir(place, 0777), 0);
     assert_int_equal(weft_tune_write(place, &value, 1), WEFT_ERR_SYSTEM);
-    snprintf(beside, sizeof(beside), "%s.%ld", place, (long)getpid());
     assert_int_not_equal(access(beside, F_OK), 0);
     rmdir(place);
 }

@@ -219,7 +219,9 @@ bool tune(const struct weft_config *config, const char *file)
                                   "XDG_CONFIG_HOME nor HOME is set; give one, --tune=FILE");
         return false;
     }
-    if (!pair_measure(&found))
+    if (file == NULL)
+        file = path;
+    if (weft_tune_try(file) != WEFT_OK || !pair_measure(&found))
         return false;
-    return found.process != 0 || tune_here(config, &found, file != NULL ? file : path);
+    return found.process != 0 || tune_here(config, &found, file);
 }
