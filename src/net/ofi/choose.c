@@ -25,9 +25,10 @@ const char *ofi_error(long code)
 }
 
 /*
- * ofi_rxm makes its completion queues as deep as this many peers need, 256 unless it is told; over
- * soft-RoCE, and other devices of 32,767 entries at most, that is more than there is. The user's
- * own value stands.
+ * ofi_rxm makes its completion queues as deep as so many connections need, 256 unless it is told;
+ * over soft-RoCE, and other devices of 32,767 entries at most, that is more than there is, and with
+ * fewer than there are connections some are refused. A process that puts to itself has two. The
+ * user's own value stands; libfabric reads it once.
  */
 static int universe;
 static void set_universe(void)
@@ -40,9 +41,8 @@ static void set_universe(void)
 static void prepare_universe(int processes)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    enum { MOST = 120 }; /* ofi_rxm takes 256 entries for each */
 
-    universe = processes < 2 ? 2 : processes > MOST ? MOST : processes;
+    universe = processes + 1;
     pthread_once(&once, set_universe);
 }
 
