@@ -131,7 +131,10 @@ struct weft_net_ops {
 
     /* Non-blocking. OK: accepted, sent and landed will be called; FULL, STAGE: not accepted. */
     weft_status (*put)(struct weft_net *net, const struct weft_net_put *put);
-    /* Into target; sent and landed come when the data is there. Sees what was put before it. */
+    /*
+     * Into target; sent and landed come when the data is there. Sees what was put before it.
+     * UNSUPPORTED also: not into memory that is not registered.
+     */
     weft_status (*get)(struct weft_net *net, const struct weft_net_put *get, void *target);
     /* Non-blocking: sees to it that `landed` comes for all puts accepted so far. */
     weft_status (*flush)(struct weft_net *net, int process);

@@ -39,10 +39,10 @@ static void check_data(enum ofi_data form, uint64_t data)
     struct ofi_arrival arrival;
     uint64_t again;
 
-    if (!ofi_data_parse(form, data, PROCESSES, &arrival))
+    if (!ofi_data_parse(form, PROCESSES, data, &arrival))
         return;
     MUST(arrival.process >= 0 && arrival.process < PROCESSES);
-    MUST(ofi_data_pack(form, &arrival, &again) && again == data);
+    MUST(ofi_data_pack(form, PROCESSES, &arrival, &again) && again == data);
 }
 
 static void check_hello(const uint8_t *data, size_t size, bool text)

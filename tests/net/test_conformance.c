@@ -92,7 +92,10 @@ static bool reaches_others(struct ends *ends, bool *launched)
     return reaches;
 }
 
-static const uint64_t starts[] = {0, 0xffffe000u};
+static const struct {
+    uint64_t start;
+    bool register_sources;
+} turns[] = {{0, true}, {0xffffe000u, false}};
 
 /* One of the ends that an MPI's launcher has started: --launched TABLE FILE (net_ends.h). */
 static int run_launched(const char *name, const char *file)
@@ -103,36 +106,48 @@ static int run_launched(const char *name, const char *file)
     bool good = ops != NULL && rank != NULL;
 
     for (int s = 0; s < 2 && good; s++)
-        good = ends_run_launched(ops, atoi(rank), ENDS_MOST, file, starts[s], suite, 0);
+        good = ends_run_launched(ops, atoi(rank), ENDS_MOST, file, turns[s].start, suite, 0);
     printf("%s: %s\n", name, good ? "all good" : "FAILED");
     return !good;
 }
 
-static void over_tcp(struct weft_config *config)
+static void over_tcp(struct weft_config *config, int me)
 {
+    (void)me;
     snprintf(config->ofi_provider, sizeof(config->ofi_provider), "tcp;ofi_rxm");
 }
 
-static void over_tcp_without_writes(struct weft_config *config)
+static void over_tcp_without_writes(struct weft_config *config, int me)
 {
-    over_tcp(config);
+    over_tcp(config, me);
     config->ofi_writes = 0;
 }
 
-static void over_shm(struct weft_config *config)
+static void over_shm(struct weft_config *config, int me)
 {
+    (void)me;
     snprintf(config->ofi_provider, sizeof(config->ofi_provider), "shm");
+}
+
+/* Both of the devices that tools/rdma-vm gives. */
+static void over_verbs(struct weft_config *config, int me)
+{
+    snprintf(config->ofi_provider, sizeof(config->ofi_provider), "verbs;ofi_rxm");
+    snprintf(config->ofi_domain, sizeof(config->ofi_domain), "rxe%d", me % 2);
 }
 
 /* A table with several ways inside is tested in each. */
 static const struct way {
     const char *table, *name;
-    void (*configure)(struct weft_config *config);
-    bool threads; /* several ends in one process */
+    void (*configure)(struct weft_config *config, int me);
+    bool threads, processes; /* several ends in one process, in several */
+    const char *only; /* the argument that asks for this way, which needs a device; NULL: none */
 } ways[] = {
-    {"ofi", "provider tcp", over_tcp, true},
-    {"ofi", "provider tcp, messages only", over_tcp_without_writes, true},
-    {"ofi", "provider shm", over_shm, true},
+    {"ofi", "provider tcp", over_tcp, true, true, NULL},
+    {"ofi", "provider tcp, messages only", over_tcp_without_writes, true, true, NULL},
+    {"ofi", "provider shm", over_shm, true, true, NULL},
+    /* It keeps devices open, which a forked process cannot use. */
+    {"ofi", "provider verbs", over_verbs, true, false, "ofi-verbs"},
 };
 
 static bool test_way(const struct weft_net_ops *ops, const struct way *way)
@@ -149,11 +164,12 @@ static bool test_way(const struct weft_net_ops *ops, const struct way *way)
     with.count = 1;
     good &= ends_run(&with, alone, 0);
     with.count = others ? ENDS_MOST : 1;
-    for (int one_space = others && PROCESSES && !launched ? 0 : 1; one_space <= way->threads;
-         one_space++) {
+    for (int one_space = others && PROCESSES && !launched && way->processes ? 0 : 1;
+         one_space <= way->threads; one_space++) {
         with.one_space = one_space != 0;
         for (int s = 0; s < 2; s++) {
-            with.counter_start = starts[s];
+            with.counter_start = turns[s].start;
+            with.register_sources = turns[s].register_sources;
             good &= ends_run(&with, suite, 0);
         }
         with.counter_start = 0;
@@ -163,13 +179,20 @@ static bool test_way(const struct weft_net_ops *ops, const struct way *way)
     return good;
 }
 
-/* Arguments: the tables to test; none: all. */
-static bool wanted(const char *name, int argc, char **argv)
+static bool named(const char *name, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], name) == 0)
             return true;
-    return argc == 1;
+    return false;
+}
+
+/* Arguments: the tables to test, and ways that must be asked for; none: all tables. */
+static bool wanted(const struct weft_net_ops *ops, const struct way *way, int argc, char **argv)
+{
+    if (way != NULL && way->only != NULL)
+        return named(way->only, argc, argv);
+    return argc == 1 ? !absent(ops) : named(ops->name, argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -181,21 +204,22 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "--launched") == 0)
         return run_launched(argv[2], argv[3]);
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
+        const struct way plain = {ops->name, "", NULL, true, true, NULL};
         bool special = false;
-        if (!wanted(ops->name, argc, argv) || (argc == 1 && absent(ops)))
-            continue;
         for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
             if (strcmp(ways[w].table, ops->name) != 0)
                 continue;
             special = true;
+            if (!wanted(ops, &ways[w], argc, argv))
+                continue;
             if (!PROCESSES) { /* libfabric's own order is not seen either */
                 printf("%s: not under ThreadSanitizer\n", ops->name);
                 break;
             }
             good &= test_way(ops, &ways[w]);
         }
-        if (!special)
-            good &= test_way(ops, &(struct way){ops->name, "", NULL, true});
+        if (!special && wanted(ops, NULL, argc, argv))
+            good &= test_way(ops, &plain);
     }
     printf("%s\n", good ? "all good" : "FAILED");
     return !good;

@@ -87,10 +87,16 @@ static inline weft_status pair_turn(void)
         CHECK(condition);                                                                          \
     } while (0)
 
-/* Opens both, as processes 0 and 1 of several. land, settle: see net.h, or NULL. */
-static inline void pair_open(const char *devices, int words,
-                             bool (*land)(void *, void *, const void *, size_t),
-                             bool (*settle)(void *))
+/* How data lands, net.h; the marks with it. All NULL: as it comes. */
+struct pair_device {
+    bool (*land)(void *, void *, const void *, size_t);
+    bool (*settle)(void *);
+    bool (*mark)(void *, uint64_t *);
+    bool (*settled)(void *, uint64_t, bool *);
+};
+
+/* Opens both, as processes 0 and 1 of several. */
+static inline void pair_open(const char *devices, int words, struct pair_device device)
 {
     char text[2048];
 
@@ -113,8 +119,10 @@ static inline void pair_open(const char *devices, int words,
                                                       .arrived = pair_arrived,
                                                       .sent = pair_sent,
                                                       .landed = pair_landed,
-                                                      .land = land,
-                                                      .settle = settle}};
+                                                      .land = device.land,
+                                                      .settle = device.settle,
+                                                      .mark = device.mark,
+                                                      .settled = device.settled}};
         end->memory = aligned_alloc(4096, PAIR_MEMORY);
         if (end->memory == NULL || weft_net_verbs.open(&end->net, &open) != WEFT_OK)
             exit(1);

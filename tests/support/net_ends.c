@@ -87,7 +87,7 @@ void end_open(struct end *end)
         exit(1);
     end->config.shm_ring = 4096;
     if (all->configure != NULL)
-        all->configure(&end->config);
+        all->configure(&end->config, end->me);
     end->config.counter_start = (int64_t)all->counter_start;
     const struct weft_net_open open = {
         .config = &end->config,
@@ -109,6 +109,24 @@ void end_close(struct end *end)
 {
     end->all->ops->dereg(end->net, end->key);
     end->all->ops->close(end->net);
+}
+
+void *end_sources(struct end *end, size_t bytes)
+{
+    void *sources = calloc(1, bytes);
+
+    if (sources == NULL)
+        die("calloc");
+    if (end->all->register_sources)
+        CHECK(end->all, end->all->ops->reg(end->net, sources, bytes, &end->sources_key) == WEFT_OK);
+    return sources;
+}
+
+void end_sources_free(struct end *end, void *sources)
+{
+    if (end->all->register_sources)
+        end->all->ops->dereg(end->net, end->sources_key);
+    free(sources);
 }
 
 weft_status end_move(struct end *end)
@@ -306,6 +324,7 @@ bool ends_run(const struct ends *with, void (*side)(struct end *, int), int argu
         die("mmap");
     prepare(all, with->ops, count, with->one_space, with->counter_start);
     all->configure = with->configure;
+    all->register_sources = with->register_sources;
     for (int i = 0; i < count; i++)
         runs[i] = (struct run){&all->end[i], side, argument};
     if (with->one_space)

@@ -48,6 +48,7 @@ struct end {
     uint32_t refuse;     /* this notice is malformed, says the end */
     uint32_t met;        /* how often all must have met */
     unsigned char *memory;
+    uint64_t sources_key;
     uint32_t notices[ENDS_MOST][END_PUTS]; /* by sender, in the order in which they arrived */
     uint32_t notice_count[ENDS_MOST];
     struct end_put puts[END_PUTS];
@@ -57,9 +58,10 @@ struct end {
 
 struct ends {
     const struct weft_net_ops *ops;
-    void (*configure)(struct weft_config *config); /* NULL: nothing */
+    void (*configure)(struct weft_config *config, int me); /* NULL: nothing */
     int count;
     bool one_space;
+    bool register_sources;
     uint64_t counter_start;
     uint32_t met, failures;
     struct end end[ENDS_MOST];
@@ -92,6 +94,10 @@ bool ends_run_launched(const struct weft_net_ops *ops, int me, int count, const 
 /* Opens one end, with the smallest rings. A failure ends the program. */
 void end_open(struct end *end);
 void end_close(struct end *end);
+
+/* Zeroed memory for the sources of puts, registered if all->register_sources; one at a time. */
+void *end_sources(struct end *end, size_t bytes);
+void end_sources_free(struct end *end, void *sources);
 
 /* All ends are here. */
 void end_meet(struct end *end);

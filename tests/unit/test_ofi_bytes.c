@@ -142,40 +142,61 @@ static void test_wide(void **state)
     uint64_t data;
 
     (void)state;
-    assert_true(ofi_data_pack(OFI_WIDE, &in, &data));
-    assert_true(ofi_data_parse(OFI_WIDE, data, PROCESSES, &out));
+    assert_true(ofi_data_pack(OFI_WIDE, PROCESSES, &in, &data));
+    assert_true(ofi_data_parse(OFI_WIDE, PROCESSES, data, &out));
     assert_int_equal(out.process, 4);
     assert_int_equal(out.notice, 0xdeadbeef);
     assert_int_equal(out.event, 0xfffe);
-    assert_false(ofi_data_parse(OFI_WIDE, data, 4, &out));
-    assert_false(ofi_data_pack(OFI_NO_DATA, &in, &data));
-    assert_false(ofi_data_parse(OFI_NO_DATA, data, PROCESSES, &out));
+    assert_false(ofi_data_parse(OFI_WIDE, 4, data, &out));
+    assert_false(ofi_data_pack(OFI_NO_DATA, PROCESSES, &in, &data));
+    assert_false(ofi_data_parse(OFI_NO_DATA, PROCESSES, data, &out));
 }
 
 static void test_narrow(void **state)
 {
-    struct ofi_arrival in = {1023, weft_notice(WEFT_NOTICE_COUNT, 255, WEFT_SLOTS - 1), 0}, out;
+    const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 255, 4094);
+    struct ofi_arrival in = {1023, notice, 7}, out;
     uint64_t data;
 
     (void)state;
-    assert_true(ofi_data_pack(OFI_NARROW, &in, &data));
+    assert_true(ofi_data_pack(OFI_NARROW, 1024, &in, &data));
     assert_true(data <= UINT32_MAX);
-    assert_true(ofi_data_parse(OFI_NARROW, data, 1024, &out));
+    assert_true(ofi_data_parse(OFI_NARROW, 1024, data, &out));
     assert_int_equal(out.process, in.process);
     assert_int_equal(out.notice, in.notice);
-    assert_false(ofi_data_parse(OFI_NARROW, data, 1023, &out));
-    assert_false(ofi_data_parse(OFI_NARROW, data | 1ull << 32, 1024, &out));
+    assert_int_equal(out.event, 7 % 4);
+    assert_false(ofi_data_parse(OFI_NARROW, 1023, data, &out));
+    assert_false(ofi_data_parse(OFI_NARROW, 1024, data | 1ull << 32, &out));
+    in = (struct ofi_arrival){1, notice, UINT32_MAX};
+    assert_true(ofi_data_pack(OFI_NARROW, 2, &in, &data));
+    assert_true(ofi_data_parse(OFI_NARROW, 2, data, &out));
+    assert_int_equal(out.process, 1);
+    assert_int_equal(out.event, 2047);
     in.notice = 0;
-    assert_true(ofi_data_pack(OFI_NARROW, &in, &data));
-    assert_true(ofi_data_parse(OFI_NARROW, data, 1024, &out));
+    assert_true(ofi_data_pack(OFI_NARROW, 2, &in, &data));
+    assert_true(ofi_data_parse(OFI_NARROW, 2, data, &out));
     assert_int_equal(out.notice, 0);
-    assert_false(ofi_data_parse(OFI_NARROW, data | 1u << 12, 1024, &out)); /* no notice, a slot */
+    assert_false(ofi_data_parse(OFI_NARROW, 2, data | 1u << 24, &out)); /* no notice, a tag */
     in.notice = weft_notice(WEFT_NOTICE_BARRIER, 0, 1);
-    assert_false(ofi_data_pack(OFI_NARROW, &in, &data));
-    in.notice = weft_notice(WEFT_NOTICE_COUNT, 0, 1 << 13);
-    assert_false(ofi_data_pack(OFI_NARROW, &in, &data));
-    in = (struct ofi_arrival){1024, 0, 0};
-    assert_false(ofi_data_pack(OFI_NARROW, &in, &data));
+    assert_false(ofi_data_pack(OFI_NARROW, 2, &in, &data));
+    in.notice = weft_notice(WEFT_NOTICE_COUNT, 0, 4095); /* looks like none */
+    assert_false(ofi_data_pack(OFI_NARROW, 2, &in, &data));
+    in.notice = 0;
+    assert_false(ofi_data_pack(OFI_NARROW, 4097, &in, &data));
+}
+
+static void test_spread(void **state)
+{
+    (void)state;
+    assert_int_equal(ofi_data_spread(OFI_NO_DATA, 2), 0);
+    assert_int_equal(ofi_data_spread(OFI_WIDE, 65536), 65536);
+    assert_int_equal(ofi_data_spread(OFI_WIDE, 65537), 0);
+    assert_int_equal(ofi_data_spread(OFI_NARROW, 1), 2048);
+    assert_int_equal(ofi_data_spread(OFI_NARROW, 2), 2048);
+    assert_int_equal(ofi_data_spread(OFI_NARROW, 64), 64);
+    assert_int_equal(ofi_data_spread(OFI_NARROW, 65), 32);
+    assert_int_equal(ofi_data_spread(OFI_NARROW, 4096), 1);
+    assert_int_equal(ofi_data_spread(OFI_NARROW, 4097), 0);
 }
 
 /* Addresses that are texts differ in length, for they hold a process's number; all others do not.
@@ -225,7 +246,8 @@ int main(void)
         cmocka_unit_test(test_good),      cmocka_unit_test(test_region),
         cmocka_unit_test(test_malformed), cmocka_unit_test(test_stranger),
         cmocka_unit_test(test_random),    cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_narrow),    cmocka_unit_test(test_hello),
+        cmocka_unit_test(test_narrow),    cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_hello),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

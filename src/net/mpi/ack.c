@@ -13,9 +13,9 @@ enum {
     ACK_AT = WEFT_MPI_WINDOW / 4
 };
 
-void weft_mpi_publish(struct weft_net *net, struct weft_mpi_peer *peer)
+void weft_mpi_publish(struct weft_net *net, struct weft_mpi_peer *peer, uint32_t applied)
 {
-    weft_store_release_u32(&peer->applied, peer->taken, ORDER_ring_credit);
+    weft_store_release_u32(&peer->applied, applied, ORDER_ring_credit);
     if (!peer->is_owing) {
         peer->is_owing = true;
         peer->owed_since = weft_now_ns();

@@ -11,29 +11,74 @@
 
 #include <stdlib.h>
 
+enum {
+    MARKS = 4,  /* batches of data on their way to the device that are told apart */
+    BOUNCES = 2 /* payloads of a peer on their way there; a third is not begun */
+};
+
 weft_status weft_mpi_malformed(const struct weft_mpi_peer *peer, size_t bytes, const char *why)
 {
     return weft_err(WEFT_ERR_PROTOCOL, "mpi: process %d sent a message of %zu bytes: %s",
                     peer->process, bytes, why);
 }
 
-weft_status weft_mpi_settle(struct weft_net *net)
+/* ---- on the way to the device ----------------------------------------------------------------
+ */
+
+static weft_status not_there(void)
 {
-    if (net->unsettled == NULL)
+    return weft_err(WEFT_ERR_DEVICE, "mpi: data did not reach the device");
+}
+
+void weft_mpi_unsettled(struct weft_net *net, struct weft_mpi_in *in)
+{
+    in->next = NULL;
+    *(net->unsettled != NULL ? &net->last_unsettled->next : &net->unsettled) = in;
+    net->last_unsettled = in;
+    if (net->unmarked == NULL)
+        net->unmarked = in;
+    in->peer->bounces += in->bounce != NULL;
+}
+
+/* One mark for all that has come since the last, unless there are many marks already. */
+static weft_status mark_new(struct weft_net *net)
+{
+    uint64_t mark;
+
+    if (net->unmarked == NULL || net->marks == MARKS)
         return WEFT_OK;
-    if (!net->open.events.settle(net->open.events.context))
-        return weft_err(WEFT_ERR_DEVICE, "mpi: data did not reach the device");
-    while (net->unsettled != NULL) {
-        struct weft_mpi_in *in = net->unsettled;
-        net->unsettled = in->next;
-        weft_mpi_free_in(net, in);
-    }
-    for (int p = 0; p < net->open.processes; p++) {
-        struct weft_mpi_peer *peer = &net->peers[p];
-        if (peer->taken != weft_load_relaxed_u32(&peer->applied))
-            weft_mpi_publish(net, peer);
-    }
+    if (!net->open.events.mark(net->open.events.context, &mark))
+        return not_there();
+    for (; net->unmarked != NULL; net->unmarked = net->unmarked->next)
+        net->unmarked->mark = mark;
+    net->marks++;
     return WEFT_OK;
+}
+
+weft_status weft_mpi_settle(struct weft_net *net, bool *did)
+{
+    const struct weft_net_events *events = &net->open.events;
+    weft_status status = mark_new(net);
+
+    while (status == WEFT_OK && net->unsettled != net->unmarked) {
+        const uint64_t mark = net->unsettled->mark;
+        bool there = true;
+        *did = true; /* nothing rings when it is there */
+        if (!events->settled(events->context, mark, &there))
+            return not_there();
+        if (!there)
+            break;
+        while (net->unsettled != net->unmarked && net->unsettled->mark == mark) {
+            struct weft_mpi_in *in = net->unsettled;
+            net->unsettled = in->next;
+            in->peer->bounces -= in->bounce != NULL;
+            weft_mpi_publish(net, in->peer, in->taken);
+            weft_mpi_free_in(net, in);
+        }
+        net->marks--;
+        status = mark_new(net);
+    }
+    return status;
 }
 
 static weft_status notify(struct weft_net *net, struct weft_mpi_peer *peer, uint32_t notice)
@@ -85,9 +130,10 @@ static weft_status begin_payload(struct weft_net *net, struct weft_mpi_peer *pee
     return error == 0 ? WEFT_OK : weft_mpi_receive_failed(net, peer->process, error, "MPI_Irecv");
 }
 
-/* *done: the payload is in the window, and nothing is held any more. */
+/* *done: the payload is in the window, or in `in` and on its way there, and nothing is held. */
 static weft_status end_payload(struct weft_net *net, struct weft_mpi_peer *peer,
-                               const struct weft_mpi_message *message, bool *done)
+                               const struct weft_mpi_message *message, struct weft_mpi_in *in,
+                               bool *done)
 {
     size_t bytes = 0;
     const int error = net->ops->test(&peer->landing_request, done, &bytes);
@@ -102,16 +148,12 @@ static weft_status end_payload(struct weft_net *net, struct weft_mpi_peer *peer,
     if (bytes != message->bytes)
         return weft_err(WEFT_ERR_PROTOCOL, "mpi: process %d announced %llu bytes and sent %zu",
                         peer->process, (unsigned long long)message->bytes, bytes);
-    if (peer->bounce != NULL && !net->closing) {
-        /* There before the memory it came through is freed. */
-        if (!weft_regions_land(&net->regions, message->key, message->offset, peer->bounce, bytes))
-            return outside(peer, message);
-        if (!net->open.events.settle(net->open.events.context))
-            return weft_err(WEFT_ERR_DEVICE, "mpi: data did not reach the device");
-    }
+    if (peer->bounce != NULL && !net->closing &&
+        !weft_regions_land(&net->regions, message->key, message->offset, peer->bounce, bytes))
+        return outside(peer, message);
     if (peer->landing != NULL)
         weft_regions_let_go(&net->regions, message->key);
-    free(peer->bounce);
+    in->bounce = peer->bounce;
     peer->landing = peer->bounce = NULL;
     return WEFT_OK;
 }
@@ -131,7 +173,7 @@ static weft_status apply(struct weft_net *net, struct weft_mpi_peer *peer,
 }
 
 weft_status weft_mpi_advance(struct weft_net *net, struct weft_mpi_peer *peer,
-                             const struct weft_mpi_in *in, bool *done)
+                             struct weft_mpi_in *in, bool *done)
 {
     struct weft_mpi_message message;
     const char *wrong = weft_mpi_message_get(&message, in->wire, in->bytes);
@@ -147,11 +189,14 @@ weft_status weft_mpi_advance(struct weft_net *net, struct weft_mpi_peer *peer,
     if (message.kind == WEFT_MPI_PUT) {
         status = apply(net, peer, &message, in);
     } else if (message.kind == WEFT_MPI_LARGE) {
-        if (peer->landing == NULL && peer->bounce == NULL)
-            status = begin_payload(net, peer, &message);
         *done = false;
+        if (peer->landing == NULL && peer->bounce == NULL) {
+            if (peer->bounces == BOUNCES)
+                return WEFT_OK;
+            status = begin_payload(net, peer, &message);
+        }
         if (status == WEFT_OK)
-            status = end_payload(net, peer, &message, done);
+            status = end_payload(net, peer, &message, in, done);
     }
     if (status != WEFT_OK || !*done)
         return status;
@@ -161,7 +206,8 @@ weft_status weft_mpi_advance(struct weft_net *net, struct weft_mpi_peer *peer,
         status = weft_mpi_take_ack(peer, message.acked);
     if (status == WEFT_OK && put) {
         peer->expected++;
-        peer->taken++;
+        in->peer = peer;
+        in->taken = ++peer->taken;
     }
     peer->bye |= message.kind == WEFT_MPI_BYE;
     return status;

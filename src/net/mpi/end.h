@@ -49,6 +49,11 @@ struct weft_mpi_in {
     struct weft_mpi_handle request;
     size_t bytes;
     bool received;
+    /* a put that has taken effect, until its data is on the device: */
+    struct weft_mpi_peer *peer;
+    uint32_t taken; /* so many of the peer's, with this one */
+    uint64_t mark;  /* behind its data */
+    void *bounce;   /* through which a payload of its own came, or NULL */
     unsigned char wire[];
 };
 
@@ -71,7 +76,8 @@ struct weft_mpi_peer {
     uint32_t expected; /* sequence of the next put */
     uint32_t taken;    /* puts applied, maybe not settled yet */
     void *landing;     /* a payload comes in here, */
-    void *bounce;      /* or here, where the host cannot store to the window */
+    void *bounce;      /* or here, where the host cannot store to the window; */
+    uint32_t bounces;  /* so many before it are on their way to the device */
     struct weft_mpi_handle landing_request;
     uint64_t owed_since; /* ns */
     struct weft_mpi_handle ack_request;
@@ -113,7 +119,9 @@ struct weft_net {
 
     /* receive */
     struct weft_mpi_in *free_in;
-    struct weft_mpi_in *unsettled; /* their data is on its way to the device */
+    struct weft_mpi_in *unsettled, *last_unsettled; /* a FIFO: on their way to the device; */
+    struct weft_mpi_in *unmarked;                   /* of these the first without a mark, */
+    uint32_t marks;                                 /* and marks that the others have */
     struct weft_mpi_peer *waiting, *owing;
     bool closing; /* what comes in is dropped */
 
@@ -150,16 +158,18 @@ void weft_mpi_free_in(struct weft_net *net, struct weft_mpi_in *in);
 
 /* The first of a peer's messages. *done: it has taken effect, or is on its way to the device. */
 weft_status weft_mpi_advance(struct weft_net *net, struct weft_mpi_peer *peer,
-                             const struct weft_mpi_in *in, bool *done);
-/* Where data lands later than it is applied: all of it is there when this returns. */
-weft_status weft_mpi_settle(struct weft_net *net);
+                             struct weft_mpi_in *in, bool *done);
+/* Where data lands later than it is applied: takes a put into the FIFO of those that do, */
+void weft_mpi_unsettled(struct weft_net *net, struct weft_mpi_in *in);
+/* and out of it those whose data is there. */
+weft_status weft_mpi_settle(struct weft_net *net, bool *did);
 /* Says what is wrong with a message of so many bytes. PROTOCOL. */
 weft_status weft_mpi_malformed(const struct weft_mpi_peer *peer, size_t bytes, const char *why);
 
 /* ---- ack.c ----------------------------------------------------------------------------------- */
 
-/* Tells post, and by it the peer, that all taken so far is there. */
-void weft_mpi_publish(struct weft_net *net, struct weft_mpi_peer *peer);
+/* Tells post, and by it the peer, that so many of its puts are there. */
+void weft_mpi_publish(struct weft_net *net, struct weft_mpi_peer *peer, uint32_t applied);
 /* What the other end says of this one's puts; it never goes back. */
 weft_status weft_mpi_take_ack(struct weft_mpi_peer *peer, uint32_t acked);
 /* Acknowledges where it is time to. */

@@ -29,6 +29,8 @@ weft_status weft_mpi_receive_failed(struct weft_net *net, int process, int error
 
 void weft_mpi_free_in(struct weft_net *net, struct weft_mpi_in *in)
 {
+    free(in->bounce);
+    in->bounce = NULL;
     in->next = net->free_in;
     net->free_in = in;
 }
@@ -44,14 +46,13 @@ static void drop_first(struct weft_net *net, struct weft_mpi_peer *peer)
     if (peer->first_in == NULL)
         peer->last_in = NULL;
     peer->waiting--;
-    if (net->open.events.settle == NULL || net->closing) {
-        weft_mpi_free_in(net, in);
-        if (peer->taken != weft_load_relaxed_u32(&peer->applied))
-            weft_mpi_publish(net, peer);
-    } else {
-        in->next = net->unsettled;
-        net->unsettled = in;
+    if (in->peer != NULL && net->open.events.mark != NULL && !net->closing) {
+        weft_mpi_unsettled(net, in);
+        return;
     }
+    if (in->peer != NULL)
+        weft_mpi_publish(net, peer, in->taken);
+    weft_mpi_free_in(net, in);
 }
 
 /* All of them that can take effect now. */
@@ -167,7 +168,7 @@ weft_status weft_mpi_receive_turn(struct weft_net *net, bool *did)
     if (status == WEFT_OK)
         status = serve_waiting(net, did);
     if (status == WEFT_OK)
-        status = weft_mpi_settle(net);
+        status = weft_mpi_settle(net, did);
     if (status == WEFT_OK)
         status = weft_mpi_serve_owing(net);
     return status == WEFT_OK ? WEFT_OK : weft_mpi_broken(net, status);
@@ -177,6 +178,7 @@ static void free_list(struct weft_mpi_in *in)
 {
     while (in != NULL) {
         struct weft_mpi_in *next = in->next;
+        free(in->bounce);
         free(in);
         in = next;
     }
@@ -184,6 +186,8 @@ static void free_list(struct weft_mpi_in *in)
 
 void weft_mpi_receive_close(struct weft_net *net)
 {
+    if (net->unsettled != NULL) /* the device reads them; if it fails, it reads no more */
+        net->open.events.settle(net->open.events.context);
     free_list(net->free_in);
     free_list(net->unsettled);
     for (int p = 0; p < net->open.processes; p++) {

@@ -50,55 +50,82 @@ enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int pr
     return OFI_GOOD;
 }
 
-/* NARROW: 1 bit: a notice; 8: its tag; 13: its slot; 10: the sender. */
-enum { SLOT_BITS = 13, SENDER_BITS = 10 };
-static_assert(WEFT_SLOTS <= 1 << SLOT_BITS, "every slot fits");
-static_assert(1 + 8 + SLOT_BITS + SENDER_BITS == 32, "all of it in four bytes");
+/*
+ * NARROW, from above: 8 bits of tag; 12 of the slot, all of them set for no notice; the event's
+ * number; the sender, with as many bits as the job needs. The last slots do not fit.
+ */
+enum { SLOT_BITS = 12, NO_SLOT = (1 << SLOT_BITS) - 1, LEFT_BITS = 32 - 8 - SLOT_BITS };
 
-static bool pack_narrow(const struct ofi_arrival *arrival, uint64_t *data)
+/* WIDE has them in full. */
+enum { WIDE_BITS = 16 };
+
+static int sender_bits(int processes)
 {
-    const uint32_t notice = arrival->notice, slot = weft_notice_slot(notice);
-    uint32_t value = 0;
+    int bits = 1;
 
-    if (arrival->process >= 1 << SENDER_BITS)
-        return false;
+    while (bits < 31 && 1 << bits < processes)
+        bits++;
+    return bits;
+}
+
+uint32_t ofi_data_spread(enum ofi_data form, int processes)
+{
+    const int bits = sender_bits(processes);
+
+    if (form == OFI_WIDE)
+        return bits <= 16 ? 1u << WIDE_BITS : 0;
+    return form == OFI_NARROW && bits <= LEFT_BITS ? 1u << (LEFT_BITS - bits) : 0;
+}
+
+static bool pack_narrow(int bits, const struct ofi_arrival *arrival, uint64_t *data)
+{
+    const uint32_t notice = arrival->notice;
+    uint32_t slot = NO_SLOT, tag = 0;
+
     if (notice != 0) {
-        if (weft_notice_kind_of(notice) != WEFT_NOTICE_COUNT || slot >= 1u << SLOT_BITS)
+        slot = weft_notice_slot(notice);
+        tag = weft_notice_tag(notice);
+        if (weft_notice_kind_of(notice) != WEFT_NOTICE_COUNT || slot >= NO_SLOT)
             return false;
-        value =
-            1u << 31 | weft_notice_tag(notice) << (SLOT_BITS + SENDER_BITS) | slot << SENDER_BITS;
     }
-    *data = value | (uint32_t)arrival->process;
+    *data = tag << (SLOT_BITS + LEFT_BITS) | slot << LEFT_BITS |
+            ((arrival->event << bits) & ((1u << LEFT_BITS) - 1)) | (uint32_t)arrival->process;
     return true;
 }
 
-bool ofi_data_pack(enum ofi_data form, const struct ofi_arrival *arrival, uint64_t *data)
+bool ofi_data_pack(enum ofi_data form, int processes, const struct ofi_arrival *arrival,
+                   uint64_t *data)
 {
+    if (ofi_data_spread(form, processes) == 0)
+        return false;
     if (form == OFI_NARROW)
-        return pack_narrow(arrival, data);
+        return pack_narrow(sender_bits(processes), arrival, data);
     *data = arrival->notice | (uint64_t)(uint16_t)arrival->process << 32 |
-            (uint64_t)arrival->event << 48;
-    return form == OFI_WIDE;
+            (uint64_t)(uint16_t)arrival->event << 48;
+    return true;
 }
 
-bool ofi_data_parse(enum ofi_data form, uint64_t data, int processes, struct ofi_arrival *arrival)
+bool ofi_data_parse(enum ofi_data form, int processes, uint64_t data, struct ofi_arrival *arrival)
 {
+    const uint32_t spread = ofi_data_spread(form, processes);
     struct ofi_arrival a = {0};
 
+    if (spread == 0 || (form == OFI_NARROW && data > UINT32_MAX))
+        return false;
     if (form == OFI_WIDE) {
         a.notice = (uint32_t)data;
         a.process = (int)(data >> 32 & 0xffff);
-        a.event = (uint16_t)(data >> 48);
-    } else if (form == OFI_NARROW && data <= UINT32_MAX) {
-        const uint32_t value = (uint32_t)data;
-        a.process = (int)(value & ((1u << SENDER_BITS) - 1));
-        if (value >> 31 != 0)
-            a.notice = weft_notice(WEFT_NOTICE_COUNT, value >> (SLOT_BITS + SENDER_BITS) & 0xff,
-                                   value >> SENDER_BITS & ((1u << SLOT_BITS) - 1));
-        else if (value >> SENDER_BITS != 0)
-            return false;
+        a.event = (uint32_t)(data >> 48);
     } else {
-        return false;
+        const int bits = sender_bits(processes);
+        const uint32_t slot = (uint32_t)(data >> LEFT_BITS & NO_SLOT);
+        const uint32_t tag = (uint32_t)(data >> (SLOT_BITS + LEFT_BITS));
+        a.process = (int)(data & ((1u << bits) - 1));
+        a.event = (uint32_t)(data >> bits) & (spread - 1);
+        if (slot != NO_SLOT)
+            a.notice = weft_notice(WEFT_NOTICE_COUNT, tag, slot);
+        else if (tag != 0)
+            return false;
     }
     if (a.process >= processes)
         return false;

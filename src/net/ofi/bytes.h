@@ -64,22 +64,26 @@ enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int pr
 
 /* ---- remote completion data --------------------------------------------------------------------
  *
- * WIDE, where the provider has 8 bytes: notice, sender, the low bits of the event's number.
- * NARROW, where it has 4 and keeps the order of messages and writes, so that no number is needed:
- * sender, and a notice that is a count of a rank, or none.
+ * Notice, sender, and the low bits of the event's number: WIDE, where the provider has 8 bytes, any
+ * notice and 16 bits. NARROW, where it has 4: a notice that is a count of a rank, or none, and what
+ * the job's size leaves for the number, from 11 bits for 2 processes down to none for 4096.
  */
 enum ofi_data { OFI_NO_DATA, OFI_NARROW, OFI_WIDE };
 
 struct ofi_arrival {
     int process;
     uint32_t notice;
-    uint16_t event; /* WIDE */
+    uint32_t event; /* packing takes the low bits, parsing gives them */
 };
 
+/* Event numbers that such data tells apart, a power of two; 0: none, this form is not to be used.
+ */
+uint32_t ofi_data_spread(enum ofi_data form, int processes);
 /* False: this notice does not fit. */
-bool ofi_data_pack(enum ofi_data form, const struct ofi_arrival *arrival, uint64_t *data);
+bool ofi_data_pack(enum ofi_data form, int processes, const struct ofi_arrival *arrival,
+                   uint64_t *data);
 /* False: it cannot be of this job. */
-bool ofi_data_parse(enum ofi_data form, uint64_t data, int processes, struct ofi_arrival *arrival);
+bool ofi_data_parse(enum ofi_data form, int processes, uint64_t data, struct ofi_arrival *arrival);
 
 /* ---- what processes tell each other at the start ------------------------------------------------
  */

@@ -25,9 +25,10 @@ const char *ofi_error(long code)
 }
 
 /*
- * ofi_rxm makes its completion queues as deep as this many peers need, 256 unless it is told; over
- * soft-RoCE, and other devices of 32,767 entries at most, that is more than there is. The user's
- * own value stands.
+ * ofi_rxm makes its completion queues as deep as so many connections need, 256 unless it is told;
+ * over soft-RoCE, and other devices of 32,767 entries at most, that is more than there is, and with
+ * fewer than there are connections some are refused. A process that puts to itself has two. The
+ * user's own value stands; libfabric reads it once.
  */
 static int universe;
 static void set_universe(void)
@@ -40,9 +41,8 @@ static void set_universe(void)
 static void prepare_universe(int processes)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    enum { MOST = 120 }; /* ofi_rxm takes 256 entries for each */
 
-    universe = processes < 2 ? 2 : processes > MOST ? MOST : processes;
+    universe = processes + 1;
     pthread_once(&once, set_universe);
 }
 
@@ -148,8 +148,7 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
     net->can = (struct ofi_abilities){
         .form = want == MESSAGES                       ? OFI_NO_DATA
                 : info->domain_attr->cq_data_size >= 8 ? OFI_WIDE
-                : want == ORDERED_WRITES               ? OFI_NARROW
-                                                       : OFI_NO_DATA,
+                                                       : OFI_NARROW,
         .read = want != MESSAGES,
         .ordered_writes = ordered,
         .ordered_most = info->ep_attr->max_order_waw_size,
@@ -162,6 +161,9 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
                                                                : OFI_INJECT_MOST,
         .write_from = net->open.config->ofi_write_from,
     };
+    net->can.spread = ofi_data_spread(net->can.form, net->open.processes);
+    if (net->can.spread == 0)
+        net->can.form = OFI_NO_DATA;
     /* A message that is injected is quicker than a write. */
     if (net->can.write_from == 0 && net->can.inject > sizeof(struct ofi_header))
         net->can.write_from = net->can.inject - sizeof(struct ofi_header) + 1;
@@ -174,7 +176,8 @@ static bool refine(struct weft_net *net, const struct fi_info *plain)
     static const struct {
         enum want want;
         size_t data_bytes;
-    } wishes[] = {{ORDERED_WRITES, 8}, {WRITES, 8}, {ORDERED_WRITES, 4}, {MESSAGES, 0}};
+    } wishes[] = {
+        {ORDERED_WRITES, 8}, {WRITES, 8}, {ORDERED_WRITES, 4}, {WRITES, 4}, {MESSAGES, 0}};
     const bool writes = net->open.events.land == NULL && net->open.config->ofi_writes != 0;
 
     for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {

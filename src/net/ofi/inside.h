@@ -87,7 +87,8 @@ struct ofi_peer {
     bool active;
     struct ofi_op *first, **last; /* under way, oldest first */
     uint32_t events, received;    /* numbered so far; of them its receipts cover */
-    uint32_t loose;               /* puts under way whose data travels as messages */
+    uint32_t messages;            /* puts under way that travel as messages, */
+    uint32_t loose;               /* and of them those with data */
     struct ofi_remote *remotes;   /* NULL, or OFI_REMOTES of them */
     uint32_t remotes_next;
     bool ask_receipt;  /* tell it to send one */
@@ -116,6 +117,7 @@ struct ofi_local {
 /* What the provider can do; choose.c asks. */
 struct ofi_abilities {
     enum ofi_data form;    /* OFI_NO_DATA: no writes */
+    uint32_t spread;       /* events that its data tells apart */
     bool read;             /* gets */
     bool ordered_writes;   /* of two writes to one place the later one stays, */
     uint64_t ordered_most; /* up to this size */

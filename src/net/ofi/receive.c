@@ -134,13 +134,13 @@ static weft_status take_write(struct weft_net *net, uint64_t data, struct taken 
 {
     struct ofi_arrival arrival;
 
-    if (!ofi_data_parse(net->can.form, data, net->open.processes, &arrival))
+    if (!ofi_data_parse(net->can.form, net->open.processes, data, &arrival))
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: a write came with the malformed data 0x%llx",
                         (unsigned long long)data);
     const uint32_t expected = net->peers[arrival.process].expected;
-    const uint16_t ahead = (uint16_t)(arrival.event - (uint16_t)expected);
     const struct event e = {.process = arrival.process,
-                            .number = net->can.form == OFI_WIDE ? expected + ahead : expected,
+                            .number =
+                                expected + ((arrival.event - expected) & (net->can.spread - 1)),
                             .notice = arrival.notice};
     taken->event = true;
     taken->process = arrival.process;

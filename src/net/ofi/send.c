@@ -105,6 +105,17 @@ static bool could_overtake(struct weft_net *net, const struct ofi_place *place,
     return false;
 }
 
+/*
+ * Whether the target can tell the number of a write that is issued now from its low bits: it comes
+ * before or after at most so many events that could be missing then. Those are messages, which may
+ * wait for receive buffers while a write waits for nothing; and writes, unless they are ordered.
+ */
+static bool tellable(const struct weft_net *net, const struct ofi_peer *peer)
+{
+    return (peer->messages == 0 && net->can.ordered_writes) ||
+           peer->events - peer->received < net->can.spread;
+}
+
 /* Where to write this put; false: send it as messages. */
 static bool writable(struct weft_net *net, const struct weft_net_put *put, struct ofi_place *place,
                      void **descriptor)
@@ -181,8 +192,16 @@ static weft_status message_put(struct weft_net *net, const struct weft_net_put *
     peer->done = 0;
     peer->active = true;
     append(net, peer, op);
+    peer->messages++;
     peer->loose += put->bytes > 0;
     return ofi_pump(net, put->process, &did);
+}
+
+/* Short puts go as a message; long ones, which would be many, wait until they can be written. */
+static weft_status rather_not_write(struct weft_net *net, const struct weft_net_put *put)
+{
+    net->peers[put->process].ask_receipt = true;
+    return put->bytes < OFI_MESSAGE_BYTES / 2 ? message_put(net, put) : WEFT_NET_FULL;
 }
 
 weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put)
@@ -197,11 +216,11 @@ weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put)
     if (peer->active || peer->events - peer->received >= OFI_WINDOW || peer->lost_at != 0)
         status = WEFT_NET_FULL;
     else if (writable(net, put, &place, &descriptor) &&
-             ofi_data_pack(
-                 net->can.form,
-                 &(struct ofi_arrival){net->open.process, put->notice, (uint16_t)peer->events},
-                 &data))
-        status = write_put(net, put, &place, descriptor, data);
+             ofi_data_pack(net->can.form, net->open.processes,
+                           &(struct ofi_arrival){net->open.process, put->notice, peer->events},
+                           &data))
+        status = tellable(net, peer) ? write_put(net, put, &place, descriptor, data)
+                                     : rather_not_write(net, put);
     else
         status = message_put(net, put);
     weft_unlock(&net->lock);
@@ -343,6 +362,7 @@ static void land(struct weft_net *net, struct ofi_peer *peer, bool *did)
         peer->first = op->next;
         if (peer->first == NULL)
             peer->last = &peer->first;
+        peer->messages -= op->message;
         peer->loose -= op->message && op->at != op->end;
         net->flying--;
         *did = true;

@@ -20,17 +20,29 @@
 #include "net/verbs/rc.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What was received at once, until it is acknowledged and its receives are posted again. */
+struct taken {
+    uint64_t buffer;
+    int process;       /* whose put has taken effect; -1: nothing is owed for it */
+    uint32_t sequence; /* DC: up to this one */
+};
+enum { SETTLING = 4 };
+struct weft_verbs_settling {
+    struct batch {
+        struct taken taken[WEFT_VERBS_POLL];
+        int count;
+        uint64_t mark;
+    } batches[SETTLING]; /* a FIFO: their data is on its way to device memory */
+    uint32_t first, count;
+};
 
 enum {
     ROUNDS = 4,        /* polls in one call, while each finds as many as it can take */
     LOOK_AROUND = 1024 /* calls without anything new between looks at the device's events */
 };
-
-static const uint64_t PORT_NS = 3000000000;
 
 /* ---- receives ---------------------------------------------------------------------------------
  */
@@ -76,8 +88,9 @@ weft_status weft_verbs_receive_open(struct weft_net *net)
     net->refills = calloc(net->receives, sizeof(*net->refills));
     net->refill_sges = calloc(net->receives, sizeof(*net->refill_sges));
     net->owed = calloc((size_t)net->open.processes, sizeof(*net->owed));
-    if (net->buffers_mr == NULL || net->refills == NULL || net->refill_sges == NULL ||
-        net->owed == NULL)
+    net->settling = calloc(1, sizeof(*net->settling));
+    if (net->settling == NULL || net->buffers_mr == NULL || net->refills == NULL ||
+        net->refill_sges == NULL || net->owed == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u receives of %u bytes",
                         net->receives, net->buffer_bytes);
     for (uint64_t i = 0; i < net->receives; i++)
@@ -87,6 +100,9 @@ weft_status weft_verbs_receive_open(struct weft_net *net)
 
 void weft_verbs_receive_close(struct weft_net *net)
 {
+    if (net->settling != NULL && net->settling->count > 0) /* the device still reads the buffers */
+        net->open.events.settle(net->open.events.context);
+    free(net->settling);
     if (net->srq != NULL)
         ibv_destroy_srq(net->srq);
     weft_verbs_release(net->buffers_mr, net->buffers);
@@ -197,7 +213,8 @@ static weft_status count_notice(struct weft_net *net, int process, uint32_t noti
     return WEFT_OK;
 }
 
-static weft_status apply_message(struct weft_net *net, int process, const struct ibv_wc *wc)
+static weft_status apply_message(struct weft_net *net, int process, const struct ibv_wc *wc,
+                                 struct taken *taken)
 {
     const unsigned char *bytes =
         (const unsigned char *)net->buffers + wc->wr_id * net->buffer_bytes;
@@ -224,12 +241,12 @@ static weft_status apply_message(struct weft_net *net, int process, const struct
     if (status == WEFT_OK && net->dc != NULL)
         status = weft_verbs_dc_responder(net, process);
     if (status == WEFT_OK && m.kind == WEFT_VERBS_MARKER && net->dc != NULL)
-        owe(net, process, m.sequence);
+        *taken = (struct taken){taken->buffer, process, m.sequence};
     return status;
 }
 
 /* A receive was consumed. RC counts it for the process whose connection it came on. */
-static weft_status apply(struct weft_net *net, const struct ibv_wc *wc)
+static weft_status apply(struct weft_net *net, const struct ibv_wc *wc, struct taken *taken)
 {
     const int process = net->dc != NULL ? -1 : weft_verbs_process_of(net, wc->qp_num);
     weft_status status;
@@ -243,23 +260,28 @@ static weft_status apply(struct weft_net *net, const struct ibv_wc *wc)
         status = count_notice(net, process, ntohl(wc->imm_data));
         break;
     case IBV_WC_RECV:
-        status = apply_message(net, process, wc);
+        status = apply_message(net, process, wc, taken);
         break;
     default:
         status = weft_err(WEFT_ERR_PROTOCOL, "verbs: process %d sent something of kind %d", process,
                           (int)wc->opcode);
     }
-    if (status == WEFT_OK && process >= 0)
-        owe(net, process, net->peers[process].responder->arrived + 1);
+    if (net->dc == NULL)
+        taken->process = process;
     return status;
 }
 
-static weft_status take(struct weft_net *net, const struct ibv_wc *wc)
+static weft_status take(struct weft_net *net, const struct ibv_wc *wc, struct batch *batch)
 {
     const bool datagram = wc->qp_num == weft_verbs_datagram_qpn(net);
+    struct taken *taken = &batch->taken[batch->count];
 
+    if (!datagram) {
+        *taken = (struct taken){.buffer = wc->wr_id, .process = -1};
+        batch->count++;
+    }
     if (wc->status == IBV_WC_SUCCESS)
-        return datagram ? weft_verbs_datagram(net, wc) : apply(net, wc);
+        return datagram ? weft_verbs_datagram(net, wc) : apply(net, wc, taken);
     const int process = datagram ? -1 : weft_verbs_process_of(net, wc->qp_num);
     switch (wc->status) {
     case IBV_WC_LOC_LEN_ERR:
@@ -278,14 +300,58 @@ static weft_status take(struct weft_net *net, const struct ibv_wc *wc)
                     process, net->device.name, ibv_wc_status_str(wc->status), wc->vendor_err);
 }
 
-static weft_status settle(struct weft_net *net)
+/* What it said has taken effect: acknowledgements are owed, its receives can be posted. */
+static void conclude(struct weft_net *net, const struct batch *batch)
 {
-    if (!net->unsettled || net->open.events.settle == NULL)
+    for (int i = 0; i < batch->count; i++) {
+        const struct taken *taken = &batch->taken[i];
+        if (taken->process >= 0)
+            owe(net, taken->process,
+                net->dc != NULL ? taken->sequence
+                                : net->peers[taken->process].responder->arrived + 1);
+        consumed(net, taken->buffer);
+    }
+}
+
+static weft_status not_there(void)
+{
+    return weft_err(WEFT_ERR_DEVICE, "verbs: data did not reach the device");
+}
+
+/* At once, unless its data, or that of one before it, is on its way to device memory. */
+static weft_status conclude_when_settled(struct weft_net *net, struct batch *batch)
+{
+    const struct weft_net_events *events = &net->open.events;
+
+    if (events->mark == NULL || (!net->unsettled && net->settling->count == 0)) {
+        conclude(net, batch);
         return WEFT_OK;
+    }
+    if (!events->mark(events->context, &batch->mark))
+        return not_there();
     net->unsettled = false;
-    return net->open.events.settle(net->open.events.context)
-               ? WEFT_OK
-               : weft_err(WEFT_ERR_DEVICE, "verbs: data did not reach the device");
+    net->settling->count++;
+    return WEFT_OK;
+}
+
+static weft_status conclude_settled(struct weft_net *net, bool *did)
+{
+    const struct weft_net_events *events = &net->open.events;
+    struct weft_verbs_settling *settling = net->settling;
+
+    while (settling->count > 0) {
+        const struct batch *batch = &settling->batches[settling->first];
+        bool there = true;
+        *did = true; /* nothing rings when they are there */
+        if (!events->settled(events->context, batch->mark, &there))
+            return not_there();
+        if (!there)
+            break;
+        conclude(net, batch);
+        settling->first = (settling->first + 1) % SETTLING;
+        settling->count--;
+    }
+    return net->refill_count >= net->refill ? refill(net) : WEFT_OK;
 }
 
 /*
@@ -305,76 +371,38 @@ static weft_status reached(struct weft_net *net, const struct ibv_wc *wc, int co
                : weft_err(WEFT_ERR_DEVICE, "verbs: what was written did not reach the device");
 }
 
-/*
- * What the device tells of besides completions. A port that is down may come back: who is cut off
- * by it for longer than the retries last is lost, and the send side says so.
- */
-static void look_around(struct weft_net *net)
+/* One poll of the queue, if there is room for what it finds. */
+static weft_status receive(struct weft_net *net, int *count, bool *did)
 {
-    struct pollfd fd = {.fd = net->device.context->async_fd, .events = POLLIN};
-    struct ibv_async_event event;
+    struct weft_verbs_settling *settling = net->settling;
+    struct batch *batch = &settling->batches[(settling->first + settling->count) % SETTLING];
+    struct ibv_wc wc[WEFT_VERBS_POLL];
+    weft_status status;
 
-    while (poll(&fd, 1, 0) == 1 && ibv_get_async_event(net->device.context, &event) == 0) {
-        const bool quiet = event.event_type == IBV_EVENT_COMM_EST ||
-                           event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED ||
-                           event.event_type == IBV_EVENT_GID_CHANGE;
-        weft_say(quiet ? WEFT_SAY_DEBUG : WEFT_SAY_WARN, "verbs: %s: %s", net->device.name,
-                 ibv_event_type_str(event.event_type));
-        if (event.event_type == IBV_EVENT_PORT_ERR &&
-            event.element.port_num == net->device.port) /* a device may have another one */
-            net->down_since = weft_now_ns();
-        else if (event.event_type == IBV_EVENT_PORT_ACTIVE &&
-                 event.element.port_num == net->device.port)
-            net->down_since = 0;
-        ibv_ack_async_event(&event);
-    }
-}
-
-/*
- * A device may forget to retry while its port is down (soft-RoCE): then nobody else says so. It
- * gets twice as long as the retries last, and some seconds.
- */
-static weft_status look_at_port(const struct weft_net *net)
-{
-    const uint64_t retries = (uint64_t)(WEFT_VERBS_RETRIES + 1)
-                             << (net->open.config->verbs_timeout + 12); /* 4.096 us * 2^timeout */
-    const uint64_t down = net->down_since != 0 ? weft_now_ns() - net->down_since : 0;
-
-    if (down < PORT_NS + 2 * retries)
+    *count = 0;
+    if (settling->count == SETTLING)
         return WEFT_OK;
-    for (int p = 0; p < net->open.processes; p++)
-        if (p != net->open.process && weft_verbs_state_of(&net->peers[p]) == WEFT_VERBS_READY)
-            return weft_err(WEFT_ERR_PEER_LOST,
-                            "verbs: process %d cannot be reached any more: %s has been down for "
-                            "%.1f s",
-                            p, net->device.name, (double)down * 1e-9);
-    return WEFT_OK;
+    *count = ibv_poll_cq(net->receive_cq, WEFT_VERBS_POLL, wc);
+    if (*count < 0)
+        return weft_err(WEFT_ERR_NETWORK, "verbs: completions of %s cannot be had",
+                        net->device.name);
+    status = reached(net, wc, *count);
+    batch->count = 0;
+    for (int i = 0; i < *count && status == WEFT_OK; i++)
+        status = take(net, &wc[i], batch);
+    *did |= *count > 0;
+    if (status == WEFT_OK && batch->count > 0)
+        status = conclude_when_settled(net, batch);
+    return status != WEFT_OK || net->refill_count < net->refill ? status : refill(net);
 }
 
 weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did)
 {
-    struct ibv_wc wc[WEFT_VERBS_POLL];
-    const uint64_t datagrams = weft_verbs_datagram_qpn(net);
-    weft_status status = WEFT_OK;
+    weft_status status = conclude_settled(net, did);
     int count = WEFT_VERBS_POLL;
 
-    for (int round = 0; round < ROUNDS && count == WEFT_VERBS_POLL && status == WEFT_OK; round++) {
-        count = ibv_poll_cq(net->receive_cq, WEFT_VERBS_POLL, wc);
-        if (count < 0)
-            return weft_err(WEFT_ERR_NETWORK, "verbs: completions of %s cannot be had",
-                            net->device.name);
-        status = reached(net, wc, count);
-        for (int i = 0; i < count && status == WEFT_OK; i++) {
-            status = take(net, &wc[i]);
-            if (wc[i].qp_num != datagrams)
-                consumed(net, wc[i].wr_id);
-            *did = true;
-        }
-        if (status == WEFT_OK)
-            status = settle(net);
-        if (status == WEFT_OK && net->refill_count >= net->refill)
-            status = refill(net);
-    }
+    for (int round = 0; round < ROUNDS && count == WEFT_VERBS_POLL && status == WEFT_OK; round++)
+        status = receive(net, &count, did);
     if (status != WEFT_OK)
         return status; /* nothing is acknowledged behind what was wrong */
     if (net->acks_under_way > 0 || net->owed_count > 0 || net->connecting > 0)
@@ -382,9 +410,9 @@ weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did)
     if (net->owed_count > 0)
         send_acks(net, did);
     if (!*did && ++net->idle_rounds % LOOK_AROUND == 0) {
-        look_around(net);
+        weft_verbs_look_around(net);
         poll_acks(net);
-        status = look_at_port(net);
+        status = weft_verbs_look_at_port(net);
         if (status != WEFT_OK)
             return status;
     }

@@ -14,4 +14,8 @@ void weft_verbs_receive_close(struct weft_net *net);
 /* net.h: progress of the receive side. */
 weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did);
 
+/* port.c: the device's events; and whether its port has been down for too long: PEER_LOST. */
+void weft_verbs_look_around(struct weft_net *net);
+weft_status weft_verbs_look_at_port(const struct weft_net *net);
+
 #endif

@@ -120,6 +120,7 @@ struct weft_verbs_refusal {
 };
 
 struct weft_verbs_control_end;
+struct weft_verbs_settling;
 struct weft_verbs_dc;
 
 struct weft_net {
@@ -158,8 +159,9 @@ struct weft_net {
     struct ibv_recv_wr *refills;             /* consumed, not yet posted again */
     struct ibv_sge *refill_sges;
     uint32_t refill_count;
-    bool unsettled;   /* messages have landed since the last settle */
-    uint64_t *by_qpn; /* a hash table: queue pair number, process + 1 */
+    struct weft_verbs_settling *settling; /* batches, of receive.c */
+    bool unsettled;                       /* data of messages has landed since the last mark */
+    uint64_t *by_qpn;                     /* a hash table: queue pair number, process + 1 */
     uint32_t by_qpn_size, by_qpn_count;
     int *owed; /* processes with acknowledgements to send */
     uint32_t owed_count;
