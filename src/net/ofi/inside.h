@@ -204,11 +204,15 @@ const struct ofi_place *ofi_remote(struct weft_net *net, int process, uint64_t k
 void ofi_remote_told(struct weft_net *net, int process, uint64_t key,
                      const struct ofi_place *place);
 
-/* ---- send.c: puts, gets, what becomes of them. Lock held, except in the table's functions ---- */
+/* ---- send.c: puts, gets. Lock held, except in the table's functions ---- */
 
 weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put);
 weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target);
 weft_status ofi_flush(struct weft_net *net, int process);
+void ofi_free_op(struct weft_net *net, struct ofi_op *op);
+
+/* ---- progress.c: what becomes of them. Lock held, except in progress ---- */
+
 weft_status ofi_progress_send(struct weft_net *net, bool *did);
 /* A receipt came. False: it cannot be. */
 bool ofi_received(struct weft_net *net, int process, uint32_t receipt);

@@ -1,5 +1,5 @@
 /*
- * net/ofi/send.c - puts and gets, from acceptance until they have landed.
+ * net/ofi/send.c - puts and gets: which way each goes.
  *
  * A put is one write with remote completion data, if the provider writes and the target's region is
  * known; else it is messages (message.c). Small values always are: their receiver stores them
@@ -53,7 +53,7 @@ static struct ofi_op *new_op(struct weft_net *net, const struct weft_net_put *pu
     return op;
 }
 
-static void free_op(struct weft_net *net, struct ofi_op *op)
+void ofi_free_op(struct weft_net *net, struct ofi_op *op)
 {
     op->next = net->free_ops;
     net->free_ops = op;
@@ -163,7 +163,7 @@ static weft_status write_put(struct weft_net *net, const struct weft_net_put *pu
         fi_writedata(net->ep, put->source, put->bytes, descriptor, data, peer->address,
                      remote_address(net, place, put->offset), place->mr_key, &op->context);
     if (result != 0) {
-        free_op(net, op);
+        ofi_free_op(net, op);
         return refused(net, put->process, result);
     }
     op->at = place->address + put->offset;
@@ -264,7 +264,7 @@ weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *
                 fi_read(net->ep, target, get->bytes, descriptor, peer->address,
                         remote_address(net, place, get->offset), place->mr_key, &op->context);
             if (result != 0) {
-                free_op(net, op);
+                ofi_free_op(net, op);
                 status = refused(net, get->process, result);
             } else {
                 op->get = op->issued = true;
@@ -283,122 +283,4 @@ weft_status ofi_flush(struct weft_net *net, int process)
     net->peers[process].ask_receipt = net->peers[process].first != NULL;
     weft_unlock(&net->lock);
     return WEFT_OK;
-}
-
-/* ---- what becomes of them -------------------------------------------------------------------- */
-
-bool ofi_received(struct weft_net *net, int process, uint32_t receipt)
-{
-    struct ofi_peer *peer = &net->peers[process];
-
-    if (receipt - peer->received > peer->events - peer->received)
-        return receipt - peer->received > UINT32_MAX / 2; /* an old one that was overtaken */
-    if (receipt != peer->received) {
-        peer->received = receipt;
-        ofi_ring(net, WEFT_NET_SEND);
-    }
-    return true;
-}
-
-static void op_done(struct weft_net *net, struct ofi_op *op)
-{
-    op->sent = true;
-    net->open.events.sent(net->open.events.context, op->cookie);
-    if (op->get) {
-        net->open.events.landed(net->open.events.context, op->cookie);
-        free_op(net, op);
-    }
-}
-
-static void send_done(struct weft_net *net, void *context, int err)
-{
-    struct ofi_context *c = context;
-
-    net->outstanding--;
-    if (c->what == OFI_SEND_BUFFER) {
-        struct ofi_buffer *buffer = context;
-        if (err != 0)
-            ofi_lost(net, buffer->process, err);
-        buffer->next = net->free_sends;
-        net->free_sends = buffer;
-    } else if (err != 0) {
-        ofi_lost(net, ((struct ofi_op *)context)->process, err); /* it never lands */
-    } else {
-        op_done(net, context);
-    }
-}
-
-/* Reads the send side's completions. False: an error that belongs to nobody. */
-static bool take_completions(struct weft_net *net, bool *did)
-{
-    struct fi_cq_data_entry entries[OFI_BATCH];
-    ssize_t count;
-
-    while ((count = fi_cq_read(net->cq[WEFT_NET_SEND], entries, OFI_BATCH)) > 0) {
-        *did = true;
-        for (ssize_t i = 0; i < count; i++)
-            send_done(net, entries[i].op_context, 0);
-        if (count < OFI_BATCH)
-            return true;
-    }
-    if (count == -FI_EAVAIL) {
-        struct fi_cq_err_entry error = {0};
-        if (fi_cq_readerr(net->cq[WEFT_NET_SEND], &error, 0) != 1)
-            return true; /* taken meanwhile */
-        *did = true;
-        if (error.op_context == NULL)
-            return false;
-        send_done(net, error.op_context, error.err != 0 ? error.err : FI_EIO);
-        return true;
-    }
-    return count == -FI_EAGAIN;
-}
-
-static void land(struct weft_net *net, struct ofi_peer *peer, bool *did)
-{
-    while (peer->first != NULL && peer->first->issued && peer->first->sent &&
-           (int32_t)(peer->received - peer->first->event) > 0) {
-        struct ofi_op *op = peer->first;
-        peer->first = op->next;
-        if (peer->first == NULL)
-            peer->last = &peer->first;
-        peer->messages -= op->message;
-        peer->loose -= op->message && op->at != op->end;
-        net->flying--;
-        *did = true;
-        net->open.events.landed(net->open.events.context, op->cookie);
-        free_op(net, op);
-    }
-}
-
-static weft_status serve_peer(struct weft_net *net, int process, bool *did)
-{
-    struct ofi_peer *peer = &net->peers[process];
-    struct ofi_header header = {.kind = OFI_RECEIPT};
-    weft_status status = ofi_pump(net, process, did);
-
-    land(net, peer, did);
-    if (peer->ask_receipt && peer->first != NULL)
-        ofi_send(net, process, &header, NULL, 0);
-    return status;
-}
-
-weft_status ofi_progress_send(struct weft_net *net, bool *did)
-{
-    weft_status status = WEFT_OK;
-
-    weft_lock(&net->lock);
-    if (net->outstanding > 0 || net->stuck) {
-        net->stuck = false;
-        if (!take_completions(net, did))
-            status = weft_err(WEFT_ERR_NETWORK, "ofi: %s lost completions of the send side",
-                              net->info->fabric_attr->prov_name);
-    }
-    for (int p = 0; net->flying > 0 && p < net->open.processes && status == WEFT_OK; p++)
-        if (net->peers[p].first != NULL || net->peers[p].lost_at != 0)
-            status = serve_peer(net, p, did);
-    weft_unlock(&net->lock);
-    if (status == WEFT_OK && !*did)
-        ofi_watch(net, WEFT_NET_SEND);
-    return status;
 }

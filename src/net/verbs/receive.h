@@ -14,6 +14,12 @@ void weft_verbs_receive_close(struct weft_net *net);
 /* net.h: progress of the receive side. */
 weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did);
 
+/* ack.c: `count` receives of the process's puts have taken effect: it is owed to say so; */
+void weft_verbs_owe(struct weft_net *net, int process, uint32_t count);
+/* what is owed goes out, as far as there is room; what has gone out is looked after. */
+void weft_verbs_send_acks(struct weft_net *net, bool *did);
+void weft_verbs_poll_acks(struct weft_net *net);
+
 /* port.c: the device's events; and whether its port has been down for too long: PEER_LOST. */
 void weft_verbs_look_around(struct weft_net *net);
 weft_status weft_verbs_look_at_port(const struct weft_net *net);
