@@ -18,6 +18,7 @@ enum { TAG_DATA, TAG_DONE };
 struct rate_data {
     uint64_t *memory; /* device memory: for each rank of the device a source and slots */
     uint64_t *wrong;  /* result: slots, for each rank of the device */
+    int *senders;     /* room for the ranks of the other device */
     uint64_t form;    /* a rate_form */
     uint64_t messages[2];
 };
@@ -27,6 +28,7 @@ struct rate_side {
     weft_self *self;
     weft_win win;
     uint64_t *source, *slots;
+    int *senders;
     int form, index, ranks, other, sends, receives;
 };
 
@@ -40,6 +42,7 @@ WEFT_DEVICE_FN struct rate_side find_side(weft_self *self, const struct rate_dat
     me.ranks = weft_size(self, WEFT_COMM_DEVICE);
     me.source = user->memory + (size_t)me.index * (size_t)(1 + me.ranks);
     me.slots = me.source + 1;
+    me.senders = user->senders;
     me.other = me.form == TO_MANY ? first + me.index : first;
     me.sends = process == 0;
     me.receives = process == 1 && (me.form == TO_MANY || me.index == 0);
@@ -66,14 +69,17 @@ WEFT_DEVICE_FN void flood(const struct rate_side *me, uint64_t messages)
 WEFT_DEVICE_FN void answered(const struct rate_side *me, uint64_t rounds)
 {
     const int first = weft_process_first(me->self, 0);
+    if (me->receives)
+        weft_for (i, me->ranks)
+            me->senders[i] = first + (int)i;
+    weft_sync(me->self);
     for (uint64_t i = 0; i < rounds; i++) {
         if (me->sends) {
             send(me);
             weft_wait(me->self, TAG_DONE, 1);
         } else if (me->receives) {
             weft_wait(me->self, TAG_DATA, (uint32_t)me->ranks);
-            for (int rank = 0; rank < me->ranks; rank++)
-                weft_notify_relaxed(me->self, WEFT_COMM_WORLD, first + rank, TAG_DONE);
+            weft_notify_many(me->self, WEFT_COMM_WORLD, me->senders, me->ranks, TAG_DONE);
         }
     }
 }
@@ -149,8 +155,9 @@ static weft_status measure_rates(weft_job *job, const struct measure_options *op
     const weft_numbers *numbers = weft_numbers_of(job);
     const size_t ranks = (size_t)numbers->ranks_here;
     struct rate_data data = {.memory = weft_malloc(job, ranks * (1 + ranks) * sizeof(*data.memory)),
-                             .wrong = weft_malloc(job, ranks * sizeof(*data.wrong))};
-    weft_status status = data.memory && data.wrong ? WEFT_OK : WEFT_ERR_MEMORY;
+                             .wrong = weft_malloc(job, ranks * sizeof(*data.wrong)),
+                             .senders = weft_malloc(job, ranks * sizeof(*data.senders))};
+    weft_status status = data.memory && data.wrong && data.senders ? WEFT_OK : WEFT_ERR_MEMORY;
     if (status == WEFT_OK && options->repeats * ranks > INT32_MAX) {
         fprintf(stderr, "bench: --repeats times the ranks is more than a tag can count\n");
         status = WEFT_ERR_ARGUMENT;
@@ -166,6 +173,7 @@ static weft_status measure_rates(weft_job *job, const struct measure_options *op
         if (numbers->process == 0)
             print(numbers, &data, outcome.seconds);
     }
+    weft_free(job, data.senders);
     weft_free(job, data.wrong);
     weft_free(job, data.memory);
     return status;

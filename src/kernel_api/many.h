@@ -56,27 +56,25 @@ WEFT_INLINE void weft_count_direct(const struct weft_route *to, int tag)
         weft_count_add_peer(to->exposed, to->counters + tag, false);
 }
 
-/* Notifies up to 32 targets; returns, by lane, those that are left. */
-WEFT_COLD unsigned weft_notify_lanes(weft_self *self, weft_comm comm, const int *targets, int count,
-                                     int tag)
+/* The thread's target, if it has one; `acts`: it is this thread that notifies it. True: not done.
+ */
+WEFT_COLD bool weft_notify_lane(weft_self *self, weft_comm comm, int target, int tag, bool mine,
+                                bool acts)
 {
-    const int lane = (int)(threadIdx.x % WEFT_LANES), target = targets[lane < count ? lane : 0];
     struct weft_route to;
-    const bool mine = lane < count, known = weft_route_lane(self, comm, target, mine, false, &to);
+    const bool known = weft_route_lane(self, comm, target, mine, false, &to);
     const bool left = mine && !(known && weft_is_direct(self, &to));
 
-    if (mine && !left && threadIdx.x < WEFT_LANES)
+    if (mine && !left && acts)
         weft_count_direct(&to, tag);
-    return __ballot_sync(~0u, left);
+    return left;
 }
 
-/* The same for puts that are one store. */
-WEFT_COLD unsigned weft_put_lanes(weft_self *self, weft_win win, const weft_put_item *items,
-                                  int count)
+/* The same for a put that is one store. */
+WEFT_COLD bool weft_put_lane(weft_self *self, weft_win win, const weft_put_item *from, bool mine,
+                             bool acts)
 {
-    const int lane = (int)(threadIdx.x % WEFT_LANES);
-    const bool mine = lane < count;
-    const weft_put_item item = items[mine ? lane : 0];
+    const weft_put_item item = *from;
     struct weft_route to;
     const bool known = weft_route_lane(self, win, item.target, mine, true, &to);
     const bool left =
@@ -85,15 +83,46 @@ WEFT_COLD unsigned weft_put_lanes(weft_self *self, weft_win win, const weft_put_
           item.offset <= to.bytes && item.bytes <= to.bytes - item.offset && item.tag >= 0 &&
           item.tag < WEFT_TAGS && weft_is_small(to.address + item.offset, item.bytes));
 
-    if (mine && !left && threadIdx.x < WEFT_LANES) {
+    if (mine && !left && acts) {
         weft_copy_undivided(to.address + item.offset, (const unsigned char *)item.source,
                             item.bytes);
         weft_count_direct(&to, item.tag);
     }
-    return __ballot_sync(~0u, left);
+    return left;
 }
 
-/* Whether lanes do it: a whole first warp, and nobody who wants each call recorded. */
+/*
+ * How a list is dealt out: to the lanes of the first warp, where all warps look at the same and so
+ * know what is left without a barrier; or, if it is longer, to all threads, so many in a round.
+ */
+struct weft_deal {
+    int in_round, place; /* of this thread */
+    bool few, acts;
+};
+
+WEFT_INLINE struct weft_deal weft_deal_of(int count)
+{
+    struct weft_deal deal;
+
+    deal.few = count <= WEFT_LANES;
+    deal.in_round = deal.few ? WEFT_LANES : (int)blockDim.x;
+    deal.place = (int)threadIdx.x % deal.in_round;
+    deal.acts = !deal.few || threadIdx.x < WEFT_LANES;
+    return deal;
+}
+
+/* Whether any is left; then whether the one at a place is. All threads learn the same. */
+WEFT_INLINE bool weft_any_left(const struct weft_deal *deal, bool left)
+{
+    return deal->few ? __any_sync(~0u, left) : __syncthreads_or(left);
+}
+
+WEFT_INLINE bool weft_left_at(const struct weft_deal *deal, bool left, int place)
+{
+    return weft_any_left(deal, left && deal->place == place);
+}
+
+/* Whether threads do it: whole warps, and nobody who wants each call recorded. */
 WEFT_INLINE bool weft_by_lanes(const weft_self *self)
 {
     return !weft_traced(self) && blockDim.x % WEFT_LANES == 0;
@@ -114,12 +143,16 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
     weft_check_tag(self, tag, "weft_notify_many: tag %d is not in 0..255");
     weft_check_many(self, targets, count, "weft_notify_many: %d targets, at address 0x%llx");
 #ifdef __CUDACC__
-    for (int first = 0; weft_by_lanes(self) && first < count; first += WEFT_LANES) {
-        const int some = count - first < WEFT_LANES ? count - first : WEFT_LANES;
+    const struct weft_deal deal = weft_deal_of(count);
+    for (int first = 0; weft_by_lanes(self) && first < count; first += deal.in_round) {
+        const bool mine = first + deal.place < count;
         weft_join(self); /* the releases cover what every thread did */
-        unsigned left = weft_notify_lanes(self, comm, targets + first, some, tag);
-        for (; left != 0; left &= left - 1)
-            weft_notify_other(self, comm, targets[first + __ffs((int)left) - 1], tag, false);
+        const bool left = weft_notify_lane(self, comm, targets[mine ? first + deal.place : first],
+                                           tag, mine, deal.acts);
+        if (weft_any_left(&deal, left))
+            for (int i = 0; i < deal.in_round; i++)
+                if (weft_left_at(&deal, left, i))
+                    weft_notify_other(self, comm, targets[first + i], tag, false);
     }
     if (weft_by_lanes(self))
         return;
@@ -134,14 +167,18 @@ WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_
     weft_check_stop(self);
     weft_check_many(self, items, count, "weft_put_notify_many: %d puts, at address 0x%llx");
 #ifdef __CUDACC__
-    for (int first = 0; weft_by_lanes(self) && first < count; first += WEFT_LANES) {
-        const int some = count - first < WEFT_LANES ? count - first : WEFT_LANES;
+    const struct weft_deal deal = weft_deal_of(count);
+    for (int first = 0; weft_by_lanes(self) && first < count; first += deal.in_round) {
+        const bool mine = first + deal.place < count;
         weft_join(self); /* the sources are there, and the releases cover what every thread did */
-        unsigned left = weft_put_lanes(self, win, items + first, some);
-        for (; left != 0; left &= left - 1) {
-            const weft_put_item item = items[first + __ffs((int)left) - 1];
-            weft_put_notify(self, win, item.target, item.offset, item.source, item.bytes, item.tag);
-        }
+        const bool left =
+            weft_put_lane(self, win, &items[mine ? first + deal.place : first], mine, deal.acts);
+        if (weft_any_left(&deal, left))
+            for (int i = 0; i < deal.in_round; i++)
+                if (weft_left_at(&deal, left, i))
+                    weft_put_notify(self, win, items[first + i].target, items[first + i].offset,
+                                    items[first + i].source, items[first + i].bytes,
+                                    items[first + i].tag);
     }
     if (weft_by_lanes(self))
         return;
