@@ -83,6 +83,7 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     if (!image)
         memset(self->barriers, 0, job->state.comms_count * sizeof(*self->barriers));
     memset(self->meeting, 0, sizeof(self->meeting));
+    __atomic_store_n(&self->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
     self->failure = WEFT_OK;
     self->timer_started = 0;
     self->intervals_count = 0;

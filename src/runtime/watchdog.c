@@ -131,12 +131,47 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
     }
 }
 
-/* Updates what is known of a slot's wait; returns how long it has lasted, in ns. */
-static uint64_t lasting(struct weft_watch *watch, const struct weft_waiting *w, uint64_t now)
+/* Whether a slot's rank, or the host program, waits at present. */
+static bool waits(const struct weft_job *job, uint32_t slot)
 {
-    const uint32_t episode = __atomic_load_n(&w->episode, __ATOMIC_RELAXED);
+    const uint32_t kind = __atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED);
 
-    if (__atomic_load_n(&w->kind, __ATOMIC_RELAXED) == WEFT_WAIT_NONE) {
+    return kind != WEFT_WAIT_NONE && kind != WEFT_WAIT_NO_MORE;
+}
+
+/* Which ranks of this process have ended their kernel: nothing comes from them. */
+static void say_ended(const struct weft_job *job)
+{
+    char list[200] = "";
+    size_t used = 0;
+    int ended = 0;
+
+    for (uint32_t slot = 1; slot < weft_job_slots(job); slot++) {
+        char name[40];
+        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) !=
+            WEFT_WAIT_NO_MORE)
+            continue;
+        weft_slot_name(job, slot, name, sizeof(name));
+        if (ended++ < MOST_LINES && used < sizeof(list))
+            used +=
+                (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name);
+    }
+    if (ended > MOST_LINES)
+        weft_say(WEFT_SAY_ERROR, "%s and %d more ranks have ended their kernel", list,
+                 ended - MOST_LINES);
+    else if (ended > 0)
+        weft_say(WEFT_SAY_ERROR, "%s %s ended %s kernel", list, ended == 1 ? "has" : "have",
+                 ended == 1 ? "its" : "their");
+}
+
+/* Updates what is known of a slot's wait; returns how long it has lasted, in ns. */
+static uint64_t lasting(const struct weft_job *job, uint32_t slot, uint64_t now)
+{
+    struct weft_watch *watch = &job->watch[slot];
+    const uint32_t episode =
+        __atomic_load_n(&job->selves[slot]->waiting->episode, __ATOMIC_RELAXED);
+
+    if (!waits(job, slot)) {
         watch->waits = false;
         return 0;
     }
@@ -168,24 +203,28 @@ static void fail(struct weft_job *job, uint32_t slot, double seconds, weft_statu
 /* Random mode knows for certain that nothing can happen any more. */
 static void report_deadlock(struct weft_job *job)
 {
-    uint32_t first = 0, waits = 0;
+    uint32_t first = 0, found = 0;
 
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
-        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) == WEFT_WAIT_NONE)
+        if (!waits(job, slot))
             continue;
         report(job, slot, 0);
-        first = waits++ == 0 ? slot : first;
+        first = found++ == 0 ? slot : first;
     }
-    if (waits > 0)
+    say_ended(job);
+    if (found > 0)
         fail(job, first, 0, WEFT_ERR_DEADLOCK);
     else
         weft_job_fail(job, WEFT_ERR_DEADLOCK, "no rank waits, and yet nothing can happen");
 }
 
-static void say_more(int more)
+/* After the lines of those that wait. */
+static void say_rest(const struct weft_job *job, int lines, int more)
 {
     if (more > 0)
         weft_say(WEFT_SAY_ERROR, "and %d more ranks of this process wait", more);
+    if (lines > 0)
+        say_ended(job);
 }
 
 /* The job has failed, and yet its kernel goes on: ranks that never call end never. Said once. */
@@ -201,7 +240,7 @@ static void look_at_end(struct weft_job *job, uint64_t now)
     if (job->config.stall_s <= 0 || (double)(now - job->end_since) * 1e-9 < job->config.stall_s)
         return;
     for (uint32_t slot = 1; slot < weft_job_slots(job) && used < sizeof(list); slot++) {
-        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) != WEFT_WAIT_NONE)
+        if (waits(job, slot))
             continue;
         weft_slot_name(job, slot, name, sizeof(name));
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name);
@@ -229,7 +268,7 @@ static void look(struct weft_job *job)
     }
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
         struct weft_watch *watch = &job->watch[slot];
-        const uint64_t lasted = lasting(watch, job->selves[slot]->waiting, now);
+        const uint64_t lasted = lasting(job, slot, now);
         const double seconds = (double)lasted * 1e-9;
         const bool fatal = timeout > 0 && seconds >= timeout;
         /* Reported when it is a stall, and again whenever it has lasted twice as long. */
@@ -247,7 +286,7 @@ static void look(struct weft_job *job)
         else
             more++;
     }
-    say_more(more);
+    say_rest(job, lines, more);
 }
 
 void weft_watchdog_tell(struct weft_job *job)
@@ -257,13 +296,13 @@ void weft_watchdog_tell(struct weft_job *job)
 
     weft_lock(&job->tables);
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
-        const uint64_t lasted = lasting(&job->watch[slot], job->selves[slot]->waiting, now);
+        const uint64_t lasted = lasting(job, slot, now);
         if (lasted != 0 && lines++ < MOST_LINES)
             report(job, slot, (double)lasted * 1e-9);
         else if (lasted != 0)
             more++;
     }
-    say_more(more);
+    say_rest(job, lines, more);
     weft_unlock(&job->tables);
 }
 

@@ -18,7 +18,16 @@ struct data {
 };
 
 /* What the ranks do, by number. */
-enum { FOR_EVER, BAD_RANK, WAIT_FOR_NOBODY, MISS_BARRIER, MISS_WINDOW, COMPUTE_ON, DISAGREE };
+enum {
+    FOR_EVER,
+    BAD_RANK,
+    WAIT_FOR_NOBODY,
+    WAIT_FOR_ENDED,
+    MISS_BARRIER,
+    MISS_WINDOW,
+    COMPUTE_ON,
+    DISAGREE
+};
 
 static void compute(double seconds)
 {
@@ -35,6 +44,11 @@ WEFT_KERNEL(failing, struct data, data)
         weft_notify(self, WEFT_COMM_WORLD, n + 7, 1);
     if (data->what == WAIT_FOR_NOBODY && me == 1)
         weft_wait(self, 42, 3);
+    if (data->what == WAIT_FOR_ENDED) {
+        if (me == 1)
+            weft_wait(self, 43, 1);
+        return;
+    }
     if (data->what == MISS_BARRIER && me != 2)
         weft_barrier(self, WEFT_COMM_WORLD);
     if (data->what == MISS_BARRIER && me == 2)
@@ -92,6 +106,11 @@ static int body_wait(int process)
 {
     (void)process;
     return run_kernel(WAIT_FOR_NOBODY);
+}
+static int body_ended(int process)
+{
+    (void)process;
+    return run_kernel(WAIT_FOR_ENDED);
 }
 static int body_barrier(int process)
 {
@@ -260,6 +279,14 @@ static const struct failure failures[] = {
      {"WEFT_TIMEOUT_S", "1"},
      "auto",
      NULL},
+    {"a wait for ranks that have ended",
+     body_ended,
+     -1,
+     WEFT_ERR_TIMEOUT,
+     "in weft_wait for tag 43",
+     {"WEFT_TIMEOUT_S", "1"},
+     "auto",
+     "rank 0, rank 2 have ended their kernel\n"},
     {"a missed barrier",
      body_barrier,
      -1,
@@ -387,7 +414,7 @@ int main(void)
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
         run_failure(&failures[i]);
     run_stall(&failures[8], "rank 1 has waited", "for tag 42: has 0 of 3 notifications");
-    run_stall(&failures[9], "in a barrier of WEFT_COMM_WORLD: not there: rank 2", "rank 0 has");
+    run_stall(&failures[10], "in a barrier of WEFT_COMM_WORLD: not there: rank 2", "rank 0 has");
     printf("%d checks failed\n", failed_checks);
     return failed_checks != 0;
 }
