@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMORY = 64 << 10, EAGER = 1024, START = 100, ROOM = 256 << 10 };
+enum { MEMORY = 64 << 10, EAGER = 1024, START = 100 };
 
 static int failures;
 
@@ -41,10 +41,11 @@ struct stage {
     /* Of a device: what has been copied to it and is not there yet. */
     struct copy {
         void *target;
-        unsigned char data[ROOM];
+        const void *source;
         size_t bytes;
     } copies[8];
-    int copying, settled, lingers;
+    int copying, lingers;
+    uint32_t begun, finished; /* copies */
 };
 
 static bool arrived(void *context, int process, uint32_t notice)
@@ -64,23 +65,49 @@ static bool land(void *context, void *target, const void *source, size_t bytes)
 {
     struct stage *stage = context;
 
-    if (stage->copying == 8 || bytes > ROOM)
+    if (stage->copying == 8)
         abort();
-    struct copy *copy = &stage->copies[stage->copying++];
-    copy->target = target;
-    copy->bytes = bytes;
-    memcpy(copy->data, source, bytes);
+    stage->copies[stage->copying++] = (struct copy){target, source, bytes};
+    stage->begun++;
     return true;
+}
+
+/* The oldest copy is done: its source is read only now. */
+static void finish_copy(struct stage *stage)
+{
+    const struct copy *copy = &stage->copies[0];
+
+    memcpy(copy->target, copy->source, copy->bytes);
+    stage->copying--;
+    stage->finished++;
+    memmove(&stage->copies[0], &stage->copies[1], (size_t)stage->copying * sizeof(*copy));
 }
 
 static bool settle(void *context)
 {
     struct stage *stage = context;
 
-    for (int i = 0; i < stage->copying; i++)
-        memcpy(stage->copies[i].target, stage->copies[i].data, stage->copies[i].bytes);
-    stage->copying = 0;
-    stage->settled++;
+    while (stage->copying > 0)
+        finish_copy(stage);
+    return true;
+}
+
+static bool mark(void *context, uint64_t *mark)
+{
+    const struct stage *stage = context;
+
+    *mark = stage->begun;
+    return true;
+}
+
+/* One copy more with each look. */
+static bool settled(void *context, uint64_t mark, bool *there)
+{
+    struct stage *stage = context;
+
+    *there = stage->finished >= mark;
+    if (!*there)
+        finish_copy(stage);
     return true;
 }
 
@@ -111,6 +138,8 @@ static struct stage *open_stage(bool device, const char *threads)
                                                   .landed = done,
                                                   .land = device ? land : NULL,
                                                   .settle = device ? settle : NULL,
+                                                  .mark = device ? mark : NULL,
+                                                  .settled = device ? settled : NULL,
                                                   .lingers = lingers}};
     if (weft_net_mpi.open(&stage->net, &open) != WEFT_OK ||
         weft_mpi_inside_open(&stage->attacker, 1, 2) != WEFT_OK ||
@@ -370,13 +399,13 @@ static void settle_first(const char *threads)
     while (acked != START + 6 && weft_now_ns() < deadline) {
         bool did = false;
         CHECK(weft_net_mpi.progress(stage->net, WEFT_NET_RECEIVE, &did) == WEFT_OK);
-        CHECK(stage->copying == 0); /* what came is there, whenever a turn ends */
         const uint32_t now = last_ack(stage);
+        CHECK(now == START || now - START <= stage->finished);
         acked = now != START ? now : acked;
     }
     CHECK(acked == START + 6);
     CHECK(stage->arrived == 6);
-    CHECK(stage->settled > 0);
+    CHECK(stage->finished == 6 && stage->copying == 0);
     CHECK(stage->memory[0] == 0xee && stage->memory[39] == 0xee && stage->memory[40] == 0);
     CHECK(stage->memory[64] == 0x77 && stage->memory[64 + 19999] == 0x77);
     close_stage(stage);
