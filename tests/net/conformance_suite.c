@@ -99,7 +99,7 @@ static void part_pressure(struct end *end)
 }
 
 /* The puts of part_turns: many short ones, then long and short ones by turns. */
-enum { TURNS_SHORT = 600, TURNS = 900, TURN_BYTES = 2000 };
+enum { TURNS_SHORT = 600, TURNS = 900, TURNS_AHEAD = 50, TURN_BYTES = 2000 };
 
 static struct weft_net_put turn_put(const struct end *end, const unsigned char *sources, int i)
 {
@@ -118,16 +118,17 @@ static struct weft_net_put turn_put(const struct end *end, const unsigned char *
 static void part_turns(struct end *end)
 {
     const int from = (end->me + end->all->count - 1) % end->all->count;
-    unsigned char *sources = end_sources(end, (size_t)TURNS * TURN_BYTES);
+    const int all = TURNS + 2 * TURNS_AHEAD; /* every second one of those ahead: long ones */
+    unsigned char *sources = end_sources(end, (size_t)all * TURN_BYTES);
     weft_status status = WEFT_OK;
     uint32_t wrong = 0;
     int i, tries = 0;
 
-    for (i = 0; i < TURNS; i++)
+    for (i = 0; i < all; i++)
         memset(sources + (size_t)i * TURN_BYTES, i % 255 + 1, TURN_BYTES);
-    for (i = 0; i < 50; i++) { /* until both ways are known */
-        const struct weft_net_put put = turn_put(end, sources, TURNS - 2);
-        CHECK(end->all, end_insist(end, &put, END_KEEP) == WEFT_OK);
+    for (i = 0; i < TURNS_AHEAD; i++) { /* until both ways are known */
+        const struct weft_net_put put = turn_put(end, sources, TURNS + 2 * i);
+        CHECK(end->all, end_insist(end, &put, END_SPOIL) == WEFT_OK);
         end_move(end);
     }
     end_settle(end);
