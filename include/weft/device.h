@@ -217,7 +217,7 @@ WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t o
                              const void *source, size_t bytes, int tag);
 /*
  * weft_put_notify of each of `count` items, in no order among them; on a GPU those of 1, 2, 4 or 8
- * aligned bytes at once, for the time of one. items: the same for all threads, and unchanged until
+ * aligned bytes at once. items: the same for all threads, and unchanged until
  * all have returned. To poll for such a value (weft_wait_until) orders nothing.
  */
 WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_item *items,
@@ -249,9 +249,9 @@ WEFT_FN void weft_fence(weft_self *self);
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag);
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag);
 /*
- * weft_notify to each of `count` targets, in no order among them; on a GPU at once, for the time of
- * one. targets: the same numbers for all threads, and unchanged until all have returned; a rank may
- * occur several times.
+ * weft_notify to each of `count` targets, in no order among them; on a GPU their releases wait
+ * together. targets: the same numbers for all threads, and unchanged until all have returned; a
+ * rank may occur several times.
  */
 WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *targets, int count,
                               int tag);
