@@ -39,7 +39,15 @@
  * no rank of the file's kernels has more threads: nvcc then keeps to the registers for so many.
  * WEFT_LEAST_RANKS, defined beside it, asks for so many ranks on each multiprocessor (default 1):
  * nvcc then keeps to the registers for all of them.
+ *
+ * WEFT_SHARED_BYTES, defined before this header is included, gives each rank of the file's kernels
+ * so many bytes more that its threads share (weft_shared): on a GPU fast on-chip memory, of which
+ * WEFT_SHARED takes 48 KB at most and this what a multiprocessor has, 227 KB on H100 and H200, for
+ * all its ranks together; more is refused by weft_prepare. On the CPU device it is on the stack.
  */
+#ifndef WEFT_SHARED_BYTES
+#define WEFT_SHARED_BYTES 0
+#endif
 #ifdef __CUDACC__
 extern "C" {
 extern const int weft_program_has_cuda; /* the library looks whether any object defines it */
@@ -59,7 +67,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static __global__ void WEFT_BOUNDS name##_global(weft_self *selves, void *data)                \
     {                                                                                              \
         weft_self *const self = weft_cuda_begin(selves);                                           \
-        weft_begin(self);                                                                          \
+        weft_begin(self, NULL);                                                                    \
         name##_body(self, (type *)data);                                                           \
         weft_end(self);                                                                            \
         weft_cuda_end(self, selves);                                                               \
@@ -79,13 +87,14 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static void name##_body(weft_self *self, type *user);                                          \
     static void name##_cpu(weft_self *self, void *data)                                            \
     {                                                                                              \
-        weft_begin(self);                                                                          \
+        _Alignas(64) unsigned char shared[WEFT_SHARED_BYTES + 1]; /* not of no bytes */            \
+        weft_begin(self, shared);                                                                  \
         name##_body(self, (type *)data);                                                           \
         weft_end(self);                                                                            \
     }                                                                                              \
     extern const weft_cuda_kernel name##_cuda __attribute__((weak));                               \
     extern const weft_kernel name;                                                                 \
-    const weft_kernel name = {#name, name##_cpu, &name##_cuda, sizeof(type)};                      \
+    const weft_kernel name = {#name, name##_cpu, &name##_cuda, sizeof(type), WEFT_SHARED_BYTES};   \
     static void name##_body(weft_self *self, type *user)
 #endif
 
@@ -134,6 +143,21 @@ static inline void weft_sync(const weft_self *self) /* a barrier of the rank's t
 }
 #endif
 
+/*
+ * The rank's WEFT_SHARED_BYTES bytes, aligned to 16: not set to anything, its own while the kernel
+ * runs, and in no window; what another GPU or host is sent of it is copied to device memory first.
+ */
+#ifdef __CUDACC__
+static __device__ inline void *weft_shared(const weft_self *self)
+{
+    extern __shared__ double2 weft_shared_memory[];
+    (void)self;
+    return weft_shared_memory;
+}
+#else
+WEFT_FN void *weft_shared(const weft_self *self);
+#endif
+
 /* The sum of `value` over the rank's threads, the same on all of them. All threads. */
 WEFT_FN double weft_block_sum(weft_self *self, double value);
 
@@ -157,7 +181,7 @@ WEFT_FN int weft_process_ranks(weft_self *self, int process);
 /* ---- communicators (collective over the parent) ---------------------------------------------- */
 
 /* The kernels' own: what WEFT_KERNEL calls before the body, and when it has returned. */
-WEFT_FN void weft_begin(weft_self *self);
+WEFT_FN void weft_begin(weft_self *self, void *shared);
 WEFT_FN void weft_end(weft_self *self);
 
 /* World barriers at the beginning and the end of the kernel's communication. */

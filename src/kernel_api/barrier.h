@@ -163,8 +163,10 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
     weft_join(self);
 }
 
-WEFT_FN void weft_begin(weft_self *self)
+WEFT_FN void weft_begin(weft_self *self, void *shared)
 {
+    if (shared != NULL) /* on a GPU the kernel knows where it is */
+        self->shared = shared;
     if (weft_traced(self))
         weft_trace_run(self, WEFT_TRACE_RUN_BEGIN);
 }

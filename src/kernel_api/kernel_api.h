@@ -50,6 +50,11 @@ WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes)
 
 #else
 
+void *weft_shared(const weft_self *self)
+{
+    return self->shared;
+}
+
 double weft_lane_sum(weft_self *self, double value, int lanes)
 {
     (void)self, (void)lanes; /* 1 divides the one thread */

@@ -1,13 +1,14 @@
 /*
  * User data: a struct of any size goes in and comes back, shared by the ranks of the device, apart
  * for each process; none at all is allowed; the wrong size is not. The block helpers: every index
- * of weft_for once, the sum of the rank's threads, and shared storage.
+ * of weft_for once, the sum of the rank's threads, and shared storage, small and large.
  */
+#define WEFT_SHARED_BYTES 100000 /* more than a GPU gives without being asked */
 #include "support/test.h"
 
 #include <string.h>
 
-enum { MANY = 100000, MOST_RANKS = 1024 };
+enum { MANY = 100000, MOST_RANKS = 1024, SHARED = WEFT_SHARED_BYTES / sizeof(uint32_t) };
 
 struct data {
     struct test_check check;
@@ -41,6 +42,17 @@ WEFT_KERNEL(user_kernel, struct data, user)
     weft_sync(self);
     if (thread == 0)
         user->out[me] = user->in + word[0];
+    /* All of weft_shared, each word by another thread than the one that reads it; and the rank's
+     * own: its neighbours are there at the same time. */
+    uint32_t *const shared = (uint32_t *)weft_shared(self);
+    CHECK_EQ(self, &user->check, (uintptr_t)shared % 16, 0);
+    weft_for (i, SHARED)
+        shared[SHARED - 1 - i] = (uint32_t)(me * SHARED + i);
+    weft_barrier(self, WEFT_COMM_DEVICE);
+    uint32_t wrong = 0;
+    weft_for (i, SHARED)
+        wrong += shared[i] != (uint32_t)(me * SHARED + SHARED - 1 - i);
+    CHECK_EQ(self, &user->check, wrong, 0);
     weft_leave(self);
     test_done(self, &user->check);
 }

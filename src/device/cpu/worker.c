@@ -210,13 +210,14 @@ static void worker_main(void *argument)
 static weft_status create_fibers(const struct weft_workers *workers,
                                  const struct weft_launch *launch, struct rank *ranks)
 {
+    const size_t bytes = workers->stack_bytes + launch->kernel->shared_bytes;
     for (int r = 0; r < launch->ranks; r++) {
         struct weft_port *port = ranks[r].port;
-        struct weft_fiber *fiber = weft_fiber_create(rank_main, &ranks[r], workers->stack_bytes);
+        struct weft_fiber *fiber = weft_fiber_create(rank_main, &ranks[r], bytes);
         WEFT_PORT_SET(port, fiber, fiber);
         if (fiber == NULL)
             return weft_err(WEFT_ERR_MEMORY, "no stack of %zu bytes (WEFT_CPU_STACK) for rank %d",
-                            workers->stack_bytes, r);
+                            bytes, r);
     }
     return WEFT_OK;
 }
@@ -305,7 +306,7 @@ static weft_status run_model(const struct weft_workers *workers, const struct we
 
     if (tasks == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d tasks", launch->ranks);
-    weft_random_stack(workers->stack_bytes);
+    weft_random_stack(workers->stack_bytes + launch->kernel->shared_bytes);
     while (status == WEFT_OK && started < launch->ranks) {
         char name[16];
         snprintf(name, sizeof(name), "rank %d", launch->first_rank + started);

@@ -222,6 +222,26 @@ static int of_function(const struct weft_device *d, CUfunction function, CUfunct
     return value;
 }
 
+/* The memory that a kernel's ranks ask for when they are launched. */
+static weft_status give_shared(struct weft_device *d, const weft_kernel *kernel,
+                               CUfunction function)
+{
+    const int most = attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    const int fixed = of_function(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    const int room = most > fixed ? most - fixed : 0;
+
+    if (kernel->shared_bytes > (size_t)room)
+        return weft_err(
+            WEFT_ERR_LIMIT,
+            "kernel %s: WEFT_SHARED_BYTES is %zu, but GPU %d has %d bytes a rank, %d of "
+            "them taken",
+            kernel->name, kernel->shared_bytes, d->index, most, fixed);
+    return weft_cuda_error(d->driver->function_set(function,
+                                                   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                   (int)kernel->shared_bytes),
+                           "asking for shared memory");
+}
+
 static weft_status cuda_ranks(struct weft_device *d, const weft_kernel *kernel, int threads,
                               int wanted, int *ranks)
 {
@@ -238,7 +258,10 @@ static weft_status cuda_ranks(struct weft_device *d, const weft_kernel *kernel, 
                         "kernel %s uses %d registers a thread: at most %d threads a rank, not %d "
                         "(compile it with -maxrregcount to have more)",
                         kernel->name, registers, most_threads, threads);
-    status = weft_cuda_error(d->driver->occupancy(&each, function, threads, 0), "occupancy");
+    status = give_shared(d, kernel, function);
+    if (status == WEFT_OK)
+        status = weft_cuda_error(
+            d->driver->occupancy(&each, function, threads, kernel->shared_bytes), "occupancy");
     if (status != WEFT_OK)
         return status;
     /* What every sharer of the GPU can have at the same time. */
@@ -252,7 +275,9 @@ static weft_status cuda_ranks(struct weft_device *d, const weft_kernel *kernel, 
     weft_say(WEFT_SAY_INFO,
              "kernel %s: %d registers a thread, %d bytes of shared memory and up to %d ranks of %d "
              "threads on GPU %d",
-             kernel->name, registers, of_function(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+             kernel->name, registers,
+             of_function(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) +
+                 (int)kernel->shared_bytes,
              most, threads, d->index);
     int n = wanted > 0 ? wanted : most;
     if (d->config->ranks > 0 && n > d->config->ranks)
@@ -297,8 +322,9 @@ static weft_status cuda_run(struct weft_device *d, const struct weft_launch *lau
         return status;
     CUresult result = driver->event_record(d->before, d->kernels);
     if (result == CUDA_SUCCESS)
-        result = driver->launch(function, (unsigned)launch->ranks, 1, 1, (unsigned)launch->threads,
-                                1, 1, 0, d->kernels, arguments);
+        result =
+            driver->launch(function, (unsigned)launch->ranks, 1, 1, (unsigned)launch->threads, 1, 1,
+                           (unsigned)launch->kernel->shared_bytes, d->kernels, arguments);
     if (result == CUDA_SUCCESS)
         result = driver->event_record(d->after, d->kernels);
     if (result == CUDA_SUCCESS && launch->clock != NULL)

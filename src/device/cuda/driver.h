@@ -23,6 +23,7 @@
     X(context_release, cuDevicePrimaryCtxRelease)                                                  \
     X(context_use, cuCtxSetCurrent)                                                                \
     X(function_attribute, cuFuncGetAttribute)                                                      \
+    X(function_set, cuFuncSetAttribute)                                                            \
     X(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor)                                      \
     X(launch, cuLaunchCooperativeKernel)                                                           \
     X(stream_create, cuStreamCreateWithPriority)                                                   \
