@@ -19,7 +19,9 @@
 #include "kernel.h"
 
 #define WEFT_MOST_THREADS SPMV_THREADS
-#define WEFT_LEAST_RANKS  4
+#ifndef WEFT_LEAST_RANKS
+#define WEFT_LEAST_RANKS 4
+#endif
 
 #include <stdbool.h>
 #include <weft/device.h>

@@ -6,9 +6,10 @@
  * put otherwise.
  *
  * Three exchanges an iteration, as the law demands: lap of the first row goes down, fly of the last
- * row goes up, the new field of both goes both ways. The rows at the edges come first in each
- * phase, and the rows between are computed while they travel; those in one go (wave), so that they
- * are still in the cache when the next phase wants them.
+ * row goes up, the new field of both goes both ways. The rows between are computed while these
+ * travel, all three phases of a row in one go (wave): lap and fly of two rows are in memory that
+ * the rank's threads share, and what is between the phases never leaves the chip. A rank with a
+ * single row, whose points its threads can hold all at once, keeps in and lap of it there (held).
  *
  * No barrier and no flush: every buffer is overwritten only when the neighbour that reads it has
  * said more than that it has read it. Between a rank and the one above it, in iteration k:
@@ -22,124 +23,27 @@
  * which is a release of the loads before it, too.
  */
 #ifdef __CUDACC__
-#define STENCIL_DEEP 4
+#ifndef STENCIL_DEEP
+#define STENCIL_DEEP 7
+#endif
 #endif
 #include "kernel.h"
 
 #define WEFT_MOST_THREADS STENCIL_THREADS
-#define WEFT_LEAST_RANKS  3
+#ifndef WEFT_LEAST_RANKS
+#define WEFT_LEAST_RANKS 3
+#endif
+#define WEFT_SHARED_BYTES ((STENCIL_SHARED + 1) * sizeof(double))
 
 #include <weft/device.h>
 
 #include <stdbool.h>
 
-/* Functions that are used in many places: inlined, they would cost the kernel its registers. */
-#ifdef __CUDACC__
-#define APART static __device__ __noinline__
-#else
-#define APART static
-#endif
+#include "held.h"
+#include "march.h"
+#include "wave.h"
 
 enum { TAG_LAP, TAG_FLY, TAG_IN };
-
-struct slab {
-    weft_self *self;
-    const struct stencil_data *data;
-    struct stencil_part part;
-    struct stencil_sweep sweep;
-    weft_win win;
-    double *in, *out, *lap, *fly;
-    uint32_t first, last; /* its rows, both included, counted in the part from 1 */
-    int below, above;     /* world ranks, -1: none */
-    double *arena_below;  /* that of the device of the rank below, if it is another one and */
-    double *arena_above;  /* mapped; NULL: what it needs is put */
-};
-
-WEFT_DEVICE_FN struct stencil_sweep make_sweep(weft_self *self, const struct stencil_part *part)
-{
-    const uint32_t threads = (uint32_t)weft_threads(self), thread = (uint32_t)weft_thread(self);
-    const uint32_t width = threads < part->nx ? threads : part->nx;
-    struct stencil_sweep sweep = {thread % width, width, thread / width, threads / width};
-    if (sweep.z >= sweep.z_step) /* threads that do not fill a row of the plane */
-        sweep.z = part->nz;
-    return sweep;
-}
-
-WEFT_DEVICE_FN struct stencil_row row_of(const struct slab *slab, double *field, uint32_t row)
-{
-    return stencil_row_of(&slab->part, field, row);
-}
-
-/* The row before or after, or the row itself at the edge of the grid. */
-WEFT_DEVICE_FN uint32_t row_below(const struct slab *slab, uint32_t row)
-{
-    return row > 1 || stencil_has_below(&slab->part) ? row - 1 : row;
-}
-
-WEFT_DEVICE_FN uint32_t row_above(const struct slab *slab, uint32_t row)
-{
-    return row < slab->part.rows || stencil_has_above(&slab->part) ? row + 1 : row;
-}
-
-/* ---- rows ---------------------------------------------------------------------------------- */
-
-/* Row `there` of a field of another device. */
-WEFT_DEVICE_FN struct stencil_row row_there(const struct slab *slab, double *arena,
-                                            const double *field, uint32_t there)
-{
-    return arena ? row_of(slab, arena + (field - slab->data->arena), there) : STENCIL_NO_ROW;
-}
-
-WEFT_DEVICE_FN struct stencil_row halo_below(const struct slab *slab, const double *field)
-{
-    return row_there(slab, slab->arena_below, field, slab->part.rows + 1);
-}
-
-WEFT_DEVICE_FN struct stencil_row halo_above(const struct slab *slab, const double *field)
-{
-    return row_there(slab, slab->arena_above, field, 0);
-}
-
-APART void lap_row(const struct slab *slab, uint32_t row, struct stencil_row copy)
-{
-    stencil_lap_row(&slab->part, slab->sweep, row_of(slab, slab->in, row_below(slab, row)),
-                    row_of(slab, slab->in, row), row_of(slab, slab->in, row_above(slab, row)),
-                    row_of(slab, slab->lap, row), copy);
-}
-
-APART void fly_row(const struct slab *slab, uint32_t row, struct stencil_row copy)
-{
-    const uint32_t above = row_above(slab, row);
-    stencil_fly_row(&slab->part, slab->sweep, row_of(slab, slab->lap, row),
-                    row_of(slab, slab->lap, above), row_of(slab, slab->in, row),
-                    row_of(slab, slab->in, above), row_of(slab, slab->fly, row), copy);
-}
-
-/* fly of the halo row at the edge of the grid is zero for ever. */
-APART void out_row(const struct slab *slab, uint32_t row, struct stencil_row copy)
-{
-    stencil_out_row(&slab->part, slab->sweep, row_of(slab, slab->lap, row),
-                    row_of(slab, slab->fly, row - 1), row_of(slab, slab->fly, row),
-                    row_of(slab, slab->in, row), row_of(slab, slab->out, row), copy);
-}
-
-/*
- * Rows from .. to - 1, none of them the last: lap of the next row, unless that is the last, whose
- * lap is there already; fly of the row; and out, but for the first row, which waits for fly from
- * below. A thread reads lap of the others only left and right, in the row that it made before the
- * barrier; all else it has made itself.
- */
-WEFT_DEVICE_FN void wave(const struct slab *slab, uint32_t from, uint32_t to)
-{
-    for (uint32_t row = from; row < to; row++) {
-        if (row + 1 < slab->last)
-            lap_row(slab, row + 1, STENCIL_NO_ROW);
-        fly_row(slab, row, STENCIL_NO_ROW);
-        if (row > slab->first)
-            out_row(slab, row, STENCIL_NO_ROW);
-        weft_sync(slab->self);
-    }
-}
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
@@ -229,73 +133,76 @@ WEFT_DEVICE_FN void wait_both(const struct slab *slab, int tag)
 
 /* ---- an iteration -------------------------------------------------------------------------- */
 
+/* The new field: of a single row, to both in one call if they can read it. */
+WEFT_DEVICE_FN void send_out(const struct slab *slab)
+{
+    if (slab->last == slab->first && told_both(slab, TAG_IN))
+        return;
+    send_down(slab, slab->out, TAG_IN);
+    if (slab->last == slab->first)
+        send_up(slab, slab->out, TAG_IN);
+}
+
+/* Where the new field of the first row is wanted, too. */
+WEFT_DEVICE_FN struct stencil_row copy_of_first(const struct slab *slab)
+{
+    return slab->last > slab->first || slab->arena_below ? halo_below(slab, slab->out)
+                                                         : halo_above(slab, slab->out);
+}
+
+/* out of rows from .. to, the last one copied, too. */
+WEFT_DEVICE_FN void make_out(const struct slab *slab, uint32_t from, uint32_t to,
+                             struct stencil_row copy)
+{
+    if (slab->marches)
+        march(slab, from, to, copy.at);
+    else
+        wave(slab, from, to, copy);
+}
+
 WEFT_DEVICE_FN void iterate(const struct slab *slab)
 {
-    const uint32_t first = slab->first, last = slab->last, third = (last - first + 2) / 3;
-    const uint32_t early = first + third < last ? first + third : last;
-    const uint32_t late = early + third < last ? early + third : last;
+    const uint32_t first = slab->first, last = slab->last, middle = first + (last - first) / 2;
 
     lap_row(slab, first, halo_below(slab, slab->lap));
     send_down(slab, slab->lap, TAG_LAP);
     if (last > first)
         lap_row(slab, last, STENCIL_NO_ROW);
-    weft_sync(slab->self);
-    wave(slab, first, early);
+    make_out(slab, first + 1, middle, STENCIL_NO_ROW);
 
     wait_above(slab, TAG_LAP);
     fly_row(slab, last, halo_above(slab, slab->fly));
     send_up(slab, slab->fly, TAG_FLY);
-    wave(slab, early, late);
-
-    wait_below(slab, TAG_FLY);
-    out_row(slab, first,
-            last > first || slab->arena_below ? halo_below(slab, slab->out)
-                                              : halo_above(slab, slab->out));
-    if (last > first || !told_both(slab, TAG_IN)) {
-        send_down(slab, slab->out, TAG_IN);
-        wave(slab, late, last);
-        if (last > first)
-            out_row(slab, last, halo_above(slab, slab->out));
+    if (last > first) {
+        make_out(slab, middle + 1, last, halo_above(slab, slab->out));
         send_up(slab, slab->out, TAG_IN);
     }
-    weft_sync(slab->self); /* of the new field its threads need each other's points */
+    wait_below(slab, TAG_FLY);
+    make_out(slab, first, first, copy_of_first(slab));
+    send_out(slab);
 }
 
-WEFT_DEVICE_FN struct slab make_slab(weft_self *self, const struct stencil_data *data)
+/* The same of a row in shared memory. What a mapped neighbour reads is stored there alone. */
+WEFT_DEVICE_FN void iterate_held(const struct slab *slab)
 {
-    const int me = weft_rank(self, WEFT_COMM_WORLD), all = weft_size(self, WEFT_COMM_WORLD);
-    const uint32_t ranks = (uint32_t)weft_size(self, WEFT_COMM_DEVICE);
-    const uint32_t rank = (uint32_t)weft_rank(self, WEFT_COMM_DEVICE);
-    const size_t field = stencil_field(&data->part);
-    struct slab slab;
-    slab.self = self;
-    slab.data = data;
-    slab.part = data->part;
-    slab.sweep = make_sweep(self, &data->part);
-    slab.win = WEFT_WIN_NONE;
-    slab.in = data->arena + FIELD_IN * field;
-    slab.out = data->arena + FIELD_OUT * field;
-    slab.lap = data->arena + FIELD_LAP * field;
-    slab.fly = data->arena + FIELD_FLY * field;
-    slab.first = 1 + (uint32_t)((uint64_t)data->part.rows * rank / ranks);
-    slab.last = (uint32_t)((uint64_t)data->part.rows * (rank + 1) / ranks);
-    slab.below = me - 1;
-    slab.above = me + 1 < all ? me + 1 : -1;
-    return slab;
-}
+    const uint32_t row = slab->first, above = row_above(slab, row);
+    const struct stencil_row lap =
+        slab->arena_below ? halo_below(slab, slab->lap) : row_of(slab, slab->lap, row);
 
-/* A single row has one copy at most, and one between two other devices would need two. */
-WEFT_DEVICE_FN void find_neighbours(struct slab *slab)
-{
-    const int below = slab->first == 1 && slab->below >= 0;
-    const int above = slab->last == slab->part.rows && slab->above >= 0;
-    slab->arena_below = slab->arena_above = NULL;
-    if (slab->data->message_a_plane || (below && above && slab->first == slab->last))
-        return;
-    if (below)
-        slab->arena_below = (double *)weft_ptr(slab->self, slab->win, slab->below);
-    if (above)
-        slab->arena_above = (double *)weft_ptr(slab->self, slab->win, slab->above);
+    held_make_lap(slab, row_of(slab, slab->in, row_below(slab, row)).at,
+                  row_of(slab, slab->in, above).at, lap.at);
+    send_down(slab, slab->lap, TAG_LAP);
+
+    wait_above(slab, TAG_LAP);
+    held_make_fly(slab, above > row ? row_of(slab, slab->lap, above).at : NULL,
+                  row_of(slab, slab->in, above).at, row_of(slab, slab->fly, row).at,
+                  halo_above(slab, slab->fly).at);
+    send_up(slab, slab->fly, TAG_FLY);
+
+    wait_below(slab, TAG_FLY);
+    held_make_out(slab, row_of(slab, slab->fly, row - 1).at, row_of(slab, slab->out, row).at,
+                  copy_of_first(slab).at);
+    send_out(slab);
 }
 
 WEFT_KERNEL(stencil, struct stencil_data, data)
@@ -312,10 +219,17 @@ WEFT_KERNEL(stencil, struct stencil_data, data)
     }
     find_neighbours(&slab);
     weft_timer_start(self);
+    const bool held = held_fits(&slab);
+    slab.marches = march_planes(&slab) > 0;
+    if (held)
+        held_begin(&slab);
     for (uint32_t k = 0; k < data->iterations; k++) {
         if (k > 0) /* the halos of the first iteration are the host's */
             wait_both(&slab, TAG_IN);
-        iterate(&slab);
+        if (held)
+            iterate_held(&slab);
+        else
+            iterate(&slab);
         double *const made = slab.out;
         slab.out = slab.in;
         slab.in = made;

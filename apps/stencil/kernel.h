@@ -9,6 +9,10 @@
 /* Fields, one after the other in the arena that all ranks of a process expose as their window. */
 enum stencil_fields { FIELD_IN, FIELD_OUT, FIELD_LAP, FIELD_FLY, FIELDS };
 
+/* Doubles in a rank's shared memory: two rows of 128 points in 26 planes, three ranks on an H200.
+ */
+enum { STENCIL_SHARED = 2 * 128 * 26 };
+
 struct stencil_data {
     struct stencil_part part;
     uint32_t iterations;

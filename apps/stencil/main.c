@@ -5,6 +5,7 @@
 #include "kernel.h"
 #include "problem.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 WEFT_KERNEL_DECLARE(stencil);
@@ -35,13 +36,24 @@ static bool verify(struct app *app, const struct problem *problem)
     return app_all(app, good);
 }
 
+/* A rank's shared memory has two rows of lap and two of fly, of a plane at least. */
+static bool fits(const struct app *app, const struct stencil_part *part)
+{
+    if (part->nx <= STENCIL_SHARED / 4)
+        return true;
+    if (app->numbers->process == 0)
+        complain_as(&stencil_program, "--nx %" PRIu32 ": a row has at most %d points here",
+                    part->nx, STENCIL_SHARED / 4);
+    return false;
+}
+
 static bool diffuse(struct app *app, struct problem *problem)
 {
     const weft_numbers *numbers = app->numbers;
     struct stencil_data *data = &problem->data;
     if (!stencil_make_part(&app->settings, numbers->process, numbers->processes,
                            numbers->process == 0, &data->part) ||
-        !app_prepare(app, &stencil, STENCIL_THREADS, data->part.rows))
+        !fits(app, &data->part) || !app_prepare(app, &stencil, STENCIL_THREADS, data->part.rows))
         return false;
     const size_t bytes = FIELDS * stencil_field(&data->part) * sizeof(double);
     data->iterations = (uint32_t)app->settings.iterations;

@@ -34,6 +34,14 @@ bool stencil_make_part(const struct settings *settings, int process, int process
                         INT32_MAX);
         return false;
     }
+    const uint64_t nx = settings->size[SIZE_NX], most = UINT32_MAX / (nx * sizeof(double)) - 2;
+    if (rows > most) {
+        if (speak)
+            complain_as(&stencil_program,
+                        "%" PRIu64 " rows of %" PRIu64 " points: a plane of 4 GiB has %" PRIu64,
+                        rows, nx, most);
+        return false;
+    }
     *part = (struct stencil_part){.nx = (uint32_t)settings->size[SIZE_NX],
                                   .nz = (uint32_t)settings->size[SIZE_NZ],
                                   .rows = (uint32_t)rows,

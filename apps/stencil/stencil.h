@@ -48,17 +48,23 @@ STENCIL_FN size_t stencil_field(const struct stencil_part *part)
     return stencil_plane(part) * part->nz;
 }
 
-/* A row in all planes: its point (0, 0), NULL: no row; and the doubles to it in the next plane. */
+/* A row in all planes: its point (0, 0), NULL: no row; and the bytes to it in the next plane. */
 struct stencil_row {
     double *at;
-    size_t pitch;
+    uint32_t pitch;
 };
+
+/* apart: doubles to the next plane. */
+STENCIL_FN struct stencil_row stencil_row_at(double *at, size_t apart)
+{
+    struct stencil_row row = {at, (uint32_t)(apart * sizeof(double))};
+    return row;
+}
 
 STENCIL_FN struct stencil_row stencil_row_of(const struct stencil_part *part, double *field,
                                              uint32_t row)
 {
-    struct stencil_row view = {field + (size_t)row * part->nx, stencil_plane(part)};
-    return view;
+    return stencil_row_at(field + (size_t)row * part->nx, stencil_plane(part));
 }
 
 #define STENCIL_NO_ROW ((struct stencil_row){NULL, 0})
@@ -122,30 +128,40 @@ STENCIL_FN double stencil_across(const double *in, const double *lap, int left, 
             const int left = x > 0 ? -1 : 0, right = x + 1 < (part)->nx ? 1 : 0;                   \
             double made[STENCIL_DEEP];                                                             \
             for (uint32_t i = 0; i < STENCIL_DEEP; i++) {                                          \
-                const uint32_t z = z0 + i * (s).z_step;                                            \
-                made[i] = z < (part)->nz ? (value) : 0;                                            \
+                const uint32_t wanted = z0 + i * (s).z_step;                                       \
+                const uint32_t z = wanted < (part)->nz ? wanted : z0; /* branches stop loads */    \
+                made[i] = (value);                                                                 \
             }                                                                                      \
             for (uint32_t i = 0; i < STENCIL_DEEP; i++) {                                          \
                 const uint32_t z = z0 + i * (s).z_step;                                            \
                 if (z < (part)->nz)                                                                \
-                    (to).at[z * (to).pitch + x] = made[i];                                         \
+                    *STENCIL_POINT(to) = made[i];                                                  \
                 if (z < (part)->nz && (copy).at)                                                   \
-                    (copy).at[z * (copy).pitch + x] = made[i];                                     \
+                    *STENCIL_POINT(copy) = made[i];                                                \
             }                                                                                      \
             (void)left, (void)right;                                                               \
         }                                                                                          \
     }
 
 /* A point of a row in STENCIL_SWEEP. */
-#define STENCIL_POINT(row) ((row).at + z * (row).pitch + x)
+#define STENCIL_POINT(row) stencil_point(row, x, z)
 
-STENCIL_FN void stencil_lap_row(const struct stencil_part *part, struct stencil_sweep sweep,
-                                struct stencil_row below, struct stencil_row in,
-                                struct stencil_row above, struct stencil_row lap,
-                                struct stencil_row copy){
-    STENCIL_SWEEP(part, sweep, lap, copy,
-                  stencil_laplacian(STENCIL_POINT(in), STENCIL_POINT(below), STENCIL_POINT(above),
-                                    left, right))}
+STENCIL_FN double *stencil_point(struct stencil_row row, uint32_t x, uint32_t z)
+{
+    return (double *)((char *)(row.at + x) + (size_t)z * row.pitch);
+}
+
+STENCIL_FN void stencil_copy_row(const struct stencil_part *part, struct stencil_sweep sweep,
+                                 struct stencil_row from, struct stencil_row to){
+    STENCIL_SWEEP(part, sweep, to, STENCIL_NO_ROW, *STENCIL_POINT(from))}
+
+STENCIL_FN
+    void stencil_lap_row(const struct stencil_part *part, struct stencil_sweep sweep,
+                         struct stencil_row below, struct stencil_row in, struct stencil_row above,
+                         struct stencil_row lap, struct stencil_row copy){
+        STENCIL_SWEEP(part, sweep, lap, copy,
+                      stencil_laplacian(STENCIL_POINT(in), STENCIL_POINT(below),
+                                        STENCIL_POINT(above), left, right))}
 
 STENCIL_FN void stencil_fly_row(const struct stencil_part *part, struct stencil_sweep sweep,
                                 struct stencil_row lap, struct stencil_row lap_above,

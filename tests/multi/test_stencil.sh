@@ -11,6 +11,11 @@ for ranks in 1 2 7; do # a rank's rows: 14, 7 and 2; some with the rows of both 
 done
 paths 4 stencil "${sizes[@]}" --ranks 2
 paths 4 stencil "${sizes[@]}" --ranks 2 --message-a-plane 1
+# Rows so short that a thread holds them, of many planes and one, as a GPU's many threads do: a rank's
+# rows are computed by marching through them, or stay in its shared memory.
+paths 4 stencil --nx 2 --nz 5 --rows 41 --iterations 30 --ranks 4
+paths 4 stencil --nx 3 --nz 4 --rows 5 --iterations 30
+paths 4 stencil --nx 3 --nz 4 --rows 5 --iterations 30 --message-a-plane 1
 paths 4 stencil_net "${sizes[@]}"
 passes 2 stencil --nx 2 --rows 1 --nz 1 --iterations 9 --seed 7 --repetitions 3
 passes 1 stencil --rows 1 --iterations 9
@@ -20,6 +25,8 @@ run stencil --csv --repetitions 2 --iterations 3
 [ "$(grep -c '^stencil,weft,cpu,1,' "$work/out")" = 2 ] || fail "--csv --repetitions 2"
 
 rejects stencil '--rows 0 has a value out of range' --rows 0
+rejects stencil '--nx 2000: a row has at most 1664 points here' --nx 2000
+rejects stencil 'a plane of 4 GiB has' --nx 60000 --rows 100000
 rejects stencil '--row=3 is not an option' --row=3
 rejects stencil '--preset large has a bad value' --preset large
 rejects stencil '--seed needs a value' --seed

@@ -33,8 +33,7 @@ struct stencil_step {
 STENCIL_FN struct stencil_row stencil_plane_row(const struct stencil_step *step, int plane)
 {
     const struct stencil_part *part = &step->part;
-    struct stencil_row row = {step->planes + (size_t)plane * part->nx * part->nz, part->nx};
-    return row;
+    return stencil_row_at(step->planes + (size_t)plane * part->nx * part->nz, part->nx);
 }
 
 /*
