@@ -74,23 +74,35 @@ SPMV_FN struct spmv_layout spmv_layout_of(const struct spmv_grid *grid, size_t m
     return layout;
 }
 
+/* Products that a thread has under way at once; whoever has few threads defines more. */
+#ifndef SPMV_DEEP
+#define SPMV_DEEP 4
+#endif
+
 /*
- * One thread's share of a row: entries first, first + step, ... below end, times b. Four products
- * are under way at once.
+ * One thread's share of a row: entries first, first + step, ... below end, times b. What is left of
+ * the last SPMV_DEEP goes at once, too: with the first entry again, and zero, for those that are
+ * not there.
  */
 SPMV_FN double spmv_share(const struct spmv_block *block, const double *b, uint32_t first,
                           uint32_t end, uint32_t step)
 {
     const double *value = block->value;
     const uint32_t *column = block->column_of;
-    double sum[4] = {0, 0, 0, 0};
+    double sum[SPMV_DEEP] = {0};
     uint32_t i = first;
-    for (; i + 3 * step < end; i += 4 * step)
-        for (uint32_t k = 0; k < 4; k++)
+    for (; i + (SPMV_DEEP - 1) * step < end; i += SPMV_DEEP * step)
+        for (uint32_t k = 0; k < SPMV_DEEP; k++)
             sum[k] += value[i + k * step] * b[column[i + k * step]];
-    for (; i < end; i += step)
-        sum[0] += value[i] * b[column[i]];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    if (i < end)
+        for (uint32_t k = 0; k < SPMV_DEEP; k++) {
+            const uint32_t at = i + k * step < end ? i + k * step : i;
+            sum[k] += (at > i || k == 0 ? value[at] : 0) * b[column[at]];
+        }
+    for (uint32_t half = SPMV_DEEP / 2; half > 0; half /= 2)
+        for (uint32_t k = 0; k < half; k++)
+            sum[k] += sum[k + half];
+    return sum[0];
 }
 
 SPMV_FN uint32_t spmv_row_length(const struct spmv_block *block, uint32_t row)

@@ -7,9 +7,8 @@
  *
  * Three exchanges an iteration, as the law demands: lap of the first row goes down, fly of the last
  * row goes up, the new field of both goes both ways. The rows between are computed while these
- * travel, all three phases of a row in one go (wave): lap and fly of two rows are in memory that
- * the rank's threads share, and what is between the phases never leaves the chip. A rank with a
- * single row, whose points its threads can hold all at once, keeps in and lap of it there (held).
+ * travel, all three phases of a row in one go (march.h, wave.h), so what is between the phases
+ * never leaves the chip; and where a rank's rows are few, neither do they (held.h).
  *
  * No barrier and no flush: every buffer is overwritten only when the neighbour that reads it has
  * said more than that it has read it. Between a rank and the one above it, in iteration k:
@@ -23,17 +22,13 @@
  * which is a release of the loads before it, too.
  */
 #ifdef __CUDACC__
-#ifndef STENCIL_DEEP
-#define STENCIL_DEEP 7
-#endif
+#define STENCIL_DEEP 4
 #endif
 #include "kernel.h"
 
 #define WEFT_MOST_THREADS STENCIL_THREADS
-#ifndef WEFT_LEAST_RANKS
-#define WEFT_LEAST_RANKS 3
-#endif
-#define WEFT_SHARED_BYTES ((STENCIL_SHARED + 1) * sizeof(double))
+#define WEFT_SHARED_BYTES STENCIL_SHARED
+#define WEFT_SHARED_LEAST STENCIL_SHARED_LEAST
 
 #include <weft/device.h>
 
@@ -182,27 +177,38 @@ WEFT_DEVICE_FN void iterate(const struct slab *slab)
     send_out(slab);
 }
 
-/* The same of a row in shared memory. What a mapped neighbour reads is stored there alone. */
+/*
+ * The same of rows that stay in shared memory. In that of the device is only what neighbours read,
+ * lap of the first row, fly of the last, and out of both.
+ */
 WEFT_DEVICE_FN void iterate_held(const struct slab *slab)
 {
-    const uint32_t row = slab->first, above = row_above(slab, row);
-    const struct stencil_row lap =
-        slab->arena_below ? halo_below(slab, slab->lap) : row_of(slab, slab->lap, row);
+    const uint32_t first = slab->first, last = slab->last;
 
-    held_make_lap(slab, row_of(slab, slab->in, row_below(slab, row)).at,
-                  row_of(slab, slab->in, above).at, lap.at);
+    held_make_lap(
+        slab, first,
+        (slab->arena_below ? halo_below(slab, slab->lap) : row_of(slab, slab->lap, first)).at);
     send_down(slab, slab->lap, TAG_LAP);
+    for (uint32_t row = first + 1; row <= last; row++)
+        held_make_lap(slab, row, NULL);
+    for (uint32_t row = first; row < last; row++)
+        held_make_fly(slab, row, NULL, NULL);
 
     wait_above(slab, TAG_LAP);
-    held_make_fly(slab, above > row ? row_of(slab, slab->lap, above).at : NULL,
-                  row_of(slab, slab->in, above).at, row_of(slab, slab->fly, row).at,
-                  halo_above(slab, slab->fly).at);
+    held_make_fly(slab, last, row_of(slab, slab->fly, last).at, halo_above(slab, slab->fly).at);
     send_up(slab, slab->fly, TAG_FLY);
-
+    for (uint32_t row = first + 1; row < last; row++)
+        held_make_out(slab, row, NULL, NULL, NULL);
+    if (last > first)
+        held_make_out(slab, last, NULL, row_of(slab, slab->out, last).at,
+                      halo_above(slab, slab->out).at);
     wait_below(slab, TAG_FLY);
-    held_make_out(slab, row_of(slab, slab->fly, row - 1).at, row_of(slab, slab->out, row).at,
-                  copy_of_first(slab).at);
-    send_out(slab);
+    held_make_out(slab, first, row_of(slab, slab->fly, first - 1).at,
+                  row_of(slab, slab->out, first).at, copy_of_first(slab).at);
+    if (!told_both(slab, TAG_IN)) {
+        send_down(slab, slab->out, TAG_IN);
+        send_up(slab, slab->out, TAG_IN);
+    }
 }
 
 WEFT_KERNEL(stencil, struct stencil_data, data)
@@ -234,6 +240,8 @@ WEFT_KERNEL(stencil, struct stencil_data, data)
         slab.out = slab.in;
         slab.in = made;
     }
+    if (held)
+        held_end(&slab);
     weft_timer_stop(self);
     weft_win_free(self, &slab.win);
     weft_leave(self);

@@ -9,9 +9,14 @@
 /* Fields, one after the other in the arena that all ranks of a process expose as their window. */
 enum stencil_fields { FIELD_IN, FIELD_OUT, FIELD_LAP, FIELD_FLY, FIELDS };
 
-/* Doubles in a rank's shared memory: two rows of 128 points in 26 planes, three ranks on an H200.
+/*
+ * Bytes of a rank's shared memory: three rows of the width and planes of the presets (held.h), a
+ * rank for each multiprocessor of an H200; or what any GPU has, for all other ways to compute rows.
  */
-enum { STENCIL_SHARED = 2 * 128 * 26 };
+enum {
+    STENCIL_SHARED = 7 * (7 * STENCIL_THREADS * 8),
+    STENCIL_SHARED_LEAST = 4 * STENCIL_MOST_NX * 8
+};
 
 struct stencil_data {
     struct stencil_part part;

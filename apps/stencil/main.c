@@ -39,11 +39,11 @@ static bool verify(struct app *app, const struct problem *problem)
 /* A rank's shared memory has two rows of lap and two of fly, of a plane at least. */
 static bool fits(const struct app *app, const struct stencil_part *part)
 {
-    if (part->nx <= STENCIL_SHARED / 4)
+    if (part->nx <= STENCIL_MOST_NX)
         return true;
     if (app->numbers->process == 0)
         complain_as(&stencil_program, "--nx %" PRIu32 ": a row has at most %d points here",
-                    part->nx, STENCIL_SHARED / 4);
+                    part->nx, STENCIL_MOST_NX);
     return false;
 }
 

@@ -14,7 +14,7 @@
 #include "slab.h"
 
 #ifndef MARCH_COLUMNS
-#define MARCH_COLUMNS 2 /* of a thread, on every device: so short rows go this way on CPUs, too */
+#define MARCH_COLUMNS 4 /* of a thread, on every device: so short rows go this way on CPUs, too */
 #endif
 
 struct march_column {
@@ -27,24 +27,24 @@ struct march_column {
     double lap, fly; /* of this row; of the row before */
 };
 
-/* Planes that the rank's threads march through at once; 0: a row is too wide for that. */
+/* Planes that the rank's threads march through at once, shared out evenly; 0: a row is too wide. */
 WEFT_DEVICE_FN uint32_t march_planes(const struct slab *slab)
 {
     const uint32_t columns = MARCH_COLUMNS * (uint32_t)weft_threads(slab->self);
-    const uint32_t room = columns < STENCIL_SHARED / 4 ? columns : STENCIL_SHARED / 4;
-    const uint32_t planes = room / slab->part.nx;
-    return planes < slab->part.nz ? planes : slab->part.nz;
+    const uint32_t room = columns < SLAB_POINTS ? columns : SLAB_POINTS;
+    const uint32_t most = room / slab->part.nx, nz = slab->part.nz;
+    return most > 0 ? (nz + (nz + most - 1) / most - 1) / ((nz + most - 1) / most) : 0;
 }
 
 /* in of a row and lap of it, in shared memory. */
 WEFT_DEVICE_FN double *march_in(const struct slab *slab, uint32_t row)
 {
-    return (double *)weft_shared(slab->self) + (row & 1) * (STENCIL_SHARED / 4);
+    return (double *)weft_shared(slab->self) + (row & 1) * SLAB_POINTS;
 }
 
 WEFT_DEVICE_FN double *march_lap(const struct slab *slab, uint32_t row)
 {
-    return march_in(slab, row) + STENCIL_SHARED / 2;
+    return march_in(slab, row) + 2 * SLAB_POINTS;
 }
 
 /* The thread's columns among `planes` planes from z on. */

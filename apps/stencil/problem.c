@@ -17,9 +17,9 @@ const struct program stencil_program = {
     .name = "stencil",
     .about = "Horizontal diffusion on a three-dimensional grid, cut into slabs of rows.",
     .iterations = {20, 200, 50},
-    .size = {{"nx", "points of a row", 2, 1 << 16, {32, STENCIL_WIDTH, STENCIL_WIDTH}},
+    .size = {{"nx", "points of a row", 1, 1 << 16, {32, STENCIL_WIDTH, STENCIL_WIDTH}},
              {"rows", "rows of a process", 1, 1 << 24, {12, 320, 8448}},
-             {"nz", "planes", 1, 1 << 16, {5, 26, 26}},
+             {"nz", "planes", 1, 1 << 16, {5, STENCIL_PLANES, STENCIL_PLANES}},
              {"message-a-plane", "1: a put for each plane", 0, 1, {0, 0, 0}},
              {0}},
 };

@@ -8,6 +8,7 @@
 
 #include <weft/device.h>
 
+#include <assert.h>
 #include <stdbool.h>
 
 #ifdef __CUDACC__
@@ -18,6 +19,10 @@
 #define STENCIL_UNROLL
 #define APART static
 #endif
+
+/* Of two rows of lap and two more there is room for so many points each in shared memory. */
+enum { SLAB_POINTS = STENCIL_MOST_NX };
+static_assert(SLAB_POINTS * 4 * sizeof(double) <= STENCIL_SHARED_LEAST, "room for four");
 
 struct slab {
     weft_self *self;

@@ -27,7 +27,12 @@
 
 #define STENCIL_COEFFICIENT 0.02 /* stable below 1/32 */
 
-enum { STENCIL_WIDTH = 128, STENCIL_THREADS = 256 };
+enum {
+    STENCIL_WIDTH = 128,
+    STENCIL_PLANES = 26,
+    STENCIL_THREADS = 512, /* of a rank of weft's, */
+    STENCIL_MOST_NX = 1664 /* and the widest row that it computes */
+};
 
 /*
  * A process's part of the grid: rows first .. first + rows - 1 of `all`, all of nx points and of nz

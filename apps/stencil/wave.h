@@ -99,7 +99,7 @@ WEFT_DEVICE_FN void wave_chunk(const struct slab *slab, const struct chunk *chun
 APART void wave(const struct slab *slab, uint32_t from, uint32_t to, struct stencil_row copy)
 {
     const uint32_t at_once = STENCIL_DEEP * slab->sweep.z_step;
-    const uint32_t room = STENCIL_SHARED / (4 * slab->part.nx);
+    const uint32_t room = SLAB_POINTS / slab->part.nx;
     struct chunk chunk = {slab->part, at_once < room ? at_once : room, 0};
 
     for (uint32_t z = 0; from <= to && z < slab->part.nz; z += chunk.planes) {

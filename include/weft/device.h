@@ -43,10 +43,15 @@
  * WEFT_SHARED_BYTES, defined before this header is included, gives each rank of the file's kernels
  * so many bytes more that its threads share (weft_shared): on a GPU fast on-chip memory, of which
  * WEFT_SHARED takes 48 KB at most and this what a multiprocessor has, 227 KB on H100 and H200, for
- * all its ranks together; more is refused by weft_prepare. On the CPU device it is on the stack.
+ * all its ranks together. Where a rank can have no more than some of it, it gets that, if it is
+ * WEFT_SHARED_LEAST or more (default: all of it), else weft_prepare refuses; weft_shared_bytes says
+ * how many. On the CPU device they are on the stack.
  */
 #ifndef WEFT_SHARED_BYTES
 #define WEFT_SHARED_BYTES 0
+#endif
+#ifndef WEFT_SHARED_LEAST
+#define WEFT_SHARED_LEAST WEFT_SHARED_BYTES
 #endif
 #ifdef __CUDACC__
 extern "C" {
@@ -67,7 +72,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static __global__ void WEFT_BOUNDS name##_global(weft_self *selves, void *data)                \
     {                                                                                              \
         weft_self *const self = weft_cuda_begin(selves);                                           \
-        weft_begin(self, NULL);                                                                    \
+        weft_begin(self, NULL, 0);                                                                 \
         name##_body(self, (type *)data);                                                           \
         weft_end(self);                                                                            \
         weft_cuda_end(self, selves);                                                               \
@@ -88,13 +93,14 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static void name##_cpu(weft_self *self, void *data)                                            \
     {                                                                                              \
         _Alignas(64) unsigned char shared[WEFT_SHARED_BYTES + 1]; /* not of no bytes */            \
-        weft_begin(self, shared);                                                                  \
+        weft_begin(self, shared, WEFT_SHARED_BYTES);                                               \
         name##_body(self, (type *)data);                                                           \
         weft_end(self);                                                                            \
     }                                                                                              \
     extern const weft_cuda_kernel name##_cuda __attribute__((weak));                               \
     extern const weft_kernel name;                                                                 \
-    const weft_kernel name = {#name, name##_cpu, &name##_cuda, sizeof(type), WEFT_SHARED_BYTES};   \
+    const weft_kernel name = {#name,        name##_cpu,        &name##_cuda,                       \
+                              sizeof(type), WEFT_SHARED_BYTES, WEFT_SHARED_LEAST};                 \
     static void name##_body(weft_self *self, type *user)
 #endif
 
@@ -144,8 +150,9 @@ static inline void weft_sync(const weft_self *self) /* a barrier of the rank's t
 #endif
 
 /*
- * The rank's WEFT_SHARED_BYTES bytes, aligned to 16: not set to anything, its own while the kernel
- * runs, and in no window; what another GPU or host is sent of it is copied to device memory first.
+ * The rank's weft_shared_bytes bytes, WEFT_SHARED_BYTES where the device has so many, aligned to
+ * 16: not set to anything, its own while the kernel runs, and in no window; what another GPU or
+ * host is sent of it is copied to device memory first.
  */
 #ifdef __CUDACC__
 static __device__ inline void *weft_shared(const weft_self *self)
@@ -154,8 +161,16 @@ static __device__ inline void *weft_shared(const weft_self *self)
     (void)self;
     return weft_shared_memory;
 }
+static __device__ inline size_t weft_shared_bytes(const weft_self *self)
+{
+    unsigned bytes;
+    (void)self;
+    asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+    return bytes;
+}
 #else
 WEFT_FN void *weft_shared(const weft_self *self);
+WEFT_FN size_t weft_shared_bytes(const weft_self *self);
 #endif
 
 /* The sum of `value` over the rank's threads, the same on all of them. All threads. */
@@ -181,7 +196,7 @@ WEFT_FN int weft_process_ranks(weft_self *self, int process);
 /* ---- communicators (collective over the parent) ---------------------------------------------- */
 
 /* The kernels' own: what WEFT_KERNEL calls before the body, and when it has returned. */
-WEFT_FN void weft_begin(weft_self *self, void *shared);
+WEFT_FN void weft_begin(weft_self *self, void *shared, size_t shared_bytes);
 WEFT_FN void weft_end(weft_self *self);
 
 /* World barriers at the beginning and the end of the kernel's communication. */

@@ -31,7 +31,8 @@ typedef struct weft_kernel {
     void (*cpu)(weft_self *self, void *user);
     const weft_cuda_kernel *cuda; /* NULL when the program was built without nvcc */
     size_t user_bytes;            /* size of the user data the kernel expects */
-    size_t shared_bytes;          /* of weft_shared, a rank */
+    size_t shared_bytes;          /* of weft_shared, a rank, */
+    size_t shared_least;          /* or, if the device has less, at least so many */
 } weft_kernel;
 
 /* Announces a kernel that another file defines. */

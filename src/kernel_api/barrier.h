@@ -163,10 +163,12 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
     weft_join(self);
 }
 
-WEFT_FN void weft_begin(weft_self *self, void *shared)
+WEFT_FN void weft_begin(weft_self *self, void *shared, size_t shared_bytes)
 {
-    if (shared != NULL) /* on a GPU the kernel knows where it is */
+    if (shared != NULL) { /* on a GPU the kernel knows where it is */
         self->shared = shared;
+        self->shared_bytes = shared_bytes;
+    }
     if (weft_traced(self))
         weft_trace_run(self, WEFT_TRACE_RUN_BEGIN);
 }

@@ -55,6 +55,11 @@ void *weft_shared(const weft_self *self)
     return self->shared;
 }
 
+size_t weft_shared_bytes(const weft_self *self)
+{
+    return self->shared_bytes;
+}
+
 double weft_lane_sum(weft_self *self, double value, int lanes)
 {
     (void)self, (void)lanes; /* 1 divides the one thread */

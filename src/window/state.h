@@ -141,7 +141,8 @@ struct weft_self {
     struct weft_counter *counters; /* this process's */
     struct weft_link *link;
     struct weft_waiting *waiting; /* host memory */
-    void *shared;                 /* weft_shared; not on a GPU */
+    void *shared;                 /* weft_shared; not on a GPU, */
+    size_t shared_bytes;          /* and so this */
     uint32_t slot;
     int32_t rank;         /* in the world; -1: the host program */
     int32_t process;      /* of the job */

@@ -46,6 +46,7 @@ WEFT_KERNEL(user_kernel, struct data, user)
      * own: its neighbours are there at the same time. */
     uint32_t *const shared = (uint32_t *)weft_shared(self);
     CHECK_EQ(self, &user->check, (uintptr_t)shared % 16, 0);
+    CHECK_EQ(self, &user->check, weft_shared_bytes(self), WEFT_SHARED_BYTES);
     weft_for (i, SHARED)
         shared[SHARED - 1 - i] = (uint32_t)(me * SHARED + i);
     weft_barrier(self, WEFT_COMM_DEVICE);

@@ -11,11 +11,13 @@ for ranks in 1 2 7; do # a rank's rows: 14, 7 and 2; some with the rows of both 
 done
 paths 4 stencil "${sizes[@]}" --ranks 2
 paths 4 stencil "${sizes[@]}" --ranks 2 --message-a-plane 1
-# Rows so short that a thread holds them, of many planes and one, as a GPU's many threads do: a rank's
-# rows are computed by marching through them, or stay in its shared memory.
-paths 4 stencil --nx 2 --nz 5 --rows 41 --iterations 30 --ranks 4
-paths 4 stencil --nx 3 --nz 4 --rows 5 --iterations 30
-paths 4 stencil --nx 3 --nz 4 --rows 5 --iterations 30 --message-a-plane 1
+# Rows so short that a thread holds them, of many planes and of few, as the many threads of a GPU do: a
+# rank's rows are computed by marching through them, or stay in its shared memory.
+paths 4 stencil --nx 3 --nz 9 --rows 41 --iterations 30 --ranks 4
+for rows in 5 41; do
+    paths 4 stencil --nx 1 --nz 7 --rows $rows --iterations 30
+    paths 4 stencil --nx 1 --nz 6 --rows $rows --iterations 30 --message-a-plane 1
+done
 paths 4 stencil_net "${sizes[@]}"
 passes 2 stencil --nx 2 --rows 1 --nz 1 --iterations 9 --seed 7 --repetitions 3
 passes 1 stencil --rows 1 --iterations 9

@@ -222,23 +222,23 @@ static int of_function(const struct weft_device *d, CUfunction function, CUfunct
     return value;
 }
 
-/* The memory that a kernel's ranks ask for when they are launched. */
+/* Of the memory that a kernel's ranks want to share as much as one can have: *bytes. */
 static weft_status give_shared(struct weft_device *d, const weft_kernel *kernel,
-                               CUfunction function)
+                               CUfunction function, size_t *bytes)
 {
     const int most = attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     const int fixed = of_function(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-    const int room = most > fixed ? most - fixed : 0;
+    const size_t room = most > fixed ? (size_t)(most - fixed) : 0;
 
-    if (kernel->shared_bytes > (size_t)room)
-        return weft_err(
-            WEFT_ERR_LIMIT,
-            "kernel %s: WEFT_SHARED_BYTES is %zu, but GPU %d has %d bytes a rank, %d of "
-            "them taken",
-            kernel->name, kernel->shared_bytes, d->index, most, fixed);
+    if (kernel->shared_least > room)
+        return weft_err(WEFT_ERR_LIMIT,
+                        "kernel %s needs %zu bytes of shared memory a rank; GPU %d has %d, %d of "
+                        "them taken",
+                        kernel->name, kernel->shared_least, d->index, most, fixed);
+    *bytes = kernel->shared_bytes < room ? kernel->shared_bytes : room;
     return weft_cuda_error(d->driver->function_set(function,
                                                    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                   (int)kernel->shared_bytes),
+                                                   (int)*bytes),
                            "asking for shared memory");
 }
 
@@ -246,6 +246,7 @@ static weft_status cuda_ranks(struct weft_device *d, const weft_kernel *kernel, 
                               int wanted, int *ranks)
 {
     CUfunction function;
+    size_t shared = 0;
     int each = 0;
     weft_status status = find_function(d, kernel, &function);
 
@@ -258,10 +259,10 @@ static weft_status cuda_ranks(struct weft_device *d, const weft_kernel *kernel, 
                         "kernel %s uses %d registers a thread: at most %d threads a rank, not %d "
                         "(compile it with -maxrregcount to have more)",
                         kernel->name, registers, most_threads, threads);
-    status = give_shared(d, kernel, function);
+    status = give_shared(d, kernel, function, &shared);
     if (status == WEFT_OK)
-        status = weft_cuda_error(
-            d->driver->occupancy(&each, function, threads, kernel->shared_bytes), "occupancy");
+        status =
+            weft_cuda_error(d->driver->occupancy(&each, function, threads, shared), "occupancy");
     if (status != WEFT_OK)
         return status;
     /* What every sharer of the GPU can have at the same time. */
@@ -276,9 +277,8 @@ static weft_status cuda_ranks(struct weft_device *d, const weft_kernel *kernel, 
              "kernel %s: %d registers a thread, %d bytes of shared memory and up to %d ranks of %d "
              "threads on GPU %d",
              kernel->name, registers,
-             of_function(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) +
-                 (int)kernel->shared_bytes,
-             most, threads, d->index);
+             of_function(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) + (int)shared, most,
+             threads, d->index);
     int n = wanted > 0 ? wanted : most;
     if (d->config->ranks > 0 && n > d->config->ranks)
         n = (int)d->config->ranks;
@@ -315,16 +315,18 @@ static weft_status cuda_run(struct weft_device *d, const struct weft_launch *lau
     void *selves = launch->selves, *user = launch->user;
     void *arguments[] = {&selves, &user};
     CUfunction function;
+    size_t shared = 0;
     float elapsed = 0;
     weft_status status = find_function(d, launch->kernel, &function);
 
+    if (status == WEFT_OK)
+        status = give_shared(d, launch->kernel, function, &shared);
     if (status != WEFT_OK)
         return status;
     CUresult result = driver->event_record(d->before, d->kernels);
     if (result == CUDA_SUCCESS)
-        result =
-            driver->launch(function, (unsigned)launch->ranks, 1, 1, (unsigned)launch->threads, 1, 1,
-                           (unsigned)launch->kernel->shared_bytes, d->kernels, arguments);
+        result = driver->launch(function, (unsigned)launch->ranks, 1, 1, (unsigned)launch->threads,
+                                1, 1, (unsigned)shared, d->kernels, arguments);
     if (result == CUDA_SUCCESS)
         result = driver->event_record(d->after, d->kernels);
     if (result == CUDA_SUCCESS && launch->clock != NULL)
