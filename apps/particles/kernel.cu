@@ -27,8 +27,12 @@
 /* Functions that are used in several places: inlined, they would cost the kernel its registers. */
 #ifdef __CUDACC__
 #define APART static __device__ __noinline__
+#ifndef PARTICLES_COUNTS
+#define PARTICLES_COUNTS 8192 /* that a rank can keep in shared memory */
+#endif
 #else
-#define APART static
+#define PARTICLES_COUNTS 1
+#define APART            static
 #endif
 
 /*
@@ -41,7 +45,8 @@ enum { UP, DOWN }; /* up: from the rank below to the one above */
 struct place {
     weft_self *self;
     const struct particles_store *store;
-    uint32_t *sums; /* room for the scan */
+    uint32_t *sums;  /* room for the scan */
+    uint32_t *count; /* of the cells of its segments */
     weft_win win;
     uint32_t low, high;   /* its segments, both included, from 1 */
     uint32_t boundary;    /* below it; the next is above it */
@@ -120,7 +125,9 @@ WEFT_DEVICE_FN void send_segments(const struct place *me)
 /* A copy that nothing else changes, so that it can be in registers. */
 WEFT_DEVICE_FN struct particles_store store_of(const struct place *me)
 {
-    const struct particles_store store = *me->store;
+    struct particles_store store = *me->store;
+    store.count = me->count;
+    store.counted = me->low;
 #ifdef __CUDACC__
     __builtin_assume(__isGlobal(store.arena));
 #endif
@@ -163,14 +170,16 @@ WEFT_DEVICE_FN void move_all(const struct place *me)
 
 APART void land(const struct place *me, struct particle_list *list, uint32_t segment)
 {
-    weft_for (i, step_arrived(me->store, list))
-        step_land(me->store, list, (uint32_t)i, segment);
+    const struct particles_store store = store_of(me);
+    weft_for (i, step_arrived(&store, list))
+        step_land(&store, list, (uint32_t)i, segment);
 }
 
 WEFT_DEVICE_FN void scan_all(const struct place *me)
 {
+    const struct particles_store store = store_of(me);
     for (uint32_t segment = me->low; segment <= me->high; segment++)
-        step_scan(me->store, segment, (uint32_t)weft_thread(me->self),
+        step_scan(&store, segment, (uint32_t)weft_thread(me->self),
                   (uint32_t)weft_threads(me->self), me->sums + segment % 2 * (STEP_SUMS / 2));
 }
 
@@ -202,7 +211,8 @@ WEFT_DEVICE_FN void step(const struct place *me)
     send_segments(me);
 }
 
-WEFT_DEVICE_FN struct place find_place(weft_self *self, struct particles_data *data, uint32_t *sums)
+WEFT_DEVICE_FN struct place find_place(weft_self *self, struct particles_data *data, uint32_t *sums,
+                                       uint32_t *counts)
 {
     const int me = weft_rank(self, WEFT_COMM_WORLD), all = weft_size(self, WEFT_COMM_WORLD);
     const uint32_t ranks = (uint32_t)weft_size(self, WEFT_COMM_DEVICE);
@@ -216,6 +226,13 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct particles_data *d
     place.win = WEFT_WIN_NONE;
     place.low = share * rank + (rank < more ? rank : more) + 1;
     place.high = place.low + share - (rank < more ? 0 : 1);
+    place.count = counts;
+    const uint32_t cells = (place.high - place.low + 1) * data->store.box.cells;
+    if (cells > PARTICLES_COUNTS)
+        place.count = (uint32_t *)(data->store.arena + data->store.layout.count) +
+                      (size_t)(place.low - 1) * data->store.box.cells;
+    weft_for (i, cells)
+        place.count[i] = 0;
     place.boundary = rank;
     place.lowest = rank == 0;
     place.highest = rank + 1 == ranks;
@@ -226,11 +243,11 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct particles_data *d
 
 WEFT_KERNEL(particles, struct particles_data, data)
 {
-    WEFT_SHARED uint32_t sums[STEP_SUMS];
+    WEFT_SHARED uint32_t sums[STEP_SUMS], counts[PARTICLES_COUNTS];
     if (weft_rank(self, WEFT_COMM_DEVICE) == 0 && weft_thread(self) == 0)
         data->store.failure = &data->failure; /* on the device, that of its copy */
     weft_enter(self);
-    struct place me = find_place(self, data, sums);
+    struct place me = find_place(self, data, sums, counts);
     me.win = weft_win_create(self, WEFT_COMM_WORLD, data->store.arena, data->store.layout.velocity);
     if (me.win == WEFT_WIN_NONE) {
         data->no_window = 1;

@@ -109,6 +109,8 @@ struct particles_store {
     struct particles_box box;
     struct particles_layout layout;
     char *arena;
+    uint32_t *count;   /* of each cell, for the next step; zero between steps */
+    uint32_t counted;  /* the segment whose counts are the first of these */
     uint32_t *failure; /* 1: more particles than a segment or a list holds; 2: one was too fast */
 };
 
@@ -182,8 +184,7 @@ PARTICLES_FN struct particle_mark *particles_moved_mark(const struct particles_s
 
 PARTICLES_FN uint32_t *particles_cell_count(const struct particles_store *store, uint32_t segment)
 {
-    return (uint32_t *)(store->arena + store->layout.count) +
-           (size_t)(segment - 1) * store->box.cells;
+    return store->count + (size_t)(segment - store->counted) * store->box.cells;
 }
 
 PARTICLES_FN uint32_t *particles_moved_count(const struct particles_store *store, uint32_t segment)
