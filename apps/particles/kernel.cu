@@ -18,17 +18,21 @@
 #include "step.h"
 
 #define WEFT_MOST_THREADS PARTICLES_THREADS
-#define WEFT_LEAST_RANKS  4
+#ifndef WEFT_LEAST_RANKS
+#define WEFT_LEAST_RANKS 4
+#endif
 
 #include <weft/device.h>
 
 /* Functions that are used in several places: inlined, they would cost the kernel its registers. */
 #ifdef __CUDACC__
-#define APART      static __device__ __noinline__
-#define MOST_LANES PARTICLES_THREADS
+#define APART static __device__ __noinline__
+#ifndef PARTICLES_COUNTS
+#define PARTICLES_COUNTS 8192 /* that a rank can keep in shared memory */
+#endif
 #else
-#define APART      static
-#define MOST_LANES 1
+#define PARTICLES_COUNTS 1
+#define APART            static
 #endif
 
 /*
@@ -41,7 +45,8 @@ enum { UP, DOWN }; /* up: from the rank below to the one above */
 struct place {
     weft_self *self;
     const struct particles_store *store;
-    uint32_t *sums; /* room for the scan */
+    uint32_t *sums;  /* room for the scan */
+    uint32_t *count; /* of the cells of its segments */
     weft_win win;
     uint32_t low, high;   /* its segments, both included, from 1 */
     uint32_t boundary;    /* below it; the next is above it */
@@ -73,6 +78,14 @@ APART void wait_for_both(const struct place *me, int tag)
     weft_wait(me->self, tag, 2);
 }
 
+/* Bytes of a list; one that is too full is not sent as longer than it is. */
+WEFT_DEVICE_FN size_t list_used(const struct particles_store *store, uint32_t boundary,
+                                uint32_t direction)
+{
+    const struct particle_list *list = particles_list(store, boundary, direction);
+    return sizeof(*list) + step_arrived(store, list) * sizeof(list->item[0]);
+}
+
 /* The ranks of the devices before and after see this list at their other edge. */
 WEFT_DEVICE_FN void send_lists(const struct place *me)
 {
@@ -81,12 +94,10 @@ WEFT_DEVICE_FN void send_lists(const struct place *me)
     weft_sync(me->self);
     if (me->highest)
         put(me, me->above, particles_list_offset(store, 0, UP),
-            particles_list_offset(store, last, UP),
-            particles_list_used(particles_list(store, last, UP)), TAG_LIST);
+            particles_list_offset(store, last, UP), list_used(store, last, UP), TAG_LIST);
     if (me->lowest)
         put(me, me->below, particles_list_offset(store, last, DOWN),
-            particles_list_offset(store, 0, DOWN),
-            particles_list_used(particles_list(store, 0, DOWN)), TAG_LIST);
+            particles_list_offset(store, 0, DOWN), list_used(store, 0, DOWN), TAG_LIST);
     tell(me, TAG_LIST);
 }
 
@@ -111,61 +122,78 @@ WEFT_DEVICE_FN void send_segments(const struct place *me)
 
 /* ---- a step -------------------------------------------------------------------------------- */
 
-/* A list that is too full must not be sent as one that is longer than it is. */
-WEFT_DEVICE_FN void close_lists(const struct place *me, struct particle_list *up,
-                                struct particle_list *down)
+/* A copy that nothing else changes, so that it can be in registers. */
+WEFT_DEVICE_FN struct particles_store store_of(const struct place *me)
 {
-    weft_sync(me->self);
-    if (weft_thread(me->self) == 0) {
-        up->count = step_arrived(me->store, up);
-        down->count = step_arrived(me->store, down);
-    }
+    struct particles_store store = *me->store;
+    store.count = me->count;
+    store.counted = me->low;
+#ifdef __CUDACC__
+    __builtin_assume(__isGlobal(store.arena));
+#endif
+    return store;
 }
 
-APART void move_all(const struct place *me)
+WEFT_DEVICE_FN void empty_lists(const struct place *me)
 {
-    const struct particles_store *store = me->store;
-    struct particle_list *up = particles_list(store, me->boundary + 1, UP);
-    struct particle_list *down = particles_list(store, me->boundary, DOWN);
-    if (weft_thread(me->self) == 0)
-        up->count = down->count = 0;
-    weft_sync(me->self);
-    for (uint32_t segment = me->low; segment <= me->high; segment++) {
-        const uint32_t count = particles_count(store, segment);
-        weft_for (i, count)
-            step_move(store, segment, (uint32_t)i, me->low, me->high, up, down);
-        if (weft_thread(me->self) == 0)
-            *particles_moved_count(store, segment) = count;
+    if (weft_thread(me->self) == 0) {
+        particles_list(me->store, me->boundary + 1, UP)->count = 0;
+        particles_list(me->store, me->boundary, DOWN)->count = 0;
     }
-    close_lists(me, up, down);
+    weft_sync(me->self);
+}
+
+WEFT_DEVICE_FN void move_segment(const struct place *me, uint32_t segment)
+{
+    const struct particles_store store = store_of(me);
+    struct particle_list *up = particles_list(&store, me->boundary + 1, UP);
+    struct particle_list *down = particles_list(&store, me->boundary, DOWN);
+    const uint32_t count = particles_count(&store, segment);
+    const struct step_row row = step_row_of(&store, segment);
+    weft_for (i, count)
+        step_move(&store, &row, (uint32_t)i, me->low, me->high, up, down);
+    if (weft_thread(me->self) == 0)
+        *particles_moved_count(&store, segment) = count;
+}
+
+/* The outer segments first: only from them others leave the rank. */
+WEFT_DEVICE_FN void move_all(const struct place *me)
+{
+    empty_lists(me);
+    const uint32_t others = me->high - me->low;
+    for (uint32_t i = 0; i <= others; i++) {
+        move_segment(me, i == 0 ? me->low : i == 1 ? me->high : me->low + i - 1);
+        if (i == 1 || others == 0)
+            send_lists(me);
+    }
 }
 
 APART void land(const struct place *me, struct particle_list *list, uint32_t segment)
 {
-    weft_for (i, step_arrived(me->store, list))
-        step_land(me->store, list, (uint32_t)i, segment);
+    const struct particles_store store = store_of(me);
+    weft_for (i, step_arrived(&store, list))
+        step_land(&store, list, (uint32_t)i, segment);
 }
 
-APART void scan_all(const struct place *me)
+WEFT_DEVICE_FN void scan_all(const struct place *me)
 {
+    const struct particles_store store = store_of(me);
     for (uint32_t segment = me->low; segment <= me->high; segment++)
-        STEP_SCAN(me->store, segment, (uint32_t)weft_thread(me->self),
-                  (uint32_t)weft_threads(me->self), me->sums, weft_sync(me->self));
+        step_scan(&store, segment, (uint32_t)weft_thread(me->self),
+                  (uint32_t)weft_threads(me->self), me->sums + segment % 2 * (STEP_SUMS / 2));
 }
 
-APART void settle_all(const struct place *me, const struct particle_list *from_below,
-                      const struct particle_list *from_above)
+WEFT_DEVICE_FN void settle_all(const struct place *me, const struct particle_list *from_below,
+                               const struct particle_list *from_above)
 {
-    const struct particles_store *store = me->store;
-    for (uint32_t segment = me->low; segment <= me->high; segment++) {
-        const struct particle *moved = particles_moved(store, segment);
-        weft_for (i, *particles_moved_count(store, segment))
-            step_settle(store, moved + i);
-    }
-    weft_for (i, step_arrived(store, from_below))
-        step_settle(store, from_below->item + i);
-    weft_for (i, step_arrived(store, from_above))
-        step_settle(store, from_above->item + i);
+    const struct particles_store store = store_of(me);
+    for (uint32_t segment = me->low; segment <= me->high; segment++)
+        weft_for (i, *particles_moved_count(&store, segment))
+            step_settle_moved(&store, segment, (uint32_t)i);
+    weft_for (i, step_arrived(&store, from_below))
+        step_settle_arrived(&store, from_below, (uint32_t)i, me->low);
+    weft_for (i, step_arrived(&store, from_above))
+        step_settle_arrived(&store, from_above, (uint32_t)i, me->high);
 }
 
 WEFT_DEVICE_FN void step(const struct place *me)
@@ -173,29 +201,38 @@ WEFT_DEVICE_FN void step(const struct place *me)
     struct particle_list *from_below = particles_list(me->store, me->boundary, UP);
     struct particle_list *from_above = particles_list(me->store, me->boundary + 1, DOWN);
     move_all(me);
-    send_lists(me);
     wait_for_both(me, TAG_LIST);
     land(me, from_below, me->low);
     land(me, from_above, me->high);
     weft_sync(me->self);
     scan_all(me);
+    weft_sync(me->self);
     settle_all(me, from_below, from_above);
     send_segments(me);
 }
 
-WEFT_DEVICE_FN struct place find_place(weft_self *self, struct particles_data *data, uint32_t *sums)
+WEFT_DEVICE_FN struct place find_place(weft_self *self, struct particles_data *data, uint32_t *sums,
+                                       uint32_t *counts)
 {
     const int me = weft_rank(self, WEFT_COMM_WORLD), all = weft_size(self, WEFT_COMM_WORLD);
     const uint32_t ranks = (uint32_t)weft_size(self, WEFT_COMM_DEVICE);
     const uint32_t rank = (uint32_t)weft_rank(self, WEFT_COMM_DEVICE);
-    const uint64_t segments = data->store.box.segments;
+    const uint32_t share = data->store.box.segments / ranks;
+    const uint32_t more = data->store.box.segments % ranks; /* the first ranks have one more */
     struct place place;
     place.self = self;
     place.store = &data->store;
     place.sums = sums;
     place.win = WEFT_WIN_NONE;
-    place.low = (uint32_t)(segments * rank / ranks) + 1;
-    place.high = (uint32_t)(segments * (rank + 1) / ranks);
+    place.low = share * rank + (rank < more ? rank : more) + 1;
+    place.high = place.low + share - (rank < more ? 0 : 1);
+    place.count = counts;
+    const uint32_t cells = (place.high - place.low + 1) * data->store.box.cells;
+    if (cells > PARTICLES_COUNTS)
+        place.count = (uint32_t *)(data->store.arena + data->store.layout.count) +
+                      (size_t)(place.low - 1) * data->store.box.cells;
+    weft_for (i, cells)
+        place.count[i] = 0;
     place.boundary = rank;
     place.lowest = rank == 0;
     place.highest = rank + 1 == ranks;
@@ -206,11 +243,11 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct particles_data *d
 
 WEFT_KERNEL(particles, struct particles_data, data)
 {
-    WEFT_SHARED uint32_t sums[2 * MOST_LANES];
+    WEFT_SHARED uint32_t sums[STEP_SUMS], counts[PARTICLES_COUNTS];
     if (weft_rank(self, WEFT_COMM_DEVICE) == 0 && weft_thread(self) == 0)
         data->store.failure = &data->failure; /* on the device, that of its copy */
     weft_enter(self);
-    struct place me = find_place(self, data, sums);
+    struct place me = find_place(self, data, sums, counts);
     me.win = weft_win_create(self, WEFT_COMM_WORLD, data->store.arena, data->store.layout.velocity);
     if (me.win == WEFT_WIN_NONE) {
         data->no_window = 1;

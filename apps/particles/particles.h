@@ -28,17 +28,23 @@
 #define PARTICLES_STIFFNESS 10.0 /* S */
 #define PARTICLES_STEP      0.01 /* T */
 
-struct point {
+#define PARTICLES_WIDE __attribute__((aligned(16))) /* one load or store of 16 bytes on a GPU */
+
+struct PARTICLES_WIDE point {
     double x, y;
 };
 
-/* A particle on its way from one place to another. */
-struct particle {
+/* A particle on its way to another rank or process. */
+struct PARTICLES_WIDE particle {
     double x, y, vx, vy;
     uint32_t id;
-    uint32_t segment; /* where it goes: of this process, from 1; 0: to another rank or process */
-    uint32_t cell;    /* there */
-    uint32_t slot;    /* its number among those that go to the cell */
+    uint32_t cell, slot; /* there: its cell, and its number among those that go to the cell */
+    uint32_t unused;
+};
+
+/* One that has moved within a segment, or out of it (step.h), but for where it is. */
+struct __attribute__((aligned(8))) particle_mark {
+    uint32_t id, goes;
 };
 
 /* Particles that leave a rank or a process in a step, in one direction. */
@@ -64,9 +70,10 @@ struct particles_box {
 struct particles_layout {
     size_t block, block_bytes, positions; /* positions: from the beginning of a block */
     size_t lists, list_bytes;             /* up and down for each boundary, one after the other */
-    size_t velocity, id, moved;           /* from here on: nobody else's business */
-    size_t count;                         /* of each cell, for the next step; zero between steps */
-    size_t moved_count;                   /* of each segment: entries in `moved` */
+    size_t velocity, id;                  /* from here on: nobody else's business */
+    size_t moved_position, moved_velocity, moved_mark; /* between the parts of a step */
+    size_t count;       /* of each cell, for the next step; zero between steps */
+    size_t moved_count; /* of each segment: how many have moved */
     size_t bytes;
 };
 
@@ -88,7 +95,9 @@ PARTICLES_FN struct particles_layout particles_layout_of(const struct particles_
     layout.lists = particles_reserve(&layout, 2 * (size_t)box->boundaries * layout.list_bytes);
     layout.velocity = particles_reserve(&layout, all * sizeof(struct point));
     layout.id = particles_reserve(&layout, all * sizeof(uint32_t));
-    layout.moved = particles_reserve(&layout, all * sizeof(struct particle));
+    layout.moved_position = particles_reserve(&layout, all * sizeof(struct point));
+    layout.moved_velocity = particles_reserve(&layout, all * sizeof(struct point));
+    layout.moved_mark = particles_reserve(&layout, all * sizeof(struct particle_mark));
     layout.count =
         particles_reserve(&layout, (size_t)box->segments * box->cells * sizeof(uint32_t));
     layout.moved_count = particles_reserve(&layout, box->segments * sizeof(uint32_t));
@@ -100,6 +109,8 @@ struct particles_store {
     struct particles_box box;
     struct particles_layout layout;
     char *arena;
+    uint32_t *count;   /* of each cell, for the next step; zero between steps */
+    uint32_t counted;  /* the segment whose counts are the first of these */
     uint32_t *failure; /* 1: more particles than a segment or a list holds; 2: one was too fast */
 };
 
@@ -133,28 +144,47 @@ PARTICLES_FN size_t particles_block_used(const struct particles_store *store, ui
     return store->layout.positions + particles_count(store, segment) * sizeof(struct point);
 }
 
+/* Where in the arrays of all segments that of one begins. */
+PARTICLES_FN size_t particles_begin(const struct particles_store *store, uint32_t segment)
+{
+    return (size_t)(segment - 1) * store->box.capacity;
+}
+
 PARTICLES_FN struct point *particles_velocity(const struct particles_store *store, uint32_t segment)
 {
     return (struct point *)(store->arena + store->layout.velocity) +
-           (size_t)(segment - 1) * store->box.capacity;
+           particles_begin(store, segment);
 }
 
 PARTICLES_FN uint32_t *particles_id(const struct particles_store *store, uint32_t segment)
 {
-    return (uint32_t *)(store->arena + store->layout.id) +
-           (size_t)(segment - 1) * store->box.capacity;
+    return (uint32_t *)(store->arena + store->layout.id) + particles_begin(store, segment);
 }
 
-PARTICLES_FN struct particle *particles_moved(const struct particles_store *store, uint32_t segment)
+PARTICLES_FN struct point *particles_moved_position(const struct particles_store *store,
+                                                    uint32_t segment)
 {
-    return (struct particle *)(store->arena + store->layout.moved) +
-           (size_t)(segment - 1) * store->box.capacity;
+    return (struct point *)(store->arena + store->layout.moved_position) +
+           particles_begin(store, segment);
+}
+
+PARTICLES_FN struct point *particles_moved_velocity(const struct particles_store *store,
+                                                    uint32_t segment)
+{
+    return (struct point *)(store->arena + store->layout.moved_velocity) +
+           particles_begin(store, segment);
+}
+
+PARTICLES_FN struct particle_mark *particles_moved_mark(const struct particles_store *store,
+                                                        uint32_t segment)
+{
+    return (struct particle_mark *)(store->arena + store->layout.moved_mark) +
+           particles_begin(store, segment);
 }
 
 PARTICLES_FN uint32_t *particles_cell_count(const struct particles_store *store, uint32_t segment)
 {
-    return (uint32_t *)(store->arena + store->layout.count) +
-           (size_t)(segment - 1) * store->box.cells;
+    return store->count + (size_t)(segment - store->counted) * store->box.cells;
 }
 
 PARTICLES_FN uint32_t *particles_moved_count(const struct particles_store *store, uint32_t segment)
@@ -174,11 +204,6 @@ PARTICLES_FN struct particle_list *particles_list(const struct particles_store *
 {
     return (struct particle_list *)(store->arena +
                                     particles_list_offset(store, boundary, direction));
-}
-
-PARTICLES_FN size_t particles_list_used(const struct particle_list *list)
-{
-    return sizeof(*list) + list->count * sizeof(list->item[0]);
 }
 
 PARTICLES_FN uint32_t particles_cell_of(const struct particles_box *box, double x)

@@ -27,7 +27,7 @@ bool particles_fill(const struct settings *settings, int processes,
 /* Bytes that particles_check takes from each process: from the beginning of the arena. */
 static inline size_t particles_checked(const struct particles_store *store)
 {
-    return store->layout.moved;
+    return store->layout.moved_position;
 }
 
 /*

@@ -42,6 +42,8 @@ static bool place(void *state)
     struct problem *problem = state;
     struct particles_store *store = &problem->step[0].store;
     store->arena = problem->run.arena;
+    store->count = (uint32_t *)(store->arena + store->layout.count);
+    store->counted = 1;
     store->failure = (uint32_t *)(problem->run.arena + failure_offset(problem));
     problem->step[1] = problem->step[0];
     problem->step[1].parity = 1;

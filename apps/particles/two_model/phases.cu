@@ -5,12 +5,6 @@
 #include "phases.h"
 #include "step.h"
 
-#ifdef __CUDACC__
-#define MOST_LANES STEP_MOST_THREADS
-#else
-#define MOST_LANES 1
-#endif
-
 PHASE(particles_move, struct particles_step, step)
 {
     const struct particles_store *store = &step->store;
@@ -18,10 +12,12 @@ PHASE(particles_move, struct particles_step, step)
     const uint32_t count = particles_count(store, segment);
     if (i == 0)
         *particles_moved_count(store, segment) = count;
-    if (i < count)
-        step_move(store, segment, i, 1, store->box.segments,
-                  particles_list(store, LISTS_OUT + step->parity, UP),
-                  particles_list(store, LISTS_OUT + step->parity, DOWN));
+    if (i >= count)
+        return;
+    const struct step_row row = step_row_of(store, segment);
+    step_move(store, &row, i, 1, store->box.segments,
+              particles_list(store, LISTS_OUT + step->parity, UP),
+              particles_list(store, LISTS_OUT + step->parity, DOWN));
 }
 
 PHASE_FN void land(const struct particles_store *store, uint32_t way, uint32_t segment)
@@ -33,7 +29,7 @@ PHASE_FN void land(const struct particles_store *store, uint32_t way, uint32_t s
 
 PHASE(particles_scan, struct particles_step, step)
 {
-    PHASE_SHARED uint32_t sums[2 * MOST_LANES];
+    PHASE_SHARED uint32_t sums[STEP_SUMS];
     const struct particles_store *store = &step->store;
     const uint32_t segment = block + 1, other = 1 - step->parity;
     (void)plane;
@@ -46,7 +42,7 @@ PHASE(particles_scan, struct particles_step, step)
         particles_list(store, LISTS_OUT + other, DOWN)->count = 0;
     }
     phase_sync();
-    STEP_SCAN(store, segment, phase_thread(), phase_threads(), sums, phase_sync());
+    step_scan(store, segment, phase_thread(), phase_threads(), sums);
 }
 
 PHASE(particles_settle, struct particles_step, step)
@@ -55,12 +51,12 @@ PHASE(particles_settle, struct particles_step, step)
     const uint32_t i = plane * phase_threads() + phase_thread();
     if (block < store->box.segments) {
         if (i < *particles_moved_count(store, block + 1))
-            step_settle(store, particles_moved(store, block + 1) + i);
+            step_settle_moved(store, block + 1, i);
         return;
     }
     for (uint32_t way = UP; way <= DOWN; way++) {
         const struct particle_list *list = particles_list(store, LISTS_IN, way);
         if (i < step_arrived(store, list))
-            step_settle(store, list->item + i);
+            step_settle_arrived(store, list, i, way == UP ? 1 : store->box.segments);
     }
 }
