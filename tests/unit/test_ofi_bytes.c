@@ -69,7 +69,7 @@ static void test_malformed(void **state)
     (void)state;
     bad[0].process = PROCESSES;
     bad[1].flags = 0x80;
-    bad[2].kind = OFI_REGION + 1;
+    bad[2].kind = OFI_DOCKED + 1;
     bad[3].kind = 0;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(parse(&bad[i], sizeof(bad[i]), &m, &reason), OFI_MALFORMED);

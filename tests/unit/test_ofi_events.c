@@ -120,6 +120,7 @@ static struct weft_net *make(enum ofi_data form, bool ordered, uint32_t start)
     net->info = &info;
     net->can = (struct ofi_abilities){.form = form,
                                       .spread = ofi_data_spread(form, 2),
+                                      .direct = true,
                                       .inject = 64,
                                       .write_from = 9,
                                       .ordered_writes = ordered,

@@ -23,6 +23,12 @@ static const char *wrong_with(const struct ofi_message *m, int processes)
         if (m->bytes != sizeof(m->place))
             return "a region of another size";
         return m->place.address > UINT64_MAX - m->place.bytes ? "a region that wraps" : NULL;
+    case OFI_DOCKED:
+        if (m->bytes != sizeof(m->berth) || m->berth.bytes == 0)
+            return "a berth of another size";
+        return h->offset > UINT64_MAX - m->berth.bytes || m->berth.at > UINT64_MAX - m->berth.bytes
+                   ? "an offset that wraps"
+                   : NULL;
     default:
         return "unknown kind";
     }
@@ -34,6 +40,7 @@ enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int pr
     struct ofi_message m;
 
     memset(&m.place, 0, sizeof(m.place));
+    memset(&m.berth, 0, sizeof(m.berth));
     if (count < sizeof(m.header))
         return OFI_STRANGER;
     memcpy(&m.header, bytes, sizeof(m.header));
@@ -43,6 +50,8 @@ enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int pr
     m.bytes = count - sizeof(m.header);
     if (m.header.kind == OFI_REGION && m.bytes == sizeof(m.place))
         memcpy(&m.place, m.data, sizeof(m.place));
+    if (m.header.kind == OFI_DOCKED && m.bytes == sizeof(m.berth))
+        memcpy(&m.berth, m.data, sizeof(m.berth));
     *reason = wrong_with(&m, processes);
     if (*reason != NULL)
         return OFI_MALFORMED;

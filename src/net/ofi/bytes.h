@@ -3,8 +3,8 @@
  * how each is made, and how what arrives is taken apart. Pure functions, so that they can be
  * fuzzed.
  *
- * EVENTS are what a target must see in order: puts that travel as messages, in one piece or
- * several, and writes, each of which raises remote completion data. A sender numbers the events for
+ * EVENTS are what a target must see in order: messages that are puts or parts of them, and writes,
+ * each of which raises remote completion data. A sender numbers the events for
  * each target; the target applies them by number, whatever order the fabric keeps.
  */
 #ifndef WEFT_NET_OFI_BYTES_H
@@ -18,8 +18,12 @@ enum ofi_kind {
     OFI_PUT = 1, /* an event; its data follows the header */
     OFI_RECEIPT, /* nothing but the receipt that every message carries */
     OFI_ASK,     /* where is the region of this key? */
-    OFI_REGION   /* the answer; an ofi_place follows */
+    OFI_REGION,  /* the answer; an ofi_place follows */
+    OFI_DOCKED   /* an event; its data was written before; an ofi_berth says where to */
 };
+
+/* OFI_ASK and OFI_REGION: the sender's share of the receiver's dock (dock.c). No region has it. */
+enum { OFI_DOCK_KEY = 0 };
 
 enum ofi_flag { OFI_NOW = 1 /* the sender waits for a receipt */ };
 
@@ -46,11 +50,18 @@ struct ofi_place {
 };
 static_assert(sizeof(struct ofi_place) == 32, "the same on both sides");
 
+/* Where the data of an OFI_DOCKED lies: in its sender's share of the receiver's dock. */
+struct ofi_berth {
+    uint64_t at, bytes;
+};
+static_assert(sizeof(struct ofi_berth) == 16, "the same on both sides");
+
 struct ofi_message {
     struct ofi_header header;
     const unsigned char *data; /* of a put */
     size_t bytes;
     struct ofi_place place; /* of OFI_REGION */
+    struct ofi_berth berth; /* of OFI_DOCKED */
 };
 
 enum ofi_parse { OFI_GOOD, OFI_STRANGER, OFI_MALFORMED };

@@ -20,9 +20,21 @@ bool ofi_received(struct weft_net *net, int process, uint32_t receipt)
     return true;
 }
 
+static void piece_done(struct weft_net *net, struct ofi_op *whole)
+{
+    if (--whole->unsent > 0 || !whole->issued)
+        return;
+    whole->sent = true;
+    net->open.events.sent(net->open.events.context, whole->cookie);
+}
+
 static void op_done(struct weft_net *net, struct ofi_op *op)
 {
     op->sent = true;
+    if (op->whole != NULL) {
+        piece_done(net, op->whole);
+        return;
+    }
     net->open.events.sent(net->open.events.context, op->cookie);
     if (op->get) {
         net->open.events.landed(net->open.events.context, op->cookie);
@@ -76,6 +88,7 @@ static bool take_completions(struct weft_net *net, bool *did)
 
 static void land(struct weft_net *net, struct ofi_peer *peer, bool *did)
 {
+    ofi_berths_free(net, peer);
     while (peer->first != NULL && peer->first->issued && peer->first->sent &&
            (int32_t)(peer->received - peer->first->event) > 0) {
         struct ofi_op *op = peer->first;

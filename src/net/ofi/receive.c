@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTLING = 4 };
+enum { SETTLING = 8 };
 
 struct event {
     int process;
@@ -24,6 +24,7 @@ struct event {
     uint64_t key, offset;
     const unsigned char *data;
     size_t bytes;
+    bool stays; /* the data does, where it is, until the sender has a receipt */
 };
 
 /* What became of one completion of a batch. */
@@ -77,7 +78,7 @@ static struct ofi_early **find_early(struct ofi_peer *peer, uint32_t number)
     return at;
 }
 
-/* Keeps an event until its turn; the data with it, for its buffer is needed. */
+/* Keeps an event until its turn; with it the data, if that is in a buffer, which is needed. */
 static weft_status keep(struct weft_net *net, const struct event *e)
 {
     struct ofi_peer *peer = &net->peers[e->process];
@@ -86,12 +87,19 @@ static weft_status keep(struct weft_net *net, const struct event *e)
     if (*find_early(peer, e->number) != NULL)
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent event %u twice", e->process,
                         e->number);
-    early = malloc(sizeof(*early) + e->bytes);
+    const size_t kept = e->stays ? 0 : e->bytes;
+    early = malloc(sizeof(*early) + kept);
     if (early == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an event of %zu bytes", e->bytes);
-    *early = (struct ofi_early){peer->early, e->number, e->notice, e->key, e->offset, e->bytes};
-    if (e->bytes != 0)
-        memcpy(early->data, e->data, e->bytes);
+    *early = (struct ofi_early){.next = peer->early,
+                                .event = e->number,
+                                .notice = e->notice,
+                                .key = e->key,
+                                .offset = e->offset,
+                                .data = e->stays ? e->data : early->kept,
+                                .bytes = e->bytes};
+    if (kept != 0)
+        memcpy(early->kept, e->data, kept);
     peer->early = early;
     return WEFT_OK;
 }
@@ -114,11 +122,17 @@ static weft_status take_event(struct weft_net *net, const struct event *e)
         struct ofi_early **at = find_early(peer, peer->expected), *early = *at;
         if (early == NULL)
             break;
-        const struct event next = {e->process,    early->event, early->notice, early->key,
-                                   early->offset, early->data,  early->bytes};
+        const struct event next = {.process = e->process,
+                                   .number = early->event,
+                                   .notice = early->notice,
+                                   .key = early->key,
+                                   .offset = early->offset,
+                                   .data = early->data,
+                                   .bytes = early->bytes,
+                                   .stays = early->data != early->kept};
         status = apply(net, &next);
         /* It is there before the memory it came from is freed. */
-        if (status == WEFT_OK && next.bytes != 0 && events->settle != NULL &&
+        if (status == WEFT_OK && next.bytes != 0 && !next.stays && events->settle != NULL &&
             !events->settle(events->context))
             status = not_there();
         *at = early->next;
@@ -164,11 +178,26 @@ static weft_status take_message(struct weft_net *net, size_t bytes, struct taken
         return WEFT_OK;
     }
     const struct ofi_header *h = &taken->m.header;
-    const struct event e = {h->process, h->event,      h->notice,     h->key,
-                            h->offset,  taken->m.data, taken->m.bytes};
+    struct event e = {.process = h->process,
+                      .number = h->event,
+                      .notice = h->notice,
+                      .key = h->key,
+                      .offset = h->offset,
+                      .data = taken->m.data,
+                      .bytes = taken->m.bytes,
+                      .stays = h->kind == OFI_DOCKED};
     taken->message = true;
     taken->process = h->process;
-    taken->event = h->kind == OFI_PUT;
+    taken->event = h->kind == OFI_PUT || h->kind == OFI_DOCKED;
+    if (e.stays) {
+        e.bytes = taken->m.berth.bytes;
+        e.data = ofi_berth(net, h->process, &taken->m.berth);
+        if (e.data == NULL)
+            return weft_err(WEFT_ERR_PROTOCOL,
+                            "ofi: process %d says that it wrote %zu bytes at %llu of its share of "
+                            "the dock, where they cannot be",
+                            h->process, e.bytes, (unsigned long long)taken->m.berth.at);
+    }
     return taken->event ? take_event(net, &e) : WEFT_OK;
 }
 
