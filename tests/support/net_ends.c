@@ -1,6 +1,7 @@
 /* support/net_ends.c - see support/net_ends.h. */
 #include "support/net_ends.h"
 
+#include "base/atomic.h"
 #include "base/task.h"
 
 #include <fcntl.h>
@@ -21,18 +22,77 @@ static void die(const char *what)
 
 /* ---- what the network reports ---------------------------------------------------------------- */
 
+static void count_notice(struct end *end, int process, uint32_t notice)
+{
+    const uint32_t count = end->notice_count[process];
+
+    CHECK(end->all, count < END_PUTS);
+    if (count == END_PUTS)
+        return;
+    end->notices[process][count] = notice;
+    __atomic_store_n(&end->notice_count[process], count + 1, __ATOMIC_RELEASE);
+}
+
+/* What was given up to there has come. */
+static void come(struct end *end, uint64_t mark)
+{
+    for (; end->later_done < mark; end->later_done++) {
+        const struct end_later *next = &end->later[end->later_done % END_LATER];
+        if (next->target != NULL)
+            weft_land(next->target, next->source, next->bytes);
+        else
+            count_notice(end, next->process, next->notice);
+    }
+}
+
+static void give_later(struct end *end, const struct end_later *later)
+{
+    if (end->later_given - end->later_done == END_LATER)
+        come(end, end->later_done + 1);
+    end->later[end->later_given++ % END_LATER] = *later;
+}
+
+static bool land(void *context, void *target, const void *source, size_t bytes)
+{
+    give_later(context, &(struct end_later){target, source, bytes, 0, 0});
+    return true;
+}
+
+static bool settle(void *context)
+{
+    struct end *end = context;
+
+    come(end, end->later_given);
+    return true;
+}
+
+static bool mark(void *context, uint64_t *mark)
+{
+    *mark = ((struct end *)context)->later_given;
+    return true;
+}
+
+/* As late as one can be asked: some turns after, one thing after the other. */
+static bool settled(void *context, uint64_t mark, bool *there)
+{
+    struct end *end = context;
+
+    if (end->later_done < mark && ++end->asked % 4 == 0)
+        come(end, mark - end->later_done > 20 ? end->later_done + 20 : mark);
+    *there = end->later_done >= mark;
+    return true;
+}
+
 static bool arrived(void *context, int process, uint32_t notice)
 {
     struct end *end = context;
-    const uint32_t count = end->notice_count[process];
 
     if (notice == end->refuse)
         return false;
-    CHECK(end->all, count < END_PUTS);
-    if (count == END_PUTS)
-        return true;
-    end->notices[process][count] = notice;
-    __atomic_store_n(&end->notice_count[process], count + 1, __ATOMIC_RELEASE);
+    if (end->all->lands)
+        give_later(end, &(struct end_later){NULL, NULL, 0, process, notice});
+    else
+        count_notice(end, process, notice);
     return true;
 }
 
@@ -89,7 +149,7 @@ void end_open(struct end *end)
     if (all->configure != NULL)
         all->configure(&end->config, end->me);
     end->config.counter_start = (int64_t)all->counter_start;
-    const struct weft_net_open open = {
+    struct weft_net_open open = {
         .config = &end->config,
         .process = end->me,
         .processes = all->count,
@@ -97,6 +157,12 @@ void end_open(struct end *end)
         .one_host = true,
         .events = {.context = end, .arrived = arrived, .sent = sent, .landed = landed},
     };
+    if (all->lands) {
+        open.events.land = land;
+        open.events.settle = settle;
+        open.events.mark = mark;
+        open.events.settled = settled;
+    }
     if (all->ops->open(&end->net, &open) != WEFT_OK ||
         all->ops->reg(end->net, end->memory, END_MEMORY, &end->key) != WEFT_OK ||
         all->ops->address(end->net, end->address) != WEFT_OK) {
@@ -325,6 +391,7 @@ bool ends_run(const struct ends *with, void (*side)(struct end *, int), int argu
     prepare(all, with->ops, count, with->one_space, with->counter_start);
     all->configure = with->configure;
     all->register_sources = with->register_sources;
+    all->lands = with->lands;
     for (int i = 0; i < count; i++)
         runs[i] = (struct run){&all->end[i], side, argument};
     if (with->one_space)

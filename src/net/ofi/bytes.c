@@ -23,12 +23,6 @@ static const char *wrong_with(const struct ofi_message *m, int processes)
         if (m->bytes != sizeof(m->place))
             return "a region of another size";
         return m->place.address > UINT64_MAX - m->place.bytes ? "a region that wraps" : NULL;
-    case OFI_DOCKED:
-        if (m->bytes != sizeof(m->berth) || m->berth.bytes == 0)
-            return "a berth of another size";
-        return h->offset > UINT64_MAX - m->berth.bytes || m->berth.at > UINT64_MAX - m->berth.bytes
-                   ? "an offset that wraps"
-                   : NULL;
     default:
         return "unknown kind";
     }
@@ -40,7 +34,6 @@ enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int pr
     struct ofi_message m;
 
     memset(&m.place, 0, sizeof(m.place));
-    memset(&m.berth, 0, sizeof(m.berth));
     if (count < sizeof(m.header))
         return OFI_STRANGER;
     memcpy(&m.header, bytes, sizeof(m.header));
@@ -50,13 +43,36 @@ enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int pr
     m.bytes = count - sizeof(m.header);
     if (m.header.kind == OFI_REGION && m.bytes == sizeof(m.place))
         memcpy(&m.place, m.data, sizeof(m.place));
-    if (m.header.kind == OFI_DOCKED && m.bytes == sizeof(m.berth))
-        memcpy(&m.berth, m.data, sizeof(m.berth));
     *reason = wrong_with(&m, processes);
     if (*reason != NULL)
         return OFI_MALFORMED;
     *message = m;
     return OFI_GOOD;
+}
+
+bool ofi_parse_berth(const void *bytes, size_t most, uint64_t token,
+                     const struct ofi_arrival *arrival, struct ofi_message *message,
+                     const char **reason)
+{
+    struct ofi_berth berth;
+
+    memcpy(&berth, bytes, sizeof(berth));
+    const struct ofi_header *h = &berth.header;
+    *reason = NULL;
+    if (h->token != token || h->kind != OFI_DOCKED || h->process != arrival->process ||
+        h->event != arrival->event)
+        *reason = "it was not written";
+    else if ((h->flags & ~OFI_NOW) != 0)
+        *reason = "unknown flags";
+    else if (berth.bytes == 0 || berth.bytes > most)
+        *reason = "more or less data than a berth holds";
+    else if (h->offset > UINT64_MAX - berth.bytes)
+        *reason = "an offset that wraps";
+    if (*reason != NULL)
+        return false;
+    *message = (struct ofi_message){
+        .header = *h, .data = (const unsigned char *)bytes + sizeof(berth), .bytes = berth.bytes};
+    return true;
 }
 
 /*

@@ -151,6 +151,8 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
                 : info->domain_attr->cq_data_size >= 8 ? OFI_WIDE
                                                        : OFI_NARROW,
         .direct = direct,
+        .docks =
+            !direct && want != MESSAGES && (mr & FI_MR_LOCAL) == 0 && info->tx_attr->iov_limit >= 2,
         .read = want != MESSAGES && direct,
         .ordered_writes = ordered,
         .ordered_most = info->ep_attr->max_order_waw_size,
@@ -166,8 +168,10 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
     net->can.spread = ofi_data_spread(net->can.form, net->open.processes);
     if (net->can.spread == 0)
         net->can.form = OFI_NO_DATA;
-    /* A message that is injected is quicker than a write. */
-    if (net->can.write_from == 0 && net->can.inject > sizeof(struct ofi_header))
+    /* One message is as good as a write to a dock; one that is injected is quicker than any. */
+    if (net->can.write_from == 0 && !direct)
+        net->can.write_from = OFI_MESSAGE_BYTES - sizeof(struct ofi_header) + 1;
+    else if (net->can.write_from == 0 && net->can.inject > sizeof(struct ofi_header))
         net->can.write_from = net->can.inject - sizeof(struct ofi_header) + 1;
 }
 

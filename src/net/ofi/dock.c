@@ -2,13 +2,14 @@
  * net/ofi/dock.c - long puts for memory that writes do not reach: that of a device.
  *
  * The target has a DOCK, pinned host memory that is registered with the provider. A sender asks
- * once for its share of it. It writes a piece of its put into a free part of the share, a berth,
- * and then says in a message which berth is for which window. Both are events, the message the
- * later one; so the target applies it when the data is in the berth, and has the device fetch it
- * from there. A receipt for the message says that the device has it all, and the berth is free.
+ * once for its share of it, and writes pieces of its puts there, each into the next free place, a
+ * BERTH: a header, as a message has one, and the data. The write raises an event; when its turn
+ * comes the target reads the header, and has the device fetch the data from where it is. A receipt
+ * says that the device has it all: then the berth is free.
  *
- * That is two operations for a piece, however long, where messages are a copy and an operation
- * for each 8 KiB at both ends. Many pieces are under way; order is that of the events.
+ * That is one operation for a piece of up to 1 MiB, and no copy by the host, where messages are a
+ * copy and an operation for each 8 KiB at both ends. Many pieces are under way; order is that of
+ * the events. Where berths lie nobody says: both sides reckon it from the lengths of those before.
  */
 #include "net/ofi/inside.h"
 
@@ -17,12 +18,33 @@
 #include <stdlib.h>
 
 enum {
-    PIECE_MOST = 1 << 20,  /* of a put; the device fetches one while the next is on its way */
-    PIECES_LEAST = 4,      /* in a share */
-    SHARE_LEAST = 1 << 16, /* smaller ones are not worth the trouble */
+    PIECE_MOST = 1 << 20,  /* data of a berth; the device fetches one while the next comes */
+    PIECES_LEAST = 8,      /* in a share */
+    SHARE_LEAST = 1 << 17, /* smaller ones hold berths that are worth no trouble */
     SHARE_UNIT = 4096,
-    ASKS = 8 /* for receipts, each time that the share is taken once */
+    ASKS = 8, /* for receipts, each time that as much was written as a share holds */
+    HEAD = sizeof(struct ofi_berth),
+    LINE = 64
 };
+
+/* Data of one berth in a share of that size. */
+static size_t piece_most(uint64_t share)
+{
+    return share / PIECES_LEAST < PIECE_MOST ? (size_t)(share / PIECES_LEAST) : PIECE_MOST;
+}
+
+/* `taken` bytes of the ring have been: so many when the next berth begins. None goes round. */
+static uint64_t berth_begin(uint64_t share, uint64_t taken)
+{
+    const uint64_t left = share - taken % share;
+
+    return left < HEAD + piece_most(share) ? taken + left : taken;
+}
+
+static uint64_t berth_end(uint64_t begin, uint64_t bytes)
+{
+    return begin + (HEAD + bytes + LINE - 1) / LINE * LINE;
+}
 
 /* ---- the target --------------------------------------------------------------------------------
  */
@@ -33,7 +55,7 @@ weft_status ofi_dock_open(struct weft_net *net)
     const size_t bytes = net->open.config->ofi_dock / SHARE_UNIT * SHARE_UNIT;
     uint64_t key;
 
-    if (net->can.direct || net->can.form == OFI_NO_DATA || bytes < SHARE_LEAST)
+    if (!net->can.docks || bytes < SHARE_LEAST)
         return WEFT_OK;
     dock->memory = aligned_alloc(SHARE_UNIT, bytes);
     if (dock->memory == NULL)
@@ -81,15 +103,24 @@ void ofi_dock_describe(struct weft_net *net, int process, struct ofi_place *plac
     place->exposed = 1;
 }
 
-const unsigned char *ofi_berth(const struct weft_net *net, int process,
-                               const struct ofi_berth *berth)
+weft_status ofi_undock(struct weft_net *net, const struct ofi_arrival *arrival,
+                       struct ofi_message *message)
 {
     const struct ofi_dock *dock = &net->dock;
-    const struct ofi_peer *peer = &net->peers[process];
+    struct ofi_peer *peer = &net->peers[arrival->process];
+    const char *reason = "it has no share";
 
-    if (!peer->berthed || berth->at > dock->share || berth->bytes > dock->share - berth->at)
-        return NULL;
-    return dock->memory + peer->berths_at + berth->at;
+    if (peer->berthed) {
+        const uint64_t begin = berth_begin(dock->share, peer->berths_taken);
+        const unsigned char *berth = dock->memory + peer->berths_at + begin % dock->share;
+        if (ofi_parse_berth(berth, piece_most(dock->share), net->token, arrival, message,
+                            &reason)) {
+            peer->berths_taken = berth_end(begin, message->bytes);
+            return WEFT_OK;
+        }
+    }
+    return weft_err(WEFT_ERR_PROTOCOL, "ofi: event %u of process %d is a write to a dock: %s",
+                    arrival->event, arrival->process, reason);
 }
 
 /* ---- the sender's share ------------------------------------------------------------------------
@@ -122,39 +153,13 @@ void ofi_dock_told(struct weft_net *net, int process, const struct ofi_place *pl
 bool ofi_docks(struct weft_net *net, const struct weft_net_put *put)
 {
     struct ofi_share *share = &net->peers[put->process].share;
-    void *descriptor;
 
-    if (net->can.direct || net->can.form == OFI_NO_DATA ||
-        put->bytes <= OFI_MESSAGE_BYTES - sizeof(struct ofi_header))
+    if (!net->can.docks || put->bytes == 0 || put->bytes < net->can.write_from)
         return false;
     if (!share->asked)
         ask(net, put->process);
     return share->known && share->place.exposed != 0 &&
-           ofi_descriptor(net, put->source, put->bytes, &descriptor);
-}
-
-static size_t piece_most(const struct weft_net *net, const struct ofi_share *share)
-{
-    size_t most = PIECE_MOST;
-
-    if (most > share->place.bytes / PIECES_LEAST)
-        most = share->place.bytes / PIECES_LEAST;
-    if (most > net->info->ep_attr->max_msg_size)
-        most = net->info->ep_attr->max_msg_size;
-    return most;
-}
-
-/* Takes a berth, which does not go round the share's end. False: there is none now. */
-static bool take_berth(struct ofi_share *share, size_t bytes)
-{
-    const uint64_t size = share->place.bytes, at = share->head % size;
-    const uint64_t skip = at + bytes > size ? size - at : 0;
-
-    if (share->head + skip + bytes - share->tail > size)
-        return false;
-    share->head += skip + bytes;
-    share->berth = (struct ofi_berth){(share->head - bytes) % size, bytes};
-    return true;
+           HEAD + piece_most(share->place.bytes) <= net->info->ep_attr->max_msg_size;
 }
 
 void ofi_berths_free(struct weft_net *net, struct ofi_peer *peer)
@@ -173,74 +178,100 @@ void ofi_berths_free(struct weft_net *net, struct ofi_peer *peer)
 /* ---- pieces ------------------------------------------------------------------------------------
  */
 
+/* One operation writes both: the header, and the data from where it lies. */
+static ssize_t write_both(struct weft_net *net, struct ofi_op *piece, const unsigned char *source,
+                          uint64_t address, uint64_t data)
+{
+    const struct ofi_peer *peer = &net->peers[piece->process];
+    const struct iovec parts[] = {{&piece->head, HEAD},
+                                  {(void *)(uintptr_t)source, piece->head.bytes}};
+    const struct fi_rma_iov to = {
+        .addr = address, .len = HEAD + piece->head.bytes, .key = peer->share.place.mr_key};
+    void *descriptors[] = {NULL, NULL};
+    const struct fi_msg_rma write = {.msg_iov = parts,
+                                     .desc = descriptors,
+                                     .iov_count = 2,
+                                     .addr = peer->address,
+                                     .rma_iov = &to,
+                                     .rma_iov_count = 1,
+                                     .context = &piece->context,
+                                     .data = data};
+
+    return fi_writemsg(net->ep, &write, FI_REMOTE_CQ_DATA | FI_COMPLETION);
+}
+
+/* The header of the next piece; it carries a receipt, as messages do. */
+static void fill_head(struct weft_net *net, struct ofi_op *piece, size_t bytes)
+{
+    const struct ofi_peer *peer = &net->peers[piece->process];
+    const struct weft_net_put *put = &peer->current;
+    const bool asks = peer->ask_receipt || net->can.spread < OFI_WINDOW ||
+                      peer->share.unasked + bytes >= peer->share.place.bytes / ASKS;
+
+    piece->head =
+        (struct ofi_berth){.header = {.token = peer->token,
+                                      .kind = OFI_DOCKED,
+                                      .flags = asks ? OFI_NOW : 0,
+                                      .process = (uint16_t)net->open.process,
+                                      .event = peer->events,
+                                      .receipt = peer->applied,
+                                      .notice = peer->done + bytes == put->bytes ? put->notice : 0,
+                                      .key = put->key,
+                                      .offset = put->offset + peer->done},
+                           .bytes = bytes};
+}
+
+static void piece_issued(struct weft_net *net, struct ofi_op *piece)
+{
+    struct ofi_peer *peer = &net->peers[piece->process];
+    struct ofi_share *share = &peer->share;
+
+    share->unasked += piece->head.bytes;
+    if ((piece->head.header.flags & OFI_NOW) != 0)
+        share->unasked = 0;
+    share->head = piece->end;
+    piece->next = NULL;
+    *(share->first != NULL ? &share->last->next : &share->first) = piece;
+    share->last = piece;
+    piece->whole = peer->current.cookie;
+    piece->whole->unsent++;
+    piece->event = peer->events++;
+    piece->issued = true;
+    peer->done += piece->head.bytes;
+    net->outstanding++;
+    ofi_told(net, peer, &piece->head.header);
+}
+
 /* The next piece of the put goes into a berth. FULL: no room now. */
 static weft_status write_piece(struct weft_net *net, int process)
 {
     struct ofi_peer *peer = &net->peers[process];
-    struct ofi_share *share = &peer->share;
-    const struct weft_net_put *put = &peer->current;
-    const size_t left = put->bytes - peer->done, most = piece_most(net, share);
+    const uint64_t size = peer->share.place.bytes, begin = berth_begin(size, peer->share.head);
+    const size_t left = peer->current.bytes - peer->done, most = piece_most(size);
     const size_t bytes = left < most ? left : most;
-    const uint64_t head = share->head;
+    const uint64_t end = berth_end(begin, bytes);
     const struct ofi_arrival arrival = {net->open.process, 0, peer->events};
     uint64_t data;
-    void *descriptor;
 
     /* The target tells the number of a write from its low bits. */
-    if (peer->events - peer->received >= net->can.spread || !take_berth(share, bytes))
+    if (peer->lost_at != 0 || end - peer->share.tail > size ||
+        peer->events - peer->received >= OFI_WINDOW ||
+        peer->events - peer->received >= net->can.spread ||
+        !ofi_data_pack(net->can.form, net->open.processes, &arrival, &data))
         return WEFT_NET_FULL;
-    struct ofi_op *piece = ofi_new_op(net, put);
+    struct ofi_op *piece = ofi_new_op(net, &peer->current);
     if (piece == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
-    const unsigned char *source = (const unsigned char *)put->source + peer->done;
-    if (!ofi_data_pack(net->can.form, net->open.processes, &arrival, &data) ||
-        !ofi_descriptor(net, source, bytes, &descriptor) ||
-        !ofi_taken(net, process,
-                   fi_writedata(net->ep, source, bytes, descriptor, data, peer->address,
-                                share->place.address + share->berth.at, share->place.mr_key,
-                                &piece->context))) {
-        share->head = head;
+    fill_head(net, piece, bytes);
+    piece->end = end;
+    if (!ofi_taken(net, process,
+                   write_both(net, piece, (const unsigned char *)peer->current.source + peer->done,
+                              peer->share.place.address + begin % size, data))) {
         ofi_free_op(net, piece);
         return WEFT_NET_FULL;
     }
-    piece->whole = put->cookie;
-    piece->whole->unsent++;
-    piece->end = share->head;
-    piece->next = NULL;
-    *(share->first != NULL ? &share->end->next : &share->first) = piece;
-    share->end = piece;
-    share->announce = true;
-    peer->events++;
-    net->outstanding++;
+    piece_issued(net, piece);
     return WEFT_OK;
-}
-
-/* Says what the piece that was written last is for. False: no room now. */
-static bool announce(struct weft_net *net, int process)
-{
-    struct ofi_peer *peer = &net->peers[process];
-    struct ofi_share *share = &peer->share;
-    const struct weft_net_put *put = &peer->current;
-    const bool last = peer->done + share->berth.bytes == put->bytes;
-    const uint64_t unasked = share->unasked + share->berth.bytes;
-    const bool asks = unasked >= share->place.bytes / ASKS || net->can.spread < OFI_WINDOW;
-    struct ofi_header header = {.kind = OFI_DOCKED,
-                                .flags = asks ? OFI_NOW : 0,
-                                .event = peer->events,
-                                .notice = last ? put->notice : 0,
-                                .key = put->key,
-                                .offset = put->offset + peer->done};
-
-    if (!ofi_send(net, process, &header, &share->berth, sizeof(share->berth)))
-        return false;
-    share->unasked = asks ? 0 : unasked;
-    share->announce = false;
-    share->end->event = peer->events++;
-    share->end->issued = true;
-    peer->done += share->berth.bytes;
-    if (last)
-        ofi_all_issued(net, peer, header.event);
-    return true;
 }
 
 weft_status ofi_pump_docked(struct weft_net *net, int process, bool *did)
@@ -249,12 +280,10 @@ weft_status ofi_pump_docked(struct weft_net *net, int process, bool *did)
     weft_status status = WEFT_OK;
 
     while (peer->active && status == WEFT_OK) {
-        if (!peer->share.announce)
-            status = peer->events - peer->received <= OFI_WINDOW - 2 ? write_piece(net, process)
-                                                                     : WEFT_NET_FULL;
+        status = write_piece(net, process);
         *did |= status == WEFT_OK;
-        if (status == WEFT_OK && !announce(net, process))
-            status = WEFT_NET_FULL;
+        if (status == WEFT_OK && peer->done == peer->current.bytes)
+            ofi_all_issued(net, peer, peer->events - 1);
     }
     return status == WEFT_NET_FULL || status == WEFT_OK ? ofi_lost_long(net, process) : status;
 }

@@ -51,8 +51,9 @@ struct ofi_op {
     bool message, get;     /* it travels as messages */
     bool place_known;      /* `at` is where in the target's memory */
     uint64_t key, at, end; /* what it changes: [at, end), offsets where the place is not known */
-    uint32_t unsent;       /* pieces, */
-    struct ofi_op *whole;  /* and whose piece it is; NULL: it is none */
+    uint32_t unsent;       /* pieces */
+    struct ofi_op *whole;  /* whose piece it is; NULL: it is none */
+    struct ofi_berth head; /* of a piece: what is written before its data */
 };
 
 struct ofi_buffer {
@@ -67,9 +68,9 @@ struct ofi_early {
     struct ofi_early *next;
     uint32_t event, notice;
     uint64_t key, offset;
-    const unsigned char *data; /* what follows, or a berth */
+    bool docked; /* its berth says the rest */
     size_t bytes;
-    unsigned char kept[];
+    unsigned char data[];
 };
 
 /* A region of a peer, once asked for. */
@@ -80,15 +81,13 @@ struct ofi_remote {
 };
 enum { OFI_REMOTES = 128 }; /* remembered a peer; the oldest is forgotten */
 
-/* This process's share of a peer's dock. Its berths are taken and given back in order: a ring. */
+/* This process's share of a peer's dock: a ring, of which both know where the next berth is. */
 struct ofi_share {
     bool asked, known;
-    struct ofi_place place;     /* not exposed: there is none */
-    uint64_t head, tail;        /* bytes taken so far; of them, given back */
-    uint64_t unasked;           /* bytes since a receipt was asked for */
-    struct ofi_op *first, *end; /* pieces under way, oldest first; the last one */
-    struct ofi_berth berth;     /* of the last one */
-    bool announce;              /* it has been written, but not said to be */
+    struct ofi_place place;      /* not exposed: there is none */
+    uint64_t head, tail;         /* bytes taken so far; of them, free again */
+    uint64_t unasked;            /* bytes since a receipt was asked for */
+    struct ofi_op *first, *last; /* pieces under way, oldest first */
 };
 
 struct ofi_peer {
@@ -118,7 +117,8 @@ struct ofi_peer {
     uint64_t owed_since;     /* when the first event came that no receipt covers; 0: none */
     bool wants_receipt;      /* it waits */
     bool berthed;            /* it has a share of the dock, */
-    uint64_t berths_at;      /* from here; the receive task's own */
+    uint64_t berths_at;      /* from here, */
+    uint64_t berths_taken;   /* and so many bytes of it have been used; the receive task's own */
 };
 
 /* Memory registered here. */
@@ -135,7 +135,8 @@ struct ofi_local {
 struct ofi_abilities {
     enum ofi_data form;    /* OFI_NO_DATA: no writes */
     uint32_t spread;       /* events that its data tells apart */
-    bool direct;           /* writes reach windows; else docks, if there is a form */
+    bool direct;           /* writes reach windows; */
+    bool docks;            /* or docks instead */
     bool read;             /* gets */
     bool ordered_writes;   /* of two writes to one place the later one stays, */
     uint64_t ordered_most; /* up to this size */
@@ -265,6 +266,8 @@ weft_status ofi_lost_long(struct weft_net *net, int process);
 
 /* The end of a put that was sent in parts: `event` was the last. */
 void ofi_all_issued(struct weft_net *net, struct ofi_peer *peer, uint32_t event);
+/* A header went: the receipt in it, and what it asks for. */
+void ofi_told(struct weft_net *net, struct ofi_peer *peer, const struct ofi_header *header);
 /* Whether libfabric took a message or a write. Notes what else became of it. */
 bool ofi_taken(struct weft_net *net, int process, ssize_t result);
 
@@ -284,9 +287,9 @@ void ofi_berths_free(struct weft_net *net, struct ofi_peer *peer);
 /* A process asks for its share; it learns of it. */
 void ofi_dock_describe(struct weft_net *net, int process, struct ofi_place *place);
 void ofi_dock_told(struct weft_net *net, int process, const struct ofi_place *place);
-/* The receive task's: what a process has written; NULL: such a berth is not its. */
-const unsigned char *ofi_berth(const struct weft_net *net, int process,
-                               const struct ofi_berth *berth);
+/* The receive task's: what a process has written, by its event. Errors: PROTOCOL. */
+weft_status ofi_undock(struct weft_net *net, const struct ofi_arrival *arrival,
+                       struct ofi_message *message);
 
 /* ---- receive.c ---- */
 

@@ -82,6 +82,18 @@ static bool send_buffer(struct weft_net *net, int process, const struct ofi_head
     return true;
 }
 
+void ofi_told(struct weft_net *net, struct ofi_peer *peer, const struct ofi_header *header)
+{
+    if ((header->flags & OFI_NOW) != 0)
+        peer->ask_receipt = false;
+    peer->told = header->receipt;
+    peer->wants_receipt = false;
+    if (peer->owed_since != 0) {
+        peer->owed_since = 0;
+        net->owing--;
+    }
+}
+
 bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, const void *data,
               size_t bytes)
 {
@@ -98,13 +110,7 @@ bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, cons
     if (all <= net->can.inject ? !send_short(net, process, header, data, bytes)
                                : !send_buffer(net, process, header, data, bytes))
         return false;
-    peer->ask_receipt = false;
-    peer->told = header->receipt;
-    peer->wants_receipt = false;
-    if (peer->owed_since != 0) {
-        peer->owed_since = 0;
-        net->owing--;
-    }
+    ofi_told(net, peer, header);
     return true;
 }
 

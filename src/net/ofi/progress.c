@@ -88,7 +88,6 @@ static bool take_completions(struct weft_net *net, bool *did)
 
 static void land(struct weft_net *net, struct ofi_peer *peer, bool *did)
 {
-    ofi_berths_free(net, peer);
     while (peer->first != NULL && peer->first->issued && peer->first->sent &&
            (int32_t)(peer->received - peer->first->event) > 0) {
         struct ofi_op *op = peer->first;
@@ -108,8 +107,9 @@ static weft_status serve_peer(struct weft_net *net, int process, bool *did)
 {
     struct ofi_peer *peer = &net->peers[process];
     struct ofi_header header = {.kind = OFI_RECEIPT};
-    weft_status status = ofi_pump(net, process, did);
 
+    ofi_berths_free(net, peer);
+    weft_status status = ofi_pump(net, process, did);
     land(net, peer, did);
     if (peer->ask_receipt && peer->first != NULL)
         ofi_send(net, process, &header, NULL, 0);

@@ -24,7 +24,7 @@ struct event {
     uint64_t key, offset;
     const unsigned char *data;
     size_t bytes;
-    bool stays; /* the data does, where it is, until the sender has a receipt */
+    bool docked; /* its berth says the rest */
 };
 
 /* What became of one completion of a batch. */
@@ -52,7 +52,8 @@ static weft_status not_there(void)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static weft_status apply(struct weft_net *net, const struct event *e)
+/* Of a message, or of a write to a window. */
+static weft_status apply_plain(struct weft_net *net, const struct event *e)
 {
     const struct weft_net_events *events = &net->open.events;
 
@@ -69,6 +70,24 @@ static weft_status apply(struct weft_net *net, const struct event *e)
     return WEFT_OK;
 }
 
+static weft_status apply(struct weft_net *net, const struct event *e, struct ofi_message *docked)
+{
+    if (!e->docked)
+        return apply_plain(net, e);
+    const struct ofi_arrival arrival = {.process = e->process, .event = e->number};
+    weft_status status = ofi_undock(net, &arrival, docked);
+    if (status != WEFT_OK)
+        return status;
+    const struct ofi_header *h = &docked->header;
+    return apply_plain(net, &(struct event){.process = e->process,
+                                            .number = e->number,
+                                            .notice = h->notice,
+                                            .key = h->key,
+                                            .offset = h->offset,
+                                            .data = docked->data,
+                                            .bytes = docked->bytes});
+}
+
 static struct ofi_early **find_early(struct ofi_peer *peer, uint32_t number)
 {
     struct ofi_early **at = &peer->early;
@@ -78,7 +97,7 @@ static struct ofi_early **find_early(struct ofi_peer *peer, uint32_t number)
     return at;
 }
 
-/* Keeps an event until its turn; with it the data, if that is in a buffer, which is needed. */
+/* Keeps an event until its turn; the data with it, for its buffer is needed. */
 static weft_status keep(struct weft_net *net, const struct event *e)
 {
     struct ofi_peer *peer = &net->peers[e->process];
@@ -87,8 +106,7 @@ static weft_status keep(struct weft_net *net, const struct event *e)
     if (*find_early(peer, e->number) != NULL)
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent event %u twice", e->process,
                         e->number);
-    const size_t kept = e->stays ? 0 : e->bytes;
-    early = malloc(sizeof(*early) + kept);
+    early = malloc(sizeof(*early) + e->bytes);
     if (early == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an event of %zu bytes", e->bytes);
     *early = (struct ofi_early){.next = peer->early,
@@ -96,16 +114,16 @@ static weft_status keep(struct weft_net *net, const struct event *e)
                                 .notice = e->notice,
                                 .key = e->key,
                                 .offset = e->offset,
-                                .data = e->stays ? e->data : early->kept,
+                                .docked = e->docked,
                                 .bytes = e->bytes};
-    if (kept != 0)
-        memcpy(early->kept, e->data, kept);
+    if (e->bytes != 0)
+        memcpy(early->data, e->data, e->bytes);
     peer->early = early;
     return WEFT_OK;
 }
 
 /* Applies an event, or keeps it, and then those whose turn has come. */
-static weft_status take_event(struct weft_net *net, const struct event *e)
+static weft_status take_event(struct weft_net *net, const struct event *e, struct taken *taken)
 {
     const struct weft_net_events *events = &net->open.events;
     struct ofi_peer *peer = &net->peers[e->process];
@@ -117,7 +135,8 @@ static weft_status take_event(struct weft_net *net, const struct event *e)
                         e->process, e->number, peer->expected);
     if (ahead > 0)
         return keep(net, e);
-    status = apply(net, e);
+    status = apply(net, e, &taken->m);
+    taken->message |= status == WEFT_OK && e->docked; /* it has a header, too */
     while (status == WEFT_OK && peer->early != NULL) {
         struct ofi_early **at = find_early(peer, peer->expected), *early = *at;
         if (early == NULL)
@@ -129,10 +148,11 @@ static weft_status take_event(struct weft_net *net, const struct event *e)
                                    .offset = early->offset,
                                    .data = early->data,
                                    .bytes = early->bytes,
-                                   .stays = early->data != early->kept};
-        status = apply(net, &next);
+                                   .docked = early->docked};
+        struct ofi_message unheard;
+        status = apply(net, &next, &unheard);
         /* It is there before the memory it came from is freed. */
-        if (status == WEFT_OK && next.bytes != 0 && !next.stays && events->settle != NULL &&
+        if (status == WEFT_OK && next.bytes != 0 && events->settle != NULL &&
             !events->settle(events->context))
             status = not_there();
         *at = early->next;
@@ -155,10 +175,11 @@ static weft_status take_write(struct weft_net *net, uint64_t data, struct taken 
     const struct event e = {.process = arrival.process,
                             .number =
                                 expected + ((arrival.event - expected) & (net->can.spread - 1)),
-                            .notice = arrival.notice};
+                            .notice = arrival.notice,
+                            .docked = !net->can.direct};
     taken->event = true;
     taken->process = arrival.process;
-    return take_event(net, &e);
+    return take_event(net, &e, taken);
 }
 
 static weft_status take_message(struct weft_net *net, size_t bytes, struct taken *taken)
@@ -178,27 +199,17 @@ static weft_status take_message(struct weft_net *net, size_t bytes, struct taken
         return WEFT_OK;
     }
     const struct ofi_header *h = &taken->m.header;
-    struct event e = {.process = h->process,
-                      .number = h->event,
-                      .notice = h->notice,
-                      .key = h->key,
-                      .offset = h->offset,
-                      .data = taken->m.data,
-                      .bytes = taken->m.bytes,
-                      .stays = h->kind == OFI_DOCKED};
+    const struct event e = {.process = h->process,
+                            .number = h->event,
+                            .notice = h->notice,
+                            .key = h->key,
+                            .offset = h->offset,
+                            .data = taken->m.data,
+                            .bytes = taken->m.bytes};
     taken->message = true;
     taken->process = h->process;
-    taken->event = h->kind == OFI_PUT || h->kind == OFI_DOCKED;
-    if (e.stays) {
-        e.bytes = taken->m.berth.bytes;
-        e.data = ofi_berth(net, h->process, &taken->m.berth);
-        if (e.data == NULL)
-            return weft_err(WEFT_ERR_PROTOCOL,
-                            "ofi: process %d says that it wrote %zu bytes at %llu of its share of "
-                            "the dock, where they cannot be",
-                            h->process, e.bytes, (unsigned long long)taken->m.berth.at);
-    }
-    return taken->event ? take_event(net, &e) : WEFT_OK;
+    taken->event = h->kind == OFI_PUT;
+    return taken->event ? take_event(net, &e, taken) : WEFT_OK;
 }
 
 static weft_status take(struct weft_net *net, const struct fi_cq_data_entry *entry,
