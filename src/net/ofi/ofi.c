@@ -1,8 +1,8 @@
 /*
  * net/ofi/ofi.c - libfabric as a network: the endpoint and all that belongs to it, and the table.
  *
- * choose.c finds the provider; send.c, message.c and receive.c move data; memory.c keeps the
- * regions; watch.c lets the tasks sleep. README.md tells how they play together.
+ * choose.c finds the provider; send.c, message.c, dock.c and receive.c move data; memory.c keeps
+ * the regions; watch.c lets the tasks sleep. README.md tells how they play together.
  */
 #include "net/ofi/ofi.h"
 
@@ -180,10 +180,16 @@ static void say_choice(const struct weft_net *net)
                                         "writes with 8 bytes of remote data"};
     const struct fi_domain_attr *domain = net->info->domain_attr;
 
-    weft_say(WEFT_SAY_INFO, "ofi: provider %s, domain %s, fabric %s: %s, %s, %s",
+    const char *device = "";
+
+    if (!net->can.direct)
+        device = net->dock.memory != NULL ? "; long puts for the device's memory go by a dock"
+                                          : "; long puts for the device's memory are messages, "
+                                            "slower";
+    weft_say(WEFT_SAY_INFO, "ofi: provider %s, domain %s, fabric %s: %s, %s, %s%s",
              net->info->fabric_attr->prov_name, domain->name, net->info->fabric_attr->name,
              forms[net->can.form], net->can.ordered_writes ? "ordered" : "order kept by the sender",
-             net->watch != NULL ? "sleeps on its queues" : "polled");
+             net->watch != NULL ? "sleeps on its queues" : "polled", device);
 }
 
 static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *open)
