@@ -1,7 +1,6 @@
 /* support/net_ends.c - see support/net_ends.h. */
 #include "support/net_ends.h"
 
-#include "base/atomic.h"
 #include "base/task.h"
 
 #include <fcntl.h>
@@ -22,7 +21,7 @@ static void die(const char *what)
 
 /* ---- what the network reports ---------------------------------------------------------------- */
 
-static void count_notice(struct end *end, int process, uint32_t notice)
+void end_count_notice(struct end *end, int process, uint32_t notice)
 {
     const uint32_t count = end->notice_count[process];
 
@@ -33,56 +32,6 @@ static void count_notice(struct end *end, int process, uint32_t notice)
     __atomic_store_n(&end->notice_count[process], count + 1, __ATOMIC_RELEASE);
 }
 
-/* What was given up to there has come. */
-static void come(struct end *end, uint64_t mark)
-{
-    for (; end->later_done < mark; end->later_done++) {
-        const struct end_later *next = &end->later[end->later_done % END_LATER];
-        if (next->target != NULL)
-            weft_land(next->target, next->source, next->bytes);
-        else
-            count_notice(end, next->process, next->notice);
-    }
-}
-
-static void give_later(struct end *end, const struct end_later *later)
-{
-    if (end->later_given - end->later_done == END_LATER)
-        come(end, end->later_done + 1);
-    end->later[end->later_given++ % END_LATER] = *later;
-}
-
-static bool land(void *context, void *target, const void *source, size_t bytes)
-{
-    give_later(context, &(struct end_later){target, source, bytes, 0, 0});
-    return true;
-}
-
-static bool settle(void *context)
-{
-    struct end *end = context;
-
-    come(end, end->later_given);
-    return true;
-}
-
-static bool mark(void *context, uint64_t *mark)
-{
-    *mark = ((struct end *)context)->later_given;
-    return true;
-}
-
-/* As late as one can be asked: some turns after, one thing after the other. */
-static bool settled(void *context, uint64_t mark, bool *there)
-{
-    struct end *end = context;
-
-    if (end->later_done < mark && ++end->asked % 4 == 0)
-        come(end, mark - end->later_done > 20 ? end->later_done + 20 : mark);
-    *there = end->later_done >= mark;
-    return true;
-}
-
 static bool arrived(void *context, int process, uint32_t notice)
 {
     struct end *end = context;
@@ -90,9 +39,9 @@ static bool arrived(void *context, int process, uint32_t notice)
     if (notice == end->refuse)
         return false;
     if (end->all->lands)
-        give_later(end, &(struct end_later){NULL, NULL, 0, process, notice});
+        end_later_notice(end, process, notice);
     else
-        count_notice(end, process, notice);
+        end_count_notice(end, process, notice);
     return true;
 }
 
@@ -157,12 +106,8 @@ void end_open(struct end *end)
         .one_host = true,
         .events = {.context = end, .arrived = arrived, .sent = sent, .landed = landed},
     };
-    if (all->lands) {
-        open.events.land = land;
-        open.events.settle = settle;
-        open.events.mark = mark;
-        open.events.settled = settled;
-    }
+    if (all->lands)
+        end_lands_later(&open.events);
     if (all->ops->open(&end->net, &open) != WEFT_OK ||
         all->ops->reg(end->net, end->memory, END_MEMORY, &end->key) != WEFT_OK ||
         all->ops->address(end->net, end->address) != WEFT_OK) {

@@ -105,6 +105,11 @@ bool ends_run_launched(const struct weft_net_ops *ops, int me, int count, const 
                        uint64_t counter_start, void (*side)(struct end *end, int argument),
                        int argument);
 
+/* net_later.c: data of this end comes later than it is landed; notices behind it. */
+void end_lands_later(struct weft_net_events *events);
+void end_later_notice(struct end *end, int process, uint32_t notice);
+void end_count_notice(struct end *end, int process, uint32_t notice);
+
 /* Opens one end, with the smallest rings. A failure ends the program. */
 void end_open(struct end *end);
 void end_close(struct end *end);
