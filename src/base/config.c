@@ -209,8 +209,8 @@ static weft_status check(const struct weft_config *c)
     if (!power_of_two((uint64_t)c->trace_events))
         return weft_err(WEFT_ERR_CONFIG, "WEFT_TRACE_EVENTS=%lld: not a power of two",
                         (long long)c->trace_events);
-    if (!power_of_two(c->shm_ring))
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_SHM_RING=%llu: not a power of two",
+    if (c->shm_ring != 0 && (c->shm_ring < 4096 || !power_of_two(c->shm_ring)))
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_SHM_RING=%llu: not a power of two from 4096 on",
                         (unsigned long long)c->shm_ring);
     if (strcmp(c->cpu_schedule, "fair") != 0 && !random)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_CPU_SCHEDULE=%s: neither fair nor random:SEED",

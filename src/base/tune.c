@@ -145,7 +145,7 @@ static bool read_value(struct weft_config *config, const char *line, int number,
     const enum weft_config_source tuned = source_of(end);
     if (errno != 0 || !isdigit((unsigned char)equals[1]) || tuned == WEFT_CONFIG_DEFAULT ||
         (double)value < row->min || (double)value > row->max ||
-        (ring && (value & (value - 1)) != 0))
+        (ring && (value < 4096 || (value & (value - 1)) != 0)))
         return wrong(why, "line %d: \"%.40s\" is not %s in %.15g..%.15g", number, line,
                      ring ? "a power of two" : "a whole number", row->min, row->max);
     unsigned char *source = &config->source[row - weft_config_rows];

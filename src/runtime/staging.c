@@ -110,36 +110,20 @@ void weft_stage_give(struct weft_stage *stage, int process, unsigned char *memor
 }
 
 /*
- * The optimum that was published for this scheme (one GPU and network of 2014), to start from:
- * WEFT_STAGE_PIECE and WEFT_STAGE_DEPTH, or the file of weft-info --tune, say better.
+ * What did best on the far device, over shm and over TCP, for puts of 256 KiB to 16 MiB; smaller
+ * pieces cost more calls, larger ones overlap less. weft-info --tune says better: on two H200, over
+ * shm, 1 MiB.
  */
-static const struct {
-    uint64_t above;
-    size_t piece;
-    uint32_t depth;
-} published[] = {
-    {14000000, 1 << 20, 4}, {4000000, 512 << 10, 4}, {600000, 256 << 10, 8}, {0, 128 << 10, 8}};
-enum { ROWS = sizeof(published) / sizeof(published[0]) };
+enum { PIECE = 512 << 10, DEPTH = 8 };
 
-static int row_of(uint64_t bytes)
+size_t weft_stage_piece(const struct weft_config *config)
 {
-    int row = 0;
-
-    while (row < ROWS - 1 && bytes <= published[row].above)
-        row++;
-    return row;
-}
-
-size_t weft_stage_piece(const struct weft_config *config, uint64_t bytes)
-{
-    const size_t piece =
-        config->stage_piece != 0 ? config->stage_piece : published[row_of(bytes)].piece;
+    const size_t piece = config->stage_piece != 0 ? config->stage_piece : PIECE;
 
     return piece < config->stage_memory / 2 ? piece : config->stage_memory / 2;
 }
 
-uint32_t weft_stage_depth(const struct weft_config *config, uint64_t bytes)
+uint32_t weft_stage_depth(const struct weft_config *config)
 {
-    return config->stage_depth != 0 ? (uint32_t)config->stage_depth
-                                    : published[row_of(bytes)].depth;
+    return config->stage_depth != 0 ? (uint32_t)config->stage_depth : DEPTH;
 }

@@ -34,6 +34,25 @@ static void check_message(const uint8_t *data, size_t size)
     }
 }
 
+/* What a sender left in a dock. */
+static void check_berth(const uint8_t *data, size_t size)
+{
+    enum { MOST = 100 };
+    unsigned char berth[sizeof(struct ofi_berth) + MOST] = {0};
+    struct ofi_arrival arrival = {.process = 3};
+    struct ofi_message message;
+    const char *reason;
+
+    memcpy(berth, data, size < sizeof(berth) ? size : sizeof(berth));
+    memcpy(&arrival.event, berth + offsetof(struct ofi_header, event), sizeof(arrival.event));
+    if (ofi_parse_berth(berth, MOST, TOKEN, &arrival, &message, &reason))
+        MUST(message.header.token == TOKEN && message.header.process == arrival.process &&
+             message.data == berth + sizeof(struct ofi_berth) && message.bytes > 0 &&
+             message.bytes <= MOST && message.header.offset + message.bytes >= message.bytes);
+    else
+        MUST(reason != NULL);
+}
+
 static void check_data(enum ofi_data form, uint64_t data)
 {
     struct ofi_arrival arrival;
@@ -71,7 +90,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(ours, data, size);
         memcpy(ours, &TOKEN, sizeof(TOKEN));
         check_message(ours, size);
+        check_berth(ours, size);
     }
+    check_berth(data, size);
     check_hello(data, size, false);
     check_hello(data, size, true);
     memcpy(&word, data, size < sizeof(word) ? size : sizeof(word));

@@ -21,18 +21,27 @@ static void die(const char *what)
 
 /* ---- what the network reports ---------------------------------------------------------------- */
 
+void end_count_notice(struct end *end, int process, uint32_t notice)
+{
+    const uint32_t count = end->notice_count[process];
+
+    CHECK(end->all, count < END_PUTS);
+    if (count == END_PUTS)
+        return;
+    end->notices[process][count] = notice;
+    __atomic_store_n(&end->notice_count[process], count + 1, __ATOMIC_RELEASE);
+}
+
 static bool arrived(void *context, int process, uint32_t notice)
 {
     struct end *end = context;
-    const uint32_t count = end->notice_count[process];
 
     if (notice == end->refuse)
         return false;
-    CHECK(end->all, count < END_PUTS);
-    if (count == END_PUTS)
-        return true;
-    end->notices[process][count] = notice;
-    __atomic_store_n(&end->notice_count[process], count + 1, __ATOMIC_RELEASE);
+    if (end->all->lands)
+        end_later_notice(end, process, notice);
+    else
+        end_count_notice(end, process, notice);
     return true;
 }
 
@@ -89,7 +98,7 @@ void end_open(struct end *end)
     if (all->configure != NULL)
         all->configure(&end->config, end->me);
     end->config.counter_start = (int64_t)all->counter_start;
-    const struct weft_net_open open = {
+    struct weft_net_open open = {
         .config = &end->config,
         .process = end->me,
         .processes = all->count,
@@ -97,6 +106,8 @@ void end_open(struct end *end)
         .one_host = true,
         .events = {.context = end, .arrived = arrived, .sent = sent, .landed = landed},
     };
+    if (all->lands)
+        end_lands_later(&open.events);
     if (all->ops->open(&end->net, &open) != WEFT_OK ||
         all->ops->reg(end->net, end->memory, END_MEMORY, &end->key) != WEFT_OK ||
         all->ops->address(end->net, end->address) != WEFT_OK) {
@@ -325,6 +336,7 @@ bool ends_run(const struct ends *with, void (*side)(struct end *, int), int argu
     prepare(all, with->ops, count, with->one_space, with->counter_start);
     all->configure = with->configure;
     all->register_sources = with->register_sources;
+    all->lands = with->lands;
     for (int i = 0; i < count; i++)
         runs[i] = (struct run){&all->end[i], side, argument};
     if (with->one_space)

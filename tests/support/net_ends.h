@@ -15,9 +15,10 @@
 
 enum {
     ENDS_MOST = 3,
-    END_SHARE = 1 << 17,                 /* of an end's memory, for each sender */
-    END_MEMORY = ENDS_MOST * END_SHARE,  /* registered */
-    END_PUTS = 1 << 13,                  /* of one part of the suite */
+    END_SHARE = 1 << 17,                /* of an end's memory, for each sender */
+    END_MEMORY = ENDS_MOST * END_SHARE, /* registered */
+    END_PUTS = 1 << 13,                 /* of one part of the suite */
+    END_LATER = 1 << 10,
     END_SPACE = END_MEMORY + (64 << 10), /* behind what is registered: nobody's to write */
 };
 
@@ -33,6 +34,15 @@ struct end_put {
     uint32_t notices; /* that the target has had from this end when it has landed */
     uint32_t sent, landed;
     bool early; /* landed before it was sent, or before its data and notice were there */
+};
+
+/* What the receive side was given, but is not there yet. */
+struct end_later {
+    void *target; /* NULL: it is a notice */
+    const void *source;
+    size_t bytes;
+    int process;
+    uint32_t notice;
 };
 
 struct end {
@@ -54,6 +64,9 @@ struct end {
     struct end_put puts[END_PUTS];
     int put_count;
     uint32_t told[ENDS_MOST]; /* notices sent, by target */
+    struct end_later later[END_LATER];
+    uint64_t later_given, later_done;
+    uint32_t asked; /* for a mark that was not reached */
 };
 
 struct ends {
@@ -62,6 +75,7 @@ struct ends {
     int count;
     bool one_space;
     bool register_sources;
+    bool lands; /* data is there later than it is landed, as where windows are a device's memory */
     uint64_t counter_start;
     uint32_t met, failures;
     struct end end[ENDS_MOST];
@@ -90,6 +104,11 @@ bool ends_run(const struct ends *with, void (*side)(struct end *end, int argumen
 bool ends_run_launched(const struct weft_net_ops *ops, int me, int count, const char *file,
                        uint64_t counter_start, void (*side)(struct end *end, int argument),
                        int argument);
+
+/* net_later.c: data of this end comes later than it is landed; notices behind it. */
+void end_lands_later(struct weft_net_events *events);
+void end_later_notice(struct end *end, int process, uint32_t notice);
+void end_count_notice(struct end *end, int process, uint32_t notice);
 
 /* Opens one end, with the smallest rings. A failure ends the program. */
 void end_open(struct end *end);

@@ -87,6 +87,44 @@ static void test_malformed(void **state)
     assert_int_equal(parse(wraps, sizeof(wraps), &m, &reason), OFI_MALFORMED);
 }
 
+static void test_berth(void **state)
+{
+    const struct ofi_arrival arrival = {.process = 4, .event = 7};
+    struct {
+        struct ofi_berth berth;
+        unsigned char data[8];
+    } good = {.berth = {.header = {.token = TOKEN, .kind = OFI_DOCKED, .process = 4, .event = 7},
+                        .bytes = 8}},
+      bad[9];
+    struct ofi_message m;
+    const char *reason;
+
+    (void)state;
+    good.data[7] = 0x5a;
+    assert_true(ofi_parse_berth(&good, 8, TOKEN, &arrival, &m, &reason));
+    assert_int_equal(m.bytes, 8);
+    assert_int_equal(m.data[7], 0x5a);
+    for (int i = 0; i < 9; i++)
+        bad[i] = good;
+    bad[0].berth.header.token++;
+    bad[1].berth.header.kind = OFI_PUT;
+    bad[2].berth.header.process = 3;
+    bad[3].berth.header.event = 6; /* what was there before */
+    bad[4].berth.header.flags = 0x80;
+    bad[5].berth.bytes = 0;
+    bad[6].berth.bytes = 9;
+    bad[7].berth.bytes = UINT64_MAX;
+    bad[8].berth.header.offset = UINT64_MAX - 7;
+    m.bytes = 77;
+    for (int i = 0; i < 9; i++) {
+        assert_false(ofi_parse_berth(&bad[i], 8, TOKEN, &arrival, &m, &reason));
+        assert_non_null(reason);
+        assert_int_equal(m.bytes, 77); /* untouched */
+    }
+    /* It is no message. */
+    assert_int_equal(parse(&good, sizeof(good), &m, &reason), OFI_MALFORMED);
+}
+
 static void test_stranger(void **state)
 {
     struct ofi_header other = {.token = TOKEN + 1, .kind = OFI_PUT};
@@ -247,7 +285,7 @@ int main(void)
         cmocka_unit_test(test_malformed), cmocka_unit_test(test_stranger),
         cmocka_unit_test(test_random),    cmocka_unit_test(test_wide),
         cmocka_unit_test(test_narrow),    cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_hello),
+        cmocka_unit_test(test_hello),     cmocka_unit_test(test_berth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

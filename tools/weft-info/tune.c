@@ -112,7 +112,7 @@ static bool tune_ring(const struct weft_config *config, const struct target *tar
 /* The geometric mean of the rates of all sizes; 0: it failed. piece 0: as the default cuts. */
 static double rate_of(struct stream *stream, size_t piece, uint32_t depth)
 {
-    const struct weft_config by_size = {.stage_memory = stream->config.stage_memory};
+    const struct weft_config by_default = {.stage_memory = stream->config.stage_memory};
     double logs = 0;
 
     if (piece != 0)
@@ -121,8 +121,8 @@ static double rate_of(struct stream *stream, size_t piece, uint32_t depth)
         printf("  as by default:             ");
     for (int i = 0; i < SIZES; i++) {
         const double rate =
-            stream_rate(stream, sizes[i], piece != 0 ? piece : weft_stage_piece(&by_size, sizes[i]),
-                        piece != 0 ? depth : weft_stage_depth(&by_size, sizes[i]));
+            stream_rate(stream, sizes[i], piece != 0 ? piece : weft_stage_piece(&by_default),
+                        piece != 0 ? depth : weft_stage_depth(&by_default));
         if (rate == 0)
             return 0;
         printf(" %6.2f", rate);
@@ -140,7 +140,7 @@ static bool tune_pieces(struct stream *stream, struct weft_tuned *values, int *c
 
     printf("puts through host memory, GB/s of puts of 256 KiB, 2 MiB and 16 MiB\n");
     const double by_default = rate_of(stream, 0, 0);
-    double best = by_default * 1.02; /* less is no reason to give up the sizes' own pieces */
+    double best = by_default * 1.02; /* less is no reason to leave the default */
     if (by_default == 0)
         return false;
     for (size_t piece = 64 << 10; piece <= 2 << 20; piece *= 2) {

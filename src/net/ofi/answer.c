@@ -13,7 +13,10 @@ static void answer(struct weft_net *net, int process, uint64_t key)
     struct ofi_header header = {.kind = OFI_REGION, .key = key};
     struct ofi_place place;
 
-    ofi_describe(net, key, &place);
+    if (key == OFI_DOCK_KEY)
+        ofi_dock_describe(net, process, &place);
+    else
+        ofi_describe(net, key, &place);
     if (!ofi_send(net, process, &header, &place, sizeof(place)) &&
         net->questions_count < OFI_QUESTIONS)
         net->questions[net->questions_count++] = (struct ofi_question){process, key};
@@ -41,6 +44,8 @@ weft_status ofi_hear(struct weft_net *net, const struct ofi_message *m)
         net->peers[h->process].wants_receipt = true;
     if (h->kind == OFI_ASK)
         answer(net, h->process, h->key);
+    else if (h->kind == OFI_REGION && h->key == OFI_DOCK_KEY)
+        ofi_dock_told(net, h->process, &m->place);
     else if (h->kind == OFI_REGION)
         ofi_remote_told(net, h->process, h->key, &m->place);
     return WEFT_OK;

@@ -50,6 +50,31 @@ enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int pr
     return OFI_GOOD;
 }
 
+bool ofi_parse_berth(const void *bytes, size_t most, uint64_t token,
+                     const struct ofi_arrival *arrival, struct ofi_message *message,
+                     const char **reason)
+{
+    struct ofi_berth berth;
+
+    memcpy(&berth, bytes, sizeof(berth));
+    const struct ofi_header *h = &berth.header;
+    *reason = NULL;
+    if (h->token != token || h->kind != OFI_DOCKED || h->process != arrival->process ||
+        h->event != arrival->event)
+        *reason = "it was not written";
+    else if ((h->flags & ~OFI_NOW) != 0)
+        *reason = "unknown flags";
+    else if (berth.bytes == 0 || berth.bytes > most)
+        *reason = "more or less data than a berth holds";
+    else if (h->offset > UINT64_MAX - berth.bytes)
+        *reason = "an offset that wraps";
+    if (*reason != NULL)
+        return false;
+    *message = (struct ofi_message){
+        .header = *h, .data = (const unsigned char *)bytes + sizeof(berth), .bytes = berth.bytes};
+    return true;
+}
+
 /*
  * NARROW, from above: 8 bits of tag; 12 of the slot, all of them set for no notice; the event's
  * number; the sender, with as many bits as the job needs. The last slots do not fit.

@@ -3,8 +3,8 @@
  * how each is made, and how what arrives is taken apart. Pure functions, so that they can be
  * fuzzed.
  *
- * EVENTS are what a target must see in order: puts that travel as messages, in one piece or
- * several, and writes, each of which raises remote completion data. A sender numbers the events for
+ * EVENTS are what a target must see in order: messages that are puts or parts of them, and writes,
+ * each of which raises remote completion data. A sender numbers the events for
  * each target; the target applies them by number, whatever order the fabric keeps.
  */
 #ifndef WEFT_NET_OFI_BYTES_H
@@ -18,8 +18,12 @@ enum ofi_kind {
     OFI_PUT = 1, /* an event; its data follows the header */
     OFI_RECEIPT, /* nothing but the receipt that every message carries */
     OFI_ASK,     /* where is the region of this key? */
-    OFI_REGION   /* the answer; an ofi_place follows */
+    OFI_REGION,  /* the answer; an ofi_place follows */
+    OFI_DOCKED   /* no message: it begins a berth */
 };
+
+/* OFI_ASK and OFI_REGION: the sender's share of the receiver's dock (dock.c). No region has it. */
+enum { OFI_DOCK_KEY = 0 };
 
 enum ofi_flag { OFI_NOW = 1 /* the sender waits for a receipt */ };
 
@@ -46,6 +50,14 @@ struct ofi_place {
 };
 static_assert(sizeof(struct ofi_place) == 32, "the same on both sides");
 
+/* What is written to a dock: this, and then the data of a put, or of a piece of one. */
+struct ofi_berth {
+    struct ofi_header header;
+    uint64_t bytes;
+    uint64_t unused[2];
+};
+static_assert(sizeof(struct ofi_berth) == 64, "the same on both sides; data begins at a line");
+
 struct ofi_message {
     struct ofi_header header;
     const unsigned char *data; /* of a put */
@@ -62,6 +74,21 @@ enum ofi_parse { OFI_GOOD, OFI_STRANGER, OFI_MALFORMED };
 enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int processes,
                          struct ofi_message *message, const char **reason);
 
+/* An event that is a write. */
+struct ofi_arrival {
+    int process;
+    uint32_t notice;
+    uint32_t event; /* packing takes the low bits, parsing of data gives them */
+};
+
+/*
+ * The same of a berth which holds at most so many bytes of data, and in which this event of this
+ * process should be. Its memory may change meanwhile: what is checked is what is given.
+ */
+bool ofi_parse_berth(const void *bytes, size_t most, uint64_t token,
+                     const struct ofi_arrival *arrival, struct ofi_message *message,
+                     const char **reason);
+
 /* ---- remote completion data --------------------------------------------------------------------
  *
  * Notice, sender, and the low bits of the event's number: WIDE, where the provider has 8 bytes, any
@@ -69,12 +96,6 @@ enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int pr
  * the job's size leaves for the number, from 11 bits for 2 processes down to none for 4096.
  */
 enum ofi_data { OFI_NO_DATA, OFI_NARROW, OFI_WIDE };
-
-struct ofi_arrival {
-    int process;
-    uint32_t notice;
-    uint32_t event; /* packing takes the low bits, parsing gives them */
-};
 
 /* Event numbers that such data tells apart, a power of two; 0: none, this form is not to be used.
  */

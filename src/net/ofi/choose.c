@@ -143,13 +143,17 @@ static bool fits(const struct weft_net *net, const struct fi_info *info,
 static void note_abilities(struct weft_net *net, const struct fi_info *info, enum want want)
 {
     const uint64_t mr = (uint64_t)info->domain_attr->mr_mode;
+    const bool direct = net->open.events.land == NULL; /* windows are memory of the host's */
     const bool ordered = want == ORDERED_WRITES && info->ep_attr->max_order_waw_size > 0;
 
     net->can = (struct ofi_abilities){
         .form = want == MESSAGES                       ? OFI_NO_DATA
                 : info->domain_attr->cq_data_size >= 8 ? OFI_WIDE
                                                        : OFI_NARROW,
-        .read = want != MESSAGES,
+        .direct = direct,
+        .docks =
+            !direct && want != MESSAGES && (mr & FI_MR_LOCAL) == 0 && info->tx_attr->iov_limit >= 2,
+        .read = want != MESSAGES && direct,
         .ordered_writes = ordered,
         .ordered_most = info->ep_attr->max_order_waw_size,
         .local_mr = (mr & FI_MR_LOCAL) != 0,
@@ -164,13 +168,14 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
     net->can.spread = ofi_data_spread(net->can.form, net->open.processes);
     if (net->can.spread == 0)
         net->can.form = OFI_NO_DATA;
-    /* A message that is injected is quicker than a write. */
-    if (net->can.write_from == 0 && net->can.inject > sizeof(struct ofi_header))
+    /* One message is as good as a write to a dock; one that is injected is quicker than any. */
+    if (net->can.write_from == 0 && !direct)
+        net->can.write_from = OFI_MESSAGE_BYTES - sizeof(struct ofi_header) + 1;
+    else if (net->can.write_from == 0 && net->can.inject > sizeof(struct ofi_header))
         net->can.write_from = net->can.inject - sizeof(struct ofi_header) + 1;
 }
 
-/* The endpoint asked for as much as it agrees to. Writes go into memory that this host stores to.
- */
+/* The endpoint asked for as much as it agrees to. */
 static bool refine(struct weft_net *net, const struct fi_info *plain)
 {
     static const struct {
@@ -178,7 +183,7 @@ static bool refine(struct weft_net *net, const struct fi_info *plain)
         size_t data_bytes;
     } wishes[] = {
         {ORDERED_WRITES, 8}, {WRITES, 8}, {ORDERED_WRITES, 4}, {WRITES, 4}, {MESSAGES, 0}};
-    const bool writes = net->open.events.land == NULL && net->open.config->ofi_writes != 0;
+    const bool writes = net->open.config->ofi_writes != 0;
 
     for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
         if (wishes[i].want != MESSAGES && !writes)

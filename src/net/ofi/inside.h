@@ -40,7 +40,7 @@ struct ofi_context {
     enum ofi_what what;
 };
 
-/* A put, from its acceptance until it has landed; or a get. */
+/* A put, from its acceptance until it has landed; or a get; or a piece of a put (dock.c). */
 struct ofi_op {
     struct ofi_context context;
     struct ofi_op *next;
@@ -51,6 +51,9 @@ struct ofi_op {
     bool message, get;     /* it travels as messages */
     bool place_known;      /* `at` is where in the target's memory */
     uint64_t key, at, end; /* what it changes: [at, end), offsets where the place is not known */
+    uint32_t unsent;       /* pieces */
+    struct ofi_op *whole;  /* whose piece it is; NULL: it is none */
+    struct ofi_berth head; /* of a piece: what is written before its data */
 };
 
 struct ofi_buffer {
@@ -65,6 +68,7 @@ struct ofi_early {
     struct ofi_early *next;
     uint32_t event, notice;
     uint64_t key, offset;
+    bool docked; /* its berth says the rest */
     size_t bytes;
     unsigned char data[];
 };
@@ -77,17 +81,27 @@ struct ofi_remote {
 };
 enum { OFI_REMOTES = 128 }; /* remembered a peer; the oldest is forgotten */
 
+/* This process's share of a peer's dock: a ring, of which both know where the next berth is. */
+struct ofi_share {
+    bool asked, known;
+    struct ofi_place place;      /* not exposed: there is none */
+    uint64_t head, tail;         /* bytes taken so far; of them, free again */
+    uint64_t unasked;            /* bytes since a receipt was asked for */
+    struct ofi_op *first, *last; /* pieces under way, oldest first */
+};
+
 struct ofi_peer {
     fi_addr_t address;
     uint64_t token;
 
     /* send side */
-    struct weft_net_put current; /* accepted, travels as messages, not all sent */
+    struct weft_net_put current; /* accepted, travels as messages or by the dock, not all sent */
     size_t done;                 /* bytes of it that are */
-    bool active;
+    bool active, docks;
+    struct ofi_share share;
     struct ofi_op *first, **last; /* under way, oldest first */
     uint32_t events, received;    /* numbered so far; of them its receipts cover */
-    uint32_t messages;            /* puts under way that travel as messages, */
+    uint32_t messages;            /* puts under way that travel so, */
     uint32_t loose;               /* and of them those with data */
     struct ofi_remote *remotes;   /* NULL, or OFI_REMOTES of them */
     uint32_t remotes_next;
@@ -102,6 +116,9 @@ struct ofi_peer {
     uint32_t told;           /* the last receipt */
     uint64_t owed_since;     /* when the first event came that no receipt covers; 0: none */
     bool wants_receipt;      /* it waits */
+    bool berthed;            /* it has a share of the dock, */
+    uint64_t berths_at;      /* from here, */
+    uint64_t berths_taken;   /* and so many bytes of it have been used; the receive task's own */
 };
 
 /* Memory registered here. */
@@ -118,6 +135,8 @@ struct ofi_local {
 struct ofi_abilities {
     enum ofi_data form;    /* OFI_NO_DATA: no writes */
     uint32_t spread;       /* events that its data tells apart */
+    bool direct;           /* writes reach windows; */
+    bool docks;            /* or docks instead */
     bool read;             /* gets */
     bool ordered_writes;   /* of two writes to one place the later one stays, */
     uint64_t ordered_most; /* up to this size */
@@ -132,6 +151,14 @@ struct ofi_question {
     uint64_t key;
 };
 enum { OFI_QUESTIONS = 256 }; /* more are dropped: who asked them goes on with messages */
+
+/* Host memory into which others write what is for the device's. */
+struct ofi_dock {
+    unsigned char *memory; /* NULL: there is none */
+    size_t bytes, share;   /* of all; of a process that asks */
+    uint64_t given;        /* the receive task's own */
+    struct fid_mr *mr;
+};
 
 struct ofi_watch;
 struct ofi_settling;
@@ -159,12 +186,13 @@ struct weft_net {
     struct ofi_buffer *buffers, *free_sends;
     struct ofi_op *free_ops, **slabs; /* slabs of OFI_SLAB ops */
     uint32_t slabs_count;
+    struct ofi_dock dock;
 
-    uint64_t writes, messages; /* puts so far, by the way they took */
-    uint32_t outstanding;      /* send completions that will come */
-    uint32_t flying;           /* puts and gets not landed */
-    bool stuck;                /* the provider had no room: drive it */
-    uint32_t owing;            /* peers to which a receipt is owed */
+    uint64_t writes, docked, messages; /* puts so far, by the way they took */
+    uint32_t outstanding;              /* send completions that will come */
+    uint32_t flying;                   /* puts and gets not landed */
+    bool stuck;                        /* the provider had no room: drive it */
+    uint32_t owing;                    /* peers to which a receipt is owed */
     struct ofi_question questions[OFI_QUESTIONS];
     uint32_t questions_count;
     bool warned_stranger;          /* the receive task's own, */
@@ -193,6 +221,11 @@ bool ofi_is_loopback(const struct sockaddr *address);
 /* ---- memory.c: registered memory, here and there. Lock held, except reg and dereg ---- */
 
 weft_status ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key);
+/* Registers memory with the provider; the key is heeded where that lets us. 0, or its error. */
+int ofi_register(struct weft_net *net, void *base, size_t bytes, uint64_t access,
+                 uint64_t wanted_key, struct fid_mr **mr);
+/* A key for that, which a stranger does not guess. False: no random numbers. */
+bool ofi_secret_key(const struct weft_net *net, uint64_t *key);
 void ofi_dereg(struct weft_net *net, uint64_t key);
 void ofi_memory_close(struct weft_net *net);
 /* A process asks for the region of a key. */
@@ -209,6 +242,8 @@ void ofi_remote_told(struct weft_net *net, int process, uint64_t key,
 weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put);
 weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target);
 weft_status ofi_flush(struct weft_net *net, int process);
+/* For a put, or a piece of it. NULL: no memory. */
+struct ofi_op *ofi_new_op(struct weft_net *net, const struct weft_net_put *put);
 void ofi_free_op(struct weft_net *net, struct ofi_op *op);
 
 /* ---- progress.c: what becomes of them. Lock held, except in progress ---- */
@@ -228,6 +263,33 @@ weft_status ofi_pump(struct weft_net *net, int process, bool *did);
 void ofi_lost(struct weft_net *net, int process, int err);
 /* The error that a broken connection has become, if the job was not told in time. */
 weft_status ofi_lost_long(struct weft_net *net, int process);
+
+/* The end of a put that was sent in parts: `event` was the last. */
+void ofi_all_issued(struct weft_net *net, struct ofi_peer *peer, uint32_t event);
+/* A header went: the receipt in it, and what it asks for. */
+void ofi_told(struct weft_net *net, struct ofi_peer *peer, const struct ofi_header *header);
+/* Whether libfabric took a message or a write. Notes what else became of it. */
+bool ofi_taken(struct weft_net *net, int process, ssize_t result);
+
+/* ---- dock.c: long puts for memory that writes do not reach. Lock held, but for the last two ----
+ */
+
+/* Errors: MEMORY, NETWORK. */
+weft_status ofi_dock_open(struct weft_net *net);
+/* When the endpoint is closed, and the dock's mr. */
+void ofi_dock_close(struct weft_net *net);
+/* Whether this put shall go by the dock. Asks for a share of it, if that was never done. */
+bool ofi_docks(struct weft_net *net, const struct weft_net_put *put);
+/* As much as goes of the put that does. */
+weft_status ofi_pump_docked(struct weft_net *net, int process, bool *did);
+/* Berths whose data has landed are free again. */
+void ofi_berths_free(struct weft_net *net, struct ofi_peer *peer);
+/* A process asks for its share; it learns of it. */
+void ofi_dock_describe(struct weft_net *net, int process, struct ofi_place *place);
+void ofi_dock_told(struct weft_net *net, int process, const struct ofi_place *place);
+/* The receive task's: what a process has written, by its event. Errors: PROTOCOL. */
+weft_status ofi_undock(struct weft_net *net, const struct ofi_arrival *arrival,
+                       struct ofi_message *message);
 
 /* ---- receive.c ---- */
 

@@ -36,32 +36,43 @@ static struct ofi_local *free_local(struct weft_net *net)
     return &locals[old];
 }
 
-/*
- * Registers memory with the provider. Where it lets us name the key, one that a stranger does not
- * guess. What cannot be registered is still reached by messages: slower, so it is said.
- */
+int ofi_register(struct weft_net *net, void *base, size_t bytes, uint64_t access,
+                 uint64_t wanted_key, struct fid_mr **mr)
+{
+    struct fid_mr *made = NULL;
+    int error = fi_mr_reg(net->domain, base, bytes, access, 0, wanted_key, 0, &made, NULL);
+
+    if (error == 0 && net->can.bind_mr) {
+        error = fi_mr_bind(made, &net->ep->fid, 0);
+        if (error == 0)
+            error = fi_mr_enable(made);
+        if (error != 0)
+            fi_close(&made->fid);
+    }
+    if (error == 0)
+        *mr = made;
+    return error;
+}
+
+bool ofi_secret_key(const struct weft_net *net, uint64_t *key)
+{
+    const size_t bytes = net->info->domain_attr->mr_key_size;
+
+    *key = 0;
+    return !net->can.own_keys || getrandom(key, bytes, 0) == (ssize_t)bytes;
+}
+
+/* What cannot be registered is still reached by messages: slower, so it is said. */
 static void expose(struct weft_net *net, struct ofi_local *local)
 {
-    const size_t key_bytes = net->info->domain_attr->mr_key_size;
-    uint64_t wanted = 0;
+    uint64_t wanted;
     int error;
 
-    if (net->can.own_keys && getrandom(&wanted, key_bytes, 0) != (ssize_t)key_bytes)
+    if (!ofi_secret_key(net, &wanted))
         return;
-    error = fi_mr_reg(net->domain, local->base, local->bytes,
-                      FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ, 0, wanted, 0,
-                      &local->mr, NULL);
-    if (error == 0 && net->can.bind_mr) {
-        error = fi_mr_bind(local->mr, &net->ep->fid, 0);
-        if (error == 0)
-            error = fi_mr_enable(local->mr);
-        if (error != 0) {
-            fi_close(&local->mr->fid);
-            local->mr = NULL;
-        }
-    }
+    error = ofi_register(net, local->base, local->bytes,
+                         FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ, wanted, &local->mr);
     if (error != 0) {
-        local->mr = NULL;
         weft_say(WEFT_SAY_WARN,
                  "ofi: %s cannot register %zu bytes (%s): they are reached by messages, slower",
                  net->info->fabric_attr->prov_name, local->bytes, ofi_error(error));
@@ -81,7 +92,7 @@ weft_status ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *ke
     struct ofi_local *local = free_local(net);
     if (local != NULL) {
         *local = (struct ofi_local){.key = made, .base = base, .bytes = bytes, .used = true};
-        if (net->can.form != OFI_NO_DATA && bytes > 0)
+        if (net->can.form != OFI_NO_DATA && net->can.direct && bytes > 0)
             expose(net, local);
     }
     weft_unlock(&net->lock);

@@ -38,8 +38,7 @@ weft_status ofi_lost_long(struct weft_net *net, int process)
                     peer->lost_why);
 }
 
-/* Whether libfabric took it. Notes what else became of it. */
-static bool taken(struct weft_net *net, int process, ssize_t result)
+bool ofi_taken(struct weft_net *net, int process, ssize_t result)
 {
     if (result == 0)
         return true;
@@ -58,8 +57,8 @@ static bool send_short(struct weft_net *net, int process, const struct ofi_heade
     memcpy(all, header, sizeof(*header));
     if (bytes > 0)
         memcpy(all + sizeof(*header), data, bytes);
-    return taken(net, process,
-                 fi_inject(net->ep, all, sizeof(*header) + bytes, net->peers[process].address));
+    return ofi_taken(net, process,
+                     fi_inject(net->ep, all, sizeof(*header) + bytes, net->peers[process].address));
 }
 
 static bool send_buffer(struct weft_net *net, int process, const struct ofi_header *header,
@@ -72,15 +71,27 @@ static bool send_buffer(struct weft_net *net, int process, const struct ofi_head
     memcpy(buffer->bytes, header, sizeof(*header));
     if (bytes > 0)
         memcpy(buffer->bytes + sizeof(*header), data, bytes);
-    if (!taken(net, process,
-               fi_send(net->ep, buffer->bytes, sizeof(*header) + bytes,
-                       net->memory_mr != NULL ? fi_mr_desc(net->memory_mr) : NULL,
-                       net->peers[process].address, &buffer->context)))
+    if (!ofi_taken(net, process,
+                   fi_send(net->ep, buffer->bytes, sizeof(*header) + bytes,
+                           net->memory_mr != NULL ? fi_mr_desc(net->memory_mr) : NULL,
+                           net->peers[process].address, &buffer->context)))
         return false;
     net->free_sends = buffer->next;
     buffer->process = process;
     net->outstanding++;
     return true;
+}
+
+void ofi_told(struct weft_net *net, struct ofi_peer *peer, const struct ofi_header *header)
+{
+    if ((header->flags & OFI_NOW) != 0)
+        peer->ask_receipt = false;
+    peer->told = header->receipt;
+    peer->wants_receipt = false;
+    if (peer->owed_since != 0) {
+        peer->owed_since = 0;
+        net->owing--;
+    }
 }
 
 bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, const void *data,
@@ -99,14 +110,21 @@ bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, cons
     if (all <= net->can.inject ? !send_short(net, process, header, data, bytes)
                                : !send_buffer(net, process, header, data, bytes))
         return false;
-    peer->ask_receipt = false;
-    peer->told = header->receipt;
-    peer->wants_receipt = false;
-    if (peer->owed_since != 0) {
-        peer->owed_since = 0;
-        net->owing--;
-    }
+    ofi_told(net, peer, header);
     return true;
+}
+
+/* The op, which has the caller's cookie, is the cookie of the put that is under way. */
+void ofi_all_issued(struct weft_net *net, struct ofi_peer *peer, uint32_t event)
+{
+    struct ofi_op *op = peer->current.cookie;
+
+    op->event = event;
+    op->issued = true;
+    op->sent = op->unsent == 0;
+    peer->active = false;
+    if (op->sent)
+        net->open.events.sent(net->open.events.context, op->cookie);
 }
 
 weft_status ofi_pump(struct weft_net *net, int process, bool *did)
@@ -114,6 +132,8 @@ weft_status ofi_pump(struct weft_net *net, int process, bool *did)
     struct ofi_peer *peer = &net->peers[process];
     const struct weft_net_put *put = &peer->current;
 
+    if (peer->docks)
+        return ofi_pump_docked(net, process, did);
     while (peer->active && peer->events - peer->received < OFI_WINDOW) {
         const size_t left = put->bytes - peer->done;
         const size_t bytes = left < PAYLOAD ? left : PAYLOAD;
@@ -129,13 +149,8 @@ weft_status ofi_pump(struct weft_net *net, int process, bool *did)
         peer->events++;
         peer->done += bytes;
         *did = true;
-        if (last) {
-            struct ofi_op *op = put->cookie; /* the op, which has the caller's */
-            op->event = header.event;
-            op->issued = op->sent = true;
-            peer->active = false;
-            net->open.events.sent(net->open.events.context, op->cookie);
-        }
+        if (last)
+            ofi_all_issued(net, peer, header.event);
     }
     return ofi_lost_long(net, process);
 }

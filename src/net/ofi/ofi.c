@@ -1,8 +1,8 @@
 /*
  * net/ofi/ofi.c - libfabric as a network: the endpoint and all that belongs to it, and the table.
  *
- * choose.c finds the provider; send.c, message.c and receive.c move data; memory.c keeps the
- * regions; watch.c lets the tasks sleep. README.md tells how they play together.
+ * choose.c finds the provider; send.c, message.c, dock.c and receive.c move data; memory.c keeps
+ * the regions; watch.c lets the tasks sleep. README.md tells how they play together.
  */
 #include "net/ofi/ofi.h"
 
@@ -97,15 +97,8 @@ static weft_status open_buffers(struct weft_net *net)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for buffers", bytes);
     if (net->open.events.pin != NULL)
         net->open.events.pin(net->open.events.context, net->memory, bytes);
-    if (net->can.local_mr) {
-        error = fi_mr_reg(net->domain, net->memory, bytes, FI_SEND | FI_RECV, 0, 0, 0,
-                          &net->memory_mr, NULL);
-        if (error == 0 && net->can.bind_mr) {
-            error = fi_mr_bind(net->memory_mr, &net->ep->fid, 0);
-            if (error == 0)
-                error = fi_mr_enable(net->memory_mr);
-        }
-    }
+    if (net->can.local_mr)
+        error = ofi_register(net, net->memory, bytes, FI_SEND | FI_RECV, 0, &net->memory_mr);
     for (size_t i = 0; i < count && error == 0; i++) {
         struct ofi_buffer *buffer = &net->buffers[i];
         buffer->bytes = net->memory + i * OFI_MESSAGE_BYTES;
@@ -148,10 +141,13 @@ static void close_fid(struct fid *fid)
 static void ofi_close(struct weft_net *net)
 {
     ofi_watch_close(net);
-    if (net->writes + net->messages > 0)
-        weft_say(WEFT_SAY_DEBUG, "ofi: %llu puts were written, %llu travelled as messages",
-                 (unsigned long long)net->writes, (unsigned long long)net->messages);
+    if (net->writes + net->docked + net->messages > 0)
+        weft_say(WEFT_SAY_DEBUG,
+                 "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
+                 (unsigned long long)net->writes, (unsigned long long)net->docked,
+                 (unsigned long long)net->messages);
     ofi_memory_close(net);
+    CLOSE(net->dock.mr);
     if (net->can.bind_mr) /* it belongs to the endpoint */
         CLOSE(net->memory_mr);
     CLOSE(net->ep);
@@ -165,6 +161,7 @@ static void ofi_close(struct weft_net *net)
     if (net->info != NULL)
         net->fi->freeinfo(net->info);
     ofi_receive_close(net);
+    ofi_dock_close(net);
     for (uint32_t i = 0; i < net->slabs_count; i++)
         free(net->slabs[i]);
     free(net->slabs);
@@ -183,10 +180,16 @@ static void say_choice(const struct weft_net *net)
                                         "writes with 8 bytes of remote data"};
     const struct fi_domain_attr *domain = net->info->domain_attr;
 
-    weft_say(WEFT_SAY_INFO, "ofi: provider %s, domain %s, fabric %s: %s, %s, %s",
+    const char *device = "";
+
+    if (!net->can.direct)
+        device = net->dock.memory != NULL ? "; long puts for the device's memory go by a dock"
+                                          : "; long puts for the device's memory are messages, "
+                                            "slower";
+    weft_say(WEFT_SAY_INFO, "ofi: provider %s, domain %s, fabric %s: %s, %s, %s%s",
              net->info->fabric_attr->prov_name, domain->name, net->info->fabric_attr->name,
              forms[net->can.form], net->can.ordered_writes ? "ordered" : "order kept by the sender",
-             net->watch != NULL ? "sleeps on its queues" : "polled");
+             net->watch != NULL ? "sleeps on its queues" : "polled", device);
 }
 
 static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *open)
@@ -209,6 +212,8 @@ static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *o
         status = open_endpoint(n, &descriptors);
     if (status == WEFT_OK)
         status = open_buffers(n);
+    if (status == WEFT_OK)
+        status = ofi_dock_open(n);
     if (status == WEFT_OK && descriptors)
         status = ofi_watch_open(n);
     if (status != WEFT_OK) {

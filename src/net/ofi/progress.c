@@ -20,9 +20,21 @@ bool ofi_received(struct weft_net *net, int process, uint32_t receipt)
     return true;
 }
 
+static void piece_done(struct weft_net *net, struct ofi_op *whole)
+{
+    if (--whole->unsent > 0 || !whole->issued)
+        return;
+    whole->sent = true;
+    net->open.events.sent(net->open.events.context, whole->cookie);
+}
+
 static void op_done(struct weft_net *net, struct ofi_op *op)
 {
     op->sent = true;
+    if (op->whole != NULL) {
+        piece_done(net, op->whole);
+        return;
+    }
     net->open.events.sent(net->open.events.context, op->cookie);
     if (op->get) {
         net->open.events.landed(net->open.events.context, op->cookie);
@@ -95,8 +107,9 @@ static weft_status serve_peer(struct weft_net *net, int process, bool *did)
 {
     struct ofi_peer *peer = &net->peers[process];
     struct ofi_header header = {.kind = OFI_RECEIPT};
-    weft_status status = ofi_pump(net, process, did);
 
+    ofi_berths_free(net, peer);
+    weft_status status = ofi_pump(net, process, did);
     land(net, peer, did);
     if (peer->ask_receipt && peer->first != NULL)
         ofi_send(net, process, &header, NULL, 0);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTLING = 4 };
+enum { SETTLING = 8 };
 
 struct event {
     int process;
@@ -24,6 +24,7 @@ struct event {
     uint64_t key, offset;
     const unsigned char *data;
     size_t bytes;
+    bool docked; /* its berth says the rest */
 };
 
 /* What became of one completion of a batch. */
@@ -51,7 +52,8 @@ static weft_status not_there(void)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static weft_status apply(struct weft_net *net, const struct event *e)
+/* Of a message, or of a write to a window. */
+static weft_status apply_plain(struct weft_net *net, const struct event *e)
 {
     const struct weft_net_events *events = &net->open.events;
 
@@ -66,6 +68,24 @@ static weft_status apply(struct weft_net *net, const struct event *e)
                         e->process, e->notice);
     net->peers[e->process].expected++;
     return WEFT_OK;
+}
+
+static weft_status apply(struct weft_net *net, const struct event *e, struct ofi_message *docked)
+{
+    if (!e->docked)
+        return apply_plain(net, e);
+    const struct ofi_arrival arrival = {.process = e->process, .event = e->number};
+    weft_status status = ofi_undock(net, &arrival, docked);
+    if (status != WEFT_OK)
+        return status;
+    const struct ofi_header *h = &docked->header;
+    return apply_plain(net, &(struct event){.process = e->process,
+                                            .number = e->number,
+                                            .notice = h->notice,
+                                            .key = h->key,
+                                            .offset = h->offset,
+                                            .data = docked->data,
+                                            .bytes = docked->bytes});
 }
 
 static struct ofi_early **find_early(struct ofi_peer *peer, uint32_t number)
@@ -89,7 +109,13 @@ static weft_status keep(struct weft_net *net, const struct event *e)
     early = malloc(sizeof(*early) + e->bytes);
     if (early == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an event of %zu bytes", e->bytes);
-    *early = (struct ofi_early){peer->early, e->number, e->notice, e->key, e->offset, e->bytes};
+    *early = (struct ofi_early){.next = peer->early,
+                                .event = e->number,
+                                .notice = e->notice,
+                                .key = e->key,
+                                .offset = e->offset,
+                                .docked = e->docked,
+                                .bytes = e->bytes};
     if (e->bytes != 0)
         memcpy(early->data, e->data, e->bytes);
     peer->early = early;
@@ -97,7 +123,7 @@ static weft_status keep(struct weft_net *net, const struct event *e)
 }
 
 /* Applies an event, or keeps it, and then those whose turn has come. */
-static weft_status take_event(struct weft_net *net, const struct event *e)
+static weft_status take_event(struct weft_net *net, const struct event *e, struct taken *taken)
 {
     const struct weft_net_events *events = &net->open.events;
     struct ofi_peer *peer = &net->peers[e->process];
@@ -109,14 +135,22 @@ static weft_status take_event(struct weft_net *net, const struct event *e)
                         e->process, e->number, peer->expected);
     if (ahead > 0)
         return keep(net, e);
-    status = apply(net, e);
+    status = apply(net, e, &taken->m);
+    taken->message |= status == WEFT_OK && e->docked; /* it has a header, too */
     while (status == WEFT_OK && peer->early != NULL) {
         struct ofi_early **at = find_early(peer, peer->expected), *early = *at;
         if (early == NULL)
             break;
-        const struct event next = {e->process,    early->event, early->notice, early->key,
-                                   early->offset, early->data,  early->bytes};
-        status = apply(net, &next);
+        const struct event next = {.process = e->process,
+                                   .number = early->event,
+                                   .notice = early->notice,
+                                   .key = early->key,
+                                   .offset = early->offset,
+                                   .data = early->data,
+                                   .bytes = early->bytes,
+                                   .docked = early->docked};
+        struct ofi_message unheard;
+        status = apply(net, &next, &unheard);
         /* It is there before the memory it came from is freed. */
         if (status == WEFT_OK && next.bytes != 0 && events->settle != NULL &&
             !events->settle(events->context))
@@ -141,10 +175,11 @@ static weft_status take_write(struct weft_net *net, uint64_t data, struct taken 
     const struct event e = {.process = arrival.process,
                             .number =
                                 expected + ((arrival.event - expected) & (net->can.spread - 1)),
-                            .notice = arrival.notice};
+                            .notice = arrival.notice,
+                            .docked = !net->can.direct};
     taken->event = true;
     taken->process = arrival.process;
-    return take_event(net, &e);
+    return take_event(net, &e, taken);
 }
 
 static weft_status take_message(struct weft_net *net, size_t bytes, struct taken *taken)
@@ -164,12 +199,17 @@ static weft_status take_message(struct weft_net *net, size_t bytes, struct taken
         return WEFT_OK;
     }
     const struct ofi_header *h = &taken->m.header;
-    const struct event e = {h->process, h->event,      h->notice,     h->key,
-                            h->offset,  taken->m.data, taken->m.bytes};
+    const struct event e = {.process = h->process,
+                            .number = h->event,
+                            .notice = h->notice,
+                            .key = h->key,
+                            .offset = h->offset,
+                            .data = taken->m.data,
+                            .bytes = taken->m.bytes};
     taken->message = true;
     taken->process = h->process;
     taken->event = h->kind == OFI_PUT;
-    return taken->event ? take_event(net, &e) : WEFT_OK;
+    return taken->event ? take_event(net, &e, taken) : WEFT_OK;
 }
 
 static weft_status take(struct weft_net *net, const struct fi_cq_data_entry *entry,

@@ -6,7 +6,8 @@
  * undivided, which no provider promises. Both are events of one sequence, so the target takes
  * notices in order. What remains is data: a write is done by the provider, at once, and must not
  * get there before data of a message, or of a write that it might overtake. A put that could is
- * sent as messages itself; the receiver stores those in order.
+ * sent as messages itself; the receiver stores those in order. Where windows are memory that writes
+ * do not reach, long puts go by the target's dock (dock.c), as messages do in all other ways.
  */
 #include "net/ofi/inside.h"
 
@@ -38,7 +39,7 @@ static bool make_slab(struct weft_net *net)
     return true;
 }
 
-static struct ofi_op *new_op(struct weft_net *net, const struct weft_net_put *put)
+struct ofi_op *ofi_new_op(struct weft_net *net, const struct weft_net_put *put)
 {
     if (net->free_ops == NULL && !make_slab(net))
         return NULL;
@@ -122,8 +123,8 @@ static bool writable(struct weft_net *net, const struct weft_net_put *put, struc
 {
     const struct ofi_place *known;
 
-    if (net->can.form == OFI_NO_DATA || put->bytes <= SMALL || put->bytes < net->can.write_from ||
-        put->bytes > net->info->ep_attr->max_msg_size)
+    if (net->can.form == OFI_NO_DATA || !net->can.direct || put->bytes <= SMALL ||
+        put->bytes < net->can.write_from || put->bytes > net->info->ep_attr->max_msg_size)
         return false;
     known = ofi_remote(net, put->process, put->key);
     if (known == NULL)
@@ -155,7 +156,7 @@ static weft_status write_put(struct weft_net *net, const struct weft_net_put *pu
                              const struct ofi_place *place, void *descriptor, uint64_t data)
 {
     struct ofi_peer *peer = &net->peers[put->process];
-    struct ofi_op *op = new_op(net, put);
+    struct ofi_op *op = ofi_new_op(net, put);
 
     if (op == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
@@ -180,13 +181,14 @@ static weft_status write_put(struct weft_net *net, const struct weft_net_put *pu
 static weft_status message_put(struct weft_net *net, const struct weft_net_put *put)
 {
     struct ofi_peer *peer = &net->peers[put->process];
-    struct ofi_op *op = new_op(net, put);
+    struct ofi_op *op = ofi_new_op(net, put);
     bool did = false;
 
     if (op == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
     op->message = true;
-    net->messages++;
+    peer->docks = ofi_docks(net, put);
+    *(peer->docks ? &net->docked : &net->messages) += 1;
     peer->current = *put;
     peer->current.cookie = op;
     peer->done = 0;
@@ -256,7 +258,7 @@ weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *
                           "elsewhere",
                           net->info->fabric_attr->prov_name, get->bytes);
     else if (place != NULL) {
-        struct ofi_op *op = new_op(net, get);
+        struct ofi_op *op = ofi_new_op(net, get);
         if (op == NULL)
             status = weft_err(WEFT_ERR_MEMORY, "ofi: no memory for a get");
         else {

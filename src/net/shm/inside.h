@@ -12,7 +12,7 @@
 
 #include <assert.h>
 
-enum { SHM_SETTLING = 4 /* batches from one ring whose data is on its way to the device */ };
+enum { SHM_SETTLING = 8 /* batches from one ring whose data is on its way to the device */ };
 
 /* The start of a receiver's shared memory; its rings follow, one a sender. */
 struct shm_inbox {

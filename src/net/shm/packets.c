@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 64 /* packets taken from one ring before the others get their turn */ };
+enum {
+    BATCH = 64, /* packets taken from one ring before the others get their turn */
+    LINE = 64
+};
 
 static bool remember_landing(struct shm_peer *peer, uint32_t end, void *cookie)
 {
@@ -31,15 +34,28 @@ static bool remember_landing(struct shm_peer *peer, uint32_t end, void *cookie)
     return true;
 }
 
+/*
+ * What the next packet takes of the rest of a put: a quarter of the ring at most, so that some are
+ * written while others are read, and equal parts, so that no short one is left over.
+ */
+static uint32_t packet_bytes(uint32_t ring_size, size_t left)
+{
+    const size_t most = weft_packet_max(ring_size / 2) - sizeof(struct weft_packet);
+    const size_t parts = (left + most - 1) / most;
+    const size_t bytes =
+        left <= most ? left : ((left + parts - 1) / parts + LINE - 1) / LINE * LINE;
+
+    return (uint32_t)(bytes < most ? bytes : most);
+}
+
 /* Moves as much of the current put into the ring as fits. */
 static weft_status pump(struct weft_net *net, struct shm_peer *peer, bool *did)
 {
-    const uint32_t most = weft_packet_max(net->ring_size) - (uint32_t)sizeof(struct weft_packet);
     const struct weft_net_put *put = &peer->current;
 
     while (peer->active) {
         const size_t left = put->bytes - peer->done;
-        const uint32_t bytes = left < most ? (uint32_t)left : most;
+        const uint32_t bytes = packet_bytes(net->ring_size, left);
         const bool last = bytes == left;
         const struct weft_packet packet = {.bytes = bytes,
                                            .notice = last ? put->notice : 0,

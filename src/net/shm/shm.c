@@ -22,10 +22,26 @@ static struct weft_packet_ring *ring_of(struct shm_inbox *inbox, uint32_t ring_s
                     (size_t)sender * weft_packet_ring_bytes(ring_size));
 }
 
+/*
+ * A small ring stays in the cache between two processors. Where a device fetches what arrives, that
+ * takes its time, and more must be under way: 4 MiB is what weft-info --tune took on two H200.
+ */
+static uint32_t ring_size_for(const struct weft_net_open *open)
+{
+    enum { SMALL = 256 << 10, LARGE = 4 << 20, ALL = 32 << 20 };
+    uint32_t size = open->events.land != NULL ? LARGE : SMALL;
+
+    if (open->config->shm_ring != 0)
+        return (uint32_t)open->config->shm_ring;
+    while (size > SMALL && size > ALL / (uint32_t)open->processes)
+        size /= 2;
+    return size;
+}
+
 static weft_status open_shm(struct weft_net **net, const struct weft_net_open *open)
 {
     const size_t processes = (size_t)open->processes;
-    const uint32_t ring_size = (uint32_t)open->config->shm_ring;
+    const uint32_t ring_size = ring_size_for(open);
     const uint32_t start = (uint32_t)open->config->counter_start & ~15u;
     struct weft_net *n = calloc(1, sizeof(*n));
     struct shm_peer *peers = calloc(processes, sizeof(*peers));

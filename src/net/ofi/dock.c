@@ -1,0 +1,289 @@
+/*
+ * net/ofi/dock.c - long puts for memory that writes do not reach: that of a device.
+ *
+ * The target has a DOCK, pinned host memory that is registered with the provider. A sender asks
+ * once for its share of it, and writes pieces of its puts there, each into the next free place, a
+ * BERTH: a header, as a message has one, and the data. The write raises an event; when its turn
+ * comes the target reads the header, and has the device fetch the data from where it is. A receipt
+ * says that the device has it all: then the berth is free.
+ *
+ * That is one operation for a piece of up to 1 MiB, and no copy by the host, where messages are a
+ * copy and an operation for each 8 KiB at both ends. Many pieces are under way; order is that of
+ * the events. Where berths lie nobody says: both sides reckon it from the lengths of those before.
+ */
+#include "net/ofi/inside.h"
+
+#include "base/say.h"
+
+#include <stdlib.h>
+
+enum {
+    PIECE_MOST = 1 << 20,  /* data of a berth; the device fetches one while the next comes */
+    PIECES_LEAST = 8,      /* in a share */
+    SHARE_LEAST = 1 << 17, /* smaller ones hold berths that are worth no trouble */
+    SHARE_UNIT = 4096,
+    ASKS = 8, /* for receipts, each time that as much was written as a share holds */
+    HEAD = sizeof(struct ofi_berth),
+    LINE = 64
+};
+
+/* Data of one berth in a share of that size. */
+static size_t piece_most(uint64_t share)
+{
+    return share / PIECES_LEAST < PIECE_MOST ? (size_t)(share / PIECES_LEAST) : PIECE_MOST;
+}
+
+/* `taken` bytes of the ring have been: so many when the next berth begins. None goes round. */
+static uint64_t berth_begin(uint64_t share, uint64_t taken)
+{
+    const uint64_t left = share - taken % share;
+
+    return left < HEAD + piece_most(share) ? taken + left : taken;
+}
+
+static uint64_t berth_end(uint64_t begin, uint64_t bytes)
+{
+    return begin + (HEAD + bytes + LINE - 1) / LINE * LINE;
+}
+
+/* ---- the target --------------------------------------------------------------------------------
+ */
+
+weft_status ofi_dock_open(struct weft_net *net)
+{
+    struct ofi_dock *dock = &net->dock;
+    const size_t bytes = net->open.config->ofi_dock / SHARE_UNIT * SHARE_UNIT;
+    uint64_t key;
+
+    if (!net->can.docks || bytes < SHARE_LEAST)
+        return WEFT_OK;
+    dock->memory = aligned_alloc(SHARE_UNIT, bytes);
+    if (dock->memory == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for a dock (WEFT_OFI_DOCK)", bytes);
+    dock->bytes = bytes;
+    dock->share = bytes / (size_t)net->open.processes / SHARE_UNIT * SHARE_UNIT;
+    if (dock->share < SHARE_LEAST)
+        dock->share = SHARE_LEAST; /* for those who come first */
+    if (net->open.events.pin != NULL)
+        net->open.events.pin(net->open.events.context, dock->memory, bytes);
+    if (!ofi_secret_key(net, &key))
+        return weft_err(WEFT_ERR_SYSTEM, "ofi: no random numbers");
+    const int error = ofi_register(net, dock->memory, bytes, FI_REMOTE_WRITE, key, &dock->mr);
+    return error == 0 ? WEFT_OK
+                      : weft_err(WEFT_ERR_NETWORK,
+                                 "ofi: %s cannot register a dock of %zu bytes (WEFT_OFI_DOCK): %s",
+                                 net->info->fabric_attr->prov_name, bytes, ofi_error(error));
+}
+
+void ofi_dock_close(struct weft_net *net)
+{
+    struct ofi_dock *dock = &net->dock;
+
+    if (dock->memory != NULL && net->open.events.unpin != NULL)
+        net->open.events.unpin(net->open.events.context, dock->memory);
+    free(dock->memory);
+}
+
+void ofi_dock_describe(struct weft_net *net, int process, struct ofi_place *place)
+{
+    struct ofi_dock *dock = &net->dock;
+    struct ofi_peer *peer = &net->peers[process];
+
+    *place = (struct ofi_place){0};
+    if (dock->memory == NULL || (!peer->berthed && dock->bytes - dock->given < dock->share))
+        return;
+    if (!peer->berthed) {
+        peer->berthed = true;
+        peer->berths_at = dock->given;
+        dock->given += dock->share;
+    }
+    place->mr_key = fi_mr_key(dock->mr);
+    place->address = (net->can.virtual_addresses ? (uintptr_t)dock->memory : 0) + peer->berths_at;
+    place->bytes = dock->share;
+    place->exposed = 1;
+}
+
+weft_status ofi_undock(struct weft_net *net, const struct ofi_arrival *arrival,
+                       struct ofi_message *message)
+{
+    const struct ofi_dock *dock = &net->dock;
+    struct ofi_peer *peer = &net->peers[arrival->process];
+    const char *reason = "it has no share";
+
+    if (peer->berthed) {
+        const uint64_t begin = berth_begin(dock->share, peer->berths_taken);
+        const unsigned char *berth = dock->memory + peer->berths_at + begin % dock->share;
+        if (ofi_parse_berth(berth, piece_most(dock->share), net->token, arrival, message,
+                            &reason)) {
+            peer->berths_taken = berth_end(begin, message->bytes);
+            return WEFT_OK;
+        }
+    }
+    return weft_err(WEFT_ERR_PROTOCOL, "ofi: event %u of process %d is a write to a dock: %s",
+                    arrival->event, arrival->process, reason);
+}
+
+/* ---- the sender's share ------------------------------------------------------------------------
+ */
+
+static void ask(struct weft_net *net, int process)
+{
+    struct ofi_header header = {.kind = OFI_ASK, .key = OFI_DOCK_KEY};
+
+    net->peers[process].share.asked = ofi_send(net, process, &header, NULL, 0);
+}
+
+void ofi_dock_told(struct weft_net *net, int process, const struct ofi_place *place)
+{
+    struct ofi_share *share = &net->peers[process].share;
+
+    if (!share->asked || share->known)
+        return;
+    share->known = true;
+    share->place = *place;
+    if (place->exposed == 0 || place->bytes < SHARE_LEAST) {
+        share->place.exposed = 0;
+        weft_say(WEFT_SAY_INFO,
+                 "ofi: process %d has no dock for this one (WEFT_OFI_DOCK): long puts there travel "
+                 "as messages, slower",
+                 process);
+    }
+}
+
+bool ofi_docks(struct weft_net *net, const struct weft_net_put *put)
+{
+    struct ofi_share *share = &net->peers[put->process].share;
+
+    if (!net->can.docks || put->bytes == 0 || put->bytes < net->can.write_from)
+        return false;
+    if (!share->asked)
+        ask(net, put->process);
+    return share->known && share->place.exposed != 0 &&
+           HEAD + piece_most(share->place.bytes) <= net->info->ep_attr->max_msg_size;
+}
+
+void ofi_berths_free(struct weft_net *net, struct ofi_peer *peer)
+{
+    struct ofi_share *share = &peer->share;
+    struct ofi_op *piece;
+
+    while ((piece = share->first) != NULL && piece->issued && piece->sent &&
+           (int32_t)(peer->received - piece->event) > 0) {
+        share->tail = piece->end;
+        share->first = piece->next;
+        ofi_free_op(net, piece);
+    }
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------
+ */
+
+/* One operation writes both: the header, and the data from where it lies. */
+static ssize_t write_both(struct weft_net *net, struct ofi_op *piece, const unsigned char *source,
+                          uint64_t address, uint64_t data)
+{
+    const struct ofi_peer *peer = &net->peers[piece->process];
+    const struct iovec parts[] = {{&piece->head, HEAD},
+                                  {(void *)(uintptr_t)source, piece->head.bytes}};
+    const struct fi_rma_iov to = {
+        .addr = address, .len = HEAD + piece->head.bytes, .key = peer->share.place.mr_key};
+    void *descriptors[] = {NULL, NULL};
+    const struct fi_msg_rma write = {.msg_iov = parts,
+                                     .desc = descriptors,
+                                     .iov_count = 2,
+                                     .addr = peer->address,
+                                     .rma_iov = &to,
+                                     .rma_iov_count = 1,
+                                     .context = &piece->context,
+                                     .data = data};
+
+    return fi_writemsg(net->ep, &write, FI_REMOTE_CQ_DATA | FI_COMPLETION);
+}
+
+/* The header of the next piece; it carries a receipt, as messages do. */
+static void fill_head(struct weft_net *net, struct ofi_op *piece, size_t bytes)
+{
+    const struct ofi_peer *peer = &net->peers[piece->process];
+    const struct weft_net_put *put = &peer->current;
+    const bool asks = peer->ask_receipt || net->can.spread < OFI_WINDOW ||
+                      peer->share.unasked + bytes >= peer->share.place.bytes / ASKS;
+
+    piece->head =
+        (struct ofi_berth){.header = {.token = peer->token,
+                                      .kind = OFI_DOCKED,
+                                      .flags = asks ? OFI_NOW : 0,
+                                      .process = (uint16_t)net->open.process,
+                                      .event = peer->events,
+                                      .receipt = peer->applied,
+                                      .notice = peer->done + bytes == put->bytes ? put->notice : 0,
+                                      .key = put->key,
+                                      .offset = put->offset + peer->done},
+                           .bytes = bytes};
+}
+
+static void piece_issued(struct weft_net *net, struct ofi_op *piece)
+{
+    struct ofi_peer *peer = &net->peers[piece->process];
+    struct ofi_share *share = &peer->share;
+
+    share->unasked += piece->head.bytes;
+    if ((piece->head.header.flags & OFI_NOW) != 0)
+        share->unasked = 0;
+    share->head = piece->end;
+    piece->next = NULL;
+    *(share->first != NULL ? &share->last->next : &share->first) = piece;
+    share->last = piece;
+    piece->whole = peer->current.cookie;
+    piece->whole->unsent++;
+    piece->event = peer->events++;
+    piece->issued = true;
+    peer->done += piece->head.bytes;
+    net->outstanding++;
+    ofi_told(net, peer, &piece->head.header);
+}
+
+/* The next piece of the put goes into a berth. FULL: no room now. */
+static weft_status write_piece(struct weft_net *net, int process)
+{
+    struct ofi_peer *peer = &net->peers[process];
+    const uint64_t size = peer->share.place.bytes, begin = berth_begin(size, peer->share.head);
+    const size_t left = peer->current.bytes - peer->done, most = piece_most(size);
+    const size_t bytes = left < most ? left : most;
+    const uint64_t end = berth_end(begin, bytes);
+    const struct ofi_arrival arrival = {net->open.process, 0, peer->events};
+    uint64_t data;
+
+    /* The target tells the number of a write from its low bits. */
+    if (peer->lost_at != 0 || end - peer->share.tail > size ||
+        peer->events - peer->received >= OFI_WINDOW ||
+        peer->events - peer->received >= net->can.spread ||
+        !ofi_data_pack(net->can.form, net->open.processes, &arrival, &data))
+        return WEFT_NET_FULL;
+    struct ofi_op *piece = ofi_new_op(net, &peer->current);
+    if (piece == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
+    fill_head(net, piece, bytes);
+    piece->end = end;
+    if (!ofi_taken(net, process,
+                   write_both(net, piece, (const unsigned char *)peer->current.source + peer->done,
+                              peer->share.place.address + begin % size, data))) {
+        ofi_free_op(net, piece);
+        return WEFT_NET_FULL;
+    }
+    piece_issued(net, piece);
+    return WEFT_OK;
+}
+
+weft_status ofi_pump_docked(struct weft_net *net, int process, bool *did)
+{
+    struct ofi_peer *peer = &net->peers[process];
+    weft_status status = WEFT_OK;
+
+    while (peer->active && status == WEFT_OK) {
+        status = write_piece(net, process);
+        *did |= status == WEFT_OK;
+        if (status == WEFT_OK && peer->done == peer->current.bytes)
+            ofi_all_issued(net, peer, peer->events - 1);
+    }
+    return status == WEFT_NET_FULL || status == WEFT_OK ? ofi_lost_long(net, process) : status;
+}

@@ -1,0 +1,69 @@
+/*
+ * support/net_later.c - an end whose data comes later than it is landed, as where windows are a
+ * device's memory: copies and notices wait in a queue. The receive side's alone.
+ */
+#include "base/atomic.h"
+#include "support/net_ends.h"
+
+/* What was given up to there has come. */
+static void come(struct end *end, uint64_t mark)
+{
+    for (; end->later_done < mark; end->later_done++) {
+        const struct end_later *next = &end->later[end->later_done % END_LATER];
+        if (next->target != NULL)
+            weft_land(next->target, next->source, next->bytes);
+        else
+            end_count_notice(end, next->process, next->notice);
+    }
+}
+
+static void give_later(struct end *end, const struct end_later *later)
+{
+    if (end->later_given - end->later_done == END_LATER)
+        come(end, end->later_done + 1);
+    end->later[end->later_given++ % END_LATER] = *later;
+}
+
+static bool land(void *context, void *target, const void *source, size_t bytes)
+{
+    give_later(context, &(struct end_later){target, source, bytes, 0, 0});
+    return true;
+}
+
+static bool settle(void *context)
+{
+    struct end *end = context;
+
+    come(end, end->later_given);
+    return true;
+}
+
+static bool mark(void *context, uint64_t *mark)
+{
+    *mark = ((struct end *)context)->later_given;
+    return true;
+}
+
+/* As late as one can be asked: some turns after, one thing after the other. */
+static bool settled(void *context, uint64_t mark, bool *there)
+{
+    struct end *end = context;
+
+    if (end->later_done < mark && ++end->asked % 4 == 0)
+        come(end, mark - end->later_done > 20 ? end->later_done + 20 : mark);
+    *there = end->later_done >= mark;
+    return true;
+}
+
+void end_later_notice(struct end *end, int process, uint32_t notice)
+{
+    give_later(end, &(struct end_later){NULL, NULL, 0, process, notice});
+}
+
+void end_lands_later(struct weft_net_events *events)
+{
+    events->land = land;
+    events->settle = settle;
+    events->mark = mark;
+    events->settled = settled;
+}
