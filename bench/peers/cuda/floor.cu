@@ -4,7 +4,6 @@
  *
  *     floor same      two blocks of one GPU: adds at gpu scope
  *     floor peer      a block on each of two GPUs that map each other: adds at system scope
- *     floor host      a word in pinned memory, to the host and back: the whole round trip
  *     floor grid      cooperative_groups' grid.sync
  *
  * A notification is an add (red) to a word that one thread of the other block polls (ld.acquire). A
@@ -16,7 +15,6 @@
 
 #include <cooperative_groups.h>
 
-#include <chrono>
 #include <cstring>
 
 namespace
@@ -121,23 +119,6 @@ template <bool PEER> __global__ void __launch_bounds__(1024) ping_pong(task task
     }
 }
 
-__global__ void host_flags(volatile uint32_t *there, volatile uint32_t *back, measure_trips trips,
-                           side *result)
-{
-    unsigned long long start = 0;
-    bool lost = false;
-    for (uint64_t i = 1; i <= trips.warm_up + trips.timed; i++) {
-        int polls = 0;
-        if (i == trips.warm_up + 1)
-            start = clock_ns();
-        *there = (uint32_t)i;
-        while (*back != (uint32_t)i && !lost)
-            lost = ++polls == POLLS;
-    }
-    result->ns = clock_ns() - start;
-    result->lost = lost;
-}
-
 __global__ void grid_barrier(uint64_t warm_up, uint64_t repeats, side *result)
 {
     const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
@@ -209,47 +190,6 @@ bool measure_pair(const measure_options *options, bool peer)
     return right;
 }
 
-/* The host's half: sends back whatever comes, until the last or until nothing comes for seconds. */
-void send_back(const uint32_t *there, uint32_t *back, uint32_t last)
-{
-    typedef std::chrono::steady_clock clock;
-    auto since = clock::now();
-    for (uint32_t seen = 0, polls = 0; seen < last;) {
-        const uint32_t now = __atomic_load_n(there, __ATOMIC_ACQUIRE);
-        if (now != seen) {
-            __atomic_store_n(back, seen = now, __ATOMIC_RELEASE);
-            polls = 0;
-        } else if (++polls % 65536 == 1) {
-            if (polls == 1)
-                since = clock::now();
-            else if (clock::now() - since > std::chrono::seconds(5))
-                return;
-        }
-    }
-}
-
-bool measure_host(const measure_options *options)
-{
-    enum { APART = 64 }; /* words: the flags share no cache line */
-    const measure_trips trips = measure_trips_of(options, 0);
-    side *result = new_side(0);
-    uint32_t *flags;
-    check(cudaHostAlloc(&flags, 2 * APART * sizeof(*flags), cudaHostAllocDefault), "cudaHostAlloc");
-    memset(flags, 0, 2 * APART * sizeof(*flags));
-    host_flags<<<1, 1>>>(flags, flags + APART, trips, result);
-    check(cudaGetLastError(), "host_flags");
-    send_back(flags, flags + APART, (uint32_t)(trips.warm_up + trips.timed));
-    const outcome outcome = outcome_of(result, "host_flags");
-    check(cudaFreeHost(flags), "cudaFreeHost");
-    check(cudaFree(result), "cudaFree");
-    if (outcome.lost) {
-        fprintf(stderr, "floor: a word from the host never came\n");
-        return false;
-    }
-    measure_line("floor", "host_round_trip", 4, 1, 2 * measure_one_way(&trips, outcome.ns * 1e-9));
-    return true;
-}
-
 bool measure_grid(const measure_options *options)
 {
     cudaDeviceProp device;
@@ -281,17 +221,15 @@ int main(int argc, char **argv)
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_RANKS,
                   "What the machine itself needs for a notification, a put and a barrier.",
-                  "same|peer|host|grid", 1);
+                  "same|peer|grid", 1);
     const char *what = options.words_count == 1 ? options.words[0] : "";
     measure_header();
     bool right = false;
     if (strcmp(what, "same") == 0 || strcmp(what, "peer") == 0)
         right = measure_pair(&options, strcmp(what, "peer") == 0);
-    else if (strcmp(what, "host") == 0)
-        right = measure_host(&options);
     else if (strcmp(what, "grid") == 0)
         right = measure_grid(&options);
     else
-        fprintf(stderr, "floor: say same, peer, host or grid; --help says more\n");
+        fprintf(stderr, "floor: say same, peer or grid; --help says more\n");
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }
