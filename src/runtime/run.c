@@ -20,30 +20,50 @@ static weft_status check_call(struct weft_job *job, const char *call)
     return WEFT_OK;
 }
 
-/* Learns how many ranks every process brings; a process that cannot says -1. */
-static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, int ranks)
+/* What a process brings to weft_prepare. */
+struct brought {
+    int32_t ranks;   /* -1: it cannot */
+    char kernel[60]; /* its name, or the beginning of it */
+};
+
+static weft_status check_kernels(const struct weft_job *job, const struct brought *all)
+{
+    for (int p = 1; p < job->numbers.processes; p++)
+        if (memcmp(all[p].kernel, all[0].kernel, sizeof(all[p].kernel)) != 0)
+            return weft_err(
+                WEFT_ERR_MISMATCH, "weft_prepare: %s prepares kernel %.60s, and %s kernel %.60s",
+                job->processes[0].name, all[0].kernel, job->processes[p].name, all[p].kernel);
+    return WEFT_OK;
+}
+
+/* Learns how many ranks every process brings. */
+static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const char *kernel,
+                                  int ranks)
 {
     const int n = job->numbers.processes;
-    int32_t brought = mine == WEFT_OK ? ranks : -1;
-    int32_t *all = calloc((size_t)n, sizeof(*all));
+    struct brought brought = {.ranks = mine == WEFT_OK ? ranks : -1};
+    struct brought *all = calloc((size_t)n, sizeof(*all));
 
     if (all == NULL) { /* the others would wait for what this process brings */
         weft_job_fail(job, WEFT_ERR_MEMORY, "process %d: no memory for the ranks of %d processes",
                       job->numbers.process, n);
         return WEFT_ERR_MEMORY;
     }
+    memcpy(brought.kernel, kernel, strnlen(kernel, sizeof(brought.kernel)));
     weft_status status = weft_exchange(job, WEFT_EXCHANGE_PREPARE, &brought, sizeof(brought), all);
     if (status == WEFT_OK)
         status = mine;
+    if (status == WEFT_OK)
+        status = check_kernels(job, all);
     int32_t first = 0;
     for (int p = 0; status == WEFT_OK && p < n; p++) {
-        if (all[p] < 1 || all[p] >= (int32_t)WEFT_SLOTS)
+        if (all[p].ranks < 1 || all[p].ranks >= (int32_t)WEFT_SLOTS)
             status = weft_err(WEFT_ERR_DEVICE, "%s cannot run the kernel", job->processes[p].name);
     }
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         job->state.process_table[p].first_rank = first;
-        job->state.process_table[p].ranks = all[p];
-        first += all[p];
+        job->state.process_table[p].ranks = all[p].ranks;
+        first += all[p].ranks;
     }
     if (status == WEFT_OK) {
         job->state.ranks = job->numbers.ranks = first;
@@ -146,7 +166,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
         status = check_layout(job, kernel);
     if (status == WEFT_OK)
         status = job->device_ops->ranks(job->device, kernel, threads, max_ranks, &ranks);
-    status = agree_on_ranks(job, status, ranks);
+    status = agree_on_ranks(job, status, kernel != NULL ? kernel->name : "", ranks);
     if (status != WEFT_OK)
         return weft_refuse(job, status);
 

@@ -27,6 +27,13 @@ WEFT_KERNEL(frees_comm_first, struct user, user)
         weft_wait(self, 1, 1);
 }
 
+WEFT_KERNEL(another, struct user, user)
+{
+    (void)user;
+    weft_enter(self);
+    weft_leave(self);
+}
+
 #define EXPECT(x)                                                                                  \
     do {                                                                                           \
         if (!(x)) {                                                                                \
@@ -43,6 +50,23 @@ static int comm_before_window(weft_job *job)
     EXPECT(weft_prepare(job, &frees_comm_first, 1, RANKS) == WEFT_OK);
     EXPECT(weft_run(job, &user, sizeof(user), NULL) == WEFT_ERR_STATE);
     EXPECT(strstr(weft_error(job), "was not freed before") != NULL);
+    return 0;
+}
+
+/* All refuse, and can agree on one after that. */
+static int different_kernels(weft_job *job)
+{
+    const weft_numbers *numbers = weft_numbers_of(job);
+    const bool odd = numbers->processes > 1 && numbers->process == numbers->processes - 1;
+    struct user user = {0};
+
+    const weft_status status = weft_prepare(job, odd ? &frees_comm_first : &another, 1, RANKS);
+    EXPECT(status == (numbers->processes > 1 ? WEFT_ERR_MISMATCH : WEFT_OK));
+    if (status != WEFT_OK)
+        EXPECT(strstr(weft_error(job), "prepares kernel another, and") != NULL &&
+               strstr(weft_error(job), "kernel frees_comm_first") != NULL);
+    EXPECT(weft_prepare(job, &another, 1, RANKS) == WEFT_OK);
+    EXPECT(weft_run(job, &user, sizeof(user), NULL) == WEFT_OK);
     return 0;
 }
 
@@ -111,7 +135,7 @@ static int abort_without_reason(weft_job *job)
 }
 
 /* Each in a job of its own, as every process of it. */
-static int (*const cases[])(weft_job *job) = {comm_before_window, gather_nothing,
+static int (*const cases[])(weft_job *job) = {comm_before_window, different_kernels, gather_nothing,
                                               abort_without_reason};
 
 /* Random mode is one thread for all processes; these are threads already. */
