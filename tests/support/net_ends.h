@@ -22,6 +22,8 @@ enum {
     END_SPACE = END_MEMORY + (64 << 10), /* behind what is registered: nobody's to write */
 };
 
+#define END_PATIENCE_NS 30000000000u /* for what must come at once */
+
 /* What a put's source is good for once the network has said `sent`. */
 enum end_source {
     END_KEEP, /* stays, and must be at the target when the put has landed */
