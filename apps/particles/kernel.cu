@@ -227,7 +227,7 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct particles_data *d
     place.low = share * rank + (rank < more ? rank : more) + 1;
     place.high = place.low + share - (rank < more ? 0 : 1);
     place.count = counts;
-    const uint32_t cells = (place.high - place.low + 1) * data->store.box.cells;
+    const size_t cells = (size_t)(place.high - place.low + 1) * data->store.box.cells;
     if (cells > PARTICLES_COUNTS)
         place.count = (uint32_t *)(data->store.arena + data->store.layout.count) +
                       (size_t)(place.low - 1) * data->store.box.cells;

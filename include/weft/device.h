@@ -23,6 +23,8 @@
 #include <weft/types.h>
 #include <weft/weft.h>
 
+#include <assert.h>
+
 #ifdef __CUDACC__
 #define WEFT_DEVICE_FN static __device__
 #define WEFT_FN        static __device__ inline /* compiled into every kernel */
@@ -68,6 +70,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
 #define WEFT_BOUNDS
 #endif
 #define WEFT_KERNEL(name, type, user)                                                              \
+    static_assert((WEFT_SHARED_LEAST) <= (WEFT_SHARED_BYTES), "least is not most");                \
     static __device__ void name##_body(weft_self *self, type *user);                               \
     static __global__ void WEFT_BOUNDS name##_global(weft_self *selves, void *data)                \
     {                                                                                              \
@@ -89,10 +92,11 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
 #else
 #define WEFT_SHARED
 #define WEFT_KERNEL(name, type, user)                                                              \
+    static_assert((WEFT_SHARED_LEAST) <= (WEFT_SHARED_BYTES), "least is not most");                \
     static void name##_body(weft_self *self, type *user);                                          \
     static void name##_cpu(weft_self *self, void *data)                                            \
     {                                                                                              \
-        _Alignas(64) unsigned char shared[WEFT_SHARED_BYTES + 1]; /* not of no bytes */            \
+        unsigned char shared[(WEFT_SHARED_BYTES) + 1] __attribute__((aligned(64)));                \
         weft_begin(self, shared, WEFT_SHARED_BYTES);                                               \
         name##_body(self, (type *)data);                                                           \
         weft_end(self);                                                                            \
@@ -151,8 +155,9 @@ static inline void weft_sync(const weft_self *self) /* a barrier of the rank's t
 
 /*
  * The rank's weft_shared_bytes bytes, WEFT_SHARED_BYTES where the device has so many, aligned to
- * 16: not set to anything, its own while the kernel runs, and in no window; what another GPU or
- * host is sent of it is copied to device memory first.
+ * 16: not set to anything, its own while the kernel runs. They can lie in no window and be no put's
+ * source: the kernel copies to device memory what it sends. (On the CPU device such a put works; on
+ * a GPU it need not.)
  */
 #ifdef __CUDACC__
 static __device__ inline void *weft_shared(const weft_self *self)

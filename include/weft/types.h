@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define WEFT_VERSION_MAJOR 0
-#define WEFT_VERSION_MINOR 1
+#define WEFT_VERSION_MINOR 2
 #define WEFT_VERSION_PATCH 0
 
 #ifdef __cplusplus

@@ -178,11 +178,44 @@ static void test_no_share(void **state)
     destroy(net);
 }
 
+/* Process 1 says in the header of what comes second that five events of ours have landed. */
+static void hear_early(bool docks)
+{
+    struct weft_net *net = make_docked(0);
+    net->peers[1].events = 5;
+    first_event = 5; /* the receipt that is sent from now on */
+    if (docks) {
+        dock(net, 0, 1, 11, 2);
+        write_of(OFI_WIDE, 1, 0);
+    } else {
+        message(1, 11, 2);
+    }
+    first_event = 0;
+    message(0, 10, 1); /* the first event, without a receipt */
+    assert_int_equal(receive(net), WEFT_OK);
+    assert_int_equal(arrived_count, 2);
+    assert_int_equal(net->peers[1].received, 5);
+    destroy(net);
+}
+
+static void test_early_message(void **state)
+{
+    (void)state;
+    hear_early(false);
+}
+
+static void test_early_docked(void **state)
+{
+    (void)state;
+    hear_early(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_docked),   cmocka_unit_test(test_nothing_docked),
-        cmocka_unit_test(test_pieces),   cmocka_unit_test(test_receipt_first),
+        cmocka_unit_test(test_early_message), cmocka_unit_test(test_early_docked),
+        cmocka_unit_test(test_docked),        cmocka_unit_test(test_nothing_docked),
+        cmocka_unit_test(test_pieces),        cmocka_unit_test(test_receipt_first),
         cmocka_unit_test(test_no_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,8 +166,10 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
         .write_from = net->open.config->ofi_write_from,
     };
     net->can.spread = ofi_data_spread(net->can.form, net->open.processes);
-    if (net->can.spread == 0)
+    if (net->can.spread == 0) { /* so many processes that their numbers take all the data */
         net->can.form = OFI_NO_DATA;
+        net->can.docks = false;
+    }
     /* One message is as good as a write to a dock; one that is injected is quicker than any. */
     if (net->can.write_from == 0 && !direct)
         net->can.write_from = OFI_MESSAGE_BYTES - sizeof(struct ofi_header) + 1;

@@ -49,6 +49,17 @@ static uint64_t berth_end(uint64_t begin, uint64_t bytes)
 /* ---- the target --------------------------------------------------------------------------------
  */
 
+/* There is no dock, and why: puts go as messages. */
+static void do_without(struct weft_net *net, size_t bytes, const char *why)
+{
+    ofi_dock_close(net);
+    net->dock.memory = NULL;
+    weft_say(WEFT_SAY_WARN,
+             "ofi: no dock of %zu bytes (WEFT_OFI_DOCK): %s; long puts to this process's device "
+             "travel as messages, slower",
+             bytes, why);
+}
+
 weft_status ofi_dock_open(struct weft_net *net)
 {
     struct ofi_dock *dock = &net->dock;
@@ -57,22 +68,23 @@ weft_status ofi_dock_open(struct weft_net *net)
 
     if (!net->can.docks || bytes < SHARE_LEAST)
         return WEFT_OK;
+    if (!ofi_secret_key(net, &key))
+        return weft_err(WEFT_ERR_SYSTEM, "ofi: no random numbers");
     dock->memory = aligned_alloc(SHARE_UNIT, bytes);
-    if (dock->memory == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for a dock (WEFT_OFI_DOCK)", bytes);
+    if (dock->memory == NULL) {
+        do_without(net, bytes, "no memory");
+        return WEFT_OK;
+    }
     dock->bytes = bytes;
     dock->share = bytes / (size_t)net->open.processes / SHARE_UNIT * SHARE_UNIT;
     if (dock->share < SHARE_LEAST)
         dock->share = SHARE_LEAST; /* for those who come first */
     if (net->open.events.pin != NULL)
         net->open.events.pin(net->open.events.context, dock->memory, bytes);
-    if (!ofi_secret_key(net, &key))
-        return weft_err(WEFT_ERR_SYSTEM, "ofi: no random numbers");
     const int error = ofi_register(net, dock->memory, bytes, FI_REMOTE_WRITE, key, &dock->mr);
-    return error == 0 ? WEFT_OK
-                      : weft_err(WEFT_ERR_NETWORK,
-                                 "ofi: %s cannot register a dock of %zu bytes (WEFT_OFI_DOCK): %s",
-                                 net->info->fabric_attr->prov_name, bytes, ofi_error(error));
+    if (error != 0)
+        do_without(net, bytes, ofi_error(error));
+    return WEFT_OK;
 }
 
 void ofi_dock_close(struct weft_net *net)

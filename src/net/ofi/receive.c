@@ -149,8 +149,13 @@ static weft_status take_event(struct weft_net *net, const struct event *e, struc
                                    .data = early->data,
                                    .bytes = early->bytes,
                                    .docked = early->docked};
-        struct ofi_message unheard;
-        status = apply(net, &next, &unheard);
+        struct ofi_message docked;
+        status = apply(net, &next, &docked);
+        if (status == WEFT_OK && next.docked) { /* what a message says is heard when it comes */
+            weft_lock(&net->lock);
+            status = ofi_hear(net, &docked);
+            weft_unlock(&net->lock);
+        }
         /* It is there before the memory it came from is freed. */
         if (status == WEFT_OK && next.bytes != 0 && events->settle != NULL &&
             !events->settle(events->context))
