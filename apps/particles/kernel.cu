@@ -18,9 +18,7 @@
 #include "step.h"
 
 #define WEFT_MOST_THREADS PARTICLES_THREADS
-#ifndef WEFT_LEAST_RANKS
-#define WEFT_LEAST_RANKS 4
-#endif
+#define WEFT_LEAST_RANKS  4
 
 #include <weft/device.h>
 

@@ -16,15 +16,13 @@
  * product; so the copy of b that is filled in product k was last read, by threads and by puts,
  * before the barrier of k - 1.
  */
-#if defined(__CUDACC__) && !defined(SPMV_DEEP)
+#ifdef __CUDACC__
 #define SPMV_DEEP 8
 #endif
 #include "kernel.h"
 
 #define WEFT_MOST_THREADS SPMV_THREADS
-#ifndef WEFT_LEAST_RANKS
-#define WEFT_LEAST_RANKS 2
-#endif
+#define WEFT_LEAST_RANKS  2
 
 #include <stdbool.h>
 #include <weft/device.h>

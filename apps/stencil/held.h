@@ -11,7 +11,7 @@
 
 enum {
     /* Of a row and thread, on every device: so CPUs hold short rows, too. */
-    HELD_POINTS = (STENCIL_WIDTH * STENCIL_PLANES + STENCIL_THREADS - 1) / STENCIL_THREADS,
+    HELD_POINTS = STENCIL_POINTS,
     HELD_APART = STENCIL_THREADS, /* in shared memory, from a thread's point to its next */
     HELD_ROOM = HELD_POINTS * HELD_APART
 };

@@ -10,11 +10,13 @@
 enum stencil_fields { FIELD_IN, FIELD_OUT, FIELD_LAP, FIELD_FLY, FIELDS };
 
 /*
- * Bytes of a rank's shared memory: three rows of the width and planes of the presets (held.h), a
- * rank for each multiprocessor of an H200; or what any GPU has, for all other ways to compute rows.
+ * Bytes of a rank's shared memory: in and lap of three rows of the presets, and fly of one
+ * (held.h), with a rank on each multiprocessor of an H200; or what any GPU has, for all other ways
+ * to compute.
  */
 enum {
-    STENCIL_SHARED = 7 * (7 * STENCIL_THREADS * 8),
+    STENCIL_POINTS = (STENCIL_WIDTH * STENCIL_PLANES + STENCIL_THREADS - 1) / STENCIL_THREADS,
+    STENCIL_SHARED = (2 * 3 + 1) * STENCIL_POINTS * STENCIL_THREADS * 8,
     STENCIL_SHARED_LEAST = 4 * STENCIL_MOST_NX * 8
 };
 

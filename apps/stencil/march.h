@@ -13,18 +13,17 @@
 
 #include "slab.h"
 
-#ifndef MARCH_COLUMNS
-#define MARCH_COLUMNS 4 /* of a thread, on every device: so short rows go this way on CPUs, too */
-#endif
+enum {
+    MARCH_COLUMNS = 4
+}; /* of a thread, on every device: so CPUs march through short rows, too */
 
 struct march_column {
     size_t offset;            /* in a row of a field: its plane and x */
     uint32_t at, left, right; /* in shared memory: its place, and those beside it */
     bool mine;                /* false: there is no such column; it computes as another does */
     double here, above, next; /* in of this row, and of the two after it */
-    double to_left,
-        to_right;    /* in of this row, less that on the left; and that on the right less it */
-    double lap, fly; /* of this row; of the row before */
+    double to_left, to_right; /* from in on the left to that here, from that here to the right */
+    double lap, fly;          /* of this row; of the row before */
 };
 
 /* Planes that the rank's threads march through at once, shared out evenly; 0: a row is too wide. */
