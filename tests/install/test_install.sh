@@ -29,10 +29,11 @@ prints_42 "pkg-config" ./hello
 
 # ---- CMake -------------------------------------------------------------------------------------------
 mkdir project
-cat >project/CMakeLists.txt <<'CMAKE'
+version=$(pkg-config --modversion weft)
+cat >project/CMakeLists.txt <<CMAKE
 cmake_minimum_required(VERSION 3.22)
 project(user LANGUAGES C)
-find_package(weft 0.1 REQUIRED)
+find_package(weft ${version%.*} REQUIRED)
 add_executable(hello hello.c)
 target_link_libraries(hello weft::weft)
 CMAKE
