@@ -156,25 +156,25 @@ STENCIL_FN double *stencil_point(struct stencil_row row, uint32_t x, uint32_t z)
     return (double *)((char *)(row.at + x) + (size_t)z * row.pitch);
 }
 
-STENCIL_FN void stencil_copy_row(const struct stencil_part *part, struct stencil_sweep sweep,
-                                 struct stencil_row from, struct stencil_row to){
-    STENCIL_SWEEP(part, sweep, to, STENCIL_NO_ROW, *STENCIL_POINT(from))}
-
-STENCIL_FN
-    void stencil_lap_row(const struct stencil_part *part, struct stencil_sweep sweep,
-                         struct stencil_row below, struct stencil_row in, struct stencil_row above,
-                         struct stencil_row lap, struct stencil_row copy){
-        STENCIL_SWEEP(part, sweep, lap, copy,
-                      stencil_laplacian(STENCIL_POINT(in), STENCIL_POINT(below),
-                                        STENCIL_POINT(above), left, right))}
+STENCIL_FN void stencil_lap_row(const struct stencil_part *part, struct stencil_sweep sweep,
+                                struct stencil_row below, struct stencil_row in,
+                                struct stencil_row above, struct stencil_row lap,
+                                struct stencil_row copy)
+{
+    STENCIL_SWEEP(part, sweep, lap, copy,
+                  stencil_laplacian(STENCIL_POINT(in), STENCIL_POINT(below), STENCIL_POINT(above),
+                                    left, right));
+}
 
 STENCIL_FN void stencil_fly_row(const struct stencil_part *part, struct stencil_sweep sweep,
                                 struct stencil_row lap, struct stencil_row lap_above,
                                 struct stencil_row in, struct stencil_row in_above,
-                                struct stencil_row fly, struct stencil_row copy){
+                                struct stencil_row fly, struct stencil_row copy)
+{
     STENCIL_SWEEP(part, sweep, fly, copy,
                   stencil_limited(*STENCIL_POINT(lap), *STENCIL_POINT(lap_above),
-                                  *STENCIL_POINT(in), *STENCIL_POINT(in_above)))}
+                                  *STENCIL_POINT(in), *STENCIL_POINT(in_above)));
+}
 
 STENCIL_FN void stencil_out_row(const struct stencil_part *part, struct stencil_sweep sweep,
                                 struct stencil_row lap, struct stencil_row fly_below,
@@ -185,7 +185,7 @@ STENCIL_FN void stencil_out_row(const struct stencil_part *part, struct stencil_
                   *STENCIL_POINT(in) -
                       STENCIL_COEFFICIENT *
                           (stencil_across(STENCIL_POINT(in), STENCIL_POINT(lap), left, right) +
-                           *STENCIL_POINT(fly) - *STENCIL_POINT(fly_below)))
+                           *STENCIL_POINT(fly) - *STENCIL_POINT(fly_below)));
 }
 
 #endif
