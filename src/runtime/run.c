@@ -53,13 +53,13 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const 
     weft_status status = weft_exchange(job, WEFT_EXCHANGE_PREPARE, &brought, sizeof(brought), all);
     if (status == WEFT_OK)
         status = mine;
-    if (status == WEFT_OK)
-        status = check_kernels(job, all);
     int32_t first = 0;
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         if (all[p].ranks < 1 || all[p].ranks >= (int32_t)WEFT_SLOTS)
             status = weft_err(WEFT_ERR_DEVICE, "%s cannot run the kernel", job->processes[p].name);
     }
+    if (status == WEFT_OK)
+        status = check_kernels(job, all);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         job->state.process_table[p].first_rank = first;
         job->state.process_table[p].ranks = all[p].ranks;

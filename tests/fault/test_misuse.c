@@ -65,6 +65,9 @@ static int different_kernels(weft_job *job)
     if (status != WEFT_OK)
         EXPECT(strstr(weft_error(job), "prepares kernel another, and") != NULL &&
                strstr(weft_error(job), "kernel frees_comm_first") != NULL);
+    /* Who has none cannot, and that is what the others hear. */
+    const weft_status none = weft_prepare(job, odd ? NULL : &another, 1, RANKS);
+    EXPECT(none == (odd ? WEFT_ERR_ARGUMENT : numbers->processes > 1 ? WEFT_ERR_DEVICE : WEFT_OK));
     EXPECT(weft_prepare(job, &another, 1, RANKS) == WEFT_OK);
     EXPECT(weft_run(job, &user, sizeof(user), NULL) == WEFT_OK);
     return 0;
