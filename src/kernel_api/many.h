@@ -16,12 +16,17 @@
 
 enum { WEFT_LANES = 32 };
 
+/* What there is to do yet for a lane's target: all of it, or to remember the route. */
+enum weft_lane_rest { WEFT_LANE_DONE, WEFT_LANE_LEFT, WEFT_LANE_KEEP };
+
 /*
  * Where the lane's target is, by the cache or by the tables; false: there is no such rank. A handle
- * that does not exist ends all threads of the rank: none waits for others in a warp.
+ * that does not exist ends all threads of the rank: none waits for others in a warp. *keep: the
+ * route is worth a place, since what is there is not one of the same handle, as another of this
+ * call may be: many targets would else drive out each other each time.
  */
 WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, bool mine,
-                                 bool window, struct weft_route *to)
+                                 bool window, struct weft_route *to, bool *keep)
 {
     const struct weft_cached kept = *weft_route_place(self, handle, target);
     /* Routes of communicators are kept under negative numbers, which are no rank of a window. */
@@ -34,6 +39,7 @@ WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, b
     to->exposed = kept.exposed;
     to->counters = kept.counters;
     to->way = kept.way;
+    *keep = mine && kept.handle != handle;
     if (!__any_sync(~0u, mine && !hit))
         return true;
     if (window)
@@ -59,36 +65,67 @@ WEFT_INLINE void weft_count_direct(const struct weft_route *to, int tag)
         weft_count_add_peer(to->exposed, to->counters + tag, false);
 }
 
-/* The thread's target, if it has one. True: not done. */
-WEFT_COLD bool weft_notify_lane(weft_self *self, weft_comm comm, int target, int tag, bool mine)
+/* The thread's target, if it has one. */
+WEFT_COLD enum weft_lane_rest weft_notify_lane(weft_self *self, weft_comm comm, int target, int tag,
+                                               bool mine)
 {
     struct weft_route to;
-    const bool known = weft_route_lane(self, comm, target, mine, false, &to);
-    const bool left = mine && !(known && weft_is_direct(self, &to));
+    bool keep;
+    const bool known = weft_route_lane(self, comm, target, mine, false, &to, &keep);
 
-    if (mine && !left)
+    if (mine && !(known && weft_is_direct(self, &to)))
+        return WEFT_LANE_LEFT;
+    if (mine)
         weft_count_direct(&to, tag);
-    return left;
+    return keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
 /* The same for a put that is one store. */
-WEFT_COLD bool weft_put_lane(weft_self *self, weft_win win, const weft_put_item *from, bool mine)
+WEFT_COLD enum weft_lane_rest weft_put_lane(weft_self *self, weft_win win,
+                                            const weft_put_item *from, bool mine)
 {
     const weft_put_item item = *from;
     struct weft_route to;
-    const bool known = weft_route_lane(self, win, item.target, mine, true, &to);
-    const bool left =
-        mine &&
+    bool keep;
+    const bool known = weft_route_lane(self, win, item.target, mine, true, &to, &keep);
+
+    if (mine &&
         !(known && weft_is_direct(self, &to) && to.address != NULL && item.source != NULL &&
           item.offset <= to.bytes && item.bytes <= to.bytes - item.offset && item.tag >= 0 &&
-          item.tag < WEFT_TAGS && weft_is_small(to.address + item.offset, item.bytes));
-
-    if (mine && !left) {
+          item.tag < WEFT_TAGS && weft_is_small(to.address + item.offset, item.bytes)))
+        return WEFT_LANE_LEFT;
+    if (mine) {
         weft_copy_undivided(to.address + item.offset, (const unsigned char *)item.source,
                             item.bytes);
         weft_count_direct(&to, item.tag);
     }
-    return left;
+    return keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
+}
+
+/* What a round has left, one target after the other, by all threads. */
+WEFT_COLD void weft_notify_rest(weft_self *self, weft_comm comm, const int *targets, int count,
+                                int tag, enum weft_lane_rest rest)
+{
+    const int me = (int)threadIdx.x;
+    for (int i = 0; i < count && i < (int)blockDim.x; i++) {
+        if (__syncthreads_or(rest == WEFT_LANE_LEFT && i == me))
+            weft_notify_other(self, comm, targets[i], tag, false);
+        else if (__syncthreads_or(rest == WEFT_LANE_KEEP && i == me))
+            weft_route_comm(self, comm, targets[i]);
+    }
+}
+
+WEFT_COLD void weft_put_rest(weft_self *self, weft_win win, const weft_put_item *items, int count,
+                             enum weft_lane_rest rest)
+{
+    const int me = (int)threadIdx.x;
+    for (int i = 0; i < count && i < (int)blockDim.x; i++) {
+        if (__syncthreads_or(rest == WEFT_LANE_LEFT && i == me))
+            weft_put_notify(self, win, items[i].target, items[i].offset, items[i].source,
+                            items[i].bytes, items[i].tag);
+        else if (__syncthreads_or(rest == WEFT_LANE_KEEP && i == me))
+            weft_route_window(self, win, items[i].target);
+    }
 }
 
 /* Whether threads do it: whole warps, and nobody who wants each call recorded. */
@@ -115,12 +152,12 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
     const int threads = (int)blockDim.x, me = (int)threadIdx.x;
     for (int first = 0; weft_by_lanes(self) && first < count; first += threads) {
         const bool mine = first + me < count;
+        enum weft_lane_rest rest = WEFT_LANE_DONE;
         weft_join(self); /* the releases cover what every thread did */
-        const bool left =
-            weft_notify_lane(self, comm, targets[mine ? first + me : first], tag, mine);
-        for (int i = 0, more = __syncthreads_or(left); more && i < threads; i++)
-            if (__syncthreads_or(left && i == me))
-                weft_notify_other(self, comm, targets[first + i], tag, false);
+        if (first + me / WEFT_LANES * WEFT_LANES < count) /* a warp with nothing to do waits */
+            rest = weft_notify_lane(self, comm, targets[mine ? first + me : first], tag, mine);
+        if (WEFT_UNLIKELY(__syncthreads_or(rest != WEFT_LANE_DONE)))
+            weft_notify_rest(self, comm, targets + first, count - first, tag, rest);
     }
     if (weft_by_lanes(self))
         return;
@@ -138,13 +175,12 @@ WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_
     const int threads = (int)blockDim.x, me = (int)threadIdx.x;
     for (int first = 0; weft_by_lanes(self) && first < count; first += threads) {
         const bool mine = first + me < count;
+        enum weft_lane_rest rest = WEFT_LANE_DONE;
         weft_join(self); /* the sources are there, and the releases cover what every thread did */
-        const bool left = weft_put_lane(self, win, &items[mine ? first + me : first], mine);
-        for (int i = 0, more = __syncthreads_or(left); more && i < threads; i++)
-            if (__syncthreads_or(left && i == me))
-                weft_put_notify(self, win, items[first + i].target, items[first + i].offset,
-                                items[first + i].source, items[first + i].bytes,
-                                items[first + i].tag);
+        if (first + me / WEFT_LANES * WEFT_LANES < count)
+            rest = weft_put_lane(self, win, &items[mine ? first + me : first], mine);
+        if (WEFT_UNLIKELY(__syncthreads_or(rest != WEFT_LANE_DONE)))
+            weft_put_rest(self, win, items + first, count - first, rest);
     }
     if (weft_by_lanes(self))
         return;
