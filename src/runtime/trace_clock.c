@@ -7,6 +7,7 @@
 
 #include "base/say.h"
 #include "base/ticks.h"
+#include "runtime/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
