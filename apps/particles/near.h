@@ -47,6 +47,9 @@ STEP_FN double step_inverse_root(double x)
 #ifndef STEP_HELD
 #define STEP_HELD false /* whether a segment may be in shared memory */
 #endif
+#ifndef STEP_ROWS
+#define STEP_ROWS false /* whether every segment is a row, as in the two-model form */
+#endif
 
 /* ---- what is where ------------------------------------------------------------------------- */
 
@@ -194,14 +197,17 @@ STEP_FN struct point step_push_piece(const struct step_view *view, uint32_t numb
     return step_push_range(position, first, end, at, force);
 }
 
-/* The same of cells low .. end - 1, of one piece or of two. */
-STEP_FN struct point step_push_cells(const struct step_view *view, int low, int end,
+/* The same of cells low .. end - 1 of a row, -1, 0 or 1: of one piece or of two. */
+STEP_FN struct point step_push_cells(const struct step_view *view, int row, int low, int end,
                                      struct point at, struct point force)
 {
+    low += row * view->width;
+    end += row * view->width;
     STEP_ROLLED
     while (low < end) {
-        const uint32_t number = step_piece_of(view, low);
-        const int most = view->piece[number].end, stop = end < most ? end : most;
+        const uint32_t number = STEP_ROWS ? (uint32_t)(STEP_OWN + row) : step_piece_of(view, low);
+        const int most = view->piece[number].end;
+        const int stop = STEP_ROWS || end < most ? end : most;
         force = step_push_piece(view, number, step_begin(view, number, low),
                                 step_begin(view, number, stop), at, force);
         low = stop;
@@ -234,8 +240,8 @@ STEP_FN struct point step_across(const struct step_view *view, const struct step
     const int other = place->cell + (place->column == 0 ? last : -last);
     const double width = place->column == 0 ? view->width : -(double)view->width;
     const struct point at = {place->at.x + width, place->at.y};
-    for (int row = -view->width; row <= view->width; row += view->width)
-        force = step_push_cells(view, other + row, other + row + 1, at, force);
+    for (int row = -1; row <= 1; row++)
+        force = step_push_cells(view, row, other, other + 1, at, force);
     return force;
 }
 
@@ -244,8 +250,8 @@ STEP_FN struct point step_around(const struct step_view *view, const struct step
 {
     struct point force = {0, 0};
     STEP_ROLLED
-    for (int row = -view->width; row <= view->width; row += view->width)
-        force = step_push_cells(view, place->low + row, place->end + row, place->at, force);
+    for (int row = -1; row <= 1; row++)
+        force = step_push_cells(view, row, place->low, place->end, place->at, force);
     return force;
 }
 

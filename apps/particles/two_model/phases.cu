@@ -2,6 +2,7 @@
  * particles/two_model/phases.cu - see phases.h. The parts of a step are those of step.h, as in
  * weft's kernel.
  */
+#define STEP_ROWS true
 #include "phases.h"
 #include "step.h"
 
