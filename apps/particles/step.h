@@ -93,7 +93,7 @@ STEP_FN struct step_arrays step_arrays_of(const struct particles_store *store, u
 
 /* ---- parts of a step ------------------------------------------------------------------------- */
 
-/* Writes a failure; the smallest wins nothing: any of them ends the program. */
+/* Any failure ends the program. */
 STEP_FN void step_fail(const struct particles_store *store, uint32_t failure)
 {
     *store->failure = failure;
