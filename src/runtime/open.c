@@ -9,6 +9,7 @@
 #include "boot/local.h"
 #include "device/cpu/random.h"
 #include "runtime/image.h"
+#include "runtime/landing.h"
 #include "window/tables.h"
 
 #include <stdio.h>
@@ -98,7 +99,8 @@ static weft_status open_state(struct weft_job *job)
     for (size_t i = 0; start != 0 && i < counters; i++)
         state->exposed->counters[i].local = state->exposed->counters[i].peer = start;
     state->start_here = state->start_others = start; /* host words start at 0 */
-    return weft_image_open(job);
+    status = weft_image_open(job);
+    return status == WEFT_OK ? weft_landing_open(job) : status;
 }
 
 /* The host program's own rank, and the communicator of all of them. */
@@ -233,6 +235,7 @@ static void release_state(struct weft_job *job)
         if (state->process_table[p].exposed != NULL)
             weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
                              job->one_address_space);
+    weft_landing_close(job);
     weft_image_close(job);
     if (state->signals != NULL)
         ops->host_free(job->device, state->signals);
