@@ -37,7 +37,7 @@ WEFT_INLINE void weft_barrier_tell(weft_self *self, int process, uint32_t word)
         command.kind = WEFT_COMMAND_BARRIER;
         command.target = (uint32_t)process;
         command.offset = word;
-        weft_post_put(self, process, &command, NULL, 0, true);
+        weft_post_put(self, weft_crew_alone(), process, &command, NULL, 0, true);
     }
 }
 

@@ -31,18 +31,12 @@ static inline void weft_ring_unlock(weft_self *self)
 }
 #endif
 
-/*
- * Puts a command into the rank's ring, waiting for room, and wakes the host. `after`: whoever acts
- * on the command sees what the rank did before it. False: the job has failed.
- */
-WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, const void *payload,
-                         uint32_t payload_bytes, bool after)
+/* Waits for room in the rank's ring, which is locked. False: the job has failed. */
+WEFT_COLD bool weft_post_space(weft_self *self, uint32_t lines)
 {
-    const uint32_t lines = weft_command_lines(payload_bytes);
     uint32_t rounds = 0;
-
-    weft_ring_lock(self);
     bool space = weft_command_space(&self->commands, lines);
+
     if (!space) {
         weft_trace_wait(self, WEFT_TRACE_ROOM, WEFT_TRACE_NOBODY, lines);
         while (!space &&
@@ -51,6 +45,18 @@ WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, co
         weft_wait_over(self, rounds);
         weft_trace_waited(self);
     }
+    return space;
+}
+
+/*
+ * Puts a command into the rank's ring, waiting for room, and wakes the host. `after`: whoever acts
+ * on the command sees what the rank did before it. False: the job has failed.
+ */
+WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, const void *payload,
+                         uint32_t payload_bytes, bool after)
+{
+    weft_ring_lock(self);
+    const bool space = weft_post_space(self, weft_command_lines(payload_bytes));
     if (space)
         weft_command_push(&self->commands, command, payload, payload_bytes, after);
     weft_ring_unlock(self);
@@ -61,11 +67,51 @@ WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, co
     return space;
 }
 
-/* A command that ends as a put at `process`: counted, so that it can be flushed and settled. */
-WEFT_INLINE void weft_post_put(weft_self *self, int process, const struct weft_command *command,
-                               const void *payload, uint32_t payload_bytes, bool after)
+#ifdef __CUDACC__
+
+/* The same by a crew, of which each thread writes some words of the payload. */
+WEFT_COLD bool weft_post_by_crew(weft_self *self, struct weft_crew crew,
+                                 const struct weft_command *command, const void *payload,
+                                 uint32_t payload_bytes, bool after)
 {
-    if (!weft_post(self, command, payload, payload_bytes, after))
+    bool space = false;
+
+    if (crew.lane == 0) {
+        weft_ring_lock(self);
+        space = weft_post_space(self, weft_command_lines(payload_bytes));
+        if (space && after)
+            weft_fence_release(ORDER_command_commit);
+    }
+    if (weft_crew_any(crew, space)) {
+        weft_command_write_payload(&self->commands, (const unsigned char *)payload, payload_bytes,
+                                   crew.lane, crew.lanes);
+        weft_crew_meet(crew); /* all have read where to begin */
+        if (crew.lane == 0)
+            weft_command_write_header(&self->commands, command, payload_bytes);
+    }
+    if (crew.lane == 0)
+        weft_ring_unlock(self);
+    return space;
+}
+
+#endif
+
+/* A command that ends as a put at `process`: counted, so that it can be flushed and settled. The
+ * crew; true is what its leader gets. */
+WEFT_INLINE void weft_post_put(weft_self *self, struct weft_crew crew, int process,
+                               const struct weft_command *command, const void *payload,
+                               uint32_t payload_bytes, bool after)
+{
+    bool posted = false;
+
+#ifdef __CUDACC__
+    if (payload_bytes != 0)
+        posted = weft_post_by_crew(self, crew, command, payload, payload_bytes, after);
+    else
+#endif
+        if (crew.lane == 0)
+        posted = weft_post(self, command, payload, payload_bytes, after);
+    if (!posted)
         return;
     self->sent++;
     self->unsettled += self->sent_to[process] == self->settled[process];

@@ -16,7 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EAGER_ON_GPUS = WEFT_EAGER_MOST }; /* bytes; measured on an H200 */
+enum {
+    EAGER_ON_GPUS = WEFT_EAGER_MOST, /* bytes; measured on an H200 */
+    INLINE_HERE = 224,               /* where the network reads sources itself, */
+    INLINE_ELSE = WEFT_INLINE_MOST   /* and where the host fetches them first; not measured */
+};
 
 static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back to its sender */
 
@@ -81,7 +85,9 @@ static weft_status open_state(struct weft_job *job)
     state->exposed = exposed;
     state->signals = job->device_ops->host_alloc(job->device, sizeof(*state->signals));
     state->process_table = calloc((size_t)state->processes, sizeof(*state->process_table));
-    state->inline_bytes = (uint32_t)job->config.inline_bytes;
+    state->inline_bytes = job->config.inline_bytes >= 0  ? (uint32_t)job->config.inline_bytes
+                          : job->device_ops->host_access ? INLINE_HERE
+                                                         : INLINE_ELSE;
     state->intervals_most = (uint32_t)job->config.timer_intervals;
     state->intervals =
         job->device_ops->host_alloc(job->device, state->intervals_most * sizeof(*state->intervals));
