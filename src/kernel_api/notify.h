@@ -40,7 +40,7 @@ WEFT_COLD void weft_notify_proxied(weft_self *self, int process, weft_comm comm,
     command.tag = (uint16_t)tag;
     command.object = comm;
     command.target = (uint32_t)target;
-    weft_post_put(self, weft_crew_alone(), process, &command, NULL, 0, true);
+    weft_post_put(self, process, &command, NULL, 0, true);
 }
 
 #ifdef __CUDACC__

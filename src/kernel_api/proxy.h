@@ -50,13 +50,16 @@ WEFT_COLD bool weft_post_space(weft_self *self, uint32_t lines)
 
 /*
  * Puts a command into the rank's ring, waiting for room, and wakes the host. `after`: whoever acts
- * on the command sees what the rank did before it. False: the job has failed.
+ * on the command sees what the rank did before it. False: the job has failed. (Where it is inlined
+ * a GPU keeps the command in registers.)
  */
-WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, const void *payload,
-                         uint32_t payload_bytes, bool after)
+WEFT_INLINE bool weft_post_here(weft_self *self, const struct weft_command *command,
+                                const void *payload, uint32_t payload_bytes, bool after)
 {
+    const uint32_t lines = weft_command_lines(payload_bytes);
+
     weft_ring_lock(self);
-    const bool space = weft_post_space(self, weft_command_lines(payload_bytes));
+    const bool space = weft_command_space(&self->commands, lines) || weft_post_space(self, lines);
     if (space)
         weft_command_push(&self->commands, command, payload, payload_bytes, after);
     weft_ring_unlock(self);
@@ -65,6 +68,12 @@ WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, co
         weft_bell_ring(self->state->command_bell);
 #endif
     return space;
+}
+
+WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, const void *payload,
+                         uint32_t payload_bytes, bool after)
+{
+    return weft_post_here(self, command, payload, payload_bytes, after);
 }
 
 #ifdef __CUDACC__
@@ -96,26 +105,30 @@ WEFT_COLD bool weft_post_by_crew(weft_self *self, struct weft_crew crew,
 
 #endif
 
-/* A command that ends as a put at `process`: counted, so that it can be flushed and settled. The
- * crew; true is what its leader gets. */
-WEFT_INLINE void weft_post_put(weft_self *self, struct weft_crew crew, int process,
-                               const struct weft_command *command, const void *payload,
-                               uint32_t payload_bytes, bool after)
+/* A command that ends as a put at `process` was posted: for flushing and settling. The leader. */
+WEFT_INLINE void weft_post_counted(weft_self *self, int process)
 {
-    bool posted = false;
-
-#ifdef __CUDACC__
-    if (payload_bytes != 0)
-        posted = weft_post_by_crew(self, crew, command, payload, payload_bytes, after);
-    else
-#endif
-        if (crew.lane == 0)
-        posted = weft_post(self, command, payload, payload_bytes, after);
-    if (!posted)
-        return;
     self->sent++;
     self->unsettled += self->sent_to[process] == self->settled[process];
     self->sent_to[process]++;
+}
+
+WEFT_INLINE void weft_post_put(weft_self *self, int process, const struct weft_command *command,
+                               const void *payload, uint32_t payload_bytes, bool after)
+{
+    if (weft_post_here(self, command, payload, payload_bytes, after))
+        weft_post_counted(self, process);
+}
+
+/* A barrier's notice, from within any kernel. */
+WEFT_COLD void weft_post_barrier(weft_self *self, int process, uint32_t word)
+{
+    struct weft_command command = {0};
+
+    command.kind = WEFT_COMMAND_BARRIER;
+    command.target = (uint32_t)process;
+    command.offset = word;
+    weft_post_put(self, process, &command, NULL, 0, true);
 }
 
 /* A fence, after which messages through channels stand for what came before it. The leader. */

@@ -114,21 +114,57 @@ WEFT_INLINE void weft_load_within(uint64_t words[2], const void *source, size_t 
 #endif
 }
 
+/* What the host is to put. */
+WEFT_INLINE struct weft_command weft_put_command(weft_win win, int target, size_t offset,
+                                                 const void *source, const struct weft_shape *shape,
+                                                 int tag)
+{
+    struct weft_command command = {0};
+
+    command.kind = WEFT_COMMAND_PUT;
+    command.flags = tag >= 0 ? WEFT_COMMAND_NOTIFY : 0;
+    command.tag = (uint16_t)(tag >= 0 ? tag : 0);
+    command.object = win;
+    command.target = (uint32_t)target;
+    command.height = (uint32_t)shape->height;
+    command.offset = offset;
+    command.source = (uint64_t)(uintptr_t)source;
+    command.width = shape->width;
+    command.pitch = shape->pitch;
+    command.source_pitch = shape->source_pitch;
+    return command;
+}
+
+/* One row that travels inside. All that the rank's leader does but for that is done. The first
+ * warp. */
+WEFT_COLD void weft_put_inside(weft_self *self, weft_win win, int process, int target,
+                               size_t offset, const void *source, size_t bytes, int tag, bool after)
+{
+    const struct weft_shape shape = {bytes, 1, bytes, bytes};
+    struct weft_command command = weft_put_command(win, target, offset, source, &shape, tag);
+
+    command.flags |= WEFT_COMMAND_INLINE;
+#ifdef __CUDACC__
+    if (weft_post_by_crew(self, weft_crew_first_warp(), &command, source, (uint32_t)bytes, after))
+        weft_post_counted(self, process);
+#else
+    weft_post_put(self, process, &command, source, (uint32_t)bytes, after);
+#endif
+}
+
 /*
  * One command to the host; small contiguous payloads travel inside it, the smallest in its own
  * words. Released before it: what the host will read itself, and, since a notification stands for
- * all that the rank did to the target, everything if the target's memory is mapped. (By value: what
- * is passed by address to a function that is not inlined would lie in memory for the fast paths,
- * too.) The first warp.
+ * all that the rank put there, everything if the target's memory is mapped. (By value: what is
+ * passed by address to a function that is not inlined would lie in memory for the fast paths, too.)
+ * The first warp.
  */
 WEFT_COLD void weft_put_proxied(weft_self *self, weft_win win, struct weft_route to, int target,
                                 size_t offset, const void *source, struct weft_shape shape, int tag)
 {
-    const struct weft_crew crew = weft_crew_first_warp();
-    const bool fits =
-        shape.height == 1 && shape.width != 0 && shape.width <= self->state->inline_bytes;
-    const bool within = fits && shape.width <= WEFT_WITHIN_MOST, inside = fits && !within;
-    struct weft_command command = {0};
+    const bool leads = weft_leads(self);
+    const bool fits = shape.height == 1 && shape.width != 0 && shape.width <= self->inline_bytes;
+    const bool after = !fits || (tag >= 0 && to.exposed != NULL);
 
 #ifndef __CUDACC__
     /* The host program's source may be memory of the device, which only the driver reaches. */
@@ -138,30 +174,24 @@ WEFT_COLD void weft_put_proxied(weft_self *self, weft_win win, struct weft_route
         source = fetched;
     }
 #endif
-    command.kind = WEFT_COMMAND_PUT;
-    command.flags =
-        (uint8_t)((tag >= 0 ? WEFT_COMMAND_NOTIFY : 0) | (inside ? WEFT_COMMAND_INLINE : 0) |
-                  (within ? WEFT_COMMAND_WITHIN : 0));
-    command.tag = (uint16_t)(tag >= 0 ? tag : 0);
-    command.object = win;
-    command.target = (uint32_t)target;
-    command.height = (uint32_t)shape.height;
-    command.offset = offset;
-    command.source = (uint64_t)(uintptr_t)source;
-    command.width = shape.width;
-    command.pitch = shape.pitch;
-    command.source_pitch = shape.source_pitch;
-    if (within && crew.lane == 0) {
+    struct weft_out *out = weft_route_out(self, &to);
+    if (leads && out != NULL)
+        weft_out_drain(self, out);
+    if (fits && shape.width > WEFT_WITHIN_MOST) {
+        weft_put_inside(self, win, to.process, target, offset, source, shape.width, tag, after);
+        return;
+    }
+    if (!leads)
+        return;
+    struct weft_command command = weft_put_command(win, target, offset, source, &shape, tag);
+    if (fits) {
         uint64_t words[2];
         weft_load_within(words, source, shape.width);
+        command.flags |= WEFT_COMMAND_WITHIN;
         command.source = words[0];
         command.source_pitch = words[1];
     }
-    struct weft_out *out = weft_route_out(self, &to);
-    if (crew.lane == 0 && out != NULL)
-        weft_out_drain(self, out);
-    weft_post_put(self, crew, to.process, &command, source, inside ? (uint32_t)shape.width : 0,
-                  !fits || (tag >= 0 && to.exposed != NULL));
+    weft_post_put(self, to.process, &command, NULL, 0, after);
 }
 
 WEFT_COLD void weft_fail_bounds(weft_self *self, struct weft_shape shape, size_t offset,

@@ -44,6 +44,7 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     self->state = &job->state;
     self->counters = job->state.exposed->counters;
     self->process = job->numbers.process;
+    self->inline_bytes = job->state.inline_bytes;
     self->slot = slot;
     self->rank = slot == WEFT_HOST_SLOT ? -1 : job->numbers.first_rank + (int)slot - 1;
     self->link = (struct weft_link *)(void *)(memory + m.link);

@@ -151,10 +151,11 @@ struct weft_self {
     void *shared;                    /* weft_shared; not on a GPU, */
     size_t shared_bytes;             /* and so this */
     uint32_t slot;
-    int32_t rank;         /* in the world; -1: the host program */
-    int32_t process;      /* of the job */
-    uint32_t eager_bytes; /* largest payload for channels; 0: there are none */
-    uint32_t waits;       /* on a GPU: an enum weft_waits */
+    int32_t rank;                  /* in the world; -1: the host program */
+    int32_t process;               /* of the job */
+    uint32_t eager_bytes;          /* largest payload for channels; 0: there are none */
+    uint32_t inline_bytes, unused; /* as in weft_state */
+    uint32_t waits;                /* on a GPU: an enum weft_waits */
     /* Above: what a launch never changes, and all threads may read at any time. */
     struct weft_command_producer commands;
     uint32_t stopped;    /* on a GPU: what the leader tells the others (kernel_api/wait.h), */
