@@ -141,9 +141,14 @@ WEFT_INLINE void weft_door_tell(weft_self *self, bool open, bool after)
     weft_store_relaxed_u64(&self->letters->door, weft_door(self->stamp, open, self->letters_taken));
 }
 
-/* Found channels are for the first warp: the wait begins again. */
+/*
+ * Found channels are for the first warp: the wait begins again, and later ones begin so. A thread
+ * of another warp that comes late may see either, and meets the same barriers.
+ */
 WEFT_INLINE bool weft_letters_end(weft_self *self)
 {
+    if (WEFT_UNLIKELY(self->ins != 0) && blockDim.x >= 32 && self->waits == WEFT_WAITS_BY_LETTER)
+        self->waits = WEFT_WAITS_BY_WARP;
     return self->ins != 0;
 }
 

@@ -155,8 +155,8 @@ struct weft_self {
     int32_t process;               /* of the job */
     uint32_t eager_bytes;          /* largest payload for channels; 0: there are none */
     uint32_t inline_bytes, unused; /* as in weft_state */
-    uint32_t waits;                /* on a GPU: an enum weft_waits */
-    /* Above: what a launch never changes, and all threads may read at any time. */
+    uint32_t waits; /* on a GPU: an enum weft_waits; not BY_LETTER once there are channels */
+    /* Above: what a launch never changes otherwise, and all threads may read at any time. */
     struct weft_command_producer commands;
     uint32_t stopped;    /* on a GPU: what the leader tells the others (kernel_api/wait.h), */
     uint32_t news;       /* and will tell them at the next barrier */
