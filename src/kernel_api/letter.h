@@ -54,25 +54,26 @@ enum weft_step { WEFT_STEP_OVER, WEFT_STEP_COPY };
 
 #ifdef __CUDACC__
 
-/* All loads under way at once. */
-WEFT_INLINE void weft_letter_poll(const weft_self *self, uint32_t index, struct weft_found *found)
+/* All loads under way at once; so the addresses are there before. */
+WEFT_INLINE void weft_letter_poll(const struct weft_letter_box *box,
+                                  const struct weft_counter *counter, struct weft_found *found)
 {
     uint64_t head[4], cell[2];
 
-    asm volatile(WEFT_POLL "v2.u64 {%0, %1}, [%6];\n\t" WEFT_POLL
-                           "v2.u64 {%2, %3}, [%6+16];\n\t" WEFT_POLL "v2.u64 {%4, %5}, [%7];"
+    asm volatile(WEFT_POLL "v2.u64 {%4, %5}, [%7];\n\t" WEFT_POLL
+                           "v2.u64 {%0, %1}, [%6];\n\t" WEFT_POLL "v2.u64 {%2, %3}, [%6+16];"
                  : "=l"(head[0]), "=l"(head[1]), "=l"(head[2]), "=l"(head[3]), "=l"(cell[0]),
                    "=l"(cell[1])
-                 : "l"(WEFT_GLOBAL(self->letters->head)), "l"(WEFT_GLOBAL(&self->counters[index]))
+                 : "l"(WEFT_GLOBAL(box->head)), "l"(WEFT_GLOBAL(counter))
                  : "memory");
     found->host = (uint32_t)cell[1];
     found->have = (uint32_t)cell[0] + (uint32_t)(cell[0] >> 32) + found->host;
     found->letter = weft_letter_of(head);
 }
 
-WEFT_INLINE void weft_counter_poll(const weft_self *self, uint32_t index, struct weft_found *found)
+WEFT_INLINE void weft_counter_poll(const struct weft_counter *counter, struct weft_found *found)
 {
-    const uint4 words = weft_poll_four(&self->counters[index].peer);
+    const uint4 words = weft_poll_four(&counter->peer);
     found->host = words.z;
     found->have = words.x + words.y + words.z;
     found->letter.flag = 0;
@@ -154,21 +155,22 @@ WEFT_INLINE bool weft_letters_end(weft_self *self)
 
 #else
 
-static inline void weft_counter_poll(const weft_self *self, uint32_t index,
-                                     struct weft_found *found)
+static inline void weft_counter_poll(const struct weft_counter *counter, struct weft_found *found)
 {
-    found->host = weft_load_relaxed_u32(&self->counters[index].host);
-    found->have = weft_count_read(self, index);
+    found->host = weft_poll_u32(&counter->host, ORDER_count_read_host);
+    found->have = found->host + weft_poll_u32(&counter->local, ORDER_count_read_local) +
+                  weft_poll_u32(&counter->peer, ORDER_count_read_peer);
     found->letter.flag = 0;
 }
 
-static inline void weft_letter_poll(const weft_self *self, uint32_t index, struct weft_found *found)
+static inline void weft_letter_poll(const struct weft_letter_box *box,
+                                    const struct weft_counter *counter, struct weft_found *found)
 {
     uint64_t head[4];
 
-    weft_counter_poll(self, index, found);
+    weft_counter_poll(counter, found);
     for (int w = 0; w < 4; w++)
-        head[w] = weft_poll_u64(&self->letters->head[w], ORDER_letter_seen);
+        head[w] = weft_poll_u64(&box->head[w], ORDER_letter_seen);
     found->letter = weft_letter_of(head);
 }
 
@@ -257,13 +259,14 @@ WEFT_INLINE void weft_door_open_wide(weft_self *self, struct weft_at_door *at)
 WEFT_INLINE enum weft_step weft_letter_look(weft_self *self, struct weft_at_door *at, uint32_t tag,
                                             uint32_t need, struct weft_found *found)
 {
-    const uint32_t index = weft_count_index(self->slot, tag);
+    const struct weft_counter *const counter = &self->counters[weft_count_index(self->slot, tag)];
+    const struct weft_letter_box *const box = self->letters;
 
     while (!at->done) {
         if (at->open)
-            weft_letter_poll(self, index, found);
+            weft_letter_poll(box, counter, found);
         else
-            weft_counter_poll(self, index, found);
+            weft_counter_poll(counter, found);
         found->have -= self->consumed[tag];
         if (at->rounds == 0)
             at->first_host = found->host;
