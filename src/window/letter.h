@@ -48,10 +48,11 @@ struct weft_letter {
 #define WEFT_LETTER_STAMPS    ((uint32_t)1 << 29)
 #define WEFT_LETTER_CONTENT   (((uint64_t)1 << 56) - 1)
 
-/* Of the n-th letter: never 0, which is what a box holds at first; not that of the one before. */
+/* Of the n-th letter: never 0, which is what a box holds at first; not that of the one before, also
+ * where n wraps. */
 WEFT_INLINE uint32_t weft_letter_flag(uint32_t n)
 {
-    return n % 255 + 1;
+    return n % 128 + 1;
 }
 
 WEFT_INLINE uint64_t weft_letter_word(const struct weft_letter *letter, int word)
