@@ -14,6 +14,7 @@ enum { MARKS = 1024 }; /* one that is used again stands for the later mark */
 /* What was written to a rank's box, while it is not known what became of it. */
 struct letter_out {
     bool out;
+    struct weft_letter_box *in;
     uint32_t number; /* of all letters */
     uint32_t door;   /* the upper half of the door it was written to, */
     uint32_t taken;  /* and the lower */
@@ -155,7 +156,7 @@ static struct weft_letter_box *box_of(const struct weft_job *job, uint32_t slot)
 static bool land_again(struct weft_job *job, uint32_t slot, const struct letter_out *letter)
 {
     struct weft_landing *landing = job->landings;
-    const unsigned char *payload = box_of(job, slot)->payload;
+    const unsigned char *payload = letter->in->payload;
 
     landing->refused++;
     weft_used_shared(payload, letter->bytes); /* as the host wrote it */
@@ -174,7 +175,7 @@ static bool look_at(struct weft_job *job, uint32_t i, bool *did)
     struct weft_landing *landing = job->landings;
     const uint32_t slot = landing->out[i];
     struct letter_out *letter = &landing->box[slot];
-    const uint64_t door = weft_load_acquire_u64(&box_of(job, slot)->door, ORDER_letter_told);
+    const uint64_t door = weft_load_acquire_u64(&letter->in->door, ORDER_letter_told);
     const bool taken = weft_door_taken(door) != letter->taken;
 
     if (!taken && (uint32_t)(door >> 32) == letter->door)
@@ -239,14 +240,13 @@ static uint32_t slot_of(const struct weft_job *job, uint32_t notice)
                : WEFT_HOST_SLOT;
 }
 
-/* Whether a letter could be written to it now. */
-static bool is_open(struct weft_job *job, uint32_t slot)
+/* The door of a rank to which a letter can be written now; 0: it cannot. */
+static uint64_t open_door(struct weft_job *job, uint32_t slot, const struct weft_letter_box *box)
 {
-    const struct weft_letter_box *box = box_of(job, slot);
-
-    return box != NULL && !job->landings->box[slot].out &&
-           weft_door_open(weft_load_acquire_u64(&box->door, ORDER_letter_told)) &&
-           lane_is_idle(job);
+    if (box == NULL || job->landings->box[slot].out)
+        return 0;
+    const uint64_t door = weft_load_acquire_u64(&box->door, ORDER_letter_told);
+    return weft_door_open(door) && lane_is_idle(job) ? door : 0;
 }
 
 /* What is held back goes by the lane after all. */
@@ -260,41 +260,48 @@ static bool give_held(struct weft_job *job)
                           lane_copy(job, landing->target, landing->source, bytes));
 }
 
+/* All of a payload lies behind the head, also a short one: from there it may land again. */
+static void write_box(struct weft_letter_box *box, struct weft_letter *letter, const void *payload)
+{
+    const size_t bytes = letter->bytes;
+
+    if (bytes != 0) {
+        memcpy(letter->payload, payload, bytes < WEFT_LETTER_SHORT ? bytes : WEFT_LETTER_SHORT);
+        weft_write_shared(box->payload, payload, bytes);
+    }
+    for (int w = 0; w < 4; w++)
+        weft_store_release_u64(&box->head[w], weft_letter_word(letter, w), ORDER_letter_post);
+}
+
 /* With the payload that is held back, if there is one. False: not now. */
 static bool write_letter(struct weft_job *job, uint32_t slot, uint32_t tag)
 {
     struct weft_landing *landing = job->landings;
     struct letter_out *out = &landing->box[slot];
-    struct weft_letter_box *box = box_of(job, slot);
+    struct weft_letter_box *const box = box_of(job, slot);
+    const size_t bytes = landing->bytes;
+    const uint64_t door = open_door(job, slot, box);
 
-    if (!is_open(job, slot))
-        return false;
-    const uint64_t door = weft_load_acquire_u64(&box->door, ORDER_letter_told);
-    if (!weft_door_open(door))
+    if (box == NULL || door == 0)
         return false;
     *out = (struct letter_out){.out = true,
+                               .in = box,
                                .number = landing->letters++,
                                .door = (uint32_t)(door >> 32),
                                .taken = weft_door_taken(door),
                                .flags = out->flags + 1,
                                .tag = tag,
                                .target = landing->target,
-                               .bytes = landing->bytes};
+                               .bytes = bytes};
     landing->out[landing->out_count++] = slot;
-    struct weft_letter letter = {.address = landing->bytes != 0 ? (uintptr_t)landing->target : 0,
-                                 .bytes = (uint32_t)landing->bytes,
+    landing->bytes = 0;
+    struct weft_letter letter = {.address = bytes != 0 ? (uintptr_t)landing->target : 0,
+                                 .bytes = (uint32_t)bytes,
                                  .tag = tag,
                                  .stamp = weft_door_stamp(door),
                                  .flag = weft_letter_flag(out->flags)};
-    if (landing->bytes != 0) { /* all of it behind the head, too: from there it may land again */
-        memcpy(letter.payload, landing->source,
-               landing->bytes < WEFT_LETTER_SHORT ? landing->bytes : WEFT_LETTER_SHORT);
-        weft_write_shared(box->payload, landing->source, landing->bytes);
-    }
-    for (int w = 0; w < 4; w++)
-        weft_store_release_u64(&box->head[w], weft_letter_word(&letter, w), ORDER_letter_post);
+    write_box(box, &letter, landing->source);
     weft_bell_ring(job->selves[slot]->port.bell); /* a GPU's rank does not sleep */
-    landing->bytes = 0;
     return true;
 }
 
@@ -316,7 +323,8 @@ bool weft_landing_land(void *context, void *target, const void *source, size_t b
     if (!give_held(job))
         return false;
     if (bytes <= job->letter_bytes && slot != WEFT_HOST_SLOT &&
-        (uintptr_t)target + bytes <= WEFT_LETTER_ADDRESSES && is_open(job, slot)) {
+        (uintptr_t)target + bytes <= WEFT_LETTER_ADDRESSES &&
+        open_door(job, slot, box_of(job, slot)) != 0) {
         landing->notice = notice;
         landing->target = target;
         landing->source = source;
