@@ -44,7 +44,6 @@ struct weft_found {
 struct weft_at_door {
     uint32_t rounds, first_host; /* the host word at its beginning */
     bool open, any, done;        /* the door; a letter was taken; the notifications are there */
-    bool late;                   /* the last one ended the wait, and the host was not told */
 };
 
 enum weft_step { WEFT_STEP_OVER, WEFT_STEP_COPY };
@@ -231,8 +230,9 @@ WEFT_INLINE void weft_letter_land(const struct weft_letter *letter)
 
 /*
  * Its payload has been copied. missing: notifications of `tag` that the wait still needs. If this
- * is the last, the door is shut with the same word; and behind a payload only once the rank goes
- * on.
+ * is the last, the door is shut with the same word. At once, although the rank could go on first:
+ * its other threads may come late to the end of the wait, and whoever sends to this process has to
+ * wait.
  */
 WEFT_INLINE void weft_letter_taken(weft_self *self, struct weft_at_door *at,
                                    const struct weft_letter *letter, uint32_t tag, uint32_t missing)
@@ -243,9 +243,7 @@ WEFT_INLINE void weft_letter_taken(weft_self *self, struct weft_at_door *at,
     at->any = true;
     at->done = letter->tag == tag && missing == 1;
     at->open = !at->done;
-    at->late = at->done && letter->bytes != 0;
-    if (!at->late)
-        weft_door_tell(self, at->open, letter->bytes != 0);
+    weft_door_tell(self, at->open, letter->bytes != 0);
 }
 
 WEFT_INLINE void weft_door_open_wide(weft_self *self, struct weft_at_door *at)
@@ -309,13 +307,12 @@ WEFT_INLINE void weft_letter_over(weft_self *self, const struct weft_at_door *at
 
 /*
  * Blocks until `need` notifications of a tag are there, and consumes them, unless the rank is told
- * to do it again. The crew. True, for the leader: the door is still to be shut, after all that it
- * did.
+ * to do it again. The crew.
  */
-WEFT_COLD bool weft_wait_at_door(weft_self *self, uint32_t tag, uint32_t need)
+WEFT_COLD void weft_wait_at_door(weft_self *self, uint32_t tag, uint32_t need)
 {
     const struct weft_crew crew = weft_crew_first_warp();
-    struct weft_at_door at = {0, 0, false, false, false, false};
+    struct weft_at_door at = {0, 0, false, false, false};
     struct weft_found found = {0};
     uint32_t step = WEFT_STEP_OVER;
 
@@ -334,7 +331,7 @@ WEFT_COLD bool weft_wait_at_door(weft_self *self, uint32_t tag, uint32_t need)
         }
     } while (step == WEFT_STEP_COPY);
     if (crew.lane != 0)
-        return false;
+        return;
     weft_letter_over(self, &at, found.host);
     if (at.done)
         self->consumed[tag] += need;
@@ -342,7 +339,6 @@ WEFT_COLD bool weft_wait_at_door(weft_self *self, uint32_t tag, uint32_t need)
     else
         atomicOr(&self->stopped, (uint32_t)WEFT_AGAIN);
 #endif
-    return at.late;
 }
 
 #ifdef __CUDACC__
@@ -354,15 +350,14 @@ WEFT_COLD bool weft_wait_at_door(weft_self *self, uint32_t tag, uint32_t need)
 WEFT_COLD void weft_wait_by_letter(weft_self *self, uint32_t tag, uint32_t count)
 {
     const unsigned crew = weft_crew_first_warp().lanes;
-    bool late = false;
 
     do {
         if (threadIdx.x < crew) {
             const bool none = *(volatile uint32_t *)&self->ins == 0;
             if (crew > 1)
-                __syncwarp(); /* all have looked */
+                __syncwarp(); /* all have looked, and are there to copy */
             if (none && self->letters != NULL) {
-                late = weft_wait_at_door(self, tag, count);
+                weft_wait_at_door(self, tag, count);
             } else if (crew > 1) {
                 weft_wait_by_warp(self, tag, count);
             } else {
@@ -372,16 +367,13 @@ WEFT_COLD void weft_wait_by_letter(weft_self *self, uint32_t tag, uint32_t count
         }
         __syncthreads();
     } while (WEFT_UNLIKELY(weft_attend(self)));
-    if (late)
-        weft_door_tell(self, false, true);
 }
 
 #else
 
 static inline void weft_wait_by_letter(weft_self *self, uint32_t tag, uint32_t count)
 {
-    if (weft_wait_at_door(self, tag, count))
-        weft_door_tell(self, false, true);
+    weft_wait_at_door(self, tag, count);
 }
 
 #endif
