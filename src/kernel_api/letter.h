@@ -30,7 +30,10 @@
 #include "kernel_api/wait_cuda.h"
 #endif
 
-/* Rounds before a door is opened that the last time was opened in vain: 8, 24, 56, ... at most */
+/*
+ * Rounds of a wait before the door is opened: 0, and after doors in vain 8, 24, 56 and so on, until
+ * something comes through the host again.
+ */
 enum { WEFT_PATIENCE_LEAST = 8, WEFT_PATIENCE_MOST = 2048 };
 
 /* What the leader finds in one look: the counter, its host word, and the letter, if flag is not 0.
