@@ -40,7 +40,6 @@ static struct {
     unsigned char *lowest, *highest; /* host memory */
     int between;                     /* rank 0 began while rank 1 had some to begin */
     int fail_at, late;
-    int words;       /* of 4 to 16 bytes to the device */
     int from_device; /* copies by a caller that read the source */
     uint32_t posted; /* rank 1 has posted its put */
     bool wait_posted;
@@ -89,8 +88,6 @@ static bool on_begun(const struct far_copy *copy)
         good = seen.begun[rank] != seen.fail_at;
     } else if (copy->lane == WEFT_LANE_RECEIVE && copy->bytes >= 1024) {
         seen.landing++;
-    } else if (copy->lane == WEFT_LANE_RECEIVE && copy->bytes <= 16) {
-        seen.words++;
     } else if (copy->lane == WEFT_LANE_CALLER && rank >= 0) {
         seen.from_device++;
     }
@@ -140,7 +137,7 @@ static void forget(void)
     memset(seen.begun, 0, sizeof(seen.begun));
     memset(seen.done, 0, sizeof(seen.done));
     seen.most = seen.landing = seen.landed = seen.between = seen.fail_at = seen.late = 0;
-    seen.from_device = seen.words = 0;
+    seen.from_device = 0;
     seen.posted = 0;
     seen.wait_posted = false;
     seen.lowest = seen.highest = NULL;
@@ -373,84 +370,6 @@ static int rows_body(struct test_env *env)
     return TEST_PASSED;
 }
 
-enum { PINGS = 36 };
-
-/*
- * Back and forth, 4, 8 and 16 bytes and none; now and then what a letter must not overtake, or that
- * must not be overtaken by one: something large into the same place, or a plain put of a word.
- */
-WEFT_KERNEL(letter_kernel, struct data, user)
-{
-    const int me = weft_rank(self, WEFT_COMM_WORLD), n = weft_size(self, WEFT_COMM_WORLD);
-    const int other = (me + n / 2) % n;
-    uint64_t *window = (uint64_t *)(void *)test_mine(self, user->window, LARGE);
-    uint64_t *source = (uint64_t *)(void *)test_mine(self, user->source, LARGE);
-
-    weft_enter(self);
-    const weft_win win = weft_win_create(self, WEFT_COMM_WORLD, window, LARGE);
-    for (uint64_t i = 1; i <= PINGS; i++) {
-        const size_t bytes = i % 4 == 0 ? 0 : 2u << i % 4;
-        if (me >= n / 2)
-            weft_wait(self, 1, 1);
-        source[0] = i * 0x0123456789abcdefu;
-        source[1] = ~source[0];
-        if (i % 7 == 0) {
-            for (size_t w = 2; w < 1024; w++)
-                source[w] = source[0];
-            weft_put(self, win, other, 0, source, 8192);
-        }
-        if (i % 5 == 0)
-            weft_put(self, win, other, 16, source, 8);
-        weft_put_notify(self, win, other, 0, source, bytes, 1);
-        if (me < n / 2)
-            weft_wait(self, 1, 1);
-        const uint64_t want = i * 0x0123456789abcdefu;
-        const bool all = i % 7 == 0;
-        if (all || bytes >= 8)
-            CHECK_EQ(self, &user->check, window[0], want);
-        else if (bytes == 4)
-            CHECK_EQ(self, &user->check, (uint32_t)window[0], (uint32_t)want);
-        if (all || bytes == 16)
-            CHECK_EQ(self, &user->check, window[1], ~want);
-        if (all || i % 5 == 0)
-            CHECK_EQ(self, &user->check, window[2], want);
-        for (size_t w = 3; all && w < 1024; w++)
-            CHECK_EQ(self, &user->check, window[w], want);
-        weft_flush(self, win);
-    }
-    weft_leave(self);
-    test_done(self, &user->check);
-}
-
-static int letter_body(struct test_env *env)
-{
-    if (!test_prepare(env, &letter_kernel))
-        return TEST_FAILED;
-    const size_t here = (size_t)env->numbers->ranks_here;
-    struct data data = {.window = test_memory(env, TEST_MAPPED, here * LARGE),
-                        .source = test_memory(env, TEST_MAPPED, here * LARGE)};
-    test_run(env, &data, sizeof(data));
-    return TEST_PASSED;
-}
-
-/* How many there are depends on whose turn it is; without any, each word goes to the device. */
-static int letters(void)
-{
-    int result, without;
-
-    far_watch = (struct far_watch){.begun = on_begun};
-    forget();
-    setenv("WEFT_LETTERS", "0", 1);
-    result = run(letter_body, "1");
-    without = seen.words;
-    unsetenv("WEFT_LETTERS");
-    forget();
-    result |= run(letter_body, "1");
-    result |= expect(seen.words <= without - 5, "small payloads that were no letters", seen.words);
-    result |= run(letter_body, "3");
-    return result;
-}
-
 /* Below WEFT_STAGE_FROM the network is asked first; what it refuses, and all above, is staged. */
 static int reads_device(void)
 {
@@ -491,8 +410,8 @@ int main(void)
     setenv("WEFT_STAGE_MEMORY", memory, 1);
     setenv("WEFT_STAGE_DEPTH", depth, 1);
     const int failed = failure(); /* first: it forks */
-    const int result = overlap() | overlap_over("mpi") | fairness() | failed | host_puts() |
-                       letters() | reads_device();
+    const int result =
+        overlap() | overlap_over("mpi") | fairness() | failed | host_puts() | reads_device();
     printf("%s\n", result == 0 ? "all good" : "FAILED");
     return result;
 }
