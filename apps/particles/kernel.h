@@ -6,9 +6,11 @@
 
 #include "particles.h"
 
-enum { PARTICLES_THREADS = 256 };
+/* Of a rank, at most; and the bytes of its shared memory: all that a multiprocessor of an H200 has,
+ * but for what the library and WEFT_SHARED take (held.h). With less, less is kept there. */
+enum { PARTICLES_THREADS = 1024, PARTICLES_SHARED = 218 << 10 };
 
-/* One rank has boundary r below it and r + 1 above it: store.box.boundaries is the ranks + 1. */
+/* Rank r of a device has segment r, boundary r below it and r + 1 above it. */
 struct particles_data {
     struct particles_store store; /* its failure: the kernel's own */
     uint32_t iterations;

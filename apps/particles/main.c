@@ -45,20 +45,6 @@ static bool fill(struct app *app, struct problem *problem)
     return app_all(app, particles_fill(&app->settings, app->numbers->processes, &host));
 }
 
-/*
- * As many ranks as the device holds, or fewer if then none has more segments than now: all but the
- * last have the same.
- */
-static bool prepare_ranks(struct app *app, uint32_t segments)
-{
-    if (!app_prepare(app, &particles, PARTICLES_THREADS, segments))
-        return false;
-    const uint32_t ranks = (uint32_t)app->numbers->ranks_here;
-    const uint32_t most = (segments + ranks - 1) / ranks, enough = (segments + most - 1) / most;
-    return app->settings.ranks > 0 || enough == ranks ||
-           app_prepare(app, &particles, PARTICLES_THREADS, enough);
-}
-
 static bool simulate(struct app *app, struct problem *problem)
 {
     const weft_numbers *numbers = app->numbers;
@@ -66,9 +52,10 @@ static bool simulate(struct app *app, struct problem *problem)
     struct particles_store *store = &data->store;
     if (!particles_make_box(&app->settings, numbers->process, numbers->processes,
                             numbers->process == 0, &store->box) ||
-        !prepare_ranks(app, store->box.segments))
+        !app_prepare(app, &particles, PARTICLES_THREADS, store->box.rows))
         return false;
-    store->box.boundaries = (uint32_t)numbers->ranks_here + 1;
+    particles_divide(&app->settings, (uint32_t)numbers->ranks_here, &store->box);
+    store->box.boundaries = store->box.segments + 1;
     store->layout = particles_layout_of(&store->box);
     data->iterations = (uint32_t)app->settings.iterations;
     if (!fill(app, problem) || !app_allocate(app, store->layout.bytes, &store->arena) ||

@@ -6,10 +6,11 @@
  * below the cutoff, which is 1, push each other apart with the force S (1 - r) along the line
  * between them. In each step, of length T, first v += T F, then x += T v.
  *
- * The box is cut into segments of height 1, one above the other, and each of these into square
- * cells: what acts on a particle lies in the nine cells around it. A segment keeps its particles
- * sorted by cell, so that three cells in a row are one range of its array. Segments hold what
- * happens to be in them, up to a capacity.
+ * The box is cut into rows of height 1, one above the other, and each of these into square cells:
+ * what acts on a particle lies in the nine cells around it. A segment is a run of cells, row after
+ * row, of any length: what a rank owns, or in the two-model form one row. It keeps its particles
+ * in one array, sorted by cell, so that three cells in a row are one range of it. Segments hold
+ * what happens to be in them, up to a capacity.
  */
 #ifndef PARTICLES_H
 #define PARTICLES_H
@@ -34,7 +35,7 @@ struct PARTICLES_WIDE point {
     double x, y;
 };
 
-/* A particle on its way to another rank or process. */
+/* A particle on its way to another segment. */
 struct PARTICLES_WIDE particle {
     double x, y, vx, vy;
     uint32_t id;
@@ -42,36 +43,38 @@ struct PARTICLES_WIDE particle {
     uint32_t unused;
 };
 
-/* One that has moved within a segment, or out of it (step.h), but for where it is. */
-struct __attribute__((aligned(8))) particle_mark {
-    uint32_t id, goes;
-};
-
-/* Particles that leave a rank or a process in a step, in one direction. */
+/* Particles that leave a segment or a process in a step, in one direction. */
 struct particle_list {
     uint32_t count, unused[3];
     struct particle item[];
 };
 
-/* The box, and a process's part of it: segments first .. first + segments - 1 of `all`. */
+/*
+ * The box, and a process's part of it: rows first .. first + rows - 1 of `all`. Cells of the part
+ * have numbers from 0; those of the rows below and above it, the halos, go on in both directions.
+ */
 struct particles_box {
-    uint32_t cells; /* of a segment: the width of the box */
-    uint32_t segments, first, all;
+    uint32_t width; /* cells of a row */
+    uint32_t rows, first, all;
+    uint32_t segments, each, more; /* cells of a segment; the first `more` have `grain` more */
+    uint32_t grain;
     uint32_t capacity;      /* particles of a segment, at most */
+    uint32_t row_capacity;  /* of a row */
     uint32_t list_capacity; /* of a list */
-    uint32_t boundaries;    /* between ranks of this process, and to the next processes */
+    uint32_t boundaries;    /* between segments of this process, and to the next processes */
 };
 
 /*
  * Offsets into a process's arena, the same on all. A segment's block is what its neighbours read:
- * where its cells begin, and the positions. Blocks 0 and segments + 1 are halos: copies of segments
- * of the next processes. The rest has an entry for each particle of segments 1, 2, ...
+ * where its cells begin, and the positions. A halo is the same for one row of the next process,
+ * whose numbers may begin anywhere. The rest has an entry for each particle of a segment.
  */
 struct particles_layout {
-    size_t block, block_bytes, positions; /* positions: from the beginning of a block */
-    size_t lists, list_bytes;             /* up and down for each boundary, one after the other */
-    size_t velocity, id;                  /* from here on: nobody else's business */
-    size_t moved_position, moved_velocity, moved_mark; /* between the parts of a step */
+    size_t halos, halo_bytes, halo_positions; /* below and above; positions: in a halo */
+    size_t block, block_bytes, positions;     /* positions: from the beginning of a block */
+    size_t lists, list_bytes; /* up and down for each boundary, one after the other */
+    size_t velocity, id;      /* from here on: nobody else's business */
+    size_t moved_position, moved_velocity, moved_id, moved_slot; /* between the parts of a step */
     size_t count;       /* of each cell, for the next step; zero between steps */
     size_t moved_count; /* of each segment: how many have moved */
     size_t bytes;
@@ -84,22 +87,54 @@ PARTICLES_FN size_t particles_reserve(struct particles_layout *layout, size_t by
     return offset;
 }
 
+/* Of where cells begin: one number more than there are cells. */
+PARTICLES_FN size_t particles_start_bytes(uint32_t cells)
+{
+    return ((size_t)cells + 1 + 15) / 16 * 16 * sizeof(uint32_t);
+}
+
+/* Of positions: a few are looked at behind the last one. */
+PARTICLES_FN size_t particles_position_bytes(uint32_t capacity)
+{
+    return ((size_t)capacity + 4) / 4 * 4 * sizeof(struct point);
+}
+
+PARTICLES_FN uint32_t particles_cells(const struct particles_box *box) /* of the part */
+{
+    return box->width * box->rows;
+}
+
+/* The first cell of a segment; of the one after the last: where the part ends. */
+PARTICLES_FN uint32_t particles_first(const struct particles_box *box, uint32_t segment)
+{
+    return segment * box->each + (segment < box->more ? segment : box->more) * box->grain;
+}
+
+/* Cells of a segment, at most. */
+PARTICLES_FN uint32_t particles_most_cells(const struct particles_box *box)
+{
+    return box->each + (box->more > 0 ? box->grain : 0);
+}
+
 PARTICLES_FN struct particles_layout particles_layout_of(const struct particles_box *box)
 {
     const size_t all = (size_t)box->segments * box->capacity;
     struct particles_layout layout = {0};
-    layout.positions = ((size_t)box->cells + 1 + 15) / 16 * 16 * sizeof(uint32_t);
-    layout.block_bytes = layout.positions + (box->capacity + 3) / 4 * 4 * sizeof(struct point);
+    layout.halo_positions = particles_start_bytes(box->width);
+    layout.halo_bytes = layout.halo_positions + particles_position_bytes(box->row_capacity);
+    layout.positions = particles_start_bytes(particles_most_cells(box));
+    layout.block_bytes = layout.positions + particles_position_bytes(box->capacity);
     layout.list_bytes = sizeof(struct particle_list) + box->list_capacity * sizeof(struct particle);
-    layout.block = particles_reserve(&layout, (box->segments + 2) * layout.block_bytes);
+    layout.halos = particles_reserve(&layout, 2 * layout.halo_bytes);
+    layout.block = particles_reserve(&layout, box->segments * layout.block_bytes);
     layout.lists = particles_reserve(&layout, 2 * (size_t)box->boundaries * layout.list_bytes);
     layout.velocity = particles_reserve(&layout, all * sizeof(struct point));
     layout.id = particles_reserve(&layout, all * sizeof(uint32_t));
     layout.moved_position = particles_reserve(&layout, all * sizeof(struct point));
     layout.moved_velocity = particles_reserve(&layout, all * sizeof(struct point));
-    layout.moved_mark = particles_reserve(&layout, all * sizeof(struct particle_mark));
-    layout.count =
-        particles_reserve(&layout, (size_t)box->segments * box->cells * sizeof(uint32_t));
+    layout.moved_id = particles_reserve(&layout, all * sizeof(uint32_t));
+    layout.moved_slot = particles_reserve(&layout, all * sizeof(uint32_t));
+    layout.count = particles_reserve(&layout, particles_cells(box) * sizeof(uint32_t));
     layout.moved_count = particles_reserve(&layout, box->segments * sizeof(uint32_t));
     return layout;
 }
@@ -109,45 +144,58 @@ struct particles_store {
     struct particles_box box;
     struct particles_layout layout;
     char *arena;
-    uint32_t *count;   /* of each cell, for the next step; zero between steps */
-    uint32_t counted;  /* the segment whose counts are the first of these */
+    uint32_t *count;               /* of each cell, for the next step; zero between steps */
+    uint32_t counted, counted_end; /* cells from the first of these on: who leaves them, leaves */
     uint32_t *failure; /* 1: more particles than a segment or a list holds; 2: one was too fast */
 };
 
 enum { PARTICLES_FULL = 1, PARTICLES_FAST = 2 };
 
-/* segment: of this process, from 1; for blocks also 0 and segments + 1. */
-PARTICLES_FN char *particles_block(const struct particles_store *store, uint32_t segment)
+PARTICLES_FN size_t particles_block_offset(const struct particles_store *store, uint32_t segment)
 {
-    return store->arena + store->layout.block + segment * store->layout.block_bytes;
+    return store->layout.block + segment * store->layout.block_bytes;
 }
 
-/* Where the cells of a segment begin in its array: cells + 1 numbers, the last one is its count. */
+/* Where the cells of a segment begin in its array; after the last cell: its count. */
 PARTICLES_FN uint32_t *particles_start(const struct particles_store *store, uint32_t segment)
 {
-    return (uint32_t *)particles_block(store, segment);
+    return (uint32_t *)(store->arena + particles_block_offset(store, segment));
 }
 
 PARTICLES_FN struct point *particles_position(const struct particles_store *store, uint32_t segment)
 {
-    return (struct point *)(particles_block(store, segment) + store->layout.positions);
+    return (struct point *)((char *)particles_start(store, segment) + store->layout.positions);
+}
+
+/* side: 0 below, 1 above. The same of a halo, but that the first number need not be 0. */
+PARTICLES_FN size_t particles_halo_offset(const struct particles_store *store, uint32_t side)
+{
+    return store->layout.halos + side * store->layout.halo_bytes;
+}
+
+PARTICLES_FN uint32_t *particles_halo_start(const struct particles_store *store, uint32_t side)
+{
+    return (uint32_t *)(store->arena + particles_halo_offset(store, side));
+}
+
+PARTICLES_FN struct point *particles_halo_position(const struct particles_store *store,
+                                                   uint32_t side)
+{
+    return (struct point *)((char *)particles_halo_start(store, side) +
+                            store->layout.halo_positions);
 }
 
 PARTICLES_FN uint32_t particles_count(const struct particles_store *store, uint32_t segment)
 {
-    return particles_start(store, segment)[store->box.cells];
-}
-
-/* The bytes of a block that are in use. */
-PARTICLES_FN size_t particles_block_used(const struct particles_store *store, uint32_t segment)
-{
-    return store->layout.positions + particles_count(store, segment) * sizeof(struct point);
+    const uint32_t cells =
+        particles_first(&store->box, segment + 1) - particles_first(&store->box, segment);
+    return particles_start(store, segment)[cells];
 }
 
 /* Where in the arrays of all segments that of one begins. */
 PARTICLES_FN size_t particles_begin(const struct particles_store *store, uint32_t segment)
 {
-    return (size_t)(segment - 1) * store->box.capacity;
+    return (size_t)segment * store->box.capacity;
 }
 
 PARTICLES_FN struct point *particles_velocity(const struct particles_store *store, uint32_t segment)
@@ -175,21 +223,24 @@ PARTICLES_FN struct point *particles_moved_velocity(const struct particles_store
            particles_begin(store, segment);
 }
 
-PARTICLES_FN struct particle_mark *particles_moved_mark(const struct particles_store *store,
-                                                        uint32_t segment)
+PARTICLES_FN uint32_t *particles_moved_id(const struct particles_store *store, uint32_t segment)
 {
-    return (struct particle_mark *)(store->arena + store->layout.moved_mark) +
-           particles_begin(store, segment);
+    return (uint32_t *)(store->arena + store->layout.moved_id) + particles_begin(store, segment);
 }
 
-PARTICLES_FN uint32_t *particles_cell_count(const struct particles_store *store, uint32_t segment)
+PARTICLES_FN uint32_t *particles_moved_slot(const struct particles_store *store, uint32_t segment)
 {
-    return store->count + (size_t)(segment - store->counted) * store->box.cells;
+    return (uint32_t *)(store->arena + store->layout.moved_slot) + particles_begin(store, segment);
 }
 
 PARTICLES_FN uint32_t *particles_moved_count(const struct particles_store *store, uint32_t segment)
 {
-    return (uint32_t *)(store->arena + store->layout.moved_count) + (segment - 1);
+    return (uint32_t *)(store->arena + store->layout.moved_count) + segment;
+}
+
+PARTICLES_FN uint32_t *particles_cell_count(const struct particles_store *store, uint32_t cell)
+{
+    return store->count + (cell - store->counted);
 }
 
 /* direction: 0 up, 1 down. */
@@ -206,10 +257,23 @@ PARTICLES_FN struct particle_list *particles_list(const struct particles_store *
                                     particles_list_offset(store, boundary, direction));
 }
 
-PARTICLES_FN uint32_t particles_cell_of(const struct particles_box *box, double x)
+/* Where in its row, and in which of all rows, a particle is. */
+PARTICLES_FN uint32_t particles_column(const struct particles_box *box, double x)
 {
-    const uint32_t cell = (uint32_t)x;
-    return cell < box->cells ? cell : box->cells - 1; /* x is the width after rounding */
+    const uint32_t column = (uint32_t)x;
+    return column < box->width ? column : box->width - 1; /* x is the width after rounding */
+}
+
+PARTICLES_FN uint32_t particles_row(const struct particles_box *box, double y)
+{
+    const uint32_t row = (uint32_t)y;
+    return row < box->all ? row : box->all - 1;
+}
+
+/* The cell of a particle of the part. */
+PARTICLES_FN uint32_t particles_cell(const struct particles_box *box, struct point at)
+{
+    return (particles_row(box, at.y) - box->first) * box->width + particles_column(box, at.x);
 }
 
 #endif

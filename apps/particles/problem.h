@@ -11,11 +11,18 @@
 extern const struct program particles_program;
 
 /*
- * This process's part of the box, but for its boundaries. Returns false after it has said why, if
- * speak.
+ * This process's part of the box, not yet divided into segments. Returns false after it has said
+ * why, if speak.
  */
 bool particles_make_box(const struct settings *settings, int process, int processes, bool speak,
                         struct particles_box *box);
+
+/*
+ * Into segments of as many cells each, but for one; or as many rows, where less would not do. At
+ * most as many as there are rows. All that is missing then are the boundaries.
+ */
+void particles_divide(const struct settings *settings, uint32_t segments,
+                      struct particles_box *box);
 
 /*
  * Fills a zeroed arena in host memory: what is to be there before the first step, halos included.

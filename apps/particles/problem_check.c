@@ -21,7 +21,7 @@ static bool make_world(struct world *world, const struct settings *settings, int
                        const struct particles_box *box)
 {
     *world = (struct world){
-        .count = particles_all(settings, processes), .width = box->cells, .height = box->all};
+        .count = particles_all(settings, processes), .width = box->width, .height = box->all};
     world->particle = malloc(world->count * sizeof(*world->particle));
     world->force = malloc(world->count * sizeof(*world->force));
     world->next = malloc(world->count * sizeof(*world->next));
@@ -109,7 +109,7 @@ struct found {
 static void compare(const struct world *world, const struct particles_store *store, bool *seen,
                     struct found *found)
 {
-    for (uint32_t segment = 1; segment <= store->box.segments; segment++) {
+    for (uint32_t segment = 0; segment < store->box.segments; segment++) {
         for (uint32_t i = 0; i < particles_count(store, segment); i++) {
             const uint32_t id = particles_id(store, segment)[i];
             const struct point at = particles_position(store, segment)[i];

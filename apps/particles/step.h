@@ -9,185 +9,86 @@
  *   settle   every particle goes to its place
  *
  * The old arrays are read until all have moved, and then overwritten: the arrays `moved` hold
- * everything in between, in the old order.
+ * everything in between, in the old order. What only its own thread reads may be moved in place.
  */
 #ifndef PARTICLES_STEP_H
 #define PARTICLES_STEP_H
 
-#include "particles.h"
+#include "near.h"
 
 enum { STEP_SUMS = 2 * 32 }; /* step_scan: of all warps that a block can have, for two turns */
 
+/* Particles of a thread that settle together. */
+#ifndef STEP_BATCH
+#define STEP_BATCH 1
+#endif
+
 #ifdef __CUDACC__
-#define STEP_FN     static __device__ inline
-#define STEP_ROLLED _Pragma("unroll 1")
-enum { STEP_AT_ONCE = 4 };
 STEP_FN uint32_t step_add_one(uint32_t *word)
 {
     return atomicAdd(word, 1);
 }
-STEP_FN uint32_t step_lowest(uint32_t bits) /* the number of the lowest bit that is 1 */
+/* Of a warp's threads, all of which call: the sum of their values up to this one's. */
+STEP_FN uint32_t step_sum(uint32_t value)
 {
-    return (uint32_t)__ffs((int)bits) - 1;
-}
-/* 1 / sqrt(x) to the last bit or two: the GPU's 20 bits, refined once. No x is special. */
-STEP_FN double step_inverse_root(double x)
-{
-    double y;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-    const double error = fma(x, -(y * y), 1.0);
-    return fma(fma(0.375, error, 0.5), y * error, y);
-}
-/* The sum of the values of the block's threads before this one; sums: one of each warp. */
-STEP_FN uint32_t step_before(uint32_t value, uint32_t thread, uint32_t threads, uint32_t *sums)
-{
-    const uint32_t lane = thread % 32, warp = thread / 32, lanes = threads - warp * 32;
-    const uint32_t all = lanes < 32 ? (1u << lanes) - 1 : ~0u;
-    uint32_t sum = value;
-    for (uint32_t reach = 1; reach < 32; reach *= 2) {
-        const uint32_t before = __shfl_up_sync(all, sum, reach);
-        sum += lane >= reach ? before : 0;
+    for (int reach = 1; reach < 32; reach *= 2) {
+        const uint32_t before = __shfl_up_sync(~0u, value, reach);
+        value += threadIdx.x % 32 >= reach ? before : 0;
     }
-    if (lane == 31 || thread + 1 == threads)
+    return value;
+}
+/*
+ * The sum of the values of the block's threads before this one; *all: of all of them. By all
+ * threads, and these are whole warps. sums: room for one of each warp, other than the last time.
+ */
+STEP_FN uint32_t step_before(uint32_t value, uint32_t *sums, uint32_t *all)
+{
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const uint32_t sum = step_sum(value);
+    if (lane == 31)
         sums[warp] = sum;
     __syncthreads();
-    for (uint32_t i = 0; i < warp; i++)
-        sum += sums[i];
-    return sum - value;
+    const uint32_t upto = step_sum(lane < warps ? sums[lane] : 0);
+    const uint32_t before = __shfl_sync(~0u, upto, (int)warp - 1); /* of the first: anything */
+    *all = __shfl_sync(~0u, upto, 31);
+    return (warp > 0 ? before : 0) + sum - value;
 }
 #else
-#define STEP_FN static inline
-#define STEP_ROLLED
-enum { STEP_AT_ONCE = 1 };
 STEP_FN uint32_t step_add_one(uint32_t *word) /* one thread at a time */
 {
     return (*word)++;
 }
-STEP_FN uint32_t step_lowest(uint32_t bits)
+STEP_FN uint32_t step_before(uint32_t value, uint32_t *sums, uint32_t *all)
 {
-    return (uint32_t)__builtin_ctz(bits);
-}
-STEP_FN double step_inverse_root(double x)
-{
-    return 1 / sqrt(x);
-}
-STEP_FN uint32_t step_before(uint32_t value, uint32_t thread, uint32_t threads, uint32_t *sums)
-{
-    (void)value, (void)thread, (void)threads, (void)sums; /* one thread */
+    (void)sums; /* one thread */
+    *all = value;
     return 0;
 }
 #endif
 
-/* ---- the force ----------------------------------------------------------------------------- */
-
-/* So small that it changes no distance, and large enough to divide by that of a particle to itself,
- * whose push is then 0. */
-#define STEP_TINY 1e-300
-
-STEP_FN double step_square(struct point a, struct point b)
-{
-    const double dx = a.x - b.x, dy = a.y - b.y;
-    return dx * dx + (dy * dy + STEP_TINY);
-}
-
-/*
- * Which of 32 particles at most are within reach: bit i for other[i]. On a GPU several are looked
- * at together, and so a few behind the last, which are in the arena still and do not count.
- */
-STEP_FN uint32_t step_near(const struct point *other, uint32_t count, struct point at)
-{
-    uint32_t near = 0;
-    STEP_ROLLED
-    for (uint32_t i = 0; i < count; i += STEP_AT_ONCE) {
-        struct point there[STEP_AT_ONCE];
-        uint32_t some = 0;
-        for (uint32_t k = 0; k < STEP_AT_ONCE; k++)
-            there[k] = other[i + k];
-        for (uint32_t k = 0; k < STEP_AT_ONCE; k++)
-            some |= step_square(at, there[k]) < 1 ? 1u << k : 0;
-        near |= some << i;
-    }
-    return count < 32 ? near & ((1u << count) - 1) : near;
-}
-
-/*
- * Adds the push of particles first .. end - 1 of an array on one at `at`. First those are found
- * that push: a third of them, each of which costs more than to look at all others. Threads that go
- * through the same loop each for a particle of its own would else wait for each other at each.
- */
-STEP_FN struct point step_push(const struct point *other, uint32_t first, uint32_t end,
-                               struct point at, struct point force)
-{
-    for (; first < end; first += 32) {
-        uint32_t near = step_near(other + first, end - first < 32 ? end - first : 32, at);
-        for (; near != 0; near &= near - 1) {
-            const struct point there = other[first + step_lowest(near)];
-            const double factor = step_inverse_root(step_square(at, there)) - 1;
-            force.x += factor * (at.x - there.x);
-            force.y += factor * (at.y - there.y);
-        }
-    }
-    return force;
-}
-
-/* What a step looks at for a segment: found once, not for each of its particles. */
-struct step_row {
-    uint32_t segment;
-    double low;          /* where it begins in the box */
-    double below, above; /* to be added to a y that is seen from the segments beside it */
-    const char *block;   /* of the segment below; the two others follow */
-    struct point *velocity, *moved_position, *moved_velocity;
+/* A segment's particles, wherever they lie. */
+struct step_arrays {
+    uint32_t *start;
+    struct point *position, *velocity;
     uint32_t *id;
-    struct particle_mark *mark;
+    struct point *moved_position, *moved_velocity;
+    uint32_t *moved_id, *moved_slot; /* slot: the number in its cell, or STEP_LEFT */
 };
 
-STEP_FN struct step_row step_row_of(const struct particles_store *store, uint32_t segment)
-{
-    const struct particles_box *box = &store->box;
-    const uint32_t global = box->first + segment - 1;
-    struct step_row row;
-    row.segment = segment;
-    row.low = global;
-    row.below = global == 0 ? box->all : 0;
-    row.above = global + 1 == box->all ? -(double)box->all : 0;
-    row.block = particles_block(store, segment - 1);
-    row.velocity = particles_velocity(store, segment);
-    row.id = particles_id(store, segment);
-    row.moved_position = particles_moved_position(store, segment);
-    row.moved_velocity = particles_moved_velocity(store, segment);
-    row.mark = particles_moved_mark(store, segment);
-    return row;
-}
+#define STEP_LEFT UINT32_MAX /* it has left in a list */
 
-/* The force, times 1 / S, by a segment's cells before, at and after `cell`. */
-STEP_FN struct point step_beside(const uint32_t *start, const struct point *position,
-                                 uint32_t cells, uint32_t cell, struct point at, struct point force)
+STEP_FN struct step_arrays step_arrays_of(const struct particles_store *store, uint32_t segment)
 {
-    const uint32_t low = cell > 0 ? cell - 1 : 0, high = cell + 1 < cells ? cell + 2 : cells;
-    force = step_push(position, start[low], start[high], at, force);
-    if (cell == 0 || cell == cells - 1) { /* the cell at the other side of the box */
-        const uint32_t other = cell == 0 ? cells - 1 : 0;
-        at.x += cell == 0 ? cells : -(double)cells;
-        force = step_push(position, start[other], start[other + 1], at, force);
-    }
-    return force;
-}
-
-/* The force on a particle of a segment, times 1 / S. */
-STEP_FN struct point step_force(const struct particles_store *store, const struct step_row *row,
-                                uint32_t cell, struct point at)
-{
-    struct point force = {0, 0};
-    const char *block = row->block;
-    for (int side = -1; side <= 1; side++, block += store->layout.block_bytes) {
-        const struct point seen = {at.x, at.y + (side < 0   ? row->below
-                                                 : side > 0 ? row->above
-                                                            : 0)};
-        force = step_beside((const uint32_t *)block,
-                            (const struct point *)(block + store->layout.positions),
-                            store->box.cells, cell, seen, force);
-    }
-    return force;
+    struct step_arrays arrays;
+    arrays.start = particles_start(store, segment);
+    arrays.position = particles_position(store, segment);
+    arrays.velocity = particles_velocity(store, segment);
+    arrays.id = particles_id(store, segment);
+    arrays.moved_position = particles_moved_position(store, segment);
+    arrays.moved_velocity = particles_moved_velocity(store, segment);
+    arrays.moved_id = particles_moved_id(store, segment);
+    arrays.moved_slot = particles_moved_slot(store, segment);
+    return arrays;
 }
 
 /* ---- parts of a step ------------------------------------------------------------------------- */
@@ -196,12 +97,6 @@ STEP_FN struct point step_force(const struct particles_store *store, const struc
 STEP_FN void step_fail(const struct particles_store *store, uint32_t failure)
 {
     *store->failure = failure;
-}
-
-/* Counts a particle in a cell of a segment of this process. Its number there. */
-STEP_FN uint32_t step_count(const struct particles_store *store, uint32_t segment, uint32_t cell)
-{
-    return step_add_one(particles_cell_count(store, segment) + cell);
 }
 
 STEP_FN void step_leave(const struct particles_store *store, struct particle_list *list,
@@ -214,48 +109,46 @@ STEP_FN void step_leave(const struct particles_store *store, struct particle_lis
         step_fail(store, PARTICLES_FULL);
 }
 
-/* Where one goes that has moved: to the segment below (0), its own or the one above (2), and its
- * number in its cell there times 4; or it has left in a list. */
-enum { STEP_STAYS = 1, STEP_LEFT = 3 };
-
-/*
- * Part 1 for particle i of a segment. Those that leave segments lowest .. highest go to the lists:
- * whoever receives them finds out which segment of his it is.
- */
-STEP_FN void step_move(const struct particles_store *store, const struct step_row *row, uint32_t i,
-                       uint32_t lowest, uint32_t highest, struct particle_list *up,
+/* Part 1 for particle i of a segment; those that leave go to the lists. */
+STEP_FN void step_move(const struct particles_store *store, const struct step_view *view,
+                       const struct step_arrays *arrays, uint32_t i, struct particle_list *up,
                        struct particle_list *down)
 {
     const struct particles_box *box = &store->box;
-    const struct point *own =
-        (const struct point *)(row->block + store->layout.block_bytes + store->layout.positions);
-    const struct point at = own[i], v = row->velocity[i];
-    const struct point force = step_force(store, row, particles_cell_of(box, at.x), at);
+    const struct point at = arrays->position[i], v = arrays->velocity[i];
+    const struct step_place place = step_place_of(box, at);
+    const struct point force = step_force(view, &place);
 
     struct particle moved = {0};
     moved.vx = v.x + PARTICLES_STEP * PARTICLES_STIFFNESS * force.x;
     moved.vy = v.y + PARTICLES_STEP * PARTICLES_STIFFNESS * force.y;
     moved.x = at.x + PARTICLES_STEP * moved.vx;
     moved.y = at.y + PARTICLES_STEP * moved.vy;
-    moved.id = row->id[i];
+    moved.id = arrays->id[i];
 
-    const double low = row->low, width = box->cells, height = box->all;
-    const int way = moved.y < low ? -1 : moved.y >= low + 1 ? 1 : 0;
-    if (!(moved.y >= low - 1 && moved.y < low + 2 && moved.x >= -width && moved.x < 2 * width))
+    const double low = particles_row(box, at.y), width = box->width, height = box->all;
+    if (!(moved.y >= low - 1 && moved.y < low + 2 && moved.x >= -width && moved.x < 2 * width)) {
         step_fail(store, PARTICLES_FAST);
+        moved.x = at.x, moved.y = at.y; /* so that it has a place all the same */
+    }
+    const int way = moved.y < low ? -1 : moved.y >= low + 1 ? 1 : 0;
     moved.x += moved.x < 0 ? width : moved.x >= width ? -width : 0;
     moved.y += moved.y < 0 ? height : moved.y >= height ? -height : 0;
-    moved.cell = particles_cell_of(box, moved.x);
-    const uint32_t to = (uint32_t)((int)row->segment + way);
-    struct particle_mark mark = {moved.id, STEP_LEFT};
-    if (to < lowest || to > highest)
-        step_leave(store, way > 0 ? up : down, &moved);
-    else
-        mark.goes = step_count(store, to, moved.cell) * 4 + (uint32_t)(STEP_STAYS + way);
+    const int cells = (int)particles_cells(box);
+    const int cell =
+        place.cell - place.column + way * (int)box->width + (int)particles_column(box, moved.x);
+    uint32_t slot = STEP_LEFT;
+    if (cell >= (int)store->counted && cell < (int)store->counted_end) {
+        slot = step_add_one(particles_cell_count(store, (uint32_t)cell));
+    } else { /* on another device the same, or at its other end */
+        moved.cell = (uint32_t)(cell < 0 ? cell + cells : cell < cells ? cell : cell - cells);
+        step_leave(store, cell < (int)store->counted ? down : up, &moved);
+    }
     const struct point position = {moved.x, moved.y}, velocity = {moved.vx, moved.vy};
-    row->moved_position[i] = position;
-    row->moved_velocity[i] = velocity;
-    row->mark[i] = mark;
+    arrays->moved_position[i] = position;
+    arrays->moved_velocity[i] = velocity;
+    arrays->moved_id[i] = moved.id;
+    arrays->moved_slot[i] = slot;
 }
 
 /* What a list holds; more did not fit. */
@@ -264,73 +157,114 @@ STEP_FN uint32_t step_arrived(const struct particles_store *store, const struct 
     return list->count < store->box.list_capacity ? list->count : store->box.list_capacity;
 }
 
-/* Part 2 for particle i of a list that came to a segment. */
-STEP_FN void step_land(const struct particles_store *store, struct particle_list *list, uint32_t i,
-                       uint32_t segment)
+/* Part 2 for a particle in a list that came to a segment. */
+STEP_FN void step_land(const struct particles_store *store, struct particle *particle)
 {
-    list->item[i].slot = step_count(store, segment, list->item[i].cell);
+    particle->slot = step_add_one(particles_cell_count(store, particle->cell));
 }
 
 /*
- * Part 3, for one segment, by all threads of a block; sums: room for a number of each warp. The
- * counts are zero afterwards. A count above the capacity is cut: settling fails for what is too
- * much. No barrier at the end; sums must be others the next time, and the same again after that.
+ * Part 3, for one segment, by all threads of a block; sums: STEP_SUMS numbers that they share;
+ * start: the segment's. The counts are zero afterwards. A count above the capacity is cut: settling
+ * fails for what is too much. No barrier at the end.
  */
-STEP_FN void step_scan(const struct particles_store *store, uint32_t segment, uint32_t thread,
-                       uint32_t threads, uint32_t *sums)
+STEP_FN void step_scan(const struct particles_store *store, uint32_t segment, uint32_t *start,
+                       uint32_t thread, uint32_t threads, uint32_t *sums)
 {
-    const uint32_t cells = store->box.cells, capacity = store->box.capacity;
-    const uint32_t share = (cells + threads - 1) / threads;
-    const uint32_t from = thread * share < cells ? thread * share : cells;
-    const uint32_t to = from + share < cells ? from + share : cells;
-    uint32_t *count = particles_cell_count(store, segment),
-             *start = particles_start(store, segment);
-    uint32_t sum = 0;
-    for (uint32_t cell = from; cell < to; cell++)
-        sum += count[cell];
-    uint32_t next = step_before(sum, thread, threads, sums);
-    for (uint32_t cell = from; cell < to; cell++) {
-        start[cell] = next < capacity ? next : capacity;
-        next += count[cell];
-        count[cell] = 0;
+    const uint32_t first = particles_first(&store->box, segment), capacity = store->box.capacity;
+    const uint32_t cells = particles_first(&store->box, segment + 1) - first;
+    uint32_t *count = particles_cell_count(store, first);
+    uint32_t next = 0;
+    for (uint32_t from = 0, turn = 0; from < cells; from += threads, turn = 1 - turn) {
+        const uint32_t cell = from + thread, here = cell < cells ? count[cell] : 0;
+        uint32_t all;
+        const uint32_t begin = next + step_before(here, sums + turn * (STEP_SUMS / 2), &all);
+        if (cell < cells) {
+            start[cell] = begin < capacity ? begin : capacity;
+            count[cell] = 0;
+        }
+        next += all;
     }
-    if (thread + 1 == threads)
+    if (thread == 0)
         start[cells] = next < capacity ? next : capacity;
 }
 
-STEP_FN void step_settle(const struct particles_store *store, uint32_t segment, uint32_t cell,
-                         uint32_t slot, struct point position, struct point velocity, uint32_t id)
+/* Where one goes that stays in the cells counted here: in its segment's arrays, or in the two-model
+ * form in those of any row, each a segment. */
+struct step_home {
+    struct step_arrays arrays;
+    uint32_t cell; /* its number there */
+};
+
+STEP_FN struct step_home step_home_of(const struct particles_store *store,
+                                      const struct step_arrays *own, uint32_t cell)
 {
-    const uint32_t i = particles_start(store, segment)[cell] + slot;
+    struct step_home home = {*own, cell - store->counted};
+    if (store->counted_end - store->counted == particles_cells(&store->box) &&
+        store->box.segments > 1) {
+        const uint32_t row = cell / store->box.width;
+        home.arrays = step_arrays_of(store, row);
+        home.cell = cell - row * store->box.width;
+    }
+    return home;
+}
+
+STEP_FN void step_settle(const struct particles_store *store, const struct step_arrays *own,
+                         uint32_t cell, uint32_t slot, struct point position, struct point velocity,
+                         uint32_t id)
+{
+    const struct step_home home = step_home_of(store, own, cell);
+    const uint32_t i = home.arrays.start[home.cell] + slot;
     if (i >= store->box.capacity) {
         step_fail(store, PARTICLES_FULL);
         return;
     }
-    particles_position(store, segment)[i] = position;
-    particles_velocity(store, segment)[i] = velocity;
-    particles_id(store, segment)[i] = id;
+    home.arrays.position[i] = position;
+    home.arrays.velocity[i] = velocity;
+    home.arrays.id[i] = id;
 }
 
-/* Part 4 for the i-th of those that moved in a segment. */
-STEP_FN void step_settle_moved(const struct particles_store *store, uint32_t segment, uint32_t i)
+/* Some that moved, in registers. */
+struct step_batch {
+    struct point position[STEP_BATCH], velocity[STEP_BATCH];
+    uint32_t id[STEP_BATCH], slot[STEP_BATCH];
+};
+
+/*
+ * Part 4 for STEP_BATCH particles that moved in a segment: i and others `apart`, as far as `count`.
+ * All are loaded together: no branch before a load. Where they were moved in place, all threads
+ * have taken theirs before the first settles.
+ */
+STEP_FN void step_take(const struct step_arrays *arrays, uint32_t i, uint32_t apart, uint32_t count,
+                       struct step_batch *batch)
 {
-    const struct particle_mark mark = particles_moved_mark(store, segment)[i];
-    const struct point position = particles_moved_position(store, segment)[i];
-    const struct point velocity = particles_moved_velocity(store, segment)[i];
-    if (mark.goes != STEP_LEFT)
-        step_settle(store, segment + mark.goes % 4 - STEP_STAYS,
-                    particles_cell_of(&store->box, position.x), mark.goes / 4, position, velocity,
-                    mark.id);
+    STEP_UNROLL
+    for (uint32_t k = 0; k < STEP_BATCH; k++) {
+        const uint32_t from = i + k * apart < count ? i + k * apart : 0;
+        batch->position[k] = arrays->moved_position[from];
+        batch->velocity[k] = arrays->moved_velocity[from];
+        batch->id[k] = arrays->moved_id[from];
+        batch->slot[k] = i + k * apart < count ? arrays->moved_slot[from] : STEP_LEFT;
+    }
 }
 
-/* Part 4 for particle i of a list that came to a segment. */
+STEP_FN void step_settle_batch(const struct particles_store *store,
+                               const struct step_arrays *arrays, const struct step_batch *batch)
+{
+    STEP_UNROLL
+    for (uint32_t k = 0; k < STEP_BATCH; k++)
+        if (batch->slot[k] != STEP_LEFT)
+            step_settle(store, arrays, particles_cell(&store->box, batch->position[k]),
+                        batch->slot[k], batch->position[k], batch->velocity[k], batch->id[k]);
+}
+
+/* Part 4 for a particle in a list that came to a segment. */
 STEP_FN void step_settle_arrived(const struct particles_store *store,
-                                 const struct particle_list *list, uint32_t i, uint32_t segment)
+                                 const struct step_arrays *arrays, const struct particle *particle)
 {
-    const struct particle *particle = &list->item[i];
     const struct point position = {particle->x, particle->y};
     const struct point velocity = {particle->vx, particle->vy};
-    step_settle(store, segment, particle->cell, particle->slot, position, velocity, particle->id);
+    step_settle(store, arrays, particle->cell, particle->slot, position, velocity, particle->id);
 }
 
 #endif

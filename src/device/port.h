@@ -94,6 +94,29 @@ WEFT_INLINE uint64_t weft_port_clock(void)
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
     return now;
 }
+
+/* Cycles of the multiprocessor, which begin anywhere and have no fixed length; read at once. */
+WEFT_INLINE uint64_t weft_port_ticks(void)
+{
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");
+    return now;
+}
+
+/* Both at one moment: when the clock, which goes in steps, has just made one. */
+WEFT_INLINE void weft_port_clocks(uint64_t *ticks, uint64_t *clock)
+{
+    enum { MOST_LOOKS = 1024 }; /* some ten steps, so that one that stands still stops nobody */
+    const uint64_t before = weft_port_clock();
+
+    _Pragma("unroll 1") for (int looks = 0; looks < MOST_LOOKS; looks++)
+    {
+        *clock = weft_port_clock();
+        *ticks = weft_port_ticks();
+        if (*clock != before)
+            break;
+    }
+}
 #else
 uint64_t weft_port_clock(void);
 #endif

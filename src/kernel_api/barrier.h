@@ -166,7 +166,7 @@ WEFT_FN void weft_begin(weft_self *self, void *shared, size_t shared_bytes)
         self->shared_bytes = shared_bytes;
     }
     if (weft_traced(self))
-        weft_trace_run(self, WEFT_TRACE_RUN_BEGIN);
+        weft_trace_moment(self, WEFT_TRACE_RUN_BEGIN);
 }
 
 /*
@@ -198,7 +198,7 @@ WEFT_FN void weft_end(weft_self *self)
     if (self->eager_bytes != 0)
         weft_end_channels(self);
     if (weft_traced(self))
-        weft_trace_run(self, WEFT_TRACE_RUN_END);
+        weft_trace_moment(self, WEFT_TRACE_RUN_END);
     if (weft_leads(self))
         weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NO_MORE);
 }

@@ -5,7 +5,8 @@
  * Only what is reached directly and without a channel goes so; the rest, and whatever is wrong,
  * goes by the calls for one target. A round lies between two barriers of the block: what it goes
  * by, routes, channels and `unsettled`, is changed by the leader in other calls only, and nobody is
- * in another call before all know what is left.
+ * in another call before all know what is left. In a traced job each thread records its own: the
+ * first has the time of them all, the others are moments at its end.
  */
 #ifndef WEFT_KERNEL_API_MANY_H
 #define WEFT_KERNEL_API_MANY_H
@@ -16,17 +17,22 @@
 
 enum { WEFT_LANES = 32 };
 
+/* What there is to do yet for a lane's target: all of it, or to remember the route. */
+enum weft_lane_rest { WEFT_LANE_DONE, WEFT_LANE_LEFT, WEFT_LANE_KEEP };
+
 /*
  * Where the lane's target is, by the cache or by the tables; false: there is no such rank. A handle
- * that does not exist ends all threads of the rank: none waits for others in a warp.
+ * that does not exist ends all threads of the rank: none waits for others in a warp. *keep: the
+ * route is worth a place, since what is there is not one of the same handle, as another of this
+ * call may be: many targets would else drive out each other each time.
  */
 WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, bool mine,
-                                 bool window, struct weft_route *to)
+                                 bool window, struct weft_route *to, bool *keep)
 {
     const struct weft_cached kept = *weft_route_place(self, handle, target);
     /* Routes of communicators are kept under negative numbers, which are no rank of a window. */
-    const bool hit =
-        target >= 0 && kept.handle == handle && kept.target == (window ? target : ~target);
+    const bool hit = target >= 0 && kept.handle == (handle ^ self->tracer.alias) &&
+                     kept.target == (window ? target : ~target);
     struct weft_targets found = {NULL, NULL, 0};
 
     to->address = kept.address;
@@ -34,6 +40,9 @@ WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, b
     to->exposed = kept.exposed;
     to->counters = kept.counters;
     to->way = kept.way;
+    to->process = kept.process;
+    to->slot = kept.slot;
+    *keep = mine && kept.handle != (handle ^ self->tracer.alias);
     if (!__any_sync(~0u, mine && !hit))
         return true;
     if (window)
@@ -59,42 +68,126 @@ WEFT_INLINE void weft_count_direct(const struct weft_route *to, int tag)
         weft_count_add_peer(to->exposed, to->counters + tag, false);
 }
 
-/* The thread's target, if it has one. True: not done. */
-WEFT_COLD bool weft_notify_lane(weft_self *self, weft_comm comm, int target, int tag, bool mine)
+/* Before what a thread does for its target. */
+WEFT_INLINE void weft_trace_lane_begin(weft_self *self)
 {
-    struct weft_route to;
-    const bool known = weft_route_lane(self, comm, target, mine, false, &to);
-    const bool left = mine && !(known && weft_is_direct(self, &to));
+    if (weft_traced(self) && weft_leads(self))
+        self->tracer.open[WEFT_TRACE_CALL].begin = weft_trace_now(self);
+}
 
+/* After it, one of `count`; it is nothing, if it is left. */
+WEFT_INLINE void weft_trace_lane(weft_self *self, enum weft_trace_kind kind, int tag,
+                                 const struct weft_route *to, uint64_t bytes, uint32_t count,
+                                 bool left)
+{
+    struct weft_tracer *const tracer = &self->tracer;
+    struct weft_trace_event event;
+
+    event.end = weft_trace_now(self);
+    event.begin = weft_leads(self) ? tracer->open[WEFT_TRACE_CALL].begin : event.end;
+    event.process = to->process;
+    event.slot = to->slot;
+    event.amount = (uint32_t)bytes;
+    event.what = left ? 0 : weft_trace_what(kind, tag, bytes);
+    weft_trace_store(tracer->log, tracer->most, tracer->count + threadIdx.x, tracer->count + count,
+                     &event);
+}
+
+/* The end of a round of so many targets: a barrier of all. Whether there is a rest for anyone. */
+WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_rest rest)
+{
+    const bool some = __syncthreads_or(rest != WEFT_LANE_DONE) != 0;
+
+    weft_attend(self);
+    if (weft_traced(self) && weft_leads(self)) {
+        const uint64_t before = self->tracer.count;
+        self->tracer.count = before + count;
+        weft_trace_counted(self, self->tracer.every, before, before + count);
+    }
+    return some;
+}
+
+/* By whole warps: for the thread's target, if it has one of the round's `count`. */
+WEFT_COLD enum weft_lane_rest weft_notify_lane(weft_self *self, weft_comm comm, int target, int tag,
+                                               uint32_t count)
+{
+    const bool mine = threadIdx.x < count;
+    struct weft_route to;
+    bool keep;
+
+    weft_trace_lane_begin(self);
+    const bool known = weft_route_lane(self, comm, target, mine, false, &to, &keep);
+    const bool left = mine && !(known && weft_is_direct(self, &to));
     if (mine && !left)
         weft_count_direct(&to, tag);
-    return left;
+    if (weft_traced(self) && mine)
+        weft_trace_lane(self, WEFT_TRACE_NOTIFY, tag, &to, 0, count, left);
+    return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
 /* The same for a put that is one store. */
-WEFT_COLD bool weft_put_lane(weft_self *self, weft_win win, const weft_put_item *from, bool mine)
+WEFT_COLD enum weft_lane_rest weft_put_lane(weft_self *self, weft_win win,
+                                            const weft_put_item *from, uint32_t count)
 {
+    const bool mine = threadIdx.x < count;
     const weft_put_item item = *from;
     struct weft_route to;
-    const bool known = weft_route_lane(self, win, item.target, mine, true, &to);
+    bool keep;
+
+    weft_trace_lane_begin(self);
+    const bool known = weft_route_lane(self, win, item.target, mine, true, &to, &keep);
     const bool left =
         mine &&
         !(known && weft_is_direct(self, &to) && to.address != NULL && item.source != NULL &&
           item.offset <= to.bytes && item.bytes <= to.bytes - item.offset && item.tag >= 0 &&
           item.tag < WEFT_TAGS && weft_is_small(to.address + item.offset, item.bytes));
-
     if (mine && !left) {
         weft_copy_undivided(to.address + item.offset, (const unsigned char *)item.source,
                             item.bytes);
         weft_count_direct(&to, item.tag);
     }
-    return left;
+    if (weft_traced(self) && mine)
+        weft_trace_lane(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, left);
+    return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
-/* Whether threads do it: whole warps, and nobody who wants each call recorded. */
-WEFT_INLINE bool weft_by_lanes(const weft_self *self)
+/* The rest of a round, one target after the other, by all threads. */
+WEFT_COLD void weft_notify_rest(weft_self *self, weft_comm comm, const int *targets, uint32_t count,
+                                int tag, enum weft_lane_rest rest)
 {
-    return !weft_traced(self) && blockDim.x % WEFT_LANES == 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool mine = i == threadIdx.x;
+        if (__syncthreads_or(rest == WEFT_LANE_LEFT && mine))
+            weft_notify_other(self, comm, targets[i], tag, false);
+        else if (__syncthreads_or(rest == WEFT_LANE_KEEP && mine))
+            weft_route_comm(self, comm, targets[i]);
+    }
+}
+
+WEFT_COLD void weft_put_rest(weft_self *self, weft_win win, const weft_put_item *items,
+                             uint32_t count, enum weft_lane_rest rest)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const bool mine = i == threadIdx.x;
+        if (__syncthreads_or(rest == WEFT_LANE_LEFT && mine))
+            weft_put_notify(self, win, items[i].target, items[i].offset, items[i].source,
+                            items[i].bytes, items[i].tag);
+        else if (__syncthreads_or(rest == WEFT_LANE_KEEP && mine))
+            weft_route_window(self, win, items[i].target);
+    }
+}
+
+/* Whether threads do it: whole warps. */
+WEFT_INLINE bool weft_by_lanes(void)
+{
+    return blockDim.x % WEFT_LANES == 0;
+}
+
+/* Targets of a round that begins with the first-th. */
+WEFT_INLINE uint32_t weft_lanes_of(int count, int first)
+{
+    const uint32_t rest = (uint32_t)(count - first);
+    return rest < blockDim.x ? rest : blockDim.x;
 }
 
 #endif
@@ -113,16 +206,17 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
     weft_check_many(self, targets, count, "weft_notify_many: %d targets, at address 0x%llx");
 #ifdef __CUDACC__
     const int threads = (int)blockDim.x, me = (int)threadIdx.x;
-    for (int first = 0; weft_by_lanes(self) && first < count; first += threads) {
-        const bool mine = first + me < count;
+    for (int first = 0; weft_by_lanes() && first < count; first += threads) {
+        const uint32_t here = weft_lanes_of(count, first);
+        const int mine = first + ((uint32_t)me < here ? me : 0);
         weft_join(self); /* the releases cover what every thread did */
-        const bool left =
-            weft_notify_lane(self, comm, targets[mine ? first + me : first], tag, mine);
-        for (int i = 0, more = __syncthreads_or(left); more && i < threads; i++)
-            if (__syncthreads_or(left && i == me))
-                weft_notify_other(self, comm, targets[first + i], tag, false);
+        enum weft_lane_rest rest = WEFT_LANE_DONE;
+        if ((uint32_t)(me - me % WEFT_LANES) < here) /* a warp with nothing to do waits */
+            rest = weft_notify_lane(self, comm, targets[mine], tag, here);
+        if (WEFT_UNLIKELY(weft_lanes_end(self, here, rest)))
+            weft_notify_rest(self, comm, targets + first, here, tag, rest);
     }
-    if (weft_by_lanes(self))
+    if (weft_by_lanes())
         return;
 #endif
     for (int i = 0; i < count; i++)
@@ -136,17 +230,17 @@ WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_
     weft_check_many(self, items, count, "weft_put_notify_many: %d puts, at address 0x%llx");
 #ifdef __CUDACC__
     const int threads = (int)blockDim.x, me = (int)threadIdx.x;
-    for (int first = 0; weft_by_lanes(self) && first < count; first += threads) {
-        const bool mine = first + me < count;
+    for (int first = 0; weft_by_lanes() && first < count; first += threads) {
+        const uint32_t here = weft_lanes_of(count, first);
+        const int mine = first + ((uint32_t)me < here ? me : 0);
         weft_join(self); /* the sources are there, and the releases cover what every thread did */
-        const bool left = weft_put_lane(self, win, &items[mine ? first + me : first], mine);
-        for (int i = 0, more = __syncthreads_or(left); more && i < threads; i++)
-            if (__syncthreads_or(left && i == me))
-                weft_put_notify(self, win, items[first + i].target, items[first + i].offset,
-                                items[first + i].source, items[first + i].bytes,
-                                items[first + i].tag);
+        enum weft_lane_rest rest = WEFT_LANE_DONE;
+        if ((uint32_t)(me - me % WEFT_LANES) < here)
+            rest = weft_put_lane(self, win, &items[mine], here);
+        if (WEFT_UNLIKELY(weft_lanes_end(self, here, rest)))
+            weft_put_rest(self, win, items + first, here, rest);
     }
-    if (weft_by_lanes(self))
+    if (weft_by_lanes())
         return;
 #endif
     for (int i = 0; i < count; i++)

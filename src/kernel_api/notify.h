@@ -76,6 +76,7 @@ WEFT_INLINE void weft_notify_somehow(weft_self *self, weft_comm comm, int target
                                      bool relaxed)
 {
     const struct weft_route to = weft_route_comm(self, comm, target);
+    weft_trace_route(self, &to);
     if (!relaxed)
         weft_join(self); /* the release covers what every thread did */
     if (!weft_leads(self))
@@ -93,10 +94,13 @@ WEFT_INLINE void weft_notify_somehow(weft_self *self, weft_comm comm, int target
 /* One that is not usual; in a traced job any, and it is recorded. */
 WEFT_COLD void weft_notify_other(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
 {
-    if (weft_traced(self))
-        weft_trace_enter_to(self, WEFT_TRACE_NOTIFY, tag, comm, target, 0);
+    const bool recorded = weft_traced(self) && weft_leads(self);
+
+    if (recorded)
+        weft_trace_open_event(self, WEFT_TRACE_NOTIFY, WEFT_TRACE_CALL, tag, WEFT_TRACE_NOBODY, 0);
     weft_notify_somehow(self, comm, target, tag, relaxed);
-    weft_trace_leave(self);
+    if (recorded)
+        weft_trace_close_event(self, WEFT_TRACE_CALL);
 }
 
 WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
@@ -144,13 +148,15 @@ WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
 
 WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count)
 {
-    weft_trace_enter(self, WEFT_TRACE_WAIT, (int)tag, count);
-
+    if (weft_leads(self))
+        weft_trace_open_event(self, WEFT_TRACE_WAIT, WEFT_TRACE_CALL, (int)tag, WEFT_TRACE_NOBODY,
+                              count);
     if (self->letters != NULL || (self->eager_bytes != 0 && blockDim.x >= 32))
         weft_wait_by_letter(self, tag, count);
     else
         weft_wait_led(self, tag, count);
-    weft_trace_leave(self);
+    if (weft_leads(self))
+        weft_trace_close_event(self, WEFT_TRACE_CALL);
 }
 
 WEFT_COLD void weft_wait_otherwise(weft_self *self, uint32_t tag, uint32_t count)

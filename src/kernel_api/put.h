@@ -293,7 +293,7 @@ WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t of
                             const void *source, struct weft_shape shape, int tag)
 {
     if (weft_traced(self))
-        weft_trace_enter_to(self, WEFT_TRACE_PUT, tag, win, target, shape.height * shape.width);
+        weft_trace_enter_put(self, tag, win, target, shape.height * shape.width);
     weft_put_somehow(self, win, target, offset, source, shape, tag);
     weft_trace_leave(self);
 }

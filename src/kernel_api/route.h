@@ -244,18 +244,23 @@ static inline void weft_route_forget(weft_self *self, uint32_t handle)
 
 #endif
 
-/* The beginning of a put (to a window's member) or a notification. All threads. */
-WEFT_COLD void weft_trace_enter_to(weft_self *self, enum weft_trace_kind kind, int tag,
-                                   uint32_t handle, int target, uint64_t bytes)
+/* The beginning of a put. All threads. */
+WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int target,
+                                    uint64_t bytes)
 {
-    const struct weft_route to = kind == WEFT_TRACE_PUT ? weft_route_window(self, handle, target)
-                                                        : weft_route_comm(self, handle, target);
-    struct weft_member who;
+    const struct weft_route to = weft_route_window(self, win, target);
 
-    who.process = to.process;
-    who.slot = to.slot;
-    if (weft_leads(self))
-        weft_trace_begin(self, kind, WEFT_TRACE_CALL, tag, who, bytes);
+    if (!weft_leads(self))
+        return;
+    weft_trace_begin(self, WEFT_TRACE_PUT, WEFT_TRACE_CALL, tag, to.process, bytes);
+    weft_trace_whom(self, to.process, to.slot);
+}
+
+/* In a traced job: whom a notification is for. All threads. */
+WEFT_INLINE void weft_trace_route(weft_self *self, const struct weft_route *to)
+{
+    if (weft_traced(self) && weft_leads(self))
+        weft_trace_whom(self, to->process, to->slot);
 }
 
 /* Whether ranks of this process are meant: then their counters take adds of device scope. */

@@ -46,7 +46,7 @@ WEFT_COLD bool weft_attend_to(weft_self *self)
     const uint32_t told = *(volatile uint32_t *)&self->stopped;
 
     if ((told & WEFT_STOPPED) != 0)
-        asm volatile("exit;");
+        weft_trace_exit(self);
     __syncthreads(); /* all have seen why they are here */
     if ((told & WEFT_ROUTES_STALE) != 0)
         weft_for (i, WEFT_ROUTES)

@@ -5,7 +5,7 @@
  * processes belong together; each carries what call it stands for, so that programs that disagree
  * are told so instead of hanging.
  */
-#include "runtime/job.h"
+#include "runtime/exchange.h"
 
 #include "base/say.h"
 #include "kernel_api/wait.h"

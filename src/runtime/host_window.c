@@ -8,6 +8,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/exchange.h"
 #include "weft/device.h"
 #include "window/tables.h"
 

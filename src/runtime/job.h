@@ -231,35 +231,6 @@ weft_status weft_meet(struct weft_job *job);
  */
 weft_status weft_network_open(struct weft_job *job);
 
-/* ---- exchange.c: the host's own collectives, over the control channel ---- */
-
-enum weft_exchange_op {
-    WEFT_EXCHANGE_HOSTS = 1,
-    WEFT_EXCHANGE_NETWORK,
-    WEFT_EXCHANGE_OPEN,
-    WEFT_EXCHANGE_READY,
-    WEFT_EXCHANGE_TRACE,
-    WEFT_EXCHANGE_PREPARE,
-    WEFT_EXCHANGE_PREPARED,
-    WEFT_EXCHANGE_RUN,
-    WEFT_EXCHANGE_RAN,
-    WEFT_EXCHANGE_SIZES,
-    WEFT_EXCHANGE_CLOSE
-};
-
-weft_status weft_exchange_open(struct weft_job *job);
-void weft_exchange_close(struct weft_job *job);
-/*
- * Every process brings `bytes` bytes and gets everybody's, by process, in all (bytes * processes).
- * Collective, blocking. Errors: MISMATCH, and the job's failure.
- */
-weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
-                          size_t bytes, void *all);
-/* "weft_run": the call that an exchange stands for. */
-const char *weft_exchange_name(uint32_t op);
-/* A frame of it arrived. Monitor only. */
-void weft_exchange_frame(struct weft_job *job, const struct weft_frame *frame);
-
 /* ---- memory.c ---- */
 
 /* What a window's base is: a device segment, a registered region, or neither. */

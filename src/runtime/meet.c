@@ -5,6 +5,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/exchange.h"
 #include "runtime/image.h"
 
 #include <errno.h>

@@ -9,6 +9,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/exchange.h"
 #include "runtime/landing.h"
 
 #include <stdio.h>

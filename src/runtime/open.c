@@ -8,6 +8,7 @@
 #include "base/tune.h"
 #include "boot/local.h"
 #include "device/cpu/random.h"
+#include "runtime/exchange.h"
 #include "runtime/image.h"
 #include "runtime/landing.h"
 #include "window/tables.h"

@@ -4,6 +4,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/exchange.h"
 #include "runtime/image.h"
 #include "runtime/landing.h"
 #include "window/tables.h"

@@ -2,9 +2,10 @@
  * runtime/trace.c - a job's timeline: the logs of ranks and services, from opening to writing.
  *
  * Ranks of a GPU write their logs in device memory; the host copies them when no kernel runs. Their
- * clock is the GPU's. When a traced kernel begins, its first rank stores the time in pinned memory,
- * where the host, which has just launched it, polls: so the two clocks are known at one moment, but
- * for the time that a store takes to arrive, about a microsecond.
+ * times are ticks, which they compare with the GPU's clock (trace_ticks.h). When a traced kernel
+ * begins, its first rank stores the time in pinned memory, where the host, which has just launched
+ * it, polls: so the two clocks are known at one moment, but for the time that a store takes to
+ * arrive, about a microsecond.
  */
 #include "runtime/trace.h"
 
@@ -19,7 +20,8 @@
 
 enum {
     ARRIVAL_NS = 600, /* of a store to pinned memory; half a round trip */
-    APART_NS = 1500   /* rounds of a service that are no further apart are one event */
+    APART_NS = 1500,  /* rounds of a service that are no further apart are one event */
+    LOOK_EVERY = 512  /* events: a rank of a GPU looks at both clocks */
 };
 
 /* ---- opening
@@ -59,6 +61,7 @@ weft_status weft_trace_open(struct weft_job *job)
     trace->owns_clock = !job->device_ops->host_access;
     trace->ticks = !trace->owns_clock && weft_model == NULL && weft_ticks_are_good();
     trace->opened = weft_trace_look();
+    trace->tick_ns = 1;
     snprintf(trace->path, sizeof(trace->path), "%s", job->config.trace);
     job->trace = trace;
     if (first) /* before anybody can have something to add */
@@ -123,7 +126,10 @@ void weft_trace_place(struct weft_job *job, weft_self *self)
     if (trace == NULL)
         return;
     self->tracer = (struct weft_tracer){
-        .alias = WEFT_TRACE_ALIAS, .most = (uint32_t)trace->most, .ticks = trace->ticks};
+        .alias = WEFT_TRACE_ALIAS,
+        .most = (uint32_t)trace->most,
+        .every = trace->most / 4 < LOOK_EVERY ? (uint32_t)trace->most / 4 : LOOK_EVERY,
+        .ticks = trace->ticks};
     self->tracer.log =
         host ? trace->host_log
              : (struct weft_trace_log *)(void *)(trace->memory +
@@ -228,6 +234,9 @@ static weft_status write_rank(struct weft_job *job, uint32_t slot, struct weft_t
         if (status != WEFT_OK)
             return status;
         log = copy;
+    } else {
+        weft_trace_abandon(
+            &job->selves[slot]->tracer); /* what it is in the middle of, if it failed */
     }
     weft_trace_slot(job, slot, log);
     return WEFT_OK;
@@ -295,6 +304,7 @@ weft_status weft_trace_write(struct weft_job *job, bool last)
         weft_trace_names(job);
     weft_status status = trace->ranks != 0 ? write_ranks(job) : WEFT_OK;
     if (last) {
+        weft_trace_abandon(&job->selves[WEFT_HOST_SLOT]->tracer);
         weft_trace_slot(job, WEFT_HOST_SLOT, trace->host_log);
         write_services(job);
     }

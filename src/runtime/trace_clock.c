@@ -7,6 +7,7 @@
 
 #include "base/say.h"
 #include "base/ticks.h"
+#include "runtime/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,8 @@ uint64_t weft_trace_axis(const struct weft_trace *trace, uint64_t time, bool dev
     } else if (device && trace->ticks) {
         time = from_ticks(trace, time);
     }
+    if (device && (int64_t)(time - trace->now.host) > 0)
+        time = trace->now.host;
     const int64_t at = (int64_t)(time + (uint64_t)trace->offset);
     return at > 0 ? (uint64_t)at : 0;
 }

@@ -2,9 +2,7 @@
  * runtime/trace_write.c - what was recorded, as lines of the trace-event format: complete events
  * ("X") for what takes time, instants ("i") for moments, metadata ("M") for the names of tracks.
  *
- * A process of the job is a process there, each rank and service a thread. What a rank did between
- * two calls of weft is "compute". A log holds events in the order of their beginnings, so an event
- * that begins before the end of another lies inside of it.
+ * A process of the job is a process there, each rank and service a thread.
  */
 #include "runtime/trace.h"
 
@@ -16,24 +14,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TID_HOST = 1000000, TID_PROGRESS, TID_RECEIVE, TID_NETWORK, DEEPEST = 4 };
-
 /* ---- one event
  * ----------------------------------------------------------------------------------- */
 
-/* Where lines of a track go, and what has been written of it. */
-struct track {
-    struct weft_job *job;
-    struct weft_trace_file *file;
-    int pid, tid;
-};
-
-static struct track track_of(struct weft_job *job, int tid)
+struct weft_trace_track weft_trace_track_of(struct weft_job *job, int tid)
 {
-    return (struct track){job, job->trace->file, job->numbers.process + 1, tid};
+    return (struct weft_trace_track){job, job->trace->file, job->numbers.process + 1, tid};
 }
 
-static void name_track(const struct track *track, const char *name)
+void weft_trace_name_track(const struct weft_trace_track *track, const char *name)
 {
     weft_trace_line(track->file,
                     "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,"
@@ -45,9 +34,8 @@ static void name_track(const struct track *track, const char *name)
                     track->pid, track->tid, track->tid);
 }
 
-/* Something that took time; ns on the job's axis. args: the inside of an object, or "". */
-static void write_span(const struct track *track, const char *name, const char *category,
-                       uint64_t begin, uint64_t end, const char *args)
+void weft_trace_span(const struct weft_trace_track *track, const char *name, const char *category,
+                     uint64_t begin, uint64_t end, const char *args)
 {
     const uint64_t lasted = end > begin ? end - begin : 0;
 
@@ -58,8 +46,8 @@ static void write_span(const struct track *track, const char *name, const char *
                     (unsigned)(lasted % 1000), track->pid, track->tid, args);
 }
 
-static void write_moment(const struct track *track, const char *name, const char *category,
-                         uint64_t at, const char *args)
+static void write_moment(const struct weft_trace_track *track, const char *name,
+                         const char *category, uint64_t at, const char *args)
 {
     weft_trace_line(track->file,
                     "{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"i\",\"s\":\"t\",\"ts\":%" PRIu64
@@ -166,112 +154,18 @@ static void fill_args(const struct weft_job *job, const struct weft_trace_event 
         arg(args, "\"unfinished\":true");
 }
 
-/* ---- a rank's track
- * ------------------------------------------------------------------------------- */
-
-struct walk {
-    struct track track;
-    const struct weft_trace *trace;
-    const struct weft_trace_log *log;
-    uint64_t first, count; /* events that are kept */
-    bool device;
-    bool in_run;
-    uint64_t run_end;       /* on the axis, as all below */
-    uint64_t busy_until;    /* compute begins there */
-    uint64_t ends[DEEPEST]; /* of the events that enclose the next one */
-    int deep;
-    uint64_t at; /* the last beginning: later ones are no earlier */
-};
-
-static const struct weft_trace_event *event_at(const struct walk *w, uint64_t i)
+void weft_trace_event_line(const struct weft_trace_track *track,
+                           const struct weft_trace_event *event, uint64_t begin, uint64_t end)
 {
-    return &w->log->event[i & (w->trace->most - 1)];
-}
-
-static uint64_t axis(const struct walk *w, uint64_t time)
-{
-    return weft_trace_axis(w->trace, time, w->device);
-}
-
-/* The end of what never ended: that of the run, or now. */
-static uint64_t end_of(const struct walk *w, const struct weft_trace_event *event)
-{
-    if (event->end != 0)
-        return axis(w, event->end);
-    return w->in_run ? w->run_end : weft_trace_axis(w->trace, w->trace->now.host, false);
-}
-
-/* Where the run ends that event i belongs to. */
-static uint64_t find_run_end(const struct walk *w, uint64_t i)
-{
-    for (; i < w->count; i++) {
-        const struct weft_trace_event *event = event_at(w, i);
-        if (event->kind == WEFT_TRACE_RUN_END)
-            return axis(w, event->begin);
-        if (event->kind == WEFT_TRACE_RUN_BEGIN)
-            return w->at; /* the run before failed, or its end is lost: as far as is known */
-    }
-    return weft_trace_axis(w->trace, w->trace->ended, false);
-}
-
-static void compute_until(struct walk *w, uint64_t end)
-{
-    if (w->in_run && end > w->busy_until)
-        write_span(&w->track, "compute", "compute", w->busy_until, end, "");
-}
-
-static void begin_run(struct walk *w, uint64_t i, uint64_t begin)
-{
-    const weft_kernel *kernel = w->track.job->kernel;
-    char name[80] = "kernel";
-
-    if (kernel != NULL)
-        weft_trace_quote(name, sizeof(name), kernel->name);
-    w->at = begin;
-    w->run_end = find_run_end(w, i);
-    if (w->run_end < begin)
-        w->run_end = begin;
-    w->in_run = true;
-    w->busy_until = begin;
-    w->deep = 0;
-    write_span(&w->track, name, "run", begin, w->run_end, "");
-}
-
-static void end_run(struct walk *w)
-{
-    compute_until(w, w->run_end);
-    w->in_run = false;
-    w->deep = 0;
-}
-
-static void write_event(struct walk *w, const struct weft_trace_event *event)
-{
-    uint64_t begin = axis(w, event->begin), end = end_of(w, event);
     struct args args = {.used = 0};
     char name[40];
 
-    if (begin < w->at)
-        begin = w->at;
-    if (w->in_run && begin > w->run_end)
-        begin = w->run_end;
-    w->at = begin;
-    while (w->deep > 0 && w->ends[w->deep - 1] <= begin)
-        w->deep--;
-    const uint64_t limit = w->deep > 0 ? w->ends[w->deep - 1] : w->in_run ? w->run_end : UINT64_MAX;
-    end = end < begin ? begin : end > limit ? limit : end;
-    if (w->deep == 0) {
-        compute_until(w, begin);
-        w->busy_until = end;
-    }
-    if (w->deep < DEEPEST)
-        w->ends[w->deep++] = end;
     name_event(event, name, sizeof(name));
-    fill_args(w->track.job, event, &args);
-    write_span(&w->track, name, how(event)->category, begin, end, args.text);
+    fill_args(track->job, event, &args);
+    weft_trace_span(track, name, how(event)->category, begin, end, args.text);
 }
 
-/* Says how many events are no longer there; where the first one is that still is. */
-static void write_lost(struct weft_job *job, const struct track *track, uint64_t lost, uint64_t at)
+void weft_trace_lost(const struct weft_trace_track *track, uint64_t lost, uint64_t at)
 {
     char args[60];
 
@@ -279,47 +173,8 @@ static void write_lost(struct weft_job *job, const struct track *track, uint64_t
         return;
     snprintf(args, sizeof(args), "\"events\":%" PRIu64, lost);
     write_moment(track, "lost", "lost", at, args);
-    job->trace->lost += lost;
-    job->trace->lost_by++;
-}
-
-void weft_trace_slot(struct weft_job *job, uint32_t slot, const struct weft_trace_log *log)
-{
-    const struct weft_trace *trace = job->trace;
-    const bool host = slot == WEFT_HOST_SLOT;
-    const int rank = job->numbers.first_rank + (int)slot - 1;
-    struct walk w = {.track = track_of(job, host ? TID_HOST : 1 + rank),
-                     .trace = trace,
-                     .log = log,
-                     .count = log->count,
-                     .device = !host || trace->ticks};
-    char name[40];
-
-    if (log->count == 0)
-        return;
-    w.first = log->count > trace->most ? log->count - trace->most : 0;
-    if (host)
-        snprintf(name, sizeof(name), "host program");
-    else
-        snprintf(name, sizeof(name), "rank %d", rank);
-    name_track(&w.track, name);
-    write_lost(job, &w.track, w.first, axis(&w, event_at(&w, w.first)->begin));
-    for (uint64_t i = w.first; i < w.count; i++) {
-        const struct weft_trace_event *event = event_at(&w, i);
-        const bool begins = event->kind == WEFT_TRACE_RUN_BEGIN;
-        if (begins && w.in_run)
-            end_run(&w);
-        if (begins)
-            begin_run(&w, i + 1, axis(&w, event->begin));
-        else if (i == w.first && !host) /* the beginning of its run is lost */
-            begin_run(&w, i, axis(&w, event->begin));
-        if (event->kind == WEFT_TRACE_RUN_END)
-            end_run(&w);
-        else if (!begins)
-            write_event(&w, event);
-    }
-    if (w.in_run)
-        end_run(&w);
+    track->job->trace->lost += lost;
+    track->job->trace->lost_by++;
 }
 
 /* ---- services, the network, names
@@ -330,24 +185,25 @@ void weft_trace_service(struct weft_job *job, enum weft_net_side side)
     const struct weft_trace *trace = job->trace;
     const struct weft_tracer *tracer = &trace->services[side];
     const bool sends = side == WEFT_NET_SEND;
-    const struct track busy = track_of(job, sends ? TID_PROGRESS : TID_RECEIVE);
-    const struct track network = track_of(job, TID_NETWORK);
+    const struct weft_trace_track busy =
+        weft_trace_track_of(job, sends ? WEFT_TRACE_TID_PROGRESS : WEFT_TRACE_TID_RECEIVE);
+    const struct weft_trace_track network = weft_trace_track_of(job, WEFT_TRACE_TID_NETWORK);
     const uint64_t first = tracer->count > trace->most ? tracer->count - trace->most : 0;
 
     if (tracer->count == 0)
         return;
-    name_track(&busy, sends ? "host: progress" : "host: receive");
-    name_track(&network, "network");
+    weft_trace_name_track(&busy, sends ? "host: progress" : "host: receive");
+    weft_trace_name_track(&network, "network");
     for (uint64_t i = first; i < tracer->count; i++) {
         const struct weft_trace_event *event = &tracer->log->event[i & (trace->most - 1)];
         const uint64_t begin = weft_trace_axis(trace, event->begin, false);
         struct args args = {.used = 0};
         if (i == first)
-            write_lost(job, &busy, first, begin);
+            weft_trace_lost(&busy, first, begin);
         fill_args(job, event, &args);
         if (event->kind == WEFT_TRACE_PROGRESS || event->kind == WEFT_TRACE_RECEIVE)
-            write_span(&busy, how(event)->name, how(event)->category, begin,
-                       weft_trace_axis(trace, event->end, false), args.text);
+            weft_trace_span(&busy, how(event)->name, how(event)->category, begin,
+                            weft_trace_axis(trace, event->end, false), args.text);
         else
             write_moment(&network, how(event)->name, how(event)->category, begin, args.text);
     }
@@ -356,7 +212,7 @@ void weft_trace_service(struct weft_job *job, enum weft_net_side side)
 void weft_trace_names(struct weft_job *job)
 {
     const struct weft_trace *trace = job->trace;
-    const struct track track = track_of(job, TID_HOST);
+    const struct weft_trace_track track = weft_trace_track_of(job, WEFT_TRACE_TID_HOST);
     char name[2 * WEFT_NAME_BYTES], clocks[120] = "one clock";
 
     weft_trace_quote(name, sizeof(name), job->processes[job->numbers.process].name);

@@ -7,6 +7,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/exchange.h"
 #include "window/tables.h"
 
 #include <stdio.h>

@@ -2,11 +2,14 @@
  * window/trace.h - what a timeline is recorded as: events of 32 bytes in a ring, each with its
  * begin, its end and what it was about.
  *
- * A ring has one writer: a rank's leader, or who holds the duty of a service (runtime/job.h). An
- * event is written when it begins, with no end, and its end is filled in later: so an event that
- * never ended, in a job that failed, is there too. The last events are kept; `count` says how many
- * there ever were. Nobody reads while anybody writes: the host looks when the kernel has ended, and
- * the launch's end orders all that its ranks stored before it. So these are plain stores.
+ * A ring has one writer: a rank's leader, or who holds the duty of a service (runtime/job.h). A
+ * rank notes an event beside its state when it begins, and stores it in the log when it ends: on a
+ * GPU that is shared memory, and then two stores that nobody waits for. (Stored when it begins, it
+ * would be one more thing that the release of a notification waits for.) Events are numbered in the
+ * order of their beginnings. What never ended, in a job that failed, is stored without an end
+ * (weft_trace_abandon). The last events are kept; `count` says how many there ever were. Nobody
+ * reads while anybody writes: the host looks when the kernel has ended, and the launch's end orders
+ * all that its ranks stored before it. So these are plain stores.
  */
 #ifndef WEFT_WINDOW_TRACE_H
 #define WEFT_WINDOW_TRACE_H
@@ -19,8 +22,10 @@
 #include <stdint.h>
 
 enum weft_trace_kind {
-    WEFT_TRACE_RUN_BEGIN = 1, /* a kernel; and its end: moments */
+    WEFT_TRACE_RUN_BEGIN = 1, /* a kernel; and its end: moments, of which `begin` is the time by the
+                                 rank's clock, and `end` that by the device's, */
     WEFT_TRACE_RUN_END,
+    WEFT_TRACE_CLOCK,      /* and another between them; in logs of ranks alone */
     WEFT_TRACE_PUT,        /* amount: bytes */
     WEFT_TRACE_NOTIFY,     /* a tag */
     WEFT_TRACE_WAIT,       /* a tag, amount: notifications */
@@ -49,15 +54,21 @@ struct weft_trace_event {
     int32_t process;
     uint32_t slot;
     uint32_t amount;
-    uint16_t tag;
-    uint8_t amount_high;
-    uint8_t kind;
+    union {
+        struct {
+            uint16_t tag;
+            uint8_t amount_high;
+            uint8_t kind; /* 0: none, but a number was taken for it */
+        };
+        uint32_t what;
+    };
 } __attribute__((aligned(16)));
 
 static_assert(sizeof(struct weft_trace_event) == 32, "an event is two stores of a GPU");
 
 struct weft_trace_log {
-    uint64_t count, unused; /* of all events, also of those that are overwritten */
+    uint64_t count, unused; /* of all events, also of those that are overwritten; of a rank: known
+                               when its kernel has ended */
     struct weft_trace_event event[];
 };
 
@@ -67,28 +78,50 @@ enum { WEFT_TRACE_CALL, WEFT_TRACE_INNER, WEFT_TRACE_DEPTHS };
 /* The writer's end of a log. */
 struct weft_tracer {
     uint32_t alias; /* 0: no trace; else what names of routes differ by (kernel_api/route.h) */
-    uint32_t most;  /* events in the log: a power of two */
+    uint32_t most;  /* events in the log: a power of two; */
+    uint32_t every; /* and so is this: of so many one is a WEFT_TRACE_CLOCK, on a GPU */
     bool ticks;     /* on the CPU device: its clock is base/ticks.h's, else the monotonic one */
     uint64_t count;
-    uint64_t open[WEFT_TRACE_DEPTHS]; /* events that a rank is in the middle of */
     struct weft_trace_log *log;
+    struct weft_trace_event open[WEFT_TRACE_DEPTHS]; /* what a rank is in the middle of: its kind is
+                                                        not 0, and its end is its number */
 };
 
-#define WEFT_TRACE_ALIAS (1u << 31)
+#define WEFT_TRACE_ALIAS      (1u << 31)
+#define WEFT_TRACE_UNNUMBERED UINT64_MAX /* it gets one when it ends, or another begins in it */
 
 WEFT_INLINE size_t weft_trace_bytes(uint64_t most)
 {
     return sizeof(struct weft_trace_log) + (size_t)most * sizeof(struct weft_trace_event);
 }
 
-/* The event's number. */
-WEFT_INLINE uint64_t weft_trace_add(struct weft_tracer *tracer, const struct weft_trace_event *e)
+WEFT_INLINE uint32_t weft_trace_what(enum weft_trace_kind kind, int tag, uint64_t amount)
 {
-    const uint64_t number = tracer->count;
+    const uint32_t which = tag < 0 ? WEFT_TRACE_NO_TAG : (uint32_t)tag & UINT16_MAX;
+    return which | (uint32_t)(amount >> 32 & 0xff) << 16 | (uint32_t)kind << 24;
+}
 
-    tracer->log->event[number & (tracer->most - 1)] = *e;
-    tracer->count = tracer->log->count = number + 1;
-    return number;
+/* The event of a number below count, unless count is so far beyond that another has its place. */
+WEFT_INLINE void weft_trace_store(struct weft_trace_log *log, uint32_t most, uint64_t number,
+                                  uint64_t count, const struct weft_trace_event *e)
+{
+    struct weft_trace_event *to = &log->event[number & (most - 1)];
+
+    if (count - number > most)
+        return;
+#ifdef __CUDACC__
+    __stcs((ulonglong2 *)to, make_ulonglong2(e->begin, e->end));
+    __stcs((uint4 *)to + 1, make_uint4((uint32_t)e->process, e->slot, e->amount, e->what));
+#else
+    *to = *e;
+#endif
+}
+
+/* One that is over. */
+WEFT_INLINE void weft_trace_add(struct weft_tracer *tracer, const struct weft_trace_event *e)
+{
+    const uint64_t number = tracer->count++;
+    weft_trace_store(tracer->log, tracer->most, number, number + 1, e);
 }
 
 /* The last event; there is one. */
@@ -97,12 +130,37 @@ WEFT_INLINE struct weft_trace_event *weft_trace_last(const struct weft_tracer *t
     return &tracer->log->event[(tracer->count - 1) & (tracer->most - 1)];
 }
 
-/* The event of that number; NULL: it has been overwritten. */
-WEFT_INLINE struct weft_trace_event *weft_trace_at(const struct weft_tracer *tracer,
-                                                   uint64_t number)
+/* The number of an event that has begun. */
+WEFT_INLINE uint64_t weft_trace_number(struct weft_tracer *tracer, struct weft_trace_event *open)
 {
-    return tracer->count - number <= tracer->most ? &tracer->log->event[number & (tracer->most - 1)]
-                                                  : (struct weft_trace_event *)0;
+    const uint64_t next = tracer->count, has = open->end;
+
+    if (has != WEFT_TRACE_UNNUMBERED)
+        return has;
+    tracer->count = next + 1;
+    open->end = next;
+    return next;
+}
+
+/* For whoever reads the log: the kernel has ended, or the rank is about to. */
+WEFT_INLINE void weft_trace_publish(struct weft_tracer *tracer)
+{
+    tracer->log->count = tracer->count;
+}
+
+/* The rank does not go on: what it is in the middle of is stored without an end. */
+WEFT_INLINE void weft_trace_abandon(struct weft_tracer *tracer)
+{
+    for (int depth = 0; depth < WEFT_TRACE_DEPTHS; depth++) {
+        struct weft_trace_event *open = &tracer->open[depth];
+        if (open->kind == 0)
+            continue;
+        const uint64_t number = weft_trace_number(tracer, open);
+        open->end = 0;
+        weft_trace_store(tracer->log, tracer->most, number, tracer->count, open);
+        open->kind = 0;
+    }
+    weft_trace_publish(tracer);
 }
 
 #endif

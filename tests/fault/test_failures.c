@@ -387,34 +387,11 @@ static void run_failure(const struct failure *f)
     printf("%s: done\n", f->name);
 }
 
-/* A stall is only reported; the line says who waits for what. */
-static void run_stall(const struct failure *f, const char *first, const char *second)
-{
-    static struct fault_job job;
-    bool said = false;
-
-    setenv("WEFT_STALL_S", "0.3", 1);
-    setenv("WEFT_PATH", "auto", 1);
-    fault_start(&job, PROCESSES, f->body);
-    const double start = getenv("WEFT_NET") != NULL ? 4e6 : 1.5e6; /* libfabric takes long */
-    usleep((useconds_t)(start * fault_scale()));
-    for (int p = 0; p < PROCESSES; p++)
-        fault_kill(&job, p, 0);
-    fault_wait(&job, 5);
-    unsetenv("WEFT_STALL_S");
-    for (int p = 0; p < PROCESSES; p++)
-        said |= strstr(job.text[p], first) != NULL && strstr(job.text[p], second) != NULL;
-    check(said, f, 0, "nobody reports the stall", &job);
-    printf("%s, as a stall: done\n", f->name);
-}
-
 int main(void)
 {
     setbuf(stdout, NULL);
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
         run_failure(&failures[i]);
-    run_stall(&failures[8], "rank 1 has waited", "for tag 42: has 0 of 3 notifications");
-    run_stall(&failures[10], "in a barrier of WEFT_COMM_WORLD: not there: rank 2", "rank 0 has");
     printf("%d checks failed\n", failed_checks);
     return failed_checks != 0;
 }

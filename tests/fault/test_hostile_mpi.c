@@ -1,188 +1,8 @@
 /*
  * fault/test_hostile_mpi.c - messages that a broken or hostile process may send over the network
- * mpi: each ends in WEFT_ERR_PROTOCOL, and not a byte of memory is written. Then what the network
- * owes to windows that the host cannot store to.
- *
- * The victim is a real end; the other process is this program itself, which sends bytes as it likes
- * through the same functions that stand in for an MPI (mpi/inside.h).
+ * mpi: each ends in WEFT_ERR_PROTOCOL, and not a byte of memory is written.
  */
-#include "base/task.h"
-#include "mpi/inside.h"
-#include "net/mpi/end.h"
-#include "net/mpi/mpi.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { MEMORY = 64 << 10, EAGER = 1024, START = 100 };
-
-static int failures;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #condition);                          \
-            failures++;                                                                            \
-        }                                                                                          \
-    } while (0)
-
-/* ---- both sides -------------------------------------------------------------------------------
- */
-
-struct stage {
-    struct weft_config config;
-    struct weft_net *net; /* the victim, process 0 */
-    struct weft_mpi_handle attacker, requests[4 * WEFT_MPI_WINDOW];
-    int sent;
-    uint64_t key;
-    uint32_t arrived;
-    unsigned char memory[MEMORY];
-    /* Of a device: what has been copied to it and is not there yet. */
-    struct copy {
-        void *target;
-        const void *source;
-        size_t bytes;
-    } copies[8];
-    int copying, lingers;
-    uint32_t begun, finished; /* copies */
-};
-
-static bool arrived(void *context, int process, uint32_t notice)
-{
-    struct stage *stage = context;
-
-    stage->arrived++;
-    return process == 1 && notice < 1000;
-}
-
-static void done(void *context, void *cookie)
-{
-    (void)context, (void)cookie;
-}
-
-static bool land(void *context, void *target, const void *source, size_t bytes)
-{
-    struct stage *stage = context;
-
-    if (stage->copying == 8)
-        abort();
-    stage->copies[stage->copying++] = (struct copy){target, source, bytes};
-    stage->begun++;
-    return true;
-}
-
-/* The oldest copy is done: its source is read only now. */
-static void finish_copy(struct stage *stage)
-{
-    const struct copy *copy = &stage->copies[0];
-
-    memcpy(copy->target, copy->source, copy->bytes);
-    stage->copying--;
-    stage->finished++;
-    memmove(&stage->copies[0], &stage->copies[1], (size_t)stage->copying * sizeof(*copy));
-}
-
-static bool settle(void *context)
-{
-    struct stage *stage = context;
-
-    while (stage->copying > 0)
-        finish_copy(stage);
-    return true;
-}
-
-static bool mark(void *context, uint64_t *mark)
-{
-    const struct stage *stage = context;
-
-    *mark = stage->begun;
-    return true;
-}
-
-/* One copy more with each look. */
-static bool settled(void *context, uint64_t mark, bool *there)
-{
-    struct stage *stage = context;
-
-    *there = stage->finished >= mark;
-    if (!*there)
-        finish_copy(stage);
-    return true;
-}
-
-static void lingers(void *context)
-{
-    struct stage *stage = context;
-    stage->lingers++;
-}
-
-static struct stage *open_stage(bool device, const char *threads)
-{
-    struct stage *stage = calloc(1, sizeof(*stage));
-    unsigned char address[WEFT_NET_ADDRESS_MAX];
-    uint64_t victim;
-
-    if (stage == NULL || weft_config_load(&stage->config, NULL, NULL) != WEFT_OK)
-        abort();
-    stage->config.mpi_eager = EAGER;
-    stage->config.counter_start = START;
-    stage->config.mpi_threads =
-        strcmp(threads, "single") == 0 ? WEFT_MPI_THREADS_SINGLE : WEFT_MPI_THREADS_MULTI;
-    const struct weft_net_open open = {.config = &stage->config,
-                                       .processes = 2,
-                                       .one_address_space = true,
-                                       .events = {.context = stage,
-                                                  .arrived = arrived,
-                                                  .sent = done,
-                                                  .landed = done,
-                                                  .land = device ? land : NULL,
-                                                  .settle = device ? settle : NULL,
-                                                  .mark = device ? mark : NULL,
-                                                  .settled = device ? settled : NULL,
-                                                  .lingers = lingers}};
-    if (weft_net_mpi.open(&stage->net, &open) != WEFT_OK ||
-        weft_mpi_inside_open(&stage->attacker, 1, 2) != WEFT_OK ||
-        weft_net_mpi.reg(stage->net, stage->memory, MEMORY / 2, &stage->key) != WEFT_OK ||
-        weft_net_mpi.address(stage->net, address) != WEFT_OK)
-        abort();
-    memcpy(&victim, address, sizeof(victim));
-    weft_mpi_inside_connect(&stage->attacker, 0, victim);
-    if (weft_net_mpi.connect(stage->net, 0, address) != WEFT_OK)
-        abort();
-    const uint64_t own = weft_mpi_inside_address(&stage->attacker);
-    const int32_t rank = 1;
-    memcpy(address, &own, sizeof(own));
-    memcpy(address + sizeof(own), &rank, sizeof(rank));
-    if (weft_net_mpi.connect(stage->net, 1, address) != WEFT_OK)
-        abort();
-    return stage;
-}
-
-static void close_stage(struct stage *stage)
-{
-    weft_mpi_inside_close(&stage->attacker);
-    weft_net_mpi.close(stage->net);
-    free(stage);
-}
-
-static void send_bytes(struct stage *stage, int tag, const void *bytes, size_t count)
-{
-    if (stage->sent == 4 * WEFT_MPI_WINDOW ||
-        weft_mpi_inside.isend(&stage->attacker, bytes, count, 0, tag,
-                              &stage->requests[stage->sent++]) != 0)
-        abort();
-}
-
-/* A message with `extra` bytes behind its header. */
-static void send_message(struct stage *stage, const struct weft_mpi_message *message, size_t extra)
-{
-    static unsigned char wire[WEFT_MPI_HEADER_BYTES + 4 * EAGER];
-
-    memset(wire, 0xee, sizeof(wire));
-    weft_mpi_message_put(wire, message);
-    send_bytes(stage, WEFT_MPI_TAG_MESSAGE, wire, WEFT_MPI_HEADER_BYTES + extra);
-}
+#include "mpi_stage.h"
 
 /* Both threads' turns, until an error or enough of them. */
 static weft_status turns(struct stage *stage)
@@ -197,9 +17,6 @@ static weft_status turns(struct stage *stage)
     }
     return status;
 }
-
-/* ---- malice -----------------------------------------------------------------------------------
- */
 
 /* One message; its key is the victim's, changed by the one here. */
 static const struct malice {
@@ -345,72 +162,6 @@ static void give_up(void)
     close_stage(stage);
 }
 
-/* ---- windows of a device ----------------------------------------------------------------------
- */
-
-/* The last acknowledgement that the attacker was sent; START: none. */
-static uint32_t last_ack(struct stage *stage)
-{
-    uint32_t acked = START;
-    bool found = true;
-
-    while (found) {
-        unsigned char wire[WEFT_MPI_HEADER_BYTES];
-        struct weft_mpi_handle matched, request;
-        struct weft_mpi_message message;
-        size_t bytes;
-        int from;
-        weft_mpi_inside.improbe(&stage->attacker, WEFT_MPI_TAG_MESSAGE, &found, &from, &bytes,
-                                &matched);
-        if (!found)
-            break;
-        CHECK(bytes == sizeof(wire));
-        weft_mpi_inside.imrecv(&matched, wire, sizeof(wire), &request);
-        CHECK(weft_mpi_message_get(&message, wire, bytes) == NULL);
-        acked = message.acked;
-    }
-    return acked;
-}
-
-/* Nothing is acknowledged, and no source forgotten, before the device has the data. */
-static void settle_first(const char *threads)
-{
-    static unsigned char payload[20000];
-    struct stage *stage = open_stage(true, threads);
-    struct weft_mpi_message message = {.kind = WEFT_MPI_PUT, .key = stage->key, .bytes = 8};
-    const uint64_t deadline = weft_now_ns() + 5000000000;
-    uint32_t acked = START;
-
-    memset(payload, 0x77, sizeof(payload));
-    for (uint32_t i = 0; i < 5; i++) {
-        message.sequence = START + 1 + i;
-        message.offset = i * 8;
-        message.notice = i + 1;
-        send_message(stage, &message, 8);
-    }
-    message = (struct weft_mpi_message){.kind = WEFT_MPI_LARGE,
-                                        .sequence = START + 6,
-                                        .notice = 6,
-                                        .key = stage->key,
-                                        .offset = 64,
-                                        .bytes = sizeof(payload)};
-    send_message(stage, &message, 0);
-    send_bytes(stage, WEFT_MPI_TAG_PAYLOAD, payload, sizeof(payload));
-    while (acked != START + 6 && weft_now_ns() < deadline) {
-        bool did = false;
-        CHECK(weft_net_mpi.progress(stage->net, WEFT_NET_RECEIVE, &did) == WEFT_OK);
-        const uint32_t now = last_ack(stage);
-        CHECK(now == START || now - START <= stage->finished);
-        acked = now != START ? now : acked;
-    }
-    CHECK(acked == START + 6);
-    CHECK(stage->arrived == 6);
-    CHECK(stage->finished == 6 && stage->copying == 0);
-    CHECK(stage->memory[0] == 0xee && stage->memory[39] == 0xee && stage->memory[40] == 0);
-    CHECK(stage->memory[64] == 0x77 && stage->memory[64 + 19999] == 0x77);
-    close_stage(stage);
-}
-
 int main(void)
 {
     for (size_t i = 0; i < sizeof(malices) / sizeof(malices[0]); i++) {
@@ -422,8 +173,6 @@ int main(void)
     suffer_bytes(WEFT_MPI_HEADER_BYTES);
     flood();
     give_up();
-    settle_first("multi");
-    settle_first("single");
     printf("%s\n", failures == 0 ? "all good" : "FAILED");
     return failures != 0;
 }

@@ -4,7 +4,7 @@
  * within their bounds, a large put does not keep others waiting, and a copy that fails ends the
  * job with a clear line. Two processes, as threads of this one.
  */
-#include "net/shm/shm.h"
+#include "net/net.h"
 #include "support/far_device.h"
 #include "support/test.h"
 
@@ -144,42 +144,6 @@ static void forget(void)
     pthread_mutex_unlock(&seen.lock);
 }
 
-/* ---- a network that reads some device memory itself: shm, which says so ----------------------
- */
-
-static struct weft_net_ops reading;
-static struct {
-    uint32_t asked, refused, staged; /* puts: from device memory; of these; from host memory */
-} direct;
-
-static void reading_caps(const struct weft_net *net, struct weft_net_caps *caps)
-{
-    weft_net_shm.caps(net, caps);
-    caps->reads_device = true;
-}
-
-/* Refuses what does not begin at a multiple of eight pieces. */
-static weft_status reading_put(struct weft_net *net, const struct weft_net_put *put)
-{
-    pthread_mutex_lock(&seen.lock);
-    const int rank = rank_of(put->source);
-    const bool refuse = put->device && put->offset % (8 * PIECE) != 0;
-    direct.asked += put->device && rank >= 0;
-    direct.refused += refuse;
-    direct.staged += !put->device && put->bytes != 0 && rank < 0;
-    if (put->bytes != 0 && put->device != (rank >= 0))
-        seen.late++;
-    pthread_mutex_unlock(&seen.lock);
-    return refuse ? (weft_status)WEFT_NET_STAGE : weft_net_shm.put(net, put);
-}
-
-const struct weft_net_ops *__real_weft_net_find(const char *name);
-const struct weft_net_ops *__wrap_weft_net_find(const char *name);
-const struct weft_net_ops *__wrap_weft_net_find(const char *name)
-{
-    return reading.name != NULL && strcmp(name, "shm") == 0 ? &reading : __real_weft_net_find(name);
-}
-
 /* Rank 0 of process 0 puts much, rank 1 a little, each into the window of its like. */
 WEFT_KERNEL(staging_kernel, struct data, user)
 {
@@ -293,7 +257,7 @@ static int overlap(void)
 /* The same over a network whose receiver must not wait for each piece to land, either. */
 static int overlap_over(const char *net)
 {
-    if (__real_weft_net_find(net) == NULL) {
+    if (weft_net_find(net) == NULL) {
         printf("%s: not in this build\n", net);
         return 0;
     }
@@ -330,67 +294,6 @@ static int failure(void)
     return result;
 }
 
-/* Rows of which the network takes the first from the device, and refuses the second. */
-WEFT_KERNEL(rows_kernel, struct data, user)
-{
-    const int me = weft_rank(self, WEFT_COMM_WORLD);
-
-    test_fill(self, user->source, SMALL, 5);
-    weft_enter(self);
-    const weft_win win = weft_win_create(self, WEFT_COMM_WORLD, user->window, LARGE);
-    if (me == 0) {
-        weft_put_2d_notify(self, win, 1, 0, 2 * PIECE, user->source, PIECE, PIECE, 4, 1);
-        weft_flush(self, win);
-        weft_put_notify(self, win, 1, 16 * PIECE, user->source, SMALL, 1);
-        weft_flush(self, win);
-    } else {
-        weft_wait(self, 1, 2);
-        for (size_t r = 0; r < 4; r++)
-            for (size_t i = 0; i < PIECE; i++)
-                CHECK_EQ(self, &user->check, user->window[r * 2 * PIECE + i],
-                         test_byte(5, r * PIECE + i));
-        CHECK_EQ(self, &user->check, test_differs(self, user->window + 16 * PIECE, SMALL, 5), 0);
-    }
-    weft_leave(self);
-    test_done(self, &user->check);
-}
-
-static int rows_body(struct test_env *env)
-{
-    if (!test_prepare(env, &rows_kernel))
-        return TEST_FAILED;
-    struct data data = {.window = test_memory(env, TEST_MAPPED, LARGE),
-                        .source = test_memory(env, TEST_MAPPED, 2 * LARGE)};
-    if (env->numbers->process == 0) {
-        pthread_mutex_lock(&seen.lock);
-        seen.source = data.source;
-        pthread_mutex_unlock(&seen.lock);
-    }
-    test_run(env, &data, sizeof(data));
-    return TEST_PASSED;
-}
-
-/* Below WEFT_STAGE_FROM the network is asked first; what it refuses, and all above, is staged. */
-static int reads_device(void)
-{
-    forget();
-    reading = *__real_weft_net_find("shm");
-    reading.caps = reading_caps;
-    reading.put = reading_put;
-    setenv("WEFT_STAGE_FROM", "1M", 1);
-    far_watch = (struct far_watch){0};
-    int result = run(rows_body, "1");
-    result |= expect(direct.asked == 3, "puts from device memory", direct.asked);
-    result |= expect(direct.refused == 1, "of them refused", direct.refused);
-    result |= expect(direct.staged == 3, "puts from host memory", direct.staged);
-    direct.asked = 0;
-    setenv("WEFT_STAGE_FROM", "0", 1);
-    result |= run(rows_body, "1");
-    result |=
-        expect(direct.asked == 0, "puts from device memory above the threshold", direct.asked);
-    return result | expect(seen.late == 0, "puts that did not say where they lie", seen.late);
-}
-
 static int host_puts(void)
 {
     forget();
@@ -410,8 +313,7 @@ int main(void)
     setenv("WEFT_STAGE_MEMORY", memory, 1);
     setenv("WEFT_STAGE_DEPTH", depth, 1);
     const int failed = failure(); /* first: it forks */
-    const int result =
-        overlap() | overlap_over("mpi") | fairness() | failed | host_puts() | reads_device();
+    const int result = overlap() | overlap_over("mpi") | fairness() | failed | host_puts();
     printf("%s\n", result == 0 ? "all good" : "FAILED");
     return result;
 }

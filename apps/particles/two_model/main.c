@@ -29,6 +29,7 @@ static bool plan(void *state, size_t *bytes)
     if (!particles_make_box(run->settings, run->process, run->processes, run->process == 0,
                             &store->box))
         return false;
+    particles_divide(run->settings, store->box.rows, &store->box); /* a segment is a row */
     store->box.boundaries = LISTS;
     store->layout = particles_layout_of(&store->box);
     problem->chunks = (store->box.capacity + run->threads - 1) / run->threads;
@@ -43,7 +44,8 @@ static bool place(void *state)
     struct particles_store *store = &problem->step[0].store;
     store->arena = problem->run.arena;
     store->count = (uint32_t *)(store->arena + store->layout.count);
-    store->counted = 1;
+    store->counted = 0;
+    store->counted_end = particles_cells(&store->box);
     store->failure = (uint32_t *)(problem->run.arena + failure_offset(problem));
     problem->step[1] = problem->step[0];
     problem->step[1].parity = 1;
@@ -80,18 +82,14 @@ static bool exchange_lists(const struct problem *problem, const struct particles
     return exchange_both(problem, from, to, store->layout.list_bytes, 0);
 }
 
-static size_t block_offset(const struct particles_store *store, uint32_t segment)
-{
-    return store->layout.block + segment * store->layout.block_bytes;
-}
-
+/* A block of a row and a halo are of one form. */
 static bool exchange_segments(const struct problem *problem, const struct particles_step *step)
 {
     const struct particles_store *store = &step->store;
-    const uint32_t last = store->box.segments;
-    const size_t from[2] = {block_offset(store, last), block_offset(store, 1)};
-    const size_t to[2] = {block_offset(store, 0), block_offset(store, last + 1)};
-    return exchange_both(problem, from, to, store->layout.block_bytes, 2);
+    const size_t from[2] = {particles_block_offset(store, store->box.segments - 1),
+                            particles_block_offset(store, 0)};
+    const size_t to[2] = {particles_halo_offset(store, 0), particles_halo_offset(store, 1)};
+    return exchange_both(problem, from, to, store->layout.halo_bytes, 2);
 }
 
 static bool one_step(void *state, uint64_t k)

@@ -1,0 +1,100 @@
+/*
+ * fault/test_stall.c - a wait that lasts is no error, but it is reported: who waits for what, how
+ * much of it is there, and in a barrier also who has not come.
+ */
+#include "support/fault_job.h"
+#include "weft/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PROCESSES = 4, RANKS = 3 };
+
+/* What the ranks do, by number. */
+enum { WAIT_FOR_NOBODY, MISS_BARRIER };
+
+struct data {
+    int what;
+};
+
+WEFT_KERNEL(stalling, struct data, data)
+{
+    const int me = weft_rank(self, WEFT_COMM_WORLD), n = weft_size(self, WEFT_COMM_WORLD);
+
+    weft_enter(self);
+    if (data->what == WAIT_FOR_NOBODY && me == 1)
+        weft_wait(self, 42, 3);
+    if (data->what == MISS_BARRIER && me != 2)
+        weft_barrier(self, WEFT_COMM_WORLD);
+    if (data->what == MISS_BARRIER && me == 2)
+        weft_wait(self, 9, 1);
+    for (;;) { /* a ring that never ends */
+        weft_notify(self, WEFT_COMM_WORLD, (me + 1) % n, 1);
+        weft_wait(self, 1, 1);
+    }
+}
+
+static int run_kernel(int what)
+{
+    struct data data = {what};
+    weft_job *job;
+    weft_status status = weft_open(&job, NULL, NULL);
+
+    if (status != WEFT_OK)
+        return (int)status;
+    status = weft_prepare(job, &stalling, 1, RANKS);
+    if (status == WEFT_OK)
+        status = weft_run(job, &data, sizeof(data), NULL);
+    weft_close(job);
+    return (int)status;
+}
+
+static int body_wait(int process)
+{
+    (void)process;
+    return run_kernel(WAIT_FOR_NOBODY);
+}
+static int body_barrier(int process)
+{
+    (void)process;
+    return run_kernel(MISS_BARRIER);
+}
+
+/* Whether a process says both in its lines, within a time in which it is not yet an error. */
+static int run_stall(const char *name, int (*body)(int process), const char *first,
+                     const char *second)
+{
+    static struct fault_job job;
+    bool said = false;
+
+    fault_start(&job, PROCESSES, body);
+    const double start = getenv("WEFT_NET") != NULL ? 4e6 : 1.5e6; /* libfabric takes long */
+    usleep((useconds_t)(start * fault_scale()));
+    for (int p = 0; p < PROCESSES; p++)
+        fault_kill(&job, p, 0);
+    fault_wait(&job, 5);
+    for (int p = 0; p < PROCESSES; p++)
+        said |= strstr(job.text[p], first) != NULL && strstr(job.text[p], second) != NULL;
+    if (!said) {
+        printf("FAILED %s: nobody reports the stall; they said:\n", name);
+        for (int p = 0; p < PROCESSES; p++)
+            printf("%s", job.text[p]);
+    }
+    printf("%s: done\n", name);
+    return said ? 0 : 1;
+}
+
+int main(void)
+{
+    setbuf(stdout, NULL);
+    setenv("WEFT_STALL_S", "0.3", 1);
+    const int failed =
+        run_stall("a wait for nobody", body_wait, "rank 1 has waited",
+                  "for tag 42: has 0 of 3 notifications") +
+        run_stall("a missed barrier", body_barrier,
+                  "in a barrier of WEFT_COMM_WORLD: not there: rank 2", "rank 0 has");
+    printf("%d checks failed\n", failed);
+    return failed != 0;
+}
