@@ -3,7 +3,7 @@
 #   cmake -DSOURCE=... -DINCLUDE=... -P weft_kernel_headers.cmake
 file(GLOB headers RELATIVE ${SOURCE}/src ${SOURCE}/src/kernel_api/*.h)
 list(APPEND headers base/atomic.h base/atomic_cuda.h base/inline.h base/model.h base/order.h
-     base/task.h base/ticks.h device/port.h queue/command_ring.h window/channel.h window/counter.h window/state.h window/table.h
+     base/task.h base/ticks.h device/port.h queue/command_ring.h window/channel.h window/counter.h window/letter.h window/state.h window/table.h
      window/trace.h
      wire/command.h wire/notice.h)
 

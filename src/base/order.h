@@ -37,6 +37,10 @@
     X(eager_seen, "who takes the notice sees it; pairs with eager_notice")                         \
     X(eager_credit, "lines were read and payloads stored; pairs with eager_space")                 \
     X(eager_space, "a sender overwrites them only then; pairs with eager_credit")                  \
+    X(letter_post, "what landed before a letter, and its payload; pairs with letter_seen")         \
+    X(letter_seen, "who takes the letter sees it; pairs with letter_post")                         \
+    X(letter_taken, "a letter was read, and its payload stored; pairs with letter_told")           \
+    X(letter_told, "the box is used again, and the sender told; pairs with letter_taken")          \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")
 
 enum weft_order {

@@ -33,11 +33,7 @@ WEFT_INLINE void weft_barrier_tell(weft_self *self, int process, uint32_t word)
             weft_settle(self, process);
         weft_count_add_peer(exposed, &exposed->counters[WEFT_BARRIER_AT + word], false);
     } else {
-        struct weft_command command = {0};
-        command.kind = WEFT_COMMAND_BARRIER;
-        command.target = (uint32_t)process;
-        command.offset = word;
-        weft_post_put(self, process, &command, NULL, 0, true);
+        weft_post_barrier(self, process, word);
     }
 }
 

@@ -6,6 +6,7 @@
 #define WEFT_KERNEL_API_NOTIFY_H
 
 #include "kernel_api/eager.h"
+#include "kernel_api/letter.h"
 
 /*
  * One more for a rank of a process that is reached without the host. All earlier puts of this rank
@@ -150,12 +151,20 @@ WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count)
     if (weft_leads(self))
         weft_trace_open_event(self, WEFT_TRACE_WAIT, WEFT_TRACE_CALL, (int)tag, WEFT_TRACE_NOBODY,
                               count);
-    if (self->eager_bytes != 0 && blockDim.x >= 32)
-        weft_wait_warped(self, tag, count);
+    if (self->letters != NULL || (self->eager_bytes != 0 && blockDim.x >= 32))
+        weft_wait_by_letter(self, tag, count);
     else
         weft_wait_led(self, tag, count);
     if (weft_leads(self))
         weft_trace_close_event(self, WEFT_TRACE_CALL);
+}
+
+WEFT_COLD void weft_wait_otherwise(weft_self *self, uint32_t tag, uint32_t count)
+{
+    if (self->waits == WEFT_WAITS_BY_LETTER)
+        weft_wait_by_letter(self, tag, count);
+    else
+        weft_wait_traced(self, tag, count);
 }
 
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
@@ -167,7 +176,7 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
     else if (waits == WEFT_WAITS_ALONE)
         weft_wait_led(self, (uint32_t)tag, count);
     else
-        weft_wait_traced(self, (uint32_t)tag, count);
+        weft_wait_otherwise(self, (uint32_t)tag, count);
 }
 
 #else
@@ -177,7 +186,10 @@ void weft_wait(weft_self *self, int tag, uint32_t count)
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
     weft_trace_enter(self, WEFT_TRACE_WAIT, tag, count);
-    weft_wait_led(self, (uint32_t)tag, count);
+    if (WEFT_UNLIKELY(self->letters != NULL))
+        weft_wait_by_letter(self, (uint32_t)tag, count);
+    else
+        weft_wait_led(self, (uint32_t)tag, count);
     weft_trace_leave(self);
 }
 

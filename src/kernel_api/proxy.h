@@ -31,18 +31,12 @@ static inline void weft_ring_unlock(weft_self *self)
 }
 #endif
 
-/*
- * Puts a command into the rank's ring, waiting for room, and wakes the host. `after`: whoever acts
- * on the command sees what the rank did before it. False: the job has failed.
- */
-WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, const void *payload,
-                         uint32_t payload_bytes, bool after)
+/* Waits for room in the rank's ring, which is locked. False: the job has failed. */
+WEFT_COLD bool weft_post_space(weft_self *self, uint32_t lines)
 {
-    const uint32_t lines = weft_command_lines(payload_bytes);
     uint32_t rounds = 0;
-
-    weft_ring_lock(self);
     bool space = weft_command_space(&self->commands, lines);
+
     if (!space) {
         weft_trace_wait(self, WEFT_TRACE_ROOM, WEFT_TRACE_NOBODY, lines);
         while (!space &&
@@ -51,6 +45,21 @@ WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, co
         weft_wait_over(self, rounds);
         weft_trace_waited(self);
     }
+    return space;
+}
+
+/*
+ * Puts a command into the rank's ring, waiting for room, and wakes the host. `after`: whoever acts
+ * on the command sees what the rank did before it. False: the job has failed. (Where it is inlined
+ * a GPU keeps the command in registers.)
+ */
+WEFT_INLINE bool weft_post_here(weft_self *self, const struct weft_command *command,
+                                const void *payload, uint32_t payload_bytes, bool after)
+{
+    const uint32_t lines = weft_command_lines(payload_bytes);
+
+    weft_ring_lock(self);
+    const bool space = weft_command_space(&self->commands, lines) || weft_post_space(self, lines);
     if (space)
         weft_command_push(&self->commands, command, payload, payload_bytes, after);
     weft_ring_unlock(self);
@@ -61,15 +70,65 @@ WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, co
     return space;
 }
 
-/* A command that ends as a put at `process`: counted, so that it can be flushed and settled. */
-WEFT_INLINE void weft_post_put(weft_self *self, int process, const struct weft_command *command,
-                               const void *payload, uint32_t payload_bytes, bool after)
+WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, const void *payload,
+                         uint32_t payload_bytes, bool after)
 {
-    if (!weft_post(self, command, payload, payload_bytes, after))
-        return;
+    return weft_post_here(self, command, payload, payload_bytes, after);
+}
+
+#ifdef __CUDACC__
+
+/* The same by a crew, of which each thread writes some words of the payload. */
+WEFT_COLD bool weft_post_by_crew(weft_self *self, struct weft_crew crew,
+                                 const struct weft_command *command, const void *payload,
+                                 uint32_t payload_bytes, bool after)
+{
+    bool space = false;
+
+    if (crew.lane == 0) {
+        weft_ring_lock(self);
+        space = weft_post_space(self, weft_command_lines(payload_bytes));
+        if (space && after)
+            weft_fence_release(ORDER_command_commit);
+    }
+    if (weft_crew_any(crew, space)) {
+        weft_command_write_payload(&self->commands, (const unsigned char *)payload, payload_bytes,
+                                   crew.lane, crew.lanes);
+        weft_crew_meet(crew); /* all have read where to begin */
+        if (crew.lane == 0)
+            weft_command_write_header(&self->commands, command, payload_bytes);
+    }
+    if (crew.lane == 0)
+        weft_ring_unlock(self);
+    return space;
+}
+
+#endif
+
+/* A command that ends as a put at `process` was posted: for flushing and settling. The leader. */
+WEFT_INLINE void weft_post_counted(weft_self *self, int process)
+{
     self->sent++;
     self->unsettled += self->sent_to[process] == self->settled[process];
     self->sent_to[process]++;
+}
+
+WEFT_INLINE void weft_post_put(weft_self *self, int process, const struct weft_command *command,
+                               const void *payload, uint32_t payload_bytes, bool after)
+{
+    if (weft_post_here(self, command, payload, payload_bytes, after))
+        weft_post_counted(self, process);
+}
+
+/* A barrier's notice, from within any kernel. */
+WEFT_COLD void weft_post_barrier(weft_self *self, int process, uint32_t word)
+{
+    struct weft_command command = {0};
+
+    command.kind = WEFT_COMMAND_BARRIER;
+    command.target = (uint32_t)process;
+    command.offset = word;
+    weft_post_put(self, process, &command, NULL, 0, true);
 }
 
 /* A fence, after which messages through channels stand for what came before it. The leader. */

@@ -60,6 +60,11 @@ struct weft_net_events {
     bool (*mark)(void *context, uint64_t *mark);
     bool (*settled)(void *context, uint64_t mark, bool *there);
     /*
+     * May be left out by a network, or NULL: what is landed next comes with this notice, which
+     * `arrived` is told right after. Then both can go to the rank together.
+     */
+    void (*announced)(void *context, uint32_t notice);
+    /*
      * Memory from which much will land: lets the device fetch it without the processor's help.
      * Within `open` and `close`; may be left out. If it cannot be done, that is said, and all is
      * only slower.

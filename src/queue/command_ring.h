@@ -33,10 +33,16 @@ struct weft_command_consumer {
     uint32_t tail; /* next line to read */
 };
 
-/* The sequence byte of line `index`: its lap. Laps wrap with the index since depth <= 2^24. */
+/* The sequence byte of line `index`: its lap. Laps wrap with the index since depth <= 2^24. (A GPU
+ * takes tens of instructions to divide.) */
 WEFT_INLINE uint64_t weft_lap(uint32_t index, uint32_t depth)
 {
-    return (uint64_t)((index / depth + 1) & 0xff) << 56;
+#ifdef __CUDACC__
+    const uint32_t lap = index >> (31 - __clz((int)depth));
+#else
+    const uint32_t lap = index / depth;
+#endif
+    return (uint64_t)((lap + 1) & 0xff) << 56;
 }
 
 #define WEFT_WORD_CONTENT ((1ull << 56) - 1)
@@ -79,39 +85,99 @@ WEFT_INLINE uint64_t weft_word_cut(const uint64_t *c, int word)
     return value & WEFT_WORD_CONTENT;
 }
 
+/* The i-th 7 bytes of a payload, for a line's word; 0 beyond its end. */
+WEFT_INLINE uint64_t weft_payload_cut(const unsigned char *payload, uint32_t bytes, uint32_t i)
+{
+    uint64_t value = 0;
+
+    for (uint32_t b = 0; b < 7 && 7 * i + b < bytes; b++)
+        value |= (uint64_t)payload[7 * i + b] << 8 * b;
+    return value;
+}
+
+/* The same of one that is made of words of 4 bytes. No branch: loads are under way together. */
+WEFT_INLINE uint64_t weft_payload_cut_words(const unsigned char *payload, uint32_t bytes,
+                                            uint32_t i)
+{
+    const uint32_t *const words = (const uint32_t *)(const void *)payload;
+    const uint32_t begin = 7 * i, at = begin / 4, last = bytes / 4 - 1, shift = 8 * (begin % 4);
+    const uint32_t left = begin < bytes ? bytes - begin : 0;
+    const uint32_t low = words[at < last ? at : last], mid = words[at + 1 < last ? at + 1 : last];
+    const uint32_t high = words[at + 2 < last ? at + 2 : last];
+
+    return ((uint64_t)__funnelshift_r(mid, high, shift) << 32 | __funnelshift_r(low, mid, shift)) &
+           (left < 7 ? (1ull << 8 * left) - 1 : WEFT_WORD_CONTENT);
+}
+
+/* The i-th word of the payload's lines, behind a header that is yet to be written. */
+WEFT_INLINE void weft_payload_store(const struct weft_command_producer *ring, uint32_t i,
+                                    uint64_t value)
+{
+    const uint32_t line = ring->head + 1 + i / WEFT_LINE_WORDS;
+
+    weft_store_relaxed_u64(&ring->lines[line & (ring->depth - 1)].word[i % WEFT_LINE_WORDS],
+                           value | weft_lap(line, ring->depth));
+}
+
+/* All of them, by some threads together. */
+WEFT_COLD void weft_command_write_payload(const struct weft_command_producer *ring,
+                                          const unsigned char *payload, uint32_t bytes,
+                                          uint32_t lane, uint32_t lanes)
+{
+    enum { DEEP = 5 }; /* 32 threads write 1 KiB in one go */
+    const uint32_t words = (weft_command_lines(bytes) - 1) * WEFT_LINE_WORDS;
+    uint32_t i = lane;
+
+    if ((((uintptr_t)payload | bytes) & 3) != 0) {
+#pragma unroll 1
+        for (; i < words; i += lanes)
+            weft_payload_store(ring, i, weft_payload_cut(payload, bytes, i));
+        return;
+    }
+#pragma unroll 1
+    for (; i < words; i += DEEP * lanes) {
+        uint64_t value[DEEP];
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++)
+            value[k] = weft_payload_cut_words(payload, bytes, i + k * lanes);
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++)
+            if (i + k * lanes < words)
+                weft_payload_store(ring, i + k * lanes, value[k]);
+    }
+}
+
+/* The header, and with it the message is there. One thread. */
+WEFT_INLINE void weft_command_write_header(struct weft_command_producer *ring,
+                                           const struct weft_command *command,
+                                           uint32_t payload_bytes)
+{
+    struct weft_line *header = &ring->lines[ring->head & (ring->depth - 1)];
+    const uint64_t lap = weft_lap(ring->head, ring->depth);
+    uint64_t content[7];
+
+    memcpy(content, command, sizeof(content));
+    WEFT_UNROLL
+    for (int w = 0; w < WEFT_LINE_WORDS; w += 2) /* two at once: each is undivided, no more */
+        asm volatile(
+            "st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(WEFT_GLOBAL(&header->word[w])),
+            "l"(weft_word_cut(content, w) | lap), "l"(weft_word_cut(content, w + 1) | lap)
+            : "memory");
+    ring->head += weft_command_lines(payload_bytes);
+}
+
 /*
- * One thread writes it. Each word vouches for itself: their order does not matter. The payload
- * comes after the fence, too: before it, the fence would wait until host memory has it.
+ * By one thread. Each word vouches for itself: their order does not matter. The payload comes after
+ * the fence, too: before it, the fence would wait until host memory has it.
  */
 WEFT_INLINE void weft_command_push(struct weft_command_producer *ring,
                                    const struct weft_command *command, const void *payload,
                                    uint32_t payload_bytes, bool after)
 {
-    const uint32_t mask = ring->depth - 1, head = ring->head;
-    const uint32_t lines = weft_command_lines(payload_bytes);
-    const unsigned char *from = (const unsigned char *)payload;
-    uint64_t content[7];
-
     if (after)
         weft_fence_release(ORDER_command_commit);
-    for (uint32_t l = 1; l < lines; l++) {
-        struct weft_line *line = &ring->lines[(head + l) & mask];
-        const uint64_t lap = weft_lap(head + l, ring->depth);
-        for (int w = 0; w < WEFT_LINE_WORDS; w++) {
-            const uint32_t at = (l - 1) * WEFT_LINE_BYTES + (uint32_t)w * 7;
-            uint64_t value = lap;
-            for (uint32_t b = 0; b < 7 && at + b < payload_bytes; b++)
-                value |= (uint64_t)from[at + b] << 8 * b;
-            weft_store_relaxed_u64(&line->word[w], value);
-        }
-    }
-    memcpy(content, command, sizeof(content));
-    struct weft_line *header = &ring->lines[head & mask];
-    const uint64_t lap = weft_lap(head, ring->depth);
-#pragma unroll
-    for (int w = 0; w < WEFT_LINE_WORDS; w++)
-        weft_store_relaxed_u64(&header->word[w], weft_word_cut(content, w) | lap);
-    ring->head = head + lines;
+    weft_command_write_payload(ring, (const unsigned char *)payload, payload_bytes, 0, 1);
+    weft_command_write_header(ring, command, payload_bytes);
 }
 
 #else

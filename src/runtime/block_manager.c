@@ -14,6 +14,8 @@
 #include "window/tables.h"
 #include "wire/notice.h"
 
+#include <string.h>
+
 enum {
     BATCH = 32, /* commands in a turn */
     AHEAD = 8   /* commands under way of a rank, where the host fetches what they send */
@@ -31,6 +33,12 @@ static void bad_command(struct weft_job *job, uint32_t slot, const struct weft_c
                   command->kind, command->object, command->target);
 }
 
+/* Its payload comes with it. */
+static bool is_carried(const struct weft_command *command)
+{
+    return (command->flags & (WEFT_COMMAND_INLINE | WEFT_COMMAND_WITHIN)) != 0;
+}
+
 static bool plan_put(struct weft_job *job, const struct weft_command *command,
                      struct weft_request *plan)
 {
@@ -43,8 +51,7 @@ static bool plan_put(struct weft_job *job, const struct weft_command *command,
         const struct weft_member to = window->member[command->target];
         good = weft_inside(command->offset, command->pitch, command->width, command->height,
                            entry->bytes) &&
-               to.process != job->numbers.process &&
-               (!(command->flags & WEFT_COMMAND_INLINE) || command->height == 1);
+               to.process != job->numbers.process && (!is_carried(command) || command->height == 1);
         plan->put.process = to.process;
         plan->put.key = entry->key;
         plan->put.offset = entry->key_offset + command->offset;
@@ -98,18 +105,28 @@ static bool make_plan(struct weft_job *job, const struct weft_command *command,
 /* ---- from the ring -----------------------------------------------------------------------------
  */
 
+static void take_within(struct weft_request *request, const struct weft_command *command)
+{
+    const uint64_t words[2] = {command->source, command->source_pitch};
+
+    static_assert(sizeof(words) == WEFT_WITHIN_MOST, "all that a command carries itself");
+    memcpy(request->payload, words, request->width);
+}
+
 /* A put, a notification or a barrier's notice. False: not taken, look again later. */
 static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
     struct weft_manager *manager = &job->managers[slot];
-    const bool inside = (command->flags & WEFT_COMMAND_INLINE) != 0;
-    const uint32_t payload = inside ? (uint32_t)command->width : 0;
+    const bool carried = is_carried(command), within = (command->flags & WEFT_COMMAND_WITHIN) != 0;
+    const uint32_t payload = carried && !within ? (uint32_t)command->width : 0;
 
-    if (inside && command->width > job->state.inline_bytes) {
+    if (carried &&
+        (command->kind != WEFT_COMMAND_PUT || command->width > job->state.inline_bytes ||
+         (within && (command->width > WEFT_WITHIN_MOST || command->flags & WEFT_COMMAND_INLINE)))) {
         bad_command(job, slot, command);
         return false;
     }
-    struct weft_request *request = weft_request_make(job, slot, payload != 0);
+    struct weft_request *request = weft_request_make(job, slot, carried);
     if (request == NULL)
         return false;
     if (!make_plan(job, command, request)) {
@@ -121,9 +138,11 @@ static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_comm
         weft_request_free(job, request);
         return false;
     }
-    if (payload != 0)
+    if (within)
+        take_within(request, command);
+    if (carried)
         request->source = request->payload;
-    const bool from_device = job->stage != NULL && !inside && request->width != 0;
+    const bool from_device = job->stage != NULL && !carried && request->width != 0;
     request->put.device = from_device && job->net_reads_device &&
                           request->rows * request->width < job->config.stage_from;
     request->staged = from_device && !request->put.device;

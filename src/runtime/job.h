@@ -106,6 +106,7 @@ struct weft_gathering;
 struct weft_image;
 struct weft_trace;
 struct weft_stage;
+struct weft_landing;
 
 struct weft_job {
     struct weft_config config;
@@ -125,8 +126,11 @@ struct weft_job {
 
     struct weft_state state;
     struct weft_share exposed_share;
-    struct weft_image *image; /* image.c; NULL: ranks see `state` itself */
-    weft_self **selves;       /* by slot; 0: the host program */
+    struct weft_image *image;      /* image.c; NULL: ranks see `state` itself */
+    struct weft_landing *landings; /* landing.c; NULL: what arrives is stored by the network */
+    uint32_t letter_bytes;         /* largest payload of letters to this process's ranks */
+    bool shares_device;            /* with another process of the job */
+    weft_self **selves;            /* by slot; 0: the host program */
     size_t self_bytes;
     struct weft_manager *managers;         /* by slot */
     uint32_t slots;                        /* in use: they exist and stay */
@@ -282,11 +286,7 @@ void weft_services_stop(struct weft_job *job);
 bool weft_services_help(void *job, int rank);
 void weft_services_leave(void *job);
 bool weft_notice_arrived(void *job, int process, uint32_t notice);
-/* How a network lands data where the host has no access to device memory. Receive task only. */
-bool weft_land_in_device(void *job, void *target, const void *source, size_t bytes);
-bool weft_settle_in_device(void *job);
-bool weft_mark_in_device(void *job, uint64_t *mark);
-bool weft_settled_in_device(void *job, uint64_t mark, bool *there);
+/* Memory from which a network lands data (landing.h). Caller only. */
 void weft_pin_for_device(void *job, void *memory, size_t bytes);
 void weft_unpin_for_device(void *job, void *memory);
 /* Whether a network's device may write device memory, and how: net.h, dmabuf and reached. */

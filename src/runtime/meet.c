@@ -90,6 +90,7 @@ static void share_node(struct weft_job *job)
         with.index += here && p < n->process;
         with.on_device += job->processes[p].device == n->device;
     }
+    job->shares_device = with.on_device > 1;
     job->spin_ns = job->device_ops->share(job->device, &with);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/say.h"
 #include "runtime/exchange.h"
+#include "runtime/landing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,10 +72,11 @@ static weft_status open_named(struct weft_job *job, const char *name)
                    .arrived = weft_notice_arrived,
                    .sent = weft_request_sent,
                    .landed = weft_request_landed,
-                   .land = job->image != NULL ? weft_land_in_device : NULL,
-                   .settle = job->image != NULL ? weft_settle_in_device : NULL,
-                   .mark = job->image != NULL ? weft_mark_in_device : NULL,
-                   .settled = job->image != NULL ? weft_settled_in_device : NULL,
+                   .land = job->landings != NULL ? weft_landing_land : NULL,
+                   .settle = job->landings != NULL ? weft_landing_settle : NULL,
+                   .mark = job->landings != NULL ? weft_landing_mark : NULL,
+                   .settled = job->landings != NULL ? weft_landing_settled : NULL,
+                   .announced = job->landings != NULL ? weft_landing_announced : NULL,
                    .pin = job->image != NULL ? weft_pin_for_device : NULL,
                    .unpin = job->image != NULL ? weft_unpin_for_device : NULL,
                    .dmabuf = weft_has_dmabuf(job) ? weft_dmabuf_of_device : NULL,

@@ -10,13 +10,18 @@
 #include "device/cpu/random.h"
 #include "runtime/exchange.h"
 #include "runtime/image.h"
+#include "runtime/landing.h"
 #include "window/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EAGER_ON_GPUS = WEFT_EAGER_MOST }; /* bytes; measured on an H200 */
+enum {
+    EAGER_ON_GPUS = WEFT_EAGER_MOST, /* bytes; measured on an H200 */
+    INLINE_HERE = 224,               /* where the network reads sources itself, */
+    INLINE_ELSE = WEFT_INLINE_MOST   /* and where the host fetches them first; not measured */
+};
 
 static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back to its sender */
 
@@ -81,7 +86,9 @@ static weft_status open_state(struct weft_job *job)
     state->exposed = exposed;
     state->signals = job->device_ops->host_alloc(job->device, sizeof(*state->signals));
     state->process_table = calloc((size_t)state->processes, sizeof(*state->process_table));
-    state->inline_bytes = (uint32_t)job->config.inline_bytes;
+    state->inline_bytes = job->config.inline_bytes >= 0  ? (uint32_t)job->config.inline_bytes
+                          : job->device_ops->host_access ? INLINE_HERE
+                                                         : INLINE_ELSE;
     state->intervals_most = (uint32_t)job->config.timer_intervals;
     state->intervals =
         job->device_ops->host_alloc(job->device, state->intervals_most * sizeof(*state->intervals));
@@ -99,7 +106,8 @@ static weft_status open_state(struct weft_job *job)
     for (size_t i = 0; start != 0 && i < counters; i++)
         state->exposed->counters[i].local = state->exposed->counters[i].peer = start;
     state->start_here = state->start_others = start; /* host words start at 0 */
-    return weft_image_open(job);
+    status = weft_image_open(job);
+    return status == WEFT_OK ? weft_landing_open(job) : status;
 }
 
 /* The host program's own rank, and the communicator of all of them. */
@@ -234,6 +242,7 @@ static void release_state(struct weft_job *job)
         if (state->process_table[p].exposed != NULL)
             weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
                              job->one_address_space);
+    weft_landing_close(job);
     weft_image_close(job);
     if (state->signals != NULL)
         ops->host_free(job->device, state->signals);

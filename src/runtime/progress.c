@@ -10,7 +10,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
-#include "runtime/image.h"
+#include "runtime/landing.h"
 #include "window/counter.h"
 
 enum {
@@ -63,6 +63,7 @@ static bool receive_round(struct weft_job *job)
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d cannot receive: %s", job->numbers.process,
                       weft_err_last());
+    did |= weft_landing_look(job);
     return did;
 }
 
@@ -249,30 +250,6 @@ static void receive_main(void *argument)
           job->net_ops->bell(job->net, WEFT_NET_RECEIVE) != NULL);
 }
 
-bool weft_land_in_device(void *context, void *target, const void *source, size_t bytes)
-{
-    struct weft_job *job = context;
-    return job->device_ops->copy(job->device, WEFT_LANE_RECEIVE, target, source, bytes) == WEFT_OK;
-}
-
-bool weft_settle_in_device(void *context)
-{
-    struct weft_job *job = context;
-    return job->device_ops->wait(job->device, WEFT_LANE_RECEIVE) == WEFT_OK;
-}
-
-bool weft_mark_in_device(void *context, uint64_t *mark)
-{
-    struct weft_job *job = context;
-    return job->device_ops->mark(job->device, WEFT_LANE_RECEIVE, mark) == WEFT_OK;
-}
-
-bool weft_settled_in_device(void *context, uint64_t mark, bool *there)
-{
-    struct weft_job *job = context;
-    return job->device_ops->passed(job->device, WEFT_LANE_RECEIVE, mark, there) == WEFT_OK;
-}
-
 void weft_pin_for_device(void *context, void *memory, size_t bytes)
 {
     struct weft_job *job = context;
@@ -308,16 +285,37 @@ bool weft_reached_device(void *context)
     return job->device_ops->reached(job->device) == WEFT_OK;
 }
 
-/* Counts for the host program, or for ranks: where they share no memory, through the image. */
-static void count(struct weft_job *job, uint32_t index, bool host)
+static void landing_failed(struct weft_job *job)
 {
-    if (job->image != NULL && !host) {
-        weft_image_count(job, index);
-        return;
-    }
-    if (job->image != NULL)
-        weft_settle_in_device(job); /* the host program looks at once */
+    weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot land what arrived: %s",
+                  job->numbers.process, weft_err_last());
+}
+
+/* Of the host program, which looks at once: in the host's memory. */
+static void count_for_host(struct weft_job *job, uint32_t index)
+{
+    if (job->landings != NULL && !weft_landing_settle(job))
+        landing_failed(job);
     weft_count_add_host(job->state.exposed, index);
+}
+
+/* A rank's tag. */
+static void count_for_rank(struct weft_job *job, uint32_t slot, uint32_t tag)
+{
+    if (job->landings == NULL)
+        weft_count_add_host(job->state.exposed, weft_count_index(slot, tag));
+    else if (!weft_landing_notify(job, slot, tag))
+        landing_failed(job);
+}
+
+static void count_barrier(struct weft_job *job, uint32_t word)
+{
+    if (word / WEFT_BARRIER_WORDS == WEFT_COMM_HOST)
+        count_for_host(job, WEFT_BARRIER_AT + word);
+    else if (job->landings == NULL)
+        weft_count_add_host(job->state.exposed, WEFT_BARRIER_AT + word);
+    else if (!weft_landing_count(job, WEFT_BARRIER_AT + word))
+        landing_failed(job);
 }
 
 bool weft_notice_arrived(void *context, int process, uint32_t notice)
@@ -330,12 +328,15 @@ bool weft_notice_arrived(void *context, int process, uint32_t notice)
     case WEFT_NOTICE_COUNT:
         if (slot >= weft_job_slots(job))
             return false;
-        count(job, weft_count_index(slot, weft_notice_tag(notice)), slot == WEFT_HOST_SLOT);
+        if (slot == WEFT_HOST_SLOT)
+            count_for_host(job, weft_count_index(slot, weft_notice_tag(notice)));
+        else
+            count_for_rank(job, slot, weft_notice_tag(notice));
         return true;
     case WEFT_NOTICE_BARRIER:
         if (slot >= job->state.comms_count * WEFT_BARRIER_WORDS)
             return false;
-        count(job, WEFT_BARRIER_AT + slot, slot / WEFT_BARRIER_WORDS == WEFT_COMM_HOST);
+        count_barrier(job, slot);
         return true;
     default:
         return false;

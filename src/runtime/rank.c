@@ -10,7 +10,7 @@
 
 /* The ring, the link with a word a process, the wait, and the rank's own lists. */
 struct rank_memory {
-    size_t link, waiting, sent_to, settled, barriers, all;
+    size_t link, waiting, letters, sent_to, settled, barriers, all;
 };
 
 static struct rank_memory layout(const struct weft_job *job)
@@ -21,7 +21,8 @@ static struct rank_memory layout(const struct weft_job *job)
     m.link = (size_t)job->config.command_ring * sizeof(struct weft_line);
     m.waiting = m.link + sizeof(struct weft_link) + processes * sizeof(uint32_t);
     m.waiting = (m.waiting + 63) / 64 * 64; /* the host writes the link, the rank what follows */
-    m.sent_to = m.waiting + sizeof(struct weft_waiting);
+    m.letters = (m.waiting + sizeof(struct weft_waiting) + 63) / 64 * 64;
+    m.sent_to = m.letters + (job->letter_bytes != 0 ? sizeof(struct weft_letter_box) : 0);
     m.settled = m.sent_to + processes * sizeof(uint32_t);
     m.barriers = m.settled + processes * sizeof(uint32_t);
     m.all = m.barriers + job->state.comms_count * sizeof(uint32_t);
@@ -43,10 +44,13 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     self->state = &job->state;
     self->counters = job->state.exposed->counters;
     self->process = job->numbers.process;
+    self->inline_bytes = job->state.inline_bytes;
     self->slot = slot;
     self->rank = slot == WEFT_HOST_SLOT ? -1 : job->numbers.first_rank + (int)slot - 1;
     self->link = (struct weft_link *)(void *)(memory + m.link);
     self->waiting = (struct weft_waiting *)(void *)(memory + m.waiting);
+    if (job->letter_bytes != 0 && slot != WEFT_HOST_SLOT)
+        self->letters = (struct weft_letter_box *)(void *)(memory + m.letters);
     self->sent_to = (uint32_t *)(void *)(memory + m.sent_to);
     self->settled = (uint32_t *)(void *)(memory + m.settled);
     self->barriers = (uint32_t *)(void *)(memory + m.barriers);
@@ -90,6 +94,7 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     self->eager_bytes =
         slot != WEFT_HOST_SLOT && job->state.channels != 0 ? job->state.eager_bytes : 0;
     self->waits = self->tracer.alias != 0                                ? WEFT_WAITS_TRACED
+                  : self->letters != NULL                                ? WEFT_WAITS_BY_LETTER
                   : self->eager_bytes != 0 && job->numbers.threads >= 32 ? WEFT_WAITS_BY_WARP
                                                                          : WEFT_WAITS_ALONE;
     self->ins = self->boxed = self->hot = self->deep = self->looks = 0;

@@ -6,6 +6,7 @@
 #include "base/say.h"
 #include "runtime/exchange.h"
 #include "runtime/image.h"
+#include "runtime/landing.h"
 #include "window/tables.h"
 
 #include <stdio.h>
@@ -118,6 +119,8 @@ static weft_status make_ranks(struct weft_job *job)
 {
     const size_t ranks = (size_t)job->numbers.ranks_here;
 
+    job->letter_bytes = weft_letters_wanted(job);
+    weft_landing_reset(job);
     job->self_bytes = sizeof(weft_self);
     job->rank_memory = job->device_ops->host_alloc(job->device, ranks * job->self_bytes);
     job->user = job->device_ops->alloc(job->device, job->kernel->user_bytes, &job->user_share);
@@ -276,8 +279,9 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         .self_bytes = job->self_bytes,
         .bell = &job->state.exposed->bell,
         .proxied = &job->state.signals->proxied,
-        .help = weft_services_help,
-        .leave = weft_services_leave,
+        /* Who runs ranks must not wait for them: landing.c. */
+        .help = job->letter_bytes == 0 ? weft_services_help : NULL,
+        .leave = job->letter_bytes == 0 ? weft_services_leave : NULL,
         .host = job,
     };
     weft_trace_launch(job, &launch);

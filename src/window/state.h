@@ -22,6 +22,7 @@
 #include "queue/command_ring.h"
 #include "weft/device.h"
 #include "window/channel.h"
+#include "window/letter.h"
 #include "window/table.h"
 #include "window/trace.h"
 #include "wire/notice.h"
@@ -126,7 +127,12 @@ enum { WEFT_MEETINGS = 4 };
 
 /* Who waits for a rank's notifications on a GPU: its leader, or its first warp, since there may be
  * channels; or one of these, and it is recorded. */
-enum weft_waits { WEFT_WAITS_ALONE, WEFT_WAITS_BY_WARP, WEFT_WAITS_TRACED };
+enum weft_waits {
+    WEFT_WAITS_ALONE,
+    WEFT_WAITS_BY_WARP,
+    WEFT_WAITS_BY_LETTER, /* kernel_api/letter.h */
+    WEFT_WAITS_TRACED
+};
 
 /* What a barrier needs of its communicator. NONE: look it up. (In a traced job `comm` has another
  * name: kernel_api/trace.h.) */
@@ -140,15 +146,17 @@ struct weft_self {
     struct weft_state *state;
     struct weft_counter *counters; /* this process's */
     struct weft_link *link;
-    struct weft_waiting *waiting; /* host memory */
-    void *shared;                 /* weft_shared; not on a GPU, */
-    size_t shared_bytes;          /* and so this */
+    struct weft_waiting *waiting;    /* host memory */
+    struct weft_letter_box *letters; /* host memory; NULL: it gets none */
+    void *shared;                    /* weft_shared; not on a GPU, */
+    size_t shared_bytes;             /* and so this */
     uint32_t slot;
-    int32_t rank;         /* in the world; -1: the host program */
-    int32_t process;      /* of the job */
-    uint32_t eager_bytes; /* largest payload for channels; 0: there are none */
-    uint32_t waits;       /* on a GPU: an enum weft_waits */
-    /* Above: what a launch never changes, and all threads may read at any time. */
+    int32_t rank;                  /* in the world; -1: the host program */
+    int32_t process;               /* of the job */
+    uint32_t eager_bytes;          /* largest payload for channels; 0: there are none */
+    uint32_t inline_bytes, unused; /* as in weft_state */
+    uint32_t waits; /* on a GPU: an enum weft_waits; not BY_LETTER once there are channels */
+    /* Above: what a launch never changes otherwise, and all threads may read at any time. */
     struct weft_command_producer commands;
     uint32_t stopped;    /* on a GPU: what the leader tells the others (kernel_api/wait.h), */
     uint32_t news;       /* and will tell them at the next barrier */
@@ -168,6 +176,8 @@ struct weft_self {
     uint32_t deep;       /* and how many lines behind its head */
     uint32_t owes;       /* messages were taken, and no fence acquired them since */
     uint32_t looks;      /* waits, now and then one looks for new channels */
+    uint32_t stamp, letters_taken, letter_flag; /* of the last door; letters, and the last one's */
+    uint32_t patience;                          /* rounds before the next door */
     struct weft_in in[WEFT_CHANNELS_IN];
     struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;

@@ -28,9 +28,18 @@ enum weft_command_kind {
     WEFT_COMMAND_FLUSH       /* it waits until what came before has landed; target is a process */
 };
 
-enum weft_command_flag { WEFT_COMMAND_NOTIFY = 1, WEFT_COMMAND_INLINE = 2 };
+/* INLINE: its payload is in the lines behind it. WITHIN: in its own words, source and source_pitch.
+ */
+enum weft_command_flag {
+    WEFT_COMMAND_NOTIFY = 1,
+    WEFT_COMMAND_INLINE = 2,
+    WEFT_COMMAND_WITHIN = 4
+};
 
-enum { WEFT_INLINE_MOST = 1024 }; /* the most that WEFT_INLINE may be (base/config.def) */
+enum {
+    WEFT_INLINE_MOST = 1024, /* the most that WEFT_INLINE may be (base/config.def) */
+    WEFT_WITHIN_MOST = 16
+};
 
 enum weft_collective_op {
     WEFT_COLLECTIVE_WIN_CREATE = 1, /* source: base, width: bytes */

@@ -186,6 +186,38 @@ WEFT_KERNEL(litmus_flush, struct litmus_data, data)
     test_done(self, &data->check);
 }
 
+/*
+ * put_notify, flush, then a third rank is told, who looks at what the second one has got, and says
+ * when the next may come.
+ */
+WEFT_KERNEL(litmus_third, struct litmus_data, data)
+{
+    unsigned char *mapped = test_mine(self, data->mapped, LITMUS_EACH);
+    const int me = weft_rank(self, WEFT_COMM_WORLD), partner = far_partner(self);
+    weft_win win = window_over(self, data->mapped);
+    unsigned char source[MEDIUM];
+
+    for (int round = 0; round < 4 * ROUNDS; round++) {
+        const size_t bytes = round % 2 == 0 ? MEDIUM : sizeof(uint64_t);
+        if (me % 2 == 0) {
+            test_fill(self, source, bytes, key_of(me, round));
+            weft_put_notify(self, win, partner, 0, source, bytes, DATA);
+            weft_flush(self, win);
+            weft_notify(self, WEFT_COMM_WORLD, partner + 1, DATA);
+            weft_wait(self, DATA, 1);
+            weft_wait(self, FREE, 1);
+        } else {
+            weft_wait(self, DATA, 1);
+            CHECK_EQ(self, &data->check,
+                     test_differs(self, mapped - LITMUS_EACH, bytes, key_of(partner - 1, round)),
+                     0);
+            weft_notify(self, WEFT_COMM_WORLD, partner - 1, FREE);
+        }
+    }
+    weft_win_free(self, &win);
+    test_done(self, &data->check);
+}
+
 /* Windows and communicators come and go; every handle is used at once. */
 WEFT_KERNEL(litmus_windows, struct litmus_data, data)
 {

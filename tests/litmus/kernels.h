@@ -19,6 +19,7 @@ WEFT_KERNEL_DECLARE(litmus_over);
 WEFT_KERNEL_DECLARE(litmus_reuse);
 WEFT_KERNEL_DECLARE(litmus_fence);
 WEFT_KERNEL_DECLARE(litmus_flush);
+WEFT_KERNEL_DECLARE(litmus_third);
 WEFT_KERNEL_DECLARE(litmus_windows);
 WEFT_KERNEL_DECLARE(litmus_flood);
 WEFT_KERNEL_DECLARE(litmus_barrier);

@@ -14,8 +14,9 @@
 struct litmus {
     const char *name;
     const weft_kernel *kernel;
-    const char *path;  /* WEFT_PATH */
-    const char *rings; /* "small": so that they fill; "eager": with channels; "default" */
+    const char *path; /* WEFT_PATH */
+    const char
+        *rings; /* "small": so that they fill; "eager": with channels; "letters"; "default" */
     const char *about;
 };
 

@@ -21,6 +21,8 @@ const struct litmus litmus_table[] = {
     {"fence-proxy", &litmus_fence, "proxy", "default", "the same through the host"},
     {"flush", &litmus_flush, "direct", "default", "data, flush, polled flag, mapped"},
     {"flush-proxy", &litmus_flush, "proxy", "default", "data, flush, polled flag"},
+    {"third", &litmus_third, "auto", "default", "data, flush, a third rank is told"},
+    {"third-proxy", &litmus_third, "proxy", "default", "the same through the host"},
     {"windows", &litmus_windows, "auto", "default", "windows and communicators come and go"},
     {"flood", &litmus_flood, "proxy", "small", "full rings in both directions"},
     {"far-eager", &litmus_far, "direct", "eager", "put_notify through a channel"},
@@ -28,6 +30,11 @@ const struct litmus litmus_table[] = {
     {"fence-eager", &litmus_fence, "direct", "eager", "data in a channel, fence, polled flag"},
     {"flush-eager", &litmus_flush, "direct", "eager", "data in a channel, flush, polled flag"},
     {"over-eager", &litmus_over, "direct", "eager", "a direct put over one in a channel"},
+    {"far-letter", &litmus_far, "proxy", "letters", "put_notify by letter"},
+    {"mixed-letter", &litmus_mixed, "auto", "letters", "letters, and direct puts"},
+    {"over-letter", &litmus_over, "proxy", "letters", "a put over one in a letter"},
+    {"third-letter", &litmus_third, "proxy", "letters", "a letter, flush, a third rank is told"},
+    {"flood-letter", &litmus_flood, "proxy", "letters", "more letters than are waited for"},
     {"barrier", &litmus_barrier, "auto", "default", "barriers of mapped processes"},
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host"},
 };
@@ -82,6 +89,7 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_SHM_RING", small ? "4096" : "16384", 1);
     setenv("WEFT_EAGER", litmus->rings[0] == 'e' ? "1024" : "0", 1);
     setenv("WEFT_EAGER_AFTER", "1", 1);
+    setenv("WEFT_LETTERS", litmus->rings[0] == 'l' ? "1024" : "0", 1);
 
     const int kept = quiet ? silence() : -1;
     const int result = weft_local_job(PROCESSES, process_main, (void *)(uintptr_t)litmus);

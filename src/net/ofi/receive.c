@@ -57,6 +57,8 @@ static weft_status apply_plain(struct weft_net *net, const struct event *e)
 {
     const struct weft_net_events *events = &net->open.events;
 
+    if (e->bytes != 0 && e->notice != 0 && events->announced != NULL)
+        events->announced(events->context, e->notice);
     if (e->bytes != 0 && !weft_regions_land(&net->regions, e->key, e->offset, e->data, e->bytes))
         return weft_err(WEFT_ERR_PROTOCOL,
                         "ofi: process %d put %zu bytes at offset %llu of key 0x%llx, which is no "

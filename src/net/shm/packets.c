@@ -140,6 +140,8 @@ static weft_status apply(struct weft_net *net, int sender, const unsigned char *
     if (packet.bytes != bytes - sizeof(packet))
         return weft_err(WEFT_ERR_PROTOCOL, "shm: process %d announced %u bytes and sent %zu",
                         sender, packet.bytes, bytes - sizeof(packet));
+    if (packet.bytes != 0 && packet.notice != 0 && net->open.events.announced != NULL)
+        net->open.events.announced(net->open.events.context, packet.notice);
     if (packet.bytes != 0 && !weft_regions_land(&net->regions, packet.key, packet.offset,
                                                 content + sizeof(packet), packet.bytes))
         return weft_err(WEFT_ERR_PROTOCOL,

@@ -112,6 +112,7 @@ void weft_verbs_receive_close(struct weft_net *net)
 
 static weft_status count_notice(struct weft_net *net, int process, uint32_t notice)
 {
+    net->unsettled = true;
     if (notice == 0 || !net->open.events.arrived(net->open.events.context, process, notice))
         return weft_err(WEFT_ERR_PROTOCOL, "verbs: process %d sent the malformed notice 0x%08x",
                         process, notice);
@@ -134,6 +135,8 @@ static weft_status apply_message(struct weft_net *net, int process, const struct
         return weft_err(WEFT_ERR_PROTOCOL, "verbs: a message of %u bytes from process %d: %s",
                         wc->byte_len, process, wrong);
     process = (int)m.process;
+    if (m.bytes != 0 && m.notice != 0 && net->open.events.announced != NULL)
+        net->open.events.announced(net->open.events.context, m.notice);
     if (m.bytes != 0 &&
         !weft_verbs_memory_land(&net->memory, m.key, m.offset, bytes + sizeof(m), m.bytes))
         return weft_err(WEFT_ERR_PROTOCOL,

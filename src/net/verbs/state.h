@@ -160,7 +160,7 @@ struct weft_net {
     struct ibv_sge *refill_sges;
     uint32_t refill_count;
     struct weft_verbs_settling *settling; /* batches, of receive.c */
-    bool unsettled;                       /* data of messages has landed since the last mark */
+    bool unsettled;                       /* data or notices have come since the last mark */
     uint64_t *by_qpn;                     /* a hash table: queue pair number, process + 1 */
     uint32_t by_qpn_size, by_qpn_count;
     int *owed; /* processes with acknowledgements to send */
