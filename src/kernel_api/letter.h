@@ -32,7 +32,8 @@
 
 /*
  * Rounds of a wait before the door is opened: 0, and after doors in vain 8, 24, 56 and so on, until
- * something comes through the host again.
+ * a letter comes. What comes through the host to a shut door, as large puts do, brings the next one
+ * forward a little: so a rank finds out when small ones come again.
  */
 enum { WEFT_PATIENCE_LEAST = 8, WEFT_PATIENCE_MOST = 2048 };
 
@@ -296,10 +297,12 @@ WEFT_INLINE enum weft_step weft_letter_look(weft_self *self, struct weft_at_door
 /* Shuts the door, and decides when the next one is opened. */
 WEFT_INLINE void weft_letter_over(weft_self *self, const struct weft_at_door *at, uint32_t host)
 {
-    if (at->any || host != at->first_host)
+    if (at->any)
         self->patience = 0;
     else if (at->open && self->patience < WEFT_PATIENCE_MOST)
         self->patience = 2 * self->patience + WEFT_PATIENCE_LEAST;
+    else if (!at->open && host != at->first_host)
+        self->patience -= (self->patience + 7) / 8;
     if (at->open)
         weft_door_tell(self, false, false);
     weft_wait_over(self, at->rounds);
