@@ -35,7 +35,7 @@
  * a letter comes. What comes through the host to a shut door, as large puts do, brings the next one
  * forward a little: so a rank finds out when small ones come again.
  */
-enum { WEFT_PATIENCE_LEAST = 8, WEFT_PATIENCE_MOST = 2048 };
+enum { WEFT_PATIENCE_LEAST = 8, WEFT_PATIENCE_MOST = 4096 };
 
 /* What the leader finds in one look: the counter, its host word, and the letter, if flag is not 0.
  */
@@ -145,6 +145,12 @@ WEFT_INLINE void weft_door_tell(weft_self *self, bool open, bool after)
     weft_store_relaxed_u64(&self->letters->door, weft_door(self->stamp, open, self->letters_taken));
 }
 
+/* Also by a rank that never has to wait. */
+WEFT_INLINE void weft_letters_begin(weft_self *self)
+{
+    weft_look_for_channels(self);
+}
+
 /*
  * Found channels are for the first warp: the wait begins again, and later ones begin so. A thread
  * of another warp that comes late may see either, and meets the same barriers.
@@ -211,6 +217,12 @@ static inline void weft_door_tell(weft_self *self, bool open, bool after)
                            ORDER_letter_taken);
 }
 
+static inline void weft_letters_begin(weft_self *self)
+{
+    if (WEFT_UNLIKELY(++self->looks % 64 == 0))
+        weft_serve_now_and_then(self);
+}
+
 static inline bool weft_letters_end(weft_self *self)
 {
     weft_serve(self); /* who waits here serves channels, too */
@@ -253,6 +265,7 @@ WEFT_INLINE void weft_letter_taken(weft_self *self, struct weft_at_door *at,
 WEFT_INLINE void weft_door_open_wide(weft_self *self, struct weft_at_door *at)
 {
     self->stamp = (self->stamp + 1) % WEFT_LETTER_STAMPS;
+    self->letter_flag = 0; /* by which a letter of this stamp is known as taken already */
     weft_door_tell(self, true, false);
     at->open = true;
 }
@@ -299,7 +312,7 @@ WEFT_INLINE void weft_letter_over(weft_self *self, const struct weft_at_door *at
 {
     if (at->any)
         self->patience = 0;
-    else if (at->open && self->patience < WEFT_PATIENCE_MOST)
+    else if (at->open && self->patience < WEFT_PATIENCE_MOST / 2)
         self->patience = 2 * self->patience + WEFT_PATIENCE_LEAST;
     else if (!at->open && host != at->first_host)
         self->patience -= (self->patience + 7) / 8;
@@ -322,11 +335,14 @@ WEFT_COLD void weft_wait_at_door(weft_self *self, uint32_t tag, uint32_t need)
     struct weft_found found = {0};
     uint32_t step = WEFT_STEP_OVER;
 
+    if (crew.lane == 0)
+        weft_letters_begin(self);
     do {
         if (crew.lane == 0)
             step = weft_letter_look(self, &at, tag, need, &found);
         step = weft_crew_tell(crew, step);
         if (step == WEFT_STEP_COPY) {
+            weft_crew_meet(crew); /* what the leader has acquired, all have */
             unsigned char *target =
                 (unsigned char *)(uintptr_t)weft_crew_tell_wide(crew, found.letter.address);
             weft_letter_copy(crew, self->letters->payload, target,

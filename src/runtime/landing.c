@@ -182,6 +182,8 @@ static bool look_at(struct weft_job *job, uint32_t i, bool *did)
         return true;
     *did = true;
     letter->out = false;
+    /* Its flags differ now: nobody takes it under a door whose stamp comes round again. */
+    weft_store_relaxed_u64(&letter->in->head[3], 0);
     landing->out[i] = landing->out[--landing->out_count];
     return taken || land_again(job, slot, letter);
 }

@@ -11,7 +11,7 @@
  *     flag 8 | payload, bits 112 to 127 | stamp 29 | bytes 11
  *
  * A payload of up to 16 bytes is in the head. A longer one lies behind it, and was written before
- * it. The address is the rank's own: the host looked whether all of it is memory that is exposed.
+ * it. The address is in memory that the process exposes: the host looked whether all of it is.
  */
 #ifndef WEFT_WINDOW_LETTER_H
 #define WEFT_WINDOW_LETTER_H
