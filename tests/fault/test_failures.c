@@ -80,16 +80,7 @@ WEFT_KERNEL(failing, struct data, data)
 static int run_kernel(int what)
 {
     struct data data = {what};
-    weft_job *job;
-    weft_status status = weft_open(&job, NULL, NULL);
-
-    if (status != WEFT_OK)
-        return (int)status;
-    status = weft_prepare(job, &failing, 1, RANKS);
-    if (status == WEFT_OK)
-        status = weft_run(job, &data, sizeof(data), NULL);
-    weft_close(job);
-    return (int)status;
+    return fault_run(&failing, RANKS, &data, sizeof(data));
 }
 
 static int body_for_ever(int process)

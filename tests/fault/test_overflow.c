@@ -45,14 +45,8 @@ WEFT_KERNEL(overflow, struct data, data)
 static int run_kernel(bool deep)
 {
     struct data data = {deep};
-    weft_job *job;
-
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    if (weft_open(&job, NULL, NULL) != WEFT_OK)
-        return 1;
-    if (weft_prepare(job, &overflow, 1, RANKS) == WEFT_OK)
-        weft_run(job, &data, sizeof(data), NULL);
-    return (int)weft_close(job);
+    return fault_run(&overflow, RANKS, &data, sizeof(data));
 }
 
 static int body_deep(int process)

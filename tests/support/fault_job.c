@@ -129,3 +129,17 @@ bool fault_wait(struct fault_job *job, double most_s)
         read_text(job, p);
     return good;
 }
+
+int fault_run(const weft_kernel *kernel, int ranks, void *user, size_t user_bytes)
+{
+    weft_job *job;
+    weft_status status = weft_open(&job, NULL, NULL);
+
+    if (status != WEFT_OK)
+        return (int)status;
+    status = weft_prepare(job, kernel, 1, ranks);
+    if (status == WEFT_OK)
+        status = weft_run(job, user, user_bytes, NULL);
+    weft_close(job);
+    return (int)status;
+}

@@ -25,6 +25,9 @@ struct fault_job {
 /* Starts body(process) in each of so many processes; its result is the exit code. */
 void fault_start(struct fault_job *job, int processes, int (*body)(int process));
 
+/* For a body: opens a job, runs the kernel once, and closes it. The status of what failed first. */
+int fault_run(const weft_kernel *kernel, int ranks, void *user, size_t user_bytes);
+
 /* Sleeps, scaled; kills one process with SIGKILL. */
 void fault_kill(struct fault_job *job, int process, double after_s);
 
