@@ -47,7 +47,8 @@
  * WEFT_SHARED takes 48 KB at most and this what a multiprocessor has, 227 KB on H100 and H200, for
  * all its ranks together. Where a rank can have no more than some of it, it gets that, if it is
  * WEFT_SHARED_LEAST or more (default: all of it), else weft_prepare refuses; weft_shared_bytes says
- * how many. On the CPU device they are on the stack.
+ * how many. The host program can choose fewer (weft_limit_shared). On the CPU device they are on
+ * the stack.
  */
 #ifndef WEFT_SHARED_BYTES
 #define WEFT_SHARED_BYTES 0
@@ -75,7 +76,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static __global__ void WEFT_BOUNDS name##_global(weft_self *selves, void *data)                \
     {                                                                                              \
         weft_self *const self = weft_cuda_begin(selves);                                           \
-        weft_begin(self, NULL, 0);                                                                 \
+        weft_begin(self, NULL);                                                                    \
         name##_body(self, (type *)data);                                                           \
         weft_end(self);                                                                            \
         weft_cuda_end(self, selves);                                                               \
@@ -97,7 +98,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static void name##_cpu(weft_self *self, void *data)                                            \
     {                                                                                              \
         unsigned char shared[(WEFT_SHARED_BYTES) + 1] __attribute__((aligned(64)));                \
-        weft_begin(self, shared, WEFT_SHARED_BYTES);                                               \
+        weft_begin(self, shared);                                                                  \
         name##_body(self, (type *)data);                                                           \
         weft_end(self);                                                                            \
     }                                                                                              \
@@ -154,10 +155,10 @@ static inline void weft_sync(const weft_self *self) /* a barrier of the rank's t
 #endif
 
 /*
- * The rank's weft_shared_bytes bytes, WEFT_SHARED_BYTES where the device has so many, aligned to
- * 16: not set to anything, its own while the kernel runs. They can lie in no window and be no put's
- * source: the kernel copies to device memory what it sends. (On the CPU device such a put works; on
- * a GPU it need not.)
+ * The rank's weft_shared_bytes bytes, WEFT_SHARED_BYTES where the device has so many and the host
+ * program set no limit, aligned to 16: not set to anything, its own while the kernel runs. They can
+ * lie in no window and be no put's source: the kernel copies to device memory what it sends. (On
+ * the CPU device such a put works; on a GPU it need not.)
  */
 #ifdef __CUDACC__
 static __device__ inline void *weft_shared(const weft_self *self)
@@ -201,7 +202,7 @@ WEFT_FN int weft_process_ranks(weft_self *self, int process);
 /* ---- communicators (collective over the parent) ---------------------------------------------- */
 
 /* The kernels' own: what WEFT_KERNEL calls before the body, and when it has returned. */
-WEFT_FN void weft_begin(weft_self *self, void *shared, size_t shared_bytes);
+WEFT_FN void weft_begin(weft_self *self, void *shared);
 WEFT_FN void weft_end(weft_self *self);
 
 /* World barriers at the beginning and the end of the kernel's communication. */

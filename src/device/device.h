@@ -17,12 +17,21 @@ struct weft_device;
 
 enum { WEFT_DEVICE_ID_BYTES = 16 };
 
+/* What weft_prepare asks for. */
+struct weft_wish {
+    const weft_kernel *kernel;
+    int threads;
+    int ranks;     /* at most; 0: the device's best */
+    size_t shared; /* bytes of weft_shared, a rank, at most */
+};
+
 /* What a launch needs to know. */
 struct weft_launch {
     const weft_kernel *kernel;
     void *user; /* device memory */
     int first_rank, ranks;
     int threads;
+    size_t shared;         /* as was wished */
     unsigned char *selves; /* `ranks` rank states (window/state.h), self_bytes apart */
     size_t self_bytes;
     struct weft_bell *bell;  /* rung when something that a rank may wait for has changed */
@@ -87,9 +96,8 @@ struct weft_device_ops {
      */
     uint64_t (*share)(struct weft_device *device, const struct weft_sharing *with);
 
-    /* How many ranks of the kernel can be co-resident, at most `wanted` (0: the device's best). */
-    weft_status (*ranks)(struct weft_device *device, const weft_kernel *kernel, int threads,
-                         int wanted, int *ranks);
+    /* How many ranks of a kernel can be co-resident. */
+    weft_status (*ranks)(struct weft_device *device, const struct weft_wish *wish, int *ranks);
 
     /* Threads that a rank really has when `threads` are asked for. */
     int (*threads)(const struct weft_device *device, int threads);

@@ -159,12 +159,10 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
     weft_join(self);
 }
 
-WEFT_FN void weft_begin(weft_self *self, void *shared, size_t shared_bytes)
+WEFT_FN void weft_begin(weft_self *self, void *shared)
 {
-    if (shared != NULL) { /* on a GPU the kernel knows where it is */
+    if (shared != NULL) /* on a GPU the kernel knows where it is */
         self->shared = shared;
-        self->shared_bytes = shared_bytes;
-    }
     if (weft_traced(self))
         weft_trace_moment(self, WEFT_TRACE_RUN_BEGIN);
 }

@@ -167,8 +167,10 @@ struct weft_job {
     weft_status refused; /* the first error of a call that the job survived; host program only */
 
     const weft_kernel *kernel;
-    bool running; /* a kernel */
-    void *user;   /* device memory for the kernel's user data */
+    size_t shared_most;  /* bytes that weft_limit_shared leaves a rank, */
+    size_t shared_bytes; /* and what a rank of the kernel was prepared with, at most */
+    bool running;        /* a kernel */
+    void *user;          /* device memory for the kernel's user data */
     struct weft_share user_share;
     unsigned char *rank_memory; /* states of all ranks but the host program's, self_bytes apart, */
     unsigned char *rank_rings;  /* and the rest of them; both the device's host_alloc */

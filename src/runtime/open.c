@@ -354,6 +354,7 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
         return status;
     }
     weft_say_level((enum weft_level)j->config.log);
+    j->shared_most = SIZE_MAX;
     status = open_steps(j);
     if (status != WEFT_OK) {
         release(j, tell_why(j, status));

@@ -154,8 +154,22 @@ static weft_status check_layout(const struct weft_job *job, const weft_kernel *k
                     kernel->name, kernel->cuda->self_bytes, sizeof(weft_self));
 }
 
+void weft_limit_shared(weft_job *job, size_t bytes)
+{
+    if (job != NULL)
+        job->shared_most = bytes;
+}
+
+static size_t shared_bytes(const struct weft_job *job, const weft_kernel *kernel)
+{
+    const size_t most =
+        job->shared_most > kernel->shared_least ? job->shared_most : kernel->shared_least;
+    return kernel->shared_bytes < most ? kernel->shared_bytes : most;
+}
+
 weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, int max_ranks)
 {
+    struct weft_wish wish = {.kernel = kernel, .threads = threads, .ranks = max_ranks};
     int ranks = 0;
     weft_status status = check_call(job, "weft_prepare");
 
@@ -168,13 +182,16 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
                           kernel != NULL ? kernel->name : "NULL", threads, max_ranks);
     else
         status = check_layout(job, kernel);
-    if (status == WEFT_OK)
-        status = job->device_ops->ranks(job->device, kernel, threads, max_ranks, &ranks);
+    if (status == WEFT_OK) {
+        wish.shared = shared_bytes(job, kernel);
+        status = job->device_ops->ranks(job->device, &wish, &ranks);
+    }
     status = agree_on_ranks(job, status, kernel != NULL ? kernel->name : "", ranks);
     if (status != WEFT_OK)
         return weft_refuse(job, status);
 
     job->kernel = kernel;
+    job->shared_bytes = wish.shared;
     job->numbers.threads = job->device_ops->threads(job->device, threads);
     weft_services_stop(job);
     weft_lock(&job->tables);
@@ -275,6 +292,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         .first_rank = job->numbers.first_rank,
         .ranks = job->numbers.ranks_here,
         .threads = job->numbers.threads,
+        .shared = job->shared_bytes,
         .selves = job->rank_memory,
         .self_bytes = job->self_bytes,
         .bell = &job->state.exposed->bell,

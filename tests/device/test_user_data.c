@@ -4,11 +4,12 @@
  * of weft_for once, the sum of the rank's threads, and shared storage, small and large.
  */
 #define WEFT_SHARED_BYTES 100000 /* more than a GPU gives without being asked */
+#define WEFT_SHARED_LEAST 4000
 #include "support/test.h"
 
 #include <string.h>
 
-enum { MANY = 100000, MOST_RANKS = 1024, SHARED = WEFT_SHARED_BYTES / sizeof(uint32_t) };
+enum { MANY = 100000, MOST_RANKS = 1024 };
 
 struct data {
     struct test_check check;
@@ -16,6 +17,7 @@ struct data {
     uint64_t out[MOST_RANKS];
     uint8_t once[MANY]; /* by the device's first rank */
     double sum;
+    uint64_t shared; /* bytes */
     int32_t threads;
 };
 
@@ -46,13 +48,14 @@ WEFT_KERNEL(user_kernel, struct data, user)
      * own: its neighbours are there at the same time. */
     uint32_t *const shared = (uint32_t *)weft_shared(self);
     CHECK_EQ(self, &user->check, (uintptr_t)shared % 16, 0);
-    CHECK_EQ(self, &user->check, weft_shared_bytes(self), WEFT_SHARED_BYTES);
-    weft_for (i, SHARED)
-        shared[SHARED - 1 - i] = (uint32_t)(me * SHARED + i);
+    CHECK_EQ(self, &user->check, weft_shared_bytes(self), user->shared);
+    const int words = (int)(weft_shared_bytes(self) / sizeof(uint32_t));
+    weft_for (i, words)
+        shared[words - 1 - i] = (uint32_t)(me * words + (int)i);
     weft_barrier(self, WEFT_COMM_DEVICE);
     uint32_t wrong = 0;
-    weft_for (i, SHARED)
-        wrong += shared[i] != (uint32_t)(me * SHARED + SHARED - 1 - i);
+    weft_for (i, words)
+        wrong += shared[i] != (uint32_t)(me * words + words - 1 - (int)i);
     CHECK_EQ(self, &user->check, wrong, 0);
     weft_leave(self);
     test_done(self, &user->check);
@@ -68,15 +71,20 @@ WEFT_KERNEL(nothing_kernel, struct test_check, check)
 #ifndef __CUDACC__
 static int body(struct test_env *env)
 {
-    env->ranks = env->ranks < MOST_RANKS ? env->ranks : MOST_RANKS;
-    if (!test_prepare(env, &user_kernel))
-        return TEST_FAILED;
+    static const struct {
+        size_t limit, gets;
+    } shared[] = {{SIZE_MAX, WEFT_SHARED_BYTES}, {20000, 20000}, {10, WEFT_SHARED_LEAST}};
     const weft_numbers *n = env->numbers;
     struct data *data = test_memory(env, TEST_HOST, sizeof(*data));
-    for (uint64_t run = 1; run <= 2; run++) {
+    env->ranks = env->ranks < MOST_RANKS ? env->ranks : MOST_RANKS;
+    for (uint64_t run = 0; run < 3; run++) {
+        weft_limit_shared(env->job, shared[run].limit);
+        if (!test_prepare(env, &user_kernel))
+            return TEST_FAILED;
         memset(data, 0, sizeof(*data));
         data->in = (uint64_t)n->process * 1000 + run;
         data->threads = n->threads;
+        data->shared = shared[run].gets;
         test_run(env, data, sizeof(*data));
         for (int r = 0; r < n->ranks_here; r++)
             TEST_EQ(env, data->out[r], data->in + (uint64_t)r + 100);

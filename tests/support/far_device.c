@@ -253,10 +253,9 @@ static uint64_t far_share(struct weft_device *d, const struct weft_sharing *with
     return 0; /* the lanes need the processors, too */
 }
 
-static weft_status far_ranks(struct weft_device *d, const weft_kernel *kernel, int threads,
-                             int wanted, int *ranks)
+static weft_status far_ranks(struct weft_device *d, const struct weft_wish *wish, int *ranks)
 {
-    return weft_cpu_device.ranks(d->cpu, kernel, threads, wanted, ranks);
+    return weft_cpu_device.ranks(d->cpu, wish, ranks);
 }
 
 static int far_threads(const struct weft_device *d, int threads)

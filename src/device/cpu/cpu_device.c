@@ -84,17 +84,15 @@ static void cpu_describe(const struct weft_device *device, char *text, size_t by
              device->processors, device->workers.count);
 }
 
-static weft_status cpu_ranks(struct weft_device *device, const weft_kernel *kernel, int threads,
-                             int wanted, int *ranks)
+static weft_status cpu_ranks(struct weft_device *device, const struct weft_wish *wish, int *ranks)
 {
-    (void)threads; /* a rank is one thread here */
-    int n = wanted > 0 ? wanted : DEFAULT_RANKS;
+    int n = wish->ranks > 0 ? wish->ranks : DEFAULT_RANKS; /* a rank is one thread here */
 
     if (device->config->ranks > 0 && n > device->config->ranks)
         n = (int)device->config->ranks;
     if (n > MOST_RANKS)
         return weft_err(WEFT_ERR_LIMIT, "kernel %s: %d ranks; the CPU device runs at most %d",
-                        kernel->name, n, MOST_RANKS);
+                        wish->kernel->name, n, MOST_RANKS);
     *ranks = n;
     return WEFT_OK;
 }

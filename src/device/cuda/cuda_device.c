@@ -222,9 +222,9 @@ static int of_function(const struct weft_device *d, CUfunction function, CUfunct
     return value;
 }
 
-/* Of the memory that a kernel's ranks want to share as much as one can have: *bytes. */
+/* Of `wanted` bytes for each of a kernel's ranks to share as many as one can have: *bytes. */
 static weft_status give_shared(struct weft_device *d, const weft_kernel *kernel,
-                               CUfunction function, size_t *bytes)
+                               CUfunction function, size_t wanted, size_t *bytes)
 {
     const int most = attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     const int fixed = of_function(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
@@ -235,16 +235,17 @@ static weft_status give_shared(struct weft_device *d, const weft_kernel *kernel,
                         "kernel %s needs %zu bytes of shared memory a rank; GPU %d has %d, %d of "
                         "them taken",
                         kernel->name, kernel->shared_least, d->index, most, fixed);
-    *bytes = kernel->shared_bytes < room ? kernel->shared_bytes : room;
+    *bytes = wanted < room ? wanted : room;
     return weft_cuda_error(d->driver->function_set(function,
                                                    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                    (int)*bytes),
                            "asking for shared memory");
 }
 
-static weft_status cuda_ranks(struct weft_device *d, const weft_kernel *kernel, int threads,
-                              int wanted, int *ranks)
+static weft_status cuda_ranks(struct weft_device *d, const struct weft_wish *wish, int *ranks)
 {
+    const weft_kernel *kernel = wish->kernel;
+    const int threads = wish->threads;
     CUfunction function;
     size_t shared = 0;
     int each = 0;
@@ -259,7 +260,7 @@ static weft_status cuda_ranks(struct weft_device *d, const weft_kernel *kernel, 
                         "kernel %s uses %d registers a thread: at most %d threads a rank, not %d "
                         "(compile it with -maxrregcount to have more)",
                         kernel->name, registers, most_threads, threads);
-    status = give_shared(d, kernel, function, &shared);
+    status = give_shared(d, kernel, function, wish->shared, &shared);
     if (status == WEFT_OK)
         status =
             weft_cuda_error(d->driver->occupancy(&each, function, threads, shared), "occupancy");
@@ -279,7 +280,7 @@ static weft_status cuda_ranks(struct weft_device *d, const weft_kernel *kernel, 
              kernel->name, registers,
              of_function(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) + (int)shared, most,
              threads, d->index);
-    int n = wanted > 0 ? wanted : most;
+    int n = wish->ranks > 0 ? wish->ranks : most;
     if (d->config->ranks > 0 && n > d->config->ranks)
         n = (int)d->config->ranks;
     if (n > most)
@@ -320,7 +321,7 @@ static weft_status cuda_run(struct weft_device *d, const struct weft_launch *lau
     weft_status status = find_function(d, launch->kernel, &function);
 
     if (status == WEFT_OK)
-        status = give_shared(d, launch->kernel, function, &shared);
+        status = give_shared(d, launch->kernel, function, launch->shared, &shared);
     if (status != WEFT_OK)
         return status;
     CUresult result = driver->event_record(d->before, d->kernels);
