@@ -14,9 +14,7 @@
  * than settles in a batch. */
 WEFT_DEVICE_FN size_t held_bytes(const weft_self *self, const struct particles_store *store)
 {
-    const size_t cells = store->counted_end - store->counted;
-    const size_t each = 3 * sizeof(struct point) + 2 * sizeof(uint32_t);
-    const size_t bytes = (store->box.capacity + 4) / 4 * 4 * each + (cells + 1) * sizeof(uint32_t);
+    const size_t bytes = particles_held_bytes(&store->box, store->counted_end - store->counted);
     return bytes <= weft_shared_bytes(self) &&
                    store->box.capacity <= STEP_BATCH * (uint32_t)weft_threads(self)
                ? bytes
@@ -26,7 +24,7 @@ WEFT_DEVICE_FN size_t held_bytes(const weft_self *self, const struct particles_s
 WEFT_DEVICE_FN struct step_arrays held_arrays(const weft_self *self,
                                               const struct particles_store *store)
 {
-    const size_t room = (store->box.capacity + 4) / 4 * 4; /* a few are looked at behind the last */
+    const size_t room = particles_room(store->box.capacity);
     struct step_arrays arrays;
     arrays.position = (struct point *)weft_shared(self);
     arrays.velocity = arrays.position + room;

@@ -45,6 +45,27 @@ static bool fill(struct app *app, struct problem *problem)
     return app_all(app, particles_fill(&app->settings, app->numbers->processes, &host));
 }
 
+/*
+ * Collective. Ranks that hold their segments in shared memory, or more of them that do not.
+ */
+static bool choose_ranks(struct app *app, struct particles_box *box)
+{
+    const weft_numbers *numbers = app->numbers;
+    if (!app_prepare(app, &particles, PARTICLES_THREADS, box->rows))
+        return false;
+    particles_divide(&app->settings, (uint32_t)numbers->ranks_here, box);
+    const uint32_t cells = particles_most_cells(box);
+    if (numbers->threads == 1 || particles_held_bytes(box, cells) <= PARTICLES_SHARED)
+        return true;
+    const size_t counts =
+        sizeof(uint32_t) * ((size_t)cells * PARTICLES_THREADS_MANY / PARTICLES_THREADS + 1);
+    weft_limit_shared(app->job, counts <= PARTICLES_SHARED_MANY ? counts : 0);
+    if (!app_prepare(app, &particles, PARTICLES_THREADS_MANY, box->rows))
+        return false;
+    particles_divide(&app->settings, (uint32_t)numbers->ranks_here, box);
+    return true;
+}
+
 static bool simulate(struct app *app, struct problem *problem)
 {
     const weft_numbers *numbers = app->numbers;
@@ -52,9 +73,8 @@ static bool simulate(struct app *app, struct problem *problem)
     struct particles_store *store = &data->store;
     if (!particles_make_box(&app->settings, numbers->process, numbers->processes,
                             numbers->process == 0, &store->box) ||
-        !app_prepare(app, &particles, PARTICLES_THREADS, store->box.rows))
+        !choose_ranks(app, &store->box))
         return false;
-    particles_divide(&app->settings, (uint32_t)numbers->ranks_here, &store->box);
     store->box.boundaries = store->box.segments + 1;
     store->layout = particles_layout_of(&store->box);
     data->iterations = (uint32_t)app->settings.iterations;

@@ -93,10 +93,22 @@ PARTICLES_FN size_t particles_start_bytes(uint32_t cells)
     return ((size_t)cells + 1 + 15) / 16 * 16 * sizeof(uint32_t);
 }
 
-/* Of positions: a few are looked at behind the last one. */
+/* Entries of an array of positions: a few are looked at behind the last one. */
+PARTICLES_FN size_t particles_room(uint32_t capacity)
+{
+    return ((size_t)capacity + 4) / 4 * 4;
+}
+
 PARTICLES_FN size_t particles_position_bytes(uint32_t capacity)
 {
-    return ((size_t)capacity + 4) / 4 * 4 * sizeof(struct point);
+    return particles_room(capacity) * sizeof(struct point);
+}
+
+/* Of a segment of so many cells that is kept whole in memory that threads share (held.h). */
+PARTICLES_FN size_t particles_held_bytes(const struct particles_box *box, uint32_t cells)
+{
+    const size_t each = 3 * sizeof(struct point) + 2 * sizeof(uint32_t);
+    return particles_room(box->capacity) * each + ((size_t)cells + 1) * sizeof(uint32_t);
 }
 
 PARTICLES_FN uint32_t particles_cells(const struct particles_box *box) /* of the part */
