@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The grid that was asked for, or the one nearest to a square. */
+/*
+ * The grid that was asked for, or the one nearest to a square, with at least as many rows as
+ * columns: pieces of x are sent straight to all rows, but from column to column they are added up.
+ */
 static bool choose_grid(const struct options *options, uint64_t processes,
                         struct power_shape *shape)
 {
@@ -20,12 +23,11 @@ static bool choose_grid(const struct options *options, uint64_t processes,
                  shape->rows, shape->columns, shape->rows * shape->columns, processes);
         return false;
     }
-    shape->rows = 1;
-    for (uint64_t rows = 1; rows * rows <= processes; rows++) {
-        if (processes % rows == 0)
-            shape->rows = rows;
+    for (uint64_t columns = 1; columns * columns <= processes; columns++) {
+        if (processes % columns == 0)
+            shape->columns = columns;
     }
-    shape->columns = processes / shape->rows;
+    shape->rows = processes / shape->columns;
     return true;
 }
 

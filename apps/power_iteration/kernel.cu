@@ -7,25 +7,24 @@
  * 0, where x is completed, needs the factor. One iteration, seen by rank r of the process at (row,
  * column); "counterpart" is rank r elsewhere:
  *
- *   1. Its slice of raw comes down the grid column along a binomial tree of counterparts; to
- *      column 0 also the sums over their slices of x from its counterparts there. One wait for all.
- *      The rank multiplies what its slice meets in the split rows, the few that are too long for
- *      one rank (multiply.h). A device barrier, the only one: all of raw is there, all sums, and
- *      all parts of split rows.
+ *   1. Its slice of raw has come, in pieces; to column 0 also the sums over their slices of x from
+ *      its counterparts there. One wait for all. The rank multiplies what its slice meets in the
+ * split rows, the few that are too long for one rank (multiply.h). A device barrier, the only one:
+ * all of raw is there, all sums, and all parts of split rows.
  *   2. It multiplies its slice of rows: each element of x by one rank. (For a split row it adds
  *      up the parts.)
  *   3. Column 0 judges (verdict.h): each rank by itself, from the sums over all of the last x.
  *   4. Its x is added to its counterparts' along the grid row, by a binomial tree to column 0,
  *      which normalises it.
- *   5. Column 0 puts x to where raw is wanted on row 0: the transpose (transpose.h). The sums over
- *      its slice the rank leaves on its device and puts to its counterparts in column 0, to each:
- *      they are the square root of the processes on a square grid, and a tree would be a wait more
- *      for each round.
+ *   5. Column 0 puts x to where raw is wanted, on every grid row: the transpose (transpose.h). The
+ *      sums over its slice the rank leaves on its device and puts to its counterparts in column 0.
+ *      Both to each: these are as many as the grid has rows, the square root of the processes on a
+ *      square grid, and a tree would be a wait more for each round.
  *
  * The end. The verdict of iteration k is on x of k - 1. After the last iteration allowed, all leave
  * in the same k, before anything is sent. When it converges, only column 0 knows; iteration k goes
- * on, and each message of step 5, and what is passed on of it in step 1, comes after a word in the
- * target's memory which says that k + 1 ends it. After that one's barrier all ranks know, and
+ * on, and each message of step 5 comes after a word in the target's memory which says that k + 1
+ * ends it. After that one's barrier all ranks know, and
  * leave: nothing has been sent that was not waited for. The result is that of k: column 0 has kept
  * it. (If all processes are in column 0, they leave in k.)
  *
@@ -35,22 +34,22 @@
  *      column 0 over x of k - 1: so all partial x of k - 1 have been added, so EVERY rank of the
  *      job has left its barrier in k - 1, multiplied, and used what was put to it for that.
  *   B. On another column no rank leaves its barrier of k before one of its device got a piece of
- *      raw of k (transpose.h: at least one), straight or from above; somebody of column 0 put that
- *      after its barrier of k - 1. By A, every rank of the job is done with k - 2.
+ *      raw of k (transpose.h: at least one); somebody of column 0 put that after its barrier of
+ *      k - 1. By A, every rank of the job is done with k - 2.
  *
  * Every arrow is a notification or a barrier, which comes after the loads before it; and a put that
  * was waited for has arrived, so it has read its source. What others read of a rank's own stores
  * they hear of by the barrier of their device, or it was put to them. What one iteration uses, and
  * who writes it:
- *   - raw of k + 1: pieces are put in k by ranks of column 0 after their barrier, and passed on by
- *     ranks that have them. By A everyone is done with raw of k - 1, also as the source of what was
- *     passed on: two copies.
+ *   - raw of k + 1: pieces are put in k by ranks of column 0 after their barrier. By A everyone is
+ *     done with raw of k - 1: two copies.
  *   - x of k: written by its rank in k. Its other copy, x of k - 1, is what steps 3 to 5 compare
  * with and keep as the result. The copy itself was last read for x of k - 2: as partial x by a put
  *     (arrived by B), as pieces by puts (arrived, by A).
- *   - On process 0, x of k is raw of k + 1. Its ranks write each other's raw there after the
- *     barrier of k, when all have left raw of k - 1, and each reads only its own x again until the
- *     barrier of k + 1, or a notice; what other processes put there lies outside process 0's rows.
+ *   - Where x of k lies in its process's own raw of k + 1 (power_in_place), its ranks write each
+ *     other's raw after the barrier of k, when all have left raw of k - 1, and each reads only its
+ *     own x again until the barrier of k + 1, or a notice; what other processes put there lies
+ *     outside this one's rows.
  *   - partial of k: put in k, after the barrier. By B partial of k - 2 has been added: two copies.
  *   - sums over x of k: by a rank of column 0 after its barrier of k. Those over x of k - 2 were
  *     read for the verdict of k - 1, before x of k - 1 was complete, and have arrived before that:
@@ -60,8 +59,7 @@
  *   - The word that k + 1 is the last: as raw of k + 1. It is put by several, always the same.
  *   - Notices. Those that open k + 1 come from several ranks and are waited for together, and so
  *     are partial x of k. A sender may be one iteration ahead of another, but never two, for the
- *     same reasons: tags by parity. (An empty slice of raw is passed on by a rank that has waited
- *     for nothing; its notices have one sender at their target, or by A wait for those of k - 1.)
+ *     same reasons: tags by parity.
  * All sums run in a fixed order: the same grid and ranks give the same bits.
  */
 #include "kernel.h"
@@ -108,38 +106,6 @@ WEFT_DEVICE_FN __attribute__((noinline)) void tell_stop(const struct place *me, 
 {
     weft_put(me->self, me->win, target, stop_place(me, k, (uint32_t)slot),
              at(me, me->data->layout.yes), sizeof(uint64_t));
-}
-
-/*
- * The binomial tree over 0 .. size - 1: the parent of i is i without its lowest bit, its children
- * are i + m for the powers of two m below that bit (below size for 0). Returns the highest such m,
- * whose subtree is the deepest and is served first; 0 if there is none.
- */
-WEFT_DEVICE_FN uint64_t highest_child(uint64_t i, uint64_t size)
-{
-    uint64_t m = 1;
-    while (m < size && !(i & m))
-        m <<= 1;
-    return m >> 1;
-}
-
-/* Step 1: what opens iteration k; the slice of raw goes on to the counterparts below. */
-WEFT_DEVICE_FN void receive(const struct place *me, uint64_t k)
-{
-    const struct power_data *data = me->data;
-    const int tag = TAG_OPEN + (int)(k & 1);
-    if (me->opening > 0)
-        weft_wait(me->self, tag, me->opening);
-    const uint64_t rows = data->shape.rows;
-    const uint64_t offset = data->layout.raw[k & 1] + (me->b.begin - me->b_first) * sizeof(double);
-    for (uint64_t m = highest_child(data->row, rows); m > 0; m >>= 1) {
-        if (data->row + m >= rows)
-            continue;
-        const int target = world_rank(me, data->row + m, data->column, me->rank);
-        if (data->column > 0 && stop_word(me, k, (uint32_t)me->rank) != 0)
-            tell_stop(me, target, me->rank, k);
-        send(me, target, offset, offset, (me->b.end - me->b.begin) * sizeof(double), tag);
-    }
 }
 
 /* Step 3, the end: x of the iteration before, normalised, and what is known of it. */
@@ -332,8 +298,8 @@ WEFT_DEVICE_FN void iterate(const struct place *me)
     const bool leads = me->data->column == 0;
     uint64_t last = me->data->iterations; /* the iteration to leave in, so far as the rank knows */
     for (uint64_t k = 0;; k++) {
-        if (k > 0)
-            receive(me, k);
+        if (k > 0 && me->opening > 0)
+            weft_wait(me->self, TAG_OPEN + (int)(k & 1), me->opening);
         if (k < last)
             multiply_segments(me, k);
         weft_barrier(me->self, WEFT_COMM_DEVICE);

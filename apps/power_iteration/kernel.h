@@ -11,6 +11,7 @@
 #ifndef POWER_KERNEL_H
 #define POWER_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,7 +71,7 @@ struct power_sums {
     double change; /* x times the x before it; for PageRank: |x - the x before it| */
 };
 
-/* A piece of a rank's x, for one rank of grid row 0: what of it lies in that one's slice of b. */
+/* A piece of a rank's x, for another rank: what of it lies in that one's slice of b. */
 struct power_piece {
     uint64_t from; /* bytes from the beginning of the rank's slice of x, */
     uint64_t to;   /* and of the target's raw */
@@ -79,23 +80,33 @@ struct power_piece {
 };
 
 /*
- * Most pieces of all ranks of a process: one for each slice of x and one more for each beginning
- * of a slice of b within one; besides, one for each block of b that is empty (transpose.h).
+ * Most pieces of all ranks of a process, for each grid row: one for each slice of x and one more
+ * for each beginning of a slice of b within one; besides, one for each block of b that is empty
+ * (transpose.h).
  */
 POWER_FN uint64_t power_pieces_room(const struct power_shape *shape)
 {
-    return shape->columns + shape->ranks + shape->columns * shape->ranks;
+    return shape->rows * (shape->columns + shape->ranks + shape->columns * shape->ranks);
+}
+
+/*
+ * Whether x of a process of column 0, where it lies in b of that column, is written there at once:
+ * if it begins there.
+ */
+POWER_FN bool power_in_place(const struct power_shape *shape, uint64_t row)
+{
+    return power_part(shape->n, shape->rows, row).begin <
+           power_part(shape->n, shape->columns, 0).end;
 }
 
 /*
  * Offsets, in bytes, into the memory that all ranks of a process expose as one window. Of two, an
  * iteration uses that of its parity. The same on all processes, but for x, which nobody writes from
- * afar: on process 0, whose first row and first column of A are both row and column 0 of the whole,
- * x lies where its transpose is wanted.
+ * afar.
  */
 struct power_layout {
     uint64_t raw[2];       /* b of this process's columns, not normalised */
-    uint64_t x[2];         /* x[i] holds what becomes raw[i] */
+    uint64_t x[2];         /* x[i] holds what becomes raw[i]; in place: part of it */
     uint64_t partial[2];   /* x of others in the grid row, one for each round of the reduction */
     uint64_t partial_size; /* bytes of one of them */
     uint64_t sums[2];      /* grid column 0: over what becomes raw[i], of every slice of x */
@@ -122,10 +133,12 @@ POWER_FN struct power_layout power_layout_of(const struct power_shape *shape, in
         rounds++;
 
     struct power_layout layout = {0};
+    const uint64_t row = (uint64_t)process / shape->columns;
+    const bool in_place = (uint64_t)process % shape->columns == 0 && power_in_place(shape, row);
     layout.partial_size = x_size;
     for (int i = 0; i < 2; i++) {
-        layout.raw[i] = power_reserve(&layout, b_size > x_size ? b_size : x_size);
-        layout.x[i] = layout.raw[i];
+        layout.raw[i] = power_reserve(&layout, b_size + x_size); /* x may end behind b */
+        layout.x[i] = layout.raw[i] + power_part(shape->n, shape->rows, row).begin * sizeof(double);
         layout.partial[i] = power_reserve(&layout, rounds * x_size);
         layout.sums[i] =
             power_reserve(&layout, shape->rows * shape->ranks * sizeof(struct power_sums));
@@ -133,7 +146,7 @@ POWER_FN struct power_layout power_layout_of(const struct power_shape *shape, in
     }
     layout.yes = power_reserve(&layout, sizeof(uint64_t));
     layout.result = power_reserve(&layout, x_size);
-    for (int i = 0; i < 2 && process != 0; i++)
+    for (int i = 0; i < 2 && !in_place; i++)
         layout.x[i] = power_reserve(&layout, x_size);
     return layout;
 }

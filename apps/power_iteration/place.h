@@ -58,11 +58,10 @@ struct place {
     uint64_t b_first;        /* where the device's block of b begins in the whole vector */
     uint64_t x_first;        /* where its block of x begins */
     uint32_t witness;        /* a rank of its device that others put raw to (not in column 0) */
-    uint32_t pieces;         /* notices for its slice of b, where that is on row 0 (transpose.h) */
     uint32_t opening;        /* notices that it waits for before a multiplication */
     uint32_t children;       /* counterparts that put x to it, each in a round of its own, */
     uint32_t parent;         /* and the column of the one that it puts x to, unless this is 0 */
-    const struct power_piece *piece; /* of its x, for ranks of row 0, */
+    const struct power_piece *piece; /* of its x, for others, */
     uint64_t pieces_out;             /* so many */
     struct power_rows rows;          /* those of its slice of x */
     uint32_t narrow_lanes;           /* threads for a narrow row, */
@@ -182,7 +181,7 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
     me.witness =
         (uint32_t)slice_with(data->b_cut + data->column * shape->ranks, shape->ranks, me.b_first) %
         (uint32_t)shape->ranks;
-    me.pieces = me.opening = 0;
+    me.opening = 0;
     me.piece = NULL;
     me.pieces_out = 0;
     find_family(&me);

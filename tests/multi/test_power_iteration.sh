@@ -30,7 +30,7 @@ header='%%MatrixMarket matrix coordinate' # an argument of printf, not a format
 random spin.mtx 37 -0.5
 random flow.mtx 211 0
 printf '%s real symmetric\n3 3 3\n1 1 2\n2 2 -5\n3 2 1\n' "$header" >"$work/three.mtx"
-for grid in 1x1 1x2 2x1 2x2 2x3 3x3; do
+for grid in 1x1 1x2 2x1 2x2 2x3 3x2 5x1 3x3; do
     n=$((${grid%x*} * ${grid#*x}))
     for ranks in 1 2 5 16; do
         on=(--grid "$grid" --ranks "$ranks")
@@ -51,7 +51,7 @@ awk -v h="$header" 'BEGIN { srand(6); n = 211; print h, "real general"; print n,
     }' >"$work/hubs.mtx"
 awk -v h="$header" 'BEGIN { n = 211; print h, "pattern general"; print n, n, 70 * 70
     for (i = 1; i <= 70; i++) for (j = 1; j <= 70; j++) print i, j }' >"$work/corner.mtx"
-for grid in 1x1 1x2 2x1 2x2 2x3 3x3; do
+for grid in 1x1 1x2 2x1 2x2 2x3 3x2 5x1 3x3; do
     n=$((${grid%x*} * ${grid#*x}))
     for ranks in 1 3 9; do
         for matrix in row hubs corner; do
@@ -68,7 +68,7 @@ judge "hubs.mtx on random schedules" $?
 
 # Fewer rows than grid columns: whole devices without elements of b, which stop with the others.
 printf '%s real general\n2 2 4\n1 1 1\n1 2 2\n2 1 3\n2 2 1\n' "$header" >"$work/two.mtx"
-for grid in 1x6 2x4; do
+for grid in 1x6 2x4 6x1 4x2; do
     on=(--grid "$grid" --ranks 2 --matrix "$work/two.mtx")
     passes $((${grid%x*} * ${grid#*x})) power_iteration "${on[@]}"
     passes $((${grid%x*} * ${grid#*x})) power_iteration "${on[@]}" --tolerance 0 --iterations 20
