@@ -41,14 +41,15 @@ static struct part part_of(uint64_t n, uint64_t parts, uint64_t i)
     return (struct part){n * i / parts, n * (i + 1) / parts};
 }
 
-/* The grid nearest to a square, with at least as many columns as rows. */
-static struct spmv_grid choose_grid(int process, int processes)
+/* The grid nearest to a square. */
+static struct spmv_grid choose_grid(int process, int processes, bool tall)
 {
-    struct spmv_grid grid = {.rows = 1};
-    for (uint32_t rows = 1; rows * rows <= (uint32_t)processes; rows++)
-        if ((uint32_t)processes % rows == 0)
-            grid.rows = rows;
-    grid.columns = (uint32_t)processes / grid.rows;
+    uint32_t few = 1;
+    for (uint32_t side = 1; side * side <= (uint32_t)processes; side++)
+        if ((uint32_t)processes % side == 0)
+            few = side;
+    const uint32_t many = (uint32_t)processes / few;
+    struct spmv_grid grid = {.rows = tall ? many : few, .columns = tall ? few : many};
     grid.row = (uint32_t)process / grid.columns;
     grid.column = (uint32_t)process % grid.columns;
     return grid;
@@ -200,7 +201,7 @@ static double start_value(const struct settings *settings, uint64_t i)
 bool spmv_make(struct spmv_problem *problem, const struct settings *settings, int process,
                int processes, uint32_t threads)
 {
-    problem->grid = choose_grid(process, processes);
+    problem->grid = choose_grid(process, processes, problem->tall);
     const struct spmv_grid *grid = &problem->grid;
     if (!spmv_make_rows(problem, settings, grid->rows, grid->row, &problem->strip) ||
         !make_block(problem) || !list_long_rows(problem, threads))

@@ -1,12 +1,12 @@
 /*
  * power_iteration/two_model/main.c - the power iteration in the two-model form: a product, and then
- * x becomes b: the sums over x and its pieces go from grid column 0 to grid row 0, in one exchange.
+ * x becomes b: the sums over x and its pieces go from grid column 0 to all processes, in one
+ * exchange.
  *
- * What exchange.h asks for holds without a barrier. A process of row 0 passes b on when the sums of
- * all processes of column 0 have come; each of them was sent after the product of its whole grid
- * row was there, so after all processes had used the b before. And a process of column 0 sends its
- * sums and pieces when all of its grid row has multiplied, for which the processes of row 0 had to
- * pass on the b that they made of those before.
+ * What exchange.h asks for holds without a barrier. Who sends in step k has the sums over x of k -
+ * 1 from all processes of column 0. Each of them was sent after the product of its whole grid row
+ * was there, so after all processes had normalised what came in step k - 2: of raw and of the sums
+ * there are two. And they multiplied after the x of k - 2 of others had been added to theirs.
  */
 #include "check.h"
 #include "phases.h"
@@ -15,7 +15,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_SIDE = 16, SLOT_SUMS = PRODUCT_SLOTS, SLOT_PIECE = SLOT_SUMS + MOST_SIDE };
+/* Slots: by the parity of the step, and by the grid row that sends. */
+enum { MOST_SIDE = 10, SLOT_SUMS = PRODUCT_SLOTS, SLOT_PIECE = SLOT_SUMS + 2 * MOST_SIDE };
 
 static const struct program program = {
     .name = "power_iteration",
@@ -31,8 +32,8 @@ static const struct program program = {
 
 struct state {
     struct product product;
-    size_t x[2]; /* offsets: x of even and of odd steps */
-    size_t raw, parts, mine, totals, eigenvalue;
+    size_t x[2], raw[2], totals[2]; /* offsets: of even and of odd steps */
+    size_t parts, eigenvalue;
     struct power_step step[2];
     uint32_t sum_threads;
 };
@@ -66,49 +67,54 @@ static bool plan(void *argument, size_t *bytes)
     struct state *state = argument;
     struct spmv_problem *problem = &state->product.problem;
     problem->program = &program;
-    problem->square = true;
+    problem->square = problem->tall = true;
     if (!product_make(&state->product))
         return false;
     const struct spmv_grid *grid = &problem->grid;
     struct spmv_layout *layout = &problem->layout;
-    if (grid->columns > MOST_SIDE) {
-        complain_as(&program, "a grid of more than %d columns", MOST_SIDE);
+    if (grid->rows > MOST_SIDE) {
+        complain_as(&program, "a grid of more than %d rows", MOST_SIDE);
         return false;
     }
     state->x[0] = layout->x;
     state->x[1] = spmv_reserve(layout, layout->partial_bytes);
-    state->raw = spmv_reserve(layout, (order(state) / grid->columns + 1) * sizeof(double));
+    for (int parity = 0; parity < 2; parity++) {
+        state->raw[parity] =
+            spmv_reserve(layout, (order(state) / grid->columns + 1) * sizeof(double));
+        state->totals[parity] = spmv_reserve(layout, grid->rows * sizeof(struct power_step_sums));
+    }
     state->parts = spmv_reserve(layout, POWER_SUM_BLOCKS * sizeof(struct power_step_sums));
-    state->mine = spmv_reserve(layout, sizeof(struct power_step_sums));
-    state->totals = spmv_reserve(layout, grid->rows * sizeof(struct power_step_sums));
     state->eigenvalue = spmv_reserve(layout, sizeof(double));
     state->sum_threads = machine_threads(POWER_SUM_THREADS);
     *bytes = layout->bytes;
     return true;
 }
 
-/* Process 0 is on column 0 and on row 0: its own sums are where it wants them. */
+/* On column 0 a process's own sums, and what it needs of its x, stay there. */
 static bool place(void *argument)
 {
     struct state *state = argument;
     char *arena = state->product.run.arena;
     const struct spmv_problem *problem = &state->product.problem;
-    const bool root = state->product.run.process == 0;
-    const struct part local = root ? common(state, 0, 0) : (struct part){0, 0};
+    const struct spmv_grid *grid = &problem->grid;
+    const struct part local = grid->column == 0 ? common(state, grid->row, 0) : (struct part){0, 0};
     for (int parity = 0; parity < 2; parity++) {
         struct power_step *step = &state->step[parity];
         step->x = (const double *)(arena + state->x[parity]);
         step->before = (const double *)(arena + state->x[1 - parity]);
         step->b = (double *)(arena + problem->layout.b);
-        step->raw = (double *)(arena + state->raw);
+        step->raw = (double *)(arena + state->raw[parity]);
         step->rows = problem->block.rows;
         step->columns = problem->block.columns;
         step->parts = (struct power_step_sums *)(arena + state->parts);
-        step->mine = (struct power_step_sums *)(arena + (root ? state->totals : state->mine));
-        step->totals = (const struct power_step_sums *)(arena + state->totals);
-        step->grid_rows = problem->grid.rows;
+        step->totals = (struct power_step_sums *)(arena + state->totals[parity]);
+        step->grid_row = grid->row;
+        step->grid_rows = grid->rows;
         step->eigenvalue = (double *)(arena + state->eigenvalue);
-        step->local = (uint32_t)(local.end - local.begin); /* both begin with element 0 */
+        step->local = (uint32_t)(local.end - local.begin);
+        step->local_from =
+            (uint32_t)(local.begin - part_of(order(state), grid->rows, grid->row).begin);
+        step->local_to = (uint32_t)local.begin;
     }
     return product_place(&state->product);
 }
@@ -141,32 +147,31 @@ static bool begin(void *argument)
 }
 
 /*
- * Process (row, 0) to (0, column): what of the sums and of x it has for that, as this process, one
- * of the two, sees it. Returns how many messages.
+ * Process (row, 0) to a process of this column: what of the sums and of x it has for that, as
+ * `other` and this process, one of which it is, see it. Returns how many messages.
  */
-static int list(const struct state *state, uint32_t row, uint32_t column, uint64_t k,
+static int list(const struct state *state, uint32_t row, uint32_t column, int other, uint64_t k,
                 struct message *messages)
 {
     const struct spmv_grid *grid = &state->product.problem.grid;
     const struct part piece = common(state, row, column);
     const size_t from = piece.begin - part_of(order(state), grid->rows, row).begin;
     const size_t to = piece.begin - part_of(order(state), grid->columns, column).begin;
-    const bool sends = grid->row == row && grid->column == 0;
-    const int other = sends ? (int)column : (int)(row * grid->columns);
-    const size_t mine = row == 0 ? state->totals : state->mine;
-    if (row == 0 && column == 0)
+    const size_t sums = state->totals[k % 2] + row * sizeof(struct power_step_sums);
+    const int slot = (int)(k % 2 * MOST_SIDE + row);
+    if (other == state->product.run.process)
         return 0; /* itself: the kernels see to it */
     messages[0] = (struct message){.process = other,
-                                   .slot = SLOT_SUMS + (int)row,
-                                   .from = mine,
-                                   .to = state->totals + row * sizeof(struct power_step_sums),
+                                   .slot = SLOT_SUMS + slot,
+                                   .from = sums,
+                                   .to = sums,
                                    .bytes = sizeof(struct power_step_sums)};
     if (piece.begin == piece.end)
         return 1;
     messages[1] = (struct message){.process = other,
-                                   .slot = SLOT_PIECE + (int)row,
+                                   .slot = SLOT_PIECE + slot,
                                    .from = state->x[k % 2] + from * sizeof(double),
-                                   .to = state->raw + to * sizeof(double),
+                                   .to = state->raw[k % 2] + to * sizeof(double),
                                    .bytes = (piece.end - piece.begin) * sizeof(double)};
     return 2;
 }
@@ -174,12 +179,13 @@ static int list(const struct state *state, uint32_t row, uint32_t column, uint64
 static bool transpose(const struct state *state, uint64_t k)
 {
     const struct spmv_grid *grid = &state->product.problem.grid;
-    struct message sends[2 * MOST_SIDE], receives[2 * MOST_SIDE];
+    const int columns = (int)grid->columns;
+    struct message sends[2 * MOST_SIDE * MOST_SIDE], receives[2 * MOST_SIDE];
     int sent = 0, received = 0;
-    for (uint32_t column = 0; grid->column == 0 && column < grid->columns; column++)
-        sent += list(state, grid->row, column, k, sends + sent);
-    for (uint32_t row = 0; grid->row == 0 && row < grid->rows; row++)
-        received += list(state, row, grid->column, k, receives + received);
+    for (int to = 0; grid->column == 0 && to < state->product.run.processes; to++)
+        sent += list(state, grid->row, (uint32_t)(to % columns), to, k, sends + sent);
+    for (int row = 0; row < (int)grid->rows; row++)
+        received += list(state, (uint32_t)row, grid->column, row * columns, k, receives + received);
     return model_exchange(sends, sent, receives, received);
 }
 
@@ -198,10 +204,9 @@ static bool one_step(void *argument, uint64_t k)
     }
     if (!transpose(state, k))
         return false;
-    if (grid->row ==
-        0) /* one more thread than elements: the eigenvalue is wanted without any, too */
-        launch_power_normalise(step, product_blocks(product, step->columns + 1), 1,
-                               product->run.threads);
+    /* one more thread than elements: the eigenvalue is wanted without any, too */
+    launch_power_normalise(step, product_blocks(product, step->columns + 1), 1,
+                           product->run.threads);
     return true;
 }
 

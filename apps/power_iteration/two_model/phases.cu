@@ -53,7 +53,7 @@ PHASE(power_sum_up, struct power_step, step)
         }
         sums = block_sum(sums);
         if (phase_thread() == 0)
-            *step->mine = sums;
+            step->totals[step->grid_row] = sums;
         return;
     }
     const uint32_t i = (block - 1) * phase_threads() + phase_thread();

@@ -64,7 +64,8 @@ static bool one_step(void *state, uint64_t k)
     if (product->problem.grid.row == 0)
         launch_spmv_negate(&product->step, product_blocks(product, product->step.block.columns), 1,
                            product->run.threads);
-    return product_run(product, product->problem.layout.x) && barrier(product, k);
+    return product_pass(product) && product_run(product, product->problem.layout.x) &&
+           barrier(product, k);
 }
 
 static const void *result(const void *state, size_t *bytes)

@@ -64,8 +64,8 @@ uint32_t product_blocks(const struct product *product, uint32_t elements)
     return (elements + product->run.threads - 1) / product->run.threads;
 }
 
-/* Down the grid column: in the round of `reach`, rows that have b send it so far down. */
-static bool pass_b(const struct product *product)
+/* In the round of `reach`, rows that have b send it so far down. */
+bool product_pass(const struct product *product)
 {
     const struct spmv_grid *grid = &product->problem.grid;
     const size_t b = product->problem.layout.b;
@@ -123,8 +123,6 @@ bool product_run(const struct product *product, size_t x)
 {
     struct spmv_step step = product->step;
     step.x = (double *)(product->run.arena + x);
-    if (!pass_b(product))
-        return false;
     multiply(product, &step);
     return reduce_x(product, &step, x);
 }

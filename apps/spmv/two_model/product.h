@@ -27,9 +27,11 @@ bool product_place(struct product *product);
 void product_end(void *product);
 
 /*
- * One product: b, at problem.layout.b on grid row 0, becomes the x at this offset, on grid column
- * 0. exchange.h asks that b is sent to a process again only after that has said that it is done.
+ * b, at problem.layout.b on grid row 0, goes down the grid columns. exchange.h asks that it is sent
+ * to a process again only after that has said that it is done.
  */
+bool product_pass(const struct product *product);
+/* One product: b, on all processes, becomes the x at this offset, on grid column 0. */
 bool product_run(const struct product *product, size_t x);
 
 /* Blocks for so many elements, one for each thread. */
