@@ -85,6 +85,7 @@ bool blocks_cut(const struct problem *problem, int processes, struct plan *plans
     /* Every grid column has all n rows, and every process one start more than rows. */
     uint64_t starts = n * plan.shape.columns + (uint64_t)processes;
     uint64_t entries = sparse_entries(matrix);
+    plan.mean_entries = entries / (uint64_t)processes;
     blocks->row_start = malloc(starts * sizeof(*blocks->row_start));
     blocks->column_of = malloc((entries + 1) * sizeof(*blocks->column_of));
     blocks->value = malloc((entries + 1) * sizeof(*blocks->value));

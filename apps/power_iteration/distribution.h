@@ -20,6 +20,7 @@ struct plan {
     uint64_t help;            /* ... and that is a success */
     struct power_shape shape; /* its ranks: most ranks of a device, 0 for all it holds */
     uint64_t entries;         /* of this process's block */
+    uint64_t mean_entries;    /* of a process's */
     uint64_t pagerank, iterations;
     uint64_t repetitions, silent;
     double tolerance, scale;

@@ -65,6 +65,8 @@
 #include "kernel.h"
 
 #define WEFT_MOST_THREADS POWER_THREADS
+#define WEFT_SHARED_BYTES sizeof(struct power_kept)
+#define WEFT_SHARED_LEAST 0
 
 #include "multiply.h"
 #include "transpose.h"

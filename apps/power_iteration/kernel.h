@@ -17,6 +17,16 @@
 
 #define POWER_THREADS 512 /* of a rank, where a rank has more than one */
 
+/* The rows of a rank's slice, in memory that its threads share, if they are no more (multiply.h).
+ */
+enum { KEPT_ROWS = 256, KEPT_ENTRIES = 3072 };
+
+struct power_kept {
+    uint64_t start[KEPT_ROWS + 1];
+    double value[KEPT_ENTRIES];
+    uint32_t column[KEPT_ENTRIES];
+};
+
 #ifdef __CUDACC__
 #define POWER_FN static __host__ __device__ inline
 #else

@@ -37,12 +37,25 @@ static weft_status make_plan(weft_job *job, int argc, char **argv, struct proble
     return status;
 }
 
+/* Whether ranks can keep their rows beside them, most of them at least. */
+static bool can_keep(const struct plan *plan, int ranks)
+{
+    const uint64_t rows = plan->shape.n / plan->shape.rows;
+    return rows / (uint64_t)ranks <= KEPT_ROWS &&
+           plan->mean_entries / (uint64_t)ranks <= KEPT_ENTRIES;
+}
+
 /* Collective: prepares the kernel and completes plan->shape. All devices must have as many ranks.
  */
 static weft_status prepare(weft_job *job, struct plan *plan)
 {
     const struct weft_numbers *numbers = weft_numbers_of(job);
-    weft_status status = weft_prepare(job, &power_iteration, POWER_THREADS, (int)plan->shape.ranks);
+    const int most = (int)plan->shape.ranks;
+    weft_status status = weft_prepare(job, &power_iteration, POWER_THREADS, most);
+    if (status == WEFT_OK && !can_keep(plan, weft_ranks_of(job, 0))) {
+        weft_limit_shared(job, 0); /* the room is worth more as cache */
+        status = weft_prepare(job, &power_iteration, POWER_THREADS, most);
+    }
     if (status != WEFT_OK)
         return status;
     int ranks = weft_ranks_of(job, 0);

@@ -67,21 +67,21 @@ WEFT_DEVICE_FN void find_wide_rows(struct place *me)
  */
 WEFT_DEVICE_FN void keep_rows(struct place *me)
 {
-    struct power_shared *shared = me->shared;
+    struct power_kept *kept = (struct power_kept *)weft_shared(me->self);
     const struct power_rows rows = me->rows;
     const uint64_t count = me->x.end - me->x.begin;
     const uint64_t first = rows.start[0], entries = rows.start[count] - first;
-    if (count > KEPT_ROWS || entries > KEPT_ENTRIES)
+    if (count > KEPT_ROWS || entries > KEPT_ENTRIES || weft_shared_bytes(me->self) < sizeof(*kept))
         return;
     weft_for (i, count + 1)
-        shared->kept_start[i] = rows.start[i] - first;
+        kept->start[i] = rows.start[i] - first;
     weft_for (i, entries) {
-        shared->kept_value[i] = rows.value[first + i];
-        shared->kept_column[i] = rows.column_of[first + i];
+        kept->value[i] = rows.value[first + i];
+        kept->column[i] = rows.column_of[first + i];
     }
-    me->rows.start = shared->kept_start;
-    me->rows.value = shared->kept_value;
-    me->rows.column_of = shared->kept_column;
+    me->rows.start = kept->start;
+    me->rows.value = kept->value;
+    me->rows.column_of = kept->column;
     weft_sync(me->self);
 }
 

@@ -17,14 +17,6 @@ enum { WARP = 32, WARPS = POWER_THREADS / WARP };
 enum { WARP = 1, WARPS = 1 };
 #endif
 
-/* Most rows and entries that a rank keeps in shared memory (multiply.h). On the CPU device that is
- * its stack, and nothing is gained. */
-#ifdef __CUDACC__
-enum { KEPT_ROWS = 256, KEPT_ENTRIES = 3072 };
-#else
-enum { KEPT_ROWS = 16, KEPT_ENTRIES = 64 };
-#endif
-
 enum {
     WIDE_MOST = 128, /* wide rows in a list (multiply.h) */
     PIECES_MOST = 16 /* pieces of a slice of x in a list beside it (transpose.h) */
@@ -83,9 +75,6 @@ struct power_shared {
     struct power_verdict verdict[2]; /* column 0: of this iteration and the one before */
     struct power_piece piece[PIECES_MOST];
     uint64_t wide_row[WIDE_MOST];
-    uint64_t kept_start[KEPT_ROWS + 1];
-    double kept_value[KEPT_ENTRIES];
-    uint32_t kept_column[KEPT_ENTRIES];
 };
 
 WEFT_DEVICE_FN void *at(const struct place *me, uint64_t offset)
