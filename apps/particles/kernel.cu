@@ -188,13 +188,14 @@ WEFT_DEVICE_FN uint32_t move_all(const struct place *me)
     const uint32_t high = cells > 2 * near ? start[cells - near] : all;
     struct particle_list *up = particles_list(store, me->segment + 1, UP);
     struct particle_list *down = particles_list(store, me->segment, DOWN);
+    const uint32_t between = high - low;
     STEP_ROLLED
-    for (int part = 0; part < 3; part++) { /* the lower end, the upper end, what is between */
-        const uint32_t first = part == 0 ? 0 : part == 1 ? high : low;
-        const uint32_t end = part == 0 ? low : part == 1 ? all : high;
-        weft_for (i, end - first)
-            step_move(store, &me->view, &me->arrays, first + (uint32_t)i, up, down);
-        if (part == 1)
+    for (int part = 0; part < 2; part++) { /* both ends, and what is between */
+        weft_for (i, part == 0 ? all - between : between) {
+            const uint32_t behind = part == 0 ? ((uint32_t)i < low ? 0 : between) : low;
+            step_move(store, &me->view, &me->arrays, behind + (uint32_t)i, up, down);
+        }
+        if (part == 0)
             send_lists(me);
     }
     return all;
