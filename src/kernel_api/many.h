@@ -1,6 +1,7 @@
 /*
  * kernel_api/many.h - several targets in one call. On a GPU each thread does for one target what
- * the leader does otherwise, so that the releases wait together and not one after the other.
+ * the leader does otherwise, so that the releases wait together and not one after the other. What
+ * is longer than one store is copied before, by all threads.
  *
  * Only what is reached directly and without a channel goes so; the rest, and whatever is wrong,
  * goes by the calls for one target. A round lies between two barriers of the block: what it goes
@@ -20,6 +21,25 @@ enum { WEFT_LANES = 32 };
 /* What there is to do yet for a lane's target: all of it, or to remember the route. */
 enum weft_lane_rest { WEFT_LANE_DONE, WEFT_LANE_LEFT, WEFT_LANE_KEEP };
 
+/* Whether a target's route is in the cache; *empty: its place there is. */
+WEFT_INLINE bool weft_route_cached(weft_self *self, uint32_t handle, int target, bool window,
+                                   struct weft_route *to, bool *empty)
+{
+    const struct weft_cached kept = *weft_route_place(self, handle, target);
+
+    to->address = kept.address;
+    to->bytes = kept.bytes;
+    to->exposed = kept.exposed;
+    to->counters = kept.counters;
+    to->way = kept.way;
+    to->process = kept.process;
+    to->slot = kept.slot;
+    *empty = weft_cached_is_clear(&kept);
+    /* Routes of communicators are kept under negative numbers, which are no rank of a window. */
+    return target >= 0 && kept.handle == (handle ^ self->tracer.alias) &&
+           kept.target == (window ? target : ~target);
+}
+
 /*
  * Where the lane's target is, by the cache or by the tables; false: there is no such rank. A handle
  * that does not exist ends all threads of the rank: none waits for others in a warp. *keep: there
@@ -29,20 +49,10 @@ enum weft_lane_rest { WEFT_LANE_DONE, WEFT_LANE_LEFT, WEFT_LANE_KEEP };
 WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, bool mine,
                                  bool window, struct weft_route *to, bool *keep)
 {
-    const struct weft_cached kept = *weft_route_place(self, handle, target);
-    /* Routes of communicators are kept under negative numbers, which are no rank of a window. */
-    const bool hit = target >= 0 && kept.handle == (handle ^ self->tracer.alias) &&
-                     kept.target == (window ? target : ~target);
+    const bool hit = weft_route_cached(self, handle, target, window, to, keep);
     struct weft_targets found = {NULL, NULL, 0};
 
-    to->address = kept.address;
-    to->bytes = kept.bytes;
-    to->exposed = kept.exposed;
-    to->counters = kept.counters;
-    to->way = kept.way;
-    to->process = kept.process;
-    to->slot = kept.slot;
-    *keep = mine && weft_cached_is_clear(&kept);
+    *keep = *keep && mine;
     if (!__any_sync(~0u, mine && !hit))
         return true;
     if (window)
@@ -58,6 +68,35 @@ WEFT_INLINE bool weft_is_direct(const weft_self *self, const struct weft_route *
 {
     return (to->way == WEFT_WAY_HERE || to->way == WEFT_WAY_PEER) &&
            *(volatile const uint32_t *)&self->unsettled == 0;
+}
+
+/* Whether an item can be stored here and now, its route being this. */
+WEFT_INLINE bool weft_item_goes(const weft_self *self, const struct weft_route *to,
+                                const weft_put_item *item)
+{
+    return weft_is_direct(self, to) && to->address != NULL && item->source != NULL &&
+           item->offset <= to->bytes && item->bytes <= to->bytes - item->offset && item->tag >= 0 &&
+           item->tag < WEFT_TAGS;
+}
+
+WEFT_INLINE bool weft_item_long(const weft_put_item *item)
+{
+    return item->bytes > 8;
+}
+
+/* Copies those longer than one store whose routes are in the cache, by all threads; no barrier. */
+WEFT_COLD void weft_put_long(weft_self *self, weft_win win, const weft_put_item *items,
+                             uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const weft_put_item item = items[i];
+        const struct weft_shape shape = {item.bytes, 1, item.bytes, item.bytes};
+        struct weft_route to;
+        bool empty;
+        if (weft_item_long(&item) && weft_route_cached(self, win, item.target, true, &to, &empty) &&
+            weft_item_goes(self, &to, &item))
+            weft_copy_direct(self, to.address + item.offset, item.source, &shape);
+    }
 }
 
 WEFT_INLINE void weft_count_direct(const struct weft_route *to, int tag)
@@ -93,12 +132,20 @@ WEFT_INLINE void weft_trace_lane(weft_self *self, enum weft_trace_kind kind, int
                      &event);
 }
 
+/* As weft_join. Whether it is so for any thread. */
+WEFT_INLINE bool weft_join_any(weft_self *self, bool value)
+{
+    const bool any = __syncthreads_or(value) != 0;
+
+    weft_attend(self);
+    return any;
+}
+
 /* The end of a round of so many targets: a barrier of all. Whether there is a rest for anyone. */
 WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_rest rest)
 {
-    const bool some = __syncthreads_or(rest != WEFT_LANE_DONE) != 0;
+    const bool some = weft_join_any(self, rest != WEFT_LANE_DONE);
 
-    weft_attend(self);
     if (weft_traced(self) && weft_leads(self)) {
         const uint64_t before = self->tracer.count;
         self->tracer.count = before + count;
@@ -115,7 +162,6 @@ WEFT_COLD enum weft_lane_rest weft_notify_lane(weft_self *self, weft_comm comm, 
     struct weft_route to;
     bool keep;
 
-    weft_trace_lane_begin(self);
     const bool known = weft_route_lane(self, comm, target, mine, false, &to, &keep);
     const bool left = mine && !(known && weft_is_direct(self, &to));
     if (mine && !left)
@@ -125,27 +171,27 @@ WEFT_COLD enum weft_lane_rest weft_notify_lane(weft_self *self, weft_comm comm, 
     return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
-/* The same for a put that is one store. */
+/* The same for a put: stores it, if it is one store; a longer one has been copied, if its route is
+ * in the cache. */
 WEFT_COLD enum weft_lane_rest weft_put_lane(weft_self *self, weft_win win,
                                             const weft_put_item *from, uint32_t count)
 {
     const bool mine = threadIdx.x < count;
     const weft_put_item item = *from;
+    const bool is_long = weft_item_long(&item);
     struct weft_route to;
     bool keep;
 
-    weft_trace_lane_begin(self);
+    const bool cached = weft_route_cached(self, win, item.target, true, &to, &keep);
     const bool known = weft_route_lane(self, win, item.target, mine, true, &to, &keep);
     const bool left =
-        mine &&
-        !(known && weft_is_direct(self, &to) && to.address != NULL && item.source != NULL &&
-          item.offset <= to.bytes && item.bytes <= to.bytes - item.offset && item.tag >= 0 &&
-          item.tag < WEFT_TAGS && weft_is_small(to.address + item.offset, item.bytes));
-    if (mine && !left) {
+        mine && !(known && weft_item_goes(self, &to, &item) &&
+                  (is_long ? cached : weft_is_small(to.address + item.offset, item.bytes)));
+    if (mine && !left && !is_long)
         weft_copy_undivided(to.address + item.offset, (const unsigned char *)item.source,
                             item.bytes);
+    if (mine && !left)
         weft_count_direct(&to, item.tag);
-    }
     if (weft_traced(self) && mine)
         weft_trace_lane(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, left);
     return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
@@ -210,6 +256,7 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
         const uint32_t here = weft_lanes_of(count, first);
         const int mine = first + ((uint32_t)me < here ? me : 0);
         weft_join(self); /* the releases cover what every thread did */
+        weft_trace_lane_begin(self);
         enum weft_lane_rest rest = WEFT_LANE_DONE;
         if ((uint32_t)(me - me % WEFT_LANES) < here) /* a warp with nothing to do waits */
             rest = weft_notify_lane(self, comm, targets[mine], tag, here);
@@ -234,6 +281,11 @@ WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_
         const uint32_t here = weft_lanes_of(count, first);
         const int mine = first + ((uint32_t)me < here ? me : 0);
         weft_join(self); /* the sources are there, and the releases cover what every thread did */
+        weft_trace_lane_begin(self);
+        if (weft_join_any(self, (uint32_t)me < here && weft_item_long(&items[mine]))) {
+            weft_put_long(self, win, items + first, here);
+            weft_join(self); /* they cover that, too */
+        }
         enum weft_lane_rest rest = WEFT_LANE_DONE;
         if ((uint32_t)(me - me % WEFT_LANES) < here)
             rest = weft_put_lane(self, win, &items[mine], here);

@@ -5,7 +5,8 @@
  */
 #include "support/test.h"
 
-enum { TAG_NEWS = 7, TAG_ITEM = 8, WORDS = 64, MOST = 40, SIZES = 6 };
+enum { TAG_NEWS = 7, TAG_ITEM = 8, TAG_LONG = 9, WORDS = 64, MOST = 40, SIZES = 6 };
+enum { LONGS = 4, LONG = 5008 }; /* long puts of a rank, and bytes that each has in a window */
 
 struct data {
     struct test_check check;
@@ -79,6 +80,34 @@ WEFT_DEVICE_FN void check_put(weft_self *self, struct data *user, weft_win win,
             CHECK_EQ(self, &user->check, window[32 * from + i], byte_of((int)from, me, round, i));
 }
 
+/* To both neighbours and to oneself: sizes and addresses of all kinds. */
+WEFT_DEVICE_FN void check_long(weft_self *self, struct data *user, weft_win win,
+                               const unsigned char *window, unsigned char *source, uint64_t round)
+{
+    const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
+    const int away[LONGS] = {1, n - 1, 0, 1};
+    const size_t bytes[LONGS] = {5000, 1024, 40, 9}, odd[LONGS] = {0, 0, 8, 1};
+    weft_put_item items[LONGS];
+
+    weft_for (i, LONGS * LONG)
+        source[i] = byte_of(me, (int)(i / LONG), round, i % LONG);
+    for (int k = 0; k < LONGS; k++) {
+        items[k].source = source + k * LONG + odd[k];
+        items[k].bytes = bytes[k];
+        items[k].offset = (size_t)k * LONG;
+        items[k].target = (me + away[k]) % n;
+        items[k].tag = TAG_LONG;
+    }
+    weft_put_notify_many(self, win, items, LONGS);
+    weft_wait(self, TAG_LONG, LONGS);
+    for (int k = 0; k < LONGS; k++) {
+        const int from = (me + n - away[k]) % n;
+        weft_for (i, bytes[k])
+            CHECK_EQ(self, &user->check, window[(size_t)k * LONG + i],
+                     byte_of(from, k, round, i + odd[k]));
+    }
+}
+
 WEFT_KERNEL(many_kernel, struct data, user)
 {
     unsigned char *window =
@@ -92,6 +121,9 @@ WEFT_KERNEL(many_kernel, struct data, user)
         check_notify(self, user, win, (uint64_t *)window, (uint64_t *)source, round);
         weft_flush_local(self, win);
         weft_barrier(self, WEFT_COMM_WORLD); /* all have read their windows */
+        check_long(self, user, win, window, source, round);
+        weft_flush_local(self, win);
+        weft_barrier(self, WEFT_COMM_WORLD);
         check_put(self, user, win, window, source, round);
         weft_flush_local(self, win);
         weft_barrier(self, WEFT_COMM_WORLD);
@@ -111,8 +143,8 @@ static int body(struct test_env *env)
     if (!test_prepare(env, &many_kernel))
         return TEST_FAILED;
     for (size_t i = 0; i < 2; i++) {
-        const size_t slots = 32 * (size_t)env->numbers->ranks, words = WORDS * sizeof(uint64_t);
-        struct data data = {.window = slots > words ? slots : words,
+        const size_t slots = 32 * (size_t)env->numbers->ranks;
+        struct data data = {.window = slots > LONGS * LONG ? slots : LONGS * LONG,
                             .rounds = env->random || env->numbers->ranks > 32 ? 2 : 12};
         data.memory =
             test_memory(env, kinds[i], (size_t)env->numbers->ranks_here * 2 * (size_t)data.window);
