@@ -285,7 +285,7 @@ weft_status distribute(weft_job *job, const struct plan *plan, const struct bloc
                               .tolerance = plan->tolerance,
                               .scale = plan->scale,
                               .start_factor = plan->start_factor};
-    size_t entries = plan->entries;
+    size_t entries = plan->entries, puts = power_puts_room(&plan->shape) * sizeof(weft_put_item);
 
     weft_status status = allocate(job, made.layout.bytes, &made.arena);
     if (status == WEFT_OK)
@@ -299,7 +299,9 @@ weft_status distribute(weft_job *job, const struct plan *plan, const struct bloc
     if (status == WEFT_OK)
         status = deliver_row_sums(job, blocks, &made);
     if (status == WEFT_OK)
-        status = allocate(job, power_pieces_room(&plan->shape) * sizeof(*made.piece), &made.piece);
+        status = allocate(job, puts, &made.puts[0]);
+    if (status == WEFT_OK)
+        status = allocate(job, puts, &made.puts[1]);
     if (status == WEFT_OK)
         status = put_starts(job, &made);
     if (status == WEFT_OK)

@@ -72,23 +72,22 @@
 #include "transpose.h"
 #include "verdict.h"
 
-/* Tags, each for the iterations of a parity. */
-enum {
-    TAG_OPEN,                  /* raw and sums: all that an iteration begins with */
-    TAG_PARTIAL = TAG_OPEN + 2 /* x of another column */
-};
-
 enum { LOG_EVERY = 10 }; /* iterations from one line to the next */
 
-/*
- * Bytes for the rank `target`, from and to offsets of the arena. Not inlined: as code that is in
- * the loop many times over, the put would take registers from the multiplication, and room from
- * instructions.
- */
-WEFT_DEVICE_FN __attribute__((noinline)) void send(const struct place *me, int target, uint64_t to,
-                                                   uint64_t from, uint64_t bytes, int tag)
+/* Not inlined: as code in the loop, a put would take registers from the multiplication. */
+#define APART WEFT_DEVICE_FN __attribute__((noinline))
+
+/* Bytes for the rank `target`, from and to offsets of the arena. */
+APART void send(const struct place *me, int target, uint64_t to, uint64_t from, uint64_t bytes,
+                int tag)
 {
     weft_put_notify(me->self, me->win, target, to, at(me, from), bytes, tag);
+}
+
+/* What opens iteration k elsewhere. */
+APART void send_all(const struct place *me, uint64_t k)
+{
+    weft_put_notify_many(me->self, me->win, me->puts[k & 1], (int)me->puts_count);
 }
 
 /* Where the word for a rank of the device lies that ends iteration k. */
@@ -102,12 +101,15 @@ WEFT_DEVICE_FN uint64_t stop_word(const struct place *me, uint64_t k, uint32_t r
     return *(const uint64_t *)at(me, stop_place(me, k, rank));
 }
 
-/* Tells a rank, `slot` on its device, that iteration k is the last; before what opens k for it. */
-WEFT_DEVICE_FN __attribute__((noinline)) void tell_stop(const struct place *me, int target,
-                                                        int slot, uint64_t k)
+/* Tells all to whom it will put something that iteration k is the last. */
+APART void tell_stop(const struct place *me, uint64_t k)
 {
-    weft_put(me->self, me->win, target, stop_place(me, k, (uint32_t)slot),
-             at(me, me->data->layout.yes), sizeof(uint64_t));
+    for (uint32_t i = 0; i < me->puts_count; i++) {
+        const int target = me->puts[k & 1][i].target;
+        const uint32_t slot = (uint32_t)target % (uint32_t)me->data->shape.ranks;
+        weft_put(me->self, me->win, target, stop_place(me, k, slot), at(me, me->data->layout.yes),
+                 sizeof(uint64_t));
+    }
 }
 
 /* Step 3, the end: x of the iteration before, normalised, and what is known of it. */
@@ -214,42 +216,18 @@ WEFT_DEVICE_FN struct power_sums complete(const struct place *me, uint64_t k, do
     return sums;
 }
 
-/* Step 5, the transpose: what opens the next iteration. */
-WEFT_DEVICE_FN void transpose(const struct place *me, uint64_t k, bool stop)
-{
-    const uint64_t raw = me->data->layout.raw[(k + 1) & 1];
-    const uint64_t x = x_offset(me, k + 1);
-    for (uint64_t i = 0; i < me->pieces_out; i++) {
-        const struct power_piece piece = me->piece[i];
-        if (stop)
-            tell_stop(me, piece.target, piece.slot, k + 1);
-        send(me, piece.target, raw + piece.to, x + piece.from, piece.bytes,
-             TAG_OPEN + (int)((k + 1) & 1));
-    }
-}
-
-/* Step 5, the sums over the rank's slice of x: for the device, and for the others of column 0. */
-WEFT_DEVICE_FN void share_sums(const struct place *me, uint64_t k, struct power_sums share)
-{
-    const struct power_data *data = me->data;
-    const uint64_t place = data->row * data->shape.ranks + (uint64_t)me->rank;
-    const uint64_t offset = data->layout.sums[(k + 1) & 1] + place * sizeof(struct power_sums);
-    sum_warps(me, share, me->shared->sums);
-    if (weft_thread(me->self) == 0)
-        *(struct power_sums *)at(me, offset) = sums_of_warps(me->shared->sums);
-    for (uint64_t row = 0; row < data->shape.rows; row++) {
-        if (row != data->row)
-            send(me, world_rank(me, row, 0, me->rank), offset, offset, sizeof(struct power_sums),
-                 TAG_OPEN + (int)((k + 1) & 1));
-    }
-}
-
-/* Steps 4 and 5, column 0. First what others wait for. */
+/* Steps 4 and 5, column 0: x, the sums over the rank's slice of it, and both to those who need
+ * them.
+ */
 WEFT_DEVICE_FN void finish(const struct place *me, uint64_t k, double factor, bool over)
 {
     const struct power_sums share = complete(me, k, factor);
-    transpose(me, k, over);
-    share_sums(me, k, share);
+    sum_warps(me, share, me->shared->sums);
+    if (weft_thread(me->self) == 0)
+        *(struct power_sums *)at(me, sums_offset(me, k + 1)) = sums_of_warps(me->shared->sums);
+    if (over)
+        tell_stop(me, k + 1);
+    send_all(me, k + 1);
 }
 
 /* Rank 0, on the verdict of iteration k, when all others have what they wait for. */
@@ -323,7 +301,7 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
     struct place me = find_place(self, data, &shared);
     find_wide_rows(&me);
     find_segments(&me);
-    find_pieces(&me);
+    find_puts(&me);
     keep_rows(&me);
     me.win = weft_win_create(self, WEFT_COMM_WORLD, data->arena, data->layout.bytes);
     if (me.win == WEFT_WIN_NONE) {

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <weft/types.h>
 
 #define POWER_THREADS 512 /* of a rank, where a rank has more than one */
 
@@ -81,22 +82,14 @@ struct power_sums {
     double change; /* x times the x before it; for PageRank: |x - the x before it| */
 };
 
-/* A piece of a rank's x, for another rank: what of it lies in that one's slice of b. */
-struct power_piece {
-    uint64_t from; /* bytes from the beginning of the rank's slice of x, */
-    uint64_t to;   /* and of the target's raw */
-    uint64_t bytes;
-    int32_t target, slot; /* that rank in the world, and on its device */
-};
-
 /*
- * Most pieces of all ranks of a process, for each grid row: one for each slice of x and one more
- * for each beginning of a slice of b within one; besides, one for each block of b that is empty
- * (transpose.h).
+ * Most puts of all ranks of a process in an iteration of column 0 (transpose.h), for each grid row:
+ * one for each slice of x and one more for each beginning of a slice of b within one; one for each
+ * block of b that is empty; and for each rank one for its sums.
  */
-POWER_FN uint64_t power_pieces_room(const struct power_shape *shape)
+POWER_FN uint64_t power_puts_room(const struct power_shape *shape)
 {
-    return shape->rows * (shape->columns + shape->ranks + shape->columns * shape->ranks);
+    return shape->rows * (shape->columns + 2 * shape->ranks + shape->columns * shape->ranks);
 }
 
 /*
@@ -192,7 +185,7 @@ struct power_data {
     struct power_segment *segment; /* [rank][split row]: written and read by that rank */
     double *part; /* a rank's entries times its slice of b: [parity][split row][rank] */
 
-    struct power_piece *piece; /* column 0: room for those of all its ranks (transpose.h) */
+    weft_put_item *puts[2]; /* column 0: room for those of all its ranks (transpose.h) */
 
     /* Results, on process 0. */
     uint64_t done;     /* iterations made */

@@ -19,7 +19,7 @@ enum { WARP = 1, WARPS = 1 };
 
 enum {
     WIDE_MOST = 128, /* wide rows in a list (multiply.h) */
-    PIECES_MOST = 16 /* pieces of a slice of x in a list beside it (transpose.h) */
+    PUTS_MOST = 16   /* puts of a rank in lists beside it (transpose.h) */
 };
 
 /* What column 0 makes of the sums over x (verdict.h). */
@@ -53,13 +53,13 @@ struct place {
     uint32_t opening;        /* notices that it waits for before a multiplication */
     uint32_t children;       /* counterparts that put x to it, each in a round of its own, */
     uint32_t parent;         /* and the column of the one that it puts x to, unless this is 0 */
-    const struct power_piece *piece; /* of its x, for others, */
-    uint64_t pieces_out;             /* so many */
-    struct power_rows rows;          /* those of its slice of x */
-    uint32_t narrow_lanes;           /* threads for a narrow row, */
-    uint64_t narrow_most;            /* which has at most so many entries, */
-    uint64_t wide_rows;              /* and how many of its whole rows have more (multiply.h) */
-    uint64_t split_begin; /* the split rows in its slice of x: indices in the list of all */
+    weft_put_item *puts[2];  /* what it puts in column 0, by the parity of raw, */
+    uint32_t puts_count;     /* so many */
+    struct power_rows rows;  /* those of its slice of x */
+    uint32_t narrow_lanes;   /* threads for a narrow row, */
+    uint64_t narrow_most;    /* which has at most so many entries, */
+    uint64_t wide_rows;      /* and how many of its whole rows have more (multiply.h) */
+    uint64_t split_begin;    /* the split rows in its slice of x: indices in the list of all */
     uint64_t split_end;
 };
 
@@ -73,7 +73,7 @@ struct power_shared {
     struct power_sums sums[WARPS];   /* over a slice of x */
     struct power_sums totals[WARPS]; /* over all of x */
     struct power_verdict verdict[2]; /* column 0: of this iteration and the one before */
-    struct power_piece piece[PIECES_MOST];
+    weft_put_item puts[2][PUTS_MOST];
     uint64_t wide_row[WIDE_MOST];
 };
 
@@ -99,6 +99,12 @@ WEFT_DEVICE_FN int world_rank(const struct place *me, uint64_t row, uint64_t col
     int process = (int)(row * me->data->shape.columns + column);
     return weft_process_first(me->self, process) + rank;
 }
+
+/* The tags of an iteration, by its parity. */
+enum {
+    TAG_OPEN,                  /* raw and sums: all that it begins with */
+    TAG_PARTIAL = TAG_OPEN + 2 /* x of another column */
+};
 
 /* The rank's slice of x: what becomes b of the iteration of that parity. */
 WEFT_DEVICE_FN uint64_t x_offset(const struct place *me, uint64_t parity)
@@ -171,8 +177,9 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
         (uint32_t)slice_with(data->b_cut + data->column * shape->ranks, shape->ranks, me.b_first) %
         (uint32_t)shape->ranks;
     me.opening = 0;
-    me.piece = NULL;
-    me.pieces_out = 0;
+    me.puts[0] = shared->puts[0];
+    me.puts[1] = shared->puts[1];
+    me.puts_count = 0;
     find_family(&me);
     me.rows.start = data->row_start + (me.x.begin - me.x_first);
     me.rows.column_of = data->column_of;
