@@ -65,7 +65,7 @@
 #include "kernel.h"
 
 #define WEFT_MOST_THREADS POWER_THREADS
-#define WEFT_SHARED_BYTES POWER_SHARED
+#define WEFT_SHARED_BYTES sizeof(struct power_kept)
 #define WEFT_SHARED_LEAST 0
 
 #include "multiply.h"

@@ -18,31 +18,21 @@
 
 #define POWER_THREADS 512 /* of a rank, where a rank has more than one */
 
-#ifdef __CUDACC__
-#define POWER_FN static __host__ __device__ inline
-#else
-#define POWER_FN static inline
-#endif
-
-/*
- * In memory that a rank's threads share (multiply.h): the rows of its slice, if they are no more;
- * behind them, if there is room, all of its device's block of b. POWER_SHARED: what a
- * multiprocessor of an H200 has, but for what the library and the kernel take.
+/* The rows of a rank's slice, in memory that its threads share, if they are no more (multiply.h).
  */
-enum { KEPT_ROWS = 256, KEPT_ENTRIES = 3072, POWER_SHARED = 216 << 10 };
+enum { KEPT_ROWS = 256, KEPT_ENTRIES = 3072 };
 
 struct power_kept {
     uint64_t start[KEPT_ROWS + 1];
     double value[KEPT_ENTRIES];
     uint32_t column[KEPT_ENTRIES];
-    uint64_t none; /* what follows is aligned to 16 bytes */
 };
 
-/* Bytes with so many elements of b behind them: a copy moves pairs. */
-POWER_FN size_t power_near_bytes(uint64_t elements)
-{
-    return sizeof(struct power_kept) + (elements + 1) / 2 * 2 * sizeof(double);
-}
+#ifdef __CUDACC__
+#define POWER_FN static __host__ __device__ inline
+#else
+#define POWER_FN static inline
+#endif
 
 /* P rows and Q columns of processes, each with `ranks` ranks. */
 struct power_shape {

@@ -37,18 +37,12 @@ static weft_status make_plan(weft_job *job, int argc, char **argv, struct proble
     return status;
 }
 
-/*
- * How much of the shared memory ranks have a use for: what they do not take is cache. A rank of one
- * thread would bring b near alone.
- */
-static size_t shared_bytes(const struct plan *plan, const struct weft_numbers *numbers)
+/* Whether ranks can keep their rows beside them, most of them at least. */
+static bool can_keep(const struct plan *plan, int ranks)
 {
-    const uint64_t ranks = (uint64_t)numbers->ranks_here, rows = plan->shape.n / plan->shape.rows;
-    const size_t near = power_near_bytes(plan->shape.n / plan->shape.columns + 1);
-    const size_t most = numbers->threads > 1 ? POWER_SHARED : sizeof(struct power_kept) + 4096;
-    if (rows / ranks > KEPT_ROWS || plan->mean_entries / ranks > KEPT_ENTRIES)
-        return 0;
-    return near <= most ? near : sizeof(struct power_kept);
+    const uint64_t rows = plan->shape.n / plan->shape.rows;
+    return rows / (uint64_t)ranks <= KEPT_ROWS &&
+           plan->mean_entries / (uint64_t)ranks <= KEPT_ENTRIES;
 }
 
 /* Collective: prepares the kernel and completes plan->shape. All devices must have as many ranks.
@@ -57,10 +51,9 @@ static weft_status prepare(weft_job *job, struct plan *plan)
 {
     const struct weft_numbers *numbers = weft_numbers_of(job);
     const int most = (int)plan->shape.ranks;
-    weft_limit_shared(job, 0);
     weft_status status = weft_prepare(job, &power_iteration, POWER_THREADS, most);
-    if (status == WEFT_OK && shared_bytes(plan, numbers) > 0) {
-        weft_limit_shared(job, shared_bytes(plan, numbers));
+    if (status == WEFT_OK && !can_keep(plan, weft_ranks_of(job, 0))) {
+        weft_limit_shared(job, 0); /* the room is worth more as cache */
         status = weft_prepare(job, &power_iteration, POWER_THREADS, most);
     }
     if (status != WEFT_OK)

@@ -60,14 +60,6 @@ WEFT_DEVICE_FN void find_wide_rows(struct place *me)
         me->narrow_most = most;
 }
 
-/* Elements of the device's block of b. */
-WEFT_DEVICE_FN uint64_t block_elements(const struct place *me)
-{
-    const struct power_range block =
-        power_part(me->data->shape.n, me->data->shape.columns, me->data->column);
-    return block.end - block.begin;
-}
-
 /*
  * Keeps the slice's rows beside the rank if they are few: a kernel that runs from the first
  * iteration to the last need not fetch them again in each. Two crossings to the L2 cache less on
@@ -90,37 +82,7 @@ WEFT_DEVICE_FN void keep_rows(struct place *me)
     me->rows.start = kept->start;
     me->rows.value = kept->value;
     me->rows.column_of = kept->column;
-    if (power_near_bytes(block_elements(me)) <= weft_shared_bytes(me->self))
-        me->near = (double *)(kept + 1);
     weft_sync(me->self);
-}
-
-/*
- * The device's block of b beside the rank, if there is room: fetched in whole lines, all under way
- * at once, where each entry of a row would fetch a sector of its own. Its threads meet after it.
- */
-WEFT_DEVICE_FN const double *bring_near(const struct place *me, const double *b)
-{
-    enum { PAIRS = 8 };
-    struct pair {
-        double first, second;
-    } __attribute__((aligned(16)));
-    const struct pair *from = (const struct pair *)b;
-    struct pair *to = (struct pair *)me->near;
-    const uint32_t pairs = (uint32_t)((block_elements(me) + 1) / 2);
-    const uint32_t threads = (uint32_t)weft_threads(me->self);
-    if (!to)
-        return b;
-    for (uint32_t i = (uint32_t)weft_thread(me->self); i < pairs; i += PAIRS * threads) {
-        struct pair some[PAIRS];
-        for (uint32_t k = 0; k < PAIRS; k++)
-            some[k] = from[i + k * threads < pairs ? i + k * threads : i];
-        for (uint32_t k = 0; k < PAIRS; k++)
-            if (i + k * threads < pairs)
-                to[i + k * threads] = some[k];
-    }
-    weft_sync(me->self);
-    return me->near;
 }
 
 /* The first of the rising columns of a row that is at least `least`. */
@@ -292,7 +254,7 @@ WEFT_DEVICE_FN void add_segments(const struct place *me, uint64_t k, double *x)
 /* Step 2. The rank's threads meet after it. */
 WEFT_DEVICE_FN void multiply(const struct place *me, uint64_t k)
 {
-    const double *b = bring_near(me, (const double *)at(me, me->data->layout.raw[k & 1]));
+    const double *b = (const double *)at(me, me->data->layout.raw[k & 1]);
     double *x = x_slice(me, k + 1);
     add_segments(me, k, x);
     multiply_wide(me, b, x);

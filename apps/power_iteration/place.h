@@ -55,7 +55,6 @@ struct place {
     uint32_t parent;         /* and the column of the one that it puts x to, unless this is 0 */
     weft_put_item *puts[2];  /* what it puts in column 0, by the parity of raw, */
     uint32_t puts_count;     /* so many */
-    double *near;            /* room for the device's block of b, or NULL */
     struct power_rows rows;  /* those of its slice of x */
     uint32_t narrow_lanes;   /* threads for a narrow row, */
     uint64_t narrow_most;    /* which has at most so many entries, */
@@ -181,7 +180,6 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
     me.puts[0] = shared->puts[0];
     me.puts[1] = shared->puts[1];
     me.puts_count = 0;
-    me.near = NULL;
     find_family(&me);
     me.rows.start = data->row_start + (me.x.begin - me.x_first);
     me.rows.column_of = data->column_of;
