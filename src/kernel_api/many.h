@@ -21,25 +21,6 @@ enum { WEFT_LANES = 32 };
 /* What there is to do yet for a lane's target: all of it, or to remember the route. */
 enum weft_lane_rest { WEFT_LANE_DONE, WEFT_LANE_LEFT, WEFT_LANE_KEEP };
 
-/* Whether a target's route is in the cache; *empty: its place there is. */
-WEFT_INLINE bool weft_route_cached(weft_self *self, uint32_t handle, int target, bool window,
-                                   struct weft_route *to, bool *empty)
-{
-    const struct weft_cached kept = *weft_route_place(self, handle, target);
-
-    to->address = kept.address;
-    to->bytes = kept.bytes;
-    to->exposed = kept.exposed;
-    to->counters = kept.counters;
-    to->way = kept.way;
-    to->process = kept.process;
-    to->slot = kept.slot;
-    *empty = weft_cached_is_clear(&kept);
-    /* Routes of communicators are kept under negative numbers, which are no rank of a window. */
-    return target >= 0 && kept.handle == (handle ^ self->tracer.alias) &&
-           kept.target == (window ? target : ~target);
-}
-
 /*
  * Where the lane's target is, by the cache or by the tables; false: there is no such rank. A handle
  * that does not exist ends all threads of the rank: none waits for others in a warp. *keep: there
@@ -49,10 +30,20 @@ WEFT_INLINE bool weft_route_cached(weft_self *self, uint32_t handle, int target,
 WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, bool mine,
                                  bool window, struct weft_route *to, bool *keep)
 {
-    const bool hit = weft_route_cached(self, handle, target, window, to, keep);
+    const struct weft_cached kept = *weft_route_place(self, handle, target);
+    /* Routes of communicators are kept under negative numbers, which are no rank of a window. */
+    const bool hit = target >= 0 && kept.handle == (handle ^ self->tracer.alias) &&
+                     kept.target == (window ? target : ~target);
     struct weft_targets found = {NULL, NULL, 0};
 
-    *keep = *keep && mine;
+    to->address = kept.address;
+    to->bytes = kept.bytes;
+    to->exposed = kept.exposed;
+    to->counters = kept.counters;
+    to->way = kept.way;
+    to->process = kept.process;
+    to->slot = kept.slot;
+    *keep = mine && weft_cached_is_clear(&kept);
     if (!__any_sync(~0u, mine && !hit))
         return true;
     if (window)
@@ -77,26 +68,6 @@ WEFT_INLINE bool weft_item_goes(const weft_self *self, const struct weft_route *
     return weft_is_direct(self, to) && to->address != NULL && item->source != NULL &&
            item->offset <= to->bytes && item->bytes <= to->bytes - item->offset && item->tag >= 0 &&
            item->tag < WEFT_TAGS;
-}
-
-WEFT_INLINE bool weft_item_long(const weft_put_item *item)
-{
-    return item->bytes > 8;
-}
-
-/* Copies those longer than one store whose routes are in the cache, by all threads; no barrier. */
-WEFT_COLD void weft_put_long(weft_self *self, weft_win win, const weft_put_item *items,
-                             uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        const weft_put_item item = items[i];
-        const struct weft_shape shape = {item.bytes, 1, item.bytes, item.bytes};
-        struct weft_route to;
-        bool empty;
-        if (weft_item_long(&item) && weft_route_cached(self, win, item.target, true, &to, &empty) &&
-            weft_item_goes(self, &to, &item))
-            weft_copy_direct(self, to.address + item.offset, item.source, &shape);
-    }
 }
 
 WEFT_INLINE void weft_count_direct(const struct weft_route *to, int tag)
@@ -171,30 +142,59 @@ WEFT_COLD enum weft_lane_rest weft_notify_lane(weft_self *self, weft_comm comm, 
     return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
-/* The same for a put: stores it, if it is one store; a longer one has been copied, if its route is
- * in the cache. */
+/* The same for a put that is one store. */
 WEFT_COLD enum weft_lane_rest weft_put_lane(weft_self *self, weft_win win,
                                             const weft_put_item *from, uint32_t count)
 {
     const bool mine = threadIdx.x < count;
     const weft_put_item item = *from;
-    const bool is_long = weft_item_long(&item);
     struct weft_route to;
     bool keep;
 
-    const bool cached = weft_route_cached(self, win, item.target, true, &to, &keep);
     const bool known = weft_route_lane(self, win, item.target, mine, true, &to, &keep);
-    const bool left =
-        mine && !(known && weft_item_goes(self, &to, &item) &&
-                  (is_long ? cached : weft_is_small(to.address + item.offset, item.bytes)));
-    if (mine && !left && !is_long)
+    const bool left = mine && !(known && weft_item_goes(self, &to, &item) &&
+                                weft_is_small(to.address + item.offset, item.bytes));
+    if (mine && !left) {
         weft_copy_undivided(to.address + item.offset, (const unsigned char *)item.source,
                             item.bytes);
-    if (mine && !left)
         weft_count_direct(&to, item.tag);
+    }
     if (weft_traced(self) && mine)
         weft_trace_lane(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, left);
     return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
+}
+
+/*
+ * The same for a round with longer ones, which a warp has lanes for: by all threads, which copy
+ * when the first warp has found the routes, and before it releases.
+ */
+WEFT_COLD enum weft_lane_rest weft_put_lanes(weft_self *self, weft_win win,
+                                             const weft_put_item *items, uint32_t count)
+{
+    __shared__ unsigned char *lands[WEFT_LANES];
+    const bool mine = threadIdx.x < count;
+    const weft_put_item item = items[mine ? threadIdx.x : 0];
+    struct weft_route to;
+    bool goes = false, keep = false;
+
+    if (threadIdx.x < WEFT_LANES)
+        goes = weft_route_lane(self, win, item.target, mine, true, &to, &keep) && mine &&
+               weft_item_goes(self, &to, &item);
+    if (mine)
+        lands[threadIdx.x] = goes ? to.address + item.offset : NULL;
+    weft_join(self);
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t bytes = items[i].bytes;
+        const struct weft_shape shape = {bytes, 1, bytes, bytes};
+        if (lands[i] != NULL)
+            weft_copy_direct(self, lands[i], items[i].source, &shape);
+    }
+    weft_join(self); /* the releases cover what every thread copied */
+    if (goes)
+        weft_count_direct(&to, item.tag);
+    if (weft_traced(self) && mine)
+        weft_trace_lane(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, !goes);
+    return mine && !goes ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
 /* The rest of a round, one target after the other, by all threads. */
@@ -276,19 +276,20 @@ WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_
     weft_check_stop(self);
     weft_check_many(self, items, count, "weft_put_notify_many: %d puts, at address 0x%llx");
 #ifdef __CUDACC__
-    const int threads = (int)blockDim.x, me = (int)threadIdx.x;
-    for (int first = 0; weft_by_lanes() && first < count; first += threads) {
-        const uint32_t here = weft_lanes_of(count, first);
+    const int me = (int)threadIdx.x;
+    uint32_t here = 0;
+    for (int first = 0; weft_by_lanes() && first < count; first += (int)here) {
+        enum weft_lane_rest rest = WEFT_LANE_DONE;
+        here = weft_lanes_of(count, first);
         const int mine = first + ((uint32_t)me < here ? me : 0);
         weft_join(self); /* the sources are there, and the releases cover what every thread did */
         weft_trace_lane_begin(self);
-        if (weft_join_any(self, (uint32_t)me < here && weft_item_long(&items[mine]))) {
-            weft_put_long(self, win, items + first, here);
-            weft_join(self); /* they cover that, too */
-        }
-        enum weft_lane_rest rest = WEFT_LANE_DONE;
-        if ((uint32_t)(me - me % WEFT_LANES) < here)
+        if (weft_join_any(self, items[mine].bytes > sizeof(uint64_t))) {
+            here = here < WEFT_LANES ? here : (uint32_t)WEFT_LANES;
+            rest = weft_put_lanes(self, win, items + first, here);
+        } else if ((uint32_t)(me - me % WEFT_LANES) < here) {
             rest = weft_put_lane(self, win, &items[mine], here);
+        }
         if (WEFT_UNLIKELY(weft_lanes_end(self, here, rest)))
             weft_put_rest(self, win, items + first, here, rest);
     }
