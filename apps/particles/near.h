@@ -86,7 +86,9 @@ STEP_FN struct step_piece step_halo(const struct particles_store *store, uint32_
     const struct particles_box *box = &store->box;
     struct step_piece piece;
     piece.start = particles_halo_start(store, side);
-    piece.position = particles_halo_position(store, side) - piece.start[0];
+    /* Its numbers may begin anywhere; a pointer before the array would not be one. */
+    piece.position = (const struct point *)((uintptr_t)particles_halo_position(store, side) -
+                                            piece.start[0] * sizeof(struct point));
     piece.first = side == 0 ? -(int)box->width : (int)particles_cells(box);
     piece.end = piece.first + (int)box->width;
     piece.off = 0;

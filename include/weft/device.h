@@ -220,8 +220,7 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm);
 /* Nobody leaves before all have entered. Orders no puts by itself: flush them first. */
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm);
 
-/* ---- windows (collective over the communicator) -----------------------------------------------
- */
+/* ---- windows (collective over the communicator) -------------------------------------------- */
 
 /*
  * Exposes `bytes` bytes at base (NULL if bytes is 0); both may differ between members, and windows
@@ -315,8 +314,7 @@ WEFT_FN void weft_wait_until(weft_self *self, const uint64_t *address, weft_comp
 WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_compare how,
                                  uint32_t value);
 
-/* ---- time and text ----------------------------------------------------------------------------
- */
+/* ---- time and text ------------------------------------------------------------------------- */
 
 /* Collective over WEFT_COMM_DEVICE. Each stop appends an interval that weft_intervals returns. */
 WEFT_FN void weft_timer_start(weft_self *self);

@@ -48,8 +48,7 @@ bool weft_tune_path(const struct weft_config *config, char path[WEFT_TUNE_PATH])
     return length >= 0 && length < WEFT_TUNE_PATH;
 }
 
-/* ---- this machine ----------------------------------------------------------------------------
- */
+/* ---- this machine -------------------------------------------------------------------------- */
 
 /* What stands behind "key   : " in a file of /proc; false: nothing. */
 static bool proc_value(const char *path, const char *key, char *value, size_t bytes)
@@ -103,8 +102,7 @@ void weft_tune_machine(char machine[WEFT_TUNE_MACHINE])
         snprintf(machine + length, (size_t)(WEFT_TUNE_MACHINE - length), ", %d GPUs %s", gpus, gpu);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------------------- */
 
 static bool wrong(char why[WHY], const char *format, ...) __attribute__((format(printf, 2, 3)));
 static bool wrong(char why[WHY], const char *format, ...)
@@ -230,8 +228,7 @@ void weft_tune_keep(struct weft_config *config, const char *device)
             config->source[i] = WEFT_CONFIG_DEFAULT;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------
- */
+/* ---- writing ------------------------------------------------------------------------------- */
 
 /* The folder `up` levels above the file. It may be there already, and what fails is said later. */
 static void make_folder(const char *path, int up)

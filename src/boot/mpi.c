@@ -34,8 +34,7 @@ static struct {
     struct invitation invitation;
 } place = {.root_fd = -1};
 
-/* ---- from all to all --------------------------------------------------------------------------
- */
+/* ---- from all to all ----------------------------------------------------------------------- */
 
 static weft_status gather(const struct weft_mpi_library *library, const struct weft_config *config,
                           const void *mine, size_t bytes, void *all)
@@ -67,8 +66,7 @@ static weft_status on_one_host(const struct weft_mpi_library *library,
     return status;
 }
 
-/* ---- process 0 --------------------------------------------------------------------------------
- */
+/* ---- process 0 ----------------------------------------------------------------------------- */
 
 /* Listens where all can reach it. */
 static weft_status invite(const struct weft_config *config, bool one_host,
@@ -84,8 +82,7 @@ static weft_status invite(const struct weft_config *config, bool one_host,
     return weft_secret_make(invitation->secret);
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ----------------------------------------------------------------------------------- */
 
 static weft_status find_place(const struct weft_mpi_library *library,
                               const struct weft_config *config)

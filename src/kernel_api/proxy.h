@@ -6,8 +6,7 @@
 
 #include "kernel_api/wait.h"
 
-/* ---- commands: the leader's, but for a failure, which may be any thread's ----------------------
- */
+/* ---- commands: the leader's, but for a failure, which may be any thread's ------------------ */
 
 #ifdef __CUDACC__
 WEFT_INLINE void weft_ring_lock(weft_self *self)
@@ -202,8 +201,7 @@ WEFT_INLINE void weft_meet(weft_self *self, int process)
     weft_join(self);
 }
 
-/* ---- errors and text ----------------------------------------------------------------------------
- */
+/* ---- errors and text ----------------------------------------------------------------------- */
 
 /* The arguments of an error or a log, packed as the host expects them: text, then values. */
 WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint16_t tag,
@@ -276,8 +274,7 @@ WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text,
     weft_fail(self, status, text, 4, args);
 }
 
-/* ---- collectives --------------------------------------------------------------------------------
- */
+/* ---- collectives --------------------------------------------------------------------------- */
 
 /*
  * Asks the host for a collective and waits for its answer: what all threads return. Its status goes

@@ -220,8 +220,7 @@ static inline void weft_command_push(struct weft_command_producer *ring,
     ring->head += lines;
 }
 
-/* ---- the consumer, which is always the host ---------------------------------------------------
- */
+/* ---- the consumer, which is always the host ------------------------------------------------ */
 
 /* Reads one line's content if all of its words have arrived. */
 static inline bool weft_line_read(const struct weft_command_consumer *ring, uint32_t index,

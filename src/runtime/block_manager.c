@@ -21,8 +21,7 @@ enum {
     AHEAD = 8   /* commands under way of a rank, where the host fetches what they send */
 };
 
-/* ---- what a command asks for -------------------------------------------------------------------
- */
+/* ---- what a command asks for --------------------------------------------------------------- */
 
 static void bad_command(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
@@ -102,8 +101,7 @@ static bool make_plan(struct weft_job *job, const struct weft_command *command,
     }
 }
 
-/* ---- from the ring -----------------------------------------------------------------------------
- */
+/* ---- from the ring ------------------------------------------------------------------------- */
 
 static void take_within(struct weft_request *request, const struct weft_command *command)
 {

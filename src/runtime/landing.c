@@ -34,8 +34,7 @@ struct weft_landing {
         uint64_t lane;
         uint32_t letters;
     } given[MARKS];
-    /* A payload that may go into a letter: its notice is what arrives next. bytes 0: there is none.
-     */
+    /* A payload that may go into a letter: its notice comes next. bytes 0: there is none. */
     uint32_t coming, notice;
     void *target;
     const void *source;
@@ -85,8 +84,7 @@ void weft_landing_reset(struct weft_job *job)
     memset(job->landings->box, 0, sizeof(job->landings->box));
 }
 
-/* ---- the lane ---------------------------------------------------------------------------------
- */
+/* ---- the lane ------------------------------------------------------------------------------ */
 
 static bool lane_copy(struct weft_job *job, void *target, const void *source, size_t bytes)
 {
@@ -144,8 +142,7 @@ static bool lane_is_idle(struct weft_job *job)
     return !job->landings->unmarked && lane_passed(job, job->landings->mark, &passed) && passed;
 }
 
-/* ---- what became of letters -------------------------------------------------------------------
- */
+/* ---- what became of letters ---------------------------------------------------------------- */
 
 static struct weft_letter_box *box_of(const struct weft_job *job, uint32_t slot)
 {
@@ -229,8 +226,7 @@ static bool await_letters(struct weft_job *job, uint32_t slot)
     return good;
 }
 
-/* ---- writing letters --------------------------------------------------------------------------
- */
+/* ---- writing letters ----------------------------------------------------------------------- */
 
 /* The slot that a notice counts for; WEFT_HOST_SLOT: none that gets letters. */
 static uint32_t slot_of(const struct weft_job *job, uint32_t notice)
@@ -307,8 +303,7 @@ static bool write_letter(struct weft_job *job, uint32_t slot, uint32_t tag)
     return true;
 }
 
-/* ---- what networks call -----------------------------------------------------------------------
- */
+/* ---- what networks call -------------------------------------------------------------------- */
 
 void weft_landing_announced(void *context, uint32_t notice)
 {

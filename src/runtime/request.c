@@ -82,8 +82,7 @@ struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool
     return request;
 }
 
-/* ---- what is done ------------------------------------------------------------------------------
- */
+/* ---- what is done -------------------------------------------------------------------------- */
 
 /* The link's words have one writer, the progress task: a load and a release store are an add. */
 static void count(struct weft_job *job, uint32_t *word, enum weft_order label)
@@ -156,8 +155,7 @@ void weft_requests_close(struct weft_job *job)
         job->device_ops->host_free(job->device, job->stage_memory);
 }
 
-/* ---- from the device to the host ---------------------------------------------------------------
- */
+/* ---- from the device to the host ----------------------------------------------------------- */
 
 static void fetch_failed(struct weft_job *job, const struct weft_part *part)
 {
@@ -241,8 +239,7 @@ bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager)
     return begun != 0;
 }
 
-/* ---- to the network ----------------------------------------------------------------------------
- */
+/* ---- to the network ------------------------------------------------------------------------ */
 
 /* Not OK: not accepted. FULL: look again later; STAGE: from host memory; else the job has failed.
  */

@@ -39,8 +39,7 @@ struct weft_device {
 
 struct far_watch far_watch;
 
-/* ---- lanes -----------------------------------------------------------------------------------
- */
+/* ---- lanes --------------------------------------------------------------------------------- */
 
 /* Ranks may be polling what lands: aligned words arrive undivided. */
 static void copy_row(const struct lane *lane, unsigned char *target, const unsigned char *source,
@@ -179,8 +178,7 @@ static void far_unpin(struct weft_device *d, void *memory)
     (void)d, (void)memory;
 }
 
-/* ---- the rest is the CPU device's ------------------------------------------------------------
- */
+/* ---- the rest is the CPU device's ---------------------------------------------------------- */
 
 static void far_close(struct weft_device *d)
 {

@@ -133,8 +133,7 @@ bool ends_run(const struct ends *with, void (*side)(struct end *, int), int argu
     return good;
 }
 
-/* ---- ends that a launcher has started ---------------------------------------------------------
- */
+/* ---- ends that a launcher has started ------------------------------------------------------ */
 
 struct launched {
     uint32_t met, unused[1023];

@@ -20,8 +20,7 @@
 
 enum { BUFFERS = 8, MOST = 16 };
 
-/* ---- the provider -------------------------------------------------------------------------------
- */
+/* ---- the provider -------------------------------------------------------------------------- */
 
 static struct fi_cq_data_entry waiting[MOST];
 static int waiting_count, posted, injected, written, docked;
@@ -92,8 +91,7 @@ static struct fi_ops_msg msg_ops = {.size = sizeof(msg_ops), .recv = ep_recv, .i
 static struct fi_ops_rma rma_ops = {
     .size = sizeof(rma_ops), .writedata = ep_writedata, .writemsg = ep_writemsg};
 
-/* ---- a network on it ----------------------------------------------------------------------------
- */
+/* ---- a network on it ----------------------------------------------------------------------- */
 
 static struct fid_cq cq = {.ops = &cq_ops};
 static struct fid_ep ep = {.msg = &msg_ops, .rma = &rma_ops};

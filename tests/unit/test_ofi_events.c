@@ -5,8 +5,7 @@
  */
 #include "fake_ofi.h"
 
-/* ---- tests --------------------------------------------------------------------------------------
- */
+/* ---- tests --------------------------------------------------------------------------------- */
 
 /* Out of order across the wrap of the numbers: notices and data in order all the same. */
 static void test_order(void **state)

@@ -267,8 +267,7 @@ static void test_packet_hostile(void **state)
     }
 }
 
-/* ---- two threads, one body for both queues -----------------------------------------------------
- */
+/* ---- two threads, one body for both queues ------------------------------------------------- */
 
 enum { STRESS = 100000 };
 

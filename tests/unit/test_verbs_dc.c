@@ -12,8 +12,7 @@
 
 enum { INITIATORS = 10, MOST = 64 };
 
-/* ---- the pool alone ---------------------------------------------------------------------------
- */
+/* ---- the pool alone ------------------------------------------------------------------------ */
 
 static void pool_choice(void **state)
 {
@@ -34,8 +33,7 @@ static void pool_choice(void **state)
         assert_int_equal(weft_verbs_pool_choose(&pool, d, d % 2 - 1, d % 3 == 0), 0);
 }
 
-/* ---- a process whose device is all that -------------------------------------------------------
- */
+/* ---- a process whose device is all that ---------------------------------------------------- */
 
 static struct weft_config config;
 static struct weft_net net;

@@ -10,8 +10,7 @@
 
 enum { HOST_BYTES = 32 << 20, REPEAT_NS = 100000000, REPEAT_LEAST = 3 };
 
-/* ---- what the network asks of its ends -------------------------------------------------------
- */
+/* ---- what the network asks of its ends ----------------------------------------------------- */
 
 static bool arrived(void *context, int process, uint32_t notice)
 {
@@ -86,8 +85,7 @@ static void *receive(void *argument)
     return NULL;
 }
 
-/* ---- opening and closing ---------------------------------------------------------------------
- */
+/* ---- opening and closing ------------------------------------------------------------------- */
 
 static bool open_ends(struct stream *s)
 {
@@ -180,8 +178,7 @@ void stream_close(struct stream *s)
         s->ops->host_free(s->device, s->host);
 }
 
-/* ---- moving ----------------------------------------------------------------------------------
- */
+/* ---- moving -------------------------------------------------------------------------------- */
 
 /* What of a stream is under way: pieces that were begun, and given to the network. */
 struct run {

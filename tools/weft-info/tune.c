@@ -55,8 +55,7 @@ static void add(struct weft_tuned *values, int *count, const char *name, uint64_
            device != NULL ? ")" : "");
 }
 
-/* ---- eager channels --------------------------------------------------------------------------
- */
+/* ---- eager channels ------------------------------------------------------------------------ */
 
 static void tune_eager(const struct pair_found *found, const char *kind, struct weft_tuned *values,
                        int *count)
@@ -73,8 +72,7 @@ static void tune_eager(const struct pair_found *found, const char *kind, struct 
         limit_of(pair_sizes, found->channel_us, found->direct_us, PAIR_SIZES), kind);
 }
 
-/* ---- the rings of shm ------------------------------------------------------------------------
- */
+/* ---- the rings of shm ---------------------------------------------------------------------- */
 
 /* The smallest ring that is nearly as fast as any: the ring is memory for each pair of processes.
  */
@@ -106,8 +104,7 @@ static bool tune_ring(const struct weft_config *config, const struct target *tar
     return true;
 }
 
-/* ---- pieces through host memory --------------------------------------------------------------
- */
+/* ---- pieces through host memory ------------------------------------------------------------ */
 
 /* The geometric mean of the rates of all sizes; 0: it failed. piece 0: as the default cuts. */
 static double rate_of(struct stream *stream, size_t piece, uint32_t depth)

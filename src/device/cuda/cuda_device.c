@@ -25,8 +25,7 @@ static int attribute(const struct weft_device *d, CUdevice_attribute which)
     return d->driver->device_attribute(&value, which, d->device) == CUDA_SUCCESS ? value : 0;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening ------------------------------------------------------------------------------- */
 
 static weft_status choose_gpu(struct weft_device *d, int process)
 {

@@ -22,8 +22,7 @@ weft_status weft_mpi_malformed(const struct weft_mpi_peer *peer, size_t bytes, c
                     peer->process, bytes, why);
 }
 
-/* ---- on the way to the device ----------------------------------------------------------------
- */
+/* ---- on the way to the device -------------------------------------------------------------- */
 
 static weft_status not_there(void)
 {
@@ -99,8 +98,7 @@ static weft_status outside(const struct weft_mpi_peer *peer, const struct weft_m
                     (unsigned long long)message->offset, (unsigned long long)message->key);
 }
 
-/* ---- a payload of its own ---------------------------------------------------------------------
- */
+/* ---- a payload of its own ------------------------------------------------------------------ */
 
 /* Whether MPI may store to windows: then it does, else the payload goes through host memory. */
 static bool stores(const struct weft_net *net)
@@ -158,8 +156,7 @@ static weft_status end_payload(struct weft_net *net, struct weft_mpi_peer *peer,
     return WEFT_OK;
 }
 
-/* ---- one message ------------------------------------------------------------------------------
- */
+/* ---- one message --------------------------------------------------------------------------- */
 
 /* A put whose data came along. The message is kept until the data is where it belongs. */
 static weft_status apply(struct weft_net *net, struct weft_mpi_peer *peer,

@@ -35,8 +35,7 @@ void weft_mpi_free_in(struct weft_net *net, struct weft_mpi_in *in)
     net->free_in = in;
 }
 
-/* ---- a peer's messages ------------------------------------------------------------------------
- */
+/* ---- a peer's messages --------------------------------------------------------------------- */
 
 static void drop_first(struct weft_net *net, struct weft_mpi_peer *peer)
 {
@@ -158,8 +157,7 @@ static weft_status take_new(struct weft_net *net, bool *did)
     return WEFT_OK;
 }
 
-/* ---- a turn -----------------------------------------------------------------------------------
- */
+/* ---- a turn -------------------------------------------------------------------------------- */
 
 weft_status weft_mpi_receive_turn(struct weft_net *net, bool *did)
 {

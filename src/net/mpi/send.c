@@ -54,8 +54,7 @@ static void add_locked(struct weft_net *net, struct weft_mpi_out_list *list,
     weft_unlock(&net->lock);
 }
 
-/* ---- post: what was made goes to MPI ----------------------------------------------------------
- */
+/* ---- post: what was made goes to MPI ------------------------------------------------------- */
 
 static weft_status failed(struct weft_net *net, int process, int error, const char *what)
 {
@@ -153,8 +152,7 @@ weft_status weft_mpi_post_turn(struct weft_net *net, bool *did)
     return status == WEFT_OK ? WEFT_OK : weft_mpi_broken(net, status);
 }
 
-/* ---- put: from puts to messages, and back to what is reported ---------------------------------
- */
+/* ---- put: from puts to messages, and back to what is reported ------------------------------ */
 
 /* *out NULL: so many are under way that this one has to wait. */
 static weft_status new_out(struct weft_net *net, struct weft_mpi_out **out)
@@ -325,8 +323,7 @@ weft_status weft_mpi_send_turn(struct weft_net *net, bool *did)
     return serve_peers(net, did);
 }
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
+/* ---- the end ------------------------------------------------------------------------------- */
 
 weft_status weft_mpi_say_bye(struct weft_net *net, struct weft_mpi_peer *peer)
 {

@@ -106,8 +106,7 @@ bool ofi_data_pack(enum ofi_data form, int processes, const struct ofi_arrival *
 /* False: it cannot be of this job. */
 bool ofi_data_parse(enum ofi_data form, int processes, uint64_t data, struct ofi_arrival *arrival);
 
-/* ---- what processes tell each other at the start ------------------------------------------------
- */
+/* ---- what processes tell each other at the start ------------------------------------------- */
 enum { OFI_NAME_BYTES = 160 };
 
 struct ofi_hello {

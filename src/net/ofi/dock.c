@@ -46,8 +46,7 @@ static uint64_t berth_end(uint64_t begin, uint64_t bytes)
     return begin + (HEAD + bytes + LINE - 1) / LINE * LINE;
 }
 
-/* ---- the target --------------------------------------------------------------------------------
- */
+/* ---- the target ---------------------------------------------------------------------------- */
 
 /* There is no dock, and why: puts go as messages. */
 static void do_without(struct weft_net *net, size_t bytes, const char *why)
@@ -135,8 +134,7 @@ weft_status ofi_undock(struct weft_net *net, const struct ofi_arrival *arrival,
                     arrival->event, arrival->process, reason);
 }
 
-/* ---- the sender's share ------------------------------------------------------------------------
- */
+/* ---- the sender's share -------------------------------------------------------------------- */
 
 static void ask(struct weft_net *net, int process)
 {
@@ -187,8 +185,7 @@ void ofi_berths_free(struct weft_net *net, struct ofi_peer *peer)
     }
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------
- */
+/* ---- pieces -------------------------------------------------------------------------------- */
 
 /* One operation writes both: the header, and the data from where it lies. */
 static ssize_t write_both(struct weft_net *net, struct ofi_op *piece, const unsigned char *source,

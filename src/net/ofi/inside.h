@@ -271,8 +271,7 @@ void ofi_told(struct weft_net *net, struct ofi_peer *peer, const struct ofi_head
 /* Whether libfabric took a message or a write. Notes what else became of it. */
 bool ofi_taken(struct weft_net *net, int process, ssize_t result);
 
-/* ---- dock.c: long puts for memory that writes do not reach. Lock held, but for the last two ----
- */
+/* ---- dock.c: long puts for memory that writes do not reach. Lock held, but for the last two  */
 
 /* Errors: MEMORY, NETWORK. */
 weft_status ofi_dock_open(struct weft_net *net);

@@ -168,8 +168,7 @@ static weft_status take_event(struct weft_net *net, const struct event *e, struc
     return status;
 }
 
-/* ---- completions ------------------------------------------------------------------------------
- */
+/* ---- completions --------------------------------------------------------------------------- */
 
 static weft_status take_write(struct weft_net *net, uint64_t data, struct taken *taken)
 {
@@ -265,8 +264,7 @@ static weft_status take_error(struct weft_net *net)
                     net->info->fabric_attr->prov_name, ofi_error(error.err));
 }
 
-/* ---- progress ----------------------------------------------------------------------------------
- */
+/* ---- progress ------------------------------------------------------------------------------ */
 
 ssize_t ofi_post_receive(struct weft_net *net, struct ofi_buffer *buffer)
 {

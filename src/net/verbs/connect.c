@@ -37,8 +37,7 @@ struct weft_verbs_control_end {
 
 static const size_t ROOM = GRH + sizeof(struct weft_verbs_control);
 
-/* ---- datagrams --------------------------------------------------------------------------------
- */
+/* ---- datagrams ----------------------------------------------------------------------------- */
 
 static int post_receive(struct weft_verbs_control_end *end, uint64_t i)
 {
@@ -154,8 +153,7 @@ static weft_status say(struct weft_net *net, int process, struct weft_verbs_cont
     return WEFT_OK;
 }
 
-/* ---- which queue pair is whose -----------------------------------------------------------------
- */
+/* ---- which queue pair is whose ------------------------------------------------------------- */
 
 static uint32_t slot_of(const struct weft_net *net, uint32_t qpn)
 {
@@ -203,8 +201,7 @@ static weft_status remember(struct weft_net *net, uint32_t qpn, int process)
     return WEFT_OK;
 }
 
-/* ---- the target's part ------------------------------------------------------------------------
- */
+/* ---- the target's part --------------------------------------------------------------------- */
 
 static weft_status make_responder(struct weft_net *net, int process,
                                   const struct weft_verbs_control *request)
@@ -259,8 +256,7 @@ static weft_status answer(struct weft_net *net, const struct weft_verbs_control 
     return say(net, process, &reply);
 }
 
-/* ---- the initiator's part ---------------------------------------------------------------------
- */
+/* ---- the initiator's part ------------------------------------------------------------------ */
 
 static weft_status ask(struct weft_net *net, int process)
 {

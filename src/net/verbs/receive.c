@@ -39,8 +39,7 @@ enum {
     LOOK_AROUND = 1024 /* calls without anything new between looks at the device's events */
 };
 
-/* ---- receives ---------------------------------------------------------------------------------
- */
+/* ---- receives ------------------------------------------------------------------------------ */
 
 static void consumed(struct weft_net *net, uint64_t buffer)
 {
@@ -107,8 +106,7 @@ void weft_verbs_receive_close(struct weft_net *net)
     free(net->by_qpn);
 }
 
-/* ---- what arrives -----------------------------------------------------------------------------
- */
+/* ---- what arrives -------------------------------------------------------------------------- */
 
 static weft_status count_notice(struct weft_net *net, int process, uint32_t notice)
 {
