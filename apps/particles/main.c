@@ -45,25 +45,36 @@ static bool fill(struct app *app, struct problem *problem)
     return app_all(app, particles_fill(&app->settings, app->numbers->processes, &host));
 }
 
+/* Collective: so many bytes of shared memory for a rank, and a segment for each. */
+static bool prepare_ranks(struct app *app, int threads, size_t shared, struct particles_box *box)
+{
+    weft_limit_shared(app->job, shared);
+    if (!app_prepare(app, &particles, threads, box->rows))
+        return false;
+    particles_divide(&app->settings, (uint32_t)app->numbers->ranks_here, box);
+    return true;
+}
+
 /*
- * Collective. Ranks that hold their segments in shared memory, or more of them that do not.
+ * Collective. Ranks that hold their segments in shared memory; or, where these do not fit, twice as
+ * many of half the threads, if the device has room for them and nobody wants fewer.
  */
 static bool choose_ranks(struct app *app, struct particles_box *box)
 {
     const weft_numbers *numbers = app->numbers;
-    if (!app_prepare(app, &particles, PARTICLES_THREADS, box->rows))
+    if (!prepare_ranks(app, PARTICLES_THREADS, SIZE_MAX, box))
         return false;
-    particles_divide(&app->settings, (uint32_t)numbers->ranks_here, box);
-    const uint32_t cells = particles_most_cells(box);
-    if (numbers->threads == 1 || particles_held_bytes(box, cells) <= PARTICLES_SHARED)
+    const int few = numbers->ranks_here;
+    if (numbers->threads == 1 ||
+        particles_held_bytes(box, particles_most_cells(box)) <= PARTICLES_SHARED)
         return true;
-    const size_t counts =
-        sizeof(uint32_t) * ((size_t)cells * PARTICLES_THREADS_MANY / PARTICLES_THREADS + 1);
-    weft_limit_shared(app->job, counts <= PARTICLES_SHARED_MANY ? counts : 0);
-    if (!app_prepare(app, &particles, PARTICLES_THREADS_MANY, box->rows))
+    if (!prepare_ranks(app, PARTICLES_THREADS_MANY, 0, box))
         return false;
-    particles_divide(&app->settings, (uint32_t)numbers->ranks_here, box);
-    return true;
+    if (numbers->ranks_here < 2 * few)
+        return prepare_ranks(app, PARTICLES_THREADS, SIZE_MAX, box);
+    const size_t counts = particles_most_cells(box) * sizeof(uint32_t);
+    return counts > PARTICLES_SHARED_MANY ||
+           prepare_ranks(app, PARTICLES_THREADS_MANY, counts, box);
 }
 
 static bool simulate(struct app *app, struct problem *problem)

@@ -14,7 +14,7 @@
 
 extern const struct program spmv_program;
 
-/* One process's part, on the host. Starts as zeros, but for what comes first. */
+/* One process's part, on the host. Starts as zeros, but for what comes before grid. */
 struct spmv_problem {
     const struct program *program; /* who complains */
     bool square;                   /* the matrix must be, or is made so, of about as many entries */

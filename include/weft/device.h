@@ -260,9 +260,10 @@ WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, 
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag);
 /*
- * weft_put_notify of each of `count` items, in no order among them; on a GPU those to mapped memory
- * at once, but for such of 0, 3, 5, 6 or 7 bytes. items: the same for all threads, and unchanged
- * until all have returned. To poll for such a value (weft_wait_until) orders nothing.
+ * weft_put_notify of each of `count` items, in no order among them. On a GPU, by ranks of whole
+ * warps, most of those to mapped memory go at once, and their releases wait together. items: the
+ * same for all threads, and unchanged until all have returned. To poll for such a value
+ * (weft_wait_until) orders nothing.
  */
 WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_item *items,
                                   int count);

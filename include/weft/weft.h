@@ -83,9 +83,10 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
 
 /*
  * From the next weft_prepare on, a rank gets at most so many bytes of what its kernel's
- * WEFT_SHARED_BYTES ask for, but always WEFT_SHARED_LEAST. For a problem that has no use for more:
- * on a GPU the rest of the on-chip memory is cache, or room for more ranks. At first SIZE_MAX: all
- * of it. Local, does not block; job may be NULL (nothing happens).
+ * WEFT_SHARED_BYTES ask for, but always WEFT_SHARED_LEAST, which is all of it unless the kernel
+ * defines it. For a problem that has no use for more: on a GPU the rest of the on-chip memory is
+ * cache, or room for more ranks. At first SIZE_MAX: all of it. Local, does not block; job may be
+ * NULL (nothing happens).
  */
 void weft_limit_shared(weft_job *job, size_t bytes);
 

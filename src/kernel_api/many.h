@@ -115,6 +115,8 @@ WEFT_INLINE bool weft_join_any(weft_self *self, bool value)
 /* The end of a round of so many targets: a barrier of all. Whether there is a rest for anyone. */
 WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_rest rest)
 {
+    if (weft_leads(self))
+        weft_turn(self);
     const bool some = weft_join_any(self, rest != WEFT_LANE_DONE);
 
     if (weft_traced(self) && weft_leads(self)) {

@@ -18,9 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Slots are below the one; sends and receives of an exchange are no more than the other. */
+enum { EXCHANGE_SLOTS = 256, EXCHANGE_MESSAGES = 4096 };
+
 struct message {
     int process;     /* the other one */
-    int slot;        /* 0..63: tells apart what may be under way to one receiver at once */
+    int slot;        /* tells apart what may be under way to one receiver at once */
     size_t from, to; /* in the sender's and in the receiver's arena, in bytes */
     size_t bytes;    /* the same for both; 0: a notice alone */
 };

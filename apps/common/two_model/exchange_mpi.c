@@ -119,14 +119,12 @@ static void free_arena(void)
 
 #endif
 
-enum { MOST_MESSAGES = 64 };
-
 bool exchange_run(const struct message *sends, int send_count, const struct message *receives,
                   int receive_count)
 {
-    MPI_Request request[MOST_MESSAGES];
+    MPI_Request request[EXCHANGE_MESSAGES];
     int count = 0;
-    if (send_count + receive_count > MOST_MESSAGES)
+    if (send_count + receive_count > EXCHANGE_MESSAGES)
         return fail("an exchange of too many messages");
     for (int i = 0; i < receive_count; i++)
         if (MPI_Irecv(stage + receives[i].to, (int)receives[i].bytes, MPI_BYTE, receives[i].process,

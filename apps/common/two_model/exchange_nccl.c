@@ -17,7 +17,7 @@ static ncclComm_t comm;
 static char *arena;
 static size_t arena_bytes; /* after it: words for notices, which NCCL has not without data */
 
-enum { SLOTS = 64, NOTICE = 8 };
+enum { NOTICE = 8 };
 
 static bool good(ncclResult_t result, const char *what)
 {
@@ -38,7 +38,7 @@ void *exchange_arena(size_t bytes)
               "ncclCommInitRank"))
         return NULL;
     arena_bytes = (bytes + NOTICE - 1) / NOTICE * NOTICE;
-    bytes = arena_bytes + (size_t)2 * SLOTS * NOTICE;
+    bytes = arena_bytes + (size_t)2 * EXCHANGE_SLOTS * NOTICE;
     if (cudaMalloc((void **)&arena, bytes) != cudaSuccess ||
         cudaMemset(arena, 0, bytes) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) {
         fprintf(stderr, "two-model: no device memory for %zu bytes\n", bytes);

@@ -41,8 +41,8 @@ static bool reachable(void)
  */
 static const void *readable(const struct message *message)
 {
-    enum { SLOTS = 64, SMALL = 1024 }; /* SMALL: the most that WEFT_INLINE allows */
-    static char small[SLOTS][SMALL];
+    enum { SMALL = 1024 }; /* SMALL: the most that WEFT_INLINE allows */
+    static char small[EXCHANGE_SLOTS][SMALL];
     if (message->bytes > SMALL)
         return arena + message->from;
     return machine_copy(small[message->slot], arena + message->from, message->bytes)

@@ -24,8 +24,6 @@ extern const bool exchange_enqueues;
 const char exchange_name[] = "nvshmem";
 const bool exchange_enqueues = true;
 
-enum { SLOTS = 64 };
-
 static bool ready;
 static char *arena;
 static uint64_t *signals;
@@ -48,7 +46,7 @@ extern "C" void *exchange_arena(size_t bytes)
     }
     ready = true;
     arena = (char *)nvshmem_calloc(1, bytes);
-    signals = (uint64_t *)nvshmem_calloc(SLOTS, sizeof(*signals));
+    signals = (uint64_t *)nvshmem_calloc(EXCHANGE_SLOTS, sizeof(*signals));
     if (!arena || !signals) {
         fprintf(stderr, "two-model: no symmetric memory for %zu bytes: NVSHMEM_SYMMETRIC_SIZE\n",
                 bytes);

@@ -3,10 +3,10 @@
  * x becomes b: the sums over x and its pieces go from grid column 0 to all processes, in one
  * exchange.
  *
- * What exchange.h asks for holds without a barrier. Who sends in step k has the sums over x of k -
- * 1 from all processes of column 0. Each of them was sent after the product of its whole grid row
- * was there, so after all processes had normalised what came in step k - 2: of raw and of the sums
- * there are two. And they multiplied after the x of k - 2 of others had been added to theirs.
+ * What exchange.h asks for holds without a barrier. Who sends in step k has the sums of step k - 1
+ * of all processes of column 0. Each of them was sent when the product of its whole grid row had
+ * been added up, so after every process had normalised what came in step k - 2: of raw and of the
+ * sums there are two, of the x that others add up one.
  */
 #include "check.h"
 #include "phases.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 /* Slots: by the parity of the step, and by the grid row that sends. */
-enum { MOST_SIDE = 10, SLOT_SUMS = PRODUCT_SLOTS, SLOT_PIECE = SLOT_SUMS + 2 * MOST_SIDE };
+enum { MOST_SIDE = 32, SLOT_SUMS = PRODUCT_SLOTS, SLOT_PIECE = SLOT_SUMS + 2 * MOST_SIDE };
 
 static const struct program program = {
     .name = "power_iteration",

@@ -11,7 +11,7 @@
 
 struct product {
     struct model_run run;
-    struct spmv_problem problem; /* program and square are the caller's to set */
+    struct spmv_problem problem; /* what comes before grid is the caller's to set */
     struct spmv_step step;
     size_t row_start, column_of, value, long_row; /* offsets of the matrix in the arena */
 };
