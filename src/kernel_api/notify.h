@@ -51,7 +51,7 @@ WEFT_INLINE bool weft_notify_usual(weft_self *self, weft_comm comm, int target, 
 {
     const uint32_t place = (comm ^ (uint32_t)target) % WEFT_ROUTES;
     const struct weft_cached to = ((struct weft_cuda_rank *)self)->routes[place];
-    const uint32_t unsettled = self->unsettled;
+    const uint32_t unsettled = threadIdx.x == 0 ? self->unsettled : 0; /* as there */
 
     if (to.handle != comm || to.target != ~target || target < 0 ||
         (to.way != WEFT_WAY_HERE && to.way != WEFT_WAY_PEER))

@@ -115,7 +115,8 @@ WEFT_INLINE bool weft_put_usual(weft_self *self, weft_win win, int target, size_
 {
     const uint32_t place = (win ^ (uint32_t)target) % WEFT_ROUTES;
     const struct weft_cached to = ((struct weft_cuda_rank *)self)->routes[place];
-    const uint32_t late = self->unsettled | self->news;
+    /* The leader's business: it may be changing it, in the call before, when others come here. */
+    const uint32_t late = threadIdx.x == 0 ? self->unsettled | self->news : 0;
     const size_t bytes = shape->width;
 
     if (to.handle != win || to.target != target || offset > to.bytes || bytes > to.bytes - offset ||
@@ -127,7 +128,7 @@ WEFT_INLINE bool weft_put_usual(weft_self *self, weft_win win, int target, size_
     }
     if (to.address == NULL || (to.way != WEFT_WAY_HERE && to.way != WEFT_WAY_PEER))
         return false;
-    if (threadIdx.x == 0 && WEFT_UNLIKELY(late != 0))
+    if (WEFT_UNLIKELY(late != 0))
         weft_meet_late(self, to.process);
     weft_join(self);
     const bool alone = weft_copy_direct(self, to.address + offset, source, shape);
