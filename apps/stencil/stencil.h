@@ -115,18 +115,19 @@ STENCIL_FN double stencil_across(const double *in, const double *lap, int left, 
 /* ---- whole rows ---------------------------------------------------------------------------- */
 
 /*
- * Every function below computes the points of one row that the sweep names. So that loads of
- * several planes are under way at once, a thread computes STENCIL_DEEP planes and then stores them;
- * whoever has many threads defines nothing.
+ * Every function below computes the points of one row that the sweep names.
+ *
+ * STENCIL_SWEEP: value, an expression of `x`, `left`, `right` and plane `z`, into row `to`, and
+ * into row `copy` where there is one.
  */
+#ifdef __CUDACC__
+
+/* So that loads of several planes are under way at once, a thread computes so many and then stores
+ * them; whoever has many threads defines nothing. */
 #ifndef STENCIL_DEEP
 #define STENCIL_DEEP 1
 #endif
 
-/*
- * value: an expression of `x`, `left`, `right` and plane `z`; into row `to`, and into row `copy`
- * where there is one.
- */
 #define STENCIL_SWEEP(part, s, to, copy, value)                                                    \
     for (uint32_t z0 = (s).z; z0 < (part)->nz; z0 += STENCIL_DEEP * (s).z_step) {                  \
         for (uint32_t x = (s).x; x < (part)->nx; x += (s).x_step) {                                \
@@ -147,6 +148,35 @@ STENCIL_FN double stencil_across(const double *in, const double *lap, int left, 
             (void)left, (void)right;                                                               \
         }                                                                                          \
     }
+
+#else
+
+#define STENCIL_DEEP 1
+
+/* By one thread, which computes all of a row: points with both neighbours without a branch, and so
+ * several at once. No row is another's. */
+#define STENCIL_SWEEP(part, s, to, copy, value)                                                    \
+    for (uint32_t z = (s).z; z < (part)->nz; z += (s).z_step) {                                    \
+        const uint32_t last = (part)->nx - 1;                                                      \
+        STENCIL_SPAN(to, copy, value, 0, 1, 0, last > 0)                                           \
+        STENCIL_SPAN(to, copy, value, 1, last, -1, 1)                                              \
+        STENCIL_SPAN(to, copy, value, last > 0 ? last : 1, last + 1, -1, 0)                        \
+    }
+
+#define STENCIL_SPAN(to, copy, value, from, end, to_left, to_right)                                \
+    {                                                                                              \
+        const int left = (to_left), right = (to_right);                                            \
+        STENCIL_NO_ORDER                                                                           \
+        for (uint32_t x = (from); x < (end); x++) {                                                \
+            *STENCIL_POINT(to) = (value);                                                          \
+        }                                                                                          \
+        for (uint32_t x = (from); (copy).at && x < (end); x++)                                     \
+            *STENCIL_POINT(copy) = *STENCIL_POINT(to);                                             \
+        (void)left, (void)right;                                                                   \
+    }
+#define STENCIL_NO_ORDER _Pragma("GCC ivdep")
+
+#endif
 
 /* A point of a row in STENCIL_SWEEP. */
 #define STENCIL_POINT(row) stencil_point(row, x, z)
