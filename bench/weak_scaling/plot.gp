@@ -3,9 +3,9 @@
 summary = ARG1
 app = ARG2
 if (ARG3 eq "svg") {
-    set terminal svg size 720,480 font "sans,12" background "white"
+    set terminal svg noenhanced size 720,480 font "sans,12" background "white"
 } else {
-    set terminal pngcairo size 720,480 font "sans,10"
+    set terminal pngcairo noenhanced size 720,480 font "sans,10"
 }
 set output ARG4
 set datafile separator ","
