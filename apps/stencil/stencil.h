@@ -174,7 +174,11 @@ STENCIL_FN double stencil_across(const double *in, const double *lap, int left, 
             *STENCIL_POINT(copy) = *STENCIL_POINT(to);                                             \
         (void)left, (void)right;                                                                   \
     }
+#ifdef __clang__
+#define STENCIL_NO_ORDER
+#else
 #define STENCIL_NO_ORDER _Pragma("GCC ivdep")
+#endif
 
 #endif
 

@@ -170,6 +170,7 @@ static size_t shared_bytes(const struct weft_job *job, const weft_kernel *kernel
 weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, int max_ranks)
 {
     struct weft_wish wish = {.kernel = kernel, .threads = threads, .ranks = max_ranks};
+    const char *const name = kernel != NULL ? kernel->name : "NULL";
     int ranks = 0;
     weft_status status = check_call(job, "weft_prepare");
 
@@ -178,8 +179,8 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
     weft_trace_write(job, false); /* of the kernel before */
     if (kernel == NULL || threads < 1 || threads > 1024 || max_ranks < 0)
         status = weft_err(WEFT_ERR_ARGUMENT,
-                          "weft_prepare: kernel %s, %d threads (1..1024), at most %d ranks",
-                          kernel != NULL ? kernel->name : "NULL", threads, max_ranks);
+                          "weft_prepare: kernel %s, %d threads (1..1024), at most %d ranks", name,
+                          threads, max_ranks);
     else
         status = check_layout(job, kernel);
     if (status == WEFT_OK) {
@@ -203,7 +204,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
     if (status == WEFT_OK) /* nobody notifies ranks that do not exist yet */
         return weft_exchange(job, WEFT_EXCHANGE_PREPARED, NULL, 0, NULL);
     weft_job_fail(job, status, "process %d could not prepare kernel %s", job->numbers.process,
-                  kernel->name);
+                  name);
     return status;
 }
 
