@@ -9,8 +9,8 @@
  *
  *   1. Its slice of raw has come, in pieces; to column 0 also the sums over their slices of x from
  *      its counterparts there. One wait for all. The rank multiplies what its slice meets in the
- * split rows, the few that are too long for one rank (multiply.h). A device barrier, the only one:
- * all of raw is there, all sums, and all parts of split rows.
+ *      split rows, the few that are too long for one rank (multiply.h). A device barrier, the only
+ *      one: all of raw is there, all sums, and all parts of split rows.
  *   2. It multiplies its slice of rows: each element of x by one rank. (For a split row it adds
  *      up the parts.)
  *   3. Column 0 judges (verdict.h): each rank by itself, from the sums over all of the last x.
@@ -24,9 +24,9 @@
  * The end. The verdict of iteration k is on x of k - 1. After the last iteration allowed, all leave
  * in the same k, before anything is sent. When it converges, only column 0 knows; iteration k goes
  * on, and each message of step 5 comes after a word in the target's memory which says that k + 1
- * ends it. After that one's barrier all ranks know, and
- * leave: nothing has been sent that was not waited for. The result is that of k: column 0 has kept
- * it. (If all processes are in column 0, they leave in k.)
+ * ends it. After that one's barrier all ranks know, and leave: nothing has been sent that was not
+ * waited for. The result is that of k: column 0 has kept it. (If all processes are in column 0,
+ * they leave in k.)
  *
  * Why no buffer is overwritten while someone still reads it, and no notice taken for another.
  *
@@ -216,9 +216,7 @@ WEFT_DEVICE_FN struct power_sums complete(const struct place *me, uint64_t k, do
     return sums;
 }
 
-/* Steps 4 and 5, column 0: x, the sums over the rank's slice of it, and both to those who need
- * them.
- */
+/* Steps 4 and 5, column 0: x and the sums over the rank's slice, to those who need them. */
 WEFT_DEVICE_FN void finish(const struct place *me, uint64_t k, double factor, bool over)
 {
     const struct power_sums share = complete(me, k, factor);

@@ -140,7 +140,10 @@ WEFT_DEVICE_FN uint64_t slice_with(const uint64_t *cut, uint64_t slices, uint64_
     return first_from(cut + 1, slices, i + 1);
 }
 
-/* Finds its place in the binomial tree (kernel.cu) along the grid row. */
+/*
+ * Finds its place in the binomial tree along the grid row: the parent of i is i without its lowest
+ * bit, its children are i + m for the powers of two m below that bit, of 0 below the row's end.
+ */
 WEFT_DEVICE_FN void find_family(struct place *me)
 {
     const uint64_t column = me->data->column, columns = me->data->shape.columns;
