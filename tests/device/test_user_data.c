@@ -77,14 +77,14 @@ static int body(struct test_env *env)
     const weft_numbers *n = env->numbers;
     struct data *data = test_memory(env, TEST_HOST, sizeof(*data));
     env->ranks = env->ranks < MOST_RANKS ? env->ranks : MOST_RANKS;
-    for (uint64_t run = 0; run < 3; run++) {
-        weft_limit_shared(env->job, shared[run].limit);
-        if (!test_prepare(env, &user_kernel))
+    for (uint64_t run = 0; run < 6; run++) { /* two runs of each preparation */
+        weft_limit_shared(env->job, shared[run / 2].limit);
+        if (run % 2 == 0 && !test_prepare(env, &user_kernel))
             return TEST_FAILED;
         memset(data, 0, sizeof(*data));
         data->in = (uint64_t)n->process * 1000 + run;
         data->threads = n->threads;
-        data->shared = shared[run].gets;
+        data->shared = shared[run / 2].gets;
         test_run(env, data, sizeof(*data));
         for (int r = 0; r < n->ranks_here; r++)
             TEST_EQ(env, data->out[r], data->in + (uint64_t)r + 100);
