@@ -50,7 +50,7 @@ WEFT_INLINE void weft_barrier_await(weft_self *self, weft_comm comm, uint32_t wo
         const struct weft_counted now = weft_count_read_parts(self, WEFT_BARRIER_AT + word);
         if ((int32_t)(now.here - want_here) >= 0 && (int32_t)(now.others - want_others) >= 0)
             break;
-        if (!weft_wait_round(self, &rounds, WEFT_WAIT_BARRIER, comm, 0, 0))
+        if (!weft_wait_round(self, &rounds, WEFT_WAIT_BARRIER, comm, now.others, want_others))
             break;
     }
     weft_polled();

@@ -99,7 +99,8 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
     case WEFT_WAIT_BARRIER:
         name_comm(comm_of(job, w), comm, sizeof(comm));
         absent(job, WEFT_WAIT_BARRIER, 0, comm_of(job, w), list, sizeof(list));
-        snprintf(text, bytes, "in a barrier of %s: not there: %s", comm, list);
+        snprintf(text, bytes, "in a barrier of %s: not there: %s; no word from %d process(es)",
+                 comm, list, (int32_t)(uint32_t)(need - have));
         break;
     case WEFT_WAIT_SPACE:
         snprintf(text, bytes, "for %llu of %llu lines of its command ring", need, have);
