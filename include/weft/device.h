@@ -75,6 +75,8 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static __device__ void name##_body(weft_self *self, type *user);                               \
     static __global__ void WEFT_BOUNDS name##_global(weft_self *selves, void *data)                \
     {                                                                                              \
+        if (selves == NULL) /* weft_prepare: what a first launch makes the driver do */            \
+            return;                                                                                \
         weft_self *const self = weft_cuda_begin(selves);                                           \
         weft_begin(self, NULL);                                                                    \
         name##_body(self, (type *)data);                                                           \

@@ -154,6 +154,8 @@ static weft_status cuda_open(struct weft_device **device, const struct weft_conf
         status = choose_sharing(d);
     if (status == WEFT_OK)
         status = make_streams(d);
+    if (status == WEFT_OK)
+        status = weft_cuda_use_lanes(d);
     if (status != WEFT_OK) {
         cuda_close(d);
         return status;
@@ -241,6 +243,25 @@ static weft_status give_shared(struct weft_device *d, const weft_kernel *kernel,
                            "asking for shared memory");
 }
 
+/*
+ * What a launch does for the first time it does here, without ranks: the kernel ends at once. With
+ * four GPUs stores that the host gave the receive lane just then waited until the kernel ended, in
+ * one job of twenty, where its threads needed more local memory than the driver had reserved.
+ */
+static weft_status launch_empty(struct weft_device *d, CUfunction function, int threads)
+{
+    void *none = NULL, *arguments[] = {&none, &none};
+    CUresult result;
+
+    weft_lock(&d->giving);
+    result =
+        d->driver->launch(function, 1, 1, 1, (unsigned)threads, 1, 1, 0, d->kernels, arguments);
+    weft_unlock(&d->giving);
+    if (result == CUDA_SUCCESS)
+        result = d->driver->stream_wait(d->kernels);
+    return weft_cuda_error(result, "launching the kernel without ranks");
+}
+
 static weft_status cuda_ranks(struct weft_device *d, const struct weft_wish *wish, int *ranks)
 {
     const weft_kernel *kernel = wish->kernel;
@@ -285,7 +306,7 @@ static weft_status cuda_ranks(struct weft_device *d, const struct weft_wish *wis
     if (n > most)
         n = most; /* "at most": all ranks must be there at once */
     *ranks = n;
-    return WEFT_OK;
+    return launch_empty(d, function, threads);
 }
 
 static int cuda_threads(const struct weft_device *d, int threads)
@@ -323,12 +344,14 @@ static weft_status cuda_run(struct weft_device *d, const struct weft_launch *lau
         status = give_shared(d, launch->kernel, function, launch->shared, &shared);
     if (status != WEFT_OK)
         return status;
+    weft_lock(&d->giving);
     CUresult result = driver->event_record(d->before, d->kernels);
     if (result == CUDA_SUCCESS)
         result = driver->launch(function, (unsigned)launch->ranks, 1, 1, (unsigned)launch->threads,
                                 1, 1, (unsigned)shared, d->kernels, arguments);
     if (result == CUDA_SUCCESS)
         result = driver->event_record(d->after, d->kernels);
+    weft_unlock(&d->giving);
     if (result == CUDA_SUCCESS && launch->clock != NULL)
         see_clock(launch);
     if (result == CUDA_SUCCESS)

@@ -2,6 +2,7 @@
 #ifndef WEFT_DEVICE_CUDA_CUDA_DEVICE_H
 #define WEFT_DEVICE_CUDA_CUDA_DEVICE_H
 
+#include "base/task.h"
 #include "device/cuda/driver.h"
 #include "device/device.h"
 
@@ -16,6 +17,7 @@ struct weft_device {
     int index, processors, sharers;
     size_t granularity;                     /* of memory that others can map */
     CUmemAllocationHandleType passed_on_by; /* by a descriptor or a fabric handle; 0: IPC handle */
+    struct weft_lock giving;                /* held by whoever gives a stream something to do */
     CUstream kernels, lanes[WEFT_LANES];
     CUevent before, after;
     CUevent marks[WEFT_LANES][WEFT_CUDA_MARKS];
@@ -46,6 +48,9 @@ weft_status weft_cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t 
 weft_status weft_cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
                             uint32_t value);
 weft_status weft_cuda_wait(struct weft_device *d, enum weft_lane lane);
+/* Each lane does all that it will ever do once, before there is a kernel that could be in its way.
+ */
+weft_status weft_cuda_use_lanes(struct weft_device *d);
 const char *weft_cuda_pin(struct weft_device *d, void *memory, size_t bytes);
 void weft_cuda_unpin(struct weft_device *d, void *memory);
 

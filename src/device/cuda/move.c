@@ -1,7 +1,11 @@
 /*
  * device/cuda/move.c - copies, stores and marks: each lane is a stream, which does them in order.
+ * Whoever gives a stream something to do holds the device's lock: while a kernel is being launched
+ * nobody does (cuda_device.c).
  */
 #include "device/cuda/cuda_device.h"
+
+#include "base/say.h"
 
 #include <string.h>
 
@@ -34,10 +38,16 @@ static CUresult give_words(struct weft_device *d)
 /* Before anything else on a lane. Makes the context current, too. */
 static CUresult begin(struct weft_device *d, enum weft_lane lane)
 {
+    weft_lock(&d->giving);
     const CUresult result = d->driver->context_use(d->context);
-
     return result == CUDA_SUCCESS && lane == WEFT_LANE_RECEIVE && d->words_count > 0 ? give_words(d)
                                                                                      : result;
+}
+
+static weft_status end(struct weft_device *d, CUresult result, const char *what)
+{
+    weft_unlock(&d->giving);
+    return weft_cuda_error(result, what);
 }
 
 /* There is room for one more. */
@@ -55,16 +65,16 @@ static void hold_word(struct weft_device *d, CUdeviceptr target, const void *sou
         memcpy(&word->value64, source, 8);
 }
 
-static CUresult hold_words(struct weft_device *d, CUdeviceptr target, const unsigned char *source,
-                           size_t bytes)
+static weft_status hold_words(struct weft_device *d, CUdeviceptr target,
+                              const unsigned char *source, size_t bytes)
 {
-    const CUresult result = d->words_count + 2 > WEFT_CUDA_WORDS - 1
-                                ? begin(d, WEFT_LANE_RECEIVE)
-                                : CUDA_SUCCESS; /* one is left for a count */
+    weft_status status = WEFT_OK;
 
-    for (size_t at = 0; at < bytes && result == CUDA_SUCCESS; at += 8)
+    if (d->words_count + 2 > WEFT_CUDA_WORDS - 1) /* one is left for a count */
+        status = end(d, begin(d, WEFT_LANE_RECEIVE), "storing");
+    for (size_t at = 0; at < bytes && status == WEFT_OK; at += 8)
         hold_word(d, target + at, source + at, bytes == 4 ? 4 : 8);
-    return result;
+    return status;
 }
 
 weft_status weft_cuda_copy(struct weft_device *d, enum weft_lane lane, void *target,
@@ -77,11 +87,11 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_lane lane, void *tar
         return WEFT_OK;
     if (lane == WEFT_LANE_RECEIVE &&
         ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
-        return weft_cuda_error(hold_words(d, to, source, bytes), "storing");
+        return hold_words(d, to, source, bytes);
     result = begin(d, lane);
     if (result == CUDA_SUCCESS)
         result = d->driver->copy_async(to, (CUdeviceptr)(uintptr_t)source, bytes, d->lanes[lane]);
-    return weft_cuda_error(result, "copying");
+    return end(d, result, "copying");
 }
 
 weft_status weft_cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t *target,
@@ -91,7 +101,7 @@ weft_status weft_cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t 
 
     if (result == CUDA_SUCCESS)
         result = d->driver->fill((CUdeviceptr)(uintptr_t)target, value, words, d->lanes[lane]);
-    return weft_cuda_error(result, "filling");
+    return end(d, result, "filling");
 }
 
 weft_status weft_cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
@@ -101,21 +111,20 @@ weft_status weft_cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t
 
     if (lane == WEFT_LANE_RECEIVE) {
         hold_word(d, (CUdeviceptr)(uintptr_t)word, &value, sizeof(value));
-        return weft_cuda_error(begin(d, lane), "storing");
+        return end(d, begin(d, lane), "storing");
     }
     result = begin(d, lane);
     if (result == CUDA_SUCCESS)
         result = d->driver->stream_write(d->lanes[lane], (CUdeviceptr)(uintptr_t)word, value, 0);
-    return weft_cuda_error(result, "storing");
+    return end(d, result, "storing");
 }
 
 weft_status weft_cuda_wait(struct weft_device *d, enum weft_lane lane)
 {
-    CUresult result = begin(d, lane);
+    const weft_status status = end(d, begin(d, lane), "copying");
 
-    if (result == CUDA_SUCCESS)
-        result = d->driver->stream_wait(d->lanes[lane]);
-    return weft_cuda_error(result, "copying");
+    return status == WEFT_OK ? weft_cuda_error(d->driver->stream_wait(d->lanes[lane]), "copying")
+                             : status;
 }
 
 weft_status weft_cuda_gather(struct weft_device *d, enum weft_lane lane, void *target,
@@ -138,7 +147,7 @@ weft_status weft_cuda_gather(struct weft_device *d, enum weft_lane lane, void *t
                                        rectangle.srcDevice + r * pitch, width, d->lanes[lane]);
     if (result == CUDA_SUCCESS && pitch <= MOST_PITCH)
         result = d->driver->copy_rows(&rectangle, d->lanes[lane]);
-    return weft_cuda_error(result, "copying rows");
+    return end(d, result, "copying rows");
 }
 
 /*
@@ -152,7 +161,7 @@ weft_status weft_cuda_mark(struct weft_device *d, enum weft_lane lane, uint64_t 
     *mark = d->marks_count[lane]++;
     if (result == CUDA_SUCCESS)
         result = d->driver->event_record(d->marks[lane][*mark % WEFT_CUDA_MARKS], d->lanes[lane]);
-    return weft_cuda_error(result, "marking a stream");
+    return end(d, result, "marking a stream");
 }
 
 weft_status weft_cuda_passed(struct weft_device *d, enum weft_lane lane, uint64_t mark,
@@ -162,6 +171,46 @@ weft_status weft_cuda_passed(struct weft_device *d, enum weft_lane lane, uint64_
     const CUresult result = d->driver->event_query(d->marks[lane][mark % WEFT_CUDA_MARKS]);
     *passed = result == CUDA_SUCCESS;
     return result == CUDA_ERROR_NOT_READY ? WEFT_OK : weft_cuda_error(result, "copying");
+}
+
+/* Something of each kind on a lane. */
+static weft_status use_lane(struct weft_device *d, enum weft_lane lane, uint32_t *there, void *here,
+                            size_t bytes)
+{
+    uint64_t mark;
+    weft_status status = weft_cuda_fill(d, lane, there, 0, bytes / 4);
+
+    if (status == WEFT_OK)
+        status = weft_cuda_store(d, lane, there, 1);
+    if (status == WEFT_OK)
+        status = weft_cuda_copy(d, lane, here, there, bytes);
+    if (status == WEFT_OK)
+        status = weft_cuda_copy(d, lane, there, here, bytes);
+    if (status == WEFT_OK)
+        status = weft_cuda_mark(d, lane, &mark);
+    if (status == WEFT_OK)
+        status = weft_cuda_wait(d, lane);
+    return status;
+}
+
+weft_status weft_cuda_use_lanes(struct weft_device *d)
+{
+    enum { BYTES = 4096 };
+    weft_status status = WEFT_OK;
+    struct weft_share handle;
+    uint32_t *there = weft_cuda_alloc(d, BYTES, &handle);
+    void *here = weft_cuda_host_alloc(d, BYTES);
+
+    if (there == NULL || here == NULL)
+        status =
+            weft_err(WEFT_ERR_MEMORY, "GPU %d: no memory for a first use of its streams", d->index);
+    for (int lane = 0; lane < WEFT_LANES && status == WEFT_OK; lane++)
+        status = use_lane(d, lane, there, here, BYTES);
+    if (here != NULL)
+        weft_cuda_host_free(d, here);
+    if (there != NULL)
+        weft_cuda_free(d, there, &handle);
+    return status;
 }
 
 const char *weft_cuda_pin(struct weft_device *d, void *memory, size_t bytes)
