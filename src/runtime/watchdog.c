@@ -85,7 +85,8 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
     const unsigned long long a = __atomic_load_n(&w->a, __ATOMIC_RELAXED);
     const unsigned long long have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
     const unsigned long long need = __atomic_load_n(&w->need, __ATOMIC_RELAXED);
-    char list[256], comm[40];
+    const int32_t words = (int32_t)(uint32_t)(need - have);
+    char list[256], comm[40], unheard[40] = "";
 
     switch (__atomic_load_n(&w->kind, __ATOMIC_RELAXED)) {
     case WEFT_WAIT_TAG:
@@ -99,8 +100,9 @@ static void describe(const struct weft_job *job, const struct weft_waiting *w, c
     case WEFT_WAIT_BARRIER:
         name_comm(comm_of(job, w), comm, sizeof(comm));
         absent(job, WEFT_WAIT_BARRIER, 0, comm_of(job, w), list, sizeof(list));
-        snprintf(text, bytes, "in a barrier of %s: not there: %s; no word from %d process(es)",
-                 comm, list, (int32_t)(uint32_t)(need - have));
+        if (words > 0)
+            snprintf(unheard, sizeof(unheard), "; no word from %d process(es)", words);
+        snprintf(text, bytes, "in a barrier of %s: not there: %s%s", comm, list, unheard);
         break;
     case WEFT_WAIT_SPACE:
         snprintf(text, bytes, "for %llu of %llu lines of its command ring", need, have);
