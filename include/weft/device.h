@@ -219,7 +219,10 @@ WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, 
 /* Collective over *comm; sets it to WEFT_COMM_NONE. Its windows must have been freed. */
 WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm);
 
-/* Nobody leaves before all have entered. Orders no puts by itself: flush them first. */
+/*
+ * Nobody leaves before all have entered; then all see what each had stored itself before, through
+ * weft_ptr, too. Orders no puts by itself: flush them first.
+ */
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm);
 
 /* ---- windows (collective over the communicator) -------------------------------------------- */

@@ -23,15 +23,16 @@
 
 enum { WEFT_BARRIER_FEW = 8 }; /* processes that tell each other one by one */
 
-/* All of this is the leader thread's. Tells a process that this one has arrived. */
-WEFT_INLINE void weft_barrier_tell(weft_self *self, int process, uint32_t word)
+/* All of this is the leader thread's. Tells a process that this one has arrived. fenced: what is to
+ * be known then has been released. */
+WEFT_INLINE void weft_barrier_tell(weft_self *self, int process, uint32_t word, bool fenced)
 {
     struct weft_exposed *exposed = self->state->process_table[process].exposed;
 
     if (exposed != NULL) {
         if (self->unsettled != 0)
             weft_settle(self, process);
-        weft_count_add_peer(exposed, &exposed->counters[WEFT_BARRIER_AT + word], false);
+        weft_count_add_peer(exposed, &exposed->counters[WEFT_BARRIER_AT + word], fenced);
     } else {
         weft_post_barrier(self, process, word);
     }
@@ -70,7 +71,8 @@ WEFT_COLD void weft_barrier_many(weft_self *self, const struct weft_meeting *mee
         return;
     }
     for (int32_t distance = 1; distance < leaders; distance *= 2, word++) {
-        weft_barrier_tell(self, entry->leader[(entry->leader_index + distance) % leaders], word);
+        weft_barrier_tell(self, entry->leader[(entry->leader_index + distance) % leaders], word,
+                          false);
         weft_barrier_await(self, meeting->comm, word, 0, done);
     }
     struct weft_exposed *here = self->state->exposed;
@@ -83,10 +85,17 @@ WEFT_INLINE void weft_barrier_tell_all(weft_self *self, const struct weft_meetin
                                        uint32_t word)
 {
     const struct weft_comm_entry *entry = &self->state->comms[meeting->index];
+#ifdef __CUDACC__
+    const bool fenced = self->unsettled == 0 && entry->leaders > 2;
+    if (fenced) /* one for all: each release would wait for the add before it */
+        weft_fence_release(ORDER_count_add_peer);
+#else
+    const bool fenced = false;
+#endif
 
     for (int32_t i = 0; i < entry->leaders; i++)
         if (i != entry->leader_index)
-            weft_barrier_tell(self, entry->leader[i], word);
+            weft_barrier_tell(self, entry->leader[i], word, fenced);
 }
 
 WEFT_INLINE void weft_barrier_meet(weft_self *self, struct weft_meeting *meeting)

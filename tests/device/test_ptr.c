@@ -1,6 +1,7 @@
 /*
  * ptr: where a window is mapped, the rank stores and loads through the address itself; a fence
- * orders its stores before a relaxed notify and before a small put, a notify orders them alone. The
+ * orders its stores before a relaxed notify and before a small put, a notify orders them alone, and
+ * so does a barrier, for all. The
  * caller's own window and those of its device are always mapped; windows of weft_malloc memory in
  * other processes are exactly when the path allows it.
  */
@@ -100,6 +101,34 @@ WEFT_DEVICE_FN void check_fenced(weft_self *self, struct data *user, weft_win wi
     weft_barrier(self, WEFT_COMM_WORLD);
 }
 
+/*
+ * Every thread stores to several ranks, which know by a barrier alone that it is there. Two copies:
+ * who is ahead by a barrier writes the other.
+ */
+WEFT_DEVICE_FN void check_barrier(weft_self *self, struct data *user, weft_win win)
+{
+    enum { REACH = 5, COPY = WORDS / 2, EACH_OF = COPY / REACH };
+    const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
+    uint64_t *mine = (uint64_t *)test_mine(self, user->memory, EACH);
+
+    for (uint64_t round = 1; round <= user->rounds; round++) {
+        const uint64_t copy = round % 2 * COPY;
+        for (int d = 0; d < REACH && d < n; d++) {
+            uint64_t *theirs = (uint64_t *)weft_ptr(self, win, (me + d) % n);
+            weft_for (i, theirs != NULL ? EACH_OF : 0)
+                theirs[copy + (uint64_t)d * EACH_OF + i] = round * 1000 + (uint64_t)me + i;
+        }
+        weft_barrier(self, WEFT_COMM_WORLD);
+        for (int d = 0; d < REACH && d < n; d++) {
+            const int from = (me + n - d) % n;
+            weft_for (i, weft_ptr(self, win, from) != NULL ? EACH_OF : 0)
+                CHECK_EQ(self, &user->check, mine[copy + (uint64_t)d * EACH_OF + i],
+                         round * 1000 + (uint64_t)from + i);
+        }
+    }
+    weft_barrier(self, WEFT_COMM_WORLD);
+}
+
 WEFT_KERNEL(ptr_kernel, struct data, user)
 {
     weft_enter(self);
@@ -109,6 +138,7 @@ WEFT_KERNEL(ptr_kernel, struct data, user)
     check_addresses(self, user, win);
     check_stores(self, user, win);
     check_fenced(self, user, win);
+    check_barrier(self, user, win);
     weft_win_free(self, &win);
     weft_leave(self);
     test_done(self, &user->check);
