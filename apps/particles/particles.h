@@ -57,11 +57,11 @@ struct particles_box {
     uint32_t width; /* cells of a row */
     uint32_t rows, first, all;
     uint32_t segments, each, more; /* cells of a segment; the first `more` have `grain` more */
-    uint32_t grain;
-    uint32_t capacity;      /* particles of a segment, at most */
-    uint32_t row_capacity;  /* of a row */
-    uint32_t list_capacity; /* of a list */
-    uint32_t boundaries;    /* between segments of this process, and to the next processes */
+    uint32_t grain, less;          /* the first and the last have `less` fewer */
+    uint32_t capacity;             /* particles of a segment, at most */
+    uint32_t row_capacity;         /* of a row */
+    uint32_t list_capacity;        /* of a list */
+    uint32_t boundaries;           /* between segments of this process, and to the next processes */
 };
 
 /*
@@ -119,7 +119,8 @@ PARTICLES_FN uint32_t particles_cells(const struct particles_box *box) /* of the
 /* The first cell of a segment; of the one after the last: where the part ends. */
 PARTICLES_FN uint32_t particles_first(const struct particles_box *box, uint32_t segment)
 {
-    return segment * box->each + (segment < box->more ? segment : box->more) * box->grain;
+    const uint32_t less = segment == 0 ? 0 : segment < box->segments ? box->less : 2 * box->less;
+    return segment * box->each + (segment < box->more ? segment : box->more) * box->grain - less;
 }
 
 /* Cells of a segment, at most. */

@@ -51,14 +51,18 @@ static uint32_t capacity_of(const struct settings *settings, const struct partic
     return (uint32_t)(mean + 10 * sqrt(mean) + 32);
 }
 
-void particles_divide(const struct settings *settings, uint32_t segments, struct particles_box *box)
+void particles_divide(const struct settings *settings, uint32_t segments, uint32_t less,
+                      struct particles_box *box)
 {
     /* A particle's column is anyone's in the row above or below: no farther than the next segment.
      */
-    const bool anywhere = particles_cells(box) / segments >= 2 * box->width - 1;
-    const uint32_t grain = anywhere ? 1 : box->width, grains = particles_cells(box) / grain;
+    const uint32_t cells = particles_cells(box), least = 2 * box->width - 1;
+    const bool anywhere = cells / segments >= least;
+    const uint32_t grain = anywhere ? 1 : box->width;
     box->segments = segments;
     box->grain = grain;
+    box->less = anywhere && segments > 2 && cells / segments >= least + less ? less : 0;
+    const uint32_t grains = (cells + 2 * box->less) / grain;
     box->each = grains / segments * grain;
     box->more = grains % segments;
     box->capacity = capacity_of(settings, box, particles_most_cells(box));

@@ -18,10 +18,11 @@ bool particles_make_box(const struct settings *settings, int process, int proces
                         struct particles_box *box);
 
 /*
- * Into segments of as many cells each, but for one; or as many rows, where less would not do. At
- * most as many as there are rows. All that is missing then are the boundaries.
+ * Into segments of as many cells each, but for one, and at both ends `less` fewer, if that will do;
+ * or of as many rows, where less would not do. At most as many as there are rows. All that is
+ * missing then are the boundaries.
  */
-void particles_divide(const struct settings *settings, uint32_t segments,
+void particles_divide(const struct settings *settings, uint32_t segments, uint32_t less,
                       struct particles_box *box);
 
 /*

@@ -29,7 +29,7 @@ static bool plan(void *state, size_t *bytes)
     if (!particles_make_box(run->settings, run->process, run->processes, run->process == 0,
                             &store->box))
         return false;
-    particles_divide(run->settings, store->box.rows, &store->box); /* a segment is a row */
+    particles_divide(run->settings, store->box.rows, 0, &store->box); /* a segment is a row */
     store->box.boundaries = LISTS;
     store->layout = particles_layout_of(&store->box);
     problem->chunks = (store->box.capacity + run->threads - 1) / run->threads;
