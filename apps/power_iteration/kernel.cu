@@ -68,14 +68,12 @@
 #define WEFT_SHARED_BYTES sizeof(struct power_kept)
 #define WEFT_SHARED_LEAST 0
 
+#include "mirror.h"
 #include "multiply.h"
 #include "transpose.h"
 #include "verdict.h"
 
 enum { LOG_EVERY = 10 }; /* iterations from one line to the next */
-
-/* Not inlined: as code in the loop, a put would take registers from the multiplication. */
-#define APART WEFT_DEVICE_FN __attribute__((noinline))
 
 /* Bytes for the rank `target`, from and to offsets of the arena. */
 APART void send(const struct place *me, int target, uint64_t to, uint64_t from, uint64_t bytes,
@@ -210,6 +208,7 @@ WEFT_DEVICE_FN struct power_sums complete(const struct place *me, uint64_t k, do
         const double old = before[i], product = with_children(me, x, partial, i);
         const double here = normalised(pagerank, product, pagerank ? row_sum[i] : 0, factor);
         x[i] = here;
+        mirror_element(me, k + 1, i, here);
         sums.size += pagerank ? here : here * here;
         sums.change += pagerank ? fabs(here - old) : here * old;
     }
@@ -221,8 +220,12 @@ WEFT_DEVICE_FN void finish(const struct place *me, uint64_t k, double factor, bo
 {
     const struct power_sums share = complete(me, k, factor);
     sum_warps(me, share, me->shared->sums);
-    if (weft_thread(me->self) == 0)
-        *(struct power_sums *)at(me, sums_offset(me, k + 1)) = sums_of_warps(me->shared->sums);
+    weft_for (i, 1 + me->mirrors) {
+        char *const arena = i == 0 ? me->data->arena : me->shared->mirror[i - 1];
+        *(struct power_sums *)(arena + sums_offset(me, k + 1)) = sums_of_warps(me->shared->sums);
+    }
+    if (me->mirrors > 0)
+        return; /* the next barrier tells */
     if (over)
         tell_stop(me, k + 1);
     send_all(me, k + 1);
@@ -280,7 +283,7 @@ WEFT_DEVICE_FN void iterate(const struct place *me)
             weft_wait(me->self, TAG_OPEN + (int)(k & 1), me->opening);
         if (k < last)
             multiply_segments(me, k);
-        weft_barrier(me->self, WEFT_COMM_DEVICE);
+        weft_barrier(me->self, me->mirrors > 0 ? WEFT_COMM_WORLD : WEFT_COMM_DEVICE);
         /* On their way while it multiplies. */
         const struct power_sums share = leads ? load_sums(me, k) : (struct power_sums){0, 0};
         const uint64_t stop = leads ? 0 : stop_word(me, k, me->witness);
@@ -299,13 +302,14 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
     struct place me = find_place(self, data, &shared);
     find_wide_rows(&me);
     find_segments(&me);
-    find_puts(&me);
     keep_rows(&me);
     me.win = weft_win_create(self, WEFT_COMM_WORLD, data->arena, data->layout.bytes);
     if (me.win == WEFT_WIN_NONE) {
         weft_leave(self); /* the outcome still says so */
         return;
     }
+    find_mirrors(&me);
+    find_puts(&me);
     if (weft_thread(self) == 0)
         shared.place = me;
     weft_timer_start(self); /* the rank's threads meet there */

@@ -116,6 +116,7 @@ struct power_layout {
     uint64_t stop[2];      /* the other columns, a word for each rank that others put raw to:
                               not 0 if the iteration is the last */
     uint64_t yes;          /* a word that is not 0, to be put there */
+    uint64_t agreed;       /* a word for each process (mirror.h) */
     uint64_t result;       /* column 0: x, normalised */
     uint64_t bytes;
 };
@@ -148,6 +149,7 @@ POWER_FN struct power_layout power_layout_of(const struct power_shape *shape, in
         layout.stop[i] = power_reserve(&layout, shape->ranks * sizeof(uint64_t));
     }
     layout.yes = power_reserve(&layout, sizeof(uint64_t));
+    layout.agreed = power_reserve(&layout, shape->rows * shape->columns * sizeof(uint64_t));
     layout.result = power_reserve(&layout, x_size);
     for (int i = 0; i < 2 && !in_place; i++)
         layout.x[i] = power_reserve(&layout, x_size);

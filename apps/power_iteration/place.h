@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <weft/device.h>
 
+/* Not inlined: as code in the loop, a put would take registers from the multiplication. */
+#define APART WEFT_DEVICE_FN __attribute__((noinline))
+
 /* Threads that sum up without a barrier, and how many such warps a rank has. */
 #ifdef __CUDACC__
 enum { WARP = 32, WARPS = POWER_THREADS / WARP };
@@ -19,7 +22,8 @@ enum { WARP = 1, WARPS = 1 };
 
 enum {
     WIDE_MOST = 128, /* wide rows in a list (multiply.h) */
-    PUTS_MOST = 16   /* puts of a rank in lists beside it (transpose.h) */
+    PUTS_MOST = 16,  /* puts of a rank in lists beside it (transpose.h) */
+    MIRRORS_MOST = 7 /* other processes whose memory a rank stores to (mirror.h) */
 };
 
 /* What column 0 makes of the sums over x (verdict.h). */
@@ -55,6 +59,7 @@ struct place {
     uint32_t parent;         /* and the column of the one that it puts x to, unless this is 0 */
     weft_put_item *puts[2];  /* what it puts in column 0, by the parity of raw, */
     uint32_t puts_count;     /* so many */
+    uint32_t mirrors;        /* or instead: processes to which it stores x (mirror.h) */
     struct power_rows rows;  /* those of its slice of x */
     uint32_t narrow_lanes;   /* threads for a narrow row, */
     uint64_t narrow_most;    /* which has at most so many entries, */
@@ -74,6 +79,7 @@ struct power_shared {
     struct power_sums totals[WARPS]; /* over all of x */
     struct power_verdict verdict[2]; /* column 0: of this iteration and the one before */
     weft_put_item puts[2][PUTS_MOST];
+    char *mirror[MIRRORS_MOST]; /* their arenas */
     uint64_t wide_row[WIDE_MOST];
 };
 
@@ -183,6 +189,7 @@ WEFT_DEVICE_FN struct place find_place(weft_self *self, struct power_data *data,
     me.puts[0] = shared->puts[0];
     me.puts[1] = shared->puts[1];
     me.puts_count = 0;
+    me.mirrors = 0;
     find_family(&me);
     me.rows.start = data->row_start + (me.x.begin - me.x_first);
     me.rows.column_of = data->column_of;

@@ -120,9 +120,12 @@ WEFT_DEVICE_FN void list_puts(struct place *me)
         add_row(me, (data->row + i) % rows, first);
 }
 
-/* What the rank sends and waits for in every iteration but the first. */
+/* What the rank sends and waits for in every iteration but the first, if it does not store to
+ * mirrors. */
 WEFT_DEVICE_FN void find_puts(struct place *me)
 {
+    if (me->mirrors > 0)
+        return;
     me->opening = count_pieces(me);
     if (me->data->column == 0) {
         me->opening += (uint32_t)me->data->shape.rows - 1; /* the sums of the other rows */
