@@ -23,7 +23,7 @@ struct data {
         weft_barrier(self, WEFT_COMM_WORLD);                                                       \
         for (uint64_t i = 0; i < (words); i++)                                                     \
             sum += own[i];                                                                         \
-        CHECK_EQ(self, &user->check, sum, (uint64_t)(words) * ((words) - 1) / 2);                  \
+        CHECK_EQ(self, &user->check, sum, (uint64_t)(words) * ((words)-1) / 2);                    \
         weft_leave(self);                                                                          \
         test_done(self, &user->check);                                                             \
     }
