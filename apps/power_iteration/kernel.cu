@@ -21,6 +21,11 @@
  *      Both to each: these are as many as the grid has rows, the square root of the processes on a
  *      square grid, and a tree would be a wait more for each round.
  *
+ * On a grid of one column, where every process reaches the memory of all others and none has split
+ * rows, there are no notices (mirror.h): in step 5 the rank stores its x and its sums to all of
+ * them, and the barrier is one of the world. Who has left that of k has all that was stored in
+ * k - 1, and knows that all ranks are done with k - 1: what is said of A below holds at once.
+ *
  * The end. The verdict of iteration k is on x of k - 1. After the last iteration allowed, all leave
  * in the same k, before anything is sent. When it converges, only column 0 knows; iteration k goes
  * on, and each message of step 5 comes after a word in the target's memory which says that k + 1
