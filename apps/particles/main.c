@@ -51,8 +51,8 @@ static bool prepare_ranks(struct app *app, int threads, size_t shared, struct pa
     weft_limit_shared(app->job, shared);
     if (!app_prepare(app, &particles, threads, box->rows))
         return false;
-    /* On a GPU the ranks at the ends of the part have more to do: what they send to other GPUs. As
-     * much as the forces of half a row, by a timeline. */
+    /* On a GPU the ranks at the ends of the part have more to do: they send a row and a list to the
+     * next part, which may be this one. As much as the forces of half a row, by a timeline. */
     particles_divide(&app->settings, (uint32_t)app->numbers->ranks_here,
                      app->numbers->threads > 1 ? box->width / 2 : 0, box);
     return true;

@@ -230,7 +230,7 @@ WEFT_DEVICE_FN void finish(const struct place *me, uint64_t k, double factor, bo
         *(struct power_sums *)(arena + sums_offset(me, k + 1)) = sums_of_warps(me->shared->sums);
     }
     if (me->mirrors > 0)
-        return; /* the next barrier tells */
+        return; /* the next barrier tells, and comes before shared->sums is written again */
     if (over)
         tell_stop(me, k + 1);
     send_all(me, k + 1);

@@ -5,6 +5,7 @@
  * caller's own window and those of its device are always mapped; windows of weft_malloc memory in
  * other processes are exactly when the path allows it.
  */
+#include "base/atomic.h"
 #include "support/test.h"
 
 enum { WORDS = 100, EACH = (WORDS + 1) * 8, TAG = 11, TAG_FREE = 12 };
@@ -101,6 +102,16 @@ WEFT_DEVICE_FN void check_fenced(weft_self *self, struct data *user, weft_win wi
     weft_barrier(self, WEFT_COMM_WORLD);
 }
 
+/* Random mode may hold it back, until something releases it. */
+WEFT_DEVICE_FN void store(uint64_t *word, uint64_t value)
+{
+#ifdef __CUDACC__
+    *word = value;
+#else
+    weft_store_relaxed_u64(word, value);
+#endif
+}
+
 /*
  * Every thread stores to several ranks, which know by a barrier alone that it is there. Two copies:
  * who is ahead by a barrier writes the other.
@@ -116,7 +127,7 @@ WEFT_DEVICE_FN void check_barrier(weft_self *self, struct data *user, weft_win w
         for (int d = 0; d < REACH && d < n; d++) {
             uint64_t *theirs = (uint64_t *)weft_ptr(self, win, (me + d) % n);
             weft_for (i, theirs != NULL ? EACH_OF : 0)
-                theirs[copy + (uint64_t)d * EACH_OF + i] = round * 1000 + (uint64_t)me + i;
+                store(&theirs[copy + (uint64_t)d * EACH_OF + i], round * 1000 + (uint64_t)me + i);
         }
         weft_barrier(self, WEFT_COMM_WORLD);
         for (int d = 0; d < REACH && d < n; d++) {

@@ -244,9 +244,10 @@ static weft_status give_shared(struct weft_device *d, const weft_kernel *kernel,
 }
 
 /*
- * What a launch does for the first time it does here, without ranks: the kernel ends at once. With
- * four GPUs stores that the host gave the receive lane just then waited until the kernel ended, in
- * one job of twenty, where its threads needed more local memory than the driver had reserved.
+ * A first launch, of one block without shared memory of its own and without ranks: it ends at once.
+ * With four GPUs stores that the host gave the receive lane just then waited until the kernel
+ * ended, in one job of twenty, where its threads needed more local memory than the driver had
+ * reserved.
  */
 static weft_status launch_empty(struct weft_device *d, CUfunction function, int threads)
 {
@@ -305,8 +306,10 @@ static weft_status cuda_ranks(struct weft_device *d, const struct weft_wish *wis
         n = (int)d->config->ranks;
     if (n > most)
         n = most; /* "at most": all ranks must be there at once */
-    *ranks = n;
-    return launch_empty(d, function, threads);
+    status = launch_empty(d, function, threads);
+    if (status == WEFT_OK)
+        *ranks = n;
+    return status;
 }
 
 static int cuda_threads(const struct weft_device *d, int threads)

@@ -40,6 +40,8 @@ static CUresult begin(struct weft_device *d, enum weft_lane lane)
 {
     weft_lock(&d->giving);
     const CUresult result = d->driver->context_use(d->context);
+    if (result != CUDA_SUCCESS)
+        d->words_count = 0; /* none of it will be done */
     return result == CUDA_SUCCESS && lane == WEFT_LANE_RECEIVE && d->words_count > 0 ? give_words(d)
                                                                                      : result;
 }
@@ -173,7 +175,8 @@ weft_status weft_cuda_passed(struct weft_device *d, enum weft_lane lane, uint64_
     return result == CUDA_ERROR_NOT_READY ? WEFT_OK : weft_cuda_error(result, "copying");
 }
 
-/* Something of each kind on a lane. */
+/* Something of each kind on a lane: on the receive lane the copy of 16 bytes and the store after it
+ * are a batch. */
 static weft_status use_lane(struct weft_device *d, enum weft_lane lane, uint32_t *there, void *here,
                             size_t bytes)
 {
@@ -181,11 +184,15 @@ static weft_status use_lane(struct weft_device *d, enum weft_lane lane, uint32_t
     weft_status status = weft_cuda_fill(d, lane, there, 0, bytes / 4);
 
     if (status == WEFT_OK)
+        status = weft_cuda_copy(d, lane, there, here, 16);
+    if (status == WEFT_OK)
         status = weft_cuda_store(d, lane, there, 1);
     if (status == WEFT_OK)
         status = weft_cuda_copy(d, lane, here, there, bytes);
     if (status == WEFT_OK)
         status = weft_cuda_copy(d, lane, there, here, bytes);
+    if (status == WEFT_OK)
+        status = weft_cuda_gather(d, lane, here, there, bytes / 4, bytes / 8, 4);
     if (status == WEFT_OK)
         status = weft_cuda_mark(d, lane, &mark);
     if (status == WEFT_OK)
@@ -196,14 +203,12 @@ static weft_status use_lane(struct weft_device *d, enum weft_lane lane, uint32_t
 weft_status weft_cuda_use_lanes(struct weft_device *d)
 {
     enum { BYTES = 4096 };
-    weft_status status = WEFT_OK;
     struct weft_share handle;
     uint32_t *there = weft_cuda_alloc(d, BYTES, &handle);
     void *here = weft_cuda_host_alloc(d, BYTES);
+    weft_status status =
+        there != NULL && here != NULL ? WEFT_OK : WEFT_ERR_MEMORY; /* they say why */
 
-    if (there == NULL || here == NULL)
-        status =
-            weft_err(WEFT_ERR_MEMORY, "GPU %d: no memory for a first use of its streams", d->index);
     for (int lane = 0; lane < WEFT_LANES && status == WEFT_OK; lane++)
         status = use_lane(d, lane, there, here, BYTES);
     if (here != NULL)
