@@ -86,7 +86,8 @@ void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame)
     abort.text[sizeof(abort.text) - 1] = 0;
     if (abort.status == WEFT_OK || abort.status >= WEFT_STATUS_COUNT)
         abort.status = WEFT_ERR_PROTOCOL;
-    if (abort.status == WEFT_ERR_TIMEOUT && weft_job_status(job) == WEFT_OK)
+    if ((abort.status == WEFT_ERR_TIMEOUT || abort.status == WEFT_ERR_DEADLOCK) &&
+        weft_job_status(job) == WEFT_OK)
         weft_watchdog_tell(job); /* whoever it was that waited too long, others are the reason */
     failed(job, (weft_status)abort.status, abort.text,
            frame->source == job->numbers.process ? own_level(job) : WEFT_SAY_ERROR);

@@ -314,8 +314,8 @@ void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint
 void weft_slot_name(const struct weft_job *job, uint32_t slot, char *name, size_t bytes);
 
 weft_status weft_printer_open(struct weft_job *job);
-/* Prints what is left, and ends the task. */
-void weft_printer_close(struct weft_job *job);
+/* Prints what is left, and ends the task. WEFT_ERR_SYSTEM, said: something could not be printed. */
+weft_status weft_printer_close(struct weft_job *job);
 /*
  * Has a line that a rank logged printed on standard output, at once. False: there is no room for
  * it now; command_bell rings when there is. Progress task only; does not block.

@@ -292,13 +292,13 @@ static bool close_network(struct weft_job *job)
     return !__atomic_load_n(&job->net_lingers, __ATOMIC_RELAXED);
 }
 
-/* Frees whatever open_steps made, however far it came. */
-static void release(struct weft_job *job, bool orderly)
+/* Frees whatever open_steps made, however far it came. The status: of what ranks have logged. */
+static weft_status release(struct weft_job *job, bool orderly)
 {
     if (weft_model != NULL)
         weft_random_on_race(NULL, NULL);
     weft_services_stop(job);
-    weft_printer_close(job);
+    const weft_status printed = weft_printer_close(job);
     weft_monitor_stop(job);
     if (job->control != NULL)
         weft_control_close(job->control, orderly);
@@ -306,7 +306,7 @@ static void release(struct weft_job *job, bool orderly)
     weft_collective_close(job);
     if (!close_network(job)) {
         leave_behind(job);
-        return;
+        return printed;
     }
     weft_requests_close(job);
     if (job->device != NULL && job->processes != NULL)
@@ -321,6 +321,7 @@ static void release(struct weft_job *job, bool orderly)
         weft_mutation = ORDER_none;
     }
     free(job);
+    return printed;
 }
 
 /*
@@ -375,8 +376,8 @@ weft_status weft_close(weft_job *job)
     weft_status status = weft_job_status(job);
     if (status == WEFT_OK)
         status = job->refused != WEFT_OK ? job->refused : written;
-    release(job, true);
-    return status;
+    const weft_status printed = release(job, true);
+    return status == WEFT_OK ? printed : status;
 }
 
 const weft_numbers *weft_numbers_of(const weft_job *job)

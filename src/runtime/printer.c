@@ -41,7 +41,8 @@ struct weft_printer {
     bool stop, give_up;
     char lines[ROOM];
 
-    size_t lost; /* the task's own: what was given up */
+    size_t lost; /* the task's own: what was given up, */
+    int error;   /* or refused, for this reason */
 };
 
 /*
@@ -89,8 +90,12 @@ static size_t print_some(struct weft_printer *printer, int fd, const char *text,
         const ssize_t wrote = write(fd, text, piece(text, bytes));
         if (wrote > 0)
             return (size_t)wrote;
-        if (wrote < 0 && errno != EINTR && errno != EAGAIN)
-            return 0; /* standard output is closed or full: the program's own affair */
+        if (wrote < 0 && errno == EPIPE)
+            return 0; /* the reader has enough */
+        if (wrote < 0 && errno != EINTR && errno != EAGAIN) {
+            printer->error = errno; /* a full disk, say */
+            break;
+        }
     }
     printer->lost += bytes;
     return 0;
@@ -148,7 +153,7 @@ static void printer_main(void *argument)
         print(printer, text, bytes);
         stop = false; /* more may have come */
     }
-    if (printer->lost != 0)
+    if (printer->lost != 0 && printer->error == 0)
         weft_say(WEFT_SAY_WARN, "standard output took nothing: %zu bytes of logs are lost",
                  printer->lost);
 }
@@ -227,12 +232,13 @@ weft_status weft_printer_open(struct weft_job *job)
     return status;
 }
 
-void weft_printer_close(struct weft_job *job)
+weft_status weft_printer_close(struct weft_job *job)
 {
     struct weft_printer *printer = job->printer;
+    weft_status status = WEFT_OK;
 
     if (printer == NULL)
-        return;
+        return WEFT_OK;
     if (weft_model == NULL) {
         weft_printer_drain(job);
         weft_lock(&printer->lock);
@@ -241,6 +247,11 @@ void weft_printer_close(struct weft_job *job)
         weft_bell_ring(&printer->work);
         weft_task_join(&printer->task);
     }
+    if (printer->error != 0)
+        status = weft_err(WEFT_ERR_SYSTEM,
+                          "process %d: standard output refused %zu bytes that ranks logged: %s",
+                          job->numbers.process, printer->lost, strerror(printer->error));
     free(printer);
     job->printer = NULL;
+    return status;
 }

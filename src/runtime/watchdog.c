@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 enum { MOST_LINES = 8 };
+#define FOR_ALL_S 0.5
 
 /* What the watchdog remembers of one slot. */
 struct weft_watch {
@@ -143,29 +144,39 @@ static bool waits(const struct weft_job *job, uint32_t slot)
     return kind != WEFT_WAIT_NONE && kind != WEFT_WAIT_NO_MORE;
 }
 
-/* Which ranks of this process have ended their kernel: nothing comes from them. */
-static void say_ended(const struct weft_job *job)
+/* Names the ranks of this process whose wait is of this kind. How many there are. */
+static int list_ranks(const struct weft_job *job, uint32_t kind, char *list, size_t bytes)
 {
-    char list[200] = "";
     size_t used = 0;
-    int ended = 0;
+    int found = 0;
 
+    list[0] = 0;
     for (uint32_t slot = 1; slot < weft_job_slots(job); slot++) {
         char name[40];
-        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) !=
-            WEFT_WAIT_NO_MORE)
+        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) != kind)
             continue;
         weft_slot_name(job, slot, name, sizeof(name));
-        if (ended++ < MOST_LINES && used < sizeof(list))
-            used +=
-                (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name);
+        if (found++ < MOST_LINES && used < bytes)
+            used += (size_t)snprintf(list + used, bytes - used, "%s%s", used ? ", " : "", name);
     }
-    if (ended > MOST_LINES)
-        weft_say(WEFT_SAY_ERROR, "%s and %d more ranks have ended their kernel", list,
-                 ended - MOST_LINES);
-    else if (ended > 0)
+    if (found > MOST_LINES && used < bytes)
+        snprintf(list + used, bytes - used, " and %d more ranks", found - MOST_LINES);
+    return found;
+}
+
+/* Which ranks of this process do not wait: nothing comes from those that have ended their kernel,
+ * and what the others will send nobody knows. */
+static void say_others(const struct weft_job *job)
+{
+    char list[240];
+    const int ended = list_ranks(job, WEFT_WAIT_NO_MORE, list, sizeof(list));
+
+    if (ended > 0)
         weft_say(WEFT_SAY_ERROR, "%s %s ended %s kernel", list, ended == 1 ? "has" : "have",
                  ended == 1 ? "its" : "their");
+    const int busy = list_ranks(job, WEFT_WAIT_NONE, list, sizeof(list));
+    if (busy > 0)
+        weft_say(WEFT_SAY_ERROR, "%s %s not wait at present", list, busy == 1 ? "does" : "do");
 }
 
 /* Updates what is known of a slot's wait; returns how long it has lasted, in ns. */
@@ -204,19 +215,25 @@ static void fail(struct weft_job *job, uint32_t slot, double seconds, weft_statu
     weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
 }
 
-/* Random mode knows for certain that nothing can happen any more. */
+/* A wait for all: somebody else's is the reason for it. */
+static bool waits_for_all(const struct weft_job *job, uint32_t slot)
+{
+    const uint32_t kind = __atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED);
+
+    return kind == WEFT_WAIT_BARRIER || kind == WEFT_WAIT_REPLY;
+}
+
+/* Random mode knows for certain that nothing can happen any more. Every process then says who
+ * waits: weft_watchdog_tell. */
 static void report_deadlock(struct weft_job *job)
 {
-    uint32_t first = 0, found = 0;
+    uint32_t first = UINT32_MAX;
 
-    for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
-        if (!waits(job, slot))
-            continue;
-        report(job, slot, 0);
-        first = found++ == 0 ? slot : first;
-    }
-    say_ended(job);
-    if (found > 0)
+    for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
+        if (waits(job, slot) &&
+            (first == UINT32_MAX || (waits_for_all(job, first) && !waits_for_all(job, slot))))
+            first = slot;
+    if (first != UINT32_MAX)
         fail(job, first, 0, WEFT_ERR_DEADLOCK);
     else
         weft_job_fail(job, WEFT_ERR_DEADLOCK, "no rank waits, and yet nothing can happen");
@@ -228,7 +245,7 @@ static void say_rest(const struct weft_job *job, int lines, int more)
     if (more > 0)
         weft_say(WEFT_SAY_ERROR, "and %d more ranks of this process wait", more);
     if (lines > 0)
-        say_ended(job);
+        say_others(job);
 }
 
 /* The job has failed, and yet its kernel goes on: ranks that never call end never. Said once. */
@@ -274,7 +291,9 @@ static void look(struct weft_job *job)
         struct weft_watch *watch = &job->watch[slot];
         const uint64_t lasted = lasting(job, slot, now);
         const double seconds = (double)lasted * 1e-9;
-        const bool fatal = timeout > 0 && seconds >= timeout;
+        /* Who waits for all leaves the word to who waits for one, here or in another process. */
+        const double patience = waits_for_all(job, slot) ? timeout + FOR_ALL_S : timeout;
+        const bool fatal = timeout > 0 && seconds >= patience;
         /* Reported when it is a stall, and again whenever it has lasted twice as long. */
         const bool due = stall > 0 && seconds >= stall && lasted >= 2 * watch->told;
 
@@ -301,9 +320,11 @@ void weft_watchdog_tell(struct weft_job *job)
     weft_lock(&job->tables);
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
         const uint64_t lasted = lasting(job, slot, now);
-        if (lasted != 0 && lines++ < MOST_LINES)
-            report(job, slot, (double)lasted * 1e-9);
-        else if (lasted != 0)
+        if (!waits(job, slot))
+            continue;
+        if (lines++ < MOST_LINES)
+            report(job, slot, weft_model != NULL ? 0 : (double)lasted * 1e-9); /* no true time */
+        else
             more++;
     }
     say_rest(job, lines, more);

@@ -13,7 +13,7 @@
 enum { PROCESSES = 4, RANKS = 3 };
 
 /* What the ranks do, by number. */
-enum { WAIT_FOR_NOBODY, MISS_BARRIER };
+enum { WAIT_FOR_NOBODY, MISS_BARRIER, COMPUTE };
 
 struct data {
     int what;
@@ -30,6 +30,15 @@ WEFT_KERNEL(stalling, struct data, data)
         weft_barrier(self, WEFT_COMM_WORLD);
     if (data->what == MISS_BARRIER && me == 2)
         weft_wait(self, 9, 1);
+    if (data->what == COMPUTE && me < 2) {
+        weft_notify(self, WEFT_COMM_WORLD, 2, 5);
+        weft_barrier(self, WEFT_COMM_WORLD);
+    }
+    if (data->what == COMPUTE && me == 2) {
+        weft_wait(self, 5, 2); /* the others here are in the barrier */
+        for (volatile int i = 0;; i ^= 1)
+            continue;
+    }
     for (;;) { /* a ring that never ends */
         weft_notify(self, WEFT_COMM_WORLD, (me + 1) % n, 1);
         weft_wait(self, 1, 1);
@@ -51,6 +60,12 @@ static int body_barrier(int process)
 {
     (void)process;
     return run_kernel(MISS_BARRIER);
+}
+
+static int body_compute(int process)
+{
+    (void)process;
+    return run_kernel(COMPUTE);
 }
 
 /* Whether a process says both in its lines, within a time in which it is not yet an error. */
@@ -85,7 +100,9 @@ int main(void)
         run_stall("a wait for nobody", body_wait, "rank 1 has waited",
                   "for tag 42: has 0 of 3 notifications") +
         run_stall("a missed barrier", body_barrier,
-                  "in a barrier of WEFT_COMM_WORLD: not there: rank 2", "rank 0 has");
+                  "in a barrier of WEFT_COMM_WORLD: not there: rank 2", "rank 0 has") +
+        run_stall("a rank that computes", body_compute, "rank 1 has waited",
+                  "rank 2 does not wait at present");
     printf("%d checks failed\n", failed);
     return failed != 0;
 }

@@ -95,6 +95,9 @@ check "the first failure's status" 7 "$weftrun" -n 3 sh -c \
 has err "weftrun: process 1 (pid "
 has err "ended with status 7"
 [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+check "others ended before" 7 "$weftrun" -n 3 sh -c \
+    'test $WEFT_PROCESS = 1 || exit 0; sleep 0.5; exit 7'
+has err "weftrun: process 0 and 1 more had ended before, with status 0"
 check "quiet" 7 "$weftrun" -q sh -c 'exit 7'
 [ ! -s err ] || fail "$(cat err)"
 check "verbose" 0 "$weftrun" -v -n 2 true

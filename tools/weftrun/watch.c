@@ -84,12 +84,31 @@ static void say_end(const struct watch *watch, int k, int status)
                  WEXITSTATUS(status));
 }
 
+/* Before the first that fails: the job may have missed them. */
+static void say_ended_before(const struct watch *watch)
+{
+    const int processes = watch->job->options->processes;
+    int ended = 0, first = 0;
+
+    for (int k = processes; k-- > 0;)
+        if (!watch->job->processes[k].running) {
+            ended++;
+            first = k;
+        }
+    if (ended == 1)
+        complain("process %d had ended before, with status 0", first);
+    else if (ended > 1)
+        complain("process %d and %d more had ended before, with status 0", first, ended - 1);
+}
+
 static void note_end(struct watch *watch, int k, int status)
 {
     say_end(watch, k, status);
+    const int result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (result != 0 && watch->status == 0 && watch->job->options->verbosity == NORMAL)
+        say_ended_before(watch);
     watch->job->processes[k].running = false;
     watch->running--;
-    const int result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (result != 0 && watch->status == 0) {
         watch->status = result;
         enter(watch, ENDING);
