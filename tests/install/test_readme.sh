@@ -53,6 +53,18 @@ done < <(blocks console)
 finish
 [ $commands -ge 5 ] || fail "only $commands commands were found in $readme"
 
+# ---- with CMake, and by nvcc -----------------------------------------------------------------------------
+mkdir project
+blocks cmake >project/CMakeLists.txt
+cp hello.cu project
+if cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$HOME/weft" -DCMAKE_C_COMPILER="$compiler" \
+    ${sanitizers:+-DCMAKE_C_FLAGS=-fsanitize=$sanitizers} >cmake.log 2>&1 &&
+    cmake --build project/build >>cmake.log 2>&1; then
+    [ "$(project/build/hello | sort | head -n 1)" = "rank 0: of 2, received 101" ] || fail "hello, built by CMake"
+else
+    cat cmake.log
+    fail "the README's CMakeLists.txt"
+fi
 if command -v nvcc >/dev/null; then
     nvcc -c -x cu -arch=sm_90 -std=c++17 -Werror all-warnings -I"$HOME/weft/include" hello.cu \
         -o hello.o || fail "nvcc does not take hello.cu"

@@ -137,15 +137,18 @@ bool trace_draw(const struct trace *trace, FILE *out, const struct draw_options 
 
     if (options.last < 0)
         options.last = options.first + DEFAULT_RANKS - 1;
-    if (!extent(trace, &options, &rows, &p.from, &until)) {
-        fprintf(stderr, "weft-trace: nothing of ranks %d to %d lies between %.3f and %.3f us\n",
-                options.first, options.last, options.from, options.until);
-        return false;
-    }
     size_t ranks_count;
     const struct trace_track **ranks = trace_ranks(trace, &ranks_count);
     if (ranks == NULL) {
         fprintf(stderr, "weft-trace: out of memory\n");
+        return false;
+    }
+    if (!extent(trace, &options, &rows, &p.from, &until)) {
+        fprintf(stderr,
+                "weft-trace: nothing of ranks %d to %d lies between %.3f and %.3f us; the file has "
+                "%zu ranks\n",
+                options.first, options.last, rows > 0 ? p.from / 1e3 : 0, until / 1e3, ranks_count);
+        free(ranks);
         return false;
     }
     p.scale = p.width / (until - p.from);
