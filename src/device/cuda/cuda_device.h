@@ -48,7 +48,7 @@ weft_status weft_cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t 
 weft_status weft_cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
                             uint32_t value);
 weft_status weft_cuda_wait(struct weft_device *d, enum weft_lane lane);
-/* Each lane does something of each kind, before there is a kernel that could be in its way. */
+/* Each lane does what it does most, before there is a kernel that could be in its way. */
 weft_status weft_cuda_use_lanes(struct weft_device *d);
 const char *weft_cuda_pin(struct weft_device *d, void *memory, size_t bytes);
 void weft_cuda_unpin(struct weft_device *d, void *memory);

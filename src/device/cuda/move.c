@@ -175,8 +175,7 @@ weft_status weft_cuda_passed(struct weft_device *d, enum weft_lane lane, uint64_
     return result == CUDA_ERROR_NOT_READY ? WEFT_OK : weft_cuda_error(result, "copying");
 }
 
-/* Something of each kind on a lane: on the receive lane the copy of 16 bytes and the store after it
- * are a batch. */
+/* What lanes do most, but for batches of stores and copies of rectangles. */
 static weft_status use_lane(struct weft_device *d, enum weft_lane lane, uint32_t *there, void *here,
                             size_t bytes)
 {
@@ -184,15 +183,11 @@ static weft_status use_lane(struct weft_device *d, enum weft_lane lane, uint32_t
     weft_status status = weft_cuda_fill(d, lane, there, 0, bytes / 4);
 
     if (status == WEFT_OK)
-        status = weft_cuda_copy(d, lane, there, here, 16);
-    if (status == WEFT_OK)
         status = weft_cuda_store(d, lane, there, 1);
     if (status == WEFT_OK)
         status = weft_cuda_copy(d, lane, here, there, bytes);
     if (status == WEFT_OK)
         status = weft_cuda_copy(d, lane, there, here, bytes);
-    if (status == WEFT_OK)
-        status = weft_cuda_gather(d, lane, here, there, bytes / 4, bytes / 8, 4);
     if (status == WEFT_OK)
         status = weft_cuda_mark(d, lane, &mark);
     if (status == WEFT_OK)
