@@ -65,48 +65,10 @@ static void enter(struct watch *watch, enum stage stage)
         signal_all(watch, SIGKILL);
 }
 
-static void say_end(const struct watch *watch, int k, int status)
-{
-    const struct process *process = &watch->job->processes[k];
-    const char *on = process->host != NULL ? " on " : "";
-    const char *host = process->host != NULL ? process->host->name : "";
-    const int pid = (int)process->pid;
-    const bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    const enum verbosity verbosity = watch->job->options->verbosity;
-
-    if (verbosity == QUIET || (verbosity == NORMAL && (ok || watch->status != 0)))
-        return;
-    if (WIFSIGNALED(status))
-        complain("process %d (pid %d%s%s) ended by signal %d (%s)", k, pid, on, host,
-                 WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else
-        complain("process %d (pid %d%s%s) ended with status %d", k, pid, on, host,
-                 WEXITSTATUS(status));
-}
-
-/* Before the first that fails: the job may have missed them. */
-static void say_ended_before(const struct watch *watch)
-{
-    const int processes = watch->job->options->processes;
-    int ended = 0, first = 0;
-
-    for (int k = processes; k-- > 0;)
-        if (!watch->job->processes[k].running) {
-            ended++;
-            first = k;
-        }
-    if (ended == 1)
-        complain("process %d had ended before, with status 0", first);
-    else if (ended > 1)
-        complain("process %d and %d more had ended before, with status 0", first, ended - 1);
-}
-
 static void note_end(struct watch *watch, int k, int status)
 {
-    say_end(watch, k, status);
+    say_end(watch->job, k, status, watch->status == 0);
     const int result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    if (result != 0 && watch->status == 0 && watch->job->options->verbosity == NORMAL)
-        say_ended_before(watch);
     watch->job->processes[k].running = false;
     watch->running--;
     if (result != 0 && watch->status == 0) {

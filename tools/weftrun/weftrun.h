@@ -186,6 +186,10 @@ bool output_failed(void);
 /* Waits for the end of all processes, passes signals and output on; the exit status. */
 int watch(struct job *job);
 
+/* Says how the k-th process has ended, if that is to be said. It still counts as running.
+ * none_failed: before it. */
+void say_end(const struct job *job, int k, int status, bool none_failed);
+
 /* Kills what runs, at once, and reaps it: processes and what they left behind. */
 void children_end(struct job *job);
 void children_kill(void); /* without looking at their output */

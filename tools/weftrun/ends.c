@@ -1,0 +1,44 @@
+/*
+ * ends.c - what is said when a process has ended: of the first that fails, also who had ended
+ * before it, since the job may have missed them.
+ */
+#include "weftrun.h"
+
+#include <string.h>
+#include <sys/wait.h>
+
+static void say_ended_before(const struct job *job)
+{
+    int ended = 0, first = 0;
+
+    for (int k = job->options->processes; k-- > 0;)
+        if (!job->processes[k].running) {
+            ended++;
+            first = k;
+        }
+    if (ended == 1)
+        complain("process %d had ended before, with status 0", first);
+    else if (ended > 1)
+        complain("process %d and %d more had ended before, with status 0", first, ended - 1);
+}
+
+void say_end(const struct job *job, int k, int status, bool none_failed)
+{
+    const struct process *process = &job->processes[k];
+    const char *on = process->host != NULL ? " on " : "";
+    const char *host = process->host != NULL ? process->host->name : "";
+    const int pid = (int)process->pid;
+    const bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    const enum verbosity verbosity = job->options->verbosity;
+
+    if (verbosity == QUIET || (verbosity == NORMAL && (ok || !none_failed)))
+        return;
+    if (WIFSIGNALED(status))
+        complain("process %d (pid %d%s%s) ended by signal %d (%s)", k, pid, on, host,
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        complain("process %d (pid %d%s%s) ended with status %d", k, pid, on, host,
+                 WEXITSTATUS(status));
+    if (verbosity == NORMAL)
+        say_ended_before(job);
+}
