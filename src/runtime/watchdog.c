@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 enum { MOST_LINES = 8 };
-#define FOR_ALL_S 0.5
+#define FOR_ALL_S 0.5 /* so much more than WEFT_TIMEOUT_S a wait for all may last */
 
 /* What the watchdog remembers of one slot. */
 struct weft_watch {
@@ -174,6 +174,8 @@ static void say_others(const struct weft_job *job)
     if (ended > 0)
         weft_say(WEFT_SAY_ERROR, "%s %s ended %s kernel", list, ended == 1 ? "has" : "have",
                  ended == 1 ? "its" : "their");
+    if (!__atomic_load_n(&job->running, __ATOMIC_RELAXED))
+        return; /* no rank computes */
     const int busy = list_ranks(job, WEFT_WAIT_NONE, list, sizeof(list));
     if (busy > 0)
         weft_say(WEFT_SAY_ERROR, "%s %s not wait at present", list, busy == 1 ? "does" : "do");
