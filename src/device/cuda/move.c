@@ -40,8 +40,8 @@ static CUresult begin(struct weft_device *d, enum weft_lane lane)
 {
     weft_lock(&d->giving);
     const CUresult result = d->driver->context_use(d->context);
-    if (result != CUDA_SUCCESS)
-        d->words_count = 0; /* none of it will be done */
+    if (result != CUDA_SUCCESS && lane == WEFT_LANE_RECEIVE)
+        d->words_count = 0; /* none of it will be done; they are the receive task's own */
     return result == CUDA_SUCCESS && lane == WEFT_LANE_RECEIVE && d->words_count > 0 ? give_words(d)
                                                                                      : result;
 }
