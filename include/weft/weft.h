@@ -60,7 +60,8 @@ weft_status weft_open(weft_job **job, int *argc, char **argv);
 /*
  * Closes the job and frees all that it holds. Collective unless the job has failed. Returns the
  * first error that the job met, or that a call of this process returned (weft_malloc's NULL is
- * one), so that a program can return it. job may be NULL (WEFT_OK).
+ * one), so that a program can return it; WEFT_ERR_SYSTEM also where standard output refused what
+ * ranks logged (a full disk; not a reader that has left). job may be NULL (WEFT_OK).
  */
 weft_status weft_close(weft_job *job);
 

@@ -96,7 +96,10 @@ struct weft_device_ops {
      */
     uint64_t (*share)(struct weft_device *device, const struct weft_sharing *with);
 
-    /* How many ranks of a kernel can be co-resident. */
+    /*
+     * How many ranks of a kernel can be co-resident. Blocking: a GPU launches the kernel without
+     * ranks, so that nothing of a launch is new when it runs.
+     */
     weft_status (*ranks)(struct weft_device *device, const struct weft_wish *wish, int *ranks);
 
     /* Threads that a rank really has when `threads` are asked for. */

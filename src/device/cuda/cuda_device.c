@@ -246,8 +246,8 @@ static weft_status give_shared(struct weft_device *d, const weft_kernel *kernel,
 /*
  * A first launch, of one block without shared memory of its own and without ranks: it ends at once.
  * With four GPUs stores that the host gave the receive lane just then waited until the kernel
- * ended, in one job of twenty, where its threads needed more local memory than the driver had
- * reserved.
+ * ended, in 3 of 43 jobs of one test, where its threads needed more local memory than the driver
+ * had reserved.
  */
 static weft_status launch_empty(struct weft_device *d, CUfunction function, int threads)
 {
