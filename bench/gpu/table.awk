@@ -18,7 +18,7 @@ NR > 1 {
 END {
     table("us one way; 1 thread: the bare flag, without barriers of the block", "same host peer proxy",
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
-    table("us; on 1 and 2 GPUs; bytes: ranks of all; floor: grid.sync", "barrier barrier2",
+    table("us; on 1, 2 and 4 GPUs; bytes: ranks of all; floor: grid.sync", "barrier barrier2 barrier4",
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
     table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",
         "bandwidth", "weft floor nvshmem memcpy", "weft floor NVSHMEM cudaMemcpy", "floor nvshmem")

@@ -1,5 +1,5 @@
 /*
- * peers/nvshmem/job.h - a job of two processes with a GPU each, and kernels that run on both.
+ * peers/nvshmem/job.h - a job of processes with a GPU each, and kernels that run on all of them.
  */
 #ifndef BENCH_PEERS_NVSHMEM_JOB_H
 #define BENCH_PEERS_NVSHMEM_JOB_H
@@ -39,7 +39,7 @@ static __device__ inline unsigned long long clock_ns()
     return ns;
 }
 
-/* Launches on both processes; kernels of NVSHMEM that wait for each other must run at once. */
+/* Launches on all processes; kernels of NVSHMEM that wait for each other must run at once. */
 static inline result run(const void *kernel, int blocks, int threads, void **arguments,
                          result *device, const char *what)
 {
@@ -102,14 +102,18 @@ static inline void take_id(const char *path, nvshmemx_uniqueid_t *id)
     fclose(file);
 }
 
-/* words: of the command line: 0 or 1, and the file that brings the id from 0 to 1. The process. */
-static inline int open_job(char **words)
+/* words: of the command line: PROCESS/PROCESSES, and the file that brings the id from process 0 to
+ * the others. most: how many processes the program can have. The process; *processes of them. */
+static inline int open_job(char **words, int most, int *processes)
 {
-    if (strcmp(words[0], "0") != 0 && strcmp(words[0], "1") != 0) {
-        fprintf(stderr, "nvshmem: say 0|1 FILE WHAT; --help says more\n");
+    int process;
+    char more;
+    if (sscanf(words[0], "%d/%d%c", &process, processes, &more) != 2 || *processes < 2 ||
+        *processes > most || process < 0 || process >= *processes) {
+        fprintf(stderr, "nvshmem: %s is not PROCESS/PROCESSES, of 2 to %d; --help says more\n",
+                words[0], most);
         exit(EXIT_FAILURE);
     }
-    const int process = words[0][0] - '0';
     nvshmemx_uniqueid_t id = NVSHMEMX_UNIQUEID_INITIALIZER;
     nvshmemx_init_attr_t attributes = NVSHMEMX_INIT_ATTR_INITIALIZER;
     check(cudaSetDevice(process), "cudaSetDevice");
@@ -120,7 +124,7 @@ static inline int open_job(char **words)
     } else {
         take_id(words[1], &id);
     }
-    if (nvshmemx_set_attr_uniqueid_args(process, 2, &id, &attributes) != 0 ||
+    if (nvshmemx_set_attr_uniqueid_args(process, *processes, &id, &attributes) != 0 ||
         nvshmemx_init_attr(NVSHMEMX_INIT_WITH_UNIQUEID, &attributes) != 0)
         fail("nvshmemx_init_attr", "failed");
     return process;

@@ -1,16 +1,16 @@
 /*
- * peers/nvshmem/peer.cu - the same ping-pong and barrier with NVSHMEM, between two processes with a
- * GPU each:
+ * peers/nvshmem/peer.cu - the same ping-pong and barrier with NVSHMEM, between processes with a GPU
+ * each, two for the ping-pong:
  *
- *     peer PROCESS FILE latency|barrier
+ *     peer PROCESS/PROCESSES FILE latency|barrier
  *
- * PROCESS is 0 or 1. FILE, which must not exist, brings NVSHMEM's unique id from 0 to 1.
+ * FILE, which must not exist, brings NVSHMEM's unique id from process 0 to the others.
  *
  * The signal is what counts in weft: an add (nvshmem) or, which is often cheaper, a store of the
  * next number (nvshmem_set). notify_relaxed is the bare signal, notify a fence before it,
  * put_notify nvshmemx_putmem_signal_block. Waiting is nvshmem_signal_wait_until by one thread,
  * which nothing bounds but the time limit that this program is run with. A barrier of all blocks of
- * both GPUs is grid.sync, nvshmemx_barrier_all_block by one block, grid.sync.
+ * all GPUs is grid.sync, nvshmemx_barrier_all_block by one block, grid.sync.
  */
 #include "gpu/measure.h"
 #include "job.h"
@@ -20,7 +20,7 @@
 namespace
 {
 
-enum { ROOM = 1 << 20 };
+enum { ROOM = 1 << 20, MOST = 64 /* processes */ };
 
 /* Addresses in the symmetric heap. */
 struct task {
@@ -156,7 +156,7 @@ bool measure_latency(const measure_options *options, int process, result *device
     return right;
 }
 
-bool measure_barrier(const measure_options *options, int process, result *device)
+bool measure_barrier(const measure_options *options, int process, int processes, result *device)
 {
     uint64_t warm_up = options->repeats / 10 + 1, repeats = options->repeats;
     void *arguments[] = {&warm_up, &repeats, &device};
@@ -164,7 +164,7 @@ bool measure_barrier(const measure_options *options, int process, result *device
     const int blocks = blocks_of(kernel, options->threads, arguments, options->ranks);
     const result result = run(kernel, blocks, options->threads, arguments, device, "barrier");
     if (process == 0)
-        measure_line("nvshmem", "barrier", 2 * (size_t)blocks, options->threads,
+        measure_line("nvshmem", "barrier", (size_t)processes * (size_t)blocks, options->threads,
                      (double)result.ns * 1e-3 / (double)repeats);
     return true;
 }
@@ -175,20 +175,22 @@ int main(int argc, char **argv)
 {
     measure_options options;
     measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_RANKS,
-                  "Notifications, puts and barriers with NVSHMEM between two GPUs.",
-                  "0|1 FILE latency|barrier", 3);
+                  "Notifications, puts and barriers with NVSHMEM between GPUs.",
+                  "PROCESS/PROCESSES FILE latency|barrier", 3);
     const char *what = options.words_count == 3 ? options.words[2] : "";
-    if (strcmp(what, "latency") != 0 && strcmp(what, "barrier") != 0) {
-        fprintf(stderr, "nvshmem: say 0|1 FILE latency|barrier; --help says more\n");
+    const bool latency = strcmp(what, "latency") == 0;
+    int processes;
+    if (!latency && strcmp(what, "barrier") != 0) {
+        fprintf(stderr, "nvshmem: say PROCESS/PROCESSES FILE latency|barrier; --help says more\n");
         return EXIT_FAILURE;
     }
-    const int process = open_job(options.words);
+    const int process = open_job(options.words, latency ? 2 : MOST, &processes);
     result *device;
     check(cudaMalloc(&device, sizeof(*device)), "cudaMalloc");
     if (process == 0)
         measure_header();
-    const bool right = strcmp(what, "latency") == 0 ? measure_latency(&options, process, device)
-                                                    : measure_barrier(&options, process, device);
+    const bool right = latency ? measure_latency(&options, process, device)
+                               : measure_barrier(&options, process, processes, device);
     check(cudaFree(device), "cudaFree");
     nvshmem_finalize();
     return right ? EXIT_SUCCESS : EXIT_FAILURE;

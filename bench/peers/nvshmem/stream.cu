@@ -2,9 +2,9 @@
  * peers/nvshmem/stream.cu - many blocks at once with NVSHMEM, between two processes with a GPU
  * each:
  *
- *     stream PROCESS FILE bandwidth|rate [RANKS...]
+ *     stream PROCESS/2 FILE bandwidth|rate [RANKS...]
  *
- * PROCESS is 0 or 1. FILE, which must not exist, brings NVSHMEM's unique id from 0 to 1.
+ * FILE, which must not exist, brings NVSHMEM's unique id from process 0 to process 1.
  *
  * bandwidth: the stream of measure.h; nvshmemx_putmem_nbi_block, and for the last put of a group a
  * fence and nvshmemx_putmem_signal_block. rate: what bench/gpu/rate.cu says; the message is
@@ -292,15 +292,16 @@ int main(int argc, char **argv)
     bool right = true;
     measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_PUTS,
                   "Bandwidth and message rate with NVSHMEM between two GPUs.",
-                  "0|1 FILE bandwidth|rate [RANKS...]", 3 + MEASURE_LIST);
+                  "PROCESS/2 FILE bandwidth|rate [RANKS...]", 3 + MEASURE_LIST);
     const char *what = options.words_count > 2 ? options.words[2] : "";
     const bool rate = strcmp(what, "rate") == 0;
     if (!rate && strcmp(what, "bandwidth") != 0) {
-        fprintf(stderr, "nvshmem: say 0|1 FILE bandwidth|rate; --help says more\n");
+        fprintf(stderr, "nvshmem: say PROCESS/2 FILE bandwidth|rate; --help says more\n");
         return EXIT_FAILURE;
     }
     measure_list(&options, 3);
-    const int process = open_job(options.words);
+    int processes;
+    const int process = open_job(options.words, 2, &processes);
     result *device;
     check(cudaMalloc(&device, sizeof(*device)), "cudaMalloc");
     if (process == 0)
