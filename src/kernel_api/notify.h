@@ -148,23 +148,18 @@ WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
 
 WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count)
 {
+    WEFT_ASSUME_SHARED(self);
     if (weft_leads(self))
         weft_trace_open_event(self, WEFT_TRACE_WAIT, WEFT_TRACE_CALL, (int)tag, WEFT_TRACE_NOBODY,
                               count);
-    if (self->letters != NULL || (self->eager_bytes != 0 && blockDim.x >= 32))
+    if (self->letters != NULL)
         weft_wait_by_letter(self, tag, count);
+    else if (self->eager_bytes != 0 && blockDim.x >= 32)
+        weft_wait_warped(self, tag, count);
     else
         weft_wait_led(self, tag, count);
     if (weft_leads(self))
         weft_trace_close_event(self, WEFT_TRACE_CALL);
-}
-
-WEFT_COLD void weft_wait_otherwise(weft_self *self, uint32_t tag, uint32_t count)
-{
-    if (self->waits == WEFT_WAITS_BY_LETTER)
-        weft_wait_by_letter(self, tag, count);
-    else
-        weft_wait_traced(self, tag, count);
 }
 
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
@@ -175,8 +170,10 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
         weft_wait_warped(self, (uint32_t)tag, count);
     else if (waits == WEFT_WAITS_ALONE)
         weft_wait_led(self, (uint32_t)tag, count);
+    else if (waits == WEFT_WAITS_BY_LETTER)
+        weft_wait_by_letter(self, (uint32_t)tag, count);
     else
-        weft_wait_otherwise(self, (uint32_t)tag, count);
+        weft_wait_traced(self, (uint32_t)tag, count);
 }
 
 #else
