@@ -259,7 +259,12 @@ static void hub_round(struct weft_hub *hub)
     if (poll(hub->polled, (nfds_t)count, clock_matters ? ROUND_MS : -1) < 0) {
         if (errno == EINTR)
             return;
-        weft_err(WEFT_ERR_SYSTEM, "poll of %d sockets: %s", count, strerror(errno));
+        if (errno == EINVAL)
+            weft_err(WEFT_ERR_SYSTEM,
+                     "process 0 watches %d sockets, and may have %ld files open (ulimit -n)", count,
+                     sysconf(_SC_OPEN_MAX));
+        else
+            weft_err(WEFT_ERR_SYSTEM, "poll of %d sockets: %s", count, strerror(errno));
         hub->failed = true;
         return;
     }
