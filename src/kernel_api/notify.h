@@ -288,9 +288,10 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
     weft_check_stop(self);
     if (WEFT_UNLIKELY(address == NULL || ((uintptr_t)address & (wide ? 7 : 3)) != 0 ||
                       how < WEFT_EQ || how > WEFT_LE))
-        weft_fail4(self, WEFT_ERR_ARGUMENT,
-                   "weft_wait_until: address 0x%llx must be aligned to %d, comparison %d known",
-                   (int64_t)(uintptr_t)address, wide ? 8 : 4, how, 0);
+        weft_fail4(
+            self, WEFT_ERR_ARGUMENT,
+            "weft_wait_until: address 0x%llx is not aligned to %d bytes, or comparison %d is none",
+            (int64_t)(uintptr_t)address, wide ? 8 : 4, how, 0);
     if (weft_leads(self)) {
         const uint64_t there = weft_watch(address, wide);
         if (!weft_compares(there, how, value)) {

@@ -119,6 +119,17 @@ static struct arrival *await(struct weft_job *job, int process)
     }
 }
 
+int weft_exchange_closed(struct weft_job *job)
+{
+    int closed = 0;
+
+    for (int p = 0; p < job->numbers.processes; p++) {
+        const struct arrival *a = p != job->numbers.process ? look(job, p) : NULL;
+        closed += a != NULL && a->head.op == WEFT_EXCHANGE_CLOSE;
+    }
+    return closed;
+}
+
 static void take(struct weft_job *job, int process)
 {
     struct weft_exchange_slot *slot = &job->exchange[process];

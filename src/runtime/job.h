@@ -182,11 +182,11 @@ struct weft_job {
     struct weft_trace *trace; /* trace.c; NULL: there is none */
 };
 
-/* A call of the program's fails and the job goes on: weft_close will say so. Its value is status.
- */
+/* A call of the program's fails and the job goes on: weft_close will say so, unless the job had
+ * failed before. Its value is status. */
 static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
 {
-    if (job->refused == WEFT_OK)
+    if (job->refused == WEFT_OK && __atomic_load_n(&job->failed, __ATOMIC_RELAXED) == WEFT_OK)
         job->refused = status;
     return status;
 }
@@ -296,7 +296,7 @@ bool weft_has_dmabuf(const struct weft_job *job);
 int weft_dmabuf_of_device(void *job, void *base, size_t bytes, uint64_t *offset);
 bool weft_reached_device(void *job);
 
-/* ---- monitor.c, watchdog.c, device_log.c, printer.c ---- */
+/* ---- monitor.c, watchdog.c, waiting_text.c, device_log.c, printer.c ---- */
 
 weft_status weft_monitor_start(struct weft_job *job);
 void weft_monitor_stop(struct weft_job *job);
@@ -306,6 +306,8 @@ weft_status weft_watchdog_open(struct weft_job *job);
 void weft_watchdog_look(struct weft_job *job);
 /* Says who waits for what in this process: the job is about to end by a timeout. Monitor only. */
 void weft_watchdog_tell(struct weft_job *job);
+/* "in weft_wait for tag 3: ...": of a slot that waits. The job's tables are locked. */
+void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes);
 
 /* Formats a packed log record (text, then arguments). out is always terminated. */
 void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,

@@ -119,8 +119,9 @@ void weft_free(weft_job *job, void *memory)
     }
     weft_unlock(&job->tables);
     if (found.address == NULL) {
-        weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "weft_free: %p did not come from weft_malloc",
-                                  memory));
+        weft_refuse(job,
+                    weft_err(WEFT_ERR_ARGUMENT,
+                             "weft_free: %p did not come from weft_malloc, or was freed", memory));
         return;
     }
     weft_control_send(job->control, WEFT_FRAME_SEGMENT_FREE, &frame, sizeof(frame));

@@ -373,28 +373,9 @@ weft_status weft_close(weft_job *job)
     const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
-    weft_status status = weft_job_status(job);
+    weft_status status = job->refused != WEFT_OK ? job->refused : weft_job_status(job);
     if (status == WEFT_OK)
-        status = job->refused != WEFT_OK ? job->refused : written;
+        status = written;
     const weft_status printed = release(job, true);
     return status == WEFT_OK ? printed : status;
-}
-
-const weft_numbers *weft_numbers_of(const weft_job *job)
-{
-    return &job->numbers;
-}
-
-int weft_first_rank_of(const weft_job *job, int process)
-{
-    return process < 0 || process >= job->numbers.processes
-               ? -1
-               : job->state.process_table[process].first_rank;
-}
-
-int weft_ranks_of(const weft_job *job, int process)
-{
-    return process < 0 || process >= job->numbers.processes
-               ? -1
-               : job->state.process_table[process].ranks;
 }

@@ -258,6 +258,13 @@ static weft_status copy_user(struct weft_job *job, void *target, const void *sou
     return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_LANE_CALLER) : status;
 }
 
+/* All ranks of the job have ended: it is no news any more that those of this process have. */
+static void forget_ends(struct weft_job *job)
+{
+    for (uint32_t slot = 1; slot < job->slots; slot++)
+        __atomic_store_n(&job->selves[slot]->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
+}
+
 weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds)
 {
     double ms = 0;
@@ -315,6 +322,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     weft_settle_ranks(job, 1);
     weft_printer_drain(job);
     status = weft_exchange(job, WEFT_EXCHANGE_RAN, NULL, 0, NULL);
+    forget_ends(job);
     if (status == WEFT_OK) /* a failure before the last one ended is seen by all */
         status = weft_job_status(job);
     if (user_bytes != 0) /* also after a failure: it may tell the program why */
@@ -331,4 +339,23 @@ weft_status weft_intervals(const weft_job *job, const double **list, size_t *cou
     *list = job->state.intervals;
     *count = job->slots > 1 ? job->selves[1]->intervals_count : 0; /* the device's first rank */
     return WEFT_OK;
+}
+
+const weft_numbers *weft_numbers_of(const weft_job *job)
+{
+    return &job->numbers;
+}
+
+int weft_first_rank_of(const weft_job *job, int process)
+{
+    return process < 0 || process >= job->numbers.processes
+               ? -1
+               : job->state.process_table[process].first_rank;
+}
+
+int weft_ranks_of(const weft_job *job, int process)
+{
+    return process < 0 || process >= job->numbers.processes
+               ? -1
+               : job->state.process_table[process].ranks;
 }

@@ -1,20 +1,20 @@
 /*
  * runtime/watchdog.c - says who waits for what when a wait lasts too long.
  *
- * Ranks write what they wait for (weft_tell); here it is only looked at, every tenth of a second.
- * A wait is told from the next one by its episode number.
+ * Ranks write what they wait for (weft_tell); here it is only looked at, every tenth of a second,
+ * and waiting_text.c puts it into words. A wait is told from the next one by its episode number.
  */
 #include "runtime/job.h"
 
 #include "base/say.h"
 #include "runtime/exchange.h"
-#include "window/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { MOST_LINES = 8 };
 #define FOR_ALL_S 0.5 /* so much more than WEFT_TIMEOUT_S a wait for all may last */
+#define CLOSED_S  1   /* a wait for processes that have closed the job */
 
 /* What the watchdog remembers of one slot. */
 struct weft_watch {
@@ -22,119 +22,6 @@ struct weft_watch {
     bool waits;
     uint64_t since, told; /* told: how long the wait was when it was last reported */
 };
-
-/* The communicator of a barrier, which in a traced job goes by its alias. */
-static weft_comm comm_of(const struct weft_job *job, const struct weft_waiting *w)
-{
-    const weft_comm name = (weft_comm)__atomic_load_n(&w->a, __ATOMIC_RELAXED);
-    return job->trace != NULL ? name ^ WEFT_TRACE_ALIAS : name;
-}
-
-static void name_comm(weft_comm comm, char *name, size_t bytes)
-{
-    if (comm == WEFT_COMM_WORLD || comm == WEFT_COMM_DEVICE || comm == WEFT_COMM_HOST)
-        snprintf(name, bytes, "WEFT_COMM_%s",
-                 comm == WEFT_COMM_WORLD    ? "WORLD"
-                 : comm == WEFT_COMM_DEVICE ? "DEVICE"
-                                            : "HOST");
-    else
-        snprintf(name, bytes, "communicator 0x%x", comm);
-}
-
-/* Whether this rank has come to the same meeting: a barrier, or the collective `op`. */
-static bool has_come(const struct weft_job *job, const struct weft_waiting *w, uint32_t kind,
-                     uint64_t op, weft_comm comm)
-{
-    if (__atomic_load_n(&w->kind, __ATOMIC_RELAXED) != kind)
-        return false;
-    if (kind == WEFT_WAIT_BARRIER)
-        return comm_of(job, w) == comm;
-    return __atomic_load_n(&w->a, __ATOMIC_RELAXED) == op &&
-           __atomic_load_n(&w->have, __ATOMIC_RELAXED) == comm;
-}
-
-/* Which members in this process are not there. */
-static void absent(const struct weft_job *job, uint32_t kind, uint64_t op, weft_comm comm,
-                   char *text, size_t bytes)
-{
-    const struct weft_comm_entry *entry = weft_comm_find(&job->state, comm);
-    size_t used = 0;
-    int32_t missing = 0;
-
-    text[0] = 0;
-    for (uint32_t slot = 0; entry != NULL && slot < weft_job_slots(job); slot++) {
-        const struct weft_waiting *w = job->selves[slot]->waiting;
-        if (entry->rank_of_slot[slot] < 0 || has_come(job, w, kind, op, comm))
-            continue;
-        if (missing++ < 6 && used < bytes) {
-            char name[40];
-            weft_slot_name(job, slot, name, sizeof(name));
-            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", name);
-        }
-    }
-    if (missing == 0)
-        snprintf(text, bytes, "members in other processes");
-    else if (missing > 6 && used < bytes)
-        snprintf(text + used, bytes - used, " and %d more", (int)missing - 6);
-}
-
-static void describe(const struct weft_job *job, const struct weft_waiting *w, char *text,
-                     size_t bytes)
-{
-    static const char *const collectives[] = {NULL, "weft_win_create", "weft_win_free",
-                                              "weft_comm_split", "weft_comm_free"};
-    const unsigned long long a = __atomic_load_n(&w->a, __ATOMIC_RELAXED);
-    const unsigned long long have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
-    const unsigned long long need = __atomic_load_n(&w->need, __ATOMIC_RELAXED);
-    const int32_t words = (int32_t)(uint32_t)(need - have);
-    char list[256], comm[40], unheard[40] = "";
-
-    switch (__atomic_load_n(&w->kind, __ATOMIC_RELAXED)) {
-    case WEFT_WAIT_TAG:
-        snprintf(text, bytes, "in weft_wait for tag %llu: has %llu of %llu notifications", a, have,
-                 need);
-        break;
-    case WEFT_WAIT_UNTIL:
-        snprintf(text, bytes, "in weft_wait_until at 0x%llx: %llu is there, compared with %llu", a,
-                 have, need);
-        break;
-    case WEFT_WAIT_BARRIER:
-        name_comm(comm_of(job, w), comm, sizeof(comm));
-        absent(job, WEFT_WAIT_BARRIER, 0, comm_of(job, w), list, sizeof(list));
-        if (words > 0)
-            snprintf(unheard, sizeof(unheard), "; no word from %d process(es)", words);
-        snprintf(text, bytes, "in a barrier of %s: not there: %s%s", comm, list, unheard);
-        break;
-    case WEFT_WAIT_SPACE:
-        snprintf(text, bytes, "for %llu of %llu lines of its command ring", need, have);
-        break;
-    case WEFT_WAIT_LOCAL:
-        snprintf(text, bytes, "in weft_flush_local: %llu of %llu puts have left", have, need);
-        break;
-    case WEFT_WAIT_REMOTE:
-        snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu landed before", a,
-                 need, have);
-        break;
-    case WEFT_WAIT_EAGER:
-        snprintf(
-            text, bytes,
-            "for the other end of an eager channel, in process %llu: line %llu wanted, at %llu", a,
-            need, have);
-        break;
-    case WEFT_WAIT_PROCESS:
-        snprintf(text, bytes, "in %s for process %llu", weft_exchange_name((uint32_t)need), a);
-        break;
-    default:
-        if (a == 0) { /* weft_fail: the error is on its way */
-            snprintf(text, bytes, "to end");
-            break;
-        }
-        name_comm((weft_comm)have, comm, sizeof(comm));
-        absent(job, WEFT_WAIT_REPLY, a, (weft_comm)have, list, sizeof(list));
-        snprintf(text, bytes, "in %s of %s: not there: %s", a <= 4 ? collectives[a] : "a call",
-                 comm, list);
-    }
-}
 
 /* Whether a slot's rank, or the host program, waits at present. */
 static bool waits(const struct weft_job *job, uint32_t slot)
@@ -204,7 +91,7 @@ static void report(struct weft_job *job, uint32_t slot, double seconds)
     char name[40], what[400];
 
     weft_slot_name(job, slot, name, sizeof(name));
-    describe(job, job->selves[slot]->waiting, what, sizeof(what));
+    weft_waiting_text(job, slot, what, sizeof(what));
     weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s", name, seconds, what);
 }
 
@@ -213,7 +100,7 @@ static void fail(struct weft_job *job, uint32_t slot, double seconds, weft_statu
     char name[40], what[400];
 
     weft_slot_name(job, slot, name, sizeof(name));
-    describe(job, job->selves[slot]->waiting, what, sizeof(what));
+    weft_waiting_text(job, slot, what, sizeof(what));
     weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
 }
 
@@ -275,6 +162,29 @@ static void look_at_end(struct weft_job *job, uint64_t now)
              list);
 }
 
+/*
+ * The host program waits for what cannot come: processes in weft_close have sent all that they ever
+ * will, and it has arrived. Fails the job; false: it is not so.
+ */
+static bool end_after_close(struct weft_job *job, uint64_t now)
+{
+    const uint32_t kind =
+        __atomic_load_n(&job->selves[WEFT_HOST_SLOT]->waiting->kind, __ATOMIC_RELAXED);
+    const double seconds = (double)lasting(job, WEFT_HOST_SLOT, now) * 1e-9;
+    char what[400];
+
+    if (seconds < CLOSED_S || (kind != WEFT_WAIT_TAG && !waits_for_all(job, WEFT_HOST_SLOT)))
+        return false;
+    const int others = job->numbers.processes - 1, closed = weft_exchange_closed(job);
+    if (closed == 0 || (kind == WEFT_WAIT_TAG && closed < others))
+        return false;
+    weft_waiting_text(job, WEFT_HOST_SLOT, what, sizeof(what));
+    weft_job_fail(job, WEFT_ERR_MISMATCH,
+                  "process %d waits %s, and %d of the %d others have called weft_close",
+                  job->numbers.process, what, closed, others);
+    return true;
+}
+
 static void look(struct weft_job *job)
 {
     const uint64_t now = weft_now_ns();
@@ -289,6 +199,8 @@ static void look(struct weft_job *job)
         report_deadlock(job);
         return;
     }
+    if (end_after_close(job, now))
+        return;
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
         struct weft_watch *watch = &job->watch[slot];
         const uint64_t lasted = lasting(job, slot, now);

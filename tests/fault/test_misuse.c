@@ -137,9 +137,35 @@ static int abort_without_reason(weft_job *job)
     return 0;
 }
 
+/* One process waits for the others, which have closed the job: of a notification by all of them,
+ * of a barrier by any. */
+static int wait_for_closed(weft_job *job)
+{
+    const weft_numbers *numbers = weft_numbers_of(job);
+
+    if (numbers->process != numbers->processes - 1 || numbers->processes == 1)
+        return 0;
+    EXPECT(weft_host_wait(job, 3, 1) == WEFT_ERR_MISMATCH);
+    EXPECT(strstr(weft_error(job), "in weft_host_wait for tag 3") != NULL &&
+           strstr(weft_error(job), "others have called weft_close") != NULL);
+    return 0;
+}
+
+static int barrier_of_closed(weft_job *job)
+{
+    const weft_numbers *numbers = weft_numbers_of(job);
+
+    if (numbers->process == 0 || numbers->processes == 1)
+        return 0;
+    EXPECT(weft_host_barrier(job) == WEFT_ERR_MISMATCH);
+    EXPECT(strstr(weft_error(job), "barrier of WEFT_COMM_HOST") != NULL);
+    return 0;
+}
+
 /* Each in a job of its own, as every process of it. */
-static int (*const cases[])(weft_job *job) = {comm_before_window, different_kernels, gather_nothing,
-                                              abort_without_reason};
+static int (*const cases[])(weft_job *job) = {comm_before_window, different_kernels,
+                                              gather_nothing,     abort_without_reason,
+                                              wait_for_closed,    barrier_of_closed};
 
 /* Random mode is one thread for all processes; these are threads already. */
 static int random_by_option(void *unused)
