@@ -233,8 +233,8 @@ bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager)
     for (struct weft_request *r = manager->first; r != NULL && begun < PIECES; r = r->next) {
         while (r->staged && begun < PIECES && fetch_part(job, r))
             begun++;
-        if (r->staged && r->row != r->rows)
-            break;
+        if ((r->staged || r->put.device) && r->row != r->rows)
+            break; /* the network may want it staged yet: those behind it must leave it room */
     }
     return begun != 0;
 }
