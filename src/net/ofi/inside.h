@@ -184,13 +184,14 @@ struct weft_net {
     unsigned char *memory; /* of all buffers */
     struct fid_mr *memory_mr;
     struct ofi_buffer *buffers, *free_sends;
-    struct ofi_op *free_ops, **slabs; /* slabs of OFI_SLAB ops */
+    struct ofi_op *free_ops, **slabs; /* see send.c */
     uint32_t slabs_count;
     struct ofi_dock dock;
 
     uint64_t writes, docked, messages; /* puts so far, by the way they took */
     uint32_t outstanding;              /* send completions that will come */
     uint32_t flying;                   /* puts and gets not landed */
+    uint32_t lost;                     /* peers to which the connection broke */
     bool stuck;                        /* the provider had no room: drive it */
     uint32_t owing;                    /* peers to which a receipt is owed */
     struct ofi_question questions[OFI_QUESTIONS];

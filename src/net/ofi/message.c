@@ -24,6 +24,7 @@ void ofi_lost(struct weft_net *net, int process, int err)
     if (peer->lost_at != 0)
         return;
     peer->lost_at = weft_now_ns();
+    net->lost++;
     snprintf(peer->lost_why, sizeof(peer->lost_why), "%s", ofi_error(err));
     weft_say(WEFT_SAY_INFO, "ofi: the connection to process %d broke: %s", process, peer->lost_why);
 }

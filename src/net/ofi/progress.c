@@ -127,7 +127,9 @@ weft_status ofi_progress_send(struct weft_net *net, bool *did)
             status = weft_err(WEFT_ERR_NETWORK, "ofi: %s lost completions of the send side",
                               net->info->fabric_attr->prov_name);
     }
-    for (int p = 0; net->flying > 0 && p < net->open.processes && status == WEFT_OK; p++)
+    /* Also those to which nothing flies: somebody there may wait for what this process owes. */
+    const bool any = net->flying > 0 || net->lost > 0;
+    for (int p = 0; any && p < net->open.processes && status == WEFT_OK; p++)
         if (net->peers[p].first != NULL || net->peers[p].lost_at != 0)
             status = serve_peer(net, p, did);
     weft_unlock(&net->lock);

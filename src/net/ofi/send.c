@@ -215,7 +215,10 @@ weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put)
     weft_status status;
 
     weft_lock(&net->lock);
-    if (peer->active || peer->events - peer->received >= OFI_WINDOW || peer->lost_at != 0)
+    if (peer->lost_at != 0) {
+        status = ofi_lost_long(net, put->process);
+        status = status == WEFT_OK ? WEFT_NET_FULL : status;
+    } else if (peer->active || peer->events - peer->received >= OFI_WINDOW)
         status = WEFT_NET_FULL;
     else if (writable(net, put, &place, &descriptor) &&
              ofi_data_pack(net->can.form, net->open.processes,
