@@ -4,6 +4,7 @@
 #include "base/say.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,26 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
+/*
+ * Signals are for the program's own threads: a handler of the program's must not run on a thread of
+ * ours, nor on a fiber's stack, and a reader of standard output that has left ends no process.
+ * Those that say what a thread itself did wrong, and a profiler's, come all the same.
+ */
+static void block_signals(sigset_t *before)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+    sigset_t all;
+
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        sigdelset(&all, own[i]);
+    pthread_sigmask(SIG_BLOCK, &all, before);
+}
+
 weft_status weft_task_start(struct weft_task *task, const char *name, void (*run)(void *),
                             void *argument)
 {
+    sigset_t before;
     int error;
 
     task->run = run;
@@ -40,7 +58,9 @@ weft_status weft_task_start(struct weft_task *task, const char *name, void (*run
                                               "has no memory or no room for it",
                                               name);
     }
+    block_signals(&before);
     error = pthread_create(&task->thread, NULL, thread_main, task);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0)
         return weft_err(WEFT_ERR_SYSTEM, "cannot start thread %s: %s", name, strerror(error));
     return WEFT_OK;

@@ -1,6 +1,7 @@
 /*
  * Ranks log into a pipe that nobody reads: the other ranks' data moves on, and an error ends the
- * job. And into one whose reader is late: it gets every line. The job runs in a child process.
+ * job. Into one whose reader is late: it gets every line. And into one whose reader has left: that
+ * ends nothing. The job runs in a child process.
  */
 #include "support/test.h"
 
@@ -132,6 +133,12 @@ int main(int argc, char **argv)
     close(end);
     if (result != TEST_PASSED)
         return TEST_FAILED;
+    const pid_t left = start(argc, argv, late_body, &end);
+    close(end);
+    if (finish(left) != TEST_PASSED) {
+        fprintf(stderr, "FAILED the job did not survive its reader\n");
+        return TEST_FAILED;
+    }
     const pid_t late = start(argc, argv, late_body, &end);
     poll(NULL, 0, 500);
     const int lines = read_lines(end);
