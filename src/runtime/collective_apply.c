@@ -140,6 +140,13 @@ static void apply_win_free(struct weft_job *job, const struct weft_comm_entry *c
             return;
         }
     }
+    const struct weft_window *window = weft_window_find(&job->state, win);
+    if (all[0].a != win || window == NULL || window->comm != comm->handle) {
+        weft_job_fail(job, WEFT_ERR_PROTOCOL,
+                      "weft_win_free: 0x%llx is no window of communicator 0x%x",
+                      (unsigned long long)all[0].a, comm->handle);
+        return;
+    }
     weft_window_drop(&job->state, win);
     weft_image_window(job, win);
     weft_memory_release(job, win);
