@@ -55,7 +55,7 @@ weft_status weft_control_join(struct weft_control **control, struct weft_config 
 
     if (status == WEFT_OK && launched_by_pmix(config)) {
         status = weft_pmix_join(config);
-        pmix_fd = status == WEFT_OK ? (int)config->root_fd : -1;
+        pmix_fd = (int)config->root_fd; /* also of one that failed then */
     }
     if (status == WEFT_OK)
         status = weft_control_open(control, config);

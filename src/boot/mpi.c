@@ -105,6 +105,10 @@ static weft_status find_place(const struct weft_mpi_library *library,
         status = invited;
     if (status == WEFT_OK && all[0].root[0] == 0)
         status = weft_err(WEFT_ERR_PEER_LOST, "process 0 could not open the job's control channel");
+    if (status != WEFT_OK && place.root_fd >= 0) {
+        close(place.root_fd);
+        place.root_fd = -1;
+    }
     if (status == WEFT_OK) {
         place.process = library->rank;
         place.processes = library->size;

@@ -57,15 +57,18 @@ static bool is_here(const char *name)
            (gethostname(own, sizeof(own)) == 0 && strcmp(name, own) == 0);
 }
 
-/* The words of the command, in place; the rest of `words` is for the host and the helper. */
+/* The words of the command, in place; the rest of `words` is for the host and the helper. More than
+ * WORDS_MAX: too many. */
 static int split(char *text, char **words)
 {
     int count = 0;
     char *at;
 
-    for (char *word = strtok_r(text, " \t", &at); word != NULL && count < WORDS_MAX;
-         word = strtok_r(NULL, " \t", &at))
+    for (char *word = strtok_r(text, " \t", &at); word != NULL; word = strtok_r(NULL, " \t", &at)) {
+        if (count == WORDS_MAX)
+            return WORDS_MAX + 1;
         words[count++] = word;
+    }
     return count;
 }
 
@@ -202,8 +205,9 @@ int remote_start(struct job *job, const char *rsh)
     helper[length] = 0;
     const bool fits = snprintf(text, sizeof(text), "%s", rsh) < (int)sizeof(text);
     const int count = fits ? split(text, words) : 0;
-    if (count == 0) {
-        complain("--rsh: \"%.40s\" is no command", rsh);
+    if (count == 0 || count > WORDS_MAX) {
+        complain("--rsh: \"%.40s\" is no command of at most %d words and %zu bytes", rsh, WORDS_MAX,
+                 sizeof(text) - 1);
         return EXIT_OWN_ERROR;
     }
     for (int i = 0; i < job->options->host_count; i++) {

@@ -217,7 +217,7 @@ static weft_status create_fibers(const struct weft_workers *workers,
         WEFT_PORT_SET(port, fiber, fiber);
         if (fiber == NULL)
             return weft_err(WEFT_ERR_MEMORY, "no stack of %zu bytes (WEFT_CPU_STACK) for rank %d",
-                            bytes, r);
+                            bytes, launch->first_rank + r);
     }
     return WEFT_OK;
 }

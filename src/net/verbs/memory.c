@@ -185,18 +185,19 @@ bool weft_verbs_memory_find(struct weft_verbs_memory *memory, const void *source
 
 struct ibv_mr *weft_verbs_alloc(struct ibv_pd *pd, size_t bytes, int access, void **memory)
 {
-    struct ibv_mr *mr = NULL;
+    int error = posix_memalign(memory, (size_t)sysconf(_SC_PAGESIZE), bytes);
 
-    if (posix_memalign(memory, (size_t)sysconf(_SC_PAGESIZE), bytes) == 0) {
+    if (error == 0) {
         memset(*memory, 0, bytes);
-        mr = ibv_reg_mr(pd, *memory, bytes, access);
+        struct ibv_mr *mr = ibv_reg_mr(pd, *memory, bytes, access);
         if (mr != NULL)
             return mr;
+        error = errno;
         free(*memory);
     }
     weft_err_say(WEFT_ERR_MEMORY,
                  "verbs: no %zu bytes of memory for buffers: %s (RLIMIT_MEMLOCK is %llu)", bytes,
-                 strerror(errno), (unsigned long long)locked_limit());
+                 strerror(error), (unsigned long long)locked_limit());
     *memory = NULL;
     return NULL;
 }

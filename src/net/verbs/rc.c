@@ -26,12 +26,14 @@ struct ibv_qp *weft_verbs_rc_make(struct weft_net *net, struct ibv_cq *completio
                                .port_num = net->device.port,
                                .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
     struct ibv_qp *qp = try_make(net, completions, depth, inline_most);
+    int error = errno; /* of making it; ibv_modify_qp returns its own */
 
-    if (qp == NULL ||
-        ibv_modify_qp(qp, &attr,
-                      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) != 0) {
+    if (qp != NULL)
+        error = ibv_modify_qp(qp, &attr,
+                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    if (qp == NULL || error != 0) {
         weft_err_say(WEFT_ERR_NETWORK, "verbs: %s gives no queue pair of %u requests: %s",
-                     net->device.name, depth, strerror(errno));
+                     net->device.name, depth, strerror(error));
         if (qp != NULL)
             ibv_destroy_qp(qp);
         return NULL;
