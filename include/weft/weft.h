@@ -52,9 +52,10 @@ typedef struct weft_numbers {
  * Opens the job. Collective, blocking. Configuration comes from WEFT_* variables and from options
  * --weft-NAME=VALUE (or --weft-NAME VALUE), which are removed from *argc and argv; argc and argv
  * may be NULL. A process started by weftrun finds the others by itself; one started by hand needs
- * WEFT_PROCESS, WEFT_PROCESSES and WEFT_ROOT; with none of it the program is a job of one. A
- * process may open several jobs, also while others are open: all processes do so in the same order.
- * Errors: CONFIG, SYSTEM, MEMORY, PEER_LOST, PROTOCOL, TIMEOUT. The job is freed by weft_close.
+ * WEFT_PROCESS, WEFT_PROCESSES, WEFT_ROOT and, against strangers, WEFT_SECRET; with none of it the
+ * program is a job of one. A process may open several jobs, also while others are open: all
+ * processes do so in the same order. Errors: CONFIG, SYSTEM, MEMORY, PEER_LOST, PROTOCOL, TIMEOUT.
+ * The job is freed by weft_close.
  */
 weft_status weft_open(weft_job **job, int *argc, char **argv);
 

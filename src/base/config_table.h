@@ -1,6 +1,6 @@
 /*
  * base/config_table.h - config.def as an array: for each tunable its name, type and range, and how
- * its value is read from text. Only for config.c; users take config.h.
+ * its value is read from text. For config.c and tune.c; others take config.h.
  */
 #ifndef WEFT_BASE_CONFIG_TABLE_H
 #define WEFT_BASE_CONFIG_TABLE_H

@@ -1,6 +1,6 @@
 /*
  * base/launcher.h - what launchers of MPI programs leave in the environment, which is not weft's
- * own configuration and is read here alone.
+ * own configuration. (PMIx's is read in config.c.)
  */
 #ifndef WEFT_BASE_LAUNCHER_H
 #define WEFT_BASE_LAUNCHER_H

@@ -54,7 +54,7 @@ void weft_bell_sleep(struct weft_bell *bell, uint32_t ticket, uint64_t timeout_n
 /* The slow part of weft_bell_ring. */
 void weft_bell_wake(struct weft_bell *bell);
 
-/* Wakes all sleepers; two loads and a fence when there are none. */
+/* Wakes all sleepers; a load and a fence when there are none. */
 void weft_bell_ring(struct weft_bell *bell);
 
 /*

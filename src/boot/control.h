@@ -35,8 +35,8 @@ struct weft_control;
 /*
  * Joins the job that config describes. Blocking, collective: returns when all processes are
  * connected, or fails within config->connect_s. Also sets weft_say_process.
- * A process with config->process < 0 outside weft_local_job takes part in the job of the PMIx
- * launcher that has started it, if there is one (config->pmix), and else is a job of one.
+ * A process with config->process < 0 outside weft_local_job is a job of one (weft_control_join asks
+ * launchers first).
  * Errors: CONFIG, SYSTEM, PEER_LOST, PROTOCOL, TIMEOUT.
  */
 weft_status weft_control_open(struct weft_control **control, const struct weft_config *config);

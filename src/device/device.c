@@ -3,12 +3,12 @@
 
 #include "base/say.h"
 
+/* Defined by every object that nvcc compiled (weft/device.h): whether the program has kernels. */
+extern const int weft_program_has_cuda __attribute__((weak));
+
 #ifdef WEFT_HAVE_CUDA
 
 #include "device/cuda/driver.h"
-
-/* Defined by every object that nvcc compiled (weft/device.h): whether the program has kernels. */
-extern const int weft_program_has_cuda __attribute__((weak));
 
 const char *weft_device_no_gpu(void)
 {
@@ -50,6 +50,18 @@ const struct weft_device_ops weft_cuda_device;
 
 #endif
 
+/* The program's kernels were compiled for GPUs, too, and this library has no use for that: process
+ * 0 says so. */
+static bool in_vain(const struct weft_config *config)
+{
+#ifdef WEFT_HAVE_CUDA
+    (void)config;
+    return false;
+#else
+    return &weft_program_has_cuda != NULL && config->process <= 0;
+#endif
+}
+
 const struct weft_device_ops *weft_device_choose(const struct weft_config *config, bool local)
 {
     const bool asked = config->device == WEFT_DEVICE_CUDA;
@@ -62,6 +74,7 @@ const struct weft_device_ops *weft_device_choose(const struct weft_config *confi
         return NULL;
     }
     if (config->device == WEFT_DEVICE_AUTO)
-        weft_say(WEFT_SAY_INFO, "kernels run on the CPU device: %s", reason);
+        weft_say(in_vain(config) ? WEFT_SAY_WARN : WEFT_SAY_INFO,
+                 "kernels run on the CPU device: %s", reason);
     return &weft_cpu_device;
 }

@@ -151,9 +151,9 @@ WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, in
 /*
  * Found routes, by handle, or in a traced job by its alias: then weft_put_usual finds none. All
  * threads look; nobody writes but between the two barriers of a miss, so all find the same. A
- * window's routes are forgotten when it is freed; handles are never used again. Who goes from one
- * target to the next finds several at once, a thread each: they cost the time of one, and lie side
- * by side.
+ * window's routes are forgotten when it is freed; handles are not used again soon. Who goes from
+ * one target to the next finds several at once, a thread each: they cost the time of one, and lie
+ * side by side.
  */
 WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, bool window)
 {

@@ -5,7 +5,7 @@
  * A process exposes, behind its counters, a box for each slot, which names the channels of that
  * rank, and a pool of channels: a control and a ring each. A sender takes a channel for itself
  * (kernel_api/eager.h) and keeps it until the kernel ends; the host clears what was taken before
- * the next run (weft_channels_clear).
+ * the next run (runtime/run.c).
  *
  * A ring is a sequence of lines of two 64-bit words. Each word is stored undivided, and its upper
  * part is a flag that tells this lap of the ring from the one before; since every line is written

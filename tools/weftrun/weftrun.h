@@ -89,7 +89,7 @@ struct job {
 
 /*
  * Says "weftrun: ..." on stderr in one write; in a helper, keeps the text for the launcher instead
- * (complaint_kept).
+ * (complaint_keep).
  */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -274,7 +274,7 @@ bool ofi_taken(struct weft_net *net, int process, ssize_t result);
 
 /* ---- dock.c: long puts for memory that writes do not reach. Lock held, but for the last two  */
 
-/* Errors: MEMORY, NETWORK. */
+/* Errors: SYSTEM. */
 weft_status ofi_dock_open(struct weft_net *net);
 /* When the endpoint is closed, and the dock's mr. */
 void ofi_dock_close(struct weft_net *net);

@@ -18,8 +18,7 @@ struct weft_verbs_counts {
     uint64_t receives; /* of notices and messages */
     uint64_t acks;     /* work requests that acknowledge */
     uint64_t refills;  /* times that receives were posted */
-    /* queue pairs, completion queues, receive queues, memory regions of its own */
-    uint64_t queue_pairs, resources;
+    uint64_t queue_pairs;
 };
 
 /* While neither side runs. */

@@ -23,7 +23,7 @@ struct weft_verbs_address {
     uint32_t receives; /* of the shared receive queue */
     uint32_t control;  /* number of the datagram queue pair */
     uint64_t token;    /* every datagram to this process carries it: strangers do not know it */
-    uint64_t words;    /* struct weft_verbs_words: where acknowledgements go, */
+    uint64_t words;    /* where acknowledgements go, */
     uint32_t words_key;
     uint32_t sequence;        /* the first of all counts: for tests of their wrap */
     uint32_t dct_data;        /* DC: the target of puts, */
