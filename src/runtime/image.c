@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t counter_count(const struct weft_job *job)
-{
-    return WEFT_BARRIER_AT + (size_t)job->state.comms_count * WEFT_BARRIER_WORDS;
-}
-
 static void *at(const struct weft_image *image, size_t offset)
 {
     return image->memory + offset;
@@ -18,7 +13,7 @@ static void *at(const struct weft_image *image, size_t offset)
 
 weft_status weft_image_open(struct weft_job *job)
 {
-    const size_t n = (size_t)job->numbers.processes, counters = counter_count(job);
+    const size_t n = (size_t)job->numbers.processes, counters = weft_job_counters(job);
     struct weft_image *image;
 
     if (job->device_ops->host_access)

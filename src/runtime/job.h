@@ -196,6 +196,12 @@ static inline uint32_t weft_job_slots(const struct weft_job *job)
     return __atomic_load_n(&job->slots, __ATOMIC_ACQUIRE);
 }
 
+/* How many counters ranks have, and barriers: the layout of what a process exposes. */
+static inline size_t weft_job_counters(const struct weft_job *job)
+{
+    return WEFT_BARRIER_AT + (size_t)job->state.comms_count * WEFT_BARRIER_WORDS;
+}
+
 /* ---- failure.c ---- */
 
 /*
@@ -352,6 +358,8 @@ void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, 
 
 /* ---- run.c ---- */
 
+/* Whether the host program may make this call now: the job has not failed, and no kernel runs. */
+weft_status weft_job_idle(struct weft_job *job, const char *call);
 /*
  * Waits until all has landed, and all is answered, that the ranks of the slots from first_slot on
  * asked of the host, or until the job has failed. Caller only.

@@ -41,15 +41,6 @@ static struct weft_segment *segment_at(struct weft_process *process, uint32_t in
     return &process->segments[index];
 }
 
-static weft_status check_idle(struct weft_job *job, const char *call)
-{
-    if (weft_job_status(job) != WEFT_OK)
-        return weft_job_status(job);
-    if (job->running)
-        return weft_refuse(job, weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call));
-    return WEFT_OK;
-}
-
 /* Takes the lowest free index for new device memory. */
 static weft_status add_segment(struct weft_job *job, void *memory, const struct weft_share *share,
                                struct segment_frame *frame)
@@ -79,7 +70,7 @@ void *weft_malloc(weft_job *job, size_t bytes)
     struct weft_share share;
     struct segment_frame frame;
 
-    if (check_idle(job, "weft_malloc") != WEFT_OK)
+    if (weft_job_idle(job, "weft_malloc") != WEFT_OK)
         return NULL;
     void *memory = job->device_ops->alloc(job->device, bytes, &share);
     if (memory == NULL) {
@@ -104,7 +95,7 @@ void weft_free(weft_job *job, void *memory)
     struct weft_segment found = {0};
     bool stays = false;
 
-    if (memory == NULL || check_idle(job, "weft_free") != WEFT_OK)
+    if (memory == NULL || weft_job_idle(job, "weft_free") != WEFT_OK)
         return; /* a failed job frees its memory when it is closed */
     weft_lock(&job->tables);
     for (uint32_t i = 0; i < self->segments_count; i++) {
@@ -208,7 +199,7 @@ static void drop_region(struct weft_job *job, struct weft_region *region)
 
 weft_status weft_register(weft_job *job, void *base, size_t bytes)
 {
-    weft_status status = check_idle(job, "weft_register");
+    weft_status status = weft_job_idle(job, "weft_register");
 
     if (status != WEFT_OK)
         return status;
@@ -223,7 +214,7 @@ weft_status weft_register(weft_job *job, void *base, size_t bytes)
 
 weft_status weft_unregister(weft_job *job, void *base)
 {
-    weft_status status = check_idle(job, "weft_unregister");
+    weft_status status = weft_job_idle(job, "weft_unregister");
 
     if (status != WEFT_OK)
         return status;
@@ -350,7 +341,7 @@ void weft_memory_close(struct weft_job *job)
 
 weft_status weft_copy(weft_job *job, void *target, const void *source, size_t bytes)
 {
-    weft_status status = check_idle(job, "weft_copy");
+    weft_status status = weft_job_idle(job, "weft_copy");
 
     if (status != WEFT_OK)
         return status;

@@ -53,6 +53,8 @@ static void monitor_main(void *argument)
             dispatch(job, &frame);
             free(frame.payload);
         } else if (status != WEFT_ERR_TIMEOUT) {
+            if (status == WEFT_ERR_MEMORY) /* for a frame: the channel still carries this */
+                weft_job_fail(job, status, "process %d: %s", job->numbers.process, weft_err_last());
             weft_job_failed(job, status, "the control channel broke");
             weft_task_yield(true);
         }

@@ -25,11 +25,6 @@ enum {
 
 static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back to its sender */
 
-static size_t counter_count(const struct weft_job *job)
-{
-    return WEFT_BARRIER_AT + (size_t)job->state.comms_count * WEFT_BARRIER_WORDS;
-}
-
 /* How the host program's puts move data that only the device and its driver reach. */
 static void copy_by_device(void *context, void *target, const void *source, size_t bytes)
 {
@@ -77,7 +72,7 @@ static weft_status open_state(struct weft_job *job)
         weft_tables_open(state, (uint32_t)job->config.windows, (uint32_t)job->config.comms);
     if (status != WEFT_OK)
         return status;
-    const size_t counters = counter_count(job);
+    const size_t counters = weft_job_counters(job);
     plan_channels(job, counters);
     status = weft_share_create(weft_exposed_bytes(state, counters, job->device_ops->host_access),
                                &exposed, &job->exposed_share);

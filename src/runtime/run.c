@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static weft_status check_call(struct weft_job *job, const char *call)
+weft_status weft_job_idle(struct weft_job *job, const char *call)
 {
     if (weft_job_status(job) != WEFT_OK)
         return weft_job_status(job);
@@ -172,7 +172,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
     struct weft_wish wish = {.kernel = kernel, .threads = threads, .ranks = max_ranks};
     const char *const name = kernel != NULL ? kernel->name : "NULL";
     int ranks = 0;
-    weft_status status = check_call(job, "weft_prepare");
+    weft_status status = weft_job_idle(job, "weft_prepare");
 
     if (status != WEFT_OK)
         return status;
@@ -268,7 +268,7 @@ static void forget_ends(struct weft_job *job)
 weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds)
 {
     double ms = 0;
-    weft_status status = check_call(job, "weft_run");
+    weft_status status = weft_job_idle(job, "weft_run");
 
     if (status != WEFT_OK)
         return status;

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-    CHUNK = 65536,
+    CHUNK = LINK_OUTPUT_MOST,
     BACKLOG_MAX = 8 << 20, /* then processes have to wait with their output */
     DRAIN_READS = 32       /* from a process that has ended; others may still write to its pipe */
 };

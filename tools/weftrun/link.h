@@ -38,6 +38,7 @@ enum record {
 };
 
 enum { LINK_BEAT_MS = 2000, LINK_SILENCE_S = 10 };
+enum { LINK_OUTPUT_MOST = 65536 }; /* bytes of an OUT or ERR: copied before anything is written */
 
 struct link {
     int in, out; /* -1: ended, or never there */

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK = 65536, LINE_MAX_BYTES = 1 << 20 };
+enum { CHUNK = LINK_OUTPUT_MOST, LINE_MAX_BYTES = 1 << 20 };
 
 static bool failed;
 static bool given_up[3]; /* stdout, stderr */

@@ -78,10 +78,10 @@ static bool take_process(struct process *process, int k, enum record kind, const
         process->pid = (pid_t)number;
         return true;
     case RECORD_OUT:
-        output_take(&process->out, payload, bytes);
-        return true;
     case RECORD_ERR:
-        output_take(&process->err, payload, bytes);
+        if (bytes > LINK_OUTPUT_MOST)
+            return false;
+        output_take(kind == RECORD_OUT ? &process->out : &process->err, payload, bytes);
         return true;
     case RECORD_END:
         if (!process->running || !link_get_number(&number, payload, bytes) ||

@@ -331,8 +331,10 @@ static weft_status tell_refusal(struct weft_net *net)
                                       .key = refusal->key,
                                       .offset = refusal->offset,
                                       .bytes = refusal->bytes};
-    weft_status status = say(net, refusal->process, &what);
 
+    if (net->control->under_way == SENDS)
+        return WEFT_OK; /* this is said once: not before there is room */
+    weft_status status = say(net, refusal->process, &what);
     __atomic_store_n(&net->refusal.pending, 0, __ATOMIC_RELEASE);
     return status;
 }
