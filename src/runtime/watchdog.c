@@ -13,14 +13,15 @@
 #include <stdlib.h>
 
 enum { MOST_LINES = 8 };
-#define FOR_ALL_S 0.5 /* so much more than WEFT_TIMEOUT_S a wait for all may last */
-#define CLOSED_S  1   /* a wait for processes that have closed the job */
+#define FOR_ALL_S 0.5        /* so much more than WEFT_TIMEOUT_S a wait for all may last */
+#define CLOSED_NS 2000000000 /* what came last may have been there for a while, unseen */
 
 /* What the watchdog remembers of one slot. */
 struct weft_watch {
     uint32_t episode;
     bool waits;
     uint64_t since, told; /* told: how long the wait was when it was last reported */
+    uint64_t vain;        /* since when it has been seen to be in vain; 0: it was not */
 };
 
 /* Whether a slot's rank, or the host program, waits at present. */
@@ -162,26 +163,36 @@ static void look_at_end(struct weft_job *job, uint64_t now)
              list);
 }
 
-/*
- * The host program waits for what cannot come: processes in weft_close have sent all that they ever
- * will, and it has arrived. Fails the job; false: it is not so.
- */
-static bool end_after_close(struct weft_job *job, uint64_t now)
+/* Whether the host program waits for what cannot come: processes in weft_close have sent all that
+ * they ever will, and it has arrived. *closed: how many there are. */
+static bool waits_in_vain(struct weft_job *job, int *closed)
 {
     const uint32_t kind =
         __atomic_load_n(&job->selves[WEFT_HOST_SLOT]->waiting->kind, __ATOMIC_RELAXED);
-    const double seconds = (double)lasting(job, WEFT_HOST_SLOT, now) * 1e-9;
-    char what[400];
 
-    if (seconds < CLOSED_S || (kind != WEFT_WAIT_TAG && !waits_for_all(job, WEFT_HOST_SLOT)))
-        return false;
-    const int others = job->numbers.processes - 1, closed = weft_exchange_closed(job);
-    if (closed == 0 || (kind == WEFT_WAIT_TAG && closed < others))
+    *closed = weft_exchange_closed(job);
+    return kind == WEFT_WAIT_TAG ? *closed > 0 && *closed == job->numbers.processes - 1
+                                 : *closed > 0 && waits_for_all(job, WEFT_HOST_SLOT);
+}
+
+/* Fails the job if it has waited in vain for a while; false: it has not. */
+static bool end_after_close(struct weft_job *job, uint64_t now)
+{
+    struct weft_watch *watch = &job->watch[WEFT_HOST_SLOT];
+    const bool long_one = lasting(job, WEFT_HOST_SLOT, now) != 0;
+    char what[400];
+    int closed = 0;
+
+    if (!long_one || !waits_in_vain(job, &closed))
+        watch->vain = 0;
+    else if (watch->vain == 0)
+        watch->vain = now;
+    if (watch->vain == 0 || now - watch->vain < CLOSED_NS)
         return false;
     weft_waiting_text(job, WEFT_HOST_SLOT, what, sizeof(what));
     weft_job_fail(job, WEFT_ERR_MISMATCH,
                   "process %d waits %s, and %d of the %d others have called weft_close",
-                  job->numbers.process, what, closed, others);
+                  job->numbers.process, what, closed, job->numbers.processes - 1);
     return true;
 }
 
