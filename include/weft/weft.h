@@ -154,7 +154,11 @@ weft_status weft_host_put_notify(weft_job *job, weft_win win, int process, size_
                                  const void *source, size_t bytes, int tag);
 weft_status weft_host_notify(weft_job *job, int process, int tag);
 
-/* Blocks until `count` notifications of the tag are there, and consumes them. */
+/*
+ * Blocks until `count` notifications of the tag are there, and consumes them. Of processes that are
+ * in weft_close nothing comes: a wait for what only they could bring, here or in a collective
+ * call, fails the job with MISMATCH after two seconds.
+ */
 weft_status weft_host_wait(weft_job *job, int tag, uint32_t count);
 /* Consumes them, and sets *done to 1, only if they are there; else sets it to 0. */
 weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int *done);

@@ -119,13 +119,18 @@ static struct arrival *await(struct weft_job *job, int process)
     }
 }
 
-int weft_exchange_closed(struct weft_job *job)
+int weft_exchange_closed(struct weft_job *job, uint32_t *barriers)
 {
     int closed = 0;
 
     for (int p = 0; p < job->numbers.processes; p++) {
         const struct arrival *a = p != job->numbers.process ? look(job, p) : NULL;
-        closed += a != NULL && a->head.op == WEFT_EXCHANGE_CLOSE;
+        uint32_t entered;
+        if (a == NULL || a->head.op != WEFT_EXCHANGE_CLOSE || a->head.bytes != sizeof(entered))
+            continue;
+        memcpy(&entered, a->bytes, sizeof(entered));
+        if (closed++ == 0 || (int32_t)(entered - *barriers) < 0)
+            *barriers = entered;
     }
     return closed;
 }

@@ -31,9 +31,11 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
                           size_t bytes, void *all);
 /* "weft_run": the call that an exchange stands for. */
 const char *weft_exchange_name(uint32_t op);
-/* How many other processes are in weft_close while this one is elsewhere, as far as it has heard.
+/*
+ * How many other processes are in weft_close while this one is elsewhere, as far as it has heard.
+ * *barriers: the fewest of WEFT_COMM_HOST that one of them has entered (what each brings to CLOSE).
  */
-int weft_exchange_closed(struct weft_job *job);
+int weft_exchange_closed(struct weft_job *job, uint32_t *barriers);
 /* A frame of it arrived. Monitor only. */
 void weft_exchange_frame(struct weft_job *job, const struct weft_frame *frame);
 

@@ -366,8 +366,10 @@ weft_status weft_close(weft_job *job)
         return WEFT_OK;
     weft_settle_ranks(job, WEFT_HOST_SLOT); /* puts that the host program did not flush */
     const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
+    const uint32_t *entered =
+        &job->selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
     if (weft_job_status(job) == WEFT_OK)
-        weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
+        weft_exchange(job, WEFT_EXCHANGE_CLOSE, entered, sizeof(*entered), NULL);
     weft_status status = job->refused != WEFT_OK ? job->refused : weft_job_status(job);
     if (status == WEFT_OK)
         status = written;

@@ -163,16 +163,35 @@ static void look_at_end(struct weft_job *job, uint64_t now)
              list);
 }
 
-/* Whether the host program waits for what cannot come: processes in weft_close have sent all that
- * they ever will, and it has arrived. *closed: how many there are. */
+/* How many barriers of WEFT_COMM_HOST this process has entered; its own program changes it. */
+__attribute__((no_sanitize("thread"))) static uint32_t barriers_here(const struct weft_job *job)
+{
+    return job->selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
+}
+
+/*
+ * Whether the host program waits for what cannot come; *closed: how many processes are in
+ * weft_close. What such a process sent has landed (weft_settle_ranks), so that no notification is
+ * under way where all others are there. For a barrier, of which somebody else's word may be, one is
+ * enough that has entered fewer. What it brought to a collective came before, on the same channel.
+ */
 static bool waits_in_vain(struct weft_job *job, int *closed)
 {
-    const uint32_t kind =
-        __atomic_load_n(&job->selves[WEFT_HOST_SLOT]->waiting->kind, __ATOMIC_RELAXED);
+    uint32_t entered;
 
-    *closed = weft_exchange_closed(job);
-    return kind == WEFT_WAIT_TAG ? *closed > 0 && *closed == job->numbers.processes - 1
-                                 : *closed > 0 && waits_for_all(job, WEFT_HOST_SLOT);
+    *closed = weft_exchange_closed(job, &entered);
+    if (*closed == 0)
+        return false;
+    switch (__atomic_load_n(&job->selves[WEFT_HOST_SLOT]->waiting->kind, __ATOMIC_RELAXED)) {
+    case WEFT_WAIT_TAG:
+        return *closed == job->numbers.processes - 1;
+    case WEFT_WAIT_BARRIER:
+        return (int32_t)(entered - barriers_here(job)) < 0;
+    case WEFT_WAIT_REPLY:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Fails the job if it has waited in vain for a while; false: it has not. */

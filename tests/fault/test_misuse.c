@@ -155,6 +155,7 @@ static int barrier_of_closed(weft_job *job)
 {
     const weft_numbers *numbers = weft_numbers_of(job);
 
+    EXPECT(weft_host_barrier(job) == WEFT_OK); /* in which all have been */
     if (numbers->process == 0 || numbers->processes == 1)
         return 0;
     EXPECT(weft_host_barrier(job) == WEFT_ERR_MISMATCH);
