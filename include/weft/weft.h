@@ -128,8 +128,9 @@ void weft_free(weft_job *job, void *memory); /* NULL is ignored; no window may l
 
 /*
  * Makes memory of the program's own usable in windows; on other processes it is reached through
- * the host. Not collective. Not while a kernel runs. Windows over memory that is neither
- * allocated nor registered register it themselves, at their creation.
+ * the host. With a GPU: what it has access to, by cudaMalloc or cudaMallocHost, say; any other is
+ * refused with ARGUMENT. Not collective. Not while a kernel runs. Windows over memory that is
+ * neither allocated nor registered register it themselves, at their creation.
  */
 weft_status weft_register(weft_job *job, void *base, size_t bytes);
 weft_status weft_unregister(weft_job *job, void *base);
@@ -143,7 +144,10 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
  * ranks do: same semantics (device.h), member = process. Not while a kernel runs.
  */
 
-/* Collective, blocking. base may be NULL if bytes is 0; both may differ between processes. */
+/*
+ * Collective, blocking. base may be NULL if bytes is 0; both may differ between processes. base: as
+ * for weft_register.
+ */
 weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_win *win);
 weft_status weft_host_win_free(weft_job *job, weft_win *win);
 

@@ -109,6 +109,12 @@ struct weft_device_ops {
     void *(*alloc)(struct weft_device *device, size_t bytes, struct weft_share *handle);
     void (*free)(struct weft_device *device, void *memory, const struct weft_share *handle);
 
+    /*
+     * Why this device has no access to memory of the program's own; NULL: it has. Also while a
+     * kernel runs. May be left out: it has access to all of it.
+     */
+    const char *(*no_access)(struct weft_device *device, const void *memory, size_t bytes);
+
     /* Zeroed host memory, aligned to 64 bytes, that ranks load and store, too. */
     void *(*host_alloc)(struct weft_device *device, size_t bytes);
     void (*host_free)(struct weft_device *device, void *memory);

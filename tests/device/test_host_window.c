@@ -1,6 +1,6 @@
 /*
  * Windows of the host program, without a kernel: put, notify, wait, test, flush, barrier, gather,
- * scatter; different sizes, none at all, plain and mapped memory, and after a run as well.
+ * scatter; different sizes, none at all, plain, mapped and malloc's memory, and after a run as well.
  */
 #include "support/test.h"
 
@@ -148,12 +148,29 @@ static void check_window(struct test_env *env, enum test_memory kind)
     TEST_EQ(env, win, WEFT_WIN_NONE);
 }
 
+/* Memory of malloc: a GPU has no access to it, which is said when it is brought and not later. */
+static void check_malloced(struct test_env *env)
+{
+    unsigned char *memory = test_memory(env, TEST_HOST, BYTES);
+    weft_win win = WEFT_WIN_NONE;
+
+    if (test_windows_of_malloc(env)) {
+        if (!env->mapped_only)
+            check_window(env, TEST_HOST);
+        return;
+    }
+    TEST_EQ(env, weft_register(env->job, memory, BYTES), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_win_create(env->job, memory, BYTES, &win), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, win, WEFT_WIN_NONE);
+}
+
 static int body(struct test_env *env)
 {
     struct test_check check;
 
     check_window(env, TEST_PLAIN);
     check_window(env, TEST_MAPPED);
+    check_malloced(env);
     check_gather_scatter(env, 0);
     check_gather_scatter(env, 13);
     check_gather_scatter(env, env->random ? 300 : 5000);

@@ -57,30 +57,36 @@ static void run_in(struct test_env *env, weft_job *job, uint64_t key)
 static void pass_on(struct test_env *env, weft_job *job, uint64_t *word, weft_win win, uint64_t key)
 {
     const int n = env->numbers->processes, next = (env->numbers->process + 1) % n;
+    uint64_t here = 0;
 
     TEST_EQ(env, weft_host_put_notify(job, win, next, 0, &key, sizeof(key), TAG), WEFT_OK);
     TEST_EQ(env, weft_host_wait(job, TAG, 1), WEFT_OK);
-    TEST_EQ(env, *word, key);
+    TEST_EQ(env, weft_copy(job, &here, word, sizeof(here)), WEFT_OK);
+    TEST_EQ(env, here, key);
     TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
 }
 
 static int body(struct test_env *env)
 {
     weft_job *job[JOBS] = {env->job};
-    uint64_t word[JOBS];
+    uint64_t *word[JOBS];
     weft_win win[JOBS];
 
     run_in(env, job[0], 1000);
     for (int i = 1; i < JOBS; i++)
         if (!TEST_EQ(env, weft_open(&job[i], NULL, NULL), WEFT_OK))
             return TEST_FAILED;
-    for (int i = 0; i < JOBS; i++)
-        TEST_EQ(env, weft_host_win_create(job[i], &word[i], sizeof(word[i]), &win[i]), WEFT_OK);
+    for (int i = 0; i < JOBS; i++) {
+        word[i] = weft_malloc(job[i], sizeof(*word[i]));
+        TEST_EQ(env, weft_host_win_create(job[i], word[i], sizeof(*word[i]), &win[i]), WEFT_OK);
+    }
     for (uint64_t round = 0; round < ROUNDS; round++)
         for (int i = JOBS - 1; i >= 0; i--)
-            pass_on(env, job[i], &word[i], win[i], 100 * round + (uint64_t)i);
-    for (int i = 0; i < JOBS; i++)
+            pass_on(env, job[i], word[i], win[i], 100 * round + (uint64_t)i);
+    for (int i = 0; i < JOBS; i++) {
         TEST_EQ(env, weft_host_win_free(job[i], &win[i]), WEFT_OK);
+        weft_free(job[i], word[i]);
+    }
     for (int i = 1; i < JOBS; i++)
         run_in(env, job[i], 2000 * (uint64_t)i);
     for (int i = 1; i < JOBS; i++) { /* those that are left go on */

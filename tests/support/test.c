@@ -116,6 +116,11 @@ void *test_memory(struct test_env *env, enum test_memory kind, size_t bytes)
     return block->memory;
 }
 
+bool test_windows_of_malloc(const struct test_env *env)
+{
+    return env->job->device_ops->no_access == NULL;
+}
+
 static void free_memory(struct test_env *env)
 {
     while (env->blocks != NULL) {

@@ -29,7 +29,7 @@ enum test_memory {
     TEST_MAPPED,     /* weft_malloc */
     TEST_PLAIN,      /* host memory that ranks reach: the proxy's, between processes */
     TEST_REGISTERED, /* the same and weft_register */
-    TEST_HOST        /* malloc: not for ranks, nor for windows */
+    TEST_HOST        /* malloc: not for ranks, nor for windows of a GPU */
 };
 
 /* What a body knows; one for each process and run. */
@@ -69,6 +69,9 @@ bool test_run(struct test_env *env, void *user, size_t user_bytes);
  * is mapped. Never NULL: without memory the program ends.
  */
 void *test_memory(struct test_env *env, enum test_memory kind, size_t bytes);
+
+/* Whether the device can make windows of memory of malloc. */
+bool test_windows_of_malloc(const struct test_env *env);
 
 /*
  * Runs `run` in a child process with stdout and stderr in a file; *text (to be freed) is what was

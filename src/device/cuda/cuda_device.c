@@ -376,6 +376,7 @@ const struct weft_device_ops weft_cuda_device = {
     .threads = cuda_threads,
     .alloc = weft_cuda_alloc,
     .free = weft_cuda_free,
+    .no_access = weft_cuda_no_access,
     .host_alloc = weft_cuda_host_alloc,
     .host_free = weft_cuda_host_free,
     .map = weft_cuda_map,

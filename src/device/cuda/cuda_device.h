@@ -32,6 +32,7 @@ void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *ha
 void weft_cuda_free(struct weft_device *d, void *memory, const struct weft_share *handle);
 void *weft_cuda_host_alloc(struct weft_device *d, size_t bytes);
 void weft_cuda_host_free(struct weft_device *d, void *memory);
+const char *weft_cuda_no_access(struct weft_device *d, const void *memory, size_t bytes);
 void *weft_cuda_map(struct weft_device *d, const struct weft_share *handle, const char **reason);
 void weft_cuda_unmap(struct weft_device *d, void *memory, const struct weft_share *handle);
 

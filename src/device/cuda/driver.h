@@ -56,6 +56,7 @@
     X(host_free, cuMemFreeHost)                                                                    \
     X(host_register, cuMemHostRegister)                                                            \
     X(host_unregister, cuMemHostUnregister)                                                        \
+    X(pointer_attribute, cuPointerGetAttribute)                                                    \
     X(copy, cuMemcpy)                                                                              \
     X(copy_async, cuMemcpyAsync)                                                                   \
     X(copy_rows, cuMemcpy2DAsync)                                                                  \

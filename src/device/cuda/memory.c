@@ -243,3 +243,21 @@ void weft_cuda_host_free(struct weft_device *d, void *memory)
     d->driver->context_use(d->context);
     d->driver->host_free(memory);
 }
+
+/*
+ * Memory of the host's that the driver does not know is refused, also where a kernel could read it
+ * (the kernel's page tables): streams, by which the host lands what comes for it, cannot.
+ */
+const char *weft_cuda_no_access(struct weft_device *d, const void *memory, size_t bytes)
+{
+    const CUdeviceptr first = (CUdeviceptr)(uintptr_t)memory;
+    CUmemorytype type;
+
+    d->driver->context_use(d->context);
+    for (int i = 0; i < 2; i++)
+        if (d->driver->pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                         i == 0 ? first : first + bytes - 1) != CUDA_SUCCESS)
+            return "the GPU has no access to it: neither device memory (weft_malloc, cudaMalloc) "
+                   "nor pinned host memory (cudaMallocHost)";
+    return NULL;
+}
