@@ -10,12 +10,13 @@
  * Of a rank, at most; and the bytes of its shared memory: all that a multiprocessor of an H200 has,
  * but for what the library and WEFT_SHARED take (held.h). With less, less is kept there. Where a
  * segment does not fit, there are more ranks, of fewer threads, which keep counts of their cells
- * alone, up to so many bytes: the rest is cache.
+ * alone, up to so many bytes: the rest is cache. Two of them on a multiprocessor leave a thread 56
+ * registers.
  */
 enum {
     PARTICLES_THREADS = 1024,
     PARTICLES_SHARED = 218 << 10,
-    PARTICLES_THREADS_MANY = 512,
+    PARTICLES_THREADS_MANY = 576,
     PARTICLES_SHARED_MANY = 64 << 10
 };
 

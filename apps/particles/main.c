@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 WEFT_KERNEL_DECLARE(particles);
+WEFT_KERNEL_DECLARE(particles_many);
 
 struct problem {
     struct particles_data data;
@@ -46,10 +47,12 @@ static bool fill(struct app *app, struct problem *problem)
 }
 
 /* Collective: so many bytes of shared memory for a rank, and a segment for each. */
-static bool prepare_ranks(struct app *app, int threads, size_t shared, struct particles_box *box)
+static bool prepare_ranks(struct app *app, const weft_kernel *kernel, size_t shared,
+                          struct particles_box *box)
 {
+    const int threads = kernel == &particles ? PARTICLES_THREADS : PARTICLES_THREADS_MANY;
     weft_limit_shared(app->job, shared);
-    if (!app_prepare(app, &particles, threads, box->rows))
+    if (!app_prepare(app, kernel, threads, box->rows))
         return false;
     /* On a GPU the ranks at the ends of the part have more to do: they send a row and a list to the
      * next part, which may be this one. As much as the forces of half a row, by a timeline. */
@@ -60,24 +63,24 @@ static bool prepare_ranks(struct app *app, int threads, size_t shared, struct pa
 
 /*
  * Collective. Ranks that hold their segments in shared memory; or, where these do not fit, twice as
- * many of half the threads, if the device has room for them and nobody wants fewer.
+ * many of about half the threads, if the device has room for them and nobody wants fewer.
  */
 static bool choose_ranks(struct app *app, struct particles_box *box)
 {
     const weft_numbers *numbers = app->numbers;
-    if (!prepare_ranks(app, PARTICLES_THREADS, SIZE_MAX, box))
+    if (!prepare_ranks(app, &particles, SIZE_MAX, box))
         return false;
     const int few = numbers->ranks_here;
     if (numbers->threads == 1 ||
         particles_held_bytes(box, particles_most_cells(box)) <= PARTICLES_SHARED)
         return true;
-    if (!prepare_ranks(app, PARTICLES_THREADS_MANY, 0, box))
+    if (!prepare_ranks(app, &particles_many, 0, box))
         return false;
     if (numbers->ranks_here < 2 * few)
-        return prepare_ranks(app, PARTICLES_THREADS, SIZE_MAX, box);
+        return prepare_ranks(app, &particles, SIZE_MAX, box);
     const size_t counts = particles_most_cells(box) * sizeof(uint32_t);
     return counts > PARTICLES_SHARED_MANY ||
-           prepare_ranks(app, PARTICLES_THREADS_MANY, counts, box);
+           prepare_ranks(app, &particles_many, counts, box);
 }
 
 static bool simulate(struct app *app, struct problem *problem)
