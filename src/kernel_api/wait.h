@@ -80,13 +80,19 @@ WEFT_INLINE void weft_routes_stale(weft_self *self)
 
 /*
  * Before a barrier. Every thread has looked at `stopped` some cycles after the barrier before; so
- * as not to be seen by one that is late, the leader lets microseconds pass. Once a channel.
+ * as not to be seen by one that is late, the leader lets microseconds pass. For what is rare.
  */
+WEFT_COLD void weft_tell_rank(weft_self *self, uint32_t what)
+{
+    __nanosleep(4000);
+    atomicOr(&self->stopped, what);
+}
+
+/* Once a channel. */
 WEFT_INLINE void weft_tell_news(weft_self *self)
 {
     if (self->news != 0)
-        __nanosleep(4000);
-    atomicOr(&self->stopped, self->news);
+        weft_tell_rank(self, self->news);
     self->news = 0;
 }
 

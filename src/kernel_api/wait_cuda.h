@@ -59,7 +59,7 @@ WEFT_INLINE void weft_wait_alone(weft_self *self, uint32_t tag, uint32_t need)
     weft_polled();
     weft_wait_over(self, rounds);
     if (WEFT_UNLIKELY(have < need))
-        atomicOr(&self->stopped, (uint32_t)WEFT_AGAIN);
+        weft_tell_rank(self, WEFT_AGAIN); /* once a channel */
     else
         self->consumed[tag] += need;
 }
