@@ -42,6 +42,8 @@ weft_status ofi_hear(struct weft_net *net, const struct ofi_message *m)
                         h->process, h->receipt, net->peers[h->process].events);
     if ((h->flags & OFI_NOW) != 0)
         net->peers[h->process].wants_receipt = true;
+    if (h->kind == OFI_RECEIPT && (h->flags & OFI_NOW) != 0)
+        return ofi_told_sent(net, h->process, h->event);
     if (h->kind == OFI_ASK)
         answer(net, h->process, h->key);
     else if (h->kind == OFI_REGION && h->key == OFI_DOCK_KEY)

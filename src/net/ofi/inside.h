@@ -108,6 +108,8 @@ struct ofi_peer {
     bool ask_receipt;  /* tell it to send one */
     uint64_t lost_at;  /* the connection broke then; 0: it has not */
     char lost_why[80]; /* and so */
+    uint32_t stuck_at; /* receipts cover so many, */
+    uint64_t stuck_since;
 
     /* receive side */
     uint32_t expected;       /* the next event; the receive task's own */
@@ -116,6 +118,8 @@ struct ofi_peer {
     uint32_t told;           /* the last receipt */
     uint64_t owed_since;     /* when the first event came that no receipt covers; 0: none */
     bool wants_receipt;      /* it waits */
+    uint32_t behind_at;      /* it had sent more than so many when it said last how many, */
+    uint64_t behind_since;   /* and since; 0: it had not */
     bool berthed;            /* it has a share of the dock, */
     uint64_t berths_at;      /* from here, */
     uint64_t berths_taken;   /* and so many bytes of it have been used; the receive task's own */
@@ -193,6 +197,7 @@ struct weft_net {
     uint32_t flying;                   /* puts and gets not landed */
     uint32_t lost;                     /* peers to which the connection broke */
     bool stuck;                        /* the provider had no room: drive it */
+    uint32_t idle_rounds;              /* of the send side */
     uint32_t owing;                    /* peers to which a receipt is owed */
     struct ofi_question questions[OFI_QUESTIONS];
     uint32_t questions_count;
@@ -260,10 +265,6 @@ bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, cons
               size_t bytes);
 /* As much as goes of the put that travels as messages to this peer. */
 weft_status ofi_pump(struct weft_net *net, int process, bool *did);
-/* A connection broke; err is libfabric's. */
-void ofi_lost(struct weft_net *net, int process, int err);
-/* The error that a broken connection has become, if the job was not told in time. */
-weft_status ofi_lost_long(struct weft_net *net, int process);
 
 /* The end of a put that was sent in parts: `event` was the last. */
 void ofi_all_issued(struct weft_net *net, struct ofi_peer *peer, uint32_t event);
@@ -271,6 +272,19 @@ void ofi_all_issued(struct weft_net *net, struct ofi_peer *peer, uint32_t event)
 void ofi_told(struct weft_net *net, struct ofi_peer *peer, const struct ofi_header *header);
 /* Whether libfabric took a message or a write. Notes what else became of it. */
 bool ofi_taken(struct weft_net *net, int process, ssize_t result);
+
+/* ---- lost.c: broken connections. Lock held ---- */
+
+/* A connection broke; err is libfabric's. */
+void ofi_lost(struct weft_net *net, int process, int err);
+/* The error that a broken connection has become, if the job was not told in time. */
+weft_status ofi_lost_long(struct weft_net *net, int process);
+/* Events so far of which nothing is left to be sent. */
+uint32_t ofi_sent(const struct ofi_peer *peer);
+/* A round of the send side that found nothing: targets are told what they may have lost. */
+void ofi_tell_sent(struct weft_net *net);
+/* A process says how many events it has sent. Errors: PEER_LOST: some are lost. */
+weft_status ofi_told_sent(struct weft_net *net, int process, uint32_t events);
 
 /* ---- dock.c: long puts for memory that writes do not reach. Lock held, but for the last two  */
 

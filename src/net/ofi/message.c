@@ -7,37 +7,10 @@
  */
 #include "net/ofi/inside.h"
 
-#include "base/say.h"
-
 #include <rdma/fi_errno.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { PAYLOAD = OFI_MESSAGE_BYTES - (int)sizeof(struct ofi_header) };
-
-static const uint64_t lost_patience = 5000000000; /* ns; the control channel tells long before */
-
-void ofi_lost(struct weft_net *net, int process, int err)
-{
-    struct ofi_peer *peer = &net->peers[process];
-
-    if (peer->lost_at != 0)
-        return;
-    peer->lost_at = weft_now_ns();
-    net->lost++;
-    snprintf(peer->lost_why, sizeof(peer->lost_why), "%s", ofi_error(err));
-    weft_say(WEFT_SAY_INFO, "ofi: the connection to process %d broke: %s", process, peer->lost_why);
-}
-
-weft_status ofi_lost_long(struct weft_net *net, int process)
-{
-    const struct ofi_peer *peer = &net->peers[process];
-
-    if (peer->lost_at == 0 || weft_now_ns() - peer->lost_at < lost_patience)
-        return WEFT_OK;
-    return weft_err(WEFT_ERR_PEER_LOST, "ofi: the connection to process %d broke: %s", process,
-                    peer->lost_why);
-}
 
 bool ofi_taken(struct weft_net *net, int process, ssize_t result)
 {

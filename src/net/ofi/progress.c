@@ -106,13 +106,14 @@ static void land(struct weft_net *net, struct ofi_peer *peer, bool *did)
 static weft_status serve_peer(struct weft_net *net, int process, bool *did)
 {
     struct ofi_peer *peer = &net->peers[process];
-    struct ofi_header header = {.kind = OFI_RECEIPT};
 
     ofi_berths_free(net, peer);
     weft_status status = ofi_pump(net, process, did);
     land(net, peer, did);
-    if (peer->ask_receipt && peer->first != NULL)
+    if (peer->ask_receipt && peer->first != NULL) {
+        struct ofi_header header = {.kind = OFI_RECEIPT, .event = ofi_sent(peer)};
         ofi_send(net, process, &header, NULL, 0);
+    }
     return status;
 }
 
@@ -132,6 +133,8 @@ weft_status ofi_progress_send(struct weft_net *net, bool *did)
     for (int p = 0; any && p < net->open.processes && status == WEFT_OK; p++)
         if (net->peers[p].first != NULL || net->peers[p].lost_at != 0)
             status = serve_peer(net, p, did);
+    if (!*did)
+        ofi_tell_sent(net);
     weft_unlock(&net->lock);
     if (status == WEFT_OK && !*did)
         ofi_watch(net, WEFT_NET_SEND);

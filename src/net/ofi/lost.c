@@ -1,0 +1,92 @@
+/*
+ * net/ofi/lost.c - connections that break while both processes live on. Lock held.
+ *
+ * Some breaks libfabric reports, for what was under way. Others nobody does: a message that was
+ * copied into the provider, or into a socket, is gone, and the next one goes by a new connection.
+ * So a sender whose puts have not landed for a second tells the target how many it has sent, again
+ * and again; a target that stays behind for as long as `patience` has lost one. Where connections
+ * are new or slow nothing is lost, and it catches up.
+ */
+#include "net/ofi/inside.h"
+
+#include "base/say.h"
+
+#include <stdio.h>
+
+static const uint64_t patience = 5000000000; /* ns; the control channel tells long before */
+static const uint64_t ask_every = 1000000000;
+enum { LOOK_EVERY = 4096 /* rounds of a task that never sleeps */ };
+
+void ofi_lost(struct weft_net *net, int process, int err)
+{
+    struct ofi_peer *peer = &net->peers[process];
+
+    if (peer->lost_at != 0)
+        return;
+    peer->lost_at = weft_now_ns();
+    net->lost++;
+    snprintf(peer->lost_why, sizeof(peer->lost_why), "%s", ofi_error(err));
+    weft_say(WEFT_SAY_INFO, "ofi: the connection to process %d broke: %s", process, peer->lost_why);
+}
+
+weft_status ofi_lost_long(struct weft_net *net, int process)
+{
+    const struct ofi_peer *peer = &net->peers[process];
+
+    if (peer->lost_at == 0 || weft_now_ns() - peer->lost_at < patience)
+        return WEFT_OK;
+    return weft_err(WEFT_ERR_PEER_LOST, "ofi: the connection to process %d broke: %s", process,
+                    peer->lost_why);
+}
+
+uint32_t ofi_sent(const struct ofi_peer *peer)
+{
+    uint32_t sent = peer->received;
+
+    for (const struct ofi_op *op = peer->first; op != NULL && op->issued && op->sent; op = op->next)
+        sent = op->event + 1;
+    return sent;
+}
+
+static void tell_sent(struct weft_net *net, int process, uint64_t now)
+{
+    struct ofi_peer *peer = &net->peers[process];
+    struct ofi_header header = {.kind = OFI_RECEIPT, .flags = OFI_NOW, .event = ofi_sent(peer)};
+
+    if (header.event == peer->received || peer->received != peer->stuck_at || peer->stuck_since == 0) {
+        peer->stuck_at = peer->received;
+        peer->stuck_since = now;
+    } else if (now - peer->stuck_since >= ask_every &&
+               ofi_send(net, process, &header, NULL, 0)) {
+        peer->stuck_since = now;
+    }
+}
+
+void ofi_tell_sent(struct weft_net *net)
+{
+    if (net->flying == 0 ||
+        (!ofi_about_to_sleep(net, WEFT_NET_SEND) && ++net->idle_rounds % LOOK_EVERY != 0))
+        return;
+    const uint64_t now = weft_now_ns();
+    for (int p = 0; p < net->open.processes; p++)
+        tell_sent(net, p, now);
+}
+
+weft_status ofi_told_sent(struct weft_net *net, int process, uint32_t events)
+{
+    struct ofi_peer *peer = &net->peers[process];
+    const uint64_t now = weft_now_ns();
+    const bool behind = (int32_t)(events - peer->applied) > 0;
+
+    if (!behind || peer->behind_since == 0 || peer->behind_at != peer->applied) {
+        peer->behind_since = behind ? now : 0;
+        peer->behind_at = peer->applied;
+    } else if (now - peer->behind_since >= patience) {
+        return weft_err(WEFT_ERR_PEER_LOST,
+                        "ofi: of %u puts of process %d the last %u have not come for %.1f s: the "
+                        "connection broke",
+                        events, process, events - peer->applied,
+                        1e-9 * (double)(now - peer->behind_since));
+    }
+    return WEFT_OK;
+}
