@@ -105,10 +105,12 @@ static bool accept(struct weft_job *job, const struct weft_frame *frame,
                    const struct collective_frame *f, const struct weft_comm_entry *comm,
                    struct weft_gathering *g)
 {
+    char name[40];
+
     if (g->op != 0 && g->op != f->op) {
-        weft_job_fail(job, WEFT_ERR_MISMATCH,
-                      "on one communicator process %d calls %s while others call %s", frame->source,
-                      op_name(f->op), op_name(g->op));
+        weft_comm_name(comm->handle, name, sizeof(name));
+        weft_job_fail(job, WEFT_ERR_MISMATCH, "on %s process %d calls %s while others call %s",
+                      name, frame->source, op_name(f->op), op_name(g->op));
         return false;
     }
     int32_t theirs = 0;
@@ -209,21 +211,21 @@ static struct weft_contribution contribution_of(struct weft_job *job, weft_comm 
 
 void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
-    char name[40];
+    char name[40], on[40];
 
     weft_slot_name(job, slot, name, sizeof(name));
+    weft_comm_name(command->object, on, sizeof(on));
     weft_lock(&job->tables);
     struct weft_comm_entry *comm = weft_comm_find(&job->state, command->object);
     const int32_t member = comm != NULL ? comm->rank_of_slot[slot] : -1;
     struct weft_gathering *g = member >= 0 ? gathering_of(job, comm) : NULL;
 
     if (member < 0) {
-        weft_job_fail(job, WEFT_ERR_COMM, "%s: %s on communicator 0x%x, which lacks it", name,
-                      op_name(command->tag), command->object);
+        weft_job_fail(job, WEFT_ERR_COMM, "%s: %s on %s, which lacks it", name,
+                      op_name(command->tag), on);
     } else if (g != NULL && g->arrived > 0 && g->here != (int32_t)command->tag) {
-        weft_job_fail(job, WEFT_ERR_MISMATCH,
-                      "%s calls %s while other ranks of communicator 0x%x call %s", name,
-                      op_name(command->tag), command->object, op_name((uint32_t)g->here));
+        weft_job_fail(job, WEFT_ERR_MISMATCH, "%s calls %s while other ranks of %s call %s", name,
+                      op_name(command->tag), on, op_name((uint32_t)g->here));
     } else if (g != NULL && !g->asked[member]) {
         g->here = (int32_t)command->tag;
         g->asked[member] = true;

@@ -42,8 +42,9 @@ static void fail_memory(struct weft_job *job, const char *call, int32_t ranks)
 static void say_no_window(const struct weft_job *job, const struct weft_comm_entry *comm,
                           const struct weft_contribution *all, int32_t whose, weft_status status)
 {
-    char why[128] = "";
+    char name[40], why[128] = "";
 
+    weft_comm_name(comm->handle, name, sizeof(name));
     if (status == WEFT_ERR_LIMIT)
         snprintf(why, sizeof(why), " (WEFT_WINDOWS=%d)", (int)job->config.windows);
     else if (whose >= 0)
@@ -53,8 +54,8 @@ static void say_no_window(const struct weft_job *job, const struct weft_comm_ent
                      ? ", which weft_malloc did not give (WEFT_PATH=direct)"
                      : "");
     if (comm->leader_index == 0)
-        weft_say(WEFT_SAY_WARN, "weft_win_create on communicator 0x%x failed: %s: %s%s",
-                 comm->handle, weft_status_name(status), weft_status_text(status), why);
+        weft_say(WEFT_SAY_WARN, "weft_win_create on %s failed: %s: %s%s", name,
+                 weft_status_name(status), weft_status_text(status), why);
 }
 
 /*
@@ -130,21 +131,21 @@ static void apply_win_free(struct weft_job *job, const struct weft_comm_entry *c
                            const struct weft_contribution *all)
 {
     const weft_win win = (weft_win)all[0].a;
+    char name[40];
 
+    weft_comm_name(comm->handle, name, sizeof(name));
     for (int32_t i = 1; i < comm->members; i++) {
         if (all[i].a != win) {
             weft_job_fail(job, WEFT_ERR_MISMATCH,
-                          "weft_win_free: members 0 and %d of a communicator free the windows "
-                          "0x%x and 0x%llx",
-                          i, win, (unsigned long long)all[i].a);
+                          "weft_win_free: members 0 and %d of %s free the windows 0x%x and 0x%llx",
+                          i, name, win, (unsigned long long)all[i].a);
             return;
         }
     }
     const struct weft_window *window = weft_window_find(&job->state, win);
     if (all[0].a != win || window == NULL || window->comm != comm->handle) {
-        weft_job_fail(job, WEFT_ERR_PROTOCOL,
-                      "weft_win_free: 0x%llx is no window of communicator 0x%x",
-                      (unsigned long long)all[0].a, comm->handle);
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "weft_win_free: 0x%llx is no window of %s",
+                      (unsigned long long)all[0].a, name);
         return;
     }
     weft_window_drop(&job->state, win);
@@ -211,13 +212,15 @@ free_scratch:
 /* A window refers to its communicator's members: none may outlive it. */
 static void apply_comm_free(struct weft_job *job, const struct weft_comm_entry *comm)
 {
+    char name[40];
+
     for (uint32_t i = 0; i < job->state.windows_count; i++) {
         const struct weft_window *window = &job->state.windows[i];
         if (window->handle == WEFT_WIN_NONE || window->comm != comm->handle)
             continue;
-        weft_job_fail(job, WEFT_ERR_STATE,
-                      "weft_comm_free: window 0x%x of communicator 0x%x was not freed before",
-                      window->handle, comm->handle);
+        weft_comm_name(comm->handle, name, sizeof(name));
+        weft_job_fail(job, WEFT_ERR_STATE, "weft_comm_free: window 0x%x of %s was not freed before",
+                      window->handle, name);
         return;
     }
     const weft_comm freed = comm->handle;

@@ -314,6 +314,8 @@ void weft_watchdog_look(struct weft_job *job);
 void weft_watchdog_tell(struct weft_job *job);
 /* "in weft_wait for tag 3: ...": of a slot that waits. The job's tables are locked. */
 void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes);
+/* "WEFT_COMM_WORLD" or "communicator 0x10006". */
+void weft_comm_name(weft_comm comm, char *name, size_t bytes);
 
 /* Formats a packed log record (text, then arguments). out is always terminated. */
 void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,

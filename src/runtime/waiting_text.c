@@ -17,7 +17,7 @@ static weft_comm comm_of(const struct weft_job *job, const struct weft_waiting *
     return job->trace != NULL ? name ^ WEFT_TRACE_ALIAS : name;
 }
 
-static void name_comm(weft_comm comm, char *name, size_t bytes)
+void weft_comm_name(weft_comm comm, char *name, size_t bytes)
 {
     if (comm == WEFT_COMM_WORLD || comm == WEFT_COMM_DEVICE || comm == WEFT_COMM_HOST)
         snprintf(name, bytes, "WEFT_COMM_%s",
@@ -119,7 +119,7 @@ void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, si
                  have, need);
         break;
     case WEFT_WAIT_BARRIER:
-        name_comm(comm_of(job, w), comm, sizeof(comm));
+        weft_comm_name(comm_of(job, w), comm, sizeof(comm));
         absent(job, WEFT_WAIT_BARRIER, 0, comm_of(job, w), list, sizeof(list));
         if (words > 0)
             snprintf(unheard, sizeof(unheard), "; no word from %d process(es)", words);
@@ -149,7 +149,7 @@ void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, si
             snprintf(text, bytes, "to end");
             break;
         }
-        name_comm((weft_comm)have, comm, sizeof(comm));
+        weft_comm_name((weft_comm)have, comm, sizeof(comm));
         absent(job, WEFT_WAIT_REPLY, a, (weft_comm)have, list, sizeof(list));
         snprintf(text, bytes, "in %s of %s: not there: %s", a <= 4 ? collectives[a] : "a call",
                  comm, list);

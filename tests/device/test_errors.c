@@ -58,7 +58,7 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(create_no_comm, ERR_COMM, "weft_win_create", "0x7777")                                       \
     X(process_number, ERR_RANK, "weft_process_first", "99999")                                     \
     X(timer_not_started, ERR_STATE, "weft_timer_stop", "")                                         \
-    X(mismatch, ERR_MISMATCH, "", "")                                                              \
+    X(mismatch, ERR_MISMATCH, "weft_win_create", "WEFT_COMM_WORLD")                                \
     X(timeout, ERR_TIMEOUT, "tag 77", "")                                                          \
     X(deadlock, ERR_DEADLOCK, "", "")                                                              \
     X(aborted, ERR_USER, "a reason of its own", "")
