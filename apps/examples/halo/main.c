@@ -5,6 +5,7 @@
 #include <weft/weft.h>
 
 #include "halo.h"
+#include "usage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +13,9 @@
 #include <string.h>
 
 WEFT_KERNEL_DECLARE(halo_kernel);
+
+static const char about[] =
+    "Heat in a plate, distributed over all ranks, and compared with a serial computation.";
 
 /* The whole plate after STEPS steps; NULL without memory. The caller frees it. */
 static double *serial(void)
@@ -99,6 +103,6 @@ int main(int argc, char **argv)
 
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return 1;
-    const int wrong = heat(job);
-    return weft_close(job) != WEFT_OK || wrong;
+    const int status = argc > 1 ? usage(job, argv[1], about) : heat(job);
+    return weft_close(job) != WEFT_OK ? 1 : status;
 }

@@ -5,10 +5,15 @@
  */
 #include <weft/weft.h>
 
+#include "usage.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { TAG = 1, WORDS = 1000 };
+
+static const char about[] =
+    "What ranks do, done by the host programs themselves, without a kernel.";
 
 /* Every process puts WORDS words into the window of the next. */
 static weft_status pass_on(weft_job *job, const uint64_t *send, weft_win win)
@@ -94,6 +99,6 @@ int main(int argc, char **argv)
 
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return 1;
-    const int wrong = exchange(job);
-    return weft_close(job) != WEFT_OK || wrong;
+    const int status = argc > 1 ? usage(job, argv[1], about) : exchange(job);
+    return weft_close(job) != WEFT_OK ? 1 : status;
 }

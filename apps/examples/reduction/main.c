@@ -4,10 +4,14 @@
 #include <weft/weft.h>
 
 #include "reduction.h"
+#include "usage.h"
 
 #include <stdio.h>
 
 WEFT_KERNEL_DECLARE(reduction_kernel);
+
+static const char about[] =
+    "Adds up 1 ... 1000000 over all ranks of the job and compares with Gauss.";
 
 /* 0 if the result is right. */
 static int reduce(weft_job *job)
@@ -36,6 +40,6 @@ int main(int argc, char **argv)
 
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return 1;
-    const int wrong = reduce(job);
-    return weft_close(job) != WEFT_OK || wrong;
+    const int status = argc > 1 ? usage(job, argv[1], about) : reduce(job);
+    return weft_close(job) != WEFT_OK ? 1 : status;
 }

@@ -4,10 +4,14 @@
 #include <weft/weft.h>
 
 #include "ring.h"
+#include "usage.h"
 
 #include <stdio.h>
 
 WEFT_KERNEL_DECLARE(ring_kernel);
+
+static const char about[] =
+    "A token around all ranks; prints what it has gathered, and the time of a lap.";
 
 /* 0 if the token comes back as it should. */
 static int run_ring(weft_job *job)
@@ -41,6 +45,6 @@ int main(int argc, char **argv)
 
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return 1;
-    const int wrong = run_ring(job);
-    return weft_close(job) != WEFT_OK || wrong;
+    const int status = argc > 1 ? usage(job, argv[1], about) : run_ring(job);
+    return weft_close(job) != WEFT_OK ? 1 : status;
 }
