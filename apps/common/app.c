@@ -26,7 +26,7 @@ int app_close(struct app *app, bool good)
         return EXIT_FAILURE; /* weft_open has said why */
     if (weft_close(app->job) != WEFT_OK)
         good = false;
-    if (!report_flushed(app->program))
+    if (!report_flushed())
         good = false;
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -53,10 +53,8 @@ bool app_prepare(struct app *app, const weft_kernel *kernel, int threads, uint64
         if (weft_ranks_of(app->job, process) == weft_ranks_of(app->job, 0))
             continue;
         if (app->numbers->process == 0)
-            complain_as(
-                app->program,
-                "process 0 has %d ranks and process %d has %d: use --ranks to make them equal",
-                weft_ranks_of(app->job, 0), process, weft_ranks_of(app->job, process));
+            complain("process 0 has %d ranks and process %d has %d: use --ranks to make them equal",
+                     weft_ranks_of(app->job, 0), process, weft_ranks_of(app->job, process));
         return false;
     }
     return true;
@@ -87,7 +85,7 @@ void *app_host_memory(struct app *app, size_t bytes)
 {
     void *memory = calloc(1, bytes + 1);
     if (!memory) {
-        complain_as(app->program, "out of memory for %zu bytes", bytes);
+        complain("out of memory for %zu bytes", bytes);
         weft_abort(app->job, "out of memory");
     }
     return memory;

@@ -3,6 +3,7 @@
  */
 #include "report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,8 +15,7 @@ bool report_begin(struct report *report)
     report->done = 0;
     report->total = calloc(report->settings->repetitions, sizeof(*report->total));
     if (!report->total) {
-        complain_as(report->program, "out of memory for %" PRIu64 " repetitions",
-                    report->settings->repetitions);
+        complain("out of memory for %" PRIu64 " repetitions", report->settings->repetitions);
         return false;
     }
     if (report->settings->csv)
@@ -40,7 +40,7 @@ void report_repetition(struct report *report, double total, double communication
     }
     if (settings->progress)
         fprintf(stderr, "%s: repetition %" PRIu64 " of %" PRIu64 ": %.3f ms\n",
-                report->program->name, report->done, settings->repetitions, total);
+                program_invocation_short_name, report->done, settings->repetitions, total);
 }
 
 static int by_size(const void *left, const void *right)
@@ -78,13 +78,13 @@ bool report_check(const struct settings *settings, const char *what, double diff
     return good;
 }
 
-bool report_flushed(const struct program *program)
+bool report_flushed(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO};
     if (fflush(stdout) == 0 && !ferror(stdout))
         return true;
     if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
         return true;
-    complain_as(program, "standard output could not be written");
+    complain("standard output could not be written");
     return false;
 }

@@ -39,6 +39,6 @@ bool report_check(const struct settings *settings, const char *what, double diff
 
 /* Whether stdout took all that was printed, if not says so. A reader that left early is no fault.
  */
-bool report_flushed(const struct program *program);
+bool report_flushed(void);
 
 #endif

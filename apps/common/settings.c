@@ -46,14 +46,14 @@ static const struct {
     {"matrix", "FILE", "read the matrix from a Matrix Market file instead of making one"},
 };
 
-void complain_as(const struct program *program, const char *format, ...)
+void complain(const char *format, ...)
 {
     char text[512];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fprintf(stderr, "%s: %s\n", program->name, text);
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
 }
 
 static bool offers(const struct program *program, enum word word)
@@ -63,7 +63,7 @@ static bool offers(const struct program *program, enum word word)
 
 static void print_help(const struct program *program)
 {
-    printf("usage: %s [OPTION]...\n%s\n\n", program->name, program->about);
+    printf("usage: %s [OPTION]...\n%s\n\n", program_invocation_short_name, program->about);
     for (enum word word = 0; word < WORDS; word++) {
         char left[40];
         if (!offers(program, word))
@@ -214,9 +214,9 @@ bool settings_read(const struct program *program, int argc, char **argv, bool sp
         if (!wrong)
             continue;
         if (speak && i > at)
-            complain_as(program, "%s %s %s", argv[at], argv[i], wrong);
+            complain("%s %s %s", argv[at], argv[i], wrong);
         else if (speak)
-            complain_as(program, "%s %s", argv[at], wrong);
+            complain("%s %s", argv[at], wrong);
         return false;
     }
     if (settings->help && speak)

@@ -21,7 +21,7 @@ struct settings_size {
     uint64_t preset[PRESETS];
 };
 
-/* What an application is to its front end. */
+/* What an application is to its front end: all its programs have one, and names of their own. */
 struct program {
     const char *name, *about;
     bool takes_matrix; /* --matrix FILE */
@@ -44,8 +44,7 @@ struct settings {
 bool settings_read(const struct program *program, int argc, char **argv, bool speak,
                    struct settings *settings);
 
-/* Prints one line on stderr, "NAME: ...", for a failure that an application itself finds. */
-void complain_as(const struct program *program, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Prints one line on stderr, with the program's name, for a failure that it finds itself. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -3,8 +3,9 @@
  */
 #include "usage.h"
 
+#include "settings.h"
+
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,6 @@ int usage(weft_job *job, const char *argument, const char *about)
                "NAME: a setting of weft's, of which weft-info --config prints the list.\n",
                program_invocation_short_name, about);
     else if (speak)
-        fprintf(stderr, "%s: %s is not an option of this program\n", program_invocation_short_name,
-                argument);
+        complain("%s is not an option of this program", argument);
     return help ? 0 : 2;
 }

@@ -99,7 +99,7 @@ static bool simulate(struct app *app, struct problem *problem)
         !app_repeat(app, prepare, problem, data, sizeof(*data)))
         return false;
     if (data->no_window)
-        complain_as(&particles_program, "the kernel could not create its window");
+        complain("the kernel could not create its window");
     const bool good = !data->no_window && particles_succeeded(data->failure);
     return app_all(app, good) && (!app->settings.verify || verify(app, problem));
 }

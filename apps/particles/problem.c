@@ -29,11 +29,10 @@ bool particles_make_box(const struct settings *settings, int process, int proces
     if (all < 3 || all > INT32_MAX || particles * (uint64_t)processes >= UINT32_MAX ||
         width * (height + 2) > INT32_MAX) {
         if (speak)
-            complain_as(&particles_program,
-                        "a box of height %" PRIu64 " and %" PRIu64 " cells a process, with %" PRIu64
-                        " particles: the height is 3 at least, the cells are less than 2^31, the "
-                        "particles less than 2^32",
-                        all, width * height, particles * (uint64_t)processes);
+            complain("a box of height %" PRIu64 " and %" PRIu64 " cells a process, with %" PRIu64
+                     " particles: the height is 3 at least, the cells are less than 2^31, the "
+                     "particles less than 2^32",
+                     all, width * height, particles * (uint64_t)processes);
         return false;
     }
     *box = (struct particles_box){.width = (uint32_t)width,
@@ -180,9 +179,8 @@ static bool make_room(const struct block *block)
         block->start[cell] += block->start[cell - 1];
     const uint32_t all = block->start[block->cells];
     if (all > block->capacity)
-        complain_as(&particles_program,
-                    "%" PRIu32 " particles in %" PRIu32 " cells that hold %" PRIu32, all,
-                    block->cells, block->capacity);
+        complain("%" PRIu32 " particles in %" PRIu32 " cells that hold %" PRIu32, all, block->cells,
+                 block->capacity);
     return all <= block->capacity;
 }
 
@@ -207,9 +205,8 @@ bool particles_fill(const struct settings *settings, int processes,
 bool particles_succeeded(uint32_t failure)
 {
     if (failure == PARTICLES_FULL)
-        complain_as(&particles_program,
-                    "more particles came together than a segment or a list holds");
+        complain("more particles came together than a segment or a list holds");
     else if (failure != 0)
-        complain_as(&particles_program, "a particle moved farther than a row in one step");
+        complain("a particle moved farther than a row in one step");
     return failure == 0;
 }

@@ -140,7 +140,7 @@ bool particles_check(const struct settings *settings, int processes,
     double speed = 0;
     bool *seen = calloc(particles_all(settings, processes), sizeof(*seen));
     if (!make_world(&world, settings, processes, &store->box) || !seen) {
-        complain_as(&particles_program, "out of memory for the serial reference");
+        complain("out of memory for the serial reference");
         free_world(&world);
         free(seen);
         return false;

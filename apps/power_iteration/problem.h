@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "options.h"
+#include "settings.h"
 
 struct problem {
     struct options options;
@@ -13,9 +14,6 @@ struct problem {
     double scale;         /* an eigenvalue of the file's matrix is that of `matrix` times this */
     char **names;         /* one a row, or NULL */
 };
-
-/* Prints one line on stderr, for a failure that the program itself finds. */
-void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Reads the command line and its files, or makes the matrix: the work of so many processes. Returns

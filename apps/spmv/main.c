@@ -88,14 +88,14 @@ static bool multiply(struct app *app, struct state *state)
     if (!app_repeat(app, prepare, state, data, sizeof(*data)))
         return false;
     if (data->no_window)
-        complain_as(&spmv_program, "the kernel could not create its window");
+        complain("the kernel could not create its window");
     return app_all(app, !data->no_window) && (!app->settings.verify || verify(app, state));
 }
 
 int main(int argc, char **argv)
 {
     struct app app;
-    struct state state = {.problem = {.program = &spmv_program}};
+    struct state state = {0};
     const bool good = app_open(&app, &spmv_program, argc, argv) && multiply(&app, &state);
     spmv_free(&state.problem);
     return app_close(&app, good);

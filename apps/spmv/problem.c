@@ -80,28 +80,28 @@ static bool read_matrix(const struct spmv_problem *problem, const char *path, st
     struct market_error error;
     FILE *file = fopen(path, "re");
     if (!file) {
-        complain_as(problem->program, "cannot open %s: %s", path, strerror(errno));
+        complain("cannot open %s: %s", path, strerror(errno));
         return false;
     }
     const bool good = market_read(file, whole, &error);
     fclose(file);
     if (good && problem->square && whole->rows != whole->columns) {
-        complain_as(problem->program, "%s: %" PRIu64 " rows and %" PRIu64 " columns: not square",
-                    path, whole->rows, whole->columns);
+        complain("%s: %" PRIu64 " rows and %" PRIu64 " columns: not square", path, whole->rows,
+                 whole->columns);
         sparse_free(whole);
         return false;
     }
     if (!good && error.line > 0)
-        complain_as(problem->program, "%s:%" PRIu64 ": %s", path, error.line, error.text);
+        complain("%s:%" PRIu64 ": %s", path, error.line, error.text);
     else if (!good)
-        complain_as(problem->program, "%s: %s", path, error.text);
+        complain("%s: %s", path, error.text);
     return good;
 }
 
 static bool out_of_memory(const struct spmv_problem *problem)
 {
-    complain_as(problem->program, "out of memory for %" PRIu64 " rows of %" PRIu64 " columns",
-                problem->all_rows / problem->grid.rows, problem->all_columns);
+    complain("out of memory for %" PRIu64 " rows of %" PRIu64 " columns",
+             problem->all_rows / problem->grid.rows, problem->all_columns);
     return false;
 }
 
@@ -145,7 +145,7 @@ static bool make_block(struct spmv_problem *problem)
     struct spmv_block *block = &problem->block;
     const uint64_t entries = sparse_entries(strip);
     if (entries > INT32_MAX) {
-        complain_as(problem->program, "%" PRIu64 " entries are more than %d", entries, INT32_MAX);
+        complain("%" PRIu64 " entries are more than %d", entries, INT32_MAX);
         return false;
     }
     problem->row_start = malloc((strip->rows + 1) * sizeof(*problem->row_start));
@@ -262,7 +262,7 @@ static double result_at(const struct spmv_problem *problem, const char *blocks, 
 bool spmv_check(const struct spmv_problem *problem, const struct settings *settings,
                 const char *blocks)
 {
-    struct spmv_problem whole = {.program = problem->program, .grid = problem->grid};
+    struct spmv_problem whole = {.grid = problem->grid};
     struct sparse *matrix = &whole.strip;
     const double sign = settings->iterations % 2 ? 1 : -1; /* b has changed its own so often */
     double worst = 0, largest = 0;

@@ -16,9 +16,8 @@ extern const struct program spmv_program;
 
 /* One process's part, on the host. Starts as zeros, but for what comes before grid. */
 struct spmv_problem {
-    const struct program *program; /* who complains */
-    bool square;                   /* the matrix must be, or is made so, of about as many entries */
-    bool tall;                     /* the grid has at least as many rows as columns; else no more */
+    bool square; /* the matrix must be, or is made so, of about as many entries */
+    bool tall;   /* the grid has at least as many rows as columns; else no more */
     struct spmv_grid grid;
     uint64_t all_rows, all_columns;
     struct sparse strip;     /* all columns of the process's rows */

@@ -42,8 +42,7 @@ static bool fits(const struct app *app, const struct stencil_part *part)
     if (part->nx <= STENCIL_MOST_NX)
         return true;
     if (app->numbers->process == 0)
-        complain_as(&stencil_program, "--nx %" PRIu32 ": a row has at most %d points here",
-                    part->nx, STENCIL_MOST_NX);
+        complain("--nx %" PRIu32 ": a row has at most %d points here", part->nx, STENCIL_MOST_NX);
     return false;
 }
 
@@ -65,7 +64,7 @@ static bool diffuse(struct app *app, struct problem *problem)
     if (!app_repeat(app, prepare, problem, data, sizeof(*data)))
         return false;
     if (data->failed) {
-        complain_as(&stencil_program, "the kernel could not create its window");
+        complain("the kernel could not create its window");
         return false;
     }
     return !app->settings.verify || verify(app, problem);

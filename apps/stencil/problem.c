@@ -30,16 +30,14 @@ bool stencil_make_part(const struct settings *settings, int process, int process
     const uint64_t rows = settings->size[SIZE_ROWS], all = rows * (uint64_t)processes;
     if (all > INT32_MAX) {
         if (speak)
-            complain_as(&stencil_program, "%" PRIu64 " rows in all are more than %d", all,
-                        INT32_MAX);
+            complain("%" PRIu64 " rows in all are more than %d", all, INT32_MAX);
         return false;
     }
     const uint64_t nx = settings->size[SIZE_NX], most = UINT32_MAX / (nx * sizeof(double)) - 2;
     if (rows > most) {
         if (speak)
-            complain_as(&stencil_program,
-                        "%" PRIu64 " rows of %" PRIu64 " points: a plane of 4 GiB has %" PRIu64,
-                        rows, nx, most);
+            complain("%" PRIu64 " rows of %" PRIu64 " points: a plane of 4 GiB has %" PRIu64, rows,
+                     nx, most);
         return false;
     }
     *part = (struct stencil_part){.nx = (uint32_t)settings->size[SIZE_NX],
@@ -159,7 +157,7 @@ bool stencil_check(const struct settings *settings, const struct stencil_part *p
     const size_t points = plane.nx * plane.ny;
     double *memory = malloc(4 * points * sizeof(*memory));
     if (!memory) {
-        complain_as(&stencil_program, "out of memory for the serial reference");
+        complain("out of memory for the serial reference");
         return false;
     }
     plane.in = memory;

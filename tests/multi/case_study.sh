@@ -89,15 +89,14 @@ fails()
 # rejects PROGRAM PATTERN ARGS...: fails on 3 processes, and exactly one line of the program says why.
 rejects()
 {
-    local app=${1%_net}
     fails "$2" weftrun -n 3 "$bin/$1" "${@:3}"
-    [ "$(grep -c "^$app: " "$work/err")" = 1 ] || fail "not one line of $app: ${*:3}"
+    [ "$(grep -c "^$1: " "$work/err")" = 1 ] || fail "not one line of $1: ${*:3}"
 }
 
-# helps PROGRAM TEXT: --help succeeds, once for the job, and names this.
+# helps PROGRAM TEXT: --help succeeds, once for the job, with the program's name and this.
 helps()
 {
-    if ! run weftrun -n 2 "$bin/$1" --help || [ "$(grep -ci '^usage: ' "$work/out")" != 1 ] ||
+    if ! run weftrun -n 2 "$bin/$1" --help || [ "$(grep -ciE "^usage: .*\b$1\b" "$work/out")" != 1 ] ||
         ! grep -q -- "$2" "$work/out"; then
         fail "$1 --help"
     fi

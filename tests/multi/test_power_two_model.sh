@@ -18,6 +18,6 @@ run weftrun -n 2 "$bin/power_iteration" "${sizes[@]}" --tolerance 0 --csv --repe
 [ "$(wc -l <"$work/out")" = 4 ] || fail "--csv prints more than lines"
 
 printf '%%%%MatrixMarket matrix coordinate pattern general\n2 3 0\n' >"$work/flat.mtx"
-fails '^power_iteration: .*not square' power_iteration_net --matrix "$work/flat.mtx"
+fails '^power_iteration_net: .*not square' power_iteration_net --matrix "$work/flat.mtx"
 
 finish

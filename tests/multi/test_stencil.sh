@@ -34,5 +34,6 @@ rejects stencil '--preset large has a bad value' --preset large
 rejects stencil '--seed needs a value' --seed
 rejects stencil_net '--csv=1 takes no value' --csv=1
 helps stencil --nz
+helps stencil_net --nz
 
 finish

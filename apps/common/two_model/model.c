@@ -36,7 +36,7 @@ void *model_start(struct model_run *run, size_t bytes)
     run->start = calloc(1, bytes);
     run->start_bytes = bytes;
     if (!run->start)
-        complain_as(two_model.program, "out of memory for %zu bytes", bytes);
+        complain("out of memory for %zu bytes", bytes);
     return run->start;
 }
 
@@ -155,10 +155,10 @@ int main(int argc, char **argv)
         good = run_state(run);
     } else {
         good = false;
-        complain_as(two_model.program, "out of memory for %zu bytes", two_model.state_bytes);
+        complain("out of memory for %zu bytes", two_model.state_bytes);
     }
     free(run);
-    good = report_flushed(two_model.program) && good;
+    good = report_flushed() && good;
     machine_close(); /* first: NCCL waits until the graphs that it is in have gone */
     exchange_close(good);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

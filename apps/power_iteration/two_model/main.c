@@ -66,14 +66,13 @@ static bool plan(void *argument, size_t *bytes)
 {
     struct state *state = argument;
     struct spmv_problem *problem = &state->product.problem;
-    problem->program = &program;
     problem->square = problem->tall = true;
     if (!product_make(&state->product))
         return false;
     const struct spmv_grid *grid = &problem->grid;
     struct spmv_layout *layout = &problem->layout;
     if (grid->rows > MOST_SIDE) {
-        complain_as(&program, "a grid of more than %d rows", MOST_SIDE);
+        complain("a grid of more than %d rows", MOST_SIDE);
         return false;
     }
     state->x[0] = layout->x;
@@ -125,7 +124,7 @@ static bool put_start(const struct state *state, struct part range, double facto
     const size_t count = range.end - range.begin;
     double *start = malloc((count + 1) * sizeof(*start));
     if (!start) {
-        complain_as(&program, "out of memory for a vector");
+        complain("out of memory for a vector");
         return false;
     }
     for (size_t i = 0; i < count; i++)
@@ -220,8 +219,7 @@ static bool check(const void *argument, const void *all)
 {
     const struct state *state = argument;
     const struct settings *settings = state->product.run.settings;
-    struct spmv_problem whole = {
-        .program = &program, .square = true, .grid = state->product.problem.grid};
+    struct spmv_problem whole = {.square = true, .grid = state->product.problem.grid};
     const uint64_t n = order(state), columns = whole.grid.columns;
     const double *blocks = all;
     struct power_result found = {settings->iterations, 0, malloc((n + 1) * sizeof(double))};
@@ -235,7 +233,7 @@ static bool check(const void *argument, const void *all)
             found.vector[i] = blocks[column * block_of(state) + i - part.begin];
     }
     if (good && !check_against_serial(&whole.strip, false, &found, &error))
-        complain_as(&program, "out of memory for the serial reference");
+        complain("out of memory for the serial reference");
     free(found.vector);
     spmv_free(&whole);
     return good &&

@@ -13,7 +13,6 @@
 static bool plan(void *state, size_t *bytes)
 {
     struct product *product = state;
-    product->problem.program = &spmv_program;
     if (!product_make(product))
         return false;
     *bytes = product->problem.layout.bytes;
@@ -33,7 +32,7 @@ static bool begin(void *state)
     const uint32_t columns = problem->block.columns;
     double *b = malloc((columns + (size_t)1) * sizeof(*b));
     if (!b) {
-        complain_as(&spmv_program, "out of memory for a vector");
+        complain("out of memory for a vector");
         return false;
     }
     for (uint32_t i = 0; i < columns; i++)
