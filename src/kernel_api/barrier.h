@@ -38,9 +38,10 @@ WEFT_INLINE void weft_barrier_tell(weft_self *self, int process, uint32_t word, 
     }
 }
 
-/* Blocks until both parts of a barrier word are at least so far beyond their start; wraps. */
+/* Blocks until both parts of a barrier word are at least so far beyond their start; wraps. as: what
+ * the wait is to be called. */
 WEFT_INLINE void weft_barrier_await(weft_self *self, weft_comm comm, uint32_t word, uint32_t here,
-                                    uint32_t others)
+                                    uint32_t others, enum weft_wait_kind as)
 {
     const struct weft_state *state = self->state;
     const uint32_t want_here = state->start_here + here;
@@ -51,7 +52,7 @@ WEFT_INLINE void weft_barrier_await(weft_self *self, weft_comm comm, uint32_t wo
         const struct weft_counted now = weft_count_read_parts(self, WEFT_BARRIER_AT + word);
         if ((int32_t)(now.here - want_here) >= 0 && (int32_t)(now.others - want_others) >= 0)
             break;
-        if (!weft_wait_round(self, &rounds, WEFT_WAIT_BARRIER, comm, now.others, want_others))
+        if (!weft_wait_round(self, &rounds, as, comm, now.others, want_others))
             break;
     }
     weft_polled();
@@ -59,7 +60,8 @@ WEFT_INLINE void weft_barrier_await(weft_self *self, weft_comm comm, uint32_t wo
 }
 
 /* Many processes: their last ranks meet, and each releases those of its own process. */
-WEFT_COLD void weft_barrier_many(weft_self *self, const struct weft_meeting *meeting, bool last)
+WEFT_COLD void weft_barrier_many(weft_self *self, const struct weft_meeting *meeting, bool last,
+                                 enum weft_wait_kind as)
 {
     WEFT_ASSUME_SHARED(self);
     const struct weft_comm_entry *entry = &self->state->comms[meeting->index];
@@ -68,13 +70,13 @@ WEFT_COLD void weft_barrier_many(weft_self *self, const struct weft_meeting *mee
     uint32_t word = words + WEFT_BARRIER_ROUND;
 
     if (!last) {
-        weft_barrier_await(self, meeting->comm, words + WEFT_BARRIER_RELEASE, done, 0);
+        weft_barrier_await(self, meeting->comm, words + WEFT_BARRIER_RELEASE, done, 0, as);
         return;
     }
     for (int32_t distance = 1; distance < leaders; distance *= 2, word++) {
         weft_barrier_tell(self, entry->leader[(entry->leader_index + distance) % leaders], word,
                           false);
-        weft_barrier_await(self, meeting->comm, word, 0, done);
+        weft_barrier_await(self, meeting->comm, word, 0, done, as);
     }
     struct weft_exposed *here = self->state->exposed;
     weft_count_add_local(here, &here->counters[WEFT_BARRIER_AT + words + WEFT_BARRIER_RELEASE],
@@ -99,7 +101,8 @@ WEFT_INLINE void weft_barrier_tell_all(weft_self *self, const struct weft_meetin
             weft_barrier_tell(self, entry->leader[i], word, fenced);
 }
 
-WEFT_INLINE void weft_barrier_meet(weft_self *self, struct weft_meeting *meeting)
+WEFT_INLINE void weft_barrier_meet(weft_self *self, struct weft_meeting *meeting,
+                                   enum weft_wait_kind as)
 {
     const uint32_t arrive = meeting->index * WEFT_BARRIER_WORDS + WEFT_BARRIER_ARRIVE;
     const uint32_t done = ++meeting->done, here = done * meeting->here;
@@ -108,13 +111,13 @@ WEFT_INLINE void weft_barrier_meet(weft_self *self, struct weft_meeting *meeting
 
     self->barriers[meeting->index] = done;
     if (meeting->leaders > WEFT_BARRIER_FEW) {
-        weft_barrier_many(self, meeting, last);
+        weft_barrier_many(self, meeting, last, as);
         return;
     }
     if (last && meeting->leaders > 1)
         weft_barrier_tell_all(self, meeting, arrive);
     if (!last || meeting->leaders > 1)
-        weft_barrier_await(self, meeting->comm, arrive, here, done * (meeting->leaders - 1));
+        weft_barrier_await(self, meeting->comm, arrive, here, done * (meeting->leaders - 1), as);
 }
 
 /* Looks the communicator up and remembers what a barrier needs of it; in a traced job under its
@@ -139,7 +142,8 @@ WEFT_COLD void weft_barrier_look_up(weft_self *self, struct weft_meeting *meetin
 }
 
 /* A communicator that is not remembered. True: the job is traced, and that was the barrier. */
-WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting, weft_comm comm)
+WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting, weft_comm comm,
+                                  enum weft_wait_kind as)
 {
     weft_trace_enter(self, WEFT_TRACE_BARRIER, -1, comm);
 
@@ -149,24 +153,29 @@ WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting,
         return false;
     weft_join(self);
     if (weft_leads(self))
-        weft_barrier_meet(self, meeting);
+        weft_barrier_meet(self, meeting, as);
     weft_join(self);
     weft_trace_leave(self);
     return true;
 }
 
-WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
+WEFT_INLINE void weft_barrier_as(weft_self *self, weft_comm comm, enum weft_wait_kind as)
 {
     struct weft_meeting *const meeting = &self->meeting[comm % WEFT_MEETINGS];
 
     weft_check_stop(self);
     if (WEFT_UNLIKELY(meeting->comm != comm || comm == WEFT_COMM_NONE) &&
-        weft_barrier_other(self, meeting, comm))
+        weft_barrier_other(self, meeting, comm, as))
         return;
     weft_join(self);
     if (weft_leads(self))
-        weft_barrier_meet(self, meeting);
+        weft_barrier_meet(self, meeting, as);
     weft_join(self);
+}
+
+WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
+{
+    weft_barrier_as(self, comm, WEFT_WAIT_BARRIER);
 }
 
 WEFT_FN void weft_begin(weft_self *self, void *shared)
@@ -213,12 +222,12 @@ WEFT_FN void weft_end(weft_self *self)
 
 WEFT_FN void weft_enter(weft_self *self)
 {
-    weft_barrier(self, WEFT_COMM_WORLD);
+    weft_barrier_as(self, WEFT_COMM_WORLD, WEFT_WAIT_ENTER);
 }
 
 WEFT_FN void weft_leave(weft_self *self)
 {
-    weft_barrier(self, WEFT_COMM_WORLD);
+    weft_barrier_as(self, WEFT_COMM_WORLD, WEFT_WAIT_LEAVE);
 }
 
 #endif

@@ -28,15 +28,20 @@ void weft_comm_name(weft_comm comm, char *name, size_t bytes)
         snprintf(name, bytes, "communicator 0x%x", comm);
 }
 
+static bool is_barrier(uint32_t kind)
+{
+    return kind == WEFT_WAIT_BARRIER || kind == WEFT_WAIT_ENTER || kind == WEFT_WAIT_LEAVE;
+}
+
 /* Whether this rank has come to the same meeting: a barrier, or the collective `op`. */
 static bool has_come(const struct weft_job *job, const struct weft_waiting *w, uint32_t kind,
                      uint64_t op, weft_comm comm)
 {
-    if (__atomic_load_n(&w->kind, __ATOMIC_RELAXED) != kind)
-        return false;
-    if (kind == WEFT_WAIT_BARRIER)
-        return comm_of(job, w) == comm;
-    return __atomic_load_n(&w->a, __ATOMIC_RELAXED) == op &&
+    const uint32_t its = __atomic_load_n(&w->kind, __ATOMIC_RELAXED);
+
+    if (is_barrier(kind))
+        return is_barrier(its) && comm_of(job, w) == comm;
+    return its == kind && __atomic_load_n(&w->a, __ATOMIC_RELAXED) == op &&
            __atomic_load_n(&w->have, __ATOMIC_RELAXED) == comm;
 }
 
@@ -99,6 +104,23 @@ static void notifications(const struct weft_job *job, uint32_t slot, uint32_t ta
              slot == WEFT_HOST_SLOT ? "weft_host_wait" : "weft_wait", tag, have, need, other);
 }
 
+/* words: of how many processes words are missing; 0 or less: of none, or it is not known. */
+static void barrier(const struct weft_job *job, const struct weft_waiting *w, uint32_t kind,
+                    int32_t words, char *text, size_t bytes)
+{
+    char name[40], list[256], unheard[40] = "";
+
+    weft_comm_name(comm_of(job, w), name, sizeof(name));
+    absent(job, kind, 0, comm_of(job, w), list, sizeof(list));
+    if (words > 0)
+        snprintf(unheard, sizeof(unheard), "; no word from %d process(es)", words);
+    snprintf(text, bytes, "in %s%s: not there: %s%s",
+             kind == WEFT_WAIT_ENTER   ? "weft_enter"
+             : kind == WEFT_WAIT_LEAVE ? "weft_leave"
+                                       : "a barrier of ",
+             kind == WEFT_WAIT_BARRIER ? name : "", list, unheard);
+}
+
 void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes)
 {
     const struct weft_waiting *w = job->selves[slot]->waiting;
@@ -107,10 +129,10 @@ void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, si
     const unsigned long long a = __atomic_load_n(&w->a, __ATOMIC_RELAXED);
     const unsigned long long have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
     const unsigned long long need = __atomic_load_n(&w->need, __ATOMIC_RELAXED);
-    const int32_t words = (int32_t)(uint32_t)(need - have);
-    char list[256], comm[40], unheard[40] = "";
+    const uint32_t kind = __atomic_load_n(&w->kind, __ATOMIC_RELAXED);
+    char list[256], comm[40];
 
-    switch (__atomic_load_n(&w->kind, __ATOMIC_RELAXED)) {
+    switch (kind) {
     case WEFT_WAIT_TAG:
         notifications(job, slot, (uint32_t)a, have, need, text, bytes);
         break;
@@ -119,11 +141,9 @@ void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, si
                  have, need);
         break;
     case WEFT_WAIT_BARRIER:
-        weft_comm_name(comm_of(job, w), comm, sizeof(comm));
-        absent(job, WEFT_WAIT_BARRIER, 0, comm_of(job, w), list, sizeof(list));
-        if (words > 0)
-            snprintf(unheard, sizeof(unheard), "; no word from %d process(es)", words);
-        snprintf(text, bytes, "in a barrier of %s: not there: %s%s", comm, list, unheard);
+    case WEFT_WAIT_ENTER:
+    case WEFT_WAIT_LEAVE:
+        barrier(job, w, kind, (int32_t)(uint32_t)(need - have), text, bytes);
         break;
     case WEFT_WAIT_SPACE:
         snprintf(text, bytes, "for %llu of %llu lines of its command ring", need, have);

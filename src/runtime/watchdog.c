@@ -108,9 +108,15 @@ static void fail(struct weft_job *job, uint32_t slot, double seconds, weft_statu
 /* A wait for all: somebody else's is the reason for it. */
 static bool waits_for_all(const struct weft_job *job, uint32_t slot)
 {
-    const uint32_t kind = __atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED);
-
-    return kind == WEFT_WAIT_BARRIER || kind == WEFT_WAIT_REPLY;
+    switch (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED)) {
+    case WEFT_WAIT_BARRIER:
+    case WEFT_WAIT_ENTER:
+    case WEFT_WAIT_LEAVE:
+    case WEFT_WAIT_REPLY:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Random mode knows for certain that nothing can happen any more. Every process then says who

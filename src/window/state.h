@@ -107,6 +107,8 @@ enum weft_wait_kind {
     WEFT_WAIT_TAG,     /* a: tag, have, need */
     WEFT_WAIT_UNTIL,   /* a: address, have: value there, need: value wanted */
     WEFT_WAIT_BARRIER, /* a: communicator; have, need: words from other processes, wrapping */
+    WEFT_WAIT_ENTER,   /* the same of the world's barrier in weft_enter, */
+    WEFT_WAIT_LEAVE,   /* and in weft_leave */
     WEFT_WAIT_SPACE,   /* room in the command ring */
     WEFT_WAIT_LOCAL,   /* flush_local */
     WEFT_WAIT_REMOTE,  /* a: process */

@@ -13,7 +13,7 @@
 enum { PROCESSES = 4, RANKS = 3 };
 
 /* What the ranks do, by number. */
-enum { WAIT_FOR_NOBODY, MISS_BARRIER, COMPUTE };
+enum { WAIT_FOR_NOBODY, MISS_BARRIER, MISS_ENTER, MISS_LEAVE, COMPUTE };
 
 struct data {
     int what;
@@ -23,7 +23,13 @@ WEFT_KERNEL(stalling, struct data, data)
 {
     const int me = weft_rank(self, WEFT_COMM_WORLD), n = weft_size(self, WEFT_COMM_WORLD);
 
+    if (data->what == MISS_ENTER && me == 2)
+        weft_wait(self, 9, 1);
     weft_enter(self);
+    if (data->what == MISS_LEAVE && me == 2)
+        weft_wait(self, 9, 1);
+    if (data->what == MISS_LEAVE)
+        weft_leave(self);
     if (data->what == WAIT_FOR_NOBODY && me == 1)
         weft_wait(self, 42, 3);
     if (data->what == MISS_BARRIER && me != 2)
@@ -60,6 +66,18 @@ static int body_barrier(int process)
 {
     (void)process;
     return run_kernel(MISS_BARRIER);
+}
+
+static int body_enter(int process)
+{
+    (void)process;
+    return run_kernel(MISS_ENTER);
+}
+
+static int body_leave(int process)
+{
+    (void)process;
+    return run_kernel(MISS_LEAVE);
 }
 
 static int body_compute(int process)
@@ -101,6 +119,8 @@ int main(void)
                   "for tag 42: has 0 of 3 notifications") +
         run_stall("a missed barrier", body_barrier,
                   "in a barrier of WEFT_COMM_WORLD: not there: rank 2", "rank 0 has") +
+        run_stall("a missed enter", body_enter, "in weft_enter: not there: rank 2", "rank 0 has") +
+        run_stall("a missed leave", body_leave, "in weft_leave: not there: rank 2", "rank 0 has") +
         run_stall("a rank that computes", body_compute, "rank 1 has waited",
                   "rank 2 does not wait at present");
     printf("%d checks failed\n", failed);
