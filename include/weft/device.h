@@ -250,7 +250,9 @@ WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target);
  * One-sided: no matching call at the target. A call may wait for space, and serves the rank's own
  * mailboxes meanwhile. All that one rank sends to another takes effect in the order sent.
  * target: the rank in the window's communicator. offset, bytes: in the target's window, in bytes.
- * The source may be any device memory and may be reused after flush_local (or flush).
+ * The source may be any device memory and may be reused after flush_local (or flush). On a GPU that
+ * is no local variable of a kernel, nor shared memory: other threads of the rank, or the host, copy
+ * it. (On the CPU device such a put works.)
  */
 
 /* Lands without any call by the target. Aligned puts of 1, 2, 4 or 8 bytes arrive undivided. */
