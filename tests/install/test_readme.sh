@@ -16,9 +16,10 @@ source "$here/installed.sh"
     exit 77
 }
 
-# blocks LANGUAGE: the contents of all code blocks in that language.
+# blocks LANGUAGE [MOST]: the contents of all code blocks in that language, or of the first ones.
 blocks() {
-    awk -v fence="\`\`\`$1" '$0 == "```" { inside = 0 } inside; $0 == fence { inside = 1 }' "$readme"
+    awk -v fence="\`\`\`$1" -v most="${2:-1000}" '
+        $0 == "```" { inside = 0 } inside; $0 == fence { inside = ++count <= most }' "$readme"
 }
 
 # ---- commands, and what they print -------------------------------------------------------------------
@@ -54,18 +55,27 @@ finish
 [ $commands -ge 5 ] || fail "only $commands commands were found in $readme"
 
 # ---- with CMake, and by nvcc -----------------------------------------------------------------------------
-mkdir project
-blocks cmake >project/CMakeLists.txt
-cp hello.cu project
-if cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$HOME/weft" -DCMAKE_C_COMPILER="$compiler" \
-    ${sanitizers:+-DCMAKE_C_FLAGS=-fsanitize=$sanitizers} >cmake.log 2>&1 &&
-    cmake --build project/build >>cmake.log 2>&1; then
-    [ "$(project/build/hello | sort | head -n 1)" = "rank 0: of 2, received 101" ] || fail "hello, built by CMake"
-else
-    cat cmake.log
-    fail "the README's CMakeLists.txt"
-fi
+# project FOLDER BLOCKS ARGUMENT...: the first blocks of CMake's are a project, which builds hello.
+project() {
+    local folder=$1
+    mkdir "$folder"
+    blocks cmake "$2" >"$folder/CMakeLists.txt"
+    cp hello.cu "$folder"
+    if cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$HOME/weft" -DCMAKE_C_COMPILER="$compiler" \
+        "${@:3}" >cmake.log 2>&1 && cmake --build "$folder/build" >>cmake.log 2>&1; then
+        [ "$("$folder/build/hello" | sort | head -n 1)" = "rank 0: of 2, received 101" ] ||
+            fail "hello, built by CMake in $folder"
+    else
+        cat cmake.log
+        fail "the README's CMakeLists.txt, in $folder"
+    fi
+}
+project cpu 1 ${sanitizers:+-DCMAKE_C_FLAGS=-fsanitize=$sanitizers}
 if command -v nvcc >/dev/null; then
+    if [ -z "$sanitizers" ]; then # which the host compiler of nvcc would have to know
+        project gpu 2 -DCMAKE_CUDA_ARCHITECTURES=90
+        nm gpu/build/hello | grep -q " [RD] hello_cuda$" || fail "hello, built by CMake, has no kernel for GPUs"
+    fi
     nvcc -c -x cu -arch=sm_90 -std=c++17 -Werror all-warnings -I"$HOME/weft/include" hello.cu \
         -o hello.o || fail "nvcc does not take hello.cu"
 fi
