@@ -79,8 +79,7 @@ static bool choose_ranks(struct app *app, struct particles_box *box)
     if (numbers->ranks_here < 2 * few)
         return prepare_ranks(app, &particles, SIZE_MAX, box);
     const size_t counts = particles_most_cells(box) * sizeof(uint32_t);
-    return counts > PARTICLES_SHARED_MANY ||
-           prepare_ranks(app, &particles_many, counts, box);
+    return counts > PARTICLES_SHARED_MANY || prepare_ranks(app, &particles_many, counts, box);
 }
 
 static bool simulate(struct app *app, struct problem *problem)

@@ -1,9 +1,9 @@
 /*
- * particles/rank.h - what a rank does: all steps in one persistent kernel. A rank owns a segment; the ranks form a
- * ring. Windows of ranks on one device overlap, being all the same arena: a neighbour's segment
- * there is read in place, and so is the list of those that come from it. Only at the edges of a
- * device do rows and lists travel, of as many bytes as there are particles: stored there, if the
- * device beside is mapped, and put otherwise.
+ * particles/rank.h - what a rank does: all steps in one persistent kernel. A rank owns a segment;
+ * the ranks form a ring. Windows of ranks on one device overlap, being all the same arena: a
+ * neighbour's segment there is read in place, and so is the list of those that come from it. Only
+ * at the edges of a device do rows and lists travel, of as many bytes as there are particles:
+ * stored there, if the device beside is mapped, and put otherwise.
  *
  * A step has two exchanges: of those that leave, as soon as all have moved that are near enough to
  * an end of the segment; and of the segments, when everything is in its place again. No barrier:

@@ -1,6 +1,7 @@
 /*
  * Windows of the host program, without a kernel: put, notify, wait, test, flush, barrier, gather,
- * scatter; different sizes, none at all, plain, mapped and malloc's memory, and after a run as well.
+ * scatter; different sizes, none at all, plain, mapped and malloc's memory, and after a run as
+ * well.
  */
 #include "support/test.h"
 

@@ -61,8 +61,8 @@ WEFT_DEVICE_FN void check_message(weft_self *self, struct data *user, const unsi
 {
     const unsigned char *there = window + (size_t)k * MOST_BYTES + streak->shift;
 
-    CHECK_EQ(self, &user->check,
-             test_differs(self, there, streak->bytes, key_of(from, number, k)), 0);
+    CHECK_EQ(self, &user->check, test_differs(self, there, streak->bytes, key_of(from, number, k)),
+             0);
 }
 
 /* Two messages each way. */
