@@ -62,8 +62,9 @@ static bool prepare_ranks(struct app *app, const weft_kernel *kernel, size_t sha
 }
 
 /*
- * Collective. Ranks that hold their segments in shared memory; or, where these do not fit, twice as
- * many of about half the threads, if the device has room for them and nobody wants fewer.
+ * Collective. Ranks that hold their segments in shared memory; or, where these do not fit, others:
+ * twice as many of about half the threads, if the device has room for them, or as many as somebody
+ * wants.
  */
 static bool choose_ranks(struct app *app, struct particles_box *box)
 {
@@ -71,12 +72,11 @@ static bool choose_ranks(struct app *app, struct particles_box *box)
     if (!prepare_ranks(app, &particles, SIZE_MAX, box))
         return false;
     const int few = numbers->ranks_here;
-    if (numbers->threads == 1 ||
-        particles_held_bytes(box, particles_most_cells(box)) <= PARTICLES_SHARED)
+    if (particles_held_bytes(box, particles_most_cells(box)) <= PARTICLES_SHARED)
         return true;
     if (!prepare_ranks(app, &particles_many, 0, box))
         return false;
-    if (numbers->ranks_here < 2 * few)
+    if (numbers->threads > 1 && app->settings.ranks == 0 && numbers->ranks_here < 2 * few)
         return prepare_ranks(app, &particles, SIZE_MAX, box);
     const size_t counts = particles_most_cells(box) * sizeof(uint32_t);
     return counts > PARTICLES_SHARED_MANY || prepare_ranks(app, &particles_many, counts, box);

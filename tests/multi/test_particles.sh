@@ -9,6 +9,8 @@ forms particles "${sizes[@]}"
 for ranks in 1 2 11; do # a rank's segments: 11 to 1
     passes 2 particles --width 16 --height 11 --particles 400 --iterations 20 --ranks $ranks
 done
+# Segments that no rank holds in shared memory.
+passes 2 particles --width 60 --height 40 --particles 12000 --iterations 20 --ranks 2
 paths 4 particles "${sizes[@]}" --ranks 2
 paths 4 particles_net "${sizes[@]}"
 # The smallest box: every segment is all others' neighbour, every cell its own neighbours' neighbour.
