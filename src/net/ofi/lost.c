@@ -53,11 +53,11 @@ static void tell_sent(struct weft_net *net, int process, uint64_t now)
     struct ofi_peer *peer = &net->peers[process];
     struct ofi_header header = {.kind = OFI_RECEIPT, .flags = OFI_NOW, .event = ofi_sent(peer)};
 
-    if (header.event == peer->received || peer->received != peer->stuck_at || peer->stuck_since == 0) {
+    if (header.event == peer->received || peer->received != peer->stuck_at ||
+        peer->stuck_since == 0) {
         peer->stuck_at = peer->received;
         peer->stuck_since = now;
-    } else if (now - peer->stuck_since >= ask_every &&
-               ofi_send(net, process, &header, NULL, 0)) {
+    } else if (now - peer->stuck_since >= ask_every && ofi_send(net, process, &header, NULL, 0)) {
         peer->stuck_since = now;
     }
 }
