@@ -1,22 +1,33 @@
 /*
- * fault/test_broken_net.c - the network's connections between two processes break while nothing
- * is under way, and what is sent next is lost without a word: the job ends with an error that says
- * so. The processes' own connection to each other, by which they learn of deaths, does not break.
+ * fault/test_broken_net.c - the network's connections between two processes break, and what was
+ * sent last is lost without a word: the job ends with an error that says so. The processes' own
+ * connection to each other, by which they learn of deaths, does not break.
  *
- * Each process shuts down the TCP connections that it has had since its first put.
+ * The network's are the TCP connections that a process has had since its first put. It stops
+ * listening to them, so that what comes next is gone; when both have sent it, it shuts them down.
  */
 #include "support/fault_job.h"
 
-#include <dirent.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { PROCESSES = 2, TAG = 1, MOST_FILES = 1024, NOT_BROKEN = 99 };
+
+static int *meeting; /* shared: how often processes have come there */
+
+static void meet(int times)
+{
+    __atomic_fetch_add(meeting, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(meeting, __ATOMIC_SEQ_CST) < times * PROCESSES)
+        usleep(1000);
+}
 
 /* Which of the process's files are connected TCP sockets. */
 static void connections(bool found[MOST_FILES])
@@ -29,37 +40,47 @@ static void connections(bool found[MOST_FILES])
     }
 }
 
-static int break_new(const bool before[MOST_FILES])
+static bool deafen(int fd)
+{
+    struct sock_filter none = {BPF_RET | BPF_K, 0, 0, 0};
+    const struct sock_fprog program = {1, &none};
+
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0;
+}
+
+static bool end(int fd)
+{
+    return shutdown(fd, SHUT_RDWR) == 0;
+}
+
+/* How many connections since `before` it was done to. */
+static int to_new(const bool before[MOST_FILES], bool (*what)(int fd))
 {
     bool now[MOST_FILES];
-    int broken = 0;
+    int count = 0;
 
     connections(now);
     for (int fd = 0; fd < MOST_FILES; fd++)
-        if (now[fd] && !before[fd])
-            broken += shutdown(fd, SHUT_RDWR) == 0;
-    return broken;
+        count += now[fd] && !before[fd] && what(fd);
+    return count;
 }
 
-/* A word to the other process's window, and one from there. */
-static weft_status exchange(weft_job *job, weft_win win, int other, uint64_t word)
+/* One from the other process, and ours has landed. */
+static weft_status await(weft_job *job, weft_win win)
 {
-    weft_status status = weft_host_put_notify(job, win, other, 0, &word, sizeof(word), TAG);
+    weft_status status = weft_host_wait(job, TAG, 1);
 
-    if (status == WEFT_OK)
-        status = weft_host_wait(job, TAG, 1);
-    if (status == WEFT_OK)
-        status = weft_host_flush(job, win);
-    return status;
+    return status == WEFT_OK ? weft_host_flush(job, win) : status;
 }
 
 static int talk(int process)
 {
-    bool before[MOST_FILES];
+    const uint64_t word = 1;
     uint64_t window = 0;
+    bool before[MOST_FILES];
     weft_job *job;
     weft_win win;
-    int broken = 1;
+    int deaf = 0;
 
     setenv("WEFT_NET", "ofi", 1);
     setenv("WEFT_OFI_PROVIDER", "tcp;ofi_rxm", 1);
@@ -71,16 +92,24 @@ static int talk(int process)
     connections(before);
     status = weft_host_win_create(job, &window, sizeof(window), &win);
     if (status == WEFT_OK)
-        status = exchange(job, win, 1 - process, 1);
+        status = weft_host_put_notify(job, win, 1 - process, 0, &word, sizeof(word), TAG);
+    if (status == WEFT_OK)
+        status = await(job, win);
     if (status == WEFT_OK)
         status = weft_host_barrier(job);
     if (status == WEFT_OK) {
         usleep(300000); /* nothing is under way any more */
-        broken = break_new(before);
-        status = exchange(job, win, 1 - process, 2);
+        deaf = to_new(before, deafen);
+        meet(1);
+        status = weft_host_put_notify(job, win, 1 - process, 0, &word, sizeof(word), TAG);
+        usleep(300000); /* it has gone */
+        meet(2);
+        to_new(before, end);
     }
+    if (status == WEFT_OK)
+        status = await(job, win);
     weft_close(job);
-    return broken == 0 ? NOT_BROKEN : (int)status;
+    return deaf == 0 ? NOT_BROKEN : (int)status;
 }
 
 int main(void)
@@ -88,6 +117,10 @@ int main(void)
     struct fault_job job;
     int failures = 0;
 
+    meeting =
+        mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (meeting == MAP_FAILED)
+        return 1;
     fault_start(&job, PROCESSES, talk);
     const bool ended = fault_wait(&job, 30 * fault_scale());
     for (int p = 0; p < PROCESSES; p++) {

@@ -39,26 +39,36 @@ weft_status ofi_lost_long(struct weft_net *net, int process)
                     peer->lost_why);
 }
 
+/* The op after those that have been sent entirely may be a put in parts: messages, or berths. */
 uint32_t ofi_sent(const struct ofi_peer *peer)
 {
+    const struct ofi_op *op = peer->first;
     uint32_t sent = peer->received;
 
-    for (const struct ofi_op *op = peer->first; op != NULL && op->issued && op->sent; op = op->next)
+    for (; op != NULL && op->issued && op->sent; op = op->next)
         sent = op->event + 1;
+    if (op == NULL || !peer->active || op != peer->current.cookie)
+        return sent;
+    if (!peer->docks)
+        return peer->events;
+    for (op = peer->share.first; op != NULL && op->issued && op->sent; op = op->next)
+        sent = (int32_t)(op->event + 1 - sent) > 0 ? op->event + 1 : sent;
     return sent;
 }
 
 static void tell_sent(struct weft_net *net, int process, uint64_t now)
 {
     struct ofi_peer *peer = &net->peers[process];
-    struct ofi_header header = {.kind = OFI_RECEIPT, .flags = OFI_NOW, .event = ofi_sent(peer)};
+    struct ofi_header header = {.kind = OFI_RECEIPT};
 
-    if (header.event == peer->received || peer->received != peer->stuck_at ||
+    if (ofi_sent(peer) == peer->received || peer->received != peer->stuck_at ||
         peer->stuck_since == 0) {
         peer->stuck_at = peer->received;
         peer->stuck_since = now;
-    } else if (now - peer->stuck_since >= ask_every && ofi_send(net, process, &header, NULL, 0)) {
-        peer->stuck_since = now;
+    } else if (now - peer->stuck_since >= ask_every) {
+        peer->ask_receipt = true;
+        if (ofi_send(net, process, &header, NULL, 0))
+            peer->stuck_since = now;
     }
 }
 
@@ -78,14 +88,18 @@ weft_status ofi_told_sent(struct weft_net *net, int process, uint32_t events)
     const uint64_t now = weft_now_ns();
     const bool behind = (int32_t)(events - peer->applied) > 0;
 
+    if (peer->owed_since == 0) { /* it asks: the receipt that it was told may be lost, too */
+        peer->owed_since = now;
+        net->owing++;
+    }
     if (!behind || peer->behind_since == 0 || peer->behind_at != peer->applied) {
         peer->behind_since = behind ? now : 0;
         peer->behind_at = peer->applied;
     } else if (now - peer->behind_since >= patience) {
         return weft_err(WEFT_ERR_PEER_LOST,
-                        "ofi: of %u puts of process %d the last %u have not come for %.1f s: the "
-                        "connection broke",
-                        events, process, events - peer->applied,
+                        "ofi: process %d has sent %u messages and writes, and number %u has not "
+                        "come for %.1f s: the connection broke",
+                        process, events, peer->applied + 1,
                         1e-9 * (double)(now - peer->behind_since));
     }
     return WEFT_OK;

@@ -79,8 +79,10 @@ bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, cons
     header->token = peer->token;
     header->process = (uint16_t)net->open.process;
     header->receipt = peer->applied;
-    if (peer->ask_receipt)
+    if (peer->ask_receipt) {
         header->flags |= OFI_NOW;
+        header->event = header->kind == OFI_RECEIPT ? ofi_sent(peer) : header->event;
+    }
     if (all <= net->can.inject ? !send_short(net, process, header, data, bytes)
                                : !send_buffer(net, process, header, data, bytes))
         return false;

@@ -106,14 +106,13 @@ static void land(struct weft_net *net, struct ofi_peer *peer, bool *did)
 static weft_status serve_peer(struct weft_net *net, int process, bool *did)
 {
     struct ofi_peer *peer = &net->peers[process];
+    struct ofi_header header = {.kind = OFI_RECEIPT};
 
     ofi_berths_free(net, peer);
     weft_status status = ofi_pump(net, process, did);
     land(net, peer, did);
-    if (peer->ask_receipt && peer->first != NULL) {
-        struct ofi_header header = {.kind = OFI_RECEIPT, .event = ofi_sent(peer)};
+    if (peer->ask_receipt && peer->first != NULL)
         ofi_send(net, process, &header, NULL, 0);
-    }
     return status;
 }
 
