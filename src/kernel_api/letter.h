@@ -168,7 +168,7 @@ WEFT_COLD void weft_wait_at_door(weft_self *self, uint32_t tag, uint32_t need)
         self->consumed[tag] += need;
 #ifdef __CUDACC__
     else
-        atomicOr(&self->stopped, (uint32_t)WEFT_AGAIN);
+        weft_tell_rank(self, WEFT_AGAIN); /* once a channel */
 #endif
 }
 
