@@ -63,20 +63,21 @@ static bool prepare_ranks(struct app *app, const weft_kernel *kernel, size_t sha
 
 /*
  * Collective. Ranks that hold their segments in shared memory; or, where these do not fit, others:
- * twice as many of about half the threads, if the device has room for them, or as many as somebody
- * wants.
+ * twice as many of about half the threads, if the device has room for them, or of as many threads
+ * as somebody wants.
  */
 static bool choose_ranks(struct app *app, struct particles_box *box)
 {
     const weft_numbers *numbers = app->numbers;
     if (!prepare_ranks(app, &particles, SIZE_MAX, box))
         return false;
-    const int few = numbers->ranks_here;
-    if (particles_held_bytes(box, particles_most_cells(box)) <= PARTICLES_SHARED)
+    const int few = numbers->ranks_here, threads = app->settings.threads;
+    if (threads > PARTICLES_THREADS_MANY ||
+        particles_held_bytes(box, particles_most_cells(box)) <= PARTICLES_SHARED)
         return true;
     if (!prepare_ranks(app, &particles_many, 0, box))
         return false;
-    if (numbers->threads > 1 && app->settings.ranks == 0 && numbers->ranks_here < 2 * few)
+    if (numbers->threads > 1 && threads == 0 && numbers->ranks_here < 2 * few)
         return prepare_ranks(app, &particles, SIZE_MAX, box);
     const size_t counts = particles_most_cells(box) * sizeof(uint32_t);
     return counts > PARTICLES_SHARED_MANY || prepare_ranks(app, &particles_many, counts, box);
