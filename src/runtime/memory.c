@@ -184,10 +184,10 @@ static weft_status add_region(struct weft_job *job, void *base, size_t bytes, we
     const char *reason = job->device_ops->no_access != NULL && base != NULL
                              ? job->device_ops->no_access(job->device, base, bytes)
                              : NULL;
-    struct weft_region *region = new_region(job);
 
     if (reason != NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "%zu bytes at %p for a window: %s", bytes, base, reason);
+    struct weft_region *region = new_region(job);
     if (region == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for region %u", job->regions_count);
     weft_status status = job->net_ops->reg(job->net, base, bytes, &key);
