@@ -32,7 +32,7 @@ struct ofi_header {
     uint8_t kind;     /* enum ofi_kind */
     uint8_t flags;    /* enum ofi_flag */
     uint16_t process; /* the sender */
-    uint32_t event;   /* number of this event; with OFI_RECEIPT and OFI_NOW: how many have been sent */
+    uint32_t event;   /* its number; with OFI_RECEIPT and OFI_NOW: how many have been sent */
     uint32_t receipt; /* so many events of the receiver have been applied by the sender */
     uint32_t notice;
     uint64_t key;    /* weft's key of a region, */
