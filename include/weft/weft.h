@@ -129,8 +129,9 @@ void weft_free(weft_job *job, void *memory); /* NULL is ignored; no window may l
 /*
  * Makes memory of the program's own usable in windows; on other processes it is reached through
  * the host. With a GPU: what it has access to, by cudaMalloc on it or cudaMallocHost, say; memory
- * of which CUDA does not know is refused with ARGUMENT. Not collective. Not while a kernel runs. Windows over memory that is
- * neither allocated nor registered register it themselves, at their creation.
+ * of which CUDA does not know is refused with ARGUMENT. Not collective. Not while a kernel runs.
+ * Windows over memory that is neither allocated nor registered register it themselves, at their
+ * creation.
  */
 weft_status weft_register(weft_job *job, void *base, size_t bytes);
 weft_status weft_unregister(weft_job *job, void *base);
