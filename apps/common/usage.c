@@ -3,6 +3,7 @@
  */
 #include "usage.h"
 
+#include "report.h"
 #include "settings.h"
 
 #include <errno.h>
@@ -19,5 +20,7 @@ int usage(weft_job *job, const char *argument, const char *about)
                program_invocation_short_name, about);
     else if (speak)
         complain("%s is not an option of this program", argument);
-    return help ? 0 : 2;
+    if (!help)
+        return 2;
+    return report_flushed() ? 0 : 1;
 }

@@ -11,4 +11,6 @@ for example in halo host_window reduction reduction_two_level ring; do
     [ $? = 2 ] || fail "$example x: not status 2"
 done
 
+"$bin/ring" --help >/dev/full 2>/dev/null && fail "ring --help on a full disk: status 0"
+
 finish
