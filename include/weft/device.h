@@ -229,7 +229,8 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm);
 
 /*
  * Exposes `bytes` bytes at base (NULL if bytes is 0); both may differ between members, and windows
- * may overlap. All members get the same handle, or WEFT_WIN_NONE when it failed on any of them.
+ * may overlap. base: what weft_register takes (weft.h). All members get the same handle, or
+ * WEFT_WIN_NONE when it failed on any of them.
  */
 WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes);
 /* Flushes this rank's puts, waits until all members have entered; *win becomes WEFT_WIN_NONE. */
