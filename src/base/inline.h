@@ -11,16 +11,21 @@
 #define WEFT_HOT         WEFT_INLINE
 #define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WEFT_UNROLL      _Pragma("unroll")
-/* p, the state of a rank, lies in shared memory: for functions where the compiler cannot see it. It
- * then takes instructions for that, which are fewer and faster than those for any memory. */
-#define WEFT_ASSUME_SHARED(p) __builtin_assume(__isShared(p))
+/*
+ * p, the state of a rank, lies in shared memory: for functions where the compiler cannot see it. It
+ * then takes instructions for that, which are fewer and faster than those for any memory. (Not by
+ * __builtin_assume(__isShared(p)): nvcc 13.0 takes that for false in large kernels, and drops the
+ * code after it.)
+ */
+#define WEFT_IN_SHARED(p)                                                                          \
+    ((p) = (__typeof__(p))__cvta_shared_to_generic((unsigned)__cvta_generic_to_shared(p)))
 #else
 #define WEFT_INLINE      static inline
 #define WEFT_COLD        static inline
 #define WEFT_HOT         static inline __attribute__((always_inline))
 #define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WEFT_UNROLL
-#define WEFT_ASSUME_SHARED(p) (void)0
+#define WEFT_IN_SHARED(p) (void)0
 #endif
 
 #endif

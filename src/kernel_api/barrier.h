@@ -63,7 +63,7 @@ WEFT_INLINE void weft_barrier_await(weft_self *self, weft_comm comm, uint32_t wo
 WEFT_COLD void weft_barrier_many(weft_self *self, const struct weft_meeting *meeting, bool last,
                                  enum weft_wait_kind as)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     const struct weft_comm_entry *entry = &self->state->comms[meeting->index];
     const int32_t leaders = entry->leaders;
     const uint32_t words = meeting->index * WEFT_BARRIER_WORDS, done = meeting->done;

@@ -140,7 +140,7 @@ WEFT_INLINE unsigned weft_take_short(weft_self *self, uint64_t word0, uint64_t w
 /* What is there of all channels: of those whose heads are, of which each lane has read one. */
 WEFT_COLD void weft_take_some(weft_self *self, struct weft_ring_line line, unsigned heads)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     __syncwarp(); /* all have read what changes now */
     if (threadIdx.x == 0)
         self->hot = (uint32_t)__ffs((int)heads) - 1;
@@ -275,7 +275,7 @@ static __device__ __noinline__ bool weft_take_long(weft_self *self, struct weft_
                                                    struct weft_view view, uint32_t tag,
                                                    uint32_t consumed)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     const uint32_t first = WEFT_LOOK_LINES + 1 + threadIdx.x;
     struct weft_ring_line line, more[MORE];
 

@@ -131,7 +131,7 @@ WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_
 WEFT_COLD enum weft_lane_rest weft_notify_lane(weft_self *self, weft_comm comm, int target, int tag,
                                                uint32_t count)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     const bool mine = threadIdx.x < count;
     struct weft_route to;
     bool keep;
@@ -149,7 +149,7 @@ WEFT_COLD enum weft_lane_rest weft_notify_lane(weft_self *self, weft_comm comm, 
 WEFT_COLD enum weft_lane_rest weft_put_lane(weft_self *self, weft_win win,
                                             const weft_put_item *from, uint32_t count)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     const bool mine = threadIdx.x < count;
     const weft_put_item item = *from;
     struct weft_route to;
@@ -175,7 +175,7 @@ WEFT_COLD enum weft_lane_rest weft_put_lane(weft_self *self, weft_win win,
 WEFT_COLD enum weft_lane_rest weft_put_lanes(weft_self *self, weft_win win,
                                              const weft_put_item *items, uint32_t count)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     __shared__ unsigned char *lands[WEFT_LANES];
     const bool mine = threadIdx.x < count;
     const weft_put_item item = items[mine ? threadIdx.x : 0];

@@ -148,7 +148,7 @@ WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
 
 WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     if (weft_leads(self))
         weft_trace_open_event(self, WEFT_TRACE_WAIT, WEFT_TRACE_CALL, (int)tag, WEFT_TRACE_NOBODY,
                               count);

@@ -187,7 +187,7 @@ WEFT_HOT void weft_put_somehow(weft_self *self, weft_win win, int target, size_t
 WEFT_COLD void weft_put_any(weft_self *self, weft_win win, int target, size_t offset,
                             const void *source, struct weft_shape shape, int tag)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     if (weft_traced(self))
         weft_trace_enter_put(self, tag, win, target, shape.height * shape.width);
     weft_put_somehow(self, win, target, offset, source, shape, tag);

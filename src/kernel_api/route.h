@@ -157,7 +157,7 @@ WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, in
  */
 WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, bool window)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     struct weft_cuda_rank *const rank = (struct weft_cuda_rank *)self;
 
     weft_join(self);
@@ -183,7 +183,7 @@ WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, boo
 WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle, int target,
                                                 bool window)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     const struct weft_cached *cached = weft_route_place(self, handle, target);
     struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
 

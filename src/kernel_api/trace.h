@@ -52,7 +52,7 @@ static inline void weft_trace_clocks(const weft_self *self, uint64_t *now, uint6
 
 WEFT_INLINE bool weft_traced(const weft_self *self)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     return WEFT_UNLIKELY(self->tracer.alias != 0);
 }
 
@@ -98,7 +98,7 @@ WEFT_INLINE void weft_trace_counted(weft_self *self, uint32_t every, uint64_t be
 WEFT_INLINE void weft_trace_open_event(weft_self *self, enum weft_trace_kind kind, int depth,
                                        int tag, int32_t process, uint64_t amount)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     struct weft_tracer *const tracer = &self->tracer;
     struct weft_trace_event *const open = &tracer->open[depth];
 
@@ -115,7 +115,7 @@ WEFT_INLINE void weft_trace_open_event(weft_self *self, enum weft_trace_kind kin
 /* And ends. All looks at shared memory come before the stores, so that they wait together. */
 WEFT_INLINE void weft_trace_close_event(weft_self *self, int depth)
 {
-    WEFT_ASSUME_SHARED(self);
+    WEFT_IN_SHARED(self);
     struct weft_tracer *const tracer = &self->tracer;
     struct weft_trace_event *const open = &tracer->open[depth];
     struct weft_trace_log *const log = tracer->log;
