@@ -157,20 +157,14 @@ WEFT_COLD uint32_t weft_payload_bytes(const unsigned char *source, uint32_t byte
     return word;
 }
 
-/*
- * The words of a payload that a line takes: the head, at 0, the second of the two only. whole:
- * source and size are multiples of 4.
- */
+/* The words of a payload that a line takes; the head, at 0: what is left over. */
 WEFT_INLINE void weft_line_load(uint32_t pair[2], const unsigned char *source, uint32_t bytes,
-                                uint32_t at, bool whole)
+                                uint32_t at)
 {
-    const uint32_t *const words = (const uint32_t *)(const void *)source;
+    const uint32_t words = (bytes + 3) / 4, k = at == 0 ? words - 1 : 2 * at - 2;
 
-    pair[0] = pair[1] = 0;
-    if (at != 0 && 8 * at - 4 < bytes)
-        pair[0] = whole ? words[2 * at - 1] : weft_payload_bytes(source, bytes, 2 * at - 1);
-    if (8 * at < bytes)
-        pair[1] = whole ? words[2 * at] : weft_payload_bytes(source, bytes, 2 * at);
+    pair[0] = weft_payload_bytes(source, bytes, k);
+    pair[1] = weft_payload_bytes(source, bytes, k + 1);
 }
 
 WEFT_INLINE void weft_line_store(const struct weft_out *out, uint32_t begin, uint32_t at,
@@ -181,7 +175,7 @@ WEFT_INLINE void weft_line_store(const struct weft_out *out, uint32_t begin, uin
 
     if (at == 0) {
         struct weft_head full = *head;
-        full.first = pair[1];
+        full.left = pair[0];
         word0 = weft_head_word(&full, flag, 0);
         word1 = weft_head_word(&full, flag, 1);
     }
@@ -193,7 +187,7 @@ WEFT_INLINE void weft_line_store(const struct weft_out *out, uint32_t begin, uin
 WEFT_INLINE void weft_line_load_any(uint32_t pair[2], const uint32_t *words, uint32_t count,
                                     uint32_t at)
 {
-    const uint32_t low = at == 0 ? 0 : 2 * at - 1, high = 2 * at;
+    const uint32_t low = 2 * at - 2, high = 2 * at - 1;
     pair[0] = words[low < count ? low : count - 1];
     pair[1] = words[high < count ? high : count - 1];
 }
@@ -230,7 +224,7 @@ WEFT_COLD void weft_message_write_odd(struct weft_crew crew, const struct weft_o
 
     for (uint32_t back = crew.lane; back < lines; back += crew.lanes) {
         uint32_t pair[2];
-        weft_line_load(pair, source, head.bytes, lines - 1 - back, false);
+        weft_line_load(pair, source, head.bytes, lines - 1 - back);
         weft_line_store(out, begin, lines - 1 - back, &head, pair);
     }
 }

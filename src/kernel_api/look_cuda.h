@@ -164,25 +164,6 @@ WEFT_COLD void weft_land_odd_words(struct weft_head head, struct weft_ring_line 
         weft_land_line(&head, at, &line);
 }
 
-/* What the warp has in its registers, as whole words. A payload of 8 bytes may not be divided. */
-WEFT_INLINE void weft_land_words(const struct weft_head *head, const struct weft_ring_line *line,
-                                 uint32_t at)
-{
-    volatile uint32_t *const target = (volatile uint32_t *)(uintptr_t)head->address;
-    const uint32_t one = (uint32_t)line->word[0];
-    const uint32_t two = at == 0 ? head->first : (uint32_t)line->word[1];
-
-    if (head->bytes == 8 && (head->address & 7) == 0) {
-        if (at == 1)
-            *(volatile uint64_t *)target = (uint64_t)one << 32 | head->first;
-        return;
-    }
-    if (8 * at < head->bytes)
-        target[2 * at] = two;
-    if (at != 0 && 8 * at - 4 < head->bytes)
-        target[2 * at - 1] = one;
-}
-
 /*
  * The message that the wait wanted has been copied: it need not be counted, since it is consumed at
  * once.
@@ -211,109 +192,96 @@ WEFT_INLINE void weft_wanted_acquire(const struct weft_head *head, struct weft_v
         weft_polled();
 }
 
-/* The head that the lane of the hot channel has read. */
-WEFT_INLINE struct weft_head weft_hot_head(const struct weft_ring_line *line, struct weft_view view)
-{
-    return weft_head_of(__shfl_sync(~0u, line->word[0], view.hot),
-                        __shfl_sync(~0u, line->word[1], view.hot));
-}
-
-/*
- * The usual end of a wait: the hot channel brings the one notification that is missing, and all of
- * it is in the registers. False: it is something else.
- */
-WEFT_INLINE bool weft_take_wanted(weft_self *self, const struct weft_ring_line *line,
-                                  unsigned there, struct weft_view view, uint32_t tag)
-{
-    const struct weft_head head = weft_hot_head(line, view);
-    const uint32_t rest = weft_message_lines(head.bytes) - 1;
-
-    if (!head.notice || head.tag != tag || rest > view.deep || rest > WEFT_LOOK_LINES ||
-        (~(there >> (WEFT_COUNTER_LANE + 1)) & ((1u << rest) - 1)) != 0)
-        return false;
-    weft_wanted_acquire(&head, view);
-    if (WEFT_UNLIKELY((((uint32_t)head.address | head.bytes) & 3) != 0))
-        weft_land_odd_words(head, *line, view.at);
-    else
-        weft_land_words(&head, line, view.at);
-    weft_wanted_taken(self, &head, view);
-    return true;
-}
-
-/* As weft_land_words, for lines beyond the first two. */
-WEFT_INLINE void weft_land_more(const struct weft_head *head, const struct weft_ring_line *line,
-                                uint32_t at)
-{
-    volatile uint32_t *const target = (volatile uint32_t *)(uintptr_t)head->address;
-
-    if (8 * at - 4 < head->bytes)
-        target[2 * at - 1] = (uint32_t)line->word[0];
-    if (8 * at < head->bytes)
-        target[2 * at] = (uint32_t)line->word[1];
-}
-
-/* Lines of one lane beyond those of a look, 32 apart: one, or four. */
+/* Lines of one lane beyond those of a look, 32 apart: none, one or four. */
 template <int MORE>
-static __device__ __forceinline__ void weft_more_read(struct weft_ring_line *more,
-                                                      const struct weft_in *in, uint32_t position)
+WEFT_INLINE void weft_more_read(struct weft_ring_line *more, const struct weft_in *in,
+                                uint32_t position)
 {
     if (MORE == 1)
         more[0] = weft_lap_read(weft_lap_at(in, position));
-    else
+    if (MORE == 4)
         weft_lap_read_four(more, in, position, 32);
+}
+
+template <int MORE, bool WIDE>
+WEFT_INLINE void weft_land_more(const struct weft_head *head, const struct weft_ring_line *more,
+                                uint32_t first)
+{
+    const uint64_t target = head->address + 8 * first - 8;
+
+    WEFT_UNROLL
+    for (int k = 0; k < MORE; k++)
+        if (8 * (first + 32 * k) <= head->bytes)
+            weft_land_pair(target + 256 * k, &more[k], WIDE);
 }
 
 static_assert(WEFT_LOOK_LINES + 4 * 32 >= (WEFT_EAGER_MOST + 4) / 8,
               "the longest message is seen at once");
 
+enum weft_looked { WEFT_SAW_NOTHING, WEFT_SAW_SOMETHING, WEFT_TOOK_WANTED };
+
 /*
- * The same as weft_take_wanted for a message longer than a look, where one like it came before:
- * looks at all of its lines at once, so long as nothing comes, and a while.
+ * Looks until something comes, and a while. Usually that is the one notification that the wait
+ * misses, from the hot channel, as long as the one before: then all of it is in the registers, one
+ * vote says so, and it is taken. To save the exchange of what the head says, every lane reads it.
+ * MORE: as many times 32 lines beyond those of a look. *line: what the lane of a head or of the
+ * counter has read. No branch before the vote: each costs as much as several operations.
  */
 template <int MORE>
-static __device__ __noinline__ bool weft_take_long(weft_self *self, struct weft_eye eye,
-                                                   struct weft_view view, uint32_t tag,
-                                                   uint32_t consumed)
+WEFT_INLINE enum weft_looked weft_look(weft_self *self, struct weft_eye eye, struct weft_view view,
+                                       uint32_t tag, uint32_t need, uint32_t consumed,
+                                       struct weft_ring_line *line)
 {
-    WEFT_IN_SHARED(self);
     const uint32_t first = WEFT_LOOK_LINES + 1 + threadIdx.x;
-    struct weft_ring_line line, more[MORE];
+    const uint32_t most = MORE == 0 ? view.deep + 1 : WEFT_LOOK_LINES + 1 + MORE * 32;
+    const struct weft_in *const in = &self->in[view.hot];
+    const struct weft_ring_line *const begin = weft_lap_at(in, view.tail);
+    const uint32_t flag = weft_lap_flag(view.tail);
+    const bool other = threadIdx.x != view.hot && (view.heads >> threadIdx.x & 1) != 0;
 
     for (uint32_t round = 0; round < WEFT_SERVE_ROUNDS; round++) {
+        struct weft_ring_line more[MORE + 1];
         /* The head last: it is waited for first. */
-        weft_more_read<MORE>(more, &self->in[view.hot], view.tail + first);
-        line = weft_lap_read(eye.line);
-        bool here = weft_lap_there(line.word[0], line.word[1], eye.flag);
-        const unsigned there = __ballot_sync(
-            ~0u, threadIdx.x == WEFT_COUNTER_LANE ? weft_counter_sum(&line) != consumed : here);
-        const unsigned seen = there & (view.heads | 1u << WEFT_COUNTER_LANE);
-        if (seen == 0)
-            continue;
-        const struct weft_head head = weft_hot_head(&line, view);
+        weft_more_read<MORE>(more, in, view.tail + first);
+        *line = weft_lap_read(eye.line);
+        const struct weft_ring_line hot = weft_lap_read(begin);
+        const struct weft_head head = weft_head_of(hot.word[0], hot.word[1]);
         const uint32_t lines = weft_message_lines(head.bytes);
-        if (seen != 1u << view.hot || !head.notice || head.tag != tag ||
-            lines > WEFT_LOOK_LINES + 1 + MORE * 32 ||
-            (((uint32_t)head.address | head.bytes) & 3) != 0)
-            return false;
-        here |= view.at >= lines;
+        const uint32_t own = weft_lap_differs(line->word[0], line->word[1], eye.flag);
+        const bool came = weft_lap_there(hot.word[0], hot.word[1], flag);
+        const bool odd = (((uint32_t)head.address | head.bytes) & 3) != 0;
+        const bool wanted =
+            (need == 1) & head.notice & (head.tag == tag) & (lines <= most) & !(MORE != 0 & odd);
+        const bool counted = weft_counter_sum(line) - consumed >= need;
+        const bool event = (came & !wanted) | (other & (own >> 24 == 0)) |
+                           ((threadIdx.x == WEFT_COUNTER_LANE) & counted);
+        uint32_t differs = view.at < lines ? own : 0;
         WEFT_UNROLL
-        for (uint32_t k = 0; k < MORE; k++)
-            here &= first + 32 * k >= lines ||
-                    weft_lap_there(more[k].word[0], more[k].word[1],
-                                   weft_lap_flag(view.tail + first + 32 * k));
-        if (!__all_sync(~0u, here))
+        for (int k = 0; k < MORE; k++)
+            differs |= first + 32 * k >= lines
+                           ? 0
+                           : weft_lap_differs(more[k].word[0], more[k].word[1],
+                                              weft_lap_flag(view.tail + first + 32 * k));
+        if (!__all_sync(~0u, came & !event & (differs >> 24 == 0))) {
+            if (__any_sync(~0u, event))
+                return WEFT_SAW_SOMETHING;
             continue;
+        }
         weft_wanted_acquire(&head, view);
-        weft_land_words(&head, &line, view.at);
-        WEFT_UNROLL
-        for (uint32_t k = 0; k < MORE; k++)
-            weft_land_more(&head, &more[k], first + 32 * k);
+        if (MORE == 0 && WEFT_UNLIKELY(odd))
+            weft_land_odd_words(head, *line, view.at);
+        else
+            weft_land_words(&head, line, view.at);
+        if ((head.address & 7) == 0)
+            weft_land_more<MORE, true>(&head, more, first);
+        else
+            weft_land_more<MORE, false>(&head, more, first);
         weft_wanted_taken(self, &head, view);
-        if (lines - 1 <= WEFT_LOOK_LINES && threadIdx.x == 0)
+        if (MORE != 0 && lines - 1 <= WEFT_LOOK_LINES && threadIdx.x == 0)
             weft_look_deep(self, view.hot, head.bytes);
-        return true;
+        return WEFT_TOOK_WANTED;
     }
-    return false;
+    return WEFT_SAW_NOTHING;
 }
 
 #endif

@@ -15,7 +15,7 @@
 #ifndef WEFT_KERNEL_API_MAILBOX_H
 #define WEFT_KERNEL_API_MAILBOX_H
 
-#include "window/channel.h"
+#include "kernel_api/land.h"
 #include "window/state.h"
 #ifdef __CUDACC__
 #include "kernel_api/rank_cuda.h"
@@ -100,24 +100,6 @@ WEFT_INLINE void weft_lap_read_four(struct weft_ring_line line[4], const struct 
                  : "memory");
 }
 
-/* Stores one to eight bytes; they are the whole payload: undivided where a put would be. */
-WEFT_COLD void weft_land_bytes(unsigned char *target, uint64_t value, uint32_t bytes, bool whole)
-{
-    (void)whole;
-    if (!weft_is_small(target, bytes)) {
-        for (uint32_t i = 0; i < bytes; i++)
-            target[i] = (unsigned char)(value >> 8 * i);
-    } else if (bytes == 8) {
-        *(volatile uint64_t *)target = value;
-    } else if (bytes == 4) {
-        *(volatile uint32_t *)target = (uint32_t)value;
-    } else if (bytes == 2) {
-        *(volatile uint16_t *)target = (uint16_t)value;
-    } else {
-        *(volatile unsigned char *)target = (unsigned char)value;
-    }
-}
-
 #else
 
 static inline struct weft_crew weft_crew_first_warp(void)
@@ -157,28 +139,7 @@ static inline void weft_lap_read_four(struct weft_ring_line line[4], const struc
         line[k] = weft_lap_read(weft_lap_at(in, position + k * step));
 }
 
-/* The rank sees it at once: it is its own store. */
-static inline void weft_land_bytes(unsigned char *target, uint64_t value, uint32_t bytes,
-                                   bool whole)
-{
-    if (whole && weft_is_small(target, bytes))
-        weft_store_small(target, (const unsigned char *)&value, bytes, ORDER_none);
-    else
-        weft_write_shared(target, &value, bytes);
-    weft_used_shared(target, bytes);
-}
-
 #endif
-
-/* One word of a payload, the k-th 4 bytes of it. */
-WEFT_INLINE void weft_land_word(const struct weft_head *head, uint32_t k, uint32_t value)
-{
-    unsigned char *target = (unsigned char *)(uintptr_t)head->address + 4 * (size_t)k;
-    const uint32_t left = head->bytes - 4 * k;
-
-    if (4 * k < head->bytes)
-        weft_land_bytes(target, value, left < 4 ? left : 4, head->bytes <= 4);
-}
 
 WEFT_COLD void weft_give(struct weft_in *in)
 {
@@ -205,45 +166,6 @@ WEFT_INLINE void weft_taken(weft_self *self, struct weft_in *in, const struct we
         in->bye = 1;
     self->owes = 1;
     weft_read_on(in, head);
-}
-
-/* What a line of a message that is there brings. A payload of 8 bytes may not be divided. */
-WEFT_COLD void weft_land_odd(struct weft_head copy, uint32_t at, uint32_t one, uint32_t two)
-{
-    const struct weft_head *head = &copy;
-
-    if (at == 1 && head->bytes == 8) {
-        weft_land_bytes((unsigned char *)(uintptr_t)head->address,
-                        (uint64_t)one << 32 | head->first, 8, true);
-    } else if (at > 0) {
-        weft_land_word(head, 2 * at - 1, one);
-        weft_land_word(head, 2 * at, two);
-    } else if (head->bytes != 8) {
-        weft_land_word(head, 0, head->first);
-    }
-}
-
-WEFT_INLINE void weft_land_line(const struct weft_head *head, uint32_t at,
-                                const struct weft_ring_line *line)
-{
-    const uint32_t one = (uint32_t)line->word[0], two = (uint32_t)line->word[1];
-#ifdef __CUDACC__
-    /* The usual ones straight away. */
-    if (((head->address | head->bytes) & 3) == 0) {
-        volatile uint32_t *target = (volatile uint32_t *)(uintptr_t)head->address;
-        if (head->bytes == 8 && (head->address & 7) == 0) {
-            if (at == 1)
-                *(volatile uint64_t *)target = (uint64_t)one << 32 | head->first;
-            return;
-        }
-        if (8 * at < head->bytes)
-            target[2 * at] = at == 0 ? head->first : two;
-        if (at != 0 && 8 * at - 4 < head->bytes)
-            target[2 * at - 1] = one;
-        return;
-    }
-#endif
-    weft_land_odd(*head, at, one, two);
 }
 
 /*

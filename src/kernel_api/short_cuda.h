@@ -20,6 +20,21 @@ WEFT_INLINE void weft_put_noted(weft_self *self, struct weft_out *out, const str
     weft_turn(self);
 }
 
+/* As weft_line_load, of a source and a size that are multiples of 4. */
+WEFT_INLINE void weft_line_load_words(uint32_t pair[2], const unsigned char *source, uint32_t bytes,
+                                      uint32_t at)
+{
+    const uint32_t offset = at == 0 ? bytes - 4 : 8 * at - 8;
+    const uint32_t *const from = (const uint32_t *)(const void *)(source + offset);
+    const bool some = weft_line_has(bytes, at);
+
+    pair[0] = pair[1] = 0;
+    if (some)
+        pair[0] = from[0];
+    if (some && at != 0)
+        pair[1] = from[1];
+}
+
 /* It is not made of whole words, or must wait, or comes after what went another way. */
 WEFT_COLD void weft_put_unusual(weft_self *self, struct weft_out *out, int process,
                                 struct weft_head head, const unsigned char *source)
@@ -46,7 +61,7 @@ WEFT_INLINE void weft_put_by_warp(weft_self *self, struct weft_out *out, int pro
         weft_put_unusual(self, out, process, head, source);
         return;
     }
-    weft_line_load(pair, source, head.bytes, threadIdx.x, true);
+    weft_line_load_words(pair, source, head.bytes, threadIdx.x);
     if (threadIdx.x < lines)
         weft_line_store(out, begin, threadIdx.x, &head, pair);
     __syncwarp(); /* all have read where to begin */
@@ -55,8 +70,8 @@ WEFT_INLINE void weft_put_by_warp(weft_self *self, struct weft_out *out, int pro
 }
 
 /* Lines by every thread: more than a warp has lanes. After a barrier of all. */
-WEFT_COLD void weft_put_by_all(weft_self *self, struct weft_out *out, int process,
-                               struct weft_head head, const unsigned char *source)
+WEFT_INLINE void weft_put_by_all(weft_self *self, struct weft_out *out, int process,
+                                 struct weft_head head, const unsigned char *source)
 {
     WEFT_IN_SHARED(self);
     const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
@@ -73,8 +88,8 @@ WEFT_COLD void weft_put_by_all(weft_self *self, struct weft_out *out, int proces
     }
     for (uint32_t at = threadIdx.x; at < lines; at += 2 * blockDim.x) {
         uint32_t pair[2][2]; /* both loads at once */
-        weft_line_load(pair[0], source, head.bytes, at, true);
-        weft_line_load(pair[1], source, head.bytes, at + blockDim.x, true);
+        weft_line_load_words(pair[0], source, head.bytes, at);
+        weft_line_load_words(pair[1], source, head.bytes, at + blockDim.x);
         weft_line_store(out, begin, at, &head, pair[0]);
         if (at + blockDim.x < lines)
             weft_line_store(out, begin, at + blockDim.x, &head, pair[1]);

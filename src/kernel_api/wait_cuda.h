@@ -89,42 +89,39 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
         const struct weft_eye eye = weft_eye_at(self, counter, view);
         const uint32_t consumed = *(volatile uint32_t *)&self->consumed[tag];
         struct weft_ring_line line;
-        unsigned there;
-        uint32_t have;
-        if (view.deep > WEFT_LOOK_LINES && need == 1 &&
-            (view.deep > WEFT_LOOK_LINES + 32 ? weft_take_long<4>(self, eye, view, tag, consumed)
-                                              : weft_take_long<1>(self, eye, view, tag, consumed)))
-            return;
-        do {
-            line = weft_lap_read(eye.line);
-            have = weft_counter_sum(&line);
-            there = __ballot_sync(~0u, threadIdx.x == WEFT_COUNTER_LANE
-                                           ? have - consumed >= need
-                                           : weft_lap_there(line.word[0], line.word[1], eye.flag));
-            rounds++;
-        } while ((there & (view.heads | 1u << WEFT_COUNTER_LANE)) == 0 &&
-                 rounds % WEFT_SERVE_ROUNDS != 0);
-        if ((there & (view.heads | 1u << WEFT_COUNTER_LANE)) == 1u << view.hot && need == 1 &&
-            weft_take_wanted(self, &line, there, view, tag)) {
+        enum weft_looked saw;
+        if (view.deep <= WEFT_LOOK_LINES)
+            saw = weft_look<0>(self, eye, view, tag, need, consumed, &line);
+        else if (view.deep <= WEFT_LOOK_LINES + 32)
+            saw = weft_look<1>(self, eye, view, tag, need, consumed, &line);
+        else
+            saw = weft_look<4>(self, eye, view, tag, need, consumed, &line);
+        if (saw == WEFT_TOOK_WANTED) {
             if (threadIdx.x == 0)
                 weft_wait_over(self, rounds);
             return;
         }
-        if ((there >> WEFT_COUNTER_LANE & 1) != 0) {
+        rounds += WEFT_SERVE_ROUNDS;
+        if (saw == WEFT_SAW_NOTHING) {
+            on = weft_warp_round(self, rounds, tag, need);
+            continue;
+        }
+        const uint32_t have = __shfl_sync(~0u, weft_counter_sum(&line), WEFT_COUNTER_LANE);
+        const unsigned there =
+            __ballot_sync(~0u, weft_lap_there(line.word[0], line.word[1], eye.flag)) & view.heads;
+        if (have - consumed >= need) {
             /* A rank that never has to wait serves, too. */
-            if (WEFT_UNLIKELY((there & view.heads) != 0 &&
+            if (WEFT_UNLIKELY(there != 0 &&
                               *(volatile uint32_t *)&self->looks % WEFT_LOOK_WAITS == 0))
-                weft_take_some(self, line, there & view.heads);
+                weft_take_some(self, line, there);
             break;
         }
-        if ((there & view.heads) != 0) {
-            weft_take_some(self, line, there & view.heads);
-            have = __shfl_sync(~0u, have, WEFT_COUNTER_LANE);
-            /* One decides for all: the leader changes `consumed` next. */
-            if (__shfl_sync(~0u, have - *(volatile uint32_t *)&self->consumed[tag] >= need, 0))
-                break;
-        }
-        if (rounds % WEFT_SERVE_ROUNDS == 0)
+        if (there != 0) /* none: a head came between two loads of the look */
+            weft_take_some(self, line, there);
+        /* One decides for all: the leader changes `consumed` next. */
+        if (__shfl_sync(~0u, have - *(volatile uint32_t *)&self->consumed[tag] >= need, 0))
+            break;
+        if (rounds % WEFT_LOOK_ROUNDS == 0) /* what is seen may never be complete */
             on = weft_warp_round(self, rounds, tag, need);
     }
     weft_polled();

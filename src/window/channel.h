@@ -10,10 +10,10 @@
  * A ring is a sequence of lines of two 64-bit words. Each word is stored undivided, and its upper
  * part is a flag that tells this lap of the ring from the one before; since every line is written
  * in every lap, whatever may lie in it otherwise has the flag of the lap before. So nothing needs
- * to be cleaned, and no store needs to be ordered after another. A message is a head line, which
- * carries the first 4 bytes of the payload, and lines with 8 more bytes each:
+ * to be cleaned, and no store needs to be ordered after another. A message is a head line, and a
+ * line for each 8 bytes of the payload; what is left over, up to 4 bytes, is in the head:
  *
- *     head:  flag 8 | payload 32 | unused 10 | release 1 | bye 1 | notice 1 | bytes 11
+ *     head:  flag 8 | left over 32 | unused 10 | release 1 | bye 1 | notice 1 | bytes 11
  *            flag 8 | tag 8 | address 48
  *     rest:  flag 8 | unused 24 | payload 32      (both words)
  *
@@ -119,15 +119,21 @@ WEFT_INLINE struct weft_ring_line *weft_channels_ring(unsigned char *area, uint3
 
 struct weft_head {
     uint64_t address;
-    uint32_t bytes, first; /* of the payload, */
+    uint32_t bytes, left; /* of the payload; what is left over of it */
     uint32_t tag;
     bool notice, bye, release; /* release: it stands for more than channels brought */
 };
 
-/* Lines of a message: the head takes 4 bytes, the others 8 each. */
+/* Lines of a message: of words of 4 bytes a line takes two, and the head what is left over. */
 WEFT_INLINE uint32_t weft_message_lines(uint32_t bytes)
 {
     return 1 + (bytes + 3) / 4 / 2;
+}
+
+/* Whether a line of a message has a word of a payload that is made of whole words. */
+WEFT_INLINE bool weft_line_has(uint32_t bytes, uint32_t at)
+{
+    return at == 0 ? (bytes & 4) != 0 : 8 * at <= bytes;
 }
 
 /* Never 0, which is what a ring holds at first; not that of the lap before. */
@@ -140,7 +146,7 @@ WEFT_INLINE uint64_t weft_head_word(const struct weft_head *head, uint32_t flag,
 {
     if (word == 1)
         return (uint64_t)flag << 56 | (uint64_t)head->tag << 48 | head->address;
-    return (uint64_t)flag << 56 | (uint64_t)head->first << 24 | (uint64_t)head->bye << 12 |
+    return (uint64_t)flag << 56 | (uint64_t)head->left << 24 | (uint64_t)head->bye << 12 |
            (uint64_t)head->notice << 11 | (uint64_t)head->release << 13 | (head->bytes & 0x7ff);
 }
 
@@ -151,7 +157,7 @@ WEFT_INLINE struct weft_head weft_head_of(uint64_t word0, uint64_t word1)
     head.notice = (word0 >> 11 & 1) != 0;
     head.bye = (word0 >> 12 & 1) != 0;
     head.release = (word0 >> 13 & 1) != 0;
-    head.first = (uint32_t)(word0 >> 24);
+    head.left = (uint32_t)(word0 >> 24);
     head.tag = (uint32_t)(word1 >> 48 & 0xff);
     head.address = word1 & 0xffffffffffff;
     return head;
@@ -162,10 +168,15 @@ WEFT_INLINE uint64_t weft_rest_word(uint32_t payload, uint32_t flag)
     return (uint64_t)flag << 56 | payload;
 }
 
-/* Whether both words are of this lap. */
+/* Less than 1 << 24 if both words are of this lap. */
+WEFT_INLINE uint32_t weft_lap_differs(uint64_t word0, uint64_t word1, uint32_t flag)
+{
+    return ((uint32_t)(word0 >> 32) ^ flag << 24) | ((uint32_t)(word1 >> 32) ^ flag << 24);
+}
+
 WEFT_INLINE bool weft_lap_there(uint64_t word0, uint64_t word1, uint32_t flag)
 {
-    return (uint32_t)(word0 >> 32) >> 24 == flag && (uint32_t)(word1 >> 32) >> 24 == flag;
+    return weft_lap_differs(word0, word1, flag) >> 24 == 0;
 }
 
 #endif
