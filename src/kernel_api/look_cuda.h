@@ -54,7 +54,7 @@ WEFT_INLINE struct weft_view weft_view_of(const weft_self *self)
 
     view.heads = (1u << *(volatile const uint32_t *)&self->ins) - 1;
     view.hot = *(volatile const uint32_t *)&self->hot;
-    view.deep = view.heads == 0 ? 0 : *(volatile const uint32_t *)&self->deep | 1;
+    view.deep = view.heads == 0 ? 0 : max(*(volatile const uint32_t *)&self->deep, 1u);
     view.owes = *(volatile const uint32_t *)&self->owes;
     view.tail = *(volatile const uint32_t *)&self->in[view.hot].tail;
     view.at = lane == view.hot            ? 0
@@ -141,9 +141,11 @@ WEFT_INLINE unsigned weft_take_short(weft_self *self, uint64_t word0, uint64_t w
 WEFT_COLD void weft_take_some(weft_self *self, struct weft_ring_line line, unsigned heads)
 {
     WEFT_IN_SHARED(self);
-    __syncwarp(); /* all have read what changes now */
-    if (threadIdx.x == 0)
-        self->hot = (uint32_t)__ffs((int)heads) - 1;
+    const uint32_t hot = (uint32_t)__ffs((int)heads) - 1;
+    const uint64_t word0 = __shfl_sync(~0u, line.word[0], hot);
+    __syncwarp();         /* all have read what changes now */
+    if (threadIdx.x == 0) /* the next one may be as long */
+        weft_look_deep(self, hot, weft_head_of(word0, 0).bytes);
     heads = weft_take_short(self, line.word[0], line.word[1], heads);
     __syncwarp(); /* how far each lane has come */
     for (; heads != 0; heads &= heads - 1) {

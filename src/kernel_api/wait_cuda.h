@@ -71,7 +71,7 @@ WEFT_INLINE void weft_wait_alone(weft_self *self, uint32_t tag, uint32_t need)
 WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
 {
     const struct weft_counter *counter = &self->counters[weft_count_index(self->slot, tag)];
-    uint32_t rounds = 0;
+    uint32_t rounds = 0, seen = 0;
     bool on = true;
 
     const bool none = *(volatile uint32_t *)&self->ins == 0;
@@ -101,8 +101,8 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
                 weft_wait_over(self, rounds);
             return;
         }
-        rounds += WEFT_SERVE_ROUNDS;
         if (saw == WEFT_SAW_NOTHING) {
+            rounds += WEFT_SERVE_ROUNDS;
             on = weft_warp_round(self, rounds, tag, need);
             continue;
         }
@@ -121,8 +121,8 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
         /* One decides for all: the leader changes `consumed` next. */
         if (__shfl_sync(~0u, have - *(volatile uint32_t *)&self->consumed[tag] >= need, 0))
             break;
-        if (rounds % WEFT_LOOK_ROUNDS == 0) /* what is seen may never be complete */
-            on = weft_warp_round(self, rounds, tag, need);
+        if (++seen % WEFT_LOOK_ROUNDS == 0) /* what is seen may never be complete */
+            on = weft_warp_round(self, seen, tag, need);
     }
     weft_polled();
     __syncwarp(); /* all have read what changes now */

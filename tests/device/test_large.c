@@ -41,7 +41,7 @@ WEFT_DEVICE_FN void exchange(weft_self *self, struct data *user)
     do {                                                                                           \
         exchange(self, user);                                                                      \
         weft_barrier(self, WEFT_COMM_WORLD);                                                       \
-        if (weft_thread(self) == 0)                                                                \
+        if (weft_thread(self) == 0 && weft_rank(self, WEFT_COMM_DEVICE) == 0)                      \
             user->reached[k] = REACHED + (k);                                                      \
     } while (0)
 
@@ -65,7 +65,7 @@ WEFT_KERNEL(large, struct data, user)
     STEP(14);
     STEP(15);
     weft_leave(self);
-    if (weft_thread(self) == 0)
+    if (weft_thread(self) == 0 && weft_rank(self, WEFT_COMM_DEVICE) == 0)
         user->reached[STEPS] = REACHED + STEPS;
     test_done(self, &user->check);
 }

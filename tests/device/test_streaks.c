@@ -6,7 +6,7 @@
  */
 #include "support/test.h"
 
-enum { MOST_STREAK = 24, MOST_BYTES = 5008, TAG = 2, TAG_THIRD = 20, TAG_ACK = 21, SIZES = 14 };
+enum { MOST_STREAK = 24, MOST_BYTES = 5008, TAG = 2, TAG_THIRD = 20, TAG_ACK = 21, SIZES = 19 };
 
 struct data {
     struct test_check check;
@@ -27,14 +27,15 @@ struct streak {
 /* All ranks draw the same. Mostly what goes through an eager channel in many lines. */
 WEFT_DEVICE_FN struct streak next_streak(uint64_t *random)
 {
-    const size_t sizes[SIZES] = {8,    1024, 1024, 1020, 516,  132, 128,
-                                 1024, 260,  1000, 1022, 5000, 0,   1024};
+    const size_t sizes[SIZES] = {8,    1024, 1024, 1020, 516, 132, 128, 1024, 260, 1000,
+                                 1022, 5000, 0,    1024, 2,   12,  136, 384,  392};
+    const size_t shifts[8] = {0, 0, 0, 0, 4, 4, 4, 1}; /* of source and target */
     struct streak streak;
 
     streak.how = test_random(random, 2) == 0 ? ONE_BY_ONE : (enum how)test_random(random, HOWS);
     streak.count = 2 + 2 * test_random(random, MOST_STREAK / 2);
     streak.bytes = sizes[test_random(random, SIZES)];
-    streak.shift = test_random(random, 8) == 0 ? 1 : 0;
+    streak.shift = shifts[test_random(random, 8)];
     return streak;
 }
 
