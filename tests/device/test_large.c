@@ -6,7 +6,7 @@
  */
 #include "support/test.h"
 
-enum { EACH = 8192, TAG = 3, STEPS = 16, REACHED = 77077000 };
+enum { EACH = 8192, TAG = 3, STEPS = 12, REACHED = 77077000 };
 
 struct data {
     struct test_check check;
@@ -60,10 +60,6 @@ WEFT_KERNEL(large, struct data, user)
     STEP(9);
     STEP(10);
     STEP(11);
-    STEP(12);
-    STEP(13);
-    STEP(14);
-    STEP(15);
     weft_leave(self);
     if (weft_thread(self) == 0 && weft_rank(self, WEFT_COMM_DEVICE) == 0)
         user->reached[STEPS] = REACHED + STEPS;
