@@ -13,9 +13,10 @@
 #define WEFT_UNROLL      _Pragma("unroll")
 /*
  * p, the state of a rank, lies in shared memory: for functions where the compiler cannot see it. It
- * then takes instructions for that, which are fewer and faster than those for any memory. (Not by
- * __builtin_assume(__isShared(p)): nvcc 13.0 takes that for false in large kernels, and drops the
- * code after it.)
+ * would take instructions for that, which are fewer and faster than those for any memory. But nvcc
+ * 13.0 folds the two conversions into none (docs/known-faults.md, 17). Not by
+ * __builtin_assume(__isShared(p)): in large kernels it takes that for false, and drops the code
+ * after it.
  */
 #define WEFT_IN_SHARED(p)                                                                          \
     ((p) = (__typeof__(p))__cvta_shared_to_generic((unsigned)__cvta_generic_to_shared(p)))
