@@ -12,14 +12,22 @@
 #define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WEFT_UNROLL      _Pragma("unroll")
 /*
- * p, the state of a rank, lies in shared memory: for functions where the compiler cannot see it. It
- * would take instructions for that, which are fewer and faster than those for any memory. But nvcc
- * 13.0 folds the two conversions into none (docs/known-faults.md, 17). Not by
- * __builtin_assume(__isShared(p)): in large kernels it takes that for false, and drops the code
- * after it.
+ * p, a parameter, is the state of a rank, which lies in shared memory; a function that is not
+ * inlined cannot see that, and would take instructions for any memory. For what a traced job goes
+ * through: elsewhere no time was won (docs/decisions.md).
  */
 #define WEFT_IN_SHARED(p)                                                                          \
-    ((p) = (__typeof__(p))__cvta_shared_to_generic((unsigned)__cvta_generic_to_shared(p)))
+    ((p) = (__typeof__(p))weft_in_shared((unsigned)__cvta_generic_to_shared(p)))
+
+/*
+ * asm, or nvcc 13.0 folds the two conversions into none. Not __builtin_assume(__isShared(p)): in
+ * large kernels it takes that for false, and drops the code after it.
+ */
+WEFT_INLINE void *weft_in_shared(unsigned address)
+{
+    asm("" : "+r"(address));
+    return __cvta_shared_to_generic(address);
+}
 #else
 #define WEFT_INLINE      static inline
 #define WEFT_COLD        static inline

@@ -63,7 +63,6 @@ WEFT_INLINE void weft_barrier_await(weft_self *self, weft_comm comm, uint32_t wo
 WEFT_COLD void weft_barrier_many(weft_self *self, const struct weft_meeting *meeting, bool last,
                                  enum weft_wait_kind as)
 {
-    WEFT_IN_SHARED(self);
     const struct weft_comm_entry *entry = &self->state->comms[meeting->index];
     const int32_t leaders = entry->leaders;
     const uint32_t words = meeting->index * WEFT_BARRIER_WORDS, done = meeting->done;
@@ -145,6 +144,7 @@ WEFT_COLD void weft_barrier_look_up(weft_self *self, struct weft_meeting *meetin
 WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting, weft_comm comm,
                                   enum weft_wait_kind as)
 {
+    WEFT_IN_SHARED(self);
     weft_trace_enter(self, WEFT_TRACE_BARRIER, -1, comm);
 
     if (meeting->comm != (comm ^ self->tracer.alias) || comm == WEFT_COMM_NONE)

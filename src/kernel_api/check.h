@@ -16,7 +16,6 @@ WEFT_INLINE void weft_check_rank(weft_self *self, int target, int members, const
 
 WEFT_INLINE void weft_check_tag(weft_self *self, int tag, const char *text)
 {
-    WEFT_IN_SHARED(self);
     if (WEFT_UNLIKELY(tag < 0 || tag >= WEFT_TAGS))
         weft_fail4(self, WEFT_ERR_TAG, text, tag, 0, 0, 0);
 }

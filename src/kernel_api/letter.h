@@ -138,7 +138,6 @@ WEFT_INLINE void weft_letter_over(weft_self *self, const struct weft_at_door *at
  */
 WEFT_COLD void weft_wait_at_door(weft_self *self, uint32_t tag, uint32_t need)
 {
-    WEFT_IN_SHARED(self);
     const struct weft_crew crew = weft_crew_first_warp();
     struct weft_at_door at = {0, 0, false, false, false};
     struct weft_found found = {0};
@@ -180,7 +179,6 @@ WEFT_COLD void weft_wait_at_door(weft_self *self, uint32_t tag, uint32_t need)
  */
 WEFT_COLD void weft_wait_by_letter(weft_self *self, uint32_t tag, uint32_t count)
 {
-    WEFT_IN_SHARED(self);
     const unsigned crew = weft_crew_first_warp().lanes;
 
     do {

@@ -140,7 +140,6 @@ WEFT_INLINE unsigned weft_take_short(weft_self *self, uint64_t word0, uint64_t w
 /* What is there of all channels: of those whose heads are, of which each lane has read one. */
 WEFT_COLD void weft_take_some(weft_self *self, struct weft_ring_line line, unsigned heads)
 {
-    WEFT_IN_SHARED(self);
     const uint32_t hot = (uint32_t)__ffs((int)heads) - 1;
     const uint64_t word0 = __shfl_sync(~0u, line.word[0], hot);
     __syncwarp();         /* all have read what changes now */

@@ -228,7 +228,6 @@ WEFT_INLINE bool weft_take(weft_self *self, struct weft_crew crew, struct weft_i
 /* The next message of a channel, by one thread. */
 WEFT_COLD bool weft_take_next(weft_self *self, struct weft_in *in)
 {
-    WEFT_IN_SHARED(self);
     const struct weft_ring_line line = weft_lap_read(weft_lap_at(in, in->tail));
 
     return weft_lap_there(line.word[0], line.word[1], weft_lap_flag(in->tail)) &&
@@ -246,7 +245,6 @@ WEFT_COLD void weft_serve(weft_self *self)
 /* Looks whether somebody has taken a channel to this rank. One thread. */
 WEFT_COLD void weft_find_channels(weft_self *self)
 {
-    WEFT_IN_SHARED(self);
     const struct weft_state *state = self->state;
     unsigned char *area = weft_channel_area(state, state->exposed);
     const struct weft_box *box = weft_channels_box(area, self->slot);

@@ -72,21 +72,19 @@ WEFT_INLINE bool weft_notify_usual(weft_self *self, weft_comm comm, int target, 
 
 #endif
 
-WEFT_INLINE void weft_notify_somehow(weft_self *self, weft_comm comm, int target, int tag,
-                                     bool relaxed)
+WEFT_INLINE void weft_notify_somehow(weft_self *self, const struct weft_route *to, weft_comm comm,
+                                     int target, int tag, bool relaxed)
 {
-    const struct weft_route to = weft_route_comm(self, comm, target);
-    weft_trace_route(self, &to);
     if (!relaxed)
         weft_join(self); /* the release covers what every thread did */
     if (!weft_leads(self))
         return;
-    if (to.way == WEFT_WAY_HOST) {
-        weft_notify_proxied(self, to.process, comm, target, tag);
+    if (to->way == WEFT_WAY_HOST) {
+        weft_notify_proxied(self, to->process, comm, target, tag);
     } else {
         if (WEFT_UNLIKELY(self->unsettled != 0))
-            weft_settle(self, to.process);
-        weft_notify_direct(self, &to, (uint32_t)tag, relaxed, false);
+            weft_settle(self, to->process);
+        weft_notify_direct(self, to, (uint32_t)tag, relaxed, false);
     }
     weft_turn(self);
 }
@@ -94,11 +92,14 @@ WEFT_INLINE void weft_notify_somehow(weft_self *self, weft_comm comm, int target
 /* One that is not usual; in a traced job any, and it is recorded. */
 WEFT_COLD void weft_notify_other(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
 {
+    WEFT_IN_SHARED(self);
+    const struct weft_route to = weft_route_comm(self, comm, target);
     const bool recorded = weft_traced(self) && weft_leads(self);
 
     if (recorded)
-        weft_trace_open_event(self, WEFT_TRACE_NOTIFY, WEFT_TRACE_CALL, tag, WEFT_TRACE_NOBODY, 0);
-    weft_notify_somehow(self, comm, target, tag, relaxed);
+        weft_trace_open_event(self, WEFT_TRACE_NOTIFY, WEFT_TRACE_CALL, tag, to.process, to.slot,
+                              0);
+    weft_notify_somehow(self, &to, comm, target, tag, relaxed);
     if (recorded)
         weft_trace_close_event(self, WEFT_TRACE_CALL);
 }
@@ -146,20 +147,20 @@ WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
     } while (WEFT_UNLIKELY(weft_attend(self)));
 }
 
-WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count)
+WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, uint32_t waits)
 {
     WEFT_IN_SHARED(self);
     if (weft_leads(self))
         weft_trace_open_event(self, WEFT_TRACE_WAIT, WEFT_TRACE_CALL, (int)tag, WEFT_TRACE_NOBODY,
-                              count);
-    if (self->letters != NULL)
-        weft_wait_by_letter(self, tag, count);
-    else if (self->eager_bytes != 0 && blockDim.x >= 32)
+                              WEFT_TRACE_ANYRANK, count);
+    if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_WARP))
         weft_wait_warped(self, tag, count);
-    else
+    else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE))
         weft_wait_led(self, tag, count);
+    else
+        weft_wait_by_letter(self, tag, count);
     if (weft_leads(self))
-        weft_trace_close_event(self, WEFT_TRACE_CALL);
+        weft_trace_close_single(self);
 }
 
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
@@ -173,7 +174,7 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
     else if (waits == WEFT_WAITS_BY_LETTER)
         weft_wait_by_letter(self, (uint32_t)tag, count);
     else
-        weft_wait_traced(self, (uint32_t)tag, count);
+        weft_wait_traced(self, (uint32_t)tag, count, waits);
 }
 
 #else

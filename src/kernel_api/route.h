@@ -157,7 +157,6 @@ WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, in
  */
 WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, bool window)
 {
-    WEFT_IN_SHARED(self);
     struct weft_cuda_rank *const rank = (struct weft_cuda_rank *)self;
 
     weft_join(self);
@@ -183,7 +182,6 @@ WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, boo
 WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle, int target,
                                                 bool window)
 {
-    WEFT_IN_SHARED(self);
     const struct weft_cached *cached = weft_route_place(self, handle, target);
     struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
 
@@ -250,19 +248,12 @@ static inline void weft_route_forget(weft_self *self, uint32_t handle)
 WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int target,
                                     uint64_t bytes)
 {
+    WEFT_IN_SHARED(self);
     const struct weft_route to = weft_route_window(self, win, target);
 
-    if (!weft_leads(self))
-        return;
-    weft_trace_begin(self, WEFT_TRACE_PUT, WEFT_TRACE_CALL, tag, to.process, bytes);
-    weft_trace_whom(self, to.process, to.slot);
-}
-
-/* In a traced job: whom a notification is for. All threads. */
-WEFT_INLINE void weft_trace_route(weft_self *self, const struct weft_route *to)
-{
-    if (weft_traced(self) && weft_leads(self))
-        weft_trace_whom(self, to->process, to->slot);
+    if (weft_leads(self))
+        weft_trace_open_event(self, WEFT_TRACE_PUT, WEFT_TRACE_CALL, tag, to.process, to.slot,
+                              bytes);
 }
 
 /* Whether ranks of this process are meant: then their counters take adds of device scope. */

@@ -39,7 +39,6 @@ WEFT_INLINE void weft_line_load_words(uint32_t pair[2], const unsigned char *sou
 WEFT_COLD void weft_put_unusual(weft_self *self, struct weft_out *out, int process,
                                 struct weft_head head, const unsigned char *source)
 {
-    WEFT_IN_SHARED(self);
     __syncwarp(); /* all have looked at what the leader changes now */
     if (threadIdx.x == 0 && self->unsettled != 0)
         weft_settle(self, process);
@@ -73,7 +72,6 @@ WEFT_INLINE void weft_put_by_warp(weft_self *self, struct weft_out *out, int pro
 WEFT_INLINE void weft_put_by_all(weft_self *self, struct weft_out *out, int process,
                                  struct weft_head head, const unsigned char *source)
 {
-    WEFT_IN_SHARED(self);
     const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
 
     head.release = (out->dirty | self->unsettled) != 0;

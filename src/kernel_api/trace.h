@@ -52,7 +52,6 @@ static inline void weft_trace_clocks(const weft_self *self, uint64_t *now, uint6
 
 WEFT_INLINE bool weft_traced(const weft_self *self)
 {
-    WEFT_IN_SHARED(self);
     return WEFT_UNLIKELY(self->tracer.alias != 0);
 }
 
@@ -62,6 +61,7 @@ WEFT_INLINE bool weft_traced(const weft_self *self)
  */
 WEFT_COLD void weft_trace_moment(weft_self *self, enum weft_trace_kind kind)
 {
+    WEFT_IN_SHARED(self);
     struct weft_tracer *const tracer = &self->tracer;
     struct weft_trace_event event;
 
@@ -94,11 +94,10 @@ WEFT_INLINE void weft_trace_counted(weft_self *self, uint32_t every, uint64_t be
 #endif
 }
 
-/* Something begins; whom it is about may be told later. The leader, in a traced job. */
+/* Something begins. The leader, in a traced job. */
 WEFT_INLINE void weft_trace_open_event(weft_self *self, enum weft_trace_kind kind, int depth,
-                                       int tag, int32_t process, uint64_t amount)
+                                       int tag, int32_t process, uint32_t slot, uint64_t amount)
 {
-    WEFT_IN_SHARED(self);
     struct weft_tracer *const tracer = &self->tracer;
     struct weft_trace_event *const open = &tracer->open[depth];
 
@@ -107,7 +106,7 @@ WEFT_INLINE void weft_trace_open_event(weft_self *self, enum weft_trace_kind kin
         weft_trace_number(tracer, &tracer->open[WEFT_TRACE_CALL]);
     open->end = WEFT_TRACE_UNNUMBERED;
     open->process = process;
-    open->slot = WEFT_TRACE_ANYRANK;
+    open->slot = slot;
     open->amount = (uint32_t)amount;
     open->what = weft_trace_what(kind, tag, amount);
 }
@@ -115,7 +114,6 @@ WEFT_INLINE void weft_trace_open_event(weft_self *self, enum weft_trace_kind kin
 /* And ends. All looks at shared memory come before the stores, so that they wait together. */
 WEFT_INLINE void weft_trace_close_event(weft_self *self, int depth)
 {
-    WEFT_IN_SHARED(self);
     struct weft_tracer *const tracer = &self->tracer;
     struct weft_trace_event *const open = &tracer->open[depth];
     struct weft_trace_log *const log = tracer->log;
@@ -132,24 +130,33 @@ WEFT_INLINE void weft_trace_close_event(weft_self *self, int depth)
     weft_trace_counted(self, every, number, number + 1);
 }
 
-/* Whom the call is about. */
-WEFT_INLINE void weft_trace_whom(weft_self *self, int32_t process, uint32_t slot)
+/* A call in which no other began. */
+WEFT_INLINE void weft_trace_close_single(weft_self *self)
 {
-    struct weft_trace_event *const open = &self->tracer.open[WEFT_TRACE_CALL];
+    struct weft_tracer *const tracer = &self->tracer;
+    struct weft_trace_log *const log = tracer->log;
+    const uint32_t most = tracer->most, every = tracer->every;
+    const uint64_t number = tracer->count;
+    struct weft_trace_event event = tracer->open[WEFT_TRACE_CALL];
 
-    open->process = process;
-    open->slot = slot;
+    event.end = weft_trace_now(self);
+    tracer->count = number + 1;
+    tracer->open[WEFT_TRACE_CALL].kind = 0;
+    weft_trace_store(log, most, number, number + 1, &event);
+    weft_trace_counted(self, every, number, number + 1);
 }
 
 /* The same two, in a place of their own. */
 WEFT_COLD void weft_trace_begin(weft_self *self, enum weft_trace_kind kind, int depth, int tag,
                                 int32_t process, uint64_t amount)
 {
-    weft_trace_open_event(self, kind, depth, tag, process, amount);
+    WEFT_IN_SHARED(self);
+    weft_trace_open_event(self, kind, depth, tag, process, WEFT_TRACE_ANYRANK, amount);
 }
 
 WEFT_COLD void weft_trace_end(weft_self *self, int depth)
 {
+    WEFT_IN_SHARED(self);
     weft_trace_close_event(self, depth);
 }
 

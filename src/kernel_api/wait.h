@@ -19,7 +19,6 @@
 /* The thread that acts for the rank. */
 WEFT_INLINE bool weft_leads(const weft_self *self)
 {
-    WEFT_IN_SHARED(self);
     return weft_thread(self) == 0;
 }
 
@@ -67,7 +66,6 @@ WEFT_INLINE bool weft_attend(weft_self *self)
 /* A barrier of all threads of the rank, where it learns what its leader has to say. */
 WEFT_INLINE void weft_join(weft_self *self)
 {
-    WEFT_IN_SHARED(self);
     __syncthreads();
     weft_attend(self);
 }
@@ -107,7 +105,6 @@ WEFT_COLD bool weft_look_stop(weft_self *self)
 /* At the start of every call: ranks that only send look now and then (weft_turn). */
 WEFT_INLINE void weft_check_stop(weft_self *self)
 {
-    WEFT_IN_SHARED(self);
 }
 
 /* The leader's, after operations that do not wait. */

@@ -128,12 +128,12 @@ struct weft_waiting {
 enum { WEFT_MEETINGS = 4 };
 
 /* Who waits for a rank's notifications on a GPU: its leader, or its first warp, since there may be
- * channels; or one of these, and it is recorded. */
+ * channels. */
 enum weft_waits {
     WEFT_WAITS_ALONE,
     WEFT_WAITS_BY_WARP,
     WEFT_WAITS_BY_LETTER, /* kernel_api/letter.h */
-    WEFT_WAITS_TRACED
+    WEFT_WAITS_TRACED = 4 /* with one of these: it is recorded */
 };
 
 /* What a barrier needs of its communicator. NONE: look it up. (In a traced job `comm` has another
@@ -157,7 +157,7 @@ struct weft_self {
     int32_t process;               /* of the job */
     uint32_t eager_bytes;          /* largest payload for channels; 0: there are none */
     uint32_t inline_bytes, unused; /* as in weft_state */
-    uint32_t waits; /* on a GPU: an enum weft_waits; not BY_LETTER once there are channels */
+    uint32_t waits; /* on a GPU: enum weft_waits; not BY_LETTER once there are channels */
     /* Above: what a launch never changes otherwise, and all threads may read at any time. */
     struct weft_command_producer commands;
     uint32_t stopped;    /* on a GPU: what the leader tells the others (kernel_api/wait.h), */
