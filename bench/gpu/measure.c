@@ -25,7 +25,7 @@ const struct measure measures[MEASURES] = {
 
 enum { CHECKED = 20, FULL_BYTES = 8192 }; /* larger messages are sent less often */
 
-enum { MESSAGE_MOST = 1 << 20, STREAM_MOST = 64 << 20 };
+enum { MESSAGE_MOST = 1 << 20, STREAM_MOST = 64 << 20, RATE_MOST = 1024 };
 enum {
     KEY_THREADS = 256,
     KEY_REPEATS,
@@ -34,7 +34,8 @@ enum {
     KEY_RANKS,
     KEY_PUTS,
     KEY_FROM,
-    KEY_VOLUME
+    KEY_VOLUME,
+    KEY_BYTES
 };
 
 static const struct argp_option threads_option = {
@@ -76,6 +77,9 @@ static const struct argp_option volume_option = {
     0,
     "instead of --puts: about what all ranks of a device put together in the timed part",
     0};
+
+static const struct argp_option bytes_option = {
+    "bytes", KEY_BYTES, "BYTES", 0, "of a message, a multiple of 8 up to 1024 (default 8)", 0};
 
 struct input {
     struct measure_options *options;
@@ -124,6 +128,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case KEY_PUTS:
         options->puts = number(state, "puts", text, STREAM_GROUP, 1000000);
         return 0;
+    case KEY_BYTES:
+        options->bytes = number(state, "bytes", text, 8, RATE_MOST);
+        if (options->bytes % 8 != 0)
+            argp_error(state, "--bytes %zu is not a multiple of 8", options->bytes);
+        return 0;
     case ARGP_KEY_END: /* ranks share one piece of memory, and 16 bytes are copied at once */
         if ((input->has & MEASURE_HAS_PUTS) && (options->to == 0 || options->to % 16 != 0))
             argp_error(state, "--to %zu is not a multiple of 16", options->to);
@@ -165,11 +174,13 @@ void measure_parse(struct measure_options *options, int argc, char **argv, int h
         table[used++] = from_option;
         table[used++] = volume_option;
     }
+    if (has & MEASURE_HAS_BYTES)
+        table[used++] = bytes_option;
     const struct argp argp = {
         .options = table, .parser = parse, .args_doc = arguments, .doc = about};
     struct input input = {.options = options, .words_most = words_most, .has = has};
-    *options =
-        (struct measure_options){.threads = 128, .repeats = 20000, .puts = 64, .to = 1048576};
+    *options = (struct measure_options){
+        .threads = 128, .repeats = 20000, .puts = 64, .bytes = 8, .to = 1048576};
     argp_parse(&argp, argc, argv, 0, NULL, &input);
 }
 

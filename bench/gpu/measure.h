@@ -40,6 +40,7 @@ struct measure_options {
     uint64_t repeats; /* round trips of small messages, barriers, messages */
     uint64_t puts;    /* of a rank that streams */
     size_t from, to;  /* messages: the largest; of streams: from, 4 from, ... to */
+    size_t bytes;     /* of a message whose rate is measured */
     uint64_t volume;  /* bytes of a stream's timed part, of all ranks; 0: puts says how much */
     bool same;        /* both ranks on one device */
     bool both;        /* set by the program: a stream in both directions at once */
@@ -58,6 +59,7 @@ enum {
     MEASURE_HAS_FROM = 16, /* and --volume */
     MEASURE_NO_REPEATS = 32,
     MEASURE_NO_THREADS = 64,
+    MEASURE_HAS_BYTES = 128,
 };
 
 enum { MEASURE_LIST = 16 }; /* numbers of ranks on a command line, at most */

@@ -1,12 +1,13 @@
 /*
- * bench/gpu/rate.cu - how many 8-byte put_notify all ranks of process 0 send together:
+ * bench/gpu/rate.cu - how many put_notify, of 8 bytes or more, all ranks of process 0 send
+ * together:
  *
  *     to_one     all of them to one rank of process 1
  *     to_many    each to its partner there
  *     answered   all to one, which waits for all of them and answers each: us a round
  *
  * The time ends when all messages have been counted and waited for. Each sender has a slot of its
- * own, and puts the number of the phase into it; it is compared after the phase.
+ * own, and puts the number of the phase into all of it; it is compared after the phase.
  */
 #include "gpu/measure.h"
 
@@ -20,6 +21,7 @@ struct rate_data {
     uint64_t *wrong;  /* result: slots, for each rank of the device */
     int *senders;     /* room for the ranks of the other device */
     uint64_t form;    /* a rate_form */
+    uint64_t words;   /* of 8 bytes, of a message */
     uint64_t messages[2];
 };
 
@@ -29,6 +31,7 @@ struct rate_side {
     weft_win win;
     uint64_t *source, *slots;
     int *senders;
+    size_t words;
     int form, index, ranks, other, sends, receives;
 };
 
@@ -40,20 +43,23 @@ WEFT_DEVICE_FN struct rate_side find_side(weft_self *self, const struct rate_dat
     me.form = (int)user->form;
     me.index = weft_rank(self, WEFT_COMM_DEVICE);
     me.ranks = weft_size(self, WEFT_COMM_DEVICE);
-    me.source = user->memory + (size_t)me.index * (size_t)(1 + me.ranks);
-    me.slots = me.source + 1;
+    me.words = (size_t)user->words;
+    me.source = user->memory + (size_t)me.index * (size_t)(1 + me.ranks) * me.words;
+    me.slots = me.source + me.words;
     me.senders = user->senders;
     me.other = me.form == TO_MANY ? first + me.index : first;
     me.sends = process == 0;
     me.receives = process == 1 && (me.form == TO_MANY || me.index == 0);
-    me.win = weft_win_create(self, WEFT_COMM_WORLD, me.slots, (size_t)me.ranks * sizeof(*me.slots));
+    me.win = weft_win_create(self, WEFT_COMM_WORLD, me.slots,
+                             (size_t)me.ranks * me.words * sizeof(*me.slots));
     return me;
 }
 
 WEFT_DEVICE_FN void send(const struct rate_side *me)
 {
-    weft_put_notify(me->self, me->win, me->other, (size_t)me->index * sizeof(*me->slots),
-                    me->source, sizeof(*me->source), TAG_DATA);
+    const size_t bytes = me->words * sizeof(*me->source);
+    weft_put_notify(me->self, me->win, me->other, (size_t)me->index * bytes, me->source, bytes,
+                    TAG_DATA);
 }
 
 WEFT_DEVICE_FN void flood(const struct rate_side *me, uint64_t messages)
@@ -84,13 +90,14 @@ WEFT_DEVICE_FN void answered(const struct rate_side *me, uint64_t rounds)
     }
 }
 
-/* How many slots do not have what their sender put last. The share of a thread. */
+/* How many words do not have what their sender put last. The share of a thread. */
 WEFT_DEVICE_FN uint64_t compare(const struct rate_side *me, uint64_t number)
 {
     uint64_t wrong = 0;
     weft_for (i, me->ranks) {
         const int expected = me->form != TO_MANY || (int)i == me->index;
-        wrong += expected && me->slots[i] != number + i;
+        for (size_t w = 0; w < me->words; w++)
+            wrong += expected && me->slots[i * me->words + w] != number + i;
     }
     return wrong;
 }
@@ -99,8 +106,8 @@ WEFT_DEVICE_FN uint64_t phase(const struct rate_side *me, int phase, uint64_t me
 {
     const uint64_t number = 1000000 * (uint64_t)(phase + 1);
 
-    if (weft_thread(me->self) == 0)
-        *me->source = number + (uint64_t)me->index;
+    weft_for (w, me->words)
+        me->source[w] = number + (uint64_t)me->index;
     weft_barrier(me->self, WEFT_COMM_WORLD);
     if (phase == 1)
         weft_timer_start(me->self);
@@ -143,10 +150,10 @@ static void print(const weft_numbers *numbers, const struct rate_data *data, dou
 {
     const double messages = (double)data->messages[1];
     const bool answered = data->form == ANSWERED;
-    measure_ranks_line("weft", kinds[data->form], 8, numbers->threads, numbers->ranks_here,
-                       answered ? seconds / messages * 1e6
-                                : messages * numbers->ranks_here / seconds * 1e-6,
-                       answered ? "us" : "M/s");
+    measure_ranks_line(
+        "weft", kinds[data->form], data->words * 8, numbers->threads, numbers->ranks_here,
+        answered ? seconds / messages * 1e6 : messages * numbers->ranks_here / seconds * 1e-6,
+        answered ? "us" : "M/s");
 }
 
 /* All forms; process 0 prints. *right becomes false if anything that came here was wrong. */
@@ -154,7 +161,8 @@ static weft_status measure_rates(weft_job *job, const struct measure_options *op
 {
     const weft_numbers *numbers = weft_numbers_of(job);
     const size_t ranks = (size_t)numbers->ranks_here;
-    struct rate_data data = {.memory = weft_malloc(job, ranks * (1 + ranks) * sizeof(*data.memory)),
+    struct rate_data data = {.words = options->bytes / 8,
+                             .memory = weft_malloc(job, ranks * (1 + ranks) * options->bytes),
                              .wrong = weft_malloc(job, ranks * sizeof(*data.wrong)),
                              .senders = weft_malloc(job, ranks * sizeof(*data.senders))};
     weft_status status = data.memory && data.wrong && data.senders ? WEFT_OK : WEFT_ERR_MEMORY;
@@ -169,7 +177,7 @@ static weft_status measure_rates(weft_job *job, const struct measure_options *op
         status = job_run(job, &data, sizeof(data), data.wrong, &outcome);
         if (status != WEFT_OK)
             break;
-        *right &= measure_right(kinds[data.form], 8, outcome.wrong);
+        *right &= measure_right(kinds[data.form], options->bytes, outcome.wrong);
         if (numbers->process == 0)
             print(numbers, &data, outcome.seconds);
     }
@@ -186,7 +194,7 @@ int main(int argc, char **argv)
     bool right = true;
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return EXIT_FAILURE;
-    measure_parse(&options, argc, argv, 0,
+    measure_parse(&options, argc, argv, MEASURE_HAS_BYTES,
                   "Rate of small messages from many ranks. Run: weftrun -n 2 bench_gpu_rate",
                   "[RANKS...]", MEASURE_LIST);
     measure_list(&options, 0);

@@ -6,18 +6,14 @@
  * the lines that follow the head in the channel that brought the last message: a short message from
  * there is in the registers when it is seen. Every instruction between that and the end of the wait
  * is part of the message's latency; so the message that a wait wants has a way of its own. Others
- * are taken as mailbox.h does it, or, if they are short, by one lane each.
+ * are taken by take_cuda.h.
  */
 #ifndef WEFT_KERNEL_API_LOOK_CUDA_H
 #define WEFT_KERNEL_API_LOOK_CUDA_H
 
 #include "kernel_api/wait.h"
 
-enum {
-    WEFT_COUNTER_LANE = WEFT_CHANNELS_IN,
-    WEFT_LOOK_LINES = 31 - WEFT_COUNTER_LANE,
-    WEFT_TAKE_MANY = 16
-};
+enum { WEFT_COUNTER_LANE = WEFT_CHANNELS_IN, WEFT_LOOK_LINES = 31 - WEFT_COUNTER_LANE };
 
 static_assert(sizeof(struct weft_counter) == sizeof(struct weft_ring_line), "one load for both");
 
@@ -92,70 +88,6 @@ WEFT_INLINE void weft_look_deep(weft_self *self, uint32_t hot, uint32_t bytes)
 {
     self->hot = hot;
     self->deep = weft_message_lines(bytes) - 1;
-}
-
-/*
- * Short messages of all channels at once: a lane takes those of one, which may be several. Returns,
- * by lane, where a longer one begins.
- */
-WEFT_INLINE unsigned weft_take_short(weft_self *self, uint64_t word0, uint64_t word1,
-                                     unsigned heads)
-{
-    struct weft_in *in = &self->in[threadIdx.x % WEFT_CHANNELS_IN];
-    bool there = (heads >> threadIdx.x & 1) != 0, is_long = false;
-
-    for (uint32_t n = 0; n < WEFT_TAKE_MANY && __any_sync(~0u, there); n++) {
-        const struct weft_head head = weft_head_of(word0, word1);
-        const uint32_t lines = weft_message_lines(head.bytes), next = in->tail + lines;
-        if (there && lines <= 2) {
-            const struct weft_ring_line first = {{word0, word1}};
-            const struct weft_ring_line rest = weft_lap_read(weft_lap_at(in, next - 1));
-            const struct weft_ring_line after = weft_lap_read(weft_lap_at(in, next));
-            there =
-                lines == 1 || weft_lap_there(rest.word[0], rest.word[1], weft_lap_flag(next - 1));
-            if (there) {
-                if (head.release)
-                    weft_polled();
-                weft_land_line(&head, 0, &first);
-                if (lines == 2)
-                    weft_land_line(&head, 1, &rest);
-                if (head.notice)
-                    atomicSub(&self->consumed[head.tag], 1u);
-                if (head.bye)
-                    in->bye = 1;
-                weft_read_on(in, &head);
-                word0 = after.word[0];
-                word1 = after.word[1];
-                there = weft_lap_there(word0, word1, weft_lap_flag(next));
-            }
-        } else if (there) {
-            is_long = true;
-            there = false;
-        }
-    }
-    self->owes = 1;
-    return __ballot_sync(~0u, is_long);
-}
-
-/* What is there of all channels: of those whose heads are, of which each lane has read one. */
-WEFT_COLD void weft_take_some(weft_self *self, struct weft_ring_line line, unsigned heads)
-{
-    const uint32_t hot = (uint32_t)__ffs((int)heads) - 1;
-    const uint64_t word0 = __shfl_sync(~0u, line.word[0], hot);
-    __syncwarp();         /* all have read what changes now */
-    if (threadIdx.x == 0) /* the next one may be as long */
-        weft_look_deep(self, hot, weft_head_of(word0, 0).bytes);
-    heads = weft_take_short(self, line.word[0], line.word[1], heads);
-    __syncwarp(); /* how far each lane has come */
-    for (; heads != 0; heads &= heads - 1) {
-        const uint32_t i = (uint32_t)__ffs((int)heads) - 1;
-        struct weft_in *in = &self->in[i];
-        const struct weft_ring_line head = weft_lap_read(weft_lap_at(in, in->tail));
-        if (weft_lap_there(head.word[0], head.word[1], weft_lap_flag(in->tail)) &&
-            weft_take(self, weft_crew_warp(), in, head.word[0], head.word[1]) && threadIdx.x == 0)
-            weft_look_deep(self, i, weft_head_of(head.word[0], head.word[1]).bytes);
-    }
-    __syncwarp(); /* what the leader wrote of it */
 }
 
 /* A payload that is not made of whole words, all of it in the registers. */

@@ -22,7 +22,7 @@
 #endif
 
 /* Tell a sender after so many lines at the latest; in waits, after so many rounds. */
-enum { WEFT_GIVE_LINES = WEFT_RING_LINES / 2, WEFT_SERVE_ROUNDS = 32, WEFT_TAKE_TRIES = 64 };
+enum { WEFT_GIVE_LINES = WEFT_RING_LINES / 2, WEFT_SERVE_ROUNDS = 32 };
 
 WEFT_INLINE const struct weft_ring_line *weft_lap_at(const struct weft_in *in, uint32_t position)
 {
@@ -51,11 +51,6 @@ WEFT_INLINE struct weft_crew weft_crew_first_warp(void)
     crew.lane = threadIdx.x;
     crew.lanes = blockDim.x < 32 ? 1 : 32;
     return crew;
-}
-
-WEFT_INLINE bool weft_crew_all(struct weft_crew crew, bool value)
-{
-    return crew.lanes == 1 ? value : __all_sync(~0u, value) != 0;
 }
 
 WEFT_INLINE bool weft_crew_any(struct weft_crew crew, bool value)
@@ -107,12 +102,6 @@ static inline struct weft_crew weft_crew_first_warp(void)
     return weft_crew_alone();
 }
 
-static inline bool weft_crew_all(struct weft_crew crew, bool value)
-{
-    (void)crew;
-    return value;
-}
-
 static inline bool weft_crew_any(struct weft_crew crew, bool value)
 {
     (void)crew;
@@ -157,71 +146,47 @@ WEFT_INLINE void weft_read_on(struct weft_in *in, const struct weft_head *head)
         weft_give(in);
 }
 
-/* The whole message has been read, and its payload stored. One thread. */
-WEFT_INLINE void weft_taken(weft_self *self, struct weft_in *in, const struct weft_head *head)
-{
-    if (head->notice)
-        self->consumed[head->tag]--;
-    if (head->bye)
-        in->bye = 1;
-    self->owes = 1;
-    weft_read_on(in, head);
-}
-
-/*
- * Copies the lines of a payload behind the head, several of a lane at once; false if one is not
- * there yet. What was copied then is copied again: the sender has promised the place to it.
- */
-WEFT_INLINE bool weft_take_rest(struct weft_crew crew, const struct weft_in *in,
-                                const struct weft_head *head)
+/* Copies the lines of a payload behind the head; false if one is not there yet. What was copied
+ * then is copied again: the sender has promised the place to it. */
+WEFT_INLINE bool weft_take_rest(const struct weft_in *in, const struct weft_head *head)
 {
     enum { DEEP = 4 };
     const uint32_t tail = in->tail, lines = weft_message_lines(head->bytes);
 
-    for (uint32_t first = 1; first < lines; first += DEEP * crew.lanes) {
+    for (uint32_t first = 1; first < lines; first += DEEP) {
         struct weft_ring_line line[DEEP];
         bool there = true;
-        weft_lap_read_four(line, in, tail + first + crew.lane, crew.lanes);
+        weft_lap_read_four(line, in, tail + first, 1);
         WEFT_UNROLL
-        for (uint32_t k = 0; k < DEEP; k++) {
-            const uint32_t at = first + k * crew.lanes + crew.lane;
-            there &= at >= lines ||
-                     weft_lap_there(line[k].word[0], line[k].word[1], weft_lap_flag(tail + at));
-        }
-        if (!weft_crew_all(crew, there))
+        for (uint32_t k = 0; k < DEEP; k++)
+            there &= first + k >= lines || weft_lap_there(line[k].word[0], line[k].word[1],
+                                                          weft_lap_flag(tail + first + k));
+        if (!there)
             return false;
         WEFT_UNROLL
-        for (uint32_t k = 0; k < DEEP; k++) {
-            const uint32_t at = first + k * crew.lanes + crew.lane;
-            if (at < lines)
-                weft_land_line(head, at, &line[k]);
-        }
+        for (uint32_t k = 0; k < DEEP; k++)
+            if (first + k < lines)
+                weft_land_line(head, first + k, &line[k]);
     }
     return true;
 }
 
-/*
- * Takes the message with this head, if all of it is there, or, on a GPU, soon: its sender is
- * writing it.
- */
-WEFT_INLINE bool weft_take(weft_self *self, struct weft_crew crew, struct weft_in *in,
-                           uint64_t word0, uint64_t word1)
+/* Takes the message with this head, if all of it is there. One thread. */
+WEFT_INLINE bool weft_take(weft_self *self, struct weft_in *in, const struct weft_ring_line *line)
 {
-    const struct weft_head head = weft_head_of(word0, word1);
-    const struct weft_ring_line line = {{word0, word1}};
-    int tries = crew.lanes == 1 ? 1 : WEFT_TAKE_TRIES;
+    const struct weft_head head = weft_head_of(line->word[0], line->word[1]);
 
     if (head.release)
         weft_polled(); /* its payload comes after what it stands for */
-    while (!weft_take_rest(crew, in, &head))
-        if (--tries == 0)
-            return false;
-    if (crew.lane == 0)
-        weft_land_line(&head, 0, &line);
-    weft_crew_meet(crew);
-    if (crew.lane == 0)
-        weft_taken(self, in, &head);
-    weft_crew_meet(crew);
+    if (!weft_take_rest(in, &head))
+        return false;
+    weft_land_line(&head, 0, line);
+    if (head.notice)
+        self->consumed[head.tag]--;
+    if (head.bye)
+        in->bye = 1;
+    self->owes = 1;
+    weft_read_on(in, &head);
     return true;
 }
 
@@ -231,7 +196,7 @@ WEFT_COLD bool weft_take_next(weft_self *self, struct weft_in *in)
     const struct weft_ring_line line = weft_lap_read(weft_lap_at(in, in->tail));
 
     return weft_lap_there(line.word[0], line.word[1], weft_lap_flag(in->tail)) &&
-           weft_take(self, weft_crew_alone(), in, line.word[0], line.word[1]);
+           weft_take(self, in, &line);
 }
 
 /* All that is there, of all channels. One thread. */

@@ -4,7 +4,7 @@
 #ifndef WEFT_KERNEL_API_WAIT_CUDA_H
 #define WEFT_KERNEL_API_WAIT_CUDA_H
 
-#include "kernel_api/look_cuda.h"
+#include "kernel_api/take_cuda.h"
 
 enum { WEFT_LOOK_WAITS = 64, WEFT_GIVE_WAITS = 256 };
 
