@@ -156,7 +156,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 void measure_parse(struct measure_options *options, int argc, char **argv, int has,
                    const char *about, const char *arguments, int words_most)
 {
-    struct argp_option table[9] = {0};
+    struct argp_option table[10] = {0};
     int used = 0;
     if (!(has & MEASURE_NO_THREADS))
         table[used++] = threads_option;

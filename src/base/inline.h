@@ -13,8 +13,9 @@
 #define WEFT_UNROLL      _Pragma("unroll")
 /*
  * p, a parameter, is the state of a rank, which lies in shared memory; a function that is not
- * inlined cannot see that, and would take instructions for any memory. For what a traced job goes
- * through: elsewhere no time was won (docs/decisions.md).
+ * inlined cannot see that, and would take instructions for any memory. For the functions that a
+ * traced job goes through, some of which others do, too: elsewhere no time was won
+ * (docs/decisions.md).
  */
 #define WEFT_IN_SHARED(p)                                                                          \
     ((p) = (__typeof__(p))weft_in_shared((unsigned)__cvta_generic_to_shared(p)))

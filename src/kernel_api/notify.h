@@ -89,7 +89,7 @@ WEFT_INLINE void weft_notify_somehow(weft_self *self, const struct weft_route *t
     weft_turn(self);
 }
 
-/* One that is not usual; in a traced job any, and it is recorded. */
+/* One that is not usual; in a traced job any, and it is recorded, once its target is known. */
 WEFT_COLD void weft_notify_other(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
 {
     WEFT_IN_SHARED(self);

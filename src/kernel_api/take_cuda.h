@@ -1,7 +1,8 @@
 /*
  * kernel_api/take_cuda.h - how the first warp of a rank takes what has come by several channels, or
  * is not what the look expects: of all of them at once. A lane takes short messages of a channel by
- * itself; longer ones are divided among as many lanes for each channel as there are.
+ * itself; longer ones are divided among teams of lanes, equal ones, as large as a power of two can
+ * be. Channel i is lane i's: it reads the heads, and notes what was taken.
  */
 #ifndef WEFT_KERNEL_API_TAKE_CUDA_H
 #define WEFT_KERNEL_API_TAKE_CUDA_H
@@ -10,6 +11,11 @@
 
 /* Messages of a channel in one go: then others have their turn. */
 enum { WEFT_TAKE_MANY = 16 };
+
+/* What a wait needs of a tag, of which so many are counted. */
+struct weft_want {
+    uint32_t tag, have, need;
+};
 
 /* By the lane of the channel, when all of the message has been stored. */
 WEFT_INLINE void weft_take_noted(weft_self *self, struct weft_in *in, const struct weft_head *head)
@@ -63,7 +69,7 @@ struct weft_team {
     bool some; /* a channel is left for it */
 };
 
-/* As many for each channel of `heads`, a power of two; the first team has the lowest one. */
+/* Teams are numbered as the channels of `heads` are, from the lowest. */
 WEFT_INLINE struct weft_team weft_team_of(unsigned heads)
 {
     struct weft_team team;
@@ -78,15 +84,17 @@ WEFT_INLINE struct weft_team weft_team_of(unsigned heads)
     return team;
 }
 
-/* Whether it is so for all lanes of a team. */
-WEFT_INLINE bool weft_team_all(unsigned lanes, struct weft_team team, uint32_t which)
+/* Whether those who voted are all lanes of a team, which has this number; `team` is any. */
+WEFT_INLINE bool weft_team_all(unsigned voted, struct weft_team team, uint32_t number)
 {
-    return (~lanes >> which * team.lanes & ~0u >> (32 - team.lanes)) == 0;
+    return (~voted >> number * team.lanes & ~0u >> (32 - team.lanes)) == 0;
 }
 
 /*
- * Stores what of a message is there behind its head. Whether the lane's share was. What is stored
- * of one that is not complete is stored again: its sender has promised the place to it.
+ * Stores what of a message is there behind its head. Whether the lane's share was there. Lines are
+ * this message's if they have the flag of their lap, since the sender had room for all of it when
+ * it wrote the head. What is stored of one that is not complete is stored again: the sender has
+ * promised the place to it.
  */
 WEFT_INLINE bool weft_take_lines(const struct weft_in *in, const struct weft_head *head,
                                  struct weft_team team)
@@ -95,8 +103,6 @@ WEFT_INLINE bool weft_take_lines(const struct weft_in *in, const struct weft_hea
     const uint32_t tail = in->tail, lines = team.some ? weft_message_lines(head->bytes) : 0;
     bool all = true;
 
-    if (head->release)
-        weft_polled(); /* its payload comes after what it stands for */
     for (uint32_t first = 1; __any_sync(~0u, first < lines); first += DEEP * team.lanes) {
         struct weft_ring_line line[DEEP];
         weft_lap_read_four(line, in, tail + first + team.lane, team.lanes);
@@ -113,8 +119,15 @@ WEFT_INLINE bool weft_take_lines(const struct weft_in *in, const struct weft_hea
     return all;
 }
 
-/* Longer messages, or any. line: the lane's head, of channels in `heads`. */
-WEFT_INLINE void weft_take_long(weft_self *self, struct weft_ring_line line, unsigned heads)
+/*
+ * Longer messages, or any: one of each channel in `heads`, and more unless the wait has what it
+ * wants. line: the head that the lane has read.
+ *
+ * Order: a payload comes after what its head's `release` stands for. The lane that has read the
+ * head acquires it, and the warp's barrier passes that on to the team that stores.
+ */
+WEFT_INLINE void weft_take_long(weft_self *self, struct weft_ring_line line, unsigned heads,
+                                struct weft_want want)
 {
     struct weft_in *const own = &self->in[threadIdx.x % WEFT_CHANNELS_IN];
 
@@ -127,13 +140,16 @@ WEFT_INLINE void weft_take_long(weft_self *self, struct weft_ring_line line, uns
         const bool mine = (heads >> threadIdx.x & 1) != 0;
         struct weft_ring_line after = line;
 
+        if (mine && own_head.release)
+            weft_polled();
+        __syncwarp();
         if (mine) /* while the others are on their way */
             after = weft_lap_read(weft_lap_at(own, next));
         const unsigned all =
             __ballot_sync(~0u, weft_take_lines(&self->in[team.channel], &head, team));
-        /* The lane's own channel has which team? */
-        const uint32_t which = __popc(heads & ((1u << threadIdx.x) - 1));
-        const bool taken = mine && weft_team_all(all, team, which);
+        /* That of the lane's own channel. */
+        const uint32_t number = __popc(heads & ((1u << threadIdx.x) - 1));
+        const bool taken = mine && weft_team_all(all, team, number);
 
         if (taken)
             weft_land_line(&own_head, 0, &line);
@@ -143,24 +159,35 @@ WEFT_INLINE void weft_take_long(weft_self *self, struct weft_ring_line line, uns
         line = after;
         heads = __ballot_sync(
             ~0u, taken && weft_lap_there(after.word[0], after.word[1], weft_lap_flag(next)));
-        __syncwarp(); /* where to begin now */
+        __syncwarp(); /* where to begin now, and what is consumed */
+        const uint32_t consumed = *(volatile uint32_t *)&self->consumed[want.tag];
+        if (heads != 0 && __any_sync(~0u, want.have - consumed >= want.need))
+            break;
     }
 }
 
-/* What is there of all channels: of those whose heads are, of which each lane has read one. */
-WEFT_COLD void weft_take_some(weft_self *self, struct weft_ring_line line, unsigned heads)
+/*
+ * What is there of all channels: of those whose heads are, of which each lane has read one. The
+ * next look expects what the first of the longer ones was, if there is one.
+ */
+WEFT_COLD void weft_take_some(weft_self *self, struct weft_ring_line line, unsigned heads,
+                              struct weft_want want)
 {
-    const uint32_t hot = (uint32_t)__ffs((int)heads) - 1;
-    const uint64_t word0 = __shfl_sync(~0u, line.word[0], hot);
+    uint32_t hot = (uint32_t)__ffs((int)heads) - 1;
+    uint64_t word0 = __shfl_sync(~0u, line.word[0], hot);
 
     __syncwarp(); /* all have read what changes now */
+    heads = weft_take_short(self, &line, heads);
+    if (heads != 0) {
+        hot = (uint32_t)__ffs((int)heads) - 1;
+        word0 = __shfl_sync(~0u, line.word[0], hot);
+    }
     if (threadIdx.x == 0) {
-        weft_look_deep(self, hot, weft_head_of(word0, 0).bytes); /* the next may be as long */
+        weft_look_deep(self, hot, weft_head_of(word0, 0).bytes);
         self->owes = 1;
     }
-    heads = weft_take_short(self, &line, heads);
     __syncwarp(); /* how far each lane has come */
-    weft_take_long(self, line, heads);
+    weft_take_long(self, line, heads, want);
     __syncwarp(); /* what the lanes wrote of it */
 }
 

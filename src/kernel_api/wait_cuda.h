@@ -98,7 +98,7 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
             saw = weft_look<4>(self, eye, view, tag, need, consumed, &line);
         if (saw == WEFT_TOOK_WANTED) {
             if (threadIdx.x == 0)
-                weft_wait_over(self, rounds);
+                weft_wait_over(self, max(rounds, seen));
             return;
         }
         if (saw == WEFT_SAW_NOTHING) {
@@ -109,15 +109,16 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
         const uint32_t have = __shfl_sync(~0u, weft_counter_sum(&line), WEFT_COUNTER_LANE);
         const unsigned there =
             __ballot_sync(~0u, weft_lap_there(line.word[0], line.word[1], eye.flag)) & view.heads;
+        const struct weft_want want = {tag, have, need};
         if (have - consumed >= need) {
             /* A rank that never has to wait serves, too. */
             if (WEFT_UNLIKELY(there != 0 &&
                               *(volatile uint32_t *)&self->looks % WEFT_LOOK_WAITS == 0))
-                weft_take_some(self, line, there);
+                weft_take_some(self, line, there, want);
             break;
         }
         if (there != 0) /* none: a head came between two loads of the look */
-            weft_take_some(self, line, there);
+            weft_take_some(self, line, there, want);
         /* One decides for all: the leader changes `consumed` next. */
         if (__shfl_sync(~0u, have - *(volatile uint32_t *)&self->consumed[tag] >= need, 0))
             break;
@@ -127,7 +128,7 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
     weft_polled();
     __syncwarp(); /* all have read what changes now */
     if (threadIdx.x == 0) {
-        weft_wait_over(self, rounds);
+        weft_wait_over(self, max(rounds, seen));
         self->consumed[tag] += need;
         self->owes = 0;
     }
@@ -149,6 +150,7 @@ WEFT_INLINE void weft_serve_seen(weft_self *self)
         if (threadIdx.x == 0)
             weft_look_for_channels(self);
         __syncwarp();
+        const struct weft_want nothing = {0, 0, 0};
         bool some = true; /* a sender that has died in the middle of a message does not keep us */
         for (uint32_t n = 0; some && n < 2 * WEFT_RING_LINES; n++) {
             const struct weft_view view = weft_view_of(self);
@@ -158,7 +160,7 @@ WEFT_INLINE void weft_serve_seen(weft_self *self)
                 __ballot_sync(~0u, weft_lap_there(line.word[0], line.word[1], eye.flag));
             some = (there & view.heads) != 0;
             if (some)
-                weft_take_some(self, line, there & view.heads);
+                weft_take_some(self, line, there & view.heads, nothing);
         }
         weft_polled(); /* each lane, of what it has read */
     }

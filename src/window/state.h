@@ -157,7 +157,8 @@ struct weft_self {
     int32_t process;               /* of the job */
     uint32_t eager_bytes;          /* largest payload for channels; 0: there are none */
     uint32_t inline_bytes, unused; /* as in weft_state */
-    uint32_t waits; /* on a GPU: enum weft_waits; not BY_LETTER once there are channels */
+    uint32_t waits; /* on a GPU: a weft_waits, and TRACED or not; no letters once there are
+                       channels, if the rank has a warp */
     /* Above: what a launch never changes otherwise, and all threads may read at any time. */
     struct weft_command_producer commands;
     uint32_t stopped;    /* on a GPU: what the leader tells the others (kernel_api/wait.h), */
@@ -174,7 +175,7 @@ struct weft_self {
     struct weft_meeting meeting[WEFT_MEETINGS]; /* by the handle, modulo that */
     uint32_t consumed[WEFT_TAGS];               /* less what channels brought */
     uint32_t ins, boxed; /* channels into this rank; entries of its box seen */
-    uint32_t hot;        /* the one that brought the last message */
+    uint32_t hot;        /* the one whose next message is expected, */
     uint32_t deep;       /* and how many lines behind its head */
     uint32_t owes;       /* messages were taken, and no fence acquired them since */
     uint32_t looks;      /* waits, now and then one looks for new channels */
