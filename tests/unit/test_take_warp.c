@@ -223,12 +223,14 @@ static void look_and_take(void)
         weft_take_some(&rank, line, heads, want);
 }
 
-/* Whole messages were taken, which were there, and their notices counted. Whether all were. */
+/* Whole messages were taken, which were there, and their notices counted; of each channel no more
+ * than one longer one, if nothing was wanted. Whether all were. */
 static bool check_taken(uint32_t counted[TAGS])
 {
     bool all = true;
     for (uint32_t c = 0; c < rank.ins; c++) {
         struct sender *s = &senders[c];
+        int longer = 0;
         for (; s->taken < MESSAGES; s->taken++) {
             const struct message *m = &s->message[s->taken];
             const uint32_t lines = weft_message_lines(m->head.bytes);
@@ -237,7 +239,9 @@ static bool check_taken(uint32_t counted[TAGS])
             assert_int_equal(m->written, lines);
             assert_memory_equal((void *)(uintptr_t)m->head.address, m->data, m->head.bytes);
             counted[m->head.tag] -= m->head.notice;
+            longer += lines > 2;
         }
+        assert_true(want.need != 0 || longer <= 1);
         all &= s->taken == MESSAGES;
     }
     assert_memory_equal(rank.consumed, counted, TAGS * sizeof(*counted));
