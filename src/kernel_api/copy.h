@@ -16,42 +16,84 @@ struct weft_shape {
 /* Up to so much is copied by one warp, which spares the rank a barrier before the notification. */
 enum { WEFT_WARP_BYTES = 1024 };
 
-/* Elements of one size; several loads of a thread are under way at once. */
+/* Whether a thread may have so many registers that it can load ahead of what it stores. */
+#if defined(WEFT_MOST_THREADS) && WEFT_MOST_THREADS * WEFT_LEAST_RANKS > 512
+enum { WEFT_COPY_AHEAD = false };
+#else
+enum { WEFT_COPY_AHEAD = true };
+#endif
+
+/*
+ * MANY items of a thread at most, `threads` apart; left: from the first, which is there, to the end
+ * of all. Beyond it the first one again: loads without a branch do not wait for each other. Each
+ * instruction before them is latency of the put.
+ */
+template <class T, int MANY>
+static __device__ __forceinline__ void weft_copy_few(T *to, const T *from, uint32_t left,
+                                                     uint32_t threads)
+{
+    T item[MANY];
+
+    WEFT_UNROLL
+    for (uint32_t k = 0; k < MANY; k++)
+        item[k] = from[k * threads < left ? k * threads : 0];
+    WEFT_UNROLL
+    for (uint32_t k = 0; k < MANY; k++)
+        if (k * threads < left)
+            to[k * threads] = item[k];
+}
+
+template <class T, int MANY>
+static __device__ __forceinline__ const T *weft_copy_load(T *item, const T *from, uint32_t threads)
+{
+    WEFT_UNROLL
+    for (int k = 0; k < MANY; k++, from += threads)
+        item[k] = *from;
+    return from;
+}
+
+template <class T, int MANY>
+static __device__ __forceinline__ T *weft_copy_store(T *to, const T *item, uint32_t threads)
+{
+    WEFT_UNROLL
+    for (int k = 0; k < MANY; k++, to += threads)
+        *to = item[k];
+    return to;
+}
+
+/* Elements of one size; several loads of a thread are under way at once, and if there are registers
+ * for it the next ones while these are stored. */
 template <class T>
 static __device__ __forceinline__ void weft_copy_items(unsigned char *target,
                                                        const unsigned char *source, size_t count,
                                                        unsigned thread, unsigned threads)
 {
     enum { DEEP = 8 };
-    T *to = (T *)target;
-    const T *from = (const T *)source;
-    size_t i = thread;
+    const size_t step = DEEP * (size_t)threads;
+    T *to = (T *)target + thread;
+    const T *from = (const T *)source + thread;
+    size_t left = count;
 
-    for (; i + (DEEP - 1) * (size_t)threads < count; i += DEEP * (size_t)threads) {
+    if (WEFT_COPY_AHEAD && sizeof(T) >= 8 && left >= 2 * step) {
+        T one[DEEP], two[DEEP]; /* in turns: a move from one to the other would wait for the load */
+        from = weft_copy_load<T, DEEP>(one, from, threads);
+        from = weft_copy_load<T, DEEP>(two, from, threads);
+        for (left -= 2 * step; left >= 2 * step; left -= 2 * step) {
+            to = weft_copy_store<T, DEEP>(to, one, threads);
+            from = weft_copy_load<T, DEEP>(one, from, threads);
+            to = weft_copy_store<T, DEEP>(to, two, threads);
+            from = weft_copy_load<T, DEEP>(two, from, threads);
+        }
+        to = weft_copy_store<T, DEEP>(to, one, threads);
+        to = weft_copy_store<T, DEEP>(to, two, threads);
+    }
+    for (; left >= step; left -= step) {
         T item[DEEP];
-#pragma unroll
-        for (int k = 0; k < DEEP; k++)
-            item[k] = from[i + k * (size_t)threads];
-#pragma unroll
-        for (int k = 0; k < DEEP; k++)
-            to[i + k * (size_t)threads] = item[k];
+        from = weft_copy_load<T, DEEP>(item, from, threads);
+        to = weft_copy_store<T, DEEP>(to, item, threads);
     }
-    if (i >= count)
-        return;
-    /* The rest; beyond the end the last one again: loads without a branch do not wait for each
-     * other. */
-    T item[DEEP];
-#pragma unroll
-    for (int k = 0; k < DEEP; k++) {
-        const size_t at = i + k * (size_t)threads;
-        item[k] = from[at < count ? at : count - 1];
-    }
-#pragma unroll
-    for (int k = 0; k < DEEP; k++) {
-        const size_t at = i + k * (size_t)threads;
-        if (at < count)
-            to[at] = item[k];
-    }
+    if (thread < left)
+        weft_copy_few<T, DEEP>(to, from, (uint32_t)left - thread, threads);
 }
 
 /* The widest items at which target and source are aligned alike; the ends byte by byte. */
@@ -133,7 +175,8 @@ static __device__ __forceinline__ void weft_copy_undivided(unsigned char *target
 
 /*
  * Rows of whole items, as one sequence of them: several loads of a thread are under way at once,
- * however short the rows are.
+ * however short the rows are. A division takes as long as some twenty other instructions, so a
+ * thread does two, and finds its next place by additions.
  */
 template <class T>
 static __device__ __forceinline__ void
@@ -143,20 +186,26 @@ weft_copy_rows(unsigned char *target, const unsigned char *from, const struct we
     enum { DEEP = 8 };
     const uint32_t items = (uint32_t)(shape->width / sizeof(T));
     const uint32_t count = items * (uint32_t)shape->height;
+    const uint32_t down = threads / items, right = threads - down * items;
+    uint32_t row = thread / items, column = thread - row * items;
 
     for (uint32_t first = thread; first < count; first += DEEP * threads) {
-        T item[DEEP];
-#pragma unroll
-        for (int k = 0; k < DEEP; k++) { /* beyond the end the last one again */
-            const uint32_t i = first + k * threads, at = i < count ? i : count - 1;
-            item[k] = ((const T *)(from + at / items * shape->source_pitch))[at % items];
+        const uint32_t first_row = row, first_column = column;
+        T item[DEEP], *to[DEEP];
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++) { /* beyond the end the first one again */
+            const bool some = first + k * threads < count;
+            const uint32_t r = some ? row : first_row, c = some ? column : first_column;
+            item[k] = ((const T *)(from + r * shape->source_pitch))[c];
+            to[k] = (T *)(target + r * shape->pitch) + c;
+            const bool ends = column + right >= items;
+            row += down + ends;
+            column += right - (ends ? items : 0);
         }
-#pragma unroll
-        for (int k = 0; k < DEEP; k++) {
-            const uint32_t i = first + k * threads;
-            if (i < count)
-                ((T *)(target + i / items * shape->pitch))[i % items] = item[k];
-        }
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++)
+            if (first + k * threads < count)
+                *to[k] = item[k];
     }
 }
 
@@ -209,26 +258,27 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
                                                         const struct weft_shape *shape)
 {
     const unsigned char *from = (const unsigned char *)source;
+    const bool row = shape->height == 1;
+    const bool wide = row && (((uintptr_t)target | (uintptr_t)from | shape->width) & 15) == 0;
 
     (void)self;
-    if (shape->width == 0 ||
-        (target == from && (shape->height == 1 || shape->pitch == shape->source_pitch)))
+    if (wide && shape->width > WEFT_WARP_BYTES && target != from) { /* it takes longest: first */
+        weft_copy_items<uint4>(target, from, shape->width / 16, threadIdx.x, blockDim.x);
+        return false;
+    }
+    if (shape->width == 0 || (target == from && (row || shape->pitch == shape->source_pitch)))
         return true;
-    if (shape->height == 1 && weft_is_small(target, shape->width)) {
+    if (row && weft_is_small(target, shape->width)) {
         if (threadIdx.x == 0)
             weft_copy_undivided(target, from, shape->width);
         return true;
     }
-    if (shape->height == 1 && shape->width <= WEFT_WARP_BYTES && blockDim.x >= 32 &&
-        (((uintptr_t)target | (uintptr_t)from | shape->width) & 15) == 0) {
+    if (wide && blockDim.x >= 32) {
         if (threadIdx.x < 32)
             weft_copy_by_warp(target, from, shape->width);
         return true;
     }
-    if (shape->height == 1 && (((uintptr_t)target | (uintptr_t)from | shape->width) & 15) == 0)
-        weft_copy_items<uint4>(target, from, shape->width / 16, threadIdx.x, blockDim.x);
-    else
-        weft_copy_any(target, from, *shape);
+    weft_copy_any(target, from, *shape);
     return false;
 }
 

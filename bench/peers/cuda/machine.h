@@ -71,25 +71,26 @@ template <bool PEER> __device__ bool wait_for(const uint32_t *word, uint32_t cou
     return false;
 }
 
-/* By all threads of the block. 8 items of 16 bytes are under way at once in each. */
+/*
+ * By all threads of the block. 8 items of 16 bytes are under way at once in each; in the last round
+ * the last one again where there are fewer, since loads behind a branch wait for each other.
+ */
 static __device__ inline void copy(uint32_t *target, const uint32_t *source, size_t bytes)
 {
     enum { DEEP = 8 };
     uint4 *to = (uint4 *)target;
     const uint4 *from = (const uint4 *)source;
-    const size_t items = bytes / 16;
-    size_t i = threadIdx.x;
-    for (; i + (DEEP - 1) * blockDim.x < items; i += DEEP * blockDim.x) {
+    const uint32_t items = (uint32_t)(bytes / 16);
+    for (uint32_t i = threadIdx.x; i < items; i += DEEP * blockDim.x) {
         uint4 item[DEEP];
 #pragma unroll
-        for (int k = 0; k < DEEP; k++)
-            item[k] = from[i + k * blockDim.x];
+        for (uint32_t k = 0; k < DEEP; k++)
+            item[k] = from[min(i + k * blockDim.x, items - 1)];
 #pragma unroll
-        for (int k = 0; k < DEEP; k++)
-            to[i + k * blockDim.x] = item[k];
+        for (uint32_t k = 0; k < DEEP; k++)
+            if (i + k * blockDim.x < items)
+                to[i + k * blockDim.x] = item[k];
     }
-    for (; i < items; i += blockDim.x)
-        to[i] = from[i];
     for (size_t word = items * 4 + threadIdx.x; word < bytes / 4; word += blockDim.x)
         target[word] = source[word];
 }
