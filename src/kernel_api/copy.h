@@ -16,47 +16,53 @@ struct weft_shape {
 /* Up to so much is copied by one warp, which spares the rank a barrier before the notification. */
 enum { WEFT_WARP_BYTES = 1024 };
 
-/* Whether a thread may have so many registers that it can load ahead of what it stores. */
-#if defined(WEFT_MOST_THREADS) && WEFT_MOST_THREADS * WEFT_LEAST_RANKS > 512
-enum { WEFT_COPY_AHEAD = false };
+/* Items of a thread whose loads are under way at once. */
+enum { WEFT_COPY_DEEP = 8 };
+
+/*
+ * Whether a thread may have so many registers that copies can take some in every kernel, and load
+ * ahead of what they store.
+ */
+#if defined(WEFT_MOST_THREADS) && WEFT_MOST_THREADS * WEFT_LEAST_RANKS > 256
+enum { WEFT_COPY_LARGE = false };
 #else
-enum { WEFT_COPY_AHEAD = true };
+enum { WEFT_COPY_LARGE = true };
 #endif
 
 /*
- * MANY items of a thread at most, `threads` apart; left: from the first, which is there, to the end
- * of all. Beyond it the first one again: loads without a branch do not wait for each other. Each
- * instruction before them is latency of the put.
+ * The last items of a thread, `threads` apart; left: from the first, which is there, to the end
+ * of all. Beyond it the last one again, the same for all threads: loads without a branch do not
+ * wait for each other. Each instruction before them is latency of the put.
  */
-template <class T, int MANY>
-static __device__ __forceinline__ void weft_copy_few(T *to, const T *from, uint32_t left,
-                                                     uint32_t threads)
+template <class T>
+static __device__ __forceinline__ void weft_copy_last(T *to, const T *from, uint32_t left,
+                                                      uint32_t threads)
 {
-    T item[MANY];
+    T item[WEFT_COPY_DEEP];
 
     WEFT_UNROLL
-    for (uint32_t k = 0; k < MANY; k++)
-        item[k] = from[k * threads < left ? k * threads : 0];
+    for (uint32_t k = 0; k < WEFT_COPY_DEEP; k++)
+        item[k] = from[min(k * threads, left - 1)];
     WEFT_UNROLL
-    for (uint32_t k = 0; k < MANY; k++)
+    for (uint32_t k = 0; k < WEFT_COPY_DEEP; k++)
         if (k * threads < left)
             to[k * threads] = item[k];
 }
 
-template <class T, int MANY>
+template <class T>
 static __device__ __forceinline__ const T *weft_copy_load(T *item, const T *from, uint32_t threads)
 {
     WEFT_UNROLL
-    for (int k = 0; k < MANY; k++, from += threads)
+    for (int k = 0; k < WEFT_COPY_DEEP; k++, from += threads)
         item[k] = *from;
     return from;
 }
 
-template <class T, int MANY>
+template <class T>
 static __device__ __forceinline__ T *weft_copy_store(T *to, const T *item, uint32_t threads)
 {
     WEFT_UNROLL
-    for (int k = 0; k < MANY; k++, to += threads)
+    for (int k = 0; k < WEFT_COPY_DEEP; k++, to += threads)
         *to = item[k];
     return to;
 }
@@ -68,32 +74,38 @@ static __device__ __forceinline__ void weft_copy_items(unsigned char *target,
                                                        const unsigned char *source, size_t count,
                                                        unsigned thread, unsigned threads)
 {
-    enum { DEEP = 8 };
-    const size_t step = DEEP * (size_t)threads;
+    const size_t step = WEFT_COPY_DEEP * (size_t)threads;
     T *to = (T *)target + thread;
     const T *from = (const T *)source + thread;
     size_t left = count;
 
-    if (WEFT_COPY_AHEAD && sizeof(T) >= 8 && left >= 2 * step) {
-        T one[DEEP], two[DEEP]; /* in turns: a move from one to the other would wait for the load */
-        from = weft_copy_load<T, DEEP>(one, from, threads);
-        from = weft_copy_load<T, DEEP>(two, from, threads);
-        for (left -= 2 * step; left >= 2 * step; left -= 2 * step) {
-            to = weft_copy_store<T, DEEP>(to, one, threads);
-            from = weft_copy_load<T, DEEP>(one, from, threads);
-            to = weft_copy_store<T, DEEP>(to, two, threads);
-            from = weft_copy_load<T, DEEP>(two, from, threads);
+    if (WEFT_COPY_LARGE && sizeof(T) >= 8 && left >= 2 * step) {
+        /* In turns: a move from one to the other would wait for the load. */
+        T one[WEFT_COPY_DEEP], two[WEFT_COPY_DEEP];
+        from = weft_copy_load(one, from, threads);
+        for (; left >= 3 * step; left -= 2 * step) {
+            from = weft_copy_load(two, from, threads);
+            to = weft_copy_store(to, one, threads);
+            from = weft_copy_load(one, from, threads);
+            to = weft_copy_store(to, two, threads);
         }
-        to = weft_copy_store<T, DEEP>(to, one, threads);
-        to = weft_copy_store<T, DEEP>(to, two, threads);
+        left -= step;
+        if (left >= step) {
+            from = weft_copy_load(two, from, threads);
+            to = weft_copy_store(to, one, threads);
+            to = weft_copy_store(to, two, threads);
+            left -= step;
+        } else {
+            to = weft_copy_store(to, one, threads);
+        }
     }
     for (; left >= step; left -= step) {
-        T item[DEEP];
-        from = weft_copy_load<T, DEEP>(item, from, threads);
-        to = weft_copy_store<T, DEEP>(to, item, threads);
+        T item[WEFT_COPY_DEEP];
+        from = weft_copy_load(item, from, threads);
+        to = weft_copy_store(to, item, threads);
     }
     if (thread < left)
-        weft_copy_few<T, DEEP>(to, from, (uint32_t)left - thread, threads);
+        weft_copy_last(to, from, (uint32_t)left - thread, threads);
 }
 
 /* The widest items at which target and source are aligned alike; the ends byte by byte. */
@@ -120,6 +132,20 @@ WEFT_COLD void weft_copy_row(unsigned char *target, const unsigned char *source,
         weft_copy_items<unsigned char>(target + head, source + head, items, thread, threads);
     for (size_t i = tail + thread; i < bytes; i += threads)
         target[i] = source[i];
+}
+
+WEFT_COLD void weft_copy_wide_apart(unsigned char *target, const unsigned char *from, size_t items)
+{
+    weft_copy_items<uint4>(target, from, items, threadIdx.x, blockDim.x);
+}
+
+/* All threads, where target and source are aligned. */
+WEFT_INLINE void weft_copy_wide(unsigned char *target, const unsigned char *from, size_t items)
+{
+    if (WEFT_COPY_LARGE)
+        weft_copy_items<uint4>(target, from, items, threadIdx.x, blockDim.x);
+    else
+        weft_copy_wide_apart(target, from, items);
 }
 
 /* The first warp alone: two items a lane at most, where target, source and size are aligned. */
@@ -183,19 +209,18 @@ static __device__ __forceinline__ void
 weft_copy_rows(unsigned char *target, const unsigned char *from, const struct weft_shape *shape,
                unsigned thread, unsigned threads)
 {
-    enum { DEEP = 8 };
+    enum { DEEP = WEFT_COPY_DEEP };
     const uint32_t items = (uint32_t)(shape->width / sizeof(T));
     const uint32_t count = items * (uint32_t)shape->height;
     const uint32_t down = threads / items, right = threads - down * items;
     uint32_t row = thread / items, column = thread - row * items;
 
     for (uint32_t first = thread; first < count; first += DEEP * threads) {
-        const uint32_t first_row = row, first_column = column;
         T item[DEEP], *to[DEEP];
         WEFT_UNROLL
-        for (uint32_t k = 0; k < DEEP; k++) { /* beyond the end the first one again */
+        for (uint32_t k = 0; k < DEEP; k++) { /* beyond the end the first of all */
             const bool some = first + k * threads < count;
-            const uint32_t r = some ? row : first_row, c = some ? column : first_column;
+            const uint32_t r = some ? row : 0, c = some ? column : 0;
             item[k] = ((const T *)(from + r * shape->source_pitch))[c];
             to[k] = (T *)(target + r * shape->pitch) + c;
             const bool ends = column + right >= items;
@@ -263,7 +288,7 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
 
     (void)self;
     if (wide && shape->width > WEFT_WARP_BYTES && target != from) { /* it takes longest: first */
-        weft_copy_items<uint4>(target, from, shape->width / 16, threadIdx.x, blockDim.x);
+        weft_copy_wide(target, from, shape->width / sizeof(uint4));
         return false;
     }
     if (shape->width == 0 || (target == from && (row || shape->pitch == shape->source_pitch)))

@@ -4,7 +4,8 @@
  */
 #include "support/test.h"
 
-enum { LARGEST = 65536 + 3, GUARD = 24, EACH = LARGEST + 2 * GUARD + 16, DISTANCES = 3 };
+enum { LARGEST = 98304 + 16, GUARD = 24, EACH = LARGEST + 2 * GUARD + 16, DISTANCES = 3 };
+static_assert(EACH % 16 == 0, "all ranks' memory is aligned alike");
 
 struct data {
     struct test_check check;
@@ -80,7 +81,22 @@ WEFT_DEVICE_FN size_t size_at(int i)
         return (size_t)i;
     if (i < 67 + 18)
         return ((size_t)128 << (i - 67) / 3) + (size_t)((i - 67) % 3) - 1;
-    return i == 67 + 18 ? 12289 : LARGEST;
+    return i == 67 + 18 ? 12289 : 65536 + 3;
+}
+
+/* Sizes about the rounds of a copy by 32 and by 128 threads, 16 bytes a thread, 8 under way. */
+enum { WIDE = 10 };
+WEFT_DEVICE_FN size_t wide_at(int i)
+{
+    const size_t bytes[WIDE] = {1040,  4096 - 16, 4096,  8192 + 16,  12288,
+                                16384, 32768,     49152, 65536 + 16, LARGEST};
+    return bytes[i];
+}
+
+/* To the next address that is `rest` more than a multiple of 16. */
+WEFT_DEVICE_FN size_t up_to(const unsigned char *p, size_t rest)
+{
+    return (rest - (size_t)(uintptr_t)p) % 16;
 }
 
 WEFT_KERNEL(put_kernel, struct data, user)
@@ -94,11 +110,23 @@ WEFT_KERNEL(put_kernel, struct data, user)
             struct exchange x;
             x.form = (enum form)((i + way) % FORMS);
             x.bytes = size_at(i);
-            x.offset = GUARD + (size_t)(i + 3 * way) % 8;
-            x.skew = (size_t)(i / 8 + way) % 8;
+            x.offset = GUARD + (size_t)(i + 3 * way) % 16;
+            x.skew = (size_t)(i / 8 + way) % 16;
             x.way = way;
             exchange(self, user, win, &x);
         }
+    }
+    for (int i = 0; i < WIDE; i += user->brief ? 4 : 1) {
+        struct exchange x;
+        const unsigned char *target = test_mine(self, user->windows, EACH);
+        const unsigned char *source = test_mine(self, user->sources, EACH);
+        const size_t rest = i % 4 == 3 ? 8 : 0; /* alike, or not */
+        x.form = i % 2 == 0 ? PUT_NOTIFY : PUT_THEN_NOTIFY;
+        x.bytes = wide_at(i);
+        x.way = i % DISTANCES;
+        x.offset = GUARD + up_to(target + GUARD, 0);
+        x.skew = up_to(source, rest);
+        exchange(self, user, win, &x);
     }
     weft_win_free(self, &win);
     CHECK_EQ(self, &user->check, win, WEFT_WIN_NONE);

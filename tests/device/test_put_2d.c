@@ -4,7 +4,7 @@
  */
 #include "support/test.h"
 
-enum { EACH = 64 * 1024, CASES = 9, TAG_READY = 0, TAG_DATA = 1 };
+enum { EACH = 64 * 1024, CASES = 13, TAG_READY = 0, TAG_DATA = 1 };
 
 struct data {
     struct test_check check;
@@ -21,6 +21,8 @@ WEFT_DEVICE_FN struct shape shape_at(int i)
         {0, 8, 8, 8, 1},          {0, 16, 8, 8, 7},      {5, 13, 7, 7, 9},
         {8, 8, 24, 8, 16},        {3, 100, 100, 1, 200}, {64, 512, 256, 256, 100},
         {1, 4099, 3001, 3000, 5}, {0, 1000, 64, 0, 3},   {16, 64, 64, 64, 0},
+        {0, 64, 32, 32, 1000},    {8, 24, 16, 8, 2000},  {4, 20, 12, 12, 300},
+        {0, 8192, 4096, 4096, 7},
     };
     return shapes[i];
 }
