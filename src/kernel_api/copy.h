@@ -23,8 +23,8 @@ enum { WEFT_COPY_DEEP = 8 };
  * Whether a thread may have so many registers that copies can take some in every kernel, and load
  * ahead of what they store.
  */
-#if defined(WEFT_MOST_THREADS) && WEFT_MOST_THREADS * WEFT_LEAST_RANKS > 256
-enum { WEFT_COPY_LARGE = false };
+#ifdef WEFT_MOST_THREADS /* of any kind of constant: the preprocessor takes an enum's for 0 */
+enum { WEFT_COPY_LARGE = (WEFT_MOST_THREADS) * (WEFT_LEAST_RANKS) <= 256 };
 #else
 enum { WEFT_COPY_LARGE = true };
 #endif
@@ -287,7 +287,8 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
     const bool wide = row && (((uintptr_t)target | (uintptr_t)from | shape->width) & 15) == 0;
 
     (void)self;
-    if (wide && shape->width > WEFT_WARP_BYTES && target != from) { /* it takes longest: first */
+    /* First, with the fewest steps before its loads. */
+    if (wide && shape->width > WEFT_WARP_BYTES && target != from) {
         weft_copy_wide(target, from, shape->width / sizeof(uint4));
         return false;
     }
