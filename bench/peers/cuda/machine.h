@@ -73,7 +73,8 @@ template <bool PEER> __device__ bool wait_for(const uint32_t *word, uint32_t cou
 
 /*
  * By all threads of the block. 8 items of 16 bytes are under way at once in each; in the last round
- * the last one again where there are fewer, since loads behind a branch wait for each other.
+ * the last one again where there are fewer, since loads behind a branch wait for each other. Less
+ * than 64 GiB.
  */
 static __device__ inline void copy(uint32_t *target, const uint32_t *source, size_t bytes)
 {
@@ -91,7 +92,7 @@ static __device__ inline void copy(uint32_t *target, const uint32_t *source, siz
             if (i + k * blockDim.x < items)
                 to[i + k * blockDim.x] = item[k];
     }
-    for (size_t word = items * 4 + threadIdx.x; word < bytes / 4; word += blockDim.x)
+    for (size_t word = (size_t)items * 4 + threadIdx.x; word < bytes / 4; word += blockDim.x)
         target[word] = source[word];
 }
 
