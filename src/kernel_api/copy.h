@@ -20,8 +20,8 @@ enum { WEFT_WARP_BYTES = 1024 };
 enum { WEFT_COPY_DEEP = 8 };
 
 /*
- * Whether a thread may have so many registers that copies can take some in every kernel, and load
- * ahead of what they store.
+ * Whether a thread may have all 255 registers, so that copies can take some in every kernel, and
+ * load ahead of what they store.
  */
 #ifdef WEFT_MOST_THREADS /* of any kind of constant: the preprocessor takes an enum's for 0 */
 enum { WEFT_COPY_LARGE = (WEFT_MOST_THREADS) * (WEFT_LEAST_RANKS) <= 256 };
@@ -67,8 +67,11 @@ static __device__ __forceinline__ T *weft_copy_store(T *to, const T *item, uint3
     return to;
 }
 
-/* Elements of one size; several loads of a thread are under way at once, and if there are registers
- * for it the next ones while these are stored. */
+/*
+ * Elements of one size; several loads of a thread are under way at once, and if there are registers
+ * for it the next ones while these are stored: of 8 bytes or more, since smaller ones are rare and
+ * the code is large.
+ */
 template <class T>
 static __device__ __forceinline__ void weft_copy_items(unsigned char *target,
                                                        const unsigned char *source, size_t count,
@@ -209,16 +212,15 @@ static __device__ __forceinline__ void
 weft_copy_rows(unsigned char *target, const unsigned char *from, const struct weft_shape *shape,
                unsigned thread, unsigned threads)
 {
-    enum { DEEP = WEFT_COPY_DEEP };
     const uint32_t items = (uint32_t)(shape->width / sizeof(T));
     const uint32_t count = items * (uint32_t)shape->height;
     const uint32_t down = threads / items, right = threads - down * items;
     uint32_t row = thread / items, column = thread - row * items;
 
-    for (uint32_t first = thread; first < count; first += DEEP * threads) {
-        T item[DEEP], *to[DEEP];
+    for (uint32_t first = thread; first < count; first += WEFT_COPY_DEEP * threads) {
+        T item[WEFT_COPY_DEEP], *to[WEFT_COPY_DEEP];
         WEFT_UNROLL
-        for (uint32_t k = 0; k < DEEP; k++) { /* beyond the end the first of all */
+        for (uint32_t k = 0; k < WEFT_COPY_DEEP; k++) { /* beyond the end the first of all */
             const bool some = first + k * threads < count;
             const uint32_t r = some ? row : 0, c = some ? column : 0;
             item[k] = ((const T *)(from + r * shape->source_pitch))[c];
@@ -228,7 +230,7 @@ weft_copy_rows(unsigned char *target, const unsigned char *from, const struct we
             column += right - (ends ? items : 0);
         }
         WEFT_UNROLL
-        for (uint32_t k = 0; k < DEEP; k++)
+        for (uint32_t k = 0; k < WEFT_COPY_DEEP; k++)
             if (first + k * threads < count)
                 *to[k] = item[k];
     }
