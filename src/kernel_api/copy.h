@@ -20,16 +20,6 @@ enum { WEFT_WARP_BYTES = 1024 };
 enum { WEFT_COPY_DEEP = 8 };
 
 /*
- * Whether a thread may have all 255 registers, so that copies can take some in every kernel, and
- * load ahead of what they store.
- */
-#ifdef WEFT_MOST_THREADS /* of any kind of constant: the preprocessor takes an enum's for 0 */
-enum { WEFT_COPY_LARGE = (WEFT_MOST_THREADS) * (WEFT_LEAST_RANKS) <= 256 };
-#else
-enum { WEFT_COPY_LARGE = true };
-#endif
-
-/*
  * The last items of a thread, `threads` apart; left: from the first, which is there, to the end
  * of all. Beyond it the last one again, the same for all threads: loads without a branch do not
  * wait for each other. Each instruction before them is latency of the put.

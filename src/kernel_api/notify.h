@@ -50,7 +50,9 @@ WEFT_INLINE bool weft_notify_usual(weft_self *self, weft_comm comm, int target, 
                                    bool relaxed)
 {
     const uint32_t place = (comm ^ (uint32_t)target) % WEFT_ROUTES;
-    const struct weft_cached to = ((struct weft_cuda_rank *)self)->routes[place];
+    const struct weft_cached *const there = &((struct weft_cuda_rank *)self)->routes[place];
+    const struct weft_cached to = *there;
+    const struct weft_cached *const rest = WEFT_KEEP_ROUTE ? &to : there;
     const uint32_t unsettled = threadIdx.x == 0 ? self->unsettled : 0; /* as there */
 
     if (to.handle != comm || to.target != ~target || target < 0 ||
@@ -61,11 +63,11 @@ WEFT_INLINE bool weft_notify_usual(weft_self *self, weft_comm comm, int target, 
     if (threadIdx.x != 0)
         return true;
     if (WEFT_UNLIKELY(unsettled != 0))
-        weft_settle(self, to.process);
+        weft_settle(self, rest->process);
     if (to.way == WEFT_WAY_HERE)
-        weft_count_add_local(to.exposed, to.counters + tag, relaxed);
+        weft_count_add_local(rest->exposed, rest->counters + tag, relaxed);
     else
-        weft_count_add_peer(to.exposed, to.counters + tag, relaxed);
+        weft_count_add_peer(rest->exposed, rest->counters + tag, relaxed);
     weft_turn(self);
     return true;
 }

@@ -114,7 +114,9 @@ WEFT_INLINE bool weft_put_usual(weft_self *self, weft_win win, int target, size_
                                 const void *source, const struct weft_shape *shape, int tag)
 {
     const uint32_t place = (win ^ (uint32_t)target) % WEFT_ROUTES;
-    const struct weft_cached to = ((struct weft_cuda_rank *)self)->routes[place];
+    const struct weft_cached *const there = &((struct weft_cuda_rank *)self)->routes[place];
+    const struct weft_cached to = *there;
+    const struct weft_cached *const rest = WEFT_KEEP_ROUTE ? &to : there;
     /* The leader's business: it may be changing it, in the call before, when others come here. */
     const uint32_t late = threadIdx.x == 0 ? self->unsettled | self->news : 0;
     const size_t bytes = shape->width;
@@ -126,22 +128,22 @@ WEFT_INLINE bool weft_put_usual(weft_self *self, weft_win win, int target, size_
         weft_put_short(self, &to, offset, source, bytes, tag);
         return true;
     }
-    if (to.address == NULL || (to.way != WEFT_WAY_HERE && to.way != WEFT_WAY_PEER))
+    if (rest->address == NULL || (to.way != WEFT_WAY_HERE && to.way != WEFT_WAY_PEER))
         return false;
     if (WEFT_UNLIKELY(late != 0))
-        weft_meet_late(self, to.process);
+        weft_meet_late(self, rest->process);
     weft_join(self);
-    const bool alone = weft_copy_direct(self, to.address + offset, source, shape);
+    const bool alone = weft_copy_direct(self, rest->address + offset, source, shape);
     if (tag >= 0 && !alone)
         weft_sync(self); /* the release below covers what every thread copied */
     if (threadIdx.x != 0)
         return true;
     if (tag >= 0 && to.way == WEFT_WAY_HERE) {
-        weft_count_add_local(to.exposed, to.counters + tag, false);
+        weft_count_add_local(rest->exposed, rest->counters + tag, false);
     } else if (tag >= 0) {
-        weft_count_add_peer(to.exposed, to.counters + tag, false);
+        weft_count_add_peer(rest->exposed, rest->counters + tag, false);
         if (weft_is_eager(self, shape))
-            weft_out_talked(self, to.exposed, to.process, to.slot);
+            weft_out_talked(self, rest->exposed, rest->process, rest->slot);
     }
     weft_turn(self);
     return true;

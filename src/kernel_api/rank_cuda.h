@@ -6,6 +6,20 @@
 
 #include "window/state.h"
 
+/* The threads of all ranks that are to share a multiprocessor; 0: the kernel promises nothing. */
+#ifdef WEFT_MOST_THREADS /* of any kind of constant: the preprocessor takes an enum's for 0 */
+enum { WEFT_CROWD = (WEFT_MOST_THREADS) * (WEFT_LEAST_RANKS) };
+#else
+enum { WEFT_CROWD = 0 };
+#endif
+
+/*
+ * By the registers that a thread may have. All 255: copies take some in every kernel, and load
+ * ahead of what they store. 128 and more: a route is read into registers, all of it at once. With
+ * fewer that would be stored on the stack and loaded again, which takes longer.
+ */
+enum { WEFT_COPY_LARGE = WEFT_CROWD <= 256, WEFT_KEEP_ROUTE = WEFT_CROWD <= 512 };
+
 enum { WEFT_ROUTES = 16 };
 
 /*
@@ -36,7 +50,10 @@ struct weft_cuda_rank {
     double sums[32];    /* weft_block_sum: one a warp */
 };
 
-/* No handle is like that; if a program makes it up, the host is asked, and refuses it. */
+/*
+ * No handle is like that; if a program makes it up, the host is asked, and refuses it. The other
+ * fields stay: a put or notification that is under way reads them after the barrier that clears.
+ */
 WEFT_INLINE void weft_cached_clear(struct weft_cached *cached)
 {
     cached->handle = UINT32_MAX;

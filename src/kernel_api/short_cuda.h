@@ -36,12 +36,12 @@ WEFT_INLINE void weft_line_load_words(uint32_t pair[2], const unsigned char *sou
 }
 
 /* It is not made of whole words, or must wait, or comes after what went another way. */
-WEFT_COLD void weft_put_unusual(weft_self *self, struct weft_out *out, int process,
-                                struct weft_head head, const unsigned char *source)
+WEFT_COLD void weft_put_unusual(weft_self *self, struct weft_out *out, struct weft_head head,
+                                const unsigned char *source)
 {
     __syncwarp(); /* all have looked at what the leader changes now */
     if (threadIdx.x == 0 && self->unsettled != 0)
-        weft_settle(self, process);
+        weft_settle(self, out->process);
     __syncwarp();
     weft_message_put(self, weft_crew_warp(), out, head, source);
     if (threadIdx.x == 0)
@@ -49,15 +49,15 @@ WEFT_COLD void weft_put_unusual(weft_self *self, struct weft_out *out, int proce
 }
 
 /* A line of it by each lane of the first warp. After a barrier of all. */
-WEFT_INLINE void weft_put_by_warp(weft_self *self, struct weft_out *out, int process,
-                                  struct weft_head head, const unsigned char *source)
+WEFT_INLINE void weft_put_by_warp(weft_self *self, struct weft_out *out, struct weft_head head,
+                                  const unsigned char *source)
 {
     const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
     uint32_t pair[2];
 
     if (WEFT_UNLIKELY((out->dirty | self->unsettled) != 0 || weft_out_full(out, lines) ||
                       (((uintptr_t)source | head.bytes) & 3) != 0)) {
-        weft_put_unusual(self, out, process, head, source);
+        weft_put_unusual(self, out, head, source);
         return;
     }
     weft_line_load_words(pair, source, head.bytes, threadIdx.x);
@@ -69,8 +69,8 @@ WEFT_INLINE void weft_put_by_warp(weft_self *self, struct weft_out *out, int pro
 }
 
 /* Lines by every thread: more than a warp has lanes. After a barrier of all. */
-WEFT_INLINE void weft_put_by_all(weft_self *self, struct weft_out *out, int process,
-                                 struct weft_head head, const unsigned char *source)
+WEFT_INLINE void weft_put_by_all(weft_self *self, struct weft_out *out, struct weft_head head,
+                                 const unsigned char *source)
 {
     const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
 
@@ -79,7 +79,7 @@ WEFT_INLINE void weft_put_by_all(weft_self *self, struct weft_out *out, int proc
         __syncthreads(); /* all have looked */
         if (threadIdx.x == 0) {
             if (self->unsettled != 0)
-                weft_settle(self, process);
+                weft_settle(self, out->process);
             weft_message_prepare(self, weft_crew_alone(), out, lines, head.release);
         }
         __syncthreads();
@@ -107,9 +107,9 @@ WEFT_INLINE void weft_put_short(weft_self *self, const struct weft_cached *to, s
 
     weft_join(self); /* all threads: what they wrote to the source is there */
     if (weft_message_lines((uint32_t)bytes) > 32 && (((uintptr_t)source | bytes) & 3) == 0)
-        weft_put_by_all(self, out, to->process, head, (const unsigned char *)source);
+        weft_put_by_all(self, out, head, (const unsigned char *)source);
     else if (threadIdx.x < 32)
-        weft_put_by_warp(self, out, to->process, head, (const unsigned char *)source);
+        weft_put_by_warp(self, out, head, (const unsigned char *)source);
 }
 
 #endif

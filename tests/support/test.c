@@ -25,7 +25,7 @@ struct options {
     int local; /* 0: this process is one process of the job */
     uint64_t first_seed;
     long seeds; /* 0: no random schedules */
-    int ranks, scale;
+    int ranks, threads, scale;
     const char *path;
     const char *only;
 };
@@ -75,7 +75,7 @@ static void report_check(struct test_env *env, const struct test_check *check)
 
 bool test_prepare(struct test_env *env, const weft_kernel *kernel)
 {
-    return TEST_EQ(env, weft_prepare(env->job, kernel, 64, env->ranks), WEFT_OK);
+    return TEST_EQ(env, weft_prepare(env->job, kernel, env->threads, env->ranks), WEFT_OK);
 }
 
 bool test_run(struct test_env *env, void *user, size_t user_bytes)
@@ -155,6 +155,7 @@ static int run_process(void *argument)
     env.numbers = weft_numbers_of(env.job);
     env.seed = launch->seed;
     env.ranks = options->ranks;
+    env.threads = options->threads;
     env.scale = options->scale;
     env.random = options->seeds > 0;
     env.mapped_only = strcmp(options->path, "direct") == 0;
@@ -219,6 +220,8 @@ static void parse(struct options *options, int *argc, char **argv)
             options->local = (int)number("--local", value, 0, 1, NULL);
         } else if (strcmp(argv[i], "--ranks") == 0) {
             options->ranks = (int)number("--ranks", value, 0, 1, NULL);
+        } else if (strcmp(argv[i], "--threads") == 0) {
+            options->threads = (int)number("--threads", value, 0, 1, NULL);
         } else if (strcmp(argv[i], "--scale") == 0) {
             options->scale = (int)number("--scale", value, 0, 1, NULL);
         } else if (strcmp(argv[i], "--path") == 0 && value != NULL) {
@@ -241,7 +244,8 @@ static void parse(struct options *options, int *argc, char **argv)
 
 int test_main(int argc, char **argv, int (*body)(struct test_env *env))
 {
-    struct options options = {.program = argv[0], .ranks = 4, .scale = 1, .path = "auto"};
+    struct options options = {
+        .program = argv[0], .ranks = 4, .threads = 64, .scale = 1, .path = "auto"};
     struct launch launch = {.options = &options, .body = body, .seed = 1};
 
     parse(&options, &argc, argv);

@@ -6,9 +6,10 @@
  *     test_put --local 2                          processes as threads of this one (TSan)
  *     test_put --local 2 --seeds 1:200            the same on 200 repeatable random schedules
  *
- * with --path direct|proxy|auto, --ranks N (most ranks a process), --scale N (multiplies the work)
- * and --case NAME (of the tests that have cases). A failure in a random schedule prints the seed
- * and the command that repeats it. Exit codes: 0 passed, 1 failed, 77 skipped.
+ * with --path direct|proxy|auto, --ranks N (most ranks a process), --threads N (of a rank on a GPU,
+ * 64 if not given), --scale N (multiplies the work) and --case NAME (of the tests that have cases).
+ * A failure in a random schedule prints the seed and the command that repeats it. Exit codes: 0
+ * passed, 1 failed, 77 skipped.
  */
 #ifndef WEFT_TESTS_TEST_H
 #define WEFT_TESTS_TEST_H
@@ -37,7 +38,7 @@ struct test_env {
     weft_job *job;
     const weft_numbers *numbers; /* the ranks in it are known after test_prepare */
     uint64_t seed;               /* for the test's own random numbers */
-    int ranks;                   /* --ranks */
+    int ranks, threads;          /* --ranks, --threads */
     int scale;                   /* --scale */
     bool random;                 /* a random schedule: keep the work small */
     bool mapped_only;            /* --path direct: windows that are not mapped cannot be made */

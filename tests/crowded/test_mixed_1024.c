@@ -1,0 +1,3 @@
+/* crowded/test_mixed_1024.c - see README.md. */
+#define WEFT_MOST_THREADS 1024
+#include "device/test_mixed.c"
