@@ -30,8 +30,8 @@ unsigned char *weft_stage_take(struct weft_stage *stage, uint32_t slot, int proc
                                size_t *room);
 void weft_stage_give(struct weft_stage *stage, int process, unsigned char *memory, size_t room);
 
-/* How puts are cut, and how many pieces of one may be under way. */
-size_t weft_stage_piece(const struct weft_config *config);
+/* How a put of so many bytes is cut, and how many pieces of one may be under way. */
+size_t weft_stage_piece(const struct weft_config *config, uint64_t bytes);
 uint32_t weft_stage_depth(const struct weft_config *config);
 
 #endif

@@ -119,9 +119,10 @@ static void sizes(void **state)
         .stage_memory = 1 << 20, .stage_piece = 1 << 20, .stage_depth = 5};
 
     (void)state;
-    assert_int_equal(weft_stage_piece(&by_default), 512 << 10);
+    assert_int_equal(weft_stage_piece(&by_default, (2 << 20) - 1), 512 << 10);
+    assert_int_equal(weft_stage_piece(&by_default, 2 << 20), 1 << 20);
     assert_int_equal(weft_stage_depth(&by_default), 8);
-    assert_int_equal(weft_stage_piece(&set), 512 << 10); /* half of the memory at most */
+    assert_int_equal(weft_stage_piece(&set, 4096), 512 << 10); /* half of the memory at most */
     assert_int_equal(weft_stage_depth(&set), 5);
 }
 

@@ -117,9 +117,9 @@ static double rate_of(struct stream *stream, size_t piece, uint32_t depth)
     else
         printf("  as by default:             ");
     for (int i = 0; i < SIZES; i++) {
-        const double rate =
-            stream_rate(stream, sizes[i], piece != 0 ? piece : weft_stage_piece(&by_default),
-                        piece != 0 ? depth : weft_stage_depth(&by_default));
+        const double rate = stream_rate(
+            stream, sizes[i], piece != 0 ? piece : weft_stage_piece(&by_default, sizes[i]),
+            piece != 0 ? depth : weft_stage_depth(&by_default));
         if (rate == 0)
             return 0;
         printf(" %6.2f", rate);
