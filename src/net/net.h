@@ -66,10 +66,10 @@ struct weft_net_events {
     void (*announced)(void *context, uint32_t notice);
     /*
      * Memory from which much will land: lets the device fetch it without the processor's help.
-     * Within `open` and `close`; may be left out. If it cannot be done, that is said, and all is
-     * only slower.
+     * Within `open` and `close`; may be left out. False: it cannot be done, which is said, and
+     * all is only slower.
      */
-    void (*pin)(void *context, void *memory, size_t bytes);
+    bool (*pin)(void *context, void *memory, size_t bytes);
     void (*unpin)(void *context, void *memory);
     /*
      * Where a network's device could write windows in device memory itself (NULL: it cannot): a
@@ -95,6 +95,7 @@ struct weft_net_open {
     bool one_address_space; /* processes are tasks of this one */
     bool one_host;          /* no process is on another host */
     bool polls;             /* this process has processors to poll with: quick before frugal */
+    size_t stage_bytes;     /* of memory that puts will come from (caps.stage); 0: none */
     struct weft_net_events events;
 };
 
@@ -108,7 +109,9 @@ struct weft_net_caps {
     bool reads_device;     /* some puts from device memory: the others are WEFT_NET_STAGE */
     bool lands_when_asked; /* without a flush `landed` comes, but late */
     size_t address_bytes;  /* of this process's address */
-    char about[96];        /* for people: what it runs over; may be empty */
+    void *stage;    /* the network's own memory, open.stage_bytes of it, pinned; NULL: it has none.
+                       Puts from there are quicker, and perhaps `sent` only when they have landed */
+    char about[96]; /* for people: what it runs over; may be empty */
 };
 
 #define WEFT_NET_ADDRESS_MAX 256

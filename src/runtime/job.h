@@ -138,7 +138,7 @@ struct weft_job {
     struct weft_request *made_requests;    /* all there are */
     struct weft_part *free_parts, *made_parts;
     struct weft_stage *stage; /* staging.c; NULL: the network reads all sources itself */
-    unsigned char *stage_memory;
+    unsigned char *stage_memory, *net_stage; /* the latter the network's own; NULL: it has none */
     struct weft_lock tables; /* over state's tables, regions and segments, on the host's side */
     struct weft_region *regions;
     uint32_t regions_count;
@@ -283,7 +283,8 @@ bool weft_manager_serve(struct weft_job *job, uint32_t slot);
 void weft_flush_process(struct weft_job *job, int process);
 void weft_request_sent(void *job, void *part);
 void weft_request_landed(void *job, void *part);
-/* The host memory through which puts go whose source the network cannot read. */
+/* The host memory through which puts go whose source the network cannot read; 0: there are none. */
+size_t weft_requests_stage_bytes(const struct weft_job *job);
 weft_status weft_requests_open(struct weft_job *job);
 void weft_requests_close(struct weft_job *job);
 
@@ -295,7 +296,7 @@ bool weft_services_help(void *job, int rank);
 void weft_services_leave(void *job);
 bool weft_notice_arrived(void *job, int process, uint32_t notice);
 /* Memory from which a network lands data (landing.h). Caller only. */
-void weft_pin_for_device(void *job, void *memory, size_t bytes);
+bool weft_pin_for_device(void *job, void *memory, size_t bytes);
 void weft_unpin_for_device(void *job, void *memory);
 /* Whether a network's device may write device memory, and how: net.h, dmabuf and reached. */
 bool weft_has_dmabuf(const struct weft_job *job);

@@ -68,6 +68,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
         .one_address_space = job->one_address_space,
         .one_host = job->numbers.nodes == 1,
         .polls = job->image != NULL || job->spin_ns > 0,
+        .stage_bytes = weft_requests_stage_bytes(job),
         .events = {.context = job,
                    .arrived = weft_notice_arrived,
                    .sent = weft_request_sent,
@@ -93,6 +94,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
         return status;
     job->net_ops->caps(job->net, &caps);
     job->net_reads_device = caps.reads_device && job->image != NULL;
+    job->net_stage = caps.stage;
     job->state.lands_when_asked = caps.lands_when_asked;
     status = check_reach(job, name, &caps);
     if (status != WEFT_OK)

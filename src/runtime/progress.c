@@ -250,16 +250,17 @@ static void receive_main(void *argument)
           job->net_ops->bell(job->net, WEFT_NET_RECEIVE) != NULL);
 }
 
-void weft_pin_for_device(void *context, void *memory, size_t bytes)
+bool weft_pin_for_device(void *context, void *memory, size_t bytes)
 {
     struct weft_job *job = context;
     const char *reason = job->device_ops->pin(job->device, memory, bytes);
 
     if (reason != NULL)
         weft_say(WEFT_SAY_WARN,
-                 "process %d: %zu bytes of receive buffers stay unpinned (%s): what arrives for "
-                 "device memory takes longer",
+                 "process %d: %zu bytes of the network's buffers stay unpinned (%s): what goes "
+                 "between them and device memory takes longer",
                  job->numbers.process, bytes, reason);
+    return reason == NULL;
 }
 
 void weft_unpin_for_device(void *context, void *memory)

@@ -8,13 +8,22 @@
 
 enum { PIECES = 2 }; /* copies from the device that a turn begins */
 
+size_t weft_requests_stage_bytes(const struct weft_job *job)
+{
+    /* Else nothing goes through a network, or all that does is host memory. */
+    const bool needed = !job->device_ops->host_access && job->numbers.processes > 1;
+
+    return needed ? job->config.stage_memory : 0;
+}
+
 weft_status weft_requests_open(struct weft_job *job)
 {
-    const size_t bytes = job->config.stage_memory;
+    const size_t bytes = weft_requests_stage_bytes(job);
 
-    if (job->device_ops->host_access || job->numbers.processes == 1)
-        return WEFT_OK; /* nothing goes through a network, or all that does is host memory */
-    job->stage_memory = job->device_ops->host_alloc(job->device, bytes);
+    if (bytes == 0)
+        return WEFT_OK;
+    job->stage_memory =
+        job->net_stage != NULL ? job->net_stage : job->device_ops->host_alloc(job->device, bytes);
     job->stage = weft_stage_make(&job->config, job->stage_memory, job->numbers.processes);
     if (job->stage_memory == NULL || job->stage == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no %zu bytes of pinned memory (WEFT_STAGE_MEMORY)",
@@ -151,7 +160,7 @@ void weft_requests_close(struct weft_job *job)
         free(part);
     }
     weft_stage_free(job->stage);
-    if (job->stage_memory != NULL)
+    if (job->stage_memory != NULL && job->stage_memory != job->net_stage)
         job->device_ops->host_free(job->device, job->stage_memory);
 }
 
@@ -177,38 +186,38 @@ static void cut(const struct weft_request *request, uint64_t most, struct weft_p
         part->rows = most / request->width < rows ? most / request->width : rows;
 }
 
-/* Begins to copy the next part. False: there is no room now, all is begun, or the job has failed.
+/*
+ * Begins to copy the next part; its mark is the caller's to set. NULL: there is no room now, all is
+ * begun, or the job has failed.
  */
-static bool fetch_part(struct weft_job *job, struct weft_request *request)
+static struct weft_part *fetch_part(struct weft_job *job, struct weft_request *request)
 {
     const struct weft_device_ops *ops = job->device_ops;
     struct weft_part part = {.request = request, .unsent = 1, .unlanded = 1};
 
     if (request->row == request->rows || request->parts == request->depth)
-        return false;
+        return NULL;
     cut(request, request->piece, &part);
     part.memory = weft_stage_take(job->stage, request->slot, request->put.process,
                                   part.rows * part.width, &part.room);
     if (part.memory == NULL)
-        return false;
+        return NULL;
     cut(request, part.room, &part);
     const unsigned char *source = request->source + part.row * request->source_pitch + part.from;
-    weft_status status =
+    const weft_status status =
         part.rows == 1 ? ops->copy(job->device, WEFT_LANE_SEND, part.memory, source, part.width)
                        : ops->gather(job->device, WEFT_LANE_SEND, part.memory, source,
                                      request->source_pitch, part.width, part.rows);
-    if (status == WEFT_OK)
-        status = ops->mark(job->device, WEFT_LANE_SEND, &part.mark);
     struct weft_part *kept = new_part(job);
 
     if (status != WEFT_OK) {
         fetch_failed(job, &part);
-        return false;
+        return NULL;
     }
     if (kept == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a part of %llu bytes",
                       (unsigned long long)part.rows * part.width);
-        return false;
+        return NULL;
     }
     part.next_made = kept->next_made;
     *kept = part;
@@ -223,19 +232,32 @@ static bool fetch_part(struct weft_job *job, struct weft_request *request)
     }
     if (request->row == request->rows)
         source_done(job, request);
-    return true;
+    return kept;
+}
+
+/* One mark for all: looking whether it was passed takes longer than setting it. */
+static void mark_parts(struct weft_job *job, struct weft_part *const *parts, int count)
+{
+    uint64_t mark = 0;
+
+    if (count > 0 && job->device_ops->mark(job->device, WEFT_LANE_SEND, &mark) != WEFT_OK)
+        fetch_failed(job, parts[0]);
+    for (int i = 0; i < count; i++)
+        parts[i]->mark = mark;
 }
 
 bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager)
 {
+    struct weft_part *parts[PIECES];
     int begun = 0;
 
     for (struct weft_request *r = manager->first; r != NULL && begun < PIECES; r = r->next) {
-        while (r->staged && begun < PIECES && fetch_part(job, r))
+        while (r->staged && begun < PIECES && (parts[begun] = fetch_part(job, r)) != NULL)
             begun++;
         if ((r->staged || r->put.device) && r->row != r->rows)
             break; /* the network may want it staged yet: those behind it must leave it room */
     }
+    mark_parts(job, parts, begun);
     return begun != 0;
 }
 
@@ -343,6 +365,8 @@ bool weft_requests_issue(struct weft_job *job, struct weft_manager *manager)
     struct weft_request *request;
     bool did = false;
 
+    if (weft_job_is_failing(job))
+        return false; /* what could not be fetched must not be sent */
     while ((request = manager->first) != NULL &&
            (request->staged ? issue_staged(job, request) : issue_rows(job, request))) {
         manager->first = request->next;

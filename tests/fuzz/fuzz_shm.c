@@ -1,7 +1,8 @@
 /*
  * fuzz_shm.c - what another process may leave in the rings of the network shm: packets with any
- * length, key, offset and notice. Only the region that was exposed is ever written, and after the
- * first malformed packet nothing more.
+ * length, key, offset and notice, or a place in staging memory. Only the region that was exposed is
+ * ever written, with nothing but what lay behind a packet or in that memory, and after the first
+ * malformed packet nothing more.
  *
  * A network of one process, connected to itself: its ring is written from here. A new network of
  * another process's kind gets a target like this one, at the place where its bytes are parsed.
@@ -14,7 +15,7 @@
 #include "queue/packet_ring.h"
 #include "wire/packet.h"
 
-enum { RING = 4096, REGION = 512, GUARD = 512, INBOX = 64 };
+enum { RING = 4096, REGION = 512, GUARD = 512, INBOX = 64, STAGE = 4096, FILL = 0xa5 };
 
 static bool arrived(void *context, int process, uint32_t notice)
 {
@@ -34,7 +35,16 @@ static void put_packet(struct weft_packet_producer *producer, struct fuzz_bytes 
     const uint32_t bytes = (fuzz_byte(in) * 4) % (sizeof(content) + 1);
     uint32_t end;
 
-    memset(content, 0xa5, sizeof(content));
+    memset(content, FILL, sizeof(content));
+    if (change & 32) { /* up to the end of that memory, and a little further */
+        const uint64_t place = change & 64 ? fuzz_word(in) : STAGE - fuzz_byte(in) % 200 * 4;
+        packet.bytes = bytes | WEFT_PACKET_REFERS;
+        packet.offset = fuzz_byte(in);
+        packet.notice = 0x10000001;
+        (void)weft_packet_push(producer, &packet, sizeof(packet), &place,
+                               change & 128 ? fuzz_byte(in) % sizeof(place) : sizeof(place), &end);
+        return;
+    }
     packet.bytes = change & 1 ? fuzz_word(in) : bytes;
     packet.offset = change & 2 ? (uint64_t)fuzz_word(in) << 32 | fuzz_word(in) : fuzz_byte(in);
     packet.key = change & 4 ? (uint64_t)fuzz_word(in) << 32 | fuzz_word(in) : key;
@@ -52,19 +62,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct weft_net_open open = {.config = &config,
                                  .processes = 1,
                                  .one_address_space = true,
+                                 .stage_bytes = STAGE,
                                  .events = {.context = &notices, .arrived = arrived}};
     struct fuzz_bytes in = {data, size};
     unsigned char memory[GUARD + REGION + GUARD] = {0};
     static const unsigned char untouched[GUARD];
     unsigned char address[WEFT_NET_ADDRESS_MAX];
+    struct weft_net_caps caps;
     struct weft_share share;
     struct weft_net *net;
+    bool damaged = false;
     uint64_t key;
     const char *reason;
 
     MUST(ops != NULL && ops->open(&net, &open) == WEFT_OK);
     MUST(ops->address(net, address) == WEFT_OK && ops->connect(net, 0, address) == WEFT_OK);
     MUST(ops->reg(net, memory + GUARD, REGION, &key) == WEFT_OK);
+    ops->caps(net, &caps);
+    MUST(caps.stage != NULL);
+    memset(caps.stage, FILL, STAGE);
+    memset(memory + GUARD, FILL, REGION);
     memcpy(&share, address, sizeof(share));
     unsigned char *inbox = weft_share_map(&share, true, &reason);
     MUST(inbox != NULL);
@@ -77,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const unsigned damage = fuzz_byte(&in);
         if (damage % 8 == 7)
             ring->published += fuzz_byte(&in);
+        damaged |= damage % 8 >= 6;
         if (damage % 16 == 6)
             ring->bytes[fuzz_word(&in) % RING] ^= (unsigned char)fuzz_byte(&in);
         status = ops->progress(net, WEFT_NET_RECEIVE, &did);
@@ -85,6 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     MUST(memcmp(memory, untouched, GUARD) == 0);
     MUST(memcmp(memory + GUARD + REGION, untouched, GUARD) == 0);
+    for (int i = 0; i < REGION && !damaged; i++)
+        MUST(memory[GUARD + i] == FILL);
     weft_share_unmap(inbox, &share, true);
     ops->dereg(net, key);
     ops->close(net);

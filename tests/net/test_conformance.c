@@ -160,20 +160,23 @@ static const struct way {
     const char *table, *name;
     void (*configure)(struct weft_config *config, int me);
     bool threads, processes; /* several ends in one process, in several */
-    bool lands;              /* as where windows are a device's memory */
+    bool lands;              /* as where windows are a device's memory, */
+    bool stages;             /* from where puts come through memory of the network's */
     const char *only; /* the argument that asks for this way, which needs a device; NULL: none */
 } ways[] = {
-    {"ofi", "provider tcp", over_tcp, true, true, false, NULL},
-    {"ofi", "provider tcp, messages only", over_tcp_without_writes, true, true, false, NULL},
-    {"ofi", "provider tcp, docks only", over_tcp_docks, true, true, true, NULL},
-    {"ofi", "provider tcp, docks and messages", over_tcp_mixed, true, true, true, NULL},
+    {"ofi", "provider tcp", over_tcp, true, true, false, false, NULL},
+    {"ofi", "provider tcp, messages only", over_tcp_without_writes, true, true, false, false, NULL},
+    {"ofi", "provider tcp, docks only", over_tcp_docks, true, true, true, false, NULL},
+    {"ofi", "provider tcp, docks and messages", over_tcp_mixed, true, true, true, false, NULL},
     {"ofi", "provider tcp, messages only, to a device", over_tcp_without_writes, true, true, true,
-     NULL},
-    {"shm", "", nothing, true, true, false, NULL},
-    {"shm", "to a device", nothing, true, true, true, NULL},
-    {"ofi", "provider shm", over_shm, true, true, false, NULL},
+     false, NULL},
+    {"shm", "", nothing, true, true, false, false, NULL},
+    {"shm", "to a device", nothing, true, true, true, false, NULL},
+    {"shm", "from its own memory", nothing, true, true, false, true, NULL},
+    {"shm", "from its own memory to a device", nothing, true, true, true, true, NULL},
+    {"ofi", "provider shm", over_shm, true, true, false, false, NULL},
     /* It keeps devices open, which a forked process cannot use. */
-    {"ofi", "provider verbs", over_verbs, true, false, false, "ofi-verbs"},
+    {"ofi", "provider verbs", over_verbs, true, false, false, false, "ofi-verbs"},
 };
 
 static bool test_way(const struct weft_net_ops *ops, const struct way *way)
@@ -185,6 +188,7 @@ static bool test_way(const struct weft_net_ops *ops, const struct way *way)
     with.ops = ops;
     with.configure = way->configure;
     with.lands = way->lands;
+    with.stages = way->stages;
     const bool others = reaches_others(&with, &launched);
     printf("%s%s%s: %s\n", ops->name, way->name[0] != 0 ? ", " : "", way->name,
            others ? "several ends" : "its own process only");
@@ -231,7 +235,7 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "--launched") == 0)
         return run_launched(argv[2], argv[3]);
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
-        const struct way plain = {ops->name, "", nothing, true, true, false, NULL};
+        const struct way plain = {ops->name, "", nothing, true, true, false, false, NULL};
         bool special = false;
         for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
             if (strcmp(ways[w].table, ops->name) != 0)

@@ -40,6 +40,7 @@ static struct {
     unsigned char *lowest, *highest; /* host memory */
     int between;                     /* rank 0 began while rank 1 had some to begin */
     int fail_at, late;
+    bool fail_marks; /* of copies from the device */
     int from_device; /* copies by a caller that read the source */
     uint32_t posted; /* rank 1 has posted its put */
     bool wait_posted;
@@ -66,6 +67,14 @@ static int rank_of(const void *source)
     return seen.source == NULL || at < seen.source || at >= seen.source + 2 * LARGE
                ? -1
                : (int)((at - seen.source) / LARGE);
+}
+
+static bool on_marked(enum weft_lane lane)
+{
+    pthread_mutex_lock(&seen.lock);
+    const bool good = lane != WEFT_LANE_SEND || !seen.fail_marks;
+    pthread_mutex_unlock(&seen.lock);
+    return good;
 }
 
 static bool on_begun(const struct far_copy *copy)
@@ -97,17 +106,19 @@ static bool on_begun(const struct far_copy *copy)
 }
 
 /*
- * No copy from the device is done before the next two have begun; and the first that lands there
- * is not before another has, and another piece has come from the device. A pipeline goes through;
- * one step at a time is found out.
+ * The first copy from the device is not done before as many have begun as may be, and no later one
+ * before the next (two that began together are there together, and where the receiver reads a piece
+ * it keeps its place until it has landed); and the first that lands there is not before another
+ * has, and another piece has come from the device. A pipeline goes through; one step at a time is
+ * found out.
  */
 static void on_ready(const struct far_copy *copy)
 {
     pthread_mutex_lock(&seen.lock);
     const int rank = rank_of(copy->source);
     if (copy->lane == WEFT_LANE_SEND && rank == 0) {
-        const int want = seen.done[0] + DEPTH;
-        if (seen.fail_at == 0)
+        const int want = seen.done[0] == 0 ? DEPTH : seen.done[0] + 2;
+        if (seen.fail_at == 0 && !seen.fail_marks)
             await(&seen.begun[0], want < LARGE / PIECE ? want : LARGE / PIECE);
         if (seen.wait_posted && seen.done[0] == 4)
             await((int *)&seen.posted, 1);
@@ -139,7 +150,7 @@ static void forget(void)
     seen.most = seen.landing = seen.landed = seen.between = seen.fail_at = seen.late = 0;
     seen.from_device = 0;
     seen.posted = 0;
-    seen.wait_posted = false;
+    seen.wait_posted = seen.fail_marks = false;
     seen.lowest = seen.highest = NULL;
     pthread_mutex_unlock(&seen.lock);
 }
@@ -294,6 +305,20 @@ static int failure(void)
     return result;
 }
 
+/* What nobody knows to have come from the device is not sent. */
+static int failing_marks(void)
+{
+    int result = 0;
+
+    for (int i = 0; i < 10; i++) {
+        forget();
+        seen.fail_marks = true;
+        result |= run(failing_body, "1");
+        result |= expect(seen.landing == 0, "pieces that were sent", seen.landing);
+    }
+    return result;
+}
+
 static int host_puts(void)
 {
     forget();
@@ -305,7 +330,7 @@ int main(void)
 {
     char piece[16], memory[16], depth[16];
 
-    far_watch = (struct far_watch){on_begun, on_ready, on_done};
+    far_watch = (struct far_watch){on_begun, on_marked, on_ready, on_done};
     snprintf(piece, sizeof(piece), "%d", PIECE);
     snprintf(memory, sizeof(memory), "%d", MEMORY);
     snprintf(depth, sizeof(depth), "%d", DEPTH);
@@ -313,7 +338,8 @@ int main(void)
     setenv("WEFT_STAGE_MEMORY", memory, 1);
     setenv("WEFT_STAGE_DEPTH", depth, 1);
     const int failed = failure(); /* first: it forks */
-    const int result = overlap() | overlap_over("mpi") | fairness() | failed | host_puts();
+    const int result =
+        overlap() | overlap_over("mpi") | fairness() | failed | failing_marks() | host_puts();
     printf("%s\n", result == 0 ? "all good" : "FAILED");
     return result;
 }

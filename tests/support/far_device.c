@@ -150,6 +150,8 @@ static weft_status far_mark(struct weft_device *d, enum weft_lane which, uint64_
 {
     struct lane *lane = &d->lanes[which];
 
+    if (far_watch.marked != NULL && !far_watch.marked(which))
+        return weft_err(WEFT_ERR_DEVICE, "far: a mark fails");
     pthread_mutex_lock(&lane->lock);
     *mark = lane->given;
     pthread_mutex_unlock(&lane->lock);

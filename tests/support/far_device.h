@@ -24,6 +24,8 @@ struct far_copy {
 struct far_watch {
     /* The copy was begun; by the thread that did. False: it fails. */
     bool (*begun)(const struct far_copy *copy);
+    /* A mark is set. False: it fails. */
+    bool (*marked)(enum weft_lane lane);
     /* It is next in its lane; may hold it up. By the lane's thread. */
     void (*ready)(const struct far_copy *copy);
     /* It is done. */

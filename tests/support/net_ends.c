@@ -82,6 +82,7 @@ void end_open(struct end *end)
         .processes = all->count,
         .one_address_space = all->one_space,
         .one_host = true,
+        .stage_bytes = all->stages ? END_STAGE : 0,
         .events = {.context = end, .arrived = arrived, .sent = sent, .landed = landed},
     };
     if (all->lands)
@@ -102,6 +103,12 @@ void end_close(struct end *end)
 
 void *end_sources(struct end *end, size_t bytes)
 {
+    struct weft_net_caps caps;
+
+    end->all->ops->caps(end->net, &caps);
+    CHECK(end->all, (caps.stage != NULL) == end->all->stages);
+    if (caps.stage != NULL && bytes <= END_STAGE)
+        return memset(caps.stage, 0, bytes);
     void *sources = calloc(1, bytes);
 
     if (sources == NULL)
@@ -113,6 +120,11 @@ void *end_sources(struct end *end, size_t bytes)
 
 void end_sources_free(struct end *end, void *sources)
 {
+    struct weft_net_caps caps;
+
+    end->all->ops->caps(end->net, &caps);
+    if (sources == caps.stage)
+        return;
     if (end->all->register_sources)
         end->all->ops->dereg(end->net, end->sources_key);
     free(sources);

@@ -19,6 +19,7 @@ enum {
     END_MEMORY = ENDS_MOST * END_SHARE, /* registered */
     END_PUTS = 1 << 13,                 /* of one part of the suite */
     END_LATER = 1 << 10,
+    END_STAGE = 8 << 20,
     END_SPACE = END_MEMORY + (64 << 10), /* behind what is registered: nobody's to write */
 };
 
@@ -77,7 +78,8 @@ struct ends {
     int count;
     bool one_space;
     bool register_sources;
-    bool lands; /* data is there later than it is landed, as where windows are a device's memory */
+    bool lands;  /* data is there later than it is landed, as where windows are a device's memory */
+    bool stages; /* sources lie in the network's own memory (caps.stage) */
     uint64_t counter_start;
     uint32_t met, failures;
     struct end end[ENDS_MOST];

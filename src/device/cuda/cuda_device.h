@@ -21,7 +21,7 @@ struct weft_device {
     CUstream kernels, lanes[WEFT_LANES];
     CUevent before, after;
     CUevent marks[WEFT_LANES][WEFT_CUDA_MARKS];
-    uint64_t marks_count[WEFT_LANES];
+    uint64_t marks_count[WEFT_LANES], marks_passed[WEFT_LANES]; /* that were set; known to be */
     CUstreamBatchMemOpParams words[WEFT_CUDA_WORDS]; /* move.c: not given to the stream yet */
     unsigned words_count;
 };

@@ -169,9 +169,14 @@ weft_status weft_cuda_mark(struct weft_device *d, enum weft_lane lane, uint64_t 
 weft_status weft_cuda_passed(struct weft_device *d, enum weft_lane lane, uint64_t mark,
                              bool *passed)
 {
+    *passed = mark < d->marks_passed[lane];
+    if (*passed) /* the driver takes 2.5 us to say so, H200 */
+        return WEFT_OK;
     d->driver->context_use(d->context);
     const CUresult result = d->driver->event_query(d->marks[lane][mark % WEFT_CUDA_MARKS]);
     *passed = result == CUDA_SUCCESS;
+    if (*passed)
+        d->marks_passed[lane] = mark + 1;
     return result == CUDA_ERROR_NOT_READY ? WEFT_OK : weft_cuda_error(result, "copying");
 }
 

@@ -21,14 +21,23 @@ struct shm_inbox {
 };
 static_assert(sizeof(struct shm_inbox) == 64, "the rings behind it begin at a line");
 
+/* What a process makes known of itself. Travels as its bytes. */
+struct shm_address {
+    struct weft_share inbox, stage; /* stage.bytes 0: it has none */
+};
+static_assert(sizeof(struct shm_address) == 2 * sizeof(struct weft_share), "no padding");
+
+/* A put on its way: the ring's index behind it. */
 struct shm_landing {
     uint32_t end;
+    bool unsent; /* the receiver reads its source */
     void *cookie;
 };
 
 struct shm_peer {
-    struct shm_inbox *inbox; /* the peer's, mapped */
-    struct weft_share share;
+    struct shm_inbox *inbox; /* the peer's, mapped, */
+    unsigned char *stage;    /* and its staging memory; NULL: it has none */
+    struct shm_address address;
     struct weft_packet_producer out;
     struct weft_packet_consumer in;
     struct weft_settling {
@@ -47,8 +56,9 @@ struct shm_peer {
 
 struct weft_net {
     struct weft_net_open open;
-    struct shm_inbox *inbox; /* this process's own */
-    struct weft_share share;
+    struct shm_inbox *inbox; /* this process's own, */
+    unsigned char *stage;    /* and its staging memory, or NULL */
+    struct shm_address address;
     uint32_t ring_size;
     struct shm_peer *peers;
     struct weft_regions regions;

@@ -11,11 +11,12 @@
 #include <string.h>
 
 enum {
+    REFER_FROM = 1024,
     BATCH = 64, /* packets taken from one ring before the others get their turn */
     LINE = 64
 };
 
-static bool remember_landing(struct shm_peer *peer, uint32_t end, void *cookie)
+static bool remember_landing(struct shm_peer *peer, struct shm_landing landing)
 {
     if (peer->count == peer->capacity) {
         uint32_t capacity = peer->capacity == 0 ? 64 : peer->capacity * 2;
@@ -29,9 +30,17 @@ static bool remember_landing(struct shm_peer *peer, uint32_t end, void *cookie)
         peer->capacity = capacity;
         peer->first = 0;
     }
-    peer->landings[(peer->first + peer->count++) % peer->capacity] =
-        (struct shm_landing){end, cookie};
+    peer->landings[(peer->first + peer->count++) % peer->capacity] = landing;
     return true;
+}
+
+/* A put whose source the receiver is to read where it lies: not worth it for the shortest. */
+static bool refers(const struct weft_net *net, const struct weft_net_put *put)
+{
+    const uintptr_t begin = (uintptr_t)net->stage, at = (uintptr_t)put->source;
+
+    return net->stage != NULL && put->bytes >= REFER_FROM && put->bytes < WEFT_PACKET_REFERS &&
+           at >= begin && at - begin < net->address.stage.bytes;
 }
 
 /*
@@ -48,23 +57,52 @@ static uint32_t packet_bytes(uint32_t ring_size, size_t left)
     return (uint32_t)(bytes < most ? bytes : most);
 }
 
+/* The next packet of the current put into the ring. False: there is no room. */
+static bool push(const struct weft_net *net, struct shm_peer *peer, bool refer, uint32_t bytes,
+                 uint32_t *end)
+{
+    const struct weft_net_put *put = &peer->current;
+    const unsigned char *source = (const unsigned char *)put->source + peer->done;
+    const uint64_t place = refer ? (uint64_t)(source - net->stage) : 0;
+    const struct weft_packet packet = {.bytes = refer ? bytes | WEFT_PACKET_REFERS : bytes,
+                                       .notice = bytes == put->bytes - peer->done ? put->notice : 0,
+                                       .key = put->key,
+                                       .offset = put->offset + peer->done};
+
+    if (refer)
+        return weft_packet_push(&peer->out, &packet, sizeof(packet), &place, sizeof(place), end);
+    if (!weft_packet_push(&peer->out, &packet, sizeof(packet), source, bytes, end))
+        return false;
+    weft_used_shared(source, bytes);
+    return true;
+}
+
+/* All of the current put is in the ring. */
+static weft_status pumped(struct weft_net *net, struct shm_peer *peer, bool refer, uint32_t end)
+{
+    void *const cookie = peer->current.cookie;
+
+    peer->active = false;
+    if (!remember_landing(peer, (struct shm_landing){end, refer, cookie}))
+        return weft_err(WEFT_ERR_MEMORY, "shm: no memory for %u puts under way", peer->count);
+    if (!refer)
+        net->open.events.sent(net->open.events.context, cookie);
+    return WEFT_OK;
+}
+
 /* Moves as much of the current put into the ring as fits. */
 static weft_status pump(struct weft_net *net, struct shm_peer *peer, bool *did)
 {
     const struct weft_net_put *put = &peer->current;
+    weft_status status = WEFT_OK;
 
-    while (peer->active) {
+    while (peer->active && status == WEFT_OK) {
         const size_t left = put->bytes - peer->done;
-        const uint32_t bytes = packet_bytes(net->ring_size, left);
-        const bool last = bytes == left;
-        const struct weft_packet packet = {.bytes = bytes,
-                                           .notice = last ? put->notice : 0,
-                                           .key = put->key,
-                                           .offset = put->offset + peer->done};
-        const unsigned char *source = (const unsigned char *)put->source + peer->done;
+        const bool refer = refers(net, put);
+        const uint32_t bytes = refer ? (uint32_t)left : packet_bytes(net->ring_size, left);
         uint32_t end;
 
-        if (!weft_packet_push(&peer->out, &packet, sizeof(packet), source, bytes, &end)) {
+        if (!push(net, peer, refer, bytes, &end)) {
             const uint32_t before = peer->out.seen;
             if (!weft_packet_refresh(&peer->out))
                 return weft_err(WEFT_ERR_PROTOCOL, "shm: process %d published a bad ring credit",
@@ -73,18 +111,12 @@ static weft_status pump(struct weft_net *net, struct shm_peer *peer, bool *did)
                 return WEFT_OK;
             continue;
         }
-        weft_used_shared(source, bytes);
         *did = true;
         peer->done += bytes;
-        if (last) {
-            peer->active = false;
-            if (!remember_landing(peer, end, put->cookie))
-                return weft_err(WEFT_ERR_MEMORY, "shm: no memory for %u puts under way",
-                                peer->count);
-            net->open.events.sent(net->open.events.context, put->cookie);
-        }
+        if (bytes == left)
+            status = pumped(net, peer, refer, end);
     }
-    return WEFT_OK;
+    return status;
 }
 
 weft_status shm_put(struct weft_net *net, const struct weft_net_put *put)
@@ -113,11 +145,13 @@ static weft_status progress_send(struct weft_net *net, struct shm_peer *peer, bo
         return weft_err(WEFT_ERR_PROTOCOL, "shm: process %d published a bad ring credit",
                         (int)(peer - net->peers));
     while (peer->count > 0 && weft_packet_landed(&peer->out, peer->landings[peer->first].end)) {
-        void *cookie = peer->landings[peer->first].cookie;
+        const struct shm_landing landing = peer->landings[peer->first];
         peer->first = (peer->first + 1) % peer->capacity;
         peer->count--;
         *did = true;
-        net->open.events.landed(net->open.events.context, cookie);
+        if (landing.unsent)
+            net->open.events.sent(net->open.events.context, landing.cookie);
+        net->open.events.landed(net->open.events.context, landing.cookie);
     }
     weft_status status = pump(net, peer, &pushed);
     if (pushed) {
@@ -125,6 +159,24 @@ static weft_status progress_send(struct weft_net *net, struct shm_peer *peer, bo
         weft_bell_ring(&peer->inbox->bells[WEFT_NET_RECEIVE]);
     }
     return status;
+}
+
+/* Where a packet's data lies: behind it, or in the sender's staging memory. NULL: nowhere. */
+static const unsigned char *data_of(const struct shm_peer *peer, struct weft_packet *packet,
+                                    const unsigned char *content, uint32_t bytes)
+{
+    uint64_t place;
+
+    if ((packet->bytes & WEFT_PACKET_REFERS) == 0)
+        return packet->bytes == bytes ? content : NULL;
+    packet->bytes &= ~WEFT_PACKET_REFERS;
+    if (bytes != sizeof(place) || peer->stage == NULL)
+        return NULL;
+    memcpy(&place, content, sizeof(place));
+    if (place > peer->address.stage.bytes || packet->bytes > peer->address.stage.bytes - place)
+        return NULL;
+    weft_used_shared(peer->stage + place, packet->bytes);
+    return peer->stage + place;
 }
 
 /* Checks and applies one packet. */
@@ -137,13 +189,18 @@ static weft_status apply(struct weft_net *net, int sender, const unsigned char *
         return weft_err(WEFT_ERR_PROTOCOL, "shm: a packet of %u bytes from process %d", bytes,
                         sender);
     memcpy(&packet, content, sizeof(packet));
-    if (packet.bytes != bytes - sizeof(packet))
-        return weft_err(WEFT_ERR_PROTOCOL, "shm: process %d announced %u bytes and sent %zu",
-                        sender, packet.bytes, bytes - sizeof(packet));
+    const uint32_t behind = bytes - (uint32_t)sizeof(packet);
+    const unsigned char *data =
+        data_of(&net->peers[sender], &packet, content + sizeof(packet), behind);
+    if (data == NULL)
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "shm: process %d announced %u bytes, which are not where it said (%u "
+                        "bytes behind the header)",
+                        sender, packet.bytes, behind);
     if (packet.bytes != 0 && packet.notice != 0 && net->open.events.announced != NULL)
         net->open.events.announced(net->open.events.context, packet.notice);
-    if (packet.bytes != 0 && !weft_regions_land(&net->regions, packet.key, packet.offset,
-                                                content + sizeof(packet), packet.bytes))
+    if (packet.bytes != 0 &&
+        !weft_regions_land(&net->regions, packet.key, packet.offset, data, packet.bytes))
         return weft_err(WEFT_ERR_PROTOCOL,
                         "shm: process %d put %u bytes at offset %llu of key 0x%llx, which is no "
                         "region of this process",

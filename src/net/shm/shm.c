@@ -6,6 +6,8 @@
  * it into the registered region. One FIFO for all is what makes the order trivially right, and the
  * receiver, which knows its own regions, is the one that checks the bounds. What has landed is
  * read off the ring's credit. A put that does not fit waits as `current` until there is room.
+ * What lies in the sender's staging memory (caps.stage), which all map, is fetched from there, and
+ * only its place goes through the ring.
  * Here: opening, connecting, regions; packets.c moves the data.
  */
 #include "net/shm/shm.h"
@@ -38,6 +40,32 @@ static uint32_t ring_size_for(const struct weft_net_open *open)
     return size;
 }
 
+/* Its pages, of which the device is to fetch much. False: they could not be. */
+static bool pin(const struct weft_net *net, void *memory, size_t bytes)
+{
+    return net->open.events.pin == NULL ||
+           net->open.events.pin(net->open.events.context, memory, bytes);
+}
+
+static void unpin(const struct weft_net *net, void *memory)
+{
+    if (memory != NULL && net->open.events.unpin != NULL)
+        net->open.events.unpin(net->open.events.context, memory);
+}
+
+static void drop_stage(struct weft_net *net)
+{
+    weft_share_destroy(net->stage, &net->address.stage);
+    net->stage = NULL;
+    net->address.stage.bytes = 0;
+}
+
+/* Memory of the peer's that is in its own place here is pinned by its owner. */
+static bool is_here(const struct weft_net *net, int process)
+{
+    return net->open.one_address_space || process == net->open.process;
+}
+
 static weft_status open_shm(struct weft_net **net, const struct weft_net_open *open)
 {
     const size_t processes = (size_t)open->processes;
@@ -54,10 +82,14 @@ static weft_status open_shm(struct weft_net **net, const struct weft_net_open *o
     }
     status =
         weft_share_create(sizeof(struct shm_inbox) + processes * weft_packet_ring_bytes(ring_size),
-                          &memory, &n->share);
+                          &memory, &n->address.inbox);
     if (status != WEFT_OK)
         goto free_state;
     n->open = *open;
+    if (open->stage_bytes != 0)
+        status = weft_share_create(open->stage_bytes, (void **)&n->stage, &n->address.stage);
+    if (status != WEFT_OK)
+        goto free_inbox;
     n->regions.events = &n->open.events;
     n->inbox = memory;
     n->ring_size = ring_size;
@@ -68,11 +100,14 @@ static weft_status open_shm(struct weft_net **net, const struct weft_net_open *o
         n->peers[p].in = (struct weft_packet_consumer){
             .ring = ring, .size = ring_size, .tail = start, .seen = start};
     }
-    if (open->events.pin != NULL)
-        open->events.pin(open->events.context, memory, n->share.bytes);
+    pin(n, memory, n->address.inbox.bytes);
+    if (n->stage != NULL && !pin(n, n->stage, n->address.stage.bytes))
+        drop_stage(n); /* whoever puts has other memory, or ends */
     *net = n;
     return WEFT_OK;
 
+free_inbox:
+    weft_share_destroy(memory, &n->address.inbox);
 free_state:
     free(peers);
     free(n);
@@ -82,14 +117,20 @@ free_state:
 static void shm_close(struct weft_net *net)
 {
     for (int p = 0; p < net->open.processes; p++) {
-        if (net->peers[p].inbox != NULL)
-            weft_share_unmap(net->peers[p].inbox, &net->peers[p].share,
-                             net->open.one_address_space || p == net->open.process);
-        free(net->peers[p].landings);
+        struct shm_peer *peer = &net->peers[p];
+        if (!is_here(net, p))
+            unpin(net, peer->stage);
+        if (peer->stage != NULL)
+            weft_share_unmap(peer->stage, &peer->address.stage, is_here(net, p));
+        if (peer->inbox != NULL)
+            weft_share_unmap(peer->inbox, &peer->address.inbox, is_here(net, p));
+        free(peer->landings);
     }
-    if (net->open.events.unpin != NULL)
-        net->open.events.unpin(net->open.events.context, net->inbox);
-    weft_share_destroy(net->inbox, &net->share);
+    unpin(net, net->stage);
+    unpin(net, net->inbox);
+    if (net->stage != NULL)
+        drop_stage(net);
+    weft_share_destroy(net->inbox, &net->address.inbox);
     free(net->peers);
     weft_regions_free(&net->regions);
     free(net);
@@ -97,43 +138,61 @@ static void shm_close(struct weft_net *net)
 
 static void shm_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
-    (void)net;
-    *caps =
-        (struct weft_net_caps){.same_host_only = true, .address_bytes = sizeof(struct weft_share)};
+    *caps = (struct weft_net_caps){
+        .same_host_only = true, .address_bytes = sizeof(struct shm_address), .stage = net->stage};
 }
 
 static weft_status shm_address(struct weft_net *net, void *address)
 {
-    memcpy(address, &net->share, sizeof(net->share));
+    memcpy(address, &net->address, sizeof(net->address));
     return WEFT_OK;
+}
+
+/* Maps memory of another process. */
+static weft_status map(const struct weft_net *net, int process, const struct weft_share *share,
+                       void **memory)
+{
+    const char *reason = NULL;
+
+    *memory = weft_share_map(share, is_here(net, process), &reason);
+    return *memory != NULL
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_NETWORK, "shm: cannot map %llu bytes of process %d (pid %d): %s",
+                          (unsigned long long)share->bytes, process, (int)share->pid, reason);
 }
 
 static weft_status shm_connect(struct weft_net *net, int process, const void *address)
 {
     struct shm_peer *peer = &net->peers[process];
-    const bool here = net->open.one_address_space || process == net->open.process;
     const uint32_t start = (uint32_t)net->open.config->counter_start & ~15u;
-    const char *reason = NULL;
-    struct weft_share share;
+    struct shm_address there;
+    void *memory = NULL;
 
-    memcpy(&share, address, sizeof(share));
-    if (share.bytes != net->share.bytes)
+    memcpy(&there, address, sizeof(there));
+    if (there.inbox.bytes != net->address.inbox.bytes)
         return weft_err(WEFT_ERR_CONFIG,
                         "shm: process %d has rings of other sizes (%llu bytes in all, %llu here): "
                         "WEFT_SHM_RING must be the same everywhere",
-                        process, (unsigned long long)share.bytes,
-                        (unsigned long long)net->share.bytes);
-    void *memory = weft_share_map(&share, here, &reason);
-    if (memory == NULL)
-        return weft_err(WEFT_ERR_NETWORK, "shm: cannot map the rings of process %d (pid %d): %s",
-                        process, (int)share.pid, reason);
+                        process, (unsigned long long)there.inbox.bytes,
+                        (unsigned long long)net->address.inbox.bytes);
+    weft_status status = map(net, process, &there.inbox, &memory);
+    if (status != WEFT_OK)
+        return status;
     peer->inbox = memory;
-    peer->share = share;
+    peer->address = there;
     peer->out = (struct weft_packet_producer){
         .ring = ring_of(peer->inbox, net->ring_size, net->open.process),
         .size = net->ring_size,
         .head = start,
         .seen = start};
+    if (there.stage.bytes == 0)
+        return WEFT_OK;
+    status = map(net, process, &there.stage, &memory);
+    if (status != WEFT_OK)
+        return status;
+    peer->stage = memory;
+    if (!is_here(net, process))
+        pin(net, memory, there.stage.bytes);
     return WEFT_OK;
 }
 
