@@ -244,7 +244,7 @@ WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, 
     }
     while ((*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) == 0)
         continue;
-    weft_trace_exit(self);
+    weft_exit(self);
 #else
     uint32_t rounds = 0;
     weft_post_text(self, WEFT_COMMAND_FAIL, (uint16_t)status, text, count, args);

@@ -194,19 +194,4 @@ WEFT_INLINE void weft_trace_waited(weft_self *self)
         weft_trace_end(self, WEFT_TRACE_INNER);
 }
 
-#ifdef __CUDACC__
-/* Ends the thread, since its job has failed; before that the leader stores what it is in the middle
- * of. (On the CPU device the host sees to it.) */
-WEFT_COLD void weft_trace_exit(weft_self *self)
-{
-    if (weft_traced(self) && threadIdx.x == 0) {
-        weft_trace_abandon(&self->tracer);
-        weft_trace_moment(self, WEFT_TRACE_CLOCK);
-        weft_trace_publish(&self->tracer);
-    }
-    asm volatile("exit;");
-    __builtin_unreachable();
-}
-#endif
-
 #endif

@@ -33,6 +33,13 @@ WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a
     weft_tell_u32(&w->kind, kind);
 }
 
+/* The rank ends, since its job has failed: what it waits for stays there, if it does. */
+WEFT_INLINE void weft_tell_stopped(weft_self *self)
+{
+    if (self->waiting->kind == WEFT_WAIT_NONE)
+        weft_tell_u32(&self->waiting->kind, WEFT_WAIT_STOPPED);
+}
+
 #ifdef __CUDACC__
 
 enum { WEFT_LOOK_ROUNDS = 2048 }; /* polls between two looks at host memory: about a millisecond */
@@ -40,13 +47,28 @@ enum { WEFT_LOOK_ROUNDS = 2048 }; /* polls between two looks at host memory: abo
 /* What the leader tells its rank in self->stopped. AGAIN: a wait (weft_wait) is not over. */
 enum { WEFT_STOPPED = 1, WEFT_ROUTES_STALE = 2, WEFT_AGAIN = 4 };
 
+/* Ends the thread, since its job has failed; before that the leader stores what it is in the middle
+ * of. (On the CPU device the host sees to it.) */
+WEFT_COLD void weft_exit(weft_self *self)
+{
+    if (threadIdx.x == 0)
+        weft_tell_stopped(self);
+    if (weft_traced(self) && threadIdx.x == 0) {
+        weft_trace_abandon(&self->tracer);
+        weft_trace_moment(self, WEFT_TRACE_CLOCK);
+        weft_trace_publish(&self->tracer);
+    }
+    asm volatile("exit;");
+    __builtin_unreachable();
+}
+
 /* Ends the rank if its job has failed; forgets routes that have changed. After a barrier. */
 WEFT_COLD bool weft_attend_to(weft_self *self)
 {
     const uint32_t told = *(volatile uint32_t *)&self->stopped;
 
     if ((told & WEFT_STOPPED) != 0)
-        weft_trace_exit(self);
+        weft_exit(self);
     __syncthreads(); /* all have seen why they are here */
     if ((told & WEFT_ROUTES_STALE) != 0)
         weft_for (i, WEFT_ROUTES)
@@ -173,8 +195,11 @@ static inline void weft_check_stop(weft_self *self)
     const uint32_t *stop = &self->state->signals->stop;
 
     if (WEFT_UNLIKELY(__atomic_load_n(stop, __ATOMIC_RELAXED) != 0) &&
-        __atomic_load_n(stop, __ATOMIC_ACQUIRE) != 0)
+        __atomic_load_n(stop, __ATOMIC_ACQUIRE) != 0) {
+        if (!self->port.host)
+            weft_tell_stopped(self);
         weft_port_end(&self->port);
+    }
 }
 
 /* By operations that do not wait: others get their turn. */

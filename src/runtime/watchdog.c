@@ -29,7 +29,7 @@ static bool waits(const struct weft_job *job, uint32_t slot)
 {
     const uint32_t kind = __atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED);
 
-    return kind != WEFT_WAIT_NONE && kind != WEFT_WAIT_NO_MORE;
+    return kind != WEFT_WAIT_NONE && kind != WEFT_WAIT_NO_MORE && kind != WEFT_WAIT_STOPPED;
 }
 
 /* Names the ranks of this process whose wait is of this kind. How many there are. */
@@ -147,8 +147,7 @@ static void say_rest(const struct weft_job *job, int lines, int more)
 /* The job has failed, and yet its kernel goes on: ranks that never call end never. Said once. */
 static void look_at_end(struct weft_job *job, uint64_t now)
 {
-    char name[40], list[256] = "";
-    size_t used = 0;
+    char list[240];
 
     if (!__atomic_load_n(&job->running, __ATOMIC_RELAXED) || job->end_told)
         return;
@@ -156,16 +155,12 @@ static void look_at_end(struct weft_job *job, uint64_t now)
         job->end_since = now;
     if (job->config.stall_s <= 0 || (double)(now - job->end_since) * 1e-9 < job->config.stall_s)
         return;
-    for (uint32_t slot = 1; slot < weft_job_slots(job) && used < sizeof(list); slot++) {
-        if (waits(job, slot))
-            continue;
-        weft_slot_name(job, slot, name, sizeof(name));
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name);
-    }
     job->end_told = true;
+    if (list_ranks(job, WEFT_WAIT_NONE, list, sizeof(list)) == 0)
+        snprintf(list, sizeof(list), "none");
     weft_say(WEFT_SAY_ERROR,
-             "the job has failed, and weft_run waits for its ranks to end; these have, or compute "
-             "on without a call of weft's: %s",
+             "the job has failed, and weft_run waits for its kernel to end; ranks that compute on "
+             "without a call of weft's: %s",
              list);
 }
 

@@ -115,7 +115,8 @@ enum weft_wait_kind {
     WEFT_WAIT_EAGER,   /* a: process, at the other end of a channel, have, need: lines */
     WEFT_WAIT_REPLY,   /* a: weft_collective_op, have: communicator */
     WEFT_WAIT_PROCESS, /* host program only; a: process, need: weft_exchange_op */
-    WEFT_WAIT_NO_MORE  /* it has ended its kernel */
+    WEFT_WAIT_NO_MORE, /* it has ended its kernel, */
+    WEFT_WAIT_STOPPED  /* or its job has failed, and it was ended outside of a wait */
 };
 
 struct weft_waiting {

@@ -301,7 +301,7 @@ static const struct failure failures[] = {
      "rank 4: weft_notify: target -3",
      {"WEFT_STALL_S", "0.3"},
      "auto",
-     "without a call of weft's: rank 0\n"},
+     "ranks that compute on without a call of weft's: rank 0\n"},
     {"ranks disagree", body_disagree, -1, WEFT_ERR_MISMATCH, "weft_comm_split", {0}, "auto", NULL},
     {"settings differ",
      body_differ,
