@@ -110,9 +110,9 @@ void weft_stage_give(struct weft_stage *stage, int process, unsigned char *memor
 }
 
 /*
- * Smaller pieces cost more calls, larger ones overlap less. Between two H200 over shm, puts of 4 MiB
- * and more: 34 GB/s in pieces of 256 KiB, 42 of 512 KiB, 47 of 1 MiB, 48 of 2 MiB. weft-info --tune
- * measures it.
+ * Smaller pieces cost more calls, larger ones overlap less. Between two H200 over shm, puts of
+ * 4 MiB and more: 34 GB/s in pieces of 256 KiB, 42 of 512 KiB, 47 of 1 MiB, 48 of 2 MiB. weft-info
+ * --tune measures it.
  */
 enum { PIECE = 512 << 10, LARGE_PIECE = 1 << 20, LARGE_FROM = 2 << 20, DEPTH = 8 };
 

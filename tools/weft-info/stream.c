@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOST_BYTES = 32 << 20, REPEAT_NS = 100000000, REPEAT_LEAST = 3 };
+enum { REPEAT_NS = 100000000, REPEAT_LEAST = 3 };
 
 /* ---- what the network asks of its ends ----------------------------------------------------- */
 
@@ -54,13 +54,15 @@ static bool settled(void *context, uint64_t value, bool *there)
     return s->ops->passed(s->device, WEFT_LANE_RECEIVE, value, there) == WEFT_OK;
 }
 
-static void pin(void *context, void *memory, size_t bytes)
+static bool pin(void *context, void *memory, size_t bytes)
 {
     const struct stream *s = context;
     const char *reason = s->ops->pin(s->device, memory, bytes);
 
     if (reason != NULL)
-        weft_say(WEFT_SAY_WARN, "%zu bytes of a ring stay unpinned: %s", bytes, reason);
+        weft_say(WEFT_SAY_WARN, "%zu bytes of the network's buffers stay unpinned: %s", bytes,
+                 reason);
+    return reason == NULL;
 }
 
 static void unpin(void *context, void *memory)
@@ -89,7 +91,7 @@ static void *receive(void *argument)
 
 static bool open_ends(struct stream *s)
 {
-    const bool far = s->ops != NULL;
+    const bool far = s->ops != NULL, own_stage = far && !s->through_rings;
     unsigned char address[2][WEFT_NET_ADDRESS_MAX];
 
     for (int i = 0; i < 2; i++) {
@@ -99,6 +101,7 @@ static bool open_ends(struct stream *s)
                                            .one_address_space = true,
                                            .one_host = true,
                                            .polls = true,
+                                           .stage_bytes = own_stage && i == 0 ? STREAM_HOST : 0,
                                            .events = {.context = s,
                                                       .arrived = arrived,
                                                       .sent = sent,
@@ -131,21 +134,37 @@ static bool open_memory(struct stream *s)
     } else {
         s->source = s->ops->alloc(s->device, STREAM_MOST, &s->source_share);
         s->window = s->ops->alloc(s->device, STREAM_MOST, &s->window_share);
-        s->host_bytes = HOST_BYTES;
-        s->host = s->ops->host_alloc(s->device, s->host_bytes);
     }
-    if (s->source != NULL && s->window != NULL && (s->ops == NULL || s->host != NULL))
+    if (s->source != NULL && s->window != NULL)
         return true;
     weft_err(WEFT_ERR_MEMORY, "no memory to measure with: two times %d bytes", STREAM_MOST);
     return false;
 }
 
-bool stream_open(struct stream *s, const struct weft_config *config,
-                 const struct weft_device_ops *ops, struct weft_device *device)
+/* What pieces go through: the network's own memory, as in a job, if it has some. */
+static bool open_host(struct stream *s)
 {
-    *s = (struct stream){
-        .config = *config, .ops = ops, .device = device, .net_ops = weft_net_find("shm")};
-    if (!open_memory(s) || !open_ends(s)) {
+    struct weft_net_caps caps;
+
+    if (s->ops == NULL)
+        return true;
+    s->net_ops->caps(s->net[0], &caps);
+    s->host_allocated = caps.stage == NULL;
+    s->host = s->host_allocated ? s->ops->host_alloc(s->device, STREAM_HOST) : caps.stage;
+    if (s->host == NULL)
+        weft_err(WEFT_ERR_MEMORY, "no %d bytes of pinned memory to measure with", STREAM_HOST);
+    return s->host != NULL;
+}
+
+bool stream_open(struct stream *s, const struct weft_config *config,
+                 const struct weft_device_ops *ops, struct weft_device *device, bool through_rings)
+{
+    *s = (struct stream){.config = *config,
+                         .ops = ops,
+                         .device = device,
+                         .net_ops = weft_net_find("shm"),
+                         .through_rings = through_rings};
+    if (!open_memory(s) || !open_ends(s) || !open_host(s)) {
         stream_close(s);
         return false;
     }
@@ -174,7 +193,7 @@ void stream_close(struct stream *s)
         s->ops->free(s->device, s->source, &s->source_share);
     if (s->window != NULL)
         s->ops->free(s->device, s->window, &s->window_share);
-    if (s->host != NULL)
+    if (s->host != NULL && s->host_allocated)
         s->ops->host_free(s->device, s->host);
 }
 

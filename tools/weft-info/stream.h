@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-enum { STREAM_MOST = 16 << 20, STREAM_DEPTH = 64 };
+enum { STREAM_MOST = 16 << 20, STREAM_DEPTH = 64, STREAM_HOST = 32 << 20 };
 
 struct stream {
     struct weft_config config;
@@ -22,7 +22,7 @@ struct stream {
     struct weft_share source_share, window_share;
     uint64_t key;
     unsigned char *host; /* pinned, for pieces on their way; NULL without a device */
-    size_t host_bytes;
+    bool through_rings, host_allocated;
     pthread_t receiver;
     bool receives;
     uint32_t stop, failed; /* the receiver: ends, has failed */
@@ -31,15 +31,16 @@ struct stream {
 
 /*
  * With rings as config says. device: windows and sources lie in its memory, which the host cannot
- * reach; it stays the caller's. False, after a line that says why.
+ * reach; it stays the caller's. through_rings: pieces come from memory that the receiver cannot
+ * read itself. False, after a line that says why.
  */
 bool stream_open(struct stream *stream, const struct weft_config *config,
-                 const struct weft_device_ops *ops, struct weft_device *device);
+                 const struct weft_device_ops *ops, struct weft_device *device, bool through_rings);
 void stream_close(struct stream *stream);
 
 /*
  * Moves `bytes` (at most STREAM_MOST), in pieces of which so many are under way (at most
- * STREAM_DEPTH, and `piece` times that fits into host_bytes), until all have landed. Its rate in
+ * STREAM_DEPTH, and `piece` times that fits into STREAM_HOST), until all have landed. Its rate in
  * GB/s, the best of several; 0, after a line that says why: it failed.
  */
 double stream_rate(struct stream *stream, size_t bytes, size_t piece, uint32_t depth);

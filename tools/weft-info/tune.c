@@ -89,7 +89,7 @@ static bool tune_ring(const struct weft_config *config, const struct target *tar
         struct weft_config with = *config;
         struct stream stream;
         with.shm_ring = (uint64_t)FROM << i;
-        if (!stream_open(&stream, &with, target->ops, target->device))
+        if (!stream_open(&stream, &with, target->ops, target->device, true))
             return false;
         rate[i] = stream_rate(&stream, sizes[SIZES - 1], 1 << 20, 4);
         stream_close(&stream);
@@ -175,7 +175,7 @@ static bool tune_staging(const struct weft_config *config, const struct target *
     for (int i = 0; i < *count; i++)
         if (strcmp(values[i].name, "SHM_RING") == 0)
             with.shm_ring = values[i].value;
-    if (!stream_open(&stream, &with, target->ops, target->device))
+    if (!stream_open(&stream, &with, target->ops, target->device, false))
         return false;
     const bool good = tune_pieces(&stream, values, count);
     stream_close(&stream);
