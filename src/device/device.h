@@ -38,11 +38,13 @@ struct weft_launch {
     const uint32_t *proxied; /* non-zero: the host's tasks move data, and need a processor, too */
 
     /*
-     * For threads of this process that run ranks (NULL: no help is wanted). help: does what the
-     * host's tasks would, and they keep still meanwhile; `rank` has posted a command, or -1: the
-     * thread has nothing else to do; true if it found something. leave: the thread helps no more.
+     * For threads of this process that run ranks (NULL: no help is wanted). posted: the rank has
+     * posted a command. help: the thread has nothing else to do, and does what the host's tasks
+     * would, which keep still meanwhile; now: weft_now_ns; true if it found something. leave: the
+     * thread helps no more.
      */
-    bool (*help)(void *host, int rank);
+    void (*posted)(void *host, int rank);
+    bool (*help)(void *host, uint64_t now);
     void (*leave)(void *host);
     void *host;
 

@@ -149,7 +149,8 @@ struct weft_job {
     uint32_t stop_services, stop_monitor;
     uint32_t services_quiet;       /* of the two, after a failure */
     struct weft_lock duty[2];      /* by side: held by who does a round of that service */
-    uint32_t helped, left;         /* rounds that workers did for the services; that they stopped */
+    uint64_t helped;               /* when workers last did rounds for the services */
+    uint32_t computed, left;       /* times that they had not for long; that one stopped */
     struct weft_bell parked_bell;  /* the services, meanwhile */
     struct weft_bell own_bells[2]; /* by side, where the network has none to share */
     struct weft_bell *command_bell, *receive_bell;
@@ -292,7 +293,8 @@ void weft_requests_close(struct weft_job *job);
 weft_status weft_services_start(struct weft_job *job);
 void weft_services_stop(struct weft_job *job);
 /* What weft_launch wants of the services: threads that run ranks do their work. */
-bool weft_services_help(void *job, int rank);
+void weft_services_posted(void *job, int rank);
+bool weft_services_help(void *job, uint64_t now);
 void weft_services_leave(void *job);
 bool weft_notice_arrived(void *job, int process, uint32_t notice);
 /* Memory from which a network lands data (landing.h). Caller only. */

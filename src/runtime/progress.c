@@ -15,10 +15,13 @@
 
 enum {
     SLEEP_NS = 20000000,
-    POLL_NS = 50000,  /* where nothing rings; */
-    POLL_DOUBLES = 6, /* after 2^6 polls in vain twice that, and so on, */
-    POLL_MOST = 4,    /* 2^4 times that at most: 0.8 ms */
-    PARK_NS = 200000  /* between two looks whether workers still help */
+    POLL_NS = 50000,        /* where nothing rings; */
+    POLL_DOUBLES = 6,       /* after 2^6 polls in vain twice that, and so on, */
+    POLL_MOST = 4,          /* 2^4 times that at most: 0.8 ms */
+    PARK_NS = 200000,       /* between two looks whether workers still help, at least, */
+    PARK_MOST_NS = 2000000, /* and at most: */
+    PARK_PART = 8,          /* this part of the time for which they have done little else */
+    COMPUTES_NS = PARK_NS / 2
 };
 
 static bool stopping(const struct weft_job *job)
@@ -102,8 +105,9 @@ static bool round_for(struct weft_job *job, enum weft_net_side side)
 }
 
 /* What the rank has posted goes to the network now. What is left of it is for the service. */
-static void take_command(struct weft_job *job, int rank)
+void weft_services_posted(void *context, int rank)
 {
+    struct weft_job *job = context;
     const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* as in round_of */
     bool done = false;
 
@@ -120,18 +124,16 @@ static void take_command(struct weft_job *job, int rank)
         weft_bell_ring(job->command_bell);
 }
 
-bool weft_services_help(void *context, int rank)
+bool weft_services_help(void *context, uint64_t now)
 {
     struct weft_job *job = context;
-    bool did;
+    const uint64_t before = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
 
-    if (rank >= 0) {
-        take_command(job, rank);
-        return true;
-    }
-    did = round_for(job, WEFT_NET_RECEIVE);
+    bool did = round_for(job, WEFT_NET_RECEIVE);
     did |= round_for(job, WEFT_NET_SEND);
-    __atomic_fetch_add(&job->helped, 1, __ATOMIC_RELAXED);
+    if ((int64_t)(now - before) > COMPUTES_NS) /* several workers: before may be the later one */
+        __atomic_fetch_add(&job->computed, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->helped, now, __ATOMIC_RELAXED);
     return did;
 }
 
@@ -144,15 +146,34 @@ void weft_services_leave(void *context)
 }
 
 /*
+ * How long the receive task may keep still; *calm: since when no rank has been seen to compute for
+ * long while nobody helped. A look costs the worker whose processor it takes 3 to 30 us, the most
+ * on virtual machines. Late is it, at worst, by a part of the time in which there was no need.
+ */
+static uint64_t park_ns(const struct weft_job *job, uint32_t *computed, uint64_t *calm)
+{
+    const uint64_t now = weft_now_ns(), helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+    const uint32_t times = __atomic_load_n(&job->computed, __ATOMIC_RELAXED);
+
+    if (times != *computed || (int64_t)(now - helped) > COMPUTES_NS)
+        *calm = now;
+    *computed = times;
+    const uint64_t part = (now - *calm) / PARK_PART;
+    return part < PARK_NS ? PARK_NS : part < PARK_MOST_NS ? part : PARK_MOST_NS;
+}
+
+/*
  * Keeps still as long as workers do this service's rounds. The receive task looks whether they do,
  * and tells the other when they do not.
  */
 static void park(struct weft_job *job, enum weft_net_side side)
 {
-    const uint64_t timeout = side == WEFT_NET_RECEIVE ? PARK_NS : SLEEP_NS;
-    uint32_t helped, left;
+    uint64_t calm = weft_now_ns(), helped;
+    uint32_t computed = __atomic_load_n(&job->computed, __ATOMIC_RELAXED), left;
 
     do {
+        const uint64_t timeout =
+            side == WEFT_NET_RECEIVE ? park_ns(job, &computed, &calm) : SLEEP_NS;
         helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
         left = __atomic_load_n(&job->left, __ATOMIC_RELAXED);
         const uint32_t ticket = weft_bell_prepare(&job->parked_bell);
@@ -197,7 +218,7 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
 {
     uint64_t idle_since = 0;
     uint32_t in_vain = 0;
-    uint32_t helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+    uint64_t helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
 
     while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
         if (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped) {

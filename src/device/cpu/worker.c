@@ -91,7 +91,7 @@ static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live
             continue;
         weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
         while (w->launch->help != NULL && WEFT_PORT_GET(port, doing) == WEFT_POSTED) {
-            w->launch->help(w->launch->host, r);
+            w->launch->posted(w->launch->host, r);
             weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
         }
         const enum weft_doing doing =
@@ -126,15 +126,15 @@ static void bind_to(int n)
  * comes without a switch to another thread, of which there may be more than processors. True: it
  * found something.
  */
-static bool spin(const struct worker *w, uint64_t idle_ns, uint32_t *rounds)
+static bool spin(const struct worker *w, uint64_t now, uint64_t idle_since, uint32_t *rounds)
 {
     const bool proxied = weft_load_relaxed_u32(w->launch->proxied) != 0;
     const bool helps = proxied && w->launch->help != NULL;
 
-    if (helps && w->launch->help(w->launch->host, -1))
+    if (helps && w->launch->help(w->launch->host, now))
         return true;
     ++*rounds;
-    if (helps ? *rounds % YIELD_ROUNDS == 0 : idle_ns > ALONE_NS || proxied)
+    if (helps ? *rounds % YIELD_ROUNDS == 0 : now - idle_since > ALONE_NS || proxied)
         weft_task_yield(true);
     return false;
 }
@@ -188,7 +188,7 @@ static void worker_main(void *argument)
         if (idle_since == 0)
             idle_since = now;
         if (doing == WEFT_POLLS || now - idle_since < w->workers->spin_ns) {
-            if (spin(w, now - idle_since, &rounds))
+            if (spin(w, now, idle_since, &rounds))
                 idle_since = 0;
             continue;
         }
