@@ -24,6 +24,7 @@ struct weft_port {
     struct weft_fiber *worker; /* and the one to switch to when it waits */
     uint8_t doing;             /* when it last switched: an enum weft_doing; */
     bool moved;                /* but a wait ended since the switch before */
+    bool running;              /* its worker has switched to it */
     bool ended;
     bool helped;    /* the worker does the host's part of a command itself */
     bool host;      /* the host program: a plain thread, which sleeps on a bell */

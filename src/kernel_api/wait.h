@@ -33,7 +33,7 @@ WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a
     weft_tell_u32(&w->kind, kind);
 }
 
-/* The rank ends, since its job has failed: what it waits for stays there, if it does. */
+/* The rank ends, since its job has failed: a wait that it was in stays there, if not yet over. */
 WEFT_INLINE void weft_tell_stopped(weft_self *self)
 {
     if (self->waiting->kind == WEFT_WAIT_NONE)

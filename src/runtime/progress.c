@@ -11,7 +11,6 @@
 
 #include "base/say.h"
 #include "runtime/landing.h"
-#include "window/counter.h"
 
 enum {
     SLEEP_NS = 20000000,
@@ -145,46 +144,49 @@ void weft_services_leave(void *context)
     weft_bell_ring(&job->parked_bell);
 }
 
+/* Whether nobody has helped lately: all who could do compute. */
+static bool alone(const struct weft_job *job, uint64_t now)
+{
+    return (int64_t)(now - __atomic_load_n(&job->helped, __ATOMIC_RELAXED)) > COMPUTES_NS;
+}
+
 /*
- * How long the receive task may keep still; *calm: since when no rank has been seen to compute for
- * long while nobody helped. A look costs the worker whose processor it takes 3 to 30 us, the most
- * on virtual machines. Late is it, at worst, by a part of the time in which there was no need.
+ * How long a service may keep still; *calm: since when no rank has been seen to compute for long
+ * while nobody helped. A look costs the worker whose processor it takes 3 to 30 us, the most on
+ * virtual machines. Late is it by PARK_NS and a part of the time in which there was no need.
  */
 static uint64_t park_ns(const struct weft_job *job, uint32_t *computed, uint64_t *calm)
 {
-    const uint64_t now = weft_now_ns(), helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+    const uint64_t now = weft_now_ns();
     const uint32_t times = __atomic_load_n(&job->computed, __ATOMIC_RELAXED);
 
-    if (times != *computed || (int64_t)(now - helped) > COMPUTES_NS)
+    if (times != *computed || alone(job, now))
         *calm = now;
     *computed = times;
     const uint64_t part = (now - *calm) / PARK_PART;
     return part < PARK_NS ? PARK_NS : part < PARK_MOST_NS ? part : PARK_MOST_NS;
 }
 
-/*
- * Keeps still as long as workers do this service's rounds. The receive task looks whether they do,
- * and tells the other when they do not.
- */
-static void park(struct weft_job *job, enum weft_net_side side)
+/* Keeps still as long as workers do this service's rounds. Who sees that they do not, says so. */
+static void park(struct weft_job *job)
 {
     uint64_t calm = weft_now_ns(), helped;
     uint32_t computed = __atomic_load_n(&job->computed, __ATOMIC_RELAXED), left;
 
     do {
-        const uint64_t timeout =
-            side == WEFT_NET_RECEIVE ? park_ns(job, &computed, &calm) : SLEEP_NS;
+        const uint64_t timeout = park_ns(job, &computed, &calm);
         helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
         left = __atomic_load_n(&job->left, __ATOMIC_RELAXED);
         const uint32_t ticket = weft_bell_prepare(&job->parked_bell);
-        if (stopping(job) || weft_job_status(job) != WEFT_OK)
+        if (stopping(job) || weft_job_status(job) != WEFT_OK ||
+            __atomic_load_n(&job->left, __ATOMIC_RELAXED) != left)
             weft_bell_cancel(&job->parked_bell);
         else
             weft_bell_sleep(&job->parked_bell, ticket, timeout);
     } while (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped &&
              __atomic_load_n(&job->left, __ATOMIC_RELAXED) == left && !stopping(job) &&
              weft_job_status(job) == WEFT_OK);
-    if (side == WEFT_NET_RECEIVE && __atomic_load_n(&job->left, __ATOMIC_RELAXED) == left)
+    if (__atomic_load_n(&job->left, __ATOMIC_RELAXED) == left)
         weft_services_leave(job);
 }
 
@@ -222,7 +224,8 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
 
     while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
         if (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped) {
-            park(job, side);
+            if (!alone(job, weft_now_ns()))
+                park(job);
             helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
             idle_since = 0;
         }
@@ -269,100 +272,6 @@ static void receive_main(void *argument)
     weft_say_process(job->numbers.process);
     serve(job, job->receive_bell, WEFT_NET_RECEIVE,
           job->net_ops->bell(job->net, WEFT_NET_RECEIVE) != NULL);
-}
-
-bool weft_pin_for_device(void *context, void *memory, size_t bytes)
-{
-    struct weft_job *job = context;
-    const char *reason = job->device_ops->pin(job->device, memory, bytes);
-
-    if (reason != NULL)
-        weft_say(WEFT_SAY_WARN,
-                 "process %d: %zu bytes of the network's buffers stay unpinned (%s): what goes "
-                 "between them and device memory takes longer",
-                 job->numbers.process, bytes, reason);
-    return reason == NULL;
-}
-
-void weft_unpin_for_device(void *context, void *memory)
-{
-    struct weft_job *job = context;
-    job->device_ops->unpin(job->device, memory);
-}
-
-bool weft_has_dmabuf(const struct weft_job *job)
-{
-    return job->image != NULL && job->device_ops->dmabuf != NULL && job->config.verbs_dmabuf != 0;
-}
-
-int weft_dmabuf_of_device(void *context, void *base, size_t bytes, uint64_t *offset)
-{
-    struct weft_job *job = context;
-    return job->device_ops->dmabuf(job->device, base, bytes, offset);
-}
-
-bool weft_reached_device(void *context)
-{
-    struct weft_job *job = context;
-    return job->device_ops->reached(job->device) == WEFT_OK;
-}
-
-static void landing_failed(struct weft_job *job)
-{
-    weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot land what arrived: %s",
-                  job->numbers.process, weft_err_last());
-}
-
-/* Of the host program, which looks at once: in the host's memory. */
-static void count_for_host(struct weft_job *job, uint32_t index)
-{
-    if (job->landings != NULL && !weft_landing_settle(job))
-        landing_failed(job);
-    weft_count_add_host(job->state.exposed, index);
-}
-
-/* A rank's tag. */
-static void count_for_rank(struct weft_job *job, uint32_t slot, uint32_t tag)
-{
-    if (job->landings == NULL)
-        weft_count_add_host(job->state.exposed, weft_count_index(slot, tag));
-    else if (!weft_landing_notify(job, slot, tag))
-        landing_failed(job);
-}
-
-static void count_barrier(struct weft_job *job, uint32_t word)
-{
-    if (word / WEFT_BARRIER_WORDS == WEFT_COMM_HOST)
-        count_for_host(job, WEFT_BARRIER_AT + word);
-    else if (job->landings == NULL)
-        weft_count_add_host(job->state.exposed, WEFT_BARRIER_AT + word);
-    else if (!weft_landing_count(job, WEFT_BARRIER_AT + word))
-        landing_failed(job);
-}
-
-bool weft_notice_arrived(void *context, int process, uint32_t notice)
-{
-    struct weft_job *job = context;
-    const uint32_t slot = weft_notice_slot(notice);
-
-    weft_trace_net(job, WEFT_NET_RECEIVE, process, notice, 0);
-    switch (weft_notice_kind_of(notice)) {
-    case WEFT_NOTICE_COUNT:
-        if (slot >= weft_job_slots(job))
-            return false;
-        if (slot == WEFT_HOST_SLOT)
-            count_for_host(job, weft_count_index(slot, weft_notice_tag(notice)));
-        else
-            count_for_rank(job, slot, weft_notice_tag(notice));
-        return true;
-    case WEFT_NOTICE_BARRIER:
-        if (slot >= job->state.comms_count * WEFT_BARRIER_WORDS)
-            return false;
-        count_barrier(job, slot);
-        return true;
-    default:
-        return false;
-    }
 }
 
 weft_status weft_services_start(struct weft_job *job)

@@ -32,8 +32,14 @@ static bool waits(const struct weft_job *job, uint32_t slot)
     return kind != WEFT_WAIT_NONE && kind != WEFT_WAIT_NO_MORE && kind != WEFT_WAIT_STOPPED;
 }
 
-/* Names the ranks of this process whose wait is of this kind. How many there are. */
-static int list_ranks(const struct weft_job *job, uint32_t kind, char *list, size_t bytes)
+/* On the CPU device a worker runs one of its ranks at a time. On a GPU all run. */
+static bool runs(const struct weft_job *job, uint32_t slot)
+{
+    return job->image != NULL || WEFT_PORT_GET(&job->selves[slot]->port, running);
+}
+
+/* Names the ranks of this process whose wait is of this kind, all or those that run. How many. */
+static int list_ranks(const struct weft_job *job, uint32_t kind, bool all, char *list, size_t bytes)
 {
     size_t used = 0;
     int found = 0;
@@ -41,7 +47,8 @@ static int list_ranks(const struct weft_job *job, uint32_t kind, char *list, siz
     list[0] = 0;
     for (uint32_t slot = 1; slot < weft_job_slots(job); slot++) {
         char name[40];
-        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) != kind)
+        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) != kind ||
+            !(all || runs(job, slot)))
             continue;
         weft_slot_name(job, slot, name, sizeof(name));
         if (found++ < MOST_LINES && used < bytes)
@@ -57,14 +64,14 @@ static int list_ranks(const struct weft_job *job, uint32_t kind, char *list, siz
 static void say_others(const struct weft_job *job)
 {
     char list[240];
-    const int ended = list_ranks(job, WEFT_WAIT_NO_MORE, list, sizeof(list));
+    const int ended = list_ranks(job, WEFT_WAIT_NO_MORE, true, list, sizeof(list));
 
     if (ended > 0)
         weft_say(WEFT_SAY_ERROR, "%s %s ended %s kernel", list, ended == 1 ? "has" : "have",
                  ended == 1 ? "its" : "their");
     if (!__atomic_load_n(&job->running, __ATOMIC_RELAXED))
         return; /* no rank computes */
-    const int busy = list_ranks(job, WEFT_WAIT_NONE, list, sizeof(list));
+    const int busy = list_ranks(job, WEFT_WAIT_NONE, true, list, sizeof(list));
     if (busy > 0)
         weft_say(WEFT_SAY_ERROR, "%s %s not wait at present", list, busy == 1 ? "does" : "do");
 }
@@ -156,7 +163,7 @@ static void look_at_end(struct weft_job *job, uint64_t now)
     if (job->config.stall_s <= 0 || (double)(now - job->end_since) * 1e-9 < job->config.stall_s)
         return;
     job->end_told = true;
-    if (list_ranks(job, WEFT_WAIT_NONE, list, sizeof(list)) == 0)
+    if (list_ranks(job, WEFT_WAIT_NONE, false, list, sizeof(list)) == 0)
         snprintf(list, sizeof(list), "none");
     weft_say(WEFT_SAY_ERROR,
              "the job has failed, and weft_run waits for its kernel to end; ranks that compute on "

@@ -8,6 +8,8 @@
  */
 #include "conformance.h"
 
+#include "net/shm/inside.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,12 +72,8 @@ static bool absent(const struct weft_net_ops *ops)
     return true;
 }
 
-/* Whether a table connects to another process at all; *launched: not to one that was forked. */
-static bool reaches_others(struct ends *ends, bool *launched)
+static void open_two(struct ends *ends)
 {
-    struct weft_net_caps caps;
-    bool reaches;
-
     ends->count = 2;
     ends->one_space = true;
     for (int i = 0; i < 2; i++) {
@@ -84,12 +82,38 @@ static bool reaches_others(struct ends *ends, bool *launched)
         ends->end[i].memory = ends->memory[i];
         end_open(&ends->end[i]);
     }
+}
+
+/* Whether a table connects to another process at all; *launched: not to one that was forked. */
+static bool reaches_others(struct ends *ends, bool *launched)
+{
+    struct weft_net_caps caps;
+    bool reaches;
+
+    open_two(ends);
     ends->ops->caps(ends->end[0].net, &caps);
     *launched = caps.launched;
     reaches = ends->ops->connect(ends->end[0].net, 1, ends->end[1].address) == WEFT_OK;
     for (int i = 0; i < 2; i++)
         end_close(&ends->end[i]);
     return reaches;
+}
+
+/* shm: staging memory larger than any may be is not mapped, whoever announces it. */
+static bool refuses_boasts(struct ends *ends)
+{
+    struct shm_address boast;
+
+    open_two(ends);
+    memcpy(&boast, ends->end[1].address, sizeof(boast));
+    boast.stage.bytes = (1ull << 30) + 1;
+    const weft_status status = ends->ops->connect(ends->end[0].net, 1, &boast);
+    for (int i = 0; i < 2; i++)
+        end_close(&ends->end[i]);
+    if (status != WEFT_ERR_PROTOCOL)
+        printf("FAILED: a boast of %llu bytes: %s\n", (unsigned long long)boast.stage.bytes,
+               weft_status_name(status));
+    return status == WEFT_ERR_PROTOCOL;
 }
 
 static const struct {
@@ -192,6 +216,8 @@ static bool test_way(const struct weft_net_ops *ops, const struct way *way)
     const bool others = reaches_others(&with, &launched);
     printf("%s%s%s: %s\n", ops->name, way->name[0] != 0 ? ", " : "", way->name,
            others ? "several ends" : "its own process only");
+    if (way->stages)
+        good &= refuses_boasts(&with);
     with.count = 1;
     good &= ends_run(&with, alone, 0);
     with.count = others ? ENDS_MOST : 1;

@@ -181,6 +181,10 @@ void stream_close(struct stream *s)
     __atomic_store_n(&s->stop, 1, __ATOMIC_RELEASE);
     if (s->receives)
         pthread_join(s->receiver, NULL);
+    if (s->ops != NULL) { /* what a failed stream has begun ends before its memory goes */
+        s->ops->wait(s->device, WEFT_LANE_SEND);
+        s->ops->wait(s->device, WEFT_LANE_RECEIVE);
+    }
     for (int i = 0; i < 2; i++)
         if (s->net[i] != NULL)
             s->net_ops->close(s->net[i]);
@@ -248,7 +252,7 @@ static weft_status give(struct stream *s, struct run *run, uint32_t depth)
     return status == WEFT_NET_FULL ? WEFT_OK : status;
 }
 
-/* shm sends in order: so many have left as it has said. */
+/* shm sends pieces of one size in order: so many have left as it has said. */
 static bool move(struct stream *s, size_t bytes, size_t piece, uint32_t depth)
 {
     struct run run = {.bytes = bytes, .piece = piece, .pieces = (bytes + piece - 1) / piece};

@@ -89,11 +89,13 @@ static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live
         struct weft_port *port = w->ranks[r].port;
         if (WEFT_PORT_GET(port, ended))
             continue;
+        WEFT_PORT_SET(port, running, true);
         weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
         while (w->launch->help != NULL && WEFT_PORT_GET(port, doing) == WEFT_POSTED) {
             w->launch->posted(w->launch->host, r);
             weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
         }
+        WEFT_PORT_SET(port, running, false);
         const enum weft_doing doing =
             WEFT_PORT_GET(port, moved) ? WEFT_WORKS : (enum weft_doing)WEFT_PORT_GET(port, doing);
         if (doing < most)
@@ -291,6 +293,7 @@ static void model_rank_main(void *argument)
 {
     struct rank *rank = argument;
 
+    WEFT_PORT_SET(rank->port, running, true); /* or may at any moment */
     if (pass(rank->gate))
         rank_main(rank);
 }

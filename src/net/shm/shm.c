@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STAGE_MOST = 1 << 30 }; /* of WEFT_STAGE_MEMORY */
+
 static struct weft_packet_ring *ring_of(struct shm_inbox *inbox, uint32_t ring_size, int sender)
 {
     return (void *)((unsigned char *)(inbox + 1) +
@@ -175,6 +177,11 @@ static weft_status shm_connect(struct weft_net *net, int process, const void *ad
                         "WEFT_SHM_RING must be the same everywhere",
                         process, (unsigned long long)there.inbox.bytes,
                         (unsigned long long)net->address.inbox.bytes);
+    if (there.stage.bytes > STAGE_MOST)
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "shm: process %d announces %llu bytes of staging memory, and %d are the "
+                        "most (WEFT_STAGE_MEMORY)",
+                        process, (unsigned long long)there.stage.bytes, STAGE_MOST);
     weft_status status = map(net, process, &there.inbox, &memory);
     if (status != WEFT_OK)
         return status;
