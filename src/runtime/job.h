@@ -151,6 +151,7 @@ struct weft_job {
     struct weft_lock duty[2];      /* by side: held by who does a round of that service */
     uint64_t helped;               /* when workers last did rounds for the services */
     uint32_t computed, left;       /* times that they had not for long; that one stopped */
+    uint32_t watched;              /* the receive task looks whether they do */
     struct weft_bell parked_bell;  /* the services, meanwhile */
     struct weft_bell own_bells[2]; /* by side, where the network has none to share */
     struct weft_bell *command_bell, *receive_bell;

@@ -140,7 +140,7 @@ void weft_services_leave(void *context)
 {
     struct weft_job *job = context;
 
-    __atomic_fetch_add(&job->left, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&job->left, 1, __ATOMIC_RELEASE);
     weft_bell_ring(&job->parked_bell);
 }
 
@@ -167,16 +167,25 @@ static uint64_t park_ns(const struct weft_job *job, uint32_t *computed, uint64_t
     return part < PARK_NS ? PARK_NS : part < PARK_MOST_NS ? part : PARK_MOST_NS;
 }
 
-/* Keeps still as long as workers do this service's rounds. Who sees that they do not, says so. */
-static void park(struct weft_job *job)
+/*
+ * Keeps still as long as workers do this service's rounds. One timer is enough: while the receive
+ * task looks whether they do, the other sleeps until it is told. It is always told: `watched` is
+ * cleared before `left` changes, and who has seen the new `left` (acquire, release) sees that, too;
+ * who has not, is rung for.
+ */
+static void park(struct weft_job *job, enum weft_net_side side)
 {
     uint64_t calm = weft_now_ns(), helped;
     uint32_t computed = __atomic_load_n(&job->computed, __ATOMIC_RELAXED), left;
 
+    if (side == WEFT_NET_RECEIVE)
+        __atomic_store_n(&job->watched, 1, __ATOMIC_RELAXED);
     do {
-        const uint64_t timeout = park_ns(job, &computed, &calm);
+        uint64_t timeout = park_ns(job, &computed, &calm);
         helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
-        left = __atomic_load_n(&job->left, __ATOMIC_RELAXED);
+        left = __atomic_load_n(&job->left, __ATOMIC_ACQUIRE);
+        if (side == WEFT_NET_SEND && __atomic_load_n(&job->watched, __ATOMIC_RELAXED) != 0)
+            timeout = SLEEP_NS;
         const uint32_t ticket = weft_bell_prepare(&job->parked_bell);
         if (stopping(job) || weft_job_status(job) != WEFT_OK ||
             __atomic_load_n(&job->left, __ATOMIC_RELAXED) != left)
@@ -186,8 +195,10 @@ static void park(struct weft_job *job)
     } while (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped &&
              __atomic_load_n(&job->left, __ATOMIC_RELAXED) == left && !stopping(job) &&
              weft_job_status(job) == WEFT_OK);
-    if (__atomic_load_n(&job->left, __ATOMIC_RELAXED) == left)
+    if (side == WEFT_NET_RECEIVE) {
+        __atomic_store_n(&job->watched, 0, __ATOMIC_RELAXED);
         weft_services_leave(job);
+    }
 }
 
 /* Whether a service with nothing to do should look again before it sleeps. */
@@ -225,7 +236,7 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
     while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
         if (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped) {
             if (!alone(job, weft_now_ns()))
-                park(job);
+                park(job, side);
             helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
             idle_since = 0;
         }
