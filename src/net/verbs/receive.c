@@ -35,8 +35,10 @@ struct weft_verbs_settling {
 };
 
 enum {
-    ROUNDS = 4,        /* polls in one call, while each finds as many as it can take */
-    LOOK_AROUND = 1024 /* calls without anything new between looks at the device's events */
+    ROUNDS = 4,         /* polls in one call, while each finds as many as it can take */
+    LOOK_AROUND = 1024, /* calls without anything new between looks at the device's events; */
+    LOOK_CLOCK = 16,    /* but who sleeps between calls looks by the clock, */
+    LOOK_NS = 100000000
 };
 
 /* ---- receives ------------------------------------------------------------------------------ */
@@ -302,6 +304,18 @@ static weft_status receive(struct weft_net *net, int *count, bool *did)
     return status != WEFT_OK || net->refill_count < net->refill ? status : refill(net);
 }
 
+/* Counts a call that found nothing. True: it is time to look around. */
+static bool is_time_to_look(struct weft_net *net)
+{
+    if (++net->idle_rounds % LOOK_CLOCK != 0)
+        return false;
+    const uint64_t now = weft_now_ns();
+    if (net->idle_rounds % LOOK_AROUND != 0 && now - net->looked_at < LOOK_NS)
+        return false;
+    net->looked_at = now;
+    return true;
+}
+
 weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did)
 {
     weft_status status = conclude_settled(net, did);
@@ -315,7 +329,7 @@ weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did)
         weft_verbs_poll_acks(net);
     if (net->owed_count > 0)
         weft_verbs_send_acks(net, did);
-    if (!*did && ++net->idle_rounds % LOOK_AROUND == 0) {
+    if (!*did && is_time_to_look(net)) {
         weft_verbs_look_around(net);
         weft_verbs_poll_acks(net);
         status = weft_verbs_look_at_port(net);

@@ -170,6 +170,7 @@ struct weft_net {
     uint32_t wanted; /* peers in state WANTED: a hint that steers */
     uint32_t connecting;
     uint32_t idle_rounds;
+    uint64_t looked_at;  /* by the clock; the device's events */
     uint64_t down_since; /* the port; 0: it is up */
 
     struct weft_verbs_dc *dc; /* NULL: RC */
