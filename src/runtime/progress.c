@@ -152,8 +152,8 @@ static bool alone(const struct weft_job *job, uint64_t now)
 
 /*
  * How long a service may keep still; *calm: since when no rank has been seen to compute for long
- * while nobody helped. A look costs the worker whose processor it takes 3 to 30 us, the most on
- * virtual machines. Late is it by PARK_NS and a part of the time in which there was no need.
+ * while nobody helped. A look costs the worker whose processor it takes some 30 us on a virtual
+ * machine. Late is it by PARK_NS and a part of the time in which there was no need.
  */
 static uint64_t park_ns(const struct weft_job *job, uint32_t *computed, uint64_t *calm)
 {

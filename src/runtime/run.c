@@ -306,7 +306,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         .bell = &job->state.exposed->bell,
         .proxied = &job->state.signals->proxied,
         /* Who runs ranks must not wait for them: landing.c. */
-        .posted = weft_services_posted,
+        .posted = job->letter_bytes == 0 ? weft_services_posted : NULL,
         .help = job->letter_bytes == 0 ? weft_services_help : NULL,
         .leave = job->letter_bytes == 0 ? weft_services_leave : NULL,
         .host = job,
