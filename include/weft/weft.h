@@ -107,6 +107,8 @@ int weft_ranks_of(const weft_job *job, int process);
  * communicators that the kernel leaves behind are freed; notifications that it leaves are dropped.
  * Errors: those of any rank of any process, the same status on all of them. After an error ranks
  * end at their next call; one that computes on without calling weft keeps weft_run from returning.
+ * Nor can the job be ended while the network's library does not return from a call: after 5 s of
+ * that the process says so and ends (flushed, exit status 1), here as in any other call.
  */
 weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds);
 

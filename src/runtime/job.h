@@ -147,7 +147,7 @@ struct weft_job {
     bool services_run, monitor_runs;
     uint64_t spin_ns; /* of an idle service, before it sleeps */
     uint32_t stop_services, stop_monitor;
-    uint32_t services_quiet;       /* of the two, after a failure */
+    uint32_t services_busy;        /* how many of the two have not ended */
     struct weft_lock duty[2];      /* by side: held by who does a round of that service */
     uint64_t helped;               /* when workers last did rounds for the services */
     uint32_t computed, left;       /* times that they had not for long; that one stopped */
@@ -178,8 +178,9 @@ struct weft_job {
     unsigned char *rank_rings;  /* and the rest of them; both the device's host_alloc */
     unsigned char *host_rings;  /* the host program's */
     struct weft_watch *watch;   /* watchdog.c; by slot */
-    uint64_t end_since;         /* watchdog.c: the job has failed, and its kernel goes on; 0: not */
-    bool end_told;              /* and this was said */
+    uint64_t failed_since;      /* watchdog.c: when it saw that the job has failed; 0: not */
+    bool end_told;              /* and that its kernel goes on was said; */
+    uint32_t stuck_looks;       /* how often it saw then that a service has not ended */
     struct weft_printer *printer;
     struct weft_trace *trace; /* trace.c; NULL: there is none */
 };

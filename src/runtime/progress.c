@@ -225,7 +225,7 @@ static uint64_t sleep_ns(bool rung, uint32_t in_vain)
 
 /*
  * Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. Once the
- * job has failed it does nothing more, and the second service to see so lets the ranks end.
+ * job has failed it does nothing more, and the last service to see so lets the ranks end.
  */
 static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_side side, bool rung)
 {
@@ -264,8 +264,8 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
     if (job->image != NULL) /* nothing is copied any more; an error has been said, or will be */
         job->device_ops->wait(job->device,
                               side == WEFT_NET_SEND ? WEFT_LANE_SEND : WEFT_LANE_RECEIVE);
-    if (weft_job_status(job) != WEFT_OK &&
-        __atomic_add_fetch(&job->services_quiet, 1, __ATOMIC_ACQ_REL) == 2)
+    if (__atomic_sub_fetch(&job->services_busy, 1, __ATOMIC_ACQ_REL) == 0 &&
+        weft_job_status(job) != WEFT_OK)
         weft_services_are_quiet(job);
 }
 
@@ -288,11 +288,15 @@ static void receive_main(void *argument)
 weft_status weft_services_start(struct weft_job *job)
 {
     __atomic_store_n(&job->stop_services, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&job->services_busy, 2, __ATOMIC_RELEASE);
     weft_status status = weft_task_start(&job->progress, "weft progress", progress_main, job);
-    if (status != WEFT_OK)
+    if (status != WEFT_OK) {
+        __atomic_store_n(&job->services_busy, 0, __ATOMIC_RELEASE);
         return status;
+    }
     status = weft_task_start(&job->receive, "weft receive", receive_main, job);
     if (status != WEFT_OK) {
+        __atomic_sub_fetch(&job->services_busy, 1, __ATOMIC_ACQ_REL);
         __atomic_store_n(&job->stop_services, 1, __ATOMIC_RELEASE);
         weft_bell_ring(job->command_bell);
         weft_task_join(&job->progress);

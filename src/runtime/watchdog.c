@@ -11,8 +11,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { MOST_LINES = 8 };
+enum { MOST_LINES = 8, LOOKS_S = 10 /* in a second */, STUCK_S = 5 };
 #define FOR_ALL_S 0.5        /* so much more than WEFT_TIMEOUT_S a wait for all may last */
 #define CLOSED_NS 2000000000 /* what came last may have been there for a while, unseen */
 
@@ -152,15 +153,11 @@ static void say_rest(const struct weft_job *job, int lines, int more)
 }
 
 /* The job has failed, and yet its kernel goes on: ranks that never call end never. Said once. */
-static void look_at_end(struct weft_job *job, uint64_t now)
+static void tell_of_kernel(struct weft_job *job, uint64_t lasted)
 {
     char list[240];
 
-    if (!__atomic_load_n(&job->running, __ATOMIC_RELAXED) || job->end_told)
-        return;
-    if (job->end_since == 0)
-        job->end_since = now;
-    if (job->config.stall_s <= 0 || (double)(now - job->end_since) * 1e-9 < job->config.stall_s)
+    if (job->end_told || job->config.stall_s <= 0 || (double)lasted * 1e-9 < job->config.stall_s)
         return;
     job->end_told = true;
     if (list_ranks(job, WEFT_WAIT_NONE, false, list, sizeof(list)) == 0)
@@ -169,6 +166,36 @@ static void look_at_end(struct weft_job *job, uint64_t now)
              "the job has failed, and weft_run waits for its kernel to end; ranks that compute on "
              "without a call of weft's: %s",
              list);
+}
+
+/*
+ * The job has failed, and a thread that moves data is still in a call: into the network's library
+ * or the device's driver, for weft's own end. Nothing can end it, nor may anything be freed that it
+ * may use, ranks and stacks included, so that the program cannot go on either: the process ends.
+ */
+static void end_process(const struct weft_job *job)
+{
+    weft_say(WEFT_SAY_ERROR,
+             "the job has failed, and a call into %s%s has not returned for %d s, so this process "
+             "ends here",
+             job->net_ops->name, job->image != NULL ? " or the device" : "", STUCK_S);
+    fflush(NULL);
+    _exit(EXIT_FAILURE); /* what exit would run may wait for that call */
+}
+
+/*
+ * The job has failed, and yet may not end. Looks are counted for the services, and not time, which
+ * goes on while a debugger keeps the process.
+ */
+static void look_at_end(struct weft_job *job, uint64_t now)
+{
+    if (job->failed_since == 0)
+        job->failed_since = now;
+    if (__atomic_load_n(&job->services_busy, __ATOMIC_ACQUIRE) != 0 && weft_model == NULL &&
+        ++job->stuck_looks >= STUCK_S * LOOKS_S)
+        end_process(job);
+    if (__atomic_load_n(&job->running, __ATOMIC_RELAXED))
+        tell_of_kernel(job, now - job->failed_since);
 }
 
 /* How many barriers of WEFT_COMM_HOST this process has entered; its own program changes it. */
