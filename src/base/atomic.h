@@ -137,9 +137,16 @@ static inline void weft_fence_release(enum weft_order label)
 static inline void weft_write_shared(void *target, const void *source, size_t bytes)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))
-        weft_model->write(target, source, bytes);
+        weft_model->write(target, source, bytes, false);
     else
         memmove(target, source, bytes); /* windows of one device may overlap */
+}
+
+/* This task's sources may be reused: random mode reads now what it has not read yet. */
+static inline void weft_reuse(void)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL) && weft_mutation != DRAIN_sources)
+        weft_model->reuse();
 }
 
 /* Copies data out of memory that others write, after an acquire. */
@@ -188,7 +195,7 @@ static inline void weft_store_small(void *target, const void *source, size_t byt
         else
             weft_store_release_u32((uint32_t *)target, value, label);
     } else if (WEFT_UNLIKELY(weft_model != NULL)) {
-        weft_model->write(target, source, bytes);
+        weft_model->write(target, source, bytes, false);
     } else if (bytes == 2) {
         uint16_t value;
         memcpy(&value, source, 2);
@@ -196,6 +203,24 @@ static inline void weft_store_small(void *target, const void *source, size_t byt
     } else {
         __atomic_store_n((unsigned char *)target, *(const unsigned char *)source, __ATOMIC_RELEASE);
     }
+}
+
+/* For a put: the source is the program's, which reuses it after weft_reuse. */
+static inline void weft_put_shared(void *target, const void *source, size_t bytes)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        weft_model->write(target, source, bytes, true);
+    else
+        memmove(target, source, bytes); /* windows of one device may overlap */
+}
+static inline void weft_put_small(void *target, const void *source, size_t bytes)
+{
+    if (!WEFT_UNLIKELY(weft_model != NULL))
+        weft_store_small(target, source, bytes, ORDER_none);
+    else if (bytes >= 4)
+        weft_model->write_word(target, source, (int)bytes);
+    else
+        weft_model->write(target, source, bytes, true);
 }
 
 /* Lets received data land: small values undivided and released, the rest as plain stores. */

@@ -32,8 +32,15 @@ struct weft_model {
     /* A release fence: later stores and adds of this fiber carry what came before it. */
     void (*fence)(void);
 
-    /* Data: copy bytes to shared memory; note that bytes were read; forget a range's history. */
-    void (*write)(void *target, const void *source, size_t bytes);
+    /*
+     * Data: copy bytes to shared memory, or a word of 4 or 8, as a relaxed store. Late, and the
+     * word: the source may be read when the store arrives, but before the task's next reuse, which
+     * says that it is about to reuse its sources.
+     */
+    void (*write)(void *target, const void *source, size_t bytes, bool late);
+    void (*write_word)(void *target, const void *source, int size);
+    void (*reuse)(void);
+    /* Note that bytes were read; forget a range's history. */
     void (*read)(const void *source, size_t bytes);
     void (*forget)(const void *address, size_t bytes);
     /* Checks, as write does, that the caller may overwrite a range; writes nothing. */

@@ -52,6 +52,7 @@ enum weft_order {
     DRAIN_commands, /* block manager: ranks' command rings */
     DRAIN_receive,  /* receive thread: arrivals from the network */
     DRAIN_progress, /* progress thread: sends and completions under way */
+    DRAIN_sources,  /* flush, flush_local: sources of direct puts that are read late */
     ORDER_COUNT
 };
 

@@ -315,13 +315,13 @@ static inline bool weft_copy_direct(weft_self *self, unsigned char *target, cons
         return true;
     }
     if (shape->height == 1 && weft_is_small(target, shape->width)) {
-        weft_store_small(target, from, shape->width, ORDER_none);
+        weft_put_small(target, from, shape->width);
         return true;
     }
     for (size_t row = 0; row < shape->height; row++) {
         weft_used_shared(from + row * shape->source_pitch, shape->width);
-        weft_write_shared(target + row * shape->pitch, from + row * shape->source_pitch,
-                          shape->width);
+        weft_put_shared(target + row * shape->pitch, from + row * shape->source_pitch,
+                        shape->width);
     }
     return true;
 }

@@ -288,6 +288,9 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
     weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
     if (weft_leads(self) && self->local_done != self->sent)
         weft_await_local(self);
+#ifndef __CUDACC__
+    weft_reuse();
+#endif
     weft_join(self);
 }
 
@@ -304,6 +307,9 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
             weft_out_drain(self, &self->out[i]);
         weft_fence_said(self);
     }
+#ifndef __CUDACC__
+    weft_reuse();
+#endif
     weft_join(self);
 }
 

@@ -17,6 +17,7 @@ const struct litmus litmus_table[] = {
     {"far-proxy", &litmus_far, "proxy", "default", "put_notify through the host"},
     {"mixed", &litmus_mixed, "auto", "default", "both paths between the same ranks"},
     {"reuse", &litmus_reuse, "proxy", "default", "a source reused after flush_local"},
+    {"reuse-direct", &litmus_reuse, "direct", "default", "the same, mapped"},
     {"fence", &litmus_fence, "direct", "default", "data, fence, polled flag"},
     {"fence-proxy", &litmus_fence, "proxy", "default", "the same through the host"},
     {"flush", &litmus_flush, "direct", "default", "data, flush, polled flag, mapped"},

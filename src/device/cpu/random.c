@@ -104,21 +104,26 @@ static void make_store(struct weft_model_task *task, const struct weft_store *st
         weft_held_add(&m->holding, &task->held, store, stamp, draw_due(tasks));
 }
 
-static void model_store(void *address, int size, uint64_t value, bool releases)
+static void store_word(void *address, const void *source, size_t bytes, bool releases, bool late)
 {
     struct weft_model_task *task = begin_call();
     const uint32_t stamp = task->stamps[task->index];
-    const uint32_t value32 = (uint32_t)value;
-    struct weft_clock *clock = carried(task, releases);
+    const struct weft_store store = {.target = address,
+                                     .source = source,
+                                     .bytes = bytes,
+                                     .late = late,
+                                     .atomic = true,
+                                     .clock = carried(task, releases)};
 
-    make_store(task,
-               &(struct weft_store){.target = address,
-                                    .source = size == 4 ? (const void *)&value32 : &value,
-                                    .bytes = (size_t)size,
-                                    .atomic = true,
-                                    .clock = clock},
-               stamp);
-    weft_clock_drop(clock);
+    make_store(task, &store, stamp);
+    weft_clock_drop(store.clock);
+}
+
+static void model_store(void *address, int size, uint64_t value, bool releases)
+{
+    const uint32_t value32 = (uint32_t)value;
+
+    store_word(address, size == 4 ? (const void *)&value32 : &value, (size_t)size, releases, false);
 }
 
 static uint64_t model_add(void *address, int size, uint64_t value, bool acquires, bool releases)
@@ -176,13 +181,24 @@ static void access_bytes(struct weft_model_task *task, const void *address, size
     say_race(&conflict, kind, address, bytes);
 }
 
-static void model_write(void *target, const void *source, size_t bytes)
+static void model_write(void *target, const void *source, size_t bytes, bool late)
 {
     struct weft_model_task *task = begin_call();
+    const struct weft_store store = {
+        .target = target, .source = source, .bytes = bytes, .late = late};
 
     access_bytes(task, target, bytes, WEFT_ACCESS_WRITE);
-    make_store(task, &(struct weft_store){.target = target, .source = source, .bytes = bytes},
-               task->stamps[task->index]);
+    make_store(task, &store, task->stamps[task->index]);
+}
+
+static void model_write_word(void *target, const void *source, int size)
+{
+    store_word(target, source, (size_t)size, false, true);
+}
+
+static void model_reuse(void)
+{
+    weft_held_sources(&begin_call()->held);
 }
 
 static void model_read(const void *source, size_t bytes)
@@ -200,13 +216,7 @@ static void model_claim(const void *address, size_t bytes)
 
 static void model_forget(const void *address, size_t bytes)
 {
-    struct weft_held_queue *queue = LIST_FIRST(&m->holding.queues);
-
-    while (queue != NULL) { /* nothing may arrive in memory that is gone */
-        struct weft_held_queue *next = LIST_NEXT(queue, link);
-        weft_held_overlap(&m->holding, queue, address, bytes);
-        queue = next;
-    }
+    weft_held_forget(&m->holding, address, bytes);
     weft_cells_forget(&m->cells, address, bytes);
 }
 
@@ -325,6 +335,8 @@ static const struct weft_model model = {
     .add = model_add,
     .fence = model_fence,
     .write = model_write,
+    .write_word = model_write_word,
+    .reuse = model_reuse,
     .read = model_read,
     .forget = model_forget,
     .claim = model_claim,

@@ -23,6 +23,7 @@
  *     something that it released itself.
  *   - Locks acquire and release. Starting or joining a task first lets all own stores arrive; a
  *     joined task's have arrived when the join returns.
+ *   - A put that is held back reads its source when it arrives, or before its task's next reuse.
  * Not modelled: loads that are reordered among themselves (an acquire orders the stores of others,
  * not the loads of this task), sequentially consistent fences, and plain C accesses, which act on
  * memory at once. Weaker than any real machine in one way: nothing but labels orders stores.

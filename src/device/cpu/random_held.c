@@ -8,7 +8,7 @@ struct weft_held {
     TAILQ_ENTRY(weft_held) in_queue;
     LIST_ENTRY(weft_held) in_slot;
     struct weft_held_queue *queue;
-    struct weft_store store; /* source: bytes[] */
+    struct weft_store store; /* source: bytes[], unless it is late */
     uint32_t stamp;
     unsigned char bytes[];
 };
@@ -29,6 +29,13 @@ void weft_store_apply(struct weft_cells *cells, const struct weft_store *store)
         weft_cells_plain(cells, store->target, store->bytes);
 }
 
+static void take_source(struct weft_held *held)
+{
+    memcpy(held->bytes, held->store.source, held->store.bytes);
+    held->store.source = held->bytes;
+    held->store.late = false;
+}
+
 void weft_held_add(struct weft_holding *holding, struct weft_held_queue *queue,
                    const struct weft_store *store, uint32_t stamp, uint64_t due)
 {
@@ -37,8 +44,8 @@ void weft_held_add(struct weft_holding *holding, struct weft_held_queue *queue,
     held->queue = queue;
     held->stamp = stamp;
     held->store = *store;
-    held->store.source = held->bytes;
-    memcpy(held->bytes, store->source, store->bytes);
+    if (!store->late)
+        take_source(held);
     weft_clock_share(store->clock);
     if (queue->count++ == 0)
         LIST_INSERT_HEAD(&holding->queues, queue, link);
@@ -79,18 +86,44 @@ void weft_held_until(struct weft_holding *holding, struct weft_held_queue *queue
         arrive(holding, held);
 }
 
+static bool meet(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+    return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+}
+
 void weft_held_overlap(struct weft_holding *holding, struct weft_held_queue *queue,
                        const void *address, size_t bytes)
 {
-    const uintptr_t start = (uintptr_t)address;
     struct weft_held *held = TAILQ_FIRST(&queue->stores);
 
     while (held != NULL) {
         struct weft_held *next = TAILQ_NEXT(held, in_queue);
-        const uintptr_t target = (uintptr_t)held->store.target;
-        if (target < start + bytes && start < target + held->store.bytes)
+        if (meet(held->store.target, held->store.bytes, address, bytes))
             arrive(holding, held);
         held = next;
+    }
+}
+
+void weft_held_forget(struct weft_holding *holding, const void *address, size_t bytes)
+{
+    struct weft_held_queue *queue = LIST_FIRST(&holding->queues);
+
+    while (queue != NULL) {
+        struct weft_held_queue *next = LIST_NEXT(queue, link);
+        weft_held_sources(queue);
+        weft_held_overlap(holding, queue, address, bytes);
+        queue = next;
+    }
+}
+
+void weft_held_sources(struct weft_held_queue *queue)
+{
+    struct weft_held *held;
+
+    TAILQ_FOREACH(held, &queue->stores, in_queue)
+    {
+        if (held->store.late)
+            take_source(held);
     }
 }
 

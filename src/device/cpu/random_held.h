@@ -35,7 +35,8 @@ void weft_held_queue_init(struct weft_held_queue *queue, uint32_t task);
 /* A store of an atomic word, with the clock it carries; or (clock unused) of plain bytes. */
 struct weft_store {
     void *target;
-    const void *source; /* copied at once */
+    const void *source; /* copied at once, */
+    bool late;          /* or when it arrives, unless weft_held_sources comes before */
     size_t bytes;
     bool atomic;
     struct weft_clock *clock;
@@ -48,6 +49,9 @@ void weft_store_apply(struct weft_cells *cells, const struct weft_store *store);
 void weft_held_add(struct weft_holding *holding, struct weft_held_queue *queue,
                    const struct weft_store *store, uint32_t stamp, uint64_t due);
 
+/* Copies the sources of one queue that are not yet. */
+void weft_held_sources(struct weft_held_queue *queue);
+
 /* Each of these makes stores arrive: those due at this call (to be said of every call), */
 void weft_held_due(struct weft_holding *holding, uint64_t call);
 /* those of one queue up to a stamp, */
@@ -55,6 +59,8 @@ void weft_held_until(struct weft_holding *holding, struct weft_held_queue *queue
 /* those of one queue that overlap a range, */
 void weft_held_overlap(struct weft_holding *holding, struct weft_held_queue *queue,
                        const void *address, size_t bytes);
+/* those in memory that is about to go, out of which no source is read later, either, */
+void weft_held_forget(struct weft_holding *holding, const void *address, size_t bytes);
 /* all that have happened before by these stamps, where the task itself knows only up to own. */
 void weft_held_before(struct weft_holding *holding, const uint32_t *stamps, uint32_t self,
                       uint32_t own);
