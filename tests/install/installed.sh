@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # For scripts that use weft as its users do: sourced with the build's bin folder as $1. Installs the
-# build into $HOME/weft, where HOME is a temporary folder and the current one, and gives
+# build into $HOME/opt/weft, where HOME is a temporary folder and the current one, and gives
 #   gcc, cc   the build's compiler, with its sanitizers     fail TEXT, failures
 bin=$(cd "$1" && pwd) || exit 1
 build=${bin%/bin}
@@ -28,9 +28,9 @@ cc() {
     gcc "$@"
 }
 
-cmake --install "$build" --prefix "$HOME/weft" >install.log 2>&1 || {
+cmake --install "$build" --prefix "$HOME/opt/weft" >install.log 2>&1 || {
     cat install.log
     exit 1
 }
 libdir=$(cached CMAKE_INSTALL_LIBDIR)
-export LD_LIBRARY_PATH=$HOME/weft/$libdir # for builds of a shared library
+export LD_LIBRARY_PATH=$HOME/opt/weft/$libdir # for builds of a shared library

@@ -7,7 +7,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/install/installed.sh
 source "$here/installed.sh"
 
-mv weft moved
+mv opt/weft moved
 prefix=$HOME/moved
 export LD_LIBRARY_PATH=$prefix/$libdir PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
 
@@ -64,7 +64,11 @@ done
 
 # No installed file names the place it was built in, or was installed in first.
 cd "$prefix" || exit 1
-grep -rlF -e "$build" -e "$HOME/weft" include "$libdir/cmake" "$libdir/pkgconfig" &&
+grep -rlF -e "$build" -e "$HOME/opt/weft" include "$libdir/cmake" "$libdir/pkgconfig" &&
     fail "these files name a folder that users do not have"
+
+# Not into the sources, where installed headers would be compiled in place of the tree's own.
+cmake --install "$build" --prefix "$(cached CMAKE_HOME_DIRECTORY)" >install.log 2>&1 && fail "installed into the sources"
+grep -q "cannot be installed into its own sources" install.log || fail "$(cat install.log)"
 
 [ $failures -eq 0 ]

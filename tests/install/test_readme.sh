@@ -29,7 +29,7 @@ finish() {
     [ -n "$command" ] || return
     commands=$((commands + 1))
     case $command in
-    "./run install --prefix ~/weft") ;; # done: installed.sh
+    "./run install --prefix ~/opt/weft") ;; # done: installed.sh
     *)
         eval "$command" >out 2>&1 </dev/null
         if [ "$(sort out)" != "$(printf '%s' "$wanted" | sort)" ]; then
@@ -61,7 +61,7 @@ project() {
     mkdir "$folder"
     blocks cmake "$2" >"$folder/CMakeLists.txt"
     cp hello.cu "$folder"
-    if cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$HOME/weft" -DCMAKE_C_COMPILER="$compiler" \
+    if cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$HOME/opt/weft" -DCMAKE_C_COMPILER="$compiler" \
         "${@:3}" >cmake.log 2>&1 && cmake --build "$folder/build" >>cmake.log 2>&1; then
         [ "$("$folder/build/hello" | sort | head -n 1)" = "rank 0: of 2, received 101" ] ||
             fail "hello, built by CMake in $folder"
@@ -76,7 +76,7 @@ if command -v nvcc >/dev/null; then
         project gpu 2 -DCMAKE_CUDA_ARCHITECTURES=90
         nm gpu/build/hello | grep -q " [RD] hello_cuda$" || fail "hello, built by CMake, has no kernel for GPUs"
     fi
-    nvcc -c -x cu -arch=sm_90 -std=c++17 -Werror all-warnings -I"$HOME/weft/include" hello.cu \
+    nvcc -c -x cu -arch=sm_90 -std=c++17 -Werror all-warnings -I"$HOME/opt/weft/include" hello.cu \
         -o hello.o || fail "nvcc does not take hello.cu"
 fi
 
