@@ -1,10 +1,11 @@
 /*
- * device/cpu/overflow.c - a rank that touches the guard below its stack gets a line with its
- * number.
+ * device/cpu/overflow.c - a rank that touches the guard below its stack, or memory that is not
+ * there, gets a line with its number.
  *
- * The handler runs on a stack of its own, as the rank has none left. It formats two numbers and
- * writes one line, then puts the default action back: the instruction runs again, and the process
- * ends by SIGSEGV, with the core that it would have left without this file.
+ * The handler runs on a stack of its own, as the rank may have none left. It formats two numbers
+ * and writes one line, then puts the default action back: the instruction runs again, and the
+ * process ends by SIGSEGV, with the core that it would have left without this file. A signal that
+ * somebody sent has no such instruction, and is sent again.
  */
 #include "device/cpu/overflow.h"
 
@@ -23,15 +24,19 @@ static _Thread_local void *handler_stack;
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-    int rank;
-    size_t bytes;
+    size_t bytes = 0;
+    const int rank = find != NULL ? find(ranks, info->si_addr, &bytes) : -1;
 
     (void)context;
-    if (find != NULL && find(ranks, info->si_addr, &rank, &bytes))
+    signal(number, SIG_DFL);
+    if (info->si_code <= 0)
+        raise(number);
+    else if (bytes != 0)
         weft_say(WEFT_SAY_ERROR,
                  "rank %d ran over the end of its stack of %zu bytes: WEFT_CPU_STACK gives more",
                  rank, bytes);
-    signal(number, SIG_DFL);
+    else if (rank >= 0)
+        weft_say(WEFT_SAY_ERROR, "rank %d: segmentation fault, address %p", rank, info->si_addr);
 }
 
 static void take_signal(void)

@@ -148,19 +148,21 @@ static void leave(const struct worker *w)
 }
 
 /* For overflow.c. */
-static bool find_overflow(const void *worker, const void *address, int *rank, size_t *bytes)
+static int find_rank(const void *worker, const void *address, size_t *bytes)
 {
     const struct worker *w = worker;
+    int running = -1;
 
     for (int r = w->first; r < w->end; r++) {
         const struct weft_fiber *fiber = WEFT_PORT_GET(w->ranks[r].port, fiber);
+        if (WEFT_PORT_GET(w->ranks[r].port, running))
+            running = w->launch->first_rank + r;
         if (!weft_fiber_guards(fiber, address))
             continue;
-        *rank = w->launch->first_rank + r;
         *bytes = weft_fiber_stack_bytes(fiber);
-        return true;
+        return w->launch->first_rank + r;
     }
-    return false;
+    return running;
 }
 
 static void worker_main(void *argument)
@@ -175,7 +177,7 @@ static void worker_main(void *argument)
     if (w->workers->first >= 0)
         bind_to(w->workers->first + w->index);
     if (live > 0)
-        weft_overflow_begin(find_overflow, w);
+        weft_overflow_begin(find_rank, w);
     for (int r = w->first; r < w->end; r++) {
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
         WEFT_PORT_SET(w->ranks[r].port, helped, w->launch->help != NULL);

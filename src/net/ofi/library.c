@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -18,9 +19,26 @@ static void *load_symbol(void *handle, const char *name, bool *all)
     return symbol;
 }
 
+/*
+ * Some of what libfabric brings along takes signals as it is loaded: psm's libraries print a
+ * backtrace then, and exit with status 1, also at a SIGTERM that the program itself handles. The
+ * signals stay as they were.
+ */
+static void *load_library(void)
+{
+    struct sigaction before[NSIG];
+
+    for (int i = 1; i < NSIG; i++)
+        sigaction(i, NULL, &before[i]);
+    void *handle = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    for (int i = 1; i < NSIG; i++) /* in vain for those that nobody can take */
+        sigaction(i, &before[i], NULL);
+    return handle;
+}
+
 static void load(void)
 {
-    void *handle = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *handle = load_library();
     bool all = true;
 
     if (handle == NULL) {
