@@ -181,9 +181,12 @@ static struct weft_region *new_region(struct weft_job *job)
 static weft_status add_region(struct weft_job *job, void *base, size_t bytes, weft_comm claim)
 {
     uint64_t key;
-    const char *reason = job->device_ops->no_access != NULL && base != NULL
-                             ? job->device_ops->no_access(job->device, base, bytes)
-                             : NULL;
+    const char *reason = NULL;
+
+    if (bytes > UINTPTR_MAX - (uintptr_t)base)
+        reason = "that is beyond the end of the address space";
+    else if (job->device_ops->no_access != NULL && base != NULL)
+        reason = job->device_ops->no_access(job->device, base, bytes);
 
     if (reason != NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "%zu bytes at %p for a window: %s", bytes, base, reason);
@@ -275,6 +278,11 @@ weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, 
             *place = (struct weft_place){i, offset, s->key, offset};
             return WEFT_OK;
         }
+        if (contains(s->address, s->share.bytes, base, 1, &offset))
+            return weft_err(WEFT_ERR_ARGUMENT,
+                            "%zu bytes at %p for a window: only %llu bytes are left there of what "
+                            "weft_malloc gave",
+                            bytes, base, (unsigned long long)(s->share.bytes - offset));
     }
     while ((region = find_region(job, comm, base, bytes, &offset)) == NULL) {
         weft_status status = add_region(job, base, bytes, comm);
@@ -350,6 +358,9 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
 
     if (status != WEFT_OK)
         return status;
+    if ((target == NULL || source == NULL) && bytes != 0)
+        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "weft_copy: %zu bytes from %p to %p",
+                                         bytes, source, target));
     status = job->device_ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes);
     if (status == WEFT_OK)
         status = job->device_ops->wait(job->device, WEFT_LANE_CALLER);

@@ -340,8 +340,9 @@ static bool tell_why(struct weft_job *job, weft_status status)
 
 weft_status weft_open(weft_job **job, int *argc, char **argv)
 {
+    if (job == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_open: job is NULL");
     weft_job *j = calloc(1, sizeof(*j));
-
     if (j == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no %zu bytes for a job", sizeof(*j));
     weft_status status = weft_config_load(&j->config, argc, argv);

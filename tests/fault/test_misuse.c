@@ -163,10 +163,30 @@ static int barrier_of_closed(weft_job *job)
     return 0;
 }
 
+/* Memory that cannot be. */
+static int bad_memory(weft_job *job)
+{
+    char *block = weft_malloc(job, 100), word[8] = {0};
+    weft_win win;
+
+    EXPECT(block != NULL);
+    EXPECT(weft_copy(job, NULL, word, sizeof(word)) == WEFT_ERR_ARGUMENT);
+    EXPECT(weft_copy(job, word, NULL, sizeof(word)) == WEFT_ERR_ARGUMENT);
+    EXPECT(weft_copy(job, NULL, NULL, 0) == WEFT_OK);
+    EXPECT(weft_register(job, word, SIZE_MAX) == WEFT_ERR_ARGUMENT);
+    EXPECT(strstr(weft_error(job), "end of the address space") != NULL);
+    EXPECT(weft_host_win_create(job, block + 50, 1 << 30, &win) == WEFT_ERR_ARGUMENT);
+    EXPECT(weft_host_win_create(job, block + 50, 50, &win) == WEFT_OK);
+    EXPECT(weft_host_win_free(job, &win) == WEFT_OK);
+    EXPECT(weft_open(NULL, NULL, NULL) == WEFT_ERR_ARGUMENT);
+    return 0;
+}
+
 /* Each in a job of its own, as every process of it. */
-static int (*const cases[])(weft_job *job) = {comm_before_window, different_kernels,
-                                              gather_nothing,     abort_without_reason,
-                                              wait_for_closed,    barrier_of_closed};
+static int (*const cases[])(weft_job *job) = {
+    comm_before_window,   different_kernels, gather_nothing,    bad_memory,
+    abort_without_reason, wait_for_closed,   barrier_of_closed,
+};
 
 /* Random mode is one thread for all processes; these are threads already. */
 static int random_by_option(void *unused)
