@@ -46,7 +46,8 @@ struct weft_hub {
     int came, present;
     bool root_lost, failed;
     struct member *members;
-    struct pollfd *polled; /* the door, then the members */
+    struct pollfd *watched; /* the door, then the members; -1: nobody there */
+    struct pollfd *polled;  /* those of them that are there */
 };
 
 static void append(struct weft_hub *hub, enum weft_op op, unsigned kind, int source)
@@ -236,35 +237,50 @@ static bool finished(const struct weft_hub *hub)
     return hub->present == 0 || (hub->root_lost && all_told) || weft_now_ns() >= hub->end;
 }
 
-static int fill_polled(struct weft_hub *hub)
+static int fill_watched(struct weft_hub *hub)
 {
-    struct pollfd *p = hub->polled + WEFT_DOOR_SOCKETS;
+    struct pollfd *p = hub->watched + WEFT_DOOR_SOCKETS;
 
-    weft_door_watch(&hub->door, hub->polled);
+    weft_door_watch(&hub->door, hub->watched);
     for (int i = 0; i < hub->expected.processes; i++) {
         const struct member *member = &hub->members[i];
         const bool behind = member->fd >= 0 && member->cursor->next != NULL;
         *p++ = (struct pollfd){.fd = member->fd,
                                .events = (short)(behind ? POLLIN | POLLOUT : POLLIN)};
     }
-    return (int)(p - hub->polled);
+    return (int)(p - hub->watched);
+}
+
+/* The kernel compares the length of the list with ulimit -n: places of -1 may not count. */
+static int poll_present(struct weft_hub *hub, int *present, int timeout_ms)
+{
+    const int count = fill_watched(hub);
+    struct pollfd *p = hub->polled;
+
+    for (int i = 0; i < count; i++) {
+        if (hub->watched[i].fd >= 0)
+            *p++ = hub->watched[i];
+    }
+    *present = (int)(p - hub->polled);
+    const int ready = poll(hub->polled, (nfds_t)*present, timeout_ms);
+    p = hub->polled;
+    for (int i = 0; ready > 0 && i < count; i++) {
+        if (hub->watched[i].fd >= 0)
+            hub->watched[i].revents = (p++)->revents;
+    }
+    return ready;
 }
 
 static void hub_round(struct weft_hub *hub)
 {
-    const struct pollfd *members = hub->polled + WEFT_DOOR_SOCKETS;
+    const struct pollfd *members = hub->watched + WEFT_DOOR_SOCKETS;
     const bool clock_matters = hub->door.listener >= 0 || hub->end != UINT64_MAX;
-    const int count = fill_polled(hub);
+    int count;
 
-    if (poll(hub->polled, (nfds_t)count, clock_matters ? ROUND_MS : -1) < 0) {
+    if (poll_present(hub, &count, clock_matters ? ROUND_MS : -1) < 0) {
         if (errno == EINTR)
             return;
-        if (errno == EINVAL)
-            weft_err(WEFT_ERR_SYSTEM,
-                     "process 0 watches %d sockets, and may have %ld files open (ulimit -n)", count,
-                     sysconf(_SC_OPEN_MAX));
-        else
-            weft_err(WEFT_ERR_SYSTEM, "poll of %d sockets: %s", count, strerror(errno));
+        weft_err(WEFT_ERR_SYSTEM, "poll of %d sockets: %s", count, strerror(errno));
         hub->failed = true;
         return;
     }
@@ -272,7 +288,7 @@ static void hub_round(struct weft_hub *hub)
         if (hub->members[i].fd >= 0 && (members[i].revents & ~POLLOUT) != 0)
             hear(hub, i);
     }
-    weft_door_serve(&hub->door, hub->polled);
+    weft_door_serve(&hub->door, hub->watched);
     if (weft_now_ns() >= hub->deadline)
         give_up_waiting(hub);
     if (hub->end != UINT64_MAX)
@@ -301,6 +317,7 @@ static void destroy(struct weft_hub *hub)
 {
     weft_history_end(&hub->history);
     free(hub->polled);
+    free(hub->watched);
     free(hub->members);
     free(hub);
 }
@@ -314,8 +331,10 @@ static struct weft_hub *create(const struct weft_hello *expected)
         return NULL;
     hub->expected = *expected;
     hub->members = calloc(processes, sizeof(hub->members[0]));
+    hub->watched = calloc(WEFT_DOOR_SOCKETS + processes, sizeof(hub->watched[0]));
     hub->polled = calloc(WEFT_DOOR_SOCKETS + processes, sizeof(hub->polled[0]));
-    if (hub->members == NULL || hub->polled == NULL || !weft_history_begin(&hub->history)) {
+    if (hub->members == NULL || hub->watched == NULL || hub->polled == NULL ||
+        !weft_history_begin(&hub->history)) {
         destroy(hub);
         return NULL;
     }
@@ -327,9 +346,15 @@ static struct weft_hub *create(const struct weft_hello *expected)
 weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct weft_hello *expected,
                            uint64_t wait_ns, int *member)
 {
+    const long files = sysconf(_SC_OPEN_MAX), sockets = expected->processes + 2L;
     int pair[2];
-    struct weft_hub *h = create(expected);
 
+    /* One for each, the listener and process 0's own end: the door would wait for room. */
+    if (files >= 0 && sockets > files)
+        return weft_err(WEFT_ERR_SYSTEM,
+                        "process 0 needs %ld sockets, and may have %ld files open (ulimit -n)",
+                        sockets, files);
+    struct weft_hub *h = create(expected);
     if (h == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a job of %d processes",
                         expected->processes);

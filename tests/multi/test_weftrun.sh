@@ -1,9 +1,10 @@
 #!/bin/bash
-# shellcheck disable=SC2016 # the processes expand what stands in single quotes
+# shellcheck disable=SC2016,SC2217 # a reader that rests does not read; the processes expand what stands in single quotes
 # weftrun with small shell programs as processes: environment, output, statuses, signals, ends.
 # usage: test_weftrun.sh BIN-FOLDER
 set -u
-weftrun="$(cd "$1" && pwd)/weftrun"
+bin=$(cd "$1" && pwd)
+weftrun="$bin/weftrun"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -13,7 +14,7 @@ failures=0
 check() {
     name=$1 wanted=$2
     shift 2
-    timeout 60 "$@" >out 2>err </dev/null
+    timeout -k 5 60 "$@" >out 2>err </dev/null
     got=$?
     if [ "$got" -ne "$wanted" ]; then
         fail "status $got, not $wanted: $(head -3 err)"
@@ -188,6 +189,64 @@ started 3
 disown $pid
 kill -9 $pid
 nobody "sleep 98766"
+
+# limited OPTION NUMBER COMMAND...: under a limit of ulimit.
+printf '#!/bin/bash\nulimit "$1" "$2" && shift 2 && exec "$@"\n' >limited
+chmod +x limited
+check "more processes than files may be open" 0 ./limited -n 64 "$weftrun" -n 40 sleep 0.5
+check "pipes beyond the soft limit, which processes get back" 0 ./limited -Sn 32 "$weftrun" -n 40 -l sh -c 'ulimit -n'
+[ "$(grep -c ' 32$' out)" -eq 40 ] || fail "$(head -3 out)"
+check "pipes beyond the hard limit" 125 ./limited -n 32 "$weftrun" -n 40 -l sleep 98767
+has err "pipe: Too many open files"
+[ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+nobody "sleep 98767"
+check "only what is open is watched, in process 0 too" 0 ./limited -n 48 "$weftrun" -n 2 "$bin/tests/test_barrier"
+check "too few files for process 0" 1 ./limited -n 20 "$weftrun" -n 30 "$bin/tests/test_barrier"
+has err "process 0 needs 32 sockets, and may have 20 files open"
+# The files out and err are of that size already, so it needs a pipe to say something.
+name="no file may grow"
+timeout -k 5 20 ./limited -f 0 "$weftrun" -n 2 "$bin/tests/test_barrier" 2>&1 </dev/null | cat >err
+grep -q "File too large" err || fail "$(cat err)"
+
+# rest SIGNAL WANTED-STATUS OPTIONS...: the reader of a job's output rests; what ends the job then.
+rest() {
+    local wanted=$2 begin=$SECONDS
+    mkfifo resting
+    sleep 20 <resting &
+    local reader=$!
+    : >err
+    env --default-signal=INT timeout -k 10 20 "$weftrun" -l -n 2 "${@:3}" yes >resting 2>err </dev/null &
+    local pid=$!
+    [ "$1" = none ] || {
+        sleep 1
+        kill -s "$1" $pid
+    }
+    wait $pid
+    local got=$?
+    [ $got -eq "$wanted" ] || fail "status $got, not $wanted: $(cat err)"
+    [ $((SECONDS - begin)) -lt 8 ] || fail "it took $((SECONDS - begin)) s"
+    has err "standard output: its reader rests, and the job shall end"
+    kill $reader
+    rm resting
+}
+name="time is over while a reader rests"
+rest none 124 -t 1
+has err "not over after 1 s"
+name="SIGINT while a reader rests"
+rest INT 130
+name="SIGTERM while a reader rests"
+rest TERM 143
+name="standard error too goes to a reader who rests"
+mkfifo resting
+sleep 20 <resting &
+reader=$!
+timeout -k 1 10 "$weftrun" -l -n 2 -t 1 yes >resting 2>&1 </dev/null
+[ $? -eq 124 ] || fail "status"
+kill $reader
+rm resting
+name="nothing is lost for a reader who rests"
+timeout -k 1 20 "$weftrun" -l -n 2 sh -c 'head -c 1000000 /dev/zero | tr "\0" "\n"' 2>err | { sleep 3; wc -l; } >out
+[ "$(cat out)" = 2000000 ] || fail "$(cat out err)"
 
 [ "$failures" -eq 0 ] && echo "all passed"
 exit $((failures != 0))

@@ -78,6 +78,14 @@ name="a host file"
 [ "$(timeout 60 "$weftrun" --hostfile hosts sh -c 'echo $WEFT_PROCESS:$REACHED' | sort -n | tr '\n' ' ')" = \
     "0:a 1:a 2:b 3:c " ] || fail "$(where --hostfile hosts)"
 
+check "a host file that is one endless line" 125 timeout -k 1 10 "$weftrun" --hostfile /dev/zero true
+has err "/dev/zero:1: the line has 4096 bytes or more"
+name="more processes of a host than files may be open"
+(ulimit -n 64 && exec timeout -k 1 20 "$weftrun" -H a -n 24 sleep 0.5) 2>err </dev/null || fail "$(cat err)"
+name="a process on a host has the limit of files that its user has set"
+[ "$(ulimit -Sn 40 && timeout -k 1 20 "$weftrun" -H a -n 24 sh -c 'ulimit -n' 2>err </dev/null | sort | uniq -c | tr -d ' ')" = 2440 ] ||
+    fail "$(cat err)"
+
 check "what processes are told" 0 env WEFT_STALL_S=3 OTHER=1 "$weftrun" -H a,b -l -x "A=b  c" -x OTHER -- sh -c \
     'echo "$WEFT_PROCESS of $WEFT_PROCESSES ${#WEFT_SECRET} $WEFT_STALL_S $A $OTHER $(pwd) ${WEFT_ROOT_FD-none}"'
 grep -Eq "^\[0\] 0 of 2 32 3 b  c 1 $folder [0-9]+$" out || fail "$(cat out)"
@@ -204,6 +212,16 @@ name="a reader that rests longer than silence lasts"
 timeout 60 "$weftrun" -H a,b sh -c 'head -c 1000000 /dev/zero | tr "\0" z' 2>err </dev/null |
     { sleep 13; wc -c; } >out
 [ "$(cat out)" = 2000000 ] || fail "$(cat out err)"
+
+name="time is over while a reader rests"
+mkfifo resting
+# shellcheck disable=SC2217 # that it does not read is the point
+sleep 20 <resting &
+reader=$!
+timeout -k 1 15 "$weftrun" -H a,b -t 1 yes >resting 2>err </dev/null
+[ $? -eq 124 ] || fail "status: $(cat err)"
+has err "standard output: its reader rests, and the job shall end"
+kill $reader
 
 name="the launcher falls silent"
 begin sh -c 'echo ready; exec sleep 98777'

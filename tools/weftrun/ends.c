@@ -1,6 +1,6 @@
 /*
  * ends.c - what is said when a process has ended: of the first that fails, also who had ended
- * before it, since the job may have missed them.
+ * before it, since the job may have missed them. And what is said when one is stopped, or goes on.
  */
 #include "weftrun.h"
 
@@ -41,4 +41,23 @@ void say_end(const struct job *job, int k, int status, bool none_failed)
                  WEXITSTATUS(status));
     if (verbosity == NORMAL)
         say_ended_before(job);
+}
+
+/* A process that somebody stops looks like a job that hangs: say so. */
+void say_stop(const struct job *job, pid_t pid, int status)
+{
+    for (int k = 0; k < job->options->processes; k++) {
+        struct process *process = &job->processes[k];
+        const bool stops = WIFSTOPPED(status);
+        if (!process->running || process->pid != pid || stops == process->stopped)
+            continue;
+        process->stopped = stops;
+        if (job->options->verbosity == QUIET)
+            continue;
+        if (stops)
+            complain("process %d (pid %d) is stopped, by signal %d (%s)", k, pid, WSTOPSIG(status),
+                     strsignal(WSTOPSIG(status)));
+        else
+            complain("process %d (pid %d) goes on", k, pid);
+    }
 }

@@ -110,7 +110,7 @@ static void add(struct pollfd **p, int fd, short events)
 
 static void helper_round(struct helper *helper)
 {
-    struct pollfd few[4];
+    struct pollfd few[8];
     struct pollfd *all = helper->polled != NULL ? helper->polled : few, *p = all;
     const bool room = link_backlog(&helper->link) < BACKLOG_MAX;
     const int processes = helper->job.started ? helper->count : 0;
@@ -123,7 +123,13 @@ static void helper_round(struct helper *helper)
         add(&p, room ? helper->job.processes[helper->first + i].out.from : -1, POLLIN);
         add(&p, room ? helper->job.processes[helper->first + i].err.from : -1, POLLIN);
     }
-    if (poll(all, (nfds_t)(p - all), LINK_BEAT_MS / 2) > 0) {
+    const int ready = poll_open(all, (size_t)(p - all), LINK_BEAT_MS / 2);
+    if (ready < 0 && errno != EINTR) {
+        complain("poll: %s", strerror(errno));
+        helper_fail(helper, EXIT_OWN_ERROR);
+        return;
+    }
+    if (ready > 0) {
         for (int i = 0; i < processes; i++) {
             struct process *process = &helper->job.processes[helper->first + i];
             if (all[4 + 2 * i].revents != 0)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SLOTS = 65536 };
+enum { MOST_SLOTS = 65536, LINE_BYTES = 4096 };
 
 /* 1 to MOST_SLOTS; 0: it is no such number. */
 static int slots_of(const char *text)
@@ -116,23 +116,36 @@ static const char *add_line(struct options *options, char *line)
     return NULL;
 }
 
+/* The next line, without its end. False: there is none, or *wrong says why not. */
+static bool next_line(FILE *file, char line[LINE_BYTES], const char **wrong)
+{
+    size_t length = 0;
+    int c;
+
+    while ((c = getc(file)) != EOF && c != '\n') {
+        if (length == LINE_BYTES - 1) {
+            *wrong = "the line has 4096 bytes or more";
+            return false;
+        }
+        line[length++] = (char)c;
+    }
+    line[length] = 0;
+    return c == '\n' || (length > 0 && !ferror(file));
+}
+
 int hosts_read(struct options *options, const char *path)
 {
     FILE *file = fopen(path, "re");
     const char *wrong = NULL;
-    char *line = NULL;
-    size_t room = 0;
-    int number = 0;
+    char line[LINE_BYTES];
+    int number = 1;
 
     if (file == NULL) {
         complain("cannot read %s: %s", path, strerror(errno));
         return EXIT_OWN_ERROR;
     }
-    while (wrong == NULL && getline(&line, &room, file) >= 0) {
-        number++;
+    for (; wrong == NULL && next_line(file, line, &wrong); number += wrong == NULL)
         wrong = add_line(options, line);
-    }
-    free(line);
     if (wrong == NULL && ferror(file))
         wrong = strerror(errno);
     fclose(file);

@@ -63,12 +63,18 @@ static bool set_descriptors(const struct job *job, int k, int out, int err)
     return (out < 0 || dup2(out, STDOUT_FILENO) >= 0) && (err < 0 || dup2(err, STDERR_FILENO) >= 0);
 }
 
+bool launch_give_back(const struct job *job)
+{
+    return setrlimit(RLIMIT_NOFILE, &job->files) == 0 &&
+           sigprocmask(SIG_SETMASK, &job->signals, NULL) == 0;
+}
+
 /* Becomes the program; on failure tells the parent errno through the pipe `report`. */
 static void become(const struct job *job, int k, pid_t parent, int out, int err, int report)
 {
     /* Dies with weftrun, however that ends; it may have ended before this took effect. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && set_environment(job, k) &&
-        set_descriptors(job, k, out, err) && sigprocmask(SIG_SETMASK, &job->signals, NULL) == 0)
+        set_descriptors(job, k, out, err) && launch_give_back(job))
         execvp(job->options->program[0], job->options->program);
     const int error = errno;
     (void)!write(report, &error, sizeof(error));

@@ -78,8 +78,7 @@ void complain(const char *format, ...)
     if (end > sizeof(line) - 2)
         end = sizeof(line) - 2;
     line[end] = '\n';
-    /* Where stderr cannot be written, there is nobody to tell. */
-    (void)!write(STDERR_FILENO, line, end + 1);
+    output_say(line, end + 1);
 }
 
 uint64_t now_ns(void)
@@ -205,6 +204,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 int take_over(struct job *job)
 {
     sigset_t ours;
+    struct rlimit files;
 
     sigfillset(&ours);
     /* Stop, continue and faults work as always; but helpers would take silence for our end. */
@@ -217,6 +217,14 @@ int take_over(struct job *job)
         complain("cannot take over signals and orphans: %s", strerror(errno));
         return EXIT_OWN_ERROR;
     }
+    signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of write, for the processes too */
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) {
+        complain("the limit of open files: %s", strerror(errno));
+        return EXIT_OWN_ERROR;
+    }
+    job->files = files;
+    files.rlim_cur = files.rlim_max;        /* pipes and links need two for each process or host */
+    (void)setrlimit(RLIMIT_NOFILE, &files); /* where this fails, pipe will say what is missing */
     return 0;
 }
 

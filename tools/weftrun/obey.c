@@ -66,7 +66,7 @@ static bool take_job(struct helper *helper, const char *text, size_t bytes)
         return false;
     helper->options.processes = processes;
     helper->job.processes = calloc((size_t)processes, sizeof(helper->job.processes[0]));
-    helper->polled = calloc(4 + 2 * (size_t)helper->count, sizeof(helper->polled[0]));
+    helper->polled = calloc(2 * (4 + 2 * (size_t)helper->count), sizeof(helper->polled[0]));
     if (helper->job.processes == NULL || helper->polled == NULL)
         return false;
     for (int k = 0; k < processes; k++)

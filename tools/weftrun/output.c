@@ -16,16 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK = LINK_OUTPUT_MOST, LINE_MAX_BYTES = 1 << 20 };
+enum { CHUNK = LINK_OUTPUT_MOST, LINE_MAX_BYTES = 1 << 20, WAIT_MS = 200 };
 
 static bool failed;
 static bool given_up[3]; /* stdout, stderr */
-static void (*meanwhile)(void *context);
+static bool (*meanwhile)(void *context, uint64_t since);
 static void *meanwhile_context;
 
-void output_meanwhile(void (*idle)(void *context), void *context)
+void output_meanwhile(bool (*wait)(void *context, uint64_t since), void *context)
 {
-    meanwhile = idle;
+    meanwhile = wait;
     meanwhile_context = context;
 }
 
@@ -139,49 +139,67 @@ close_log:
 
 /* ---- passing on ----------------------------------------------------------------------------- */
 
-/* Waits until fd takes something. With helpers to talk to, no write may block: a reader may rest.
- */
-static void await_reader(int fd)
+/* Waits until fd takes something. False: it is given up. */
+static bool await_reader(int fd)
 {
     struct pollfd polled = {.fd = fd, .events = POLLOUT};
+    const uint64_t since = now_ns();
 
-    while (poll(&polled, 1, meanwhile != NULL ? 1000 : -1) <= 0) {
-        if (meanwhile != NULL)
-            meanwhile(meanwhile_context);
+    while (poll(&polled, 1, WAIT_MS) <= 0) {
+        if (meanwhile != NULL && !meanwhile(meanwhile_context, since))
+            return false;
     }
+    return true;
 }
 
-/* Writes all of it. False with errno. */
+/*
+ * Writes all of it. False with errno; EAGAIN: the reader rests, and is waited for no longer. No
+ * write may block, since signals, time and helpers want attention.
+ */
 static bool write_all(int fd, const char *text, size_t length)
 {
     while (length > 0) {
-        if (meanwhile != NULL)
-            await_reader(fd); /* then there is room for a piece of PIPE_BUF */
-        const size_t piece = meanwhile != NULL && length > PIPE_BUF ? PIPE_BUF : length;
-        const ssize_t written = write(fd, text, piece);
+        if (!await_reader(fd)) {
+            errno = EAGAIN;
+            return false;
+        }
+        /* There is room for a piece of PIPE_BUF. */
+        const ssize_t written = write(fd, text, length < PIPE_BUF ? length : PIPE_BUF);
         if (written > 0) {
             text += written;
             length -= (size_t)written;
-        } else if (written < 0 && errno == EAGAIN) {
-            await_reader(fd);
-        } else if (written < 0 && errno != EINTR) {
+        } else if (written < 0 && errno != EINTR && errno != EAGAIN) {
             return false;
         }
     }
     return true;
 }
 
+/* Why write_all has failed. */
+static const char *why(void)
+{
+    return errno == EAGAIN ? "its reader rests, and the job shall end" : strerror(errno);
+}
+
+void output_say(const char *text, size_t bytes)
+{
+    /* Where it cannot be written, there is nobody to tell. */
+    if (!given_up[STDERR_FILENO] && !write_all(STDERR_FILENO, text, bytes) && errno == EAGAIN)
+        given_up[STDERR_FILENO] = failed = true;
+}
+
 static void write_log(struct stream *stream, const char *text, size_t length)
 {
     if (*stream->log < 0 || write_all(*stream->log, text, length))
         return;
-    complain("the log of process %d: %s; it ends here", stream->process, strerror(errno));
+    complain("the log of process %d: %s; it ends here", stream->process, why());
     failed = true;
     close(*stream->log);
     *stream->log = -1;
 }
 
-/* One line, with its prefix, in one write: lines of several weftruns may share a terminal. */
+/* One line, with its prefix, in one write if it has at most PIPE_BUF bytes: lines of several
+ * weftruns may share a terminal. */
 static void write_line(struct stream *stream, const char *text, size_t length)
 {
     static char line[LINE_MAX_BYTES + CHUNK + 32];
@@ -196,8 +214,7 @@ static void write_line(struct stream *stream, const char *text, size_t length)
     if (write_all(stream->terminal, line, end))
         return;
     given_up[stream->terminal] = failed = true;
-    complain("standard %s: %s", stream->terminal == STDOUT_FILENO ? "output" : "error",
-             strerror(errno));
+    complain("standard %s: %s", stream->terminal == STDOUT_FILENO ? "output" : "error", why());
 }
 
 /* Passes on the whole lines of stream->text; the rest too if `all`. */

@@ -81,7 +81,7 @@ static void become(const struct job *job, char **words, const int ends[2], pid_t
         signal(ignored[i], SIG_IGN);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
         dup2(ends[0], STDIN_FILENO) >= 0 && dup2(ends[0], STDOUT_FILENO) >= 0 &&
-        dup2(ends[1], STDERR_FILENO) >= 0 && sigprocmask(SIG_SETMASK, &job->signals, NULL) == 0)
+        dup2(ends[1], STDERR_FILENO) >= 0 && launch_give_back(job))
         execvp(words[0], words);
     dprintf(STDERR_FILENO, "cannot run %s: %s\n", words[0], strerror(errno));
     _exit(EXIT_NOT_RUN);

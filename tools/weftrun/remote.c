@@ -183,7 +183,7 @@ void remote_complaints(struct host *host)
         if (got < 0)
             return;
         if (host->greeted) {
-            (void)!write(STDERR_FILENO, text, (size_t)got); /* nobody to tell if it fails */
+            output_say(text, (size_t)got);
             continue;
         }
         for (ssize_t i = 0; i < got && host->complaint_bytes < sizeof(host->complaint) - 1; i++)

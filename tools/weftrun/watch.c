@@ -19,8 +19,9 @@ enum stage { RUNNING, ENDING, TERMINATED, KILLED };
 
 struct watch {
     struct job *job;
-    int signals;           /* signalfd */
-    struct pollfd *polled; /* signals, input, two for each process and each host */
+    int children;          /* signalfd of SIGCHLD */
+    int signals;           /* and of those that are passed on */
+    struct pollfd *polled; /* those two, input, two for each process and each host; poll_open */
     struct remote_events events;
     int running;
     int status;       /* of the first failure; 0 so far */
@@ -28,10 +29,14 @@ struct watch {
     enum stage stage;
     uint64_t deadline;  /* of the stage */
     uint64_t time_over; /* of the job */
+    uint64_t asked;     /* when somebody or the time has asked for the end; 0: not yet */
 };
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT};
 enum { PASSED_ON = sizeof(passed_on) / sizeof(passed_on[0]) };
+
+/* How long a reader may rest, when the job shall end, until its output is given up. */
+static const uint64_t READER_NS = 1000000000;
 
 static uint64_t after(double seconds)
 {
@@ -116,35 +121,19 @@ static bool reap_host(struct watch *watch, pid_t pid, int status)
     return false;
 }
 
-/* A process that somebody stops looks like a job that hangs: say so. */
-static void note_stop(struct watch *watch, pid_t pid, int status)
-{
-    for (int k = 0; k < watch->job->options->processes; k++) {
-        struct process *process = &watch->job->processes[k];
-        const bool stops = WIFSTOPPED(status);
-        if (!process->running || process->pid != pid || stops == process->stopped)
-            continue;
-        process->stopped = stops;
-        if (watch->job->options->verbosity == QUIET)
-            continue;
-        if (stops)
-            complain("process %d (pid %d) is stopped, by signal %d (%s)", k, pid, WSTOPSIG(status),
-                     strsignal(WSTOPSIG(status)));
-        else
-            complain("process %d (pid %d) goes on", k, pid);
-    }
-}
-
 /* All that have ended: processes of the job, and orphans, which nobody asks about. */
 static void reap(struct watch *watch)
 {
+    struct signalfd_siginfo ignored;
     int status;
     pid_t pid;
 
+    while (read(watch->children, &ignored, sizeof(ignored)) > 0)
+        ;
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
         if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
             if (watch->job->options->host_count == 0)
-                note_stop(watch, pid, status);
+                say_stop(watch->job, pid, status);
             continue;
         }
         const bool here = !reap_host(watch, pid, status) && watch->job->options->host_count == 0;
@@ -167,10 +156,8 @@ static void take_signal(struct watch *watch, const struct signalfd_siginfo *sign
 {
     const int number = (int)signal->ssi_signo;
 
-    if (number == SIGCHLD) {
-        reap(watch);
-        return;
-    }
+    if (number != SIGUSR1 && number != SIGUSR2 && watch->asked == 0)
+        watch->asked = now_ns();
     if (number == SIGINT && watch->interrupted) {
         enter(watch, KILLED);
         return;
@@ -206,10 +193,12 @@ static void look_at_clock(struct watch *watch)
 
     if (now >= watch->time_over) {
         watch->time_over = UINT64_MAX;
+        if (watch->asked == 0)
+            watch->asked = now;
         if (watch->status == 0)
             watch->status = EXIT_TIME_OVER;
-        complain("the job is not over after %g s", watch->job->options->timeout_s);
         enter(watch, TERMINATED);
+        complain("the job is not over after %g s", watch->job->options->timeout_s);
     } else if (now >= watch->deadline) {
         enter(watch, watch->stage == ENDING ? TERMINATED : KILLED);
     }
@@ -229,8 +218,12 @@ static int milliseconds_left(const struct watch *watch)
     return left > 60000 ? 60000 : (int)left;
 }
 
-/* A reader keeps us waiting: no helper shall believe us gone, nor we them. */
-static void rest(void *context)
+/*
+ * A reader keeps us waiting: no helper shall believe us gone, nor we them, and signals and time
+ * have their effect. Ends of processes have to wait, since they write. False: the reader has rested
+ * for too long, after somebody has asked for the end.
+ */
+static bool rest(void *context, uint64_t since)
 {
     struct watch *watch = context;
     const struct options *options = watch->job->options;
@@ -238,6 +231,11 @@ static void rest(void *context)
     for (int i = 0; i < options->host_count; i++)
         remote_beat(&options->hosts[i]);
     watch->job->rested = now_ns();
+    take_signals(watch);
+    look_at_clock(watch);
+    if (watch->asked == 0)
+        return true;
+    return now_ns() < (watch->asked > since ? watch->asked : since) + READER_NS;
 }
 
 static bool wants_input(const struct job *job)
@@ -251,6 +249,7 @@ static int fill_polled(struct watch *watch)
     const struct options *options = job->options;
     struct pollfd *p = watch->polled;
 
+    *p++ = (struct pollfd){.fd = watch->children, .events = POLLIN};
     *p++ = (struct pollfd){.fd = watch->signals, .events = POLLIN};
     *p++ = (struct pollfd){.fd = wants_input(job) ? STDIN_FILENO : -1, .events = POLLIN};
     for (int k = 0; k < options->processes; k++) {
@@ -272,7 +271,7 @@ static void read_some(struct watch *watch)
 {
     struct job *job = watch->job;
     const struct options *options = job->options;
-    const struct pollfd *p = watch->polled + 2;
+    const struct pollfd *p = watch->polled + 3;
 
     for (int k = 0; k < options->processes; k++, p += 2) {
         if (p[0].revents != 0)
@@ -286,48 +285,70 @@ static void read_some(struct watch *watch)
         if ((p[0].revents & ~POLLOUT) != 0)
             remote_read(job, &options->hosts[i], &watch->events);
     }
-    if (watch->polled[1].revents != 0)
+    if (watch->polled[2].revents != 0)
         remote_input(job);
-    if (watch->polled[0].revents != 0)
+    if (watch->polled[1].revents != 0)
         take_signals(watch);
+    if (watch->polled[0].revents != 0)
+        reap(watch);
 }
 
-static void watch_round(struct watch *watch)
+/* False: nothing can be watched, which has been said. */
+static bool watch_round(struct watch *watch)
 {
     const int count = fill_polled(watch);
     int patience = milliseconds_left(watch);
 
     if (watch->job->options->host_count > 0 && (patience < 0 || patience > LINK_BEAT_MS / 2))
         patience = LINK_BEAT_MS / 2;
-    if (poll(watch->polled, (nfds_t)count, patience) > 0)
+    const int ready = poll_open(watch->polled, (size_t)count, patience);
+    if (ready < 0 && errno != EINTR) {
+        complain("poll: %s", strerror(errno));
+        watch->status = EXIT_OWN_ERROR;
+        return false;
+    }
+    if (ready > 0)
         read_some(watch);
     for (int i = 0; i < watch->job->options->host_count; i++)
         remote_look(watch->job, &watch->job->options->hosts[i]);
     look_at_clock(watch);
+    return true;
 }
 
+/* False after a complaint; then finish closes what there is. */
 static bool prepare(struct watch *watch)
 {
-    sigset_t set;
+    sigset_t child, others;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigemptyset(&others);
     for (int i = 0; i < PASSED_ON; i++)
-        sigaddset(&set, passed_on[i]);
-    watch->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (watch->signals < 0) {
+        sigaddset(&others, passed_on[i]);
+    watch->children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    watch->signals = signalfd(-1, &others, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (watch->children < 0 || watch->signals < 0) {
         complain("signalfd: %s", strerror(errno));
         return false;
     }
     const size_t pairs =
         (size_t)watch->job->options->processes + (size_t)watch->job->options->host_count;
-    watch->polled = calloc(2 + 2 * pairs, sizeof(watch->polled[0]));
+    watch->polled = calloc(2 * (3 + 2 * pairs), sizeof(watch->polled[0]));
     if (watch->polled == NULL) {
         complain("no memory to watch %d processes", watch->job->options->processes);
-        close(watch->signals);
         return false;
     }
     return true;
+}
+
+/* Kills what is left and passes on its last words; then nothing is watched any more. */
+static void finish(struct watch *watch)
+{
+    children_end(watch->job);
+    output_meanwhile(NULL, NULL);
+    close(watch->children);
+    close(watch->signals);
+    free(watch->polled);
 }
 
 /* Helpers have still to send what their processes wrote last. */
@@ -350,8 +371,8 @@ static void wait_for_helpers(struct watch *watch)
 
     watch->stage = KILLED;
     watch->deadline = UINT64_MAX;
-    while (helpers_left(watch) && now_ns() < deadline)
-        watch_round(watch);
+    while (helpers_left(watch) && now_ns() < deadline && watch_round(watch))
+        ;
 }
 
 int watch(struct job *job)
@@ -363,18 +384,17 @@ int watch(struct job *job)
                       .time_over = timeout_s > 0 ? after(timeout_s) : UINT64_MAX};
 
     w.events = (struct remote_events){&w, ended_there, failed_there};
-    if (job->options->host_count > 0)
-        output_meanwhile(rest, &w);
     if (!prepare(&w)) {
-        children_end(job);
+        finish(&w);
         return EXIT_OWN_ERROR;
     }
+    output_meanwhile(rest, &w);
     reap(&w); /* those that ended before the descriptor was there */
-    while (w.running > 0)
-        watch_round(&w);
-    wait_for_helpers(&w);
-    children_end(job);
-    close(w.signals);
-    free(w.polled);
+    bool watching = true;
+    while (watching && w.running > 0)
+        watching = watch_round(&w);
+    if (watching)
+        wait_for_helpers(&w);
+    finish(&w);
     return w.status != 0 ? w.status : output_failed() ? 1 : 0;
 }

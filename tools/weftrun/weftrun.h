@@ -1,9 +1,9 @@
 /*
  * weftrun.h - the launcher's parts: options (main.c), which process runs where (hosts.c), starting
  * a process of this host (launch.c), its output (output.c), watching over all of them until the
- * last has ended (watch.c), and killing what they leave running (children.c). Processes of other
- * hosts: reach.c starts a helper there, which is weftrun again (helper.c, obey.c), and remote.c
- * talks to it, by records (link.c).
+ * last has ended (watch.c, poll.c), and killing what they leave running (children.c). Processes of
+ * other hosts: reach.c starts a helper there, which is weftrun again (helper.c, obey.c), and
+ * remote.c talks to it, by records (link.c).
  */
 #ifndef WEFTRUN_H
 #define WEFTRUN_H
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* Exit statuses of weftrun itself, as in env(1) and timeout(1). */
@@ -76,8 +77,9 @@ struct process {
 struct job {
     const struct options *options;
     struct process *processes;
-    sigset_t signals; /* the mask that weftrun was started with */
-    int listener;     /* the root's socket, for process 0; -1: it has none here */
+    sigset_t signals;    /* the mask that weftrun was started with */
+    struct rlimit files; /* and its limit of open files */
+    int listener;        /* the root's socket, for process 0; -1: it has none here */
     char root[WEFT_ROOT_BYTES];
     char secret[WEFT_SECRET_BYTES];
     /* with helpers: */
@@ -100,8 +102,8 @@ uint64_t now_ns(void);
 void complaint_keep(char *text, size_t bytes);
 
 /*
- * Takes over signals (they are read from a descriptor, a closed pipe is an error of write) and
- * orphans. 0, or an exit status after a complaint.
+ * Takes over signals (they are read from a descriptor, a closed pipe is an error of write),
+ * orphans, and as many open files as the hard limit allows. 0, or an exit status after a complaint.
  */
 int take_over(struct job *job);
 
@@ -153,6 +155,10 @@ int helper_main(void);
 /* The secret and, for processes of this host, the root's socket. 0, or an exit status. */
 int launch_prepare(struct job *job);
 
+/* In a child, before exec: the mask and the limit that weftrun was started with. False with errno.
+ */
+bool launch_give_back(const struct job *job);
+
 /* Starts process k. 0, or an exit status after a complaint. */
 int launch_process(struct job *job, int k);
 
@@ -174,8 +180,14 @@ void output_read(struct stream *stream);
 /* Passes this on. */
 void output_take(struct stream *stream, const void *text, size_t bytes);
 
-/* While a reader of weftrun's output keeps it waiting, this is called every second. */
-void output_meanwhile(void (*idle)(void *context), void *context);
+/* Says this on weftrun's standard error. */
+void output_say(const char *text, size_t bytes);
+
+/*
+ * While a reader of weftrun's output keeps it waiting (since then), this is called a few times a
+ * second. When it returns false, what that reader should get is given up. NULL: wait for ever.
+ */
+void output_meanwhile(bool (*wait)(void *context, uint64_t since), void *context);
 
 /* Ends both streams, passing on what has come until now, and closes the log. */
 void output_close(struct process *process);
@@ -183,12 +195,21 @@ void output_close(struct process *process);
 /* True if something could not be written; it has been said. */
 bool output_failed(void);
 
+/*
+ * poll, but of the entries with fd >= 0 alone: the kernel compares their number with ulimit -n.
+ * After the `count` entries there is room for as many. revents are set if the result is above 0.
+ */
+int poll_open(struct pollfd *all, size_t count, int timeout_ms);
+
 /* Waits for the end of all processes, passes signals and output on; the exit status. */
 int watch(struct job *job);
 
 /* Says how the k-th process has ended, if that is to be said. It still counts as running.
  * none_failed: before it. */
 void say_end(const struct job *job, int k, int status, bool none_failed);
+
+/* A child has been stopped, or goes on (status of wait): says so if it is a process of the job. */
+void say_stop(const struct job *job, pid_t pid, int status);
 
 /* Kills what runs, at once, and reaps it: processes and what they left behind. */
 void children_end(struct job *job);

@@ -1,0 +1,19 @@
+/* poll.c - poll without the entries that are not open. */
+#include "weftrun.h"
+
+int poll_open(struct pollfd *all, size_t count, int timeout_ms)
+{
+    struct pollfd *open = all + count, *p = open;
+
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].fd >= 0)
+            *p++ = all[i];
+    }
+    const int ready = poll(open, (nfds_t)(p - open), timeout_ms);
+    p = open;
+    for (size_t i = 0; ready > 0 && i < count; i++) {
+        if (all[i].fd >= 0)
+            all[i].revents = (p++)->revents;
+    }
+    return ready;
+}
