@@ -42,6 +42,8 @@ for n in 1 2 4; do
         fi
         check 0 "$bin/weft-trace" summary --longest 1000 t.json
         [ "$(grep -cE '^ +[0-9]+ +[0-9.]+ +[0-9.]+%' out)" -eq $((3 * n)) ] || fail "not $((3 * n)) ranks"
+        plural=$([ "$n" = 1 ] || echo es)
+        grep -q "^$((3 * n)) ranks of $n process$plural, [0-9]* events;" out || fail "the first line"
         [ "$n" = 1 ] || grep -qE 'wait tag [0-9], the last from rank [0-9]' out || fail "no longest wait"
         [ "$(grep -c '"process_name"' t.json)" -eq $n ] || fail "not $n processes in the file"
     done
@@ -56,6 +58,10 @@ grep -q '</svg>' t.svg || fail "no picture"
 check 1 "$bin/weft-trace" draw t.json -o t.svg --ranks 100-200
 says 1 "nothing of ranks 100 to 200"
 check 1 "$bin/weft-trace" draw t.json -o /no/such/folder/t.svg
+ln -s t.json link && cp t.json kept
+check 64 "$bin/weft-trace" draw t.json -o ./link
+says 1 "the picture would overwrite FILE"
+cmp -s t.json kept || fail "draw has overwritten its FILE"
 if [ -e /dev/full ]; then
     check 1 "$bin/weft-trace" draw t.json -o /dev/full
     "$bin/weft-trace" summary t.json >/dev/full 2>err && fail "a full disk is no error of summary"

@@ -146,8 +146,9 @@ bool trace_draw(const struct trace *trace, FILE *out, const struct draw_options 
     if (!extent(trace, &options, &rows, &p.from, &until)) {
         fprintf(stderr,
                 "weft-trace: nothing of ranks %d to %d lies between %.3f and %.3f us; the file has "
-                "%zu ranks\n",
-                options.first, options.last, rows > 0 ? p.from / 1e3 : 0, until / 1e3, ranks_count);
+                "%zu rank%s\n",
+                options.first, options.last, rows > 0 ? p.from / 1e3 : 0, until / 1e3, ranks_count,
+                ranks_count == 1 ? "" : "s");
         free(ranks);
         return false;
     }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define TEXT(x)  #x
 #define DIGIT(x) TEXT(x)
@@ -60,6 +61,13 @@ static void ranks(struct argp_state *state, const char *text, struct draw_option
         argp_error(state, "--ranks %s: FIRST-LAST or one rank is expected", text);
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -101,6 +109,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
             argp_error(state, "\"%s\": the commands are summary and draw", options->command);
         else if (strcmp(options->command, "draw") == 0 && options->output == NULL)
             argp_error(state, "draw needs --output SVG");
+        else if (options->output != NULL && is_same_file(options->file, options->output))
+            argp_error(state, "--output %s: the picture would overwrite FILE", options->output);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -192,8 +192,10 @@ bool trace_summary(const struct trace *trace, int most)
         fprintf(stderr, "weft-trace: there is no memory for %zu tracks\n", trace->tracks_count);
         return false;
     }
-    printf("%zu ranks of %zu processes, %zu events; %s\n\n", ranks, trace->processes,
-           trace->events_count, trace->clocks[0] != 0 ? trace->clocks : "no word on clocks");
+    printf("%zu rank%s of %zu process%s, %zu event%s; %s\n\n", ranks, ranks == 1 ? "" : "s",
+           trace->processes, trace->processes == 1 ? "" : "es", trace->events_count,
+           trace->events_count == 1 ? "" : "s",
+           trace->clocks[0] != 0 ? trace->clocks : "no word on clocks");
     printf("%6s %12s %8s %8s %8s %8s %8s %8s\n", "rank", "us", "waiting", "wait", "barrier",
            "other", "waits", "lost");
     for (size_t i = 0; i < ranks; i++) {
