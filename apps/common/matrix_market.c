@@ -4,6 +4,8 @@
  */
 #include "matrix_market.h"
 
+#include "line.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -17,8 +19,7 @@
 struct reader {
     FILE *file;
     struct market_error *error;
-    char *line; /* getline's */
-    size_t room;
+    char line[LINE_MOST + 1];
     uint64_t number; /* of the line */
     char *next;      /* what of the line has not been read */
     bool integer, pattern, symmetric;
@@ -43,16 +44,12 @@ static bool wrong(struct reader *r, uint64_t line, const char *format, ...)
 /* Takes the next line. *end: there is none. */
 static bool next_line(struct reader *r, bool *end)
 {
-    errno = 0;
-    ssize_t length = getline(&r->line, &r->room, r->file);
-    *end = length < 0 && feof(r->file);
-    if (*end)
+    const char *problem = line_read(r->file, r->line, end);
+    if (!problem && *end)
         return true;
     r->number++;
-    if (length < 0)
-        return wrong(r, r->number, "cannot read: %s", strerror(errno));
-    if (strlen(r->line) != (size_t)length)
-        return wrong(r, r->number, "a zero byte: this is not text");
+    if (problem)
+        return wrong(r, r->number, "%s", problem);
     r->next = r->line;
     return true;
 }
@@ -219,6 +216,5 @@ bool market_read(FILE *file, struct sparse *matrix, struct market_error *error)
             good = wrong(&r, 0, "%s", problem);
     }
     free(r.entries);
-    free(r.line);
     return good;
 }

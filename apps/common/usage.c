@@ -3,7 +3,6 @@
  */
 #include "usage.h"
 
-#include "report.h"
 #include "settings.h"
 
 #include <errno.h>
@@ -20,7 +19,5 @@ int usage(weft_job *job, const char *argument, const char *about)
                program_invocation_short_name, about);
     else if (speak)
         complain("%s is not an option of this program", argument);
-    if (!help)
-        return 2;
-    return report_flushed() ? 0 : 1;
+    return help ? 0 : 2;
 }

@@ -8,8 +8,7 @@
 
 /*
  * For an argument that weft_open has left: `--help` prints the usage, and what the program is
- * about; any other is refused. Only process 0 speaks. Returns the exit status: 0, 2, or
- * 1 if the usage could not be written.
+ * about; any other is refused. Only process 0 speaks. Returns the exit status: 0 or 2.
  */
 int usage(weft_job *job, const char *argument, const char *about);
 

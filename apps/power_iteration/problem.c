@@ -3,6 +3,7 @@
  */
 #include "problem.h"
 
+#include "line.h"
 #include "matrix_market.h"
 #include "random_matrix.h"
 
@@ -45,36 +46,28 @@ static bool load_matrix(struct sparse *matrix, const char *path)
 static bool read_names(struct problem *problem, FILE *file)
 {
     const char *path = problem->options.names;
-    uint64_t rows = problem->matrix.rows;
-    char *line = NULL;
-    size_t room = 0;
+    const uint64_t rows = problem->matrix.rows;
+    char line[LINE_MOST + 1];
     uint64_t count = 0;
-    bool good = true;
     for (;;) {
-        errno = 0;
-        ssize_t length = getline(&line, &room, file);
-        if (length < 0)
+        bool end;
+        const char *wrong = line_read(file, line, &end);
+        if (!wrong && end)
             break;
-        line[strcspn(line, "\r\n")] = '\0';
-        if (count == rows) {
-            complain("%s:%" PRIu64 ": more names than the %" PRIu64 " rows", path, count + 1, rows);
-            good = false;
-            break;
+        if (!wrong && count == rows)
+            wrong = "more names than rows";
+        else if (!wrong && !(problem->names[count] = strdup(line)))
+            wrong = "out of memory";
+        count++;
+        if (wrong) {
+            complain("%s:%" PRIu64 ": %s", path, count, wrong);
+            return false;
         }
-        problem->names[count] = strdup(line);
-        if (!problem->names[count++])
-            break;
     }
-    if (good && (errno || !feof(file) || ferror(file))) {
-        complain("%s: cannot read: %s", path, strerror(errno));
-        good = false;
-    } else if (good && count < rows) {
+    if (count < rows)
         complain("%s:%" PRIu64 ": only %" PRIu64 " names for %" PRIu64 " rows", path, count, count,
                  rows);
-        good = false;
-    }
-    free(line);
-    return good;
+    return count == rows;
 }
 
 static bool load_names(struct problem *problem)

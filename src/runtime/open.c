@@ -13,9 +13,11 @@
 #include "runtime/landing.h"
 #include "window/tables.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     EAGER_ON_GPUS = WEFT_EAGER_MOST, /* bytes; measured on an H200 */
@@ -338,10 +340,26 @@ static bool tell_why(struct weft_job *job, weft_status status)
     return false;
 }
 
+/*
+ * None of weft's descriptors may become a standard stream that the program was started without:
+ * what it prints would be written there. Such a stream cannot be written.
+ */
+static void fill_standard_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 weft_status weft_open(weft_job **job, int *argc, char **argv)
 {
     if (job == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_open: job is NULL");
+    fill_standard_streams();
     weft_job *j = calloc(1, sizeof(*j));
     if (j == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no %zu bytes for a job", sizeof(*j));

@@ -1,16 +1,24 @@
 #!/bin/bash
-# test_examples BIN - the examples print their usage, and refuse any argument, once for a job; what they
-# compute, matrix.txt lets them check.
+# test_examples BIN - the examples print their usage, and refuse any argument, once for a job; a result
+# that cannot be written is an error. What they compute, matrix.txt lets them check.
 set -u
 source "$(dirname "$0")/case_study.sh"
+
+# cannot_write EXAMPLE ARGS... >OUTPUT: it fails, and says why.
+cannot_write()
+{
+    timeout 120 "$bin/$1" "${@:2}" 2>"$work/err"
+    [ $? = 1 ] && grep -q 'standard output could not be written' "$work/err"
+}
 
 for example in halo host_window reduction reduction_two_level ring; do
     helps $example "weftrun -n N\] $example "
     rejects $example '--bogus is not an option' --bogus
     run $example x
     [ $? = 2 ] || fail "$example x: not status 2"
+    cannot_write $example >/dev/full || fail "$example >/dev/full"
+    cannot_write $example >&- || fail "$example >&-"
 done
-
-"$bin/ring" --help >/dev/full 2>/dev/null && fail "ring --help on a full disk: status 0"
+cannot_write ring --help >/dev/full || fail "ring --help >/dev/full"
 
 finish

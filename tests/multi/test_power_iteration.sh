@@ -110,6 +110,12 @@ rejects power_iteration "bad value '1.5'" --matrix "$work/flow.mtx" --pagerank 1
 rejects power_iteration 'matrix is missing'
 printf 'one\n' >"$work/few"
 rejects power_iteration 'few:1: only 1 names for 211 rows' --matrix "$work/flow.mtx" --names "$work/few"
+# A file without line ends, which has no end either.
+rejects power_iteration '/dev/zero:1: a zero byte' --matrix /dev/zero
+rejects power_iteration '/dev/zero:1: a zero byte' --matrix "$work/flow.mtx" --names /dev/zero
+bad '2: the line is longer than' "$header pattern general\n%$(printf '%05000d' 0)\n"
+printf '%05000d' 0 >"$work/few"
+rejects power_iteration 'few:1: the line is longer than' --matrix "$work/flow.mtx" --names "$work/few"
 
 helps power_iteration --symmetrize
 
@@ -126,5 +132,7 @@ if timeout 120 "$bin/power_iteration" --matrix "$work/flow.mtx" >/dev/full 2>"$w
     ! grep -q 'standard output refused .* that ranks logged: No space left' "$work/err"; then
     fail "power_iteration with a full output"
 fi
+timeout 120 "$bin/power_iteration" --matrix "$work/flow.mtx" >&- 2>"$work/err"
+[ $? = 1 ] && grep -q 'standard output could not be written' "$work/err" || fail "power_iteration without an output"
 
 finish

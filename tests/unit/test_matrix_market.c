@@ -2,6 +2,7 @@
  * test_matrix_market - the reader takes every kind of file it claims to, and names the line of
  * whatever is wrong with the others; then what is done to matrices before they are iterated.
  */
+#include "line.h"
 #include "matrix_market.h"
 
 #include <setjmp.h>
@@ -150,6 +151,22 @@ static void test_bad_files(void **state)
     }
 }
 
+/* A comment of as many bytes is read, of one more is not. */
+static void test_long_line(void **state)
+{
+    (void)state;
+    char text[LINE_MOST + 100];
+    snprintf(text, sizeof(text), "%s%%%0*d\n2 2 0\n", REAL, LINE_MOST - 1, 0);
+    struct sparse matrix = read_good(text);
+    sparse_free(&matrix);
+
+    struct market_error error;
+    const int bytes = snprintf(text, sizeof(text), "%s%%%0*d\n2 2 0\n", REAL, LINE_MOST, 0);
+    assert_false(read_bytes(text, (size_t)bytes, &matrix, &error));
+    assert_int_equal(error.line, 2);
+    assert_non_null(strstr(error.text, "longer than 4096 bytes"));
+}
+
 static void test_zero_byte(void **state)
 {
     (void)state;
@@ -237,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_integer_duplicates),
         cmocka_unit_test(test_empty_matrix),
         cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_zero_byte),
         cmocka_unit_test(test_mangled),
         cmocka_unit_test(test_symmetrize),

@@ -5,6 +5,7 @@
 #include <weft/weft.h>
 
 #include "halo.h"
+#include "report.h"
 #include "usage.h"
 
 #include <math.h>
@@ -104,5 +105,5 @@ int main(int argc, char **argv)
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return 1;
     const int status = argc > 1 ? usage(job, argv[1], about) : heat(job);
-    return weft_close(job) != WEFT_OK ? 1 : status;
+    return weft_close(job) != WEFT_OK || !report_flushed() ? 1 : status;
 }

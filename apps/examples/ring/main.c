@@ -3,6 +3,7 @@
  */
 #include <weft/weft.h>
 
+#include "report.h"
 #include "ring.h"
 #include "usage.h"
 
@@ -46,5 +47,5 @@ int main(int argc, char **argv)
     if (weft_open(&job, &argc, argv) != WEFT_OK)
         return 1;
     const int status = argc > 1 ? usage(job, argv[1], about) : run_ring(job);
-    return weft_close(job) != WEFT_OK ? 1 : status;
+    return weft_close(job) != WEFT_OK || !report_flushed() ? 1 : status;
 }
