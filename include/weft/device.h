@@ -207,7 +207,10 @@ WEFT_FN int weft_process_ranks(weft_self *self, int process);
 WEFT_FN void weft_begin(weft_self *self, void *shared);
 WEFT_FN void weft_end(weft_self *self);
 
-/* World barriers at the beginning and the end of the kernel's communication. */
+/*
+ * Barriers of WEFT_COMM_WORLD at the beginning and the end of the kernel's communication, which
+ * timelines and stall reports call by these names. weft itself needs neither.
+ */
 WEFT_FN void weft_enter(weft_self *self);
 WEFT_FN void weft_leave(weft_self *self);
 
@@ -228,8 +231,9 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm);
 /* ---- windows (collective over the communicator) -------------------------------------------- */
 
 /*
- * Exposes `bytes` bytes at base (NULL if bytes is 0); both may differ between members, and windows
- * may overlap. base: what weft_register takes (weft.h). All members get the same handle, or
+ * Exposes `bytes` bytes at base (NULL if bytes is 0); both may differ between members, so that
+ * members who create two windows in different orders get the one for the other; windows may
+ * overlap. base: what weft_register takes (weft.h). All members get the same handle, or
  * WEFT_WIN_NONE when it failed on any of them.
  */
 WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes);
@@ -331,7 +335,8 @@ WEFT_FN void weft_timer_stop(weft_self *self);
 
 /*
  * weft_log(self, format, ...): printed by the host at once, as one line, while the kernel runs.
- * Up to 8 arguments: integers, floating point, pointers; no text, of which %s prints the address.
+ * Up to 8 arguments: integers (as 64 bits, whatever the length modifier), floating point, pointers;
+ * no text, of which %s prints the address, and no width or precision as an argument (*).
  * One call a rank (thread 0 speaks).
  */
 typedef struct weft_log_arg {

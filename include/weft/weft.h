@@ -78,9 +78,10 @@ void weft_abort(weft_job *job, const char *reason);
 
 /*
  * Chooses the kernel to run next, the same on all processes, with `threads` threads a rank (a hint
- * that the CPU device ignores) and at most max_ranks ranks on this device (0: as many as the device
- * holds; may differ between processes). Collective, blocking. On return weft_numbers_of tells the
- * ranks. Errors: ARGUMENT, MISMATCH (of kernels), LIMIT, MEMORY, DEVICE, PEER_LOST.
+ * that the CPU device ignores) and at most max_ranks ranks on this device (0: as many as a GPU
+ * holds, 16 on the CPU device; may differ between processes). Collective, blocking. On return
+ * weft_numbers_of tells the ranks. Errors: ARGUMENT, MISMATCH (of kernels), LIMIT, MEMORY, DEVICE,
+ * PEER_LOST.
  */
 weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, int max_ranks);
 

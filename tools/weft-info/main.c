@@ -153,7 +153,7 @@ int main(int argc, char **argv)
         parse,
         NULL,
         "Prints the version of weft, its devices and its networks. The exit status is not 0 when a "
-        "WEFT_* variable is wrong, or a device or network cannot be opened.",
+        "WEFT_* variable is wrong, or a device or network that one asks for cannot be opened.",
         NULL,
         NULL,
         NULL};

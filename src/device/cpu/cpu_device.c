@@ -90,10 +90,7 @@ static weft_status cpu_ranks(struct weft_device *device, const struct weft_wish 
 
     if (device->config->ranks > 0 && n > device->config->ranks)
         n = (int)device->config->ranks;
-    if (n > MOST_RANKS)
-        return weft_err(WEFT_ERR_LIMIT, "kernel %s: %d ranks; the CPU device runs at most %d",
-                        wish->kernel->name, n, MOST_RANKS);
-    *ranks = n;
+    *ranks = n < MOST_RANKS ? n : MOST_RANKS;
     return WEFT_OK;
 }
 

@@ -174,7 +174,7 @@ static weft_status shm_connect(struct weft_net *net, int process, const void *ad
     if (there.inbox.bytes != net->address.inbox.bytes)
         return weft_err(WEFT_ERR_CONFIG,
                         "shm: process %d has rings of other sizes (%llu bytes in all, %llu here): "
-                        "WEFT_SHM_RING must be the same everywhere",
+                        "WEFT_SHM_RING and WEFT_LETTERS must be the same everywhere",
                         process, (unsigned long long)there.inbox.bytes,
                         (unsigned long long)net->address.inbox.bytes);
     if (there.stage.bytes > STAGE_MOST)
