@@ -196,9 +196,18 @@ chmod +x limited
 check "more processes than files may be open" 0 ./limited -n 64 "$weftrun" -n 40 sleep 0.5
 check "pipes beyond the soft limit, which processes get back" 0 ./limited -Sn 32 "$weftrun" -n 40 -l sh -c 'ulimit -n'
 [ "$(grep -c ' 32$' out)" -eq 40 ] || fail "$(head -3 out)"
-check "pipes beyond the hard limit" 125 ./limited -n 32 "$weftrun" -n 40 -l sleep 98767
-has err "pipe: Too many open files"
-[ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+# Which file is one too many depends on how many this shell has open: weftrun's pipe, or a child's.
+name="pipes beyond the hard limit"
+for spare in "" 7 7,8; do
+    (
+        [ -z "$spare" ] || exec 7</dev/null
+        [ "$spare" != 7,8 ] || exec 8</dev/null
+        timeout -k 5 60 ./limited -n 32 "$weftrun" -n 40 -l sleep 98767 >out 2>err </dev/null
+    )
+    case $? in 125 | 126) ;; *) fail "with $spare open: $(cat err)" ;; esac
+    has err "Too many open files"
+    [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+done
 nobody "sleep 98767"
 check "only what is open is watched, in process 0 too" 0 ./limited -n 48 "$weftrun" -n 2 "$bin/tests/test_barrier"
 check "too few files for process 0" 1 ./limited -n 20 "$weftrun" -n 30 "$bin/tests/test_barrier"
