@@ -358,7 +358,9 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
 
     if (status != WEFT_OK)
         return status;
-    if ((target == NULL || source == NULL) && bytes != 0)
+    if (bytes == 0)
+        return WEFT_OK;
+    if (target == NULL || source == NULL)
         return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "weft_copy: %zu bytes from %p to %p",
                                          bytes, source, target));
     status = job->device_ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes);
