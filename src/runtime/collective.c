@@ -33,6 +33,7 @@ struct weft_gathering {
     bool *asked;                    /* by member: asked here */
     struct weft_contribution *mine; /* of the members here */
     struct weft_contribution *all;  /* by member, of all processes */
+    char *why;                      /* the reason for the first that is refused here; may be NULL */
     int32_t processes;              /* whose frames have come */
     bool *came;                     /* by process */
 };
@@ -50,6 +51,7 @@ static void clear(struct weft_gathering *g)
     free(g->asked);
     free(g->mine);
     free(g->all);
+    free(g->why);
     free(g->came);
     *g = (struct weft_gathering){0};
 }
@@ -84,11 +86,14 @@ static void finish(struct weft_job *job, struct weft_comm_entry *comm, struct we
 {
     const uint32_t op = g->op;
     struct weft_contribution *all = g->all;
+    char *why = g->why;
 
     g->all = NULL;
+    g->why = NULL;
     clear(g); /* the answered ranks may ask again at once */
-    weft_collective_apply(job, comm, op, all);
+    weft_collective_apply(job, comm, op, all, why);
     free(all);
+    free(why);
 }
 
 /* ---- 2. one frame a process ------------------------------------------------------------------ */
@@ -184,7 +189,8 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
 /* ---- 1. a rank asks ------------------------------------------------------------------------- */
 
 static struct weft_contribution contribution_of(struct weft_job *job, weft_comm comm,
-                                                int32_t member, const struct weft_command *command)
+                                                struct weft_gathering *g, int32_t member,
+                                                const struct weft_command *command)
 {
     struct weft_contribution c = {.member = member, .segment = WEFT_NO_SEGMENT};
     void *base = (void *)(uintptr_t)command->source;
@@ -196,10 +202,14 @@ static struct weft_contribution contribution_of(struct weft_job *job, weft_comm 
         return c;
     c.a = WEFT_OK;
     if (command->width != 0) {
-        if (base == NULL || command->width > UINTPTR_MAX - (uintptr_t)base)
-            c.a = WEFT_ERR_ARGUMENT;
+        if (base == NULL)
+            c.a = weft_err(WEFT_ERR_ARGUMENT, "base is NULL");
+        else if (command->width > UINTPTR_MAX - (uintptr_t)base)
+            c.a = weft_err(WEFT_ERR_ARGUMENT, "that goes beyond the end of the address space");
         else
             c.a = weft_memory_place(job, comm, base, command->width, &place);
+        if (c.a != WEFT_OK && g->why == NULL)
+            g->why = strdup(weft_err_last());
     }
     c.base = command->source;
     c.segment = place.segment;
@@ -229,7 +239,7 @@ void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_
     } else if (g != NULL && !g->asked[member]) {
         g->here = (int32_t)command->tag;
         g->asked[member] = true;
-        g->mine[g->arrived++] = contribution_of(job, comm->handle, member, command);
+        g->mine[g->arrived++] = contribution_of(job, comm->handle, g, member, command);
         if (g->arrived == comm->members_here)
             contribute(job, comm, g, command->tag);
     }

@@ -38,24 +38,34 @@ static void fail_memory(struct weft_job *job, const char *call, int32_t ranks)
                   call, job->numbers.process, ranks);
 }
 
-/* Says so on one process: it is the program's to decide what that means. whose: -1: nobody's. */
-static void say_no_window(const struct weft_job *job, const struct weft_comm_entry *comm,
-                          const struct weft_contribution *all, int32_t whose, weft_status status)
+/*
+ * Says so where the first member lives, and where the member does that brought what cannot be
+ * (whose; -1: nobody): what it means is for the program to decide. The host program's call says it
+ * itself, on all processes (weft_host_win_create).
+ */
+static void say_no_window(struct weft_job *job, const struct weft_comm_entry *comm,
+                          const struct weft_contribution *all, int32_t whose, weft_status status,
+                          const char *reason)
 {
-    char name[40], why[128] = "";
+    const bool here = whose >= 0 && comm->member[whose].process == job->numbers.process;
+    const bool host = comm->handle == WEFT_COMM_HOST;
+    char name[40], why[WEFT_SAY_LINE / 2] = "";
 
     weft_comm_name(comm->handle, name, sizeof(name));
     if (status == WEFT_ERR_LIMIT)
         snprintf(why, sizeof(why), " (WEFT_WINDOWS=%d)", (int)job->config.windows);
     else if (whose >= 0)
-        snprintf(why, sizeof(why), ": rank %d of it brings %llu bytes at 0x%llx%s", whose,
+        snprintf(why, sizeof(why), ": %s %d%s brings %llu bytes at 0x%llx%s%s%s",
+                 host ? "process" : "rank", whose, host ? "" : " of it",
                  (unsigned long long)all[whose].b, (unsigned long long)all[whose].base,
                  status == WEFT_ERR_UNSUPPORTED
                      ? ", which weft_malloc did not give (WEFT_PATH=direct)"
-                     : "");
-    if (comm->leader_index == 0)
-        weft_say(WEFT_SAY_WARN, "weft_win_create on %s failed: %s: %s%s", name,
-                 weft_status_name(status), weft_status_text(status), why);
+                     : "",
+                 here && reason != NULL ? ": " : "", here && reason != NULL ? reason : "");
+    snprintf(job->no_window, sizeof(job->no_window), "weft_%swin_create on %s failed: %s%s",
+             host ? "host_" : "", name, weft_status_text(status), why);
+    if (!host && (here || comm->leader_index == 0))
+        weft_say(WEFT_SAY_WARN, "%s: %s", weft_status_name(status), job->no_window);
 }
 
 /*
@@ -103,7 +113,7 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
 }
 
 static void apply_win_create(struct weft_job *job, const struct weft_comm_entry *comm,
-                             const struct weft_contribution *all)
+                             const struct weft_contribution *all, const char *why)
 {
     struct weft_window_entry *entry = calloc((size_t)comm->members + 1, sizeof(*entry));
     weft_win win = WEFT_WIN_NONE;
@@ -119,7 +129,7 @@ static void apply_win_create(struct weft_job *job, const struct weft_comm_entry 
                                   entry, &win);
     if (status != WEFT_OK) {
         free(entry);
-        say_no_window(job, comm, all, whose, status);
+        say_no_window(job, comm, all, whose, status, why);
     }
     weft_memory_adopt(job, comm->handle, win);
     if (win != WEFT_WIN_NONE)
@@ -231,11 +241,11 @@ static void apply_comm_free(struct weft_job *job, const struct weft_comm_entry *
 }
 
 void weft_collective_apply(struct weft_job *job, struct weft_comm_entry *comm, uint32_t op,
-                           const struct weft_contribution *all)
+                           const struct weft_contribution *all, const char *why)
 {
     switch (op) {
     case WEFT_COLLECTIVE_WIN_CREATE:
-        apply_win_create(job, comm, all);
+        apply_win_create(job, comm, all, why);
         break;
     case WEFT_COLLECTIVE_WIN_FREE:
         apply_win_free(job, comm, all);

@@ -67,11 +67,7 @@ weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_w
     HOST_BEGIN(job, self, "weft_host_win_create");
     const weft_win made = weft_win_create(self, WEFT_COMM_HOST, base, bytes);
     if (made == WEFT_WIN_NONE)
-        return weft_refuse(job,
-                           weft_err(weft_failure(self),
-                                    "weft_host_win_create: no window of what all processes bring; "
-                                    "this one brings %zu bytes at %p",
-                                    bytes, base));
+        return weft_refuse(job, weft_err(weft_failure(self), "%s", job->no_window));
     *win = made;
     return WEFT_OK;
 }

@@ -13,6 +13,7 @@
 #define WEFT_RUNTIME_JOB_H
 
 #include "base/config.h"
+#include "base/say.h"
 #include "base/task.h"
 #include "boot/control.h"
 #include "device/device.h"
@@ -160,6 +161,7 @@ struct weft_job {
     struct weft_lock exchange_lock;
     struct weft_bell exchange_bell;    /* also rung when the job fails */
     struct weft_gathering *gatherings; /* collective.c; by communicator index */
+    char no_window[WEFT_SAY_LINE];     /* why the last window could not be made; under `tables` */
 
     struct weft_lock failure_lock;
     bool own_said;    /* what this process tells of was said here where it was found */

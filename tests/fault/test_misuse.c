@@ -176,16 +176,33 @@ static int bad_memory(weft_job *job)
     EXPECT(weft_register(job, word, SIZE_MAX) == WEFT_ERR_ARGUMENT);
     EXPECT(strstr(weft_error(job), "end of the address space") != NULL);
     EXPECT(weft_host_win_create(job, block + 50, 1 << 30, &win) == WEFT_ERR_ARGUMENT);
+    EXPECT(strstr(weft_error(job), "process 0 brings 1073741824 bytes") != NULL);
     EXPECT(weft_host_win_create(job, block + 50, 50, &win) == WEFT_OK);
     EXPECT(weft_host_win_free(job, &win) == WEFT_OK);
     EXPECT(weft_open(NULL, NULL, NULL) == WEFT_ERR_ARGUMENT);
     return 0;
 }
 
+/* All are told whose memory cannot be a window, and that process why. */
+static int bad_window_of_one(weft_job *job)
+{
+    const weft_numbers *numbers = weft_numbers_of(job);
+    const int last = numbers->processes - 1;
+    char word[8], who[40];
+    weft_win win;
+
+    snprintf(who, sizeof(who), "process %d brings 8 bytes at 0x0", last);
+    EXPECT(weft_host_win_create(job, numbers->process == last ? NULL : word, 8, &win) ==
+           WEFT_ERR_ARGUMENT);
+    EXPECT(strstr(weft_error(job), who) != NULL);
+    EXPECT(numbers->process != last || strstr(weft_error(job), "base is NULL") != NULL);
+    return 0;
+}
+
 /* Each in a job of its own, as every process of it. */
 static int (*const cases[])(weft_job *job) = {
-    comm_before_window,   different_kernels, gather_nothing,    bad_memory,
-    abort_without_reason, wait_for_closed,   barrier_of_closed,
+    comm_before_window, different_kernels,    gather_nothing,  bad_memory,
+    bad_window_of_one,  abort_without_reason, wait_for_closed, barrier_of_closed,
 };
 
 /* Random mode is one thread for all processes; these are threads already. */
