@@ -8,6 +8,7 @@
  */
 #include "boot/hub.h"
 
+#include "base/poll.h"
 #include "base/say.h"
 #include "base/task.h"
 #include "boot/door.h"
@@ -15,7 +16,6 @@
 #include "boot/socket.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -46,8 +46,7 @@ struct weft_hub {
     int came, present;
     bool root_lost, failed;
     struct member *members;
-    struct pollfd *watched; /* the door, then the members; -1: nobody there */
-    struct pollfd *polled;  /* those of them that are there */
+    struct pollfd *watched; /* the door, then the members (-1: nobody there); twice as long */
 };
 
 static void append(struct weft_hub *hub, enum weft_op op, unsigned kind, int source)
@@ -251,36 +250,16 @@ static int fill_watched(struct weft_hub *hub)
     return (int)(p - hub->watched);
 }
 
-/* The kernel compares the length of the list with ulimit -n: places of -1 may not count. */
-static int poll_present(struct weft_hub *hub, int *present, int timeout_ms)
-{
-    const int count = fill_watched(hub);
-    struct pollfd *p = hub->polled;
-
-    for (int i = 0; i < count; i++) {
-        if (hub->watched[i].fd >= 0)
-            *p++ = hub->watched[i];
-    }
-    *present = (int)(p - hub->polled);
-    const int ready = poll(hub->polled, (nfds_t)*present, timeout_ms);
-    p = hub->polled;
-    for (int i = 0; ready > 0 && i < count; i++) {
-        if (hub->watched[i].fd >= 0)
-            hub->watched[i].revents = (p++)->revents;
-    }
-    return ready;
-}
-
 static void hub_round(struct weft_hub *hub)
 {
     const struct pollfd *members = hub->watched + WEFT_DOOR_SOCKETS;
     const bool clock_matters = hub->door.listener >= 0 || hub->end != UINT64_MAX;
-    int count;
+    const int count = fill_watched(hub);
 
-    if (poll_present(hub, &count, clock_matters ? ROUND_MS : -1) < 0) {
+    if (weft_poll_open(hub->watched, (size_t)count, clock_matters ? ROUND_MS : -1) < 0) {
         if (errno == EINTR)
             return;
-        weft_err(WEFT_ERR_SYSTEM, "poll of %d sockets: %s", count, strerror(errno));
+        weft_err(WEFT_ERR_SYSTEM, "poll of %d sockets, or fewer: %s", count, strerror(errno));
         hub->failed = true;
         return;
     }
@@ -316,7 +295,6 @@ static void hub_run(void *argument)
 static void destroy(struct weft_hub *hub)
 {
     weft_history_end(&hub->history);
-    free(hub->polled);
     free(hub->watched);
     free(hub->members);
     free(hub);
@@ -331,10 +309,8 @@ static struct weft_hub *create(const struct weft_hello *expected)
         return NULL;
     hub->expected = *expected;
     hub->members = calloc(processes, sizeof(hub->members[0]));
-    hub->watched = calloc(WEFT_DOOR_SOCKETS + processes, sizeof(hub->watched[0]));
-    hub->polled = calloc(WEFT_DOOR_SOCKETS + processes, sizeof(hub->polled[0]));
-    if (hub->members == NULL || hub->watched == NULL || hub->polled == NULL ||
-        !weft_history_begin(&hub->history)) {
+    hub->watched = calloc(2 * (WEFT_DOOR_SOCKETS + processes), sizeof(hub->watched[0]));
+    if (hub->members == NULL || hub->watched == NULL || !weft_history_begin(&hub->history)) {
         destroy(hub);
         return NULL;
     }

@@ -123,7 +123,7 @@ static void helper_round(struct helper *helper)
         add(&p, room ? helper->job.processes[helper->first + i].out.from : -1, POLLIN);
         add(&p, room ? helper->job.processes[helper->first + i].err.from : -1, POLLIN);
     }
-    const int ready = poll_open(all, (size_t)(p - all), LINK_BEAT_MS / 2);
+    const int ready = weft_poll_open(all, (size_t)(p - all), LINK_BEAT_MS / 2);
     if (ready < 0 && errno != EINTR) {
         complain("poll: %s", strerror(errno));
         helper_fail(helper, EXIT_OWN_ERROR);

@@ -21,7 +21,7 @@ struct watch {
     struct job *job;
     int children;          /* signalfd of SIGCHLD */
     int signals;           /* and of those that are passed on */
-    struct pollfd *polled; /* those two, input, two for each process and each host; poll_open */
+    struct pollfd *polled; /* those two, input, two for each process and each host; twice as long */
     struct remote_events events;
     int running;
     int status;       /* of the first failure; 0 so far */
@@ -301,7 +301,7 @@ static bool watch_round(struct watch *watch)
 
     if (watch->job->options->host_count > 0 && (patience < 0 || patience > LINK_BEAT_MS / 2))
         patience = LINK_BEAT_MS / 2;
-    const int ready = poll_open(watch->polled, (size_t)count, patience);
+    const int ready = weft_poll_open(watch->polled, (size_t)count, patience);
     if (ready < 0 && errno != EINTR) {
         complain("poll: %s", strerror(errno));
         watch->status = EXIT_OWN_ERROR;

@@ -8,9 +8,9 @@
 #ifndef WEFTRUN_H
 #define WEFTRUN_H
 
+#include "base/poll.h"
 #include "link.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -194,12 +194,6 @@ void output_close(struct process *process);
 
 /* True if something could not be written; it has been said. */
 bool output_failed(void);
-
-/*
- * poll, but of the entries with fd >= 0 alone: the kernel compares their number with ulimit -n.
- * After the `count` entries there is room for as many. revents are set if the result is above 0.
- */
-int poll_open(struct pollfd *all, size_t count, int timeout_ms);
 
 /* Waits for the end of all processes, passes signals and output on; the exit status. */
 int watch(struct job *job);

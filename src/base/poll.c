@@ -1,7 +1,7 @@
-/* poll.c - poll without the entries that are not open. */
-#include "weftrun.h"
+/* base/poll.c - poll without the entries that are not open. */
+#include "base/poll.h"
 
-int poll_open(struct pollfd *all, size_t count, int timeout_ms)
+int weft_poll_open(struct pollfd *all, size_t count, int timeout_ms)
 {
     struct pollfd *open = all + count, *p = open;
 
