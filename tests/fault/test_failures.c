@@ -370,7 +370,7 @@ static void run_failure(const struct failure *f)
         check(said != NULL, f, p, "it does not say what happened", &job);
         check(said == NULL || strstr(said + 1, f->says) == NULL || f->status == WEFT_ERR_TIMEOUT, f,
               p, "it says it twice", &job);
-        check(job.ended[p] - from < 5 * fault_scale(), f, p, "it took more than 5 s", &job);
+        check(job.ended[p] - from < 10 * fault_scale(), f, p, "it took more than 10 s", &job);
     }
     check(f->cause == NULL || strstr(job.text[0], f->cause) != NULL, f, 0, "no word of the cause",
           &job);

@@ -4,6 +4,8 @@
  */
 #include "conformance.h"
 
+#include "base/task.h"
+
 #include <string.h>
 
 enum { REFUSED = 0x1dead };
@@ -73,7 +75,8 @@ void suffer(struct end *end, int number)
         CHECK(all, status == WEFT_OK || end == victim);
     }
     if (end == victim) {
-        for (int i = 0; i < 200000 && status == WEFT_OK; i++)
+        const uint64_t deadline = weft_now_ns() + END_PATIENCE_NS;
+        while (status == WEFT_OK && weft_now_ns() < deadline)
             status = end_move(end);
         if (status != WEFT_ERR_PROTOCOL)
             printf("%s: status %d\n", m->name, (int)status);

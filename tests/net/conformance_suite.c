@@ -134,7 +134,7 @@ static void part_turns(struct end *end)
     end_settle(end);
     __atomic_store_n(&end->hold, 1, __ATOMIC_RELEASE);
     end_meet(end);
-    for (i = 0; i < TURNS && tries < 5000; i += status == WEFT_OK) {
+    for (i = 0; i < TURNS && tries < 500; i += status == WEFT_OK) {
         const struct weft_net_put put = turn_put(end, sources, i);
         status = end_try(end, &put, END_SPOIL);
         CHECK(end->all, status == WEFT_OK || status == WEFT_NET_FULL);

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void die(const char *what)
@@ -130,6 +131,19 @@ void end_sources_free(struct end *end, void *sources)
     free(sources);
 }
 
+void end_rest(uint64_t *busy, bool did)
+{
+    const struct timespec moment = {0, 50000};
+    const uint64_t now = weft_now_ns();
+
+    if (did || *busy == 0)
+        *busy = now;
+    if (now - *busy > 1000000)
+        nanosleep(&moment, NULL);
+    else if (!did)
+        sched_yield();
+}
+
 weft_status end_move(struct end *end)
 {
     bool did = false;
@@ -137,8 +151,7 @@ weft_status end_move(struct end *end)
 
     if (status == WEFT_OK)
         status = (weft_status)__atomic_load_n(&end->received, __ATOMIC_ACQUIRE);
-    if (!did)
-        sched_yield();
+    end_rest(&end->busy, did);
     return status;
 }
 

@@ -23,7 +23,7 @@ enum {
     END_SPACE = END_MEMORY + (64 << 10), /* behind what is registered: nobody's to write */
 };
 
-#define END_PATIENCE_NS 30000000000u /* for what must come at once */
+#define END_PATIENCE_NS 100000000000u /* for what must come at once */
 
 /* What a put's source is good for once the network has said `sent`. */
 enum end_source {
@@ -60,6 +60,7 @@ struct end {
     uint32_t received;   /* weft_status of the receive side */
     uint32_t refuse;     /* this notice is malformed, says the end */
     uint32_t met;        /* how often all must have met */
+    uint64_t busy;       /* end_rest, of the send side */
     unsigned char *memory;
     uint64_t sources_key;
     uint32_t notices[ENDS_MOST][END_PUTS]; /* by sender, in the order in which they arrived */
@@ -124,6 +125,12 @@ void end_sources_free(struct end *end, void *sources);
 
 /* All ends are here. */
 void end_meet(struct end *end);
+
+/*
+ * Between two rounds of a thread that polls; *busy: when it last did something, 0 at first. It lets
+ * others run, and after a millisecond of nothing sleeps for moments: they may need its processor.
+ */
+void end_rest(uint64_t *busy, bool did);
 
 /* One turn of the send side; the error of either side. */
 weft_status end_move(struct end *end);

@@ -4,7 +4,6 @@
 #include "base/task.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +19,7 @@ static void die(const char *what)
 static void *receive(void *argument)
 {
     struct end *end = argument;
+    uint64_t busy = 0;
 
     while (__atomic_load_n(&end->stop, __ATOMIC_ACQUIRE) == 0) {
         bool did = false;
@@ -29,8 +29,7 @@ static void *receive(void *argument)
             if (status != WEFT_OK)
                 return NULL;
         }
-        if (!did)
-            sched_yield();
+        end_rest(&busy, did);
     }
     return NULL;
 }
@@ -164,9 +163,10 @@ static void meet_launched(struct launched *launched, uint32_t count)
     const uint64_t deadline = weft_now_ns() + END_PATIENCE_NS;
     const uint32_t mine = __atomic_add_fetch(&launched->met, 1, __ATOMIC_ACQ_REL);
     const uint32_t all = (mine + count - 1) / count * count;
+    uint64_t busy = 0;
 
     while (__atomic_load_n(&launched->met, __ATOMIC_ACQUIRE) < all) {
-        sched_yield();
+        end_rest(&busy, false);
         if (weft_now_ns() > deadline) {
             fprintf(stderr, "an end waits in vain for the others of its launch\n");
             exit(1);

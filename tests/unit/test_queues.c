@@ -2,6 +2,7 @@
  * unit/test_queues.c - both queues: from near the wrap of their indexes, at their smallest size,
  * full and empty, with two threads, and with a broken other side.
  */
+#include "base/task.h"
 #include "queue/command_ring.h"
 #include "queue/packet_ring.h"
 
@@ -9,6 +10,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -269,9 +271,12 @@ static void test_packet_hostile(void **state)
 
 /* ---- two threads, one body for both queues ------------------------------------------------- */
 
-enum { STRESS = 100000 };
+/* As many, or as many as there are in so long: on a busy machine each turn is a time slice. */
+enum { STRESS = 100000, LEAST = 100 };
+static const uint64_t LONG_NS = 20000000000;
 
 struct stress {
+    atomic_bool over;
     bool (*push)(void *queue, uint32_t number);
     bool (*take)(void *queue, uint32_t number);
     void *queue;
@@ -281,19 +286,24 @@ static void *produce(void *argument)
 {
     struct stress *s = argument;
     for (uint32_t n = 0; n < STRESS; n++)
-        while (!s->push(s->queue, n))
+        while (!s->push(s->queue, n)) {
+            if (atomic_load(&s->over))
+                return NULL;
             sched_yield();
+        }
     return NULL;
 }
 
 static void run_stress(struct stress *s)
 {
+    const uint64_t end = weft_now_ns() + LONG_NS;
     pthread_t thread;
 
     assert_int_equal(pthread_create(&thread, NULL, produce, s), 0);
-    for (uint32_t n = 0; n < STRESS; n++)
+    for (uint32_t n = 0; n < STRESS && (n < LEAST || weft_now_ns() < end); n++)
         while (!s->take(s->queue, n))
             sched_yield();
+    atomic_store(&s->over, true);
     pthread_join(thread, NULL);
 }
 
@@ -326,7 +336,7 @@ static bool stress_take_packet(void *queue, uint32_t number)
 static void test_command_stress(void **state)
 {
     static struct commands c;
-    struct stress s = {stress_push_command, stress_take_command, &c};
+    struct stress s = {.push = stress_push_command, .take = stress_take_command, .queue = &c};
 
     (void)state;
     commands_open(&c, 4, 0xfffff000u);
@@ -336,7 +346,7 @@ static void test_command_stress(void **state)
 static void test_packet_stress(void **state)
 {
     struct packets p;
-    struct stress s = {stress_push_packet, stress_take_packet, &p};
+    struct stress s = {.push = stress_push_packet, .take = stress_take_packet, .queue = &p};
 
     (void)state;
     packets_open(&p, 256, 0xffffff00u);
