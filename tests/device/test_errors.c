@@ -33,6 +33,8 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(put_no_window, ERR_WINDOW, "weft_put", "0x0")                                                \
     X(put_bad_window, ERR_WINDOW, "weft_put", "0xdeadbeef")                                        \
     X(put_freed_window, ERR_WINDOW, "weft_put", "0x")                                              \
+    X(put_host_window, ERR_WINDOW, "weft_put", "0x")                                               \
+    X(flush_host_window, ERR_WINDOW, "weft_flush", "0x")                                           \
     X(flush_freed_window, ERR_WINDOW, "weft_flush", "0x")                                          \
     X(flush_local_freed_window, ERR_WINDOW, "weft_flush_local", "0x")                              \
     X(ptr_freed_window, ERR_WINDOW, "weft_ptr", "0x")                                              \
@@ -43,6 +45,7 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(notify_tag, ERR_TAG, "weft_notify", "256")                                                   \
     X(notify_rank, ERR_RANK, "weft_notify", "-2")                                                  \
     X(notify_freed_comm, ERR_COMM, "weft_notify", "0x")                                            \
+    X(notify_host, ERR_COMM, "weft_notify", "0x3")                                                 \
     X(notify_many_count, ERR_ARGUMENT, "weft_notify_many", "-1 targets")                           \
     X(notify_many_rank, ERR_RANK, "weft_notify", "1000000")                                        \
     X(put_many_bounds, ERR_BOUNDS, "weft_put", "4294967296")                                       \
@@ -75,6 +78,7 @@ struct data {
     unsigned char *memory; /* EACH bytes a rank */
     uint32_t returned;     /* calls that came back although they must not */
     uint32_t number;       /* an error_case */
+    weft_win host;         /* a window of the host program */
 };
 
 /* The first half: errors of data movement. */
@@ -124,6 +128,12 @@ WEFT_DEVICE_FN void err_data(weft_self *self, struct data *user, weft_win win, w
     case CASE_put_freed_window:
         weft_put(self, freed, 0, 0, source, 1);
         break;
+    case CASE_put_host_window:
+        weft_put(self, user->host, 0, 0, source, 1);
+        break;
+    case CASE_flush_host_window:
+        weft_flush(self, user->host);
+        break;
     case CASE_flush_freed_window:
         weft_flush(self, freed);
         break;
@@ -172,6 +182,9 @@ WEFT_DEVICE_FN void err_calls(weft_self *self, struct data *user, weft_comm free
         break;
     case CASE_notify_freed_comm:
         weft_notify(self, freed, 0, 0);
+        break;
+    case CASE_notify_host:
+        weft_notify(self, WEFT_COMM_HOST, 0, 0);
         break;
     case CASE_notify_many_count:
         weft_notify_many(self, WEFT_COMM_WORLD, ranks, -1, 0);
@@ -320,6 +333,8 @@ static int body(struct test_env *env)
     if (n->ranks < 2 && data.number == CASE_mismatch)
         return TEST_SKIPPED;
     data.memory = test_memory(env, TEST_MAPPED, (size_t)n->ranks_here * EACH);
+    if (!TEST(env, weft_host_win_create(env->job, NULL, 0, &data.host) == WEFT_OK))
+        return TEST_FAILED;
     env->expect = errors[data.number].status;
     fprintf(stderr, "%s\n", present);
     if (aborts && n->process == 0 && pthread_create(&thread, NULL, abort_soon, env->job) != 0)
