@@ -123,8 +123,9 @@ int weft_exchange_closed(struct weft_job *job, uint32_t *barriers)
 {
     int closed = 0;
 
+    weft_lock(&job->exchange_lock); /* the program's thread frees what it has taken */
     for (int p = 0; p < job->numbers.processes; p++) {
-        const struct arrival *a = p != job->numbers.process ? look(job, p) : NULL;
+        const struct arrival *a = p != job->numbers.process ? job->exchange[p].first : NULL;
         uint32_t entered;
         if (a == NULL || a->head.op != WEFT_EXCHANGE_CLOSE || a->head.bytes != sizeof(entered))
             continue;
@@ -132,6 +133,7 @@ int weft_exchange_closed(struct weft_job *job, uint32_t *barriers)
         if (closed++ == 0 || (int32_t)(entered - *barriers) < 0)
             *barriers = entered;
     }
+    weft_unlock(&job->exchange_lock);
     return closed;
 }
 

@@ -347,6 +347,8 @@ void weft_printer_drain(struct weft_job *job);
 weft_status weft_trace_open(struct weft_job *job);
 /* Room for what the ranks of a kernel do. Table lock held. */
 weft_status weft_trace_prepare(struct weft_job *job);
+/* Before the ranks' states go: what their logs held has been written. Table lock held. */
+void weft_trace_free_ranks(struct weft_job *job);
 /* Gives a rank its log. */
 void weft_trace_place(struct weft_job *job, weft_self *self);
 /* A kernel is about to be launched (fills in launch->clock), or has ended. */

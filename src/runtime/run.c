@@ -102,6 +102,7 @@ static void free_ranks(struct weft_job *job)
 {
     const uint32_t slots = job->slots;
 
+    weft_trace_free_ranks(job); /* it looks at their states */
     __atomic_store_n(&job->slots, 1, __ATOMIC_RELEASE);
     for (uint32_t slot = 1; slot < slots; slot++)
         job->selves[slot] = NULL;

@@ -75,10 +75,12 @@ weft_status weft_trace_open(struct weft_job *job)
     return status;
 }
 
-static void free_ranks(struct weft_job *job)
+void weft_trace_free_ranks(struct weft_job *job)
 {
     struct weft_trace *trace = job->trace;
 
+    if (trace == NULL)
+        return;
     if (trace->memory != NULL)
         job->device_ops->free(job->device, trace->memory, &trace->share);
     trace->memory = NULL;
@@ -91,7 +93,7 @@ void weft_trace_close(struct weft_job *job)
 
     if (trace == NULL)
         return;
-    free_ranks(job);
+    weft_trace_free_ranks(job);
     weft_trace_file_close(trace->file);
     free(trace->host_log);
     free(trace->services[0].log);
@@ -107,7 +109,6 @@ weft_status weft_trace_prepare(struct weft_job *job)
 
     if (trace == NULL)
         return WEFT_OK;
-    free_ranks(job);
     trace->each_bytes = (weft_trace_bytes(trace->most) + 127) / 128 * 128;
     trace->memory = job->device_ops->alloc(job->device, ranks * trace->each_bytes, &trace->share);
     if (trace->memory == NULL)

@@ -148,6 +148,7 @@ static weft_status fence(void)
     return status == PMIX_SUCCESS ? WEFT_OK : failed("fence", status);
 }
 
+/* Tells the others also when process 0 has failed: by a root without an address. */
 static weft_status publish(struct weft_config *config, bool one_host)
 {
     int listener;
@@ -156,16 +157,29 @@ static weft_status publish(struct weft_config *config, bool one_host)
     if (status == WEFT_OK)
         status = weft_interface_listen(&listener, config->root, config->interface,
                                        one_host ? WEFT_REACH_HOST : WEFT_REACH_NETWORK);
-    if (status != WEFT_OK)
-        return status;
-    config->root_fd = listener;
-    status = put_text("root", config->root);
     if (status == WEFT_OK)
-        status = put_text("secret", config->secret);
-    if (status != WEFT_OK)
-        return status;
-    const pmix_status_t result = pmix.Commit();
-    return result == PMIX_SUCCESS ? WEFT_OK : failed("commit", result);
+        config->root_fd = listener;
+    else
+        config->root[0] = config->secret[0] = 0;
+    weft_status told = put_text("root", config->root);
+    if (told == WEFT_OK)
+        told = put_text("secret", config->secret);
+    if (told == WEFT_OK) {
+        const pmix_status_t result = pmix.Commit();
+        told = result == PMIX_SUCCESS ? WEFT_OK : failed("commit", result);
+    }
+    return status != WEFT_OK ? status : told;
+}
+
+static weft_status learn(struct weft_config *config)
+{
+    weft_status status = get_text("root", config->root, sizeof(config->root));
+
+    if (status == WEFT_OK && config->root[0] == 0)
+        status = weft_err(WEFT_ERR_PEER_LOST, "process 0 could not open the job's control channel");
+    if (status == WEFT_OK)
+        status = get_text("secret", config->secret, sizeof(config->secret));
+    return status;
 }
 
 weft_status weft_pmix_join(struct weft_config *config)
@@ -186,11 +200,8 @@ weft_status weft_pmix_join(struct weft_config *config)
     pmix.jobs++;
     if (pmix.self.rank == 0)
         status = publish(config, ask_number(PMIX_LOCAL_SIZE) == processes);
+    const weft_status fenced = fence(); /* the others wait there, whatever has failed here */
     if (status == WEFT_OK)
-        status = fence();
-    if (status == WEFT_OK && pmix.self.rank != 0)
-        status = get_text("root", config->root, sizeof(config->root));
-    if (status == WEFT_OK && pmix.self.rank != 0)
-        status = get_text("secret", config->secret, sizeof(config->secret));
-    return status;
+        status = fenced;
+    return status == WEFT_OK && pmix.self.rank != 0 ? learn(config) : status;
 }

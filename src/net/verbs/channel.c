@@ -32,7 +32,7 @@ weft_status weft_verbs_channel_open(struct weft_net *net, uint32_t index, struct
     c->qp = qp;
     c->index = index;
     c->process = (int)index;
-    c->depth = (uint32_t)net->open.config->verbs_sends;
+    c->depth = net->sends;
     c->made = c->posted = c->done = c->fenced = net->start;
     c->batch = batch;
     *channel = c;

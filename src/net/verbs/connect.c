@@ -276,8 +276,7 @@ static weft_status begin(struct weft_net *net, int process)
         weft_verbs_set_state(peer, WEFT_VERBS_READY);
         return WEFT_OK;
     }
-    peer->qp = weft_verbs_rc_make(net, net->send_cq, (uint32_t)net->open.config->verbs_sends,
-                                  net->inline_most);
+    peer->qp = weft_verbs_rc_make(net, net->send_cq, net->sends, net->inline_most);
     if (peer->qp == NULL)
         return WEFT_ERR_NETWORK;
     net->counts.queue_pairs++;

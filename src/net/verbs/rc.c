@@ -85,8 +85,7 @@ weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int proc
 uint32_t weft_verbs_rc_inline(struct weft_net *net, uint32_t wanted)
 {
     for (; wanted > 0; wanted = wanted * 3 / 4) {
-        struct ibv_qp *qp =
-            try_make(net, net->send_cq, (uint32_t)net->open.config->verbs_sends, wanted);
+        struct ibv_qp *qp = try_make(net, net->send_cq, net->sends, wanted);
         if (qp == NULL)
             continue;
         ibv_destroy_qp(qp);

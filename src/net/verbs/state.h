@@ -138,6 +138,7 @@ struct weft_net {
     /* send side */
     struct ibv_cq *send_cq;
     uint32_t send_cq_most, under_way; /* completions that it holds, that have been asked for */
+    uint32_t sends;                   /* requests that a connection's queue holds */
     uint32_t request_bytes, pieces_most, credit;
     struct weft_verbs_slots slots;
     struct weft_verbs_channel **channels; /* RC: by process, made on demand; DC: the pool */

@@ -87,11 +87,16 @@ static void plan_sizes(struct weft_net *net)
     net->refill = net->receives / REFILL_PART;
     net->credit = net->receives / CREDIT_PART;
     net->buffer_bytes = (uint32_t)config->verbs_buffer;
-    net->send_cq_most = (uint32_t)at_most(SEND_COMPLETIONS, cqes);
+    /* Room for a queue that breaks, and as much besides (channel.c: ring). */
+    net->send_cq_most = 2 * (uint32_t)config->verbs_sends;
+    if (net->send_cq_most < SEND_COMPLETIONS)
+        net->send_cq_most = SEND_COMPLETIONS;
+    net->send_cq_most = (uint32_t)at_most((int)net->send_cq_most, cqes);
+    net->sends = (uint32_t)at_most((int)config->verbs_sends, (int)net->send_cq_most / 2);
     net->ack_cq_most = (uint32_t)at_most(ACK_COMPLETIONS, cqes);
     /* A piece needs a request, or nothing at all; those that have landed late wait for nobody. */
     net->pieces_most = 1;
-    while (net->pieces_most < 2 * ((uint32_t)config->verbs_sends + net->credit))
+    while (net->pieces_most < 2 * (net->sends + net->credit))
         net->pieces_most *= 2;
 }
 

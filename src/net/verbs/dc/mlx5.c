@@ -129,7 +129,7 @@ static struct ibv_qp *make_target(struct weft_net *net)
 weft_status weft_verbs_dc_open(struct weft_net *net)
 {
     const uint32_t initiators = (uint32_t)net->open.config->verbs_initiators;
-    const uint32_t depth = (uint32_t)net->open.config->verbs_sends;
+    const uint32_t depth = net->sends;
     struct weft_verbs_dc *dc = calloc(1, sizeof(*dc));
 
     net->channels = calloc(initiators, sizeof(struct weft_verbs_channel *));
