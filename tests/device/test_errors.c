@@ -387,7 +387,7 @@ int main(int argc, char **argv)
         only = strcmp(argv[i], "--case") == 0 ? argv[i + 1] : only;
     for (int i = 0; i < CASE_COUNT; i++) {
         if (only == NULL || strcmp(only, errors[i].name) == 0) {
-            setenv("WEFT_TIMEOUT_S", i == CASE_timeout ? "1" : "60", 1);
+            setenv("WEFT_TIMEOUT_S", i == CASE_timeout ? "2" : "60", 1);
             wrong += run_case(&errors[i], argc, argv);
         }
     }

@@ -9,11 +9,13 @@
 #include "support/fault_job.h"
 
 #include <linux/filter.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -46,6 +48,14 @@ static bool deafen(int fd)
     const struct sock_fprog program = {1, &none};
 
     return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0;
+}
+
+/* Whether something has gone that nobody says he has. */
+static bool unheard(int fd)
+{
+    int bytes = 0;
+
+    return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
 }
 
 static bool end(int fd)
@@ -102,7 +112,8 @@ static int talk(int process)
         deaf = to_new(before, deafen);
         meet(1);
         status = weft_host_put_notify(job, win, 1 - process, 0, &word, sizeof(word), TAG);
-        usleep(300000); /* it has gone */
+        for (int i = 0; i < 20000 && to_new(before, unheard) == 0; i++)
+            usleep(1000);
         meet(2);
         to_new(before, end);
     }

@@ -57,10 +57,15 @@ WEFT_KERNEL(failing, struct data, data)
         weft_win_create(self, WEFT_COMM_WORLD, NULL, 0);
     if (data->what == MISS_WINDOW && me == 2)
         weft_wait(self, 9, 1);
-    if (data->what == COMPUTE_ON && me == 0)
+    if (data->what == COMPUTE_ON && me == 0) {
+        fault_add(FAULT_WORD_A);
         compute(2);
-    if (data->what == COMPUTE_ON && me == 4)
+    }
+    if (data->what == COMPUTE_ON && me == 4) {
+        while (fault_look(FAULT_WORD_A) == 0)
+            usleep(1000);
         weft_notify(self, WEFT_COMM_WORLD, -3, 1);
+    }
     if (data->what == DISAGREE) {
         weft_win win = WEFT_WIN_NONE;
         weft_comm comm = WEFT_COMM_NONE;
@@ -173,6 +178,8 @@ static int body_host_barrier(int process)
     weft_job *job = NULL;
     weft_status status = weft_open(&job, NULL, NULL);
 
+    if (status == WEFT_OK)
+        fault_add(FAULT_WORD_READY);
     if (status == WEFT_OK && process == 2)
         sleep(30);
     if (status == WEFT_OK)
@@ -267,7 +274,7 @@ static const struct failure failures[] = {
      -1,
      WEFT_ERR_TIMEOUT,
      "in weft_wait for tag",
-     {"WEFT_TIMEOUT_S", "1"},
+     {"WEFT_TIMEOUT_S", "3"},
      "auto",
      NULL},
     {"a wait for ranks that have ended",
@@ -275,7 +282,7 @@ static const struct failure failures[] = {
      -1,
      WEFT_ERR_TIMEOUT,
      "in weft_wait for tag 43",
-     {"WEFT_TIMEOUT_S", "1"},
+     {"WEFT_TIMEOUT_S", "3"},
      "auto",
      "rank 0, rank 2 have ended their kernel\n"},
     {"a missed barrier",
@@ -283,7 +290,7 @@ static const struct failure failures[] = {
      -1,
      WEFT_ERR_TIMEOUT,
      "s in ",
-     {"WEFT_TIMEOUT_S", "1"},
+     {"WEFT_TIMEOUT_S", "3"},
      "auto",
      "for tag 9: has 0 of 1"},
     {"a missed window",
@@ -291,7 +298,7 @@ static const struct failure failures[] = {
      -1,
      WEFT_ERR_TIMEOUT,
      "in weft_win_create of WEFT_COMM_WORLD: not there: ",
-     {"WEFT_TIMEOUT_S", "1"},
+     {"WEFT_TIMEOUT_S", "3"},
      "auto",
      "for tag 9: has 0 of 1"},
     {"a rank computes on",
@@ -355,9 +362,10 @@ static void run_failure(const struct failure *f)
     if (f->environment[0] != NULL)
         setenv(f->environment[0], f->environment[1], 1);
     fault_start(&job, PROCESSES, f->body);
+    fault_await(&job);
     if (f->kill >= 0)
-        fault_kill(&job, f->kill, 1.0);
-    const double from = fault_now() - job.started;
+        fault_kill(&job, f->kill, 0.5);
+    const double from = f->kill >= 0 ? fault_now() - job.started : job.ready;
     if (!fault_wait(&job, 20 * fault_scale()))
         check(false, f, 0, "a process had to be killed after 20 s", &job);
     if (f->environment[0] != NULL)

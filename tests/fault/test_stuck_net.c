@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROCESSES = 2, RANKS = 3, MOST_S = 10 };
-static const double STICKS_S = 0.3, KILLED_S = 0.8; /* after the start */
+enum { PROCESSES = 2, RANKS = 3, MOST_S = 20 };
+enum { STICK = FAULT_WORD_A, STUCK = FAULT_WORD_B };
 
 struct data {
     int unused;
@@ -33,13 +33,15 @@ WEFT_KERNEL(ring, struct data, data)
 static struct weft_net_ops ops;
 static const struct weft_net_ops *inner;
 static enum weft_net_side stuck_side;
-static double sticks_at;
 
-/* As the network does it, but from some time on a call for one side does not come back. */
+/* As the network does it, but when it shall a call for one side does not come back. */
 static weft_status progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
-    while (side == stuck_side && fault_now() > sticks_at)
-        usleep(1000);
+    if (side == stuck_side && fault_look(STICK) != 0) {
+        fault_add(STUCK);
+        for (;;)
+            usleep(1000);
+    }
     return inner->progress(net, side, did);
 }
 
@@ -51,7 +53,6 @@ static weft_status open_job(weft_job **job, int process, enum weft_net_side side
     if (status != WEFT_OK || process != 0)
         return status;
     stuck_side = side;
-    sticks_at = fault_now() + STICKS_S * fault_scale();
     inner = (*job)->net_ops;
     ops = *inner;
     ops.progress = progress;
@@ -68,6 +69,8 @@ static int run(int process, enum weft_net_side side)
     if (status != WEFT_OK)
         return (int)status;
     status = weft_prepare(job, &ring, 1, RANKS);
+    if (status == WEFT_OK)
+        fault_add(FAULT_WORD_READY);
     if (status == WEFT_OK)
         status = weft_run(job, &data, sizeof(data), NULL);
     weft_close(job);
@@ -92,6 +95,7 @@ static int close_it(int process)
 
     if (status != WEFT_OK)
         return (int)status;
+    fault_add(FAULT_WORD_READY);
     status = weft_host_wait(job, 1, 1);
     printf("weft_host_wait: %s\n",
            weft_status_name(status)); /* comes out although nobody flushes */
@@ -104,7 +108,11 @@ static int check(const char *what, int (*body)(int process))
     struct fault_job job;
 
     fault_start(&job, PROCESSES, body);
-    fault_kill(&job, 1, KILLED_S);
+    fault_await(&job);
+    fault_add(STICK);
+    for (const double end = fault_now() + 30; fault_look(STUCK) == 0 && fault_now() < end;)
+        usleep(1000);
+    fault_kill(&job, 1, 0.3);
     const bool ended = fault_wait(&job, 30 * fault_scale());
     const double took = job.ended[0] - job.ended[1];
     const bool good = ended && job.status[0] == EXIT_FAILURE && took < MOST_S * fault_scale() &&

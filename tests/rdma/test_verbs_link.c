@@ -34,17 +34,9 @@ WEFT_KERNEL(round_about, struct data, data)
 static int body(int process)
 {
     struct data data = {0};
-    weft_job *job;
-    weft_status status = weft_open(&job, NULL, NULL);
 
     (void)process;
-    if (status != WEFT_OK)
-        return (int)status;
-    status = weft_prepare(job, &round_about, 1, RANKS);
-    if (status == WEFT_OK)
-        status = weft_run(job, &data, sizeof(data), NULL);
-    weft_close(job);
-    return (int)status;
+    return fault_run(&round_about, RANKS, &data, sizeof(data));
 }
 
 static int failures;
@@ -80,16 +72,17 @@ static void run(bool cut)
     static struct fault_job job;
 
     fault_start(&job, PROCESSES, body);
-    sleep(2);
+    fault_await(&job);
+    sleep(1);
     const double from = fault_now() - job.started;
     if (cut && system("ip link set veth0 down") != 0)
         exit(1);
     if (!cut)
         fault_kill(&job, 1, 0);
-    check(fault_wait(&job, 20), &job, 0, "it had to be killed after 20 s");
+    check(fault_wait(&job, 20 * fault_scale()), &job, 0, "it had to be killed after 20 s");
     for (int p = 0; p < (cut ? PROCESSES : 1); p++) {
         check(job.status[p] == WEFT_ERR_PEER_LOST, &job, p, "another status than PEER_LOST");
-        check(job.ended[p] - from < 10, &job, p, "it took more than 10 s");
+        check(job.ended[p] - from < 10 * fault_scale(), &job, p, "it took more than 10 s");
         if (cut)
             check(names_the_lost(job.text[p]), &job, p, "it does not name whom it has lost");
         else

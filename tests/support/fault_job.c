@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -48,6 +49,29 @@ static int listen_somewhere(int *port)
     return fd;
 }
 
+static uint32_t *words; /* FAULT_WORDS, shared */
+
+uint32_t fault_look(int word)
+{
+    return __atomic_load_n(&words[word], __ATOMIC_ACQUIRE);
+}
+
+void fault_add(int word)
+{
+    __atomic_add_fetch(&words[word], 1, __ATOMIC_RELEASE);
+}
+
+static void share_words(void)
+{
+    const size_t bytes = FAULT_WORDS * sizeof(*words);
+
+    if (words == NULL)
+        words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (words == MAP_FAILED)
+        die("mmap");
+    memset(words, 0, bytes);
+}
+
 static void set_number(const char *name, int value)
 {
     char text[16];
@@ -60,6 +84,7 @@ void fault_start(struct fault_job *job, int processes, int (*body)(int process))
     int port = 0, fd = listen_somewhere(&port);
     char root[32];
 
+    share_words();
     snprintf(root, sizeof(root), "127.0.0.1:%d", port);
     *job = (struct fault_job){.processes = processes, .started = fault_now()};
     for (int p = 0; p < processes; p++) {
@@ -93,11 +118,41 @@ void fault_kill(struct fault_job *job, int process, double after_s)
     kill(job->pid[process], SIGKILL);
 }
 
+static bool one_has_ended(const struct fault_job *job)
+{
+    for (int p = 0; p < job->processes; p++) {
+        siginfo_t info = {0}; /* stays to be waited for */
+        if (waitid(P_PID, (id_t)job->pid[p], &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            info.si_pid != 0)
+            return true;
+    }
+    return false;
+}
+
+void fault_await(struct fault_job *job)
+{
+    while (fault_look(FAULT_WORD_READY) < (uint32_t)job->processes && !one_has_ended(job) &&
+           fault_now() - job->started < 60)
+        usleep(1000);
+    job->ready = fault_now() - job->started;
+}
+
 static void read_text(struct fault_job *job, int p)
 {
     ssize_t n = pread(job->error[p], job->text[p], FAULT_TEXT - 1, 0);
     job->text[p][n > 0 ? n : 0] = 0;
-    close(job->error[p]);
+}
+
+bool fault_says(struct fault_job *job, const char *first, const char *second, double most_s)
+{
+    for (const double end = fault_now() + most_s; fault_now() < end; usleep(10000)) {
+        for (int p = 0; p < job->processes; p++) {
+            read_text(job, p);
+            if (strstr(job->text[p], first) != NULL && strstr(job->text[p], second) != NULL)
+                return true;
+        }
+    }
+    return false;
 }
 
 bool fault_wait(struct fault_job *job, double most_s)
@@ -125,8 +180,10 @@ bool fault_wait(struct fault_job *job, double most_s)
         }
         usleep(10000);
     }
-    for (int p = 0; p < job->processes; p++)
+    for (int p = 0; p < job->processes; p++) {
         read_text(job, p);
+        close(job->error[p]);
+    }
     return good;
 }
 
@@ -138,6 +195,8 @@ int fault_run(const weft_kernel *kernel, int ranks, void *user, size_t user_byte
     if (status != WEFT_OK)
         return (int)status;
     status = weft_prepare(job, kernel, 1, ranks);
+    if (status == WEFT_OK)
+        fault_add(FAULT_WORD_READY);
     if (status == WEFT_OK)
         status = weft_run(job, user, user_bytes, NULL);
     weft_close(job);

@@ -8,6 +8,7 @@
 #include <weft/weft.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { FAULT_MOST = 8, FAULT_TEXT = 8192 };
@@ -20,16 +21,34 @@ struct fault_job {
     char text[FAULT_MOST][FAULT_TEXT]; /* what it wrote to stderr */
     int error[FAULT_MOST];             /* the files */
     double started;
+    double ready; /* seconds after the start: fault_await */
 };
+
+/* Words that all processes of the job and the parent share; 0 at the start. */
+enum { FAULT_WORD_READY, FAULT_WORD_A, FAULT_WORD_B, FAULT_WORDS };
+uint32_t fault_look(int word);
+void fault_add(int word);
 
 /* Starts body(process) in each of so many processes; its result is the exit code. */
 void fault_start(struct fault_job *job, int processes, int (*body)(int process));
 
-/* For a body: opens a job, runs the kernel once, and closes it. The status of what failed first. */
+/*
+ * For a body: opens a job, runs the kernel once, and closes it. The status of what failed first.
+ * Adds to FAULT_WORD_READY before it runs; a body that does without does so itself.
+ */
 int fault_run(const weft_kernel *kernel, int ranks, void *user, size_t user_bytes);
+
+/*
+ * Waits until all processes are ready, or one has ended, at most a minute: how long the start takes
+ * says nothing. Sets job->ready.
+ */
+void fault_await(struct fault_job *job);
 
 /* Sleeps, scaled; kills one process with SIGKILL. */
 void fault_kill(struct fault_job *job, int process, double after_s);
+
+/* Waits until one process has said both, at most so long. */
+bool fault_says(struct fault_job *job, const char *first, const char *second, double most_s);
 
 /* Waits for all, at most so long; kills what is left. False if anything was left. */
 bool fault_wait(struct fault_job *job, double most_s);

@@ -46,6 +46,7 @@ static struct shared {
     char root[32];
     int port, listener;
     int leaving;
+    uint32_t have[PROCESSES]; /* frames of process 2 */
 } * shared;
 
 typedef int program(struct weft_config *config);

@@ -97,6 +97,23 @@ static int one_is_missing(struct weft_config *config)
     return 0;
 }
 
+/* Connections that process 0 has accepted, or is about to. */
+static int accepted(void)
+{
+    FILE *file = fopen("/proc/self/net/tcp", "r");
+    char line[256];
+    int count = 0;
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        unsigned port, state;
+        if (sscanf(line, " %*d: %*8x:%x %*8x:%*x %x", &port, &state) == 2)
+            count += (int)port == shared->port && state == 1;
+    }
+    if (file != NULL)
+        fclose(file);
+    return count;
+}
+
 static int one_dies_at_start(struct weft_config *config)
 {
     struct weft_hello hello = {.process = 3, .processes = PROCESSES, .secret = "loom"};
@@ -109,9 +126,11 @@ static int one_dies_at_start(struct weft_config *config)
         EXPECT(weft_control_open(&control, config) == WEFT_ERR_PEER_LOST);
         return 0;
     }
-    pause_ms(300); /* process 1 is in */
     int fd = dial();
     EXPECT(fd >= 0);
+    for (int i = 0; i < 20000 && accepted() < 2; i++)
+        pause_ms(1);
+    pause_ms(300); /* process 1 is in */
     weft_hello_put(wire, &hello);
     EXPECT(send(fd, wire, sizeof(wire), 0) == (ssize_t)sizeof(wire));
     EXPECT(recv(fd, wire, WEFT_HEADER_BYTES, MSG_WAITALL) == WEFT_HEADER_BYTES);
