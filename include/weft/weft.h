@@ -56,6 +56,11 @@ typedef struct weft_numbers {
  * program is a job of one. A process may open several jobs, also while others are open: all
  * processes do so in the same order. Errors: CONFIG, SYSTEM, MEMORY, PEER_LOST, PROTOCOL, TIMEOUT.
  * The job is freed by weft_close.
+ *
+ * CUDA_MODULE_LOADING and FI_UNIVERSE_SIZE are set in the environment if they are not: no other
+ * thread may use it (getenv) meanwhile. A child that the program forks while a job is open must
+ * exec or end soon: it holds the job's connections, and as long as it does, nobody learns that its
+ * parent was killed.
  */
 weft_status weft_open(weft_job **job, int *argc, char **argv);
 
