@@ -142,11 +142,11 @@ static inline void weft_write_shared(void *target, const void *source, size_t by
         memmove(target, source, bytes); /* windows of one device may overlap */
 }
 
-/* This task's sources may be reused: random mode reads now what it has not read yet. */
-static inline void weft_reuse(void)
+/* The sources of this task's puts into a range may be reused: random mode reads them now. */
+static inline void weft_reuse(const void *target, size_t bytes)
 {
     if (WEFT_UNLIKELY(weft_model != NULL) && weft_mutation != DRAIN_sources)
-        weft_model->reuse();
+        weft_model->reuse(target, bytes);
 }
 
 /* Copies data out of memory that others write, after an acquire. */

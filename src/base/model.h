@@ -35,11 +35,11 @@ struct weft_model {
     /*
      * Data: copy bytes to shared memory, or a word of 4 or 8, as a relaxed store. Late, and the
      * word: the source may be read when the store arrives, but before the task's next reuse, which
-     * says that it is about to reuse its sources.
+     * says that it is about to reuse the sources of what it has written into a range.
      */
     void (*write)(void *target, const void *source, size_t bytes, bool late);
     void (*write_word)(void *target, const void *source, int size);
-    void (*reuse)(void);
+    void (*reuse)(const void *target, size_t bytes);
     /* Note that bytes were read; forget a range's history. */
     void (*read)(const void *source, size_t bytes);
     void (*forget)(const void *address, size_t bytes);

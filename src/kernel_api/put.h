@@ -283,20 +283,34 @@ WEFT_COLD void weft_await_local(weft_self *self)
     self->local_done = done;
 }
 
+#ifndef __CUDACC__
+/* The sources of puts on the window, and of no other, may be reused. */
+static void weft_reuse_sources(const struct weft_window *window)
+{
+    for (int i = 0; WEFT_UNLIKELY(weft_model != NULL) && i < window->members; i++)
+        if (window->entry[i].address != NULL)
+            weft_reuse(window->entry[i].address, window->entry[i].bytes);
+}
+#endif
+
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
-    weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
+    const struct weft_window *window =
+        weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
     if (weft_leads(self) && self->local_done != self->sent)
         weft_await_local(self);
 #ifndef __CUDACC__
-    weft_reuse();
+    weft_reuse_sources(window);
+#else
+    (void)window;
 #endif
     weft_join(self);
 }
 
 WEFT_FN void weft_flush(weft_self *self, weft_win win)
 {
-    weft_check_window(self, win, "weft_flush: window 0x%x does not exist or was freed");
+    const struct weft_window *window =
+        weft_check_window(self, win, "weft_flush: window 0x%x does not exist or was freed");
     weft_join(self);
     if (weft_leads(self)) {
         for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
@@ -308,7 +322,9 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
         weft_fence_said(self);
     }
 #ifndef __CUDACC__
-    weft_reuse();
+    weft_reuse_sources(window);
+#else
+    (void)window;
 #endif
     weft_join(self);
 }

@@ -188,7 +188,7 @@ static int bad_window_of_one(weft_job *job)
 {
     const weft_numbers *numbers = weft_numbers_of(job);
     const int last = numbers->processes - 1;
-    char word[8], who[40];
+    char word[8], who[64];
     weft_win win;
 
     snprintf(who, sizeof(who), "process %d brings 8 bytes at 0x0", last);

@@ -129,6 +129,47 @@ static void forgotten_memory_has_no_history(void **state)
     expect_good(RUN(ORDER_none, use_and_forget, use_again));
 }
 
+/* A put's source is overwritten after the reuse of the put's target, or of memory beside it. */
+static void overwrite(const void *reused)
+{
+    static uint32_t source;
+
+    source = 1;
+    weft_put_shared(&s.x, &source, sizeof(source));
+    weft_reuse(reused, 4);
+    source = 2;
+    weft_store_release_u32(&s.flag, 1, ORDER_ring_publish);
+}
+
+static void reuse_then_overwrite(void *argument)
+{
+    (void)argument;
+    overwrite(&s.x);
+}
+
+static void reuse_another_then_overwrite(void *argument)
+{
+    (void)argument;
+    overwrite(&s.y);
+}
+
+static void read_put(void *argument)
+{
+    uint32_t word;
+    (void)argument;
+    await(&s.flag, 1, ORDER_ring_poll);
+    weft_read_shared(&word, &s.x, sizeof(word));
+    s.stale |= word != 1;
+}
+
+static void sources_are_read_late(void **state)
+{
+    (void)state;
+    expect_good(RUN(ORDER_none, reuse_then_overwrite, read_put));
+    assert_true(RUN(DRAIN_sources, reuse_then_overwrite, read_put).stale > 0);
+    assert_true(RUN(ORDER_none, reuse_another_then_overwrite, read_put).stale > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +177,7 @@ int main(void)
         cmocka_unit_test(claims),
         cmocka_unit_test(races_are_exact),
         cmocka_unit_test(forgotten_memory_has_no_history),
+        cmocka_unit_test(sources_are_read_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

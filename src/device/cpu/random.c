@@ -196,9 +196,9 @@ static void model_write_word(void *target, const void *source, int size)
     store_word(target, source, (size_t)size, false, true);
 }
 
-static void model_reuse(void)
+static void model_reuse(const void *target, size_t bytes)
 {
-    weft_held_sources(&begin_call()->held);
+    weft_held_sources(&begin_call()->held, target, bytes);
 }
 
 static void model_read(const void *source, size_t bytes)

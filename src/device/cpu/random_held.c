@@ -110,19 +110,19 @@ void weft_held_forget(struct weft_holding *holding, const void *address, size_t 
 
     while (queue != NULL) {
         struct weft_held_queue *next = LIST_NEXT(queue, link);
-        weft_held_sources(queue);
+        weft_held_sources(queue, NULL, SIZE_MAX);
         weft_held_overlap(holding, queue, address, bytes);
         queue = next;
     }
 }
 
-void weft_held_sources(struct weft_held_queue *queue)
+void weft_held_sources(struct weft_held_queue *queue, const void *target, size_t bytes)
 {
     struct weft_held *held;
 
     TAILQ_FOREACH(held, &queue->stores, in_queue)
     {
-        if (held->store.late)
+        if (held->store.late && meet(held->store.target, held->store.bytes, target, bytes))
             take_source(held);
     }
 }

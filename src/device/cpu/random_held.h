@@ -49,8 +49,8 @@ void weft_store_apply(struct weft_cells *cells, const struct weft_store *store);
 void weft_held_add(struct weft_holding *holding, struct weft_held_queue *queue,
                    const struct weft_store *store, uint32_t stamp, uint64_t due);
 
-/* Copies the sources of one queue that are not yet. */
-void weft_held_sources(struct weft_held_queue *queue);
+/* Copies the sources of one queue that are not yet, of what goes into a range. */
+void weft_held_sources(struct weft_held_queue *queue, const void *target, size_t bytes);
 
 /* Each of these makes stores arrive: those due at this call (to be said of every call), */
 void weft_held_due(struct weft_holding *holding, uint64_t call);
