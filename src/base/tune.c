@@ -24,7 +24,8 @@ enum { MOST_BYTES = 4096, WHY = 256 };
 /* What differs between the processes of a job without harm, or is of one host. */
 static const char *const tunable[] = {"STAGE_PIECE", "STAGE_DEPTH", "SHM_RING", "EAGER"};
 
-bool weft_tune_may(const char *name)
+/* Whether a file may hold this setting. */
+static bool is_tunable(const char *name)
 {
     for (size_t i = 0; i < sizeof(tunable) / sizeof(tunable[0]); i++)
         if (strcmp(tunable[i], name) == 0)
@@ -135,7 +136,7 @@ static bool read_value(struct weft_config *config, const char *line, int number,
         if (strlen(weft_config_rows[i].name) == (size_t)(equals - line) &&
             strncmp(weft_config_rows[i].name, line, (size_t)(equals - line)) == 0)
             row = &weft_config_rows[i];
-    if (row == NULL || !weft_tune_may(row->name))
+    if (row == NULL || !is_tunable(row->name))
         return wrong(why, "line %d: \"%.40s\" is no setting that is tuned", number, line);
     errno = 0;
     const unsigned long long value = strtoull(equals + 1, &end, 10);

@@ -33,9 +33,6 @@ bool weft_tune_path(const struct weft_config *config, char path[WEFT_TUNE_PATH])
 /* Processor and GPUs, as the kernel tells them: "Xeon ..., 16 processors, 2 GPUs NVIDIA H200". */
 void weft_tune_machine(char machine[WEFT_TUNE_MACHINE]);
 
-/* Whether a file may hold this setting. */
-bool weft_tune_may(const char *name);
-
 /*
  * Takes the file's values for what is still the default. A file that is malformed, or of another
  * machine or version, gives one warning and changes nothing; so does one that WEFT_TUNE names and

@@ -144,8 +144,6 @@ weft_status weft_mpi_post_turn(struct weft_net *net, bool *did);
 weft_status weft_mpi_say_bye(struct weft_net *net, struct weft_mpi_peer *peer);
 void weft_mpi_send_close(struct weft_net *net);
 
-void weft_mpi_list_add(struct weft_mpi_out_list *list, struct weft_mpi_out *out);
-
 /* ---- receive.c: the receive thread, as all below --------------------------------------------- */
 
 weft_status weft_mpi_receive_turn(struct weft_net *net, bool *did);

@@ -19,7 +19,7 @@ enum {
     LOOKS = 32       /* of them, how many are looked at in a turn */
 };
 
-void weft_mpi_list_add(struct weft_mpi_out_list *list, struct weft_mpi_out *out)
+static void list_add(struct weft_mpi_out_list *list, struct weft_mpi_out *out)
 {
     out->next = NULL;
     *(list->last != NULL ? &list->last->next : &list->first) = out;
@@ -50,7 +50,7 @@ static void add_locked(struct weft_net *net, struct weft_mpi_out_list *list,
                        struct weft_mpi_out *out)
 {
     weft_lock(&net->lock);
-    weft_mpi_list_add(list, out);
+    list_add(list, out);
     weft_unlock(&net->lock);
 }
 
@@ -119,7 +119,7 @@ static weft_status look(struct weft_net *net, bool *did)
         if (done)
             add_locked(net, &net->finished, out);
         else
-            weft_mpi_list_add(&net->posted, out);
+            list_add(&net->posted, out);
         if (status != WEFT_OK)
             return status;
         *did |= done;
@@ -135,7 +135,7 @@ static weft_status post_all(struct weft_net *net, bool *did)
 
     while ((out = take_locked(net, &net->made)) != NULL) {
         weft_status status = post(net, out);
-        weft_mpi_list_add(&net->posted, out);
+        list_add(&net->posted, out);
         if (status != WEFT_OK)
             return weft_mpi_broken(net, status);
         *did = true;
@@ -334,7 +334,7 @@ weft_status weft_mpi_say_bye(struct weft_net *net, struct weft_mpi_peer *peer)
     out->process = peer->process;
     out->payload_done = true;
     out->message.kind = WEFT_MPI_BYE;
-    weft_mpi_list_add(&net->made, out);
+    list_add(&net->made, out);
     return WEFT_OK;
 }
 
