@@ -17,12 +17,6 @@ static weft_status open_back_end(struct weft_control **control, const struct wef
 {
     if (weft_local_here())
         return weft_local_open(control, config);
-    if (config->process < 0 && config->processes > 1)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_PROCESSES is %d but WEFT_PROCESS is not set",
-                        (int)config->processes);
-    if (config->process >= config->processes)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_PROCESS is %d in a job of %d processes",
-                        (int)config->process, (int)config->processes);
     if (config->processes == 1)
         return weft_local_solo(control, config);
     if (strncmp(config->cpu_schedule, "random", 6) == 0)

@@ -33,8 +33,9 @@ struct weft_frame {
 struct weft_control;
 
 /*
- * Joins the job that config describes. Blocking, collective: returns when all processes are
- * connected, or fails within config->connect_s. Also sets weft_say_process.
+ * Joins the job that config describes, whose process is below processes (weft_config_load sees to
+ * it). Blocking, collective: returns when all processes are connected, or fails within
+ * config->connect_s. Also sets weft_say_process.
  * A process with config->process < 0 outside weft_local_job is a job of one (weft_control_join asks
  * launchers first).
  * Errors: CONFIG, SYSTEM, PEER_LOST, PROTOCOL, TIMEOUT.
