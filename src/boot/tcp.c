@@ -214,7 +214,7 @@ weft_status weft_tcp_open(struct weft_control **control, const struct weft_confi
     tcp->control =
         (struct weft_control){&tcp_ops, (int)config->process, (int)config->processes, false};
     tcp->fd = -1;
-    tcp->wake = eventfd(0, EFD_CLOEXEC);
+    tcp->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     weft_status status = tcp->wake >= 0 ? join(tcp, config)
                                         : weft_err(WEFT_ERR_SYSTEM, "eventfd: %s", strerror(errno));
     if (status != WEFT_OK) {
