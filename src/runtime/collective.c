@@ -25,6 +25,9 @@ struct collective_frame {
     uint32_t count, unused;
     struct weft_contribution from[];
 };
+static_assert(sizeof(struct collective_frame) + WEFT_SLOTS * sizeof(struct weft_contribution) <=
+                  WEFT_FRAME_MAX,
+              "one frame carries what all ranks of a process bring");
 
 /* One collective under way on one communicator. */
 struct weft_gathering {
@@ -172,10 +175,8 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
         return;
     }
     struct collective_frame *frame = malloc(bytes);
-    if (frame == NULL || bytes > WEFT_FRAME_MAX) {
-        free(frame);
-        weft_job_fail(job, WEFT_ERR_LIMIT, "%zu ranks of a process are too many for one collective",
-                      count);
+    if (frame == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a collective of %zu ranks", count);
         return;
     }
     *frame = (struct collective_frame){.op = op, .comm = comm->handle, .count = (uint32_t)count};
