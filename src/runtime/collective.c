@@ -101,11 +101,11 @@ static void finish(struct weft_job *job, struct weft_comm_entry *comm, struct we
 
 /* ---- 2. one frame a process ------------------------------------------------------------------ */
 
-static const char *op_name(uint32_t op)
+const char *weft_collective_name(uint64_t op)
 {
-    static const char *const names[] = {"?", "weft_win_create", "weft_win_free", "weft_comm_split",
-                                        "weft_comm_free"};
-    return op < sizeof(names) / sizeof(names[0]) ? names[op] : "?";
+    static const char *const names[] = {"weft_?", "weft_win_create", "weft_win_free",
+                                        "weft_comm_split", "weft_comm_free"}; /* by op */
+    return names[op <= WEFT_COLLECTIVE_COMM_FREE ? op : 0];
 }
 
 /* Whether a frame is what a member process may send now; says why not. Table lock held. */
@@ -118,7 +118,8 @@ static bool accept(struct weft_job *job, const struct weft_frame *frame,
     if (g->op != 0 && g->op != f->op) {
         weft_comm_name(comm->handle, name, sizeof(name));
         weft_job_fail(job, WEFT_ERR_MISMATCH, "on %s process %d calls %s while others call %s",
-                      name, frame->source, op_name(f->op), op_name(g->op));
+                      name, frame->source, weft_collective_name(f->op),
+                      weft_collective_name(g->op));
         return false;
     }
     int32_t theirs = 0;
@@ -233,10 +234,11 @@ void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_
 
     if (member < 0) {
         weft_job_fail(job, WEFT_ERR_COMM, "%s: %s on %s, which lacks it", name,
-                      op_name(command->tag), on);
+                      weft_collective_name(command->tag), on);
     } else if (g != NULL && g->arrived > 0 && g->here != (int32_t)command->tag) {
         weft_job_fail(job, WEFT_ERR_MISMATCH, "%s calls %s while other ranks of %s call %s", name,
-                      op_name(command->tag), on, op_name((uint32_t)g->here));
+                      weft_collective_name(command->tag), on,
+                      weft_collective_name((uint32_t)g->here));
     } else if (g != NULL && !g->asked[member]) {
         g->here = (int32_t)command->tag;
         g->asked[member] = true;

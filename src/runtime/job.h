@@ -274,6 +274,8 @@ void weft_memory_close(struct weft_job *job);
 
 weft_status weft_collective_open(struct weft_job *job);
 void weft_collective_close(struct weft_job *job);
+/* "weft_win_create" and the like; "weft_?": it is none. */
+const char *weft_collective_name(uint64_t op);
 /* A rank asks for a collective. Progress task only. */
 void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command);
 void weft_collective_frame(struct weft_job *job, const struct weft_frame *frame);

@@ -6,7 +6,6 @@
  */
 #include "runtime/trace.h"
 
-#include "wire/command.h"
 #include "wire/notice.h"
 
 #include <inttypes.h>
@@ -84,18 +83,10 @@ static const struct shown *how(const struct weft_trace_event *event)
 
 static void name_event(const struct weft_trace_event *event, char *name, size_t bytes)
 {
-    static const char *const collectives[] = {
-        [WEFT_COLLECTIVE_WIN_CREATE] = "win_create",
-        [WEFT_COLLECTIVE_WIN_FREE] = "win_free",
-        [WEFT_COLLECTIVE_COMM_SPLIT] = "comm_split",
-        [WEFT_COLLECTIVE_COMM_FREE] = "comm_free",
-    };
-
     if (event->kind == WEFT_TRACE_WAIT)
         snprintf(name, bytes, "wait tag %u", event->tag);
-    else if (event->kind == WEFT_TRACE_COLLECTIVE && event->amount >= WEFT_COLLECTIVE_WIN_CREATE &&
-             event->amount <= WEFT_COLLECTIVE_COMM_FREE)
-        snprintf(name, bytes, "%s", collectives[event->amount]);
+    else if (event->kind == WEFT_TRACE_COLLECTIVE)
+        snprintf(name, bytes, "%s", weft_collective_name(event->amount) + strlen("weft_"));
     else
         snprintf(name, bytes, "%s", how(event)->name);
 }

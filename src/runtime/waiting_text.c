@@ -124,8 +124,6 @@ static void barrier(const struct weft_job *job, const struct weft_waiting *w, ui
 void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes)
 {
     const struct weft_waiting *w = job->selves[slot]->waiting;
-    static const char *const collectives[] = {NULL, "weft_win_create", "weft_win_free",
-                                              "weft_comm_split", "weft_comm_free"};
     const unsigned long long a = __atomic_load_n(&w->a, __ATOMIC_RELAXED);
     const unsigned long long have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
     const unsigned long long need = __atomic_load_n(&w->need, __ATOMIC_RELAXED);
@@ -171,7 +169,6 @@ void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, si
         }
         weft_comm_name((weft_comm)have, comm, sizeof(comm));
         absent(job, WEFT_WAIT_REPLY, a, (weft_comm)have, list, sizeof(list));
-        snprintf(text, bytes, "in %s of %s: not there: %s", a <= 4 ? collectives[a] : "a call",
-                 comm, list);
+        snprintf(text, bytes, "in %s of %s: not there: %s", weft_collective_name(a), comm, list);
     }
 }
