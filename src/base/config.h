@@ -80,6 +80,12 @@ bool weft_config_random(const struct weft_config *config, uint64_t *seed);
 /* Whether a launcher that speaks PMIx has started this process. */
 bool weft_config_pmix_launched(void);
 
+/* The word of a CHOICE's value; "?": it has no such value. */
+struct weft_config_word {
+    char text[16];
+};
+struct weft_config_word weft_config_word(enum weft_config_index row, int64_t value);
+
 /* Prints the manual of every tunable: name, default, range, unit, doc, the current value and its
  * source. */
 void weft_config_print(FILE *out, const struct weft_config *config);

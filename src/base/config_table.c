@@ -141,11 +141,25 @@ weft_status weft_config_set(struct weft_config *config, const struct weft_config
 
 /* ---- the manual ------------------------------------------------------------------------------ */
 
+struct weft_config_word weft_config_word(enum weft_config_index row, int64_t value)
+{
+    struct weft_config_word word;
+    const char *from = weft_config_rows[row].words;
+
+    for (; value > 0 && from != NULL; value--) {
+        const char *bar = strchr(from, '|');
+        from = bar != NULL ? bar + 1 : NULL;
+    }
+    if (from == NULL)
+        from = "?";
+    snprintf(word.text, sizeof(word.text), "%.*s", (int)strcspn(from, "|"), from);
+    return word;
+}
+
 static void print_value(FILE *out, const struct weft_config *config,
                         const struct weft_config_row *row)
 {
     const void *field = field_in(config, row);
-    const char *word = row->words;
 
     switch (row->kind) {
     case WEFT_INT:
@@ -158,9 +172,7 @@ static void print_value(FILE *out, const struct weft_config *config,
         fprintf(out, "%g", *(const double *)field);
         break;
     case WEFT_CHOICE:
-        for (int i = *(const int *)field; i > 0; i--)
-            word = strchr(word, '|') + 1;
-        fprintf(out, "%.*s", (int)strcspn(word, "|"), word);
+        fputs(weft_config_word(row - weft_config_rows, *(const int *)field).text, out);
         break;
     case WEFT_TEXT:
         /* The secret is nobody's business. */

@@ -167,8 +167,6 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
  */
 static weft_status compare(int p, const struct hello *theirs, const struct hello *mine, bool near)
 {
-    static const char *const paths[] = {"auto", "direct", "proxy"}; /* as config.def lists them */
-
     if (theirs->windows != mine->windows || theirs->comms != mine->comms ||
         theirs->counter_start != mine->counter_start)
         return weft_err(WEFT_ERR_CONFIG,
@@ -179,8 +177,8 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
     if (theirs->path != mine->path)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_PATH must be the same everywhere: %s in process %d, %s here",
-                        theirs->path < sizeof(paths) / sizeof(paths[0]) ? paths[theirs->path] : "?",
-                        p, paths[mine->path]);
+                        weft_config_word(WEFT_CONFIG_AT_PATH, theirs->path).text, p,
+                        weft_config_word(WEFT_CONFIG_AT_PATH, mine->path).text);
     if (near && theirs->channels != mine->channels)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_CHANNELS must be the same everywhere on a node, and WEFT_EAGER 0 "
@@ -218,9 +216,6 @@ static weft_status await_all(struct weft_job *job)
 /* What the choice of the network depends on, and what is shared within a node. */
 static weft_status compare_where(int p, const struct where *theirs, const struct where *mine)
 {
-    static const char *const nets[] = {"auto",  "shm", "ofi",
-                                       "verbs", "mpi", "null"}; /* as config.def lists them */
-
     if (strcmp(theirs->device, mine->device) != 0)
         return weft_err(WEFT_ERR_CONFIG,
                         "all processes must use one kind of device: %s in process %d, %s here "
@@ -229,8 +224,8 @@ static weft_status compare_where(int p, const struct where *theirs, const struct
     if (theirs->net != mine->net)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_NET must be the same everywhere: %s in process %d, %s here",
-                        theirs->net < sizeof(nets) / sizeof(nets[0]) ? nets[theirs->net] : "?", p,
-                        nets[mine->net]);
+                        weft_config_word(WEFT_CONFIG_AT_NET, theirs->net).text, p,
+                        weft_config_word(WEFT_CONFIG_AT_NET, mine->net).text);
     return WEFT_OK;
 }
 

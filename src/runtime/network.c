@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const words[] = {"auto", "shm", "ofi", "verbs", "mpi", "null"}; /* config.def */
 static const char *const between[] = {"ofi", "verbs", "mpi"}; /* the fastest first */
 enum { BETWEEN = sizeof(between) / sizeof(between[0]), REASON_BYTES = 224 };
 
@@ -211,12 +210,13 @@ static void take_bells(struct weft_job *job)
 weft_status weft_network_open(struct weft_job *job)
 {
     const int wanted = job->config.net;
+    const struct weft_config_word name = weft_config_word(WEFT_CONFIG_AT_NET, wanted);
     weft_status status;
 
-    if (wanted != 0) {
-        status = open_named(job, words[wanted]);
+    if (wanted != WEFT_NET_AUTO) {
+        status = open_named(job, name.text);
         if (status == WEFT_OK)
-            weft_say(WEFT_SAY_INFO, "network %s: WEFT_NET says so", words[wanted]);
+            weft_say(WEFT_SAY_INFO, "network %s: WEFT_NET says so", name.text);
     } else if (job->numbers.nodes > 1) {
         status = choose_between(job);
     } else {

@@ -111,6 +111,12 @@ static void test_choice(void **state)
     good(&c, "WEFT_LOG", "debug");
     assert_int_equal(c.log, WEFT_SAY_DEBUG);
 
+    assert_string_equal(weft_config_word(WEFT_CONFIG_AT_NET, WEFT_NET_AUTO).text, "auto");
+    assert_string_equal(weft_config_word(WEFT_CONFIG_AT_NET, WEFT_NET_MPI).text, "mpi");
+    assert_string_equal(weft_config_word(WEFT_CONFIG_AT_PATH, WEFT_PATH_PROXY).text, "proxy");
+    assert_string_equal(weft_config_word(WEFT_CONFIG_AT_PATH, WEFT_PATH_PROXY + 1).text, "?");
+    assert_string_equal(weft_config_word(WEFT_CONFIG_AT_PATH, UINT32_MAX).text, "?");
+
     static const char *const malformed[] = {"", "cp", "cpux", "CPU", "auto|cpu", "|", "1"};
     for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
         bad("WEFT_DEVICE", malformed[i], "not one of auto|cpu|cuda");

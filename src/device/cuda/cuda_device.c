@@ -62,7 +62,6 @@ static weft_status check_gpu(struct weft_device *d)
 
 static weft_status choose_sharing(struct weft_device *d)
 {
-    static const char *const words[] = {"auto", "fd", "fabric", "ipc"};
     const int wish = d->config->cuda_share;
     const bool managed = attribute(d, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
     const bool fd =
@@ -72,7 +71,7 @@ static weft_status choose_sharing(struct weft_device *d)
     d->granularity = 2u << 20;
     if ((wish == WEFT_CUDA_SHARE_FD && !fd) || (wish == WEFT_CUDA_SHARE_FABRIC && !fabric))
         return weft_err(WEFT_ERR_CONFIG, "WEFT_CUDA_SHARE=%s: GPU %d cannot pass memory on so",
-                        words[wish], d->index);
+                        weft_config_word(WEFT_CONFIG_AT_CUDA_SHARE, wish).text, d->index);
     if (wish == WEFT_CUDA_SHARE_IPC || (wish == WEFT_CUDA_SHARE_AUTO && !fd))
         return WEFT_OK;
     d->passed_on_by = wish == WEFT_CUDA_SHARE_FABRIC ? CU_MEM_HANDLE_TYPE_FABRIC
