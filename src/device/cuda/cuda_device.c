@@ -19,12 +19,6 @@
 
 enum { MOST_RANKS = WEFT_SLOTS - 1, SPIN_NS = 200000 };
 
-static int attribute(const struct weft_device *d, CUdevice_attribute which)
-{
-    int value = 0;
-    return d->driver->device_attribute(&value, which, d->device) == CUDA_SUCCESS ? value : 0;
-}
-
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static weft_status choose_gpu(struct weft_device *d, int process)
@@ -45,17 +39,17 @@ static weft_status choose_gpu(struct weft_device *d, int process)
 
 static weft_status check_gpu(struct weft_device *d)
 {
-    const int major = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-    const int minor = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    const int major = weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    const int minor = weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 
     if (major * 10 + minor < 75)
         return weft_err(WEFT_ERR_UNSUPPORTED, "GPU %d has compute capability %d.%d; weft needs 7.5",
                         d->index, major, minor);
-    if (!attribute(d, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) ||
-        !attribute(d, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING))
+    if (!weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH) ||
+        !weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING))
         return weft_err(WEFT_ERR_UNSUPPORTED,
                         "GPU %d lacks cooperative launch or unified addressing", d->index);
-    d->processors = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    d->processors = weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     d->sharers = 1;
     return WEFT_OK;
 }
@@ -63,10 +57,13 @@ static weft_status check_gpu(struct weft_device *d)
 static weft_status choose_sharing(struct weft_device *d)
 {
     const int wish = d->config->cuda_share;
-    const bool managed = attribute(d, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+    const bool managed =
+        weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
     const bool fd =
-        managed && attribute(d, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
-    const bool fabric = managed && attribute(d, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
+        managed &&
+        weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+    const bool fabric =
+        managed && weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
 
     d->granularity = 2u << 20;
     if ((wish == WEFT_CUDA_SHARE_FD && !fd) || (wish == WEFT_CUDA_SHARE_FABRIC && !fabric))
@@ -209,8 +206,8 @@ static weft_status find_function(struct weft_device *d, const weft_kernel *kerne
                         "kernel %s holds no code for GPU %d (CUDA error %d): compile it for "
                         "compute capability %d.%d",
                         kernel->name, d->index, error,
-                        attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-                        attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+                        weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                        weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
     *function = found;
     return WEFT_OK;
 }
@@ -226,7 +223,7 @@ static int of_function(const struct weft_device *d, CUfunction function, CUfunct
 static weft_status give_shared(struct weft_device *d, const weft_kernel *kernel,
                                CUfunction function, size_t wanted, size_t *bytes)
 {
-    const int most = attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    const int most = weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     const int fixed = of_function(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     const size_t room = most > fixed ? (size_t)(most - fixed) : 0;
 

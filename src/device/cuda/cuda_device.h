@@ -26,6 +26,13 @@ struct weft_device {
     unsigned words_count;
 };
 
+/* What the GPU says of itself; 0 also where it does not know the question. */
+static inline int weft_cuda_attribute(const struct weft_device *d, CUdevice_attribute which)
+{
+    int value = 0;
+    return d->driver->device_attribute(&value, which, d->device) == CUDA_SUCCESS ? value : 0;
+}
+
 /* memory.c */
 CUmemAllocationProp weft_cuda_memory_kind(const struct weft_device *d); /* not by IPC handle */
 void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *handle);

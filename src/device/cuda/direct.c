@@ -7,12 +7,6 @@
 
 #include <unistd.h>
 
-static int attribute(const struct weft_device *d, CUdevice_attribute which)
-{
-    int value = 0;
-    return d->driver->device_attribute(&value, which, d->device) == CUDA_SUCCESS ? value : 0;
-}
-
 /* The driver hands out whole pages of the host's size. */
 int weft_cuda_dmabuf(struct weft_device *d, void *memory, size_t bytes, uint64_t *offset)
 {
@@ -22,7 +16,8 @@ int weft_cuda_dmabuf(struct weft_device *d, void *memory, size_t bytes, uint64_t
     int fd = -1;
 
     d->driver->context_use(d->context);
-    if (d->driver->range_handle == NULL || !attribute(d, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED))
+    if (d->driver->range_handle == NULL ||
+        !weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED))
         return -1;
     if (d->driver->range_handle(&fd, start, end - start, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0) !=
         CUDA_SUCCESS)
@@ -35,7 +30,7 @@ int weft_cuda_dmabuf(struct weft_device *d, void *memory, size_t bytes, uint64_t
  */
 weft_status weft_cuda_reached(struct weft_device *d)
 {
-    if (attribute(d, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) >=
+    if (weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) >=
         CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER)
         return WEFT_OK;
     if (d->driver->flush_writes == NULL)
