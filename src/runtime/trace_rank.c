@@ -32,22 +32,16 @@ static const struct weft_trace_event *event_at(const struct walk *w, uint64_t i)
     return &w->log->event[i & (w->trace->most - 1)];
 }
 
-static bool is_moment(const struct weft_trace_event *event)
-{
-    return event->kind == WEFT_TRACE_RUN_BEGIN || event->kind == WEFT_TRACE_RUN_END ||
-           event->kind == WEFT_TRACE_CLOCK;
-}
-
 /* What a rank does; 0 is nothing, and more a program has written over. */
 static bool is_call(const struct weft_trace_event *event)
 {
     return event->kind >= WEFT_TRACE_PUT && event->kind <= WEFT_TRACE_TAKEN;
 }
 
-/* A moment's time is known by the device's clock, too. */
-static uint64_t axis_of_moment(const struct walk *w, const struct weft_trace_event *moment)
+/* A look's time is known by the device's clock, too. */
+static uint64_t axis_of_look(const struct walk *w, const struct weft_trace_event *look)
 {
-    return weft_trace_axis(w->trace, moment->end, w->device);
+    return weft_trace_axis(w->trace, look->end, w->device);
 }
 
 /* A time of event i. */
@@ -61,7 +55,7 @@ static uint64_t axis(struct walk *w, uint64_t i, uint64_t time)
 static uint64_t begin_of(struct walk *w, uint64_t i)
 {
     const struct weft_trace_event *event = event_at(w, i);
-    return is_moment(event) ? axis_of_moment(w, event) : axis(w, i, event->begin);
+    return weft_trace_is_look(event) ? axis_of_look(w, event) : axis(w, i, event->begin);
 }
 
 /* The end of what never ended: that of the run, or now. */
@@ -79,7 +73,7 @@ static uint64_t find_run_end(const struct walk *w, uint64_t i)
     for (; i < w->count; i++) {
         const struct weft_trace_event *event = event_at(w, i);
         if (event->kind == WEFT_TRACE_RUN_END)
-            return axis_of_moment(w, event);
+            return axis_of_look(w, event);
         if (event->kind == WEFT_TRACE_RUN_BEGIN)
             return w->at; /* the run before failed, or its end is lost: as far as is known */
     }

@@ -10,17 +10,11 @@ static const struct weft_trace_event *event_at(const struct weft_trace_ticks *t,
     return &t->log->event[number & (t->most - 1)];
 }
 
-static bool is_look(const struct weft_trace_event *event)
-{
-    return event->kind == WEFT_TRACE_RUN_BEGIN || event->kind == WEFT_TRACE_RUN_END ||
-           event->kind == WEFT_TRACE_CLOCK;
-}
-
 static void find_next(struct weft_trace_ticks *t, uint64_t from)
 {
     for (t->next = from; t->next < t->count; t->next++) {
         const struct weft_trace_event *event = event_at(t, t->next);
-        if (is_look(event)) {
+        if (weft_trace_is_look(event)) {
             t->after = (struct weft_trace_pair){event->begin, event->end};
             return;
         }

@@ -19,6 +19,13 @@ struct weft_trace_pair {
     uint64_t ticks, ns;
 };
 
+/* Whether an event is such a look. */
+static inline bool weft_trace_is_look(const struct weft_trace_event *event)
+{
+    return event->kind == WEFT_TRACE_RUN_BEGIN || event->kind == WEFT_TRACE_RUN_END ||
+           event->kind == WEFT_TRACE_CLOCK;
+}
+
 /* Where a reader of a log has come, and the looks before and after that. */
 struct weft_trace_ticks {
     const struct weft_trace_log *log;
