@@ -3,27 +3,25 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
 
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
+socklen_t weft_address_size(const union weft_address *address)
+{
+    return address->any.sa_family == AF_INET ? sizeof(address->v4) : sizeof(address->v6);
+}
 
-static bool copy_address(union address *to, const struct sockaddr *from)
+bool weft_address_copy(union weft_address *to, const struct sockaddr *from)
 {
     if (from == NULL || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
         return false;
     memset(to, 0, sizeof(*to));
-    memcpy(to, from, from->sa_family == AF_INET ? sizeof(to->v4) : sizeof(to->v6));
+    to->any.sa_family = from->sa_family;
+    memcpy(to, from, weft_address_size(to));
     return true;
 }
 
 /* The bytes of an address that count. */
-static const unsigned char *number_of(const union address *address, size_t *bytes)
+static const unsigned char *number_of(const union weft_address *address, size_t *bytes)
 {
     const bool v4 = address->any.sa_family == AF_INET;
 
@@ -32,14 +30,14 @@ static const unsigned char *number_of(const union address *address, size_t *byte
 }
 
 /* Whether `text` is an address in the network of this entry: its own, or that of another host. */
-static bool in_network(const struct ifaddrs *entry, const union address *own, const char *text)
+static bool in_network(const struct ifaddrs *entry, const union weft_address *own, const char *text)
 {
-    union address mask, named = {.any.sa_family = own->any.sa_family};
+    union weft_address mask, named = {.any.sa_family = own->any.sa_family};
     size_t bytes;
     const unsigned char *mine = number_of(own, &bytes);
 
     if (inet_pton(own->any.sa_family, text, (void *)number_of(&named, &bytes)) != 1 ||
-        !copy_address(&mask, entry->ifa_netmask) || mask.any.sa_family != own->any.sa_family)
+        !weft_address_copy(&mask, entry->ifa_netmask) || mask.any.sa_family != own->any.sa_family)
         return false;
     for (size_t i = 0; i < bytes; i++) {
         if (((mine[i] ^ number_of(&named, &bytes)[i]) & number_of(&mask, &bytes)[i]) != 0)
@@ -50,9 +48,9 @@ static bool in_network(const struct ifaddrs *entry, const union address *own, co
 
 bool weft_netif_fits(const struct ifaddrs *entry, const char *interface)
 {
-    union address address;
+    union weft_address address;
 
-    if ((entry->ifa_flags & IFF_UP) == 0 || !copy_address(&address, entry->ifa_addr))
+    if ((entry->ifa_flags & IFF_UP) == 0 || !weft_address_copy(&address, entry->ifa_addr))
         return false;
     if (address.any.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&address.v6.sin6_addr))
         return false;

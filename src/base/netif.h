@@ -1,9 +1,22 @@
-/* base/netif.h - which of this host's network interfaces WEFT_INTERFACE means. */
+/* base/netif.h - network addresses, and which of this host's interfaces WEFT_INTERFACE means. */
 #ifndef WEFT_BASE_NETIF_H
 #define WEFT_BASE_NETIF_H
 
 #include <ifaddrs.h>
+#include <netinet/in.h>
 #include <stdbool.h>
+#include <sys/socket.h>
+
+union weft_address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* Bytes of its family's form. */
+socklen_t weft_address_size(const union weft_address *address);
+/* False: `from` is NULL, or neither IPv4 nor IPv6. */
+bool weft_address_copy(union weft_address *to, const struct sockaddr *from);
 
 /*
  * Whether an entry of getifaddrs is meant: an address, of a network that is up, of the interface

@@ -13,24 +13,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
-
-static socklen_t size_of(const union address *address)
-{
-    return address->any.sa_family == AF_INET ? sizeof(address->v4) : sizeof(address->v6);
-}
-
-static const char *text_of(const union address *address, char text[INET6_ADDRSTRLEN])
+static const char *text_of(const union weft_address *address, char text[INET6_ADDRSTRLEN])
 {
     const void *number = address->any.sa_family == AF_INET ? (const void *)&address->v4.sin_addr
                                                            : (const void *)&address->v6.sin6_addr;
@@ -39,23 +26,14 @@ static const char *text_of(const union address *address, char text[INET6_ADDRSTR
 
 /* ---- which addresses ------------------------------------------------------------------------- */
 
-static bool copy_address(union address *to, const struct sockaddr *from)
-{
-    if (from == NULL || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
-        return false;
-    memset(to, 0, sizeof(*to));
-    to->any.sa_family = from->sa_family;
-    memcpy(to, from, size_of(to));
-    return true;
-}
-
 /* Whether this is that address itself, which goes before others of its network. */
 static bool has_address(const struct ifaddrs *entry, const char *text)
 {
     char own[INET6_ADDRSTRLEN];
-    union address address;
+    union weft_address address;
 
-    return copy_address(&address, entry->ifa_addr) && strcmp(text_of(&address, own), text) == 0;
+    return weft_address_copy(&address, entry->ifa_addr) &&
+           strcmp(text_of(&address, own), text) == 0;
 }
 
 /* Appends ",HOST:PORT"; false if it does not fit. */
@@ -73,8 +51,8 @@ static bool append(char root[WEFT_ROOT_BYTES], const char *host, int port)
 }
 
 /* All that fit, IPv4 first; *first is the first of them, or the one that was named. How many. */
-static int advertise(char root[WEFT_ROOT_BYTES], union address *first, const struct ifaddrs *list,
-                     const char *interface, int port)
+static int advertise(char root[WEFT_ROOT_BYTES], union weft_address *first,
+                     const struct ifaddrs *list, const char *interface, int port)
 {
     static const int families[] = {AF_INET, AF_INET6};
     char text[INET6_ADDRSTRLEN];
@@ -83,8 +61,9 @@ static int advertise(char root[WEFT_ROOT_BYTES], union address *first, const str
     root[0] = 0;
     for (int f = 0; f < 2; f++) {
         for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next) {
-            union address address;
-            if (!weft_netif_fits(entry, interface) || !copy_address(&address, entry->ifa_addr) ||
+            union weft_address address;
+            if (!weft_netif_fits(entry, interface) ||
+                !weft_address_copy(&address, entry->ifa_addr) ||
                 address.any.sa_family != families[f])
                 continue;
             if (count == WEFT_ROOTS_MAX || !append(root, text_of(&address, text), port))
@@ -98,10 +77,10 @@ static int advertise(char root[WEFT_ROOT_BYTES], union address *first, const str
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 
-static int listen_at(union address *address, int *port)
+static int listen_at(union weft_address *address, int *port)
 {
     const int off = 0;
-    socklen_t size = size_of(address);
+    socklen_t size = weft_address_size(address);
     const int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
@@ -123,18 +102,18 @@ static int listen_at(union address *address, int *port)
 /* On every address of the host; a host may have no IPv6. */
 static int listen_everywhere(int *port)
 {
-    union address any = {.v6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT}};
+    union weft_address any = {.v6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT}};
     const int fd = listen_at(&any, port);
 
     if (fd >= 0)
         return fd;
-    any = (union address){.v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)}};
+    any = (union weft_address){.v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)}};
     return listen_at(&any, port);
 }
 
 static weft_status listen_on_host(int *fd, char root[WEFT_ROOT_BYTES])
 {
-    union address loopback = {
+    union weft_address loopback = {
         .v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
     int port;
 
@@ -150,7 +129,7 @@ static weft_status listen_on_network(int *fd, char root[WEFT_ROOT_BYTES],
                                      const struct ifaddrs *list, const char *interface)
 {
     char text[INET6_ADDRSTRLEN];
-    union address first;
+    union weft_address first;
     int port;
 
     if (advertise(root, &first, list, interface, 1) == 0)
