@@ -4,12 +4,13 @@
 #include "base/model.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE = WEFT_SAY_LINE };
+enum { LINE = WEFT_SAY_LINE, TRIES = 10, TRY_MS = 100 };
 
 static enum weft_level most = WEFT_SAY_WARN;
 static _Thread_local struct weft_say_task of_thread = {.process = -1};
@@ -32,7 +33,10 @@ void weft_say_process(int process)
     mine()->process = process;
 }
 
-/* stderr may be closed or full: then there is nobody left to tell. */
+/*
+ * stderr may be closed: then there is nobody left to tell. It may be full and, because somebody who
+ * shares it wanted that, not block: then its reader gets a second.
+ */
 static void write_line(const char *text)
 {
     static const char *const prefix = "weft: ";
@@ -44,9 +48,11 @@ static void write_line(const char *text)
     for (int i = 0; i + 1 < n; i++) /* one line, whatever a value in it holds */
         if (line[i] == '\n')
             line[i] = ' ';
-    for (int done = 0; done < n;) {
+    for (int done = 0, tries = 0; done < n;) {
         ssize_t wrote = write(STDERR_FILENO, line + done, (size_t)(n - done));
-        if (wrote < 0 && errno != EINTR)
+        if (wrote < 0 && errno == EAGAIN && tries++ < TRIES)
+            poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, TRY_MS);
+        else if (wrote < 0 && errno != EINTR)
             return;
         done += wrote > 0 ? (int)wrote : 0;
     }

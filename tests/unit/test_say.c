@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS = 4, LINES = 200, SHORT = 256 };
+enum { THREADS = 4, LINES = 200, SHORT = 256, FULL = 65536 };
 
 struct capture {
     int stderr_was, read_end;
@@ -211,13 +211,41 @@ static void test_closed(void **state)
     assert_string_equal(weft_err_last(), "kept");
 }
 
+static void *read_later(void *end)
+{
+    char filler[FULL];
+
+    usleep(200000);
+    return read(*(const int *)end, filler, FULL) == FULL ? end : NULL;
+}
+
+/* stderr is full and does not block: who reads it gets time, but not for ever. */
+static void test_full(void **state)
+{
+    struct capture *c = *state;
+    static const char filler[FULL];
+    pthread_t reader;
+    void *read_all;
+
+    assert_int_equal(fcntl(STDERR_FILENO, F_SETPIPE_SZ, FULL), FULL);
+    assert_int_equal(fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(write(STDERR_FILENO, filler, FULL), FULL);
+    assert_int_equal(pthread_create(&reader, NULL, read_later, &c->read_end), 0);
+    weft_say(WEFT_SAY_ERROR, "late");
+    assert_int_equal(pthread_join(reader, &read_all), 0);
+    assert_non_null(read_all);
+    assert_string_equal(said(state), "weft: late\n");
+    assert_int_equal(write(STDERR_FILENO, filler, FULL), FULL);
+    weft_say(WEFT_SAY_ERROR, "too late");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(test_prefix),  TEST(test_levels),      TEST(test_long),
         TEST(test_error),   TEST(test_error_level), TEST(test_last_is_per_thread),
-        TEST(test_threads), TEST(test_closed),
+        TEST(test_threads), TEST(test_closed),      TEST(test_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
