@@ -179,11 +179,6 @@ bool weft_config_random(const struct weft_config *config, uint64_t *seed)
     return true;
 }
 
-bool weft_config_pmix_launched(void)
-{
-    return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL;
-}
-
 static bool power_of_two(uint64_t value)
 {
     return value != 0 && (value & (value - 1)) == 0;

@@ -77,9 +77,6 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
 /* Whether cpu_schedule asks for random mode, and with which seed. */
 bool weft_config_random(const struct weft_config *config, uint64_t *seed);
 
-/* Whether a launcher that speaks PMIx has started this process. */
-bool weft_config_pmix_launched(void);
-
 /* The word of a CHOICE's value; "?": it has no such value. */
 struct weft_config_word {
     char text[16];

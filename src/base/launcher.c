@@ -13,6 +13,11 @@ static int count_in(const char *text)
     return end != text && *end == 0 && value > 0 && value <= 1 << 20 ? (int)value : 0;
 }
 
+bool weft_launcher_pmix(void)
+{
+    return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL;
+}
+
 struct weft_launcher weft_launcher(void)
 {
     static const struct {
@@ -27,7 +32,7 @@ struct weft_launcher weft_launcher(void)
         if (value != NULL && count_in(value) > 0)
             return (struct weft_launcher){known[i].name, known[i].mpi, count_in(value)};
     }
-    if (getenv("PMIX_RANK") != NULL)
+    if (weft_launcher_pmix())
         return (struct weft_launcher){"a launcher that speaks PMIx", NULL, 0};
     return (struct weft_launcher){0};
 }

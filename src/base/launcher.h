@@ -1,9 +1,11 @@
 /*
  * base/launcher.h - what launchers of MPI programs leave in the environment, which is not weft's
- * own configuration. (PMIx's is read in config.c.)
+ * own configuration.
  */
 #ifndef WEFT_BASE_LAUNCHER_H
 #define WEFT_BASE_LAUNCHER_H
+
+#include <stdbool.h>
 
 struct weft_launcher {
     const char *name; /* for messages; NULL: none of those known has started this process */
@@ -12,5 +14,8 @@ struct weft_launcher {
 };
 
 struct weft_launcher weft_launcher(void);
+
+/* Whether one that speaks PMIx has, whatever else it speaks. */
+bool weft_launcher_pmix(void);
 
 #endif

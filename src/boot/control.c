@@ -1,6 +1,7 @@
 /* boot/control.c - the front of the control channel: picks the back end. */
 #include "boot/control.h"
 
+#include "base/launcher.h"
 #include "base/say.h"
 #include "base/task.h"
 #include "boot/back.h"
@@ -39,7 +40,7 @@ weft_status weft_control_open(struct weft_control **control, const struct weft_c
 static bool launched_by_pmix(const struct weft_config *config)
 {
     return !weft_local_here() && config->process < 0 && config->processes == 1 &&
-           config->pmix == WEFT_PMIX_AUTO && weft_config_pmix_launched();
+           config->pmix == WEFT_PMIX_AUTO && weft_launcher_pmix();
 }
 
 weft_status weft_control_join(struct weft_control **control, struct weft_config *config)

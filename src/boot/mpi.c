@@ -6,6 +6,7 @@
  */
 #include "boot/mpi.h"
 
+#include "base/launcher.h"
 #include "base/say.h"
 #include "boot/interface.h"
 #include "boot/local.h"
@@ -130,7 +131,7 @@ weft_status weft_boot_mpi(struct weft_config *config)
     if (config->net != WEFT_NET_MPI && config->pmix == WEFT_PMIX_OFF)
         return WEFT_OK;
     /* Where PMIx says as much, no MPI is started for it. */
-    if (config->net != WEFT_NET_MPI && WEFT_PMIX_IN && weft_config_pmix_launched())
+    if (config->net != WEFT_NET_MPI && WEFT_PMIX_IN && weft_launcher_pmix())
         return WEFT_OK;
     weft_status status = weft_mpi_start(&library, config);
     if (status == WEFT_OK && library->size == 1)
