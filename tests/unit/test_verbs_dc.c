@@ -89,6 +89,7 @@ static void open_process(int processes)
     net.inline_most = 64;
     net.request_bytes = (sizeof(struct weft_verbs_request) + 64 + 63) / 64 * 64;
     net.send_cq_most = 8192;
+    net.sends = (uint32_t)config.verbs_sends;
     net.pieces_most = 1024;
     net.credit = 256;
     net.address.mtu = 5;
