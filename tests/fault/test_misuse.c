@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST = 3, RANKS = 2 };
 
@@ -30,6 +31,17 @@ WEFT_KERNEL(frees_comm_first, struct user, user)
 WEFT_KERNEL(another, struct user, user)
 {
     (void)user;
+    weft_enter(self);
+    weft_leave(self);
+}
+
+struct immense {
+    char byte[(size_t)1 << 50]; /* more than there are addresses */
+};
+
+WEFT_KERNEL(immense_data, struct immense, data)
+{
+    (void)data;
     weft_enter(self);
     weft_leave(self);
 }
@@ -230,6 +242,31 @@ static int process_main(void *argument)
     return wrong;
 }
 
+/* The ranks of the kernel before have gone when the timeline is closed. */
+static int prepare_fails(weft_job *job)
+{
+    struct user user = {0};
+
+    EXPECT(weft_prepare(job, &another, 1, RANKS) == WEFT_OK);
+    EXPECT(weft_run(job, &user, sizeof(user), NULL) == WEFT_OK);
+    EXPECT(weft_prepare(job, &immense_data, 1, RANKS) == WEFT_ERR_MEMORY);
+    return 0;
+}
+
+static int prepare_fails_traced(int processes)
+{
+    static int (*const run)(weft_job * job) = prepare_fails;
+    char name[] = "/tmp/weft-misuse-XXXXXX";
+    const int fd = mkstemp(name);
+
+    EXPECT(fd >= 0 && close(fd) == 0);
+    setenv("WEFT_TRACE", name, 1);
+    const int wrong = weft_local_job(processes, process_main, (void *)&run);
+    unsetenv("WEFT_TRACE");
+    unlink(name);
+    return wrong;
+}
+
 /* What random mode weakened must not stay so for the next job of the program. */
 static int mutation_ends(void)
 {
@@ -255,6 +292,8 @@ int main(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (int processes = 1; processes <= MOST; processes++)
             wrong |= weft_local_job(processes, process_main, (void *)&cases[i]);
+    for (int processes = 1; processes <= MOST; processes++)
+        wrong |= prepare_fails_traced(processes);
     wrong |= weft_local_job(2, random_by_option, NULL);
     wrong |= mutation_ends();
     printf("%s\n", wrong == 0 ? "all good" : "FAILED");
