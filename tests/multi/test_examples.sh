@@ -16,9 +16,9 @@ for example in halo host_window reduction reduction_two_level ring; do
     rejects $example '--bogus is not an option' --bogus
     run $example x
     [ $? = 2 ] || fail "$example x: not status 2"
-    cannot_write $example >/dev/full || fail "$example >/dev/full"
+    [ ! -c /dev/full ] || cannot_write $example >/dev/full || fail "$example >/dev/full"
     cannot_write $example >&- || fail "$example >&-"
 done
-cannot_write ring --help >/dev/full || fail "ring --help >/dev/full"
+[ ! -c /dev/full ] || cannot_write ring --help >/dev/full || fail "ring --help >/dev/full"
 
 finish

@@ -127,10 +127,12 @@ helps power_iteration --symmetrize
 if [ "$(cat "$work/out")" != 0 ] || [ -s "$work/err" ]; then
     fail "power_iteration with a reader that leaves"
 fi
-if timeout 120 "$bin/power_iteration" --matrix "$work/flow.mtx" >/dev/full 2>"$work/err" ||
-    ! grep -q 'standard output could not be written' "$work/err" ||
-    ! grep -q 'standard output refused .* that ranks logged: No space left' "$work/err"; then
-    fail "power_iteration with a full output"
+if [ -c /dev/full ]; then
+    timeout 120 "$bin/power_iteration" --matrix "$work/flow.mtx" >/dev/full 2>"$work/err" &&
+        fail "power_iteration with a full output: status 0"
+    grep -q 'standard output could not be written' "$work/err" &&
+        grep -q 'standard output refused .* that ranks logged: No space left' "$work/err" ||
+        fail "power_iteration with a full output"
 fi
 timeout 120 "$bin/power_iteration" --matrix "$work/flow.mtx" >&- 2>"$work/err"
 [ $? = 1 ] && grep -q 'standard output could not be written' "$work/err" || fail "power_iteration without an output"

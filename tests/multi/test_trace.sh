@@ -62,7 +62,7 @@ ln -s t.json link && cp t.json kept
 check 64 "$bin/weft-trace" draw t.json -o ./link
 says 1 "the picture would overwrite FILE"
 cmp -s t.json kept || fail "draw has overwritten its FILE"
-if [ -e /dev/full ]; then
+if [ -c /dev/full ]; then
     check 1 "$bin/weft-trace" draw t.json -o /dev/full
     "$bin/weft-trace" summary t.json >/dev/full 2>err && fail "a full disk is no error of summary"
 fi

@@ -106,7 +106,7 @@ if ! nvidia-smi >/dev/null 2>&1; then
 fi
 check 64 "$info" argument
 check 64 "$info" --no-such-option
-if [ -e /dev/full ]; then
+if [ -c /dev/full ]; then
     "$info" >/dev/full 2>err && fail "a full disk is no error"
 fi
 

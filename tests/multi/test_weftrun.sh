@@ -82,7 +82,7 @@ has logs/process-1.log "both"
 touch file
 check "no directory" 125 "$weftrun" -o file/x true
 has err "cannot make directory"
-if [ -w /dev/full ]; then
+if [ -c /dev/full ]; then
     mkdir -p full && ln -sf /dev/full full/process-1.log
     check "a full disk" 1 "$weftrun" -n 2 -o full sh -c 'echo data'
     has err "the log of process 1: No space left on device"
