@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2016,SC2094 # the processes expand what stands in single quotes, and append
 # test_mpi.sh BIN - the network mpi, and jobs that mpirun starts, with each MPI that there is:
 # conformance, order, bursts and an application over it, with both ways of using threads; programs
 # that use MPI themselves, also after a job that failed; a process that is killed; and what is set wrong.
@@ -26,8 +27,8 @@ fail()
 start()
 {
     : >"$work/out"
-    timeout 90 "mpirun.$mpi" ${patient-} -n "$1" sh -c 'exec "$@" >>"$0" 2>&1' "$work/out" "${@:2}" \
-        >>"$work/out" 2>&1
+    timeout 300 "mpirun.$mpi" ${patient:+"$patient"} -n "$1" \
+        sh -c 'exec "$@" >>"$0" 2>&1' "$work/out" "${@:2}" >>"$work/out" 2>&1
 }
 
 # passes N COMMAND...: the status is 0.
@@ -112,7 +113,7 @@ test_mistakes()
     if [ -n "$(module $other)" ]; then
         WEFT_NET=mpi WEFT_MPI_LIBRARY=$other refuses 'it is not the MPI of this launcher' 2 "$tests/test_put"
     fi
-    WEFT_NET=mpi timeout 20 "$bin/weftrun" -n 2 "$tests/test_put" >"$work/out" 2>&1 &&
+    WEFT_NET=mpi timeout 60 "$bin/weftrun" -n 2 "$tests/test_put" >"$work/out" 2>&1 &&
         fail "WEFT_NET=mpi under weftrun: not refused"
     grep -q 'use mpirun -n 2 instead of weftrun' "$work/out" || fail "WEFT_NET=mpi under weftrun"
 }
@@ -125,40 +126,68 @@ test_missing()
     start 3 sh -c 'test "${PMI_RANK-$OMPI_COMM_WORLD_RANK}" != 1 || export WEFT_MPI_LIBRARY=none
         WEFT_NET=mpi WEFT_CONNECT_S=3 exec "$@"' sh "$tests/test_put" &&
         fail "$mpi: started without a process"
-    [ $((SECONDS - began)) -le 20 ] || fail "$mpi: $((SECONDS - began)) s without a process"
+    [ $((SECONDS - began)) -le 60 ] || fail "$mpi: $((SECONDS - began)) s without a process"
     grep -q 'no module libweft-mpi-none.so' "$work/out" || fail "$mpi: why a process is missing"
     [ "$mpi" != mpich ] || grep -q 'MPI_Init_thread has not returned within 3 s' "$work/out" ||
         fail "$mpi: nobody says that a process is missing"
 }
 
+# pids [PROCESS]: of those who have said who they are, in lines that may not be complete.
+pids()
+{
+    grep -Eo "process ${1-[0-9]+} \(pid [0-9]+ on " "$work/out" | grep -Eo '[0-9]+ on' | grep -Eo '[0-9]+' |
+        sort -u
+}
+
+# alive PID...: which of them there are.
+alive()
+{
+    local one
+    for one; do
+        ! grep -qs '^State:.[RSD]' "/proc/$one/status" || echo "$one"
+    done
+}
+
+# The time in hundredths of a second.
+now()
+{
+    local up rest
+    read -r up rest </proc/uptime
+    echo "${up/./}"
+}
+
 # kill_one - one of three is killed: all end soon, and nobody is left. Returns whether it was named.
 # The launchers are told not to kill the others at once: they may be quicker than any message.
+# shellcheck disable=SC2086 # $all is several
 kill_one()
 {
-    local pid= began patient=--enable-recovery
-    [ "$mpi" = mpich ] && patient=-disable-auto-cleanup
+    # Open MPI may not come back from a call, to which weft gives 5 s more (docs/networks-mpi.md).
+    local patient=--enable-recovery most=2000 pid all began took
+    [ "$mpi" = mpich ] && patient=-disable-auto-cleanup most=1000
     : >"$work/out" # now: the shell in the background may be slow to
     WEFT_NET=mpi WEFT_LOG=info start 3 "$tests/test_order" --path proxy --scale 100000 &
     local launcher=$!
-    for _ in $(seq 200); do
-        pid=$(grep -om1 'process 1 (pid [0-9]*' "$work/out" | grep -o '[0-9]*$') && break
+    for _ in $(seq 1200); do
+        [ "$(pids | wc -l)" -lt 3 ] || break
         sleep 0.05
     done
     sleep 0.5
-    local all
-    all=$(grep -o '(pid [0-9]*' "$work/out" | grep -o '[0-9]*$' | sort -u)
-    kill -9 "$pid"
-    began=$SECONDS
-    wait $launcher # Open MPI's then says 0
-    [ $((SECONDS - began)) -le 10 ] || fail "$mpi: ended $((SECONDS - began)) s after a kill"
-    sleep 0.5
-    local one
-    for one in $all; do
-        if grep -qs '^State:.[RSD]' "/proc/$one/status"; then
-            fail "$mpi: process $one is left"
-        fi
+    all=$(pids) pid=$(pids 1)
+    if [ "$(wc -w <<<"$all")" -ne 3 ]; then
+        fail "$mpi: not three processes:" $all
+        kill -9 $all
+    else
+        kill -9 "$pid"
+    fi
+    began=$(now)
+    while took=$(($(now) - began)) && [ -n "$(alive $all)" ] && [ $took -lt 6000 ]; do
+        sleep 0.05
     done
-    grep -q "WEFT_ERR_PEER_LOST: process 1 (pid $pid" "$work/out"
+    echo "$mpi: all ended $((took * 10)) ms after a kill"
+    [ $took -le $most ] || fail "$mpi: $((took * 10)) ms after a kill, not ended or only now:" $all
+    wait $launcher # Open MPI's then says 0
+    [ $? -ne 124 ] || fail "$mpi: the launcher stays after a kill"
+    grep -q "WEFT_ERR_PEER_LOST: process 1 (pid $pid " "$work/out"
 }
 
 # MPICH's launcher kills the others all the same when the lost one's connection to it ends, and on a
