@@ -48,14 +48,19 @@ waiting="$bin/tests/test_lost_host"
 name="four hosts have four names"
 timeout 60 "${run[@]}" hostname >out 2>err
 [ "$(sort out | tr '\n' ' ')" = "[0] host0 [1] host1 [2] host2 [3] host3 " ] || fail "$(cat out)"
-for interface in "" eth0 10.77.0.1 10.77.0.0 fd77::1 fd77::9; do
+interfaces=("" eth0 10.77.0.1 10.77.0.0)
+ipv6=$("$hosts" on net host0 cat /proc/net/if_inet6 2>/dev/null | grep ^fd77) # a kernel may have none
+[ -z "$ipv6" ] || interfaces+=(fd77::1 fd77::9)
+for interface in "${interfaces[@]}"; do
     name="a job over interface '$interface'"
     WEFT_INTERFACE=$interface timeout 60 "${run[@]}" -n 8 "$waiting" 0.1 >out 2>err || fail "status $?"
     [ "$(grep -c ready out)" -eq 8 ] || fail "$(cat out)"
 done
-name="the root is where the interface says"
-WEFT_INTERFACE=fd77::1 timeout 60 "${run[@]}" sh -c 'echo $WEFT_ROOT' >out 2>err
-has out '^\[3\] \[fd77::1\]:[0-9]+$'
+if [ -n "$ipv6" ]; then
+    name="the root is where the interface says"
+    WEFT_INTERFACE=fd77::1 timeout 60 "${run[@]}" sh -c 'echo $WEFT_ROOT' >out 2>err
+    has out '^\[3\] \[fd77::1\]:[0-9]+$'
+fi
 name="an address that cannot be reached beside one that can"
 "$hosts" on net host0 ip link add dummy0 type dummy 2>/dev/null &&
     "$hosts" on net host0 ip address add 192.0.2.1/32 dev dummy0 &&
