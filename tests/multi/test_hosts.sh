@@ -80,23 +80,27 @@ root_port() {
     done
     echo "$port"
 }
-# strangers PORT: 300 connections that say nothing, or little and slowly, from host 1.
+# strangers PORT: 300 connections that say nothing, or little and slowly, from host 1; they are there
+# from when the file `crowded` is, for long.
 strangers() {
     "$hosts" on net host1 bash -c '
         for i in $(seq 300); do
-            exec {fd}<>/dev/tcp/10.77.0.1/$0 || exit 0
+            exec {fd}<>/dev/tcp/10.77.0.1/$0 || break
             [ $((i % 3)) -ne 0 ] || printf weft >&$fd
             [ $((i % 7)) -ne 0 ] || printf "GET / HTTP/1.0\r\n%0200d\r\n\r\n" 1 >&$fd
         done
-        sleep 3' "$1" 2>/dev/null
+        touch crowded
+        for i in $(seq 600); do [ -e over ] || sleep 0.1; done' "$1" 2>/dev/null
 }
 name="a job among strangers"
-# Process 3 comes late, so that the door is open for a while.
-timeout 60 "${run[@]}" sh -c 'test $WEFT_PROCESS != 3 || sleep 3; exec "$@"' sh "$waiting" 0.1 \
+# Process 3 comes when they are there: the door is open until then.
+WEFT_CONNECT_S=60 timeout 100 "${run[@]}" sh -c \
+    'test $WEFT_PROCESS != 3 || until [ -e crowded ]; do sleep 0.1; done; exec "$@"' sh "$waiting" 0.1 \
     >out 2>err </dev/null &
 job=$!
 strangers "$(root_port)" &
 wait $job || fail "status $?"
+touch over
 has err 'refused (::ffff:)?10\.77\.0\.2 port'
 wait
 
