@@ -181,14 +181,11 @@ begin() {
     done
     fail "it does not run"
 }
-# iterating [HOST]: the processes of the job, on all hosts or on one.
+# iterating [HOST]: the processes of the job, on all hosts or on one. Other tests run the program, too.
 iterating() {
-    local process
-    for process in $(pgrep -x power_iteration); do
-        if [ $# -eq 0 ] ||
-            [ "$(readlink "/proc/$process/ns/net")" = "$(readlink "/proc/$(cat "net/$1")/ns/net")" ]; then
-            echo "$process"
-        fi
+    local host
+    for host in ${1-host0 host1 host2 host3}; do
+        pgrep -x --ns "$(cat "net/$host")" --nslist net power_iteration
     done
 }
 # gone SINCE [LIMIT]: all processes of the job have ended within so many seconds, 10 unless said.
