@@ -19,6 +19,7 @@ done
 unshare --net --uts true 2>/dev/null || skip "this system gives no namespaces"
 
 work=$(mktemp -d)
+export TMPDIR=$work # mpirun's own: a folder by the name of the host would be shared
 hosts="$here/hosts"
 trap '"$hosts" down "$work/net"; rm -rf "$work"' EXIT
 cd "$work" || exit 1

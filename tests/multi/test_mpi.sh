@@ -8,6 +8,7 @@ bin=$(cd "${1:?usage: $0 BIN}" && pwd)
 tests=$bin/tests
 data=$(cd "$(dirname "$0")/../../data" && pwd)
 work=$(mktemp -d)
+export TMPDIR=$work # each mpirun has its own: they would share a folder by the name of the host
 trap 'rm -rf "$work"' EXIT
 failures=0 tested=0
 

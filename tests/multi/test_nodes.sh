@@ -12,6 +12,7 @@ skip() {
 "$bin/weft-info" | grep -Eq '^ +ofi +between' || skip "ofi is not in this build"
 [ "$(id -u)" -eq 0 ] || skip "network namespaces need root"
 work=$(mktemp -d)
+export TMPDIR=$work # mpirun's own: a folder by the name of the host would be shared
 trap '"$here/hosts" down "$work/net"; rm -rf "$work"' EXIT
 "$here/hosts" up "$work/net" 4 >/dev/null 2>&1 || skip "no namespaces, veth or bridge here"
 export WEFT_RSH="$here/hosts rsh $work/net"

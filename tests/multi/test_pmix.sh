@@ -14,6 +14,7 @@ mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MP
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 timeout 60 mpirun -n 1 env 2>/dev/null | grep -q '^PMIX_RANK=' || skip "this mpirun does not speak PMIx"
 work=$(mktemp -d)
+export TMPDIR=$work # this mpirun's own: a folder by the name of the host would be shared
 net=$work/net
 trap '[ ! -d "$net" ] || "$here/hosts" down "$net"; rm -rf "$work"' EXIT
 cd "$work" || exit 1
