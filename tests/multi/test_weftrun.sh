@@ -28,13 +28,15 @@ fail() {
 has() {
     grep -qF -- "$2" "$1" || fail "no \"$2\" in $1: $(head -3 "$1")"
 }
-# nobody TEXT: no process with this text in its arguments is left, or will be within 5 s.
+# nobody TEXT: no process whose arguments end with this text is left, or will be within 15 s. The text
+# has this run's own number, $run, in it: others may run at the same time.
+export run=$$
 nobody() {
-    for _ in $(seq 50); do
-        pgrep -f -- "$1" >/dev/null || return
+    for _ in $(seq 150); do
+        pgrep -f -- "$1\$" >/dev/null || return
         sleep 0.1
     done
-    fail "still running: $(pgrep -af -- "$1")"
+    fail "still running: $(pgrep -af -- "$1\$")"
 }
 
 check "environment" 0 "$weftrun" -n 3 -x "A=b c" -l -- sh -c \
@@ -104,18 +106,18 @@ check "quiet" 7 "$weftrun" -q sh -c 'exit 7'
 check "verbose" 0 "$weftrun" -v -n 2 true
 has err "process 1 is pid"
 check "a signal's status" 137 "$weftrun" -n 2 --grace 0.2 sh -c \
-    'test $WEFT_PROCESS = 1 && kill -9 $$; exec sleep 98761'
+    'test $WEFT_PROCESS = 1 && kill -9 $$; exec sleep 98761.$run'
 has err "ended by signal 9 (Killed)"
-nobody "sleep 98761"
+nobody "sleep 98761.$run"
 check "one that ignores SIGTERM" 3 "$weftrun" -n 2 --grace 0.2 bash -c \
-    'test $WEFT_PROCESS = 1 && exit 3; trap "" TERM; while :; do sleep 0.1; done; : 98762'
-nobody "98762"
-check "time is over" 124 "$weftrun" -n 2 -t 0.3 sleep 98763
+    'test $WEFT_PROCESS = 1 && exit 3; trap "" TERM; while :; do sleep 0.1; done' 98762.$run
+nobody "98762.$run"
+check "time is over" 124 "$weftrun" -n 2 -t 0.3 sleep 98763.$run
 has err "not over after 0.3 s"
-nobody "sleep 98763"
+nobody "sleep 98763.$run"
 check "what processes leave behind" 0 "$weftrun" -n 2 -l sh -c \
-    'setsid sleep 98764 & sleep 98764 & echo gone'
-nobody "sleep 98764"
+    'setsid sleep 98764.$run & sleep 98764.$run & echo gone'
+nobody "sleep 98764.$run"
 
 check "no such program" 127 "$weftrun" -n 3 ./no-such-program
 has err "cannot run ./no-such-program: No such file or directory"
@@ -158,7 +160,7 @@ done
 name="a second SIGINT kills"
 : >out
 env --default-signal=INT "$weftrun" -n 2 -l bash -c \
-    'trap "" INT; echo ready; while :; do sleep 0.05; done; : 98765' >out 2>err &
+    'trap "" INT; echo ready; while :; do sleep 0.05; done' 98765.$run >out 2>err &
 pid=$!
 started 2
 kill -INT $pid
@@ -167,7 +169,7 @@ kill -0 $pid || fail "the first SIGINT ended it"
 kill -INT $pid
 wait $pid
 [ $? -eq 137 ] || fail "status is not 137"
-nobody "98765"
+nobody "98765.$run"
 
 name="a process is stopped, and goes on"
 : >out
@@ -183,12 +185,12 @@ grep -Eq '^weftrun: process 1 \(pid [0-9]+\) goes on$' err || fail "$(cat err)"
 
 name="weftrun is killed"
 : >out
-"$weftrun" -n 3 sh -c 'echo ready; exec sleep 98766' >out 2>err &
+"$weftrun" -n 3 sh -c 'echo ready; exec sleep 98766.$run' >out 2>err &
 pid=$!
 started 3
 disown $pid
 kill -9 $pid
-nobody "sleep 98766"
+nobody "sleep 98766.$run"
 
 # limited OPTION NUMBER COMMAND...: under a limit of ulimit.
 printf '#!/bin/bash\nulimit "$1" "$2" && shift 2 && exec "$@"\n' >limited
@@ -202,13 +204,13 @@ for spare in "" 7 7,8; do
     (
         [ -z "$spare" ] || exec 7</dev/null
         [ "$spare" != 7,8 ] || exec 8</dev/null
-        timeout -k 5 60 ./limited -n 32 "$weftrun" -n 40 -l sleep 98767 >out 2>err </dev/null
+        timeout -k 5 60 ./limited -n 32 "$weftrun" -n 40 -l sleep 98767.$run >out 2>err </dev/null
     )
     case $? in 125 | 126) ;; *) fail "with $spare open: $(cat err)" ;; esac
     has err "Too many open files"
     [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
 done
-nobody "sleep 98767"
+nobody "sleep 98767.$run"
 check "only what is open is watched, in process 0 too" 0 ./limited -n 48 "$weftrun" -n 2 "$bin/tests/test_barrier"
 check "too few files for process 0" 1 ./limited -n 20 "$weftrun" -n 30 "$bin/tests/test_barrier"
 has err "process 0 needs 32 sockets, and may have 20 files open"

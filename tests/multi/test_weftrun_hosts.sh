@@ -20,7 +20,7 @@ echo "$*" >>"$FOLDER/commands"
 case $host in
     nowhere) echo "reach: Could not resolve hostname $host" >&2; exit 255 ;;
     noisy) echo "Welcome to noisy!" ;;
-    mute) exec sleep 98770 ;;
+    mute) exec sleep 98770.$run ;;
     chatty) echo "reach: a warning" >&2 ;;
 esac
 echo $$ >"$FOLDER/way-to-$host"
@@ -47,12 +47,15 @@ has() {
 one_line() {
     [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
 }
+# nobody TEXT [SECONDS]: no process whose arguments end with this text is left, or will be within 15 s
+# or so many. The text has this run's own number, $run, in it: others may run at the same time.
+export run=$$
 nobody() {
-    for _ in $(seq 150); do
-        pgrep -f -- "$1" >/dev/null || return
+    for _ in $(seq $((${2:-15} * 10))); do
+        pgrep -f -- "$1\$" >/dev/null || return
         sleep 0.1
     done
-    fail "still running: $(pgrep -af -- "$1")"
+    fail "still running: $(pgrep -af -- "$1\$")"
 }
 # where HOSTS OPTIONS: which process runs on which host, in one line.
 where() {
@@ -135,12 +138,12 @@ check "the first failure's status" 7 "$weftrun" -H a,b,c sh -c \
 grep -Eq 'process 1 \(pid [0-9]+ on b\) ended with status 7' err || fail "$(cat err)"
 one_line
 check "a signal's status" 137 "$weftrun" -H a,b --grace 0.2 sh -c \
-    'test $WEFT_PROCESS = 1 && kill -9 $$; exec sleep 98771'
-nobody "sleep 98771"
-check "time is over" 124 "$weftrun" -H a,b -t 0.5 sleep 98772
-nobody "sleep 98772"
-check "what processes leave behind" 0 "$weftrun" -H a,b sh -c 'setsid sleep 98773 & sleep 98773 & echo gone'
-nobody "sleep 98773"
+    'test $WEFT_PROCESS = 1 && kill -9 $$; exec sleep 98771.$run'
+nobody "sleep 98771.$run"
+check "time is over" 124 "$weftrun" -H a,b -t 0.5 sleep 98772.$run
+nobody "sleep 98772.$run"
+check "what processes leave behind" 0 "$weftrun" -H a,b sh -c 'setsid sleep 98773.$run & sleep 98773.$run & echo gone'
+nobody "sleep 98773.$run"
 
 check "no such program" 127 "$weftrun" -H a,b -n 4 ./no-such-program
 grep -Eq "host [ab]: cannot run ./no-such-program: No such file or directory" err || fail "$(cat err)"
@@ -148,16 +151,16 @@ one_line
 check "no such command" 125 "$weftrun" --rsh ./nowhere -H a,b true
 grep -Eq "host [ab] cannot be used: cannot run ./nowhere: No such file or directory" err || fail "$(cat err)"
 one_line
-check "an unknown host" 125 "$weftrun" -H a,nowhere sleep 98774
+check "an unknown host" 125 "$weftrun" -H a,nowhere sleep 98774.$run
 has err "host nowhere cannot be used: reach: Could not resolve hostname nowhere"
 one_line
-nobody "sleep 98774"
+nobody "sleep 98774.$run"
 check "a host whose shell speaks first" 125 "$weftrun" -H a,noisy true
 has err 'it says "Welcome to noisy!"'
 one_line
 check "warnings on the way" 0 "$weftrun" -H a,chatty true
 check "a host that does not answer" 124 "$weftrun" -H a,mute -t 0.5 true
-nobody "sleep 98770"
+nobody "sleep 98770.$run"
 for wrong in "a:0" "a:x" "a,,b" "-oProxyCommand=x" "[a" "a b" 'a;b' "a:99999999"; do
     check "hosts $wrong" 125 "$weftrun" -H "$wrong" true
     has err '"'"$wrong"'"'
@@ -194,19 +197,19 @@ begin() {
     started 4
 }
 name="weftrun is killed"
-begin sh -c 'setsid sleep 98775 & echo ready; exec sleep 98775'
+begin sh -c 'setsid sleep 98775.$run & echo ready; exec sleep 98775.$run'
 disown $pid
 kill -9 $pid
-nobody "sleep 98775"
+nobody "sleep 98775.$run"
 
 name="the way to a host is killed"
-begin sh -c 'echo ready; exec sleep 98776'
+begin sh -c 'echo ready; exec sleep 98776.$run'
 kill -9 "$(cat way-to-b)"
 wait $pid
 [ $? -eq 125 ] || fail "status"
 has err "host b is lost"
 one_line
-nobody "sleep 98776"
+nobody "sleep 98776.$run"
 
 name="a reader that rests longer than silence lasts"
 timeout 60 "$weftrun" -H a,b sh -c 'head -c 1000000 /dev/zero | tr "\0" z' 2>err </dev/null |
@@ -224,20 +227,20 @@ has err "standard output: its reader rests, and the job shall end"
 kill $reader
 
 name="the launcher falls silent"
-begin sh -c 'echo ready; exec sleep 98777'
+begin sh -c 'echo ready; exec sleep 98777.$run'
 kill -STOP $pid
-nobody "^sleep 98777"
+nobody "^sleep 98777.$run"
 kill -CONT $pid
 wait $pid
 [ $? -ne 0 ] || fail "status 0"
 
 name="a helper falls silent"
-begin sh -c 'echo ready; exec sleep 98778'
+begin sh -c 'echo ready; exec sleep 98778.$run'
 kill -STOP "$(cat way-to-b)" # which has become the helper
 wait $pid
 [ $? -eq 125 ] || fail "status"
 has err "host b is lost: nothing heard for 10 s"
-nobody "sleep 98778"
+nobody "sleep 98778.$run"
 
 [ "$failures" -eq 0 ] && echo "all passed"
 exit $((failures != 0))
