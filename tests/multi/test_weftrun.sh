@@ -93,13 +93,18 @@ if [ -c /dev/full ]; then
     has err "standard output: No space left on device"
 fi
 
-check "the first failure's status" 7 "$weftrun" -n 3 sh -c \
-    'test $WEFT_PROCESS = 1 && exit 7; sleep 0.3; exit 9'
+# The others fail as soon as they are asked to end.
+check "the first failure's status" 7 "$weftrun" -n 3 --grace 0.2 sh -c \
+    'test $WEFT_PROCESS = 1 && exit 7; trap "exit 9" TERM; sleep 30 & wait'
 has err "weftrun: process 1 (pid "
 has err "ended with status 7"
 [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+# Process 1 fails when weftrun has collected them.
 check "others ended before" 7 "$weftrun" -n 3 sh -c \
-    'test $WEFT_PROCESS = 1 || exit 0; sleep 0.5; exit 7'
+    'test $WEFT_PROCESS = 1 || { echo $$ >ended$WEFT_PROCESS; exit 0; }
+    for k in 0 2; do
+        until test -s ended$k && ! test -e /proc/$(cat ended$k); do sleep 0.05; done
+    done; exit 7'
 has err "weftrun: process 0 and 1 more had ended before, with status 0"
 check "quiet" 7 "$weftrun" -q sh -c 'exit 7'
 [ ! -s err ] || fail "$(cat err)"
@@ -134,13 +139,13 @@ has out "--output-dir"
 check "version" 0 "$weftrun" --version
 grep -Eq '^weftrun [0-9]+\.[0-9]+\.[0-9]+$' out || fail "$(cat out)"
 
-# started COUNT: waits until so many processes have written to `out`.
-started() {
-    for _ in $(seq 200); do
-        [ "$(grep -c ready out)" -eq "$1" ] && return
+# wrote COUNT TEXT: waits until so many lines of `out` have the text.
+wrote() {
+    for _ in $(seq 1200); do
+        [ "$(grep -c "$2" out)" -eq "$1" ] && return
         sleep 0.05
     done
-    fail "did not start"
+    fail "not $1 lines with $2: $(cat out err)"
 }
 for signal in INT TERM HUP USR1 USR2 QUIT; do
     name="SIG$signal is passed on"
@@ -151,7 +156,7 @@ for signal in INT TERM HUP USR1 USR2 QUIT; do
         "trap 'echo got $signal; exit 0' $signal; echo ready; while :; do sleep 0.05; done" \
         >out 2>err &
     pid=$!
-    started 3
+    wrote 3 ready
     kill -s $signal $pid
     wait $pid || fail "status $?: $(cat err)"
     [ "$(grep -c "got $signal" out)" -eq 3 ] || fail "$(cat out)"
@@ -159,12 +164,13 @@ done
 
 name="a second SIGINT kills"
 : >out
-env --default-signal=INT "$weftrun" -n 2 -l bash -c \
-    'trap "" INT; echo ready; while :; do sleep 0.05; done' 98765.$run >out 2>err &
+# In the foreground, timeout passes a signal on once.
+env --default-signal=INT timeout --foreground 60 "$weftrun" -n 2 -l bash -c \
+    'trap "echo got" INT; echo ready; while :; do sleep 0.05; done' 98765.$run >out 2>err &
 pid=$!
-started 2
+wrote 2 ready
 kill -INT $pid
-sleep 0.2
+wrote 2 got
 kill -0 $pid || fail "the first SIGINT ended it"
 kill -INT $pid
 wait $pid
@@ -173,13 +179,14 @@ nobody "98765.$run"
 
 name="a process is stopped, and goes on"
 : >out
-"$weftrun" -n 2 sh -c 'echo ready; [ $WEFT_PROCESS = 0 ] || { kill -STOP $$; sleep 1; exit; }; exec sleep 2' \
-    >out 2>err &
+timeout 60 "$weftrun" -n 2 sh -c \
+    '[ $WEFT_PROCESS = 0 ] || kill -STOP $$; until [ -e go ]; do sleep 0.1; done' >out 2>err &
 pid=$!
-started 2
-for _ in $(seq 15); do grep -q stopped err && break || sleep 0.1; done
+for _ in $(seq 100); do ! grep -q stopped err || break; sleep 0.1; done
 grep -Eq '^weftrun: process 1 \(pid [0-9]+\) is stopped, by signal [0-9]+ ' err || fail "$(cat err)"
 kill -CONT "$(sed -n 's/.*process 1 (pid \([0-9]*\)) is stopped.*/\1/p' err)"
+for _ in $(seq 100); do ! grep -q 'goes on' err || break; sleep 0.1; done
+touch go
 wait $pid || fail "status $?: $(cat err)"
 grep -Eq '^weftrun: process 1 \(pid [0-9]+\) goes on$' err || fail "$(cat err)"
 
@@ -187,7 +194,7 @@ name="weftrun is killed"
 : >out
 "$weftrun" -n 3 sh -c 'echo ready; exec sleep 98766.$run' >out 2>err &
 pid=$!
-started 3
+wrote 3 ready
 disown $pid
 kill -9 $pid
 nobody "sleep 98766.$run"
@@ -216,47 +223,51 @@ check "too few files for process 0" 1 ./limited -n 20 "$weftrun" -n 30 "$bin/tes
 has err "process 0 needs 32 sockets, and may have 20 files open"
 # The files out and err are of that size already, so it needs a pipe to say something.
 name="no file may grow"
-timeout -k 5 20 ./limited -f 0 "$weftrun" -n 2 "$bin/tests/test_barrier" 2>&1 </dev/null | cat >err
+timeout -k 5 60 ./limited -f 0 "$weftrun" -n 2 "$bin/tests/test_barrier" 2>&1 </dev/null | cat >err
 grep -q "File too large" err || fail "$(cat err)"
 
 # rest SIGNAL WANTED-STATUS OPTIONS...: the reader of a job's output rests; what ends the job then.
 rest() {
-    local wanted=$2 begin=$SECONDS
+    local wanted=$2
     mkfifo resting
-    sleep 20 <resting &
+    sleep 100 <resting &
     local reader=$!
     : >err
-    env --default-signal=INT timeout -k 10 20 "$weftrun" -l -n 2 "${@:3}" yes >resting 2>err </dev/null &
-    local pid=$!
+    # In the foreground, timeout passes a signal on once.
+    env --default-signal=INT timeout --foreground -k 30 60 "$weftrun" -l -n 2 "${@:3}" \
+        sh -c 'touch began$WEFT_PROCESS; exec yes' >resting 2>err </dev/null &
+    local pid=$! begin=$SECONDS
     [ "$1" = none ] || {
-        sleep 1
+        for _ in $(seq 600); do [ ! -e began0 ] || [ ! -e began1 ] || break; sleep 0.1; done
+        sleep 1 # for the pipe to be full
+        begin=$SECONDS
         kill -s "$1" $pid
     }
     wait $pid
     local got=$?
     [ $got -eq "$wanted" ] || fail "status $got, not $wanted: $(cat err)"
-    [ $((SECONDS - begin)) -lt 8 ] || fail "it took $((SECONDS - begin)) s"
+    [ $((SECONDS - begin)) -lt 20 ] || fail "it took $((SECONDS - begin)) s"
     has err "standard output: its reader rests, and the job shall end"
-    kill $reader
-    rm resting
+    kill $reader || fail "the reader was waited for"
+    rm -f resting began?
 }
 name="time is over while a reader rests"
-rest none 124 -t 1
-has err "not over after 1 s"
+rest none 124 -t 3
+has err "not over after 3 s"
 name="SIGINT while a reader rests"
 rest INT 130
 name="SIGTERM while a reader rests"
 rest TERM 143
 name="standard error too goes to a reader who rests"
 mkfifo resting
-sleep 20 <resting &
+sleep 100 <resting &
 reader=$!
-timeout -k 1 10 "$weftrun" -l -n 2 -t 1 yes >resting 2>&1 </dev/null
+timeout -k 1 60 "$weftrun" -l -n 2 -t 1 yes >resting 2>&1 </dev/null
 [ $? -eq 124 ] || fail "status"
 kill $reader
 rm resting
 name="nothing is lost for a reader who rests"
-timeout -k 1 20 "$weftrun" -l -n 2 sh -c 'head -c 1000000 /dev/zero | tr "\0" "\n"' 2>err | { sleep 3; wc -l; } >out
+timeout -k 1 60 "$weftrun" -l -n 2 sh -c 'head -c 1000000 /dev/zero | tr "\0" "\n"' 2>err | { sleep 3; wc -l; } >out
 [ "$(cat out)" = 2000000 ] || fail "$(cat out err)"
 
 [ "$failures" -eq 0 ] && echo "all passed"

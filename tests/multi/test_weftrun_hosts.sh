@@ -81,12 +81,12 @@ name="a host file"
 [ "$(timeout 60 "$weftrun" --hostfile hosts sh -c 'echo $WEFT_PROCESS:$REACHED' | sort -n | tr '\n' ' ')" = \
     "0:a 1:a 2:b 3:c " ] || fail "$(where --hostfile hosts)"
 
-check "a host file that is one endless line" 125 timeout -k 1 10 "$weftrun" --hostfile /dev/zero true
+check "a host file that is one endless line" 125 timeout -k 1 60 "$weftrun" --hostfile /dev/zero true
 has err "/dev/zero:1: the line has 4096 bytes or more"
 name="more processes of a host than files may be open"
-(ulimit -n 64 && exec timeout -k 1 20 "$weftrun" -H a -n 24 sleep 0.5) 2>err </dev/null || fail "$(cat err)"
+(ulimit -n 64 && exec timeout -k 1 60 "$weftrun" -H a -n 24 sleep 0.5) 2>err </dev/null || fail "$(cat err)"
 name="a process on a host has the limit of files that its user has set"
-[ "$(ulimit -Sn 40 && timeout -k 1 20 "$weftrun" -H a -n 24 sh -c 'ulimit -n' 2>err </dev/null | sort | uniq -c | tr -d ' ')" = 2440 ] ||
+[ "$(ulimit -Sn 40 && timeout -k 1 60 "$weftrun" -H a -n 24 sh -c 'ulimit -n' 2>err </dev/null | sort | uniq -c | tr -d ' ')" = 2440 ] ||
     fail "$(cat err)"
 
 check "what processes are told" 0 env WEFT_STALL_S=3 OTHER=1 "$weftrun" -H a,b -l -x "A=b  c" -x OTHER -- sh -c \
@@ -133,8 +133,9 @@ check "logs are here" 0 "$weftrun" -H a,b -o logs sh -c 'echo out $WEFT_PROCESS;
 has logs/process-1.log "out 1"
 [ ! -s out ] || fail "output on the terminal"
 
-check "the first failure's status" 7 "$weftrun" -H a,b,c sh -c \
-    'test $WEFT_PROCESS = 1 && exit 7; sleep 0.3; exit 9'
+# The others fail as soon as they are asked to end.
+check "the first failure's status" 7 "$weftrun" -H a,b,c --grace 0.2 sh -c \
+    'test $WEFT_PROCESS = 1 && exit 7; trap "exit 9" TERM; sleep 30 & wait'
 grep -Eq 'process 1 \(pid [0-9]+ on b\) ended with status 7' err || fail "$(cat err)"
 one_line
 check "a signal's status" 137 "$weftrun" -H a,b --grace 0.2 sh -c \
@@ -170,7 +171,7 @@ has err "3 processes, but the hosts have 2 slots"
 check "no such folder" 125 bash -c 'mkdir gone; cd gone; rmdir ../gone; exec "$0" -H a true' "$weftrun"
 
 started() {
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         [ "$(grep -c ready out)" -eq "$1" ] && return
         sleep 0.05
     done
@@ -219,9 +220,9 @@ timeout 60 "$weftrun" -H a,b sh -c 'head -c 1000000 /dev/zero | tr "\0" z' 2>err
 name="time is over while a reader rests"
 mkfifo resting
 # shellcheck disable=SC2217 # that it does not read is the point
-sleep 20 <resting &
+sleep 100 <resting &
 reader=$!
-timeout -k 1 15 "$weftrun" -H a,b -t 1 yes >resting 2>err </dev/null
+timeout -k 1 60 "$weftrun" -H a,b -t 3 yes >resting 2>err </dev/null
 [ $? -eq 124 ] || fail "status: $(cat err)"
 has err "standard output: its reader rests, and the job shall end"
 kill $reader
@@ -229,7 +230,7 @@ kill $reader
 name="the launcher falls silent"
 begin sh -c 'echo ready; exec sleep 98777.$run'
 kill -STOP $pid
-nobody "^sleep 98777.$run"
+nobody "^sleep 98777.$run" 40 # 10 s, and what a busy machine adds
 kill -CONT $pid
 wait $pid
 [ $? -ne 0 ] || fail "status 0"
