@@ -81,6 +81,13 @@ if [ "$(id -u)" -eq 0 ] && "$here/hosts" up "$net" 3 2>/dev/null; then
         -x LSAN_OPTIONS -H host0,host1,host2 -n 3 sh -c 'hostname; exec "$@"' sh "$bin/tests/test_lost_host" 0.2 \
         >out 2>err </dev/null || fail "status $?"
     [ "$(sort out | tr '\n' ' ')" = "host0 host1 host2 ready ready ready " ] || fail "$(cat out)"
+    name="process 0 cannot listen"
+    : >said
+    timeout 100 "$here/hosts" on "$net" host0 mpirun --mca plm_rsh_agent "$here/hosts rsh $net" \
+        -H host0,host1,host2 -n 3 sh -c 'test $PMIX_RANK = 0 || exec "$@" 2>>said
+        WEFT_INTERFACE=nonesuch "$@"; until [ -s said ]; do sleep 0.1; done' sh "$bin/tests/test_lost_host" 0.2 \
+        >out 2>err </dev/null && fail "status 0"
+    grep -q "process 0 could not open the job's control channel" said || fail "$(cat said err)"
 else
     echo "$name: left out, namespaces need root"
 fi
