@@ -65,8 +65,12 @@ WEFT_KERNEL(tune_pair, struct pair_data, user)
 const size_t pair_sizes[PAIR_SIZES] = {4, 8, 16, 32, 64, 128, 256, 512, 1024};
 
 /* TURNS: of the two jobs; ROUNDS: over the sizes in each. */
-enum { TURNS = 3, ROUNDS = 3 };
-enum { THREADS = 128, WARM_UP = 200, FIRST = 200, LEAST = 50, MOST = 5000 };
+#ifdef WEFT_INFO_BRIEF
+enum { TURNS = 1, ROUNDS = 1, WARM_UP = 5, FIRST = 5, LEAST = 5, MOST = 5 };
+#else
+enum { TURNS = 3, ROUNDS = 3, WARM_UP = 200, FIRST = 200, LEAST = 50, MOST = 5000 };
+#endif
+enum { THREADS = 128 };
 
 static const double run_s = 0.01; /* of a size, in each round */
 

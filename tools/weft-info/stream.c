@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often a rate is measured, of which the best counts. Who only tries it gives less. */
-#ifndef STREAM_REPEAT_NS
-#define STREAM_REPEAT_NS 100000000
-#define STREAM_REPEAT_LEAST 3
+#ifdef WEFT_INFO_BRIEF
+enum { REPEAT_NS = 1, REPEAT_LEAST = 1 };
+#else
+enum { REPEAT_NS = 100000000, REPEAT_LEAST = 3 };
 #endif
 
 /* ---- what the network asks of its ends ----------------------------------------------------- */
@@ -284,7 +284,7 @@ double stream_rate(struct stream *s, size_t bytes, size_t piece, uint32_t depth)
     const uint64_t start = weft_now_ns();
     uint64_t best = UINT64_MAX;
 
-    for (int i = 0; i < STREAM_REPEAT_LEAST || weft_now_ns() - start < STREAM_REPEAT_NS; i++) {
+    for (int i = 0; i < REPEAT_LEAST || weft_now_ns() - start < REPEAT_NS; i++) {
         const uint64_t before = weft_now_ns();
         if (!move(s, bytes, piece, depth))
             return 0;

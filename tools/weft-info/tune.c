@@ -19,7 +19,11 @@
 
 enum { VALUES = 4, SIZES = 3 };
 
+#ifdef WEFT_INFO_BRIEF
+static const size_t sizes[SIZES] = {256 << 10, 512 << 10, 1 << 20};
+#else
 static const size_t sizes[SIZES] = {256 << 10, 2 << 20, 16 << 20};
+#endif
 
 /* The device whose memory the host cannot reach, if there is one. */
 struct target {
@@ -135,7 +139,8 @@ static bool tune_pieces(struct stream *stream, struct weft_tuned *values, int *c
     size_t best_piece = 0;
     uint32_t best_depth = 0;
 
-    printf("puts through host memory, GB/s of puts of 256 KiB, 2 MiB and 16 MiB\n");
+    printf("puts through host memory, GB/s of puts of %zu, %zu and %zu KiB\n", sizes[0] >> 10,
+           sizes[1] >> 10, sizes[2] >> 10);
     const double by_default = rate_of(stream, 0, 0);
     double best = by_default * 1.02; /* less is no reason to leave the default */
     if (by_default == 0)
