@@ -19,6 +19,20 @@ int __wrap_close(int fd)
     return result;
 }
 
+/* So often there is no file for who wants to come in. */
+static int no_files;
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags);
+
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags)
+{
+    if (no_files == 0)
+        return __real_accept4(fd, address, bytes, flags);
+    no_files--;
+    errno = EMFILE;
+    return -1;
+}
+
 static int dial(void)
 {
     const struct sockaddr_in root = {.sin_family = AF_INET,
@@ -85,6 +99,14 @@ static int one_is_refused_first(struct weft_config *config)
         EXPECT(bad_closes == 0);
     }
     return all_send(config);
+}
+
+static int one_has_no_files(struct weft_config *config)
+{
+    no_files = config->process == 0 ? 3 : 0;
+    const int wrong = all_send(config);
+    EXPECT(no_files == 0);
+    return wrong;
 }
 
 static int one_is_missing(struct weft_config *config)
@@ -183,6 +205,8 @@ static void tcp_refusals(void **state)
 {
     (void)state;
     run_tcp(one_is_refused_first, true, -1);
+    assert_one_order();
+    run_tcp(one_has_no_files, true, -1);
     assert_one_order();
     run_tcp(one_is_missing, true, -1);
     run_tcp(one_dies_at_start, true, -1);
