@@ -36,7 +36,7 @@ struct weft_gathering {
     bool *asked;                    /* by member: asked here */
     struct weft_contribution *mine; /* of the members here */
     struct weft_contribution *all;  /* by member, of all processes */
-    char *why;                      /* the reason for the first that is refused here; may be NULL */
+    struct weft_objection why;      /* to what the members here bring */
     int32_t processes;              /* whose frames have come */
     bool *came;                     /* by process */
 };
@@ -54,7 +54,7 @@ static void clear(struct weft_gathering *g)
     free(g->asked);
     free(g->mine);
     free(g->all);
-    free(g->why);
+    free(g->why.text);
     free(g->came);
     *g = (struct weft_gathering){0};
 }
@@ -89,14 +89,14 @@ static void finish(struct weft_job *job, struct weft_comm_entry *comm, struct we
 {
     const uint32_t op = g->op;
     struct weft_contribution *all = g->all;
-    char *why = g->why;
+    const struct weft_objection why = g->why;
 
     g->all = NULL;
-    g->why = NULL;
+    g->why.text = NULL;
     clear(g); /* the answered ranks may ask again at once */
     weft_collective_apply(job, comm, op, all, why);
     free(all);
-    free(why);
+    free(why.text);
 }
 
 /* ---- 2. one frame a process ------------------------------------------------------------------ */
@@ -210,8 +210,10 @@ static struct weft_contribution contribution_of(struct weft_job *job, weft_comm 
             c.a = weft_err(WEFT_ERR_ARGUMENT, "that goes beyond the end of the address space");
         else
             c.a = weft_memory_place(job, comm, base, command->width, &place);
-        if (c.a != WEFT_OK && g->why == NULL)
-            g->why = strdup(weft_err_last());
+        if (c.a != WEFT_OK && (g->why.text == NULL || member < g->why.member)) {
+            free(g->why.text);
+            g->why = (struct weft_objection){strdup(weft_err_last()), member};
+        }
     }
     c.base = command->source;
     c.segment = place.segment;

@@ -18,11 +18,14 @@ struct weft_contribution {
 };
 static_assert(sizeof(struct weft_contribution) == 56, "it travels as its bytes: no padding");
 
-/*
- * Does it, with what each member brought, by member; why: the reason for the first refusal of what
- * a member here brought, or NULL. Table lock held.
- */
+/* Why what a member here brought cannot be: of the first of them. text NULL: nothing is known. */
+struct weft_objection {
+    char *text;
+    int32_t member;
+};
+
+/* Does it, with what each member brought, by member. Table lock held. */
 void weft_collective_apply(struct weft_job *job, struct weft_comm_entry *comm, uint32_t op,
-                           const struct weft_contribution *all, const char *why);
+                           const struct weft_contribution *all, struct weft_objection why);
 
 #endif

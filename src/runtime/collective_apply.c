@@ -45,9 +45,11 @@ static void fail_memory(struct weft_job *job, const char *call, int32_t ranks)
  */
 static void say_no_window(struct weft_job *job, const struct weft_comm_entry *comm,
                           const struct weft_contribution *all, int32_t whose, weft_status status,
-                          const char *reason)
+                          struct weft_objection objection)
 {
     const bool here = whose >= 0 && comm->member[whose].process == job->numbers.process;
+    const char *reason =
+        objection.text != NULL && objection.member == whose ? objection.text : NULL;
     const bool host = comm->handle == WEFT_COMM_HOST;
     char name[40], why[WEFT_SAY_LINE / 2] = "";
 
@@ -61,7 +63,7 @@ static void say_no_window(struct weft_job *job, const struct weft_comm_entry *co
                  status == WEFT_ERR_UNSUPPORTED
                      ? ", which weft_malloc did not give (WEFT_PATH=direct)"
                      : "",
-                 here && reason != NULL ? ": " : "", here && reason != NULL ? reason : "");
+                 reason != NULL ? ": " : "", reason != NULL ? reason : "");
     snprintf(job->no_window, sizeof(job->no_window), "weft_%swin_create on %s failed: %s%s",
              host ? "host_" : "", name, weft_status_text(status), why);
     if (!host && (here || comm->leader_index == 0))
@@ -113,7 +115,7 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
 }
 
 static void apply_win_create(struct weft_job *job, const struct weft_comm_entry *comm,
-                             const struct weft_contribution *all, const char *why)
+                             const struct weft_contribution *all, struct weft_objection why)
 {
     struct weft_window_entry *entry = calloc((size_t)comm->members + 1, sizeof(*entry));
     weft_win win = WEFT_WIN_NONE;
@@ -241,7 +243,7 @@ static void apply_comm_free(struct weft_job *job, const struct weft_comm_entry *
 }
 
 void weft_collective_apply(struct weft_job *job, struct weft_comm_entry *comm, uint32_t op,
-                           const struct weft_contribution *all, const char *why)
+                           const struct weft_contribution *all, struct weft_objection why)
 {
     switch (op) {
     case WEFT_COLLECTIVE_WIN_CREATE:

@@ -161,7 +161,7 @@ struct weft_job {
     struct weft_lock exchange_lock;
     struct weft_bell exchange_bell;    /* also rung when the job fails */
     struct weft_gathering *gatherings; /* collective.c; by communicator index */
-    char no_window[WEFT_SAY_LINE];     /* why the last window could not be made; under `tables` */
+    char no_window[WEFT_SAY_LINE]; /* why the last could not be made: whole when it is answered */
 
     struct weft_lock failure_lock;
     bool own_said;    /* what this process tells of was said here where it was found */
