@@ -35,10 +35,12 @@ void weft_say_process(int process)
 
 /*
  * stderr may be closed: then there is nobody left to tell. It may be full and, because somebody who
- * shares it wanted that, not block: then its reader gets a second.
+ * shares it wanted that, not block: then its reader gets a second, but only one, until it reads
+ * again. Who speaks may hold a lock.
  */
 static void write_line(const char *text)
 {
+    static bool rests; /* only a hint: relaxed */
     static const char *const prefix = "weft: ";
     const int speaking = mine()->process;
     char line[LINE + 32];
@@ -48,14 +50,19 @@ static void write_line(const char *text)
     for (int i = 0; i + 1 < n; i++) /* one line, whatever a value in it holds */
         if (line[i] == '\n')
             line[i] = ' ';
+    const int patience = __atomic_load_n(&rests, __ATOMIC_RELAXED) ? 0 : TRIES;
     for (int done = 0, tries = 0; done < n;) {
         ssize_t wrote = write(STDERR_FILENO, line + done, (size_t)(n - done));
-        if (wrote < 0 && errno == EAGAIN && tries++ < TRIES)
+        if (wrote < 0 && errno == EAGAIN && tries < patience) {
             poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, TRY_MS);
-        else if (wrote < 0 && errno != EINTR)
+            tries++;
+        } else if (wrote < 0 && errno != EINTR) {
+            __atomic_store_n(&rests, errno == EAGAIN, __ATOMIC_RELAXED);
             return;
+        }
         done += wrote > 0 ? (int)wrote : 0;
     }
+    __atomic_store_n(&rests, false, __ATOMIC_RELAXED);
 }
 
 void weft_say(enum weft_level level, const char *format, ...)

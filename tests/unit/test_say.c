@@ -3,6 +3,7 @@
  * error's text stays with the thread that met it. stderr is a pipe here, read back after each call.
  */
 #include "base/say.h"
+#include "base/task.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,7 +237,10 @@ static void test_full(void **state)
     assert_non_null(read_all);
     assert_string_equal(said(state), "weft: late\n");
     assert_int_equal(write(STDERR_FILENO, filler, FULL), FULL);
-    weft_say(WEFT_SAY_ERROR, "too late");
+    const uint64_t before = weft_now_ns();
+    for (int i = 0; i < 100; i++) /* the first waits for a second, the others do not */
+        weft_say(WEFT_SAY_ERROR, "too late");
+    assert_true(weft_now_ns() - before > 500000000 && weft_now_ns() - before < 50000000000);
 }
 
 int main(void)
