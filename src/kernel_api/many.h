@@ -78,29 +78,41 @@ WEFT_INLINE void weft_count_direct(const struct weft_route *to, int tag)
         weft_count_add_peer(to->exposed, to->counters + tag, false);
 }
 
-/* Before what a thread does for its target. */
-WEFT_INLINE void weft_trace_lane_begin(weft_self *self)
+/* Numbers for a round are taken. The leader, when all threads have seen the first. */
+WEFT_INLINE void weft_trace_lanes_took(weft_self *self, uint32_t count)
 {
-    if (weft_traced(self) && weft_leads(self))
-        self->tracer.open[WEFT_TRACE_CALL].begin = weft_trace_now(self);
+    const uint64_t before = self->tracer.count;
+
+    self->tracer.count = before + count;
+    weft_trace_counted(self, self->tracer.every, before, before + count);
 }
 
-/* After it, one of `count`; it is nothing, if it is left. */
-WEFT_INLINE void weft_trace_lane(weft_self *self, enum weft_trace_kind kind, int tag,
-                                 const struct weft_route *to, uint64_t bytes, uint32_t count,
-                                 bool left)
+/*
+ * By whole warps: what each thread did for its target, if it has one of the round's `count`; that
+ * is nothing, if it is left. Where one warp did all, the numbers are taken here, else when all have
+ * met.
+ */
+WEFT_INLINE void weft_trace_lanes(weft_self *self, enum weft_trace_kind kind, int tag,
+                                  const struct weft_route *to, uint64_t bytes, uint32_t count,
+                                  uint64_t begin, bool left)
 {
     struct weft_tracer *const tracer = &self->tracer;
+    const uint64_t before = tracer->count;
     struct weft_trace_event event;
 
     event.end = weft_trace_now(self);
-    event.begin = weft_leads(self) ? tracer->open[WEFT_TRACE_CALL].begin : event.end;
+    event.begin = weft_leads(self) ? begin : event.end;
     event.process = to->process;
     event.slot = to->slot;
     event.amount = (uint32_t)bytes;
     event.what = left ? 0 : weft_trace_what(kind, tag, bytes);
-    weft_trace_store(tracer->log, tracer->most, tracer->count + threadIdx.x, tracer->count + count,
-                     &event);
+    if (threadIdx.x < count)
+        weft_trace_store(tracer->log, tracer->most, before + threadIdx.x, before + count, &event);
+    if (count > WEFT_LANES)
+        return;
+    __syncwarp();
+    if (weft_leads(self))
+        weft_trace_lanes_took(self, count);
 }
 
 /* As weft_join. Whether it is so for any thread. */
@@ -119,11 +131,8 @@ WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_
         weft_turn(self);
     const bool some = weft_join_any(self, rest != WEFT_LANE_DONE);
 
-    if (weft_traced(self) && weft_leads(self)) {
-        const uint64_t before = self->tracer.count;
-        self->tracer.count = before + count;
-        weft_trace_counted(self, self->tracer.every, before, before + count);
-    }
+    if (count > WEFT_LANES && weft_leads(self) && weft_traced(self))
+        weft_trace_lanes_took(self, count);
     return some;
 }
 
@@ -138,10 +147,11 @@ WEFT_COLD enum weft_lane_rest weft_notify_lane(weft_self *self, weft_comm comm, 
 
     const bool known = weft_route_lane(self, comm, target, mine, false, &to, &keep);
     const bool left = mine && !(known && weft_is_direct(self, &to));
+    const uint64_t begin = weft_traced(self) ? weft_trace_now(self) : 0;
     if (mine && !left)
         weft_count_direct(&to, tag);
-    if (weft_traced(self) && mine)
-        weft_trace_lane(self, WEFT_TRACE_NOTIFY, tag, &to, 0, count, left);
+    if (weft_traced(self))
+        weft_trace_lanes(self, WEFT_TRACE_NOTIFY, tag, &to, 0, count, begin, left);
     return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
@@ -158,13 +168,14 @@ WEFT_COLD enum weft_lane_rest weft_put_lane(weft_self *self, weft_win win,
     const bool known = weft_route_lane(self, win, item.target, mine, true, &to, &keep);
     const bool left = mine && !(known && weft_item_goes(self, &to, &item) &&
                                 weft_is_small(to.address + item.offset, item.bytes));
+    const uint64_t begin = weft_traced(self) ? weft_trace_now(self) : 0;
     if (mine && !left) {
         weft_copy_undivided(to.address + item.offset, (const unsigned char *)item.source,
                             item.bytes);
         weft_count_direct(&to, item.tag);
     }
-    if (weft_traced(self) && mine)
-        weft_trace_lane(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, left);
+    if (weft_traced(self))
+        weft_trace_lanes(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, begin, left);
     return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
@@ -181,6 +192,7 @@ WEFT_COLD enum weft_lane_rest weft_put_lanes(weft_self *self, weft_win win,
     const weft_put_item item = items[mine ? threadIdx.x : 0];
     struct weft_route to;
     bool goes = false, keep = false;
+    const uint64_t begin = weft_traced(self) ? weft_trace_now(self) : 0;
 
     if (threadIdx.x < WEFT_LANES)
         goes = weft_route_lane(self, win, item.target, mine, true, &to, &keep) && mine &&
@@ -197,8 +209,8 @@ WEFT_COLD enum weft_lane_rest weft_put_lanes(weft_self *self, weft_win win,
     weft_join(self); /* the releases cover what every thread copied */
     if (goes)
         weft_count_direct(&to, item.tag);
-    if (weft_traced(self) && mine)
-        weft_trace_lane(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, !goes);
+    if (weft_traced(self) && threadIdx.x < WEFT_LANES)
+        weft_trace_lanes(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, begin, !goes);
     return mine && !goes ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
@@ -261,7 +273,6 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
         const uint32_t here = weft_lanes_of(count, first);
         const int mine = first + ((uint32_t)me < here ? me : 0);
         weft_join(self); /* the releases cover what every thread did */
-        weft_trace_lane_begin(self);
         enum weft_lane_rest rest = WEFT_LANE_DONE;
         if ((uint32_t)(me - me % WEFT_LANES) < here) /* a warp with nothing to do waits */
             rest = weft_notify_lane(self, comm, targets[mine], tag, here);
@@ -288,7 +299,6 @@ WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_
         here = weft_lanes_of(count, first);
         const int mine = first + ((uint32_t)me < here ? me : 0);
         weft_join(self); /* the sources are there, and the releases cover what every thread did */
-        weft_trace_lane_begin(self);
         if (weft_join_any(self, items[mine].bytes > sizeof(uint64_t))) {
             here = here < WEFT_LANES ? here : (uint32_t)WEFT_LANES;
             rest = weft_put_lanes(self, win, items + first, here);

@@ -45,6 +45,16 @@ WEFT_COLD void weft_notify_proxied(weft_self *self, int process, weft_comm comm,
 
 #ifdef __CUDACC__
 
+/* HERE or PEER. */
+WEFT_INLINE void weft_notify_mapped(uint32_t way, struct weft_exposed *exposed,
+                                    struct weft_counter *counter, bool relaxed)
+{
+    if (way == WEFT_WAY_HERE)
+        weft_count_add_local(exposed, counter, relaxed);
+    else
+        weft_count_add_peer(exposed, counter, relaxed);
+}
+
 /* To a rank whose route is known, without a channel: as weft_put_usual. */
 WEFT_INLINE bool weft_notify_usual(weft_self *self, weft_comm comm, int target, int tag,
                                    bool relaxed)
@@ -64,11 +74,36 @@ WEFT_INLINE bool weft_notify_usual(weft_self *self, weft_comm comm, int target, 
         return true;
     if (WEFT_UNLIKELY(unsettled != 0))
         weft_settle(self, rest->process);
-    if (to.way == WEFT_WAY_HERE)
-        weft_count_add_local(rest->exposed, rest->counters + tag, relaxed);
-    else
-        weft_count_add_peer(rest->exposed, rest->counters + tag, relaxed);
+    weft_notify_mapped(to.way, rest->exposed, rest->counters + tag, relaxed);
     weft_turn(self);
+    return true;
+}
+
+/* The same in a traced job; what the leader waits for first is recorded by itself. */
+WEFT_INLINE bool weft_notify_recorded(weft_self *self, weft_comm comm, int target, int tag,
+                                      bool relaxed)
+{
+    const struct weft_cached to = *weft_route_place(self, comm, target);
+    const uint32_t unsettled = threadIdx.x == 0 ? self->unsettled : 0;
+
+    if (!weft_traced(self) || to.handle != (comm ^ WEFT_TRACE_ALIAS) || to.target != ~target ||
+        target < 0 || (to.way != WEFT_WAY_HERE && to.way != WEFT_WAY_PEER))
+        return false;
+    if (!relaxed)
+        weft_join(self);
+    if (threadIdx.x != 0)
+        return true;
+    if (WEFT_UNLIKELY(unsettled != 0))
+        weft_settle(self, to.process);
+    struct weft_trace_event event;
+    event.process = to.process;
+    event.slot = to.slot;
+    event.amount = 0;
+    event.what = weft_trace_what(WEFT_TRACE_NOTIFY, tag, 0);
+    event.begin = weft_trace_now(self);
+    weft_notify_mapped(to.way, to.exposed, to.counters + tag, relaxed);
+    weft_turn(self);
+    weft_trace_single(self, &event);
     return true;
 }
 
@@ -91,10 +126,14 @@ WEFT_INLINE void weft_notify_somehow(weft_self *self, const struct weft_route *t
     weft_turn(self);
 }
 
-/* One that is not usual; in a traced job any, and it is recorded, once its target is known. */
+/* One that is not usual; in a traced job any, and it is recorded. */
 WEFT_COLD void weft_notify_other(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
 {
     WEFT_IN_SHARED(self);
+#ifdef __CUDACC__
+    if (weft_notify_recorded(self, comm, target, tag, relaxed))
+        return;
+#endif
     const struct weft_route to = weft_route_comm(self, comm, target);
     const bool recorded = weft_traced(self) && weft_leads(self);
 
@@ -149,16 +188,31 @@ WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
     } while (WEFT_UNLIKELY(weft_attend(self)));
 }
 
+/* The leader. */
+WEFT_INLINE void weft_trace_open_wait(weft_self *self, uint32_t tag, uint32_t count)
+{
+    weft_trace_open_event(self, WEFT_TRACE_WAIT, WEFT_TRACE_CALL, (int)tag, WEFT_TRACE_NOBODY,
+                          WEFT_TRACE_ANYRANK, count);
+}
+
+/* In a function of its own, which is so small that nothing of it is kept in memory. */
+WEFT_COLD void weft_wait_led_traced(weft_self *self, uint32_t tag, uint32_t count)
+{
+    WEFT_IN_SHARED(self);
+    if (weft_leads(self))
+        weft_trace_open_wait(self, tag, count);
+    weft_wait_led(self, tag, count);
+    if (weft_leads(self))
+        weft_trace_close_single(self);
+}
+
 WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, uint32_t waits)
 {
     WEFT_IN_SHARED(self);
     if (weft_leads(self))
-        weft_trace_open_event(self, WEFT_TRACE_WAIT, WEFT_TRACE_CALL, (int)tag, WEFT_TRACE_NOBODY,
-                              WEFT_TRACE_ANYRANK, count);
+        weft_trace_open_wait(self, tag, count);
     if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_WARP))
         weft_wait_warped(self, tag, count);
-    else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE))
-        weft_wait_led(self, tag, count);
     else
         weft_wait_by_letter(self, tag, count);
     if (weft_leads(self))
@@ -175,6 +229,8 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
         weft_wait_led(self, (uint32_t)tag, count);
     else if (waits == WEFT_WAITS_BY_LETTER)
         weft_wait_by_letter(self, (uint32_t)tag, count);
+    else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE))
+        weft_wait_led_traced(self, (uint32_t)tag, count);
     else
         weft_wait_traced(self, (uint32_t)tag, count, waits);
 }

@@ -77,12 +77,12 @@ enum { WEFT_TRACE_CALL, WEFT_TRACE_INNER, WEFT_TRACE_DEPTHS };
 
 /* The writer's end of a log. */
 struct weft_tracer {
-    uint32_t alias; /* 0: no trace; else what names of routes differ by (kernel_api/route.h) */
     uint32_t most;  /* events in the log: a power of two; */
     uint32_t every; /* and so is this: of so many one is a WEFT_TRACE_CLOCK, on a GPU */
+    uint32_t alias; /* 0: no trace; else what names of routes differ by (kernel_api/route.h) */
     bool ticks;     /* on the CPU device: its clock is base/ticks.h's, else the monotonic one */
+    struct weft_trace_log *log __attribute__((aligned(16)));
     uint64_t count;
-    struct weft_trace_log *log;
     struct weft_trace_event open[WEFT_TRACE_DEPTHS]; /* what a rank is in the middle of: its kind is
                                                         not 0, and its end is its number */
 };
@@ -101,14 +101,12 @@ WEFT_INLINE uint32_t weft_trace_what(enum weft_trace_kind kind, int tag, uint64_
     return which | (uint32_t)(amount >> 32 & 0xff) << 16 | (uint32_t)kind << 24;
 }
 
-/* The event of a number below count, unless count is so far beyond that another has its place. */
-WEFT_INLINE void weft_trace_store(struct weft_trace_log *log, uint32_t most, uint64_t number,
-                                  uint64_t count, const struct weft_trace_event *e)
+/* The event of a number. */
+WEFT_INLINE void weft_trace_put(struct weft_trace_log *log, uint32_t most, uint64_t number,
+                                const struct weft_trace_event *e)
 {
-    struct weft_trace_event *to = &log->event[number & (most - 1)];
+    struct weft_trace_event *to = &log->event[(uint32_t)number & (most - 1)];
 
-    if (count - number > most)
-        return;
 #ifdef __CUDACC__
     __stcs((ulonglong2 *)to, make_ulonglong2(e->begin, e->end));
     __stcs((uint4 *)to + 1, make_uint4((uint32_t)e->process, e->slot, e->amount, e->what));
@@ -117,11 +115,18 @@ WEFT_INLINE void weft_trace_store(struct weft_trace_log *log, uint32_t most, uin
 #endif
 }
 
+/* The same of one below count, unless count is so far beyond that another has its place. */
+WEFT_INLINE void weft_trace_store(struct weft_trace_log *log, uint32_t most, uint64_t number,
+                                  uint64_t count, const struct weft_trace_event *e)
+{
+    if (count - number <= most)
+        weft_trace_put(log, most, number, e);
+}
+
 /* One that is over. */
 WEFT_INLINE void weft_trace_add(struct weft_tracer *tracer, const struct weft_trace_event *e)
 {
-    const uint64_t number = tracer->count++;
-    weft_trace_store(tracer->log, tracer->most, number, number + 1, e);
+    weft_trace_put(tracer->log, tracer->most, tracer->count++, e);
 }
 
 /* The last event; there is one. */
