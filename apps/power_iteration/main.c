@@ -5,11 +5,9 @@
 #include "report.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 WEFT_KERNEL_DECLARE(power_iteration);
 
@@ -173,18 +171,6 @@ static bool iterate(weft_job *job, const struct problem *problem, const struct b
     return good;
 }
 
-/* Whether the output was taken. A reader that left early, as head does, has what it wanted. */
-static bool output_done(void)
-{
-    struct pollfd output = {.fd = STDOUT_FILENO};
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return true;
-    if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
-        return true;
-    complain("standard output could not be written");
-    return false;
-}
-
 int main(int argc, char **argv)
 {
     weft_job *job;
@@ -204,7 +190,6 @@ int main(int argc, char **argv)
     problem_free(&problem);
     if (weft_close(job) != WEFT_OK)
         good = false;
-    if (!output_done())
-        good = false;
+    good = report_flushed() && good;
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
