@@ -49,15 +49,22 @@ static int by_size(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+static const char *plural(int count)
+{
+    return count == 1 ? "" : "s";
+}
+
 void report_end(struct report *report)
 {
     const uint64_t n = report->done;
     if (n > 0 && !report->settings->csv) {
         qsort(report->total, n, sizeof(*report->total), by_size);
         const double median = (report->total[(n - 1) / 2] + report->total[n / 2]) / 2;
-        printf("%s on %s: %d processes", report->variant, report->device, report->processes);
+        printf("%s on %s: %d process%s", report->variant, report->device, report->processes,
+               report->processes == 1 ? "" : "es");
         if (report->ranks > 0)
-            printf(" of %d ranks with %d threads", report->ranks, report->threads);
+            printf(" of %d rank%s with %d thread%s", report->ranks, plural(report->ranks),
+                   report->threads, plural(report->threads));
         printf("\ntime: %.3f ms, %.5f ms an iteration", median,
                median / (double)report->settings->iterations);
         if (n > 1)

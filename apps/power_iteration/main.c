@@ -67,8 +67,8 @@ static weft_status prepare(weft_job *job, struct plan *plan)
     }
     plan->shape.ranks = (uint64_t)ranks;
     if (numbers->process == 0 && !plan->silent)
-        printf("matrix: %" PRIu64 " rows; grid: %" PRIu64 "x%" PRIu64 " processes of %d ranks\n",
-               plan->shape.n, plan->shape.rows, plan->shape.columns, ranks);
+        printf("matrix: %" PRIu64 " rows; grid: %" PRIu64 "x%" PRIu64 " processes of %d rank%s\n",
+               plan->shape.n, plan->shape.rows, plan->shape.columns, ranks, ranks == 1 ? "" : "s");
     fflush(stdout); /* before the kernel's own lines */
     return WEFT_OK;
 }
