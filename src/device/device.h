@@ -93,6 +93,13 @@ struct weft_device_ops {
     void (*identify)(const struct weft_device *device, unsigned char id[WEFT_DEVICE_ID_BYTES]);
 
     /*
+     * Whether ranks of this device add to words in the memory of another undivided, where they have
+     * it mapped. True, too, where nobody knows. May be left out: they do.
+     */
+    bool (*has_atomics)(const struct weft_device *device,
+                        const unsigned char other[WEFT_DEVICE_ID_BYTES]);
+
+    /*
      * Tells the device whom it shares the node with; returns for how many ns an idle task of this
      * process should poll before it sleeps.
      */

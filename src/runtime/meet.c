@@ -31,6 +31,7 @@ struct hello {
     uint32_t channels, trace;
     struct weft_share exposed;        /* of the host program, */
     struct weft_share device_exposed; /* and of the ranks, if they have their own */
+    unsigned char device_id[WEFT_DEVICE_ID_BYTES];
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };
 
@@ -94,12 +95,15 @@ static void share_node(struct weft_job *job)
     job->spin_ns = job->device_ops->share(job->device, &with);
 }
 
-/* Maps the counters of a process of this node: both kinds, or none. */
+/* Maps the counters of a process of this node, if ranks can add to them: both kinds, or none. */
 static const char *map_counters(struct weft_job *job, int p, const struct hello *hello)
 {
     struct weft_image *image = job->image;
     const char *reason = "its counters are of another size";
 
+    if (job->device_ops->has_atomics != NULL && job->processes[p].device != job->numbers.device &&
+        !job->device_ops->has_atomics(job->device, hello->device_id))
+        return "this device has no atomic operations on the memory of that one";
     if (hello->exposed.bytes != job->exposed_share.bytes ||
         (image != NULL && hello->device_exposed.bytes != image->exposed_share.bytes))
         return reason;
@@ -137,7 +141,7 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
         return WEFT_OK;
     }
     if (job->config.path == WEFT_PATH_DIRECT)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=direct, but %s cannot be mapped: %s",
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=direct, but %s cannot be reached so: %s",
                         process->name, reason);
     job->state.signals->proxied = 1;
     weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)", process->name, job->net_ops->name,
@@ -158,6 +162,7 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
                            .exposed = job->exposed_share};
     if (job->image != NULL)
         mine->device_exposed = job->image->exposed_share;
+    job->device_ops->identify(job->device, mine->device_id);
     return job->net_ops->address(job->net, mine->address);
 }
 

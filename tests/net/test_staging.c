@@ -330,7 +330,8 @@ int main(void)
 {
     char piece[16], memory[16], depth[16];
 
-    far_watch = (struct far_watch){on_begun, on_marked, on_ready, on_done};
+    far_watch = (struct far_watch){
+        .begun = on_begun, .marked = on_marked, .ready = on_ready, .done = on_done};
     snprintf(piece, sizeof(piece), "%d", PIECE);
     snprintf(memory, sizeof(memory), "%d", MEMORY);
     snprintf(depth, sizeof(depth), "%d", DEPTH);

@@ -275,6 +275,13 @@ static void far_free(struct weft_device *d, void *memory, const struct weft_shar
     weft_cpu_device.free(d->cpu, memory, handle);
 }
 
+static bool far_has_atomics(const struct weft_device *d,
+                            const unsigned char other[WEFT_DEVICE_ID_BYTES])
+{
+    (void)d, (void)other;
+    return !far_watch.no_atomics;
+}
+
 static void *far_host_alloc(struct weft_device *d, size_t bytes)
 {
     return weft_cpu_device.host_alloc(d->cpu, bytes);
@@ -301,6 +308,7 @@ static const struct weft_device_ops far_ops = {
     .close = far_close,
     .describe = far_describe,
     .identify = far_identify,
+    .has_atomics = far_has_atomics,
     .share = far_share,
     .ranks = far_ranks,
     .threads = far_threads,

@@ -30,6 +30,8 @@ struct far_watch {
     void (*ready)(const struct far_copy *copy);
     /* It is done. */
     void (*done)(const struct far_copy *copy);
+    /* Two devices have no atomic operations on each other's memory. */
+    bool no_atomics;
 };
 extern struct far_watch far_watch;
 

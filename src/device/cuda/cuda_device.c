@@ -367,6 +367,7 @@ const struct weft_device_ops weft_cuda_device = {
     .close = cuda_close,
     .describe = cuda_describe,
     .identify = cuda_identify,
+    .has_atomics = weft_cuda_has_atomics,
     .share = cuda_share,
     .ranks = cuda_ranks,
     .threads = cuda_threads,

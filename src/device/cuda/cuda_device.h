@@ -41,6 +41,8 @@ void *weft_cuda_host_alloc(struct weft_device *d, size_t bytes);
 void weft_cuda_host_free(struct weft_device *d, void *memory);
 const char *weft_cuda_no_access(struct weft_device *d, const void *memory, size_t bytes);
 void *weft_cuda_map(struct weft_device *d, const struct weft_share *handle, const char **reason);
+bool weft_cuda_has_atomics(const struct weft_device *d,
+                           const unsigned char other[WEFT_DEVICE_ID_BYTES]);
 void weft_cuda_unmap(struct weft_device *d, void *memory, const struct weft_share *handle);
 
 /* move.c: copies, stores and marks on the lanes; what device.h says of each */

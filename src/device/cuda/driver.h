@@ -19,6 +19,7 @@
     X(device_name, cuDeviceGetName)                                                                \
     X(device_uuid, cuDeviceGetUuid)                                                                \
     X(device_attribute, cuDeviceGetAttribute)                                                      \
+    X(peer_attribute, cuDeviceGetP2PAttribute)                                                     \
     X(context_retain, cuDevicePrimaryCtxRetain)                                                    \
     X(context_release, cuDevicePrimaryCtxRelease)                                                  \
     X(context_use, cuCtxSetCurrent)                                                                \

@@ -216,6 +216,26 @@ void *weft_cuda_map(struct weft_device *d, const struct weft_share *handle, cons
     return (void *)(uintptr_t)address;
 }
 
+/* Over NVLink they do, over PCIe they may not. A GPU that this process does not see is not known.
+ */
+bool weft_cuda_has_atomics(const struct weft_device *d,
+                           const unsigned char other[WEFT_DEVICE_ID_BYTES])
+{
+    int devices = 0, has = 1;
+    CUdevice peer;
+    CUuuid uuid;
+
+    d->driver->device_count(&devices);
+    for (int i = 0; i < devices; i++)
+        if (d->driver->device_get(&peer, i) == CUDA_SUCCESS &&
+            d->driver->device_uuid(&uuid, peer) == CUDA_SUCCESS &&
+            memcmp(uuid.bytes, other, WEFT_DEVICE_ID_BYTES) == 0 &&
+            d->driver->peer_attribute(&has, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                      d->device, peer) != CUDA_SUCCESS)
+            has = 1;
+    return has != 0;
+}
+
 void weft_cuda_unmap(struct weft_device *d, void *memory, const struct weft_share *handle)
 {
     d->driver->context_use(d->context);
