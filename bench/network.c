@@ -206,13 +206,29 @@ static void put(struct side *side, const void *source, size_t bytes, uint32_t no
     must(status);
 }
 
+/* As pattern_stamp, and pattern_late; 4 bytes are a number alone. */
+static void stamp(struct side *side, size_t bytes, uint64_t number)
+{
+    if (bytes < sizeof(number))
+        *(uint32_t *)(void *)side->source = (uint32_t)number;
+    else
+        pattern_stamp(side->source, 1, bytes, number, 0, 1);
+}
+
+static uint64_t late(const struct side *side, size_t bytes, uint64_t number)
+{
+    if (bytes < sizeof(number))
+        return *(const uint32_t *)(const void *)side->window != (uint32_t)number;
+    return pattern_late(side->window, 1, bytes, number, 0, 1);
+}
+
 static void serve(struct side *side, size_t bytes, uint64_t number, bool two)
 {
     const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 0, 1);
 
     while (side->sent < side->puts) /* the source is still being read */
         turn(side);
-    pattern_stamp(side->source, 1, bytes, number, 0, 1);
+    stamp(side, bytes, number);
     if (two)
         put(side, side->source, bytes, 0);
     put(side, side->source, two ? 0 : bytes, notice);
@@ -225,7 +241,7 @@ static uint64_t catch (struct side *side, size_t bytes, uint64_t number)
     while (side->arrived == side->caught)
         turn(side);
     side->caught++;
-    return pattern_late(side->window, 1, bytes, number, 0, 1);
+    return late(side, bytes, number);
 }
 
 static uint64_t play(struct side *side, size_t bytes, uint64_t first, uint64_t count, bool two)
@@ -262,6 +278,7 @@ static uint64_t measure_latency(struct side *side, const struct bench_options *o
     const double start = bench_seconds();
     wrong += play(side, bytes, warm_up, repeats, two);
     const double seconds = bench_seconds() - start;
+    wrong += late(side, bytes, warm_up + repeats - 1);
     wrong += pattern_wrong(side->window, 1, bytes, warm_up + repeats - 1, 0, 1);
     drain(side);
     if (side->me == 0)
@@ -305,7 +322,7 @@ static void stream(struct side *side, size_t bytes, uint64_t number, uint64_t co
     const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 0, 1);
     const bool sends = both || side->me == 0, receives = both || side->me == 1;
 
-    pattern_stamp(side->source, 1, bytes, number, 0, 1);
+    stamp(side, bytes, number);
     for (uint64_t i = 0; i < count && sends; i++) {
         put(side, side->source, bytes, notice);
         side->puts++;
@@ -337,7 +354,9 @@ static uint64_t measure_stream(struct side *side, const struct bench_options *op
     const double seconds = bench_seconds() - start;
     if (side->me == 0)
         bench_line(bytes, count, (double)bytes * (double)count * (both ? 2 : 1) / seconds * 1e-9);
-    return both || side->me == 1 ? pattern_wrong(side->window, 1, bytes, TIMED, 0, 1) : 0;
+    if (!both && side->me != 1)
+        return 0;
+    return late(side, bytes, TIMED) + pattern_wrong(side->window, 1, bytes, TIMED, 0, 1);
 }
 
 int main(int argc, char **argv)
@@ -347,7 +366,7 @@ int main(int argc, char **argv)
     uint64_t wrong = 0;
 
     bench_parse(
-        &options, argc, argv, BENCH_HAS_SIZES,
+        &options, argc, argv, BENCH_HAS_WORDS,
         "A network of weft alone, between two processes: latency of a notified put in one "
         "message or in two, or bandwidth (GB/s) of a stream of puts one way, or in exchange. "
         "Run: WEFT_NET=shm weftrun -n 2 bench_network",

@@ -52,6 +52,7 @@ measure() {
     echo "kernel: $(uname -srm)"
     echo "mpi: $(mpirun --version | head -n 1)"
     echo "libfabric: $(pkg-config --modversion libfabric 2>/dev/null || echo unknown)"
+    echo "TCP: congestion control $(cat /proc/sys/net/ipv4/tcp_congestion_control)"
     echo "cores used: $cores of $allowed"
     echo "rounds: $rounds"
     echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"

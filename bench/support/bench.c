@@ -53,6 +53,7 @@ const struct bench_pair bench_bandwidth = {
 
 struct input {
     struct bench_options *options;
+    int has;
     const char *const *forms;
 };
 
@@ -70,7 +71,9 @@ static uint64_t number(struct argp_state *state, const char *what, const char *t
 
 static size_t message_size(struct argp_state *state, const char *what, const char *text)
 {
-    size_t bytes = number(state, what, text, 8, (size_t)1 << 28);
+    const struct input *input = state->input;
+    const uint64_t least = (input->has & BENCH_HAS_WORDS) != 0 ? 4 : 8;
+    size_t bytes = number(state, what, text, least, (size_t)1 << 28);
     if (bytes & (bytes - 1))
         argp_error(state, "--%s %s is not a power of two", what, text);
     return bytes;
@@ -134,7 +137,7 @@ void bench_parse(struct bench_options *options, int argc, char **argv, int has, 
     char listed[128];
     struct argp_option table[6] = {repeats_option};
     int used = 1;
-    if (has & BENCH_HAS_SIZES) {
+    if (has & (BENCH_HAS_SIZES | BENCH_HAS_WORDS)) {
         table[used++] = from_option;
         table[used++] = to_option;
     }
@@ -145,7 +148,7 @@ void bench_parse(struct bench_options *options, int argc, char **argv, int has, 
         table[used] = (struct argp_option){"form", KEY_FORM, "WORD", 0, listed, 0};
     }
     const struct argp argp = {.options = table, .parser = parse, .doc = about};
-    struct input input = {.options = options, .forms = forms};
+    struct input input = {.options = options, .has = has, .forms = forms};
     *options = (struct bench_options){.from = 8, .to = 1 << 20, .repeats = 20000, .ranks = 208};
     argp_parse(&argp, argc, argv, 0, NULL, &input);
 }
