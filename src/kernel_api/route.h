@@ -159,6 +159,9 @@ WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, boo
 {
     struct weft_cuda_rank *const rank = (struct weft_cuda_rank *)self;
 
+    /* Before any route by a new channel is kept, those that pass it by are forgotten. */
+    if (weft_leads(self))
+        weft_tell_news(self);
     weft_join(self);
     const struct weft_targets found =
         window ? weft_find_window(self, handle, target) : weft_find_comm(self, handle, target);
