@@ -183,6 +183,8 @@ WEFT_COLD void weft_wait_by_letter(weft_self *self, uint32_t tag, uint32_t count
 
     do {
         if (threadIdx.x < crew) {
+            if (crew > 1)
+                __syncwarp(); /* as in weft_wait_by_warp */
             const bool none = *(volatile uint32_t *)&self->ins == 0;
             if (crew > 1)
                 __syncwarp(); /* all have looked, and are there to copy */

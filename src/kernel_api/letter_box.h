@@ -111,7 +111,8 @@ WEFT_INLINE void weft_door_tell(weft_self *self, bool open, bool after)
 /* Also by a rank that never has to wait. */
 WEFT_INLINE void weft_letters_begin(weft_self *self)
 {
-    weft_look_for_channels(self);
+    if (self->eager_bytes != 0)
+        weft_look_for_channels(self);
 }
 
 /*

@@ -74,6 +74,7 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
     uint32_t rounds = 0, seen = 0;
     bool on = true;
 
+    __syncwarp(); /* the leader may come from a call in which it has found a channel */
     const bool none = *(volatile uint32_t *)&self->ins == 0;
     __syncwarp(); /* all have looked */
     if (none) {
