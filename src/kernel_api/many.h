@@ -72,10 +72,7 @@ WEFT_INLINE bool weft_item_goes(const weft_self *self, const struct weft_route *
 
 WEFT_INLINE void weft_count_direct(const struct weft_route *to, int tag)
 {
-    if (to->way == WEFT_WAY_HERE)
-        weft_count_add_local(to->exposed, to->counters + tag, false);
-    else
-        weft_count_add_peer(to->exposed, to->counters + tag, false);
+    weft_notify_mapped(to->way, to->exposed, to->counters + tag, false);
 }
 
 /* Numbers for a round are taken. The leader, when all threads have seen the first. */
@@ -129,10 +126,11 @@ WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_
 {
     if (weft_leads(self))
         weft_turn(self);
-    const bool some = weft_join_any(self, rest != WEFT_LANE_DONE);
+    const bool some = __syncthreads_or(rest != WEFT_LANE_DONE) != 0;
 
     if (count > WEFT_LANES && weft_leads(self) && weft_traced(self))
-        weft_trace_lanes_took(self, count);
+        weft_trace_lanes_took(self, count); /* before the rank ends, if its job has failed */
+    weft_attend(self);
     return some;
 }
 
