@@ -205,6 +205,18 @@ iterating() {
         pgrep -x --ns "$(cat "net/$host")" --nslist net power_iteration
     done
 }
+# told SINCE PROCESS: all others have said that this one is lost, and soon. Who says it first: the
+# control channel, or ofi, 5 s after its own connection broke.
+told() {
+    local process
+    for process in 0 1 2 3; do
+        until [ $process -eq "$2" ] || [ $(($(now) - $1)) -ge 6000 ] ||
+            grep -Eq "\[p$process\] .*PEER_LOST.* process $2 (.*lost|broke:)" err; do
+            sleep 0.1
+        done
+    done
+    soon "$1"
+}
 # gone SINCE [MOST]: all processes of the job have ended, and soon.
 gone() {
     while [ -n "$(iterating)" ] && [ $(($(now) - $1)) -lt 6000 ]; do
@@ -234,12 +246,9 @@ for net in ${WEFT_NET-ofi mpi}; do
         begin "$net"
         since=$(now)
         "$hosts" cut net host$host
-        # Those under MPI's launcher have said so as soon, and then wait for it to end them.
+        told "$since" $host
+        # Those under MPI's launcher then wait for it to end them.
         gone "$since" "$([ "$net" = mpi ] && echo 40)"
-        # Who says it first: the control channel, or ofi, 5 s after its own connection broke.
-        for process in 0 1 2 3; do
-            [ $process -ne $host ] && has err "\[p$process\] .*PEER_LOST.* process $host (.*lost|broke:)"
-        done
         "$hosts" join net host$host
         "$hosts" on net host$host ip link set eth0 up
     done

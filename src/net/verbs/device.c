@@ -190,7 +190,8 @@ int weft_verbs_list(char *text, size_t bytes)
         } else {
             n = snprintf(
                 text + at, bytes - at, "%s active, %s, RC%s%s\n", device.name,
-                device.ethernet ? "Ethernet" : "InfiniBand", device.software ? ", software" : "",
+                device.ethernet ? "Ethernet" : "InfiniBand",
+                device.software ? ", software" : " (which has run on soft-RoCE, not on hardware)",
                 weft_verbs_dc_missing(&device) == NULL ? ", DC (which has never run on hardware)"
                                                        : "");
             weft_verbs_device_close(&device);
