@@ -41,7 +41,7 @@ measure() {
     local command=("$@" --to 1048576 --repeats 2000)
     [ "$form" = - ] && from=8 || command+=(--form "$form")
     command+=(--from $from)
-    [ "$round" -gt 1 ] || echo "$name: ${command[*]}" >>"$out/commands.txt"
+    [ "$round" -gt 1 ] || echo "$name: ${command[*]//"$bin"/BIN}" >>"$out/commands.txt"
     if ! timeout 300 "${command[@]}" >"$out/last.txt" 2>"$out/last.err"; then
         echo "bench: this failed: ${command[*]}" >&2
         cat "$out/last.txt" "$out/last.err" >&2

@@ -32,12 +32,12 @@ weft=(env WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" WEFT_PATH=proxy WEFT_CPU_
     taskset -c "$cores" "$bin/weftrun" -n 2)
 mpi=(mpirun --cpu-list "$cores" --bind-to cpu-list:ordered -n 2 --mca pml ob1 --mca btl "self,tcp"
     --mca btl_tcp_if_include lo --mca osc pt2pt) # ucx and sm would take shared memory
-sizes=(--to 4194304 --repeats 2000)
+sizes=(--to 4194304 --repeats 20000)
 
 measure() {
     local series=$1
     shift
-    [ "$round" -gt 1 ] || echo "$series: $*" >>"$out/commands.txt"
+    [ "$round" -gt 1 ] || echo "$series: ${*//"$bin"/BIN}" >>"$out/commands.txt"
     if ! timeout 300 "$@" "${sizes[@]}" >"$out/last.txt" 2>"$out/last.err"; then
         echo "bench: this failed: $*" >&2
         cat "$out/last.txt" "$out/last.err" >&2

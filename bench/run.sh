@@ -66,7 +66,7 @@ measure() {
     local name=$1 series=$2
     shift 2
     if [ "$round" -eq 1 ]; then
-        echo "$name, $series: $*" >>"$out/commands.txt"
+        echo "$name, $series: ${*//"$bin"/BIN}" >>"$out/commands.txt"
     fi
     if [ -t 2 ]; then
         printf '\r\033[Kround %d of %d: %s, %s' "$round" "$rounds" "$name" "$series" >&2

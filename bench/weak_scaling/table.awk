@@ -66,6 +66,7 @@ END {
                 key = app[a] SUBSEP n SUBSEP variant[app[a], v]
                 if (!(key in count)) continue
                 sort(key)
+                few += count[key] < 6
                 k = bound(count[key])
                 middle[key] = median(key)
                 share = key in told ? sprintf("%.3f", communication[key] / told[key]) : ""
@@ -90,6 +91,8 @@ END {
                 printf " %.2f on %d,", best[app[a], size[app[a], s]], size[app[a], s]
         printf " published for dCUDA: %s\n", app[a] in published ? published[app[a]] : "nothing"
     }
+    if (few)
+        print "\nOf fewer than 6 samples the interval is their range, which holds the median less surely."
     print "\nweft's line ends with its ranks on a device x the threads of a rank."
     print "Published: the dCUDA work, on other GPUs and another network; the ratio, not the time, compares."
 }
