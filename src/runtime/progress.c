@@ -20,7 +20,8 @@ enum {
     PARK_NS = 200000,       /* between two looks whether workers still help, at least, */
     PARK_MOST_NS = 2000000, /* and at most: */
     PARK_PART = 8,          /* this part of the time for which they have done little else */
-    COMPUTES_NS = PARK_NS * 2 /* a megabyte or two is moved in less, and that is no computing */
+    /* Moving a megabyte or two takes a worker less, and is no computing. */
+    COMPUTES_NS = PARK_NS * 2
 };
 
 static bool stopping(const struct weft_job *job)
