@@ -96,5 +96,16 @@ job host0,host1,host2,host3 4 "${iterate[@]}" || fail "power_iteration on 4 host
 [ "$(top)" = "$alone" ] || fail "another answer on 4 hosts"
 grep -q 'check: passed' out || fail "the check on 4 hosts"
 
+# The hosts have IPv6 alone.
+if "$here/hosts" on "$work/net" host0 cat /proc/net/if_inet6 2>/dev/null | grep -q ^fd77; then
+    for host in host0 host1; do
+        "$here/hosts" on "$work/net" $host ip -4 address flush dev eth0
+    done
+    for interface in fd77::9 eth0; do # any address of the network; the interface
+        WEFT_INTERFACE=$interface job host0,host1 4 "$bin/tests/test_order" --path auto ||
+            fail "test_order over IPv6, WEFT_INTERFACE=$interface"
+    done
+fi
+
 [ $failures = 0 ] && echo "all passed"
 exit $((failures > 0))
