@@ -1,6 +1,7 @@
 /*
- * The order attack. Every rank sends a random mixture to several others (order_plan.h), over
- * mapped and unmapped windows at once, while it receives from several. The receiver asserts:
+ * The order attack. Every rank sends a random mixture to several others (order_plan.h,
+ * order_send.h), over mapped and unmapped windows at once, while it receives from several. The
+ * receiver asserts:
  *
  *  - whoever consumed notification k of a rank, by wait or by test, sees all that this rank put
  *    there before k, on any path, and has all notifications that it sent before k;
@@ -9,102 +10,7 @@
  *    last writer left them, now and at the end of the run;
  *  - counts are exact: none is lost, none is left.
  */
-#include "order_plan.h"
-#include "support/test.h"
-
-enum { FAN = 4, TAG_STEP = TAGS + 1, TAG_ACK = 128, TAG_SHARED = 250 };
-
-struct data {
-    struct test_check check;
-    unsigned char *window[WINDOWS]; /* FAN * AREA a rank */
-    unsigned char *sources;         /* FAN * SOURCE a rank */
-    unsigned char *shadows;         /* WINDOWS * REWRITE a rank */
-    uint64_t seed;
-    uint32_t bursts, ops, most;
-};
-
-/* A channel to, or from, the rank at distance `d`. */
-struct channel {
-    int d, peer; /* peer: world rank of the other side */
-    struct plan plan;
-    uint32_t checked;                 /* receiver: operations whose data was looked at */
-    uint32_t shared;                  /* receiver: notifications on the shared tag so far */
-    uint64_t last[WINDOWS][VERSIONS]; /* receiver: versions seen */
-};
-
-/* ---- sending ------------------------------------------------------------------------------- */
-
-WEFT_DEVICE_FN void send_put(weft_self *self, struct data *user, const struct channel *to,
-                             const weft_win *win, const struct op *op)
-{
-    unsigned char *source =
-        test_mine(self, user->sources, FAN * SOURCE) + (size_t)to->d * SOURCE + op->source;
-    const weft_win w = win[op->window];
-    const size_t offset = (size_t)to->d * AREA + op->offset;
-    const int tag = to->d * TAG_STEP + op->tag;
-
-    test_fill(self, source, op->bytes * op->height, op->key);
-    if (op->kind == OP_PUT_2D && op->tag >= 0)
-        weft_put_2d_notify(self, w, to->peer, offset, op->pitch, source, op->bytes, op->bytes,
-                           op->height, tag);
-    else if (op->kind == OP_PUT_2D)
-        weft_put_2d(self, w, to->peer, offset, op->pitch, source, op->bytes, op->bytes, op->height);
-    else if (op->tag >= 0)
-        weft_put_notify(self, w, to->peer, offset, source, op->bytes, tag);
-    else
-        weft_put(self, w, to->peer, offset, source, op->bytes);
-}
-
-WEFT_DEVICE_FN void send_version(weft_self *self, struct data *user, const struct channel *to,
-                                 const weft_win *win, const struct op *op)
-{
-    uint64_t *source = (uint64_t *)(test_mine(self, user->sources, FAN * SOURCE) +
-                                    (size_t)to->d * SOURCE + op->source);
-
-    weft_sync(self);
-    if (weft_thread(self) == 0)
-        *source = op->value;
-    if (op->kind == OP_FENCED_VERSION)
-        weft_fence(self);
-    weft_put(self, win[op->window], to->peer, (size_t)to->d * AREA + op->offset, source, 8);
-}
-
-WEFT_DEVICE_FN void send_next(weft_self *self, struct data *user, struct channel *to,
-                              const weft_win *win)
-{
-    struct op op;
-
-    plan_next(&to->plan, &op);
-    switch (op.kind) {
-    case OP_PUT:
-    case OP_PUT_2D:
-    case OP_REWRITE:
-        send_put(self, user, to, win, &op);
-        break;
-    case OP_VERSION:
-    case OP_FENCED_VERSION:
-        send_version(self, user, to, win, &op);
-        break;
-    case OP_FENCED_RELAXED:
-        weft_fence(self);
-        weft_notify_relaxed(self, WEFT_COMM_WORLD, to->peer, to->d * TAG_STEP + op.tag);
-        break;
-    case OP_NOTIFY:
-        weft_notify(self, WEFT_COMM_WORLD, to->peer, to->d * TAG_STEP + op.tag);
-        break;
-    case OP_RELAXED:
-        weft_notify_relaxed(self, WEFT_COMM_WORLD, to->peer, to->d * TAG_STEP + TAGS);
-        break;
-    case OP_SHARED:
-        weft_notify(self, WEFT_COMM_WORLD, to->peer, TAG_SHARED);
-        break;
-    case OP_FLUSH:
-        weft_flush(self, win[op.window]);
-        break;
-    default:
-        break;
-    }
-}
+#include "order_send.h"
 
 /* ---- receiving ------------------------------------------------------------------------------ */
 
@@ -310,8 +216,7 @@ WEFT_DEVICE_FN void run_burst(weft_self *self, struct data *user, int fan, struc
         if (sending > 0 && (receiving == 0 || test_random(random, 3) != 0)) {
             while (to[d].plan.next == to[d].plan.ops)
                 d = (d + 1) % fan;
-            send_next(self, user, &to[d], win);
-            sending -= to[d].plan.next == to[d].plan.ops;
+            sending -= send_some(self, user, fan, to, d, win, test_random(random, 2) == 0);
         } else {
             while (from[d].plan.next == from[d].plan.ops)
                 d = (d + 1) % fan;

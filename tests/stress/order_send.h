@@ -1,0 +1,158 @@
+/*
+ * stress/order_send.h - the order attack's sending half: what a rank keeps of a channel, and its
+ * next operation, or those of several channels in one call.
+ */
+#ifndef WEFT_TESTS_ORDER_SEND_H
+#define WEFT_TESTS_ORDER_SEND_H
+
+#include "order_plan.h"
+#include "support/test.h"
+
+enum { FAN = 4, TAG_STEP = TAGS + 1, TAG_ACK = 128, TAG_SHARED = 250 };
+
+struct data {
+    struct test_check check;
+    unsigned char *window[WINDOWS]; /* FAN * AREA a rank */
+    unsigned char *sources;         /* FAN * SOURCE a rank */
+    unsigned char *shadows;         /* WINDOWS * REWRITE a rank */
+    uint64_t seed;
+    uint32_t bursts, ops, most;
+};
+
+/* A channel to, or from, the rank at distance `d`. */
+struct channel {
+    int d, peer; /* peer: world rank of the other side */
+    struct plan plan;
+    uint32_t checked;                 /* receiver: operations whose data was looked at */
+    uint32_t shared;                  /* receiver: notifications on the shared tag so far */
+    uint64_t last[WINDOWS][VERSIONS]; /* receiver: versions seen */
+};
+
+WEFT_DEVICE_FN unsigned char *source_of(weft_self *self, struct data *user,
+                                        const struct channel *to, const struct op *op)
+{
+    return test_mine(self, user->sources, FAN * SOURCE) + (size_t)to->d * SOURCE + op->source;
+}
+
+WEFT_DEVICE_FN void send_put(weft_self *self, struct data *user, const struct channel *to,
+                             const weft_win *win, const struct op *op)
+{
+    unsigned char *source = source_of(self, user, to, op);
+    const weft_win w = win[op->window];
+    const size_t offset = (size_t)to->d * AREA + op->offset;
+    const int tag = to->d * TAG_STEP + op->tag;
+
+    test_fill(self, source, op->bytes * op->height, op->key);
+    if (op->kind == OP_PUT_2D && op->tag >= 0)
+        weft_put_2d_notify(self, w, to->peer, offset, op->pitch, source, op->bytes, op->bytes,
+                           op->height, tag);
+    else if (op->kind == OP_PUT_2D)
+        weft_put_2d(self, w, to->peer, offset, op->pitch, source, op->bytes, op->bytes, op->height);
+    else if (op->tag >= 0)
+        weft_put_notify(self, w, to->peer, offset, source, op->bytes, tag);
+    else
+        weft_put(self, w, to->peer, offset, source, op->bytes);
+}
+
+WEFT_DEVICE_FN void send_version(weft_self *self, struct data *user, const struct channel *to,
+                                 const weft_win *win, const struct op *op)
+{
+    uint64_t *source = (uint64_t *)source_of(self, user, to, op);
+
+    weft_sync(self);
+    if (weft_thread(self) == 0)
+        *source = op->value;
+    if (op->kind == OP_FENCED_VERSION)
+        weft_fence(self);
+    weft_put(self, win[op->window], to->peer, (size_t)to->d * AREA + op->offset, source, 8);
+}
+
+WEFT_DEVICE_FN void send_next(weft_self *self, struct data *user, struct channel *to,
+                              const weft_win *win)
+{
+    struct op op;
+
+    plan_next(&to->plan, &op);
+    switch (op.kind) {
+    case OP_PUT:
+    case OP_PUT_2D:
+    case OP_REWRITE:
+        send_put(self, user, to, win, &op);
+        break;
+    case OP_VERSION:
+    case OP_FENCED_VERSION:
+        send_version(self, user, to, win, &op);
+        break;
+    case OP_FENCED_RELAXED:
+        weft_fence(self);
+        weft_notify_relaxed(self, WEFT_COMM_WORLD, to->peer, to->d * TAG_STEP + op.tag);
+        break;
+    case OP_NOTIFY:
+        weft_notify(self, WEFT_COMM_WORLD, to->peer, to->d * TAG_STEP + op.tag);
+        break;
+    case OP_RELAXED:
+        weft_notify_relaxed(self, WEFT_COMM_WORLD, to->peer, to->d * TAG_STEP + TAGS);
+        break;
+    case OP_SHARED:
+        weft_notify(self, WEFT_COMM_WORLD, to->peer, TAG_SHARED);
+        break;
+    case OP_FLUSH:
+        weft_flush(self, win[op.window]);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Whether the channel's next operation can go together with another's, and which it is. */
+WEFT_DEVICE_FN bool may_go_together(const struct channel *to, struct plan *after, struct op *op)
+{
+    *after = to->plan;
+    if (after->next == after->ops)
+        return false;
+    plan_next(after, op);
+    return op->kind == OP_SHARED || (op->kind == OP_PUT && op->tag >= 0);
+}
+
+/*
+ * The next operation of the channel `first`. together: in the same call also those of others that
+ * are like it, notified puts into one window or notifications of the tag that all use. Returns how
+ * many bursts it has ended.
+ */
+WEFT_DEVICE_FN int send_some(weft_self *self, struct data *user, int fan, struct channel *to,
+                             int first, const weft_win *win, bool together)
+{
+    weft_put_item items[FAN];
+    int targets[FAN], count = 0, ended = 0;
+    struct op like, op;
+    struct plan after;
+
+    if (!together || !may_go_together(&to[first], &after, &like)) {
+        send_next(self, user, &to[first], win);
+        return to[first].plan.next == to[first].plan.ops;
+    }
+    for (int i = 0; i < fan; i++) {
+        struct channel *next = &to[(first + i) % fan];
+        if (!may_go_together(next, &after, &op) || op.kind != like.kind ||
+            (op.kind == OP_PUT && op.window != like.window))
+            continue;
+        unsigned char *source = source_of(self, user, next, &op);
+        if (op.kind == OP_PUT)
+            test_fill(self, source, op.bytes, op.key);
+        items[count].target = targets[count] = next->peer;
+        items[count].offset = (size_t)next->d * AREA + op.offset;
+        items[count].source = source;
+        items[count].bytes = op.bytes;
+        items[count].tag = next->d * TAG_STEP + op.tag;
+        count++;
+        next->plan = after;
+        ended += after.next == after.ops;
+    }
+    if (like.kind == OP_PUT)
+        weft_put_notify_many(self, win[like.window], items, count);
+    else
+        weft_notify_many(self, WEFT_COMM_WORLD, targets, count, TAG_SHARED);
+    return ended;
+}
+
+#endif
