@@ -112,7 +112,7 @@ static void test_narrow(void **state)
 /* One put of `bytes` to process 1, whose region is known. */
 static void put(struct weft_net *net, uint64_t offset, size_t bytes)
 {
-    static unsigned char source[64];
+    static unsigned char source[4096];
     const struct weft_net_put p = {.process = 1,
                                    .key = 5,
                                    .offset = offset,
@@ -160,6 +160,16 @@ static void test_overtaking(void **state)
     written = 2, injected = 2;
     put(net, 4090, 16); /* not inside: the target shall refuse it */
     assert_int_equal(written * 10 + injected, 23);
+    destroy(net);
+
+    net = make(OFI_WIDE, true, 0); /* keeps the order of writes up to 1 KiB */
+    know_region(net);
+    net->can.ordered_most = 1024;
+    put(net, 0, 2000);
+    put(net, 3000, 16);
+    assert_int_equal(written * 10 + injected, 20);
+    put(net, 100, 16); /* over the long one */
+    assert_int_equal(written * 10 + injected, 21);
     destroy(net);
 
     net = make(OFI_WIDE, false, 0);

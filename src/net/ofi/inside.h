@@ -102,7 +102,7 @@ struct ofi_peer {
     struct ofi_op *first, **last; /* under way, oldest first */
     uint32_t events, received;    /* numbered so far; of them its receipts cover */
     uint32_t messages;            /* puts under way that travel so, */
-    uint32_t loose;               /* and of them those with data */
+    uint32_t loose;               /* puts that keep no order with writes: ofi_is_loose */
     struct ofi_remote *remotes;   /* NULL, or OFI_REMOTES of them */
     uint32_t remotes_next;
     bool ask_receipt;  /* tell it to send one */
@@ -206,6 +206,12 @@ struct weft_net {
     struct weft_bell bells[2];     /* by side */
     struct ofi_watch *watch;       /* NULL: nothing to sleep on, the receive task polls */
 };
+
+/* Whether a write that comes after this put could get there first: it is messages, or long. */
+static inline bool ofi_is_loose(const struct weft_net *net, const struct ofi_op *op)
+{
+    return op->at != op->end && (op->message || op->end - op->at > net->can.ordered_most);
+}
 
 /* ---- choose.c: which provider, which interface, what it can do ---- */
 

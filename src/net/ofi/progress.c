@@ -95,7 +95,7 @@ static void land(struct weft_net *net, struct ofi_peer *peer, bool *did)
         if (peer->first == NULL)
             peer->last = &peer->first;
         peer->messages -= op->message;
-        peer->loose -= op->message && op->at != op->end;
+        peer->loose -= ofi_is_loose(net, op);
         net->flying--;
         *did = true;
         net->open.events.landed(net->open.events.context, op->cookie);

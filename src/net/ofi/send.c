@@ -98,9 +98,8 @@ static bool could_overtake(struct weft_net *net, const struct ofi_place *place,
     if (peer->loose == 0 && !writes_too)
         return false;
     for (const struct ofi_op *op = peer->first; op != NULL; op = op->next) {
-        const bool ordered =
-            !op->message && !writes_too && op->end - op->at <= net->can.ordered_most;
-        if (op->at != op->end && !ordered && meets(net, op, put, at, end))
+        if (op->at != op->end && (writes_too || ofi_is_loose(net, op)) &&
+            meets(net, op, put, at, end))
             return true;
     }
     return false;
@@ -109,11 +108,12 @@ static bool could_overtake(struct weft_net *net, const struct ofi_place *place,
 /*
  * Whether the target can tell the number of a write that is issued now from its low bits: it comes
  * before or after at most so many events that could be missing then. Those are messages, which may
- * wait for receive buffers while a write waits for nothing; and writes, unless they are ordered.
+ * wait for receive buffers while a write waits for nothing; and writes, unless they are ordered,
+ * which all are that are not loose.
  */
 static bool tellable(const struct weft_net *net, const struct ofi_peer *peer)
 {
-    return (peer->messages == 0 && net->can.ordered_writes) ||
+    return (peer->messages == 0 && peer->loose == 0 && net->can.ordered_writes) ||
            peer->events - peer->received < net->can.spread;
 }
 
@@ -173,6 +173,7 @@ static weft_status write_put(struct weft_net *net, const struct weft_net_put *pu
     op->event = peer->events++;
     op->issued = true;
     append(net, peer, op);
+    peer->loose += ofi_is_loose(net, op);
     net->outstanding++;
     net->writes++;
     return WEFT_OK;
@@ -195,7 +196,7 @@ static weft_status message_put(struct weft_net *net, const struct weft_net_put *
     peer->active = true;
     append(net, peer, op);
     peer->messages++;
-    peer->loose += put->bytes > 0;
+    peer->loose += ofi_is_loose(net, op);
     return ofi_pump(net, put->process, &did);
 }
 

@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEHIND = 2 /* requests that ringing may add: a fence, a marker */ };
+enum {
+    BEHIND = 2,             /* requests that ringing may add: a fence, a marker */
+    FENCED_BEHIND = 1 << 30 /* the last fence never seems to be ahead, however long ago it was */
+};
 
 weft_status weft_verbs_channel_open(struct weft_net *net, uint32_t index, struct ibv_qp *qp,
                                     struct weft_verbs_channel **channel)
@@ -163,5 +166,7 @@ weft_status weft_verbs_channel_complete(struct weft_net *net, uint64_t id)
     channel->done = sequence;
     if (weft_verbs_id_fence(id))
         channel->fenced = sequence;
+    else if (sequence - channel->fenced > FENCED_BEHIND)
+        channel->fenced = sequence - FENCED_BEHIND;
     return WEFT_OK;
 }

@@ -129,6 +129,8 @@ weft_status weft_verbs_read_ack(struct weft_net *net, int process, struct weft_v
                         "verbs: process %d acknowledged %u receives, %u to %u are under way",
                         process, count, sender->acked, sender->told);
     sender->acked = count;
+    if (weft_verbs_reached(count, sender->message))
+        sender->message = count; /* never so far behind that it seems ahead */
     return WEFT_OK;
 }
 
