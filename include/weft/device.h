@@ -255,9 +255,10 @@ WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target);
  * One-sided: no matching call at the target. A call may wait for space, and serves the rank's own
  * mailboxes meanwhile. All that one rank sends to another takes effect in the order sent.
  * target: the rank in the window's communicator. offset, bytes: in the target's window, in bytes.
- * The source may be any device memory and may be reused after flush_local (or flush). On a GPU that
- * is no local variable of a kernel, nor shared memory: other threads of the rank, or the host, copy
- * it. (On the CPU device such a put works.)
+ * The source may be any device memory and may be reused after flush_local (or flush), or when a
+ * notification has come back from the target that was sent after this put was consumed. On a GPU
+ * that is no local variable of a kernel, nor shared memory: other threads of the rank, or the host,
+ * copy it. (On the CPU device such a put works.)
  */
 
 /* Lands without any call by the target. Aligned puts of 1, 2, 4 or 8 bytes arrive undivided. */
@@ -265,7 +266,8 @@ WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, 
                       size_t bytes);
 /*
  * Puts, and adds one to the target's count of the tag, as one message: who consumes it sees the
- * data and all that this rank put to that target before. A small one (WEFT_EAGER) to a pair that
+ * data and all that this rank put to that target before, and this rank has done with what it loaded
+ * before. A small one (WEFT_EAGER) to a pair that
  * often has them may land only while the target waits, tests, polls by weft_wait_until, or has left
  * its kernel. Other stores of this rank, and what it was told by others, are ordered by weft_notify
  * and weft_fence only.

@@ -109,12 +109,13 @@ int weft_ranks_of(const weft_job *job, int process);
 /*
  * Runs the prepared kernel once on all its ranks. Collective, blocking. user_bytes bytes at user
  * are copied to the device before, shared by its ranks, and copied back after; user may be NULL
- * if user_bytes is 0. *milliseconds (may be NULL) is the kernel's time on this device. Windows and
- * communicators that the kernel leaves behind are freed; notifications that it leaves are dropped.
- * Errors: those of any rank of any process, the same status on all of them. After an error ranks
- * end at their next call; one that computes on without calling weft keeps weft_run from returning.
- * Nor can the job be ended while the network's library does not return from a call: after 5 s of
- * that the process says so and ends (flushed, exit status 1), here as in any other call.
+ * if user_bytes is 0, and the kernel's is then NULL, too. *milliseconds (may be NULL) is the
+ * kernel's time on this device. Windows and communicators that the kernel leaves behind are freed;
+ * notifications that it leaves are dropped. Errors: those of any rank of any process, the same
+ * status on all of them. After an error ranks end at their next call; one that computes on without
+ * calling weft keeps weft_run from returning. Nor can the job be ended while the network's library
+ * does not return from a call: after 5 s of that the process says so and ends (flushed, exit status
+ * 1), here as in any other call.
  */
 weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds);
 

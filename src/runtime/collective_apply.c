@@ -212,6 +212,9 @@ static void apply_split(struct weft_job *job, const struct weft_comm_entry *pare
         }
         if (made != WEFT_COMM_NONE)
             weft_image_comm(job, made);
+        else if (status != WEFT_OK && list[0].process == job->numbers.process)
+            weft_say(WEFT_SAY_WARN, "%s: weft_comm_split: no more communicators (WEFT_COMMS=%d)",
+                     weft_status_name(status), (int)job->config.comms);
         for (int32_t j = i; j < end; j++)
             answer(job, &members[keys[j].member], status, made);
     }

@@ -117,6 +117,9 @@ nobody "sleep 98761.$run"
 check "one that ignores SIGTERM" 3 "$weftrun" -n 2 --grace 0.2 bash -c \
     'test $WEFT_PROCESS = 1 && exit 3; trap "" TERM; while :; do sleep 0.1; done' 98762.$run
 nobody "98762.$run"
+check "no standard streams" 1 sh -c 'exec "$@" >&- <&-' sh "$weftrun" -n 2 "$bin/ring"
+has err "standard output could not be written"
+check "no standard output" 1 sh -c 'exec "$@" >&-' sh "$weftrun" -n 2 "$bin/ring"
 check "time is over" 124 "$weftrun" -n 2 -t 0.3 sleep 98763.$run
 has err "not over after 0.3 s"
 nobody "sleep 98763.$run"

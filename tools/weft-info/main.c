@@ -49,6 +49,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->tune = true;
         options->tune_file = text;
         return 0;
+    case ARGP_KEY_END:
+        if (options->config && options->tune)
+            argp_error(state, "--config and --tune do not go together");
+        return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "\"%s\": no arguments are expected", text);
         return EINVAL;

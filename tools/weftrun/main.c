@@ -12,6 +12,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -284,6 +285,18 @@ static int run_options(struct options *options)
     return status;
 }
 
+/* What else is opened must not become a standard stream: the processes would write into it. Nobody
+ * can write to what is opened for reading, and so they say that they have none. */
+static bool standard_streams(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO;)
+        if (fcntl(fd, F_GETFD) >= 0)
+            fd++;
+        else if (open("/dev/null", O_RDONLY) < 0)
+            return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp argp = {option_list,
@@ -298,6 +311,8 @@ int main(int argc, char **argv)
                                      NULL};
     struct options options = {.grace_s = 5, .verbosity = NORMAL};
 
+    if (!standard_streams())
+        return EXIT_OWN_ERROR;
     if (argc == 2 && strcmp(argv[1], "--helper") == 0)
         return helper_main();
     argp_err_exit_status = EXIT_OWN_ERROR;
