@@ -133,7 +133,8 @@ weft_status weft_intervals(const weft_job *job, const double **list, size_t *cou
  * Not collective. Not while a kernel runs.
  */
 void *weft_malloc(weft_job *job, size_t bytes);
-void weft_free(weft_job *job, void *memory); /* NULL is ignored; no window may lie in it */
+/* NULL is ignored. Memory in which a window lies stays, and weft_error says so. */
+void weft_free(weft_job *job, void *memory);
 
 /*
  * Makes memory of the program's own usable in windows; on other processes it is reached through

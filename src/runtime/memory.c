@@ -88,9 +88,25 @@ void *weft_malloc(weft_job *job, size_t bytes)
     return memory;
 }
 
+/* A window of which a part that is this process's lies in the memory. With the table lock. */
+static weft_win window_in(const struct weft_job *job, const unsigned char *memory, size_t bytes)
+{
+    for (uint32_t i = 0; i < job->state.windows_count; i++) {
+        const struct weft_window *window = &job->state.windows[i];
+        for (int m = 0; window->handle != WEFT_WIN_NONE && m < window->members; m++) {
+            const uintptr_t at = (uintptr_t)window->entry[m].address - (uintptr_t)memory;
+            if (window->member[m].process == job->numbers.process && window->entry[m].bytes != 0 &&
+                at < bytes)
+                return window->handle;
+        }
+    }
+    return WEFT_WIN_NONE;
+}
+
 void weft_free(weft_job *job, void *memory)
 {
     struct weft_process *self = self_process(job);
+    weft_win window = WEFT_WIN_NONE;
     struct segment_frame frame = {0};
     struct weft_segment found = {0};
     bool stays = false;
@@ -101,6 +117,9 @@ void weft_free(weft_job *job, void *memory)
     for (uint32_t i = 0; i < self->segments_count; i++) {
         if (self->segments[i].address == memory) {
             found = self->segments[i];
+            window = window_in(job, memory, (size_t)found.share.bytes);
+            if (window != WEFT_WIN_NONE)
+                break;
             self->segments[i].address = NULL;
             frame.index = i;
             __atomic_store_n(&job->net_lingers, false, __ATOMIC_RELAXED);
@@ -113,6 +132,11 @@ void weft_free(weft_job *job, void *memory)
         weft_refuse(job,
                     weft_err(WEFT_ERR_ARGUMENT,
                              "weft_free: %p did not come from weft_malloc, or was freed", memory));
+        return;
+    }
+    if (window != WEFT_WIN_NONE) {
+        weft_refuse(job, weft_err(WEFT_ERR_STATE, "weft_free: window 0x%x lies in the memory at %p",
+                                  window, memory));
         return;
     }
     weft_control_send(job->control, WEFT_FRAME_SEGMENT_FREE, &frame, sizeof(frame));

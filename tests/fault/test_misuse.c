@@ -190,6 +190,8 @@ static int bad_memory(weft_job *job)
     EXPECT(weft_host_win_create(job, block + 50, 1 << 30, &win) == WEFT_ERR_ARGUMENT);
     EXPECT(strstr(weft_error(job), "process 0 brings 1073741824 bytes") != NULL);
     EXPECT(weft_host_win_create(job, block + 50, 50, &win) == WEFT_OK);
+    weft_free(job, block);
+    EXPECT(strstr(weft_error(job), "lies in the memory") != NULL);
     EXPECT(weft_host_win_free(job, &win) == WEFT_OK);
     EXPECT(weft_open(NULL, NULL, NULL) == WEFT_ERR_ARGUMENT);
     return 0;
