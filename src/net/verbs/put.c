@@ -342,7 +342,7 @@ weft_status weft_verbs_put(struct weft_net *net, const struct weft_net_put *put)
         status = weft_verbs_channel_ring(net, sender->channel);
     if (status != WEFT_OK)
         if (net->broken == WEFT_OK) /* a doorbell that was rung for another's requests may have */
-        net->broken = status;
+            net->broken = status;
     return net->broken;
 }
 
