@@ -311,6 +311,15 @@ static bool must_stage(struct weft_net *net, const struct weft_net_put *put)
             !weft_verbs_memory_find(&net->memory, put->source, put->bytes, &address, &lkey));
 }
 
+/* What a put or a round comes to; also a doorbell in it, rung for another's requests, may have
+ * broken the network (weft_verbs_channel_turn). */
+static weft_status broken(struct weft_net *net, weft_status status)
+{
+    if (net->broken == WEFT_OK)
+        net->broken = status;
+    return net->broken;
+}
+
 weft_status weft_verbs_put(struct weft_net *net, const struct weft_net_put *put)
 {
     bool did = false;
@@ -340,10 +349,7 @@ weft_status weft_verbs_put(struct weft_net *net, const struct weft_net_put *put)
     status = pump(net, sender, &did);
     if (status == WEFT_OK && sender->made - sender->landed <= PROMPT)
         status = weft_verbs_channel_ring(net, sender->channel);
-    if (status != WEFT_OK)
-        if (net->broken == WEFT_OK) /* a doorbell that was rung for another's requests may have */
-            net->broken = status;
-    return net->broken;
+    return broken(net, status);
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
@@ -378,6 +384,5 @@ weft_status weft_verbs_progress_send(struct weft_net *net, bool *did)
             i++;
         }
     }
-    net->broken = status;
-    return status;
+    return broken(net, status);
 }
