@@ -59,7 +59,7 @@ static struct weft_verbs_request *take(struct weft_net *net, struct weft_verbs_c
 
 bool weft_verbs_channel_turn(struct weft_net *net, struct weft_verbs_channel *channel, int process)
 {
-    if (channel->process != process && channel->batched > 0)
+    if (channel->process != process && channel->batched > 0 && net->broken == WEFT_OK)
         net->broken = weft_verbs_channel_ring(net, channel);
     if (channel->process != process && channel->batched > 0)
         return false;
