@@ -92,4 +92,5 @@ void suffer(struct end *end, int number)
         end_move(end);
         CHECK(all, end->puts[good].landed == 0);
     }
+    end_meet(end); /* nobody takes away, in the same space, what another still looks at */
 }
