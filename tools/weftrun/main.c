@@ -311,8 +311,11 @@ int main(int argc, char **argv)
                                      NULL};
     struct options options = {.grace_s = 5, .verbosity = NORMAL};
 
-    if (!standard_streams())
+    if (!standard_streams()) {
+        complain("/dev/null cannot be opened for a standard stream that is closed: %s",
+                 strerror(errno));
         return EXIT_OWN_ERROR;
+    }
     if (argc == 2 && strcmp(argv[1], "--helper") == 0)
         return helper_main();
     argp_err_exit_status = EXIT_OWN_ERROR;
