@@ -3,6 +3,7 @@
  * reason and the same status on every process; nobody waits for ever.
  */
 #include "base/order.h"
+#include "support/expect.h"
 #include "weft/device.h"
 #include "weft/weft.h"
 
@@ -45,14 +46,6 @@ WEFT_KERNEL(immense_data, struct immense, data)
     weft_enter(self);
     weft_leave(self);
 }
-
-#define EXPECT(x)                                                                                  \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x);                      \
-            return 1;                                                                              \
-        }                                                                                          \
-    } while (0)
 
 /* A window whose communicator is freed would look at the members that are gone. */
 static int comm_before_window(weft_job *job)

@@ -4,19 +4,12 @@
  * on a device that the host cannot reach (support/far_device.h).
  */
 #include "runtime/job.h"
+#include "support/expect.h"
 #include "support/far_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EXPECT(x)                                                                                  \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x);                      \
-            return 1;                                                                              \
-        }                                                                                          \
-    } while (0)
 
 /* With WEFT_PATH=auto. */
 static int direct_if_it_can(void *unused)

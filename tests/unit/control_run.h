@@ -1,7 +1,7 @@
 /*
  * control_run.h - runs a program in every process of a control channel: as tasks of one address
- * space, or as forked children over TCP. A program returns 0, or the line at which it found
- * something wrong.
+ * space, or as forked children over TCP. A program returns 0, or 1 if it found something
+ * wrong (support/expect.h).
  */
 #ifndef WEFT_TESTS_CONTROL_RUN_H
 #define WEFT_TESTS_CONTROL_RUN_H
@@ -10,6 +10,7 @@
 #include "boot/control.h"
 #include "boot/frame.h"
 #include "boot/local.h"
+#include "support/expect.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -31,14 +32,6 @@
 enum { PROCESSES = 4, FRAMES = 150, HANG_S = 60 };
 
 static const uint64_t second = 1000000000;
-
-#define EXPECT(x)                                                                                  \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x);                      \
-            return __LINE__;                                                                       \
-        }                                                                                          \
-    } while (0)
 
 /* What the processes of a test share. */
 static struct shared {
