@@ -6,29 +6,10 @@
 # Leaves raw.csv, table.txt, machine.txt and commands.txt in OUT_DIR.
 set -euo pipefail
 
-rounds=7
-if [ "${1:-}" = --rounds ]; then
-    rounds=$2
-    shift 2
-fi
-[ $# -eq 2 ] && [[ $rounds =~ ^[1-9][0-9]{0,3}$ ]] || {
-    echo "usage: bench/networks.sh [--rounds N] BIN_DIR OUT_DIR" >&2
-    exit 2
-}
 here=$(cd "$(dirname "$0")" && pwd)
-bin=$(cd "$1" && pwd)
-mkdir -p "$2"
-out=$(cd "$2" && pwd)
-for program in weftrun bench_network mpi_latency_send; do
-    [ -x "$bin/$program" ] || { echo "bench: $bin/$program was not built" >&2; exit 1; }
-done
+needs=(weftrun bench_network mpi_latency_send)
+. "$here/support/begin.sh"
 
-allowed=$(awk '/^Cpus_allowed_list:/ { print $2 }' /proc/self/status)
-cores=$(echo "$allowed" | tr , '\n' | awk -F- '{ for (c = $1; c <= $NF; c++) print c }' |
-    head -n 2 | paste -sd ,)
-[[ $cores == *,* ]] || { echo "bench: needs two processors, may use only $allowed" >&2; exit 1; }
-
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 weft=(taskset -c "$cores" "$bin/weftrun" -n 2 "$bin/bench_network")
 mpirun=(mpirun --cpu-list "$cores" --bind-to cpu-list:ordered -n 2)
 tcp=(--mca pml ob1 --mca btl "self,tcp" --mca btl_tcp_if_include lo)

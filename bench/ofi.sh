@@ -5,29 +5,10 @@
 # only. One run, on the same two processors, in turns. Leaves raw.csv, table.txt, machine.txt and commands.txt in OUT_DIR.
 set -euo pipefail
 
-rounds=7
-if [ "${1:-}" = --rounds ]; then
-    rounds=$2
-    shift 2
-fi
-[ $# -eq 2 ] && [[ $rounds =~ ^[1-9][0-9]{0,3}$ ]] || {
-    echo "usage: bench/ofi.sh [--rounds N] BIN_DIR OUT_DIR" >&2
-    exit 2
-}
 here=$(cd "$(dirname "$0")" && pwd)
-bin=$(cd "$1" && pwd)
-mkdir -p "$2"
-out=$(cd "$2" && pwd)
-for program in weftrun bench_latency bench_network ofi_floor mpi_latency_send mpi_latency_put; do
-    [ -x "$bin/$program" ] || { echo "bench: $bin/$program was not built" >&2; exit 1; }
-done
+needs=(weftrun bench_latency bench_network ofi_floor mpi_latency_send mpi_latency_put)
+. "$here/support/begin.sh"
 
-allowed=$(awk '/^Cpus_allowed_list:/ { print $2 }' /proc/self/status)
-cores=$(echo "$allowed" | tr , '\n' | awk -F- '{ for (c = $1; c <= $NF; c++) print c }' |
-    head -n 2 | paste -sd ,)
-[[ $cores == *,* ]] || { echo "bench: needs two processors, may use only $allowed" >&2; exit 1; }
-
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 weft=(env WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" WEFT_PATH=proxy WEFT_CPU_BIND=on
     taskset -c "$cores" "$bin/weftrun" -n 2)
 mpi=(mpirun --cpu-list "$cores" --bind-to cpu-list:ordered -n 2 --mca pml ob1 --mca btl "self,tcp"
