@@ -60,7 +60,7 @@ typedef struct weft_numbers {
  * CUDA_MODULE_LOADING and FI_UNIVERSE_SIZE are set in the environment if they are not: no other
  * thread may use it (getenv) meanwhile. A child that the program forks while a job is open must
  * exec or end soon: it holds the job's connections, and as long as it does, nobody learns that its
- * parent was killed.
+ * parent was killed. What it calls of the job itself is refused (STATE).
  */
 weft_status weft_open(weft_job **job, int *argc, char **argv);
 
@@ -111,7 +111,7 @@ int weft_ranks_of(const weft_job *job, int process);
  * are copied to the device before, shared by its ranks, and copied back after; user may be NULL
  * if user_bytes is 0, and the kernel's is then NULL, too. *milliseconds (may be NULL) is the
  * kernel's time on this device. Windows and communicators that the kernel leaves behind are freed;
- * notifications that it leaves are dropped. Errors: those of any rank of any process, the same
+ * notifications that it leaves are dropped (which, says WEFT_LOG=info on the CPU device). Errors: those of any rank of any process, the same
  * status on all of them. After an error ranks end at their next call; one that computes on without
  * calling weft keeps weft_run from returning. Nor can the job be ended while the network's library
  * does not return from a call: after 5 s of that the process says so and ends (flushed, exit status

@@ -120,7 +120,7 @@ struct weft_device_ops {
 
     /*
      * Why this device has no access to memory of the program's own; NULL: it has. Also while a
-     * kernel runs. May be left out: it has access to all of it.
+     * kernel runs.
      */
     const char *(*no_access)(struct weft_device *device, const void *memory, size_t bytes);
 

@@ -7,6 +7,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/call.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -95,6 +96,8 @@ void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame)
 
 void weft_abort(weft_job *job, const char *reason)
 {
+    if (weft_job_owned(job, "weft_abort") != WEFT_OK)
+        return;
     weft_job_fail(job, WEFT_ERR_USER, "process %d: %s", job->numbers.process,
                   reason != NULL ? reason : "it gave no reason");
 }

@@ -8,6 +8,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/call.h"
 #include "runtime/exchange.h"
 #include "weft/device.h"
 #include "window/tables.h"
@@ -18,9 +19,7 @@
 /* The host program's rank, or NULL and the reason why it cannot be used now. */
 static weft_self *host_of(weft_job *job, const char *call, weft_status *status)
 {
-    *status = weft_job_status(job);
-    if (*status == WEFT_OK && job->running)
-        *status = weft_refuse(job, weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call));
+    *status = weft_job_idle(job, call);
     return *status == WEFT_OK ? job->selves[WEFT_HOST_SLOT] : NULL;
 }
 
@@ -48,6 +47,14 @@ static weft_status check_tag(weft_job *job, const char *call, int tag)
     return WEFT_OK;
 }
 
+/* Where a call has something to answer, or is told where that is. */
+static weft_status check_place(weft_job *job, const char *call, const char *name, const void *place)
+{
+    if (place == NULL)
+        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "%s: %s is NULL", call, name));
+    return WEFT_OK;
+}
+
 /* A window of the host program; NULL, and an error said, if win is none. */
 static const struct weft_window *find_window(weft_job *job, const char *call, weft_win win)
 {
@@ -65,6 +72,8 @@ static const struct weft_window *find_window(weft_job *job, const char *call, we
 weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_win *win)
 {
     HOST_BEGIN(job, self, "weft_host_win_create");
+    if (check_place(job, "weft_host_win_create", "win", win) != WEFT_OK)
+        return WEFT_ERR_ARGUMENT;
     const weft_win made = weft_win_create(self, WEFT_COMM_HOST, base, bytes);
     if (made == WEFT_WIN_NONE)
         return weft_refuse(job, weft_err(weft_failure(self), "%s", job->no_window));
@@ -75,6 +84,8 @@ weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_w
 weft_status weft_host_win_free(weft_job *job, weft_win *win)
 {
     HOST_BEGIN(job, self, "weft_host_win_free");
+    if (check_place(job, "weft_host_win_free", "win", win) != WEFT_OK)
+        return WEFT_ERR_ARGUMENT;
     if (find_window(job, "weft_host_win_free", *win) == NULL)
         return WEFT_ERR_WINDOW;
     weft_win_free(self, win);
@@ -148,6 +159,8 @@ weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int *done)
 {
     HOST_BEGIN(job, self, "weft_host_test");
     weft_status status = check_tag(job, "weft_host_test", tag);
+    if (status == WEFT_OK)
+        status = check_place(job, "weft_host_test", "done", done);
     if (status == WEFT_OK)
         *done = weft_test(self, tag, count);
     return status;

@@ -124,6 +124,7 @@ struct weft_job {
     struct weft_process *processes;
     bool one_address_space; /* processes are threads of this one */
     bool began_random;      /* this job, not weft_local_job, began random mode */
+    uint32_t forks;         /* call.c: which process opened it */
 
     struct weft_state state;
     struct weft_share exposed_share;
@@ -371,8 +372,6 @@ void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, 
 
 /* ---- run.c ---- */
 
-/* Whether the host program may make this call now: the job has not failed, and no kernel runs. */
-weft_status weft_job_idle(struct weft_job *job, const char *call);
 /*
  * Waits until all has landed, and all is answered, that the ranks of the slots from first_slot on
  * asked of the host, or until the job has failed. Caller only.
@@ -393,6 +392,8 @@ size_t weft_rank_bytes(const struct weft_job *job);
 void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsigned char *memory);
 /* Forgets what earlier runs left: notifications, barriers, waits. */
 void weft_rank_reset(struct weft_job *job, uint32_t slot);
+/* After a run: says at WEFT_LOG=info which notifications ranks left; not what lies on a GPU. */
+void weft_ranks_left(const struct weft_job *job);
 /* Whether all that the rank asked of its host has been done. */
 bool weft_rank_quiet(const struct weft_job *job, uint32_t slot);
 

@@ -8,6 +8,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -209,7 +210,7 @@ static weft_status add_region(struct weft_job *job, void *base, size_t bytes, we
 
     if (bytes > UINTPTR_MAX - (uintptr_t)base)
         reason = "that is beyond the end of the address space";
-    else if (job->device_ops->no_access != NULL && base != NULL)
+    else if (base != NULL)
         reason = job->device_ops->no_access(job->device, base, bytes);
 
     if (reason != NULL)

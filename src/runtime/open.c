@@ -8,6 +8,7 @@
 #include "base/tune.h"
 #include "boot/local.h"
 #include "device/cpu/random.h"
+#include "runtime/call.h"
 #include "runtime/exchange.h"
 #include "runtime/image.h"
 #include "runtime/landing.h"
@@ -370,6 +371,7 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
     }
     weft_say_level((enum weft_level)j->config.log);
     j->shared_most = SIZE_MAX;
+    weft_job_here(j);
     status = open_steps(j);
     if (status != WEFT_OK) {
         release(j, tell_why(j, status));
@@ -381,8 +383,8 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
 
 weft_status weft_close(weft_job *job)
 {
-    if (job == NULL)
-        return WEFT_OK;
+    if (job == NULL || weft_job_owned(job, "weft_close") != WEFT_OK)
+        return job == NULL ? WEFT_OK : WEFT_ERR_STATE;
     weft_settle_ranks(job, WEFT_HOST_SLOT); /* puts that the host program did not flush */
     const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
     const uint32_t *entered =

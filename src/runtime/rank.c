@@ -112,3 +112,23 @@ bool weft_rank_quiet(const struct weft_job *job, uint32_t slot)
     return weft_load_acquire_u32(&self->link->credit, ORDER_command_space) == self->commands.head &&
            weft_load_acquire_u32(&self->link->landed, ORDER_done_remote_seen) == self->sent;
 }
+
+void weft_ranks_left(const struct weft_job *job)
+{
+    enum { SAID = 8 };
+    int places = 0;
+
+    if (job->config.log < WEFT_SAY_INFO || job->image != NULL)
+        return;
+    for (uint32_t slot = 1; slot < job->slots; slot++)
+        for (uint32_t tag = 0; tag < WEFT_TAGS; tag++) {
+            const uint32_t count =
+                weft_count_read_quiet(job->state.exposed, weft_count_index(slot, tag));
+            const uint32_t left = count - job->selves[slot]->consumed[tag];
+            if (left != 0 && ++places <= SAID)
+                weft_say(WEFT_SAY_INFO, "rank %d left %u notification%s of tag %u: dropped",
+                         job->numbers.first_rank + (int)slot - 1, left, left == 1 ? "" : "s", tag);
+        }
+    if (places > SAID)
+        weft_say(WEFT_SAY_INFO, "and so of %d more ranks or tags", places - SAID);
+}

@@ -4,6 +4,7 @@
 #include "runtime/job.h"
 
 #include "base/say.h"
+#include "runtime/call.h"
 #include "runtime/exchange.h"
 #include "runtime/image.h"
 #include "runtime/landing.h"
@@ -12,15 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-weft_status weft_job_idle(struct weft_job *job, const char *call)
-{
-    if (weft_job_status(job) != WEFT_OK)
-        return weft_job_status(job);
-    if (job->running)
-        return weft_refuse(job, weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call));
-    return WEFT_OK;
-}
 
 /* What a process brings to weft_prepare. */
 struct brought {
@@ -327,6 +319,8 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     forget_ends(job);
     if (status == WEFT_OK) /* a failure before the last one ended is seen by all */
         status = weft_job_status(job);
+    if (status == WEFT_OK)
+        weft_ranks_left(job);
     if (user_bytes != 0) /* also after a failure: it may tell the program why */
         copy_user(job, user, job->user, user_bytes);
     if (status == WEFT_OK && milliseconds != NULL)
@@ -336,6 +330,13 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
 
 weft_status weft_intervals(const weft_job *job, const double **list, size_t *count)
 {
+    const weft_status status = weft_job_owned(job, "weft_intervals");
+
+    if (status != WEFT_OK)
+        return status;
+    if (list == NULL || count == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_intervals: %s is NULL",
+                        list == NULL ? "list" : "count");
     if (job->running)
         return weft_err(WEFT_ERR_STATE, "weft_intervals: a kernel runs");
     *list = job->state.intervals;

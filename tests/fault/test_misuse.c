@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST = 3, RANKS = 2 };
@@ -190,6 +191,73 @@ static int bad_memory(weft_job *job)
     return 0;
 }
 
+/* Memory that is not there: a window over it would end whoever stores into it. */
+static int memory_not_there(weft_job *job)
+{
+    char *const nowhere = (char *)4096; /* Linux maps nothing so low */
+    weft_win win;
+
+    EXPECT(weft_host_win_create(job, nowhere, 8, &win) == WEFT_ERR_ARGUMENT);
+    EXPECT(strstr(weft_error(job), "process 0 brings 8 bytes at 0x1000") != NULL);
+    EXPECT(weft_numbers_of(job)->process != 0 ||
+           strstr(weft_error(job), "it is not all mapped") != NULL);
+    EXPECT(weft_register(job, nowhere, SIZE_MAX / 2) == WEFT_ERR_ARGUMENT);
+    EXPECT(strstr(weft_error(job), "it is not all mapped") != NULL);
+    return 0;
+}
+
+/* Calls without a job, as after a weft_open whose status nobody looked at, and without a place for
+ * what they have to say. */
+static int null_places(weft_job *job)
+{
+    const double *list;
+    size_t count;
+
+    EXPECT(weft_prepare(NULL, &another, 1, RANKS) == WEFT_ERR_ARGUMENT);
+    EXPECT(strcmp(weft_error(NULL), "weft_prepare: job is NULL") == 0);
+    EXPECT(weft_run(NULL, NULL, 0, NULL) == WEFT_ERR_ARGUMENT);
+    EXPECT(weft_malloc(NULL, 8) == NULL);
+    EXPECT(weft_host_barrier(NULL) == WEFT_ERR_ARGUMENT);
+    EXPECT(weft_intervals(NULL, &list, &count) == WEFT_ERR_ARGUMENT);
+    weft_abort(NULL, "nobody");
+    EXPECT(weft_intervals(job, NULL, &count) == WEFT_ERR_ARGUMENT);
+    EXPECT(weft_intervals(job, &list, NULL) == WEFT_ERR_ARGUMENT);
+    EXPECT(strstr(weft_error(job), "weft_intervals: count is NULL") != NULL);
+    EXPECT(weft_host_win_create(job, NULL, 0, NULL) == WEFT_ERR_ARGUMENT);
+    EXPECT(weft_host_win_free(job, NULL) == WEFT_ERR_ARGUMENT);
+    EXPECT(weft_host_test(job, 1, 1, NULL) == WEFT_ERR_ARGUMENT);
+    EXPECT(strstr(weft_error(job), "weft_host_test: done is NULL") != NULL);
+    EXPECT(weft_host_barrier(job) == WEFT_OK);
+    return 0;
+}
+
+/* A child has none of the job's threads: whatever waits for them would for ever. */
+static int calls_of_child(weft_job *job)
+{
+    EXPECT(weft_host_barrier(job) == WEFT_ERR_STATE);
+    EXPECT(strstr(weft_error(NULL), "forked while the job was open") != NULL);
+    EXPECT(weft_run(job, NULL, 0, NULL) == WEFT_ERR_STATE);
+    weft_abort(job, "child");
+    EXPECT(weft_close(job) == WEFT_ERR_STATE);
+    return 0;
+}
+
+static int forked_child(void)
+{
+    weft_job *job;
+    int ended = -1;
+
+    EXPECT(weft_open(&job, NULL, NULL) == WEFT_OK);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(calls_of_child(job));
+    EXPECT(child > 0 && waitpid(child, &ended, 0) == child);
+    EXPECT(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+    EXPECT(weft_host_barrier(job) == WEFT_OK);
+    EXPECT(weft_close(job) == WEFT_OK);
+    return 0;
+}
+
 /* All are told whose memory cannot be a window, and that process why. */
 static int bad_window_of_one(weft_job *job)
 {
@@ -208,8 +276,8 @@ static int bad_window_of_one(weft_job *job)
 
 /* Each in a job of its own, as every process of it. */
 static int (*const cases[])(weft_job *job) = {
-    comm_before_window, different_kernels,    gather_nothing,  bad_memory,
-    bad_window_of_one,  abort_without_reason, wait_for_closed, barrier_of_closed,
+    comm_before_window, different_kernels,    gather_nothing,  bad_memory,        memory_not_there,
+    bad_window_of_one,  abort_without_reason, wait_for_closed, barrier_of_closed, null_places,
 };
 
 /* Random mode is one thread for all processes; these are threads already. */
@@ -291,6 +359,7 @@ int main(void)
         wrong |= prepare_fails_traced(processes);
     wrong |= weft_local_job(2, random_by_option, NULL);
     wrong |= mutation_ends();
+    wrong |= forked_child();
     printf("%s\n", wrong == 0 ? "all good" : "FAILED");
     return wrong;
 }

@@ -302,6 +302,11 @@ static void far_unmap(struct weft_device *d, void *memory, const struct weft_sha
     weft_cpu_device.unmap(d->cpu, memory, handle);
 }
 
+static const char *far_no_access(struct weft_device *d, const void *memory, size_t bytes)
+{
+    return weft_cpu_device.no_access(d->cpu, memory, bytes);
+}
+
 static const struct weft_device_ops far_ops = {
     .name = "far",
     .open = far_open,
@@ -318,6 +323,7 @@ static const struct weft_device_ops far_ops = {
     .host_free = far_host_free,
     .map = far_map,
     .unmap = far_unmap,
+    .no_access = far_no_access,
     .copy = far_copy,
     .gather = far_gather,
     .mark = far_mark,

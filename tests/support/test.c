@@ -118,7 +118,12 @@ void *test_memory(struct test_env *env, enum test_memory kind, size_t bytes)
 
 bool test_windows_of_malloc(const struct test_env *env)
 {
-    return env->job->device_ops->no_access == NULL;
+    char *memory = calloc(1, 1);
+    const bool may =
+        memory != NULL && env->job->device_ops->no_access(env->job->device, memory, 1) == NULL;
+
+    free(memory);
+    return may;
 }
 
 static void free_memory(struct test_env *env)

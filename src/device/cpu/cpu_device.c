@@ -8,10 +8,13 @@
 #include "device/device.h"
 #include "wire/notice.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { DEFAULT_RANKS = 16, MOST_RANKS = WEFT_SLOTS - 1, SPIN_NS = 1000000 };
 
@@ -179,6 +182,19 @@ static weft_status cpu_run(struct weft_device *device, const struct weft_launch 
     return status;
 }
 
+/* That it is mapped; not that it may be written. */
+static const char *cpu_no_access(struct weft_device *d, const void *memory, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t at = (uintptr_t)memory & (page - 1);
+
+    (void)d;
+    /* This msync only looks where there are pages: msync(2), MS_ASYNC and ENOMEM. */
+    if (bytes != 0 && msync((char *)memory - at, bytes + at, MS_ASYNC) != 0 && errno == ENOMEM)
+        return "it is not all mapped";
+    return NULL;
+}
+
 const struct weft_device_ops weft_cpu_device = {
     .name = "cpu",
     .host_access = true,
@@ -193,6 +209,7 @@ const struct weft_device_ops weft_cpu_device = {
     .free = cpu_free,
     .map = cpu_map,
     .unmap = cpu_unmap,
+    .no_access = cpu_no_access,
     .host_alloc = cpu_host_alloc,
     .host_free = cpu_host_free,
     .copy = cpu_copy,
