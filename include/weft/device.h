@@ -281,7 +281,7 @@ WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t o
  */
 WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_item *items,
                                   int count);
-/* height rows of `width` bytes, `pitch` bytes apart, as one message. */
+/* height rows of `width` bytes, `pitch` bytes (at least width) apart, as one message. */
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
                          const void *source, size_t source_pitch, size_t width, size_t height);
 WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_t offset,
@@ -331,7 +331,11 @@ WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_
 
 /* ---- time and text ------------------------------------------------------------------------- */
 
-/* Collective over WEFT_COMM_DEVICE. Each stop appends an interval that weft_intervals returns. */
+/*
+ * Collective over WEFT_COMM_DEVICE. Each stop appends an interval that weft_intervals returns: at
+ * most WEFT_TIMER_INTERVALS in a run, one more ends the job (LIMIT), and so does a stop without a
+ * start (STATE).
+ */
 WEFT_FN void weft_timer_start(weft_self *self);
 WEFT_FN void weft_timer_stop(weft_self *self);
 

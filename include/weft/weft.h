@@ -54,8 +54,8 @@ typedef struct weft_numbers {
  * may be NULL. A process started by weftrun finds the others by itself; one started by hand needs
  * WEFT_PROCESS, WEFT_PROCESSES, WEFT_ROOT and, against strangers, WEFT_SECRET; with none of it the
  * program is a job of one. A process may open several jobs, also while others are open: all
- * processes do so in the same order. Errors: CONFIG, SYSTEM, MEMORY, PEER_LOST, PROTOCOL, TIMEOUT.
- * The job is freed by weft_close.
+ * processes do so in the same order. Errors: ARGUMENT, CONFIG, SYSTEM, MEMORY, DEVICE, UNSUPPORTED,
+ * NETWORK, PEER_LOST, PROTOCOL, TIMEOUT. The job is freed by weft_close.
  *
  * CUDA_MODULE_LOADING and FI_UNIVERSE_SIZE are set in the environment if they are not: no other
  * thread may use it (getenv) meanwhile. A child that the program forks while a job is open must
@@ -72,7 +72,11 @@ weft_status weft_open(weft_job **job, int *argc, char **argv);
  */
 weft_status weft_close(weft_job *job);
 
-/* The last error of the job (of weft_open when job is NULL) as one line; "" if none. Any thread. */
+/*
+ * As one line: the job's error if it has failed; else (or when job is NULL, as after weft_open) the
+ * last error of the calling thread, whichever job it was of; "" if none. Valid until the thread's
+ * next error, or weft_close. Any thread.
+ */
 const char *weft_error(const weft_job *job);
 
 /*
@@ -141,7 +145,7 @@ void weft_free(weft_job *job, void *memory);
  * the host. With a GPU: what it has access to, by cudaMalloc on it or cudaMallocHost, say; memory
  * of which CUDA does not know is refused with ARGUMENT. Not collective. Not while a kernel runs.
  * Windows over memory that is neither allocated nor registered register it themselves, at their
- * creation.
+ * creation. Memory in which a window lies cannot be unregistered (STATE).
  */
 weft_status weft_register(weft_job *job, void *base, size_t bytes);
 weft_status weft_unregister(weft_job *job, void *base);
@@ -200,7 +204,8 @@ weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *r
  * Runs program(argument) `processes` times at once inside this process, each call as one process
  * of a job: its weft_open joins that job. For tests and debuggers: ThreadSanitizer sees all of
  * it, and with WEFT_CPU_SCHEDULE=random:SEED one thread runs everything in a repeatable order.
- * Only on the CPU device. Blocking; returns the first non-zero result of program, else 0.
+ * Only on the CPU device. Blocking; returns the first non-zero result of program, else 0; or, if it
+ * cannot start them, a weft_status: ARGUMENT, CONFIG, MEMORY, SYSTEM.
  */
 int weft_local_job(int processes, int (*program)(void *argument), void *argument);
 

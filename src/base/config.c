@@ -156,7 +156,8 @@ static void remove_options(int *argc, char **argv)
     }
     while (i < *argc)
         argv[kept++] = argv[i++];
-    argv[kept] = NULL;
+    if (kept < *argc)
+        argv[kept] = NULL;
     *argc = kept;
 }
 

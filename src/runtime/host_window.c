@@ -269,13 +269,16 @@ static weft_status open_stage(weft_job *job, uint64_t bytes, void **stage, weft_
 
 weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes, void *receive)
 {
-    const bool at_root = job->numbers.process == root;
     const struct piece mine = {bytes, root, send != NULL, receive != NULL};
     struct pieces pieces;
     void *stage = NULL;
     weft_win win = WEFT_WIN_NONE;
-    weft_status status = exchange_pieces(job, "weft_host_gather", &mine, &pieces);
+    weft_status status = weft_job_idle(job, "weft_host_gather");
 
+    if (status != WEFT_OK)
+        return status;
+    const bool at_root = job->numbers.process == root;
+    status = exchange_pieces(job, "weft_host_gather", &mine, &pieces);
     if (status == WEFT_OK)
         status = open_stage(job, at_root ? pieces.all : 0, &stage, &win);
     if (status == WEFT_OK)
@@ -296,8 +299,11 @@ weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *r
     struct pieces pieces;
     void *stage = NULL;
     weft_win win = WEFT_WIN_NONE;
-    weft_status status = exchange_pieces(job, "weft_host_scatter", &mine, &pieces);
+    weft_status status = weft_job_idle(job, "weft_host_scatter");
 
+    if (status != WEFT_OK)
+        return status;
+    status = exchange_pieces(job, "weft_host_scatter", &mine, &pieces);
     if (status == WEFT_OK)
         status = open_stage(job, bytes, &stage, &win);
     for (int p = 0; status == WEFT_OK && job->numbers.process == root && p < job->numbers.processes;

@@ -247,24 +247,27 @@ weft_status weft_register(weft_job *job, void *base, size_t bytes)
 
 weft_status weft_unregister(weft_job *job, void *base)
 {
+    struct weft_region *found = NULL;
+    weft_win window = WEFT_WIN_NONE;
     weft_status status = weft_job_idle(job, "weft_unregister");
 
     if (status != WEFT_OK)
         return status;
-    status = WEFT_ERR_ARGUMENT;
     weft_lock(&job->tables);
-    for (uint32_t i = 0; i < job->regions_count && base != NULL; i++) {
-        struct weft_region *region = &job->regions[i];
-        if (region->base == base && region->owner == WEFT_WIN_NONE) {
-            drop_region(job, region);
-            status = WEFT_OK;
-            break;
-        }
-    }
+    for (uint32_t i = 0; found == NULL && i < job->regions_count && base != NULL; i++)
+        if (job->regions[i].base == base && job->regions[i].owner == WEFT_WIN_NONE)
+            found = &job->regions[i];
+    if (found != NULL)
+        window = window_in(job, base, found->bytes);
+    if (found != NULL && window == WEFT_WIN_NONE)
+        drop_region(job, found);
     weft_unlock(&job->tables);
-    return status == WEFT_OK
-               ? WEFT_OK
-               : weft_refuse(job, weft_err(status, "weft_unregister: %p was not registered", base));
+    if (found == NULL)
+        status = weft_err(WEFT_ERR_ARGUMENT, "weft_unregister: %p was not registered", base);
+    else if (window != WEFT_WIN_NONE)
+        status = weft_err(WEFT_ERR_STATE, "weft_unregister: window 0x%x lies in the memory at %p",
+                          window, base);
+    return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }
 
 static bool contains(const void *outer, uint64_t outer_bytes, const void *inner,

@@ -187,6 +187,13 @@ static int bad_memory(weft_job *job)
     weft_free(job, block);
     EXPECT(strstr(weft_error(job), "lies in the memory") != NULL);
     EXPECT(weft_host_win_free(job, &win) == WEFT_OK);
+    EXPECT(weft_register(job, word, sizeof(word)) == WEFT_OK);
+    EXPECT(weft_host_win_create(job, word + 4, 4, &win) == WEFT_OK);
+    EXPECT(weft_unregister(job, word) == WEFT_ERR_STATE);
+    EXPECT(strstr(weft_error(job), "lies in the memory") != NULL);
+    EXPECT(weft_host_win_free(job, &win) == WEFT_OK);
+    EXPECT(weft_unregister(job, word) == WEFT_OK);
+    EXPECT(weft_unregister(job, word) == WEFT_ERR_ARGUMENT);
     EXPECT(weft_open(NULL, NULL, NULL) == WEFT_ERR_ARGUMENT);
     return 0;
 }
@@ -218,6 +225,8 @@ static int null_places(weft_job *job)
     EXPECT(weft_run(NULL, NULL, 0, NULL) == WEFT_ERR_ARGUMENT);
     EXPECT(weft_malloc(NULL, 8) == NULL);
     EXPECT(weft_host_barrier(NULL) == WEFT_ERR_ARGUMENT);
+    EXPECT(weft_host_gather(NULL, 0, NULL, 0, NULL) == WEFT_ERR_ARGUMENT);
+    EXPECT(weft_host_scatter(NULL, 0, NULL, NULL, 0) == WEFT_ERR_ARGUMENT);
     EXPECT(weft_intervals(NULL, &list, &count) == WEFT_ERR_ARGUMENT);
     weft_abort(NULL, "nobody");
     EXPECT(weft_intervals(job, NULL, &count) == WEFT_ERR_ARGUMENT);
@@ -236,6 +245,8 @@ static int calls_of_child(weft_job *job)
 {
     EXPECT(weft_host_barrier(job) == WEFT_ERR_STATE);
     EXPECT(strstr(weft_error(NULL), "forked while the job was open") != NULL);
+    EXPECT(weft_host_gather(job, 0, NULL, 0, NULL) == WEFT_ERR_STATE);
+    EXPECT(weft_host_scatter(job, 0, NULL, NULL, 0) == WEFT_ERR_STATE);
     EXPECT(weft_run(job, NULL, 0, NULL) == WEFT_ERR_STATE);
     weft_abort(job, "child");
     EXPECT(weft_close(job) == WEFT_ERR_STATE);

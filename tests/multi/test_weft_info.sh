@@ -35,6 +35,16 @@ check 0 "$info" --help
 check 0 "$info" --version
 [ "$(cat out)" = "$("$info" | head -1)" ] || fail "two versions: $(cat out)"
 
+# A network that is not there is an error where it is asked for.
+if "$info" | grep -Eq '^  ofi +between'; then
+    check 1 env WEFT_NET=ofi WEFT_OFI_PROVIDER=nothing "$info"
+    has err "weft-info: WEFT_NET=ofi cannot be used here"
+    has out "  ofi    cannot be used here: "
+    check 0 env WEFT_OFI_PROVIDER=nothing "$info"
+    has out "  ofi    cannot be used here: "
+    [ ! -s err ] || fail "weft-info complains of what nobody asked for: $(cat err)"
+fi
+
 # Every setting of the table, with the value that it has now.
 check 0 env WEFT_RANKS=31 WEFT_SECRET=xyzzy "$info" --config
 has out "WEFT_RANKS = 31"

@@ -108,29 +108,39 @@ static void print_lines(char *text)
         printf("         %s\n", line);
 }
 
-/* A network may only say what it can do once it is open: here as a job of one process. */
+/*
+ * A network may only say what it can do once it is open: here as a job of one process. The status
+ * is that of the network that WEFT_NET asks for; that another is not there is no error.
+ */
 static weft_status print_networks(const struct weft_config *config)
 {
+    const char *const asked = weft_config_word(WEFT_CONFIG_AT_NET, config->net).text;
     const struct weft_net_open alone = {.config = config, .processes = 1};
     const struct weft_net_ops *ops;
     bool between_hosts = false;
-    weft_status worst = WEFT_OK;
+    weft_status result =
+        weft_net_find(asked) == NULL && config->net != WEFT_NET_AUTO ? WEFT_ERR_CONFIG : WEFT_OK;
 
     printf("networks\n");
     for (int i = 0; (ops = weft_net_at(i)) != NULL; i++) {
         struct weft_net_caps caps;
         struct weft_net *net;
         char text[2048];
+        const bool is_asked = strcmp(asked, ops->name) == 0;
         if (!weft_net_here(ops, text, sizeof(text))) {
             printf("  %-6s cannot be used here:\n", ops->name);
             print_lines(text);
+            if (is_asked)
+                result = WEFT_ERR_CONFIG;
             continue;
         }
-        weft_status status = ops->open(&net, &alone);
-
+        const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* it is printed */
+        const weft_status status = ops->open(&net, &alone);
+        weft_err_level(before);
         if (status != WEFT_OK) {
             printf("  %-6s cannot be used here: %s\n", ops->name, weft_err_last());
-            worst = status;
+            if (is_asked)
+                result = status;
             continue;
         }
         ops->caps(net, &caps);
@@ -147,7 +157,10 @@ static weft_status print_networks(const struct weft_config *config)
     print_left_out();
     if (!between_hosts)
         printf("  none between hosts can be used here\n");
-    return worst;
+    fflush(stdout);
+    if (result != WEFT_OK)
+        fprintf(stderr, "weft-info: WEFT_NET=%s cannot be used here\n", asked);
+    return result;
 }
 
 int main(int argc, char **argv)
