@@ -157,7 +157,6 @@ static weft_status print_networks(const struct weft_config *config)
     print_left_out();
     if (!between_hosts)
         printf("  none between hosts can be used here\n");
-    fflush(stdout);
     if (result != WEFT_OK)
         fprintf(stderr, "weft-info: WEFT_NET=%s cannot be used here\n", asked);
     return result;
