@@ -122,9 +122,9 @@ struct weft_job {
     struct weft_job *next_left; /* open.c */
     weft_numbers numbers;
     struct weft_process *processes;
-    bool one_address_space; /* processes are threads of this one */
-    bool began_random;      /* this job, not weft_local_job, began random mode */
-    uint32_t forks;         /* call.c: which process opened it */
+    bool one_address_space;       /* processes are threads of this one */
+    struct weft_job *next_random; /* random_jobs.c */
+    uint32_t forks;               /* call.c: which process opened it */
 
     struct weft_state state;
     struct weft_share exposed_share;

@@ -7,11 +7,11 @@
 #include "base/say.h"
 #include "base/tune.h"
 #include "boot/local.h"
-#include "device/cpu/random.h"
 #include "runtime/call.h"
 #include "runtime/exchange.h"
 #include "runtime/image.h"
 #include "runtime/landing.h"
+#include "runtime/random_jobs.h"
 #include "window/tables.h"
 
 #include <fcntl.h>
@@ -138,32 +138,6 @@ static weft_status open_host(struct weft_job *job)
     return WEFT_OK;
 }
 
-static void on_race(const char *text, void *argument)
-{
-    weft_job_fail(argument, WEFT_ERR_RACE, "%s", text);
-}
-
-/* Random mode begins with the job, unless weft_local_job began it for all its processes. */
-static weft_status begin_random(struct weft_job *job)
-{
-    uint64_t seed;
-
-    if (!weft_config_random(&job->config, &seed))
-        return WEFT_OK;
-    if (weft_model == NULL && weft_local_here()) /* this process is a thread already */
-        return weft_err(WEFT_ERR_CONFIG,
-                        "weft_local_job takes random mode from WEFT_CPU_SCHEDULE in the "
-                        "environment, not from an option");
-    if (weft_model == NULL) {
-        weft_status status = weft_random_begin(seed);
-        if (status != WEFT_OK)
-            return status;
-        job->began_random = true;
-    }
-    weft_mutation = weft_order_by_name(job->config.mutate);
-    return WEFT_OK;
-}
-
 /*
  * The steps in which one process may fail while the others go on: an error is the job's then, which
  * every process says once (tell_why).
@@ -185,14 +159,12 @@ static weft_status open_together(struct weft_job *job)
 
 static weft_status open_steps(struct weft_job *job)
 {
-    weft_status status = begin_random(job);
+    weft_status status = weft_random_join(job);
 
     if (status == WEFT_OK)
         status = weft_control_join(&job->control, &job->config);
     if (status != WEFT_OK)
         return status;
-    if (weft_model != NULL)
-        weft_random_on_race(on_race, job);
     job->command_bell = &job->own_bells[WEFT_NET_SEND]; /* until the network is open */
     job->receive_bell = &job->own_bells[WEFT_NET_RECEIVE];
     job->one_address_space = weft_control_local(job->control);
@@ -293,8 +265,7 @@ static bool close_network(struct weft_job *job)
 /* Frees whatever open_steps made, however far it came. The status: of what ranks have logged. */
 static weft_status release(struct weft_job *job, bool orderly)
 {
-    if (weft_model != NULL)
-        weft_random_on_race(NULL, NULL);
+    weft_random_leave(job);
     weft_services_stop(job);
     const weft_status printed = weft_printer_close(job);
     weft_monitor_stop(job);
@@ -314,11 +285,8 @@ static weft_status release(struct weft_job *job, bool orderly)
     if (job->device != NULL)
         job->device_ops->close(job->device);
     free(job->processes);
-    if (job->began_random) {
-        weft_random_end();
-        weft_mutation = ORDER_none;
-    }
     free(job);
+    weft_random_left();
     return printed;
 }
 

@@ -356,6 +356,7 @@ void weft_random_on_race(void (*handler)(const char *text, void *argument), void
 {
     m->on_race = handler;
     m->race_argument = argument;
+    m->raced = false;
 }
 
 void weft_random_stack(size_t bytes)

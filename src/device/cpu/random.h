@@ -67,7 +67,7 @@ void weft_random_stack(size_t bytes);
 /*
  * Between begin and end: what to call at the first race of the run, in the task that completes it,
  * inside its call of write, read or claim. It may use the model. NULL, as at first: nothing but the
- * message.
+ * message. Races before are forgotten.
  */
 void weft_random_on_race(void (*handler)(const char *text, void *argument), void *argument);
 
