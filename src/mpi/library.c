@@ -8,6 +8,7 @@
  */
 #include "mpi/library.h"
 
+#include "base/fork.h"
 #include "base/launcher.h"
 #include "base/say.h"
 #include "base/task.h"
@@ -82,6 +83,7 @@ static struct {
     struct weft_bell bell;
     struct weft_task task;
     bool is_thread, stuck; /* stuck: nobody waits for MPI_Init_thread any more */
+    uint32_t forks;        /* of which process this is */
     double patience_s;     /* with MPI_Finalize, before that is said; 0: for ever */
 } life;
 
@@ -160,6 +162,8 @@ static void finalize(void)
 
 static void finalize_at_exit(void)
 {
+    if (life.forks != weft_forks()) /* a child: MPI is its parent's */
+        return;
     if (abandoned)
         weft_say(WEFT_SAY_WARN,
                  "%s: communication was left unfinished, so MPI_Finalize is left out",
@@ -191,6 +195,7 @@ static weft_status initialise(const struct weft_mpi_ops *ops, const struct weft_
         return status;
     if (life.error != 0)
         return weft_mpi_failed(ops, life.error, "MPI_Init_thread");
+    life.forks = weft_forks();
     if (atexit(finalize_at_exit) != 0)
         return weft_err(WEFT_ERR_MEMORY, "%s: no memory to remember MPI_Finalize", ops->name);
     return WEFT_OK;

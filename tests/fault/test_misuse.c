@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST = 3, RANKS = 2 };
@@ -240,35 +239,6 @@ static int null_places(weft_job *job)
     return 0;
 }
 
-/* A child has none of the job's threads: whatever waits for them would for ever. */
-static int calls_of_child(weft_job *job)
-{
-    EXPECT(weft_host_barrier(job) == WEFT_ERR_STATE);
-    EXPECT(strstr(weft_error(NULL), "forked while the job was open") != NULL);
-    EXPECT(weft_host_gather(job, 0, NULL, 0, NULL) == WEFT_ERR_STATE);
-    EXPECT(weft_host_scatter(job, 0, NULL, NULL, 0) == WEFT_ERR_STATE);
-    EXPECT(weft_run(job, NULL, 0, NULL) == WEFT_ERR_STATE);
-    weft_abort(job, "child");
-    EXPECT(weft_close(job) == WEFT_ERR_STATE);
-    return 0;
-}
-
-static int forked_child(void)
-{
-    weft_job *job;
-    int ended = -1;
-
-    EXPECT(weft_open(&job, NULL, NULL) == WEFT_OK);
-    const pid_t child = fork();
-    if (child == 0)
-        _exit(calls_of_child(job));
-    EXPECT(child > 0 && waitpid(child, &ended, 0) == child);
-    EXPECT(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
-    EXPECT(weft_host_barrier(job) == WEFT_OK);
-    EXPECT(weft_close(job) == WEFT_OK);
-    return 0;
-}
-
 /* All are told whose memory cannot be a window, and that process why. */
 static int bad_window_of_one(weft_job *job)
 {
@@ -370,7 +340,6 @@ int main(void)
         wrong |= prepare_fails_traced(processes);
     wrong |= weft_local_job(2, random_by_option, NULL);
     wrong |= mutation_ends();
-    wrong |= forked_child();
     printf("%s\n", wrong == 0 ? "all good" : "FAILED");
     return wrong;
 }

@@ -108,6 +108,7 @@ test_mistakes()
 {
     local other=openmpi
     [ "$mpi" = openmpi ] && other=mpich
+    WEFT_NET=mpi passes 2 "$tests/test_fork" # whose child ends by exit
     WEFT_NET=mpi WEFT_MPI_LIBRARY=none refuses 'no module libweft-mpi-none.so' 2 "$tests/test_put"
     WEFT_NET=mpi WEFT_MPI_LIBRARY=$other refuses "the program is linked with" 2 \
         "$tests/mpi_program_$mpi" multiple

@@ -64,6 +64,13 @@ name="an interface that is not there"
 WEFT_INTERFACE=nonesuch launch 2 --mca orte_abort_timeout 5 "$bin/tests/test_lost_host" 0
 # On one host the loopback interface is enough, whatever the name.
 grep -q ready out || fail "$(cat err)"
+name="one never opens the job"
+WEFT_CONNECT_S=2 launch 2 -x WEFT_CONNECT_S sh -c 'test $PMIX_RANK = 0 || exec sleep 20; exec "$@"' sh \
+    "$bin/tests/test_lost_host" 0 && fail "status 0"
+grep -q 'PMIx: not all processes of the launch came to weft_open within 2 s' err || fail "$(cat err)"
+name="a child ends by exit"
+launch 2 "$bin/tests/test_fork" || fail "status $?"
+[ "$(grep -c 'all good' out)" -eq 2 ] || fail "$(cat out)"
 name="one is killed"
 # The first to end lets the launcher end, which may lose what they say: they write it themselves.
 : >said

@@ -7,6 +7,10 @@
  */
 #include "boot/pmix/pmix.h"
 
+#include "base/fork.h"
+#include "base/model.h"
+#include "base/say.h"
+#include "base/task.h"
 #include "boot/interface.h"
 #include "boot/secret.h"
 
@@ -17,7 +21,8 @@
 #include <string.h>
 
 /* X(name): what is needed of libpmix. */
-#define PMIX_FUNCTIONS(X) X(Init) X(Put) X(Commit) X(Fence) X(Get) X(Finalize) X(Error_string)
+#define PMIX_FUNCTIONS(X)                                                                          \
+    X(Init) X(Put) X(Commit) X(Fence) X(Fence_nb) X(Get) X(Finalize) X(Error_string)
 
 static struct {
 #define PMIX_FIELD(name) __typeof__(PMIx_##name) *name;
@@ -25,7 +30,14 @@ static struct {
 #undef PMIX_FIELD
     pmix_proc_t self;
     bool ready;
-    int jobs; /* that this process has joined */
+    uint32_t forks; /* of which process it was made ready */
+    int jobs;       /* that this process has joined */
+
+    pmix_info_t collect; /* what the fence under way is to do */
+    struct weft_bell bell;
+    uint32_t fenced; /* it is over, */
+    pmix_status_t fence_status;
+    bool stuck; /* or nobody waits for it any more */
 } pmix;
 
 static weft_status failed(const char *what, pmix_status_t status)
@@ -55,9 +67,12 @@ static weft_status load(void)
     return WEFT_OK;
 }
 
-/* Launchers take a process that ends without it for one that failed. */
+/* Launchers take a process that ends without it for one that failed; a child of it is none of
+ * theirs. */
 static void finalize(void)
 {
+    if (pmix.forks != weft_forks())
+        return;
     (void)pmix.Finalize(NULL, 0); /* nobody is left to tell */
 }
 
@@ -72,6 +87,7 @@ static weft_status initialise(void)
     if (result != PMIX_SUCCESS)
         return failed("the launcher's server cannot be reached", result);
     pmix.ready = true;
+    pmix.forks = weft_forks();
     if (atexit(finalize) != 0)
         return weft_err(WEFT_ERR_SYSTEM, "PMIx: no memory for its end");
     return WEFT_OK;
@@ -135,17 +151,60 @@ static weft_status get_text(const char *name, char *text, size_t room)
     return good ? WEFT_OK : weft_err(WEFT_ERR_PROTOCOL, "PMIx: process 0 has put no good %s", key);
 }
 
-/* Waits until all are here; then all have what process 0 put. */
-static weft_status fence(void)
+/* A thread of libpmix's own. */
+static void fence_over(pmix_status_t status, void *unused)
 {
-    pmix_info_t collect;
+    (void)unused;
+    pmix.fence_status = status;
+    __atomic_store_n(&pmix.fenced, 1, __ATOMIC_RELEASE); /* the status is there */
+    weft_bell_ring(&pmix.bell);
+}
 
-    memset(&collect, 0, sizeof(collect));
-    snprintf(collect.key, sizeof(collect.key), "%s", PMIX_COLLECT_DATA);
-    collect.value.type = PMIX_BOOL;
-    collect.value.data.flag = true;
-    const pmix_status_t status = pmix.Fence(NULL, 0, &collect, 1);
-    return status == PMIX_SUCCESS ? WEFT_OK : failed("fence", status);
+/* False: it was not over by then. */
+static bool await_fence(double seconds)
+{
+    const uint64_t deadline = weft_now_ns() + (uint64_t)(seconds * 1e9);
+
+    while (__atomic_load_n(&pmix.fenced, __ATOMIC_ACQUIRE) == 0) {
+        const uint64_t now = weft_now_ns();
+        if (now >= deadline)
+            return false;
+        const uint32_t ticket = weft_bell_prepare(&pmix.bell);
+        if (__atomic_load_n(&pmix.fenced, __ATOMIC_ACQUIRE) == 0)
+            weft_bell_sleep(&pmix.bell, ticket, deadline - now);
+        else
+            weft_bell_cancel(&pmix.bell);
+    }
+    return true;
+}
+
+/*
+ * Waits until all are here; then all have what process 0 put. In random mode, where no other thread
+ * may ring a bell, without a limit.
+ */
+static weft_status fence(double seconds)
+{
+    pmix_info_t *const collect = &pmix.collect;
+
+    memset(collect, 0, sizeof(*collect));
+    snprintf(collect->key, sizeof(collect->key), "%s", PMIX_COLLECT_DATA);
+    collect->value.type = PMIX_BOOL;
+    collect->value.data.flag = true;
+    pmix.fenced = 0;
+    pmix_status_t status = weft_model != NULL
+                               ? pmix.Fence(NULL, 0, collect, 1)
+                               : pmix.Fence_nb(NULL, 0, collect, 1, fence_over, NULL);
+    if (status == PMIX_SUCCESS && weft_model == NULL) {
+        pmix.stuck = !await_fence(seconds);
+        if (pmix.stuck)
+            return weft_err(WEFT_ERR_TIMEOUT,
+                            "PMIx: not all processes of the launch came to weft_open within %g s "
+                            "(WEFT_CONNECT_S)",
+                            seconds);
+        status = pmix.fence_status;
+    }
+    return status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED ? WEFT_OK
+                                                                        : failed("fence", status);
 }
 
 /* Tells the others also when process 0 has failed: by a root without an address. */
@@ -188,6 +247,8 @@ weft_status weft_pmix_join(struct weft_config *config)
 
     if (status != WEFT_OK)
         return status;
+    if (pmix.stuck)
+        return weft_err(WEFT_ERR_TIMEOUT, "PMIx: a fence still waits, since an earlier job");
     const uint32_t processes = ask_number(PMIX_JOB_SIZE);
     if (processes == 0 || processes > 65536 || pmix.self.rank >= processes)
         return weft_err(WEFT_ERR_PROTOCOL, "PMIx: process %u of %u, by its launcher",
@@ -200,7 +261,8 @@ weft_status weft_pmix_join(struct weft_config *config)
     pmix.jobs++;
     if (pmix.self.rank == 0)
         status = publish(config, ask_number(PMIX_LOCAL_SIZE) == processes);
-    const weft_status fenced = fence(); /* the others wait there, whatever has failed here */
+    const weft_status fenced =
+        fence(config->connect_s); /* the others wait there, whatever has failed here */
     if (status == WEFT_OK)
         status = fenced;
     return status == WEFT_OK && pmix.self.rank != 0 ? learn(config) : status;
