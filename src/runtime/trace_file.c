@@ -27,6 +27,7 @@ enum { BUFFER = 1 << 16, MOST_LINE = 1024, TAIL_BYTES = sizeof(TAIL) - 1, MOST_H
 
 struct weft_trace_file {
     int fd;
+    bool began;     /* here, when it was opened */
     int error;      /* errno of the first write that failed */
     off_t was, end; /* the file's size before begin; where the next byte goes */
     size_t used;    /* of the buffer */
@@ -139,6 +140,7 @@ weft_status weft_trace_file_open(struct weft_trace_file **opened, const char *pa
         weft_trace_file_close(file);
         return WEFT_ERR_SYSTEM;
     }
+    file->began = first;
     *opened = file;
     return WEFT_OK;
 }
@@ -172,6 +174,10 @@ weft_status weft_trace_file_begin(struct weft_trace_file *file)
     if (error != 0)
         return failed(file, "lock", error);
     if (!is_ours(file)) { /* that of a job before, on a host where process 0 is not */
+        if (file->began)
+            weft_say(WEFT_SAY_WARN,
+                     "WEFT_TRACE=%s: it was another job's meanwhile, whose timeline is gone",
+                     file->path);
         error = begin_anew(file);
         if (error == 0 && !is_ours(file))
             error = EIO;
