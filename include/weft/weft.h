@@ -115,11 +115,11 @@ int weft_ranks_of(const weft_job *job, int process);
  * are copied to the device before, shared by its ranks, and copied back after; user may be NULL
  * if user_bytes is 0, and the kernel's is then NULL, too. *milliseconds (may be NULL) is the
  * kernel's time on this device. Windows and communicators that the kernel leaves behind are freed;
- * notifications that it leaves are dropped (which, says WEFT_LOG=info on the CPU device). Errors: those of any rank of any process, the same
- * status on all of them. After an error ranks end at their next call; one that computes on without
- * calling weft keeps weft_run from returning. Nor can the job be ended while the network's library
- * does not return from a call: after 5 s of that the process says so and ends (flushed, exit status
- * 1), here as in any other call.
+ * notifications that it leaves are dropped (which, says WEFT_LOG=info on the CPU device). Errors:
+ * those of any rank of any process, the same status on all of them. After an error ranks end at
+ * their next call; one that computes on without calling weft keeps weft_run from returning. Nor can
+ * the job be ended while the network's library does not return from a call: after 5 s of that the
+ * process says so and ends (flushed, exit status 1), here as in any other call.
  */
 weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds);
 
