@@ -81,7 +81,8 @@ const char *weft_error(const weft_job *job);
 
 /*
  * Ends the job in error on every process: running kernels stop at their next call, and weft_run
- * returns WEFT_ERR_USER everywhere. Any thread; does not block; reason is copied.
+ * returns WEFT_ERR_USER everywhere. That is soon and not at once: the next call may still succeed,
+ * here as elsewhere. Any thread; does not block; reason is copied.
  */
 void weft_abort(weft_job *job, const char *reason);
 

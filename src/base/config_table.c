@@ -54,9 +54,9 @@ static weft_status set_int(void *field, const struct weft_config_row *row, const
 
     errno = 0;
     const long long value = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != 0 || isspace((unsigned char)*text))
+    if (end == text || *end != 0 || isspace((unsigned char)*text))
         return bad(row, text, "not a whole number");
-    if ((double)value < row->min || (double)value > row->max)
+    if (errno != 0 || (double)value < row->min || (double)value > row->max)
         return out_of_range(row, text);
     memcpy(field, &(int64_t){value}, sizeof(int64_t));
     return WEFT_OK;
@@ -70,7 +70,7 @@ static weft_status set_size(void *field, const struct weft_config_row *row, cons
 
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
-    if (errno != 0 || !isdigit((unsigned char)*text))
+    if (!isdigit((unsigned char)*text))
         return bad(row, text, "not a number of bytes");
     if (*end != 0) {
         const char *suffix = strchr(suffixes, toupper((unsigned char)*end));
@@ -78,7 +78,7 @@ static weft_status set_size(void *field, const struct weft_config_row *row, cons
             return bad(row, text, "not a number of bytes, or one with K, M or G");
         shift = 10 * (int)(suffix - suffixes + 1);
     }
-    if (value > UINT64_MAX >> shift)
+    if (errno != 0 || value > UINT64_MAX >> shift)
         return out_of_range(row, text);
     const uint64_t bytes = (uint64_t)value << shift;
     if ((double)bytes < row->min || (double)bytes > row->max)

@@ -29,8 +29,8 @@
 #endif
 
 /* So much below a stack cannot be touched: address space alone, and a large array does not reach
- * over it into the next stack. */
-enum { GUARD = 1 << 20 };
+ * over it into the next stack, unless it is larger still. */
+enum { GUARD = 16 << 20 };
 
 struct weft_fiber {
     struct weft_context context;

@@ -27,6 +27,7 @@ struct weft_local {
     struct weft_history history;
     int processes;
     int inside;    /* processes that are in the job */
+    int gone;      /* that come to none any more */
     bool complete; /* all have come, and not all have left yet */
     uint32_t over; /* jobs that all have left */
     struct weft_bell bell;
@@ -62,6 +63,14 @@ weft_status weft_local_begin(struct weft_local **group, int processes)
 void weft_local_enter(struct weft_local *group, int process)
 {
     *weft_task_local() = &group->members[process];
+}
+
+void weft_local_gone(struct weft_local *group, int processes)
+{
+    weft_lock(&group->lock);
+    group->gone += processes;
+    weft_unlock(&group->lock);
+    weft_bell_ring(&group->bell);
 }
 
 void weft_local_end(struct weft_local *group)
@@ -107,9 +116,10 @@ static bool previous_job_over(struct local *local)
     return !local->group->complete;
 }
 
-static bool job_complete(struct local *local)
+/* Or one that it wants will not come. */
+static bool job_complete_or_never(struct local *local)
 {
-    return local->group->complete;
+    return local->group->complete || local->group->gone > 0;
 }
 
 static bool job_over(struct local *local)
@@ -154,12 +164,17 @@ static weft_status join(struct local *local, double connect_s)
         group->complete = true;
     unlock_and_ring(group);
 
-    const bool waited = await(group, job_complete, local, deadline);
+    const bool waited = await(group, job_complete_or_never, local, deadline);
     if (!waited)
         weft_lock(&group->lock);
     if (!group->complete) { /* it may be, although time was over */
+        const bool never = group->gone > 0;
         leave(local);
         unlock_and_ring(group);
+        if (never)
+            return weft_err(WEFT_ERR_PEER_LOST,
+                            "one of %d processes has ended, or never began, and not opened the job",
+                            group->processes);
         return weft_err(WEFT_ERR_TIMEOUT, "not all of %d processes opened the job within %g s",
                         group->processes, connect_s);
     }

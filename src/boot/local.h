@@ -18,6 +18,9 @@ weft_status weft_local_begin(struct weft_local **group, int processes);
 /* The calling task, and those it starts from now on, belong to this process of the group. */
 void weft_local_enter(struct weft_local *group, int process);
 
+/* So many of its processes have ended, or never began: who waits for them in weft_open fails. */
+void weft_local_gone(struct weft_local *group, int processes);
+
 /* Frees the group; every process has closed its channel. */
 void weft_local_end(struct weft_local *group);
 

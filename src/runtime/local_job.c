@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { MOST = 65536 }; /* as WEFT_PROCESSES */
+
 struct local_process {
     struct weft_task task;
     struct weft_local *group;
@@ -24,6 +26,7 @@ static void process_main(void *argument)
 
     weft_local_enter(p->group, p->process);
     p->result = p->program(p->argument);
+    weft_local_gone(p->group, 1);
 }
 
 static int run_group(int processes, int (*program)(void *argument), void *argument)
@@ -43,7 +46,8 @@ static int run_group(int processes, int (*program)(void *argument), void *argume
             .group = group, .process = started, .program = program, .argument = argument};
         snprintf(name, sizeof(name), "process %d", started & 0xffff);
         if (weft_task_start(&p->task, name, process_main, p) != WEFT_OK) {
-            result = WEFT_ERR_SYSTEM; /* those that run end when weft_open times out */
+            result = WEFT_ERR_SYSTEM;
+            weft_local_gone(group, processes - started); /* those that run need not wait */
             break;
         }
         started++;
@@ -63,8 +67,9 @@ int weft_local_job(int processes, int (*program)(void *argument), void *argument
     struct weft_config config;
     uint64_t seed;
 
-    if (processes < 1 || program == NULL)
-        return weft_err(WEFT_ERR_ARGUMENT, "weft_local_job: %d processes", processes);
+    if (processes < 1 || processes > MOST || program == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_local_job: %d processes (1..%d)%s", processes,
+                        MOST, program == NULL ? ", of program NULL" : "");
     weft_status status = weft_config_load(&config, NULL, NULL);
     if (status != WEFT_OK)
         return status;

@@ -35,14 +35,19 @@ struct hello {
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };
 
-static void read_boot_id(char *text, size_t bytes)
+static weft_status read_boot_id(char *text, size_t bytes)
 {
-    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (f == NULL)
-        return; /* then the host's name alone decides */
+    static const char name[] = "/proc/sys/kernel/random/boot_id";
+    FILE *f = fopen(name, "re");
+
+    if (f == NULL && (errno == ENOENT || errno == EACCES))
+        return WEFT_OK; /* then the host's name alone decides */
+    if (f == NULL)      /* one that others can read: they would take this host for another */
+        return weft_err(WEFT_ERR_SYSTEM, "cannot open %s: %s", name, strerror(errno));
     if (fgets(text, (int)bytes, f) == NULL)
         text[0] = 0;
     fclose(f);
+    return WEFT_OK;
 }
 
 /* Which devices there are, in the order of their first process; an id of zeros is nobody else's. */
@@ -246,7 +251,8 @@ static weft_status find_nodes(struct weft_job *job)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
     if (gethostname(mine.host, sizeof(mine.host) - 1) != 0)
         status = weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
-    read_boot_id(mine.boot, sizeof(mine.boot));
+    if (status == WEFT_OK)
+        status = read_boot_id(mine.boot, sizeof(mine.boot));
     snprintf(mine.device, sizeof(mine.device), "%s", job->device_ops->name);
     job->device_ops->identify(job->device, mine.device_id);
     if (status == WEFT_OK)

@@ -311,6 +311,30 @@ static int prepare_fails_traced(int processes)
     return wrong;
 }
 
+/* One that never comes is not waited for, in random mode either. */
+static int open_unless_last(void *argument)
+{
+    static int entered;
+    weft_job *job;
+
+    (void)argument;
+    if (__atomic_fetch_add(&entered, 1, __ATOMIC_RELAXED) % MOST == MOST - 1)
+        return 0;
+    EXPECT(weft_open(&job, NULL, NULL) == WEFT_ERR_PEER_LOST);
+    EXPECT(strstr(weft_error(NULL), "one of 3 processes has ended") != NULL);
+    return 0;
+}
+
+static int one_stays_away(void)
+{
+    EXPECT(weft_local_job(MOST, open_unless_last, NULL) == 0);
+    setenv("WEFT_CPU_SCHEDULE", "random:1", 1);
+    EXPECT(weft_local_job(MOST, open_unless_last, NULL) == 0);
+    unsetenv("WEFT_CPU_SCHEDULE");
+    EXPECT(weft_local_job(1 << 20, open_unless_last, NULL) == WEFT_ERR_ARGUMENT);
+    return 0;
+}
+
 /* What random mode weakened must not stay so for the next job of the program. */
 static int mutation_ends(void)
 {
@@ -340,6 +364,7 @@ int main(void)
         wrong |= prepare_fails_traced(processes);
     wrong |= weft_local_job(2, random_by_option, NULL);
     wrong |= mutation_ends();
+    wrong |= one_stays_away();
     printf("%s\n", wrong == 0 ? "all good" : "FAILED");
     return wrong;
 }

@@ -78,6 +78,8 @@ check "logs" 0 "$weftrun" -n 2 -o logs/new sh -c 'echo out $WEFT_PROCESS; echo e
 has logs/new/process-0.log "out 0"
 has logs/new/process-1.log "out 1"
 [ "$(wc -c <logs/new/process-1.log)" -eq 14 ] || fail "$(cat logs/new/process-1.log)"
+check "whose log says why" 3 "$weftrun" -n 2 -o logs sh -c 'exit 3'
+grep -Eq 'ended with status 3; see logs/process-[01].log$' err || fail "$(cat err)"
 check "logs and prefix" 0 "$weftrun" -n 2 -l -o logs sh -c 'echo both'
 has out "[1] both"
 has logs/process-1.log "both"
@@ -201,6 +203,32 @@ wrote 3 ready
 disown $pid
 kill -9 $pid
 nobody "sleep 98766.$run"
+
+name="its terminal hangs up"
+script -qec "exec $weftrun -n 2 sh -c 'echo ready; exec sleep 98767.$run'" /dev/null >out 2>err </dev/null &
+pid=$!
+wrote 2 ready
+disown $pid
+kill -9 $pid
+nobody "sleep 98767.$run"
+
+name="what it was started to ignore"
+: >out
+(
+    trap '' INT HUP
+    exec "$weftrun" -n 2 -t 60 --grace 0.2 bash -c 'echo ready; until [ -e went ]; do sleep 0.05; done'
+) >out 2>err &
+pid=$!
+wrote 2 ready
+kill -INT $pid
+kill -HUP $pid
+kill -INT $pid
+touch went
+wait $pid || fail "status $?: $(cat err)"
+
+name="the reader of lines has left"
+timeout 60 "$weftrun" -n 2 -l yes 2>err | head -1 >out
+[ "${PIPESTATUS[0]}" -eq 141 ] || fail "status ${PIPESTATUS[0]}: $(cat err)"
 
 # limited OPTION NUMBER COMMAND...: under a limit of ulimit.
 printf '#!/bin/bash\nulimit "$1" "$2" && shift 2 && exec "$@"\n' >limited

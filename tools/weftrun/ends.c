@@ -4,8 +4,11 @@
  */
 #include "weftrun.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+
+enum { LOG_NAME = 300 };
 
 static void say_ended_before(const struct job *job)
 {
@@ -33,12 +36,15 @@ void say_end(const struct job *job, int k, int status, bool none_failed)
 
     if (verbosity == QUIET || (verbosity == NORMAL && (ok || !none_failed)))
         return;
+    char see[LOG_NAME] = "";
+    if (job->options->output_dir != NULL && !job->options->prefix)
+        snprintf(see, sizeof(see), "; see %s/process-%d.log", job->options->output_dir, k);
     if (WIFSIGNALED(status))
-        complain("process %d (pid %d%s%s) ended by signal %d (%s)", k, pid, on, host,
-                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+        complain("process %d (pid %d%s%s) ended by signal %d (%s)%s", k, pid, on, host,
+                 WTERMSIG(status), strsignal(WTERMSIG(status)), see);
     else
-        complain("process %d (pid %d%s%s) ended with status %d", k, pid, on, host,
-                 WEXITSTATUS(status));
+        complain("process %d (pid %d%s%s) ended with status %d%s", k, pid, on, host,
+                 WEXITSTATUS(status), see);
     if (verbosity == NORMAL)
         say_ended_before(job);
 }

@@ -43,7 +43,8 @@ static const struct argp_option option_list[] = {
      "write each process's output to DIR/process-K.log; shown only with --prefix then", 0},
     {"env", 'x', "NAME[=VALUE]", 0,
      "set a variable for the processes, or pass it on to other hosts; may be repeated", 0},
-    {"timeout", 't', "SECONDS", 0, "end the job after this time, with status 124", 0},
+    {"timeout", 't', "SECONDS", 0,
+     "end the job after this time, with status 124 (0, as by default: never)", 0},
     {"grace", OPTION_GRACE, "SECONDS", 0,
      "after a failure: time to end by themselves, and again after SIGTERM (default 5)", 0},
     {"quiet", 'q', NULL, 0, "do not say which process failed", 0},
@@ -202,6 +203,17 @@ static error_t parse(int key, char *text, struct argp_state *state)
     }
 }
 
+/* What weftrun was started to ignore (nohup, a shell's background) it does not take for a wish. */
+static void leave_ignored(sigset_t *ours)
+{
+    static const int wishes[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    struct sigaction was;
+
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
+        if (sigaction(wishes[i], NULL, &was) == 0 && was.sa_handler == SIG_IGN)
+            sigdelset(ours, wishes[i]);
+}
+
 int take_over(struct job *job)
 {
     sigset_t ours;
@@ -213,6 +225,7 @@ int take_over(struct job *job)
         sigdelset(&ours, SIGTSTP);
     sigdelset(&ours, SIGCONT);
     sigdelset(&ours, SIGSEGV);
+    leave_ignored(&ours);
     if (sigprocmask(SIG_SETMASK, &ours, &job->signals) != 0 ||
         prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
         complain("cannot take over signals and orphans: %s", strerror(errno));

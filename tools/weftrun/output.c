@@ -20,6 +20,7 @@ enum { CHUNK = LINK_OUTPUT_MOST, LINE_MAX_BYTES = 1 << 20, WAIT_MS = 200 };
 
 static bool failed;
 static bool given_up[3]; /* stdout, stderr */
+static bool gone[3];     /* since its reader has left */
 static bool (*meanwhile)(void *context, uint64_t since);
 static void *meanwhile_context;
 
@@ -214,6 +215,7 @@ static void write_line(struct stream *stream, const char *text, size_t length)
     if (write_all(stream->terminal, line, end))
         return;
     given_up[stream->terminal] = failed = true;
+    gone[stream->terminal] = errno == EPIPE;
     complain("standard %s: %s", stream->terminal == STDOUT_FILENO ? "output" : "error", why());
 }
 
@@ -304,6 +306,8 @@ void output_read(struct stream *stream)
     }
     stream->length += (size_t)got;
     pass_on(stream, stream->length >= LINE_MAX_BYTES);
+    if (stream->terminal >= 0 && gone[stream->terminal] && *stream->log < 0)
+        end_stream(stream); /* as without the pipe, the process is told that nobody reads */
 }
 
 /* What is in the pipe now; a grandchild that still holds the other end may not keep us. */

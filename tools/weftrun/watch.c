@@ -150,7 +150,7 @@ static void reap(struct watch *watch)
 
 /*
  * What the terminal sends goes to the whole foreground group: processes of this host have it
- * already. What somebody sends to weftrun is passed on.
+ * already; but that it hangs up, to its session's leader. What somebody sends is passed on.
  */
 static void take_signal(struct watch *watch, const struct signalfd_siginfo *signal)
 {
@@ -171,7 +171,7 @@ static void take_signal(struct watch *watch, const struct signalfd_siginfo *sign
         enter(watch, KILLED); /* nobody has begun */
         return;
     }
-    if (signal->ssi_code != SI_KERNEL || watch->job->options->host_count > 0)
+    if (signal->ssi_code != SI_KERNEL || number == SIGHUP || watch->job->options->host_count > 0)
         signal_all(watch, number);
     if (number == SIGTERM && watch->stage < TERMINATED) {
         watch->stage = TERMINATED; /* they have got it: passed on above */
