@@ -1,6 +1,7 @@
 /* base/share.c - anonymous memory files, mapped by other processes through /proc/PID/fd. */
 #include "base/share.h"
 
+#include "base/file_limit.h"
 #include "base/say.h"
 
 #include <errno.h>
@@ -10,6 +11,16 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static int resize(int fd, uint64_t bytes)
+{
+    sigset_t before;
+
+    weft_file_limit_begin(&before);
+    const int result = ftruncate(fd, (off_t)bytes);
+    weft_file_limit_end(&before);
+    return result;
+}
 
 weft_status weft_share_create(uint64_t bytes, void **memory, struct weft_share *share)
 {
@@ -22,7 +33,7 @@ weft_status weft_share_create(uint64_t bytes, void **memory, struct weft_share *
     int fd = memfd_create("weft", MFD_CLOEXEC);
     if (fd < 0)
         return weft_err(WEFT_ERR_SYSTEM, "memfd_create: %s", strerror(errno));
-    if (ftruncate(fd, (off_t)size) != 0) {
+    if (resize(fd, size) != 0) {
         weft_status status = weft_err(WEFT_ERR_MEMORY, "no %llu bytes of shared memory: %s",
                                       (unsigned long long)size, strerror(errno));
         close(fd);

@@ -9,6 +9,7 @@
  */
 #include "runtime/trace.h"
 
+#include "base/file_limit.h"
 #include "base/say.h"
 #include "base/task.h"
 
@@ -62,8 +63,12 @@ static int set_lock(int fd, short type)
 /* Writes all of it at `at`; 0 or an errno. */
 static int write_all(int fd, const char *bytes, size_t count, off_t at)
 {
+    sigset_t before;
+
     while (count > 0) {
+        weft_file_limit_begin(&before);
         const ssize_t n = pwrite(fd, bytes, count, at);
+        weft_file_limit_end(&before);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
