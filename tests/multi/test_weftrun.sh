@@ -257,7 +257,7 @@ name="no file may grow"
 timeout -k 5 60 ./limited -f 0 "$weftrun" -n 2 "$bin/tests/test_barrier" 2>&1 </dev/null | cat >err
 grep -q "File too large" err || fail "$(cat err)"
 name="no file may grow, and nobody ignores the signal for the program"
-timeout -k 5 60 ./limited -f 0 "$bin/tests/test_lost_host" 0 2>&1 </dev/null | cat >err
+timeout -k 5 60 ./limited -f 0 "$bin/ring" 2>&1 </dev/null | cat >err
 grep -q "File too large" err || fail "$(cat err)"
 
 # rest SIGNAL WANTED-STATUS OPTIONS...: the reader of a job's output rests; what ends the job then.
