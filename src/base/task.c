@@ -40,6 +40,23 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &all, before);
 }
 
+/* With what the limit of stacks says (ulimit -s), but never less than weft and libraries need. */
+static int create(struct weft_task *task)
+{
+    enum { LEAST = 1 << 20 };
+    pthread_attr_t attributes;
+    size_t stack;
+    int error = pthread_attr_init(&attributes);
+
+    if (error != 0)
+        return error;
+    if (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack < LEAST)
+        pthread_attr_setstacksize(&attributes, LEAST);
+    error = pthread_create(&task->thread, &attributes, thread_main, task);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
 weft_status weft_task_start(struct weft_task *task, const char *name, void (*run)(void *),
                             void *argument)
 {
@@ -59,7 +76,7 @@ weft_status weft_task_start(struct weft_task *task, const char *name, void (*run
                                               name);
     }
     block_signals(&before);
-    error = pthread_create(&task->thread, NULL, thread_main, task);
+    error = create(task);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0)
         return weft_err(WEFT_ERR_SYSTEM, "cannot start thread %s: %s", name, strerror(error));

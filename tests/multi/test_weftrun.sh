@@ -252,6 +252,7 @@ nobody "sleep 98767.$run"
 check "only what is open is watched, in process 0 too" 0 ./limited -n 48 "$weftrun" -n 2 "$bin/tests/test_barrier"
 check "too few files for process 0" 1 ./limited -n 20 "$weftrun" -n 30 "$bin/tests/test_barrier"
 has err "process 0 needs 32 sockets, and may have 20 files open"
+check "a small limit of stacks" 0 ./limited -s 64 "$weftrun" -n 2 "$bin/ring"
 # The files out and err are of that size already, so it needs a pipe to say something.
 name="no file may grow"
 timeout -k 5 60 ./limited -f 0 "$weftrun" -n 2 "$bin/tests/test_barrier" 2>&1 </dev/null | cat >err
