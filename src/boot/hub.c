@@ -16,6 +16,7 @@
 #include "boot/socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -319,17 +320,34 @@ static struct weft_hub *create(const struct weft_hello *expected)
     return hub;
 }
 
+/* Whether the limit of files leaves room for a socket of each process, and both ends of the hub's.
+ */
+static weft_status check_files(int processes)
+{
+    enum { FAR = 4096 }; /* so many are open nowhere */
+    const long files = sysconf(_SC_OPEN_MAX), sockets = processes + 1L;
+    long open = 0;
+
+    if (files < 0 || files > sockets + FAR)
+        return WEFT_OK;
+    for (int fd = 0; fd < files; fd++)
+        open += fcntl(fd, F_GETFD) >= 0;
+    if (sockets <= files - open)
+        return WEFT_OK;
+    return weft_err(WEFT_ERR_SYSTEM,
+                    "process 0 needs %ld sockets, and may have %ld files open (ulimit -n), of "
+                    "which it has %ld",
+                    sockets, files, open);
+}
+
 weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct weft_hello *expected,
                            uint64_t wait_ns, int *member)
 {
-    const long files = sysconf(_SC_OPEN_MAX), sockets = expected->processes + 2L;
+    weft_status status = check_files(expected->processes); /* the door would wait for room */
     int pair[2];
 
-    /* One for each, the listener and process 0's own end: the door would wait for room. */
-    if (files >= 0 && sockets > files)
-        return weft_err(WEFT_ERR_SYSTEM,
-                        "process 0 needs %ld sockets, and may have %ld files open (ulimit -n)",
-                        sockets, files);
+    if (status != WEFT_OK)
+        return status;
     struct weft_hub *h = create(expected);
     if (h == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a job of %d processes",
@@ -342,7 +360,7 @@ weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct wef
     h->end = UINT64_MAX;
     weft_door_open(&h->door, listener, &h->expected, enter, h);
     enroll(h, 0, pair[0]);
-    weft_status status = weft_task_start(&h->task, "weft-hub", hub_run, h);
+    status = weft_task_start(&h->task, "weft-hub", hub_run, h);
     if (status != WEFT_OK) {
         close(pair[0]);
         close(pair[1]);

@@ -251,7 +251,11 @@ done
 nobody "sleep 98767.$run"
 check "only what is open is watched, in process 0 too" 0 ./limited -n 48 "$weftrun" -n 2 "$bin/tests/test_barrier"
 check "too few files for process 0" 1 ./limited -n 20 "$weftrun" -n 30 "$bin/tests/test_barrier"
-has err "process 0 needs 32 sockets, and may have 20 files open"
+has err "process 0 needs 31 sockets, and may have 20 files open"
+check "too few files besides its own" 1 ./limited -n 12 "$weftrun" -n 8 "$bin/tests/test_barrier"
+has err "process 0 needs 9 sockets, and may have 12 files open (ulimit -n), of which it has "
+check "one node though files run out" 1 ./limited -n 16 "$weftrun" -n 8 "$bin/tests/test_barrier"
+! grep -q nodes err || fail "$(cat err)"
 check "a small limit of stacks" 0 ./limited -s 64 "$weftrun" -n 2 "$bin/ring"
 # The files out and err are of that size already, so it needs a pipe to say something.
 name="no file may grow"
