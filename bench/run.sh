@@ -39,18 +39,9 @@ out=$(cd "$output" && pwd)
 for tool in mpirun gnuplot taskset lscpu; do
     command -v $tool >/dev/null || { echo "bench: $tool is not installed" >&2; exit 1; }
 done
-for program in weftrun bench_{latency,bandwidth,barrier} peer_line \
-    mpi_{latency,bandwidth}_{send,put} mpi_barrier; do
-    [ -x "$bin/$program" ] || { echo "bench: $bin/$program was not built" >&2; exit 1; }
-done
+needs=(weftrun bench_{latency,bandwidth,barrier} peer_line mpi_{latency,bandwidth}_{send,put} mpi_barrier)
+. "$here/support/two.sh"
 
-# The first two processors that we may use.
-allowed=$(awk '/^Cpus_allowed_list:/ { print $2 }' /proc/self/status)
-cores=$(echo "$allowed" | tr , '\n' | awk -F- '{ for (c = $1; c <= $NF; c++) print c }' |
-    head -n 2 | paste -sd ,)
-[[ $cores == *,* ]] || { echo "bench: needs two processors, may use only $allowed" >&2; exit 1; }
-
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 weft=(env WEFT_CPU_BIND=on taskset -c "$cores" "$bin/weftrun" -n 2) # bound, as mpirun binds
 mpi=(mpirun --cpu-list "$cores" --bind-to cpu-list:ordered -n 2)
 mpi_many=(taskset -c "$cores" mpirun --bind-to none --oversubscribe --mca mpi_yield_when_idle 1)
