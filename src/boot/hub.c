@@ -326,18 +326,18 @@ static weft_status check_files(int processes)
 {
     enum { FAR = 4096 }; /* so many are open nowhere */
     const long files = sysconf(_SC_OPEN_MAX), sockets = processes + 1L;
-    long open = 0;
+    long used = 0;
 
     if (files < 0 || files > sockets + FAR)
         return WEFT_OK;
     for (int fd = 0; fd < files; fd++)
-        open += fcntl(fd, F_GETFD) >= 0;
-    if (sockets <= files - open)
+        used += fcntl(fd, F_GETFD) >= 0;
+    if (sockets <= files - used)
         return WEFT_OK;
     return weft_err(WEFT_ERR_SYSTEM,
                     "process 0 needs %ld sockets, and may have %ld files open (ulimit -n), of "
                     "which it has %ld",
-                    sockets, files, open);
+                    sockets, files, used);
 }
 
 weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct weft_hello *expected,

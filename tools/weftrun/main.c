@@ -206,12 +206,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 /* What weftrun was started to ignore (nohup, a shell's background) it does not take for a wish. */
 static void leave_ignored(sigset_t *ours)
 {
-    static const int wishes[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
     struct sigaction was;
 
-    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
-        if (sigaction(wishes[i], NULL, &was) == 0 && was.sa_handler == SIG_IGN)
-            sigdelset(ours, wishes[i]);
+    for (int number = 1; number < NSIG; number++)
+        if (number != SIGCHLD && sigaction(number, NULL, &was) == 0 && was.sa_handler == SIG_IGN)
+            sigdelset(ours, number);
 }
 
 int take_over(struct job *job)
