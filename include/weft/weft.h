@@ -144,7 +144,8 @@ void weft_free(weft_job *job, void *memory);
 /*
  * Makes memory of the program's own usable in windows; on other processes it is reached through
  * the host. With a GPU: what it has access to, by cudaMalloc on it or cudaMallocHost, say; memory
- * of which CUDA does not know is refused with ARGUMENT. Not collective. Not while a kernel runs.
+ * of which CUDA does not know is refused with ARGUMENT; on the CPU device what is not mapped is.
+ * Not collective. Not while a kernel runs.
  * Windows over memory that is neither allocated nor registered register it themselves, at their
  * creation. Memory in which a window lies cannot be unregistered (STATE).
  */
