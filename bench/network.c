@@ -18,7 +18,7 @@
 #include "net/net.h"
 #include "support/bench.h"
 #include "support/pattern.h"
-#include "wire/notice.h"
+#include "abi/notice.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,15 +1,14 @@
 # Run at install time: kernels compile the device API's code, so its headers go with weft/device.h,
 # under weft/internal, and include each other there.
 #   cmake -DSOURCE=... -DINCLUDE=... -P weft_kernel_headers.cmake
-file(GLOB headers RELATIVE ${SOURCE}/src ${SOURCE}/src/kernel_api/*.h)
-list(APPEND headers base/atomic.h base/atomic_cuda.h base/inline.h base/model.h base/order.h
-     base/task.h base/ticks.h device/port.h queue/command_ring.h window/channel.h window/counter.h window/letter.h window/state.h window/table.h
-     window/trace.h
-     wire/command.h wire/notice.h)
+file(GLOB_RECURSE headers RELATIVE ${SOURCE}/src ${SOURCE}/src/rank/*.h)
+list(APPEND headers order/atomic.h order/atomic_cuda.h order/inline.h order/model.h order/order.h
+     base/task.h base/ticks.h device/port.h ring/command.h
+     abi/channel.h abi/command.h abi/letter.h abi/notice.h abi/trace.h abi/window.h)
 
 function(install_header from to)
   file(READ ${from} text)
-  string(REGEX REPLACE "#include \"(base|device|kernel_api|queue|window|wire)/([a-z_]+[.]h)\""
+  string(REGEX REPLACE "#include \"(abi|base|device|order|rank|ring)/([a-z_/]+[.]h)\""
                        "#include <weft/internal/\\1/\\2>" text "${text}")
   file(WRITE ${to} "${text}")
 endfunction()

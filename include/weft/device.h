@@ -370,6 +370,6 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
 
 #include <weft/log_args.h>
 #ifdef __CUDACC__
-#include "kernel_api/kernel_api.h"
+#include "rank/api.h"
 #endif
 #endif

@@ -2,9 +2,9 @@
 #include "base/config.h"
 
 #include "base/config_table.h"
-#include "base/order.h"
 #include "base/say.h"
 #include "base/tune.h"
+#include "order/order.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -212,7 +212,7 @@ static weft_status check(const struct weft_config *c)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_CPU_SCHEDULE=%s: neither fair nor random:SEED",
                         c->cpu_schedule);
     if (c->mutate[0] != 0 && weft_order_by_name(c->mutate) == ORDER_none)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_MUTATE=%s: no label or drain of base/order.h",
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_MUTATE=%s: no label or drain of order/order.h",
                         c->mutate);
     if (c->mutate[0] != 0 && !random)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_MUTATE=%s works in random mode only", c->mutate);

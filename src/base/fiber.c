@@ -6,7 +6,7 @@
 #include "base/fiber.h"
 
 #include "base/fiber_machine.h"
-#include "base/model.h"
+#include "order/model.h"
 
 #include <stdint.h>
 #include <stdlib.h>

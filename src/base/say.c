@@ -1,7 +1,7 @@
 /* base/say.c - messages on stderr, a line each, in one write. */
 #include "base/say.h"
 
-#include "base/model.h"
+#include "order/model.h"
 
 #include <errno.h>
 #include <poll.h>

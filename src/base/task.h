@@ -5,7 +5,7 @@
 #ifndef WEFT_BASE_TASK_H
 #define WEFT_BASE_TASK_H
 
-#include "base/model.h"
+#include "order/model.h"
 #include "weft/types.h"
 
 #include <pthread.h>

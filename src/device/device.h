@@ -32,7 +32,7 @@ struct weft_launch {
     int first_rank, ranks;
     int threads;
     size_t shared;         /* as was wished */
-    unsigned char *selves; /* `ranks` rank states (window/state.h), self_bytes apart */
+    unsigned char *selves; /* `ranks` rank states (rank/state.h), self_bytes apart */
     size_t self_bytes;
     struct weft_bell *bell;  /* rung when something that a rank may wait for has changed */
     const uint32_t *proxied; /* non-zero: the host's tasks move data, and need a processor, too */
@@ -77,7 +77,7 @@ struct weft_device_ops {
     const char *name;
     /*
      * The host loads and stores device memory as its own. If not, it moves data by `copy`, tells
-     * ranks by `store`, and ranks see the image of the tables that runtime/image.c keeps.
+     * ranks by `store`, and ranks see the image of the tables that runtime/space/image.c keeps.
      */
     bool host_access;
 

@@ -1,12 +1,12 @@
 /*
  * device/port.h - what a kernel's code needs of the machine it runs on, besides the atomics of
- * base/atomic.h: waiting, ending, time. One implementation a device.
+ * order/atomic.h: waiting, ending, time. One implementation a device.
  */
 #ifndef WEFT_DEVICE_PORT_H
 #define WEFT_DEVICE_PORT_H
 
-#include "base/inline.h"
 #include "base/task.h"
+#include "order/inline.h"
 
 #include <setjmp.h>
 #include <stdbool.h>

@@ -8,9 +8,9 @@
  */
 #include "mpi/inside.h"
 
-#include "base/atomic.h"
 #include "base/say.h"
 #include "base/task.h"
+#include "order/atomic.h"
 
 #include <limits.h>
 #include <stdio.h>

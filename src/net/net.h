@@ -29,7 +29,7 @@ struct weft_net_put {
     uint64_t offset; /* in that region */
     const void *source;
     size_t bytes;
-    uint32_t notice; /* wire/notice.h */
+    uint32_t notice; /* abi/notice.h */
     void *cookie;    /* handed to sent and landed */
     bool device;     /* the source is device memory; only if caps.reads_device */
 };

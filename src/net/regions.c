@@ -1,8 +1,8 @@
 /* net/regions.c - see the header. */
 #include "net/regions.h"
 
-#include "base/atomic.h"
 #include "base/say.h"
+#include "order/atomic.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * caller's own window and those of its device are always mapped; windows of weft_malloc memory in
  * other processes are exactly when the path allows it.
  */
-#include "base/atomic.h"
+#include "order/atomic.h"
 #include "support/test.h"
 
 enum { WORDS = 100, EACH = (WORDS + 1) * 8, TAG = 11, TAG_FREE = 12 };

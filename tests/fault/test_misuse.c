@@ -2,7 +2,7 @@
  * fault/test_misuse.c - calls that break a rule of the API are refused, or end the job, with a
  * reason and the same status on every process; nobody waits for ever.
  */
-#include "base/order.h"
+#include "order/order.h"
 #include "support/expect.h"
 #include "weft/device.h"
 #include "weft/weft.h"

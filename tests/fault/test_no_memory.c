@@ -6,7 +6,7 @@
  */
 #include "support/fault_job.h"
 #include "weft/device.h"
-#include "window/state.h"
+#include "rank/state.h"
 
 #include <stdint.h>
 #include <stdio.h>

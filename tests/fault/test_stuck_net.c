@@ -3,7 +3,7 @@
  * the process says so and ends, instead of waiting for it for ever. Such libraries there are: an
  * MPI may run in circles in one of its lists once a peer's connection has broken.
  */
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "support/fault_job.h"
 
 #include <stdio.h>

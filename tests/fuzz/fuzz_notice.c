@@ -6,8 +6,8 @@
 #include "fuzz.h"
 
 #include "net/regions.h"
-#include "runtime/job.h"
-#include "wire/notice.h"
+#include "runtime/job/job.h"
+#include "abi/notice.h"
 
 #include <weft/weft.h>
 

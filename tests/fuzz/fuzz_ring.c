@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "queue/packet_ring.h"
+#include "ring/packet.h"
 
 enum { SIZE = 256, STEPS = 64 };
 

@@ -1,14 +1,14 @@
 /*
  * litmus/test_mutation.c - is every order in weft needed, and would we notice if one were gone?
  *
- * For each label of base/order.h, and each drain, the litmus programs run on random schedules with
+ * For each label of order/order.h, and each drain, the litmus programs run on random schedules with
  * that label weakened to "relaxed" (or that drain dropped) until one of them fails. A label that no
  * program misses is a failure of this test: either it is superfluous, or a test is missing. First
  * all programs run unweakened, where none may fail.
  *
  * Usage: test_mutation [--seeds N] [--label NAME]
  */
-#include "base/order.h"
+#include "order/order.h"
 #include "litmus.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 #include "support/net_ends.h"
 
-#include "wire/notice.h"
+#include "abi/notice.h"
 
 /* Any 28 bits, as a notice; never 0. */
 static inline uint32_t notice_of(uint32_t number)

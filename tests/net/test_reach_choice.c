@@ -3,7 +3,7 @@
  * it through the host, though it is mapped; the run says so. Two processes, as threads of this one,
  * on a device that the host cannot reach (support/far_device.h).
  */
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "support/expect.h"
 #include "support/far_device.h"
 

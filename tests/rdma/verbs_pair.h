@@ -8,7 +8,7 @@
 #include "base/task.h"
 #include "net/verbs/state.h"
 #include "net/verbs/verbs.h"
-#include "wire/notice.h"
+#include "abi/notice.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #ifndef __CUDACC__
-#include "base/atomic.h"
+#include "order/atomic.h"
 #endif
 
 struct test_check {

@@ -1,9 +1,9 @@
 /* support/far_device.c - see the header. */
 #include "support/far_device.h"
 
-#include "base/atomic.h"
+#include "order/atomic.h"
 #include "base/say.h"
-#include "window/state.h"
+#include "rank/state.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
  * support/net_later.c - an end whose data comes later than it is landed, as where windows are a
  * device's memory: copies and notices wait in a queue. The receive side's alone.
  */
-#include "base/atomic.h"
+#include "order/atomic.h"
 #include "support/net_ends.h"
 
 /* What was given up to there has come. */

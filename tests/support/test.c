@@ -3,7 +3,7 @@
  */
 #include "support/test.h"
 
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,7 +7,7 @@
 #define WEFT_TESTS_FAKE_OFI_H
 
 #include "net/ofi/inside.h"
-#include "wire/notice.h"
+#include "abi/notice.h"
 
 #include <rdma/fi_errno.h>
 

@@ -3,7 +3,7 @@
  * it is not theirs. Between threads, and between processes that map the bells at two addresses.
  * A lost wake-up shows as a sleep that lasted its whole timeout.
  */
-#include "base/atomic.h"
+#include "order/atomic.h"
 #include "base/task.h"
 
 #include <setjmp.h>

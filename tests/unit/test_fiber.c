@@ -1,5 +1,5 @@
 /* Fibers: each keeps its own stack, registers and rounding mode over a switch; deep stacks work. */
-#include "base/atomic.h"
+#include "order/atomic.h"
 #include "base/fiber.h"
 
 #include <setjmp.h>

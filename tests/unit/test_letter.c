@@ -1,8 +1,8 @@
 /*
- * unit/test_letter.c - window/letter.h: what is put into the words of a letter's head, or of a
+ * unit/test_letter.c - abi/letter.h: what is put into the words of a letter's head, or of a
  * door, comes out; words of two letters that follow each other are never taken for one.
  */
-#include "window/letter.h"
+#include "abi/letter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Formats come from kernels and are not trusted: whatever they hold, a line of text comes out. */
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * data, good, malformed, a stranger's, and at random.
  */
 #include "net/ofi/bytes.h"
-#include "wire/notice.h"
+#include "abi/notice.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

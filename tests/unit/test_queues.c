@@ -3,8 +3,8 @@
  * full and empty, with two threads, and with a broken other side.
  */
 #include "base/task.h"
-#include "queue/command_ring.h"
-#include "queue/packet_ring.h"
+#include "ring/command.h"
+#include "ring/packet.h"
 
 #include <pthread.h>
 #include <sched.h>

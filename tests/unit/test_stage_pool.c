@@ -1,5 +1,5 @@
 /* The pool of host memory for puts: what it lends, to whom, and in which pieces. */
-#include "runtime/staging.h"
+#include "net/staging.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 /*
- * How the first warp of a rank on a GPU takes what several channels bring (kernel_api/take_cuda.h),
+ * How the first warp of a rank on a GPU takes what several channels bring (rank/wait/take_cuda.h),
  * without a GPU: a fiber for each lane, which lanes run in any order between the operations at
  * which a warp meets, and senders that write the lines of their messages in any order. What no
  * fiber can show is the memory order of a GPU.
  */
 #include "base/fiber.h"
-#include "kernel_api/eager.h"
+#include "rank/path/channel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,8 +113,8 @@ static void look_deep(weft_self *self, uint32_t hot, uint32_t bytes)
 #define __clz(bits)                     ((bits) == 0 ? 32 : __builtin_clz(bits))
 #define atomicSub(from, value)          subtract(from, value)
 #define weft_look_deep(self, hot, size) look_deep(self, hot, size)
-#define WEFT_KERNEL_API_LOOK_CUDA_H
-#include "kernel_api/take_cuda.h"
+#define WEFT_RANK_WAIT_LOOK_CUDA_H
+#include "rank/wait/take_cuda.h"
 
 /* ---- senders -------------------------------------------------------------------------------- */
 

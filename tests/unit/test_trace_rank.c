@@ -3,7 +3,7 @@
  * The file is read by the tool's own reader. Whatever the log holds, nothing ends before it begins,
  * nothing lies outside of its run or of what encloses it, and nothing is later than the writing.
  */
-#include "runtime/trace.h"
+#include "runtime/trace/trace.h"
 
 #include "read.h"
 

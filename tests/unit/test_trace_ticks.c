@@ -2,7 +2,7 @@
  * A rank's ticks as nanoseconds: looks at both clocks that are made up, and what lies between,
  * before and after them. The truth is a multiprocessor whose clock changes its rate.
  */
-#include "runtime/trace_ticks.h"
+#include "runtime/trace/ticks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 
 #include <weft/device.h>
 
-#include "window/state.h"
+#include "rank/state.h"
 
 enum { TAG = 0, ROOM = 1024 };
 

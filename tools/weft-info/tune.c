@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include "limit.h"
 #include "pair.h"
-#include "runtime/staging.h"
+#include "net/staging.h"
 #include "stream.h"
 
 #include <math.h>

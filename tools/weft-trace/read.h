@@ -1,5 +1,5 @@
 /*
- * weft-trace/read.h - a timeline as weft writes it (runtime/trace_write.c), in memory.
+ * weft-trace/read.h - a timeline as weft writes it (runtime/trace/write.c), in memory.
  *
  * The file is hostile: whatever is not of weft's own form is refused with the number of its line.
  */

@@ -8,11 +8,11 @@
 #include "boot/pmix/pmix.h"
 
 #include "base/fork.h"
-#include "base/model.h"
 #include "base/say.h"
 #include "base/task.h"
 #include "boot/interface.h"
 #include "boot/secret.h"
+#include "order/model.h"
 
 #include <dlfcn.h>
 #include <pmix.h>

@@ -1,6 +1,6 @@
 /* boot/pmix/pmix.h - joining a job that a PMIx launcher has started. */
-#ifndef WEFT_BOOT_PMIX_H
-#define WEFT_BOOT_PMIX_H
+#ifndef WEFT_BOOT_PMIX_PMIX_H
+#define WEFT_BOOT_PMIX_PMIX_H
 
 #include "base/config.h"
 #include "base/say.h"

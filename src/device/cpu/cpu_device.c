@@ -2,11 +2,11 @@
  * device/cpu/cpu_device.c - the CPU as a device: its memory is shared memory, its ranks are fibers
  * on a few worker threads.
  */
+#include "abi/notice.h"
 #include "base/say.h"
 #include "base/task.h"
 #include "device/cpu/worker.h"
 #include "device/device.h"
-#include "wire/notice.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -2,13 +2,13 @@
  */
 #include "device/cpu/worker.h"
 
-#include "base/atomic.h"
 #include "base/fiber.h"
 #include "base/say.h"
 #include "base/task.h"
 #include "device/cpu/overflow.h"
-#include "device/cpu/random.h"
+#include "device/cpu/random/random.h"
 #include "device/port.h"
+#include "order/atomic.h"
 
 #include <sched.h>
 #include <stdio.h>

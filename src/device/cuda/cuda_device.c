@@ -7,9 +7,9 @@
  */
 #include "device/cuda/cuda_device.h"
 
+#include "abi/notice.h"
 #include "base/say.h"
 #include "base/task.h"
-#include "wire/notice.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  */
 #include "net/mpi/end.h"
 
-#include "base/atomic.h"
 #include "base/say.h"
+#include "order/atomic.h"
 
 enum {
     ACK_WAIT_NS = 20000, /* how long an acknowledgement waits to be taken along */

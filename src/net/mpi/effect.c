@@ -6,8 +6,8 @@
  */
 #include "net/mpi/end.h"
 
-#include "base/atomic.h"
 #include "base/say.h"
+#include "order/atomic.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* net/ofi/bytes.c - see the header. */
 #include "net/ofi/bytes.h"
 
-#include "wire/notice.h"
+#include "abi/notice.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
  */
 #include "net/ofi/ofi.h"
 
-#include "base/model.h"
 #include "base/say.h"
 #include "net/ofi/inside.h"
+#include "order/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

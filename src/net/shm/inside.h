@@ -8,7 +8,7 @@
 #include "base/task.h"
 #include "net/net.h"
 #include "net/regions.h"
-#include "queue/packet_ring.h"
+#include "ring/packet.h"
 
 #include <assert.h>
 

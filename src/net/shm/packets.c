@@ -3,9 +3,9 @@
  */
 #include "net/shm/inside.h"
 
-#include "base/atomic.h"
 #include "base/say.h"
-#include "wire/packet.h"
+#include "net/shm/packet.h"
+#include "order/atomic.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  * Undivided words. Hardware writes an aligned word of up to 8 bytes in one transaction of the bus;
  * no specification says so, but every program that polls memory written by RDMA rests on it. A
  * device that is software copies with the processor, in whatever pieces its kernel likes: to such a
- * device words travel as messages, and base/atomic.h stores them. WEFT_VERBS_WORDS decides it
+ * device words travel as messages, and order/atomic.h stores them. WEFT_VERBS_WORDS decides it
  * otherwise.
  */
 #include "net/verbs/put.h"

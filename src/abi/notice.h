@@ -1,0 +1,41 @@
+/*
+ * abi/notice.h - the 32 bits that travel with a put and say whom to notify at the target.
+ */
+#ifndef WEFT_ABI_NOTICE_H
+#define WEFT_ABI_NOTICE_H
+
+#include "order/inline.h"
+
+#include <stdint.h>
+
+/* kind: 4 bits, tag: 8 bits, slot: 20 bits. No notice at all is 0. */
+enum weft_notice_kind {
+    WEFT_NOTICE_NONE = 0,
+    WEFT_NOTICE_COUNT = 1,  /* one more of `tag` for the rank in `slot` of the target process */
+    WEFT_NOTICE_BARRIER = 2 /* one more in barrier word `slot`; the tag is 0 */
+};
+
+#define WEFT_NOTICE_SLOTS (1u << 20)
+
+/* Slot 0 of a process is its host program, slot 1 + i its rank i. */
+#define WEFT_HOST_SLOT 0u
+#define WEFT_SLOTS     4097u /* of a process, on every process: the host program and most ranks */
+
+WEFT_INLINE uint32_t weft_notice(enum weft_notice_kind kind, uint32_t tag, uint32_t slot)
+{
+    return (uint32_t)kind << 28 | (tag & 0xffu) << 20 | (slot & (WEFT_NOTICE_SLOTS - 1));
+}
+WEFT_INLINE uint32_t weft_notice_kind_of(uint32_t notice)
+{
+    return notice >> 28;
+}
+WEFT_INLINE uint32_t weft_notice_tag(uint32_t notice)
+{
+    return notice >> 20 & 0xffu;
+}
+WEFT_INLINE uint32_t weft_notice_slot(uint32_t notice)
+{
+    return notice & (WEFT_NOTICE_SLOTS - 1);
+}
+
+#endif

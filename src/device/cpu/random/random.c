@@ -1,0 +1,399 @@
+/*
+ * device/cpu/random/random.c - the functions of the model, over the tasks, the held-back stores and
+ * the cells. The rules are those of random.h; each function is one of them.
+ *
+ * Stamps: a task's own stamp rises after each release. So what it did up to the release has at most
+ * the stamp that the release carries, and all it does later has a higher one.
+ */
+#include "device/cpu/random/random.h"
+
+#include "base/say.h"
+#include "device/cpu/random/tasks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct machine {
+    struct weft_tasks *tasks;
+    struct weft_cells cells;
+    struct weft_holding holding;
+    uint64_t calls;
+    uint64_t arrived; /* stores that the tasks know of (weft_tasks_changed) */
+    bool raced;
+    void (*on_race)(const char *text, void *argument);
+    void *race_argument;
+};
+
+static struct machine *m;
+
+static struct weft_model_task *self(void)
+{
+    return m->tasks->current;
+}
+
+/* The start of every call: what is due arrives, and others may run. */
+static struct weft_model_task *begin_call(void)
+{
+    weft_held_due(&m->holding, ++m->calls);
+    weft_tasks_call(m->tasks);
+    return self();
+}
+
+/* What a release by the task carries, with one user. */
+static struct weft_clock *release(struct weft_model_task *task)
+{
+    struct weft_clock *clock = weft_clock_copy(task->stamps, m->tasks->slots);
+
+    task->stamps[task->index]++;
+    return clock;
+}
+
+/* What a store or add carries: a release, or the latest fence. With one user, or NULL. */
+static struct weft_clock *carried(struct weft_model_task *task, bool releases)
+{
+    return releases ? release(task) : weft_clock_share(task->fence);
+}
+
+/* The task learns the clock of a word; what has thereby happened before arrives. */
+static void acquire(struct weft_model_task *task, const void *word, int size)
+{
+    uint32_t own = 0;
+
+    if (weft_cells_join(&m->cells, word, size, task->stamps, task->index, &own))
+        weft_held_before(&m->holding, task->stamps, task->index, own);
+    else if (own != 0)
+        weft_held_until(&m->holding, &task->held, own);
+}
+
+static uint64_t value_of(const void *address, int size)
+{
+    return size == 4 ? *(const uint32_t *)address : *(const uint64_t *)address;
+}
+
+static uint64_t model_load(const void *address, int size, bool acquires)
+{
+    struct weft_model_task *task = begin_call();
+
+    weft_held_overlap(&m->holding, &task->held, address, (size_t)size);
+    const uint64_t value = value_of(address, size);
+    if (acquires)
+        acquire(task, address, size);
+    weft_tasks_call(m->tasks); /* others may run before the value is used, too */
+    return value;
+}
+
+/* The call at which a store that is held back now will arrive at the latest. */
+static uint64_t draw_due(struct weft_tasks *tasks)
+{
+    const uint32_t calls = tasks->hold_rounds * tasks->runnables;
+
+    return m->calls + 1 + weft_draw(tasks, calls < WEFT_HELD_CALLS ? calls : WEFT_HELD_CALLS - 1);
+}
+
+/* Takes effect now, or is held back. */
+static void make_store(struct weft_model_task *task, const struct weft_store *store, uint32_t stamp)
+{
+    struct weft_tasks *tasks = m->tasks;
+
+    weft_tasks_changed(tasks);
+    weft_held_overlap(&m->holding, &task->held, store->target, store->bytes);
+    if (weft_draw(tasks, 256) >= tasks->hold_odds || task->held.count >= WEFT_HELD_MOST)
+        weft_store_apply(&m->cells, store);
+    else
+        weft_held_add(&m->holding, &task->held, store, stamp, draw_due(tasks));
+}
+
+static void store_word(void *address, const void *source, size_t bytes, bool releases, bool late)
+{
+    struct weft_model_task *task = begin_call();
+    const uint32_t stamp = task->stamps[task->index];
+    const struct weft_store store = {.target = address,
+                                     .source = source,
+                                     .bytes = bytes,
+                                     .late = late,
+                                     .atomic = true,
+                                     .clock = carried(task, releases)};
+
+    make_store(task, &store, stamp);
+    weft_clock_drop(store.clock);
+}
+
+static void model_store(void *address, int size, uint64_t value, bool releases)
+{
+    const uint32_t value32 = (uint32_t)value;
+
+    store_word(address, size == 4 ? (const void *)&value32 : &value, (size_t)size, releases, false);
+}
+
+static uint64_t model_add(void *address, int size, uint64_t value, bool acquires, bool releases)
+{
+    struct weft_model_task *task = begin_call();
+
+    weft_tasks_changed(m->tasks);
+    weft_held_overlap(&m->holding, &task->held, address, (size_t)size);
+    if (acquires)
+        acquire(task, address, size);
+    struct weft_clock *clock = carried(task, releases);
+    const uint64_t old = value_of(address, size);
+    if (size == 4)
+        *(uint32_t *)address = (uint32_t)(old + value);
+    else
+        *(uint64_t *)address = old + value;
+    weft_cells_add(&m->cells, address, size, clock);
+    weft_clock_drop(clock);
+    return old;
+}
+
+static void model_fence(void)
+{
+    struct weft_model_task *task = begin_call();
+
+    weft_clock_drop(task->fence);
+    task->fence = release(task);
+}
+
+static void say_race(const struct weft_conflict *conflict, enum weft_access_kind kind,
+                     const void *address, size_t bytes)
+{
+    static const char *const does[] = {"reads", "writes", "is about to reuse"};
+    char text[256];
+
+    snprintf(text, sizeof(text),
+             "race: %s %s %zu bytes at %p, not ordered after %s, which %s the byte at %p",
+             self()->name, does[kind], bytes, address, m->tasks->slot[conflict->task]->name,
+             conflict->wrote ? "wrote" : "read", (void *)conflict->address);
+    weft_err(WEFT_ERR_RACE, "%s", text);
+    if (m->on_race != NULL)
+        m->on_race(text, m->race_argument);
+}
+
+/* The race check; after the first race of a run there is none. */
+static void access_bytes(struct weft_model_task *task, const void *address, size_t bytes,
+                         enum weft_access_kind kind)
+{
+    struct weft_conflict conflict;
+
+    if (m->raced ||
+        weft_cells_access(&m->cells, address, bytes, kind, task->index, task->stamps, &conflict))
+        return;
+    m->raced = true;
+    say_race(&conflict, kind, address, bytes);
+}
+
+static void model_write(void *target, const void *source, size_t bytes, bool late)
+{
+    struct weft_model_task *task = begin_call();
+    const struct weft_store store = {
+        .target = target, .source = source, .bytes = bytes, .late = late};
+
+    access_bytes(task, target, bytes, WEFT_ACCESS_WRITE);
+    make_store(task, &store, task->stamps[task->index]);
+}
+
+static void model_write_word(void *target, const void *source, int size)
+{
+    store_word(target, source, (size_t)size, false, true);
+}
+
+static void model_reuse(const void *target, size_t bytes)
+{
+    weft_held_sources(&begin_call()->held, target, bytes);
+}
+
+static void model_read(const void *source, size_t bytes)
+{
+    struct weft_model_task *task = begin_call();
+
+    weft_held_overlap(&m->holding, &task->held, source, bytes);
+    access_bytes(task, source, bytes, WEFT_ACCESS_READ);
+}
+
+static void model_claim(const void *address, size_t bytes)
+{
+    access_bytes(begin_call(), address, bytes, WEFT_ACCESS_CLAIM);
+}
+
+static void model_forget(const void *address, size_t bytes)
+{
+    weft_held_forget(&m->holding, address, bytes);
+    weft_cells_forget(&m->cells, address, bytes);
+}
+
+static struct weft_model_task *model_start(const char *name, void (*run)(void *), void *argument)
+{
+    struct weft_model_task *parent = begin_call();
+    struct weft_model_task *task = weft_tasks_start(m->tasks, name, run, argument);
+
+    if (task == NULL)
+        return NULL;
+    weft_held_until(&m->holding, &parent->held, UINT32_MAX);
+    struct weft_clock *clock = release(parent);
+    task->stamps[task->index]++; /* also after the last task of this place */
+    weft_clock_join(task->stamps, clock);
+    weft_clock_drop(clock);
+    task->local = parent->local;
+    return task;
+}
+
+static void model_join(struct weft_model_task *task)
+{
+    struct weft_model_task *parent = begin_call();
+
+    weft_held_until(&m->holding, &parent->held, UINT32_MAX);
+    weft_tasks_wait(m->tasks, task);
+    struct weft_clock *clock = release(task);
+    weft_clock_join(parent->stamps, clock);
+    weft_clock_drop(clock);
+    weft_held_before(&m->holding, parent->stamps, parent->index, UINT32_MAX);
+    weft_tasks_free(task);
+}
+
+/* Stores that arrived may end a wait, too. */
+static void notice_arrivals(void)
+{
+    if (m->arrived != m->holding.arrived)
+        weft_tasks_changed(m->tasks);
+    m->arrived = m->holding.arrived;
+}
+
+/* Everybody waits: the next held-back store arrives now, or, if there is none, time passes. */
+static void move_on(void)
+{
+    const uint64_t arrived = m->holding.arrived;
+
+    if (m->holding.count == 0)
+        weft_tasks_pass_time(m->tasks);
+    else
+        while (m->holding.arrived == arrived)
+            weft_held_due(&m->holding, ++m->calls);
+}
+
+static void model_yield(bool idle)
+{
+    weft_held_due(&m->holding, ++m->calls);
+    if (weft_tasks_idle(m->tasks))
+        move_on();
+    notice_arrivals();
+    weft_tasks_yield(m->tasks, idle);
+}
+
+static void __attribute__((noreturn)) model_exit(void)
+{
+    weft_tasks_exit(m->tasks);
+}
+
+static uint64_t model_now(void)
+{
+    begin_call();
+    return m->tasks->time_ns;
+}
+
+static bool model_quiet(void)
+{
+    notice_arrivals();
+    return m->holding.count == 0 && weft_tasks_quiet(m->tasks);
+}
+
+static void **model_local(void)
+{
+    return &self()->local;
+}
+
+/* The root task is the thread that began random mode, and will go on after it. */
+static struct weft_say_task *model_say(void)
+{
+    struct weft_model_task *task = self();
+
+    return task->index == 0 ? NULL : &task->say;
+}
+
+static void model_lock(void *lock)
+{
+    struct weft_model_task *task = begin_call();
+    uint32_t *word = lock;
+
+    while (*word != 0)
+        model_yield(true);
+    *word = 1;
+    acquire(task, word, sizeof(*word));
+}
+
+static void model_unlock(void *lock)
+{
+    struct weft_model_task *task = begin_call();
+    struct weft_clock *clock = release(task);
+
+    weft_cells_set(&m->cells, lock, sizeof(uint32_t), clock);
+    weft_clock_drop(clock);
+    *(uint32_t *)lock = 0;
+}
+
+static const struct weft_model model = {
+    .load = model_load,
+    .store = model_store,
+    .add = model_add,
+    .fence = model_fence,
+    .write = model_write,
+    .write_word = model_write_word,
+    .reuse = model_reuse,
+    .read = model_read,
+    .forget = model_forget,
+    .claim = model_claim,
+    .start = model_start,
+    .join = model_join,
+    .yield = model_yield,
+    .exit = model_exit,
+    .now = model_now,
+    .quiet = model_quiet,
+    .local = model_local,
+    .say = model_say,
+    .lock = model_lock,
+    .unlock = model_unlock,
+};
+
+void weft_random_on_race(void (*handler)(const char *text, void *argument), void *argument)
+{
+    m->on_race = handler;
+    m->race_argument = argument;
+    m->raced = false;
+}
+
+void weft_random_stack(size_t bytes)
+{
+    m->tasks->stack_bytes = bytes > WEFT_RANDOM_STACK ? bytes : WEFT_RANDOM_STACK;
+}
+
+weft_status weft_random_begin(uint64_t seed)
+{
+    if (m != NULL)
+        return weft_err(WEFT_ERR_STATE, "random mode is on already");
+    m = calloc(1, sizeof(*m));
+    if (m == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for random mode");
+    m->holding.cells = &m->cells;
+    m->tasks = weft_tasks_create(seed);
+    if (m->tasks == NULL) {
+        free(m);
+        m = NULL;
+        return weft_err(WEFT_ERR_MEMORY, "no memory for the tasks of random mode");
+    }
+    weft_model = &model;
+    return WEFT_OK;
+}
+
+void weft_random_end(void)
+{
+    for (uint32_t i = 1; i < m->tasks->slots; i++) {
+        const struct weft_model_task *task = m->tasks->slot[i];
+        if (task->state == WEFT_TASK_RUNNABLE || task->state == WEFT_TASK_JOINING)
+            weft_err(WEFT_ERR_STATE, "random mode ends while task %s still runs", task->name);
+    }
+    for (uint32_t i = 0; i < m->tasks->slots; i++)
+        weft_held_until(&m->holding, &m->tasks->slot[i]->held, UINT32_MAX);
+    weft_tasks_destroy(m->tasks);
+    weft_cells_free(&m->cells);
+    free(m);
+    m = NULL;
+    weft_model = NULL;
+}

@@ -1,0 +1,94 @@
+/*
+ * device/cpu/random/tasks.h - the tasks of random mode: fibers of one thread, and the choice of the
+ * one that runs. See random.h for the moods, the virtual time and what quiet means.
+ */
+#ifndef WEFT_DEVICE_CPU_RANDOM_TASKS_H
+#define WEFT_DEVICE_CPU_RANDOM_TASKS_H
+
+#include "base/fiber.h"
+#include "base/say.h"
+#include "device/cpu/random/held.h"
+#include "order/model.h"
+
+enum { WEFT_RANDOM_TASKS = 1024 }; /* at once, the root included */
+
+enum weft_task_state { WEFT_TASK_FREE, WEFT_TASK_RUNNABLE, WEFT_TASK_JOINING, WEFT_TASK_ENDED };
+
+/* A task, and then, when it was joined, a place for another one, whose stamps go on from its. */
+struct weft_model_task {
+    char name[16];
+    uint32_t index;
+    struct weft_tasks *tasks;
+    enum weft_task_state state;
+    struct weft_fiber *fiber;
+    void (*run)(void *);
+    void *argument;
+    void *local;
+    struct weft_say_task say;
+    struct weft_model_task *joiner; /* sleeps until this one has ended */
+
+    uint32_t place;   /* in runnable[] */
+    int64_t priority; /* for MOOD_PRIORITY */
+    uint32_t idle;    /* yields that found nothing in a row, */
+    uint64_t change;  /* since this change of the world */
+
+    struct weft_held_queue held;
+    struct weft_clock *fence;
+    uint32_t stamps[WEFT_RANDOM_TASKS];
+};
+
+enum weft_mood { MOOD_ANYONE, MOOD_FAVOUR, MOOD_SHUN, MOOD_PRIORITY, MOODS };
+
+struct weft_tasks {
+    struct weft_model_task *slot[WEFT_RANDOM_TASKS]; /* of live tasks and free places */
+    struct weft_model_task *runnable[WEFT_RANDOM_TASKS];
+    uint32_t slots, runnables;
+    struct weft_model_task *current;
+    size_t stack_bytes; /* of a new task */
+    uint64_t draw;      /* state of the generator */
+
+    enum weft_mood mood;
+    uint32_t turn;                   /* calls that a turn may last, at most */
+    uint32_t left;                   /* of the present turn */
+    uint32_t hold_odds;              /* of 256: that a store is held back */
+    uint32_t hold_rounds;            /* for how many calls of each task, at most */
+    uint32_t mood_turns;             /* turns until the mood is drawn anew; 0: never */
+    uint32_t mood_left;              /* of them */
+    struct weft_model_task *special; /* favoured or shunned; may have ended */
+    int64_t lowest;                  /* priority given so far */
+
+    uint64_t time_ns;
+    uint64_t change;      /* counts what may end someone's wait */
+    uint32_t idle, quiet; /* runnable tasks that have been idle that long, at this change */
+};
+
+/* A number below n (n > 0), drawn from the seed. */
+uint32_t weft_draw(struct weft_tasks *tasks, uint32_t n);
+
+/* The calling thread becomes the root. NULL: no memory. */
+struct weft_tasks *weft_tasks_create(uint64_t seed);
+/* All other tasks have ended, or will never run again. */
+void weft_tasks_destroy(struct weft_tasks *tasks);
+
+/* A task that will run once it is chosen. It knows nothing yet. NULL: no memory, or too many. */
+struct weft_model_task *weft_tasks_start(struct weft_tasks *tasks, const char *name,
+                                         void (*run)(void *), void *argument);
+/* Waits until the task has ended; its place and name stay until weft_tasks_free. */
+void weft_tasks_wait(struct weft_tasks *tasks, struct weft_model_task *task);
+void weft_tasks_free(struct weft_model_task *task);
+void weft_tasks_exit(struct weft_tasks *tasks) __attribute__((noreturn));
+
+/* A call was made: the turn may end. */
+void weft_tasks_call(struct weft_tasks *tasks);
+/* Gives up the turn if there is anyone else. */
+void weft_tasks_yield(struct weft_tasks *tasks, bool idle);
+
+/* Something changed that an idle task may be waiting for. */
+void weft_tasks_changed(struct weft_tasks *tasks);
+/* All that can run have been idle for a while. Then the world may move on by itself: */
+bool weft_tasks_idle(const struct weft_tasks *tasks);
+void weft_tasks_pass_time(struct weft_tasks *tasks);
+/* All that can run have been idle for long. */
+bool weft_tasks_quiet(const struct weft_tasks *tasks);
+
+#endif

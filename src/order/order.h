@@ -1,0 +1,66 @@
+/*
+ * order/order.h - the labels of every acquire and release on the way of data and notifications.
+ *
+ * Each ordered operation there carries one of these labels. The label says what the order is for
+ * and with which label it pairs. In random mode a label can be weakened to "relaxed" by name
+ * (WEFT_MUTATE=name), which is how tests/litmus proves that each is needed. The few words that only
+ * steer tasks (`failed`, `stop`, `slots`, those that end a task) have none.
+ */
+#ifndef WEFT_ORDER_ORDER_H
+#define WEFT_ORDER_ORDER_H
+
+/* X(label, "what it orders; the label it pairs with") */
+#define WEFT_ORDER_MAP(X)                                                                          \
+    X(count_add_local, "notify inside a process: all before it; pairs with count_read_local")      \
+    X(count_read_local, "wait sees what the notifier did; pairs with count_add_local")             \
+    X(count_add_peer, "notify to a mapped process: all before it; pairs with count_read_peer")     \
+    X(count_read_peer, "wait sees what the notifier did; pairs with count_add_peer")               \
+    X(count_store_host, "received data before its count; pairs with count_read_host")              \
+    X(count_read_host, "wait sees what the host received; pairs with count_store_host")            \
+    X(command_commit, "all a rank did before its command; pairs with command_poll")                \
+    X(command_poll, "the host sees what the rank did; pairs with command_commit")                  \
+    X(command_credit, "the host has read the lines it frees; pairs with command_space")            \
+    X(command_space, "a rank overwrites only lines the host has read; pairs with command_credit")  \
+    X(done_local, "the host has read a put's source; pairs with done_local_seen")                  \
+    X(done_local_seen, "flush_local frees sources only then; pairs with done_local")               \
+    X(done_remote, "a put has landed; pairs with done_remote_seen")                                \
+    X(done_remote_seen, "flush, or a direct put after a proxied one; pairs with done_remote")      \
+    X(reply_post, "tables and values of a reply; pairs with reply_seen")                           \
+    X(reply_seen, "a rank uses what the host replied; pairs with reply_post")                      \
+    X(ring_publish, "the bytes of a packet; pairs with ring_poll")                                 \
+    X(ring_poll, "a receiver reads whole packets; pairs with ring_publish")                        \
+    X(ring_credit, "a packet was read and applied; pairs with ring_space")                         \
+    X(ring_space, "a sender overwrites only what was read; pairs with ring_credit")                \
+    X(land_small, "data received before a small put that is polled; pairs with watch")             \
+    X(fence, "a rank's stores before its later small puts; pairs with watch")                      \
+    X(eager_notice, "what went directly before a notice in a channel; pairs with eager_seen")      \
+    X(eager_seen, "who takes the notice sees it; pairs with eager_notice")                         \
+    X(eager_credit, "lines were read and payloads stored; pairs with eager_space")                 \
+    X(eager_space, "a sender overwrites them only then; pairs with eager_credit")                  \
+    X(letter_post, "what landed before a letter, and its payload; pairs with letter_seen")         \
+    X(letter_seen, "who takes the letter sees it; pairs with letter_post")                         \
+    X(letter_taken, "a letter was read, and its payload stored; pairs with letter_told")           \
+    X(letter_told, "the box is used again, and the sender told; pairs with letter_taken")          \
+    X(watch, "wait_until sees what was fenced before the value; pairs with fence")
+
+enum weft_order {
+    ORDER_none = 0, /* no mutation selected */
+#define WEFT_ORDER_ENUM(label, text) ORDER_##label,
+    WEFT_ORDER_MAP(WEFT_ORDER_ENUM)
+#undef WEFT_ORDER_ENUM
+    /* Drains that a test may switch off the same way. */
+    DRAIN_commands, /* block manager: ranks' command rings */
+    DRAIN_receive,  /* receive thread: arrivals from the network */
+    DRAIN_progress, /* progress thread: sends and completions under way */
+    DRAIN_sources,  /* flush, flush_local: sources of direct puts that are read late */
+    ORDER_COUNT
+};
+
+/* The label weakened (or drain dropped) in this process; ORDER_none outside the mutation check. */
+extern enum weft_order weft_mutation;
+
+/* ORDER_none if there is no such label. */
+enum weft_order weft_order_by_name(const char *name);
+const char *weft_order_name(enum weft_order label);
+
+#endif

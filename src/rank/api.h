@@ -1,0 +1,76 @@
+/*
+ * rank/api.h - the device API's code. For GPUs weft/device.h includes it, so that all
+ * of it is compiled into each kernel; for the CPU device it is compiled once, in api.c.
+ */
+#ifndef WEFT_RANK_API_H
+#define WEFT_RANK_API_H
+
+#include "rank/collective.h"
+#include "rank/many.h"
+#include "rank/put.h"
+#include "rank/self.h"
+
+#ifdef __CUDACC__
+
+/* The threads of the caller's warp, by name: its leader may come out of the call before later. */
+WEFT_INLINE unsigned weft_warp_mask(void)
+{
+    const unsigned threads = blockDim.x - threadIdx.x / 32 * 32;
+    return threads < 32 ? (1u << threads) - 1 : ~0u;
+}
+
+/* Down the lanes of each warp, then over the warps: the same order in every run. */
+WEFT_FN double weft_block_sum(weft_self *self, double value)
+{
+    double *sums = ((struct weft_cuda_rank *)self)->sums;
+    const unsigned lane = threadIdx.x % 32, warps = (blockDim.x + 31) / 32;
+
+    for (unsigned step = 16; step > 0; step /= 2) {
+        const double other = __shfl_down_sync(weft_warp_mask(), value, step);
+        if (lane + step < 32 && threadIdx.x + step < blockDim.x)
+            value += other;
+    }
+    if (lane == 0)
+        sums[threadIdx.x / 32] = value;
+    __syncthreads();
+    double sum = 0;
+    for (unsigned w = 0; w < warps; w++)
+        sum += sums[w];
+    __syncthreads(); /* the next sum may begin */
+    return sum;
+}
+
+WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes)
+{
+    (void)self;
+    for (int step = lanes / 2; step > 0; step /= 2)
+        value += __shfl_xor_sync(weft_warp_mask(), value, step);
+    return value;
+}
+
+#else
+
+void *weft_shared(const weft_self *self)
+{
+    return self->shared;
+}
+
+size_t weft_shared_bytes(const weft_self *self)
+{
+    return self->shared_bytes;
+}
+
+double weft_lane_sum(weft_self *self, double value, int lanes)
+{
+    (void)self, (void)lanes; /* 1 divides the one thread */
+    return value;
+}
+
+double weft_block_sum(weft_self *self, double value)
+{
+    (void)self;
+    return value; /* a rank of the CPU device has one thread */
+}
+
+#endif
+#endif

@@ -1,0 +1,85 @@
+/*
+ * rank/collective.h - windows and communicators: the rank says what it brings, its host
+ * agrees with the others and answers (runtime/space/collective.c).
+ */
+#ifndef WEFT_RANK_COLLECTIVE_H
+#define WEFT_RANK_COLLECTIVE_H
+
+#include "rank/barrier.h"
+#include "rank/put.h"
+
+WEFT_INLINE const struct weft_comm_entry *weft_check_member(weft_self *self, weft_comm comm,
+                                                            const char *text)
+{
+    const struct weft_comm_entry *entry = weft_check_comm(self, comm, text);
+    if (entry->rank_of_slot[self->slot] < 0)
+        weft_fail4(self, WEFT_ERR_COMM, text, comm, 0, 0, 0);
+    return entry;
+}
+
+WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes)
+{
+    struct weft_command command = {0};
+
+    weft_check_member(self, comm,
+                      "weft_win_create: communicator 0x%x does not exist or lacks the caller");
+    command.object = comm;
+    command.source = (uint64_t)(uintptr_t)base;
+    command.width = bytes;
+    return weft_ask(self, &command, WEFT_COLLECTIVE_WIN_CREATE);
+}
+
+WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
+{
+    struct weft_command command = {0};
+    const struct weft_window *window =
+        weft_check_window(self, *win, "weft_win_free: window 0x%x does not exist or was freed");
+
+    weft_flush(self, *win); /* nothing of this rank may land in memory that is about to go */
+    weft_route_forget(self, *win);
+    command.object = window->comm;
+    command.offset = *win;
+    weft_ask(self, &command, WEFT_COLLECTIVE_WIN_FREE);
+    *win = WEFT_WIN_NONE;
+}
+
+WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, int key)
+{
+    struct weft_command command = {0};
+
+    weft_check_member(self, parent,
+                      "weft_comm_split: communicator 0x%x does not exist or lacks the caller");
+    command.object = parent;
+    command.offset = color < 0 ? UINT64_MAX : (uint64_t)color;
+    command.width = (uint64_t)(int64_t)key;
+    const weft_comm comm = weft_ask(self, &command, WEFT_COLLECTIVE_COMM_SPLIT);
+    if (comm != WEFT_COMM_NONE && weft_leads(self))
+        self->barriers[weft_handle_index(comm)] = 0;
+    return comm;
+}
+
+WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
+{
+    struct weft_command command = {0};
+
+    weft_check_member(self, *comm,
+                      "weft_comm_free: communicator 0x%x does not exist or lacks the caller");
+    if (*comm == WEFT_COMM_WORLD || *comm == WEFT_COMM_DEVICE || *comm == WEFT_COMM_HOST)
+        weft_fail4(self, WEFT_ERR_COMM, "weft_comm_free: communicator 0x%x is built in", *comm, 0,
+                   0, 0);
+    command.object = *comm;
+    weft_join(self);
+    weft_route_forget(self, *comm);
+    struct weft_meeting *const meeting = &self->meeting[*comm % WEFT_MEETINGS];
+    if (weft_leads(self) && meeting->comm == (*comm ^ self->tracer.alias))
+        meeting->comm = WEFT_COMM_NONE;
+    weft_ask(self, &command, WEFT_COLLECTIVE_COMM_FREE);
+    *comm = WEFT_COMM_NONE;
+}
+
+WEFT_FN weft_status weft_failure(weft_self *self)
+{
+    return self->failure;
+}
+
+#endif

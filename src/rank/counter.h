@@ -1,0 +1,146 @@
+/*
+ * rank/counter.h - adding to counters and reading them: the only place where their order is
+ * decided. "index" is that of a counter in weft_exposed.
+ */
+#ifndef WEFT_RANK_COUNTER_H
+#define WEFT_RANK_COUNTER_H
+
+#include "rank/state.h"
+
+#ifdef __CUDACC__
+
+/* What is in a counter: of ranks of this process, and of all others. */
+struct weft_counted {
+    uint32_t here, others;
+};
+
+/* One more, from a rank of this process. A release unless relaxed (which carries a fence). */
+WEFT_INLINE void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
+                                      bool relaxed)
+{
+    uint32_t *word = &counter->local;
+    (void)here;
+    if (relaxed)
+        weft_add_relaxed_device_u32(word, 1);
+    else
+        weft_add_release_device_u32(word, 1, ORDER_count_add_local);
+}
+
+/* One more, from a rank of another process that maps the target's counters. */
+WEFT_INLINE void weft_count_add_peer(struct weft_exposed *target, struct weft_counter *counter,
+                                     bool relaxed)
+{
+    uint32_t *word = &counter->peer;
+    (void)target;
+    if (relaxed)
+        weft_add_relaxed_u32(word, 1);
+    else
+        weft_add_release_u32(word, 1, ORDER_count_add_peer);
+}
+
+/* The same, and an acquire of those before; how many there are now. */
+WEFT_INLINE uint32_t weft_count_arrive(weft_self *self, uint32_t index)
+{
+    return weft_add_both_device_u32(&self->counters[index].local, 1) + 1;
+}
+
+/* All three words in one crossing; an acquire of each, together with weft_polled. */
+WEFT_INLINE struct weft_counted weft_count_read_parts(const weft_self *self, uint32_t index)
+{
+    const uint4 words = weft_poll_four(&self->counters[index].peer);
+    struct weft_counted counted;
+    counted.here = words.y;
+    counted.others = words.x + words.z;
+    return counted;
+}
+
+/* Nobody on this device sleeps. */
+WEFT_INLINE void weft_count_nudge(struct weft_exposed *target)
+{
+    (void)target;
+}
+
+#else
+
+struct weft_counted {
+    uint32_t here, others;
+};
+
+static inline void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
+                                        bool relaxed)
+{
+    uint32_t *word = &counter->local;
+    if (relaxed)
+        weft_add_relaxed_u32(word, 1);
+    else
+        weft_add_release_u32(word, 1, ORDER_count_add_local);
+    weft_bell_ring_added(&here->bell);
+}
+
+static inline uint32_t weft_count_arrive(weft_self *self, uint32_t index)
+{
+    const uint32_t before = weft_add_both_u32(&self->counters[index].local, 1,
+                                              ORDER_count_read_local, ORDER_count_add_local);
+    weft_bell_ring_added(&self->state->exposed->bell);
+    return before + 1;
+}
+
+static inline void weft_count_add_peer(struct weft_exposed *target, struct weft_counter *counter,
+                                       bool relaxed)
+{
+    uint32_t *word = &counter->peer;
+    if (relaxed)
+        weft_add_relaxed_u32(word, 1);
+    else
+        weft_add_release_u32(word, 1, ORDER_count_add_peer);
+    weft_bell_ring_added(&target->bell);
+}
+
+/*
+ * An acquire of each word: a count of k says that all that came before k notifications is visible,
+ * whichever way each of them came. The host word is left out while nobody can be adding to it.
+ */
+static inline struct weft_counted weft_count_read_parts(const weft_self *self, uint32_t index)
+{
+    const struct weft_counter *counter = &self->counters[index];
+    struct weft_counted counted;
+
+    counted.here = weft_poll_u32(&counter->local, ORDER_count_read_local);
+    counted.others = weft_poll_u32(&counter->peer, ORDER_count_read_peer);
+    if (weft_load_relaxed_u32(&self->state->signals->proxied))
+        counted.others += weft_poll_u32(&counter->host, ORDER_count_read_host);
+    return counted;
+}
+
+/* Something that ranks of the process may poll has changed. */
+static inline void weft_count_nudge(struct weft_exposed *target)
+{
+    weft_bell_nudge(&target->bell);
+}
+
+/* One more, from the receive thread of this process, the only writer of these words. */
+static inline void weft_count_add_host(struct weft_exposed *exposed, uint32_t index)
+{
+    uint32_t *word = &exposed->counters[index].host;
+    weft_store_release_u32(word, weft_load_relaxed_u32(word) + 1, ORDER_count_store_host);
+    weft_bell_ring(&exposed->bell);
+}
+
+/* The sum as a plain look, for the host while nobody adds. */
+static inline uint32_t weft_count_read_quiet(const struct weft_exposed *exposed, uint32_t index)
+{
+    const struct weft_counter *counter = &exposed->counters[index];
+    return weft_load_relaxed_u32(&counter->local) + weft_load_relaxed_u32(&counter->peer) +
+           weft_load_relaxed_u32(&counter->host);
+}
+
+#endif
+
+/* The sum of the three words: the count. An acquire, together with weft_polled. */
+WEFT_INLINE uint32_t weft_count_read(const weft_self *self, uint32_t index)
+{
+    const struct weft_counted counted = weft_count_read_parts(self, index);
+    return counted.here + counted.others;
+}
+
+#endif

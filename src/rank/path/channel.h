@@ -1,0 +1,313 @@
+/*
+ * rank/path/channel.h - the sending end of eager channels: who gets one, writing messages, and what
+ * keeps the order between a channel and everything else that a pair of ranks exchanges.
+ *
+ * Pairs that often put little get a channel: the sender counts itself in the target's box, takes a
+ * channel from the pool, and names it there. It begins to use it when the target has found it. From
+ * then on
+ *
+ *   - every notice for the target goes through the channel, so that they stay in one sequence: also
+ *     those of puts that do not fit, after a release of what those stored;
+ *   - whatever else goes to the target directly waits until earlier payloads for the same place
+ * have been copied there;
+ *   - whatever goes to it through the host waits until all earlier payloads have been.
+ *
+ * All of this is done by the leader, but for writing a message's lines.
+ */
+#ifndef WEFT_RANK_PATH_CHANNEL_H
+#define WEFT_RANK_PATH_CHANNEL_H
+
+#include "rank/route.h"
+#ifdef __CUDACC__
+#include "rank/wait/wait_cuda.h"
+#endif
+
+/* ---- getting one ---------------------------------------------------------------------------- */
+
+/* Takes a channel from the target's pool and names it in its box, or NONE. */
+WEFT_COLD void weft_out_ask(weft_self *self, struct weft_out *out, struct weft_exposed *exposed)
+{
+    const struct weft_state *state = self->state;
+    unsigned char *area = weft_channel_area(state, exposed);
+    struct weft_box *box = weft_channels_box(area, out->slot);
+    const uint32_t place = weft_fetch_add_u32(&box->asked, 1);
+
+    out->state = WEFT_OUT_REFUSED;
+    if (place >= WEFT_CHANNELS_IN)
+        return;
+    const uint32_t index = weft_fetch_add_u32(&exposed->channels_taken, 1);
+    uint32_t *const name = (uint32_t *)&box->channel[place];
+    if (index >= state->channels) {
+        weft_store_relaxed_u32(name, (uint32_t)WEFT_CHANNEL_NONE);
+        return;
+    }
+    out->channel = weft_channels_control(area, WEFT_SLOTS, index);
+    out->ring = weft_channels_ring(area, WEFT_SLOTS, state->channels, index);
+    out->head = out->taken = out->data_end = state->channel_start;
+    /* There before the target finds the channel, and says more. */
+    weft_store_relaxed_u32(&out->channel->taken, state->channel_start);
+    weft_store_release_u32(name, index + 1, ORDER_eager_notice);
+    out->state = WEFT_OUT_ASKED;
+    out->talks = 0;
+}
+
+/*
+ * After a notified put that went directly and would fit into a channel: has the pair talked often
+ * enough, and has the target found its channel? Pairs that only notify, or put much, are better off
+ * without.
+ */
+WEFT_COLD void weft_out_talked(weft_self *self, struct weft_exposed *exposed, int32_t process,
+                               uint32_t slot)
+{
+    struct weft_out *out = &self->out[weft_out_index(process, slot)];
+
+    if (out->state >= WEFT_OUT_OPEN)
+        return;
+    if (out->slot == 0) {
+        out->process = process;
+        out->slot = slot;
+    }
+    if (out->slot != slot || out->process != process)
+        return;
+    out->talks++;
+    if (out->state == WEFT_OUT_NEW && out->talks >= self->state->eager_after) {
+        weft_out_ask(self, out, exposed);
+    } else if (out->state == WEFT_OUT_ASKED && out->talks % 8 == 0 &&
+               weft_load_relaxed_u32(&out->channel->open) != 0) {
+        out->state = WEFT_OUT_OPEN;
+        out->dirty =
+            WEFT_OUT_FENCE; /* notices went directly: the first message does not overtake them */
+        weft_routes_stale(self);
+    }
+}
+
+/* ---- what the target has taken -------------------------------------------------------------- */
+
+/* Blocks until the target has read up to a line, so far as this wait is not ended by a failure. */
+WEFT_COLD void weft_out_await(weft_self *self, struct weft_out *out, uint32_t line)
+{
+    uint32_t rounds = 0;
+
+    weft_trace_wait(self, WEFT_TRACE_TAKEN, out->process, 0);
+    while ((int32_t)(out->taken - line) < 0) {
+        out->taken = weft_load_acquire_u32(&out->channel->taken, ORDER_eager_space);
+        if ((int32_t)(out->taken - out->data_end) >= 0)
+            out->data_end = out->taken; /* never so far behind that it seems ahead */
+        if ((int32_t)(out->taken - line) < 0 &&
+            !weft_wait_round(self, &rounds, WEFT_WAIT_EAGER, (uint64_t)out->process, out->taken,
+                             line))
+            break;
+    }
+    weft_wait_over(self, rounds);
+    weft_trace_waited(self);
+}
+
+/* Whether a message of so many lines has to wait. */
+WEFT_INLINE bool weft_out_full(const struct weft_out *out, uint32_t lines)
+{
+    return out->head + lines - out->taken > WEFT_RING_LINES;
+}
+
+WEFT_INLINE void weft_out_space(weft_self *self, struct weft_out *out, uint32_t lines)
+{
+    if (WEFT_UNLIKELY(weft_out_full(out, lines)))
+        weft_out_await(self, out, out->head + lines - WEFT_RING_LINES);
+}
+
+/* Whether payloads for [low, high) may still be in the channel. */
+WEFT_INLINE bool weft_out_overlaps(const struct weft_out *out, uint64_t low, uint64_t high)
+{
+    return (int32_t)(out->taken - out->data_end) < 0 && low < out->high && out->low < high;
+}
+
+/* Before bytes go to [low, high) of the target by any other way than the channel. */
+WEFT_INLINE void weft_out_clear(weft_self *self, struct weft_out *out, uint64_t low, uint64_t high)
+{
+    if (WEFT_UNLIKELY(weft_out_overlaps(out, low, high)))
+        weft_out_await(self, out, out->data_end);
+}
+
+/* Before anything goes to the target through the host, and for a flush. */
+WEFT_INLINE void weft_out_drain(weft_self *self, struct weft_out *out)
+{
+    if (out->state == WEFT_OUT_OPEN && (int32_t)(out->taken - out->head) < 0)
+        weft_out_await(self, out, out->head);
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+WEFT_INLINE void weft_lap_write(struct weft_ring_line *line, uint64_t word0, uint64_t word1)
+{
+#ifdef __CUDACC__
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(WEFT_GLOBAL(line)),
+                 "l"(word0), "l"(word1)
+                 : "memory");
+#else
+    weft_store_relaxed_u64(&line->word[0], word0);
+    weft_store_relaxed_u64(&line->word[1], word1);
+#endif
+}
+
+WEFT_COLD uint32_t weft_payload_bytes(const unsigned char *source, uint32_t bytes, uint32_t k)
+{
+    uint32_t word = 0;
+
+    for (uint32_t i = 4 * k; i < bytes && i < 4 * k + 4; i++)
+        word |= (uint32_t)source[i] << 8 * (i - 4 * k);
+    return word;
+}
+
+/* The words of a payload that a line takes; the head, at 0: what is left over. */
+WEFT_INLINE void weft_line_load(uint32_t pair[2], const unsigned char *source, uint32_t bytes,
+                                uint32_t at)
+{
+    const uint32_t words = (bytes + 3) / 4, k = at == 0 ? words - 1 : 2 * at - 2;
+
+    pair[0] = weft_payload_bytes(source, bytes, k);
+    pair[1] = weft_payload_bytes(source, bytes, k + 1);
+}
+
+WEFT_INLINE void weft_line_store(const struct weft_out *out, uint32_t begin, uint32_t at,
+                                 const struct weft_head *head, const uint32_t pair[2])
+{
+    const uint32_t flag = weft_lap_flag(begin + at);
+    uint64_t word0 = weft_rest_word(pair[0], flag), word1 = weft_rest_word(pair[1], flag);
+
+    if (at == 0) {
+        struct weft_head full = *head;
+        full.left = pair[0];
+        word0 = weft_head_word(&full, flag, 0);
+        word1 = weft_head_word(&full, flag, 1);
+    }
+    weft_lap_write(&out->ring[(begin + at) % WEFT_RING_LINES], word0, word1);
+}
+
+/* As weft_line_load, of whole words; beyond the end, the last one again: loads without a branch do
+ * not wait for each other. */
+WEFT_INLINE void weft_line_load_any(uint32_t pair[2], const uint32_t *words, uint32_t count,
+                                    uint32_t at)
+{
+    const uint32_t low = 2 * at - 2, high = 2 * at - 1;
+    pair[0] = words[low < count ? low : count - 1];
+    pair[1] = words[high < count ? high : count - 1];
+}
+
+/* A message of more lines than lanes, of whole words. The head comes last: without the rest it is
+ * of no use to the target. */
+WEFT_COLD void weft_message_write_long(struct weft_crew crew, const struct weft_out *out,
+                                       struct weft_head head, const unsigned char *source)
+{
+    enum { DEEP = 5 }; /* the longest by one warp at once */
+    const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
+    const uint32_t *const words = (const uint32_t *)(const void *)source;
+
+    for (uint32_t done = 0; done < lines; done += DEEP * crew.lanes) {
+        uint32_t pair[DEEP][2];
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++)
+            weft_line_load_any(pair[k], words, head.bytes / 4,
+                               lines - 1 - done - crew.lane - k * crew.lanes);
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < DEEP; k++) {
+            const uint32_t back = done + crew.lane + k * crew.lanes;
+            if (back < lines)
+                weft_line_store(out, begin, lines - 1 - back, &head, pair[k]);
+        }
+    }
+}
+
+/* One that is not made of whole words. */
+WEFT_COLD void weft_message_write_odd(struct weft_crew crew, const struct weft_out *out,
+                                      struct weft_head head, const unsigned char *source)
+{
+    const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
+
+    for (uint32_t back = crew.lane; back < lines; back += crew.lanes) {
+        uint32_t pair[2];
+        weft_line_load(pair, source, head.bytes, lines - 1 - back);
+        weft_line_store(out, begin, lines - 1 - back, &head, pair);
+    }
+}
+
+/* Where payloads go that may not have been copied yet. One thread, after a payload. */
+WEFT_INLINE void weft_out_cover(struct weft_out *out, uint64_t low, uint64_t high)
+{
+    const bool none = (int32_t)(out->taken - out->data_end) >= 0;
+
+    if (none || low < out->low)
+        out->low = low;
+    if (none || high > out->high)
+        out->high = high;
+    out->data_end = out->head;
+}
+
+/* What is left to do after a fence: until all threads know of a channel, puts still go beside it.
+ */
+WEFT_INLINE uint32_t weft_out_clean(const weft_self *self)
+{
+    return self->news != 0 ? WEFT_OUT_FENCE : 0;
+}
+
+/*
+ * Before a message that must wait for room, or stands for what went directly: who writes its head
+ * has fenced that.
+ */
+WEFT_COLD void weft_message_prepare(weft_self *self, struct weft_crew crew, struct weft_out *out,
+                                    uint32_t lines, bool release)
+{
+    weft_crew_meet(crew); /* all have looked at what the leader changes now */
+    if (crew.lane == 0) {
+        weft_out_space(self, out, lines);
+        out->dirty = weft_out_clean(self);
+    }
+    weft_crew_meet(crew);
+    if (release)
+        weft_fence_release(ORDER_eager_notice);
+}
+
+/* A notified put. (Short ones of GPUs: short_cuda.h.) */
+WEFT_INLINE void weft_message_put(weft_self *self, struct weft_crew crew, struct weft_out *out,
+                                  struct weft_head head, const unsigned char *source)
+{
+    const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
+    const bool whole = (((uintptr_t)source | head.bytes) & 3) == 0;
+
+    head.release = out->dirty != 0;
+    if (WEFT_UNLIKELY(weft_crew_any(crew, head.release || weft_out_full(out, lines))))
+        weft_message_prepare(self, crew, out, lines, head.release);
+    if (whole && head.bytes != 0)
+        weft_message_write_long(crew, out, head, source);
+    else
+        weft_message_write_odd(crew, out, head, source);
+    weft_crew_meet(crew); /* all have read where to begin */
+    if (crew.lane != 0)
+        return;
+    out->head = begin + lines;
+    if (head.bytes != 0)
+        weft_out_cover(out, head.address, head.address + head.bytes);
+}
+
+/*
+ * A message without a payload. release: it stands for all that the rank did, else for what its
+ * messages brought before it. The leader.
+ */
+WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint32_t tag,
+                                     bool notice, bool release)
+{
+    struct weft_head head = {0, 0, 0, 0, false, false, true};
+
+    weft_out_space(self, out, 1);
+    head.tag = tag;
+    head.notice = notice;
+    head.bye = !notice;
+    if (release) {
+        weft_fence_release(ORDER_eager_notice);
+        out->dirty = weft_out_clean(self);
+    }
+    const uint32_t flag = weft_lap_flag(out->head);
+    weft_lap_write(&out->ring[out->head % WEFT_RING_LINES], weft_head_word(&head, flag, 0),
+                   weft_head_word(&head, flag, 1));
+    out->head++;
+}
+
+#endif

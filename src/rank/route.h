@@ -1,0 +1,268 @@
+/*
+ * rank/route.h - where a target is: found in the tables, checked, and on a GPU kept in shared
+ * memory, since each look at the tables is a crossing to the L2 cache.
+ */
+#ifndef WEFT_RANK_ROUTE_H
+#define WEFT_RANK_ROUTE_H
+
+#include "rank/check.h"
+
+/*
+ * The way of notices, and of puts to mapped memory: through the host; by counters of the process
+ * itself, or of another one; or a channel: its index in weft_self.out above the lowest 8 bits.
+ */
+enum weft_way { WEFT_WAY_HOST, WEFT_WAY_HERE, WEFT_WAY_PEER, WEFT_WAY_CHANNEL };
+
+struct weft_route {
+    unsigned char *address; /* of the target's window; NULL: not mapped */
+    uint64_t bytes;
+    uint64_t home;                 /* the window's address where the target is */
+    struct weft_exposed *exposed;  /* of the target's process; NULL: reach it through the host */
+    struct weft_counter *counters; /* of the target's tags */
+    uint32_t way;
+    int32_t process;
+    uint32_t slot;
+    uint32_t eager; /* notified puts of less than so many bytes go through its channel */
+};
+
+/* Where the channel to a rank is, or would be. */
+WEFT_INLINE uint32_t weft_out_index(int32_t process, uint32_t slot)
+{
+    return (slot + 5 * (uint32_t)process) % WEFT_CHANNELS_OUT;
+}
+
+WEFT_INLINE uint32_t weft_way_to(const weft_self *self, struct weft_member to,
+                                 const struct weft_exposed *exposed)
+{
+    const uint32_t index = weft_out_index(to.process, to.slot);
+    const struct weft_out *out = &self->out[index];
+
+    if (exposed == NULL)
+        return WEFT_WAY_HOST;
+    if (to.process == self->process)
+        return WEFT_WAY_HERE;
+    if (out->state == WEFT_OUT_OPEN && out->process == to.process && out->slot == to.slot)
+        return WEFT_WAY_CHANNEL | index << 8;
+    return WEFT_WAY_PEER;
+}
+
+/* The channel of a route, if it has one. */
+WEFT_INLINE struct weft_out *weft_route_out(weft_self *self, const struct weft_route *to)
+{
+    return (to->way & 0xff) == WEFT_WAY_CHANNEL ? &self->out[to->way >> 8] : NULL;
+}
+
+/* Heads of messages have room for so much of an address. */
+#define WEFT_EAGER_ADDRESSES ((uint64_t)1 << 48)
+
+/* The window's or (win none) the communicator's member `target`, which has been checked. */
+WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_member to,
+                                            const struct weft_window_entry *entry)
+{
+    const struct weft_state *state = self->state;
+    struct weft_route route;
+
+    route.address = entry != NULL ? entry->address : NULL;
+    route.bytes = entry != NULL ? entry->bytes : 0;
+    route.home = entry != NULL ? entry->home : 0;
+    route.process = to.process;
+    route.slot = to.slot;
+    route.exposed =
+        to.process == state->process ? state->exposed : state->process_table[to.process].exposed;
+    route.counters =
+        route.exposed != NULL ? &route.exposed->counters[weft_count_index(to.slot, 0)] : NULL;
+    route.way = weft_way_to(self, to, route.exposed);
+    route.eager = 0;
+    if (route.address != NULL && (route.way & 0xff) == WEFT_WAY_CHANNEL &&
+        route.home + route.bytes <= WEFT_EAGER_ADDRESSES)
+        route.eager = self->eager_bytes + 1;
+    return route;
+}
+
+/* Where a window's or a communicator's routes begin. */
+struct weft_targets {
+    const struct weft_member *member;
+    const struct weft_window_entry *entry; /* NULL: a communicator's */
+    int members;
+};
+
+WEFT_INLINE struct weft_targets weft_targets_of_window(weft_self *self, weft_win win)
+{
+    const struct weft_window *window =
+        weft_check_window(self, win, "weft_put: window 0x%x does not exist or was freed");
+    const struct weft_targets all = {window->member, window->entry, window->members};
+    return all;
+}
+
+WEFT_INLINE struct weft_targets weft_find_window(weft_self *self, weft_win win, int target)
+{
+    const struct weft_targets all = weft_targets_of_window(self, win);
+    weft_check_rank(self, target, all.members,
+                    "weft_put: target %d is not one of the window's %d ranks");
+    return all;
+}
+
+WEFT_INLINE struct weft_targets weft_targets_of_comm(weft_self *self, weft_comm comm)
+{
+    const struct weft_comm_entry *entry =
+        weft_check_comm(self, comm, "weft_notify: communicator 0x%x does not exist");
+    const struct weft_targets all = {entry->member, NULL, entry->members};
+    return all;
+}
+
+WEFT_INLINE struct weft_targets weft_find_comm(weft_self *self, weft_comm comm, int target)
+{
+    const struct weft_targets all = weft_targets_of_comm(self, comm);
+    weft_check_rank(self, target, all.members,
+                    "weft_notify: target %d is not one of the communicator's %d ranks");
+    return all;
+}
+
+WEFT_INLINE struct weft_route weft_route_of(const weft_self *self, const struct weft_targets *found,
+                                            int target)
+{
+    return weft_route_to(self, found->member[target],
+                         found->entry != NULL ? &found->entry[target] : NULL);
+}
+
+#ifdef __CUDACC__
+
+WEFT_INLINE struct weft_cached *weft_route_place(weft_self *self, uint32_t handle, int target)
+{
+    return &((struct weft_cuda_rank *)self)->routes[(handle ^ (uint32_t)target) % WEFT_ROUTES];
+}
+
+WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, int target,
+                                 const struct weft_route *route)
+{
+    cached->handle = handle;
+    cached->target = target;
+    cached->address = route->address;
+    cached->bytes = route->bytes;
+    cached->home = route->home;
+    cached->exposed = route->exposed;
+    cached->counters = route->counters;
+    cached->way = route->way;
+    cached->process = route->process;
+    cached->slot = route->slot;
+    cached->eager = route->eager;
+}
+
+/*
+ * Found routes, by handle, or in a traced job by its alias: then weft_put_usual finds none. All
+ * threads look; nobody writes but between the two barriers of a miss, so all find the same. A
+ * window's routes are forgotten when it is freed; handles are not used again soon. Who goes from
+ * one target to the next finds several at once, a thread each: they cost the time of one, and lie
+ * side by side.
+ */
+WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, bool window)
+{
+    struct weft_cuda_rank *const rank = (struct weft_cuda_rank *)self;
+
+    /* Before any route by a new channel is kept, those that pass it by are forgotten. */
+    if (weft_leads(self))
+        weft_tell_news(self);
+    weft_join(self);
+    const struct weft_targets found =
+        window ? weft_find_window(self, handle, target) : weft_find_comm(self, handle, target);
+    int end = target + 1;
+    if (rank->missed == handle && rank->missed_end == target)
+        end = (target | (WEFT_ROUTES - 1)) + 1;
+    if (end > found.members)
+        end = found.members;
+    for (int t = target + (int)threadIdx.x; t < end; t += (int)blockDim.x) {
+        const struct weft_route route = weft_route_of(self, &found, t);
+        weft_route_keep(weft_route_place(self, handle, t), handle ^ self->tracer.alias,
+                        window ? t : ~t, &route);
+    }
+    weft_join(self);
+    if (weft_leads(self)) { /* read after the next miss's first barrier */
+        rank->missed = handle;
+        rank->missed_end = end;
+    }
+}
+
+WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle, int target,
+                                                bool window)
+{
+    const struct weft_cached *cached = weft_route_place(self, handle, target);
+    struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
+
+    if (WEFT_UNLIKELY(target < 0 || found.handle != (handle ^ self->tracer.alias) ||
+                      found.target != (window ? target : ~target))) {
+        weft_route_fill(self, handle, target, window);
+        found = *cached;
+    }
+    struct weft_route route;
+    route.address = found.address;
+    route.bytes = found.bytes;
+    route.home = found.home;
+    route.exposed = found.exposed;
+    route.counters = found.counters;
+    route.way = found.way;
+    route.process = found.process;
+    route.slot = found.slot;
+    route.eager = found.eager;
+    return route;
+}
+
+WEFT_INLINE struct weft_route weft_route_window(weft_self *self, weft_win win, int target)
+{
+    return weft_route_cached(self, win, target, true);
+}
+
+WEFT_INLINE struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target)
+{
+    return weft_route_cached(self, comm, target, false);
+}
+
+/* The handle is about to be freed. Between two barriers. */
+WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
+{
+    weft_for (i, WEFT_ROUTES) {
+        struct weft_cached *cached = &((struct weft_cuda_rank *)self)->routes[i];
+        if (cached->handle == (handle ^ self->tracer.alias))
+            weft_cached_clear(cached);
+    }
+}
+
+#else
+
+static inline struct weft_route weft_route_window(weft_self *self, weft_win win, int target)
+{
+    const struct weft_targets found = weft_find_window(self, win, target);
+    return weft_route_of(self, &found, target);
+}
+
+static inline struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target)
+{
+    const struct weft_targets found = weft_find_comm(self, comm, target);
+    return weft_route_of(self, &found, target);
+}
+
+static inline void weft_route_forget(weft_self *self, uint32_t handle)
+{
+    (void)self, (void)handle;
+}
+
+#endif
+
+/* The beginning of a put. All threads. */
+WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int target,
+                                    uint64_t bytes)
+{
+    WEFT_IN_SHARED(self);
+    const struct weft_route to = weft_route_window(self, win, target);
+
+    if (weft_leads(self))
+        weft_trace_open_event(self, WEFT_TRACE_PUT, WEFT_TRACE_CALL, tag, to.process, to.slot,
+                              bytes);
+}
+
+/* Whether ranks of this process are meant: then their counters take adds of device scope. */
+WEFT_INLINE bool weft_is_here(const struct weft_route *to)
+{
+    return to->way == WEFT_WAY_HERE;
+}
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * rank/self.h - who and where a rank is, what it says, and its clock.
+ */
+#ifndef WEFT_RANK_SELF_H
+#define WEFT_RANK_SELF_H
+
+#include "rank/barrier.h"
+
+WEFT_FN int weft_size(weft_self *self, weft_comm comm)
+{
+    return weft_check_comm(self, comm, "weft_size: communicator 0x%x does not exist")->members;
+}
+
+/* The built-in ones without a look at the tables: kernels ask for them everywhere. */
+WEFT_FN int weft_rank(weft_self *self, weft_comm comm)
+{
+    if (comm == WEFT_COMM_WORLD)
+        return self->rank;
+    if (comm == WEFT_COMM_DEVICE)
+        return (int)self->slot - 1;
+    return weft_check_comm(self, comm, "weft_rank: communicator 0x%x does not exist")
+        ->rank_of_slot[self->slot];
+}
+
+WEFT_FN int weft_processes(weft_self *self)
+{
+    return self->state->processes;
+}
+
+WEFT_FN int weft_process(weft_self *self)
+{
+    return self->process;
+}
+
+WEFT_INLINE const struct weft_process_entry *weft_check_process(weft_self *self, int process)
+{
+    weft_check_stop(self);
+    weft_check_rank(self, process, self->state->processes,
+                    "weft_process_first: process %d is not one of %d");
+    return &self->state->process_table[process];
+}
+
+WEFT_FN int weft_process_first(weft_self *self, int process)
+{
+    return weft_check_process(self, process)->first_rank;
+}
+
+WEFT_FN int weft_process_ranks(weft_self *self, int process)
+{
+    return weft_check_process(self, process)->ranks;
+}
+
+WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
+                             const weft_log_arg *args)
+{
+    weft_check_stop(self);
+    if (count < 0 || count > WEFT_LOG_ARGS)
+        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_log_values: %d arguments, at most %d", count,
+                   WEFT_LOG_ARGS, 0, 0);
+    if (weft_leads(self))
+        weft_post_text(self, WEFT_COMMAND_LOG, 0, format, count, args);
+}
+
+/*
+ * All ranks of the device meet before the clock is read, and its first rank reads it. The stop's
+ * meeting is the end of what is measured.
+ */
+WEFT_FN void weft_timer_start(weft_self *self)
+{
+    weft_barrier(self, WEFT_COMM_DEVICE);
+    if (weft_rank(self, WEFT_COMM_DEVICE) == 0 && weft_leads(self))
+        self->timer_started = weft_port_clock();
+}
+
+WEFT_FN void weft_timer_stop(weft_self *self)
+{
+    weft_barrier(self, WEFT_COMM_DEVICE);
+    if (weft_rank(self, WEFT_COMM_DEVICE) != 0 || !weft_leads(self))
+        return;
+    const uint64_t now = weft_port_clock();
+    if (self->timer_started == 0)
+        weft_fail4(self, WEFT_ERR_STATE, "weft_timer_stop: no timer was started", 0, 0, 0, 0);
+    if (self->intervals_count == self->state->intervals_most)
+        weft_fail4(self, WEFT_ERR_LIMIT,
+                   "weft_timer_stop: all %d intervals are used (WEFT_TIMER_INTERVALS)",
+                   self->state->intervals_most, 0, 0, 0);
+    self->state->intervals[self->intervals_count++] = (double)(now - self->timer_started) * 1e-6;
+    self->timer_started = 0;
+}
+
+#endif

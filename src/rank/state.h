@@ -1,0 +1,208 @@
+/*
+ * rank/state.h - what a kernel sees of its process (weft_state) and of itself (weft_self).
+ *
+ * Who writes what: the host fills weft_state before the launch and, while the kernel runs, only
+ * the tables (before the reply that announces them), the host counters and the signals. A weft_self
+ * belongs to its rank, but for the link, which the host writes and the rank reads.
+ *
+ * Where it lies: on the CPU device all of it is plain memory, and the job's own weft_state is the
+ * kernel's. On a GPU the kernel sees an image of weft_state in device memory
+ * (runtime/space/image.h) and keeps its weft_self in shared memory while it runs; links, rings and
+ * signals are host memory.
+ *
+ * Counters: each (slot, tag) has three words, since adds of different agents must not share one:
+ * `local` is added to by ranks of this process, `peer` by ranks of processes that map it, `host`
+ * is stored by this process's host alone. The count is their sum; it wraps.
+ */
+#ifndef WEFT_RANK_STATE_H
+#define WEFT_RANK_STATE_H
+
+#include "abi/channel.h"
+#include "abi/letter.h"
+#include "abi/notice.h"
+#include "abi/trace.h"
+#include "abi/window.h"
+#include "base/task.h"
+#include "device/port.h"
+#include "order/atomic.h"
+#include "ring/command.h"
+#include "weft/device.h"
+
+/* Side by side, so that a GPU reads all three at once. */
+struct weft_counter {
+    uint32_t peer, local, host, unused;
+};
+
+/*
+ * What other processes of the host map of this one: its bell, then the counters: first the tags of
+ * all slots, then the barrier words, then the channel area (abi/channel.h). A process that
+ * drives a GPU has two of them: one in device memory for its ranks, one in host memory for its host
+ * program, without channels.
+ */
+struct weft_exposed {
+    struct weft_bell bell;   /* its ranks' and its host program's */
+    uint32_t channels_taken; /* of the pool, by senders of other processes */
+    uint32_t unused[13];
+    struct weft_counter counters[];
+};
+
+static_assert(sizeof(struct weft_counter) == 16, "a counter is one load of a GPU");
+static_assert(sizeof(struct weft_exposed) == 64, "the counters begin at a line of their own");
+
+struct weft_process_entry {
+    int32_t first_rank, ranks;
+    struct weft_exposed *exposed; /* mapped; NULL: reach it through the host proxy */
+};
+
+/* Host memory that ranks look at now and then. */
+struct weft_signals {
+    uint32_t stop;    /* the job has failed, ranks must end */
+    uint32_t proxied; /* someone may reach this process through its host counters */
+    uint64_t clock;   /* of a traced run: the device's, when its first rank began */
+};
+
+struct weft_state {
+    int32_t process, processes, ranks; /* ranks of the whole job */
+    uint32_t inline_bytes;
+    uint32_t lands_when_asked; /* what the host sends; hence WEFT_COMMAND_FLUSH */
+    uint32_t eager_bytes;      /* largest payload that goes through a channel */
+    uint32_t eager_after;      /* a pair gets one when it has talked so often */
+    uint32_t channels;         /* in the pool of each process; 0: none */
+    uint32_t channel_start;    /* where rings begin to count their lines */
+    uint64_t channels_at;      /* the channel area, in each weft_exposed */
+    struct weft_process_entry *process_table;
+    struct weft_exposed *exposed; /* this process's own */
+    struct weft_signals *signals;
+    uint32_t start_here, start_others; /* what a barrier word holds at first: local; peer + host */
+    struct weft_window *windows;
+    struct weft_comm_entry *comms;
+    uint32_t windows_count, comms_count; /* lengths of the tables */
+    struct weft_bell *command_bell;      /* of the progress thread */
+    double *intervals;                   /* timers */
+    uint32_t intervals_most;
+
+    /* How the host program's own puts move data; NULL: it can load and store device memory. */
+    void (*copy)(void *context, void *target, const void *source, size_t bytes);
+    void *copy_context;
+};
+
+/* To a collective. */
+struct weft_answer {
+    uint32_t value; /* a handle */
+    uint32_t status;
+};
+
+/* What the host writes for one rank. */
+struct weft_link {
+    uint32_t credit;     /* of its command ring */
+    uint32_t done_local; /* puts whose source may be reused */
+    uint32_t landed;     /* puts and notices landed, in all; for the host */
+    uint32_t reply;      /* collectives answered; after the answer */
+    struct weft_answer answer;
+    uint32_t done_remote[]; /* puts and notices landed, by target process */
+};
+
+/* For the watchdog only: what a rank waits for. Orders nothing; read while it is written. */
+enum weft_wait_kind {
+    WEFT_WAIT_NONE,
+    WEFT_WAIT_TAG,     /* a: tag, have, need */
+    WEFT_WAIT_UNTIL,   /* a: address, have: value there, need: value wanted */
+    WEFT_WAIT_BARRIER, /* a: communicator; have, need: words from other processes, wrapping */
+    WEFT_WAIT_ENTER,   /* the same of the world's barrier in weft_enter, */
+    WEFT_WAIT_LEAVE,   /* and in weft_leave */
+    WEFT_WAIT_SPACE,   /* room in the command ring */
+    WEFT_WAIT_LOCAL,   /* flush_local */
+    WEFT_WAIT_REMOTE,  /* a: process */
+    WEFT_WAIT_EAGER,   /* a: process, at the other end of a channel, have, need: lines */
+    WEFT_WAIT_REPLY,   /* a: weft_collective_op, have: communicator */
+    WEFT_WAIT_PROCESS, /* host program only; a: process, need: weft_exchange_op */
+    WEFT_WAIT_NO_MORE, /* it has ended its kernel, */
+    WEFT_WAIT_STOPPED  /* or its job has failed, and it was ended outside of a wait */
+};
+
+struct weft_waiting {
+    uint32_t kind;
+    uint32_t episode; /* one more for each wait */
+    uint64_t a, have, need;
+};
+
+/* Communicators of which a rank remembers this: several, as programs go from one to another. */
+enum { WEFT_MEETINGS = 4 };
+
+/* Who waits for a rank's notifications on a GPU: its leader, or its first warp, since there may be
+ * channels. */
+enum weft_waits {
+    WEFT_WAITS_ALONE,
+    WEFT_WAITS_BY_WARP,
+    WEFT_WAITS_BY_LETTER, /* rank/wait/letter.h */
+    WEFT_WAITS_TRACED = 4 /* with one of these: it is recorded */
+};
+
+/* What a barrier needs of its communicator. NONE: look it up. (In a traced job `comm` has another
+ * name: rank/trace/trace.h.) */
+struct weft_meeting {
+    weft_comm comm;
+    uint32_t index, here, leaders, done; /* members here, processes, barriers */
+};
+
+struct weft_self {
+    struct weft_port port; /* first: device/ knows a rank by it */
+    struct weft_state *state;
+    struct weft_counter *counters; /* this process's */
+    struct weft_link *link;
+    struct weft_waiting *waiting;    /* host memory */
+    struct weft_letter_box *letters; /* host memory; NULL: it gets none */
+    void *shared;                    /* weft_shared; not on a GPU, */
+    size_t shared_bytes;             /* and so this */
+    uint32_t slot;
+    int32_t rank;                  /* in the world; -1: the host program */
+    int32_t process;               /* of the job */
+    uint32_t eager_bytes;          /* largest payload for channels; 0: there are none */
+    uint32_t inline_bytes, unused; /* as in weft_state */
+    uint32_t waits; /* on a GPU: a weft_waits, and TRACED or not; no letters once there are
+                       channels, if the rank has a warp */
+    /* Above: what a launch never changes otherwise, and all threads may read at any time. */
+    struct weft_command_producer commands;
+    uint32_t stopped;    /* on a GPU: what the leader tells the others (rank/wait/wait.h), */
+    uint32_t news;       /* and will tell them at the next barrier */
+    uint32_t unsettled;  /* processes of which sent_to and settled differ */
+    uint32_t sent;       /* commands whose source matters to flush_local, */
+    uint32_t local_done; /* and how many of them are known to be done */
+    uint32_t *sent_to;   /* commands, by target process */
+    uint32_t *settled;   /* last done_remote seen, by process */
+    uint32_t replies;    /* collectives asked for */
+    uint32_t result;     /* of the last collective, */
+    weft_status failure; /* and why it failed */
+    uint32_t *barriers;  /* done, by communicator index */
+    struct weft_meeting meeting[WEFT_MEETINGS]; /* by the handle, modulo that */
+    uint32_t consumed[WEFT_TAGS];               /* less what channels brought */
+    uint32_t ins, boxed; /* channels into this rank; entries of its box seen */
+    uint32_t hot;        /* the one whose next message is expected, */
+    uint32_t deep;       /* and how many lines behind its head */
+    uint32_t owes;       /* messages were taken, and no fence acquired them since */
+    uint32_t looks;      /* waits, now and then one looks for new channels */
+    uint32_t stamp, letters_taken, letter_flag; /* of the last door; letters, and the last one's */
+    uint32_t patience;                          /* rounds before the next door */
+    struct weft_in in[WEFT_CHANNELS_IN];
+    struct weft_out out[WEFT_CHANNELS_OUT];
+    uint64_t timer_started;
+    uint32_t intervals_count;
+    struct weft_tracer tracer; /* its timeline */
+};
+
+/* Index of the first barrier word: communicator c has WEFT_BARRIER_WORDS from c times that on. */
+#define WEFT_BARRIER_AT (WEFT_SLOTS * WEFT_TAGS)
+
+/* Index of a tag's counter of a slot; the same in every process. */
+WEFT_INLINE uint32_t weft_count_index(uint32_t slot, uint32_t tag)
+{
+    return slot * WEFT_TAGS + tag;
+}
+
+WEFT_INLINE unsigned char *weft_channel_area(const struct weft_state *state,
+                                             struct weft_exposed *exposed)
+{
+    return (unsigned char *)exposed + state->channels_at;
+}
+
+#endif

@@ -1,0 +1,255 @@
+/*
+ * rank/wait/wait.h - waiting, and all that a rank does while it waits.
+ *
+ * Every wait in the library is one of these loops. Each round that finds nothing looks whether the
+ * job has ended and lets other ranks run; what the rank waits for stands in *self->waiting, where
+ * the watchdog reads it.
+ *
+ * On a GPU one thread of the rank, its leader, waits for all, and the others meet it in weft_join.
+ * When the job has failed, the leader's wait returns false; it goes to the next weft_join, and
+ * there the whole rank ends. On the CPU device a rank is one thread, which ends at once.
+ */
+#ifndef WEFT_RANK_WAIT_WAIT_H
+#define WEFT_RANK_WAIT_WAIT_H
+
+#include "rank/counter.h"
+#include "rank/trace/trace.h"
+#include "rank/wait/mailbox.h"
+
+/* The thread that acts for the rank. */
+WEFT_INLINE bool weft_leads(const weft_self *self)
+{
+    return weft_thread(self) == 0;
+}
+
+/* For the watchdog: plain words that it may read at any moment. */
+WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a, uint64_t have,
+                           uint64_t need)
+{
+    struct weft_waiting *w = self->waiting;
+    weft_tell_u64(&w->a, a);
+    weft_tell_u64(&w->have, have);
+    weft_tell_u64(&w->need, need);
+    weft_tell_u32(&w->kind, kind);
+}
+
+/* The rank ends, since its job has failed: a wait that it was in stays there, if not yet over. */
+WEFT_INLINE void weft_tell_stopped(weft_self *self)
+{
+    if (self->waiting->kind == WEFT_WAIT_NONE)
+        weft_tell_u32(&self->waiting->kind, WEFT_WAIT_STOPPED);
+}
+
+#ifdef __CUDACC__
+
+enum { WEFT_LOOK_ROUNDS = 2048 }; /* polls between two looks at host memory: about a millisecond */
+
+/* What the leader tells its rank in self->stopped. AGAIN: a wait (weft_wait) is not over. */
+enum { WEFT_STOPPED = 1, WEFT_ROUTES_STALE = 2, WEFT_AGAIN = 4 };
+
+/* Ends the thread, since its job has failed; before that the leader stores what it is in the middle
+ * of. (On the CPU device the host sees to it.) */
+WEFT_COLD void weft_exit(weft_self *self)
+{
+    if (threadIdx.x == 0)
+        weft_tell_stopped(self);
+    if (weft_traced(self) && threadIdx.x == 0) {
+        weft_trace_abandon(&self->tracer);
+        weft_trace_moment(self, WEFT_TRACE_CLOCK);
+        weft_trace_publish(&self->tracer);
+    }
+    asm volatile("exit;");
+    __builtin_unreachable();
+}
+
+/* Ends the rank if its job has failed; forgets routes that have changed. After a barrier. */
+WEFT_COLD bool weft_attend_to(weft_self *self)
+{
+    const uint32_t told = *(volatile uint32_t *)&self->stopped;
+
+    if ((told & WEFT_STOPPED) != 0)
+        weft_exit(self);
+    __syncthreads(); /* all have seen why they are here */
+    if ((told & WEFT_ROUTES_STALE) != 0)
+        weft_for (i, WEFT_ROUTES)
+            weft_cached_clear(&((struct weft_cuda_rank *)self)->routes[i]);
+    if (threadIdx.x == 0)
+        atomicAnd(&self->stopped, ~(uint32_t)(WEFT_ROUTES_STALE | WEFT_AGAIN));
+    __syncthreads();
+    return (told & WEFT_AGAIN) != 0;
+}
+
+/* Whether a wait goes on. */
+WEFT_INLINE bool weft_attend(weft_self *self)
+{
+    return WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped) && weft_attend_to(self);
+}
+
+/* A barrier of all threads of the rank, where it learns what its leader has to say. */
+WEFT_INLINE void weft_join(weft_self *self)
+{
+    __syncthreads();
+    weft_attend(self);
+}
+
+/* Not at once: other threads may be about to look whether there is something to attend to. */
+WEFT_INLINE void weft_routes_stale(weft_self *self)
+{
+    self->news = WEFT_ROUTES_STALE;
+}
+
+/*
+ * Before a barrier. Every thread has looked at `stopped` some cycles after the barrier before; so
+ * as not to be seen by one that is late, the leader lets microseconds pass. For what is rare.
+ */
+WEFT_COLD void weft_tell_rank(weft_self *self, uint32_t what)
+{
+    __nanosleep(4000);
+    atomicOr(&self->stopped, what);
+}
+
+/* Once a channel. */
+WEFT_INLINE void weft_tell_news(weft_self *self)
+{
+    if (self->news != 0)
+        weft_tell_rank(self, self->news);
+    self->news = 0;
+}
+
+/* Now and then: has the job failed? */
+WEFT_COLD bool weft_look_stop(weft_self *self)
+{
+    if (WEFT_UNLIKELY(weft_load_relaxed_u32(&self->state->signals->stop) != 0))
+        atomicOr(&self->stopped, (uint32_t)WEFT_STOPPED);
+    return (*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) != 0;
+}
+
+/* At the start of every call: ranks that only send look now and then (weft_turn). */
+WEFT_INLINE void weft_check_stop(weft_self *self)
+{
+}
+
+/* The leader's, after operations that do not wait. */
+WEFT_INLINE void weft_turn(weft_self *self)
+{
+    if (WEFT_UNLIKELY(++self->port.turn % WEFT_LOOK_ROUNDS == 0))
+        weft_look_stop(self);
+}
+
+WEFT_COLD bool weft_wait_long(weft_self *self, uint32_t rounds, enum weft_wait_kind kind,
+                              uint64_t a, uint64_t have, uint64_t need)
+{
+    weft_serve_now_and_then(self);
+    if (rounds % WEFT_LOOK_ROUNDS != 0)
+        return true;
+    weft_tell(self, kind, a, have, need);
+    return !weft_look_stop(self);
+}
+
+/* A round of a wait that found nothing, the *rounds-th. False: wait no longer, the rank ends. */
+WEFT_INLINE bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wait_kind kind,
+                                 uint64_t a, uint64_t have, uint64_t need)
+{
+    if (!WEFT_UNLIKELY(++*rounds % WEFT_SERVE_ROUNDS == 0))
+        return true;
+    return weft_wait_long(self, *rounds, kind, a, have, need);
+}
+
+WEFT_COLD void weft_wait_told_over(weft_self *self)
+{
+    weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NONE);
+    weft_tell_u32(&self->waiting->episode, ++self->port.episode);
+}
+
+/* The end of a wait that had so many rounds. */
+WEFT_INLINE void weft_wait_over(weft_self *self, uint32_t rounds)
+{
+    if (WEFT_UNLIKELY(rounds >= WEFT_LOOK_ROUNDS))
+        weft_wait_told_over(self);
+}
+
+#else
+
+static inline void weft_routes_stale(weft_self *self)
+{
+    (void)self; /* routes are looked up each time */
+}
+
+static inline void weft_join(weft_self *self)
+{
+    (void)self;
+}
+
+static inline void weft_tell_news(weft_self *self)
+{
+    (void)self;
+}
+
+/*
+ * A rank whose job has failed does not go on. At the start of every call, and in every wait. The
+ * acquire pairs with the release of `stop` (weft_services_are_quiet): the services have read this
+ * rank's sources before its stack, or the host program's buffer, is used for something else.
+ */
+static inline void weft_check_stop(weft_self *self)
+{
+    const uint32_t *stop = &self->state->signals->stop;
+
+    if (WEFT_UNLIKELY(__atomic_load_n(stop, __ATOMIC_RELAXED) != 0) &&
+        __atomic_load_n(stop, __ATOMIC_ACQUIRE) != 0) {
+        if (!self->port.host)
+            weft_tell_stopped(self);
+        weft_port_end(&self->port);
+    }
+}
+
+/* By operations that do not wait: others get their turn. */
+static inline void weft_turn(weft_self *self)
+{
+    weft_port_turn(&self->port);
+}
+
+static inline bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wait_kind kind,
+                                   uint64_t a, uint64_t have, uint64_t need)
+{
+    ++*rounds;
+    weft_tell(self, kind, a, have, need);
+    weft_check_stop(self);
+    weft_serve_now_and_then(self);
+    weft_port_wait(&self->port);
+    return true;
+}
+
+static inline void weft_wait_over(weft_self *self, uint32_t rounds)
+{
+    if (rounds == 0)
+        return;
+    weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NONE);
+    weft_tell_u32(&self->waiting->episode, self->waiting->episode + 1);
+    weft_port_waited(&self->port);
+}
+
+#endif
+
+/*
+ * Blocks until `need` notifications of a tag are there. Acquires all that they released. The
+ * leader.
+ */
+WEFT_INLINE void weft_wait_tag(weft_self *self, uint32_t tag, uint32_t need)
+{
+    const uint32_t index = weft_count_index(self->slot, tag);
+    uint32_t rounds = 0;
+
+    if (WEFT_UNLIKELY(++self->looks % 64 == 0))
+        weft_serve_now_and_then(self); /* also by a rank that never has to wait */
+    uint32_t have = weft_count_read(self, index) - self->consumed[tag];
+    while (have < need) {
+        weft_serve(self);
+        have = weft_count_read(self, index) - self->consumed[tag];
+        if (have >= need || !weft_wait_round(self, &rounds, WEFT_WAIT_TAG, tag, have, need))
+            break;
+    }
+    weft_polled();
+    weft_wait_over(self, rounds);
+}
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * runtime/job/exchange.c - the host's own collectives: everybody brings a few bytes and gets all.
+ *
+ * A process's exchanges arrive in the order in which it made them, so the n-th frames of all
+ * processes belong together; each carries what call it stands for, so that programs that disagree
+ * are told so instead of hanging.
+ */
+#include "runtime/job/exchange.h"
+
+#include "base/say.h"
+#include "rank/wait/wait.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLEEP_NS = 100000000 };
+
+struct exchange_head {
+    uint32_t op;
+    uint32_t bytes;
+};
+
+struct arrival {
+    struct arrival *next;
+    struct exchange_head head;
+    unsigned char bytes[];
+};
+
+/* What has arrived from one process and was not taken yet, oldest first. */
+struct weft_exchange_slot {
+    struct arrival *first, **last;
+    uint32_t ran; /* how many WEFT_EXCHANGE_RAN frames came: where a run ends for the monitor */
+};
+
+weft_status weft_exchange_open(struct weft_job *job)
+{
+    job->exchange = calloc((size_t)job->numbers.processes, sizeof(*job->exchange));
+    if (job->exchange == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", job->numbers.processes);
+    for (int p = 0; p < job->numbers.processes; p++)
+        job->exchange[p].last = &job->exchange[p].first;
+    return WEFT_OK;
+}
+
+void weft_exchange_close(struct weft_job *job)
+{
+    for (int p = 0; job->exchange != NULL && p < job->numbers.processes; p++) {
+        while (job->exchange[p].first != NULL) {
+            struct arrival *a = job->exchange[p].first;
+            job->exchange[p].first = a->next;
+            free(a);
+        }
+    }
+    free(job->exchange);
+}
+
+/* When the last process has ended its run, all do the same sweep, at this point of the order. */
+static void count_ran(struct weft_job *job, int source)
+{
+    const uint32_t ran = ++job->exchange[source].ran;
+
+    for (int p = 0; p < job->numbers.processes; p++)
+        if ((int32_t)(job->exchange[p].ran - ran) < 0)
+            return;
+    weft_collective_sweep(job);
+}
+
+void weft_exchange_frame(struct weft_job *job, const struct weft_frame *frame)
+{
+    struct arrival *a;
+
+    if (frame->bytes < sizeof(a->head)) {
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d sent an exchange of %u bytes",
+                      frame->source, frame->bytes);
+        return;
+    }
+    a = malloc(sizeof(*a) + frame->bytes);
+    if (a == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "process %d has no memory for an exchange of %u bytes",
+                      job->numbers.process, frame->bytes);
+        return;
+    }
+    memcpy(&a->head, frame->payload, sizeof(a->head));
+    a->next = NULL;
+    a->head.bytes = frame->bytes - (uint32_t)sizeof(a->head);
+    memcpy(a->bytes, (const unsigned char *)frame->payload + sizeof(a->head), a->head.bytes);
+    if (a->head.op == WEFT_EXCHANGE_RAN)
+        count_ran(job, frame->source);
+    weft_lock(&job->exchange_lock);
+    *job->exchange[frame->source].last = a;
+    job->exchange[frame->source].last = &a->next;
+    weft_unlock(&job->exchange_lock);
+    weft_bell_ring(&job->exchange_bell);
+}
+
+static struct arrival *look(struct weft_job *job, int process)
+{
+    weft_lock(&job->exchange_lock);
+    struct arrival *a = job->exchange[process].first;
+    weft_unlock(&job->exchange_lock);
+    return a;
+}
+
+/* The oldest frame of a process, once there is one; NULL when the job fails before. */
+static struct arrival *await(struct weft_job *job, int process)
+{
+    for (;;) {
+        struct arrival *a = look(job, process);
+        if (a != NULL || weft_job_status(job) != WEFT_OK)
+            return a;
+        uint32_t ticket = weft_bell_prepare(&job->exchange_bell);
+        a = look(job, process);
+        if (a != NULL || weft_job_status(job) != WEFT_OK) {
+            weft_bell_cancel(&job->exchange_bell);
+            return a;
+        }
+        weft_bell_sleep(&job->exchange_bell, ticket, SLEEP_NS);
+    }
+}
+
+int weft_exchange_closed(struct weft_job *job, uint32_t *barriers)
+{
+    int closed = 0;
+
+    weft_lock(&job->exchange_lock); /* the program's thread frees what it has taken */
+    for (int p = 0; p < job->numbers.processes; p++) {
+        const struct arrival *a = p != job->numbers.process ? job->exchange[p].first : NULL;
+        uint32_t entered;
+        if (a == NULL || a->head.op != WEFT_EXCHANGE_CLOSE || a->head.bytes != sizeof(entered))
+            continue;
+        memcpy(&entered, a->bytes, sizeof(entered));
+        if (closed++ == 0 || (int32_t)(entered - *barriers) < 0)
+            *barriers = entered;
+    }
+    weft_unlock(&job->exchange_lock);
+    return closed;
+}
+
+static void take(struct weft_job *job, int process)
+{
+    struct weft_exchange_slot *slot = &job->exchange[process];
+
+    weft_lock(&job->exchange_lock);
+    struct arrival *a = slot->first;
+    slot->first = a->next;
+    if (slot->first == NULL)
+        slot->last = &slot->first;
+    weft_unlock(&job->exchange_lock);
+    free(a);
+}
+
+const char *weft_exchange_name(uint32_t op)
+{
+    static const char *const names[] = {
+        [WEFT_EXCHANGE_HOSTS] = "weft_open",
+        [WEFT_EXCHANGE_NETWORK] = "weft_open",
+        [WEFT_EXCHANGE_OPEN] = "weft_open",
+        [WEFT_EXCHANGE_READY] = "weft_open",
+        [WEFT_EXCHANGE_TRACE] = "weft_open",
+        [WEFT_EXCHANGE_PREPARE] = "weft_prepare",
+        [WEFT_EXCHANGE_PREPARED] = "weft_prepare",
+        [WEFT_EXCHANGE_RUN] = "weft_run",
+        [WEFT_EXCHANGE_RAN] = "weft_run",
+        [WEFT_EXCHANGE_SIZES] = "weft_host_gather or weft_host_scatter",
+        [WEFT_EXCHANGE_CLOSE] = "weft_close",
+    };
+    return op < sizeof(names) / sizeof(names[0]) && names[op] != NULL ? names[op] : "?";
+}
+
+/*
+ * Waits for one process, for the watchdog to see. Waiting for others to end their kernels is no
+ * stall: if a rank of theirs does not go on, its own process says so.
+ */
+static struct arrival *await_told(struct weft_job *job, enum weft_exchange_op op, int process)
+{
+    weft_self *host = job->selves[WEFT_HOST_SLOT];
+    struct arrival *a = look(job, process);
+
+    if (a != NULL)
+        return a;
+    if (op != WEFT_EXCHANGE_RAN)
+        weft_tell(host, WEFT_WAIT_PROCESS, (uint64_t)process, 0, op);
+    a = await(job, process);
+    weft_wait_over(host, 1);
+    return a;
+}
+
+/* After weft_job_fail: the error that all processes agree on. */
+static weft_status await_failure(struct weft_job *job)
+{
+    while (weft_job_status(job) == WEFT_OK)
+        weft_task_yield(true);
+    return weft_job_status(job);
+}
+
+/* The others wait for this process's frame: without memory for it the job has to end. */
+static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, const void *mine,
+                             size_t bytes)
+{
+    const struct exchange_head head = {.op = op};
+    unsigned char *frame = malloc(sizeof(head) + bytes);
+
+    if (frame == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "%s: process %d has no memory for %zu bytes",
+                      weft_exchange_name(op), job->numbers.process, sizeof(head) + bytes);
+        return await_failure(job);
+    }
+    memcpy(frame, &head, sizeof(head));
+    if (bytes != 0)
+        memcpy(frame + sizeof(head), mine, bytes);
+    weft_status status =
+        weft_control_send(job->control, WEFT_FRAME_EXCHANGE, frame, sizeof(head) + bytes);
+    free(frame);
+    return status;
+}
+
+weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
+                          size_t bytes, void *all)
+{
+    if (weft_job_status(job) != WEFT_OK)
+        return weft_job_status(job);
+    weft_status status = send_mine(job, op, mine, bytes);
+    if (status != WEFT_OK)
+        return status;
+    for (int p = 0; p < job->numbers.processes; p++) {
+        struct arrival *a = await_told(job, op, p);
+        if (a == NULL)
+            return weft_job_status(job);
+        if (a->head.op != op || a->head.bytes != bytes) {
+            weft_job_fail(job, WEFT_ERR_MISMATCH, "process %d calls %s while process %d calls %s",
+                          job->numbers.process, weft_exchange_name(op), p,
+                          weft_exchange_name(a->head.op));
+            return await_failure(job);
+        }
+        if (all != NULL)
+            memcpy((unsigned char *)all + (size_t)p * bytes, a->bytes, bytes);
+        take(job, p);
+    }
+    return WEFT_OK;
+}

@@ -1,0 +1,109 @@
+/*
+ * runtime/job/failure.c - one error ends the job on every process, and every process returns the
+ * same.
+ *
+ * Whoever detects an error broadcasts it; the first abort frame in the control channel's order is
+ * the job's error, on all processes, the sender included.
+ */
+#include "runtime/job/job.h"
+
+#include "base/say.h"
+#include "runtime/job/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct abort_frame {
+    uint32_t status;
+    char text[WEFT_ERROR_BYTES];
+};
+
+/*
+ * Ranks end at their next call or round once `stop` is set. That must not be before the services
+ * have stopped: they read sources and write windows that may lie on a rank's stack.
+ */
+void weft_services_are_quiet(struct weft_job *job)
+{
+    __atomic_store_n(&job->state.signals->stop, 1, __ATOMIC_RELEASE);
+    weft_bell_ring(&job->state.exposed->bell);
+}
+
+static void failed(struct weft_job *job, weft_status status, const char *text,
+                   enum weft_level level)
+{
+    weft_lock(&job->failure_lock);
+    if (weft_job_status(job) == WEFT_OK) {
+        snprintf(job->error, sizeof(job->error), "%s: %s", weft_status_name(status), text);
+        weft_say(level, "%s", job->error);
+        __atomic_store_n(&job->failed, (uint32_t)status, __ATOMIC_RELEASE);
+    }
+    struct weft_bell *const command = job->command_bell, *const receive = job->receive_bell;
+    weft_unlock(&job->failure_lock);
+    weft_bell_ring(&job->exchange_bell);
+    if (command != NULL) {
+        weft_bell_ring(command);
+        weft_bell_ring(receive);
+    }
+    weft_bell_ring(&job->parked_bell);
+}
+
+void weft_job_failed(struct weft_job *job, weft_status status, const char *text)
+{
+    failed(job, status, text, WEFT_SAY_ERROR);
+}
+
+/* At which level this process says the error that it broadcast itself: once is enough. */
+static enum weft_level own_level(const struct weft_job *job)
+{
+    return __atomic_load_n(&job->own_said, __ATOMIC_ACQUIRE) ? WEFT_SAY_INFO : WEFT_SAY_ERROR;
+}
+
+void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)
+{
+    struct abort_frame frame = {.status = (uint32_t)status};
+    va_list list;
+
+    if (weft_job_status(job) != WEFT_OK ||
+        __atomic_exchange_n(&job->failing, 1, __ATOMIC_RELAXED) != 0)
+        return;
+    va_start(list, format);
+    vsnprintf(frame.text, sizeof(frame.text), format, list);
+    va_end(list);
+    __atomic_store_n(&job->own_said, weft_err_was_said(frame.text), __ATOMIC_RELEASE);
+    if (weft_control_send(job->control, WEFT_FRAME_ABORT, &frame,
+                          offsetof(struct abort_frame, text) + strlen(frame.text) + 1) != WEFT_OK)
+        failed(job, status, frame.text, own_level(job)); /* nobody left to agree with */
+}
+
+void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame)
+{
+    struct abort_frame abort = {0};
+
+    if (frame->bytes < sizeof(abort.status) || frame->bytes > sizeof(abort)) {
+        weft_job_failed(job, WEFT_ERR_PROTOCOL, "malformed abort frame");
+        return;
+    }
+    memcpy(&abort, frame->payload, frame->bytes);
+    abort.text[sizeof(abort.text) - 1] = 0;
+    if (abort.status == WEFT_OK || abort.status >= WEFT_STATUS_COUNT)
+        abort.status = WEFT_ERR_PROTOCOL;
+    if ((abort.status == WEFT_ERR_TIMEOUT || abort.status == WEFT_ERR_DEADLOCK) &&
+        weft_job_status(job) == WEFT_OK)
+        weft_watchdog_tell(job); /* whoever it was that waited too long, others are the reason */
+    failed(job, (weft_status)abort.status, abort.text,
+           frame->source == job->numbers.process ? own_level(job) : WEFT_SAY_ERROR);
+}
+
+void weft_abort(weft_job *job, const char *reason)
+{
+    if (weft_job_owned(job, "weft_abort") != WEFT_OK)
+        return;
+    weft_job_fail(job, WEFT_ERR_USER, "process %d: %s", job->numbers.process,
+                  reason != NULL ? reason : "it gave no reason");
+}
+
+const char *weft_error(const weft_job *job)
+{
+    return job != NULL && weft_job_status(job) != WEFT_OK ? job->error : weft_err_last();
+}

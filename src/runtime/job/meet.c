@@ -1,0 +1,300 @@
+/*
+ * runtime/job/meet.c - the processes of a job tell each other who and where they are; then each
+ * knows the nodes, is connected to the network, and has chosen a path to every other.
+ */
+#include "runtime/job/job.h"
+
+#include "base/say.h"
+#include "runtime/job/exchange.h"
+#include "runtime/space/image.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What processes tell each other when the job is opened: where they are, which the choice of the
+ * network depends on, */
+struct where {
+    char host[72]; /* HOST_NAME_MAX is 64 */
+    char boot[40]; /* the kernel's boot id: two hosts may share a name */
+    int32_t pid;
+    uint32_t net;
+    char device[8];
+    unsigned char device_id[WEFT_DEVICE_ID_BYTES];
+};
+
+/* and the rest. */
+struct hello {
+    uint32_t windows, comms, counter_start, path;
+    uint32_t channels, trace;
+    struct weft_share exposed;        /* of the host program, */
+    struct weft_share device_exposed; /* and of the ranks, if they have their own */
+    unsigned char device_id[WEFT_DEVICE_ID_BYTES];
+    unsigned char address[WEFT_NET_ADDRESS_MAX];
+};
+
+static weft_status read_boot_id(char *text, size_t bytes)
+{
+    static const char name[] = "/proc/sys/kernel/random/boot_id";
+    FILE *f = fopen(name, "re");
+
+    if (f == NULL && (errno == ENOENT || errno == EACCES))
+        return WEFT_OK; /* then the host's name alone decides */
+    if (f == NULL)      /* one that others can read: they would take this host for another */
+        return weft_err(WEFT_ERR_SYSTEM, "cannot open %s: %s", name, strerror(errno));
+    if (fgets(text, (int)bytes, f) == NULL)
+        text[0] = 0;
+    fclose(f);
+    return WEFT_OK;
+}
+
+/* Which devices there are, in the order of their first process; an id of zeros is nobody else's. */
+static void number_devices(struct weft_job *job, const struct where *all)
+{
+    static const unsigned char own[WEFT_DEVICE_ID_BYTES];
+    weft_numbers *n = &job->numbers;
+
+    for (int p = 0; p < n->processes; p++) {
+        const unsigned char *id = all[p].device_id;
+        int q = 0;
+        while (q < p && (memcmp(id, own, sizeof(own)) == 0 ||
+                         memcmp(id, all[q].device_id, sizeof(own)) != 0))
+            q++;
+        job->processes[p].device = q == p ? n->devices++ : job->processes[q].device;
+    }
+    n->device = job->processes[n->process].device;
+}
+
+/* Which nodes there are, in the order of their first process. */
+static void number_nodes(struct weft_job *job, const struct where *all)
+{
+    weft_numbers *n = &job->numbers;
+
+    for (int p = 0; p < n->processes; p++) {
+        int q = 0;
+        while (strcmp(all[q].host, all[p].host) != 0 || strcmp(all[q].boot, all[p].boot) != 0)
+            q++;
+        job->processes[p].node = q == p ? n->nodes++ : job->processes[q].node;
+        weft_lock(&job->tables); /* the monitor may be about to say that it was lost */
+        snprintf(job->processes[p].name, sizeof(job->processes[p].name),
+                 "process %d (pid %d on %.40s)", p, (int)all[p].pid, all[p].host);
+        weft_unlock(&job->tables);
+    }
+    n->node = job->processes[n->process].node;
+}
+
+static void share_node(struct weft_job *job)
+{
+    const weft_numbers *n = &job->numbers;
+    struct weft_sharing with = {0};
+
+    for (int p = 0; p < n->processes; p++) {
+        const bool here = job->processes[p].node == n->node;
+        with.processes += here;
+        with.index += here && p < n->process;
+        with.on_device += job->processes[p].device == n->device;
+    }
+    job->shares_device = with.on_device > 1;
+    job->spin_ns = job->device_ops->share(job->device, &with);
+}
+
+/* Maps the counters of a process of this node, if ranks can add to them: both kinds, or none. */
+static const char *map_counters(struct weft_job *job, int p, const struct hello *hello)
+{
+    struct weft_image *image = job->image;
+    const char *reason = "its counters are of another size";
+
+    if (job->device_ops->has_atomics != NULL && job->processes[p].device != job->numbers.device &&
+        !job->device_ops->has_atomics(job->device, hello->device_id))
+        return "this device has no atomic operations on the memory of that one";
+    if (hello->exposed.bytes != job->exposed_share.bytes ||
+        (image != NULL && hello->device_exposed.bytes != image->exposed_share.bytes))
+        return reason;
+    void *memory = weft_share_map(&hello->exposed, job->one_address_space, &reason);
+    if (memory == NULL)
+        return reason;
+    if (image != NULL) {
+        struct weft_image_peer *peer = &image->peers[p];
+        peer->share = hello->device_exposed;
+        peer->exposed = job->device_ops->map(job->device, &peer->share, &reason);
+        if (peer->exposed == NULL) {
+            weft_share_unmap(memory, &hello->exposed, job->one_address_space);
+            return reason;
+        }
+    }
+    job->processes[p].exposed_share = hello->exposed;
+    job->state.process_table[p].exposed = memory;
+    return NULL;
+}
+
+/* The path to one other process, and why. */
+static weft_status choose_path(struct weft_job *job, int p, const struct hello *hello)
+{
+    const char *reason = "WEFT_PATH=proxy";
+    const struct weft_process *process = &job->processes[p];
+
+    if (job->config.path != WEFT_PATH_PROXY)
+        reason = process->node == job->numbers.node ? map_counters(job, p, hello)
+                                                    : "it is on another node";
+    if (reason == NULL) {
+        weft_say(WEFT_SAY_INFO, "%s: direct, through %s", process->name,
+                 job->image == NULL                       ? "shared memory"
+                 : process->device == job->numbers.device ? "memory of the GPU that both drive"
+                                                          : "memory of its GPU");
+        return WEFT_OK;
+    }
+    if (job->config.path == WEFT_PATH_DIRECT)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=direct, but %s cannot be reached so: %s",
+                        process->name, reason);
+    job->state.signals->proxied = 1;
+    weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)", process->name, job->net_ops->name,
+             reason);
+    return WEFT_OK;
+}
+
+static weft_status fill_hello(struct weft_job *job, struct hello *mine)
+{
+    const struct weft_config *config = &job->config;
+
+    *mine = (struct hello){.windows = (uint32_t)config->windows,
+                           .comms = (uint32_t)config->comms,
+                           .channels = job->state.channels,
+                           .trace = config->trace[0] != 0,
+                           .counter_start = (uint32_t)config->counter_start,
+                           .path = (uint32_t)config->path,
+                           .exposed = job->exposed_share};
+    if (job->image != NULL)
+        mine->device_exposed = job->image->exposed_share;
+    job->device_ops->identify(job->device, mine->device_id);
+    return job->net_ops->address(job->net, mine->address);
+}
+
+/*
+ * What the tables' being the same everywhere depends on. Channels lie in what is mapped, so other
+ * nodes may have others: each has a tune file of its own.
+ */
+static weft_status compare(int p, const struct hello *theirs, const struct hello *mine, bool near)
+{
+    if (theirs->windows != mine->windows || theirs->comms != mine->comms ||
+        theirs->counter_start != mine->counter_start)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_WINDOWS, WEFT_COMMS and WEFT_COUNTER_START must be the same "
+                        "everywhere: %u, %u, %u in process %d, %u, %u, %u here",
+                        theirs->windows, theirs->comms, theirs->counter_start, p, mine->windows,
+                        mine->comms, mine->counter_start);
+    if (theirs->path != mine->path)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_PATH must be the same everywhere: %s in process %d, %s here",
+                        weft_config_word(WEFT_CONFIG_AT_PATH, theirs->path).text, p,
+                        weft_config_word(WEFT_CONFIG_AT_PATH, mine->path).text);
+    if (near && theirs->channels != mine->channels)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_CHANNELS must be the same everywhere on a node, and WEFT_EAGER 0 "
+                        "nowhere or everywhere: %u channels in process %d, %u here",
+                        theirs->channels, p, mine->channels);
+    if (theirs->trace != mine->trace)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_TRACE must be set everywhere or nowhere: it is %s in process %d, %s "
+                        "here",
+                        theirs->trace != 0 ? "set" : "not set", p,
+                        mine->trace != 0 ? "set" : "not set");
+    return WEFT_OK;
+}
+
+/*
+ * Nobody sends before everybody is connected. Each process says whether it reaches any other
+ * through the host: then it may reach this one so, even if this one maps all others. It does not
+ * say whom, n bytes instead of n * n; too many processes may poll their host words, none too few.
+ */
+static weft_status await_all(struct weft_job *job)
+{
+    const size_t n = (size_t)job->numbers.processes;
+    const unsigned char mine = job->state.signals->proxied != 0;
+    unsigned char *all = malloc(n);
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
+    weft_status status = weft_exchange(job, WEFT_EXCHANGE_READY, &mine, sizeof(mine), all);
+    for (size_t p = 0; status == WEFT_OK && p < n; p++)
+        job->state.signals->proxied |= all[p];
+    free(all);
+    return status;
+}
+
+/* What the choice of the network depends on, and what is shared within a node. */
+static weft_status compare_where(int p, const struct where *theirs, const struct where *mine)
+{
+    if (strcmp(theirs->device, mine->device) != 0)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "all processes must use one kind of device: %s in process %d, %s here "
+                        "(WEFT_DEVICE)",
+                        theirs->device, p, mine->device);
+    if (theirs->net != mine->net)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_NET must be the same everywhere: %s in process %d, %s here",
+                        weft_config_word(WEFT_CONFIG_AT_NET, theirs->net).text, p,
+                        weft_config_word(WEFT_CONFIG_AT_NET, mine->net).text);
+    return WEFT_OK;
+}
+
+/* Where everybody is, and what they drive. */
+static weft_status find_nodes(struct weft_job *job)
+{
+    const int n = job->numbers.processes;
+    struct where mine = {.pid = (int32_t)getpid(), .net = (uint32_t)job->config.net};
+    struct where *all = calloc((size_t)n, sizeof(*all));
+    weft_status status = WEFT_OK;
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    if (gethostname(mine.host, sizeof(mine.host) - 1) != 0)
+        status = weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
+    if (status == WEFT_OK)
+        status = read_boot_id(mine.boot, sizeof(mine.boot));
+    snprintf(mine.device, sizeof(mine.device), "%s", job->device_ops->name);
+    job->device_ops->identify(job->device, mine.device_id);
+    if (status == WEFT_OK)
+        status = weft_exchange(job, WEFT_EXCHANGE_HOSTS, &mine, sizeof(mine), all);
+    for (int p = 0; status == WEFT_OK && p < n; p++) {
+        all[p].host[sizeof(all[p].host) - 1] = 0;
+        all[p].boot[sizeof(all[p].boot) - 1] = 0;
+        all[p].device[sizeof(all[p].device) - 1] = 0;
+        status = compare_where(p, &all[p], &mine);
+    }
+    if (status == WEFT_OK) {
+        number_nodes(job, all);
+        number_devices(job, all);
+        share_node(job);
+    }
+    free(all);
+    return status;
+}
+
+weft_status weft_meet(struct weft_job *job)
+{
+    const int n = job->numbers.processes;
+    struct hello mine, *all = calloc((size_t)n, sizeof(*all));
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    weft_status status = find_nodes(job);
+    if (status == WEFT_OK)
+        status = weft_network_open(job);
+    if (status == WEFT_OK)
+        status = fill_hello(job, &mine);
+    if (status == WEFT_OK)
+        status = weft_exchange(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), all);
+    for (int p = 0; status == WEFT_OK && p < n; p++)
+        status = compare(p, &all[p], &mine, job->processes[p].node == job->numbers.node);
+    for (int p = 0; status == WEFT_OK && p < n; p++) {
+        status = job->net_ops->connect(job->net, p, all[p].address);
+        if (status == WEFT_OK && p != job->numbers.process)
+            status = choose_path(job, p, &all[p]);
+    }
+    if (status == WEFT_OK)
+        status = await_all(job);
+    free(all);
+    return status;
+}

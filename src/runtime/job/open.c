@@ -1,0 +1,367 @@
+/*
+ * runtime/job/open.c - opening and closing a job: configuration, the device, the tasks, the other
+ * processes and the network to them (meet.c); then all of it in reverse.
+ */
+#include "runtime/job/job.h"
+
+#include "base/say.h"
+#include "base/tune.h"
+#include "boot/local.h"
+#include "runtime/job/call.h"
+#include "runtime/job/exchange.h"
+#include "runtime/job/random.h"
+#include "runtime/service/landing.h"
+#include "runtime/space/image.h"
+#include "runtime/space/tables.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    EAGER_ON_GPUS = WEFT_EAGER_MOST, /* bytes; measured on an H200 */
+    INLINE_HERE = 224,               /* where the network reads sources itself, */
+    INLINE_ELSE = WEFT_INLINE_MOST   /* and where the host fetches them first; on an H200 */
+};
+
+static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back to its sender */
+
+/* How the host program's puts move data that only the device and its driver reach. */
+static void copy_by_device(void *context, void *target, const void *source, size_t bytes)
+{
+    struct weft_job *job = context;
+    const struct weft_device_ops *ops = job->device_ops;
+
+    if (ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes) != WEFT_OK ||
+        ops->wait(job->device, WEFT_LANE_CALLER) != WEFT_OK)
+        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot put %zu bytes: %s",
+                      job->numbers.process, bytes, weft_err_last());
+}
+
+/* Between processes only: ranks of one process share their counters, which is as fast. */
+static void plan_channels(struct weft_job *job, size_t counters)
+{
+    struct weft_state *state = &job->state;
+
+    if (job->config.eager >= 0)
+        state->eager_bytes = (uint32_t)job->config.eager;
+    else
+        state->eager_bytes = job->device_ops->host_access ? 0 : EAGER_ON_GPUS;
+    if (state->processes > 1 && state->eager_bytes > 0)
+        state->channels = (uint32_t)job->config.channels;
+    state->eager_after = (uint32_t)job->config.eager_after;
+    state->channel_start = (uint32_t)job->config.counter_start;
+    state->channels_at = sizeof(struct weft_exposed) + counters * sizeof(struct weft_counter);
+    state->channels_at = (state->channels_at + 63) / 64 * 64;
+}
+
+size_t weft_exposed_bytes(const struct weft_state *state, size_t counters, bool of_ranks)
+{
+    return of_ranks ? state->channels_at + weft_channels_bytes(WEFT_SLOTS, state->channels)
+                    : sizeof(struct weft_exposed) + counters * sizeof(struct weft_counter);
+}
+
+/* The counters, tables and lists that do not depend on the kernel. */
+static weft_status open_state(struct weft_job *job)
+{
+    struct weft_state *state = &job->state;
+    void *exposed;
+
+    state->process = job->numbers.process;
+    state->processes = job->numbers.processes;
+    weft_status status =
+        weft_tables_open(state, (uint32_t)job->config.windows, (uint32_t)job->config.comms);
+    if (status != WEFT_OK)
+        return status;
+    const size_t counters = weft_job_counters(job);
+    plan_channels(job, counters);
+    status = weft_share_create(weft_exposed_bytes(state, counters, job->device_ops->host_access),
+                               &exposed, &job->exposed_share);
+    if (status != WEFT_OK)
+        return status;
+    state->exposed = exposed;
+    state->signals = job->device_ops->host_alloc(job->device, sizeof(*state->signals));
+    state->process_table = calloc((size_t)state->processes, sizeof(*state->process_table));
+    state->inline_bytes = job->config.inline_bytes >= 0  ? (uint32_t)job->config.inline_bytes
+                          : job->device_ops->host_access ? INLINE_HERE
+                                                         : INLINE_ELSE;
+    state->intervals_most = (uint32_t)job->config.timer_intervals;
+    state->intervals =
+        job->device_ops->host_alloc(job->device, state->intervals_most * sizeof(*state->intervals));
+    if (!job->device_ops->host_access) {
+        state->copy = copy_by_device;
+        state->copy_context = job;
+    }
+    job->selves = calloc(WEFT_SLOTS, sizeof(weft_self *));
+    job->managers = calloc(WEFT_SLOTS, sizeof(*job->managers));
+    if (state->signals == NULL || state->process_table == NULL || state->intervals == NULL ||
+        job->selves == NULL || job->managers == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
+
+    const uint32_t start = (uint32_t)job->config.counter_start;
+    for (size_t i = 0; start != 0 && i < counters; i++)
+        state->exposed->counters[i].local = state->exposed->counters[i].peer = start;
+    state->start_here = state->start_others = start; /* host words start at 0 */
+    status = weft_image_open(job);
+    return status == WEFT_OK ? weft_landing_open(job) : status;
+}
+
+/* The host program's own rank, and the communicator of all of them. */
+static weft_status open_host(struct weft_job *job)
+{
+    const int n = job->numbers.processes;
+    struct weft_member *members = calloc((size_t)n, sizeof(*members));
+    weft_self *self = malloc(sizeof(*self));
+    weft_comm comm;
+
+    if (members == NULL || self == NULL) {
+        free(members);
+        free(self);
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    }
+    for (int p = 0; p < n; p++)
+        members[p] = (struct weft_member){p, WEFT_HOST_SLOT};
+    weft_status status = weft_comm_make(&job->state, WEFT_COMM_HOST, false, members, n, &comm);
+    free(members);
+    if (status == WEFT_OK) {
+        job->host_rings = job->device_ops->host_alloc(job->device, weft_rank_bytes(job));
+        status = job->host_rings != NULL ? WEFT_OK : WEFT_ERR_MEMORY;
+    }
+    if (status != WEFT_OK) {
+        free(self);
+        return status;
+    }
+    weft_rank_make(job, WEFT_HOST_SLOT, self, job->host_rings);
+    __atomic_store_n(&job->slots, 1, __ATOMIC_RELEASE);
+    return WEFT_OK;
+}
+
+/*
+ * The steps in which one process may fail while the others go on: an error is the job's then, which
+ * every process says once (tell_why).
+ */
+static weft_status open_together(struct weft_job *job)
+{
+    const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
+    weft_status status = weft_meet(job);
+
+    if (status == WEFT_OK)
+        status = weft_trace_open(job);
+    if (status == WEFT_OK)
+        status = weft_requests_open(job);
+    if (status == WEFT_OK)
+        status = weft_services_start(job);
+    weft_err_level(before);
+    return status;
+}
+
+static weft_status open_steps(struct weft_job *job)
+{
+    weft_status status = weft_random_join(job);
+
+    if (status == WEFT_OK)
+        status = weft_control_join(&job->control, &job->config);
+    if (status != WEFT_OK)
+        return status;
+    job->command_bell = &job->own_bells[WEFT_NET_SEND]; /* until the network is open */
+    job->receive_bell = &job->own_bells[WEFT_NET_RECEIVE];
+    job->one_address_space = weft_control_local(job->control);
+    job->numbers.process = weft_control_process(job->control);
+    job->numbers.processes = weft_control_processes(job->control);
+    job->processes = calloc((size_t)job->numbers.processes, sizeof(*job->processes));
+    if (job->processes == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", job->numbers.processes);
+    for (int p = 0; p < job->numbers.processes; p++)
+        snprintf(job->processes[p].name, WEFT_NAME_BYTES, "process %d", p);
+    job->device_ops = weft_device_choose(&job->config, weft_local_here());
+    status = job->device_ops != NULL ? WEFT_OK : WEFT_ERR_CONFIG;
+    if (status == WEFT_OK)
+        weft_tune_keep(&job->config, job->device_ops->name);
+    if (status == WEFT_OK)
+        status = job->device_ops->open(&job->device, &job->config, job->numbers.process,
+                                       job->one_address_space);
+    if (status == WEFT_OK)
+        status = open_state(job);
+    if (status == WEFT_OK)
+        status = weft_exchange_open(job);
+    if (status == WEFT_OK)
+        status = weft_collective_open(job);
+    if (status == WEFT_OK)
+        status = weft_watchdog_open(job);
+    if (status == WEFT_OK)
+        status = open_host(job);
+    if (status == WEFT_OK)
+        status = weft_printer_open(job);
+    if (status == WEFT_OK)
+        status = weft_monitor_start(job);
+    return status == WEFT_OK ? open_together(job) : status;
+}
+
+static void release_state(struct weft_job *job)
+{
+    struct weft_state *state = &job->state;
+    const struct weft_device_ops *ops = job->device_ops;
+
+    if (job->selves != NULL)
+        free(job->selves[WEFT_HOST_SLOT]);
+    if (job->user != NULL)
+        ops->free(job->device, job->user, &job->user_share);
+    for (int p = 0; state->process_table != NULL && p < job->numbers.processes; p++)
+        if (state->process_table[p].exposed != NULL)
+            weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
+                             job->one_address_space);
+    weft_landing_close(job);
+    weft_image_close(job);
+    if (state->signals != NULL)
+        ops->host_free(job->device, state->signals);
+    if (state->intervals != NULL)
+        ops->host_free(job->device, state->intervals);
+    if (job->rank_memory != NULL)
+        ops->host_free(job->device, job->rank_memory);
+    if (job->rank_rings != NULL)
+        ops->host_free(job->device, job->rank_rings);
+    if (job->host_rings != NULL)
+        ops->host_free(job->device, job->host_rings);
+    if (state->exposed != NULL)
+        weft_share_destroy(state->exposed, &job->exposed_share);
+    weft_tables_close(state);
+    free(state->process_table);
+    free(job->selves);
+    free(job->managers);
+    free(job->watch);
+}
+
+/*
+ * Jobs whose network was left unfinished: the program may call the library under it again, which
+ * then reads and writes what the network was given. So all of that stays until the process ends.
+ */
+static struct weft_job *left;
+static struct weft_lock left_lock;
+
+static void leave_behind(struct weft_job *job)
+{
+    weft_say(WEFT_SAY_WARN,
+             "network %s: messages were left unfinished, so this job's memory stays until the "
+             "process ends; memory that the program registered, or put from, must not be unmapped",
+             job->net_ops->name);
+    weft_lock(&left_lock);
+    job->next_left = left;
+    left = job;
+    weft_unlock(&left_lock);
+}
+
+/* True: its memory may go. */
+static bool close_network(struct weft_job *job)
+{
+    if (job->net == NULL)
+        return true;
+    __atomic_store_n(&job->net_lingers, false, __ATOMIC_RELAXED);
+    job->net_ops->close(job->net);
+    return !__atomic_load_n(&job->net_lingers, __ATOMIC_RELAXED);
+}
+
+/* Frees whatever open_steps made, however far it came. The status: of what ranks have logged. */
+static weft_status release(struct weft_job *job, bool orderly)
+{
+    weft_random_leave(job);
+    weft_services_stop(job);
+    const weft_status printed = weft_printer_close(job);
+    weft_monitor_stop(job);
+    if (job->control != NULL)
+        weft_control_close(job->control, orderly);
+    weft_exchange_close(job);
+    weft_collective_close(job);
+    if (!close_network(job)) {
+        leave_behind(job);
+        return printed;
+    }
+    weft_requests_close(job);
+    if (job->device != NULL && job->processes != NULL)
+        weft_memory_close(job);
+    weft_trace_close(job);
+    release_state(job);
+    if (job->device != NULL)
+        job->device_ops->close(job->device);
+    free(job->processes);
+    free(job);
+    weft_random_left();
+    return printed;
+}
+
+/*
+ * The others end too: they learn why, or, if not even that can be told, that this process is gone.
+ * True: they do.
+ */
+static bool tell_why(struct weft_job *job, weft_status status)
+{
+    if (!job->monitor_runs)
+        return false; /* it was said */
+    weft_job_fail(job, status, "process %d could not open the job: %s", job->numbers.process,
+                  weft_err_last());
+    const uint64_t deadline = weft_now_ns() + TOLD_WITHIN_NS;
+    while (weft_job_status(job) == WEFT_OK && weft_now_ns() < deadline)
+        weft_task_yield(true);
+    if (weft_job_status(job) != WEFT_OK)
+        return true;
+    weft_say(WEFT_SAY_ERROR, "%s: %s", weft_status_name(status), weft_err_last());
+    return false;
+}
+
+/*
+ * None of weft's descriptors may become a standard stream that the program was started without:
+ * what it prints would be written there. Such a stream cannot be written.
+ */
+static void fill_standard_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+weft_status weft_open(weft_job **job, int *argc, char **argv)
+{
+    if (job == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_open: job is NULL");
+    fill_standard_streams();
+    weft_job *j = calloc(1, sizeof(*j));
+    if (j == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no %zu bytes for a job", sizeof(*j));
+    weft_status status = weft_config_load(&j->config, argc, argv);
+    if (status != WEFT_OK) {
+        free(j);
+        return status;
+    }
+    weft_say_level((enum weft_level)j->config.log);
+    j->shared_most = SIZE_MAX;
+    weft_job_here(j);
+    status = open_steps(j);
+    if (status != WEFT_OK) {
+        release(j, tell_why(j, status));
+        return status;
+    }
+    *job = j;
+    return WEFT_OK;
+}
+
+weft_status weft_close(weft_job *job)
+{
+    if (job == NULL || weft_job_owned(job, "weft_close") != WEFT_OK)
+        return job == NULL ? WEFT_OK : WEFT_ERR_STATE;
+    weft_settle_ranks(job, WEFT_HOST_SLOT); /* puts that the host program did not flush */
+    const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
+    const uint32_t *entered =
+        &job->selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
+    if (weft_job_status(job) == WEFT_OK)
+        weft_exchange(job, WEFT_EXCHANGE_CLOSE, entered, sizeof(*entered), NULL);
+    weft_status status = job->refused != WEFT_OK ? job->refused : weft_job_status(job);
+    if (status == WEFT_OK)
+        status = written;
+    const weft_status printed = release(job, true);
+    return status == WEFT_OK ? printed : status;
+}

@@ -1,0 +1,71 @@
+/* runtime/job/random.c - see the header. */
+#include "runtime/job/random.h"
+
+#include "base/say.h"
+#include "boot/local.h"
+#include "device/cpu/random/random.h"
+#include "order/model.h"
+#include "order/order.h"
+#include "runtime/job/job.h"
+
+static struct weft_job *jobs; /* open ones, by next_random */
+static bool begun;            /* by a job, and not by weft_local_job for all its processes */
+
+static void on_race(const char *text, void *argument)
+{
+    (void)argument;
+    for (struct weft_job *job = jobs; job != NULL; job = job->next_random)
+        if (job->control != NULL) /* else it has nobody yet to tell */
+            weft_job_fail(job, WEFT_ERR_RACE, "%s", text);
+}
+
+weft_status weft_random_join(struct weft_job *job)
+{
+    uint64_t seed;
+
+    if (weft_config_random(&job->config, &seed)) {
+        if (weft_model == NULL && weft_local_here()) /* this process is a thread already */
+            return weft_err(WEFT_ERR_CONFIG,
+                            "weft_local_job takes random mode from WEFT_CPU_SCHEDULE in the "
+                            "environment, not from an option");
+        if (weft_model == NULL) {
+            weft_status status = weft_random_begin(seed);
+            if (status != WEFT_OK)
+                return status;
+            begun = true;
+        }
+        weft_mutation = weft_order_by_name(job->config.mutate);
+    }
+    if (weft_model == NULL)
+        return WEFT_OK;
+    if (jobs == NULL)
+        weft_random_on_race(on_race, NULL);
+    job->next_random = jobs;
+    jobs = job;
+    return WEFT_OK;
+}
+
+void weft_random_leave(struct weft_job *job)
+{
+    for (struct weft_job **at = &jobs; weft_model != NULL && *at != NULL; at = &(*at)->next_random)
+        if (*at == job) {
+            *at = job->next_random;
+            break;
+        }
+    if (weft_model != NULL && jobs == NULL)
+        weft_random_on_race(NULL, NULL);
+}
+
+void weft_random_left(void)
+{
+    if (!begun || jobs != NULL)
+        return;
+    weft_random_end();
+    begun = false;
+    weft_mutation = ORDER_none;
+}
+
+struct weft_job *weft_random_next(const struct weft_job *job)
+{
+    return job == NULL ? jobs : job->next_random;
+}

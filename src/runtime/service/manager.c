@@ -1,0 +1,251 @@
+/*
+ * runtime/service/manager.c - the host's side of a rank: takes its commands in order, checks them,
+ * and makes requests of them (request.h), which go to the network.
+ *
+ * Nothing is dropped: while the network has no room, the command stays with the manager of its rank
+ * and the other ranks get their turn; so long as it has one, it takes no more from the ring. The
+ * rank learns that a put's source may be reused, and that it landed, through its link.
+ */
+#include "runtime/service/request.h"
+
+#include "abi/notice.h"
+#include "base/say.h"
+#include "net/staging.h"
+#include "ring/command.h"
+#include "runtime/space/tables.h"
+
+#include <string.h>
+
+enum {
+    BATCH = 32, /* commands in a turn */
+    AHEAD = 8   /* commands under way of a rank, where the host fetches what they send */
+};
+
+/* ---- what a command asks for --------------------------------------------------------------- */
+
+static void bad_command(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+{
+    char name[40];
+    weft_slot_name(job, slot, name, sizeof(name));
+    weft_job_fail(job, WEFT_ERR_PROTOCOL,
+                  "%s sent a command that cannot be: kind %u, object 0x%x, target %u", name,
+                  command->kind, command->object, command->target);
+}
+
+/* Its payload comes with it. */
+static bool is_carried(const struct weft_command *command)
+{
+    return (command->flags & (WEFT_COMMAND_INLINE | WEFT_COMMAND_WITHIN)) != 0;
+}
+
+static bool plan_put(struct weft_job *job, const struct weft_command *command,
+                     struct weft_request *plan)
+{
+    bool good = false;
+
+    weft_lock(&job->tables);
+    const struct weft_window *window = weft_window_find(&job->state, command->object);
+    if (window != NULL && command->target < (uint32_t)window->members && command->height > 0) {
+        const struct weft_window_entry *entry = &window->entry[command->target];
+        const struct weft_member to = window->member[command->target];
+        good = weft_inside(command->offset, command->pitch, command->width, command->height,
+                           entry->bytes) &&
+               to.process != job->numbers.process && (!is_carried(command) || command->height == 1);
+        plan->put.process = to.process;
+        plan->put.key = entry->key;
+        plan->put.offset = entry->key_offset + command->offset;
+        if (command->flags & WEFT_COMMAND_NOTIFY)
+            plan->put.notice = weft_notice(WEFT_NOTICE_COUNT, command->tag, to.slot);
+        plan->source = (const unsigned char *)(uintptr_t)command->source;
+        plan->rows = command->height;
+        plan->width = command->width;
+        plan->pitch = command->pitch;
+        plan->source_pitch = command->source_pitch;
+    }
+    weft_unlock(&job->tables);
+    return good;
+}
+
+static bool plan_count(struct weft_job *job, const struct weft_command *command,
+                       struct weft_request *plan)
+{
+    bool good = false;
+
+    weft_lock(&job->tables);
+    const struct weft_comm_entry *comm = weft_comm_find(&job->state, command->object);
+    if (comm != NULL && command->target < (uint32_t)comm->members) {
+        const struct weft_member to = comm->member[command->target];
+        plan->put.process = to.process;
+        plan->put.notice = weft_notice(WEFT_NOTICE_COUNT, command->tag, to.slot);
+        good = to.process != job->numbers.process;
+    }
+    weft_unlock(&job->tables);
+    return good;
+}
+
+static bool make_plan(struct weft_job *job, const struct weft_command *command,
+                      struct weft_request *plan)
+{
+    plan->rows = 1;
+    switch (command->kind) {
+    case WEFT_COMMAND_PUT:
+        return plan_put(job, command, plan);
+    case WEFT_COMMAND_COUNT:
+        return plan_count(job, command, plan);
+    default:
+        plan->put.process = (int)command->target;
+        plan->put.notice = weft_notice(WEFT_NOTICE_BARRIER, 0, (uint32_t)command->offset);
+        return command->target < (uint32_t)job->numbers.processes &&
+               plan->put.process != job->numbers.process &&
+               command->offset < (uint64_t)job->state.comms_count * WEFT_BARRIER_WORDS;
+    }
+}
+
+/* ---- from the ring ------------------------------------------------------------------------- */
+
+static void take_within(struct weft_request *request, const struct weft_command *command)
+{
+    const uint64_t words[2] = {command->source, command->source_pitch};
+
+    static_assert(sizeof(words) == WEFT_WITHIN_MOST, "all that a command carries itself");
+    memcpy(request->payload, words, request->width);
+}
+
+/* A put, a notification or a barrier's notice. False: not taken, look again later. */
+static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+{
+    struct weft_manager *manager = &job->managers[slot];
+    const bool carried = is_carried(command), within = (command->flags & WEFT_COMMAND_WITHIN) != 0;
+    const uint32_t payload = carried && !within ? (uint32_t)command->width : 0;
+
+    if (carried &&
+        (command->kind != WEFT_COMMAND_PUT || command->width > job->state.inline_bytes ||
+         (within && (command->width > WEFT_WITHIN_MOST || command->flags & WEFT_COMMAND_INLINE)))) {
+        bad_command(job, slot, command);
+        return false;
+    }
+    struct weft_request *request = weft_request_make(job, slot, carried);
+    if (request == NULL)
+        return false;
+    if (!make_plan(job, command, request)) {
+        bad_command(job, slot, command);
+        weft_request_free(job, request);
+        return false;
+    }
+    if (!weft_command_payload(&manager->commands, request->payload, payload)) {
+        weft_request_free(job, request);
+        return false;
+    }
+    if (within)
+        take_within(request, command);
+    if (carried)
+        request->source = request->payload;
+    const bool from_device = job->stage != NULL && !carried && request->width != 0;
+    request->put.device = from_device && job->net_reads_device &&
+                          request->rows * request->width < job->config.stage_from;
+    request->staged = from_device && !request->put.device;
+    request->piece = weft_stage_piece(&job->config, request->rows * request->width);
+    request->depth = weft_stage_depth(&job->config);
+    weft_command_pop(&manager->commands, payload);
+    *(manager->last != NULL ? &manager->last->next : &manager->first) = request;
+    manager->last = request;
+    manager->waiting++;
+    return true;
+}
+
+void weft_flush_process(struct weft_job *job, int process)
+{
+    const weft_status status = job->net_ops->flush(job->net, process);
+
+    if (status != WEFT_OK)
+        weft_job_fail(job, status, "process %d cannot flush: %s", job->numbers.process,
+                      weft_err_last());
+}
+
+static bool serve_flush(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+{
+    if (command->target >= (uint32_t)job->numbers.processes) {
+        bad_command(job, slot, command);
+        return false;
+    }
+    weft_flush_process(job, (int)command->target);
+    weft_command_pop(&job->managers[slot].commands, 0);
+    return true;
+}
+
+static bool serve_text(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+{
+    struct weft_manager *manager = &job->managers[slot];
+    unsigned char payload[WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg)];
+    char name[40], text[WEFT_TEXT_BYTES];
+
+    if (command->width > sizeof(payload) || command->offset > command->width) {
+        bad_command(job, slot, command);
+        return false;
+    }
+    if (!weft_command_payload(&manager->commands, payload, (uint32_t)command->width))
+        return false;
+    weft_log_format(text, sizeof(text), payload, (uint32_t)command->offset,
+                    (uint32_t)command->width, command->height);
+    weft_slot_name(job, slot, name, sizeof(name));
+    if (command->kind == WEFT_COMMAND_FAIL)
+        weft_job_fail(
+            job, command->tag < WEFT_STATUS_COUNT ? (weft_status)command->tag : WEFT_ERR_PROTOCOL,
+            "%s: %s", name, text);
+    else if (!weft_device_log(job, name, text))
+        return false;
+    weft_command_pop(&manager->commands, (uint32_t)command->width);
+    return true;
+}
+
+/* False: nothing more can be taken now. */
+static bool take(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+{
+    struct weft_manager *manager = &job->managers[slot];
+
+    switch (command->kind) {
+    case WEFT_COMMAND_PUT:
+    case WEFT_COMMAND_COUNT:
+    case WEFT_COMMAND_BARRIER:
+        if (manager->waiting == (job->stage != NULL ? AHEAD : 1) || !take_put(job, slot, command))
+            return false;
+        weft_requests_fetch(job, manager);
+        weft_requests_issue(job, manager);
+        return true;
+    case WEFT_COMMAND_COLLECTIVE:
+        if (manager->waiting != 0)
+            return false;
+        weft_collective_ask(job, slot, command);
+        weft_command_pop(&manager->commands, 0);
+        return true;
+    case WEFT_COMMAND_FLUSH:
+        return manager->waiting == 0 && serve_flush(job, slot, command);
+    case WEFT_COMMAND_LOG:
+    case WEFT_COMMAND_FAIL:
+        return manager->waiting == 0 && serve_text(job, slot, command);
+    default:
+        bad_command(job, slot, command);
+        return false;
+    }
+}
+
+bool weft_manager_serve(struct weft_job *job, uint32_t slot)
+{
+    struct weft_manager *manager = &job->managers[slot];
+    struct weft_command command;
+    bool did = false;
+
+    if (weft_job_is_failing(job))
+        return false;
+    if (manager->waiting != 0) {
+        did = weft_requests_fetch(job, manager);
+        did |= weft_requests_issue(job, manager);
+    }
+    for (int n = 0; n < BATCH; n++) {
+        if (!weft_command_peek(&manager->commands, &command) || !take(job, slot, &command))
+            break;
+        did = true;
+    }
+    /* A copy under way rings no bell: the task looks again. */
+    return did || (job->stage != NULL && manager->waiting != 0);
+}

@@ -1,0 +1,230 @@
+/*
+ * runtime/service/network.c - which network a job uses: all processes come to the same choice.
+ *
+ * They know which nodes there are before any network is open. Within one node it is shm. Between
+ * nodes each process tries the networks in the order of `between`, and the first that opens
+ * everywhere is taken; why one before it was not is said. A network that the user names is not
+ * tried but used.
+ */
+#include "runtime/job/job.h"
+
+#include "base/say.h"
+#include "runtime/job/exchange.h"
+#include "runtime/service/landing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const between[] = {"ofi", "verbs", "mpi"}; /* the fastest first */
+enum { BETWEEN = sizeof(between) / sizeof(between[0]), REASON_BYTES = 224 };
+
+#define NOT_BUILT "this weft was built without it"
+
+static void close_net(struct weft_job *job)
+{
+    job->net_ops->close(job->net);
+    job->net = NULL;
+}
+
+/* Whether what has opened reaches the processes of this job. */
+static weft_status check_reach(const struct weft_job *job, const char *name,
+                               const struct weft_net_caps *caps)
+{
+    if (caps->address_bytes > WEFT_NET_ADDRESS_MAX)
+        return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", name,
+                        caps->address_bytes, WEFT_NET_ADDRESS_MAX);
+    if (caps->own_process && job->numbers.processes > 1)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "network %s reaches no other process, and this job has %d (WEFT_NET)", name,
+                        job->numbers.processes);
+    if (caps->same_host_only && job->numbers.nodes > 1)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "network %s%s%s joins processes of one host, and those of this job are on "
+                        "%d",
+                        name, caps->about[0] != 0 ? " over " : "", caps->about, job->numbers.nodes);
+    return WEFT_OK;
+}
+
+static void network_lingers(void *context)
+{
+    struct weft_job *job = context;
+    __atomic_store_n(&job->net_lingers, true, __ATOMIC_RELAXED);
+}
+
+static bool nobody_lost(void *context)
+{
+    return weft_job_status(context) != WEFT_ERR_PEER_LOST;
+}
+
+static weft_status open_named(struct weft_job *job, const char *name)
+{
+    struct weft_net_caps caps;
+    const struct weft_net_open open = {
+        .config = &job->config,
+        .process = job->numbers.process,
+        .processes = job->numbers.processes,
+        .one_address_space = job->one_address_space,
+        .one_host = job->numbers.nodes == 1,
+        .polls = job->image != NULL || job->spin_ns > 0,
+        .stage_bytes = weft_requests_stage_bytes(job),
+        .events = {.context = job,
+                   .arrived = weft_notice_arrived,
+                   .sent = weft_request_sent,
+                   .landed = weft_request_landed,
+                   .land = job->landings != NULL ? weft_landing_land : NULL,
+                   .settle = job->landings != NULL ? weft_landing_settle : NULL,
+                   .mark = job->landings != NULL ? weft_landing_mark : NULL,
+                   .settled = job->landings != NULL ? weft_landing_settled : NULL,
+                   .announced = job->landings != NULL ? weft_landing_announced : NULL,
+                   .pin = job->image != NULL ? weft_pin_for_device : NULL,
+                   .unpin = job->image != NULL ? weft_unpin_for_device : NULL,
+                   .dmabuf = weft_has_dmabuf(job) ? weft_dmabuf_of_device : NULL,
+                   .reached = weft_has_dmabuf(job) ? weft_reached_device : NULL,
+                   .lingers = network_lingers,
+                   .all_there = nobody_lost},
+    };
+
+    job->net_ops = weft_net_find(name);
+    if (job->net_ops == NULL)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: " NOT_BUILT, name);
+    weft_status status = job->net_ops->open(&job->net, &open);
+    if (status != WEFT_OK)
+        return status;
+    job->net_ops->caps(job->net, &caps);
+    job->net_reads_device = caps.reads_device && job->image != NULL;
+    job->net_stage = caps.stage;
+    job->state.lands_when_asked = caps.lands_when_asked;
+    status = check_reach(job, name, &caps);
+    if (status != WEFT_OK)
+        close_net(job);
+    return status;
+}
+
+/* How a network opened in one process. Travels as its bytes. */
+struct trial {
+    char opened;
+    char why_not[159];
+};
+
+/* Tries a network. That it does not open is no error: while a job is opened none is said at once.
+ */
+static struct trial try_here(struct weft_job *job, const char *name)
+{
+    struct trial trial = {0};
+
+    if (weft_net_find(name) == NULL) {
+        snprintf(trial.why_not, sizeof(trial.why_not), NOT_BUILT);
+        return trial;
+    }
+    trial.opened = open_named(job, name) == WEFT_OK;
+    if (!trial.opened)
+        snprintf(trial.why_not, sizeof(trial.why_not), "%s", weft_err_last());
+    return trial;
+}
+
+/*
+ * Everybody tries the same network. *all: it opened in every process; else `failed` says where it
+ * did not, and why, and what has opened is closed.
+ */
+static weft_status try_together(struct weft_job *job, const char *name, bool *all,
+                                char failed[REASON_BYTES])
+{
+    const size_t n = (size_t)job->numbers.processes;
+    struct trial *trials = malloc(n * sizeof(*trials));
+
+    if (trials == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
+    const struct trial mine = try_here(job, name);
+    weft_status status = weft_exchange(job, WEFT_EXCHANGE_NETWORK, &mine, sizeof(mine), trials);
+    *all = status == WEFT_OK;
+    for (size_t p = 0; p < n && *all; p++) {
+        if (trials[p].opened)
+            continue;
+        *all = false;
+        trials[p].why_not[sizeof(trials[p].why_not) - 1] = 0;
+        snprintf(failed, REASON_BYTES, "%s (process %zu: %s)", name, p, trials[p].why_not);
+    }
+    free(trials);
+    if (!*all && mine.opened)
+        close_net(job);
+    return status;
+}
+
+/* One process for all says so if a network that was here, and would be faster, is passed over. */
+static void say_choice(const struct weft_job *job, const char *name, const char *passed_over)
+{
+    const bool news = passed_over[0] != 0 && job->numbers.process == 0;
+
+    weft_say(news ? WEFT_SAY_WARN : WEFT_SAY_INFO,
+             "network %s: the job is on %d nodes, and it works on all%s%s", name,
+             job->numbers.nodes, passed_over[0] != 0 ? "; not taken: " : "", passed_over);
+}
+
+static void append(char *list, size_t bytes, const char *text)
+{
+    const size_t length = strlen(list);
+
+    snprintf(list + length, bytes - length, "%s%s", length > 0 ? ", " : "", text);
+}
+
+static weft_status choose_between(struct weft_job *job)
+{
+    char tried[BETWEEN * REASON_BYTES] = "", passed_over[sizeof(tried)] = "";
+
+    for (int i = 0; i < BETWEEN; i++) {
+        char failed[REASON_BYTES];
+        bool all;
+        weft_status status = try_together(job, between[i], &all, failed);
+        if (status != WEFT_OK)
+            return status;
+        if (all) {
+            say_choice(job, between[i], passed_over);
+            return WEFT_OK;
+        }
+        append(tried, sizeof(tried), failed);
+        if (weft_net_find(between[i]) != NULL)
+            append(passed_over, sizeof(passed_over), failed);
+    }
+    return weft_err(
+        WEFT_ERR_CONFIG,
+        "the job is on %d nodes, and no network between them works in every process: %s",
+        job->numbers.nodes, tried);
+}
+
+/* Where the network's sides sleep: on its bells, or, if it has none, on those of the job. */
+static void take_bells(struct weft_job *job)
+{
+    struct weft_bell *send = job->net_ops->bell(job->net, WEFT_NET_SEND);
+    struct weft_bell *receive = job->net_ops->bell(job->net, WEFT_NET_RECEIVE);
+
+    weft_lock(&job->failure_lock); /* the monitor may be about to ring */
+    if (send != NULL)
+        job->command_bell = send;
+    if (receive != NULL)
+        job->receive_bell = receive;
+    weft_unlock(&job->failure_lock);
+    job->state.command_bell = job->command_bell;
+}
+
+weft_status weft_network_open(struct weft_job *job)
+{
+    const int wanted = job->config.net;
+    const struct weft_config_word name = weft_config_word(WEFT_CONFIG_AT_NET, wanted);
+    weft_status status;
+
+    if (wanted != WEFT_NET_AUTO) {
+        status = open_named(job, name.text);
+        if (status == WEFT_OK)
+            weft_say(WEFT_SAY_INFO, "network %s: WEFT_NET says so", name.text);
+    } else if (job->numbers.nodes > 1) {
+        status = choose_between(job);
+    } else {
+        status = open_named(job, job->numbers.processes > 1 ? "shm" : "null");
+        if (status == WEFT_OK && job->numbers.processes > 1)
+            weft_say(WEFT_SAY_INFO, "network shm: all processes are on one node");
+    }
+    if (status == WEFT_OK)
+        take_bells(job);
+    return status;
+}

@@ -1,0 +1,321 @@
+/*
+ * runtime/service/progress.c - the two tasks that move data for ranks that cannot do it themselves.
+ *
+ * Each loops while it finds something to do, and sleeps on its bell when it does not. On the CPU
+ * device threads that run ranks do the same rounds when they have nothing else to do, and hand a
+ * command to the network when a rank posts one: that spares a switch to another thread on the way
+ * out and in. The tasks then keep still, and look now and then whether anybody still helps. The
+ * labels DRAIN_* let the mutation check switch one of the duties off.
+ */
+#include "runtime/job/job.h"
+
+#include "base/say.h"
+#include "runtime/service/landing.h"
+
+enum {
+    SLEEP_NS = 20000000,
+    POLL_NS = 50000,        /* where nothing rings; */
+    POLL_DOUBLES = 6,       /* after 2^6 polls in vain twice that, and so on, */
+    POLL_MOST = 4,          /* 2^4 times that at most: 0.8 ms */
+    PARK_NS = 200000,       /* between two looks whether workers still help, at least, */
+    PARK_MOST_NS = 2000000, /* and at most: */
+    PARK_PART = 8,          /* this part of the time for which they have done little else */
+    /* Moving a megabyte or two takes a worker less, and is no computing. */
+    COMPUTES_NS = PARK_NS * 2
+};
+
+static bool stopping(const struct weft_job *job)
+{
+    return __atomic_load_n(&job->stop_services, __ATOMIC_ACQUIRE) != 0;
+}
+
+/*
+ * One round of the progress task. An error that it meets is not gone after it: until the job has
+ * failed there are no more rounds.
+ */
+static bool progress_round(struct weft_job *job)
+{
+    bool did = false;
+
+    if (weft_job_is_failing(job))
+        return false;
+    if (weft_mutation != DRAIN_commands)
+        for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
+            did |= weft_manager_serve(job, slot);
+    if (__atomic_load_n(&job->landing, __ATOMIC_RELAXED) != 0) {
+        __atomic_store_n(&job->landing, 0, __ATOMIC_RELAXED);
+        for (int p = 0; p < job->numbers.processes; p++)
+            weft_flush_process(job, p);
+    }
+    if (weft_mutation != DRAIN_progress) {
+        weft_status status = job->net_ops->progress(job->net, WEFT_NET_SEND, &did);
+        if (status != WEFT_OK)
+            weft_job_fail(job, status, "process %d cannot send: %s", job->numbers.process,
+                          weft_err_last());
+    }
+    return did;
+}
+
+static bool receive_round(struct weft_job *job)
+{
+    bool did = false;
+
+    if (weft_mutation == DRAIN_receive || weft_job_is_failing(job))
+        return false;
+    weft_status status = job->net_ops->progress(job->net, WEFT_NET_RECEIVE, &did);
+    if (status != WEFT_OK)
+        weft_job_fail(job, status, "process %d cannot receive: %s", job->numbers.process,
+                      weft_err_last());
+    did |= weft_landing_look(job);
+    return did;
+}
+
+/* What goes wrong in it the job says, once (weft_job_fail). */
+static bool round_of(struct weft_job *job, enum weft_net_side side)
+{
+    const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
+    const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
+    const bool did = side == WEFT_NET_SEND ? progress_round(job) : receive_round(job);
+
+    weft_err_level(before);
+    if (did)
+        weft_trace_round(job, side, begin);
+    return did;
+}
+
+/* A round by the service itself. In random mode nobody else does any. */
+static bool own_round(struct weft_job *job, enum weft_net_side side)
+{
+    if (weft_model != NULL)
+        return round_of(job, side);
+    weft_lock(&job->duty[side]);
+    const bool did = round_of(job, side);
+    weft_unlock(&job->duty[side]);
+    return did;
+}
+
+/* A round by a worker, if nobody is at it. */
+static bool round_for(struct weft_job *job, enum weft_net_side side)
+{
+    if (!weft_lock_try(&job->duty[side]))
+        return false;
+    const bool did = weft_job_status(job) == WEFT_OK && round_of(job, side);
+    weft_unlock(&job->duty[side]);
+    return did;
+}
+
+/* What the rank has posted goes to the network now. What is left of it is for the service. */
+void weft_services_posted(void *context, int rank)
+{
+    struct weft_job *job = context;
+    const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* as in round_of */
+    bool done = false;
+
+    if (weft_lock_try(&job->duty[WEFT_NET_SEND])) {
+        const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
+        done = weft_job_status(job) == WEFT_OK && weft_mutation != DRAIN_commands &&
+               weft_manager_serve(job, (uint32_t)rank + 1);
+        if (done)
+            weft_trace_round(job, WEFT_NET_SEND, begin);
+        weft_unlock(&job->duty[WEFT_NET_SEND]);
+    }
+    weft_err_level(before);
+    if (!done)
+        weft_bell_ring(job->command_bell);
+}
+
+bool weft_services_help(void *context, uint64_t now)
+{
+    struct weft_job *job = context;
+    const uint64_t before = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+
+    bool did = round_for(job, WEFT_NET_RECEIVE);
+    did |= round_for(job, WEFT_NET_SEND);
+    if ((int64_t)(now - before) > COMPUTES_NS) /* several workers: before may be the later one */
+        __atomic_fetch_add(&job->computed, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->helped, now, __ATOMIC_RELAXED);
+    return did;
+}
+
+void weft_services_leave(void *context)
+{
+    struct weft_job *job = context;
+
+    __atomic_fetch_add(&job->left, 1, __ATOMIC_RELEASE);
+    weft_bell_ring(&job->parked_bell);
+}
+
+/* Whether nobody has helped lately: all who could do compute. */
+static bool alone(const struct weft_job *job, uint64_t now)
+{
+    return (int64_t)(now - __atomic_load_n(&job->helped, __ATOMIC_RELAXED)) > COMPUTES_NS;
+}
+
+/*
+ * How long a service may keep still; *calm: since when no rank has been seen to compute for long
+ * while nobody helped. A look costs the worker whose processor it takes some 30 us on a virtual
+ * machine. Late is it by PARK_NS and a part of the time in which there was no need.
+ */
+static uint64_t park_ns(const struct weft_job *job, uint32_t *computed, uint64_t *calm)
+{
+    const uint64_t now = weft_now_ns();
+    const uint32_t times = __atomic_load_n(&job->computed, __ATOMIC_RELAXED);
+
+    if (times != *computed || alone(job, now))
+        *calm = now;
+    *computed = times;
+    const uint64_t part = (now - *calm) / PARK_PART;
+    return part < PARK_NS ? PARK_NS : part < PARK_MOST_NS ? part : PARK_MOST_NS;
+}
+
+/*
+ * Keeps still as long as workers do this service's rounds. One timer is enough: while the receive
+ * task looks whether they do, the other sleeps until it is told. It is always told: `watched` is
+ * cleared before `left` changes, and who has seen the new `left` (acquire, release) sees that, too;
+ * who has not, is rung for.
+ */
+static void park(struct weft_job *job, enum weft_net_side side)
+{
+    uint64_t calm = weft_now_ns(), helped;
+    uint32_t computed = __atomic_load_n(&job->computed, __ATOMIC_RELAXED), left;
+
+    if (side == WEFT_NET_RECEIVE)
+        __atomic_store_n(&job->watched, 1, __ATOMIC_RELAXED);
+    do {
+        uint64_t timeout = park_ns(job, &computed, &calm);
+        helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+        left = __atomic_load_n(&job->left, __ATOMIC_ACQUIRE);
+        if (side == WEFT_NET_SEND && __atomic_load_n(&job->watched, __ATOMIC_RELAXED) != 0)
+            timeout = SLEEP_NS;
+        const uint32_t ticket = weft_bell_prepare(&job->parked_bell);
+        if (stopping(job) || weft_job_status(job) != WEFT_OK ||
+            __atomic_load_n(&job->left, __ATOMIC_RELAXED) != left)
+            weft_bell_cancel(&job->parked_bell);
+        else
+            weft_bell_sleep(&job->parked_bell, ticket, timeout);
+    } while (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped &&
+             __atomic_load_n(&job->left, __ATOMIC_RELAXED) == left && !stopping(job) &&
+             weft_job_status(job) == WEFT_OK);
+    if (side == WEFT_NET_RECEIVE) {
+        __atomic_store_n(&job->watched, 0, __ATOMIC_RELAXED);
+        weft_services_leave(job);
+    }
+}
+
+/* Whether a service with nothing to do should look again before it sleeps. */
+static bool spinning(const struct weft_job *job, uint64_t *idle_since)
+{
+    const uint64_t now = weft_now_ns();
+
+    if (weft_load_relaxed_u32(&job->state.signals->proxied) == 0)
+        return false;
+    if (job->image != NULL && __atomic_load_n(&job->running, __ATOMIC_RELAXED))
+        return true; /* the ranks of such a device cannot ring */
+    if (*idle_since == 0)
+        *idle_since = now;
+    return now - *idle_since < job->spin_ns;
+}
+
+/* How long to sleep after so many sleeps in vain. */
+static uint64_t sleep_ns(bool rung, uint32_t in_vain)
+{
+    const uint32_t doubled = in_vain >> POLL_DOUBLES;
+
+    return rung ? SLEEP_NS : (uint64_t)POLL_NS << (doubled < POLL_MOST ? doubled : POLL_MOST);
+}
+
+/*
+ * Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. Once the
+ * job has failed it does nothing more, and the last service to see so lets the ranks end.
+ */
+static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_side side, bool rung)
+{
+    uint64_t idle_since = 0;
+    uint32_t in_vain = 0;
+    uint64_t helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+
+    while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
+        if (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped) {
+            if (!alone(job, weft_now_ns()))
+                park(job, side);
+            helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+            idle_since = 0;
+        }
+        if (own_round(job, side)) {
+            idle_since = 0;
+            in_vain = 0;
+            continue;
+        }
+        if (spinning(job, &idle_since)) {
+            /* Ranks of another device need none of the host's processors; but let who says so. */
+            if (job->image == NULL || job->spin_ns == 0)
+                weft_task_yield(true);
+            continue;
+        }
+        const uint32_t ticket = weft_bell_prepare(bell);
+        if (own_round(job, side) || stopping(job) || weft_job_status(job) != WEFT_OK)
+            weft_bell_cancel(bell);
+        else
+            weft_bell_sleep(bell, ticket, sleep_ns(rung, job->image == NULL ? in_vain++ : 0));
+    }
+    if (weft_model == NULL) {
+        weft_lock(&job->duty[side]); /* who helps ends his round, and begins no other */
+        weft_unlock(&job->duty[side]);
+    }
+    if (job->image != NULL) /* nothing is copied any more; an error has been said, or will be */
+        job->device_ops->wait(job->device,
+                              side == WEFT_NET_SEND ? WEFT_LANE_SEND : WEFT_LANE_RECEIVE);
+    if (__atomic_sub_fetch(&job->services_busy, 1, __ATOMIC_ACQ_REL) == 0 &&
+        weft_job_status(job) != WEFT_OK)
+        weft_services_are_quiet(job);
+}
+
+static void progress_main(void *argument)
+{
+    struct weft_job *job = argument;
+    weft_say_process(job->numbers.process);
+    serve(job, job->command_bell, WEFT_NET_SEND,
+          job->image == NULL && job->net_ops->bell(job->net, WEFT_NET_SEND) != NULL);
+}
+
+static void receive_main(void *argument)
+{
+    struct weft_job *job = argument;
+    weft_say_process(job->numbers.process);
+    serve(job, job->receive_bell, WEFT_NET_RECEIVE,
+          job->net_ops->bell(job->net, WEFT_NET_RECEIVE) != NULL);
+}
+
+weft_status weft_services_start(struct weft_job *job)
+{
+    __atomic_store_n(&job->stop_services, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&job->services_busy, 2, __ATOMIC_RELEASE);
+    weft_status status = weft_task_start(&job->progress, "weft progress", progress_main, job);
+    if (status != WEFT_OK) {
+        __atomic_store_n(&job->services_busy, 0, __ATOMIC_RELEASE);
+        return status;
+    }
+    status = weft_task_start(&job->receive, "weft receive", receive_main, job);
+    if (status != WEFT_OK) {
+        __atomic_sub_fetch(&job->services_busy, 1, __ATOMIC_ACQ_REL);
+        __atomic_store_n(&job->stop_services, 1, __ATOMIC_RELEASE);
+        weft_bell_ring(job->command_bell);
+        weft_task_join(&job->progress);
+        return status;
+    }
+    job->services_run = true;
+    return WEFT_OK;
+}
+
+void weft_services_stop(struct weft_job *job)
+{
+    if (!job->services_run)
+        return;
+    __atomic_store_n(&job->stop_services, 1, __ATOMIC_RELEASE);
+    weft_bell_ring(job->command_bell);
+    weft_bell_ring(job->receive_bell);
+    weft_bell_ring(&job->parked_bell);
+    weft_task_join(&job->progress);
+    weft_task_join(&job->receive);
+    job->services_run = false;
+}

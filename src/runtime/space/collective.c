@@ -1,0 +1,252 @@
+/*
+ * runtime/space/collective.c - windows and communicators are made and freed by agreement.
+ *
+ * 1. Each rank's command is gathered by its process (progress task) until all members of the
+ *    communicator that live here have asked.
+ * 2. One control frame carries all of the process's contributions. Where only this process knows
+ *    the communicator there is nothing to agree on, and step 3 follows at once.
+ * 3. When the frames of all processes with members have arrived (monitor task), every process of
+ *    the job - members or not - does the same to its tables (collective_apply.c).
+ * 4. The answer is written to each member's link (reply_post).
+ *
+ * A communicator has at most one collective under way: its members wait for the answer.
+ */
+#include "runtime/space/collective.h"
+
+#include "base/say.h"
+#include "runtime/space/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct collective_frame {
+    uint32_t op;
+    weft_comm comm;
+    uint32_t count, unused;
+    struct weft_contribution from[];
+};
+static_assert(sizeof(struct collective_frame) + WEFT_SLOTS * sizeof(struct weft_contribution) <=
+                  WEFT_FRAME_MAX,
+              "one frame carries what all ranks of a process bring");
+
+/* One collective under way on one communicator. */
+struct weft_gathering {
+    uint32_t op; /* 0: none */
+    int32_t here, arrived;
+    bool *asked;                    /* by member: asked here */
+    struct weft_contribution *mine; /* of the members here */
+    struct weft_contribution *all;  /* by member, of all processes */
+    struct weft_objection why;      /* to what the members here bring */
+    int32_t processes;              /* whose frames have come */
+    bool *came;                     /* by process */
+};
+
+weft_status weft_collective_open(struct weft_job *job)
+{
+    job->gatherings = calloc(job->state.comms_count, sizeof(*job->gatherings));
+    if (job->gatherings == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %u communicators", job->state.comms_count);
+    return WEFT_OK;
+}
+
+static void clear(struct weft_gathering *g)
+{
+    free(g->asked);
+    free(g->mine);
+    free(g->all);
+    free(g->why.text);
+    free(g->came);
+    *g = (struct weft_gathering){0};
+}
+
+void weft_collective_close(struct weft_job *job)
+{
+    for (uint32_t i = 0; job->gatherings != NULL && i < job->state.comms_count; i++)
+        clear(&job->gatherings[i]);
+    free(job->gatherings);
+}
+
+/* The gathering of a communicator, begun if this is its first contribution; NULL: no memory. */
+static struct weft_gathering *gathering_of(struct weft_job *job, const struct weft_comm_entry *comm)
+{
+    struct weft_gathering *g = &job->gatherings[weft_handle_index(comm->handle)];
+
+    if (g->all != NULL)
+        return g;
+    g->asked = calloc((size_t)comm->members, sizeof(*g->asked));
+    g->mine = calloc((size_t)comm->members_here + 1, sizeof(*g->mine));
+    g->all = calloc((size_t)comm->members, sizeof(*g->all));
+    g->came = calloc((size_t)job->numbers.processes, sizeof(*g->came));
+    if (g->asked != NULL && g->mine != NULL && g->all != NULL && g->came != NULL)
+        return g;
+    clear(g);
+    weft_job_fail(job, WEFT_ERR_MEMORY, "no memory to gather from %d ranks", comm->members);
+    return NULL;
+}
+
+/* Everybody has asked: ends the gathering and does what was asked for. */
+static void finish(struct weft_job *job, struct weft_comm_entry *comm, struct weft_gathering *g)
+{
+    const uint32_t op = g->op;
+    struct weft_contribution *all = g->all;
+    const struct weft_objection why = g->why;
+
+    g->all = NULL;
+    g->why.text = NULL;
+    clear(g); /* the answered ranks may ask again at once */
+    weft_collective_apply(job, comm, op, all, why);
+    free(all);
+    free(why.text);
+}
+
+/* ---- 2. one frame a process ------------------------------------------------------------------ */
+
+const char *weft_collective_name(uint64_t op)
+{
+    static const char *const names[] = {"weft_?", "weft_win_create", "weft_win_free",
+                                        "weft_comm_split", "weft_comm_free"}; /* by op */
+    return names[op <= WEFT_COLLECTIVE_COMM_FREE ? op : 0];
+}
+
+/* Whether a frame is what a member process may send now; says why not. Table lock held. */
+static bool accept(struct weft_job *job, const struct weft_frame *frame,
+                   const struct collective_frame *f, const struct weft_comm_entry *comm,
+                   struct weft_gathering *g)
+{
+    char name[40];
+
+    if (g->op != 0 && g->op != f->op) {
+        weft_comm_name(comm->handle, name, sizeof(name));
+        weft_job_fail(job, WEFT_ERR_MISMATCH, "on %s process %d calls %s while others call %s",
+                      name, frame->source, weft_collective_name(f->op),
+                      weft_collective_name(g->op));
+        return false;
+    }
+    int32_t theirs = 0;
+    for (int32_t i = 0; i < comm->members; i++)
+        theirs += comm->member[i].process == frame->source;
+    bool good = f->op >= WEFT_COLLECTIVE_WIN_CREATE && f->op <= WEFT_COLLECTIVE_COMM_FREE &&
+                !g->came[frame->source] && (int32_t)f->count == theirs && theirs > 0;
+    for (uint32_t i = 0; good && i < f->count; i++) {
+        const int32_t m = f->from[i].member;
+        good = m >= 0 && m < comm->members && comm->member[m].process == frame->source;
+        if (good)
+            g->all[m] = f->from[i];
+    }
+    if (!good)
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d sent a malformed collective (op %u)",
+                      frame->source, f->op);
+    return good;
+}
+
+void weft_collective_frame(struct weft_job *job, const struct weft_frame *frame)
+{
+    const struct collective_frame *f = frame->payload;
+
+    weft_lock(&job->tables);
+    struct weft_comm_entry *comm =
+        frame->bytes >= sizeof(*f) ? weft_comm_find(&job->state, f->comm) : NULL;
+    if (comm == NULL || (frame->bytes - sizeof(*f)) / sizeof(f->from[0]) != f->count) {
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d sent a malformed collective of %u bytes",
+                      frame->source, frame->bytes);
+    } else {
+        struct weft_gathering *g = gathering_of(job, comm);
+        if (g != NULL && accept(job, frame, f, comm, g)) {
+            g->op = f->op;
+            g->came[frame->source] = true;
+            if (++g->processes == comm->leaders)
+                finish(job, comm, g);
+        }
+    }
+    weft_unlock(&job->tables);
+}
+
+/* All members here have asked: tell the others, or go ahead where there are none. */
+static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struct weft_gathering *g,
+                       uint32_t op)
+{
+    const size_t count = (size_t)g->arrived;
+    const size_t bytes = sizeof(struct collective_frame) + count * sizeof(*g->mine);
+
+    if (weft_comm_is_local(&job->state, comm)) {
+        for (size_t i = 0; i < count; i++)
+            g->all[g->mine[i].member] = g->mine[i];
+        g->op = op;
+        finish(job, comm, g);
+        return;
+    }
+    struct collective_frame *frame = malloc(bytes);
+    if (frame == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a collective of %zu ranks", count);
+        return;
+    }
+    *frame = (struct collective_frame){.op = op, .comm = comm->handle, .count = (uint32_t)count};
+    memcpy(frame->from, g->mine, count * sizeof(*g->mine));
+    g->arrived = 0;
+    memset(g->asked, 0, (size_t)comm->members * sizeof(*g->asked));
+    weft_control_send(job->control, WEFT_FRAME_COLLECTIVE, frame, bytes);
+    free(frame);
+}
+
+/* ---- 1. a rank asks ------------------------------------------------------------------------- */
+
+static struct weft_contribution contribution_of(struct weft_job *job, weft_comm comm,
+                                                struct weft_gathering *g, int32_t member,
+                                                const struct weft_command *command)
+{
+    struct weft_contribution c = {.member = member, .segment = WEFT_NO_SEGMENT};
+    void *base = (void *)(uintptr_t)command->source;
+    struct weft_place place = {.segment = WEFT_NO_SEGMENT};
+
+    c.a = command->offset;
+    c.b = command->width;
+    if (command->tag != WEFT_COLLECTIVE_WIN_CREATE)
+        return c;
+    c.a = WEFT_OK;
+    if (command->width != 0) {
+        if (base == NULL)
+            c.a = weft_err(WEFT_ERR_ARGUMENT, "base is NULL");
+        else if (command->width > UINTPTR_MAX - (uintptr_t)base)
+            c.a = weft_err(WEFT_ERR_ARGUMENT, "that goes beyond the end of the address space");
+        else
+            c.a = weft_memory_place(job, comm, base, command->width, &place);
+        if (c.a != WEFT_OK && (g->why.text == NULL || member < g->why.member)) {
+            free(g->why.text);
+            g->why = (struct weft_objection){strdup(weft_err_last()), member};
+        }
+    }
+    c.base = command->source;
+    c.segment = place.segment;
+    c.segment_offset = place.segment_offset;
+    c.key = place.key;
+    c.key_offset = place.key_offset;
+    return c;
+}
+
+void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+{
+    char name[40], on[40];
+
+    weft_slot_name(job, slot, name, sizeof(name));
+    weft_comm_name(command->object, on, sizeof(on));
+    weft_lock(&job->tables);
+    struct weft_comm_entry *comm = weft_comm_find(&job->state, command->object);
+    const int32_t member = comm != NULL ? comm->rank_of_slot[slot] : -1;
+    struct weft_gathering *g = member >= 0 ? gathering_of(job, comm) : NULL;
+
+    if (member < 0) {
+        weft_job_fail(job, WEFT_ERR_COMM, "%s: %s on %s, which lacks it", name,
+                      weft_collective_name(command->tag), on);
+    } else if (g != NULL && g->arrived > 0 && g->here != (int32_t)command->tag) {
+        weft_job_fail(job, WEFT_ERR_MISMATCH, "%s calls %s while other ranks of %s call %s", name,
+                      weft_collective_name(command->tag), on,
+                      weft_collective_name((uint32_t)g->here));
+    } else if (g != NULL && !g->asked[member]) {
+        g->here = (int32_t)command->tag;
+        g->asked[member] = true;
+        g->mine[g->arrived++] = contribution_of(job, comm->handle, g, member, command);
+        if (g->arrived == comm->members_here)
+            contribute(job, comm, g, command->tag);
+    }
+    weft_unlock(&job->tables);
+}

@@ -1,0 +1,31 @@
+/*
+ * runtime/space/collective.h - between gathering what ranks bring to a collective (collective.c)
+ * and doing it (collective_apply.c).
+ */
+#ifndef WEFT_RUNTIME_SPACE_COLLECTIVE_H
+#define WEFT_RUNTIME_SPACE_COLLECTIVE_H
+
+#include "runtime/job/job.h"
+
+#include <assert.h>
+
+/* What one member brings. The same layout in all processes. */
+struct weft_contribution {
+    int32_t member;
+    uint32_t segment;
+    uint64_t a, b; /* create: status, bytes; free: window; split: color, key */
+    uint64_t base, segment_offset, key, key_offset;
+};
+static_assert(sizeof(struct weft_contribution) == 56, "it travels as its bytes: no padding");
+
+/* Why what a member here brought cannot be: of the first of them. text NULL: nothing is known. */
+struct weft_objection {
+    char *text;
+    int32_t member;
+};
+
+/* Does it, with what each member brought, by member. Table lock held. */
+void weft_collective_apply(struct weft_job *job, struct weft_comm_entry *comm, uint32_t op,
+                           const struct weft_contribution *all, struct weft_objection why);
+
+#endif

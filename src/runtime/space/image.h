@@ -1,0 +1,46 @@
+/*
+ * runtime/space/image.h - what ranks see of the job where the host does not share its memory with
+ * them: an image of weft_state and its tables in device memory, the counters, and each rank's own
+ * lists. On a device with host access there is no image, and every call here does nothing.
+ */
+#ifndef WEFT_RUNTIME_SPACE_IMAGE_H
+#define WEFT_RUNTIME_SPACE_IMAGE_H
+
+#include "runtime/job/job.h"
+
+struct weft_image {
+    /* For the whole job: the counters, which other processes map. */
+    struct weft_exposed *exposed;
+    struct weft_share exposed_share;
+    struct weft_image_peer {
+        struct weft_exposed *exposed; /* theirs; NULL: not mapped */
+        struct weft_share share;
+    } * peers;        /* by process */
+    uint32_t *counts; /* what the host stored in its words of the counters */
+
+    /* For the prepared kernel: one block of device memory, and where things lie in it. */
+    unsigned char *memory;
+    struct weft_share share;
+    size_t state, processes, windows, comms, entries, members, leaders, slots, lists, barriers,
+        bytes;
+};
+
+weft_status weft_image_open(struct weft_job *job);
+void weft_image_close(struct weft_job *job);
+
+/* The tables for the ranks of a kernel, with what is in them already. Table lock held. */
+weft_status weft_image_prepare(struct weft_job *job);
+/* Zero notifications, no barrier under way: before a run, while nobody adds. */
+weft_status weft_image_reset(struct weft_job *job);
+
+/* Points a rank's state to the image. */
+void weft_image_place(struct weft_job *job, weft_self *self);
+
+/* An entry of the tables was made or dropped. Table lock held; visible to ranks on return. */
+void weft_image_comm(struct weft_job *job, weft_comm comm);
+void weft_image_window(struct weft_job *job, weft_win win);
+
+/* One more in the host's word of a counter, after all that the receive lane copied. */
+void weft_image_count(struct weft_job *job, uint32_t index);
+
+#endif

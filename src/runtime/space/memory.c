@@ -1,0 +1,398 @@
+/*
+ * runtime/space/memory.c - device memory that others can map, memory that the program registered,
+ * and finding out which of them a window lies in.
+ *
+ * New device memory is announced on the control channel, so that it is mapped everywhere before
+ * any window over it is made.
+ */
+#include "runtime/job/job.h"
+
+#include "base/say.h"
+#include "runtime/job/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct segment_frame {
+    uint32_t index;
+    uint32_t unused;
+    uint64_t key;
+    struct weft_share share;
+};
+
+static struct weft_process *self_process(struct weft_job *job)
+{
+    return &job->processes[job->numbers.process];
+}
+
+/* Room for a segment at `index` in a process's list. Table lock held. */
+static struct weft_segment *segment_at(struct weft_process *process, uint32_t index)
+{
+    if (index >= process->segments_count) {
+        uint32_t count = process->segments_count;
+        while (count <= index)
+            count = count == 0 ? 8 : count * 2;
+        struct weft_segment *s = realloc(process->segments, count * sizeof(*s));
+        if (s == NULL)
+            return NULL;
+        memset(s + process->segments_count, 0, (count - process->segments_count) * sizeof(*s));
+        process->segments = s;
+        process->segments_count = count;
+    }
+    return &process->segments[index];
+}
+
+/* Takes the lowest free index for new device memory. */
+static weft_status add_segment(struct weft_job *job, void *memory, const struct weft_share *share,
+                               struct segment_frame *frame)
+{
+    struct weft_process *self = self_process(job);
+    uint64_t key = 0;
+    uint32_t index = 0;
+
+    weft_lock(&job->tables); /* also for the network: reg and dereg one at a time */
+    while (index < self->segments_count && self->segments[index].address != NULL)
+        index++;
+    struct weft_segment *segment = segment_at(self, index);
+    weft_status status =
+        segment != NULL ? job->net_ops->reg(job->net, memory, share->bytes, &key)
+                        : weft_err(WEFT_ERR_MEMORY, "weft_malloc: no memory for segment %u", index);
+    if (status == WEFT_OK)
+        *segment = (struct weft_segment){.share = *share, .address = memory, .key = key};
+    weft_unlock(&job->tables);
+    if (status != WEFT_OK)
+        return status;
+    *frame = (struct segment_frame){.index = index, .key = key, .share = *share};
+    return WEFT_OK;
+}
+
+void *weft_malloc(weft_job *job, size_t bytes)
+{
+    struct weft_share share;
+    struct segment_frame frame;
+
+    if (weft_job_idle(job, "weft_malloc") != WEFT_OK)
+        return NULL;
+    void *memory = job->device_ops->alloc(job->device, bytes, &share);
+    if (memory == NULL) {
+        weft_refuse(job, WEFT_ERR_MEMORY);
+        return NULL;
+    }
+    weft_status status = add_segment(job, memory, &share, &frame);
+    if (status != WEFT_OK) {
+        weft_refuse(job, status);
+        job->device_ops->free(job->device, memory, &share);
+        return NULL;
+    }
+    if (weft_control_send(job->control, WEFT_FRAME_SEGMENT, &frame, sizeof(frame)) != WEFT_OK)
+        return NULL; /* the job has failed; weft_close frees the memory */
+    return memory;
+}
+
+/* A window of which a part that is this process's lies in the memory. With the table lock. */
+static weft_win window_in(const struct weft_job *job, const unsigned char *memory, size_t bytes)
+{
+    for (uint32_t i = 0; i < job->state.windows_count; i++) {
+        const struct weft_window *window = &job->state.windows[i];
+        for (int m = 0; window->handle != WEFT_WIN_NONE && m < window->members; m++) {
+            const uintptr_t at = (uintptr_t)window->entry[m].address - (uintptr_t)memory;
+            if (window->member[m].process == job->numbers.process && window->entry[m].bytes != 0 &&
+                at < bytes)
+                return window->handle;
+        }
+    }
+    return WEFT_WIN_NONE;
+}
+
+void weft_free(weft_job *job, void *memory)
+{
+    struct weft_process *self = self_process(job);
+    weft_win window = WEFT_WIN_NONE;
+    struct segment_frame frame = {0};
+    struct weft_segment found = {0};
+    bool stays = false;
+
+    if (memory == NULL || weft_job_idle(job, "weft_free") != WEFT_OK)
+        return; /* a failed job frees its memory when it is closed */
+    weft_lock(&job->tables);
+    for (uint32_t i = 0; i < self->segments_count; i++) {
+        if (self->segments[i].address == memory) {
+            found = self->segments[i];
+            window = window_in(job, memory, (size_t)found.share.bytes);
+            if (window != WEFT_WIN_NONE)
+                break;
+            self->segments[i].address = NULL;
+            frame.index = i;
+            __atomic_store_n(&job->net_lingers, false, __ATOMIC_RELAXED);
+            job->net_ops->dereg(job->net, found.key);
+            stays = __atomic_load_n(&job->net_lingers, __ATOMIC_RELAXED);
+        }
+    }
+    weft_unlock(&job->tables);
+    if (found.address == NULL) {
+        weft_refuse(job,
+                    weft_err(WEFT_ERR_ARGUMENT,
+                             "weft_free: %p did not come from weft_malloc, or was freed", memory));
+        return;
+    }
+    if (window != WEFT_WIN_NONE) {
+        weft_refuse(job, weft_err(WEFT_ERR_STATE, "weft_free: window 0x%x lies in the memory at %p",
+                                  window, memory));
+        return;
+    }
+    weft_control_send(job->control, WEFT_FRAME_SEGMENT_FREE, &frame, sizeof(frame));
+    if (!stays)
+        job->device_ops->free(job->device, memory, &found.share);
+}
+
+static void unmap(struct weft_job *job, struct weft_segment *segment)
+{
+    if (segment->address != NULL)
+        job->device_ops->unmap(job->device, segment->address, &segment->share);
+    segment->address = NULL;
+}
+
+/*
+ * Maps another's new memory, or forgets it. That it cannot be mapped is no failure yet: it may have
+ * been freed already. Only a window over it would need it (weft_memory_mapped).
+ */
+void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame)
+{
+    struct segment_frame f;
+
+    if (frame->source == job->numbers.process)
+        return;
+    if (frame->bytes != sizeof(f)) {
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced memory in %u bytes",
+                      frame->source, frame->bytes);
+        return;
+    }
+    memcpy(&f, frame->payload, sizeof(f));
+    weft_lock(&job->tables);
+    struct weft_segment *segment =
+        f.index < 1u << 20 ? segment_at(&job->processes[frame->source], f.index) : NULL;
+    if (segment != NULL) {
+        unmap(job, segment);
+        segment->share = f.share;
+        segment->key = f.key;
+        /* A process whose counters are not mapped is reached through the host anyway. */
+        if (frame->kind == WEFT_FRAME_SEGMENT &&
+            job->state.process_table[frame->source].exposed != NULL)
+            segment->address = job->device_ops->map(job->device, &f.share, &segment->reason);
+    }
+    weft_unlock(&job->tables);
+    if (segment == NULL)
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced memory number %u",
+                      frame->source, f.index);
+}
+
+/* Takes a free place in the list of regions. Table lock held. */
+static struct weft_region *new_region(struct weft_job *job)
+{
+    for (uint32_t i = 0; i < job->regions_count; i++)
+        if (job->regions[i].base == NULL)
+            return &job->regions[i];
+    const uint32_t count = job->regions_count == 0 ? 8 : job->regions_count * 2;
+    struct weft_region *regions = realloc(job->regions, count * sizeof(*regions));
+    if (regions == NULL)
+        return NULL;
+    memset(regions + job->regions_count, 0, (count - job->regions_count) * sizeof(*regions));
+    job->regions = regions;
+    struct weft_region *found = &regions[job->regions_count];
+    job->regions_count = count;
+    return found;
+}
+
+static weft_status add_region(struct weft_job *job, void *base, size_t bytes, weft_comm claim)
+{
+    uint64_t key;
+    const char *reason = NULL;
+
+    if (bytes > UINTPTR_MAX - (uintptr_t)base)
+        reason = "that is beyond the end of the address space";
+    else if (base != NULL)
+        reason = job->device_ops->no_access(job->device, base, bytes);
+
+    if (reason != NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "%zu bytes at %p for a window: %s", bytes, base, reason);
+    struct weft_region *region = new_region(job);
+    if (region == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for region %u", job->regions_count);
+    weft_status status = job->net_ops->reg(job->net, base, bytes, &key);
+    if (status == WEFT_OK)
+        *region = (struct weft_region){base, bytes, key, claim, WEFT_WIN_NONE};
+    return status;
+}
+
+static void drop_region(struct weft_job *job, struct weft_region *region)
+{
+    job->net_ops->dereg(job->net, region->key);
+    *region = (struct weft_region){0};
+}
+
+weft_status weft_register(weft_job *job, void *base, size_t bytes)
+{
+    weft_status status = weft_job_idle(job, "weft_register");
+
+    if (status != WEFT_OK)
+        return status;
+    if (base == NULL || bytes == 0)
+        return weft_refuse(
+            job, weft_err(WEFT_ERR_ARGUMENT, "weft_register: %zu bytes at %p", bytes, base));
+    weft_lock(&job->tables);
+    status = add_region(job, base, bytes, WEFT_COMM_NONE);
+    weft_unlock(&job->tables);
+    return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
+}
+
+weft_status weft_unregister(weft_job *job, void *base)
+{
+    struct weft_region *found = NULL;
+    weft_win window = WEFT_WIN_NONE;
+    weft_status status = weft_job_idle(job, "weft_unregister");
+
+    if (status != WEFT_OK)
+        return status;
+    weft_lock(&job->tables);
+    for (uint32_t i = 0; found == NULL && i < job->regions_count && base != NULL; i++)
+        if (job->regions[i].base == base && job->regions[i].owner == WEFT_WIN_NONE)
+            found = &job->regions[i];
+    if (found != NULL)
+        window = window_in(job, base, found->bytes);
+    if (found != NULL && window == WEFT_WIN_NONE)
+        drop_region(job, found);
+    weft_unlock(&job->tables);
+    if (found == NULL)
+        status = weft_err(WEFT_ERR_ARGUMENT, "weft_unregister: %p was not registered", base);
+    else if (window != WEFT_WIN_NONE)
+        status = weft_err(WEFT_ERR_STATE, "weft_unregister: window 0x%x lies in the memory at %p",
+                          window, base);
+    return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
+}
+
+static bool contains(const void *outer, uint64_t outer_bytes, const void *inner,
+                     uint64_t inner_bytes, uint64_t *offset)
+{
+    const uintptr_t a = (uintptr_t)outer, b = (uintptr_t)inner;
+
+    *offset = b - a;
+    return outer != NULL && b >= a && *offset <= outer_bytes &&
+           inner_bytes <= outer_bytes - *offset;
+}
+
+/* A region that covers the range and belongs to the program, or to this creation. */
+static const struct weft_region *find_region(const struct weft_job *job, weft_comm comm,
+                                             const void *base, size_t bytes, uint64_t *offset)
+{
+    for (uint32_t i = 0; i < job->regions_count; i++) {
+        const struct weft_region *r = &job->regions[i];
+        if (r->owner == WEFT_WIN_NONE && (r->claim == WEFT_COMM_NONE || r->claim == comm) &&
+            contains(r->base, r->bytes, base, bytes, offset))
+            return r;
+    }
+    return NULL;
+}
+
+weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, size_t bytes,
+                              struct weft_place *place)
+{
+    const struct weft_process *self = self_process(job);
+    const struct weft_region *region;
+    uint64_t offset;
+
+    for (uint32_t i = 0; i < self->segments_count; i++) {
+        const struct weft_segment *s = &self->segments[i];
+        if (contains(s->address, s->share.bytes, base, bytes, &offset)) {
+            *place = (struct weft_place){i, offset, s->key, offset};
+            return WEFT_OK;
+        }
+        if (contains(s->address, s->share.bytes, base, 1, &offset))
+            return weft_err(WEFT_ERR_ARGUMENT,
+                            "%zu bytes at %p for a window: only %llu bytes are left there of what "
+                            "weft_malloc gave",
+                            bytes, base, (unsigned long long)(s->share.bytes - offset));
+    }
+    while ((region = find_region(job, comm, base, bytes, &offset)) == NULL) {
+        weft_status status = add_region(job, base, bytes, comm);
+        if (status != WEFT_OK)
+            return status;
+    }
+    *place = (struct weft_place){WEFT_NO_SEGMENT, 0, region->key, offset};
+    return WEFT_OK;
+}
+
+void weft_memory_adopt(struct weft_job *job, weft_comm comm, weft_win win)
+{
+    for (uint32_t i = 0; i < job->regions_count; i++) {
+        struct weft_region *region = &job->regions[i];
+        if (region->base == NULL || region->claim != comm)
+            continue;
+        region->claim = WEFT_COMM_NONE;
+        region->owner = win;
+        if (win == WEFT_WIN_NONE)
+            drop_region(job, region);
+    }
+}
+
+void weft_memory_release(struct weft_job *job, weft_win win)
+{
+    for (uint32_t i = 0; i < job->regions_count; i++)
+        if (job->regions[i].base != NULL && job->regions[i].owner == win)
+            drop_region(job, &job->regions[i]);
+}
+
+void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
+                         uint64_t bytes)
+{
+    const struct weft_process *p = &job->processes[process];
+
+    if (job->state.process_table[process].exposed == NULL)
+        return NULL;
+    if (segment >= p->segments_count || offset > p->segments[segment].share.bytes ||
+        bytes > p->segments[segment].share.bytes - offset) {
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d has no memory number %u", process,
+                      segment);
+        return NULL;
+    }
+    const struct weft_segment *s = &p->segments[segment];
+    if (s->address == NULL) {
+        weft_job_fail(job, WEFT_ERR_DEVICE, "cannot map %llu bytes of process %d: %s",
+                      (unsigned long long)s->share.bytes, process,
+                      s->reason != NULL ? s->reason : "they were freed");
+        return NULL;
+    }
+    return (unsigned char *)s->address + offset;
+}
+
+void weft_memory_close(struct weft_job *job)
+{
+    for (int p = 0; p < job->numbers.processes; p++) {
+        struct weft_process *process = &job->processes[p];
+        for (uint32_t i = 0; i < process->segments_count; i++) {
+            struct weft_segment *s = &process->segments[i];
+            if (p != job->numbers.process)
+                unmap(job, s);
+            else if (s->address != NULL)
+                job->device_ops->free(job->device, s->address, &s->share);
+        }
+        free(process->segments);
+    }
+    free(job->regions);
+}
+
+weft_status weft_copy(weft_job *job, void *target, const void *source, size_t bytes)
+{
+    weft_status status = weft_job_idle(job, "weft_copy");
+
+    if (status != WEFT_OK)
+        return status;
+    if (bytes == 0)
+        return WEFT_OK;
+    if (target == NULL || source == NULL)
+        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "weft_copy: %zu bytes from %p to %p",
+                                         bytes, source, target));
+    status = job->device_ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes);
+    if (status == WEFT_OK)
+        status = job->device_ops->wait(job->device, WEFT_LANE_CALLER);
+    return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
+}

@@ -1,0 +1,188 @@
+/* runtime/space/tables.c - see the header. */
+#include "runtime/space/tables.h"
+
+#include "base/say.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* The largest tables that config.def allows: every index fits into a handle. */
+enum {
+#define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc) MOST_##name = (max),
+#define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)
+#define WEFT_CONFIG_REAL(name, field, def, min, max, unit, doc)
+#define WEFT_CONFIG_CHOICE(name, field, def, words, doc)
+#define WEFT_CONFIG_TEXT(name, field, def, doc)
+#include "base/config.def"
+};
+static_assert(2 * MOST_WINDOWS < 1 << WEFT_HANDLE_BITS, "a window's index has more bits");
+static_assert(2 * MOST_COMMS < 1 << WEFT_HANDLE_BITS, "a communicator's index has more bits");
+
+weft_status weft_tables_open(struct weft_state *state, uint32_t windows, uint32_t comms)
+{
+    state->windows_count = 2 * windows + 1;
+    state->comms_count = 2 * comms + 1;
+    state->windows = calloc(state->windows_count, sizeof(*state->windows));
+    state->comms = calloc(state->comms_count, sizeof(*state->comms));
+    if (state->windows == NULL || state->comms == NULL) {
+        weft_tables_close(state);
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %u windows and %u communicators", windows,
+                        comms);
+    }
+    return WEFT_OK;
+}
+
+void weft_tables_close(struct weft_state *state)
+{
+    for (uint32_t i = 0; state->windows != NULL && i < state->windows_count; i++)
+        free(state->windows[i].entry);
+    for (uint32_t i = 0; state->comms != NULL && i < state->comms_count; i++) {
+        free(state->comms[i].member);
+        free(state->comms[i].rank_of_slot);
+        free(state->comms[i].leader);
+    }
+    free(state->windows);
+    free(state->comms);
+    state->windows = NULL;
+    state->comms = NULL;
+}
+
+/* The entry's next handle: its index with a generation that it has not had lately. */
+static uint32_t next_handle(uint32_t index, uint32_t *generation)
+{
+    return index | ++*generation << WEFT_HANDLE_BITS;
+}
+
+/* Who is here, who leads, and which other processes take part. */
+static void place_members(const struct weft_state *state, struct weft_comm_entry *entry)
+{
+    for (uint32_t s = 0; s < entry->slots; s++)
+        entry->rank_of_slot[s] = -1;
+    entry->members_here = 0;
+    entry->leaders = 0;
+    entry->leader_index = -1;
+
+    bool *seen = (bool *)(entry->leader + state->processes); /* scratch behind the list */
+    memset(seen, 0, (size_t)state->processes);
+    for (int32_t i = 0; i < entry->members; i++) {
+        const struct weft_member m = entry->member[i];
+        seen[m.process] = true;
+        if (m.process != state->process)
+            continue;
+        if (entry->members_here++ == 0 || m.slot < entry->leader_slot)
+            entry->leader_slot = m.slot;
+        entry->rank_of_slot[m.slot] = i;
+    }
+    for (int32_t p = 0; p < state->processes; p++) {
+        if (!seen[p])
+            continue;
+        if (p == state->process)
+            entry->leader_index = entry->leaders;
+        entry->leader[entry->leaders++] = p;
+    }
+}
+
+weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local,
+                           const struct weft_member *member, int32_t members, weft_comm *comm)
+{
+    const uint32_t half = weft_tables_local(state->comms_count);
+    uint32_t index = fixed;
+
+    if (fixed == WEFT_COMM_NONE) {
+        const uint32_t end = local ? state->comms_count : half;
+        for (index = local ? half : WEFT_COMM_HOST + 1; index < end; index++)
+            if (state->comms[index].handle == WEFT_COMM_NONE)
+                break;
+        if (index == end)
+            return WEFT_ERR_LIMIT;
+    }
+
+    struct weft_comm_entry made = {.members = members, .slots = WEFT_SLOTS};
+    made.member = malloc(((size_t)members + 1) * sizeof(*member));
+    made.rank_of_slot = malloc(WEFT_SLOTS * sizeof(*made.rank_of_slot));
+    made.leader = malloc((size_t)state->processes * (sizeof(*made.leader) + sizeof(bool)));
+    if (made.member == NULL || made.rank_of_slot == NULL || made.leader == NULL) {
+        free(made.member);
+        free(made.rank_of_slot);
+        free(made.leader);
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a communicator of %d ranks", members);
+    }
+    memcpy(made.member, member, (size_t)members * sizeof(*member));
+    place_members(state, &made);
+
+    struct weft_comm_entry *entry = &state->comms[index];
+    made.generation = entry->generation;
+    made.handle = fixed != WEFT_COMM_NONE ? fixed : next_handle(index, &made.generation);
+    free(entry->member);
+    free(entry->rank_of_slot);
+    free(entry->leader);
+    *entry = made;
+    *comm = made.handle;
+    return WEFT_OK;
+}
+
+void weft_comm_drop(struct weft_state *state, weft_comm comm)
+{
+    struct weft_comm_entry *entry = weft_comm_find(state, comm);
+    if (entry != NULL)
+        entry->handle = WEFT_COMM_NONE; /* its lists go when the index is used again */
+}
+
+void weft_comm_clear(struct weft_state *state, uint32_t index)
+{
+    struct weft_counter *counter =
+        &state->exposed->counters[WEFT_BARRIER_AT + index * WEFT_BARRIER_WORDS];
+
+    for (int i = 0; i < WEFT_BARRIER_WORDS; i++) {
+        weft_store_relaxed_u32(&counter[i].local, state->start_here);
+        weft_store_relaxed_u32(&counter[i].peer, state->start_others);
+        weft_store_relaxed_u32(&counter[i].host, 0);
+    }
+}
+
+weft_status weft_window_make(struct weft_state *state, bool local, weft_comm comm,
+                             struct weft_window_entry *entry, weft_win *win)
+{
+    const struct weft_comm_entry *members = weft_comm_find(state, comm);
+    const uint32_t half = weft_tables_local(state->windows_count);
+    const uint32_t end = local ? state->windows_count : half;
+    uint32_t index = local ? half : 1;
+
+    while (index < end && state->windows[index].handle != WEFT_WIN_NONE)
+        index++;
+    if (index == end)
+        return WEFT_ERR_LIMIT;
+    struct weft_window *window = &state->windows[index];
+    free(window->entry);
+    window->entry = entry;
+    window->comm = comm;
+    window->members = members->members;
+    window->member = members->member;
+    window->handle = next_handle(index, &window->generation);
+    *win = window->handle;
+    return WEFT_OK;
+}
+
+void weft_window_drop(struct weft_state *state, weft_win win)
+{
+    struct weft_window *window = weft_window_find(state, win);
+    if (window != NULL)
+        window->handle = WEFT_WIN_NONE;
+}
+
+struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm)
+{
+    const uint32_t index = weft_handle_index(comm);
+    if (comm == WEFT_COMM_NONE || index >= state->comms_count || state->comms[index].handle != comm)
+        return NULL;
+    return &state->comms[index];
+}
+
+struct weft_window *weft_window_find(const struct weft_state *state, weft_win win)
+{
+    const uint32_t index = weft_handle_index(win);
+    if (win == WEFT_WIN_NONE || index >= state->windows_count ||
+        state->windows[index].handle != win)
+        return NULL;
+    return &state->windows[index];
+}

@@ -1,0 +1,53 @@
+/*
+ * runtime/space/tables.h - the host's side of the tables: making and freeing entries.
+ *
+ * Index spaces (abi/window.h) of a table for n entries of each: 1 .. n for what processes share,
+ * n + 1 .. 2n for what lies in one process; nothing is at 0. Every process makes the shared entries
+ * in the same order, so all find the same index. Callers hold the runtime's table lock.
+ */
+#ifndef WEFT_RUNTIME_SPACE_TABLES_H
+#define WEFT_RUNTIME_SPACE_TABLES_H
+
+#include "rank/state.h"
+
+/* Allocates both tables for so many shared (and as many local) entries. Errors: MEMORY. */
+weft_status weft_tables_open(struct weft_state *state, uint32_t windows, uint32_t comms);
+void weft_tables_close(struct weft_state *state);
+
+/*
+ * Makes a communicator of `members` members, copied. fixed: one of the built-in handles, replaced
+ * if it exists; else a free index of the space is taken. Errors: LIMIT (in silence), MEMORY.
+ */
+weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local,
+                           const struct weft_member *member, int32_t members, weft_comm *comm);
+void weft_comm_drop(struct weft_state *state, weft_comm comm);
+/* Sets a communicator's barrier words back, while nobody counts in them: freed, or before a run. */
+void weft_comm_clear(struct weft_state *state, uint32_t index);
+
+/* Makes a window over a communicator; takes ownership of entry (malloc'ed) on success. */
+weft_status weft_window_make(struct weft_state *state, bool local, weft_comm comm,
+                             struct weft_window_entry *entry, weft_win *win);
+void weft_window_drop(struct weft_state *state, weft_win win);
+
+/* The entries of valid handles, else NULL. */
+struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm);
+struct weft_window *weft_window_find(const struct weft_state *state, weft_win win);
+
+/* The first local index of a table of 2n + 1 places. */
+static inline uint32_t weft_tables_local(uint32_t places)
+{
+    return places / 2 + 1;
+}
+
+/*
+ * Whether only this process knows the communicator: then it alone makes and frees what belongs to
+ * it. One that was split off a shared communicator is shared even if all members are here.
+ */
+static inline bool weft_comm_is_local(const struct weft_state *state,
+                                      const struct weft_comm_entry *entry)
+{
+    return state->processes == 1 || entry->handle == WEFT_COMM_DEVICE ||
+           weft_handle_index(entry->handle) >= weft_tables_local(state->comms_count);
+}
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * runtime/trace/clock.c - one axis for the clocks of a timeline. Processes of a host have one
+ * clock; hosts compare theirs when the job opens. Ranks of a GPU have the GPU's, known at one
+ * moment of each run (trace.c); other ranks may count ticks.
+ */
+#include "runtime/trace/trace.h"
+
+#include "base/say.h"
+#include "base/ticks.h"
+#include "runtime/job/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEETINGS = 9 }; /* at which hosts compare their clocks */
+
+/* ---- hosts ---- */
+
+static int compare(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int first_of_node(const struct weft_job *job, int node)
+{
+    int p = 0;
+    while (job->processes[p].node != node)
+        p++;
+    return p;
+}
+
+/*
+ * An exchange ends for all at nearly the same moment: when the last process's frame has come. What
+ * the clocks show then differs by what they are apart, and by how long the frame took to each. The
+ * offset is the median of a few; the widest spread of a host's says how far off it may be.
+ */
+static void offsets(struct weft_job *job, uint64_t (*all)[MEETINGS])
+{
+    struct weft_trace *trace = job->trace;
+
+    for (int node = 1; node < job->numbers.nodes; node++) {
+        const int p = first_of_node(job, node);
+        int64_t apart[MEETINGS - 1];
+        for (int i = 1; i < MEETINGS; i++) /* the first one waited for whoever was late */
+            apart[i - 1] = (int64_t)(all[0][i] - all[p][i]);
+        qsort(apart, MEETINGS - 1, sizeof(apart[0]), compare);
+        const uint64_t spread = (uint64_t)(apart[MEETINGS - 2] - apart[0]);
+        if (spread > trace->apart_ns)
+            trace->apart_ns = spread;
+        if (node == job->numbers.node)
+            trace->offset = apart[(MEETINGS - 1) / 2];
+    }
+    trace->offset -= (int64_t)all[0][0];
+}
+
+struct moment {
+    uint64_t id, now[MEETINGS];
+};
+
+weft_status weft_trace_align(struct weft_job *job, uint64_t *id)
+{
+    const size_t n = (size_t)job->numbers.processes;
+    const int meetings = job->numbers.nodes > 1 ? MEETINGS : 1;
+    struct moment mine = {.id = *id};
+    struct moment *all = calloc(n, sizeof(*all));
+    uint64_t(*now)[MEETINGS] = calloc(n, sizeof(*now));
+    weft_status status = all != NULL && now != NULL
+                             ? WEFT_OK
+                             : weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
+
+    for (int i = 0; i <= meetings && status == WEFT_OK; i++) {
+        status = weft_exchange(job, WEFT_EXCHANGE_TRACE, &mine, sizeof(mine), all);
+        if (i < meetings)
+            mine.now[i] = weft_now_ns();
+    }
+    if (status == WEFT_OK) {
+        for (size_t p = 0; p < n; p++)
+            memcpy(now[p], all[p].now, sizeof(now[p]));
+        *id = all[0].id;
+        offsets(job, now);
+    }
+    free(all);
+    free(now);
+    return status;
+}
+
+/* ---- ranks ---- */
+
+struct weft_trace_clock weft_trace_look(void)
+{
+    struct weft_trace_clock best = {0, 0};
+    uint64_t closest = UINT64_MAX;
+
+    for (int i = 0; i < 20; i++) {
+        const uint64_t before = weft_ticks(), host = weft_now_ns(), after = weft_ticks();
+        if (after - before < closest) {
+            closest = after - before;
+            best = (struct weft_trace_clock){before + closest / 2, host};
+        }
+    }
+    return best;
+}
+
+static const struct weft_trace_clock *clock_at(const struct weft_trace *trace, uint32_t run)
+{
+    return &trace->runs[run % WEFT_TRACE_RUNS];
+}
+
+/* The run during which the device's clock showed this time; the oldest that is known, if none. */
+static const struct weft_trace_clock *clock_of(const struct weft_trace *trace, uint64_t time)
+{
+    const uint32_t kept = trace->runs_count < WEFT_TRACE_RUNS ? trace->runs_count : WEFT_TRACE_RUNS;
+    uint32_t low = trace->runs_count - kept, high = trace->runs_count;
+
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (clock_at(trace, middle)->device <= time)
+            low = middle;
+        else
+            high = middle;
+    }
+    return clock_at(trace, low);
+}
+
+/* What the host's clock showed. The rate is that from the opening to now: the longer, the better.
+ */
+static uint64_t from_ticks(const struct weft_trace *trace, uint64_t ticks)
+{
+    const uint64_t all = trace->now.device - trace->opened.device;
+    const double rate = (double)(trace->now.host - trace->opened.host) / (double)(all | 1);
+    const double after = (double)(int64_t)(ticks - trace->opened.device) * rate;
+
+    return trace->opened.host + (uint64_t)(int64_t)after;
+}
+
+uint64_t weft_trace_axis(const struct weft_trace *trace, uint64_t time, bool device)
+{
+    if (device && trace->owns_clock && trace->runs_count != 0) {
+        const struct weft_trace_clock *clock = clock_of(trace, time);
+        time = clock->host + (time - clock->device);
+    } else if (device && trace->ticks) {
+        time = from_ticks(trace, time);
+    }
+    if (device && (int64_t)(time - trace->now.host) > 0)
+        time = trace->now.host;
+    const int64_t at = (int64_t)(time + (uint64_t)trace->offset);
+    return at > 0 ? (uint64_t)at : 0;
+}

@@ -1,0 +1,193 @@
+/*
+ * runtime/trace/rank.c - a rank's track: its kernels, its calls in them, and between two calls of
+ * weft "compute". A log holds events in the order of their beginnings, so an event that begins
+ * before the end of another lies inside of it. Whatever a log says, nothing ends before it begins,
+ * or lies outside of its kernel.
+ */
+#include "runtime/trace/trace.h"
+
+#include "abi/notice.h"
+#include "runtime/trace/ticks.h"
+
+#include <stdio.h>
+
+struct walk {
+    struct weft_trace_track track;
+    const struct weft_trace *trace;
+    const struct weft_trace_log *log;
+    uint64_t first, count; /* events that are kept */
+    bool device;
+    bool counts; /* the log's times are ticks, which `ticks` knows, */
+    struct weft_trace_ticks ticks;
+    bool in_run;
+    uint64_t run_end;    /* on the axis, as all below */
+    uint64_t busy_until; /* compute begins there */
+    uint64_t ends[2];    /* of the events that may enclose the next one: a call, a wait in it */
+    int deep;
+    uint64_t at; /* the last beginning: later ones are no earlier */
+};
+
+static const struct weft_trace_event *event_at(const struct walk *w, uint64_t i)
+{
+    return &w->log->event[i & (w->trace->most - 1)];
+}
+
+/* What a rank does; 0 is nothing, and more a program has written over. */
+static bool is_call(const struct weft_trace_event *event)
+{
+    return event->kind >= WEFT_TRACE_PUT && event->kind <= WEFT_TRACE_TAKEN;
+}
+
+/* A look's time is known by the device's clock, too. */
+static uint64_t axis_of_look(const struct walk *w, const struct weft_trace_event *look)
+{
+    return weft_trace_axis(w->trace, look->end, w->device);
+}
+
+/* A time of event i. */
+static uint64_t axis(struct walk *w, uint64_t i, uint64_t time)
+{
+    if (w->counts)
+        time = weft_trace_ticks_at(&w->ticks, i, time);
+    return weft_trace_axis(w->trace, time, w->device);
+}
+
+static uint64_t begin_of(struct walk *w, uint64_t i)
+{
+    const struct weft_trace_event *event = event_at(w, i);
+    return weft_trace_is_look(event) ? axis_of_look(w, event) : axis(w, i, event->begin);
+}
+
+/* The end of what never ended: that of the run, or now. */
+static uint64_t end_of(struct walk *w, uint64_t i)
+{
+    const struct weft_trace_event *event = event_at(w, i);
+    if (event->end != 0)
+        return axis(w, i, event->end);
+    return w->in_run ? w->run_end : weft_trace_axis(w->trace, w->trace->now.host, false);
+}
+
+/* Where the run ends that event i belongs to. */
+static uint64_t find_run_end(const struct walk *w, uint64_t i)
+{
+    for (; i < w->count; i++) {
+        const struct weft_trace_event *event = event_at(w, i);
+        if (event->kind == WEFT_TRACE_RUN_END)
+            return axis_of_look(w, event);
+        if (event->kind == WEFT_TRACE_RUN_BEGIN)
+            return w->at; /* the run before failed, or its end is lost: as far as is known */
+    }
+    return weft_trace_axis(w->trace, w->trace->ended, false);
+}
+
+static void compute_until(struct walk *w, uint64_t end)
+{
+    if (w->in_run && end > w->busy_until)
+        weft_trace_span(&w->track, "compute", "compute", w->busy_until, end, "");
+}
+
+static void begin_run(struct walk *w, uint64_t i, uint64_t begin)
+{
+    const weft_kernel *kernel = w->track.job->kernel;
+    char name[80] = "kernel";
+
+    if (kernel != NULL)
+        weft_trace_quote(name, sizeof(name), kernel->name);
+    if (begin < w->run_end) /* of the one before */
+        begin = w->run_end;
+    w->at = begin;
+    w->run_end = find_run_end(w, i);
+    if (w->run_end < begin)
+        w->run_end = begin;
+    w->in_run = true;
+    w->busy_until = begin;
+    w->deep = 0;
+    weft_trace_span(&w->track, name, "run", begin, w->run_end, "");
+}
+
+static void end_run(struct walk *w)
+{
+    compute_until(w, w->run_end);
+    w->in_run = false;
+    w->deep = 0;
+}
+
+static void write_event(struct walk *w, uint64_t i)
+{
+    const struct weft_trace_event *event = event_at(w, i);
+    uint64_t begin = begin_of(w, i), end = end_of(w, i);
+
+    if (begin < w->at)
+        begin = w->at;
+    if (w->in_run && begin > w->run_end)
+        begin = w->run_end;
+    /* A call is inside of none, and a wait of one call. */
+    const int inside = event->kind >= WEFT_TRACE_ROOM;
+    while (w->deep > inside || (w->deep > 0 && w->ends[w->deep - 1] <= begin)) {
+        w->deep--;
+        if (begin < w->ends[w->deep])
+            begin = w->ends[w->deep];
+    }
+    w->at = begin;
+    const uint64_t limit = w->deep > 0 ? w->ends[w->deep - 1] : w->in_run ? w->run_end : UINT64_MAX;
+    end = end < begin ? begin : end > limit ? limit : end;
+    if (w->deep == 0) {
+        compute_until(w, begin);
+        w->busy_until = end;
+    }
+    w->ends[w->deep++] = end;
+    weft_trace_event_line(&w->track, event, begin, end);
+}
+
+static void walk(struct walk *w, bool host)
+{
+    for (uint64_t i = w->first; i < w->count; i++) {
+        const struct weft_trace_event *event = event_at(w, i);
+        const bool begins = event->kind == WEFT_TRACE_RUN_BEGIN;
+        if (begins && w->in_run)
+            end_run(w);
+        if (begins)
+            begin_run(w, i + 1, begin_of(w, i));
+        else if (i == w->first && !host) /* the beginning of its run is lost */
+            begin_run(w, i, begin_of(w, i));
+        if (event->kind == WEFT_TRACE_RUN_END)
+            end_run(w);
+        else if (is_call(event) && (host || w->in_run)) /* none is outside: written over, too */
+            write_event(w, i);
+    }
+    if (w->in_run)
+        end_run(w);
+}
+
+void weft_trace_slot(struct weft_job *job, uint32_t slot, const struct weft_trace_log *log)
+{
+    struct weft_trace *trace = job->trace;
+    const bool host = slot == WEFT_HOST_SLOT;
+    const int rank = job->numbers.first_rank + (int)slot - 1;
+    struct walk w = {.track = weft_trace_track_of(job, host ? WEFT_TRACE_TID_HOST : 1 + rank),
+                     .trace = trace,
+                     .log = log,
+                     .count = log->count,
+                     .device = !host || trace->ticks,
+                     .counts = !host && trace->owns_clock};
+    char name[40];
+
+    if (log->count == 0)
+        return;
+    w.first = log->count > trace->most ? log->count - trace->most : 0;
+    if (host)
+        snprintf(name, sizeof(name), "host program");
+    else
+        snprintf(name, sizeof(name), "rank %d", rank);
+    weft_trace_name_track(&w.track, name);
+    if (w.counts &&
+        !weft_trace_ticks_begin(&w.ticks, log, w.first, w.count, trace->most, trace->tick_ns)) {
+        /* Nothing says when it was: a program has written over it. */
+        weft_trace_lost(&w.track, w.count, weft_trace_axis(trace, trace->launched, false));
+        return;
+    }
+    weft_trace_lost(&w.track, w.first, begin_of(&w, w.first));
+    walk(&w, host);
+    if (w.counts)
+        trace->tick_ns = w.ticks.rate;
+}

@@ -1,0 +1,322 @@
+/*
+ * runtime/trace/trace.c - a job's timeline: the logs of ranks and services, from opening to
+ * writing.
+ *
+ * Ranks of a GPU write their logs in device memory; the host copies them when no kernel runs. Their
+ * times are ticks, which they compare with the GPU's clock (trace_ticks.h). When a traced kernel
+ * begins, its first rank stores the time in pinned memory, where the host, which has just launched
+ * it, polls: so the two clocks are known at one moment, but for the time that a store takes to
+ * arrive, about a microsecond.
+ */
+#include "runtime/trace/trace.h"
+
+#include "abi/notice.h"
+#include "base/say.h"
+#include "base/ticks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ARRIVAL_NS = 600, /* of a store to pinned memory; half a round trip */
+    APART_NS = 1500,  /* rounds of a service that are no further apart are one event */
+    LOOK_EVERY = 512  /* events: a rank of a GPU looks at both clocks */
+};
+
+/* ---- opening
+ * ------------------------------------------------------------------------------------- */
+
+static weft_status open_logs(struct weft_job *job)
+{
+    struct weft_trace *trace = job->trace;
+
+    trace->host_log = calloc(1, weft_trace_bytes(trace->most));
+    for (int side = 0; side < 2; side++)
+        trace->services[side] = (struct weft_tracer){
+            .alias = WEFT_TRACE_ALIAS,
+            .most = (uint32_t)trace->most,
+            .log = calloc(1, weft_trace_bytes(trace->most)),
+        };
+    if (trace->host_log == NULL || trace->services[0].log == NULL || trace->services[1].log == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a trace of %llu events",
+                        (unsigned long long)trace->most);
+    weft_trace_place(job, job->selves[WEFT_HOST_SLOT]);
+    return WEFT_OK;
+}
+
+weft_status weft_trace_open(struct weft_job *job)
+{
+    uint64_t id = weft_now_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid();
+    const bool first = job->numbers.process == 0;
+    weft_status status = WEFT_OK;
+    struct weft_trace *trace;
+
+    if (job->config.trace[0] == 0)
+        return WEFT_OK;
+    trace = calloc(1, sizeof(*trace));
+    if (trace == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a trace");
+    trace->most = (uint64_t)job->config.trace_events;
+    trace->owns_clock = !job->device_ops->host_access;
+    trace->ticks = !trace->owns_clock && weft_model == NULL && weft_ticks_are_good();
+    trace->opened = weft_trace_look();
+    trace->tick_ns = 1;
+    snprintf(trace->path, sizeof(trace->path), "%s", job->config.trace);
+    job->trace = trace;
+    if (first) /* before anybody can have something to add */
+        status = weft_trace_file_open(&trace->file, trace->path, id, true);
+    if (status == WEFT_OK)
+        status = weft_trace_align(job, &id);
+    if (status == WEFT_OK && !first)
+        status = weft_trace_file_open(&trace->file, trace->path, id, false);
+    if (status == WEFT_OK)
+        status = open_logs(job);
+    return status;
+}
+
+void weft_trace_free_ranks(struct weft_job *job)
+{
+    struct weft_trace *trace = job->trace;
+
+    if (trace == NULL)
+        return;
+    if (trace->memory != NULL)
+        job->device_ops->free(job->device, trace->memory, &trace->share);
+    trace->memory = NULL;
+    trace->ranks = 0;
+}
+
+void weft_trace_close(struct weft_job *job)
+{
+    struct weft_trace *trace = job->trace;
+
+    if (trace == NULL)
+        return;
+    weft_trace_free_ranks(job);
+    weft_trace_file_close(trace->file);
+    free(trace->host_log);
+    free(trace->services[0].log);
+    free(trace->services[1].log);
+    free(trace);
+    job->trace = NULL;
+}
+
+weft_status weft_trace_prepare(struct weft_job *job)
+{
+    struct weft_trace *trace = job->trace;
+    const size_t ranks = (size_t)job->numbers.ranks_here;
+
+    if (trace == NULL)
+        return WEFT_OK;
+    trace->each_bytes = (weft_trace_bytes(trace->most) + 127) / 128 * 128;
+    trace->memory = job->device_ops->alloc(job->device, ranks * trace->each_bytes, &trace->share);
+    if (trace->memory == NULL)
+        return weft_err(WEFT_ERR_MEMORY,
+                        "no memory for a trace of %llu events of %zu ranks (WEFT_TRACE_EVENTS)",
+                        (unsigned long long)trace->most, ranks);
+    trace->ranks = (uint32_t)ranks;
+    return WEFT_OK;
+}
+
+void weft_trace_place(struct weft_job *job, weft_self *self)
+{
+    struct weft_trace *trace = job->trace;
+    const bool host = self->slot == WEFT_HOST_SLOT;
+
+    if (trace == NULL)
+        return;
+    self->tracer = (struct weft_tracer){
+        .alias = WEFT_TRACE_ALIAS,
+        .most = (uint32_t)trace->most,
+        .every = trace->most / 4 < LOOK_EVERY ? (uint32_t)trace->most / 4 : LOOK_EVERY,
+        .ticks = trace->ticks};
+    self->tracer.log =
+        host ? trace->host_log
+             : (struct weft_trace_log *)(void *)(trace->memory +
+                                                 (self->slot - 1) * trace->each_bytes);
+}
+
+/* ---- recording
+ * ----------------------------------------------------------------------------------- */
+
+void weft_trace_launch(struct weft_job *job, struct weft_launch *launch)
+{
+    struct weft_trace *trace = job->trace;
+
+    if (trace == NULL)
+        return;
+    trace->launched = weft_now_ns();
+    trace->seen = 0;
+    if (!trace->owns_clock)
+        return;
+    __atomic_store_n(&job->state.signals->clock, 0, __ATOMIC_RELAXED);
+    launch->clock = &job->state.signals->clock;
+    launch->seen = &trace->seen;
+}
+
+void weft_trace_ran(struct weft_job *job)
+{
+    struct weft_trace *trace = job->trace;
+    struct weft_trace_clock clock;
+
+    if (trace == NULL)
+        return;
+    trace->ended = weft_now_ns();
+    clock.device = __atomic_load_n(&job->state.signals->clock, __ATOMIC_RELAXED);
+    if (!trace->owns_clock || clock.device == 0)
+        return;
+    clock.host = trace->seen - ARRIVAL_NS;
+    if (trace->seen == 0) {
+        clock.host = trace->launched;
+        weft_say(WEFT_SAY_WARN, "trace: the kernel did not begin within a second; its times are "
+                                "those of a kernel that began when it was launched");
+    }
+    trace->runs[trace->runs_count++ % WEFT_TRACE_RUNS] = clock;
+}
+
+static void add(struct weft_tracer *tracer, enum weft_trace_kind kind, uint64_t begin, int process,
+                uint32_t slot, uint32_t tag, uint64_t amount)
+{
+    const struct weft_trace_event event = {.begin = begin,
+                                           .end = weft_now_ns(),
+                                           .process = process,
+                                           .slot = slot,
+                                           .tag = (uint16_t)tag,
+                                           .amount = (uint32_t)amount,
+                                           .amount_high = (uint8_t)(amount >> 32),
+                                           .kind = (uint8_t)kind};
+    weft_trace_add(tracer, &event);
+}
+
+void weft_trace_round(struct weft_job *job, enum weft_net_side side, uint64_t begin)
+{
+    const enum weft_trace_kind kind =
+        side == WEFT_NET_SEND ? WEFT_TRACE_PROGRESS : WEFT_TRACE_RECEIVE;
+
+    if (job->trace == NULL)
+        return;
+    struct weft_tracer *tracer = &job->trace->services[side];
+    struct weft_trace_event *last = weft_trace_last(tracer);
+    if (tracer->count != 0 && last->kind == kind && begin - last->end <= APART_NS)
+        last->end = weft_now_ns();
+    else
+        add(tracer, kind, begin, WEFT_TRACE_NOBODY, WEFT_TRACE_ANYRANK, WEFT_TRACE_NO_TAG, 0);
+}
+
+void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, uint32_t notice,
+                    uint64_t bytes)
+{
+    const bool counts = weft_notice_kind_of(notice) == WEFT_NOTICE_COUNT;
+
+    if (job->trace == NULL)
+        return;
+    add(&job->trace->services[side],
+        side == WEFT_NET_SEND ? WEFT_TRACE_NET_SENT : WEFT_TRACE_NET_ARRIVED, weft_now_ns(),
+        process, counts ? weft_notice_slot(notice) : WEFT_TRACE_ANYRANK,
+        counts ? weft_notice_tag(notice) : WEFT_TRACE_NO_TAG, bytes);
+}
+
+/* ---- writing
+ * ------------------------------------------------------------------------------------- */
+
+/* A rank's log, fetched where the host cannot look at it. */
+static weft_status write_rank(struct weft_job *job, uint32_t slot, struct weft_trace_log *copy)
+{
+    struct weft_trace *trace = job->trace;
+    unsigned char *there = trace->memory + (slot - 1) * trace->each_bytes;
+    const struct weft_trace_log *log = (const struct weft_trace_log *)(void *)there;
+
+    if (trace->owns_clock) {
+        weft_status status =
+            job->device_ops->copy(job->device, WEFT_LANE_CALLER, copy, there, trace->each_bytes);
+        if (status == WEFT_OK)
+            status = job->device_ops->wait(job->device, WEFT_LANE_CALLER);
+        if (status != WEFT_OK)
+            return status;
+        log = copy;
+    } else {
+        weft_trace_abandon(
+            &job->selves[slot]->tracer); /* what it is in the middle of, if it failed */
+    }
+    weft_trace_slot(job, slot, log);
+    return WEFT_OK;
+}
+
+/* The next event of the rank is its first. */
+static weft_status forget_rank(struct weft_job *job, uint32_t slot)
+{
+    struct weft_trace *trace = job->trace;
+    struct weft_trace_log *log =
+        (struct weft_trace_log *)(void *)(trace->memory + (slot - 1) * trace->each_bytes);
+
+    job->selves[slot]->tracer.count = 0;
+    if (!trace->owns_clock) {
+        log->count = 0;
+        return WEFT_OK;
+    }
+    weft_status status =
+        job->device_ops->fill(job->device, WEFT_LANE_CALLER, (uint32_t *)(void *)&log->count, 0, 2);
+    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_LANE_CALLER) : status;
+}
+
+static weft_status write_ranks(struct weft_job *job)
+{
+    struct weft_trace *trace = job->trace;
+    struct weft_trace_log *copy = trace->owns_clock ? malloc(trace->each_bytes) : NULL;
+    weft_status status = WEFT_OK;
+
+    if (trace->owns_clock && copy == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a trace of %zu bytes", trace->each_bytes);
+    for (uint32_t slot = 1; slot <= trace->ranks && status == WEFT_OK; slot++) {
+        status = write_rank(job, slot, copy);
+        if (status == WEFT_OK)
+            status = forget_rank(job, slot);
+    }
+    free(copy);
+    if (status != WEFT_OK)
+        weft_say(WEFT_SAY_ERROR, "trace: the ranks' events are lost with their device's memory");
+    return status;
+}
+
+/* The services go on meanwhile; what they hold is looked at under their duty. */
+static void write_services(struct weft_job *job)
+{
+    for (int side = 0; side < 2; side++) {
+        if (weft_model == NULL)
+            weft_lock(&job->duty[side]);
+        weft_trace_service(job, (enum weft_net_side)side);
+        if (weft_model == NULL)
+            weft_unlock(&job->duty[side]);
+    }
+}
+
+weft_status weft_trace_write(struct weft_job *job, bool last)
+{
+    struct weft_trace *trace = job->trace;
+
+    if (trace == NULL || (!last && trace->ranks == 0) || trace->status != WEFT_OK)
+        return trace != NULL && last ? trace->status : WEFT_OK;
+    trace->now = weft_trace_look(); /* not later: nobody is let run between begin and end */
+    trace->status = weft_trace_file_begin(trace->file);
+    if (trace->status != WEFT_OK)
+        return trace->status;
+    if (trace->wrote++ == 0)
+        weft_trace_names(job);
+    weft_status status = trace->ranks != 0 ? write_ranks(job) : WEFT_OK;
+    if (last) {
+        weft_trace_abandon(&job->selves[WEFT_HOST_SLOT]->tracer);
+        weft_trace_slot(job, WEFT_HOST_SLOT, trace->host_log);
+        write_services(job);
+    }
+    trace->status = weft_trace_file_end(trace->file);
+    if (trace->status == WEFT_OK)
+        trace->status = status;
+    if (last && trace->lost != 0)
+        weft_say(WEFT_SAY_WARN,
+                 "trace: %llu events of %u ranks and services are lost, the earliest ones: "
+                 "WEFT_TRACE_EVENTS=%llu are kept of each",
+                 (unsigned long long)trace->lost, trace->lost_by, (unsigned long long)trace->most);
+    return trace->status;
+}

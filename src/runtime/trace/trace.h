@@ -1,0 +1,116 @@
+/*
+ * runtime/trace/trace.h - what the files of a job's timeline share: trace.c keeps the logs,
+ * trace_clock.c the clocks, trace_ticks.c those of a GPU's ranks; trace_rank.c makes tracks of
+ * ranks' events, trace_write.c lines of any, and trace_file.c has the one file that all processes
+ * write.
+ */
+#ifndef WEFT_RUNTIME_TRACE_TRACE_H
+#define WEFT_RUNTIME_TRACE_TRACE_H
+
+#include "runtime/job/job.h"
+
+enum { WEFT_TRACE_RUNS = 1024 }; /* the clocks of so many last runs are kept */
+
+/* One moment by the clock of ranks and by the host's. */
+struct weft_trace_clock {
+    uint64_t device, host;
+};
+
+struct weft_trace {
+    struct weft_trace_file *file;
+    char path[128];
+    bool owns_clock;                     /* the ranks' clock is the device's, not the host's, */
+    bool ticks;                          /* or the host's, but in ticks: */
+    struct weft_trace_clock opened, now; /* two moments of it */
+    int64_t offset; /* from this process's clock to the job's axis, which begins at its opening */
+    uint64_t apart_ns; /* how far the hosts' clocks may be apart all the same */
+    uint64_t most;     /* events of a log */
+    uint32_t wrote;    /* how often; and the first time it could not: */
+    weft_status status;
+
+    struct weft_tracer services[2];  /* by side; written under its duty */
+    struct weft_trace_log *host_log; /* of the host program */
+    unsigned char *memory;           /* of the ranks' logs, each_bytes apart; device memory */
+    struct weft_share share;
+    size_t each_bytes;
+    uint32_t ranks;
+
+    struct weft_trace_clock runs[WEFT_TRACE_RUNS]; /* a ring */
+    uint32_t runs_count;
+    uint64_t launched, ended; /* the host's clock: of the last run */
+    uint64_t seen;            /* when its first rank's clock was seen */
+    double tick_ns;           /* of a rank's tick, as far as logs have said (trace_ticks.h) */
+    uint64_t lost;            /* events, and of how many ranks and services, */
+    uint32_t lost_by;
+};
+
+/* ---- trace_file.c: lines, one event each, in one file ---- */
+
+/*
+ * Opens the file, or makes it. first: of the processes that may share it, this one begins it anew.
+ * id: of the job. Errors: SYSTEM, said.
+ */
+weft_status weft_trace_file_open(struct weft_trace_file **file, const char *path, uint64_t id,
+                                 bool first);
+void weft_trace_file_close(struct weft_trace_file *file);
+
+/*
+ * Lines between begin and end come after what other processes have written; nobody else writes
+ * meanwhile. After an error the file is as it was before begin, and end returns it, said.
+ */
+weft_status weft_trace_file_begin(struct weft_trace_file *file);
+/* One line: a JSON object, without the newline and the comma. */
+void weft_trace_line(struct weft_trace_file *file, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+weft_status weft_trace_file_end(struct weft_trace_file *file);
+/* text as it may stand inside of a JSON string. */
+void weft_trace_quote(char *out, size_t bytes, const char *text);
+
+/* ---- trace_clock.c ---- */
+
+/* Makes process 0's id that of all, and finds where the job's axis begins. Collective. */
+weft_status weft_trace_align(struct weft_job *job, uint64_t *id);
+/* Ticks and the host's clock: half way between two looks that were close together. */
+struct weft_trace_clock weft_trace_look(void);
+/* A time of a rank's device or of the host, as ns on the job's axis; of a device: not after now. */
+uint64_t weft_trace_axis(const struct weft_trace *trace, uint64_t time, bool device);
+
+/* ---- trace_write.c: what lines say ---- */
+
+/* Beside the ranks' own, which have their numbers, from 1 on. */
+enum {
+    WEFT_TRACE_TID_HOST = 1000000,
+    WEFT_TRACE_TID_PROGRESS,
+    WEFT_TRACE_TID_RECEIVE,
+    WEFT_TRACE_TID_NETWORK
+};
+
+/* Where lines of a track go. */
+struct weft_trace_track {
+    struct weft_job *job;
+    struct weft_trace_file *file;
+    int pid, tid;
+};
+
+struct weft_trace_track weft_trace_track_of(struct weft_job *job, int tid);
+void weft_trace_name_track(const struct weft_trace_track *track, const char *name);
+/* Something that took time; ns on the job's axis. args: the inside of an object, or "". */
+void weft_trace_span(const struct weft_trace_track *track, const char *name, const char *category,
+                     uint64_t begin, uint64_t end, const char *args);
+/* The same of an event. */
+void weft_trace_event_line(const struct weft_trace_track *track,
+                           const struct weft_trace_event *event, uint64_t begin, uint64_t end);
+/* Says, and counts, how many events are no longer there; where the first one is that still is. */
+void weft_trace_lost(const struct weft_trace_track *track, uint64_t lost, uint64_t at);
+
+/* Who a process's tracks are. */
+void weft_trace_names(struct weft_job *job);
+/* A service, and what it did on the network. */
+void weft_trace_service(struct weft_job *job, enum weft_net_side side);
+
+/* ---- trace_rank.c ---- */
+
+/* All of a log that lies in host memory, as the track of a slot. */
+void weft_trace_slot(struct weft_job *job, uint32_t slot, const struct weft_trace_log *log);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * runtime/watch/monitor.c - the task that reads the control channel and applies what comes, in
+ * order.
+ */
+#include "runtime/job/job.h"
+
+#include "base/say.h"
+#include "runtime/job/exchange.h"
+
+#include <stdlib.h>
+
+enum { LOOK_NS = 100000000 }; /* how often the watchdog looks */
+
+static void dispatch(struct weft_job *job, const struct weft_frame *frame)
+{
+    char text[WEFT_NAME_BYTES + 16];
+
+    switch (frame->kind) {
+    case WEFT_FRAME_LOST:
+        weft_lock(&job->tables);
+        snprintf(text, sizeof(text), "%s was lost", job->processes[frame->source].name);
+        weft_unlock(&job->tables);
+        weft_job_failed(job, WEFT_ERR_PEER_LOST, text);
+        break;
+    case WEFT_FRAME_EXCHANGE:
+        weft_exchange_frame(job, frame);
+        break;
+    case WEFT_FRAME_ABORT:
+        weft_failure_frame(job, frame);
+        break;
+    case WEFT_FRAME_SEGMENT:
+    case WEFT_FRAME_SEGMENT_FREE:
+        weft_memory_frame(job, frame);
+        break;
+    case WEFT_FRAME_COLLECTIVE:
+        weft_collective_frame(job, frame);
+        break;
+    default:
+        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d sent a control frame of kind %u",
+                      frame->source, frame->kind);
+    }
+}
+
+static void monitor_main(void *argument)
+{
+    struct weft_job *job = argument;
+    uint64_t looked = weft_now_ns();
+
+    weft_say_process(job->numbers.process);
+    while (__atomic_load_n(&job->stop_monitor, __ATOMIC_ACQUIRE) == 0) {
+        struct weft_frame frame;
+        weft_status status = weft_control_next(job->control, &frame, LOOK_NS);
+        if (status == WEFT_OK) {
+            dispatch(job, &frame);
+            free(frame.payload);
+        } else if (status != WEFT_ERR_TIMEOUT) {
+            if (status == WEFT_ERR_MEMORY) /* for a frame: the channel still carries this */
+                weft_job_fail(job, status, "process %d: %s", job->numbers.process, weft_err_last());
+            weft_job_failed(job, status, "the control channel broke");
+            weft_task_yield(true);
+        }
+        if (weft_now_ns() - looked >= LOOK_NS || weft_model != NULL) {
+            weft_watchdog_look(job);
+            looked = weft_now_ns();
+        }
+    }
+}
+
+weft_status weft_monitor_start(struct weft_job *job)
+{
+    weft_status status = weft_task_start(&job->monitor, "weft monitor", monitor_main, job);
+    job->monitor_runs = status == WEFT_OK;
+    return status;
+}
+
+void weft_monitor_stop(struct weft_job *job)
+{
+    if (!job->monitor_runs)
+        return;
+    __atomic_store_n(&job->stop_monitor, 1, __ATOMIC_RELEASE);
+    weft_control_wake(job->control);
+    weft_task_join(&job->monitor);
+    job->monitor_runs = false;
+}

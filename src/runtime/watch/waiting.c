@@ -1,0 +1,174 @@
+/*
+ * runtime/watch/waiting.c - what a rank, or the host program, waits for, in words: for people who
+ * look for the reason.
+ */
+#include "runtime/job/job.h"
+
+#include "rank/counter.h"
+#include "runtime/job/exchange.h"
+#include "runtime/space/tables.h"
+
+#include <stdio.h>
+
+/* The communicator of a barrier, which in a traced job goes by its alias. */
+static weft_comm comm_of(const struct weft_job *job, const struct weft_waiting *w)
+{
+    const weft_comm name = (weft_comm)__atomic_load_n(&w->a, __ATOMIC_RELAXED);
+    return job->trace != NULL ? name ^ WEFT_TRACE_ALIAS : name;
+}
+
+void weft_comm_name(weft_comm comm, char *name, size_t bytes)
+{
+    if (comm == WEFT_COMM_WORLD || comm == WEFT_COMM_DEVICE || comm == WEFT_COMM_HOST)
+        snprintf(name, bytes, "WEFT_COMM_%s",
+                 comm == WEFT_COMM_WORLD    ? "WORLD"
+                 : comm == WEFT_COMM_DEVICE ? "DEVICE"
+                                            : "HOST");
+    else
+        snprintf(name, bytes, "communicator 0x%x", comm);
+}
+
+static bool is_barrier(uint32_t kind)
+{
+    return kind == WEFT_WAIT_BARRIER || kind == WEFT_WAIT_ENTER || kind == WEFT_WAIT_LEAVE;
+}
+
+/* Whether this rank has come to the same meeting: a barrier, or the collective `op`. */
+static bool has_come(const struct weft_job *job, const struct weft_waiting *w, uint32_t kind,
+                     uint64_t op, weft_comm comm)
+{
+    const uint32_t its = __atomic_load_n(&w->kind, __ATOMIC_RELAXED);
+
+    if (is_barrier(kind))
+        return is_barrier(its) && comm_of(job, w) == comm;
+    return its == kind && __atomic_load_n(&w->a, __ATOMIC_RELAXED) == op &&
+           __atomic_load_n(&w->have, __ATOMIC_RELAXED) == comm;
+}
+
+/* Which members in this process are not there. */
+static void absent(const struct weft_job *job, uint32_t kind, uint64_t op, weft_comm comm,
+                   char *text, size_t bytes)
+{
+    const struct weft_comm_entry *entry = weft_comm_find(&job->state, comm);
+    size_t used = 0;
+    int32_t missing = 0;
+
+    text[0] = 0;
+    for (uint32_t slot = 0; entry != NULL && slot < weft_job_slots(job); slot++) {
+        const struct weft_waiting *w = job->selves[slot]->waiting;
+        if (entry->rank_of_slot[slot] < 0 || has_come(job, w, kind, op, comm))
+            continue;
+        if (missing++ < 6 && used < bytes) {
+            char name[40];
+            weft_slot_name(job, slot, name, sizeof(name));
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "", name);
+        }
+    }
+    if (missing == 0)
+        snprintf(text, bytes, "members in other processes");
+    else if (missing > 6 && used < bytes)
+        snprintf(text + used, bytes - used, " and %d more", (int)missing - 6);
+}
+
+/*
+ * A tag other than the one that a rank waits for, of which it has notifications that nobody waited
+ * for: the one was often meant to be the other. -1: none, or they cannot be read, being in a GPU.
+ * What the rank itself changes meanwhile, serving its channels, may be read too early or too late.
+ */
+__attribute__((no_sanitize("thread"))) static int
+other_tag(const struct weft_job *job, uint32_t slot, uint32_t wanted, uint32_t *count)
+{
+    const bool readable = job->image == NULL || slot == WEFT_HOST_SLOT;
+
+    for (uint32_t tag = 0; readable && tag < WEFT_TAGS; tag++) {
+        *count = weft_count_read_quiet(job->state.exposed, weft_count_index(slot, tag)) -
+                 job->selves[slot]->consumed[tag];
+        if (tag != wanted && (int32_t)*count > 0)
+            return (int)tag;
+    }
+    return -1;
+}
+
+static void notifications(const struct weft_job *job, uint32_t slot, uint32_t tag,
+                          unsigned long long have, unsigned long long need, char *text,
+                          size_t bytes)
+{
+    char other[64] = "";
+    uint32_t count;
+    const int another = other_tag(job, slot, tag, &count);
+
+    if (another >= 0)
+        snprintf(other, sizeof(other), "; tag %d has %u that nobody has waited for", another,
+                 count);
+    snprintf(text, bytes, "in %s for tag %u: has %llu of %llu notifications%s",
+             slot == WEFT_HOST_SLOT ? "weft_host_wait" : "weft_wait", tag, have, need, other);
+}
+
+/* words: of how many processes words are missing; 0 or less: of none, or it is not known. */
+static void barrier(const struct weft_job *job, const struct weft_waiting *w, uint32_t kind,
+                    int32_t words, char *text, size_t bytes)
+{
+    char name[40], list[256], unheard[40] = "";
+
+    weft_comm_name(comm_of(job, w), name, sizeof(name));
+    absent(job, kind, 0, comm_of(job, w), list, sizeof(list));
+    if (words > 0)
+        snprintf(unheard, sizeof(unheard), "; no word from %d process(es)", words);
+    snprintf(text, bytes, "in %s%s: not there: %s%s",
+             kind == WEFT_WAIT_ENTER   ? "weft_enter"
+             : kind == WEFT_WAIT_LEAVE ? "weft_leave"
+                                       : "a barrier of ",
+             kind == WEFT_WAIT_BARRIER ? name : "", list, unheard);
+}
+
+void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes)
+{
+    const struct weft_waiting *w = job->selves[slot]->waiting;
+    const unsigned long long a = __atomic_load_n(&w->a, __ATOMIC_RELAXED);
+    const unsigned long long have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
+    const unsigned long long need = __atomic_load_n(&w->need, __ATOMIC_RELAXED);
+    const uint32_t kind = __atomic_load_n(&w->kind, __ATOMIC_RELAXED);
+    char list[256], comm[40];
+
+    switch (kind) {
+    case WEFT_WAIT_TAG:
+        notifications(job, slot, (uint32_t)a, have, need, text, bytes);
+        break;
+    case WEFT_WAIT_UNTIL:
+        snprintf(text, bytes, "in weft_wait_until at 0x%llx: %llu is there, compared with %llu", a,
+                 have, need);
+        break;
+    case WEFT_WAIT_BARRIER:
+    case WEFT_WAIT_ENTER:
+    case WEFT_WAIT_LEAVE:
+        barrier(job, w, kind, (int32_t)(uint32_t)(need - have), text, bytes);
+        break;
+    case WEFT_WAIT_SPACE:
+        snprintf(text, bytes, "for %llu of %llu lines of its command ring", need, have);
+        break;
+    case WEFT_WAIT_LOCAL:
+        snprintf(text, bytes, "in weft_flush_local: %llu of %llu puts have left", have, need);
+        break;
+    case WEFT_WAIT_REMOTE:
+        snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu landed before", a,
+                 need, have);
+        break;
+    case WEFT_WAIT_EAGER:
+        snprintf(
+            text, bytes,
+            "for the other end of an eager channel, in process %llu: line %llu wanted, at %llu", a,
+            need, have);
+        break;
+    case WEFT_WAIT_PROCESS:
+        snprintf(text, bytes, "in %s for process %llu", weft_exchange_name((uint32_t)need), a);
+        break;
+    default:
+        if (a == 0) { /* weft_fail: the error is on its way */
+            snprintf(text, bytes, "to end");
+            break;
+        }
+        weft_comm_name((weft_comm)have, comm, sizeof(comm));
+        absent(job, WEFT_WAIT_REPLY, a, (weft_comm)have, list, sizeof(list));
+        snprintf(text, bytes, "in %s of %s: not there: %s", weft_collective_name(a), comm, list);
+    }
+}

@@ -1,0 +1,336 @@
+/*
+ * runtime/watch/watchdog.c - says who waits for what when a wait lasts too long.
+ *
+ * Ranks write what they wait for (weft_tell); here it is only looked at, every tenth of a second,
+ * and waiting_text.c puts it into words. A wait is told from the next one by its episode number.
+ */
+#include "runtime/job/job.h"
+
+#include "base/say.h"
+#include "runtime/job/exchange.h"
+#include "runtime/job/random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MOST_LINES = 8, LOOKS_S = 10 /* in a second */, STUCK_S = 5 };
+#define FOR_ALL_S 0.5        /* so much more than WEFT_TIMEOUT_S a wait for all may last */
+#define CLOSED_NS 2000000000 /* what came last may have been there for a while, unseen */
+
+/* What the watchdog remembers of one slot. */
+struct weft_watch {
+    uint32_t episode;
+    bool waits;
+    uint64_t since, told; /* told: how long the wait was when it was last reported */
+    uint64_t vain;        /* since when it has been seen to be in vain; 0: it was not */
+};
+
+/* Whether a slot's rank, or the host program, waits at present. */
+static bool waits(const struct weft_job *job, uint32_t slot)
+{
+    const uint32_t kind = __atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED);
+
+    return kind != WEFT_WAIT_NONE && kind != WEFT_WAIT_NO_MORE && kind != WEFT_WAIT_STOPPED;
+}
+
+/* On the CPU device a worker runs one of its ranks at a time. On a GPU all run. */
+static bool runs(const struct weft_job *job, uint32_t slot)
+{
+    return job->image != NULL || WEFT_PORT_GET(&job->selves[slot]->port, running);
+}
+
+/* Names the ranks of this process whose wait is of this kind, all or those that run. How many. */
+static int list_ranks(const struct weft_job *job, uint32_t kind, bool all, char *list, size_t bytes)
+{
+    size_t used = 0;
+    int found = 0;
+
+    list[0] = 0;
+    for (uint32_t slot = 1; slot < weft_job_slots(job); slot++) {
+        char name[40];
+        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) != kind ||
+            !(all || runs(job, slot)))
+            continue;
+        weft_slot_name(job, slot, name, sizeof(name));
+        if (found++ < MOST_LINES && used < bytes)
+            used += (size_t)snprintf(list + used, bytes - used, "%s%s", used ? ", " : "", name);
+    }
+    if (found > MOST_LINES && used < bytes)
+        snprintf(list + used, bytes - used, " and %d more ranks", found - MOST_LINES);
+    return found;
+}
+
+/* Which ranks of this process do not wait: nothing comes from those that have ended their kernel,
+ * and what the others will send nobody knows. */
+static void say_others(const struct weft_job *job)
+{
+    char list[240];
+    const int ended = list_ranks(job, WEFT_WAIT_NO_MORE, true, list, sizeof(list));
+
+    if (ended > 0)
+        weft_say(WEFT_SAY_ERROR, "%s %s ended %s kernel", list, ended == 1 ? "has" : "have",
+                 ended == 1 ? "its" : "their");
+    if (!__atomic_load_n(&job->running, __ATOMIC_RELAXED))
+        return; /* no rank computes */
+    const int busy = list_ranks(job, WEFT_WAIT_NONE, true, list, sizeof(list));
+    if (busy > 0)
+        weft_say(WEFT_SAY_ERROR, "%s %s not wait at present", list, busy == 1 ? "does" : "do");
+}
+
+/* Updates what is known of a slot's wait; returns how long it has lasted, in ns. */
+static uint64_t lasting(const struct weft_job *job, uint32_t slot, uint64_t now)
+{
+    struct weft_watch *watch = &job->watch[slot];
+    const uint32_t episode =
+        __atomic_load_n(&job->selves[slot]->waiting->episode, __ATOMIC_RELAXED);
+
+    if (!waits(job, slot)) {
+        watch->waits = false;
+        return 0;
+    }
+    if (!watch->waits || watch->episode != episode) {
+        *watch = (struct weft_watch){.episode = episode, .waits = true, .since = now};
+        return 0;
+    }
+    return now - watch->since;
+}
+
+static void report(struct weft_job *job, uint32_t slot, double seconds)
+{
+    char name[40], what[400];
+
+    weft_slot_name(job, slot, name, sizeof(name));
+    weft_waiting_text(job, slot, what, sizeof(what));
+    weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s", name, seconds, what);
+}
+
+static void fail(struct weft_job *job, uint32_t slot, double seconds, weft_status status)
+{
+    char name[40], what[400];
+
+    weft_slot_name(job, slot, name, sizeof(name));
+    weft_waiting_text(job, slot, what, sizeof(what));
+    weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
+}
+
+/* A wait for all: somebody else's is the reason for it. */
+static bool waits_for_all(const struct weft_job *job, uint32_t slot)
+{
+    switch (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED)) {
+    case WEFT_WAIT_BARRIER:
+    case WEFT_WAIT_ENTER:
+    case WEFT_WAIT_LEAVE:
+    case WEFT_WAIT_REPLY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether somebody waits in another job of this process, which will say so. */
+static bool another_waits(const struct weft_job *job)
+{
+    for (struct weft_job *other = NULL; (other = weft_random_next(other)) != NULL;)
+        for (uint32_t slot = 0; other != job && slot < weft_job_slots(other); slot++)
+            if (waits(other, slot))
+                return true;
+    return false;
+}
+
+/* Random mode knows for certain that nothing can happen any more. Every process then says who
+ * waits: weft_watchdog_tell. */
+static void report_deadlock(struct weft_job *job)
+{
+    uint32_t first = UINT32_MAX;
+
+    for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
+        if (waits(job, slot) &&
+            (first == UINT32_MAX || (waits_for_all(job, first) && !waits_for_all(job, slot))))
+            first = slot;
+    if (first != UINT32_MAX)
+        fail(job, first, 0, WEFT_ERR_DEADLOCK);
+    else if (!another_waits(job))
+        weft_job_fail(job, WEFT_ERR_DEADLOCK, "no rank waits, and yet nothing can happen");
+}
+
+/* After the lines of those that wait. */
+static void say_rest(const struct weft_job *job, int lines, int more)
+{
+    if (more > 0)
+        weft_say(WEFT_SAY_ERROR, "and %d more ranks of this process wait", more);
+    if (lines > 0)
+        say_others(job);
+}
+
+/* The job has failed, and yet its kernel goes on: ranks that never call end never. Said once. */
+static void tell_of_kernel(struct weft_job *job, uint64_t lasted)
+{
+    char list[240];
+
+    if (job->end_told || job->config.stall_s <= 0 || (double)lasted * 1e-9 < job->config.stall_s)
+        return;
+    job->end_told = true;
+    if (list_ranks(job, WEFT_WAIT_NONE, false, list, sizeof(list)) == 0)
+        snprintf(list, sizeof(list), "none");
+    weft_say(WEFT_SAY_ERROR,
+             "the job has failed, and weft_run waits for its kernel to end; ranks that compute on "
+             "without a call of weft's: %s",
+             list);
+}
+
+/*
+ * The job has failed, and a thread that moves data is still in a call: into the network's library
+ * or the device's driver, for weft's own end. Nothing can end it, nor may anything be freed that it
+ * may use, ranks and stacks included, so that the program cannot go on either: the process ends.
+ */
+static void end_process(const struct weft_job *job)
+{
+    weft_say(WEFT_SAY_ERROR,
+             "the job has failed, and a call into %s%s has not returned for %d s, so this process "
+             "ends here",
+             job->net_ops->name, job->image != NULL ? " or the device" : "", STUCK_S);
+    fflush(NULL);
+    _exit(EXIT_FAILURE); /* what exit would run may wait for that call */
+}
+
+/*
+ * The job has failed, and yet may not end. Looks are counted for the services, and not time, which
+ * goes on while a debugger keeps the process.
+ */
+static void look_at_end(struct weft_job *job, uint64_t now)
+{
+    if (job->failed_since == 0)
+        job->failed_since = now;
+    if (__atomic_load_n(&job->services_busy, __ATOMIC_ACQUIRE) != 0 && weft_model == NULL &&
+        ++job->stuck_looks >= STUCK_S * LOOKS_S)
+        end_process(job);
+    if (__atomic_load_n(&job->running, __ATOMIC_RELAXED))
+        tell_of_kernel(job, now - job->failed_since);
+}
+
+/* How many barriers of WEFT_COMM_HOST this process has entered; its own program changes it. */
+__attribute__((no_sanitize("thread"))) static uint32_t barriers_here(const struct weft_job *job)
+{
+    return job->selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
+}
+
+/*
+ * Whether the host program waits for what cannot come; *closed: how many processes are in
+ * weft_close. What such a process sent has landed (weft_settle_ranks), so that no notification is
+ * under way where all others are there. For a barrier, of which somebody else's word may be, one is
+ * enough that has entered fewer. What it brought to a collective came before, on the same channel.
+ */
+static bool waits_in_vain(struct weft_job *job, int *closed)
+{
+    uint32_t entered;
+
+    *closed = weft_exchange_closed(job, &entered);
+    if (*closed == 0)
+        return false;
+    switch (__atomic_load_n(&job->selves[WEFT_HOST_SLOT]->waiting->kind, __ATOMIC_RELAXED)) {
+    case WEFT_WAIT_TAG:
+        return *closed == job->numbers.processes - 1;
+    case WEFT_WAIT_BARRIER:
+        return (int32_t)(entered - barriers_here(job)) < 0;
+    case WEFT_WAIT_REPLY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Fails the job if it has waited in vain for a while; false: it has not. */
+static bool end_after_close(struct weft_job *job, uint64_t now)
+{
+    struct weft_watch *watch = &job->watch[WEFT_HOST_SLOT];
+    const bool long_one = lasting(job, WEFT_HOST_SLOT, now) != 0;
+    char what[400];
+    int closed = 0;
+
+    if (!long_one || !waits_in_vain(job, &closed))
+        watch->vain = 0;
+    else if (watch->vain == 0)
+        watch->vain = now;
+    if (watch->vain == 0 || now - watch->vain < CLOSED_NS)
+        return false;
+    weft_waiting_text(job, WEFT_HOST_SLOT, what, sizeof(what));
+    weft_job_fail(job, WEFT_ERR_MISMATCH,
+                  "process %d waits %s, and %d of the %d others have called weft_close",
+                  job->numbers.process, what, closed, job->numbers.processes - 1);
+    return true;
+}
+
+static void look(struct weft_job *job)
+{
+    const uint64_t now = weft_now_ns();
+    const double stall = job->config.stall_s, timeout = job->config.timeout_s;
+    int lines = 0, more = 0;
+
+    if (weft_job_status(job) != WEFT_OK) {
+        look_at_end(job, now);
+        return;
+    }
+    if (weft_model != NULL && weft_model->quiet()) {
+        report_deadlock(job);
+        return;
+    }
+    if (end_after_close(job, now))
+        return;
+    for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
+        struct weft_watch *watch = &job->watch[slot];
+        const uint64_t lasted = lasting(job, slot, now);
+        const double seconds = (double)lasted * 1e-9;
+        /* Who waits for all leaves the word to who waits for one, here or in another process. */
+        const double patience = waits_for_all(job, slot) ? timeout + FOR_ALL_S : timeout;
+        const bool fatal = timeout > 0 && seconds >= patience;
+        /* Reported when it is a stall, and again whenever it has lasted twice as long. */
+        const bool due = stall > 0 && seconds >= stall && lasted >= 2 * watch->told;
+
+        if (lasted == 0 || !(fatal || due))
+            continue;
+        watch->told = lasted;
+        if (fatal) { /* every process then says who waits: weft_watchdog_tell */
+            fail(job, slot, seconds, WEFT_ERR_TIMEOUT);
+            return;
+        }
+        if (lines++ < MOST_LINES)
+            report(job, slot, seconds);
+        else
+            more++;
+    }
+    say_rest(job, lines, more);
+}
+
+void weft_watchdog_tell(struct weft_job *job)
+{
+    const uint64_t now = weft_now_ns();
+    int lines = 0, more = 0;
+
+    weft_lock(&job->tables);
+    for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
+        const uint64_t lasted = lasting(job, slot, now);
+        if (!waits(job, slot))
+            continue;
+        if (lines++ < MOST_LINES)
+            report(job, slot, weft_model != NULL ? 0 : (double)lasted * 1e-9); /* no true time */
+        else
+            more++;
+    }
+    say_rest(job, lines, more);
+    weft_unlock(&job->tables);
+}
+
+void weft_watchdog_look(struct weft_job *job)
+{
+    weft_lock(&job->tables); /* ranks and tables stay while they are looked at */
+    look(job);
+    weft_unlock(&job->tables);
+}
+
+weft_status weft_watchdog_open(struct weft_job *job)
+{
+    job->watch = calloc(WEFT_SLOTS, sizeof(*job->watch));
+    return job->watch != NULL ? WEFT_OK
+                              : weft_err(WEFT_ERR_MEMORY, "no memory for %u ranks", WEFT_SLOTS);
+}
