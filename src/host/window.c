@@ -20,7 +20,7 @@
 static weft_self *host_of(weft_job *job, const char *call, weft_status *status)
 {
     *status = weft_job_idle(job, call);
-    return *status == WEFT_OK ? job->selves[WEFT_HOST_SLOT] : NULL;
+    return *status == WEFT_OK ? job->ranks.selves[WEFT_HOST_SLOT] : NULL;
 }
 
 /* Every call below begins so; after a failure of the job it goes on in the second return. */
@@ -58,9 +58,9 @@ static weft_status check_place(weft_job *job, const char *call, const char *name
 /* A window of the host program; NULL, and an error said, if win is none. */
 static const struct weft_window *find_window(weft_job *job, const char *call, weft_win win)
 {
-    weft_lock(&job->tables);
-    const struct weft_window *window = weft_window_find(&job->state, win);
-    weft_unlock(&job->tables);
+    weft_lock(&job->space.tables);
+    const struct weft_window *window = weft_window_find(&job->space.state, win);
+    weft_unlock(&job->space.tables);
     if (window == NULL || window->comm != WEFT_COMM_HOST) {
         weft_refuse(job,
                     weft_err(WEFT_ERR_WINDOW, "%s: window 0x%x is none of the host's", call, win));
@@ -76,7 +76,7 @@ weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_w
         return WEFT_ERR_ARGUMENT;
     const weft_win made = weft_win_create(self, WEFT_COMM_HOST, base, bytes);
     if (made == WEFT_WIN_NONE)
-        return weft_refuse(job, weft_err(weft_failure(self), "%s", job->no_window));
+        return weft_refuse(job, weft_err(weft_failure(self), "%s", job->space.no_window));
     *win = made;
     return WEFT_OK;
 }

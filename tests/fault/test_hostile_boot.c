@@ -3,10 +3,10 @@
  * it runs. The job must come to its normal end. The parsers get the same treatment without a
  * socket. usage: test_hostile_boot [SEED]
  */
-#include "order/atomic.h"
 #include "base/task.h"
 #include "boot/control.h"
 #include "boot/frame.h"
+#include "order/atomic.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -4,9 +4,9 @@
  *
  * The linker gives this program the library's calls of malloc and calloc (--wrap).
  */
+#include "rank/state.h"
 #include "support/fault_job.h"
 #include "weft/device.h"
-#include "rank/state.h"
 
 #include <stdint.h>
 #include <stdio.h>

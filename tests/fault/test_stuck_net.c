@@ -53,10 +53,10 @@ static weft_status open_job(weft_job **job, int process, enum weft_net_side side
     if (status != WEFT_OK || process != 0)
         return status;
     stuck_side = side;
-    inner = (*job)->net_ops;
+    inner = (*job)->proxy.net_ops;
     ops = *inner;
     ops.progress = progress;
-    __atomic_store_n(&(*job)->net_ops, &ops, __ATOMIC_RELEASE);
+    __atomic_store_n(&(*job)->proxy.net_ops, &ops, __ATOMIC_RELEASE);
     return WEFT_OK;
 }
 

@@ -5,9 +5,9 @@
  */
 #include "fuzz.h"
 
+#include "abi/notice.h"
 #include "net/regions.h"
 #include "runtime/job/job.h"
-#include "abi/notice.h"
 
 #include <weft/weft.h>
 
@@ -32,7 +32,7 @@ static void check_notice(struct weft_job *job, uint32_t notice)
     if (weft_notice_kind_of(notice) == WEFT_NOTICE_COUNT)
         good = slot < WEFT_SLOTS;
     else if (weft_notice_kind_of(notice) == WEFT_NOTICE_BARRIER)
-        good = slot < job->state.comms_count * WEFT_BARRIER_WORDS;
+        good = slot < job->space.state.comms_count * WEFT_BARRIER_WORDS;
     const bool taken = weft_notice_arrived(job, 0, notice);
     MUST(!taken || good);
 }

@@ -8,8 +8,8 @@
  *
  * Usage: test_mutation [--seeds N] [--label NAME]
  */
-#include "order/order.h"
 #include "litmus.h"
+#include "order/order.h"
 
 #include <errno.h>
 #include <getopt.h>

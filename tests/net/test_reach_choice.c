@@ -19,9 +19,9 @@ static int direct_if_it_can(void *unused)
     (void)unused;
     EXPECT(weft_open(&job, NULL, NULL) == WEFT_OK);
     const int other = 1 - weft_numbers_of(job)->process;
-    const bool direct = job->state.process_table[other].exposed != NULL;
+    const bool direct = job->space.state.process_table[other].exposed != NULL;
     EXPECT(direct == !far_watch.no_atomics);
-    EXPECT(direct == (job->state.signals->proxied == 0));
+    EXPECT(direct == (job->space.state.signals->proxied == 0));
     EXPECT(weft_close(job) == WEFT_OK);
     return 0;
 }

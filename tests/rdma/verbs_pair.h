@@ -5,10 +5,10 @@
 #ifndef WEFT_TESTS_VERBS_PAIR_H
 #define WEFT_TESTS_VERBS_PAIR_H
 
+#include "abi/notice.h"
 #include "base/task.h"
 #include "net/verbs/state.h"
 #include "net/verbs/verbs.h"
-#include "abi/notice.h"
 
 #include <stdio.h>
 #include <stdlib.h>

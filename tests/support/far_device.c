@@ -1,8 +1,8 @@
 /* support/far_device.c - see the header. */
 #include "support/far_device.h"
 
-#include "order/atomic.h"
 #include "base/say.h"
+#include "order/atomic.h"
 #include "rank/state.h"
 
 #include <pthread.h>

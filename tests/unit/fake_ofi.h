@@ -6,8 +6,8 @@
 #ifndef WEFT_TESTS_FAKE_OFI_H
 #define WEFT_TESTS_FAKE_OFI_H
 
-#include "net/ofi/inside.h"
 #include "abi/notice.h"
+#include "net/ofi/inside.h"
 
 #include <rdma/fi_errno.h>
 

@@ -7,9 +7,9 @@
 #ifndef WEFT_TESTS_MODEL_RUN_H
 #define WEFT_TESTS_MODEL_RUN_H
 
-#include "order/atomic.h"
 #include "base/task.h"
 #include "device/cpu/random/random.h"
+#include "order/atomic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

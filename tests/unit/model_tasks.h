@@ -4,9 +4,9 @@
 #ifndef WEFT_TESTS_MODEL_TASKS_H
 #define WEFT_TESTS_MODEL_TASKS_H
 
-#include "order/atomic.h"
 #include "base/task.h"
 #include "device/cpu/random/random.h"
+#include "order/atomic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

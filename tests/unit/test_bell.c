@@ -3,8 +3,8 @@
  * it is not theirs. Between threads, and between processes that map the bells at two addresses.
  * A lost wake-up shows as a sleep that lasted its whole timeout.
  */
-#include "order/atomic.h"
 #include "base/task.h"
+#include "order/atomic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

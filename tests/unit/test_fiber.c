@@ -1,6 +1,6 @@
 /* Fibers: each keeps its own stack, registers and rounding mode over a switch; deep stacks work. */
-#include "order/atomic.h"
 #include "base/fiber.h"
+#include "order/atomic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,9 +3,9 @@
  * loads, all that its releaser knew when it released it, over any chain of tasks, words and locks.
  * Each task counts in a cell of its own; a ticket comes with a note of what its releaser knew.
  */
-#include "order/atomic.h"
 #include "base/task.h"
 #include "device/cpu/random/random.h"
+#include "order/atomic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

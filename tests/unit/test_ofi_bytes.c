@@ -2,8 +2,8 @@
  * unit/test_ofi_bytes.c - the bytes that ofi takes from the fabric: messages and remote completion
  * data, good, malformed, a stranger's, and at random.
  */
-#include "net/ofi/bytes.h"
 #include "abi/notice.h"
+#include "net/ofi/bytes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

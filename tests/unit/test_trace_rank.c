@@ -22,7 +22,7 @@ static char path[] = "/tmp/weft-test-trace-rank.XXXXXX";
 
 static struct weft_process_entry entry = {.first_rank = 0, .ranks = 2};
 static struct weft_trace timeline;
-static struct weft_job job = {.trace = &timeline, .state = {.process_table = &entry}};
+static struct weft_job job = {.trace = &timeline, .space.state = {.process_table = &entry}};
 
 static void forget(void)
 {

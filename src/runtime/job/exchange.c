@@ -174,7 +174,7 @@ const char *weft_exchange_name(uint32_t op)
  */
 static struct arrival *await_told(struct weft_job *job, enum weft_exchange_op op, int process)
 {
-    weft_self *host = job->selves[WEFT_HOST_SLOT];
+    weft_self *host = job->ranks.selves[WEFT_HOST_SLOT];
     struct arrival *a = look(job, process);
 
     if (a != NULL)

@@ -9,6 +9,7 @@
 
 #include "base/say.h"
 #include "runtime/job/call.h"
+#include "runtime/watch/watch.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,8 +26,8 @@ struct abort_frame {
  */
 void weft_services_are_quiet(struct weft_job *job)
 {
-    __atomic_store_n(&job->state.signals->stop, 1, __ATOMIC_RELEASE);
-    weft_bell_ring(&job->state.exposed->bell);
+    __atomic_store_n(&job->space.state.signals->stop, 1, __ATOMIC_RELEASE);
+    weft_bell_ring(&job->space.state.exposed->bell);
 }
 
 static void failed(struct weft_job *job, weft_status status, const char *text,
@@ -38,14 +39,15 @@ static void failed(struct weft_job *job, weft_status status, const char *text,
         weft_say(level, "%s", job->error);
         __atomic_store_n(&job->failed, (uint32_t)status, __ATOMIC_RELEASE);
     }
-    struct weft_bell *const command = job->command_bell, *const receive = job->receive_bell;
+    struct weft_bell *const command = job->proxy.command_bell, *const receive =
+                                                                   job->proxy.receive_bell;
     weft_unlock(&job->failure_lock);
     weft_bell_ring(&job->exchange_bell);
     if (command != NULL) {
         weft_bell_ring(command);
         weft_bell_ring(receive);
     }
-    weft_bell_ring(&job->parked_bell);
+    weft_bell_ring(&job->proxy.parked_bell);
 }
 
 void weft_job_failed(struct weft_job *job, weft_status status, const char *text)

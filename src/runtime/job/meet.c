@@ -77,10 +77,10 @@ static void number_nodes(struct weft_job *job, const struct where *all)
         while (strcmp(all[q].host, all[p].host) != 0 || strcmp(all[q].boot, all[p].boot) != 0)
             q++;
         job->processes[p].node = q == p ? n->nodes++ : job->processes[q].node;
-        weft_lock(&job->tables); /* the monitor may be about to say that it was lost */
+        weft_lock(&job->space.tables); /* the monitor may be about to say that it was lost */
         snprintf(job->processes[p].name, sizeof(job->processes[p].name),
                  "process %d (pid %d on %.40s)", p, (int)all[p].pid, all[p].host);
-        weft_unlock(&job->tables);
+        weft_unlock(&job->space.tables);
     }
     n->node = job->processes[n->process].node;
 }
@@ -96,20 +96,20 @@ static void share_node(struct weft_job *job)
         with.index += here && p < n->process;
         with.on_device += job->processes[p].device == n->device;
     }
-    job->shares_device = with.on_device > 1;
-    job->spin_ns = job->device_ops->share(job->device, &with);
+    job->ranks.shares_device = with.on_device > 1;
+    job->proxy.spin_ns = job->device_ops->share(job->device, &with);
 }
 
 /* Maps the counters of a process of this node, if ranks can add to them: both kinds, or none. */
 static const char *map_counters(struct weft_job *job, int p, const struct hello *hello)
 {
-    struct weft_image *image = job->image;
+    struct weft_image *image = job->ranks.image;
     const char *reason = "its counters are of another size";
 
     if (job->device_ops->has_atomics != NULL && job->processes[p].device != job->numbers.device &&
         !job->device_ops->has_atomics(job->device, hello->device_id))
         return "this device has no atomic operations on the memory of that one";
-    if (hello->exposed.bytes != job->exposed_share.bytes ||
+    if (hello->exposed.bytes != job->space.exposed_share.bytes ||
         (image != NULL && hello->device_exposed.bytes != image->exposed_share.bytes))
         return reason;
     void *memory = weft_share_map(&hello->exposed, job->one_address_space, &reason);
@@ -125,7 +125,7 @@ static const char *map_counters(struct weft_job *job, int p, const struct hello 
         }
     }
     job->processes[p].exposed_share = hello->exposed;
-    job->state.process_table[p].exposed = memory;
+    job->space.state.process_table[p].exposed = memory;
     return NULL;
 }
 
@@ -140,7 +140,7 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
                                                     : "it is on another node";
     if (reason == NULL) {
         weft_say(WEFT_SAY_INFO, "%s: direct, through %s", process->name,
-                 job->image == NULL                       ? "shared memory"
+                 job->ranks.image == NULL                 ? "shared memory"
                  : process->device == job->numbers.device ? "memory of the GPU that both drive"
                                                           : "memory of its GPU");
         return WEFT_OK;
@@ -148,9 +148,9 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
     if (job->config.path == WEFT_PATH_DIRECT)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=direct, but %s cannot be reached so: %s",
                         process->name, reason);
-    job->state.signals->proxied = 1;
-    weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)", process->name, job->net_ops->name,
-             reason);
+    job->space.state.signals->proxied = 1;
+    weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)", process->name,
+             job->proxy.net_ops->name, reason);
     return WEFT_OK;
 }
 
@@ -160,15 +160,15 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
 
     *mine = (struct hello){.windows = (uint32_t)config->windows,
                            .comms = (uint32_t)config->comms,
-                           .channels = job->state.channels,
+                           .channels = job->space.state.channels,
                            .trace = config->trace[0] != 0,
                            .counter_start = (uint32_t)config->counter_start,
                            .path = (uint32_t)config->path,
-                           .exposed = job->exposed_share};
-    if (job->image != NULL)
-        mine->device_exposed = job->image->exposed_share;
+                           .exposed = job->space.exposed_share};
+    if (job->ranks.image != NULL)
+        mine->device_exposed = job->ranks.image->exposed_share;
     job->device_ops->identify(job->device, mine->device_id);
-    return job->net_ops->address(job->net, mine->address);
+    return job->proxy.net_ops->address(job->proxy.net, mine->address);
 }
 
 /*
@@ -211,14 +211,14 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
 static weft_status await_all(struct weft_job *job)
 {
     const size_t n = (size_t)job->numbers.processes;
-    const unsigned char mine = job->state.signals->proxied != 0;
+    const unsigned char mine = job->space.state.signals->proxied != 0;
     unsigned char *all = malloc(n);
 
     if (all == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
     weft_status status = weft_exchange(job, WEFT_EXCHANGE_READY, &mine, sizeof(mine), all);
     for (size_t p = 0; status == WEFT_OK && p < n; p++)
-        job->state.signals->proxied |= all[p];
+        job->space.state.signals->proxied |= all[p];
     free(all);
     return status;
 }
@@ -289,7 +289,7 @@ weft_status weft_meet(struct weft_job *job)
     for (int p = 0; status == WEFT_OK && p < n; p++)
         status = compare(p, &all[p], &mine, job->processes[p].node == job->numbers.node);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
-        status = job->net_ops->connect(job->net, p, all[p].address);
+        status = job->proxy.net_ops->connect(job->proxy.net, p, all[p].address);
         if (status == WEFT_OK && p != job->numbers.process)
             status = choose_path(job, p, &all[p]);
     }

@@ -13,6 +13,8 @@
 #include "runtime/service/landing.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
+#include "runtime/trace/timeline.h"
+#include "runtime/watch/watch.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,7 +45,7 @@ static void copy_by_device(void *context, void *target, const void *source, size
 /* Between processes only: ranks of one process share their counters, which is as fast. */
 static void plan_channels(struct weft_job *job, size_t counters)
 {
-    struct weft_state *state = &job->state;
+    struct weft_state *state = &job->space.state;
 
     if (job->config.eager >= 0)
         state->eager_bytes = (uint32_t)job->config.eager;
@@ -66,7 +68,7 @@ size_t weft_exposed_bytes(const struct weft_state *state, size_t counters, bool 
 /* The counters, tables and lists that do not depend on the kernel. */
 static weft_status open_state(struct weft_job *job)
 {
-    struct weft_state *state = &job->state;
+    struct weft_state *state = &job->space.state;
     void *exposed;
 
     state->process = job->numbers.process;
@@ -75,10 +77,10 @@ static weft_status open_state(struct weft_job *job)
         weft_tables_open(state, (uint32_t)job->config.windows, (uint32_t)job->config.comms);
     if (status != WEFT_OK)
         return status;
-    const size_t counters = weft_job_counters(job);
+    const size_t counters = weft_space_counters(&job->space);
     plan_channels(job, counters);
     status = weft_share_create(weft_exposed_bytes(state, counters, job->device_ops->host_access),
-                               &exposed, &job->exposed_share);
+                               &exposed, &job->space.exposed_share);
     if (status != WEFT_OK)
         return status;
     state->exposed = exposed;
@@ -94,10 +96,10 @@ static weft_status open_state(struct weft_job *job)
         state->copy = copy_by_device;
         state->copy_context = job;
     }
-    job->selves = calloc(WEFT_SLOTS, sizeof(weft_self *));
-    job->managers = calloc(WEFT_SLOTS, sizeof(*job->managers));
+    job->ranks.selves = calloc(WEFT_SLOTS, sizeof(weft_self *));
+    job->proxy.managers = calloc(WEFT_SLOTS, sizeof(*job->proxy.managers));
     if (state->signals == NULL || state->process_table == NULL || state->intervals == NULL ||
-        job->selves == NULL || job->managers == NULL)
+        job->ranks.selves == NULL || job->proxy.managers == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
 
     const uint32_t start = (uint32_t)job->config.counter_start;
@@ -123,18 +125,19 @@ static weft_status open_host(struct weft_job *job)
     }
     for (int p = 0; p < n; p++)
         members[p] = (struct weft_member){p, WEFT_HOST_SLOT};
-    weft_status status = weft_comm_make(&job->state, WEFT_COMM_HOST, false, members, n, &comm);
+    weft_status status =
+        weft_comm_make(&job->space.state, WEFT_COMM_HOST, false, members, n, &comm);
     free(members);
     if (status == WEFT_OK) {
-        job->host_rings = job->device_ops->host_alloc(job->device, weft_rank_bytes(job));
-        status = job->host_rings != NULL ? WEFT_OK : WEFT_ERR_MEMORY;
+        job->ranks.host_rings = job->device_ops->host_alloc(job->device, weft_rank_bytes(job));
+        status = job->ranks.host_rings != NULL ? WEFT_OK : WEFT_ERR_MEMORY;
     }
     if (status != WEFT_OK) {
         free(self);
         return status;
     }
-    weft_rank_make(job, WEFT_HOST_SLOT, self, job->host_rings);
-    __atomic_store_n(&job->slots, 1, __ATOMIC_RELEASE);
+    weft_rank_make(job, WEFT_HOST_SLOT, self, job->ranks.host_rings);
+    __atomic_store_n(&job->ranks.slots, 1, __ATOMIC_RELEASE);
     return WEFT_OK;
 }
 
@@ -165,8 +168,8 @@ static weft_status open_steps(struct weft_job *job)
         status = weft_control_join(&job->control, &job->config);
     if (status != WEFT_OK)
         return status;
-    job->command_bell = &job->own_bells[WEFT_NET_SEND]; /* until the network is open */
-    job->receive_bell = &job->own_bells[WEFT_NET_RECEIVE];
+    job->proxy.command_bell = &job->proxy.own_bells[WEFT_NET_SEND]; /* until the network is open */
+    job->proxy.receive_bell = &job->proxy.own_bells[WEFT_NET_RECEIVE];
     job->one_address_space = weft_control_local(job->control);
     job->numbers.process = weft_control_process(job->control);
     job->numbers.processes = weft_control_processes(job->control);
@@ -201,13 +204,13 @@ static weft_status open_steps(struct weft_job *job)
 
 static void release_state(struct weft_job *job)
 {
-    struct weft_state *state = &job->state;
+    struct weft_state *state = &job->space.state;
     const struct weft_device_ops *ops = job->device_ops;
 
-    if (job->selves != NULL)
-        free(job->selves[WEFT_HOST_SLOT]);
-    if (job->user != NULL)
-        ops->free(job->device, job->user, &job->user_share);
+    if (job->ranks.selves != NULL)
+        free(job->ranks.selves[WEFT_HOST_SLOT]);
+    if (job->ranks.user != NULL)
+        ops->free(job->device, job->ranks.user, &job->ranks.user_share);
     for (int p = 0; state->process_table != NULL && p < job->numbers.processes; p++)
         if (state->process_table[p].exposed != NULL)
             weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
@@ -218,18 +221,18 @@ static void release_state(struct weft_job *job)
         ops->host_free(job->device, state->signals);
     if (state->intervals != NULL)
         ops->host_free(job->device, state->intervals);
-    if (job->rank_memory != NULL)
-        ops->host_free(job->device, job->rank_memory);
-    if (job->rank_rings != NULL)
-        ops->host_free(job->device, job->rank_rings);
-    if (job->host_rings != NULL)
-        ops->host_free(job->device, job->host_rings);
+    if (job->ranks.rank_memory != NULL)
+        ops->host_free(job->device, job->ranks.rank_memory);
+    if (job->ranks.rank_rings != NULL)
+        ops->host_free(job->device, job->ranks.rank_rings);
+    if (job->ranks.host_rings != NULL)
+        ops->host_free(job->device, job->ranks.host_rings);
     if (state->exposed != NULL)
-        weft_share_destroy(state->exposed, &job->exposed_share);
+        weft_share_destroy(state->exposed, &job->space.exposed_share);
     weft_tables_close(state);
     free(state->process_table);
-    free(job->selves);
-    free(job->managers);
+    free(job->ranks.selves);
+    free(job->proxy.managers);
     free(job->watch);
 }
 
@@ -245,7 +248,7 @@ static void leave_behind(struct weft_job *job)
     weft_say(WEFT_SAY_WARN,
              "network %s: messages were left unfinished, so this job's memory stays until the "
              "process ends; memory that the program registered, or put from, must not be unmapped",
-             job->net_ops->name);
+             job->proxy.net_ops->name);
     weft_lock(&left_lock);
     job->next_left = left;
     left = job;
@@ -255,11 +258,11 @@ static void leave_behind(struct weft_job *job)
 /* True: its memory may go. */
 static bool close_network(struct weft_job *job)
 {
-    if (job->net == NULL)
+    if (job->proxy.net == NULL)
         return true;
-    __atomic_store_n(&job->net_lingers, false, __ATOMIC_RELAXED);
-    job->net_ops->close(job->net);
-    return !__atomic_load_n(&job->net_lingers, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->proxy.net_lingers, false, __ATOMIC_RELAXED);
+    job->proxy.net_ops->close(job->proxy.net);
+    return !__atomic_load_n(&job->proxy.net_lingers, __ATOMIC_RELAXED);
 }
 
 /* Frees whatever open_steps made, however far it came. The status: of what ranks have logged. */
@@ -338,7 +341,7 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
         return status;
     }
     weft_say_level((enum weft_level)j->config.log);
-    j->shared_most = SIZE_MAX;
+    j->ranks.shared_most = SIZE_MAX;
     weft_job_here(j);
     status = open_steps(j);
     if (status != WEFT_OK) {
@@ -356,7 +359,7 @@ weft_status weft_close(weft_job *job)
     weft_settle_ranks(job, WEFT_HOST_SLOT); /* puts that the host program did not flush */
     const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
     const uint32_t *entered =
-        &job->selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
+        &job->ranks.selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, entered, sizeof(*entered), NULL);
     weft_status status = job->refused != WEFT_OK ? job->refused : weft_job_status(job);

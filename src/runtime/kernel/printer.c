@@ -149,7 +149,7 @@ static void printer_main(void *argument)
             continue;
         }
         weft_bell_cancel(&printer->work);
-        weft_bell_ring(job->command_bell); /* there is room again */
+        weft_bell_ring(job->proxy.command_bell); /* there is room again */
         print(printer, text, bytes);
         stop = false; /* more may have come */
     }

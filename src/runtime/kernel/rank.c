@@ -5,6 +5,7 @@
 #include "base/say.h"
 #include "rank/counter.h"
 #include "runtime/space/image.h"
+#include "runtime/trace/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,10 @@ static struct rank_memory layout(const struct weft_job *job)
     m.waiting = m.link + sizeof(struct weft_link) + processes * sizeof(uint32_t);
     m.waiting = (m.waiting + 63) / 64 * 64; /* the host writes the link, the rank what follows */
     m.letters = (m.waiting + sizeof(struct weft_waiting) + 63) / 64 * 64;
-    m.sent_to = m.letters + (job->letter_bytes != 0 ? sizeof(struct weft_letter_box) : 0);
+    m.sent_to = m.letters + (job->proxy.letter_bytes != 0 ? sizeof(struct weft_letter_box) : 0);
     m.settled = m.sent_to + processes * sizeof(uint32_t);
     m.barriers = m.settled + processes * sizeof(uint32_t);
-    m.all = m.barriers + job->state.comms_count * sizeof(uint32_t);
+    m.all = m.barriers + job->space.state.comms_count * sizeof(uint32_t);
     return m;
 }
 
@@ -42,15 +43,15 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     const uint32_t depth = (uint32_t)job->config.command_ring;
 
     memset(self, 0, sizeof(*self));
-    self->state = &job->state;
-    self->counters = job->state.exposed->counters;
+    self->state = &job->space.state;
+    self->counters = job->space.state.exposed->counters;
     self->process = job->numbers.process;
-    self->inline_bytes = job->state.inline_bytes;
+    self->inline_bytes = job->space.state.inline_bytes;
     self->slot = slot;
     self->rank = slot == WEFT_HOST_SLOT ? -1 : job->numbers.first_rank + (int)slot - 1;
     self->link = (struct weft_link *)(void *)(memory + m.link);
     self->waiting = (struct weft_waiting *)(void *)(memory + m.waiting);
-    if (job->letter_bytes != 0 && slot != WEFT_HOST_SLOT)
+    if (job->proxy.letter_bytes != 0 && slot != WEFT_HOST_SLOT)
         self->letters = (struct weft_letter_box *)(void *)(memory + m.letters);
     self->sent_to = (uint32_t *)(void *)(memory + m.sent_to);
     self->settled = (uint32_t *)(void *)(memory + m.settled);
@@ -67,9 +68,9 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
                                                     .depth = depth,
                                                     .head = start,
                                                     .seen = start};
-    job->managers[slot] = (struct weft_manager){
+    job->proxy.managers[slot] = (struct weft_manager){
         .commands = {.lines = lines, .credit = &self->link->credit, .depth = depth, .tail = start}};
-    job->selves[slot] = self;
+    job->ranks.selves[slot] = self;
     weft_image_place(job, self);
     weft_trace_place(job, self);
     weft_rank_reset(job, slot);
@@ -77,24 +78,24 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
 
 void weft_rank_reset(struct weft_job *job, uint32_t slot)
 {
-    weft_self *self = job->selves[slot];
-    const struct weft_exposed *exposed = job->state.exposed;
-    const bool image = job->image != NULL && slot != WEFT_HOST_SLOT;
+    weft_self *self = job->ranks.selves[slot];
+    const struct weft_exposed *exposed = job->space.state.exposed;
+    const bool image = job->ranks.image != NULL && slot != WEFT_HOST_SLOT;
 
     /* The image's counters all begin at one value (weft_image_reset). */
     for (uint32_t tag = 0; tag < WEFT_TAGS; tag++)
         self->consumed[tag] = image ? 3 * (uint32_t)job->config.counter_start
                                     : weft_count_read_quiet(exposed, weft_count_index(slot, tag));
     if (!image)
-        memset(self->barriers, 0, job->state.comms_count * sizeof(*self->barriers));
+        memset(self->barriers, 0, job->space.state.comms_count * sizeof(*self->barriers));
     memset(self->meeting, 0, sizeof(self->meeting));
     __atomic_store_n(&self->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
     self->failure = WEFT_OK;
-    self->shared_bytes = job->shared_bytes;
+    self->shared_bytes = job->ranks.shared_bytes;
     self->timer_started = 0;
     self->intervals_count = 0;
     self->eager_bytes =
-        slot != WEFT_HOST_SLOT && job->state.channels != 0 ? job->state.eager_bytes : 0;
+        slot != WEFT_HOST_SLOT && job->space.state.channels != 0 ? job->space.state.eager_bytes : 0;
     self->waits = self->letters != NULL                                  ? WEFT_WAITS_BY_LETTER
                   : self->eager_bytes != 0 && job->numbers.threads >= 32 ? WEFT_WAITS_BY_WARP
                                                                          : WEFT_WAITS_ALONE;
@@ -103,12 +104,12 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     self->ins = self->boxed = self->hot = self->deep = self->looks = 0;
     memset(self->out, 0, sizeof(self->out));
     self->port =
-        (struct weft_port){.host = slot == WEFT_HOST_SLOT, .bell = &job->state.exposed->bell};
+        (struct weft_port){.host = slot == WEFT_HOST_SLOT, .bell = &job->space.state.exposed->bell};
 }
 
 bool weft_rank_quiet(const struct weft_job *job, uint32_t slot)
 {
-    const weft_self *self = job->selves[slot];
+    const weft_self *self = job->ranks.selves[slot];
 
     return weft_load_acquire_u32(&self->link->credit, ORDER_command_space) == self->commands.head &&
            weft_load_acquire_u32(&self->link->landed, ORDER_done_remote_seen) == self->sent;
@@ -119,13 +120,13 @@ void weft_ranks_left(const struct weft_job *job)
     enum { SAID = 8 };
     int places = 0;
 
-    if (job->config.log < WEFT_SAY_INFO || job->image != NULL)
+    if (job->config.log < WEFT_SAY_INFO || job->ranks.image != NULL)
         return;
-    for (uint32_t slot = 1; slot < job->slots; slot++)
+    for (uint32_t slot = 1; slot < job->ranks.slots; slot++)
         for (uint32_t tag = 0; tag < WEFT_TAGS; tag++) {
             const uint32_t count =
-                weft_count_read_quiet(job->state.exposed, weft_count_index(slot, tag));
-            const uint32_t left = count - job->selves[slot]->consumed[tag];
+                weft_count_read_quiet(job->space.state.exposed, weft_count_index(slot, tag));
+            const uint32_t left = count - job->ranks.selves[slot]->consumed[tag];
             if (left != 0 && ++places <= SAID)
                 weft_say(WEFT_SAY_INFO, "rank %d left %u notification%s of tag %u: dropped",
                          job->numbers.first_rank + (int)slot - 1, left, left == 1 ? "" : "s", tag);

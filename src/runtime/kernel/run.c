@@ -9,6 +9,7 @@
 #include "runtime/service/landing.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
+#include "runtime/trace/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,14 +56,14 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const 
     if (status == WEFT_OK)
         status = check_kernels(job, all);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
-        job->state.process_table[p].first_rank = first;
-        job->state.process_table[p].ranks = all[p].ranks;
+        job->space.state.process_table[p].first_rank = first;
+        job->space.state.process_table[p].ranks = all[p].ranks;
         first += all[p].ranks;
     }
     if (status == WEFT_OK) {
-        job->state.ranks = job->numbers.ranks = first;
+        job->space.state.ranks = job->numbers.ranks = first;
         job->numbers.ranks_here = ranks;
-        job->numbers.first_rank = job->state.process_table[job->numbers.process].first_rank;
+        job->numbers.first_rank = job->space.state.process_table[job->numbers.process].first_rank;
     }
     free(all);
     return status;
@@ -71,7 +72,7 @@ static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const 
 /* WORLD and DEVICE, from the table of processes. */
 static weft_status make_communicators(struct weft_job *job)
 {
-    const struct weft_process_entry *table = job->state.process_table;
+    const struct weft_process_entry *table = job->space.state.process_table;
     const int me = job->numbers.process;
     struct weft_member *all = malloc((size_t)job->numbers.ranks * sizeof(*all));
     weft_comm comm;
@@ -82,43 +83,45 @@ static weft_status make_communicators(struct weft_job *job)
         for (int r = 0; r < table[p].ranks; r++)
             all[table[p].first_rank + r] = (struct weft_member){p, 1 + (uint32_t)r};
     weft_status status =
-        weft_comm_make(&job->state, WEFT_COMM_WORLD, false, all, job->numbers.ranks, &comm);
+        weft_comm_make(&job->space.state, WEFT_COMM_WORLD, false, all, job->numbers.ranks, &comm);
     if (status == WEFT_OK)
-        status = weft_comm_make(&job->state, WEFT_COMM_DEVICE, true, all + table[me].first_rank,
-                                table[me].ranks, &comm);
+        status = weft_comm_make(&job->space.state, WEFT_COMM_DEVICE, true,
+                                all + table[me].first_rank, table[me].ranks, &comm);
     free(all);
     return status;
 }
 
 static void free_ranks(struct weft_job *job)
 {
-    const uint32_t slots = job->slots;
+    const uint32_t slots = job->ranks.slots;
 
     weft_trace_free_ranks(job); /* it looks at their states */
-    __atomic_store_n(&job->slots, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&job->ranks.slots, 1, __ATOMIC_RELEASE);
     for (uint32_t slot = 1; slot < slots; slot++)
-        job->selves[slot] = NULL;
-    if (job->rank_memory != NULL)
-        job->device_ops->host_free(job->device, job->rank_memory);
-    if (job->rank_rings != NULL)
-        job->device_ops->host_free(job->device, job->rank_rings);
-    job->rank_memory = job->rank_rings = NULL;
-    if (job->user != NULL)
-        job->device_ops->free(job->device, job->user, &job->user_share);
-    job->user = NULL;
+        job->ranks.selves[slot] = NULL;
+    if (job->ranks.rank_memory != NULL)
+        job->device_ops->host_free(job->device, job->ranks.rank_memory);
+    if (job->ranks.rank_rings != NULL)
+        job->device_ops->host_free(job->device, job->ranks.rank_rings);
+    job->ranks.rank_memory = job->ranks.rank_rings = NULL;
+    if (job->ranks.user != NULL)
+        job->device_ops->free(job->device, job->ranks.user, &job->ranks.user_share);
+    job->ranks.user = NULL;
 }
 
 static weft_status make_ranks(struct weft_job *job)
 {
     const size_t ranks = (size_t)job->numbers.ranks_here;
 
-    job->letter_bytes = weft_letters_wanted(job);
+    job->proxy.letter_bytes = weft_letters_wanted(job);
     weft_landing_reset(job);
-    job->self_bytes = sizeof(weft_self);
-    job->rank_memory = job->device_ops->host_alloc(job->device, ranks * job->self_bytes);
-    job->user = job->device_ops->alloc(job->device, job->kernel->user_bytes, &job->user_share);
-    job->rank_rings = job->device_ops->host_alloc(job->device, ranks * weft_rank_bytes(job));
-    if (job->rank_memory == NULL || job->rank_rings == NULL || job->user == NULL)
+    job->ranks.self_bytes = sizeof(weft_self);
+    job->ranks.rank_memory =
+        job->device_ops->host_alloc(job->device, ranks * job->ranks.self_bytes);
+    job->ranks.user =
+        job->device_ops->alloc(job->device, job->ranks.kernel->user_bytes, &job->ranks.user_share);
+    job->ranks.rank_rings = job->device_ops->host_alloc(job->device, ranks * weft_rank_bytes(job));
+    if (job->ranks.rank_memory == NULL || job->ranks.rank_rings == NULL || job->ranks.user == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for the state of %zu ranks", ranks);
     weft_status status = make_communicators(job);
     if (status == WEFT_OK)
@@ -129,9 +132,10 @@ static weft_status make_ranks(struct weft_job *job)
         return status;
     for (uint32_t slot = 1; slot <= ranks; slot++) {
         const size_t i = slot - 1;
-        weft_rank_make(job, slot, (weft_self *)(void *)(job->rank_memory + i * job->self_bytes),
-                       job->rank_rings + i * weft_rank_bytes(job));
-        __atomic_store_n(&job->slots, slot + 1, __ATOMIC_RELEASE);
+        weft_rank_make(job, slot,
+                       (weft_self *)(void *)(job->ranks.rank_memory + i * job->ranks.self_bytes),
+                       job->ranks.rank_rings + i * weft_rank_bytes(job));
+        __atomic_store_n(&job->ranks.slots, slot + 1, __ATOMIC_RELEASE);
     }
     return WEFT_OK;
 }
@@ -150,13 +154,13 @@ static weft_status check_layout(const struct weft_job *job, const weft_kernel *k
 void weft_limit_shared(weft_job *job, size_t bytes)
 {
     if (job != NULL)
-        job->shared_most = bytes;
+        job->ranks.shared_most = bytes;
 }
 
 static size_t shared_bytes(const struct weft_job *job, const weft_kernel *kernel)
 {
-    const size_t most =
-        job->shared_most > kernel->shared_least ? job->shared_most : kernel->shared_least;
+    const size_t most = job->ranks.shared_most > kernel->shared_least ? job->ranks.shared_most
+                                                                      : kernel->shared_least;
     return kernel->shared_bytes < most ? kernel->shared_bytes : most;
 }
 
@@ -184,14 +188,14 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
     if (status != WEFT_OK)
         return weft_refuse(job, status);
 
-    job->kernel = kernel;
-    job->shared_bytes = wish.shared;
+    job->ranks.kernel = kernel;
+    job->ranks.shared_bytes = wish.shared;
     job->numbers.threads = job->device_ops->threads(job->device, threads);
     weft_services_stop(job);
-    weft_lock(&job->tables);
+    weft_lock(&job->space.tables);
     free_ranks(job);
     status = make_ranks(job);
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
     if (status == WEFT_OK)
         status = weft_services_start(job);
     if (status == WEFT_OK) /* nobody notifies ranks that do not exist yet */
@@ -204,12 +208,12 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
 /* No rank has a channel any more. */
 static void clear_channels(struct weft_job *job)
 {
-    struct weft_state *state = &job->state;
+    struct weft_state *state = &job->space.state;
     unsigned char *area = weft_channel_area(state, state->exposed);
     const uint32_t n = state->channels;
     uint32_t *taken = &state->exposed->channels_taken;
 
-    if (job->image != NULL || *taken == 0)
+    if (job->ranks.image != NULL || *taken == 0)
         return; /* weft_image_reset does it; or nobody had any */
     const uint32_t used = *taken < n ? *taken : n;
     memset(weft_channels_box(area, 0), 0, WEFT_SLOTS * sizeof(struct weft_box));
@@ -222,23 +226,24 @@ static void clear_channels(struct weft_job *job)
 /* What a run starts from. Before the others can know that this process is ready. */
 static weft_status reset(struct weft_job *job)
 {
-    weft_lock(&job->tables);
-    for (uint32_t slot = 1; slot < job->slots; slot++)
+    weft_lock(&job->space.tables);
+    for (uint32_t slot = 1; slot < job->ranks.slots; slot++)
         weft_rank_reset(job, slot);
     clear_channels(job);
-    weft_comm_clear(&job->state, WEFT_COMM_WORLD);
-    weft_comm_clear(&job->state, WEFT_COMM_DEVICE);
-    weft_unlock(&job->tables);
+    weft_comm_clear(&job->space.state, WEFT_COMM_WORLD);
+    weft_comm_clear(&job->space.state, WEFT_COMM_DEVICE);
+    weft_unlock(&job->space.tables);
     return weft_image_reset(job);
 }
 
 void weft_settle_ranks(struct weft_job *job, uint32_t first_slot)
 {
-    struct weft_port *port = &job->selves[WEFT_HOST_SLOT]->port;
+    struct weft_port *port = &job->ranks.selves[WEFT_HOST_SLOT]->port;
 
-    __atomic_store_n(&job->landing, 1, __ATOMIC_RELAXED); /* soon is enough: it orders nothing */
-    weft_bell_ring(job->command_bell);
-    for (uint32_t slot = first_slot; slot < job->slots; slot++)
+    __atomic_store_n(&job->proxy.landing, 1,
+                     __ATOMIC_RELAXED); /* soon is enough: it orders nothing */
+    weft_bell_ring(job->proxy.command_bell);
+    for (uint32_t slot = first_slot; slot < job->ranks.slots; slot++)
         while (!weft_rank_quiet(job, slot) && weft_job_status(job) == WEFT_OK)
             weft_port_wait(port);
     weft_port_waited(port);
@@ -254,8 +259,8 @@ static weft_status copy_user(struct weft_job *job, void *target, const void *sou
 /* All ranks of the job have ended: it is no news any more that those of this process have. */
 static void forget_ends(struct weft_job *job)
 {
-    for (uint32_t slot = 1; slot < job->slots; slot++)
-        __atomic_store_n(&job->selves[slot]->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
+    for (uint32_t slot = 1; slot < job->ranks.slots; slot++)
+        __atomic_store_n(&job->ranks.selves[slot]->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
 }
 
 weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds)
@@ -265,22 +270,23 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
 
     if (status != WEFT_OK)
         return status;
-    if (job->kernel == NULL)
+    if (job->ranks.kernel == NULL)
         return weft_refuse(job, weft_err(WEFT_ERR_STATE, "weft_run: no kernel was prepared"));
     if (user_bytes != 0 && user == NULL)
         return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT,
                                          "weft_run: %zu bytes of user data at NULL", user_bytes));
-    if (user_bytes != 0 && user_bytes != job->kernel->user_bytes)
+    if (user_bytes != 0 && user_bytes != job->ranks.kernel->user_bytes)
         return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT,
                                          "weft_run: %zu bytes of user data; kernel %s expects %zu",
-                                         user_bytes, job->kernel->name, job->kernel->user_bytes));
+                                         user_bytes, job->ranks.kernel->name,
+                                         job->ranks.kernel->user_bytes));
     if (user_bytes != 0)
-        status = copy_user(job, job->user, user, user_bytes);
+        status = copy_user(job, job->ranks.user, user, user_bytes);
     if (status == WEFT_OK)
         status = reset(job);
     if (status != WEFT_OK) { /* the others are about to run */
         weft_job_fail(job, status, "process %d could not begin to run kernel %s",
-                      job->numbers.process, job->kernel->name);
+                      job->numbers.process, job->ranks.kernel->name);
         return status;
     }
     status = weft_exchange(job, WEFT_EXCHANGE_RUN, NULL, 0, NULL);
@@ -288,31 +294,31 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         return status;
 
     struct weft_launch launch = {
-        .kernel = job->kernel,
-        .user = user_bytes != 0 ? job->user : NULL,
+        .kernel = job->ranks.kernel,
+        .user = user_bytes != 0 ? job->ranks.user : NULL,
         .first_rank = job->numbers.first_rank,
         .ranks = job->numbers.ranks_here,
         .threads = job->numbers.threads,
-        .shared = job->shared_bytes,
-        .selves = job->rank_memory,
-        .self_bytes = job->self_bytes,
-        .bell = &job->state.exposed->bell,
-        .proxied = &job->state.signals->proxied,
+        .shared = job->ranks.shared_bytes,
+        .selves = job->ranks.rank_memory,
+        .self_bytes = job->ranks.self_bytes,
+        .bell = &job->space.state.exposed->bell,
+        .proxied = &job->space.state.signals->proxied,
         /* Who runs ranks must not wait for them: landing.c. */
-        .posted = job->letter_bytes == 0 ? weft_services_posted : NULL,
-        .help = job->letter_bytes == 0 ? weft_services_help : NULL,
-        .leave = job->letter_bytes == 0 ? weft_services_leave : NULL,
+        .posted = job->proxy.letter_bytes == 0 ? weft_services_posted : NULL,
+        .help = job->proxy.letter_bytes == 0 ? weft_services_help : NULL,
+        .leave = job->proxy.letter_bytes == 0 ? weft_services_leave : NULL,
         .host = job,
     };
     weft_trace_launch(job, &launch);
     fflush(stdout); /* what the program printed comes before what its ranks log */
-    __atomic_store_n(&job->running, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->ranks.running, true, __ATOMIC_RELAXED);
     status = job->device_ops->run(job->device, &launch, &ms);
-    __atomic_store_n(&job->running, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->ranks.running, false, __ATOMIC_RELAXED);
     weft_trace_ran(job);
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d could not run kernel %s", job->numbers.process,
-                      job->kernel->name);
+                      job->ranks.kernel->name);
     weft_settle_ranks(job, 1);
     weft_printer_drain(job);
     status = weft_exchange(job, WEFT_EXCHANGE_RAN, NULL, 0, NULL);
@@ -322,7 +328,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     if (status == WEFT_OK)
         weft_ranks_left(job);
     if (user_bytes != 0) /* also after a failure: it may tell the program why */
-        copy_user(job, user, job->user, user_bytes);
+        copy_user(job, user, job->ranks.user, user_bytes);
     if (status == WEFT_OK && milliseconds != NULL)
         *milliseconds = ms;
     return status;
@@ -337,10 +343,11 @@ weft_status weft_intervals(const weft_job *job, const double **list, size_t *cou
     if (list == NULL || count == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_intervals: %s is NULL",
                         list == NULL ? "list" : "count");
-    if (job->running)
+    if (job->ranks.running)
         return weft_err(WEFT_ERR_STATE, "weft_intervals: a kernel runs");
-    *list = job->state.intervals;
-    *count = job->slots > 1 ? job->selves[1]->intervals_count : 0; /* the device's first rank */
+    *list = job->space.state.intervals;
+    *count = job->ranks.slots > 1 ? job->ranks.selves[1]->intervals_count
+                                  : 0; /* the device's first rank */
     return WEFT_OK;
 }
 
@@ -353,12 +360,12 @@ int weft_first_rank_of(const weft_job *job, int process)
 {
     return process < 0 || process >= job->numbers.processes
                ? -1
-               : job->state.process_table[process].first_rank;
+               : job->space.state.process_table[process].first_rank;
 }
 
 int weft_ranks_of(const weft_job *job, int process)
 {
     return process < 0 || process >= job->numbers.processes
                ? -1
-               : job->state.process_table[process].ranks;
+               : job->space.state.process_table[process].ranks;
 }

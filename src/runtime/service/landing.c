@@ -50,65 +50,66 @@ uint32_t weft_letters_wanted(const struct weft_job *job)
     const int bytes = job->config.letters;
 
     /* One whose turn on the device has not come would keep the receive task waiting. */
-    if (job->landings == NULL || job->shares_device || job->state.signals->proxied == 0)
+    if (job->proxy.landings == NULL || job->ranks.shares_device ||
+        job->space.state.signals->proxied == 0)
         return 0;
     return bytes < 0 ? WEFT_LETTER_MOST : (uint32_t)bytes;
 }
 
 weft_status weft_landing_open(struct weft_job *job)
 {
-    const bool image = job->image != NULL;
+    const bool image = job->ranks.image != NULL;
 
     if (!image && job->config.letters <= 0)
         return WEFT_OK;
-    job->landings = calloc(1, sizeof(*job->landings));
-    return job->landings != NULL
+    job->proxy.landings = calloc(1, sizeof(*job->proxy.landings));
+    return job->proxy.landings != NULL
                ? WEFT_OK
                : weft_err(WEFT_ERR_MEMORY, "no memory for the letters of %u ranks", WEFT_SLOTS);
 }
 
 void weft_landing_close(struct weft_job *job)
 {
-    if (job->landings != NULL && job->landings->letters != 0)
+    if (job->proxy.landings != NULL && job->proxy.landings->letters != 0)
         weft_say(WEFT_SAY_INFO, "process %d: %u letters to ranks, of which %u were not taken",
-                 job->numbers.process, job->landings->letters, job->landings->refused);
-    free(job->landings);
-    job->landings = NULL;
+                 job->numbers.process, job->proxy.landings->letters, job->proxy.landings->refused);
+    free(job->proxy.landings);
+    job->proxy.landings = NULL;
 }
 
 void weft_landing_reset(struct weft_job *job)
 {
-    if (job->landings == NULL)
+    if (job->proxy.landings == NULL)
         return;
-    job->landings->out_count = 0;
-    memset(job->landings->box, 0, sizeof(job->landings->box));
+    job->proxy.landings->out_count = 0;
+    memset(job->proxy.landings->box, 0, sizeof(job->proxy.landings->box));
 }
 
 /* ---- the lane ------------------------------------------------------------------------------ */
 
 static bool lane_copy(struct weft_job *job, void *target, const void *source, size_t bytes)
 {
-    if (job->image == NULL) {
+    if (job->ranks.image == NULL) {
         weft_land(target, source, bytes);
         return true;
     }
-    job->landings->unmarked = true;
+    job->proxy.landings->unmarked = true;
     return job->device_ops->copy(job->device, WEFT_LANE_RECEIVE, target, source, bytes) == WEFT_OK;
 }
 
 static void lane_count(struct weft_job *job, uint32_t index)
 {
-    if (job->image == NULL) {
-        weft_count_add_host(job->state.exposed, index);
+    if (job->ranks.image == NULL) {
+        weft_count_add_host(job->space.state.exposed, index);
         return;
     }
-    job->landings->unmarked = true;
+    job->proxy.landings->unmarked = true;
     weft_image_count(job, index);
 }
 
 static bool lane_mark(struct weft_job *job)
 {
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
 
     if (!landing->unmarked)
         return true;
@@ -122,7 +123,7 @@ static bool lane_mark(struct weft_job *job)
 /* Whether a mark of it was passed. */
 static bool lane_passed(struct weft_job *job, uint64_t mark, bool *passed)
 {
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
 
     *passed = !landing->busy;
     if (*passed)
@@ -139,20 +140,22 @@ static bool lane_is_idle(struct weft_job *job)
 {
     bool passed = false;
 
-    return !job->landings->unmarked && lane_passed(job, job->landings->mark, &passed) && passed;
+    return !job->proxy.landings->unmarked && lane_passed(job, job->proxy.landings->mark, &passed) &&
+           passed;
 }
 
 /* ---- what became of letters ---------------------------------------------------------------- */
 
 static struct weft_letter_box *box_of(const struct weft_job *job, uint32_t slot)
 {
-    return slot != WEFT_HOST_SLOT && slot < weft_job_slots(job) ? job->selves[slot]->letters : NULL;
+    return slot != WEFT_HOST_SLOT && slot < weft_job_slots(job) ? job->ranks.selves[slot]->letters
+                                                                : NULL;
 }
 
 /* The rank has left its wait without it: as for one that does not wait. */
 static bool land_again(struct weft_job *job, uint32_t slot, const struct letter_out *letter)
 {
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
     const unsigned char *payload = letter->in->payload;
 
     landing->refused++;
@@ -169,7 +172,7 @@ static bool land_again(struct weft_job *job, uint32_t slot, const struct letter_
 /* Looks at the door of the i-th rank that has a letter. False: the device failed. */
 static bool look_at(struct weft_job *job, uint32_t i, bool *did)
 {
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
     const uint32_t slot = landing->out[i];
     struct letter_out *letter = &landing->box[slot];
     const uint64_t door = weft_load_acquire_u64(&letter->in->door, ORDER_letter_told);
@@ -189,7 +192,7 @@ static bool look(struct weft_job *job, bool *did)
 {
     bool good = true;
 
-    for (uint32_t i = job->landings->out_count; i-- > 0 && good;)
+    for (uint32_t i = job->proxy.landings->out_count; i-- > 0 && good;)
         good = look_at(job, i, did);
     return good;
 }
@@ -198,13 +201,13 @@ bool weft_landing_look(struct weft_job *job)
 {
     bool did = false;
 
-    if (job->landings == NULL || job->landings->out_count == 0)
+    if (job->proxy.landings == NULL || job->proxy.landings->out_count == 0)
         return false;
     if (!look(job, &did))
         weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot land what came as a letter: %s",
                       job->numbers.process, weft_err_last());
     /* No bell rings when a rank has answered: the task looks again. */
-    return did || job->landings->out_count != 0;
+    return did || job->proxy.landings->out_count != 0;
 }
 
 /*
@@ -214,13 +217,13 @@ bool weft_landing_look(struct weft_job *job)
  */
 static bool await_letters(struct weft_job *job, uint32_t slot)
 {
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
     bool good = true, did;
 
     while (good && !weft_job_is_failing(job) &&
            (slot == WEFT_HOST_SLOT ? landing->out_count != 0 : landing->box[slot].out)) {
         good = look(job, &did);
-        if (weft_model != NULL || job->image == NULL || job->spin_ns == 0)
+        if (weft_model != NULL || job->ranks.image == NULL || job->proxy.spin_ns == 0)
             weft_task_yield(true);
     }
     return good;
@@ -241,7 +244,7 @@ static uint32_t slot_of(const struct weft_job *job, uint32_t notice)
 /* The door of a rank to which a letter can be written now; 0: it cannot. */
 static uint64_t open_door(struct weft_job *job, uint32_t slot, const struct weft_letter_box *box)
 {
-    if (box == NULL || job->landings->box[slot].out)
+    if (box == NULL || job->proxy.landings->box[slot].out)
         return 0;
     const uint64_t door = weft_load_acquire_u64(&box->door, ORDER_letter_told);
     return weft_door_open(door) && lane_is_idle(job) ? door : 0;
@@ -250,7 +253,7 @@ static uint64_t open_door(struct weft_job *job, uint32_t slot, const struct weft
 /* What is held back goes by the lane after all. */
 static bool give_held(struct weft_job *job)
 {
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
     const size_t bytes = landing->bytes;
 
     landing->bytes = 0;
@@ -274,7 +277,7 @@ static void write_box(struct weft_letter_box *box, struct weft_letter *letter, c
 /* With the payload that is held back, if there is one. False: not now. */
 static bool write_letter(struct weft_job *job, uint32_t slot, uint32_t tag)
 {
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
     struct letter_out *out = &landing->box[slot];
     struct weft_letter_box *const box = box_of(job, slot);
     const size_t bytes = landing->bytes;
@@ -299,7 +302,7 @@ static bool write_letter(struct weft_job *job, uint32_t slot, uint32_t tag)
                                  .stamp = weft_door_stamp(door),
                                  .flag = weft_letter_flag(out->flags)};
     write_box(box, &letter, landing->source);
-    weft_bell_ring(job->selves[slot]->port.bell); /* a GPU's rank does not sleep */
+    weft_bell_ring(job->ranks.selves[slot]->port.bell); /* a GPU's rank does not sleep */
     return true;
 }
 
@@ -307,19 +310,19 @@ static bool write_letter(struct weft_job *job, uint32_t slot, uint32_t tag)
 
 void weft_landing_announced(void *context, uint32_t notice)
 {
-    ((struct weft_job *)context)->landings->coming = notice;
+    ((struct weft_job *)context)->proxy.landings->coming = notice;
 }
 
 bool weft_landing_land(void *context, void *target, const void *source, size_t bytes)
 {
     struct weft_job *job = context;
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
     const uint32_t notice = landing->coming, slot = slot_of(job, notice);
 
     landing->coming = 0;
     if (!give_held(job))
         return false;
-    if (bytes <= job->letter_bytes && slot != WEFT_HOST_SLOT &&
+    if (bytes <= job->proxy.letter_bytes && slot != WEFT_HOST_SLOT &&
         (uintptr_t)target + bytes <= WEFT_LETTER_ADDRESSES &&
         open_door(job, slot, box_of(job, slot)) != 0) {
         landing->notice = notice;
@@ -334,11 +337,12 @@ bool weft_landing_land(void *context, void *target, const void *source, size_t b
 bool weft_landing_settle(void *context)
 {
     struct weft_job *job = context;
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
 
     if (!give_held(job) || !await_letters(job, WEFT_HOST_SLOT))
         return false;
-    if (job->image != NULL && job->device_ops->wait(job->device, WEFT_LANE_RECEIVE) != WEFT_OK)
+    if (job->ranks.image != NULL &&
+        job->device_ops->wait(job->device, WEFT_LANE_RECEIVE) != WEFT_OK)
         return false;
     landing->unmarked = landing->busy = false;
     return true;
@@ -347,7 +351,7 @@ bool weft_landing_settle(void *context)
 bool weft_landing_mark(void *context, uint64_t *mark)
 {
     struct weft_job *job = context;
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
 
     if (!give_held(job) || !lane_mark(job))
         return false;
@@ -359,7 +363,7 @@ bool weft_landing_mark(void *context, uint64_t *mark)
 bool weft_landing_settled(void *context, uint64_t mark, bool *there)
 {
     struct weft_job *job = context;
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
     const struct mark *given = &landing->given[mark % MARKS];
     bool did;
 
@@ -374,7 +378,7 @@ bool weft_landing_settled(void *context, uint64_t mark, bool *there)
 
 bool weft_landing_notify(struct weft_job *job, uint32_t slot, uint32_t tag)
 {
-    struct weft_landing *landing = job->landings;
+    struct weft_landing *landing = job->proxy.landings;
 
     if (landing->bytes != 0 && landing->notice != weft_notice(WEFT_NOTICE_COUNT, tag, slot) &&
         !give_held(job))

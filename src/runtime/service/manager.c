@@ -43,8 +43,8 @@ static bool plan_put(struct weft_job *job, const struct weft_command *command,
 {
     bool good = false;
 
-    weft_lock(&job->tables);
-    const struct weft_window *window = weft_window_find(&job->state, command->object);
+    weft_lock(&job->space.tables);
+    const struct weft_window *window = weft_window_find(&job->space.state, command->object);
     if (window != NULL && command->target < (uint32_t)window->members && command->height > 0) {
         const struct weft_window_entry *entry = &window->entry[command->target];
         const struct weft_member to = window->member[command->target];
@@ -62,7 +62,7 @@ static bool plan_put(struct weft_job *job, const struct weft_command *command,
         plan->pitch = command->pitch;
         plan->source_pitch = command->source_pitch;
     }
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
     return good;
 }
 
@@ -71,15 +71,15 @@ static bool plan_count(struct weft_job *job, const struct weft_command *command,
 {
     bool good = false;
 
-    weft_lock(&job->tables);
-    const struct weft_comm_entry *comm = weft_comm_find(&job->state, command->object);
+    weft_lock(&job->space.tables);
+    const struct weft_comm_entry *comm = weft_comm_find(&job->space.state, command->object);
     if (comm != NULL && command->target < (uint32_t)comm->members) {
         const struct weft_member to = comm->member[command->target];
         plan->put.process = to.process;
         plan->put.notice = weft_notice(WEFT_NOTICE_COUNT, command->tag, to.slot);
         good = to.process != job->numbers.process;
     }
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
     return good;
 }
 
@@ -97,7 +97,7 @@ static bool make_plan(struct weft_job *job, const struct weft_command *command,
         plan->put.notice = weft_notice(WEFT_NOTICE_BARRIER, 0, (uint32_t)command->offset);
         return command->target < (uint32_t)job->numbers.processes &&
                plan->put.process != job->numbers.process &&
-               command->offset < (uint64_t)job->state.comms_count * WEFT_BARRIER_WORDS;
+               command->offset < (uint64_t)job->space.state.comms_count * WEFT_BARRIER_WORDS;
     }
 }
 
@@ -114,12 +114,12 @@ static void take_within(struct weft_request *request, const struct weft_command 
 /* A put, a notification or a barrier's notice. False: not taken, look again later. */
 static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
-    struct weft_manager *manager = &job->managers[slot];
+    struct weft_manager *manager = &job->proxy.managers[slot];
     const bool carried = is_carried(command), within = (command->flags & WEFT_COMMAND_WITHIN) != 0;
     const uint32_t payload = carried && !within ? (uint32_t)command->width : 0;
 
     if (carried &&
-        (command->kind != WEFT_COMMAND_PUT || command->width > job->state.inline_bytes ||
+        (command->kind != WEFT_COMMAND_PUT || command->width > job->space.state.inline_bytes ||
          (within && (command->width > WEFT_WITHIN_MOST || command->flags & WEFT_COMMAND_INLINE)))) {
         bad_command(job, slot, command);
         return false;
@@ -140,8 +140,8 @@ static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_comm
         take_within(request, command);
     if (carried)
         request->source = request->payload;
-    const bool from_device = job->stage != NULL && !carried && request->width != 0;
-    request->put.device = from_device && job->net_reads_device &&
+    const bool from_device = job->proxy.stage != NULL && !carried && request->width != 0;
+    request->put.device = from_device && job->proxy.net_reads_device &&
                           request->rows * request->width < job->config.stage_from;
     request->staged = from_device && !request->put.device;
     request->piece = weft_stage_piece(&job->config, request->rows * request->width);
@@ -155,7 +155,7 @@ static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_comm
 
 void weft_flush_process(struct weft_job *job, int process)
 {
-    const weft_status status = job->net_ops->flush(job->net, process);
+    const weft_status status = job->proxy.net_ops->flush(job->proxy.net, process);
 
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d cannot flush: %s", job->numbers.process,
@@ -169,13 +169,13 @@ static bool serve_flush(struct weft_job *job, uint32_t slot, const struct weft_c
         return false;
     }
     weft_flush_process(job, (int)command->target);
-    weft_command_pop(&job->managers[slot].commands, 0);
+    weft_command_pop(&job->proxy.managers[slot].commands, 0);
     return true;
 }
 
 static bool serve_text(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
-    struct weft_manager *manager = &job->managers[slot];
+    struct weft_manager *manager = &job->proxy.managers[slot];
     unsigned char payload[WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg)];
     char name[40], text[WEFT_TEXT_BYTES];
 
@@ -201,13 +201,14 @@ static bool serve_text(struct weft_job *job, uint32_t slot, const struct weft_co
 /* False: nothing more can be taken now. */
 static bool take(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
-    struct weft_manager *manager = &job->managers[slot];
+    struct weft_manager *manager = &job->proxy.managers[slot];
 
     switch (command->kind) {
     case WEFT_COMMAND_PUT:
     case WEFT_COMMAND_COUNT:
     case WEFT_COMMAND_BARRIER:
-        if (manager->waiting == (job->stage != NULL ? AHEAD : 1) || !take_put(job, slot, command))
+        if (manager->waiting == (job->proxy.stage != NULL ? AHEAD : 1) ||
+            !take_put(job, slot, command))
             return false;
         weft_requests_fetch(job, manager);
         weft_requests_issue(job, manager);
@@ -231,7 +232,7 @@ static bool take(struct weft_job *job, uint32_t slot, const struct weft_command 
 
 bool weft_manager_serve(struct weft_job *job, uint32_t slot)
 {
-    struct weft_manager *manager = &job->managers[slot];
+    struct weft_manager *manager = &job->proxy.managers[slot];
     struct weft_command command;
     bool did = false;
 
@@ -247,5 +248,5 @@ bool weft_manager_serve(struct weft_job *job, uint32_t slot)
         did = true;
     }
     /* A copy under way rings no bell: the task looks again. */
-    return did || (job->stage != NULL && manager->waiting != 0);
+    return did || (job->proxy.stage != NULL && manager->waiting != 0);
 }

@@ -7,6 +7,7 @@
 #include "base/say.h"
 #include "rank/counter.h"
 #include "runtime/service/landing.h"
+#include "runtime/trace/timeline.h"
 
 bool weft_pin_for_device(void *context, void *memory, size_t bytes)
 {
@@ -29,7 +30,8 @@ void weft_unpin_for_device(void *context, void *memory)
 
 bool weft_has_dmabuf(const struct weft_job *job)
 {
-    return job->image != NULL && job->device_ops->dmabuf != NULL && job->config.verbs_dmabuf != 0;
+    return job->ranks.image != NULL && job->device_ops->dmabuf != NULL &&
+           job->config.verbs_dmabuf != 0;
 }
 
 int weft_dmabuf_of_device(void *context, void *base, size_t bytes, uint64_t *offset)
@@ -53,16 +55,16 @@ static void landing_failed(struct weft_job *job)
 /* Of the host program, which looks at once: in the host's memory. */
 static void count_for_host(struct weft_job *job, uint32_t index)
 {
-    if (job->landings != NULL && !weft_landing_settle(job))
+    if (job->proxy.landings != NULL && !weft_landing_settle(job))
         landing_failed(job);
-    weft_count_add_host(job->state.exposed, index);
+    weft_count_add_host(job->space.state.exposed, index);
 }
 
 /* A rank's tag. */
 static void count_for_rank(struct weft_job *job, uint32_t slot, uint32_t tag)
 {
-    if (job->landings == NULL)
-        weft_count_add_host(job->state.exposed, weft_count_index(slot, tag));
+    if (job->proxy.landings == NULL)
+        weft_count_add_host(job->space.state.exposed, weft_count_index(slot, tag));
     else if (!weft_landing_notify(job, slot, tag))
         landing_failed(job);
 }
@@ -71,8 +73,8 @@ static void count_barrier(struct weft_job *job, uint32_t word)
 {
     if (word / WEFT_BARRIER_WORDS == WEFT_COMM_HOST)
         count_for_host(job, WEFT_BARRIER_AT + word);
-    else if (job->landings == NULL)
-        weft_count_add_host(job->state.exposed, WEFT_BARRIER_AT + word);
+    else if (job->proxy.landings == NULL)
+        weft_count_add_host(job->space.state.exposed, WEFT_BARRIER_AT + word);
     else if (!weft_landing_count(job, WEFT_BARRIER_AT + word))
         landing_failed(job);
 }
@@ -93,7 +95,7 @@ bool weft_notice_arrived(void *context, int process, uint32_t notice)
             count_for_rank(job, slot, weft_notice_tag(notice));
         return true;
     case WEFT_NOTICE_BARRIER:
-        if (slot >= job->state.comms_count * WEFT_BARRIER_WORDS)
+        if (slot >= job->space.state.comms_count * WEFT_BARRIER_WORDS)
             return false;
         count_barrier(job, slot);
         return true;

@@ -23,8 +23,8 @@ enum { BETWEEN = sizeof(between) / sizeof(between[0]), REASON_BYTES = 224 };
 
 static void close_net(struct weft_job *job)
 {
-    job->net_ops->close(job->net);
-    job->net = NULL;
+    job->proxy.net_ops->close(job->proxy.net);
+    job->proxy.net = NULL;
 }
 
 /* Whether what has opened reaches the processes of this job. */
@@ -49,7 +49,7 @@ static weft_status check_reach(const struct weft_job *job, const char *name,
 static void network_lingers(void *context)
 {
     struct weft_job *job = context;
-    __atomic_store_n(&job->net_lingers, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->proxy.net_lingers, true, __ATOMIC_RELAXED);
 }
 
 static bool nobody_lost(void *context)
@@ -66,35 +66,35 @@ static weft_status open_named(struct weft_job *job, const char *name)
         .processes = job->numbers.processes,
         .one_address_space = job->one_address_space,
         .one_host = job->numbers.nodes == 1,
-        .polls = job->image != NULL || job->spin_ns > 0,
+        .polls = job->ranks.image != NULL || job->proxy.spin_ns > 0,
         .stage_bytes = weft_requests_stage_bytes(job),
         .events = {.context = job,
                    .arrived = weft_notice_arrived,
                    .sent = weft_request_sent,
                    .landed = weft_request_landed,
-                   .land = job->landings != NULL ? weft_landing_land : NULL,
-                   .settle = job->landings != NULL ? weft_landing_settle : NULL,
-                   .mark = job->landings != NULL ? weft_landing_mark : NULL,
-                   .settled = job->landings != NULL ? weft_landing_settled : NULL,
-                   .announced = job->landings != NULL ? weft_landing_announced : NULL,
-                   .pin = job->image != NULL ? weft_pin_for_device : NULL,
-                   .unpin = job->image != NULL ? weft_unpin_for_device : NULL,
+                   .land = job->proxy.landings != NULL ? weft_landing_land : NULL,
+                   .settle = job->proxy.landings != NULL ? weft_landing_settle : NULL,
+                   .mark = job->proxy.landings != NULL ? weft_landing_mark : NULL,
+                   .settled = job->proxy.landings != NULL ? weft_landing_settled : NULL,
+                   .announced = job->proxy.landings != NULL ? weft_landing_announced : NULL,
+                   .pin = job->ranks.image != NULL ? weft_pin_for_device : NULL,
+                   .unpin = job->ranks.image != NULL ? weft_unpin_for_device : NULL,
                    .dmabuf = weft_has_dmabuf(job) ? weft_dmabuf_of_device : NULL,
                    .reached = weft_has_dmabuf(job) ? weft_reached_device : NULL,
                    .lingers = network_lingers,
                    .all_there = nobody_lost},
     };
 
-    job->net_ops = weft_net_find(name);
-    if (job->net_ops == NULL)
+    job->proxy.net_ops = weft_net_find(name);
+    if (job->proxy.net_ops == NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: " NOT_BUILT, name);
-    weft_status status = job->net_ops->open(&job->net, &open);
+    weft_status status = job->proxy.net_ops->open(&job->proxy.net, &open);
     if (status != WEFT_OK)
         return status;
-    job->net_ops->caps(job->net, &caps);
-    job->net_reads_device = caps.reads_device && job->image != NULL;
-    job->net_stage = caps.stage;
-    job->state.lands_when_asked = caps.lands_when_asked;
+    job->proxy.net_ops->caps(job->proxy.net, &caps);
+    job->proxy.net_reads_device = caps.reads_device && job->ranks.image != NULL;
+    job->proxy.net_stage = caps.stage;
+    job->space.state.lands_when_asked = caps.lands_when_asked;
     status = check_reach(job, name, &caps);
     if (status != WEFT_OK)
         close_net(job);
@@ -195,16 +195,16 @@ static weft_status choose_between(struct weft_job *job)
 /* Where the network's sides sleep: on its bells, or, if it has none, on those of the job. */
 static void take_bells(struct weft_job *job)
 {
-    struct weft_bell *send = job->net_ops->bell(job->net, WEFT_NET_SEND);
-    struct weft_bell *receive = job->net_ops->bell(job->net, WEFT_NET_RECEIVE);
+    struct weft_bell *send = job->proxy.net_ops->bell(job->proxy.net, WEFT_NET_SEND);
+    struct weft_bell *receive = job->proxy.net_ops->bell(job->proxy.net, WEFT_NET_RECEIVE);
 
     weft_lock(&job->failure_lock); /* the monitor may be about to ring */
     if (send != NULL)
-        job->command_bell = send;
+        job->proxy.command_bell = send;
     if (receive != NULL)
-        job->receive_bell = receive;
+        job->proxy.receive_bell = receive;
     weft_unlock(&job->failure_lock);
-    job->state.command_bell = job->command_bell;
+    job->space.state.command_bell = job->proxy.command_bell;
 }
 
 weft_status weft_network_open(struct weft_job *job)

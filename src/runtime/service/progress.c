@@ -11,6 +11,7 @@
 
 #include "base/say.h"
 #include "runtime/service/landing.h"
+#include "runtime/trace/timeline.h"
 
 enum {
     SLEEP_NS = 20000000,
@@ -26,7 +27,7 @@ enum {
 
 static bool stopping(const struct weft_job *job)
 {
-    return __atomic_load_n(&job->stop_services, __ATOMIC_ACQUIRE) != 0;
+    return __atomic_load_n(&job->proxy.stop_services, __ATOMIC_ACQUIRE) != 0;
 }
 
 /*
@@ -42,13 +43,13 @@ static bool progress_round(struct weft_job *job)
     if (weft_mutation != DRAIN_commands)
         for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
             did |= weft_manager_serve(job, slot);
-    if (__atomic_load_n(&job->landing, __ATOMIC_RELAXED) != 0) {
-        __atomic_store_n(&job->landing, 0, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&job->proxy.landing, __ATOMIC_RELAXED) != 0) {
+        __atomic_store_n(&job->proxy.landing, 0, __ATOMIC_RELAXED);
         for (int p = 0; p < job->numbers.processes; p++)
             weft_flush_process(job, p);
     }
     if (weft_mutation != DRAIN_progress) {
-        weft_status status = job->net_ops->progress(job->net, WEFT_NET_SEND, &did);
+        weft_status status = job->proxy.net_ops->progress(job->proxy.net, WEFT_NET_SEND, &did);
         if (status != WEFT_OK)
             weft_job_fail(job, status, "process %d cannot send: %s", job->numbers.process,
                           weft_err_last());
@@ -62,7 +63,7 @@ static bool receive_round(struct weft_job *job)
 
     if (weft_mutation == DRAIN_receive || weft_job_is_failing(job))
         return false;
-    weft_status status = job->net_ops->progress(job->net, WEFT_NET_RECEIVE, &did);
+    weft_status status = job->proxy.net_ops->progress(job->proxy.net, WEFT_NET_RECEIVE, &did);
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d cannot receive: %s", job->numbers.process,
                       weft_err_last());
@@ -88,19 +89,19 @@ static bool own_round(struct weft_job *job, enum weft_net_side side)
 {
     if (weft_model != NULL)
         return round_of(job, side);
-    weft_lock(&job->duty[side]);
+    weft_lock(&job->proxy.duty[side]);
     const bool did = round_of(job, side);
-    weft_unlock(&job->duty[side]);
+    weft_unlock(&job->proxy.duty[side]);
     return did;
 }
 
 /* A round by a worker, if nobody is at it. */
 static bool round_for(struct weft_job *job, enum weft_net_side side)
 {
-    if (!weft_lock_try(&job->duty[side]))
+    if (!weft_lock_try(&job->proxy.duty[side]))
         return false;
     const bool did = weft_job_status(job) == WEFT_OK && round_of(job, side);
-    weft_unlock(&job->duty[side]);
+    weft_unlock(&job->proxy.duty[side]);
     return did;
 }
 
@@ -111,29 +112,29 @@ void weft_services_posted(void *context, int rank)
     const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* as in round_of */
     bool done = false;
 
-    if (weft_lock_try(&job->duty[WEFT_NET_SEND])) {
+    if (weft_lock_try(&job->proxy.duty[WEFT_NET_SEND])) {
         const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
         done = weft_job_status(job) == WEFT_OK && weft_mutation != DRAIN_commands &&
                weft_manager_serve(job, (uint32_t)rank + 1);
         if (done)
             weft_trace_round(job, WEFT_NET_SEND, begin);
-        weft_unlock(&job->duty[WEFT_NET_SEND]);
+        weft_unlock(&job->proxy.duty[WEFT_NET_SEND]);
     }
     weft_err_level(before);
     if (!done)
-        weft_bell_ring(job->command_bell);
+        weft_bell_ring(job->proxy.command_bell);
 }
 
 bool weft_services_help(void *context, uint64_t now)
 {
     struct weft_job *job = context;
-    const uint64_t before = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+    const uint64_t before = __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED);
 
     bool did = round_for(job, WEFT_NET_RECEIVE);
     did |= round_for(job, WEFT_NET_SEND);
     if ((int64_t)(now - before) > COMPUTES_NS) /* several workers: before may be the later one */
-        __atomic_fetch_add(&job->computed, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&job->helped, now, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&job->proxy.computed, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->proxy.helped, now, __ATOMIC_RELAXED);
     return did;
 }
 
@@ -141,14 +142,14 @@ void weft_services_leave(void *context)
 {
     struct weft_job *job = context;
 
-    __atomic_fetch_add(&job->left, 1, __ATOMIC_RELEASE);
-    weft_bell_ring(&job->parked_bell);
+    __atomic_fetch_add(&job->proxy.left, 1, __ATOMIC_RELEASE);
+    weft_bell_ring(&job->proxy.parked_bell);
 }
 
 /* Whether nobody has helped lately: all who could do compute. */
 static bool alone(const struct weft_job *job, uint64_t now)
 {
-    return (int64_t)(now - __atomic_load_n(&job->helped, __ATOMIC_RELAXED)) > COMPUTES_NS;
+    return (int64_t)(now - __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED)) > COMPUTES_NS;
 }
 
 /*
@@ -159,7 +160,7 @@ static bool alone(const struct weft_job *job, uint64_t now)
 static uint64_t park_ns(const struct weft_job *job, uint32_t *computed, uint64_t *calm)
 {
     const uint64_t now = weft_now_ns();
-    const uint32_t times = __atomic_load_n(&job->computed, __ATOMIC_RELAXED);
+    const uint32_t times = __atomic_load_n(&job->proxy.computed, __ATOMIC_RELAXED);
 
     if (times != *computed || alone(job, now))
         *calm = now;
@@ -177,27 +178,27 @@ static uint64_t park_ns(const struct weft_job *job, uint32_t *computed, uint64_t
 static void park(struct weft_job *job, enum weft_net_side side)
 {
     uint64_t calm = weft_now_ns(), helped;
-    uint32_t computed = __atomic_load_n(&job->computed, __ATOMIC_RELAXED), left;
+    uint32_t computed = __atomic_load_n(&job->proxy.computed, __ATOMIC_RELAXED), left;
 
     if (side == WEFT_NET_RECEIVE)
-        __atomic_store_n(&job->watched, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&job->proxy.watched, 1, __ATOMIC_RELAXED);
     do {
         uint64_t timeout = park_ns(job, &computed, &calm);
-        helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
-        left = __atomic_load_n(&job->left, __ATOMIC_ACQUIRE);
-        if (side == WEFT_NET_SEND && __atomic_load_n(&job->watched, __ATOMIC_RELAXED) != 0)
+        helped = __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED);
+        left = __atomic_load_n(&job->proxy.left, __ATOMIC_ACQUIRE);
+        if (side == WEFT_NET_SEND && __atomic_load_n(&job->proxy.watched, __ATOMIC_RELAXED) != 0)
             timeout = SLEEP_NS;
-        const uint32_t ticket = weft_bell_prepare(&job->parked_bell);
+        const uint32_t ticket = weft_bell_prepare(&job->proxy.parked_bell);
         if (stopping(job) || weft_job_status(job) != WEFT_OK ||
-            __atomic_load_n(&job->left, __ATOMIC_RELAXED) != left)
-            weft_bell_cancel(&job->parked_bell);
+            __atomic_load_n(&job->proxy.left, __ATOMIC_RELAXED) != left)
+            weft_bell_cancel(&job->proxy.parked_bell);
         else
-            weft_bell_sleep(&job->parked_bell, ticket, timeout);
-    } while (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped &&
-             __atomic_load_n(&job->left, __ATOMIC_RELAXED) == left && !stopping(job) &&
+            weft_bell_sleep(&job->proxy.parked_bell, ticket, timeout);
+    } while (__atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED) != helped &&
+             __atomic_load_n(&job->proxy.left, __ATOMIC_RELAXED) == left && !stopping(job) &&
              weft_job_status(job) == WEFT_OK);
     if (side == WEFT_NET_RECEIVE) {
-        __atomic_store_n(&job->watched, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&job->proxy.watched, 0, __ATOMIC_RELAXED);
         weft_services_leave(job);
     }
 }
@@ -207,13 +208,13 @@ static bool spinning(const struct weft_job *job, uint64_t *idle_since)
 {
     const uint64_t now = weft_now_ns();
 
-    if (weft_load_relaxed_u32(&job->state.signals->proxied) == 0)
+    if (weft_load_relaxed_u32(&job->space.state.signals->proxied) == 0)
         return false;
-    if (job->image != NULL && __atomic_load_n(&job->running, __ATOMIC_RELAXED))
+    if (job->ranks.image != NULL && __atomic_load_n(&job->ranks.running, __ATOMIC_RELAXED))
         return true; /* the ranks of such a device cannot ring */
     if (*idle_since == 0)
         *idle_since = now;
-    return now - *idle_since < job->spin_ns;
+    return now - *idle_since < job->proxy.spin_ns;
 }
 
 /* How long to sleep after so many sleeps in vain. */
@@ -232,13 +233,13 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
 {
     uint64_t idle_since = 0;
     uint32_t in_vain = 0;
-    uint64_t helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+    uint64_t helped = __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED);
 
     while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
-        if (__atomic_load_n(&job->helped, __ATOMIC_RELAXED) != helped) {
+        if (__atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED) != helped) {
             if (!alone(job, weft_now_ns()))
                 park(job, side);
-            helped = __atomic_load_n(&job->helped, __ATOMIC_RELAXED);
+            helped = __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED);
             idle_since = 0;
         }
         if (own_round(job, side)) {
@@ -248,7 +249,7 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
         }
         if (spinning(job, &idle_since)) {
             /* Ranks of another device need none of the host's processors; but let who says so. */
-            if (job->image == NULL || job->spin_ns == 0)
+            if (job->ranks.image == NULL || job->proxy.spin_ns == 0)
                 weft_task_yield(true);
             continue;
         }
@@ -256,16 +257,17 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
         if (own_round(job, side) || stopping(job) || weft_job_status(job) != WEFT_OK)
             weft_bell_cancel(bell);
         else
-            weft_bell_sleep(bell, ticket, sleep_ns(rung, job->image == NULL ? in_vain++ : 0));
+            weft_bell_sleep(bell, ticket, sleep_ns(rung, job->ranks.image == NULL ? in_vain++ : 0));
     }
     if (weft_model == NULL) {
-        weft_lock(&job->duty[side]); /* who helps ends his round, and begins no other */
-        weft_unlock(&job->duty[side]);
+        weft_lock(&job->proxy.duty[side]); /* who helps ends his round, and begins no other */
+        weft_unlock(&job->proxy.duty[side]);
     }
-    if (job->image != NULL) /* nothing is copied any more; an error has been said, or will be */
+    if (job->ranks.image !=
+        NULL) /* nothing is copied any more; an error has been said, or will be */
         job->device_ops->wait(job->device,
                               side == WEFT_NET_SEND ? WEFT_LANE_SEND : WEFT_LANE_RECEIVE);
-    if (__atomic_sub_fetch(&job->services_busy, 1, __ATOMIC_ACQ_REL) == 0 &&
+    if (__atomic_sub_fetch(&job->proxy.services_busy, 1, __ATOMIC_ACQ_REL) == 0 &&
         weft_job_status(job) != WEFT_OK)
         weft_services_are_quiet(job);
 }
@@ -274,48 +276,49 @@ static void progress_main(void *argument)
 {
     struct weft_job *job = argument;
     weft_say_process(job->numbers.process);
-    serve(job, job->command_bell, WEFT_NET_SEND,
-          job->image == NULL && job->net_ops->bell(job->net, WEFT_NET_SEND) != NULL);
+    serve(job, job->proxy.command_bell, WEFT_NET_SEND,
+          job->ranks.image == NULL &&
+              job->proxy.net_ops->bell(job->proxy.net, WEFT_NET_SEND) != NULL);
 }
 
 static void receive_main(void *argument)
 {
     struct weft_job *job = argument;
     weft_say_process(job->numbers.process);
-    serve(job, job->receive_bell, WEFT_NET_RECEIVE,
-          job->net_ops->bell(job->net, WEFT_NET_RECEIVE) != NULL);
+    serve(job, job->proxy.receive_bell, WEFT_NET_RECEIVE,
+          job->proxy.net_ops->bell(job->proxy.net, WEFT_NET_RECEIVE) != NULL);
 }
 
 weft_status weft_services_start(struct weft_job *job)
 {
-    __atomic_store_n(&job->stop_services, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&job->services_busy, 2, __ATOMIC_RELEASE);
-    weft_status status = weft_task_start(&job->progress, "weft progress", progress_main, job);
+    __atomic_store_n(&job->proxy.stop_services, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&job->proxy.services_busy, 2, __ATOMIC_RELEASE);
+    weft_status status = weft_task_start(&job->proxy.progress, "weft progress", progress_main, job);
     if (status != WEFT_OK) {
-        __atomic_store_n(&job->services_busy, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&job->proxy.services_busy, 0, __ATOMIC_RELEASE);
         return status;
     }
-    status = weft_task_start(&job->receive, "weft receive", receive_main, job);
+    status = weft_task_start(&job->proxy.receive, "weft receive", receive_main, job);
     if (status != WEFT_OK) {
-        __atomic_sub_fetch(&job->services_busy, 1, __ATOMIC_ACQ_REL);
-        __atomic_store_n(&job->stop_services, 1, __ATOMIC_RELEASE);
-        weft_bell_ring(job->command_bell);
-        weft_task_join(&job->progress);
+        __atomic_sub_fetch(&job->proxy.services_busy, 1, __ATOMIC_ACQ_REL);
+        __atomic_store_n(&job->proxy.stop_services, 1, __ATOMIC_RELEASE);
+        weft_bell_ring(job->proxy.command_bell);
+        weft_task_join(&job->proxy.progress);
         return status;
     }
-    job->services_run = true;
+    job->proxy.services_run = true;
     return WEFT_OK;
 }
 
 void weft_services_stop(struct weft_job *job)
 {
-    if (!job->services_run)
+    if (!job->proxy.services_run)
         return;
-    __atomic_store_n(&job->stop_services, 1, __ATOMIC_RELEASE);
-    weft_bell_ring(job->command_bell);
-    weft_bell_ring(job->receive_bell);
-    weft_bell_ring(&job->parked_bell);
-    weft_task_join(&job->progress);
-    weft_task_join(&job->receive);
-    job->services_run = false;
+    __atomic_store_n(&job->proxy.stop_services, 1, __ATOMIC_RELEASE);
+    weft_bell_ring(job->proxy.command_bell);
+    weft_bell_ring(job->proxy.receive_bell);
+    weft_bell_ring(&job->proxy.parked_bell);
+    weft_task_join(&job->proxy.progress);
+    weft_task_join(&job->proxy.receive);
+    job->proxy.services_run = false;
 }

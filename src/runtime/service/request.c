@@ -3,6 +3,7 @@
 
 #include "base/say.h"
 #include "net/staging.h"
+#include "runtime/trace/timeline.h"
 
 #include <stdlib.h>
 
@@ -22,10 +23,12 @@ weft_status weft_requests_open(struct weft_job *job)
 
     if (bytes == 0)
         return WEFT_OK;
-    job->stage_memory =
-        job->net_stage != NULL ? job->net_stage : job->device_ops->host_alloc(job->device, bytes);
-    job->stage = weft_stage_make(&job->config, job->stage_memory, job->numbers.processes);
-    if (job->stage_memory == NULL || job->stage == NULL)
+    job->proxy.stage_memory = job->proxy.net_stage != NULL
+                                  ? job->proxy.net_stage
+                                  : job->device_ops->host_alloc(job->device, bytes);
+    job->proxy.stage =
+        weft_stage_make(&job->config, job->proxy.stage_memory, job->numbers.processes);
+    if (job->proxy.stage_memory == NULL || job->proxy.stage == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no %zu bytes of pinned memory (WEFT_STAGE_MEMORY)",
                         bytes);
     return WEFT_OK;
@@ -34,24 +37,24 @@ weft_status weft_requests_open(struct weft_job *job)
 /* Most requests are notices and large puts, which have no payload of their own. */
 static struct weft_request *new_request(struct weft_job *job, bool with_payload)
 {
-    struct weft_request *request = job->free_requests[with_payload];
+    struct weft_request *request = job->proxy.free_requests[with_payload];
 
     if (request != NULL) {
-        job->free_requests[with_payload] = request->next;
+        job->proxy.free_requests[with_payload] = request->next;
         return request;
     }
-    request = malloc(sizeof(*request) + (with_payload ? job->state.inline_bytes : 0));
+    request = malloc(sizeof(*request) + (with_payload ? job->space.state.inline_bytes : 0));
     if (request == NULL)
         return NULL;
     request->payload = with_payload ? (unsigned char *)(request + 1) : NULL;
-    request->next_made = job->made_requests;
-    job->made_requests = request;
+    request->next_made = job->proxy.made_requests;
+    job->proxy.made_requests = request;
     return request;
 }
 
 void weft_request_free(struct weft_job *job, struct weft_request *request)
 {
-    struct weft_request **list = &job->free_requests[request->payload != NULL];
+    struct weft_request **list = &job->proxy.free_requests[request->payload != NULL];
 
     request->next = *list;
     *list = request;
@@ -59,17 +62,17 @@ void weft_request_free(struct weft_job *job, struct weft_request *request)
 
 static struct weft_part *new_part(struct weft_job *job)
 {
-    struct weft_part *part = job->free_parts;
+    struct weft_part *part = job->proxy.free_parts;
 
     if (part != NULL) {
-        job->free_parts = part->next;
+        job->proxy.free_parts = part->next;
         return part;
     }
     part = malloc(sizeof(*part));
     if (part == NULL)
         return NULL;
-    part->next_made = job->made_parts;
-    job->made_parts = part;
+    part->next_made = job->proxy.made_parts;
+    job->proxy.made_parts = part;
     return part;
 }
 
@@ -79,7 +82,7 @@ struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool
 
     if (request == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a request of %zu bytes",
-                      sizeof(*request) + job->state.inline_bytes);
+                      sizeof(*request) + job->space.state.inline_bytes);
         return NULL;
     }
     *request = (struct weft_request){.next_made = request->next_made,
@@ -97,13 +100,13 @@ struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool
 static void count(struct weft_job *job, uint32_t *word, enum weft_order label)
 {
     weft_store_release_u32(word, weft_load_relaxed_u32(word) + 1, label);
-    weft_bell_ring(&job->state.exposed->bell);
+    weft_bell_ring(&job->space.state.exposed->bell);
 }
 
 static void source_done(struct weft_job *job, struct weft_request *request)
 {
     if (--request->unsent == 0)
-        count(job, &job->selves[request->slot]->link->done_local, ORDER_done_local);
+        count(job, &job->ranks.selves[request->slot]->link->done_local, ORDER_done_local);
 }
 
 /* The request may be gone after this. */
@@ -111,7 +114,7 @@ static void target_done(struct weft_job *job, struct weft_request *request)
 {
     if (--request->unlanded > 0)
         return;
-    struct weft_link *link = job->selves[request->slot]->link;
+    struct weft_link *link = job->ranks.selves[request->slot]->link;
     weft_store_release_u32(&link->landed, weft_load_relaxed_u32(&link->landed) + 1,
                            ORDER_done_remote);
     count(job, &link->done_remote[request->put.process], ORDER_done_remote);
@@ -126,7 +129,7 @@ void weft_request_sent(void *context, void *cookie)
     if (part->memory == NULL) {
         source_done(job, part->request);
     } else if (--part->unsent == 0) {
-        weft_stage_give(job->stage, part->request->put.process, part->memory, part->room);
+        weft_stage_give(job->proxy.stage, part->request->put.process, part->memory, part->room);
         part->request->parts--;
     }
 }
@@ -140,8 +143,8 @@ void weft_request_landed(void *context, void *cookie)
     if (part->memory != NULL) {
         if (--part->unlanded > 0)
             return;
-        part->next = job->free_parts;
-        job->free_parts = part;
+        part->next = job->proxy.free_parts;
+        job->proxy.free_parts = part;
     }
     target_done(job, request);
 }
@@ -149,19 +152,19 @@ void weft_request_landed(void *context, void *cookie)
 /* Those still under way go too: the network, which would report them, stands still. */
 void weft_requests_close(struct weft_job *job)
 {
-    while (job->made_requests != NULL) {
-        struct weft_request *request = job->made_requests;
-        job->made_requests = request->next_made;
+    while (job->proxy.made_requests != NULL) {
+        struct weft_request *request = job->proxy.made_requests;
+        job->proxy.made_requests = request->next_made;
         free(request);
     }
-    while (job->made_parts != NULL) {
-        struct weft_part *part = job->made_parts;
-        job->made_parts = part->next_made;
+    while (job->proxy.made_parts != NULL) {
+        struct weft_part *part = job->proxy.made_parts;
+        job->proxy.made_parts = part->next_made;
         free(part);
     }
-    weft_stage_free(job->stage);
-    if (job->stage_memory != NULL && job->stage_memory != job->net_stage)
-        job->device_ops->host_free(job->device, job->stage_memory);
+    weft_stage_free(job->proxy.stage);
+    if (job->proxy.stage_memory != NULL && job->proxy.stage_memory != job->proxy.net_stage)
+        job->device_ops->host_free(job->device, job->proxy.stage_memory);
 }
 
 /* ---- from the device to the host ----------------------------------------------------------- */
@@ -198,7 +201,7 @@ static struct weft_part *fetch_part(struct weft_job *job, struct weft_request *r
     if (request->row == request->rows || request->parts == request->depth)
         return NULL;
     cut(request, request->piece, &part);
-    part.memory = weft_stage_take(job->stage, request->slot, request->put.process,
+    part.memory = weft_stage_take(job->proxy.stage, request->slot, request->put.process,
                                   part.rows * part.width, &part.room);
     if (part.memory == NULL)
         return NULL;
@@ -267,7 +270,7 @@ bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager)
  */
 static weft_status hand_over(struct weft_job *job, const struct weft_net_put *put)
 {
-    const weft_status status = job->net_ops->put(job->net, put);
+    const weft_status status = job->proxy.net_ops->put(job->proxy.net, put);
 
     if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
         weft_job_fail(job, status, "process %d cannot put %zu bytes to process %d: %s",

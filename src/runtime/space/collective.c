@@ -15,6 +15,7 @@
 
 #include "base/say.h"
 #include "runtime/space/tables.h"
+#include "runtime/watch/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +44,10 @@ struct weft_gathering {
 
 weft_status weft_collective_open(struct weft_job *job)
 {
-    job->gatherings = calloc(job->state.comms_count, sizeof(*job->gatherings));
-    if (job->gatherings == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %u communicators", job->state.comms_count);
+    job->space.gatherings = calloc(job->space.state.comms_count, sizeof(*job->space.gatherings));
+    if (job->space.gatherings == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %u communicators",
+                        job->space.state.comms_count);
     return WEFT_OK;
 }
 
@@ -61,15 +63,15 @@ static void clear(struct weft_gathering *g)
 
 void weft_collective_close(struct weft_job *job)
 {
-    for (uint32_t i = 0; job->gatherings != NULL && i < job->state.comms_count; i++)
-        clear(&job->gatherings[i]);
-    free(job->gatherings);
+    for (uint32_t i = 0; job->space.gatherings != NULL && i < job->space.state.comms_count; i++)
+        clear(&job->space.gatherings[i]);
+    free(job->space.gatherings);
 }
 
 /* The gathering of a communicator, begun if this is its first contribution; NULL: no memory. */
 static struct weft_gathering *gathering_of(struct weft_job *job, const struct weft_comm_entry *comm)
 {
-    struct weft_gathering *g = &job->gatherings[weft_handle_index(comm->handle)];
+    struct weft_gathering *g = &job->space.gatherings[weft_handle_index(comm->handle)];
 
     if (g->all != NULL)
         return g;
@@ -143,9 +145,9 @@ void weft_collective_frame(struct weft_job *job, const struct weft_frame *frame)
 {
     const struct collective_frame *f = frame->payload;
 
-    weft_lock(&job->tables);
+    weft_lock(&job->space.tables);
     struct weft_comm_entry *comm =
-        frame->bytes >= sizeof(*f) ? weft_comm_find(&job->state, f->comm) : NULL;
+        frame->bytes >= sizeof(*f) ? weft_comm_find(&job->space.state, f->comm) : NULL;
     if (comm == NULL || (frame->bytes - sizeof(*f)) / sizeof(f->from[0]) != f->count) {
         weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d sent a malformed collective of %u bytes",
                       frame->source, frame->bytes);
@@ -158,7 +160,7 @@ void weft_collective_frame(struct weft_job *job, const struct weft_frame *frame)
                 finish(job, comm, g);
         }
     }
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
 }
 
 /* All members here have asked: tell the others, or go ahead where there are none. */
@@ -168,7 +170,7 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
     const size_t count = (size_t)g->arrived;
     const size_t bytes = sizeof(struct collective_frame) + count * sizeof(*g->mine);
 
-    if (weft_comm_is_local(&job->state, comm)) {
+    if (weft_comm_is_local(&job->space.state, comm)) {
         for (size_t i = 0; i < count; i++)
             g->all[g->mine[i].member] = g->mine[i];
         g->op = op;
@@ -229,8 +231,8 @@ void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_
 
     weft_slot_name(job, slot, name, sizeof(name));
     weft_comm_name(command->object, on, sizeof(on));
-    weft_lock(&job->tables);
-    struct weft_comm_entry *comm = weft_comm_find(&job->state, command->object);
+    weft_lock(&job->space.tables);
+    struct weft_comm_entry *comm = weft_comm_find(&job->space.state, command->object);
     const int32_t member = comm != NULL ? comm->rank_of_slot[slot] : -1;
     struct weft_gathering *g = member >= 0 ? gathering_of(job, comm) : NULL;
 
@@ -248,5 +250,5 @@ void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_
         if (g->arrived == comm->members_here)
             contribute(job, comm, g, command->tag);
     }
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
 }

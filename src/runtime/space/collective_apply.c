@@ -8,6 +8,7 @@
 #include "base/say.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
+#include "runtime/watch/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static void answer(struct weft_job *job, const struct weft_member *member, weft_
 {
     if (member->process != job->numbers.process)
         return;
-    struct weft_link *link = job->selves[member->slot]->link;
+    struct weft_link *link = job->ranks.selves[member->slot]->link;
     const struct weft_answer answer = {value, (uint32_t)status};
     weft_write_shared(&link->answer, &answer, sizeof(answer));
     weft_store_release_u32(&link->reply, weft_load_relaxed_u32(&link->reply) + 1, ORDER_reply_post);
@@ -64,10 +65,11 @@ static void say_no_window(struct weft_job *job, const struct weft_comm_entry *co
                      ? ", which weft_malloc did not give (WEFT_PATH=direct)"
                      : "",
                  reason != NULL ? ": " : "", reason != NULL ? reason : "");
-    snprintf(job->no_window, sizeof(job->no_window), "weft_%swin_create on %s failed: %s%s",
-             host ? "host_" : "", name, weft_status_text(status), why);
+    snprintf(job->space.no_window, sizeof(job->space.no_window),
+             "weft_%swin_create on %s failed: %s%s", host ? "host_" : "", name,
+             weft_status_text(status), why);
     if (!host && (here || comm->leader_index == 0))
-        weft_say(WEFT_SAY_WARN, "%s: %s", weft_status_name(status), job->no_window);
+        weft_say(WEFT_SAY_WARN, "%s: %s", weft_status_name(status), job->space.no_window);
 }
 
 /*
@@ -102,13 +104,13 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
         if (!here)
             continue;
         /* Others can only reach it through this process's receive task. */
-        weft_store_relaxed_u32(&job->state.signals->proxied, 1);
+        weft_store_relaxed_u32(&job->space.state.signals->proxied, 1);
         char name[40];
         weft_slot_name(job, m.slot, name, sizeof(name));
         weft_say(WEFT_SAY_INFO,
                  "%s: a window of %llu bytes in memory that weft_malloc did not give: other "
                  "processes reach it through the host over %s",
-                 name, (unsigned long long)c->b, job->net_ops->name);
+                 name, (unsigned long long)c->b, job->proxy.net_ops->name);
     }
     *whose = -1;
     return WEFT_OK;
@@ -127,8 +129,8 @@ static void apply_win_create(struct weft_job *job, const struct weft_comm_entry 
     }
     weft_status status = fill_entries(job, comm, all, entry, &whose);
     if (status == WEFT_OK)
-        status = weft_window_make(&job->state, weft_comm_is_local(&job->state, comm), comm->handle,
-                                  entry, &win);
+        status = weft_window_make(&job->space.state, weft_comm_is_local(&job->space.state, comm),
+                                  comm->handle, entry, &win);
     if (status != WEFT_OK) {
         free(entry);
         say_no_window(job, comm, all, whose, status, why);
@@ -154,13 +156,13 @@ static void apply_win_free(struct weft_job *job, const struct weft_comm_entry *c
             return;
         }
     }
-    const struct weft_window *window = weft_window_find(&job->state, win);
+    const struct weft_window *window = weft_window_find(&job->space.state, win);
     if (all[0].a != win || window == NULL || window->comm != comm->handle) {
         weft_job_fail(job, WEFT_ERR_PROTOCOL, "weft_win_free: 0x%llx is no window of %s",
                       (unsigned long long)all[0].a, name);
         return;
     }
-    weft_window_drop(&job->state, win);
+    weft_window_drop(&job->space.state, win);
     weft_image_window(job, win);
     weft_memory_release(job, win);
     answer_all(job, comm, WEFT_OK, 0);
@@ -186,7 +188,7 @@ static void apply_split(struct weft_job *job, const struct weft_comm_entry *pare
                         const struct weft_contribution *all)
 {
     const int32_t n = parent->members;
-    const bool local = weft_comm_is_local(&job->state, parent);
+    const bool local = weft_comm_is_local(&job->space.state, parent);
     struct split_key *keys = malloc((size_t)n * sizeof(*keys));
     struct weft_member *list = malloc((size_t)n * sizeof(*list));
     struct weft_member *members = malloc((size_t)n * sizeof(*members));
@@ -205,7 +207,7 @@ static void apply_split(struct weft_job *job, const struct weft_comm_entry *pare
         for (end = i; end < n && keys[end].color == keys[i].color; end++)
             list[end - i] = members[keys[end].member];
         if (keys[i].color >= 0)
-            status = weft_comm_make(&job->state, WEFT_COMM_NONE, local, list, end - i, &made);
+            status = weft_comm_make(&job->space.state, WEFT_COMM_NONE, local, list, end - i, &made);
         if (status == WEFT_ERR_MEMORY) {
             fail_memory(job, "weft_comm_split", n);
             break;
@@ -229,8 +231,8 @@ static void apply_comm_free(struct weft_job *job, const struct weft_comm_entry *
 {
     char name[40];
 
-    for (uint32_t i = 0; i < job->state.windows_count; i++) {
-        const struct weft_window *window = &job->state.windows[i];
+    for (uint32_t i = 0; i < job->space.state.windows_count; i++) {
+        const struct weft_window *window = &job->space.state.windows[i];
         if (window->handle == WEFT_WIN_NONE || window->comm != comm->handle)
             continue;
         weft_comm_name(comm->handle, name, sizeof(name));
@@ -239,8 +241,8 @@ static void apply_comm_free(struct weft_job *job, const struct weft_comm_entry *
         return;
     }
     const weft_comm freed = comm->handle;
-    weft_comm_drop(&job->state, freed); /* the list of members outlives the handle */
-    weft_comm_clear(&job->state, weft_handle_index(freed));
+    weft_comm_drop(&job->space.state, freed); /* the list of members outlives the handle */
+    weft_comm_clear(&job->space.state, weft_handle_index(freed));
     weft_image_comm(job, freed);
     answer_all(job, comm, WEFT_OK, 0);
 }
@@ -261,14 +263,14 @@ void weft_collective_apply(struct weft_job *job, struct weft_comm_entry *comm, u
     default:
         apply_comm_free(job, comm);
     }
-    weft_bell_ring(&job->state.exposed->bell);
+    weft_bell_ring(&job->space.state.exposed->bell);
 }
 
 void weft_collective_sweep(struct weft_job *job)
 {
-    struct weft_state *state = &job->state;
+    struct weft_state *state = &job->space.state;
 
-    weft_lock(&job->tables);
+    weft_lock(&job->space.tables);
     for (uint32_t i = 0; i < state->windows_count; i++) {
         const weft_win win = state->windows[i].handle;
         if (win == WEFT_WIN_NONE || state->windows[i].comm == WEFT_COMM_HOST)
@@ -285,5 +287,5 @@ void weft_collective_sweep(struct weft_job *job)
         weft_comm_clear(state, i);
         weft_image_comm(job, comm);
     }
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
 }

@@ -13,18 +13,18 @@ static void *at(const struct weft_image *image, size_t offset)
 
 weft_status weft_image_open(struct weft_job *job)
 {
-    const size_t n = (size_t)job->numbers.processes, counters = weft_job_counters(job);
+    const size_t n = (size_t)job->numbers.processes, counters = weft_space_counters(&job->space);
     struct weft_image *image;
 
     if (job->device_ops->host_access)
         return WEFT_OK;
-    image = job->image = calloc(1, sizeof(*image));
+    image = job->ranks.image = calloc(1, sizeof(*image));
     if (image == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
     image->peers = calloc(n, sizeof(*image->peers));
     image->counts = calloc(counters, sizeof(*image->counts));
     image->exposed = job->device_ops->alloc(
-        job->device, weft_exposed_bytes(&job->state, counters, true), &image->exposed_share);
+        job->device, weft_exposed_bytes(&job->space.state, counters, true), &image->exposed_share);
     if (image->peers == NULL || image->counts == NULL || image->exposed == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
     image->peers[job->numbers.process].exposed = image->exposed;
@@ -33,7 +33,7 @@ weft_status weft_image_open(struct weft_job *job)
 
 static void drop_tables(struct weft_job *job)
 {
-    struct weft_image *image = job->image;
+    struct weft_image *image = job->ranks.image;
 
     if (image->memory != NULL)
         job->device_ops->free(job->device, image->memory, &image->share);
@@ -42,7 +42,7 @@ static void drop_tables(struct weft_job *job)
 
 void weft_image_close(struct weft_job *job)
 {
-    struct weft_image *image = job->image;
+    struct weft_image *image = job->ranks.image;
 
     if (image == NULL)
         return;
@@ -55,7 +55,7 @@ void weft_image_close(struct weft_job *job)
     free(image->peers);
     free(image->counts);
     free(image);
-    job->image = NULL;
+    job->ranks.image = NULL;
 }
 
 /* ---- the tables of a kernel
@@ -70,11 +70,11 @@ static size_t take(size_t *end, size_t bytes)
 
 static void lay_out(struct weft_job *job)
 {
-    const struct weft_state *state = &job->state;
+    const struct weft_state *state = &job->space.state;
     const size_t ranks = (size_t)job->numbers.ranks, here = (size_t)job->numbers.ranks_here;
     const size_t processes = (size_t)job->numbers.processes, windows = state->windows_count;
     const size_t comms = state->comms_count;
-    struct weft_image *image = job->image;
+    struct weft_image *image = job->ranks.image;
     size_t end = 0;
 
     image->state = take(&end, sizeof(struct weft_state));
@@ -92,8 +92,8 @@ static void lay_out(struct weft_job *job)
 
 static weft_status write(struct weft_job *job, size_t offset, const void *source, size_t bytes)
 {
-    return job->device_ops->copy(job->device, WEFT_LANE_TABLES, at(job->image, offset), source,
-                                 bytes);
+    return job->device_ops->copy(job->device, WEFT_LANE_TABLES, at(job->ranks.image, offset),
+                                 source, bytes);
 }
 
 static weft_status write_processes(struct weft_job *job)
@@ -104,10 +104,10 @@ static weft_status write_processes(struct weft_job *job)
     if (table == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
     for (size_t p = 0; p < n; p++) {
-        table[p] = job->state.process_table[p];
-        table[p].exposed = job->image->peers[p].exposed;
+        table[p] = job->space.state.process_table[p];
+        table[p].exposed = job->ranks.image->peers[p].exposed;
     }
-    weft_status status = write(job, job->image->processes, table, n * sizeof(*table));
+    weft_status status = write(job, job->ranks.image->processes, table, n * sizeof(*table));
     if (status == WEFT_OK)
         status = job->device_ops->wait(job->device, WEFT_LANE_TABLES);
     free(table);
@@ -116,8 +116,8 @@ static weft_status write_processes(struct weft_job *job)
 
 static weft_status write_state(struct weft_job *job)
 {
-    const struct weft_image *image = job->image;
-    struct weft_state state = job->state;
+    const struct weft_image *image = job->ranks.image;
+    struct weft_state state = job->space.state;
 
     state.process_table = at(image, image->processes);
     state.exposed = image->exposed;
@@ -135,7 +135,7 @@ static weft_status write_state(struct weft_job *job)
 
 weft_status weft_image_prepare(struct weft_job *job)
 {
-    struct weft_image *image = job->image;
+    struct weft_image *image = job->ranks.image;
 
     if (image == NULL)
         return WEFT_OK;
@@ -159,7 +159,7 @@ weft_status weft_image_prepare(struct weft_job *job)
 
 void weft_image_place(struct weft_job *job, weft_self *self)
 {
-    const struct weft_image *image = job->image;
+    const struct weft_image *image = job->ranks.image;
     const size_t rank = self->slot - 1, processes = (size_t)job->numbers.processes;
     uint32_t *lists, *barriers;
 
@@ -171,7 +171,7 @@ void weft_image_place(struct weft_job *job, weft_self *self)
     self->counters = image->exposed->counters;
     self->sent_to = lists + rank * 2 * processes;
     self->settled = self->sent_to + processes;
-    self->barriers = barriers + rank * job->state.comms_count;
+    self->barriers = barriers + rank * job->space.state.comms_count;
 }
 
 /* ---- a run
@@ -180,10 +180,11 @@ void weft_image_place(struct weft_job *job, weft_self *self)
 weft_status weft_image_reset(struct weft_job *job)
 {
     const uint32_t start = (uint32_t)job->config.counter_start;
-    const uint32_t comms = job->state.comms_count;
-    const size_t tags = (size_t)(job->slots) * WEFT_TAGS, barriers = comms * WEFT_BARRIER_WORDS;
+    const uint32_t comms = job->space.state.comms_count;
+    const size_t tags = (size_t)(job->ranks.slots) * WEFT_TAGS,
+                 barriers = comms * WEFT_BARRIER_WORDS;
     const size_t words = sizeof(struct weft_counter) / sizeof(uint32_t);
-    struct weft_image *image = job->image;
+    struct weft_image *image = job->ranks.image;
     weft_status status = WEFT_OK;
 
     if (image == NULL)
@@ -197,8 +198,8 @@ weft_status weft_image_reset(struct weft_job *job)
         {image->exposed->counters + WEFT_BARRIER_AT, start, barriers * words},
         {at(image, image->barriers), 0, (size_t)job->numbers.ranks_here * comms},
         {&image->exposed->channels_taken, 0, 1},
-        {weft_channel_area(&job->state, image->exposed), 0,
-         weft_channels_bytes(WEFT_SLOTS, job->state.channels) / 4},
+        {weft_channel_area(&job->space.state, image->exposed), 0,
+         weft_channels_bytes(WEFT_SLOTS, job->space.state.channels) / 4},
     };
     for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]) && status == WEFT_OK; i++)
         status = job->device_ops->fill(job->device, WEFT_LANE_CALLER, fills[i].memory,
@@ -214,7 +215,7 @@ weft_status weft_image_reset(struct weft_job *job)
 
 void weft_image_count(struct weft_job *job, uint32_t index)
 {
-    struct weft_image *image = job->image;
+    struct weft_image *image = job->ranks.image;
     const weft_status status =
         job->device_ops->store(job->device, WEFT_LANE_RECEIVE,
                                &image->exposed->counters[index].host, ++image->counts[index]);
@@ -231,7 +232,7 @@ static weft_status clear_words(struct weft_job *job, uint32_t index)
 {
     const uint32_t start = (uint32_t)job->config.counter_start;
     const size_t first = WEFT_BARRIER_AT + index * WEFT_BARRIER_WORDS;
-    struct weft_image *image = job->image;
+    struct weft_image *image = job->ranks.image;
 
     for (size_t i = 0; i < WEFT_BARRIER_WORDS; i++)
         image->counts[first + i] = start;
@@ -252,8 +253,8 @@ static void finish(struct weft_job *job, weft_status status)
 void weft_image_comm(struct weft_job *job, weft_comm comm)
 {
     const uint32_t index = weft_handle_index(comm);
-    const struct weft_comm_entry *entry = &job->state.comms[index];
-    const struct weft_image *image = job->image;
+    const struct weft_comm_entry *entry = &job->space.state.comms[index];
+    const struct weft_image *image = job->ranks.image;
 
     if (image == NULL || image->memory == NULL || comm == WEFT_COMM_HOST)
         return;
@@ -285,8 +286,8 @@ void weft_image_comm(struct weft_job *job, weft_comm comm)
 void weft_image_window(struct weft_job *job, weft_win win)
 {
     const uint32_t index = weft_handle_index(win);
-    const struct weft_window *window = &job->state.windows[index];
-    const struct weft_image *image = job->image;
+    const struct weft_window *window = &job->space.state.windows[index];
+    const struct weft_image *image = job->ranks.image;
 
     if (image == NULL || image->memory == NULL || window->comm == WEFT_COMM_HOST)
         return;

@@ -50,16 +50,16 @@ static weft_status add_segment(struct weft_job *job, void *memory, const struct 
     uint64_t key = 0;
     uint32_t index = 0;
 
-    weft_lock(&job->tables); /* also for the network: reg and dereg one at a time */
+    weft_lock(&job->space.tables); /* also for the network: reg and dereg one at a time */
     while (index < self->segments_count && self->segments[index].address != NULL)
         index++;
     struct weft_segment *segment = segment_at(self, index);
     weft_status status =
-        segment != NULL ? job->net_ops->reg(job->net, memory, share->bytes, &key)
+        segment != NULL ? job->proxy.net_ops->reg(job->proxy.net, memory, share->bytes, &key)
                         : weft_err(WEFT_ERR_MEMORY, "weft_malloc: no memory for segment %u", index);
     if (status == WEFT_OK)
         *segment = (struct weft_segment){.share = *share, .address = memory, .key = key};
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
     if (status != WEFT_OK)
         return status;
     *frame = (struct segment_frame){.index = index, .key = key, .share = *share};
@@ -92,8 +92,8 @@ void *weft_malloc(weft_job *job, size_t bytes)
 /* A window of which a part that is this process's lies in the memory. With the table lock. */
 static weft_win window_in(const struct weft_job *job, const unsigned char *memory, size_t bytes)
 {
-    for (uint32_t i = 0; i < job->state.windows_count; i++) {
-        const struct weft_window *window = &job->state.windows[i];
+    for (uint32_t i = 0; i < job->space.state.windows_count; i++) {
+        const struct weft_window *window = &job->space.state.windows[i];
         for (int m = 0; window->handle != WEFT_WIN_NONE && m < window->members; m++) {
             const uintptr_t at = (uintptr_t)window->entry[m].address - (uintptr_t)memory;
             if (window->member[m].process == job->numbers.process && window->entry[m].bytes != 0 &&
@@ -114,7 +114,7 @@ void weft_free(weft_job *job, void *memory)
 
     if (memory == NULL || weft_job_idle(job, "weft_free") != WEFT_OK)
         return; /* a failed job frees its memory when it is closed */
-    weft_lock(&job->tables);
+    weft_lock(&job->space.tables);
     for (uint32_t i = 0; i < self->segments_count; i++) {
         if (self->segments[i].address == memory) {
             found = self->segments[i];
@@ -123,12 +123,12 @@ void weft_free(weft_job *job, void *memory)
                 break;
             self->segments[i].address = NULL;
             frame.index = i;
-            __atomic_store_n(&job->net_lingers, false, __ATOMIC_RELAXED);
-            job->net_ops->dereg(job->net, found.key);
-            stays = __atomic_load_n(&job->net_lingers, __ATOMIC_RELAXED);
+            __atomic_store_n(&job->proxy.net_lingers, false, __ATOMIC_RELAXED);
+            job->proxy.net_ops->dereg(job->proxy.net, found.key);
+            stays = __atomic_load_n(&job->proxy.net_lingers, __ATOMIC_RELAXED);
         }
     }
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
     if (found.address == NULL) {
         weft_refuse(job,
                     weft_err(WEFT_ERR_ARGUMENT,
@@ -168,7 +168,7 @@ void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame)
         return;
     }
     memcpy(&f, frame->payload, sizeof(f));
-    weft_lock(&job->tables);
+    weft_lock(&job->space.tables);
     struct weft_segment *segment =
         f.index < 1u << 20 ? segment_at(&job->processes[frame->source], f.index) : NULL;
     if (segment != NULL) {
@@ -177,10 +177,10 @@ void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame)
         segment->key = f.key;
         /* A process whose counters are not mapped is reached through the host anyway. */
         if (frame->kind == WEFT_FRAME_SEGMENT &&
-            job->state.process_table[frame->source].exposed != NULL)
+            job->space.state.process_table[frame->source].exposed != NULL)
             segment->address = job->device_ops->map(job->device, &f.share, &segment->reason);
     }
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
     if (segment == NULL)
         weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced memory number %u",
                       frame->source, f.index);
@@ -189,17 +189,18 @@ void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame)
 /* Takes a free place in the list of regions. Table lock held. */
 static struct weft_region *new_region(struct weft_job *job)
 {
-    for (uint32_t i = 0; i < job->regions_count; i++)
-        if (job->regions[i].base == NULL)
-            return &job->regions[i];
-    const uint32_t count = job->regions_count == 0 ? 8 : job->regions_count * 2;
-    struct weft_region *regions = realloc(job->regions, count * sizeof(*regions));
+    for (uint32_t i = 0; i < job->space.regions_count; i++)
+        if (job->space.regions[i].base == NULL)
+            return &job->space.regions[i];
+    const uint32_t count = job->space.regions_count == 0 ? 8 : job->space.regions_count * 2;
+    struct weft_region *regions = realloc(job->space.regions, count * sizeof(*regions));
     if (regions == NULL)
         return NULL;
-    memset(regions + job->regions_count, 0, (count - job->regions_count) * sizeof(*regions));
-    job->regions = regions;
-    struct weft_region *found = &regions[job->regions_count];
-    job->regions_count = count;
+    memset(regions + job->space.regions_count, 0,
+           (count - job->space.regions_count) * sizeof(*regions));
+    job->space.regions = regions;
+    struct weft_region *found = &regions[job->space.regions_count];
+    job->space.regions_count = count;
     return found;
 }
 
@@ -217,8 +218,8 @@ static weft_status add_region(struct weft_job *job, void *base, size_t bytes, we
         return weft_err(WEFT_ERR_ARGUMENT, "%zu bytes at %p for a window: %s", bytes, base, reason);
     struct weft_region *region = new_region(job);
     if (region == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for region %u", job->regions_count);
-    weft_status status = job->net_ops->reg(job->net, base, bytes, &key);
+        return weft_err(WEFT_ERR_MEMORY, "no memory for region %u", job->space.regions_count);
+    weft_status status = job->proxy.net_ops->reg(job->proxy.net, base, bytes, &key);
     if (status == WEFT_OK)
         *region = (struct weft_region){base, bytes, key, claim, WEFT_WIN_NONE};
     return status;
@@ -226,7 +227,7 @@ static weft_status add_region(struct weft_job *job, void *base, size_t bytes, we
 
 static void drop_region(struct weft_job *job, struct weft_region *region)
 {
-    job->net_ops->dereg(job->net, region->key);
+    job->proxy.net_ops->dereg(job->proxy.net, region->key);
     *region = (struct weft_region){0};
 }
 
@@ -239,9 +240,9 @@ weft_status weft_register(weft_job *job, void *base, size_t bytes)
     if (base == NULL || bytes == 0)
         return weft_refuse(
             job, weft_err(WEFT_ERR_ARGUMENT, "weft_register: %zu bytes at %p", bytes, base));
-    weft_lock(&job->tables);
+    weft_lock(&job->space.tables);
     status = add_region(job, base, bytes, WEFT_COMM_NONE);
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
     return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }
 
@@ -253,15 +254,15 @@ weft_status weft_unregister(weft_job *job, void *base)
 
     if (status != WEFT_OK)
         return status;
-    weft_lock(&job->tables);
-    for (uint32_t i = 0; found == NULL && i < job->regions_count && base != NULL; i++)
-        if (job->regions[i].base == base && job->regions[i].owner == WEFT_WIN_NONE)
-            found = &job->regions[i];
+    weft_lock(&job->space.tables);
+    for (uint32_t i = 0; found == NULL && i < job->space.regions_count && base != NULL; i++)
+        if (job->space.regions[i].base == base && job->space.regions[i].owner == WEFT_WIN_NONE)
+            found = &job->space.regions[i];
     if (found != NULL)
         window = window_in(job, base, found->bytes);
     if (found != NULL && window == WEFT_WIN_NONE)
         drop_region(job, found);
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
     if (found == NULL)
         status = weft_err(WEFT_ERR_ARGUMENT, "weft_unregister: %p was not registered", base);
     else if (window != WEFT_WIN_NONE)
@@ -284,8 +285,8 @@ static bool contains(const void *outer, uint64_t outer_bytes, const void *inner,
 static const struct weft_region *find_region(const struct weft_job *job, weft_comm comm,
                                              const void *base, size_t bytes, uint64_t *offset)
 {
-    for (uint32_t i = 0; i < job->regions_count; i++) {
-        const struct weft_region *r = &job->regions[i];
+    for (uint32_t i = 0; i < job->space.regions_count; i++) {
+        const struct weft_region *r = &job->space.regions[i];
         if (r->owner == WEFT_WIN_NONE && (r->claim == WEFT_COMM_NONE || r->claim == comm) &&
             contains(r->base, r->bytes, base, bytes, offset))
             return r;
@@ -323,8 +324,8 @@ weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, 
 
 void weft_memory_adopt(struct weft_job *job, weft_comm comm, weft_win win)
 {
-    for (uint32_t i = 0; i < job->regions_count; i++) {
-        struct weft_region *region = &job->regions[i];
+    for (uint32_t i = 0; i < job->space.regions_count; i++) {
+        struct weft_region *region = &job->space.regions[i];
         if (region->base == NULL || region->claim != comm)
             continue;
         region->claim = WEFT_COMM_NONE;
@@ -336,9 +337,9 @@ void weft_memory_adopt(struct weft_job *job, weft_comm comm, weft_win win)
 
 void weft_memory_release(struct weft_job *job, weft_win win)
 {
-    for (uint32_t i = 0; i < job->regions_count; i++)
-        if (job->regions[i].base != NULL && job->regions[i].owner == win)
-            drop_region(job, &job->regions[i]);
+    for (uint32_t i = 0; i < job->space.regions_count; i++)
+        if (job->space.regions[i].base != NULL && job->space.regions[i].owner == win)
+            drop_region(job, &job->space.regions[i]);
 }
 
 void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
@@ -346,7 +347,7 @@ void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, ui
 {
     const struct weft_process *p = &job->processes[process];
 
-    if (job->state.process_table[process].exposed == NULL)
+    if (job->space.state.process_table[process].exposed == NULL)
         return NULL;
     if (segment >= p->segments_count || offset > p->segments[segment].share.bytes ||
         bytes > p->segments[segment].share.bytes - offset) {
@@ -377,7 +378,7 @@ void weft_memory_close(struct weft_job *job)
         }
         free(process->segments);
     }
-    free(job->regions);
+    free(job->space.regions);
 }
 
 weft_status weft_copy(weft_job *job, void *target, const void *source, size_t bytes)

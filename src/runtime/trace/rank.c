@@ -88,7 +88,7 @@ static void compute_until(struct walk *w, uint64_t end)
 
 static void begin_run(struct walk *w, uint64_t i, uint64_t begin)
 {
-    const weft_kernel *kernel = w->track.job->kernel;
+    const weft_kernel *kernel = w->track.job->ranks.kernel;
     char name[80] = "kernel";
 
     if (kernel != NULL)

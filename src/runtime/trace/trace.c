@@ -42,7 +42,7 @@ static weft_status open_logs(struct weft_job *job)
     if (trace->host_log == NULL || trace->services[0].log == NULL || trace->services[1].log == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a trace of %llu events",
                         (unsigned long long)trace->most);
-    weft_trace_place(job, job->selves[WEFT_HOST_SLOT]);
+    weft_trace_place(job, job->ranks.selves[WEFT_HOST_SLOT]);
     return WEFT_OK;
 }
 
@@ -151,8 +151,8 @@ void weft_trace_launch(struct weft_job *job, struct weft_launch *launch)
     trace->seen = 0;
     if (!trace->owns_clock)
         return;
-    __atomic_store_n(&job->state.signals->clock, 0, __ATOMIC_RELAXED);
-    launch->clock = &job->state.signals->clock;
+    __atomic_store_n(&job->space.state.signals->clock, 0, __ATOMIC_RELAXED);
+    launch->clock = &job->space.state.signals->clock;
     launch->seen = &trace->seen;
 }
 
@@ -164,7 +164,7 @@ void weft_trace_ran(struct weft_job *job)
     if (trace == NULL)
         return;
     trace->ended = weft_now_ns();
-    clock.device = __atomic_load_n(&job->state.signals->clock, __ATOMIC_RELAXED);
+    clock.device = __atomic_load_n(&job->space.state.signals->clock, __ATOMIC_RELAXED);
     if (!trace->owns_clock || clock.device == 0)
         return;
     clock.host = trace->seen - ARRIVAL_NS;
@@ -238,7 +238,7 @@ static weft_status write_rank(struct weft_job *job, uint32_t slot, struct weft_t
         log = copy;
     } else {
         weft_trace_abandon(
-            &job->selves[slot]->tracer); /* what it is in the middle of, if it failed */
+            &job->ranks.selves[slot]->tracer); /* what it is in the middle of, if it failed */
     }
     weft_trace_slot(job, slot, log);
     return WEFT_OK;
@@ -251,7 +251,7 @@ static weft_status forget_rank(struct weft_job *job, uint32_t slot)
     struct weft_trace_log *log =
         (struct weft_trace_log *)(void *)(trace->memory + (slot - 1) * trace->each_bytes);
 
-    job->selves[slot]->tracer.count = 0;
+    job->ranks.selves[slot]->tracer.count = 0;
     if (!trace->owns_clock) {
         log->count = 0;
         return WEFT_OK;
@@ -285,10 +285,10 @@ static void write_services(struct weft_job *job)
 {
     for (int side = 0; side < 2; side++) {
         if (weft_model == NULL)
-            weft_lock(&job->duty[side]);
+            weft_lock(&job->proxy.duty[side]);
         weft_trace_service(job, (enum weft_net_side)side);
         if (weft_model == NULL)
-            weft_unlock(&job->duty[side]);
+            weft_unlock(&job->proxy.duty[side]);
     }
 }
 
@@ -306,7 +306,7 @@ weft_status weft_trace_write(struct weft_job *job, bool last)
         weft_trace_names(job);
     weft_status status = trace->ranks != 0 ? write_ranks(job) : WEFT_OK;
     if (last) {
-        weft_trace_abandon(&job->selves[WEFT_HOST_SLOT]->tracer);
+        weft_trace_abandon(&job->ranks.selves[WEFT_HOST_SLOT]->tracer);
         weft_trace_slot(job, WEFT_HOST_SLOT, trace->host_log);
         write_services(job);
     }

@@ -7,7 +7,7 @@
 #ifndef WEFT_RUNTIME_TRACE_TRACE_H
 #define WEFT_RUNTIME_TRACE_TRACE_H
 
-#include "runtime/job/job.h"
+#include "runtime/trace/timeline.h"
 
 enum { WEFT_TRACE_RUNS = 1024 }; /* the clocks of so many last runs are kept */
 

@@ -117,7 +117,7 @@ static void arg_who(const struct weft_job *job, const struct weft_trace_event *e
 
     if (p < 0 || p >= job->numbers.processes)
         return;
-    const struct weft_process_entry *there = &job->state.process_table[p];
+    const struct weft_process_entry *there = &job->space.state.process_table[p];
     if (strcmp(who, "to") != 0 || event->slot > (uint32_t)there->ranks)
         arg(args, "\"%s\":%d", strcmp(who, "to") == 0 ? "to_process" : who, p);
     else if (event->slot == WEFT_HOST_SLOT)

@@ -6,6 +6,7 @@
 
 #include "base/say.h"
 #include "runtime/job/exchange.h"
+#include "runtime/watch/watch.h"
 
 #include <stdlib.h>
 
@@ -17,9 +18,9 @@ static void dispatch(struct weft_job *job, const struct weft_frame *frame)
 
     switch (frame->kind) {
     case WEFT_FRAME_LOST:
-        weft_lock(&job->tables);
+        weft_lock(&job->space.tables);
         snprintf(text, sizeof(text), "%s was lost", job->processes[frame->source].name);
-        weft_unlock(&job->tables);
+        weft_unlock(&job->space.tables);
         weft_job_failed(job, WEFT_ERR_PEER_LOST, text);
         break;
     case WEFT_FRAME_EXCHANGE:

@@ -7,6 +7,7 @@
 #include "rank/counter.h"
 #include "runtime/job/exchange.h"
 #include "runtime/space/tables.h"
+#include "runtime/watch/watch.h"
 
 #include <stdio.h>
 
@@ -49,13 +50,13 @@ static bool has_come(const struct weft_job *job, const struct weft_waiting *w, u
 static void absent(const struct weft_job *job, uint32_t kind, uint64_t op, weft_comm comm,
                    char *text, size_t bytes)
 {
-    const struct weft_comm_entry *entry = weft_comm_find(&job->state, comm);
+    const struct weft_comm_entry *entry = weft_comm_find(&job->space.state, comm);
     size_t used = 0;
     int32_t missing = 0;
 
     text[0] = 0;
     for (uint32_t slot = 0; entry != NULL && slot < weft_job_slots(job); slot++) {
-        const struct weft_waiting *w = job->selves[slot]->waiting;
+        const struct weft_waiting *w = job->ranks.selves[slot]->waiting;
         if (entry->rank_of_slot[slot] < 0 || has_come(job, w, kind, op, comm))
             continue;
         if (missing++ < 6 && used < bytes) {
@@ -78,11 +79,11 @@ static void absent(const struct weft_job *job, uint32_t kind, uint64_t op, weft_
 __attribute__((no_sanitize("thread"))) static int
 other_tag(const struct weft_job *job, uint32_t slot, uint32_t wanted, uint32_t *count)
 {
-    const bool readable = job->image == NULL || slot == WEFT_HOST_SLOT;
+    const bool readable = job->ranks.image == NULL || slot == WEFT_HOST_SLOT;
 
     for (uint32_t tag = 0; readable && tag < WEFT_TAGS; tag++) {
-        *count = weft_count_read_quiet(job->state.exposed, weft_count_index(slot, tag)) -
-                 job->selves[slot]->consumed[tag];
+        *count = weft_count_read_quiet(job->space.state.exposed, weft_count_index(slot, tag)) -
+                 job->ranks.selves[slot]->consumed[tag];
         if (tag != wanted && (int32_t)*count > 0)
             return (int)tag;
     }
@@ -123,7 +124,7 @@ static void barrier(const struct weft_job *job, const struct weft_waiting *w, ui
 
 void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes)
 {
-    const struct weft_waiting *w = job->selves[slot]->waiting;
+    const struct weft_waiting *w = job->ranks.selves[slot]->waiting;
     const unsigned long long a = __atomic_load_n(&w->a, __ATOMIC_RELAXED);
     const unsigned long long have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
     const unsigned long long need = __atomic_load_n(&w->need, __ATOMIC_RELAXED);

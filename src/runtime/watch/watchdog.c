@@ -9,6 +9,7 @@
 #include "base/say.h"
 #include "runtime/job/exchange.h"
 #include "runtime/job/random.h"
+#include "runtime/watch/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ struct weft_watch {
 /* Whether a slot's rank, or the host program, waits at present. */
 static bool waits(const struct weft_job *job, uint32_t slot)
 {
-    const uint32_t kind = __atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED);
+    const uint32_t kind =
+        __atomic_load_n(&job->ranks.selves[slot]->waiting->kind, __ATOMIC_RELAXED);
 
     return kind != WEFT_WAIT_NONE && kind != WEFT_WAIT_NO_MORE && kind != WEFT_WAIT_STOPPED;
 }
@@ -37,7 +39,7 @@ static bool waits(const struct weft_job *job, uint32_t slot)
 /* On the CPU device a worker runs one of its ranks at a time. On a GPU all run. */
 static bool runs(const struct weft_job *job, uint32_t slot)
 {
-    return job->image != NULL || WEFT_PORT_GET(&job->selves[slot]->port, running);
+    return job->ranks.image != NULL || WEFT_PORT_GET(&job->ranks.selves[slot]->port, running);
 }
 
 /* Names the ranks of this process whose wait is of this kind, all or those that run. How many. */
@@ -49,7 +51,7 @@ static int list_ranks(const struct weft_job *job, uint32_t kind, bool all, char 
     list[0] = 0;
     for (uint32_t slot = 1; slot < weft_job_slots(job); slot++) {
         char name[40];
-        if (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED) != kind ||
+        if (__atomic_load_n(&job->ranks.selves[slot]->waiting->kind, __ATOMIC_RELAXED) != kind ||
             !(all || runs(job, slot)))
             continue;
         weft_slot_name(job, slot, name, sizeof(name));
@@ -71,7 +73,7 @@ static void say_others(const struct weft_job *job)
     if (ended > 0)
         weft_say(WEFT_SAY_ERROR, "%s %s ended %s kernel", list, ended == 1 ? "has" : "have",
                  ended == 1 ? "its" : "their");
-    if (!__atomic_load_n(&job->running, __ATOMIC_RELAXED))
+    if (!__atomic_load_n(&job->ranks.running, __ATOMIC_RELAXED))
         return; /* no rank computes */
     const int busy = list_ranks(job, WEFT_WAIT_NONE, true, list, sizeof(list));
     if (busy > 0)
@@ -83,7 +85,7 @@ static uint64_t lasting(const struct weft_job *job, uint32_t slot, uint64_t now)
 {
     struct weft_watch *watch = &job->watch[slot];
     const uint32_t episode =
-        __atomic_load_n(&job->selves[slot]->waiting->episode, __ATOMIC_RELAXED);
+        __atomic_load_n(&job->ranks.selves[slot]->waiting->episode, __ATOMIC_RELAXED);
 
     if (!waits(job, slot)) {
         watch->waits = false;
@@ -117,7 +119,7 @@ static void fail(struct weft_job *job, uint32_t slot, double seconds, weft_statu
 /* A wait for all: somebody else's is the reason for it. */
 static bool waits_for_all(const struct weft_job *job, uint32_t slot)
 {
-    switch (__atomic_load_n(&job->selves[slot]->waiting->kind, __ATOMIC_RELAXED)) {
+    switch (__atomic_load_n(&job->ranks.selves[slot]->waiting->kind, __ATOMIC_RELAXED)) {
     case WEFT_WAIT_BARRIER:
     case WEFT_WAIT_ENTER:
     case WEFT_WAIT_LEAVE:
@@ -189,7 +191,7 @@ static void end_process(const struct weft_job *job)
     weft_say(WEFT_SAY_ERROR,
              "the job has failed, and a call into %s%s has not returned for %d s, so this process "
              "ends here",
-             job->net_ops->name, job->image != NULL ? " or the device" : "", STUCK_S);
+             job->proxy.net_ops->name, job->ranks.image != NULL ? " or the device" : "", STUCK_S);
     fflush(NULL);
     _exit(EXIT_FAILURE); /* what exit would run may wait for that call */
 }
@@ -202,17 +204,17 @@ static void look_at_end(struct weft_job *job, uint64_t now)
 {
     if (job->failed_since == 0)
         job->failed_since = now;
-    if (__atomic_load_n(&job->services_busy, __ATOMIC_ACQUIRE) != 0 && weft_model == NULL &&
+    if (__atomic_load_n(&job->proxy.services_busy, __ATOMIC_ACQUIRE) != 0 && weft_model == NULL &&
         ++job->stuck_looks >= STUCK_S * LOOKS_S)
         end_process(job);
-    if (__atomic_load_n(&job->running, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&job->ranks.running, __ATOMIC_RELAXED))
         tell_of_kernel(job, now - job->failed_since);
 }
 
 /* How many barriers of WEFT_COMM_HOST this process has entered; its own program changes it. */
 __attribute__((no_sanitize("thread"))) static uint32_t barriers_here(const struct weft_job *job)
 {
-    return job->selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
+    return job->ranks.selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
 }
 
 /*
@@ -228,7 +230,7 @@ static bool waits_in_vain(struct weft_job *job, int *closed)
     *closed = weft_exchange_closed(job, &entered);
     if (*closed == 0)
         return false;
-    switch (__atomic_load_n(&job->selves[WEFT_HOST_SLOT]->waiting->kind, __ATOMIC_RELAXED)) {
+    switch (__atomic_load_n(&job->ranks.selves[WEFT_HOST_SLOT]->waiting->kind, __ATOMIC_RELAXED)) {
     case WEFT_WAIT_TAG:
         return *closed == job->numbers.processes - 1;
     case WEFT_WAIT_BARRIER:
@@ -307,7 +309,7 @@ void weft_watchdog_tell(struct weft_job *job)
     const uint64_t now = weft_now_ns();
     int lines = 0, more = 0;
 
-    weft_lock(&job->tables);
+    weft_lock(&job->space.tables);
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
         const uint64_t lasted = lasting(job, slot, now);
         if (!waits(job, slot))
@@ -318,14 +320,14 @@ void weft_watchdog_tell(struct weft_job *job)
             more++;
     }
     say_rest(job, lines, more);
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
 }
 
 void weft_watchdog_look(struct weft_job *job)
 {
-    weft_lock(&job->tables); /* ranks and tables stay while they are looked at */
+    weft_lock(&job->space.tables); /* ranks and tables stay while they are looked at */
     look(job);
-    weft_unlock(&job->tables);
+    weft_unlock(&job->space.tables);
 }
 
 weft_status weft_watchdog_open(struct weft_job *job)

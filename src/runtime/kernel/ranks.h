@@ -1,0 +1,73 @@
+/*
+ * runtime/kernel/ranks.h - the prepared kernel, its ranks, and what they say.
+ */
+#ifndef WEFT_RUNTIME_KERNEL_RANKS_H
+#define WEFT_RUNTIME_KERNEL_RANKS_H
+
+#include "device/device.h"
+#include "rank/state.h"
+
+struct weft_job;
+struct weft_image;
+
+/* The prepared kernel and its ranks. */
+struct weft_ranks {
+    const weft_kernel *kernel;
+    size_t shared_most;  /* bytes that weft_limit_shared leaves a rank, */
+    size_t shared_bytes; /* and what a rank of the kernel was prepared with, at most */
+    bool running;        /* a kernel */
+    void *user;          /* device memory for the kernel's user data */
+    struct weft_share user_share;
+
+    bool shares_device;       /* with another process of the job */
+    struct weft_image *image; /* space/image.h; NULL: ranks see the host's tables themselves */
+    weft_self **selves;       /* by slot; 0: the host program */
+    size_t self_bytes;
+    uint32_t slots;             /* in use: they exist and stay */
+    unsigned char *rank_memory; /* states of all ranks but the host program's, self_bytes apart, */
+    unsigned char *rank_rings;  /* and the rest of them; both the device's host_alloc */
+    unsigned char *host_rings;  /* the host program's */
+};
+
+/* ---- run.c ---- */
+
+/*
+ * Waits until all has landed, and all is answered, that the ranks of the slots from first_slot on
+ * asked of the host, or until the job has failed. Caller only.
+ */
+void weft_settle_ranks(struct weft_job *job, uint32_t first_slot);
+
+/* ---- rank.c: the host's part of a rank ---- */
+
+/* Zeroed memory that a rank needs beside its state, of the device's host_alloc. */
+size_t weft_rank_bytes(const struct weft_job *job);
+
+/* Makes the rank of a slot: its state in self, its ring and link in memory. */
+void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsigned char *memory);
+/* Forgets what earlier runs left: notifications, barriers, waits. */
+void weft_rank_reset(struct weft_job *job, uint32_t slot);
+/* After a run: says at WEFT_LOG=info which notifications ranks left; not what lies on a GPU. */
+void weft_ranks_left(const struct weft_job *job);
+/* Whether all that the rank asked of its host has been done. */
+bool weft_rank_quiet(const struct weft_job *job, uint32_t slot);
+
+/* ---- log.c, printer.c ---- */
+
+/* Formats a packed log record (text, then arguments). out is always terminated. */
+void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,
+                     uint32_t payload_bytes, uint32_t args);
+/* "rank 3" or "host of process 1". */
+void weft_slot_name(const struct weft_job *job, uint32_t slot, char *name, size_t bytes);
+
+weft_status weft_printer_open(struct weft_job *job);
+/* Prints what is left, and ends the task. WEFT_ERR_SYSTEM, said: something could not be printed. */
+weft_status weft_printer_close(struct weft_job *job);
+/*
+ * Has a line that a rank logged printed on standard output, at once. False: there is no room for
+ * it now; command_bell rings when there is. Progress task only; does not block.
+ */
+bool weft_device_log(struct weft_job *job, const char *who, const char *text);
+/* Waits until all lines are printed; once the job has failed, only while someone takes them. */
+void weft_printer_drain(struct weft_job *job);
+
+#endif

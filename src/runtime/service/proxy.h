@@ -1,0 +1,134 @@
+/*
+ * runtime/service/proxy.h - the host as the proxy of its ranks: commands become puts, what arrives
+ * is counted. Progress and receive are two tasks; proxy.h says what each may call.
+ */
+#ifndef WEFT_RUNTIME_SERVICE_PROXY_H
+#define WEFT_RUNTIME_SERVICE_PROXY_H
+
+#include "base/task.h"
+#include "net/net.h"
+#include "rank/state.h"
+#include "ring/command.h"
+
+struct weft_job;
+struct weft_stage;
+struct weft_landing;
+
+/* What the network was given for a command: the cookie of its puts. */
+struct weft_part {
+    struct weft_part *next;
+    struct weft_request *request;
+
+    /* Of a part that went through host memory: */
+    unsigned char *memory; /* NULL: the command's puts are all one part, request->whole */
+    size_t room;
+    uint64_t row, from;        /* where in the rectangle it begins, */
+    uint64_t rows, width;      /* and how much of it it is */
+    uint64_t issued;           /* rows that the network has accepted */
+    uint64_t mark;             /* of the copy from the device */
+    bool there;                /* it is done */
+    uint64_t unsent, unlanded; /* rows; one more while not all are issued */
+    struct weft_part *next_made;
+};
+
+/* A command that becomes puts: what is left of it, and which rank to tell when they are done. */
+struct weft_request {
+    struct weft_request *next, *next_made;
+    uint32_t slot;
+
+    struct weft_net_put put; /* but for source and bytes; its offset is that of the first row */
+    const unsigned char *source;
+    uint64_t rows, width, pitch, source_pitch;
+    uint64_t row, done; /* the next row to issue, or to fetch, and its bytes that are */
+
+    bool staged;                    /* the host fetches the data before the network can have it: */
+    uint64_t piece;                 /* so much at once, */
+    uint32_t depth, parts;          /* in so many parts at once: that hold host memory now */
+    struct weft_part *first, *last; /* under way to the host, or waiting for the network */
+
+    struct weft_part whole;
+    /* Puts; of a staged request `unsent` are parts to fetch. One more while not all are begun. */
+    uint64_t unsent, unlanded;
+    unsigned char *payload; /* room for inline data, or NULL */
+};
+
+/* The host's end of one rank's command ring. */
+struct weft_manager {
+    struct weft_command_consumer commands;
+    struct weft_request *first, *last; /* taken from the ring, and not all with the network */
+    uint32_t waiting;
+};
+
+/* What moves data for ranks that reach others through the host. */
+struct weft_proxy {
+    const struct weft_net_ops *net_ops;
+    struct weft_net *net;
+    bool net_reads_device;         /* some puts, if it is asked: net.h */
+    bool net_lingers;              /* said within its dereg or close: memory has to stay */
+    struct weft_landing *landings; /* landing.c; NULL: what arrives is stored by the network */
+    uint32_t landing;              /* the main thread waits until all has landed: flush */
+    uint32_t letter_bytes;         /* largest payload of letters to this process's ranks */
+
+    struct weft_manager *managers;         /* by slot */
+    struct weft_request *free_requests[2]; /* idle ones, without and with room for a payload */
+    struct weft_request *made_requests;    /* all there are */
+    struct weft_part *free_parts, *made_parts;
+    struct weft_stage *stage;    /* net/staging.h; NULL: the network reads all sources itself */
+    unsigned char *stage_memory; /* the pool's, */
+    unsigned char *net_stage;    /* or the network's own; NULL: it has none */
+
+    struct weft_task progress, receive;
+    bool services_run;
+    uint64_t spin_ns; /* of an idle service, before it sleeps */
+    uint32_t stop_services;
+    uint32_t services_busy;        /* how many of the two have not ended */
+    struct weft_lock duty[2];      /* by side: held by who does a round of that service */
+    uint64_t helped;               /* when workers last did rounds for the services */
+    uint32_t computed, left;       /* times that they had not for long; that one stopped */
+    uint32_t watched;              /* the receive task looks whether they do */
+    struct weft_bell parked_bell;  /* the services, meanwhile */
+    struct weft_bell own_bells[2]; /* by side, where the network has none to share */
+    struct weft_bell *command_bell, *receive_bell;
+};
+
+/* ---- network.c ---- */
+
+/*
+ * Opens the network that all processes agree on; the nodes are known. Collective, blocking.
+ * Errors: CONFIG, the network's own, and the job's failure.
+ */
+weft_status weft_network_open(struct weft_job *job);
+
+/* ---- manager.c, request.c, progress.c ---- */
+
+/* Takes what it can from one rank's ring; true if it did anything. Progress task only. */
+bool weft_manager_serve(struct weft_job *job, uint32_t slot);
+/* Non-blocking: what was handed on for that process is told soon when it has landed. */
+void weft_flush_process(struct weft_job *job, int process);
+void weft_request_sent(void *job, void *part);
+void weft_request_landed(void *job, void *part);
+/* The host memory through which puts go whose source the network cannot read; 0: there are none. */
+size_t weft_requests_stage_bytes(const struct weft_job *job);
+weft_status weft_requests_open(struct weft_job *job);
+void weft_requests_close(struct weft_job *job);
+
+/* Starts and stops the progress and receive tasks. */
+weft_status weft_services_start(struct weft_job *job);
+void weft_services_stop(struct weft_job *job);
+/* What weft_launch wants of the services: threads that run ranks do their work. */
+void weft_services_posted(void *job, int rank);
+bool weft_services_help(void *job, uint64_t now);
+void weft_services_leave(void *job);
+bool weft_notice_arrived(void *job, int process, uint32_t notice);
+/* Memory from which a network lands data (landing.h). Caller only. */
+bool weft_pin_for_device(void *job, void *memory, size_t bytes);
+void weft_unpin_for_device(void *job, void *memory);
+/* Whether a network's device may write device memory, and how: net.h, dmabuf and reached. */
+bool weft_has_dmabuf(const struct weft_job *job);
+int weft_dmabuf_of_device(void *job, void *base, size_t bytes, uint64_t *offset);
+bool weft_reached_device(void *job);
+
+/* Both services have seen that the job failed, and touch nothing any more: ranks may end. */
+void weft_services_are_quiet(struct weft_job *job);
+
+#endif

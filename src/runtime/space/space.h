@@ -1,0 +1,84 @@
+/*
+ * runtime/space/space.h - memory, windows and communicators of a job.
+ */
+#ifndef WEFT_RUNTIME_SPACE_SPACE_H
+#define WEFT_RUNTIME_SPACE_SPACE_H
+
+#include "base/say.h"
+#include "base/task.h"
+#include "boot/control.h"
+#include "rank/state.h"
+
+struct weft_job;
+struct weft_gathering;
+
+/* Memory that the program registered, or that a window registered for itself. */
+struct weft_region {
+    unsigned char *base; /* NULL: free */
+    size_t bytes;
+    uint64_t key;
+    weft_comm claim; /* registered for a window that this communicator is creating, */
+    weft_win owner;  /* or for this window; neither: by the program */
+};
+
+/* What the job's processes expose to each other. */
+struct weft_space {
+    struct weft_state state; /* the tables, as ranks see them where the host shares memory */
+    struct weft_share exposed_share; /* of state.exposed */
+    struct weft_lock tables; /* over state's tables, regions and segments, on the host's side */
+    struct weft_region *regions;
+    uint32_t regions_count;
+    struct weft_gathering *gatherings; /* collective.c; by communicator index */
+    char no_window[WEFT_SAY_LINE]; /* why the last could not be made: whole when it is answered */
+};
+
+/* How many counters ranks have, and barriers: the layout of what a process exposes. */
+static inline size_t weft_space_counters(const struct weft_space *space)
+{
+    return WEFT_BARRIER_AT + (size_t)space->state.comms_count * WEFT_BARRIER_WORDS;
+}
+
+/* ---- open.c ---- */
+
+/* Bytes of a weft_exposed: with the channel area, if it is that of ranks. */
+size_t weft_exposed_bytes(const struct weft_state *state, size_t counters, bool of_ranks);
+
+/* ---- memory.c ---- */
+
+/* What a window's base is: a device segment, a registered region, or neither. */
+struct weft_place {
+    uint32_t segment; /* WEFT_NO_SEGMENT: not memory that others can map */
+    uint64_t segment_offset;
+    uint64_t key, key_offset;
+};
+#define WEFT_NO_SEGMENT UINT32_MAX
+
+/* Finds [base, base + bytes), or registers it for a window of `comm`. Table lock held. */
+weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, size_t bytes,
+                              struct weft_place *place);
+/* The window that comm was creating has this handle, or none: it failed. Table lock held. */
+void weft_memory_adopt(struct weft_job *job, weft_comm comm, weft_win win);
+/* The window is gone, and what was registered for it. Table lock held. */
+void weft_memory_release(struct weft_job *job, weft_win win);
+/*
+ * Where this process maps a range of another's segment; NULL: it is reached through the host. Fails
+ * the job if it should be mapped and is not. Table lock held.
+ */
+void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
+                         uint64_t bytes);
+void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame);
+void weft_memory_close(struct weft_job *job);
+
+/* ---- collective.c ---- */
+
+weft_status weft_collective_open(struct weft_job *job);
+void weft_collective_close(struct weft_job *job);
+/* "weft_win_create" and the like; "weft_?": it is none. */
+const char *weft_collective_name(uint64_t op);
+/* A rank asks for a collective. Progress task only. */
+void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command);
+void weft_collective_frame(struct weft_job *job, const struct weft_frame *frame);
+/* Frees what a finished run left behind. Monitor only, at one point of the control channel. */
+void weft_collective_sweep(struct weft_job *job);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * runtime/watch/watch.h - the job is looked after: the control channel is read, waits are watched.
+ */
+#ifndef WEFT_RUNTIME_WATCH_WATCH_H
+#define WEFT_RUNTIME_WATCH_WATCH_H
+
+#include "runtime/job/job.h"
+
+/* ---- monitor.c, watchdog.c, waiting.c ---- */
+
+weft_status weft_monitor_start(struct weft_job *job);
+void weft_monitor_stop(struct weft_job *job);
+
+weft_status weft_watchdog_open(struct weft_job *job);
+/* Looks at every wait; reports those that last too long. Monitor only. */
+void weft_watchdog_look(struct weft_job *job);
+/* Says who waits for what in this process: the job is about to end by a timeout. Monitor only. */
+void weft_watchdog_tell(struct weft_job *job);
+/* "in weft_wait for tag 3: ...": of a slot that waits. The job's tables are locked. */
+void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes);
+/* "WEFT_COMM_WORLD" or "communicator 0x10006". */
+void weft_comm_name(weft_comm comm, char *name, size_t bytes);
+
+#endif
