@@ -56,13 +56,13 @@ struct weft_launch {
     uint64_t *seen;
 };
 
-/* Copies of one lane take effect in order; each task of the host has a lane of its own. */
-enum weft_lane {
-    WEFT_LANE_CALLER,
-    WEFT_LANE_TABLES,
-    WEFT_LANE_SEND,
-    WEFT_LANE_RECEIVE,
-    WEFT_LANES
+/* Copies of one stream take effect in order; each task of the host has a stream of its own. */
+enum weft_device_stream {
+    WEFT_STREAM_CALLER,
+    WEFT_STREAM_TABLES,
+    WEFT_STREAM_SEND,
+    WEFT_STREAM_RECEIVE,
+    WEFT_STREAMS
 };
 
 /* Whom a process shares its node and its device with; itself counts. */
@@ -136,22 +136,22 @@ struct weft_device_ops {
      * Between any memories, while a kernel runs or not. Starts it: the target is written, and the
      * source the caller's again, when `wait` has returned. Errors: DEVICE.
      */
-    weft_status (*copy)(struct weft_device *device, enum weft_lane lane, void *target,
+    weft_status (*copy)(struct weft_device *device, enum weft_device_stream stream, void *target,
                         const void *source, size_t bytes);
-    weft_status (*wait)(struct weft_device *device, enum weft_lane lane);
+    weft_status (*wait)(struct weft_device *device, enum weft_device_stream stream);
     /* The next ones only where the host has no access. */
     /*
      * Rows of a rectangle, as `copy`: `rows` of `width` bytes each, one behind the other in the
      * target, `pitch` bytes from start to start in the source.
      */
-    weft_status (*gather)(struct weft_device *device, enum weft_lane lane, void *target,
+    weft_status (*gather)(struct weft_device *device, enum weft_device_stream stream, void *target,
                           const void *source, size_t pitch, size_t width, size_t rows);
     /*
-     * Waiting without blocking: a mark behind all that the lane was given so far, and whether the
-     * lane has come there. Marks of a lane are reached in order. By the lane's task only.
+     * Waiting without blocking: a mark behind all that the stream was given so far, and whether the
+     * stream has come there. Marks of a stream are reached in order. By the stream's task only.
      */
-    weft_status (*mark)(struct weft_device *device, enum weft_lane lane, uint64_t *mark);
-    weft_status (*passed)(struct weft_device *device, enum weft_lane lane, uint64_t mark,
+    weft_status (*mark)(struct weft_device *device, enum weft_device_stream stream, uint64_t *mark);
+    weft_status (*passed)(struct weft_device *device, enum weft_device_stream stream, uint64_t mark,
                           bool *passed);
     /*
      * Lets the device copy from and to memory of the host's that host_alloc did not give, as fast
@@ -160,10 +160,10 @@ struct weft_device_ops {
      */
     const char *(*pin)(struct weft_device *device, void *memory, size_t bytes);
     void (*unpin)(struct weft_device *device, void *memory);
-    weft_status (*fill)(struct weft_device *device, enum weft_lane lane, uint32_t *target,
+    weft_status (*fill)(struct weft_device *device, enum weft_device_stream stream, uint32_t *target,
                         uint32_t value, size_t words);
-    /* Stores a word of device memory; who acquires it sees all that the lane copied before. */
-    weft_status (*store)(struct weft_device *device, enum weft_lane lane, uint32_t *word,
+    /* Stores a word of device memory; who acquires it sees all that the stream copied before. */
+    weft_status (*store)(struct weft_device *device, enum weft_device_stream stream, uint32_t *word,
                          uint32_t value);
 
     /*

@@ -16,7 +16,7 @@
 
 #ifdef __CUDACC__
 
-enum { WEFT_LANES = 32 };
+enum { WEFT_WARP = 32 };
 
 /* What there is to do yet for a lane's target: all of it, or to remember the route. */
 enum weft_lane_rest { WEFT_LANE_DONE, WEFT_LANE_LEFT, WEFT_LANE_KEEP };
@@ -105,7 +105,7 @@ WEFT_INLINE void weft_trace_lanes(weft_self *self, enum weft_trace_kind kind, in
     event.what = left ? 0 : weft_trace_what(kind, tag, bytes);
     if (threadIdx.x < count)
         weft_trace_store(tracer->log, tracer->most, before + threadIdx.x, before + count, &event);
-    if (count > WEFT_LANES)
+    if (count > WEFT_WARP)
         return;
     __syncwarp();
     if (weft_leads(self))
@@ -128,7 +128,7 @@ WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_
         weft_turn(self);
     const bool some = __syncthreads_or(rest != WEFT_LANE_DONE) != 0;
 
-    if (count > WEFT_LANES && weft_leads(self) && weft_traced(self))
+    if (count > WEFT_WARP && weft_leads(self) && weft_traced(self))
         weft_trace_lanes_took(self, count); /* before the rank ends, if its job has failed */
     weft_attend(self);
     return some;
@@ -185,14 +185,14 @@ WEFT_COLD enum weft_lane_rest weft_put_lanes(weft_self *self, weft_win win,
                                              const weft_put_item *items, uint32_t count)
 {
     WEFT_IN_SHARED(self);
-    __shared__ unsigned char *lands[WEFT_LANES];
+    __shared__ unsigned char *lands[WEFT_WARP];
     const bool mine = threadIdx.x < count;
     const weft_put_item item = items[mine ? threadIdx.x : 0];
     struct weft_route to;
     bool goes = false, keep = false;
     const uint64_t begin = weft_traced(self) ? weft_trace_now(self) : 0;
 
-    if (threadIdx.x < WEFT_LANES)
+    if (threadIdx.x < WEFT_WARP)
         goes = weft_route_lane(self, win, item.target, mine, true, &to, &keep) && mine &&
                weft_item_goes(self, &to, &item);
     if (mine)
@@ -207,7 +207,7 @@ WEFT_COLD enum weft_lane_rest weft_put_lanes(weft_self *self, weft_win win,
     weft_join(self); /* the releases cover what every thread copied */
     if (goes)
         weft_count_direct(&to, item.tag);
-    if (weft_traced(self) && threadIdx.x < WEFT_LANES)
+    if (weft_traced(self) && threadIdx.x < WEFT_WARP)
         weft_trace_lanes(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, begin, !goes);
     return mine && !goes ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
@@ -241,7 +241,7 @@ WEFT_COLD void weft_put_rest(weft_self *self, weft_win win, const weft_put_item 
 /* Whether threads do it: whole warps. */
 WEFT_INLINE bool weft_by_lanes(void)
 {
-    return blockDim.x % WEFT_LANES == 0;
+    return blockDim.x % WEFT_WARP == 0;
 }
 
 /* Targets of a round that begins with the first-th. */
@@ -272,7 +272,7 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
         const int mine = first + ((uint32_t)me < here ? me : 0);
         weft_join(self); /* the releases cover what every thread did */
         enum weft_lane_rest rest = WEFT_LANE_DONE;
-        if ((uint32_t)(me - me % WEFT_LANES) < here) /* a warp with nothing to do waits */
+        if ((uint32_t)(me - me % WEFT_WARP) < here) /* a warp with nothing to do waits */
             rest = weft_notify_lane(self, comm, targets[mine], tag, here);
         if (WEFT_UNLIKELY(weft_lanes_end(self, here, rest)))
             weft_notify_rest(self, comm, targets + first, here, tag, rest);
@@ -298,9 +298,9 @@ WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_
         const int mine = first + ((uint32_t)me < here ? me : 0);
         weft_join(self); /* the sources are there, and the releases cover what every thread did */
         if (weft_join_any(self, items[mine].bytes > sizeof(uint64_t))) {
-            here = here < WEFT_LANES ? here : (uint32_t)WEFT_LANES;
+            here = here < WEFT_WARP ? here : (uint32_t)WEFT_WARP;
             rest = weft_put_lanes(self, win, items + first, here);
-        } else if ((uint32_t)(me - me % WEFT_LANES) < here) {
+        } else if ((uint32_t)(me - me % WEFT_WARP) < here) {
             rest = weft_put_lane(self, win, &items[mine], here);
         }
         if (WEFT_UNLIKELY(weft_lanes_end(self, here, rest)))

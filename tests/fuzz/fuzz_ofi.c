@@ -14,22 +14,22 @@ static const uint64_t TOKEN = 0x0102030405060708;
 
 static void check_message(const uint8_t *data, size_t size)
 {
-    struct ofi_message message;
+    struct weft_ofi_message message;
     const char *reason = NULL;
 
-    switch (ofi_parse(data, size, TOKEN, PROCESSES, &message, &reason)) {
-    case OFI_GOOD:
+    switch (weft_ofi_parse(data, size, TOKEN, PROCESSES, &message, &reason)) {
+    case WEFT_OFI_GOOD:
         MUST(message.header.token == TOKEN && message.header.process < PROCESSES);
-        if (message.header.kind == OFI_PUT && message.bytes != 0)
+        if (message.header.kind == WEFT_OFI_PUT && message.bytes != 0)
             MUST(message.data >= data && message.bytes <= size &&
                  message.data + message.bytes == data + size);
         break;
-    case OFI_MALFORMED:
+    case WEFT_OFI_MALFORMED:
         MUST(reason != NULL);
         break;
-    case OFI_STRANGER:
+    case WEFT_OFI_STRANGER:
         MUST(size < sizeof(TOKEN) || memcmp(data, &TOKEN, sizeof(TOKEN)) != 0 ||
-             size < sizeof(struct ofi_header));
+             size < sizeof(struct weft_ofi_header));
         break;
     }
 }
@@ -38,41 +38,42 @@ static void check_message(const uint8_t *data, size_t size)
 static void check_berth(const uint8_t *data, size_t size)
 {
     enum { MOST = 100 };
-    unsigned char berth[sizeof(struct ofi_berth) + MOST] = {0};
-    struct ofi_arrival arrival = {.process = 3};
-    struct ofi_message message;
+    unsigned char berth[sizeof(struct weft_ofi_berth) + MOST] = {0};
+    struct weft_ofi_arrival arrival = {.process = 3};
+    struct weft_ofi_message message;
     const char *reason;
 
     memcpy(berth, data, size < sizeof(berth) ? size : sizeof(berth));
-    memcpy(&arrival.event, berth + offsetof(struct ofi_header, event), sizeof(arrival.event));
-    if (ofi_parse_berth(berth, MOST, TOKEN, &arrival, &message, &reason))
+    memcpy(&arrival.event, berth + offsetof(struct weft_ofi_header, event), sizeof(arrival.event));
+    if (weft_ofi_parse_berth(berth, MOST, TOKEN, &arrival, &message, &reason))
         MUST(message.header.token == TOKEN && message.header.process == arrival.process &&
-             message.data == berth + sizeof(struct ofi_berth) && message.bytes > 0 &&
+             message.data == berth + sizeof(struct weft_ofi_berth) && message.bytes > 0 &&
              message.bytes <= MOST && message.header.offset + message.bytes >= message.bytes);
     else
         MUST(reason != NULL);
 }
 
-static void check_data(enum ofi_data form, uint64_t data)
+static void check_data(enum weft_ofi_data form, uint64_t data)
 {
-    struct ofi_arrival arrival;
+    struct weft_ofi_arrival arrival;
     uint64_t again;
 
-    if (!ofi_data_parse(form, PROCESSES, data, &arrival))
+    if (!weft_ofi_data_parse(form, PROCESSES, data, &arrival))
         return;
     MUST(arrival.process >= 0 && arrival.process < PROCESSES);
-    MUST(ofi_data_pack(form, PROCESSES, &arrival, &again) && again == data);
+    MUST(weft_ofi_data_pack(form, PROCESSES, &arrival, &again) && again == data);
 }
 
 static void check_hello(const uint8_t *data, size_t size, bool text)
 {
-    const struct ofi_hello mine = {.provider = "shm", .name_bytes = 16};
-    struct ofi_hello theirs = mine;
+    const struct weft_ofi_hello mine = {.provider = "shm", .name_bytes = 16};
+    struct weft_ofi_hello theirs = mine;
     const char *reason;
 
     memcpy(&theirs, data, size < sizeof(theirs) ? size : sizeof(theirs));
-    memcpy(&theirs, &mine, offsetof(struct ofi_hello, name_bytes)); /* the rest is plain equality */
-    if (ofi_hello_fits(&mine, &theirs, text, &reason))
+    memcpy(&theirs, &mine,
+           offsetof(struct weft_ofi_hello, name_bytes)); /* the rest is plain equality */
+    if (weft_ofi_hello_fits(&mine, &theirs, text, &reason))
         MUST(theirs.name_bytes <= sizeof(theirs.name) &&
              (!text || strnlen((char *)theirs.name, sizeof(theirs.name)) < theirs.name_bytes));
     else
@@ -96,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_hello(data, size, false);
     check_hello(data, size, true);
     memcpy(&word, data, size < sizeof(word) ? size : sizeof(word));
-    check_data(OFI_WIDE, word);
-    check_data(OFI_NARROW, word & UINT32_MAX);
+    check_data(WEFT_OFI_WIDE, word);
+    check_data(WEFT_OFI_NARROW, word & UINT32_MAX);
     return 0;
 }

@@ -102,7 +102,7 @@ static bool reaches_others(struct ends *ends, bool *launched)
 /* shm: staging memory larger than any may be is not mapped, whoever announces it. */
 static bool refuses_boasts(struct ends *ends)
 {
-    struct shm_address boast;
+    struct weft_shm_address boast;
 
     open_two(ends);
     memcpy(&boast, ends->end[1].address, sizeof(boast));

@@ -69,10 +69,10 @@ static int rank_of(const void *source)
                : (int)((at - seen.source) / LARGE);
 }
 
-static bool on_marked(enum weft_lane lane)
+static bool on_marked(enum weft_device_stream stream)
 {
     pthread_mutex_lock(&seen.lock);
-    const bool good = lane != WEFT_LANE_SEND || !seen.fail_marks;
+    const bool good = stream != WEFT_STREAM_SEND || !seen.fail_marks;
     pthread_mutex_unlock(&seen.lock);
     return good;
 }
@@ -83,7 +83,7 @@ static bool on_begun(const struct far_copy *copy)
 
     pthread_mutex_lock(&seen.lock);
     const int rank = rank_of(copy->source);
-    if (copy->lane == WEFT_LANE_SEND && rank >= 0) {
+    if (copy->stream == WEFT_STREAM_SEND && rank >= 0) {
         unsigned char *target = copy->target;
         const int under_way = ++seen.begun[rank] - seen.done[rank];
         if (rank == 0 && under_way > seen.most)
@@ -95,9 +95,9 @@ static bool on_begun(const struct far_copy *copy)
         if (target + copy->bytes > seen.highest)
             seen.highest = target + copy->bytes;
         good = seen.begun[rank] != seen.fail_at;
-    } else if (copy->lane == WEFT_LANE_RECEIVE && copy->bytes >= 1024) {
+    } else if (copy->stream == WEFT_STREAM_RECEIVE && copy->bytes >= 1024) {
         seen.landing++;
-    } else if (copy->lane == WEFT_LANE_CALLER && rank >= 0) {
+    } else if (copy->stream == WEFT_STREAM_CALLER && rank >= 0) {
         seen.from_device++;
     }
     pthread_cond_broadcast(&seen.changed);
@@ -116,13 +116,13 @@ static void on_ready(const struct far_copy *copy)
 {
     pthread_mutex_lock(&seen.lock);
     const int rank = rank_of(copy->source);
-    if (copy->lane == WEFT_LANE_SEND && rank == 0) {
+    if (copy->stream == WEFT_STREAM_SEND && rank == 0) {
         const int want = seen.done[0] == 0 ? DEPTH : seen.done[0] + 2;
         if (seen.fail_at == 0 && !seen.fail_marks)
             await(&seen.begun[0], want < LARGE / PIECE ? want : LARGE / PIECE);
         if (seen.wait_posted && seen.done[0] == 4)
             await((int *)&seen.posted, 1);
-    } else if (copy->lane == WEFT_LANE_RECEIVE && copy->bytes >= 1024 && seen.landed == 0) {
+    } else if (copy->stream == WEFT_STREAM_RECEIVE && copy->bytes >= 1024 && seen.landed == 0) {
         await(&seen.landing, 2);
         await(&seen.done[0], 2);
     }
@@ -133,9 +133,9 @@ static void on_done(const struct far_copy *copy)
 {
     pthread_mutex_lock(&seen.lock);
     const int rank = rank_of(copy->source);
-    if (copy->lane == WEFT_LANE_SEND && rank >= 0)
+    if (copy->stream == WEFT_STREAM_SEND && rank >= 0)
         seen.done[rank]++;
-    else if (copy->lane == WEFT_LANE_RECEIVE && copy->bytes >= 1024)
+    else if (copy->stream == WEFT_STREAM_RECEIVE && copy->bytes >= 1024)
         seen.landed++;
     pthread_cond_broadcast(&seen.changed);
     pthread_mutex_unlock(&seen.lock);

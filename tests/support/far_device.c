@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 4096 }; /* jobs of a lane that wait; who gives it more waits, too */
+enum { MOST = 4096 }; /* jobs of a stream that wait; who gives it more waits, too */
 
 struct work {
     enum { COPY, FILL, STORE } kind;
@@ -20,9 +20,9 @@ struct work {
     uint32_t value;
 };
 
-struct lane {
+struct stream {
     struct weft_device *device;
-    enum weft_lane which;
+    enum weft_device_stream which;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -34,32 +34,32 @@ struct lane {
 struct weft_device {
     struct weft_device *cpu;
     struct weft_bell *bell; /* on which ranks sleep */
-    struct lane lanes[WEFT_LANES];
+    struct stream streams[WEFT_STREAMS];
 };
 
 struct far_watch far_watch;
 
-/* ---- lanes --------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 /* Ranks may be polling what lands: aligned words arrive undivided. */
-static void copy_row(const struct lane *lane, unsigned char *target, const unsigned char *source,
+static void copy_row(const struct stream *stream, unsigned char *target, const unsigned char *source,
                      size_t bytes)
 {
-    if (lane->which == WEFT_LANE_RECEIVE)
+    if (stream->which == WEFT_STREAM_RECEIVE)
         weft_land(target, source, bytes);
     else
         memcpy(target, source, bytes);
 }
 
-static void do_work(const struct lane *lane, const struct work *work)
+static void do_work(const struct stream *stream, const struct work *work)
 {
-    const struct far_copy copy = {lane->which, work->target, work->source,
+    const struct far_copy copy = {stream->which, work->target, work->source,
                                   work->width * work->rows};
 
     if (work->kind == COPY && far_watch.ready != NULL)
         far_watch.ready(&copy);
     for (size_t r = 0; work->kind == COPY && r < work->rows; r++)
-        copy_row(lane, work->target + r * work->width, work->source + r * work->pitch, work->width);
+        copy_row(stream, work->target + r * work->width, work->source + r * work->pitch, work->width);
     for (size_t w = 0; work->kind == FILL && w < work->rows; w++)
         weft_store_relaxed_u32((uint32_t *)(void *)work->target + w, work->value);
     if (work->kind == STORE)
@@ -71,103 +71,103 @@ static void do_work(const struct lane *lane, const struct work *work)
 
 static void *lane_main(void *argument)
 {
-    struct lane *lane = argument;
+    struct stream *stream = argument;
 
-    pthread_mutex_lock(&lane->lock);
+    pthread_mutex_lock(&stream->lock);
     for (;;) {
-        while (lane->given == lane->done && !lane->stop)
-            pthread_cond_wait(&lane->changed, &lane->lock);
-        if (lane->given == lane->done)
+        while (stream->given == stream->done && !stream->stop)
+            pthread_cond_wait(&stream->changed, &stream->lock);
+        if (stream->given == stream->done)
             break;
-        const struct work work = lane->queue[lane->done % MOST];
-        pthread_mutex_unlock(&lane->lock);
+        const struct work work = stream->queue[stream->done % MOST];
+        pthread_mutex_unlock(&stream->lock);
         sched_yield(); /* later, as far as one can tell */
-        do_work(lane, &work);
-        struct weft_bell *bell = __atomic_load_n(&lane->device->bell, __ATOMIC_ACQUIRE);
-        pthread_mutex_lock(&lane->lock);
-        lane->done++;
-        pthread_cond_broadcast(&lane->changed);
+        do_work(stream, &work);
+        struct weft_bell *bell = __atomic_load_n(&stream->device->bell, __ATOMIC_ACQUIRE);
+        pthread_mutex_lock(&stream->lock);
+        stream->done++;
+        pthread_cond_broadcast(&stream->changed);
         if (bell != NULL)
             weft_bell_ring(bell);
     }
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_unlock(&stream->lock);
     return NULL;
 }
 
-static weft_status give(struct weft_device *d, enum weft_lane which, const struct work *work)
+static weft_status give(struct weft_device *d, enum weft_device_stream which, const struct work *work)
 {
-    struct lane *lane = &d->lanes[which];
+    struct stream *stream = &d->streams[which];
     const struct far_copy copy = {which, work->target, work->source, work->width * work->rows};
 
     if (work->kind == COPY && far_watch.begun != NULL && !far_watch.begun(&copy))
         return weft_err(WEFT_ERR_DEVICE, "the far device was told to fail");
-    pthread_mutex_lock(&lane->lock);
-    while (lane->given - lane->done == MOST)
-        pthread_cond_wait(&lane->changed, &lane->lock);
-    lane->queue[lane->given++ % MOST] = *work;
-    pthread_cond_broadcast(&lane->changed);
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_lock(&stream->lock);
+    while (stream->given - stream->done == MOST)
+        pthread_cond_wait(&stream->changed, &stream->lock);
+    stream->queue[stream->given++ % MOST] = *work;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->lock);
     return WEFT_OK;
 }
 
-static weft_status far_copy(struct weft_device *d, enum weft_lane lane, void *target,
+static weft_status far_copy(struct weft_device *d, enum weft_device_stream stream, void *target,
                             const void *source, size_t bytes)
 {
-    return give(d, lane, &(struct work){COPY, target, source, bytes, bytes, 1, 0});
+    return give(d, stream, &(struct work){COPY, target, source, bytes, bytes, 1, 0});
 }
 
-static weft_status far_gather(struct weft_device *d, enum weft_lane lane, void *target,
+static weft_status far_gather(struct weft_device *d, enum weft_device_stream stream, void *target,
                               const void *source, size_t pitch, size_t width, size_t rows)
 {
-    return give(d, lane, &(struct work){COPY, target, source, pitch, width, rows, 0});
+    return give(d, stream, &(struct work){COPY, target, source, pitch, width, rows, 0});
 }
 
-static weft_status far_fill(struct weft_device *d, enum weft_lane lane, uint32_t *target,
+static weft_status far_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,
                             uint32_t value, size_t words)
 {
-    return give(d, lane, &(struct work){FILL, (unsigned char *)target, NULL, 0, 0, words, value});
+    return give(d, stream, &(struct work){FILL, (unsigned char *)target, NULL, 0, 0, words, value});
 }
 
-static weft_status far_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
+static weft_status far_store(struct weft_device *d, enum weft_device_stream stream, uint32_t *word,
                              uint32_t value)
 {
-    return give(d, lane, &(struct work){STORE, (unsigned char *)word, NULL, 0, 0, 1, value});
+    return give(d, stream, &(struct work){STORE, (unsigned char *)word, NULL, 0, 0, 1, value});
 }
 
-static weft_status far_wait(struct weft_device *d, enum weft_lane which)
+static weft_status far_wait(struct weft_device *d, enum weft_device_stream which)
 {
-    struct lane *lane = &d->lanes[which];
+    struct stream *stream = &d->streams[which];
 
-    pthread_mutex_lock(&lane->lock);
-    const uint64_t given = lane->given;
-    while (lane->done < given)
-        pthread_cond_wait(&lane->changed, &lane->lock);
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_lock(&stream->lock);
+    const uint64_t given = stream->given;
+    while (stream->done < given)
+        pthread_cond_wait(&stream->changed, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
     return WEFT_OK;
 }
 
-static weft_status far_mark(struct weft_device *d, enum weft_lane which, uint64_t *mark)
+static weft_status far_mark(struct weft_device *d, enum weft_device_stream which, uint64_t *mark)
 {
-    struct lane *lane = &d->lanes[which];
+    struct stream *stream = &d->streams[which];
 
     if (far_watch.marked != NULL && !far_watch.marked(which))
         return weft_err(WEFT_ERR_DEVICE, "far: a mark fails");
-    pthread_mutex_lock(&lane->lock);
-    *mark = lane->given;
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_lock(&stream->lock);
+    *mark = stream->given;
+    pthread_mutex_unlock(&stream->lock);
     return WEFT_OK;
 }
 
-static weft_status far_passed(struct weft_device *d, enum weft_lane which, uint64_t mark,
+static weft_status far_passed(struct weft_device *d, enum weft_device_stream which, uint64_t mark,
                               bool *passed)
 {
-    struct lane *lane = &d->lanes[which];
+    struct stream *stream = &d->streams[which];
 
-    pthread_mutex_lock(&lane->lock);
-    *passed = lane->done >= mark;
-    pthread_mutex_unlock(&lane->lock);
+    pthread_mutex_lock(&stream->lock);
+    *passed = stream->done >= mark;
+    pthread_mutex_unlock(&stream->lock);
     if (!*passed)
-        sched_yield(); /* who asks again and again keeps no lane from its processor */
+        sched_yield(); /* who asks again and again keeps no stream from its processor */
     return WEFT_OK;
 }
 
@@ -186,13 +186,13 @@ static void far_unpin(struct weft_device *d, void *memory)
 
 static void far_close(struct weft_device *d)
 {
-    for (int i = 0; i < WEFT_LANES; i++) {
-        struct lane *lane = &d->lanes[i];
-        pthread_mutex_lock(&lane->lock);
-        lane->stop = true;
-        pthread_cond_broadcast(&lane->changed);
-        pthread_mutex_unlock(&lane->lock);
-        pthread_join(lane->thread, NULL);
+    for (int i = 0; i < WEFT_STREAMS; i++) {
+        struct stream *stream = &d->streams[i];
+        pthread_mutex_lock(&stream->lock);
+        stream->stop = true;
+        pthread_cond_broadcast(&stream->changed);
+        pthread_mutex_unlock(&stream->lock);
+        pthread_join(stream->thread, NULL);
     }
     weft_cpu_device.close(d->cpu);
     free(d);
@@ -210,13 +210,13 @@ static weft_status far_open(struct weft_device **device, const struct weft_confi
         free(d);
         return status;
     }
-    for (int i = 0; i < WEFT_LANES; i++) {
-        struct lane *lane = &d->lanes[i];
-        lane->device = d;
-        lane->which = (enum weft_lane)i;
-        pthread_mutex_init(&lane->lock, NULL);
-        pthread_cond_init(&lane->changed, NULL);
-        if (pthread_create(&lane->thread, NULL, lane_main, lane) != 0)
+    for (int i = 0; i < WEFT_STREAMS; i++) {
+        struct stream *stream = &d->streams[i];
+        stream->device = d;
+        stream->which = (enum weft_device_stream)i;
+        pthread_mutex_init(&stream->lock, NULL);
+        pthread_cond_init(&stream->changed, NULL);
+        if (pthread_create(&stream->thread, NULL, lane_main, stream) != 0)
             abort();
     }
     *device = d;
@@ -252,7 +252,7 @@ static void far_identify(const struct weft_device *d, unsigned char id[WEFT_DEVI
 static uint64_t far_share(struct weft_device *d, const struct weft_sharing *with)
 {
     weft_cpu_device.share(d->cpu, with);
-    return 0; /* the lanes need the processors, too */
+    return 0; /* the streams need the processors, too */
 }
 
 static weft_status far_ranks(struct weft_device *d, const struct weft_wish *wish, int *ranks)

@@ -1,6 +1,6 @@
 /*
  * support/far_device.h - the CPU device as if the host could not reach its memory: copies and
- * stores are done later, by a thread for each lane, and ranks see an image of the tables, as on a
+ * stores are done later, by a thread for each stream, and ranks see an image of the tables, as on a
  * GPU. So what the host does for GPUs runs, and can be held up, counted and broken, without one.
  *
  * A program gets it by linking with --wrap=weft_device_choose. Not for random schedules.
@@ -14,7 +14,7 @@
 
 /* A copy, of one row or several, on its way. */
 struct far_copy {
-    enum weft_lane lane;
+    enum weft_device_stream stream;
     void *target;
     const void *source;
     size_t bytes;
@@ -25,8 +25,8 @@ struct far_watch {
     /* The copy was begun; by the thread that did. False: it fails. */
     bool (*begun)(const struct far_copy *copy);
     /* A mark is set. False: it fails. */
-    bool (*marked)(enum weft_lane lane);
-    /* It is next in its lane; may hold it up. By the lane's thread. */
+    bool (*marked)(enum weft_device_stream stream);
+    /* It is next in its stream; may hold it up. By the stream's thread. */
     void (*ready)(const struct far_copy *copy);
     /* It is done. */
     void (*done)(const struct far_copy *copy);

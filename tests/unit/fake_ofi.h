@@ -24,9 +24,9 @@ enum { BUFFERS = 8, MOST = 16 };
 
 static struct fi_cq_data_entry waiting[MOST];
 static int waiting_count, posted, injected, written, docked;
-static struct ofi_berth last_head;
+static struct weft_ofi_berth last_head;
 static uint64_t last_address;
-static struct ofi_header last_injected;
+static struct weft_ofi_header last_injected;
 static uint64_t last_data;
 static void *completions[MOST]; /* of writes to docks */
 static int completions_count;
@@ -100,8 +100,8 @@ static struct fi_fabric_attr fabric_attr = {.prov_name = (char *)"test"};
 static struct fi_ep_attr ep_attr = {.max_msg_size = SIZE_MAX};
 static struct weft_config config;
 static unsigned char memory[64];
-static struct ofi_buffer buffers[BUFFERS];
-static unsigned char buffer_bytes[BUFFERS][OFI_MESSAGE_BYTES];
+static struct weft_ofi_buffer buffers[BUFFERS];
+static unsigned char buffer_bytes[BUFFERS][WEFT_OFI_MESSAGE_BYTES];
 static uint32_t notices[MOST];
 static int arrived_count, sent_count, landed_count;
 static uint64_t key;
@@ -126,7 +126,7 @@ static inline void landed(void *context, void *cookie)
     landed_count++;
 }
 
-static inline struct weft_net *make(enum ofi_data form, bool ordered, uint32_t start)
+static inline struct weft_net *make(enum weft_ofi_data form, bool ordered, uint32_t start)
 {
     struct weft_net *net = calloc(1, sizeof(*net));
 
@@ -142,13 +142,13 @@ static inline struct weft_net *make(enum ofi_data form, bool ordered, uint32_t s
                                .events = {.arrived = arrived, .sent = sent, .landed = landed}};
     net->regions.events = &net->open.events;
     net->info = &info;
-    net->can = (struct ofi_abilities){.form = form,
-                                      .spread = ofi_data_spread(form, 2),
-                                      .direct = true,
-                                      .inject = 64,
-                                      .write_from = 9,
-                                      .ordered_writes = ordered,
-                                      .ordered_most = ordered ? 4096 : 0};
+    net->can = (struct weft_ofi_abilities){.form = form,
+                                           .spread = weft_ofi_data_spread(form, 2),
+                                           .direct = true,
+                                           .inject = 64,
+                                           .write_from = 9,
+                                           .ordered_writes = ordered,
+                                           .ordered_most = ordered ? 4096 : 0};
     net->cq[0] = net->cq[1] = &cq;
     net->ep = &ep;
     net->token = 99;
@@ -161,7 +161,7 @@ static inline struct weft_net *make(enum ofi_data form, bool ordered, uint32_t s
     assert_int_equal(weft_regions_add(&net->regions, memory, sizeof(memory), &key), WEFT_OK);
     for (int i = 0; i < BUFFERS; i++) {
         buffers[i].bytes = buffer_bytes[i];
-        buffers[i].context.what = OFI_RECEIVE_BUFFER;
+        buffers[i].context.what = WEFT_OFI_RECEIVE_BUFFER;
     }
     return net;
 }
@@ -169,7 +169,7 @@ static inline struct weft_net *make(enum ofi_data form, bool ordered, uint32_t s
 static inline void destroy(struct weft_net *net)
 {
     free(net->dock.memory);
-    ofi_receive_close(net);
+    weft_ofi_receive_close(net);
     weft_regions_free(&net->regions);
     for (uint32_t i = 0; i < net->slabs_count; i++)
         free(net->slabs[i]);
@@ -182,15 +182,15 @@ static inline void destroy(struct weft_net *net)
 static inline void message_of(uint64_t token, uint32_t event, uint32_t notice, uint64_t offset,
                               int value)
 {
-    const struct ofi_header h = {.token = token,
-                                 .kind = OFI_PUT,
-                                 .process = 1,
-                                 .event = event,
-                                 .receipt = first_event,
-                                 .notice = notice,
-                                 .key = key,
-                                 .offset = offset};
-    struct ofi_buffer *buffer = &buffers[waiting_count];
+    const struct weft_ofi_header h = {.token = token,
+                                      .kind = WEFT_OFI_PUT,
+                                      .process = 1,
+                                      .event = event,
+                                      .receipt = first_event,
+                                      .notice = notice,
+                                      .key = key,
+                                      .offset = offset};
+    struct weft_ofi_buffer *buffer = &buffers[waiting_count];
 
     memcpy(buffer->bytes, &h, sizeof(h));
     memset(buffer->bytes + sizeof(h), value, 8);
@@ -203,12 +203,12 @@ static inline void message(uint32_t event, uint32_t notice, int value)
     message_of(99, event, notice, 8, value);
 }
 
-static inline void write_of(enum ofi_data form, uint32_t event, uint32_t notice)
+static inline void write_of(enum weft_ofi_data form, uint32_t event, uint32_t notice)
 {
-    const struct ofi_arrival arrival = {1, notice, event};
+    const struct weft_ofi_arrival arrival = {1, notice, event};
     uint64_t data = 0;
 
-    assert_true(ofi_data_pack(form, 2, &arrival, &data));
+    assert_true(weft_ofi_data_pack(form, 2, &arrival, &data));
     waiting[waiting_count++] =
         (struct fi_cq_data_entry){.flags = FI_REMOTE_CQ_DATA | FI_RMA, .data = data};
 }
@@ -216,7 +216,7 @@ static inline void write_of(enum ofi_data form, uint32_t event, uint32_t notice)
 static inline weft_status receive(struct weft_net *net)
 {
     bool did = false;
-    return ofi_progress_receive(net, &did);
+    return weft_ofi_progress_receive(net, &did);
 }
 
 #endif

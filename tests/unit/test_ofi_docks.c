@@ -9,30 +9,31 @@ enum { SHARE = 128 << 10, PIECE = SHARE / 8 };
 /* Writes reach a dock only; process 1 has a share of it, and this process one of that of 1. */
 static struct weft_net *make_docked(uint32_t start)
 {
-    struct weft_net *net = make(OFI_WIDE, true, start);
-    const struct ofi_place place = {.address = 1 << 20, .bytes = SHARE, .exposed = 1};
+    struct weft_net *net = make(WEFT_OFI_WIDE, true, start);
+    const struct weft_ofi_place place = {.address = 1 << 20, .bytes = SHARE, .exposed = 1};
 
     net->can.direct = false;
     net->can.docks = true;
-    net->dock = (struct ofi_dock){.memory = calloc(2, SHARE), .bytes = 2 * SHARE, .share = SHARE};
+    net->dock =
+        (struct weft_ofi_dock){.memory = calloc(2, SHARE), .bytes = 2 * SHARE, .share = SHARE};
     net->peers[1].berthed = true;
     net->peers[1].berths_at = SHARE;
-    net->peers[1].share = (struct ofi_share){.asked = true, .known = true, .place = place};
+    net->peers[1].share = (struct weft_ofi_share){.asked = true, .known = true, .place = place};
     return net;
 }
 
 /* What process 1 wrote to the dock, at such a place of its share. */
 static void dock(struct weft_net *net, size_t at, uint32_t event, uint32_t notice, int value)
 {
-    const struct ofi_berth berth = {.header = {.token = 99,
-                                               .kind = OFI_DOCKED,
-                                               .process = 1,
-                                               .event = event,
-                                               .receipt = first_event,
-                                               .notice = notice,
-                                               .key = key,
-                                               .offset = 16},
-                                    .bytes = 8};
+    const struct weft_ofi_berth berth = {.header = {.token = 99,
+                                                    .kind = WEFT_OFI_DOCKED,
+                                                    .process = 1,
+                                                    .event = event,
+                                                    .receipt = first_event,
+                                                    .notice = notice,
+                                                    .key = key,
+                                                    .offset = 16},
+                                         .bytes = 8};
     unsigned char *to = net->dock.memory + SHARE + at;
 
     memcpy(to, &berth, sizeof(berth));
@@ -48,11 +49,11 @@ static void test_docked(void **state)
     (void)state;
     dock(net, 0, start, 10, 1);
     dock(net, 128, start + 2, 12, 3);
-    write_of(OFI_WIDE, start + 2, 0);
+    write_of(WEFT_OFI_WIDE, start + 2, 0);
     message(start + 1, 11, 2);
     assert_int_equal(receive(net), WEFT_OK);
     assert_int_equal(arrived_count, 0);
-    write_of(OFI_WIDE, start, 0);
+    write_of(WEFT_OFI_WIDE, start, 0);
     assert_int_equal(receive(net), WEFT_OK);
     assert_int_equal(arrived_count, 3);
     for (uint32_t i = 0; i < 3; i++)
@@ -68,21 +69,21 @@ static void test_nothing_docked(void **state)
     struct weft_net *net = make_docked(0);
 
     (void)state;
-    write_of(OFI_WIDE, 0, 0);
+    write_of(WEFT_OFI_WIDE, 0, 0);
     assert_int_equal(receive(net), WEFT_ERR_PROTOCOL);
     destroy(net);
     net = make_docked(0);
     dock(net, 0, 0, 1, 1);
     dock(net, 128, 0, 1, 1);
-    write_of(OFI_WIDE, 0, 0);
-    write_of(OFI_WIDE, 1, 0);
+    write_of(WEFT_OFI_WIDE, 0, 0);
+    write_of(WEFT_OFI_WIDE, 1, 0);
     assert_int_equal(receive(net), WEFT_ERR_PROTOCOL);
     assert_int_equal(arrived_count, 1);
     destroy(net);
     net = make_docked(0);
     dock(net, 0, 0, 1, 1);
     net->peers[1].berthed = false;
-    write_of(OFI_WIDE, 0, 0);
+    write_of(WEFT_OFI_WIDE, 0, 0);
     assert_int_equal(receive(net), WEFT_ERR_PROTOCOL);
     assert_int_equal(arrived_count, 0);
     destroy(net);
@@ -96,8 +97,8 @@ static void complete(struct weft_net *net, uint32_t received)
     for (int i = 0; i < completions_count; i++)
         waiting[waiting_count++] = (struct fi_cq_data_entry){.op_context = completions[i]};
     completions_count = 0;
-    assert_true(ofi_received(net, 1, received));
-    assert_int_equal(ofi_progress_send(net, &did), WEFT_OK);
+    assert_true(weft_ofi_received(net, 1, received));
+    assert_int_equal(weft_ofi_progress_send(net, &did), WEFT_OK);
 }
 
 /* A long put is cut; its last piece has the notice. A full share waits for receipts. */
@@ -109,12 +110,12 @@ static void test_pieces(void **state)
         .process = 1, .key = 5, .source = source, .bytes = sizeof(source), .notice = 7};
 
     (void)state;
-    assert_int_equal(ofi_put(net, &large), WEFT_OK);
+    assert_int_equal(weft_ofi_put(net, &large), WEFT_OK);
     assert_int_equal(docked, 7); /* with its header an eighth does not fit */
     assert_int_equal(last_head.header.notice, 0);
     assert_int_equal(last_head.header.offset, 6 * PIECE);
     assert_int_equal(last_address, (1 << 20) + 6 * (PIECE + 64));
-    assert_int_equal(ofi_put(net, &large), WEFT_NET_FULL);
+    assert_int_equal(weft_ofi_put(net, &large), WEFT_NET_FULL);
     complete(net, 1);
     assert_int_equal(docked, 8); /* not behind the seventh, where too little is left */
     assert_int_equal(last_address, 1 << 20);
@@ -143,9 +144,9 @@ static void test_receipt_first(void **state)
     bool did = false;
 
     (void)state;
-    assert_int_equal(ofi_put(net, &put), WEFT_OK);
-    assert_true(ofi_received(net, 1, 1));
-    assert_int_equal(ofi_progress_send(net, &did), WEFT_OK);
+    assert_int_equal(weft_ofi_put(net, &put), WEFT_OK);
+    assert_true(weft_ofi_received(net, 1, 1));
+    assert_int_equal(weft_ofi_progress_send(net, &did), WEFT_OK);
     assert_int_equal(landed_count, 0);
     assert_non_null(net->peers[1].share.first);
     complete(net, 1);
@@ -160,20 +161,20 @@ static void test_no_share(void **state)
     static unsigned char source[40];
     struct weft_net *net = make_docked(0);
     const struct weft_net_put put = {.process = 1, .key = 5, .source = source, .bytes = 20};
-    struct ofi_place place = {.exposed = 1, .bytes = SHARE - 1};
+    struct weft_ofi_place place = {.exposed = 1, .bytes = SHARE - 1};
 
     (void)state;
-    net->peers[1].share = (struct ofi_share){0};
-    assert_int_equal(ofi_put(net, &put), WEFT_OK);
+    net->peers[1].share = (struct weft_ofi_share){0};
+    assert_int_equal(weft_ofi_put(net, &put), WEFT_OK);
     assert_int_equal(injected, 2); /* the question, the put */
-    assert_int_equal(ofi_put(net, &put), WEFT_OK);
+    assert_int_equal(weft_ofi_put(net, &put), WEFT_OK);
     assert_int_equal(injected, 3);
-    ofi_dock_told(net, 1, &place); /* too small */
-    assert_int_equal(ofi_put(net, &put), WEFT_OK);
+    weft_ofi_dock_told(net, 1, &place); /* too small */
+    assert_int_equal(weft_ofi_put(net, &put), WEFT_OK);
     assert_int_equal(injected, 4);
     place.bytes = SHARE; /* too late: nobody asked again */
-    ofi_dock_told(net, 1, &place);
-    assert_int_equal(ofi_put(net, &put), WEFT_OK);
+    weft_ofi_dock_told(net, 1, &place);
+    assert_int_equal(weft_ofi_put(net, &put), WEFT_OK);
     assert_int_equal(injected * 10 + docked, 50);
     destroy(net);
 }
@@ -186,7 +187,7 @@ static void hear_early(bool docks)
     first_event = 5; /* the receipt that is sent from now on */
     if (docks) {
         dock(net, 0, 1, 11, 2);
-        write_of(OFI_WIDE, 1, 0);
+        write_of(WEFT_OFI_WIDE, 1, 0);
     } else {
         message(1, 11, 2);
     }

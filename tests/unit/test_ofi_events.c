@@ -11,11 +11,11 @@
 static void test_order(void **state)
 {
     const uint32_t start = UINT32_MAX - 1;
-    struct weft_net *net = make(OFI_WIDE, true, start);
+    struct weft_net *net = make(WEFT_OFI_WIDE, true, start);
 
     (void)state;
     message(start + 3, 13, 3);
-    write_of(OFI_WIDE, start + 2, 12);
+    write_of(WEFT_OFI_WIDE, start + 2, 12);
     message(start + 1, 11, 1);
     assert_int_equal(receive(net), WEFT_OK);
     assert_int_equal(arrived_count, 0);
@@ -32,14 +32,14 @@ static void test_order(void **state)
 
 static void test_twice(void **state)
 {
-    struct weft_net *net = make(OFI_WIDE, true, 0);
+    struct weft_net *net = make(WEFT_OFI_WIDE, true, 0);
 
     (void)state;
     message(2, 1, 1);
     message(2, 1, 1);
     assert_int_equal(receive(net), WEFT_ERR_PROTOCOL);
     destroy(net);
-    net = make(OFI_WIDE, true, 0);
+    net = make(WEFT_OFI_WIDE, true, 0);
     message(0, 1, 1);
     message(0, 1, 1);
     assert_int_equal(receive(net), WEFT_ERR_PROTOCOL);
@@ -49,14 +49,14 @@ static void test_twice(void **state)
 
 static void test_too_far(void **state)
 {
-    struct weft_net *net = make(OFI_WIDE, true, 0);
+    struct weft_net *net = make(WEFT_OFI_WIDE, true, 0);
 
     (void)state;
-    message(OFI_WINDOW, 1, 1);
+    message(WEFT_OFI_WINDOW, 1, 1);
     assert_int_equal(receive(net), WEFT_ERR_PROTOCOL);
     destroy(net);
-    net = make(OFI_WIDE, true, 0);
-    write_of(OFI_WIDE, OFI_WINDOW, 1);
+    net = make(WEFT_OFI_WIDE, true, 0);
+    write_of(WEFT_OFI_WIDE, WEFT_OFI_WINDOW, 1);
     assert_int_equal(receive(net), WEFT_ERR_PROTOCOL);
     assert_int_equal(arrived_count, 0);
     destroy(net);
@@ -64,7 +64,7 @@ static void test_too_far(void **state)
 
 static void test_stranger(void **state)
 {
-    struct weft_net *net = make(OFI_WIDE, true, 0);
+    struct weft_net *net = make(WEFT_OFI_WIDE, true, 0);
 
     (void)state;
     message_of(98, 0, 1, 8, 1);
@@ -80,8 +80,8 @@ static void test_stranger(void **state)
 /* A receipt for more than was sent. */
 static void test_receipt(void **state)
 {
-    struct weft_net *net = make(OFI_WIDE, true, 0);
-    struct ofi_header h = {.token = 99, .kind = OFI_RECEIPT, .process = 1, .receipt = 1};
+    struct weft_net *net = make(WEFT_OFI_WIDE, true, 0);
+    struct weft_ofi_header h = {.token = 99, .kind = WEFT_OFI_RECEIPT, .process = 1, .receipt = 1};
 
     (void)state;
     memcpy(buffers[0].bytes, &h, sizeof(h));
@@ -94,11 +94,11 @@ static void test_receipt(void **state)
 /* Also with four bytes of data: a write may overtake messages that lacked receive buffers. */
 static void test_narrow(void **state)
 {
-    struct weft_net *net = make(OFI_NARROW, true, 0);
+    struct weft_net *net = make(WEFT_OFI_NARROW, true, 0);
     const uint32_t notice = weft_notice(WEFT_NOTICE_COUNT, 3, 4);
 
     (void)state;
-    write_of(OFI_NARROW, 2, notice);
+    write_of(WEFT_OFI_NARROW, 2, notice);
     message(0, 5, 1);
     assert_int_equal(receive(net), WEFT_OK);
     assert_int_equal(arrived_count, 1);
@@ -120,24 +120,24 @@ static void put(struct weft_net *net, uint64_t offset, size_t bytes)
                                    .bytes = bytes,
                                    .notice = weft_notice(WEFT_NOTICE_COUNT, 1, 1)};
 
-    assert_int_equal(ofi_put(net, &p), WEFT_OK);
+    assert_int_equal(weft_ofi_put(net, &p), WEFT_OK);
 }
 
 static void know_region(struct weft_net *net)
 {
-    const struct ofi_place place = {.address = 1 << 20, .bytes = 4096, .exposed = 1};
+    const struct weft_ofi_place place = {.address = 1 << 20, .bytes = 4096, .exposed = 1};
 
-    assert_null(ofi_remote(net, 1, 5)); /* asks */
-    assert_int_equal(last_injected.kind, OFI_ASK);
-    ofi_remote_told(net, 1, 5, &place);
-    assert_non_null(ofi_remote(net, 1, 5));
+    assert_null(weft_ofi_remote(net, 1, 5)); /* asks */
+    assert_int_equal(last_injected.kind, WEFT_OFI_ASK);
+    weft_ofi_remote_told(net, 1, 5, &place);
+    assert_non_null(weft_ofi_remote(net, 1, 5));
     injected = 0;
 }
 
 /* What could be overtaken by a write makes it a message; what lies elsewhere does not. */
 static void test_overtaking(void **state)
 {
-    struct weft_net *net = make(OFI_WIDE, true, 0);
+    struct weft_net *net = make(WEFT_OFI_WIDE, true, 0);
 
     (void)state;
     know_region(net);
@@ -150,11 +150,13 @@ static void test_overtaking(void **state)
     put(net, 108, 16); /* over a write: the provider keeps their order */
     assert_int_equal(written * 10 + injected, 22);
     struct weft_net_put other = {.process = 1, .key = 6, .bytes = 8, .source = memory};
-    assert_int_equal(ofi_put(net, &other), WEFT_OK); /* into a region that was never asked for */
-    put(net, 300, 16);                               /* may overlap it */
-    assert_int_equal(last_injected.kind, OFI_PUT);
+    assert_int_equal(weft_ofi_put(net, &other),
+                     WEFT_OK); /* into a region that was never asked for */
+    put(net, 300, 16);         /* may overlap it */
+    assert_int_equal(last_injected.kind, WEFT_OFI_PUT);
     assert_int_equal(written, 2);
-    ofi_remote_told(net, 1, 6, &(struct ofi_place){.address = 1 << 10, .bytes = 64, .exposed = 1});
+    weft_ofi_remote_told(net, 1, 6,
+                         &(struct weft_ofi_place){.address = 1 << 10, .bytes = 64, .exposed = 1});
     put(net, 400, 16); /* it does not */
     assert_int_equal(written, 3);
     written = 2, injected = 2;
@@ -162,7 +164,7 @@ static void test_overtaking(void **state)
     assert_int_equal(written * 10 + injected, 23);
     destroy(net);
 
-    net = make(OFI_WIDE, true, 0); /* keeps the order of writes up to 1 KiB */
+    net = make(WEFT_OFI_WIDE, true, 0); /* keeps the order of writes up to 1 KiB */
     know_region(net);
     net->can.ordered_most = 1024;
     put(net, 0, 2000);
@@ -172,7 +174,7 @@ static void test_overtaking(void **state)
     assert_int_equal(written * 10 + injected, 21);
     destroy(net);
 
-    net = make(OFI_WIDE, false, 0);
+    net = make(WEFT_OFI_WIDE, false, 0);
     know_region(net);
     put(net, 100, 16);
     put(net, 200, 16);
@@ -189,10 +191,10 @@ static void test_overtaking(void **state)
 static void test_untellable(void **state)
 {
     enum { SPREAD = 4 };
-    static unsigned char source[OFI_MESSAGE_BYTES];
+    static unsigned char source[WEFT_OFI_MESSAGE_BYTES];
     const struct weft_net_put large = {
         .process = 1, .key = 5, .offset = 0, .source = source, .bytes = 4096};
-    struct weft_net *net = make(OFI_NARROW, true, 0);
+    struct weft_net *net = make(WEFT_OFI_NARROW, true, 0);
 
     (void)state;
     net->can.spread = SPREAD;
@@ -204,16 +206,16 @@ static void test_untellable(void **state)
     put(net, 2000, 16);
     assert_int_equal(written * 10 + injected, 2 * SPREAD * 10 + 2);
     assert_int_equal(net->peers[1].messages, 2);
-    for (struct ofi_op *op = net->peers[1].first; op != NULL; op = op->next)
+    for (struct weft_ofi_op *op = net->peers[1].first; op != NULL; op = op->next)
         op->key = 77, op->place_known = true, op->at = op->end = 0; /* none overlaps */
-    assert_int_equal(ofi_put(net, &large), WEFT_NET_FULL);
+    assert_int_equal(weft_ofi_put(net, &large), WEFT_NET_FULL);
     assert_true(net->peers[1].ask_receipt);
     net->peers[1].received = net->peers[1].events - SPREAD + 1;
-    assert_int_equal(ofi_put(net, &large), WEFT_OK);
+    assert_int_equal(weft_ofi_put(net, &large), WEFT_OK);
     assert_int_equal(written, 2 * SPREAD + 1);
     destroy(net);
 
-    net = make(OFI_NARROW, false, 0); /* nothing is ordered */
+    net = make(WEFT_OFI_NARROW, false, 0); /* nothing is ordered */
     net->can.spread = SPREAD;
     know_region(net);
     for (int i = 0; i < SPREAD; i++)
@@ -227,13 +229,13 @@ static void test_untellable(void **state)
 /* The number of an event goes with the write, its low bits. */
 static void test_data(void **state)
 {
-    struct weft_net *net = make(OFI_WIDE, true, 0x1fffe);
-    struct ofi_arrival arrival;
+    struct weft_net *net = make(WEFT_OFI_WIDE, true, 0x1fffe);
+    struct weft_ofi_arrival arrival;
 
     (void)state;
     know_region(net);
     put(net, 100, 16);
-    assert_true(ofi_data_parse(OFI_WIDE, 2, last_data, &arrival));
+    assert_true(weft_ofi_data_parse(WEFT_OFI_WIDE, 2, last_data, &arrival));
     assert_int_equal(arrival.event, 0xfffe);
     assert_int_equal(arrival.notice, weft_notice(WEFT_NOTICE_COUNT, 1, 1));
     destroy(net);

@@ -37,25 +37,25 @@ static void landed(void *context, void *cookie)
 static bool land(void *context, void *target, const void *source, size_t bytes)
 {
     const struct stream *s = context;
-    return s->ops->copy(s->device, WEFT_LANE_RECEIVE, target, source, bytes) == WEFT_OK;
+    return s->ops->copy(s->device, WEFT_STREAM_RECEIVE, target, source, bytes) == WEFT_OK;
 }
 
 static bool settle(void *context)
 {
     const struct stream *s = context;
-    return s->ops->wait(s->device, WEFT_LANE_RECEIVE) == WEFT_OK;
+    return s->ops->wait(s->device, WEFT_STREAM_RECEIVE) == WEFT_OK;
 }
 
 static bool mark(void *context, uint64_t *value)
 {
     const struct stream *s = context;
-    return s->ops->mark(s->device, WEFT_LANE_RECEIVE, value) == WEFT_OK;
+    return s->ops->mark(s->device, WEFT_STREAM_RECEIVE, value) == WEFT_OK;
 }
 
 static bool settled(void *context, uint64_t value, bool *there)
 {
     const struct stream *s = context;
-    return s->ops->passed(s->device, WEFT_LANE_RECEIVE, value, there) == WEFT_OK;
+    return s->ops->passed(s->device, WEFT_STREAM_RECEIVE, value, there) == WEFT_OK;
 }
 
 static bool pin(void *context, void *memory, size_t bytes)
@@ -186,8 +186,8 @@ void stream_close(struct stream *s)
     if (s->receives)
         pthread_join(s->receiver, NULL);
     if (s->ops != NULL) { /* what a failed stream has begun ends before its memory goes */
-        s->ops->wait(s->device, WEFT_LANE_SEND);
-        s->ops->wait(s->device, WEFT_LANE_RECEIVE);
+        s->ops->wait(s->device, WEFT_STREAM_SEND);
+        s->ops->wait(s->device, WEFT_STREAM_RECEIVE);
     }
     for (int i = 0; i < 2; i++)
         if (s->net[i] != NULL)
@@ -227,10 +227,10 @@ static weft_status begin(struct stream *s, struct run *run, uint32_t depth)
     weft_status status = WEFT_OK;
 
     if (s->ops != NULL)
-        status = s->ops->copy(s->device, WEFT_LANE_SEND, to, s->source + run->begun * run->piece,
+        status = s->ops->copy(s->device, WEFT_STREAM_SEND, to, s->source + run->begun * run->piece,
                               length(run, run->begun));
     if (s->ops != NULL && status == WEFT_OK)
-        status = s->ops->mark(s->device, WEFT_LANE_SEND, &run->marks[run->begun % depth]);
+        status = s->ops->mark(s->device, WEFT_STREAM_SEND, &run->marks[run->begun % depth]);
     run->begun++;
     return status;
 }
@@ -248,7 +248,7 @@ static weft_status give(struct stream *s, struct run *run, uint32_t depth)
     weft_status status = WEFT_OK;
 
     if (s->ops != NULL)
-        status = s->ops->passed(s->device, WEFT_LANE_SEND, run->marks[run->given % depth], &there);
+        status = s->ops->passed(s->device, WEFT_STREAM_SEND, run->marks[run->given % depth], &there);
     if (status != WEFT_OK || !there)
         return status;
     status = s->net_ops->put(s->net[0], &put);

@@ -158,17 +158,17 @@ static void cpu_host_free(struct weft_device *device, void *memory)
     free(memory);
 }
 
-static weft_status cpu_copy(struct weft_device *device, enum weft_lane lane, void *target,
+static weft_status cpu_copy(struct weft_device *device, enum weft_device_stream stream, void *target,
                             const void *source, size_t bytes)
 {
-    (void)device, (void)lane;
+    (void)device, (void)stream;
     memmove(target, source, bytes);
     return WEFT_OK;
 }
 
-static weft_status cpu_wait(struct weft_device *device, enum weft_lane lane)
+static weft_status cpu_wait(struct weft_device *device, enum weft_device_stream stream)
 {
-    (void)device, (void)lane; /* copies are done when they return */
+    (void)device, (void)stream; /* copies are done when they return */
     return WEFT_OK;
 }
 

@@ -87,8 +87,8 @@ static weft_status make_streams(struct weft_device *d)
     const struct weft_cuda_driver *driver = d->driver;
     CUresult result = driver->stream_create(&d->kernels, CU_STREAM_NON_BLOCKING, 0);
 
-    for (int i = 0; i < WEFT_LANES && result == CUDA_SUCCESS; i++) {
-        result = driver->stream_create(&d->lanes[i], CU_STREAM_NON_BLOCKING, 0);
+    for (int i = 0; i < WEFT_STREAMS && result == CUDA_SUCCESS; i++) {
+        result = driver->stream_create(&d->streams[i], CU_STREAM_NON_BLOCKING, 0);
         for (int m = 0; m < WEFT_CUDA_MARKS && result == CUDA_SUCCESS; m++)
             result = driver->event_create(&d->marks[i][m], CU_EVENT_DISABLE_TIMING);
     }
@@ -105,12 +105,12 @@ static void cuda_close(struct weft_device *d)
 
     if (d->context != NULL) {
         driver->context_use(d->context);
-        for (int i = 0; i < WEFT_LANES; i++) {
+        for (int i = 0; i < WEFT_STREAMS; i++) {
             for (int m = 0; m < WEFT_CUDA_MARKS; m++)
                 if (d->marks[i][m] != NULL)
                     driver->event_destroy(d->marks[i][m]);
-            if (d->lanes[i] != NULL)
-                driver->stream_destroy(d->lanes[i]);
+            if (d->streams[i] != NULL)
+                driver->stream_destroy(d->streams[i]);
         }
         if (d->kernels != NULL)
             driver->stream_destroy(d->kernels);
@@ -241,7 +241,7 @@ static weft_status give_shared(struct weft_device *d, const weft_kernel *kernel,
 
 /*
  * A first launch, of one block without shared memory of its own and without ranks: it ends at once.
- * With four GPUs stores that the host gave the receive lane just then waited until the kernel
+ * With four GPUs stores that the host gave the receive stream just then waited until the kernel
  * ended, in 3 of 43 jobs of one test, where its threads needed more local memory than the driver
  * had reserved.
  */

@@ -18,10 +18,10 @@ struct weft_device {
     size_t granularity;                     /* of memory that others can map */
     CUmemAllocationHandleType passed_on_by; /* by a descriptor or a fabric handle; 0: IPC handle */
     struct weft_lock giving;                /* held by whoever gives a stream something to do */
-    CUstream kernels, lanes[WEFT_LANES];
+    CUstream kernels, streams[WEFT_STREAMS];
     CUevent before, after;
-    CUevent marks[WEFT_LANES][WEFT_CUDA_MARKS];
-    uint64_t marks_count[WEFT_LANES], marks_passed[WEFT_LANES]; /* that were set; known to be */
+    CUevent marks[WEFT_STREAMS][WEFT_CUDA_MARKS];
+    uint64_t marks_count[WEFT_STREAMS], marks_passed[WEFT_STREAMS]; /* that were set; known to be */
     CUstreamBatchMemOpParams words[WEFT_CUDA_WORDS]; /* move.c: not given to the stream yet */
     unsigned words_count;
 };
@@ -45,20 +45,20 @@ bool weft_cuda_has_atomics(const struct weft_device *d,
                            const unsigned char other[WEFT_DEVICE_ID_BYTES]);
 void weft_cuda_unmap(struct weft_device *d, void *memory, const struct weft_share *handle);
 
-/* move.c: copies, stores and marks on the lanes; what device.h says of each */
-weft_status weft_cuda_copy(struct weft_device *d, enum weft_lane lane, void *target,
+/* move.c: copies, stores and marks on the streams; what device.h says of each */
+weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream, void *target,
                            const void *source, size_t bytes);
-weft_status weft_cuda_gather(struct weft_device *d, enum weft_lane lane, void *target,
+weft_status weft_cuda_gather(struct weft_device *d, enum weft_device_stream stream, void *target,
                              const void *source, size_t pitch, size_t width, size_t rows);
-weft_status weft_cuda_mark(struct weft_device *d, enum weft_lane lane, uint64_t *mark);
-weft_status weft_cuda_passed(struct weft_device *d, enum weft_lane lane, uint64_t mark,
+weft_status weft_cuda_mark(struct weft_device *d, enum weft_device_stream stream, uint64_t *mark);
+weft_status weft_cuda_passed(struct weft_device *d, enum weft_device_stream stream, uint64_t mark,
                              bool *passed);
-weft_status weft_cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t *target,
+weft_status weft_cuda_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,
                            uint32_t value, size_t words);
-weft_status weft_cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
+weft_status weft_cuda_store(struct weft_device *d, enum weft_device_stream stream, uint32_t *word,
                             uint32_t value);
-weft_status weft_cuda_wait(struct weft_device *d, enum weft_lane lane);
-/* Each lane does what it does most, before there is a kernel that could be in its way. */
+weft_status weft_cuda_wait(struct weft_device *d, enum weft_device_stream stream);
+/* Each stream does what it does most, before there is a kernel that could be in its way. */
 weft_status weft_cuda_use_lanes(struct weft_device *d);
 const char *weft_cuda_pin(struct weft_device *d, void *memory, size_t bytes);
 void weft_cuda_unpin(struct weft_device *d, void *memory);

@@ -128,8 +128,8 @@ void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *ha
     }
     handle->address = address;
     void *memory = (void *)(uintptr_t)address;
-    if (weft_cuda_fill(d, WEFT_LANE_CALLER, memory, 0, size / 4) == WEFT_OK &&
-        weft_cuda_wait(d, WEFT_LANE_CALLER) == WEFT_OK)
+    if (weft_cuda_fill(d, WEFT_STREAM_CALLER, memory, 0, size / 4) == WEFT_OK &&
+        weft_cuda_wait(d, WEFT_STREAM_CALLER) == WEFT_OK)
         return memory;
     weft_cuda_free(d, memory, handle);
     return NULL;

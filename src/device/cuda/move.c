@@ -1,5 +1,5 @@
 /*
- * device/cuda/move.c - copies, stores and marks: each lane is a stream, which does them in order.
+ * device/cuda/move.c - copies, stores and marks: each stream is a stream, which does them in order.
  * Whoever gives a stream something to do holds the device's lock: while a kernel is being launched
  * nobody does (cuda_device.c).
  */
@@ -13,13 +13,13 @@ enum { MOST_PITCH = 1 << 30 }; /* of a rectangle: devices allow up to 2^31 - 1 *
 
 /*
  * A word or two of the host's go as stores by the stream itself: undivided, and quicker than the
- * copy engine. Only the receive lane's sources are known to be host memory. They are held back
- * until the count that follows, or anything else on that lane, and given to the stream together:
+ * copy engine. Only the receive stream's sources are known to be host memory. They are held back
+ * until the count that follows, or anything else on that stream, and given to the stream together:
  * one call of the driver, and one piece of work for the GPU, where there were two or three.
  */
 static CUresult give_words(struct weft_device *d)
 {
-    const CUstream stream = d->lanes[WEFT_LANE_RECEIVE];
+    const CUstream stream = d->streams[WEFT_STREAM_RECEIVE];
     const unsigned count = d->words_count;
     CUresult result = CUDA_SUCCESS;
 
@@ -35,15 +35,16 @@ static CUresult give_words(struct weft_device *d)
     return result;
 }
 
-/* Before anything else on a lane. Makes the context current, too. */
-static CUresult begin(struct weft_device *d, enum weft_lane lane)
+/* Before anything else on a stream. Makes the context current, too. */
+static CUresult begin(struct weft_device *d, enum weft_device_stream stream)
 {
     weft_lock(&d->giving);
     const CUresult result = d->driver->context_use(d->context);
-    if (result != CUDA_SUCCESS && lane == WEFT_LANE_RECEIVE)
+    if (result != CUDA_SUCCESS && stream == WEFT_STREAM_RECEIVE)
         d->words_count = 0; /* none of it will be done; they are the receive task's own */
-    return result == CUDA_SUCCESS && lane == WEFT_LANE_RECEIVE && d->words_count > 0 ? give_words(d)
-                                                                                     : result;
+    return result == CUDA_SUCCESS && stream == WEFT_STREAM_RECEIVE && d->words_count > 0
+               ? give_words(d)
+               : result;
 }
 
 static weft_status end(struct weft_device *d, CUresult result, const char *what)
@@ -73,13 +74,13 @@ static weft_status hold_words(struct weft_device *d, CUdeviceptr target,
     weft_status status = WEFT_OK;
 
     if (d->words_count + 2 > WEFT_CUDA_WORDS - 1) /* one is left for a count */
-        status = end(d, begin(d, WEFT_LANE_RECEIVE), "storing");
+        status = end(d, begin(d, WEFT_STREAM_RECEIVE), "storing");
     for (size_t at = 0; at < bytes && status == WEFT_OK; at += 8)
         hold_word(d, target + at, source + at, bytes == 4 ? 4 : 8);
     return status;
 }
 
-weft_status weft_cuda_copy(struct weft_device *d, enum weft_lane lane, void *target,
+weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream, void *target,
                            const void *source, size_t bytes)
 {
     const uintptr_t to = (uintptr_t)target;
@@ -87,49 +88,49 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_lane lane, void *tar
 
     if (bytes == 0)
         return WEFT_OK;
-    if (lane == WEFT_LANE_RECEIVE &&
+    if (stream == WEFT_STREAM_RECEIVE &&
         ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
         return hold_words(d, to, source, bytes);
-    result = begin(d, lane);
+    result = begin(d, stream);
     if (result == CUDA_SUCCESS)
-        result = d->driver->copy_async(to, (CUdeviceptr)(uintptr_t)source, bytes, d->lanes[lane]);
+        result = d->driver->copy_async(to, (CUdeviceptr)(uintptr_t)source, bytes, d->streams[stream]);
     return end(d, result, "copying");
 }
 
-weft_status weft_cuda_fill(struct weft_device *d, enum weft_lane lane, uint32_t *target,
+weft_status weft_cuda_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,
                            uint32_t value, size_t words)
 {
-    CUresult result = begin(d, lane);
+    CUresult result = begin(d, stream);
 
     if (result == CUDA_SUCCESS)
-        result = d->driver->fill((CUdeviceptr)(uintptr_t)target, value, words, d->lanes[lane]);
+        result = d->driver->fill((CUdeviceptr)(uintptr_t)target, value, words, d->streams[stream]);
     return end(d, result, "filling");
 }
 
-weft_status weft_cuda_store(struct weft_device *d, enum weft_lane lane, uint32_t *word,
+weft_status weft_cuda_store(struct weft_device *d, enum weft_device_stream stream, uint32_t *word,
                             uint32_t value)
 {
     CUresult result;
 
-    if (lane == WEFT_LANE_RECEIVE) {
+    if (stream == WEFT_STREAM_RECEIVE) {
         hold_word(d, (CUdeviceptr)(uintptr_t)word, &value, sizeof(value));
-        return end(d, begin(d, lane), "storing");
+        return end(d, begin(d, stream), "storing");
     }
-    result = begin(d, lane);
+    result = begin(d, stream);
     if (result == CUDA_SUCCESS)
-        result = d->driver->stream_write(d->lanes[lane], (CUdeviceptr)(uintptr_t)word, value, 0);
+        result = d->driver->stream_write(d->streams[stream], (CUdeviceptr)(uintptr_t)word, value, 0);
     return end(d, result, "storing");
 }
 
-weft_status weft_cuda_wait(struct weft_device *d, enum weft_lane lane)
+weft_status weft_cuda_wait(struct weft_device *d, enum weft_device_stream stream)
 {
-    const weft_status status = end(d, begin(d, lane), "copying");
+    const weft_status status = end(d, begin(d, stream), "copying");
 
-    return status == WEFT_OK ? weft_cuda_error(d->driver->stream_wait(d->lanes[lane]), "copying")
+    return status == WEFT_OK ? weft_cuda_error(d->driver->stream_wait(d->streams[stream]), "copying")
                              : status;
 }
 
-weft_status weft_cuda_gather(struct weft_device *d, enum weft_lane lane, void *target,
+weft_status weft_cuda_gather(struct weft_device *d, enum weft_device_stream stream, void *target,
                              const void *source, size_t pitch, size_t width, size_t rows)
 {
     const CUDA_MEMCPY2D rectangle = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
@@ -142,13 +143,13 @@ weft_status weft_cuda_gather(struct weft_device *d, enum weft_lane lane, void *t
                                      .Height = rows};
 
     if (pitch == width)
-        return weft_cuda_copy(d, lane, target, source, width * rows);
-    CUresult result = begin(d, lane);
+        return weft_cuda_copy(d, stream, target, source, width * rows);
+    CUresult result = begin(d, stream);
     for (size_t r = 0; r < rows && pitch > MOST_PITCH && result == CUDA_SUCCESS; r++)
         result = d->driver->copy_async(rectangle.dstDevice + r * width,
-                                       rectangle.srcDevice + r * pitch, width, d->lanes[lane]);
+                                       rectangle.srcDevice + r * pitch, width, d->streams[stream]);
     if (result == CUDA_SUCCESS && pitch <= MOST_PITCH)
-        result = d->driver->copy_rows(&rectangle, d->lanes[lane]);
+        result = d->driver->copy_rows(&rectangle, d->streams[stream]);
     return end(d, result, "copying rows");
 }
 
@@ -156,47 +157,47 @@ weft_status weft_cuda_gather(struct weft_device *d, enum weft_lane lane, void *t
  * A mark is an event; one that is used again stands for the later mark, whose coming says that the
  * earlier one has been passed, too.
  */
-weft_status weft_cuda_mark(struct weft_device *d, enum weft_lane lane, uint64_t *mark)
+weft_status weft_cuda_mark(struct weft_device *d, enum weft_device_stream stream, uint64_t *mark)
 {
-    CUresult result = begin(d, lane);
+    CUresult result = begin(d, stream);
 
-    *mark = d->marks_count[lane]++;
+    *mark = d->marks_count[stream]++;
     if (result == CUDA_SUCCESS)
-        result = d->driver->event_record(d->marks[lane][*mark % WEFT_CUDA_MARKS], d->lanes[lane]);
+        result = d->driver->event_record(d->marks[stream][*mark % WEFT_CUDA_MARKS], d->streams[stream]);
     return end(d, result, "marking a stream");
 }
 
-weft_status weft_cuda_passed(struct weft_device *d, enum weft_lane lane, uint64_t mark,
+weft_status weft_cuda_passed(struct weft_device *d, enum weft_device_stream stream, uint64_t mark,
                              bool *passed)
 {
-    *passed = mark < d->marks_passed[lane];
+    *passed = mark < d->marks_passed[stream];
     if (*passed) /* the driver takes 2.5 us to say so, H200 */
         return WEFT_OK;
     d->driver->context_use(d->context);
-    const CUresult result = d->driver->event_query(d->marks[lane][mark % WEFT_CUDA_MARKS]);
+    const CUresult result = d->driver->event_query(d->marks[stream][mark % WEFT_CUDA_MARKS]);
     *passed = result == CUDA_SUCCESS;
     if (*passed)
-        d->marks_passed[lane] = mark + 1;
+        d->marks_passed[stream] = mark + 1;
     return result == CUDA_ERROR_NOT_READY ? WEFT_OK : weft_cuda_error(result, "copying");
 }
 
-/* What lanes do most, but for batches of stores and copies of rectangles. */
-static weft_status use_lane(struct weft_device *d, enum weft_lane lane, uint32_t *there, void *here,
-                            size_t bytes)
+/* What streams do most, but for batches of stores and copies of rectangles. */
+static weft_status use_lane(struct weft_device *d, enum weft_device_stream stream, uint32_t *there,
+                            void *here, size_t bytes)
 {
     uint64_t mark;
-    weft_status status = weft_cuda_fill(d, lane, there, 0, bytes / 4);
+    weft_status status = weft_cuda_fill(d, stream, there, 0, bytes / 4);
 
     if (status == WEFT_OK)
-        status = weft_cuda_store(d, lane, there, 1);
+        status = weft_cuda_store(d, stream, there, 1);
     if (status == WEFT_OK)
-        status = weft_cuda_copy(d, lane, here, there, bytes);
+        status = weft_cuda_copy(d, stream, here, there, bytes);
     if (status == WEFT_OK)
-        status = weft_cuda_copy(d, lane, there, here, bytes);
+        status = weft_cuda_copy(d, stream, there, here, bytes);
     if (status == WEFT_OK)
-        status = weft_cuda_mark(d, lane, &mark);
+        status = weft_cuda_mark(d, stream, &mark);
     if (status == WEFT_OK)
-        status = weft_cuda_wait(d, lane);
+        status = weft_cuda_wait(d, stream);
     return status;
 }
 
@@ -209,8 +210,8 @@ weft_status weft_cuda_use_lanes(struct weft_device *d)
     weft_status status =
         there != NULL && here != NULL ? WEFT_OK : WEFT_ERR_MEMORY; /* they say why */
 
-    for (int lane = 0; lane < WEFT_LANES && status == WEFT_OK; lane++)
-        status = use_lane(d, lane, there, here, BYTES);
+    for (int stream = 0; stream < WEFT_STREAMS && status == WEFT_OK; stream++)
+        status = use_lane(d, stream, there, here, BYTES);
     if (here != NULL)
         weft_cuda_host_free(d, here);
     if (there != NULL)

@@ -10,22 +10,22 @@
 
 static void answer(struct weft_net *net, int process, uint64_t key)
 {
-    struct ofi_header header = {.kind = OFI_REGION, .key = key};
-    struct ofi_place place;
+    struct weft_ofi_header header = {.kind = WEFT_OFI_REGION, .key = key};
+    struct weft_ofi_place place;
 
-    if (key == OFI_DOCK_KEY)
-        ofi_dock_describe(net, process, &place);
+    if (key == WEFT_OFI_DOCK_KEY)
+        weft_ofi_dock_describe(net, process, &place);
     else
-        ofi_describe(net, key, &place);
-    if (!ofi_send(net, process, &header, &place, sizeof(place)) &&
-        net->questions_count < OFI_QUESTIONS)
-        net->questions[net->questions_count++] = (struct ofi_question){process, key};
+        weft_ofi_describe(net, key, &place);
+    if (!weft_ofi_send(net, process, &header, &place, sizeof(place)) &&
+        net->questions_count < WEFT_OFI_QUESTIONS)
+        net->questions[net->questions_count++] = (struct weft_ofi_question){process, key};
 }
 
-void ofi_answer_again(struct weft_net *net)
+void weft_ofi_answer_again(struct weft_net *net)
 {
     const uint32_t count = net->questions_count;
-    struct ofi_question questions[OFI_QUESTIONS];
+    struct weft_ofi_question questions[WEFT_OFI_QUESTIONS];
 
     memcpy(questions, net->questions, count * sizeof(questions[0]));
     net->questions_count = 0;
@@ -33,29 +33,29 @@ void ofi_answer_again(struct weft_net *net)
         answer(net, questions[i].process, questions[i].key);
 }
 
-weft_status ofi_hear(struct weft_net *net, const struct ofi_message *m)
+weft_status weft_ofi_hear(struct weft_net *net, const struct weft_ofi_message *m)
 {
-    const struct ofi_header *h = &m->header;
+    const struct weft_ofi_header *h = &m->header;
 
-    if (!ofi_received(net, h->process, h->receipt))
+    if (!weft_ofi_received(net, h->process, h->receipt))
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent a receipt for %u events, of %u",
                         h->process, h->receipt, net->peers[h->process].events);
-    if ((h->flags & OFI_NOW) != 0)
+    if ((h->flags & WEFT_OFI_NOW) != 0)
         net->peers[h->process].wants_receipt = true;
-    if (h->kind == OFI_RECEIPT && (h->flags & OFI_NOW) != 0)
-        return ofi_told_sent(net, h->process, h->event);
-    if (h->kind == OFI_ASK)
+    if (h->kind == WEFT_OFI_RECEIPT && (h->flags & WEFT_OFI_NOW) != 0)
+        return weft_ofi_told_sent(net, h->process, h->event);
+    if (h->kind == WEFT_OFI_ASK)
         answer(net, h->process, h->key);
-    else if (h->kind == OFI_REGION && h->key == OFI_DOCK_KEY)
-        ofi_dock_told(net, h->process, &m->place);
-    else if (h->kind == OFI_REGION)
-        ofi_remote_told(net, h->process, h->key, &m->place);
+    else if (h->kind == WEFT_OFI_REGION && h->key == WEFT_OFI_DOCK_KEY)
+        weft_ofi_dock_told(net, h->process, &m->place);
+    else if (h->kind == WEFT_OFI_REGION)
+        weft_ofi_remote_told(net, h->process, h->key, &m->place);
     return WEFT_OK;
 }
 
-void ofi_owe(struct weft_net *net, int process, uint32_t applied, uint64_t now)
+void weft_ofi_owe(struct weft_net *net, int process, uint32_t applied, uint64_t now)
 {
-    struct ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_peer *peer = &net->peers[process];
 
     peer->applied = applied;
     if (peer->owed_since == 0 && peer->applied != peer->told) {
@@ -64,15 +64,15 @@ void ofi_owe(struct weft_net *net, int process, uint32_t applied, uint64_t now)
     }
 }
 
-void ofi_send_receipts(struct weft_net *net, uint64_t now, bool all)
+void weft_ofi_send_receipts(struct weft_net *net, uint64_t now, bool all)
 {
     for (int p = 0; net->owing > 0 && p < net->open.processes; p++) {
-        const struct ofi_peer *peer = &net->peers[p];
-        struct ofi_header header = {.kind = OFI_RECEIPT};
+        const struct weft_ofi_peer *peer = &net->peers[p];
+        struct weft_ofi_header header = {.kind = WEFT_OFI_RECEIPT};
         if (peer->owed_since == 0 ||
-            (!all && !peer->wants_receipt && now - peer->owed_since < OFI_RECEIPT_NS &&
-             peer->applied - peer->told < OFI_RECEIPT_EVERY))
+            (!all && !peer->wants_receipt && now - peer->owed_since < WEFT_OFI_RECEIPT_NS &&
+             peer->applied - peer->told < WEFT_OFI_RECEIPT_EVERY))
             continue;
-        ofi_send(net, p, &header, NULL, 0);
+        weft_ofi_send(net, p, &header, NULL, 0);
     }
 }

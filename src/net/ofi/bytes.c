@@ -5,21 +5,21 @@
 
 #include <string.h>
 
-static const char *wrong_with(const struct ofi_message *m, int processes)
+static const char *wrong_with(const struct weft_ofi_message *m, int processes)
 {
-    const struct ofi_header *h = &m->header;
+    const struct weft_ofi_header *h = &m->header;
 
     if (h->process >= processes)
         return "no such sender";
-    if ((h->flags & ~OFI_NOW) != 0)
+    if ((h->flags & ~WEFT_OFI_NOW) != 0)
         return "unknown flags";
     switch (h->kind) {
-    case OFI_PUT:
+    case WEFT_OFI_PUT:
         return h->offset > UINT64_MAX - m->bytes ? "an offset that wraps" : NULL;
-    case OFI_RECEIPT:
-    case OFI_ASK:
+    case WEFT_OFI_RECEIPT:
+    case WEFT_OFI_ASK:
         return m->bytes != 0 ? "data where none belongs" : NULL;
-    case OFI_REGION:
+    case WEFT_OFI_REGION:
         if (m->bytes != sizeof(m->place))
             return "a region of another size";
         return m->place.address > UINT64_MAX - m->place.bytes ? "a region that wraps" : NULL;
@@ -28,41 +28,41 @@ static const char *wrong_with(const struct ofi_message *m, int processes)
     }
 }
 
-enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int processes,
-                         struct ofi_message *message, const char **reason)
+enum weft_ofi_parse weft_ofi_parse(const void *bytes, size_t count, uint64_t token, int processes,
+                                   struct weft_ofi_message *message, const char **reason)
 {
-    struct ofi_message m;
+    struct weft_ofi_message m;
 
     memset(&m.place, 0, sizeof(m.place));
     if (count < sizeof(m.header))
-        return OFI_STRANGER;
+        return WEFT_OFI_STRANGER;
     memcpy(&m.header, bytes, sizeof(m.header));
     if (m.header.token != token)
-        return OFI_STRANGER;
+        return WEFT_OFI_STRANGER;
     m.data = (const unsigned char *)bytes + sizeof(m.header);
     m.bytes = count - sizeof(m.header);
-    if (m.header.kind == OFI_REGION && m.bytes == sizeof(m.place))
+    if (m.header.kind == WEFT_OFI_REGION && m.bytes == sizeof(m.place))
         memcpy(&m.place, m.data, sizeof(m.place));
     *reason = wrong_with(&m, processes);
     if (*reason != NULL)
-        return OFI_MALFORMED;
+        return WEFT_OFI_MALFORMED;
     *message = m;
-    return OFI_GOOD;
+    return WEFT_OFI_GOOD;
 }
 
-bool ofi_parse_berth(const void *bytes, size_t most, uint64_t token,
-                     const struct ofi_arrival *arrival, struct ofi_message *message,
-                     const char **reason)
+bool weft_ofi_parse_berth(const void *bytes, size_t most, uint64_t token,
+                          const struct weft_ofi_arrival *arrival, struct weft_ofi_message *message,
+                          const char **reason)
 {
-    struct ofi_berth berth;
+    struct weft_ofi_berth berth;
 
     memcpy(&berth, bytes, sizeof(berth));
-    const struct ofi_header *h = &berth.header;
+    const struct weft_ofi_header *h = &berth.header;
     *reason = NULL;
-    if (h->token != token || h->kind != OFI_DOCKED || h->process != arrival->process ||
+    if (h->token != token || h->kind != WEFT_OFI_DOCKED || h->process != arrival->process ||
         h->event != arrival->event)
         *reason = "it was not written";
-    else if ((h->flags & ~OFI_NOW) != 0)
+    else if ((h->flags & ~WEFT_OFI_NOW) != 0)
         *reason = "unknown flags";
     else if (berth.bytes == 0 || berth.bytes > most)
         *reason = "more or less data than a berth holds";
@@ -70,7 +70,7 @@ bool ofi_parse_berth(const void *bytes, size_t most, uint64_t token,
         *reason = "an offset that wraps";
     if (*reason != NULL)
         return false;
-    *message = (struct ofi_message){
+    *message = (struct weft_ofi_message){
         .header = *h, .data = (const unsigned char *)bytes + sizeof(berth), .bytes = berth.bytes};
     return true;
 }
@@ -93,16 +93,16 @@ static int sender_bits(int processes)
     return bits;
 }
 
-uint32_t ofi_data_spread(enum ofi_data form, int processes)
+uint32_t weft_ofi_data_spread(enum weft_ofi_data form, int processes)
 {
     const int bits = sender_bits(processes);
 
-    if (form == OFI_WIDE)
+    if (form == WEFT_OFI_WIDE)
         return bits <= 16 ? 1u << WIDE_BITS : 0;
-    return form == OFI_NARROW && bits <= LEFT_BITS ? 1u << (LEFT_BITS - bits) : 0;
+    return form == WEFT_OFI_NARROW && bits <= LEFT_BITS ? 1u << (LEFT_BITS - bits) : 0;
 }
 
-static bool pack_narrow(int bits, const struct ofi_arrival *arrival, uint64_t *data)
+static bool pack_narrow(int bits, const struct weft_ofi_arrival *arrival, uint64_t *data)
 {
     const uint32_t notice = arrival->notice;
     uint32_t slot = NO_SLOT, tag = 0;
@@ -118,26 +118,27 @@ static bool pack_narrow(int bits, const struct ofi_arrival *arrival, uint64_t *d
     return true;
 }
 
-bool ofi_data_pack(enum ofi_data form, int processes, const struct ofi_arrival *arrival,
-                   uint64_t *data)
+bool weft_ofi_data_pack(enum weft_ofi_data form, int processes,
+                        const struct weft_ofi_arrival *arrival, uint64_t *data)
 {
-    if (ofi_data_spread(form, processes) == 0)
+    if (weft_ofi_data_spread(form, processes) == 0)
         return false;
-    if (form == OFI_NARROW)
+    if (form == WEFT_OFI_NARROW)
         return pack_narrow(sender_bits(processes), arrival, data);
     *data = arrival->notice | (uint64_t)(uint16_t)arrival->process << 32 |
             (uint64_t)(uint16_t)arrival->event << 48;
     return true;
 }
 
-bool ofi_data_parse(enum ofi_data form, int processes, uint64_t data, struct ofi_arrival *arrival)
+bool weft_ofi_data_parse(enum weft_ofi_data form, int processes, uint64_t data,
+                         struct weft_ofi_arrival *arrival)
 {
-    const uint32_t spread = ofi_data_spread(form, processes);
-    struct ofi_arrival a = {0};
+    const uint32_t spread = weft_ofi_data_spread(form, processes);
+    struct weft_ofi_arrival a = {0};
 
-    if (spread == 0 || (form == OFI_NARROW && data > UINT32_MAX))
+    if (spread == 0 || (form == WEFT_OFI_NARROW && data > UINT32_MAX))
         return false;
-    if (form == OFI_WIDE) {
+    if (form == WEFT_OFI_WIDE) {
         a.notice = (uint32_t)data;
         a.process = (int)(data >> 32 & 0xffff);
         a.event = (uint32_t)(data >> 48);
@@ -158,8 +159,8 @@ bool ofi_data_parse(enum ofi_data form, int processes, uint64_t data, struct ofi
     return true;
 }
 
-bool ofi_hello_fits(const struct ofi_hello *mine, const struct ofi_hello *theirs, bool text,
-                    const char **reason)
+bool weft_ofi_hello_fits(const struct weft_ofi_hello *mine, const struct weft_ofi_hello *theirs,
+                         bool text, const char **reason)
 {
     *reason = NULL;
     if (memchr(theirs->provider, 0, sizeof(theirs->provider)) == NULL ||

@@ -14,68 +14,70 @@
 
 #include <assert.h>
 
-enum ofi_kind {
-    OFI_PUT = 1, /* an event; its data follows the header */
-    OFI_RECEIPT, /* nothing but the receipt that every message carries */
-    OFI_ASK,     /* where is the region of this key? */
-    OFI_REGION,  /* the answer; an ofi_place follows */
-    OFI_DOCKED   /* no message: it begins a berth */
+enum weft_ofi_kind {
+    WEFT_OFI_PUT = 1, /* an event; its data follows the header */
+    WEFT_OFI_RECEIPT, /* nothing but the receipt that every message carries */
+    WEFT_OFI_ASK,     /* where is the region of this key? */
+    WEFT_OFI_REGION,  /* the answer; an weft_ofi_place follows */
+    WEFT_OFI_DOCKED   /* no message: it begins a berth */
 };
 
-/* OFI_ASK and OFI_REGION: the sender's share of the receiver's dock (dock.c). No region has it. */
-enum { OFI_DOCK_KEY = 0 };
+/* WEFT_OFI_ASK and WEFT_OFI_REGION: the sender's share of the receiver's dock (dock.c). No region
+ * has it. */
+enum { WEFT_OFI_DOCK_KEY = 0 };
 
-enum ofi_flag { OFI_NOW = 1 /* the sender waits for a receipt */ };
+enum weft_ofi_flag { WEFT_OFI_NOW = 1 /* the sender waits for a receipt */ };
 
-struct ofi_header {
+struct weft_ofi_header {
     uint64_t token;   /* of the receiver: who does not know it is not of this job */
-    uint8_t kind;     /* enum ofi_kind */
-    uint8_t flags;    /* enum ofi_flag */
+    uint8_t kind;     /* enum weft_ofi_kind */
+    uint8_t flags;    /* enum weft_ofi_flag */
     uint16_t process; /* the sender */
-    uint32_t event;   /* its number; with OFI_RECEIPT and OFI_NOW: how many have been sent */
+    uint32_t
+        event; /* its number; with WEFT_OFI_RECEIPT and WEFT_OFI_NOW: how many have been sent */
     uint32_t receipt; /* so many events of the receiver have been applied by the sender */
     uint32_t notice;
     uint64_t key;    /* weft's key of a region, */
     uint64_t offset; /* and where in it the data goes */
 };
-static_assert(sizeof(struct ofi_header) == 40, "the same on both sides");
+static_assert(sizeof(struct weft_ofi_header) == 40, "the same on both sides");
 
 /* Where writes and reads find a region. */
-struct ofi_place {
+struct weft_ofi_place {
     uint64_t mr_key;  /* libfabric's key, good if `exposed` */
     uint64_t address; /* of its first byte there */
     uint64_t bytes;
     uint32_t exposed; /* 0: only messages reach it */
     uint32_t unused;
 };
-static_assert(sizeof(struct ofi_place) == 32, "the same on both sides");
+static_assert(sizeof(struct weft_ofi_place) == 32, "the same on both sides");
 
 /* What is written to a dock: this, and then the data of a put, or of a piece of one. */
-struct ofi_berth {
-    struct ofi_header header;
+struct weft_ofi_berth {
+    struct weft_ofi_header header;
     uint64_t bytes;
     uint64_t unused[2];
 };
-static_assert(sizeof(struct ofi_berth) == 64, "the same on both sides; data begins at a line");
+static_assert(sizeof(struct weft_ofi_berth) == 64, "the same on both sides; data begins at a line");
 
-struct ofi_message {
-    struct ofi_header header;
+struct weft_ofi_message {
+    struct weft_ofi_header header;
     const unsigned char *data; /* of a put */
     size_t bytes;
-    struct ofi_place place; /* of OFI_REGION */
+    struct weft_ofi_place place; /* of WEFT_OFI_REGION */
 };
 
-enum ofi_parse { OFI_GOOD, OFI_STRANGER, OFI_MALFORMED };
+enum weft_ofi_parse { WEFT_OFI_GOOD, WEFT_OFI_STRANGER, WEFT_OFI_MALFORMED };
 
 /*
  * Takes a message apart. A stranger's message has another token or is too short to have any; for
  * one that is malformed *reason says why. Writes nothing else unless it is good.
  */
-enum ofi_parse ofi_parse(const void *bytes, size_t count, uint64_t token, int processes,
-                         struct ofi_message *message, const char **reason);
+enum weft_ofi_parse weft_ofi_parse(const void *bytes, size_t count, uint64_t token, int processes,
+                                   struct weft_ofi_message *message, const char **reason);
 
 /* An event that is a write. */
-struct ofi_arrival {
+struct weft_ofi_arrival {
     int process;
     uint32_t notice;
     uint32_t event; /* packing takes the low bits, parsing of data gives them */
@@ -85,9 +87,9 @@ struct ofi_arrival {
  * The same of a berth which holds at most so many bytes of data, and in which this event of this
  * process should be. Its memory may change meanwhile: what is checked is what is given.
  */
-bool ofi_parse_berth(const void *bytes, size_t most, uint64_t token,
-                     const struct ofi_arrival *arrival, struct ofi_message *message,
-                     const char **reason);
+bool weft_ofi_parse_berth(const void *bytes, size_t most, uint64_t token,
+                          const struct weft_ofi_arrival *arrival, struct weft_ofi_message *message,
+                          const char **reason);
 
 /* ---- remote completion data --------------------------------------------------------------------
  *
@@ -95,38 +97,39 @@ bool ofi_parse_berth(const void *bytes, size_t most, uint64_t token,
  * notice and 16 bits. NARROW, where it has 4: a notice that is a count of a rank, or none, and what
  * the job's size leaves for the number, from 11 bits for 2 processes down to none for 4096.
  */
-enum ofi_data { OFI_NO_DATA, OFI_NARROW, OFI_WIDE };
+enum weft_ofi_data { WEFT_OFI_NO_DATA, WEFT_OFI_NARROW, WEFT_OFI_WIDE };
 
 /* Event numbers that such data tells apart, a power of two; 0: none, this form is not to be used.
  */
-uint32_t ofi_data_spread(enum ofi_data form, int processes);
+uint32_t weft_ofi_data_spread(enum weft_ofi_data form, int processes);
 /* False: this notice does not fit. */
-bool ofi_data_pack(enum ofi_data form, int processes, const struct ofi_arrival *arrival,
-                   uint64_t *data);
+bool weft_ofi_data_pack(enum weft_ofi_data form, int processes,
+                        const struct weft_ofi_arrival *arrival, uint64_t *data);
 /* False: it cannot be of this job. */
-bool ofi_data_parse(enum ofi_data form, int processes, uint64_t data, struct ofi_arrival *arrival);
+bool weft_ofi_data_parse(enum weft_ofi_data form, int processes, uint64_t data,
+                         struct weft_ofi_arrival *arrival);
 
 /* ---- what processes tell each other at the start ------------------------------------------- */
-enum { OFI_NAME_BYTES = 160 };
+enum { WEFT_OFI_NAME_BYTES = 160 };
 
-struct ofi_hello {
+struct weft_ofi_hello {
     char provider[40];
     uint64_t token;
     uint32_t message_bytes; /* a message has at most so many */
-    uint32_t form;          /* enum ofi_data */
+    uint32_t form;          /* enum weft_ofi_data */
     uint32_t writes;        /* WEFT_OFI_WRITES is on */
     uint32_t name_format;   /* of libfabric's address of its endpoint: FI_SOCKADDR_IN, ... */
     uint32_t name_bytes;
-    unsigned char name[OFI_NAME_BYTES];
+    unsigned char name[WEFT_OFI_NAME_BYTES];
 };
-static_assert(sizeof(struct ofi_hello) <= WEFT_NET_ADDRESS_MAX, "it travels as the address");
+static_assert(sizeof(struct weft_ofi_hello) <= WEFT_NET_ADDRESS_MAX, "it travels as the address");
 
 /*
  * Whether endpoints with these greetings can talk; if not, *reason says why. `text`: addresses are
  * texts (FI_ADDR_STR), whose lengths may differ (they hold a process's number, for one) and which
  * end within the name. All others of one format have one length.
  */
-bool ofi_hello_fits(const struct ofi_hello *mine, const struct ofi_hello *theirs, bool text,
-                    const char **reason);
+bool weft_ofi_hello_fits(const struct weft_ofi_hello *mine, const struct weft_ofi_hello *theirs,
+                         bool text, const char **reason);
 
 #endif

@@ -16,10 +16,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
-const char *ofi_error(long code)
+const char *weft_ofi_error(long code)
 {
     const char *reason;
-    const struct ofi_library *fi = ofi_library(&reason);
+    const struct weft_ofi_library *fi = weft_ofi_library(&reason);
 
     return fi == NULL ? reason : fi->strerror((int)(code < 0 ? -code : code));
 }
@@ -50,7 +50,8 @@ enum want { MESSAGES, WRITES, ORDERED_WRITES };
 
 static const uint64_t all_orders = FI_ORDER_WAW | FI_ORDER_WAS | FI_ORDER_SAW | FI_ORDER_SAS;
 
-static struct fi_info *hints_for(const struct ofi_library *fi, enum want want, size_t data_bytes)
+static struct fi_info *hints_for(const struct weft_ofi_library *fi, enum want want,
+                                 size_t data_bytes)
 {
     struct fi_info *hints = fi->dupinfo(NULL);
 
@@ -85,7 +86,7 @@ static bool name_text(char **field, const char *text)
 static struct fi_info *ask(const struct weft_net *net, const struct fi_info *of, enum want want,
                            size_t data_bytes)
 {
-    const struct ofi_library *fi = net->fi;
+    const struct weft_ofi_library *fi = net->fi;
     struct fi_info *hints = hints_for(fi, want, data_bytes), *list = NULL, *found = NULL;
 
     if (hints == NULL || !name_text(&hints->fabric_attr->prov_name, of->fabric_attr->prov_name) ||
@@ -123,21 +124,21 @@ static bool fits(const struct weft_net *net, const struct fi_info *info,
     const struct weft_config *config = net->open.config;
     const char *provider = info->fabric_attr->prov_name;
 
-    if (info->ep_attr->max_msg_size < OFI_MESSAGE_BYTES ||
+    if (info->ep_attr->max_msg_size < WEFT_OFI_MESSAGE_BYTES ||
         info->domain_attr->mr_key_size > sizeof(uint64_t))
         return false;
     if (config->ofi_provider[0] == 0 && strcmp(provider, "shm") == 0)
         return false; /* of one host only; weft's own shm is better */
     if (config->ofi_domain[0] != 0)
         return strcmp(info->domain_attr->name, config->ofi_domain) == 0 &&
-               (!is_ip(info) || net->open.one_host || !ofi_is_loopback(info->src_addr));
+               (!is_ip(info) || net->open.one_host || !weft_ofi_is_loopback(info->src_addr));
     if (address != NULL && is_ip(info))
-        return ofi_same_host_address(info->src_addr, address);
+        return weft_ofi_same_host_address(info->src_addr, address);
     if (config->interface[0] != 0 && !is_ip(info))
         return strcmp(info->domain_attr->name, config->interface) == 0 ||
                (config->ofi_provider[0] != 0 && address != NULL);
     return config->interface[0] == 0 &&
-           (!is_ip(info) || net->open.one_host || !ofi_is_loopback(info->src_addr));
+           (!is_ip(info) || net->open.one_host || !weft_ofi_is_loopback(info->src_addr));
 }
 
 static void note_abilities(struct weft_net *net, const struct fi_info *info, enum want want)
@@ -146,10 +147,10 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
     const bool direct = net->open.events.land == NULL; /* windows are memory of the host's */
     const bool ordered = want == ORDERED_WRITES && info->ep_attr->max_order_waw_size > 0;
 
-    net->can = (struct ofi_abilities){
-        .form = want == MESSAGES                       ? OFI_NO_DATA
-                : info->domain_attr->cq_data_size >= 8 ? OFI_WIDE
-                                                       : OFI_NARROW,
+    net->can = (struct weft_ofi_abilities){
+        .form = want == MESSAGES                       ? WEFT_OFI_NO_DATA
+                : info->domain_attr->cq_data_size >= 8 ? WEFT_OFI_WIDE
+                                                       : WEFT_OFI_NARROW,
         .direct = direct,
         .docks =
             !direct && want != MESSAGES && (mr & FI_MR_LOCAL) == 0 && info->tx_attr->iov_limit >= 2,
@@ -161,20 +162,20 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
         .own_keys = (mr & FI_MR_PROV_KEY) == 0,
         .bind_mr = (mr & FI_MR_ENDPOINT) != 0,
         .data_takes_buffer = (info->mode & FI_RX_CQ_DATA) != 0,
-        .inject = info->tx_attr->inject_size < OFI_INJECT_MOST ? info->tx_attr->inject_size
-                                                               : OFI_INJECT_MOST,
+        .inject = info->tx_attr->inject_size < WEFT_OFI_INJECT_MOST ? info->tx_attr->inject_size
+                                                                    : WEFT_OFI_INJECT_MOST,
         .write_from = net->open.config->ofi_write_from,
     };
-    net->can.spread = ofi_data_spread(net->can.form, net->open.processes);
+    net->can.spread = weft_ofi_data_spread(net->can.form, net->open.processes);
     if (net->can.spread == 0) { /* so many processes that their numbers take all the data */
-        net->can.form = OFI_NO_DATA;
+        net->can.form = WEFT_OFI_NO_DATA;
         net->can.docks = false;
     }
     /* One message is as good as a write to a dock; one that is injected is quicker than any. */
     if (net->can.write_from == 0 && !direct)
-        net->can.write_from = OFI_MESSAGE_BYTES - sizeof(struct ofi_header) + 1;
-    else if (net->can.write_from == 0 && net->can.inject > sizeof(struct ofi_header))
-        net->can.write_from = net->can.inject - sizeof(struct ofi_header) + 1;
+        net->can.write_from = WEFT_OFI_MESSAGE_BYTES - sizeof(struct weft_ofi_header) + 1;
+    else if (net->can.write_from == 0 && net->can.inject > sizeof(struct weft_ofi_header))
+        net->can.write_from = net->can.inject - sizeof(struct weft_ofi_header) + 1;
 }
 
 /* The endpoint asked for as much as it agrees to. */
@@ -212,7 +213,7 @@ static weft_status none(const struct weft_net *net, const char *why)
                     net->open.one_host ? "" : ", on an interface that others reach", why);
 }
 
-weft_status ofi_choose(struct weft_net *net)
+weft_status weft_ofi_choose(struct weft_net *net)
 {
     const struct weft_config *config = net->open.config;
     struct sockaddr_in6 room;
@@ -220,7 +221,7 @@ weft_status ofi_choose(struct weft_net *net)
     struct fi_info *hints, *list = NULL;
 
     const char *reason;
-    const struct ofi_library *fi = ofi_library(&reason);
+    const struct weft_ofi_library *fi = weft_ofi_library(&reason);
     if (fi == NULL)
         return weft_err(WEFT_ERR_NETWORK, "ofi: libfabric: %s", reason);
     net->fi = fi;
@@ -231,12 +232,12 @@ weft_status ofi_choose(struct weft_net *net)
         fi->freeinfo(hints);
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to ask for providers");
     }
-    if (ofi_local_address(&net->open, (struct sockaddr *)&room, sizeof(room)))
+    if (weft_ofi_local_address(&net->open, (struct sockaddr *)&room, sizeof(room)))
         address = (struct sockaddr *)&room;
     const int error = fi->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list);
     fi->freeinfo(hints);
     if (error != 0)
-        return none(net, ofi_error(error));
+        return none(net, weft_ofi_error(error));
     for (const struct fi_info *i = list; i != NULL && net->info == NULL; i = i->next)
         if (fits(net, i, address))
             refine(net, i);

@@ -23,7 +23,7 @@ enum {
     SHARE_LEAST = 1 << 17, /* smaller ones hold berths that are worth no trouble */
     SHARE_UNIT = 4096,
     ASKS = 8, /* for receipts, each time that as much was written as a share holds */
-    HEAD = sizeof(struct ofi_berth),
+    HEAD = sizeof(struct weft_ofi_berth),
     LINE = 64
 };
 
@@ -51,7 +51,7 @@ static uint64_t berth_end(uint64_t begin, uint64_t bytes)
 /* There is no dock, and why: puts go as messages. */
 static void do_without(struct weft_net *net, size_t bytes, const char *why)
 {
-    ofi_dock_close(net);
+    weft_ofi_dock_close(net);
     net->dock.memory = NULL;
     weft_say(WEFT_SAY_WARN,
              "ofi: no dock of %zu bytes (WEFT_OFI_DOCK): %s; long puts to this process's device "
@@ -59,15 +59,15 @@ static void do_without(struct weft_net *net, size_t bytes, const char *why)
              bytes, why);
 }
 
-weft_status ofi_dock_open(struct weft_net *net)
+weft_status weft_ofi_dock_open(struct weft_net *net)
 {
-    struct ofi_dock *dock = &net->dock;
+    struct weft_ofi_dock *dock = &net->dock;
     const size_t bytes = net->open.config->ofi_dock / SHARE_UNIT * SHARE_UNIT;
     uint64_t key;
 
     if (!net->can.docks || bytes < SHARE_LEAST)
         return WEFT_OK;
-    if (!ofi_secret_key(net, &key))
+    if (!weft_ofi_secret_key(net, &key))
         return weft_err(WEFT_ERR_SYSTEM, "ofi: no random numbers");
     dock->memory = aligned_alloc(SHARE_UNIT, bytes);
     if (dock->memory == NULL) {
@@ -80,27 +80,27 @@ weft_status ofi_dock_open(struct weft_net *net)
         dock->share = SHARE_LEAST; /* for those who come first */
     if (net->open.events.pin != NULL)
         net->open.events.pin(net->open.events.context, dock->memory, bytes);
-    const int error = ofi_register(net, dock->memory, bytes, FI_REMOTE_WRITE, key, &dock->mr);
+    const int error = weft_ofi_register(net, dock->memory, bytes, FI_REMOTE_WRITE, key, &dock->mr);
     if (error != 0)
-        do_without(net, bytes, ofi_error(error));
+        do_without(net, bytes, weft_ofi_error(error));
     return WEFT_OK;
 }
 
-void ofi_dock_close(struct weft_net *net)
+void weft_ofi_dock_close(struct weft_net *net)
 {
-    struct ofi_dock *dock = &net->dock;
+    struct weft_ofi_dock *dock = &net->dock;
 
     if (dock->memory != NULL && net->open.events.unpin != NULL)
         net->open.events.unpin(net->open.events.context, dock->memory);
     free(dock->memory);
 }
 
-void ofi_dock_describe(struct weft_net *net, int process, struct ofi_place *place)
+void weft_ofi_dock_describe(struct weft_net *net, int process, struct weft_ofi_place *place)
 {
-    struct ofi_dock *dock = &net->dock;
-    struct ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_dock *dock = &net->dock;
+    struct weft_ofi_peer *peer = &net->peers[process];
 
-    *place = (struct ofi_place){0};
+    *place = (struct weft_ofi_place){0};
     if (dock->memory == NULL || (!peer->berthed && dock->bytes - dock->given < dock->share))
         return;
     if (!peer->berthed) {
@@ -114,18 +114,18 @@ void ofi_dock_describe(struct weft_net *net, int process, struct ofi_place *plac
     place->exposed = 1;
 }
 
-weft_status ofi_undock(struct weft_net *net, const struct ofi_arrival *arrival,
-                       struct ofi_message *message)
+weft_status weft_ofi_undock(struct weft_net *net, const struct weft_ofi_arrival *arrival,
+                            struct weft_ofi_message *message)
 {
-    const struct ofi_dock *dock = &net->dock;
-    struct ofi_peer *peer = &net->peers[arrival->process];
+    const struct weft_ofi_dock *dock = &net->dock;
+    struct weft_ofi_peer *peer = &net->peers[arrival->process];
     const char *reason = "it has no share";
 
     if (peer->berthed) {
         const uint64_t begin = berth_begin(dock->share, peer->berths_taken);
         const unsigned char *berth = dock->memory + peer->berths_at + begin % dock->share;
-        if (ofi_parse_berth(berth, piece_most(dock->share), net->token, arrival, message,
-                            &reason)) {
+        if (weft_ofi_parse_berth(berth, piece_most(dock->share), net->token, arrival, message,
+                                 &reason)) {
             peer->berths_taken = berth_end(begin, message->bytes);
             return WEFT_OK;
         }
@@ -138,14 +138,14 @@ weft_status ofi_undock(struct weft_net *net, const struct ofi_arrival *arrival,
 
 static void ask(struct weft_net *net, int process)
 {
-    struct ofi_header header = {.kind = OFI_ASK, .key = OFI_DOCK_KEY};
+    struct weft_ofi_header header = {.kind = WEFT_OFI_ASK, .key = WEFT_OFI_DOCK_KEY};
 
-    net->peers[process].share.asked = ofi_send(net, process, &header, NULL, 0);
+    net->peers[process].share.asked = weft_ofi_send(net, process, &header, NULL, 0);
 }
 
-void ofi_dock_told(struct weft_net *net, int process, const struct ofi_place *place)
+void weft_ofi_dock_told(struct weft_net *net, int process, const struct weft_ofi_place *place)
 {
-    struct ofi_share *share = &net->peers[process].share;
+    struct weft_ofi_share *share = &net->peers[process].share;
 
     if (!share->asked || share->known)
         return;
@@ -160,9 +160,9 @@ void ofi_dock_told(struct weft_net *net, int process, const struct ofi_place *pl
     }
 }
 
-bool ofi_docks(struct weft_net *net, const struct weft_net_put *put)
+bool weft_ofi_docks(struct weft_net *net, const struct weft_net_put *put)
 {
-    struct ofi_share *share = &net->peers[put->process].share;
+    struct weft_ofi_share *share = &net->peers[put->process].share;
 
     if (!net->can.docks || put->bytes == 0 || put->bytes < net->can.write_from)
         return false;
@@ -172,26 +172,26 @@ bool ofi_docks(struct weft_net *net, const struct weft_net_put *put)
            HEAD + piece_most(share->place.bytes) <= net->info->ep_attr->max_msg_size;
 }
 
-void ofi_berths_free(struct weft_net *net, struct ofi_peer *peer)
+void weft_ofi_berths_free(struct weft_net *net, struct weft_ofi_peer *peer)
 {
-    struct ofi_share *share = &peer->share;
-    struct ofi_op *piece;
+    struct weft_ofi_share *share = &peer->share;
+    struct weft_ofi_op *piece;
 
     while ((piece = share->first) != NULL && piece->issued && piece->sent &&
            (int32_t)(peer->received - piece->event) > 0) {
         share->tail = piece->end;
         share->first = piece->next;
-        ofi_free_op(net, piece);
+        weft_ofi_free_op(net, piece);
     }
 }
 
 /* ---- pieces -------------------------------------------------------------------------------- */
 
 /* One operation writes both: the header, and the data from where it lies. */
-static ssize_t write_both(struct weft_net *net, struct ofi_op *piece, const unsigned char *source,
-                          uint64_t address, uint64_t data)
+static ssize_t write_both(struct weft_net *net, struct weft_ofi_op *piece,
+                          const unsigned char *source, uint64_t address, uint64_t data)
 {
-    const struct ofi_peer *peer = &net->peers[piece->process];
+    const struct weft_ofi_peer *peer = &net->peers[piece->process];
     const struct iovec parts[] = {{&piece->head, HEAD},
                                   {(void *)(uintptr_t)source, piece->head.bytes}};
     const struct fi_rma_iov to = {
@@ -210,33 +210,33 @@ static ssize_t write_both(struct weft_net *net, struct ofi_op *piece, const unsi
 }
 
 /* The header of the next piece; it carries a receipt, as messages do. */
-static void fill_head(struct weft_net *net, struct ofi_op *piece, size_t bytes)
+static void fill_head(struct weft_net *net, struct weft_ofi_op *piece, size_t bytes)
 {
-    const struct ofi_peer *peer = &net->peers[piece->process];
+    const struct weft_ofi_peer *peer = &net->peers[piece->process];
     const struct weft_net_put *put = &peer->current;
-    const bool asks = peer->ask_receipt || net->can.spread < OFI_WINDOW ||
+    const bool asks = peer->ask_receipt || net->can.spread < WEFT_OFI_WINDOW ||
                       peer->share.unasked + bytes >= peer->share.place.bytes / ASKS;
 
-    piece->head =
-        (struct ofi_berth){.header = {.token = peer->token,
-                                      .kind = OFI_DOCKED,
-                                      .flags = asks ? OFI_NOW : 0,
-                                      .process = (uint16_t)net->open.process,
-                                      .event = peer->events,
-                                      .receipt = peer->applied,
-                                      .notice = peer->done + bytes == put->bytes ? put->notice : 0,
-                                      .key = put->key,
-                                      .offset = put->offset + peer->done},
-                           .bytes = bytes};
+    piece->head = (struct weft_ofi_berth){
+        .header = {.token = peer->token,
+                   .kind = WEFT_OFI_DOCKED,
+                   .flags = asks ? WEFT_OFI_NOW : 0,
+                   .process = (uint16_t)net->open.process,
+                   .event = peer->events,
+                   .receipt = peer->applied,
+                   .notice = peer->done + bytes == put->bytes ? put->notice : 0,
+                   .key = put->key,
+                   .offset = put->offset + peer->done},
+        .bytes = bytes};
 }
 
-static void piece_issued(struct weft_net *net, struct ofi_op *piece)
+static void piece_issued(struct weft_net *net, struct weft_ofi_op *piece)
 {
-    struct ofi_peer *peer = &net->peers[piece->process];
-    struct ofi_share *share = &peer->share;
+    struct weft_ofi_peer *peer = &net->peers[piece->process];
+    struct weft_ofi_share *share = &peer->share;
 
     share->unasked += piece->head.bytes;
-    if ((piece->head.header.flags & OFI_NOW) != 0)
+    if ((piece->head.header.flags & WEFT_OFI_NOW) != 0)
         share->unasked = 0;
     share->head = piece->end;
     piece->next = NULL;
@@ -248,51 +248,52 @@ static void piece_issued(struct weft_net *net, struct ofi_op *piece)
     piece->issued = true;
     peer->done += piece->head.bytes;
     net->outstanding++;
-    ofi_told(net, peer, &piece->head.header);
+    weft_ofi_told(net, peer, &piece->head.header);
 }
 
 /* The next piece of the put goes into a berth. FULL: no room now. */
 static weft_status write_piece(struct weft_net *net, int process)
 {
-    struct ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_peer *peer = &net->peers[process];
     const uint64_t size = peer->share.place.bytes, begin = berth_begin(size, peer->share.head);
     const size_t left = peer->current.bytes - peer->done, most = piece_most(size);
     const size_t bytes = left < most ? left : most;
     const uint64_t end = berth_end(begin, bytes);
-    const struct ofi_arrival arrival = {net->open.process, 0, peer->events};
+    const struct weft_ofi_arrival arrival = {net->open.process, 0, peer->events};
     uint64_t data;
 
     /* The target tells the number of a write from its low bits. */
     if (peer->lost_at != 0 || end - peer->share.tail > size ||
-        peer->events - peer->received >= OFI_WINDOW ||
+        peer->events - peer->received >= WEFT_OFI_WINDOW ||
         peer->events - peer->received >= net->can.spread ||
-        !ofi_data_pack(net->can.form, net->open.processes, &arrival, &data))
+        !weft_ofi_data_pack(net->can.form, net->open.processes, &arrival, &data))
         return WEFT_NET_FULL;
-    struct ofi_op *piece = ofi_new_op(net, &peer->current);
+    struct weft_ofi_op *piece = weft_ofi_new_op(net, &peer->current);
     if (piece == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
     fill_head(net, piece, bytes);
     piece->end = end;
-    if (!ofi_taken(net, process,
-                   write_both(net, piece, (const unsigned char *)peer->current.source + peer->done,
-                              peer->share.place.address + begin % size, data))) {
-        ofi_free_op(net, piece);
+    if (!weft_ofi_taken(net, process,
+                        write_both(net, piece,
+                                   (const unsigned char *)peer->current.source + peer->done,
+                                   peer->share.place.address + begin % size, data))) {
+        weft_ofi_free_op(net, piece);
         return WEFT_NET_FULL;
     }
     piece_issued(net, piece);
     return WEFT_OK;
 }
 
-weft_status ofi_pump_docked(struct weft_net *net, int process, bool *did)
+weft_status weft_ofi_pump_docked(struct weft_net *net, int process, bool *did)
 {
-    struct ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_peer *peer = &net->peers[process];
     weft_status status = WEFT_OK;
 
     while (peer->active && status == WEFT_OK) {
         status = write_piece(net, process);
         *did |= status == WEFT_OK;
         if (status == WEFT_OK && peer->done == peer->current.bytes)
-            ofi_all_issued(net, peer, peer->events - 1);
+            weft_ofi_all_issued(net, peer, peer->events - 1);
     }
-    return status == WEFT_NET_FULL || status == WEFT_OK ? ofi_lost_long(net, process) : status;
+    return status == WEFT_NET_FULL || status == WEFT_OK ? weft_ofi_lost_long(net, process) : status;
 }

@@ -20,30 +20,30 @@
 #include <rdma/fi_rma.h>
 
 enum {
-    OFI_WINDOW = 1024,         /* events under way to one target: receipts must come */
-    OFI_RECEIPT_EVERY = 128,   /* events, */
-    OFI_RECEIPT_NS = 500000,   /* or so long after the first, or when the task goes to sleep */
-    OFI_INJECT_MOST = 512,     /* a message copied on the stack, and into the provider */
-    OFI_MESSAGE_BYTES = 8192,  /* the longest message, header included: below what providers copy
-                                  at once (16 KiB for ofi_rxm) */
-    OFI_RECEIVE_BUFFERS = 256, /* of OFI_MESSAGE_BYTES, */
-    OFI_SEND_BUFFERS = 64,
-    OFI_BATCH = 32 /* completions read at once */
+    WEFT_OFI_WINDOW = 1024,         /* events under way to one target: receipts must come */
+    WEFT_OFI_RECEIPT_EVERY = 128,   /* events, */
+    WEFT_OFI_RECEIPT_NS = 500000,   /* or so long after the first, or when the task goes to sleep */
+    WEFT_OFI_INJECT_MOST = 512,     /* a message copied on the stack, and into the provider */
+    WEFT_OFI_MESSAGE_BYTES = 8192,  /* the longest message, header included: below what providers
+                                  copy  at once (16 KiB for ofi_rxm) */
+    WEFT_OFI_RECEIVE_BUFFERS = 256, /* of WEFT_OFI_MESSAGE_BYTES, */
+    WEFT_OFI_SEND_BUFFERS = 64,
+    WEFT_OFI_BATCH = 32 /* completions read at once */
 };
 
-static_assert(OFI_WINDOW < 1 << 15, "16 bits of an event's number tell which it is");
+static_assert(WEFT_OFI_WINDOW < 1 << 15, "16 bits of an event's number tell which it is");
 
 /* What a completion belongs to: the start of whatever libfabric gets as context. */
-enum ofi_what { OFI_OP, OFI_SEND_BUFFER, OFI_RECEIVE_BUFFER };
-struct ofi_context {
+enum weft_ofi_what { WEFT_OFI_OP, WEFT_OFI_SEND_BUFFER, WEFT_OFI_RECEIVE_BUFFER };
+struct weft_ofi_context {
     struct fi_context2 for_provider;
-    enum ofi_what what;
+    enum weft_ofi_what what;
 };
 
 /* A put, from its acceptance until it has landed; or a get; or a piece of a put (dock.c). */
-struct ofi_op {
-    struct ofi_context context;
-    struct ofi_op *next;
+struct weft_ofi_op {
+    struct weft_ofi_context context;
+    struct weft_ofi_op *next;
     void *cookie;
     int process;
     uint32_t event;        /* its last */
@@ -52,20 +52,20 @@ struct ofi_op {
     bool place_known;      /* `at` is where in the target's memory */
     uint64_t key, at, end; /* what it changes: [at, end), offsets where the place is not known */
     uint32_t unsent;       /* pieces */
-    struct ofi_op *whole;  /* whose piece it is; NULL: it is none */
-    struct ofi_berth head; /* of a piece: what is written before its data */
+    struct weft_ofi_op *whole;  /* whose piece it is; NULL: it is none */
+    struct weft_ofi_berth head; /* of a piece: what is written before its data */
 };
 
-struct ofi_buffer {
-    struct ofi_context context;
-    struct ofi_buffer *next;
+struct weft_ofi_buffer {
+    struct weft_ofi_context context;
+    struct weft_ofi_buffer *next;
     int process; /* it goes to */
     unsigned char *bytes;
 };
 
 /* An event that came before its turn. */
-struct ofi_early {
-    struct ofi_early *next;
+struct weft_ofi_early {
+    struct weft_ofi_early *next;
     uint32_t event, notice;
     uint64_t key, offset;
     bool docked; /* its berth says the rest */
@@ -74,23 +74,23 @@ struct ofi_early {
 };
 
 /* A region of a peer, once asked for. */
-struct ofi_remote {
+struct weft_ofi_remote {
     uint64_t key;
     bool known;
-    struct ofi_place place;
+    struct weft_ofi_place place;
 };
-enum { OFI_REMOTES = 128 }; /* remembered a peer; the oldest is forgotten */
+enum { WEFT_OFI_REMOTES = 128 }; /* remembered a peer; the oldest is forgotten */
 
 /* This process's share of a peer's dock: a ring, of which both know where the next berth is. */
-struct ofi_share {
+struct weft_ofi_share {
     bool asked, known;
-    struct ofi_place place;      /* not exposed: there is none */
-    uint64_t head, tail;         /* bytes taken so far; of them, free again */
-    uint64_t unasked;            /* bytes since a receipt was asked for */
-    struct ofi_op *first, *last; /* pieces under way, oldest first */
+    struct weft_ofi_place place;      /* not exposed: there is none */
+    uint64_t head, tail;              /* bytes taken so far; of them, free again */
+    uint64_t unasked;                 /* bytes since a receipt was asked for */
+    struct weft_ofi_op *first, *last; /* pieces under way, oldest first */
 };
 
-struct ofi_peer {
+struct weft_ofi_peer {
     fi_addr_t address;
     uint64_t token;
 
@@ -98,12 +98,12 @@ struct ofi_peer {
     struct weft_net_put current; /* accepted, travels as messages or by the dock, not all sent */
     size_t done;                 /* bytes of it that are */
     bool active, docks;
-    struct ofi_share share;
-    struct ofi_op *first, **last; /* under way, oldest first */
-    uint32_t events, received;    /* numbered so far; of them its receipts cover */
-    uint32_t messages;            /* puts under way that travel so, */
-    uint32_t loose;               /* puts that keep no order with writes: ofi_is_loose */
-    struct ofi_remote *remotes;   /* NULL, or OFI_REMOTES of them */
+    struct weft_ofi_share share;
+    struct weft_ofi_op *first, **last; /* under way, oldest first */
+    uint32_t events, received;         /* numbered so far; of them its receipts cover */
+    uint32_t messages;                 /* puts under way that travel so, */
+    uint32_t loose;                    /* puts that keep no order with writes: weft_ofi_is_loose */
+    struct weft_ofi_remote *remotes;   /* NULL, or WEFT_OFI_REMOTES of them */
     uint32_t remotes_next;
     bool ask_receipt;  /* tell it to send one */
     uint64_t lost_at;  /* the connection broke then; 0: it has not */
@@ -112,21 +112,21 @@ struct ofi_peer {
     uint64_t stuck_since;
 
     /* receive side */
-    uint32_t expected;       /* the next event; the receive task's own */
-    struct ofi_early *early; /* the receive task's own */
-    uint32_t applied;        /* = expected, as told to the sender */
-    uint32_t told;           /* the last receipt */
-    uint64_t owed_since;     /* when the first event came that no receipt covers; 0: none */
-    bool wants_receipt;      /* it waits */
-    uint32_t behind_at;      /* it had sent more than so many when it said last how many, */
-    uint64_t behind_since;   /* and since; 0: it had not */
-    bool berthed;            /* it has a share of the dock, */
-    uint64_t berths_at;      /* from here, */
-    uint64_t berths_taken;   /* and so many bytes of it have been used; the receive task's own */
+    uint32_t expected;            /* the next event; the receive task's own */
+    struct weft_ofi_early *early; /* the receive task's own */
+    uint32_t applied;             /* = expected, as told to the sender */
+    uint32_t told;                /* the last receipt */
+    uint64_t owed_since;          /* when the first event came that no receipt covers; 0: none */
+    bool wants_receipt;           /* it waits */
+    uint32_t behind_at;           /* it had sent more than so many when it said last how many, */
+    uint64_t behind_since;        /* and since; 0: it had not */
+    bool berthed;                 /* it has a share of the dock, */
+    uint64_t berths_at;           /* from here, */
+    uint64_t berths_taken; /* and so many bytes of it have been used; the receive task's own */
 };
 
 /* Memory registered here. */
-struct ofi_local {
+struct weft_ofi_local {
     uint64_t key;
     struct fid_mr *mr; /* NULL: only messages reach it */
     uint64_t mr_key;
@@ -136,61 +136,61 @@ struct ofi_local {
 };
 
 /* What the provider can do; choose.c asks. */
-struct ofi_abilities {
-    enum ofi_data form;    /* OFI_NO_DATA: no writes */
-    uint32_t spread;       /* events that its data tells apart */
-    bool direct;           /* writes reach windows; */
-    bool docks;            /* or docks instead */
-    bool read;             /* gets */
-    bool ordered_writes;   /* of two writes to one place the later one stays, */
-    uint64_t ordered_most; /* up to this size */
+struct weft_ofi_abilities {
+    enum weft_ofi_data form; /* WEFT_OFI_NO_DATA: no writes */
+    uint32_t spread;         /* events that its data tells apart */
+    bool direct;             /* writes reach windows; */
+    bool docks;              /* or docks instead */
+    bool read;               /* gets */
+    bool ordered_writes;     /* of two writes to one place the later one stays, */
+    uint64_t ordered_most;   /* up to this size */
     bool local_mr, virtual_addresses, own_keys, bind_mr, data_takes_buffer;
     size_t inject;       /* the longest message it takes at once */
     uint64_t write_from; /* the shortest put that is worth a write */
 };
 
 /* A question that could not be answered yet. */
-struct ofi_question {
+struct weft_ofi_question {
     int process;
     uint64_t key;
 };
-enum { OFI_QUESTIONS = 256 }; /* more are dropped: who asked them goes on with messages */
+enum { WEFT_OFI_QUESTIONS = 256 }; /* more are dropped: who asked them goes on with messages */
 
 /* Host memory into which others write what is for the device's. */
-struct ofi_dock {
+struct weft_ofi_dock {
     unsigned char *memory; /* NULL: there is none */
     size_t bytes, share;   /* of all; of a process that asks */
     uint64_t given;        /* the receive task's own */
     struct fid_mr *mr;
 };
 
-struct ofi_watch;
-struct ofi_settling;
+struct weft_ofi_watch;
+struct weft_ofi_settling;
 
 struct weft_net {
     struct weft_net_open open;
     struct weft_lock lock;
-    const struct ofi_library *fi;
+    const struct weft_ofi_library *fi;
     struct fi_info *info;
-    struct ofi_abilities can;
+    struct weft_ofi_abilities can;
     struct fid_fabric *fabric;
     struct fid_domain *domain;
     struct fid_av *av;
     struct fid_cq *cq[2]; /* by side */
     struct fid_ep *ep;
     uint64_t token;
-    struct ofi_peer *peers;
+    struct weft_ofi_peer *peers;
 
     struct weft_regions regions;
-    struct ofi_local *locals;
+    struct weft_ofi_local *locals;
     uint32_t locals_count;
 
     unsigned char *memory; /* of all buffers */
     struct fid_mr *memory_mr;
-    struct ofi_buffer *buffers, *free_sends;
-    struct ofi_op *free_ops, **slabs; /* see send.c */
+    struct weft_ofi_buffer *buffers, *free_sends;
+    struct weft_ofi_op *free_ops, **slabs; /* see send.c */
     uint32_t slabs_count;
-    struct ofi_dock dock;
+    struct weft_ofi_dock dock;
 
     uint64_t writes, docked, messages; /* puts so far, by the way they took */
     uint32_t outstanding;              /* send completions that will come */
@@ -199,16 +199,16 @@ struct weft_net {
     bool stuck;                        /* the provider had no room: drive it */
     uint32_t idle_rounds;              /* of the send side */
     uint32_t owing;                    /* peers to which a receipt is owed */
-    struct ofi_question questions[OFI_QUESTIONS];
+    struct weft_ofi_question questions[WEFT_OFI_QUESTIONS];
     uint32_t questions_count;
-    bool warned_stranger;          /* the receive task's own, */
-    struct ofi_settling *settling; /* and this */
-    struct weft_bell bells[2];     /* by side */
-    struct ofi_watch *watch;       /* NULL: nothing to sleep on, the receive task polls */
+    bool warned_stranger;               /* the receive task's own, */
+    struct weft_ofi_settling *settling; /* and this */
+    struct weft_bell bells[2];          /* by side */
+    struct weft_ofi_watch *watch;       /* NULL: nothing to sleep on, the receive task polls */
 };
 
 /* Whether a write that comes after this put could get there first: it is messages, or long. */
-static inline bool ofi_is_loose(const struct weft_net *net, const struct ofi_op *op)
+static inline bool weft_ofi_is_loose(const struct weft_net *net, const struct weft_ofi_op *op)
 {
     return op->at != op->end && (op->message || op->end - op->at > net->can.ordered_most);
 }
@@ -216,7 +216,7 @@ static inline bool ofi_is_loose(const struct weft_net *net, const struct ofi_op 
 /* ---- choose.c: which provider, which interface, what it can do ---- */
 
 /* Errors: CONFIG, NETWORK: none does. */
-weft_status ofi_choose(struct weft_net *net);
+weft_status weft_ofi_choose(struct weft_net *net);
 
 /* ---- where.c ---- */
 
@@ -226,121 +226,123 @@ struct sockaddr;
  * none is known. A WEFT_INTERFACE that is no address or interface here is left to the provider's
  * own names.
  */
-bool ofi_local_address(const struct weft_net_open *open, struct sockaddr *address, size_t bytes);
-bool ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b);
-bool ofi_is_loopback(const struct sockaddr *address);
+bool weft_ofi_local_address(const struct weft_net_open *open, struct sockaddr *address,
+                            size_t bytes);
+bool weft_ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b);
+bool weft_ofi_is_loopback(const struct sockaddr *address);
 
 /* ---- memory.c: registered memory, here and there. Lock held, except reg and dereg ---- */
 
-weft_status ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key);
+weft_status weft_ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key);
 /* Registers memory with the provider; the key is heeded where that lets us. 0, or its error. */
-int ofi_register(struct weft_net *net, void *base, size_t bytes, uint64_t access,
-                 uint64_t wanted_key, struct fid_mr **mr);
+int weft_ofi_register(struct weft_net *net, void *base, size_t bytes, uint64_t access,
+                      uint64_t wanted_key, struct fid_mr **mr);
 /* A key for that, which a stranger does not guess. False: no random numbers. */
-bool ofi_secret_key(const struct weft_net *net, uint64_t *key);
-void ofi_dereg(struct weft_net *net, uint64_t key);
-void ofi_memory_close(struct weft_net *net);
+bool weft_ofi_secret_key(const struct weft_net *net, uint64_t *key);
+void weft_ofi_dereg(struct weft_net *net, uint64_t key);
+void weft_ofi_memory_close(struct weft_net *net);
 /* A process asks for the region of a key. */
-void ofi_describe(struct weft_net *net, uint64_t key, struct ofi_place *place);
+void weft_ofi_describe(struct weft_net *net, uint64_t key, struct weft_ofi_place *place);
 /* The local descriptor of memory that libfabric reads or writes. False: it is not registered. */
-bool ofi_descriptor(struct weft_net *net, const void *base, size_t bytes, void **descriptor);
+bool weft_ofi_descriptor(struct weft_net *net, const void *base, size_t bytes, void **descriptor);
 /* What is known of a peer's region; asked for if it was never. NULL: nothing yet. */
-const struct ofi_place *ofi_remote(struct weft_net *net, int process, uint64_t key);
-void ofi_remote_told(struct weft_net *net, int process, uint64_t key,
-                     const struct ofi_place *place);
+const struct weft_ofi_place *weft_ofi_remote(struct weft_net *net, int process, uint64_t key);
+void weft_ofi_remote_told(struct weft_net *net, int process, uint64_t key,
+                          const struct weft_ofi_place *place);
 
 /* ---- send.c: puts, gets. Lock held, except in the table's functions ---- */
 
-weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put);
-weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target);
-weft_status ofi_flush(struct weft_net *net, int process);
+weft_status weft_ofi_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status weft_ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target);
+weft_status weft_ofi_flush(struct weft_net *net, int process);
 /* For a put, or a piece of it. NULL: no memory. */
-struct ofi_op *ofi_new_op(struct weft_net *net, const struct weft_net_put *put);
-void ofi_free_op(struct weft_net *net, struct ofi_op *op);
+struct weft_ofi_op *weft_ofi_new_op(struct weft_net *net, const struct weft_net_put *put);
+void weft_ofi_free_op(struct weft_net *net, struct weft_ofi_op *op);
 
 /* ---- progress.c: what becomes of them. Lock held, except in progress ---- */
 
-weft_status ofi_progress_send(struct weft_net *net, bool *did);
+weft_status weft_ofi_progress_send(struct weft_net *net, bool *did);
 /* A receipt came. False: it cannot be. */
-bool ofi_received(struct weft_net *net, int process, uint32_t receipt);
+bool weft_ofi_received(struct weft_net *net, int process, uint32_t receipt);
 
 /* ---- message.c: sending messages. Lock held ---- */
 
 /* False: no room now. */
-bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, const void *data,
-              size_t bytes);
+bool weft_ofi_send(struct weft_net *net, int process, struct weft_ofi_header *header,
+                   const void *data, size_t bytes);
 /* As much as goes of the put that travels as messages to this peer. */
-weft_status ofi_pump(struct weft_net *net, int process, bool *did);
+weft_status weft_ofi_pump(struct weft_net *net, int process, bool *did);
 
 /* The end of a put that was sent in parts: `event` was the last. */
-void ofi_all_issued(struct weft_net *net, struct ofi_peer *peer, uint32_t event);
+void weft_ofi_all_issued(struct weft_net *net, struct weft_ofi_peer *peer, uint32_t event);
 /* A header went: the receipt in it, and what it asks for. */
-void ofi_told(struct weft_net *net, struct ofi_peer *peer, const struct ofi_header *header);
+void weft_ofi_told(struct weft_net *net, struct weft_ofi_peer *peer,
+                   const struct weft_ofi_header *header);
 /* Whether libfabric took a message or a write. Notes what else became of it. */
-bool ofi_taken(struct weft_net *net, int process, ssize_t result);
+bool weft_ofi_taken(struct weft_net *net, int process, ssize_t result);
 
 /* ---- lost.c: broken connections. Lock held ---- */
 
 /* A connection broke; err is libfabric's. */
-void ofi_lost(struct weft_net *net, int process, int err);
+void weft_ofi_lost(struct weft_net *net, int process, int err);
 /* The error that a broken connection has become, if the job was not told in time. */
-weft_status ofi_lost_long(struct weft_net *net, int process);
+weft_status weft_ofi_lost_long(struct weft_net *net, int process);
 /* Events so far of which nothing is left to be sent. */
-uint32_t ofi_sent(const struct ofi_peer *peer);
+uint32_t weft_ofi_sent(const struct weft_ofi_peer *peer);
 /* A round of the send side that found nothing: targets are told what they may have lost. */
-void ofi_tell_sent(struct weft_net *net);
+void weft_ofi_tell_sent(struct weft_net *net);
 /* A process says how many events it has sent. Errors: PEER_LOST: some are lost. */
-weft_status ofi_told_sent(struct weft_net *net, int process, uint32_t events);
+weft_status weft_ofi_told_sent(struct weft_net *net, int process, uint32_t events);
 
 /* ---- dock.c: long puts for memory that writes do not reach. Lock held, but for the last two  */
 
 /* Errors: SYSTEM. */
-weft_status ofi_dock_open(struct weft_net *net);
+weft_status weft_ofi_dock_open(struct weft_net *net);
 /* When the endpoint is closed, and the dock's mr. */
-void ofi_dock_close(struct weft_net *net);
+void weft_ofi_dock_close(struct weft_net *net);
 /* Whether this put shall go by the dock. Asks for a share of it, if that was never done. */
-bool ofi_docks(struct weft_net *net, const struct weft_net_put *put);
+bool weft_ofi_docks(struct weft_net *net, const struct weft_net_put *put);
 /* As much as goes of the put that does. */
-weft_status ofi_pump_docked(struct weft_net *net, int process, bool *did);
+weft_status weft_ofi_pump_docked(struct weft_net *net, int process, bool *did);
 /* Berths whose data has landed are free again. */
-void ofi_berths_free(struct weft_net *net, struct ofi_peer *peer);
+void weft_ofi_berths_free(struct weft_net *net, struct weft_ofi_peer *peer);
 /* A process asks for its share; it learns of it. */
-void ofi_dock_describe(struct weft_net *net, int process, struct ofi_place *place);
-void ofi_dock_told(struct weft_net *net, int process, const struct ofi_place *place);
+void weft_ofi_dock_describe(struct weft_net *net, int process, struct weft_ofi_place *place);
+void weft_ofi_dock_told(struct weft_net *net, int process, const struct weft_ofi_place *place);
 /* The receive task's: what a process has written, by its event. Errors: PROTOCOL. */
-weft_status ofi_undock(struct weft_net *net, const struct ofi_arrival *arrival,
-                       struct ofi_message *message);
+weft_status weft_ofi_undock(struct weft_net *net, const struct weft_ofi_arrival *arrival,
+                            struct weft_ofi_message *message);
 
 /* ---- receive.c ---- */
 
-weft_status ofi_progress_receive(struct weft_net *net, bool *did);
+weft_status weft_ofi_progress_receive(struct weft_net *net, bool *did);
 /* 0, or libfabric's error. Lock held. */
-ssize_t ofi_post_receive(struct weft_net *net, struct ofi_buffer *buffer);
-void ofi_receive_close(struct weft_net *net);
+ssize_t weft_ofi_post_receive(struct weft_net *net, struct weft_ofi_buffer *buffer);
+void weft_ofi_receive_close(struct weft_net *net);
 
 /* ---- answer.c: what goes back to senders. Lock held ---- */
 
 /* What a message says besides its event. Errors: PROTOCOL. */
-weft_status ofi_hear(struct weft_net *net, const struct ofi_message *m);
+weft_status weft_ofi_hear(struct weft_net *net, const struct weft_ofi_message *m);
 /* Events of a process up to this one have been applied: a receipt is owed. */
-void ofi_owe(struct weft_net *net, int process, uint32_t applied, uint64_t now);
+void weft_ofi_owe(struct weft_net *net, int process, uint32_t applied, uint64_t now);
 /* Those that are due; or all. */
-void ofi_send_receipts(struct weft_net *net, uint64_t now, bool all);
+void weft_ofi_send_receipts(struct weft_net *net, uint64_t now, bool all);
 /* Questions that could not be answered before. */
-void ofi_answer_again(struct weft_net *net);
+void weft_ofi_answer_again(struct weft_net *net);
 
 /* ---- watch.c: a thread that sleeps on the completion queues and rings the tasks' bells ---- */
 
 /* net->watch stays NULL if the provider cannot. Errors: MEMORY, SYSTEM. */
-weft_status ofi_watch_open(struct weft_net *net);
-void ofi_watch_close(struct weft_net *net);
-struct weft_bell *ofi_bell(struct weft_net *net, enum weft_net_side side);
+weft_status weft_ofi_watch_open(struct weft_net *net);
+void weft_ofi_watch_close(struct weft_net *net);
+struct weft_bell *weft_ofi_bell(struct weft_net *net, enum weft_net_side side);
 /* The side's task found nothing: if it is about to sleep, watch for it. Lock not held. */
-void ofi_watch(struct weft_net *net, enum weft_net_side side);
-bool ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side);
-void ofi_ring(struct weft_net *net, enum weft_net_side side);
+void weft_ofi_watch(struct weft_net *net, enum weft_net_side side);
+bool weft_ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side);
+void weft_ofi_ring(struct weft_net *net, enum weft_net_side side);
 
 /* The text of one of libfabric's error codes. */
-const char *ofi_error(long code);
+const char *weft_ofi_error(long code);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-static struct ofi_library library;
+static struct weft_ofi_library library;
 static bool loaded;
 static char why[256] = "libfabric.so.1 is too old";
 
@@ -53,7 +53,7 @@ static void load(void)
     loaded = all;
 }
 
-const struct ofi_library *ofi_library(const char **reason)
+const struct weft_ofi_library *weft_ofi_library(const char **reason)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 

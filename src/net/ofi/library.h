@@ -8,7 +8,7 @@
 
 #include <rdma/fabric.h>
 
-struct ofi_library {
+struct weft_ofi_library {
     __typeof__(&fi_getinfo) getinfo;
     __typeof__(&fi_freeinfo) freeinfo;
     __typeof__(&fi_dupinfo) dupinfo; /* NULL: a new, empty one */
@@ -17,6 +17,6 @@ struct ofi_library {
 };
 
 /* NULL: it cannot be loaded, and why in *reason, in silence. Any thread; loaded once, and kept. */
-const struct ofi_library *ofi_library(const char **reason);
+const struct weft_ofi_library *weft_ofi_library(const char **reason);
 
 #endif

@@ -17,21 +17,21 @@ static const uint64_t patience = 5000000000; /* ns; the control channel tells lo
 static const uint64_t ask_every = 1000000000;
 enum { LOOK_EVERY = 4096 /* rounds of a task that never sleeps */ };
 
-void ofi_lost(struct weft_net *net, int process, int err)
+void weft_ofi_lost(struct weft_net *net, int process, int err)
 {
-    struct ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_peer *peer = &net->peers[process];
 
     if (peer->lost_at != 0)
         return;
     peer->lost_at = weft_now_ns();
     net->lost++;
-    snprintf(peer->lost_why, sizeof(peer->lost_why), "%s", ofi_error(err));
+    snprintf(peer->lost_why, sizeof(peer->lost_why), "%s", weft_ofi_error(err));
     weft_say(WEFT_SAY_INFO, "ofi: the connection to process %d broke: %s", process, peer->lost_why);
 }
 
-weft_status ofi_lost_long(struct weft_net *net, int process)
+weft_status weft_ofi_lost_long(struct weft_net *net, int process)
 {
-    const struct ofi_peer *peer = &net->peers[process];
+    const struct weft_ofi_peer *peer = &net->peers[process];
 
     if (peer->lost_at == 0 || weft_now_ns() - peer->lost_at < patience)
         return WEFT_OK;
@@ -40,9 +40,9 @@ weft_status ofi_lost_long(struct weft_net *net, int process)
 }
 
 /* The op after those that have been sent entirely may be a put in parts: messages, or berths. */
-uint32_t ofi_sent(const struct ofi_peer *peer)
+uint32_t weft_ofi_sent(const struct weft_ofi_peer *peer)
 {
-    const struct ofi_op *op = peer->first;
+    const struct weft_ofi_op *op = peer->first;
     uint32_t sent = peer->received;
 
     for (; op != NULL && op->issued && op->sent; op = op->next)
@@ -58,33 +58,33 @@ uint32_t ofi_sent(const struct ofi_peer *peer)
 
 static void tell_sent(struct weft_net *net, int process, uint64_t now)
 {
-    struct ofi_peer *peer = &net->peers[process];
-    struct ofi_header header = {.kind = OFI_RECEIPT};
+    struct weft_ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_header header = {.kind = WEFT_OFI_RECEIPT};
 
-    if (ofi_sent(peer) == peer->received || peer->received != peer->stuck_at ||
+    if (weft_ofi_sent(peer) == peer->received || peer->received != peer->stuck_at ||
         peer->stuck_since == 0) {
         peer->stuck_at = peer->received;
         peer->stuck_since = now;
     } else if (now - peer->stuck_since >= ask_every) {
         peer->ask_receipt = true;
-        if (ofi_send(net, process, &header, NULL, 0))
+        if (weft_ofi_send(net, process, &header, NULL, 0))
             peer->stuck_since = now;
     }
 }
 
-void ofi_tell_sent(struct weft_net *net)
+void weft_ofi_tell_sent(struct weft_net *net)
 {
     if (net->flying == 0 ||
-        (!ofi_about_to_sleep(net, WEFT_NET_SEND) && ++net->idle_rounds % LOOK_EVERY != 0))
+        (!weft_ofi_about_to_sleep(net, WEFT_NET_SEND) && ++net->idle_rounds % LOOK_EVERY != 0))
         return;
     const uint64_t now = weft_now_ns();
     for (int p = 0; p < net->open.processes; p++)
         tell_sent(net, p, now);
 }
 
-weft_status ofi_told_sent(struct weft_net *net, int process, uint32_t events)
+weft_status weft_ofi_told_sent(struct weft_net *net, int process, uint32_t events)
 {
-    struct ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_peer *peer = &net->peers[process];
     const uint64_t now = weft_now_ns();
     const bool behind = (int32_t)(events - peer->applied) > 0;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-static struct ofi_local *find_local(struct weft_net *net, uint64_t key)
+static struct weft_ofi_local *find_local(struct weft_net *net, uint64_t key)
 {
     for (uint32_t i = 0; i < net->locals_count; i++)
         if (net->locals[i].used && net->locals[i].key == key)
@@ -21,13 +21,13 @@ static struct ofi_local *find_local(struct weft_net *net, uint64_t key)
     return NULL;
 }
 
-static struct ofi_local *free_local(struct weft_net *net)
+static struct weft_ofi_local *free_local(struct weft_net *net)
 {
     for (uint32_t i = 0; i < net->locals_count; i++)
         if (!net->locals[i].used)
             return &net->locals[i];
     const uint32_t old = net->locals_count, count = old == 0 ? 16 : old * 2;
-    struct ofi_local *locals = realloc(net->locals, count * sizeof(*locals));
+    struct weft_ofi_local *locals = realloc(net->locals, count * sizeof(*locals));
     if (locals == NULL)
         return NULL;
     memset(locals + old, 0, (count - old) * sizeof(*locals));
@@ -36,8 +36,8 @@ static struct ofi_local *free_local(struct weft_net *net)
     return &locals[old];
 }
 
-int ofi_register(struct weft_net *net, void *base, size_t bytes, uint64_t access,
-                 uint64_t wanted_key, struct fid_mr **mr)
+int weft_ofi_register(struct weft_net *net, void *base, size_t bytes, uint64_t access,
+                      uint64_t wanted_key, struct fid_mr **mr)
 {
     struct fid_mr *made = NULL;
     int error = fi_mr_reg(net->domain, base, bytes, access, 0, wanted_key, 0, &made, NULL);
@@ -54,7 +54,7 @@ int ofi_register(struct weft_net *net, void *base, size_t bytes, uint64_t access
     return error;
 }
 
-bool ofi_secret_key(const struct weft_net *net, uint64_t *key)
+bool weft_ofi_secret_key(const struct weft_net *net, uint64_t *key)
 {
     const size_t bytes = net->info->domain_attr->mr_key_size;
 
@@ -63,25 +63,26 @@ bool ofi_secret_key(const struct weft_net *net, uint64_t *key)
 }
 
 /* What cannot be registered is still reached by messages: slower, so it is said. */
-static void expose(struct weft_net *net, struct ofi_local *local)
+static void expose(struct weft_net *net, struct weft_ofi_local *local)
 {
     uint64_t wanted;
     int error;
 
-    if (!ofi_secret_key(net, &wanted))
+    if (!weft_ofi_secret_key(net, &wanted))
         return;
-    error = ofi_register(net, local->base, local->bytes,
-                         FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ, wanted, &local->mr);
+    error = weft_ofi_register(net, local->base, local->bytes,
+                              FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ, wanted,
+                              &local->mr);
     if (error != 0) {
         weft_say(WEFT_SAY_WARN,
                  "ofi: %s cannot register %zu bytes (%s): they are reached by messages, slower",
-                 net->info->fabric_attr->prov_name, local->bytes, ofi_error(error));
+                 net->info->fabric_attr->prov_name, local->bytes, weft_ofi_error(error));
         return;
     }
     local->mr_key = fi_mr_key(local->mr);
 }
 
-weft_status ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
+weft_status weft_ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
 {
     uint64_t made;
     weft_status status = weft_regions_add(&net->regions, base, bytes, &made);
@@ -89,10 +90,10 @@ weft_status ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *ke
     if (status != WEFT_OK)
         return status;
     weft_lock(&net->lock);
-    struct ofi_local *local = free_local(net);
+    struct weft_ofi_local *local = free_local(net);
     if (local != NULL) {
-        *local = (struct ofi_local){.key = made, .base = base, .bytes = bytes, .used = true};
-        if (net->can.form != OFI_NO_DATA && net->can.direct && bytes > 0)
+        *local = (struct weft_ofi_local){.key = made, .base = base, .bytes = bytes, .used = true};
+        if (net->can.form != WEFT_OFI_NO_DATA && net->can.direct && bytes > 0)
             expose(net, local);
     }
     weft_unlock(&net->lock);
@@ -105,10 +106,10 @@ weft_status ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *ke
     return WEFT_OK;
 }
 
-void ofi_dereg(struct weft_net *net, uint64_t key)
+void weft_ofi_dereg(struct weft_net *net, uint64_t key)
 {
     weft_lock(&net->lock);
-    struct ofi_local *local = find_local(net, key);
+    struct weft_ofi_local *local = find_local(net, key);
     if (local != NULL) {
         if (local->mr != NULL)
             fi_close(&local->mr->fid);
@@ -118,7 +119,7 @@ void ofi_dereg(struct weft_net *net, uint64_t key)
     weft_regions_drop(&net->regions, key);
 }
 
-void ofi_memory_close(struct weft_net *net)
+void weft_ofi_memory_close(struct weft_net *net)
 {
     for (uint32_t i = 0; i < net->locals_count; i++)
         if (net->locals[i].used && net->locals[i].mr != NULL)
@@ -129,9 +130,9 @@ void ofi_memory_close(struct weft_net *net)
     weft_regions_free(&net->regions);
 }
 
-void ofi_describe(struct weft_net *net, uint64_t key, struct ofi_place *place)
+void weft_ofi_describe(struct weft_net *net, uint64_t key, struct weft_ofi_place *place)
 {
-    const struct ofi_local *local = find_local(net, key);
+    const struct weft_ofi_local *local = find_local(net, key);
 
     memset(place, 0, sizeof(*place));
     if (local == NULL)
@@ -142,7 +143,7 @@ void ofi_describe(struct weft_net *net, uint64_t key, struct ofi_place *place)
     place->mr_key = local->mr_key;
 }
 
-bool ofi_descriptor(struct weft_net *net, const void *base, size_t bytes, void **descriptor)
+bool weft_ofi_descriptor(struct weft_net *net, const void *base, size_t bytes, void **descriptor)
 {
     const uintptr_t at = (uintptr_t)base;
 
@@ -150,7 +151,7 @@ bool ofi_descriptor(struct weft_net *net, const void *base, size_t bytes, void *
     if (!net->can.local_mr)
         return true;
     for (uint32_t i = 0; i < net->locals_count; i++) {
-        const struct ofi_local *l = &net->locals[i];
+        const struct weft_ofi_local *l = &net->locals[i];
         if (l->used && l->mr != NULL && at >= (uintptr_t)l->base && bytes <= l->bytes &&
             at - (uintptr_t)l->base <= l->bytes - bytes) {
             *descriptor = fi_mr_desc(l->mr);
@@ -160,37 +161,39 @@ bool ofi_descriptor(struct weft_net *net, const void *base, size_t bytes, void *
     return false;
 }
 
-static struct ofi_remote *find_remote(const struct ofi_peer *peer, uint64_t key)
+static struct weft_ofi_remote *find_remote(const struct weft_ofi_peer *peer, uint64_t key)
 {
-    for (int i = 0; peer->remotes != NULL && i < OFI_REMOTES; i++)
+    for (int i = 0; peer->remotes != NULL && i < WEFT_OFI_REMOTES; i++)
         if (peer->remotes[i].key == key)
             return &peer->remotes[i];
     return NULL;
 }
 
-const struct ofi_place *ofi_remote(struct weft_net *net, int process, uint64_t key)
+const struct weft_ofi_place *weft_ofi_remote(struct weft_net *net, int process, uint64_t key)
 {
-    struct ofi_peer *peer = &net->peers[process];
-    struct ofi_header header = {.kind = OFI_ASK, .key = key};
-    struct ofi_remote *remote = find_remote(peer, key);
+    struct weft_ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_header header = {.kind = WEFT_OFI_ASK, .key = key};
+    struct weft_ofi_remote *remote = find_remote(peer, key);
 
     if (remote != NULL)
         return remote->known ? &remote->place : NULL;
     if (peer->remotes == NULL) {
-        peer->remotes = calloc(OFI_REMOTES, sizeof(*peer->remotes));
-        for (int i = 0; peer->remotes != NULL && i < OFI_REMOTES; i++)
+        peer->remotes = calloc(WEFT_OFI_REMOTES, sizeof(*peer->remotes));
+        for (int i = 0; peer->remotes != NULL && i < WEFT_OFI_REMOTES; i++)
             peer->remotes[i].key = UINT64_MAX; /* nobody's */
     }
-    if (peer->remotes == NULL || key == UINT64_MAX || !ofi_send(net, process, &header, NULL, 0))
+    if (peer->remotes == NULL || key == UINT64_MAX ||
+        !weft_ofi_send(net, process, &header, NULL, 0))
         return NULL; /* another time */
-    remote = &peer->remotes[peer->remotes_next++ % OFI_REMOTES];
-    *remote = (struct ofi_remote){.key = key};
+    remote = &peer->remotes[peer->remotes_next++ % WEFT_OFI_REMOTES];
+    *remote = (struct weft_ofi_remote){.key = key};
     return NULL;
 }
 
-void ofi_remote_told(struct weft_net *net, int process, uint64_t key, const struct ofi_place *place)
+void weft_ofi_remote_told(struct weft_net *net, int process, uint64_t key,
+                          const struct weft_ofi_place *place)
 {
-    struct ofi_remote *remote = find_remote(&net->peers[process], key);
+    struct weft_ofi_remote *remote = find_remote(&net->peers[process], key);
 
     if (remote == NULL)
         return; /* forgotten since */

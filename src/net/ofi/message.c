@@ -10,45 +10,46 @@
 #include <rdma/fi_errno.h>
 #include <string.h>
 
-enum { PAYLOAD = OFI_MESSAGE_BYTES - (int)sizeof(struct ofi_header) };
+enum { PAYLOAD = WEFT_OFI_MESSAGE_BYTES - (int)sizeof(struct weft_ofi_header) };
 
-bool ofi_taken(struct weft_net *net, int process, ssize_t result)
+bool weft_ofi_taken(struct weft_net *net, int process, ssize_t result)
 {
     if (result == 0)
         return true;
     if (result == -FI_EAGAIN)
         net->stuck = true;
     else
-        ofi_lost(net, process, (int)-result);
+        weft_ofi_lost(net, process, (int)-result);
     return false;
 }
 
-static bool send_short(struct weft_net *net, int process, const struct ofi_header *header,
+static bool send_short(struct weft_net *net, int process, const struct weft_ofi_header *header,
                        const void *data, size_t bytes)
 {
-    unsigned char all[OFI_INJECT_MOST];
+    unsigned char all[WEFT_OFI_INJECT_MOST];
 
     memcpy(all, header, sizeof(*header));
     if (bytes > 0)
         memcpy(all + sizeof(*header), data, bytes);
-    return ofi_taken(net, process,
-                     fi_inject(net->ep, all, sizeof(*header) + bytes, net->peers[process].address));
+    return weft_ofi_taken(
+        net, process,
+        fi_inject(net->ep, all, sizeof(*header) + bytes, net->peers[process].address));
 }
 
-static bool send_buffer(struct weft_net *net, int process, const struct ofi_header *header,
+static bool send_buffer(struct weft_net *net, int process, const struct weft_ofi_header *header,
                         const void *data, size_t bytes)
 {
-    struct ofi_buffer *buffer = net->free_sends;
+    struct weft_ofi_buffer *buffer = net->free_sends;
 
     if (buffer == NULL)
         return false;
     memcpy(buffer->bytes, header, sizeof(*header));
     if (bytes > 0)
         memcpy(buffer->bytes + sizeof(*header), data, bytes);
-    if (!ofi_taken(net, process,
-                   fi_send(net->ep, buffer->bytes, sizeof(*header) + bytes,
-                           net->memory_mr != NULL ? fi_mr_desc(net->memory_mr) : NULL,
-                           net->peers[process].address, &buffer->context)))
+    if (!weft_ofi_taken(net, process,
+                        fi_send(net->ep, buffer->bytes, sizeof(*header) + bytes,
+                                net->memory_mr != NULL ? fi_mr_desc(net->memory_mr) : NULL,
+                                net->peers[process].address, &buffer->context)))
         return false;
     net->free_sends = buffer->next;
     buffer->process = process;
@@ -56,9 +57,10 @@ static bool send_buffer(struct weft_net *net, int process, const struct ofi_head
     return true;
 }
 
-void ofi_told(struct weft_net *net, struct ofi_peer *peer, const struct ofi_header *header)
+void weft_ofi_told(struct weft_net *net, struct weft_ofi_peer *peer,
+                   const struct weft_ofi_header *header)
 {
-    if ((header->flags & OFI_NOW) != 0)
+    if ((header->flags & WEFT_OFI_NOW) != 0)
         peer->ask_receipt = false;
     peer->told = header->receipt;
     peer->wants_receipt = false;
@@ -68,10 +70,10 @@ void ofi_told(struct weft_net *net, struct ofi_peer *peer, const struct ofi_head
     }
 }
 
-bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, const void *data,
-              size_t bytes)
+bool weft_ofi_send(struct weft_net *net, int process, struct weft_ofi_header *header,
+                   const void *data, size_t bytes)
 {
-    struct ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_peer *peer = &net->peers[process];
     const size_t all = sizeof(*header) + bytes;
 
     if (peer->lost_at != 0)
@@ -80,20 +82,20 @@ bool ofi_send(struct weft_net *net, int process, struct ofi_header *header, cons
     header->process = (uint16_t)net->open.process;
     header->receipt = peer->applied;
     if (peer->ask_receipt) {
-        header->flags |= OFI_NOW;
-        header->event = header->kind == OFI_RECEIPT ? ofi_sent(peer) : header->event;
+        header->flags |= WEFT_OFI_NOW;
+        header->event = header->kind == WEFT_OFI_RECEIPT ? weft_ofi_sent(peer) : header->event;
     }
     if (all <= net->can.inject ? !send_short(net, process, header, data, bytes)
                                : !send_buffer(net, process, header, data, bytes))
         return false;
-    ofi_told(net, peer, header);
+    weft_ofi_told(net, peer, header);
     return true;
 }
 
 /* The op, which has the caller's cookie, is the cookie of the put that is under way. */
-void ofi_all_issued(struct weft_net *net, struct ofi_peer *peer, uint32_t event)
+void weft_ofi_all_issued(struct weft_net *net, struct weft_ofi_peer *peer, uint32_t event)
 {
-    struct ofi_op *op = peer->current.cookie;
+    struct weft_ofi_op *op = peer->current.cookie;
 
     op->event = event;
     op->issued = true;
@@ -103,30 +105,30 @@ void ofi_all_issued(struct weft_net *net, struct ofi_peer *peer, uint32_t event)
         net->open.events.sent(net->open.events.context, op->cookie);
 }
 
-weft_status ofi_pump(struct weft_net *net, int process, bool *did)
+weft_status weft_ofi_pump(struct weft_net *net, int process, bool *did)
 {
-    struct ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_peer *peer = &net->peers[process];
     const struct weft_net_put *put = &peer->current;
 
     if (peer->docks)
-        return ofi_pump_docked(net, process, did);
-    while (peer->active && peer->events - peer->received < OFI_WINDOW) {
+        return weft_ofi_pump_docked(net, process, did);
+    while (peer->active && peer->events - peer->received < WEFT_OFI_WINDOW) {
         const size_t left = put->bytes - peer->done;
         const size_t bytes = left < PAYLOAD ? left : PAYLOAD;
         const bool last = bytes == left;
-        struct ofi_header header = {.kind = OFI_PUT,
-                                    .event = peer->events,
-                                    .notice = last ? put->notice : 0,
-                                    .key = put->key,
-                                    .offset = put->offset + peer->done};
-        if (!ofi_send(net, process, &header, (const unsigned char *)put->source + peer->done,
-                      bytes))
+        struct weft_ofi_header header = {.kind = WEFT_OFI_PUT,
+                                         .event = peer->events,
+                                         .notice = last ? put->notice : 0,
+                                         .key = put->key,
+                                         .offset = put->offset + peer->done};
+        if (!weft_ofi_send(net, process, &header, (const unsigned char *)put->source + peer->done,
+                           bytes))
             break;
         peer->events++;
         peer->done += bytes;
         *did = true;
         if (last)
-            ofi_all_issued(net, peer, header.event);
+            weft_ofi_all_issued(net, peer, header.event);
     }
-    return ofi_lost_long(net, process);
+    return weft_ofi_lost_long(net, process);
 }

@@ -19,7 +19,7 @@ static weft_status failed(const struct weft_net *net, const char *what, long err
 {
     return weft_err(WEFT_ERR_NETWORK, "ofi: %s, %s: %s",
                     net->info != NULL ? net->info->fabric_attr->prov_name : "libfabric", what,
-                    ofi_error(error));
+                    weft_ofi_error(error));
 }
 
 static weft_status open_queue(struct weft_net *net, enum weft_net_side side, bool descriptor)
@@ -86,9 +86,9 @@ static size_t fewer(size_t a, size_t b)
 /* The buffers of both directions, in one piece of memory, and the receives posted. */
 static weft_status open_buffers(struct weft_net *net)
 {
-    const size_t sends = fewer(OFI_SEND_BUFFERS, net->info->tx_attr->size);
-    const size_t receives = fewer(OFI_RECEIVE_BUFFERS, net->info->rx_attr->size);
-    const size_t count = sends + receives, bytes = count * OFI_MESSAGE_BYTES;
+    const size_t sends = fewer(WEFT_OFI_SEND_BUFFERS, net->info->tx_attr->size);
+    const size_t receives = fewer(WEFT_OFI_RECEIVE_BUFFERS, net->info->rx_attr->size);
+    const size_t count = sends + receives, bytes = count * WEFT_OFI_MESSAGE_BYTES;
     ssize_t error = 0;
 
     net->memory = aligned_alloc(4096, bytes);
@@ -98,13 +98,13 @@ static weft_status open_buffers(struct weft_net *net)
     if (net->open.events.pin != NULL)
         net->open.events.pin(net->open.events.context, net->memory, bytes);
     if (net->can.local_mr)
-        error = ofi_register(net, net->memory, bytes, FI_SEND | FI_RECV, 0, &net->memory_mr);
+        error = weft_ofi_register(net, net->memory, bytes, FI_SEND | FI_RECV, 0, &net->memory_mr);
     for (size_t i = 0; i < count && error == 0; i++) {
-        struct ofi_buffer *buffer = &net->buffers[i];
-        buffer->bytes = net->memory + i * OFI_MESSAGE_BYTES;
-        buffer->context.what = i < sends ? OFI_SEND_BUFFER : OFI_RECEIVE_BUFFER;
+        struct weft_ofi_buffer *buffer = &net->buffers[i];
+        buffer->bytes = net->memory + i * WEFT_OFI_MESSAGE_BYTES;
+        buffer->context.what = i < sends ? WEFT_OFI_SEND_BUFFER : WEFT_OFI_RECEIVE_BUFFER;
         if (i >= sends) {
-            error = ofi_post_receive(net, buffer);
+            error = weft_ofi_post_receive(net, buffer);
         } else {
             buffer->next = net->free_sends;
             net->free_sends = buffer;
@@ -121,7 +121,7 @@ static weft_status open_peers(struct weft_net *net)
     if (net->peers == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %d processes", net->open.processes);
     for (int p = 0; p < net->open.processes; p++) {
-        struct ofi_peer *peer = &net->peers[p];
+        struct weft_ofi_peer *peer = &net->peers[p];
         peer->last = &peer->first;
         peer->events = peer->received = start;
         peer->expected = peer->applied = peer->told = start;
@@ -138,15 +138,15 @@ static void close_fid(struct fid *fid)
 }
 #define CLOSE(thing) close_fid((thing) != NULL ? &(thing)->fid : NULL)
 
-static void ofi_close(struct weft_net *net)
+static void weft_ofi_close(struct weft_net *net)
 {
-    ofi_watch_close(net);
+    weft_ofi_watch_close(net);
     if (net->writes + net->docked + net->messages > 0)
         weft_say(WEFT_SAY_DEBUG,
                  "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
                  (unsigned long long)net->writes, (unsigned long long)net->docked,
                  (unsigned long long)net->messages);
-    ofi_memory_close(net);
+    weft_ofi_memory_close(net);
     CLOSE(net->dock.mr);
     if (net->can.bind_mr) /* it belongs to the endpoint */
         CLOSE(net->memory_mr);
@@ -160,8 +160,8 @@ static void ofi_close(struct weft_net *net)
     CLOSE(net->fabric);
     if (net->info != NULL)
         net->fi->freeinfo(net->info);
-    ofi_receive_close(net);
-    ofi_dock_close(net);
+    weft_ofi_receive_close(net);
+    weft_ofi_dock_close(net);
     for (uint32_t i = 0; i < net->slabs_count; i++)
         free(net->slabs[i]);
     free(net->slabs);
@@ -192,7 +192,7 @@ static void say_choice(const struct weft_net *net)
              net->watch != NULL ? "sleeps on its queues" : "polled", device);
 }
 
-static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *open)
+static weft_status weft_ofi_open(struct weft_net **net, const struct weft_net_open *open)
 {
     struct weft_net *n;
     bool descriptors = !open->polls;
@@ -207,17 +207,17 @@ static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *o
     n->regions.events = &n->open.events;
     weft_status status = open_peers(n);
     if (status == WEFT_OK)
-        status = ofi_choose(n);
+        status = weft_ofi_choose(n);
     if (status == WEFT_OK)
         status = open_endpoint(n, &descriptors);
     if (status == WEFT_OK)
         status = open_buffers(n);
     if (status == WEFT_OK)
-        status = ofi_dock_open(n);
+        status = weft_ofi_dock_open(n);
     if (status == WEFT_OK && descriptors)
-        status = ofi_watch_open(n);
+        status = weft_ofi_watch_open(n);
     if (status != WEFT_OK) {
-        ofi_close(n);
+        weft_ofi_close(n);
         return status;
     }
     say_choice(n);
@@ -225,42 +225,42 @@ static weft_status ofi_open(struct weft_net **net, const struct weft_net_open *o
     return WEFT_OK;
 }
 
-static void ofi_caps(const struct weft_net *net, struct weft_net_caps *caps)
+static void weft_ofi_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
     *caps = (struct weft_net_caps){.get = net->can.read,
                                    .lands_when_asked = true,
                                    .same_host_only =
                                        strcmp(net->info->fabric_attr->prov_name, "shm") == 0,
-                                   .address_bytes = sizeof(struct ofi_hello)};
+                                   .address_bytes = sizeof(struct weft_ofi_hello)};
     snprintf(caps->about, sizeof(caps->about), "libfabric provider %s on %s",
              net->info->fabric_attr->prov_name, net->info->domain_attr->name);
 }
 
-static weft_status ofi_address(struct weft_net *net, void *address)
+static weft_status weft_ofi_address(struct weft_net *net, void *address)
 {
-    struct ofi_hello hello = {.token = net->token,
-                              .message_bytes = OFI_MESSAGE_BYTES,
-                              .form = net->can.form,
-                              .writes = net->open.config->ofi_writes != 0,
-                              .name_format = net->info->addr_format};
+    struct weft_ofi_hello hello = {.token = net->token,
+                                   .message_bytes = WEFT_OFI_MESSAGE_BYTES,
+                                   .form = net->can.form,
+                                   .writes = net->open.config->ofi_writes != 0,
+                                   .name_format = net->info->addr_format};
     size_t bytes = sizeof(hello.name);
 
     snprintf(hello.provider, sizeof(hello.provider), "%s", net->info->fabric_attr->prov_name);
     const int error = fi_getname(&net->ep->fid, hello.name, &bytes);
     if (error != 0 || bytes > sizeof(hello.name))
         return weft_err(WEFT_ERR_NETWORK, "ofi: an address of %zu bytes, of %zu at most: %s", bytes,
-                        sizeof(hello.name), ofi_error(error));
+                        sizeof(hello.name), weft_ofi_error(error));
     hello.name_bytes = (uint32_t)bytes;
     memcpy(address, &hello, sizeof(hello));
     return WEFT_OK;
 }
 
-static weft_status ofi_connect(struct weft_net *net, int process, const void *address)
+static weft_status weft_ofi_connect(struct weft_net *net, int process, const void *address)
 {
-    struct ofi_peer *peer = &net->peers[process];
-    struct ofi_hello hello, mine;
+    struct weft_ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_hello hello, mine;
     const char *reason;
-    weft_status status = ofi_address(net, &mine);
+    weft_status status = weft_ofi_address(net, &mine);
 
     if (status != WEFT_OK)
         return status;
@@ -269,7 +269,7 @@ static weft_status ofi_connect(struct weft_net *net, int process, const void *ad
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_OFI_WRITES must be the same everywhere: %s in process %d, %s here",
                         hello.writes != 0 ? "on" : "off", process, mine.writes != 0 ? "on" : "off");
-    if (!ofi_hello_fits(&mine, &hello, net->info->addr_format == FI_ADDR_STR, &reason))
+    if (!weft_ofi_hello_fits(&mine, &hello, net->info->addr_format == FI_ADDR_STR, &reason))
         return weft_err(WEFT_ERR_CONFIG,
                         "ofi: process %d and this one differ in %s: provider %.*s with addresses "
                         "of %u bytes there, %s with %u here (WEFT_OFI_PROVIDER, WEFT_OFI_DOMAIN, "
@@ -283,23 +283,24 @@ static weft_status ofi_connect(struct weft_net *net, int process, const void *ad
     return WEFT_OK;
 }
 
-static weft_status ofi_progress(struct weft_net *net, enum weft_net_side side, bool *did)
+static weft_status weft_ofi_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
-    return side == WEFT_NET_SEND ? ofi_progress_send(net, did) : ofi_progress_receive(net, did);
+    return side == WEFT_NET_SEND ? weft_ofi_progress_send(net, did)
+                                 : weft_ofi_progress_receive(net, did);
 }
 
 const struct weft_net_ops weft_net_ofi = {
     .name = "ofi",
-    .open = ofi_open,
-    .close = ofi_close,
-    .caps = ofi_caps,
-    .address = ofi_address,
-    .connect = ofi_connect,
-    .reg = ofi_reg,
-    .dereg = ofi_dereg,
-    .put = ofi_put,
-    .get = ofi_get,
-    .flush = ofi_flush,
-    .progress = ofi_progress,
-    .bell = ofi_bell,
+    .open = weft_ofi_open,
+    .close = weft_ofi_close,
+    .caps = weft_ofi_caps,
+    .address = weft_ofi_address,
+    .connect = weft_ofi_connect,
+    .reg = weft_ofi_reg,
+    .dereg = weft_ofi_dereg,
+    .put = weft_ofi_put,
+    .get = weft_ofi_get,
+    .flush = weft_ofi_flush,
+    .progress = weft_ofi_progress,
+    .bell = weft_ofi_bell,
 };

@@ -7,20 +7,20 @@
 
 #include <rdma/fi_errno.h>
 
-bool ofi_received(struct weft_net *net, int process, uint32_t receipt)
+bool weft_ofi_received(struct weft_net *net, int process, uint32_t receipt)
 {
-    struct ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_peer *peer = &net->peers[process];
 
     if (receipt - peer->received > peer->events - peer->received)
         return receipt - peer->received > UINT32_MAX / 2; /* an old one that was overtaken */
     if (receipt != peer->received) {
         peer->received = receipt;
-        ofi_ring(net, WEFT_NET_SEND);
+        weft_ofi_ring(net, WEFT_NET_SEND);
     }
     return true;
 }
 
-static void piece_done(struct weft_net *net, struct ofi_op *whole)
+static void piece_done(struct weft_net *net, struct weft_ofi_op *whole)
 {
     if (--whole->unsent > 0 || !whole->issued)
         return;
@@ -28,7 +28,7 @@ static void piece_done(struct weft_net *net, struct ofi_op *whole)
     net->open.events.sent(net->open.events.context, whole->cookie);
 }
 
-static void op_done(struct weft_net *net, struct ofi_op *op)
+static void op_done(struct weft_net *net, struct weft_ofi_op *op)
 {
     op->sent = true;
     if (op->whole != NULL) {
@@ -38,23 +38,23 @@ static void op_done(struct weft_net *net, struct ofi_op *op)
     net->open.events.sent(net->open.events.context, op->cookie);
     if (op->get) {
         net->open.events.landed(net->open.events.context, op->cookie);
-        ofi_free_op(net, op);
+        weft_ofi_free_op(net, op);
     }
 }
 
 static void send_done(struct weft_net *net, void *context, int err)
 {
-    struct ofi_context *c = context;
+    struct weft_ofi_context *c = context;
 
     net->outstanding--;
-    if (c->what == OFI_SEND_BUFFER) {
-        struct ofi_buffer *buffer = context;
+    if (c->what == WEFT_OFI_SEND_BUFFER) {
+        struct weft_ofi_buffer *buffer = context;
         if (err != 0)
-            ofi_lost(net, buffer->process, err);
+            weft_ofi_lost(net, buffer->process, err);
         buffer->next = net->free_sends;
         net->free_sends = buffer;
     } else if (err != 0) {
-        ofi_lost(net, ((struct ofi_op *)context)->process, err); /* it never lands */
+        weft_ofi_lost(net, ((struct weft_ofi_op *)context)->process, err); /* it never lands */
     } else {
         op_done(net, context);
     }
@@ -63,14 +63,14 @@ static void send_done(struct weft_net *net, void *context, int err)
 /* Reads the send side's completions. False: an error that belongs to nobody. */
 static bool take_completions(struct weft_net *net, bool *did)
 {
-    struct fi_cq_data_entry entries[OFI_BATCH];
+    struct fi_cq_data_entry entries[WEFT_OFI_BATCH];
     ssize_t count;
 
-    while ((count = fi_cq_read(net->cq[WEFT_NET_SEND], entries, OFI_BATCH)) > 0) {
+    while ((count = fi_cq_read(net->cq[WEFT_NET_SEND], entries, WEFT_OFI_BATCH)) > 0) {
         *did = true;
         for (ssize_t i = 0; i < count; i++)
             send_done(net, entries[i].op_context, 0);
-        if (count < OFI_BATCH)
+        if (count < WEFT_OFI_BATCH)
             return true;
     }
     if (count == -FI_EAVAIL) {
@@ -86,37 +86,37 @@ static bool take_completions(struct weft_net *net, bool *did)
     return count == -FI_EAGAIN;
 }
 
-static void land(struct weft_net *net, struct ofi_peer *peer, bool *did)
+static void land(struct weft_net *net, struct weft_ofi_peer *peer, bool *did)
 {
     while (peer->first != NULL && peer->first->issued && peer->first->sent &&
            (int32_t)(peer->received - peer->first->event) > 0) {
-        struct ofi_op *op = peer->first;
+        struct weft_ofi_op *op = peer->first;
         peer->first = op->next;
         if (peer->first == NULL)
             peer->last = &peer->first;
         peer->messages -= op->message;
-        peer->loose -= ofi_is_loose(net, op);
+        peer->loose -= weft_ofi_is_loose(net, op);
         net->flying--;
         *did = true;
         net->open.events.landed(net->open.events.context, op->cookie);
-        ofi_free_op(net, op);
+        weft_ofi_free_op(net, op);
     }
 }
 
 static weft_status serve_peer(struct weft_net *net, int process, bool *did)
 {
-    struct ofi_peer *peer = &net->peers[process];
-    struct ofi_header header = {.kind = OFI_RECEIPT};
+    struct weft_ofi_peer *peer = &net->peers[process];
+    struct weft_ofi_header header = {.kind = WEFT_OFI_RECEIPT};
 
-    ofi_berths_free(net, peer);
-    weft_status status = ofi_pump(net, process, did);
+    weft_ofi_berths_free(net, peer);
+    weft_status status = weft_ofi_pump(net, process, did);
     land(net, peer, did);
     if (peer->ask_receipt && peer->first != NULL)
-        ofi_send(net, process, &header, NULL, 0);
+        weft_ofi_send(net, process, &header, NULL, 0);
     return status;
 }
 
-weft_status ofi_progress_send(struct weft_net *net, bool *did)
+weft_status weft_ofi_progress_send(struct weft_net *net, bool *did)
 {
     weft_status status = WEFT_OK;
 
@@ -133,9 +133,9 @@ weft_status ofi_progress_send(struct weft_net *net, bool *did)
         if (net->peers[p].first != NULL || net->peers[p].lost_at != 0)
             status = serve_peer(net, p, did);
     if (!*did)
-        ofi_tell_sent(net);
+        weft_ofi_tell_sent(net);
     weft_unlock(&net->lock);
     if (status == WEFT_OK && !*did)
-        ofi_watch(net, WEFT_NET_SEND);
+        weft_ofi_watch(net, WEFT_NET_SEND);
     return status;
 }

@@ -3,7 +3,7 @@
  *
  * A batch of completions is read under the lock, applied without it, and answered under it. Data of
  * messages is stored here; that of writes is there already. A receipt covers everything before it;
- * it travels with whatever goes to that process anyway, else after OFI_RECEIPT_NS.
+ * it travels with whatever goes to that process anyway, else after WEFT_OFI_RECEIPT_NS.
  *
  * Where data lands later than it is stored (net.h: land), batches wait for their answers until it
  * is there, a few at a time, while the next ones are read.
@@ -29,16 +29,16 @@ struct event {
 
 /* What became of one completion of a batch. */
 struct taken {
-    struct ofi_buffer *buffer; /* to be posted again, or NULL */
+    struct weft_ofi_buffer *buffer; /* to be posted again, or NULL */
     bool message, event;
-    struct ofi_message m;
+    struct weft_ofi_message m;
     int process;
     uint32_t applied; /* events of the process up to this one */
 };
 
-struct ofi_settling {
+struct weft_ofi_settling {
     struct batch {
-        struct taken taken[OFI_BATCH];
+        struct taken taken[WEFT_OFI_BATCH];
         ssize_t count;
         uint64_t mark;
     } batches[SETTLING]; /* a FIFO */
@@ -72,15 +72,16 @@ static weft_status apply_plain(struct weft_net *net, const struct event *e)
     return WEFT_OK;
 }
 
-static weft_status apply(struct weft_net *net, const struct event *e, struct ofi_message *docked)
+static weft_status apply(struct weft_net *net, const struct event *e,
+                         struct weft_ofi_message *docked)
 {
     if (!e->docked)
         return apply_plain(net, e);
-    const struct ofi_arrival arrival = {.process = e->process, .event = e->number};
-    weft_status status = ofi_undock(net, &arrival, docked);
+    const struct weft_ofi_arrival arrival = {.process = e->process, .event = e->number};
+    weft_status status = weft_ofi_undock(net, &arrival, docked);
     if (status != WEFT_OK)
         return status;
-    const struct ofi_header *h = &docked->header;
+    const struct weft_ofi_header *h = &docked->header;
     return apply_plain(net, &(struct event){.process = e->process,
                                             .number = e->number,
                                             .notice = h->notice,
@@ -90,9 +91,9 @@ static weft_status apply(struct weft_net *net, const struct event *e, struct ofi
                                             .bytes = docked->bytes});
 }
 
-static struct ofi_early **find_early(struct ofi_peer *peer, uint32_t number)
+static struct weft_ofi_early **find_early(struct weft_ofi_peer *peer, uint32_t number)
 {
-    struct ofi_early **at = &peer->early;
+    struct weft_ofi_early **at = &peer->early;
 
     while (*at != NULL && (*at)->event != number)
         at = &(*at)->next;
@@ -102,8 +103,8 @@ static struct ofi_early **find_early(struct ofi_peer *peer, uint32_t number)
 /* Keeps an event until its turn; the data with it, for its buffer is needed. */
 static weft_status keep(struct weft_net *net, const struct event *e)
 {
-    struct ofi_peer *peer = &net->peers[e->process];
-    struct ofi_early *early;
+    struct weft_ofi_peer *peer = &net->peers[e->process];
+    struct weft_ofi_early *early;
 
     if (*find_early(peer, e->number) != NULL)
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent event %u twice", e->process,
@@ -111,13 +112,13 @@ static weft_status keep(struct weft_net *net, const struct event *e)
     early = malloc(sizeof(*early) + e->bytes);
     if (early == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an event of %zu bytes", e->bytes);
-    *early = (struct ofi_early){.next = peer->early,
-                                .event = e->number,
-                                .notice = e->notice,
-                                .key = e->key,
-                                .offset = e->offset,
-                                .docked = e->docked,
-                                .bytes = e->bytes};
+    *early = (struct weft_ofi_early){.next = peer->early,
+                                     .event = e->number,
+                                     .notice = e->notice,
+                                     .key = e->key,
+                                     .offset = e->offset,
+                                     .docked = e->docked,
+                                     .bytes = e->bytes};
     if (e->bytes != 0)
         memcpy(early->data, e->data, e->bytes);
     peer->early = early;
@@ -128,11 +129,11 @@ static weft_status keep(struct weft_net *net, const struct event *e)
 static weft_status take_event(struct weft_net *net, const struct event *e, struct taken *taken)
 {
     const struct weft_net_events *events = &net->open.events;
-    struct ofi_peer *peer = &net->peers[e->process];
+    struct weft_ofi_peer *peer = &net->peers[e->process];
     const uint32_t ahead = e->number - peer->expected;
     weft_status status;
 
-    if (ahead >= OFI_WINDOW)
+    if (ahead >= WEFT_OFI_WINDOW)
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent event %u, and %u is next",
                         e->process, e->number, peer->expected);
     if (ahead > 0)
@@ -140,7 +141,7 @@ static weft_status take_event(struct weft_net *net, const struct event *e, struc
     status = apply(net, e, &taken->m);
     taken->message |= status == WEFT_OK && e->docked; /* it has a header, too */
     while (status == WEFT_OK && peer->early != NULL) {
-        struct ofi_early **at = find_early(peer, peer->expected), *early = *at;
+        struct weft_ofi_early **at = find_early(peer, peer->expected), *early = *at;
         if (early == NULL)
             break;
         const struct event next = {.process = e->process,
@@ -151,11 +152,11 @@ static weft_status take_event(struct weft_net *net, const struct event *e, struc
                                    .data = early->data,
                                    .bytes = early->bytes,
                                    .docked = early->docked};
-        struct ofi_message docked;
+        struct weft_ofi_message docked;
         status = apply(net, &next, &docked);
         if (status == WEFT_OK && next.docked) { /* what a message says is heard when it comes */
             weft_lock(&net->lock);
-            status = ofi_hear(net, &docked);
+            status = weft_ofi_hear(net, &docked);
             weft_unlock(&net->lock);
         }
         /* It is there before the memory it came from is freed. */
@@ -172,9 +173,9 @@ static weft_status take_event(struct weft_net *net, const struct event *e, struc
 
 static weft_status take_write(struct weft_net *net, uint64_t data, struct taken *taken)
 {
-    struct ofi_arrival arrival;
+    struct weft_ofi_arrival arrival;
 
-    if (!ofi_data_parse(net->can.form, net->open.processes, data, &arrival))
+    if (!weft_ofi_data_parse(net->can.form, net->open.processes, data, &arrival))
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: a write came with the malformed data 0x%llx",
                         (unsigned long long)data);
     const uint32_t expected = net->peers[arrival.process].expected;
@@ -191,20 +192,20 @@ static weft_status take_write(struct weft_net *net, uint64_t data, struct taken 
 static weft_status take_message(struct weft_net *net, size_t bytes, struct taken *taken)
 {
     const char *reason = NULL;
-    const enum ofi_parse result =
-        ofi_parse(taken->buffer->bytes, bytes, net->token, net->open.processes, &taken->m, &reason);
+    const enum weft_ofi_parse result = weft_ofi_parse(taken->buffer->bytes, bytes, net->token,
+                                                      net->open.processes, &taken->m, &reason);
 
-    if (result == OFI_MALFORMED)
+    if (result == WEFT_OFI_MALFORMED)
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: a malformed message of %zu bytes: %s", bytes,
                         reason);
-    if (result == OFI_STRANGER) {
+    if (result == WEFT_OFI_STRANGER) {
         if (!net->warned_stranger)
             weft_say(WEFT_SAY_WARN, "ofi: ignored a message of %zu bytes that is not of this job",
                      bytes);
         net->warned_stranger = true;
         return WEFT_OK;
     }
-    const struct ofi_header *h = &taken->m.header;
+    const struct weft_ofi_header *h = &taken->m.header;
     const struct event e = {.process = h->process,
                             .number = h->event,
                             .notice = h->notice,
@@ -214,7 +215,7 @@ static weft_status take_message(struct weft_net *net, size_t bytes, struct taken
                             .bytes = taken->m.bytes};
     taken->message = true;
     taken->process = h->process;
-    taken->event = h->kind == OFI_PUT;
+    taken->event = h->kind == WEFT_OFI_PUT;
     return taken->event ? take_event(net, &e, taken) : WEFT_OK;
 }
 
@@ -242,11 +243,11 @@ static weft_status take_error(struct weft_net *net)
 
     if (fi_cq_readerr(net->cq[WEFT_NET_RECEIVE], &error, 0) != 1)
         return WEFT_OK;
-    weft_say(WEFT_SAY_INFO, "ofi: a receive failed: %s (%zu bytes too many)", ofi_error(error.err),
-             error.olen);
+    weft_say(WEFT_SAY_INFO, "ofi: a receive failed: %s (%zu bytes too many)",
+             weft_ofi_error(error.err), error.olen);
     if (error.op_context != NULL &&
-        ((struct ofi_context *)error.op_context)->what == OFI_RECEIVE_BUFFER)
-        posted = ofi_post_receive(net, error.op_context);
+        ((struct weft_ofi_context *)error.op_context)->what == WEFT_OFI_RECEIVE_BUFFER)
+        posted = weft_ofi_post_receive(net, error.op_context);
     switch (error.err) {
     case FI_ETRUNC:
     case FI_ECANCELED:
@@ -261,14 +262,14 @@ static weft_status take_error(struct weft_net *net)
         break;
     }
     return weft_err(WEFT_ERR_NETWORK, "ofi: %s cannot receive: %s",
-                    net->info->fabric_attr->prov_name, ofi_error(error.err));
+                    net->info->fabric_attr->prov_name, weft_ofi_error(error.err));
 }
 
 /* ---- progress ------------------------------------------------------------------------------ */
 
-ssize_t ofi_post_receive(struct weft_net *net, struct ofi_buffer *buffer)
+ssize_t weft_ofi_post_receive(struct weft_net *net, struct weft_ofi_buffer *buffer)
 {
-    return fi_recv(net->ep, buffer->bytes, OFI_MESSAGE_BYTES,
+    return fi_recv(net->ep, buffer->bytes, WEFT_OFI_MESSAGE_BYTES,
                    net->memory_mr != NULL ? fi_mr_desc(net->memory_mr) : NULL, FI_ADDR_UNSPEC,
                    &buffer->context);
 }
@@ -282,17 +283,17 @@ static weft_status conclude(struct weft_net *net, const struct taken *batch, ssi
     weft_lock(&net->lock);
     for (ssize_t i = 0; i < count && status == WEFT_OK; i++) {
         if (batch[i].event)
-            ofi_owe(net, batch[i].process, batch[i].applied, now);
+            weft_ofi_owe(net, batch[i].process, batch[i].applied, now);
         if (batch[i].message)
-            status = ofi_hear(net, &batch[i].m);
+            status = weft_ofi_hear(net, &batch[i].m);
         if (batch[i].buffer == NULL)
             continue;
-        const ssize_t error = ofi_post_receive(net, batch[i].buffer);
+        const ssize_t error = weft_ofi_post_receive(net, batch[i].buffer);
         if (error != 0 && status == WEFT_OK)
             status = weft_err(WEFT_ERR_NETWORK, "ofi: %s takes no receive buffer: %s",
-                              net->info->fabric_attr->prov_name, ofi_error(error));
+                              net->info->fabric_attr->prov_name, weft_ofi_error(error));
     }
-    ofi_send_receipts(net, now, false);
+    weft_ofi_send_receipts(net, now, false);
     weft_unlock(&net->lock);
     return status;
 }
@@ -301,7 +302,7 @@ static weft_status conclude(struct weft_net *net, const struct taken *batch, ssi
 static weft_status conclude_settled(struct weft_net *net, bool *did)
 {
     const struct weft_net_events *events = &net->open.events;
-    struct ofi_settling *settling = net->settling;
+    struct weft_ofi_settling *settling = net->settling;
     weft_status status = WEFT_OK;
 
     while (settling != NULL && settling->count > 0 && status == WEFT_OK) {
@@ -333,31 +334,31 @@ static struct batch *next_batch(struct weft_net *net)
 
 static void tidy(struct weft_net *net)
 {
-    const bool asleep = ofi_about_to_sleep(net, WEFT_NET_RECEIVE);
+    const bool asleep = weft_ofi_about_to_sleep(net, WEFT_NET_RECEIVE);
 
     weft_lock(&net->lock);
     if (net->questions_count > 0)
-        ofi_answer_again(net);
+        weft_ofi_answer_again(net);
     if (net->owing > 0)
-        ofi_send_receipts(net, weft_now_ns(), asleep);
+        weft_ofi_send_receipts(net, weft_now_ns(), asleep);
     const bool ring = net->watch == NULL && (net->outstanding > 0 || net->stuck);
     weft_unlock(&net->lock);
     if (ring) /* it polls for the send side, too */
-        ofi_ring(net, WEFT_NET_SEND);
-    ofi_watch(net, WEFT_NET_RECEIVE);
+        weft_ofi_ring(net, WEFT_NET_SEND);
+    weft_ofi_watch(net, WEFT_NET_RECEIVE);
 }
 
-weft_status ofi_progress_receive(struct weft_net *net, bool *did)
+weft_status weft_ofi_progress_receive(struct weft_net *net, bool *did)
 {
     const struct weft_net_events *events = &net->open.events;
-    struct fi_cq_data_entry entries[OFI_BATCH];
+    struct fi_cq_data_entry entries[WEFT_OFI_BATCH];
     struct batch *batch = next_batch(net);
     weft_status status = batch != NULL ? conclude_settled(net, did) : WEFT_ERR_MEMORY;
 
     if (status != WEFT_OK || net->settling->count == SETTLING)
         return status;
     weft_lock(&net->lock);
-    const ssize_t count = fi_cq_read(net->cq[WEFT_NET_RECEIVE], entries, OFI_BATCH);
+    const ssize_t count = fi_cq_read(net->cq[WEFT_NET_RECEIVE], entries, WEFT_OFI_BATCH);
     if (count == -FI_EAVAIL)
         status = take_error(net);
     weft_unlock(&net->lock);
@@ -369,7 +370,7 @@ weft_status ofi_progress_receive(struct weft_net *net, bool *did)
     }
     if (count < 0)
         return weft_err(WEFT_ERR_NETWORK, "ofi: %s cannot receive: %s",
-                        net->info->fabric_attr->prov_name, ofi_error(count));
+                        net->info->fabric_attr->prov_name, weft_ofi_error(count));
     *did = true;
     for (ssize_t i = 0; i < count && status == WEFT_OK; i++) {
         status = take(net, &entries[i], &batch->taken[i]);
@@ -387,12 +388,12 @@ weft_status ofi_progress_receive(struct weft_net *net, bool *did)
     return WEFT_OK;
 }
 
-void ofi_receive_close(struct weft_net *net)
+void weft_ofi_receive_close(struct weft_net *net)
 {
     free(net->settling);
     for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
         while (net->peers[p].early != NULL) {
-            struct ofi_early *early = net->peers[p].early;
+            struct weft_ofi_early *early = net->peers[p].early;
             net->peers[p].early = early->next;
             free(early);
         }

@@ -22,45 +22,46 @@ enum { SLAB = 256, SMALL = 8 };
 
 static bool make_slab(struct weft_net *net)
 {
-    struct ofi_op **slabs = realloc(net->slabs, (net->slabs_count + 1) * sizeof(struct ofi_op *));
+    struct weft_ofi_op **slabs =
+        realloc(net->slabs, (net->slabs_count + 1) * sizeof(struct weft_ofi_op *));
 
     if (slabs == NULL)
         return false;
     net->slabs = slabs;
-    struct ofi_op *slab = calloc(SLAB, sizeof(*slab));
+    struct weft_ofi_op *slab = calloc(SLAB, sizeof(*slab));
     if (slab == NULL)
         return false;
     net->slabs[net->slabs_count++] = slab;
     for (int i = 0; i < SLAB; i++) {
-        slab[i].context.what = OFI_OP;
+        slab[i].context.what = WEFT_OFI_OP;
         slab[i].next = net->free_ops;
         net->free_ops = &slab[i];
     }
     return true;
 }
 
-struct ofi_op *ofi_new_op(struct weft_net *net, const struct weft_net_put *put)
+struct weft_ofi_op *weft_ofi_new_op(struct weft_net *net, const struct weft_net_put *put)
 {
     if (net->free_ops == NULL && !make_slab(net))
         return NULL;
-    struct ofi_op *op = net->free_ops;
+    struct weft_ofi_op *op = net->free_ops;
     net->free_ops = op->next;
-    *op = (struct ofi_op){.context = op->context,
-                          .cookie = put->cookie,
-                          .process = put->process,
-                          .key = put->key,
-                          .at = put->offset,
-                          .end = put->offset + put->bytes};
+    *op = (struct weft_ofi_op){.context = op->context,
+                               .cookie = put->cookie,
+                               .process = put->process,
+                               .key = put->key,
+                               .at = put->offset,
+                               .end = put->offset + put->bytes};
     return op;
 }
 
-void ofi_free_op(struct weft_net *net, struct ofi_op *op)
+void weft_ofi_free_op(struct weft_net *net, struct weft_ofi_op *op)
 {
     op->next = net->free_ops;
     net->free_ops = op;
 }
 
-static void append(struct weft_net *net, struct ofi_peer *peer, struct ofi_op *op)
+static void append(struct weft_net *net, struct weft_ofi_peer *peer, struct weft_ofi_op *op)
 {
     op->next = NULL;
     *peer->last = op;
@@ -71,15 +72,15 @@ static void append(struct weft_net *net, struct ofi_peer *peer, struct ofi_op *o
 /* ---- which way ------------------------------------------------------------------------------- */
 
 /* Whether [at, end) of the target's memory is what an earlier put changes, or could be. */
-static bool meets(struct weft_net *net, const struct ofi_op *op, const struct weft_net_put *put,
-                  uint64_t at, uint64_t end)
+static bool meets(struct weft_net *net, const struct weft_ofi_op *op,
+                  const struct weft_net_put *put, uint64_t at, uint64_t end)
 {
     uint64_t base = 0;
 
     if (!op->place_known && op->key == put->key)
         return op->at < put->offset + put->bytes && put->offset < op->end;
     if (!op->place_known) { /* regions may overlap: where is its one? */
-        const struct ofi_place *place = ofi_remote(net, put->process, op->key);
+        const struct weft_ofi_place *place = weft_ofi_remote(net, put->process, op->key);
         if (place == NULL)
             return true;
         base = place->address;
@@ -88,17 +89,17 @@ static bool meets(struct weft_net *net, const struct ofi_op *op, const struct we
 }
 
 /* Whether a write could change memory before an earlier put does that it should come after. */
-static bool could_overtake(struct weft_net *net, const struct ofi_place *place,
+static bool could_overtake(struct weft_net *net, const struct weft_ofi_place *place,
                            const struct weft_net_put *put)
 {
-    const struct ofi_peer *peer = &net->peers[put->process];
+    const struct weft_ofi_peer *peer = &net->peers[put->process];
     const uint64_t at = place->address + put->offset, end = at + put->bytes;
     const bool writes_too = !net->can.ordered_writes || put->bytes > net->can.ordered_most;
 
     if (peer->loose == 0 && !writes_too)
         return false;
-    for (const struct ofi_op *op = peer->first; op != NULL; op = op->next) {
-        if (op->at != op->end && (writes_too || ofi_is_loose(net, op)) &&
+    for (const struct weft_ofi_op *op = peer->first; op != NULL; op = op->next) {
+        if (op->at != op->end && (writes_too || weft_ofi_is_loose(net, op)) &&
             meets(net, op, put, at, end))
             return true;
     }
@@ -111,31 +112,31 @@ static bool could_overtake(struct weft_net *net, const struct ofi_place *place,
  * wait for receive buffers while a write waits for nothing; and writes, unless they are ordered,
  * which all are that are not loose.
  */
-static bool tellable(const struct weft_net *net, const struct ofi_peer *peer)
+static bool tellable(const struct weft_net *net, const struct weft_ofi_peer *peer)
 {
     return (peer->messages == 0 && peer->loose == 0 && net->can.ordered_writes) ||
            peer->events - peer->received < net->can.spread;
 }
 
 /* Where to write this put; false: send it as messages. */
-static bool writable(struct weft_net *net, const struct weft_net_put *put, struct ofi_place *place,
-                     void **descriptor)
+static bool writable(struct weft_net *net, const struct weft_net_put *put,
+                     struct weft_ofi_place *place, void **descriptor)
 {
-    const struct ofi_place *known;
+    const struct weft_ofi_place *known;
 
-    if (net->can.form == OFI_NO_DATA || !net->can.direct || put->bytes <= SMALL ||
+    if (net->can.form == WEFT_OFI_NO_DATA || !net->can.direct || put->bytes <= SMALL ||
         put->bytes < net->can.write_from || put->bytes > net->info->ep_attr->max_msg_size)
         return false;
-    known = ofi_remote(net, put->process, put->key);
+    known = weft_ofi_remote(net, put->process, put->key);
     if (known == NULL)
         return false;
     *place = *known; /* other questions may take its entry */
     return place->exposed && put->offset <= place->bytes &&
            put->bytes <= place->bytes - put->offset && !could_overtake(net, place, put) &&
-           ofi_descriptor(net, put->source, put->bytes, descriptor);
+           weft_ofi_descriptor(net, put->source, put->bytes, descriptor);
 }
 
-static uint64_t remote_address(const struct weft_net *net, const struct ofi_place *place,
+static uint64_t remote_address(const struct weft_net *net, const struct weft_ofi_place *place,
                                uint64_t offset)
 {
     return net->can.virtual_addresses ? place->address + offset : offset;
@@ -148,15 +149,15 @@ static weft_status refused(struct weft_net *net, int process, ssize_t result)
     if (result == -FI_EAGAIN)
         net->stuck = true;
     else
-        ofi_lost(net, process, (int)-result);
+        weft_ofi_lost(net, process, (int)-result);
     return WEFT_NET_FULL; /* whom it cannot reach any more it keeps waiting until the job ends */
 }
 
 static weft_status write_put(struct weft_net *net, const struct weft_net_put *put,
-                             const struct ofi_place *place, void *descriptor, uint64_t data)
+                             const struct weft_ofi_place *place, void *descriptor, uint64_t data)
 {
-    struct ofi_peer *peer = &net->peers[put->process];
-    struct ofi_op *op = ofi_new_op(net, put);
+    struct weft_ofi_peer *peer = &net->peers[put->process];
+    struct weft_ofi_op *op = weft_ofi_new_op(net, put);
 
     if (op == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
@@ -164,7 +165,7 @@ static weft_status write_put(struct weft_net *net, const struct weft_net_put *pu
         fi_writedata(net->ep, put->source, put->bytes, descriptor, data, peer->address,
                      remote_address(net, place, put->offset), place->mr_key, &op->context);
     if (result != 0) {
-        ofi_free_op(net, op);
+        weft_ofi_free_op(net, op);
         return refused(net, put->process, result);
     }
     op->at = place->address + put->offset;
@@ -173,7 +174,7 @@ static weft_status write_put(struct weft_net *net, const struct weft_net_put *pu
     op->event = peer->events++;
     op->issued = true;
     append(net, peer, op);
-    peer->loose += ofi_is_loose(net, op);
+    peer->loose += weft_ofi_is_loose(net, op);
     net->outstanding++;
     net->writes++;
     return WEFT_OK;
@@ -181,14 +182,14 @@ static weft_status write_put(struct weft_net *net, const struct weft_net_put *pu
 
 static weft_status message_put(struct weft_net *net, const struct weft_net_put *put)
 {
-    struct ofi_peer *peer = &net->peers[put->process];
-    struct ofi_op *op = ofi_new_op(net, put);
+    struct weft_ofi_peer *peer = &net->peers[put->process];
+    struct weft_ofi_op *op = weft_ofi_new_op(net, put);
     bool did = false;
 
     if (op == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
     op->message = true;
-    peer->docks = ofi_docks(net, put);
+    peer->docks = weft_ofi_docks(net, put);
     *(peer->docks ? &net->docked : &net->messages) += 1;
     peer->current = *put;
     peer->current.cookie = op;
@@ -196,35 +197,35 @@ static weft_status message_put(struct weft_net *net, const struct weft_net_put *
     peer->active = true;
     append(net, peer, op);
     peer->messages++;
-    peer->loose += ofi_is_loose(net, op);
-    return ofi_pump(net, put->process, &did);
+    peer->loose += weft_ofi_is_loose(net, op);
+    return weft_ofi_pump(net, put->process, &did);
 }
 
 /* Short puts go as a message; long ones, which would be many, wait until they can be written. */
 static weft_status rather_not_write(struct weft_net *net, const struct weft_net_put *put)
 {
     net->peers[put->process].ask_receipt = true;
-    return put->bytes < OFI_MESSAGE_BYTES / 2 ? message_put(net, put) : WEFT_NET_FULL;
+    return put->bytes < WEFT_OFI_MESSAGE_BYTES / 2 ? message_put(net, put) : WEFT_NET_FULL;
 }
 
-weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put)
+weft_status weft_ofi_put(struct weft_net *net, const struct weft_net_put *put)
 {
-    struct ofi_peer *peer = &net->peers[put->process];
-    struct ofi_place place;
+    struct weft_ofi_peer *peer = &net->peers[put->process];
+    struct weft_ofi_place place;
     void *descriptor;
     uint64_t data;
     weft_status status;
 
     weft_lock(&net->lock);
     if (peer->lost_at != 0) {
-        status = ofi_lost_long(net, put->process);
+        status = weft_ofi_lost_long(net, put->process);
         status = status == WEFT_OK ? WEFT_NET_FULL : status;
-    } else if (peer->active || peer->events - peer->received >= OFI_WINDOW)
+    } else if (peer->active || peer->events - peer->received >= WEFT_OFI_WINDOW)
         status = WEFT_NET_FULL;
     else if (writable(net, put, &place, &descriptor) &&
-             ofi_data_pack(net->can.form, net->open.processes,
-                           &(struct ofi_arrival){net->open.process, put->notice, peer->events},
-                           &data))
+             weft_ofi_data_pack(
+                 net->can.form, net->open.processes,
+                 &(struct weft_ofi_arrival){net->open.process, put->notice, peer->events}, &data))
         status = tellable(net, peer) ? write_put(net, put, &place, descriptor, data)
                                      : rather_not_write(net, put);
     else
@@ -234,10 +235,10 @@ weft_status ofi_put(struct weft_net *net, const struct weft_net_put *put)
 }
 
 /* A get sees all that was put to that process before: it waits until that has landed. */
-weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target)
+weft_status weft_ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target)
 {
-    struct ofi_peer *peer;
-    const struct ofi_place *place = NULL;
+    struct weft_ofi_peer *peer;
+    const struct weft_ofi_place *place = NULL;
     weft_status status = WEFT_NET_FULL;
     void *descriptor;
 
@@ -248,7 +249,7 @@ weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *
     if (peer->first != NULL)
         peer->ask_receipt = true;
     else if (peer->lost_at == 0)
-        place = ofi_remote(net, get->process, get->key);
+        place = weft_ofi_remote(net, get->process, get->key);
     if (place != NULL &&
         (!place->exposed || get->offset > place->bytes || get->bytes > place->bytes - get->offset))
         status = weft_err(WEFT_ERR_PROTOCOL,
@@ -256,13 +257,13 @@ weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *
                           "has not exposed to reads",
                           get->bytes, (unsigned long long)get->offset, (unsigned long long)get->key,
                           get->process);
-    else if (place != NULL && !ofi_descriptor(net, target, get->bytes, &descriptor))
+    else if (place != NULL && !weft_ofi_descriptor(net, target, get->bytes, &descriptor))
         status = weft_err(WEFT_ERR_UNSUPPORTED,
                           "ofi: %s reads only into registered memory, and %zu bytes of a get are "
                           "elsewhere",
                           net->info->fabric_attr->prov_name, get->bytes);
     else if (place != NULL) {
-        struct ofi_op *op = ofi_new_op(net, get);
+        struct weft_ofi_op *op = weft_ofi_new_op(net, get);
         if (op == NULL)
             status = weft_err(WEFT_ERR_MEMORY, "ofi: no memory for a get");
         else {
@@ -270,7 +271,7 @@ weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *
                 fi_read(net->ep, target, get->bytes, descriptor, peer->address,
                         remote_address(net, place, get->offset), place->mr_key, &op->context);
             if (result != 0) {
-                ofi_free_op(net, op);
+                weft_ofi_free_op(net, op);
                 status = refused(net, get->process, result);
             } else {
                 op->get = op->issued = true;
@@ -283,7 +284,7 @@ weft_status ofi_get(struct weft_net *net, const struct weft_net_put *get, void *
     return status;
 }
 
-weft_status ofi_flush(struct weft_net *net, int process)
+weft_status weft_ofi_flush(struct weft_net *net, int process)
 {
     weft_lock(&net->lock);
     net->peers[process].ask_receipt = net->peers[process].first != NULL;

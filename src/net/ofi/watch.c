@@ -23,7 +23,7 @@ enum {
     STUCK_MS = 1 /* the provider had no room: nothing says when it has */
 };
 
-struct ofi_watch {
+struct weft_ofi_watch {
     struct weft_task task;
     int fd[2];       /* of the completion queues */
     int kick;        /* eventfd: look again at what to watch */
@@ -31,22 +31,22 @@ struct ofi_watch {
     uint32_t stop;
 };
 
-bool ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side)
+bool weft_ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side)
 {
     return __atomic_load_n(&net->bells[side].sleepers, __ATOMIC_RELAXED) != 0;
 }
 
-void ofi_ring(struct weft_net *net, enum weft_net_side side)
+void weft_ofi_ring(struct weft_net *net, enum weft_net_side side)
 {
     weft_bell_ring(&net->bells[side]);
 }
 
-struct weft_bell *ofi_bell(struct weft_net *net, enum weft_net_side side)
+struct weft_bell *weft_ofi_bell(struct weft_net *net, enum weft_net_side side)
 {
     return net->watch == NULL && side == WEFT_NET_RECEIVE ? NULL : &net->bells[side];
 }
 
-static void kick(const struct ofi_watch *watch)
+static void kick(const struct weft_ofi_watch *watch)
 {
     const uint64_t one = 1;
 
@@ -54,12 +54,12 @@ static void kick(const struct ofi_watch *watch)
         continue;
 }
 
-void ofi_watch(struct weft_net *net, enum weft_net_side side)
+void weft_ofi_watch(struct weft_net *net, enum weft_net_side side)
 {
-    struct ofi_watch *watch = net->watch;
+    struct weft_ofi_watch *watch = net->watch;
     const uint32_t bit = 1u << side;
 
-    if (watch == NULL || !ofi_about_to_sleep(net, side))
+    if (watch == NULL || !weft_ofi_about_to_sleep(net, side))
         return;
     if ((__atomic_fetch_or(&watch->wanted, bit, __ATOMIC_ACQ_REL) & bit) == 0)
         kick(watch);
@@ -68,7 +68,7 @@ void ofi_watch(struct weft_net *net, enum weft_net_side side)
 /* What there is to wait for; false: there is something already. */
 static bool prepare(struct weft_net *net, uint32_t wanted, struct pollfd *polled, int *timeout)
 {
-    const struct ofi_watch *watch = net->watch;
+    const struct weft_ofi_watch *watch = net->watch;
     struct fid *queues[2];
     int count = 0;
 
@@ -95,13 +95,13 @@ static void ring(struct weft_net *net, uint32_t sides)
     __atomic_fetch_and(&net->watch->wanted, ~sides, __ATOMIC_ACQ_REL);
     for (int side = 0; side < 2; side++)
         if ((sides & 1u << side) != 0)
-            ofi_ring(net, (enum weft_net_side)side);
+            weft_ofi_ring(net, (enum weft_net_side)side);
 }
 
 static void watch_main(void *argument)
 {
     struct weft_net *net = argument;
-    struct ofi_watch *watch = net->watch;
+    struct weft_ofi_watch *watch = net->watch;
     uint64_t kicks;
 
     weft_say_process(net->open.process);
@@ -125,9 +125,9 @@ static void watch_main(void *argument)
     }
 }
 
-weft_status ofi_watch_open(struct weft_net *net)
+weft_status weft_ofi_watch_open(struct weft_net *net)
 {
-    struct ofi_watch *watch = calloc(1, sizeof(*watch));
+    struct weft_ofi_watch *watch = calloc(1, sizeof(*watch));
     weft_status status;
 
     if (watch == NULL)
@@ -155,7 +155,7 @@ free_watch:
     return status;
 }
 
-void ofi_watch_close(struct weft_net *net)
+void weft_ofi_watch_close(struct weft_net *net)
 {
     if (net->watch == NULL)
         return;

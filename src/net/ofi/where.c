@@ -25,7 +25,7 @@ static size_t size_of(const struct sockaddr *address)
                                             : 0;
 }
 
-bool ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b)
+bool weft_ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b)
 {
     if (a->sa_family != b->sa_family)
         return false;
@@ -38,7 +38,7 @@ bool ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b)
                   sizeof(struct in6_addr)) == 0;
 }
 
-bool ofi_is_loopback(const struct sockaddr *address)
+bool weft_ofi_is_loopback(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 ==
@@ -133,13 +133,14 @@ static bool towards_root(const char *root, struct sockaddr *address, size_t byte
     snprintf(text, sizeof(text), "%s", root);
     for (char *rest = text, *one; (one = strsep(&rest, ",")) != NULL;) {
         found = towards_one(one, address, bytes);
-        if (found && !ofi_is_loopback(address))
+        if (found && !weft_ofi_is_loopback(address))
             break;
     }
     return found;
 }
 
-bool ofi_local_address(const struct weft_net_open *open, struct sockaddr *address, size_t bytes)
+bool weft_ofi_local_address(const struct weft_net_open *open, struct sockaddr *address,
+                            size_t bytes)
 {
     const char *interface = open->config->interface;
 
@@ -148,5 +149,5 @@ bool ofi_local_address(const struct weft_net_open *open, struct sockaddr *addres
     if (!towards_root(open->config->root, address, bytes))
         return open->one_host && of_text("127.0.0.1", address, bytes);
     /* A host's own name often means its loopback, which nobody else reaches. */
-    return open->one_host || !ofi_is_loopback(address);
+    return open->one_host || !weft_ofi_is_loopback(address);
 }

@@ -12,61 +12,61 @@
 
 #include <assert.h>
 
-enum { SHM_SETTLING = 8 /* batches from one ring whose data is on its way to the device */ };
+enum { WEFT_SHM_SETTLING = 8 /* batches from one ring whose data is on its way to the device */ };
 
 /* The start of a receiver's shared memory; its rings follow, one a sender. */
-struct shm_inbox {
+struct weft_shm_inbox {
     struct weft_bell bells[2]; /* by side: its receive thread's, its progress thread's */
     unsigned char pad[64 - 2 * sizeof(struct weft_bell)];
 };
-static_assert(sizeof(struct shm_inbox) == 64, "the rings behind it begin at a line");
+static_assert(sizeof(struct weft_shm_inbox) == 64, "the rings behind it begin at a line");
 
 /* What a process makes known of itself. Travels as its bytes. */
-struct shm_address {
+struct weft_shm_address {
     struct weft_share inbox, stage; /* stage.bytes 0: it has none */
 };
-static_assert(sizeof(struct shm_address) == 2 * sizeof(struct weft_share), "no padding");
+static_assert(sizeof(struct weft_shm_address) == 2 * sizeof(struct weft_share), "no padding");
 
 /* A put on its way: the ring's index behind it. */
-struct shm_landing {
+struct weft_shm_landing {
     uint32_t end;
     bool unsent; /* the receiver reads its source */
     void *cookie;
 };
 
-struct shm_peer {
-    struct shm_inbox *inbox; /* the peer's, mapped, */
-    unsigned char *stage;    /* and its staging memory; NULL: it has none */
-    struct shm_address address;
+struct weft_shm_peer {
+    struct weft_shm_inbox *inbox; /* the peer's, mapped, */
+    unsigned char *stage;         /* and its staging memory; NULL: it has none */
+    struct weft_shm_address address;
     struct weft_packet_producer out;
     struct weft_packet_consumer in;
     struct weft_settling {
-        uint32_t end;         /* packets up to here were passed, */
-        uint64_t mark;        /* and are there when the device has come here */
-    } settling[SHM_SETTLING]; /* a FIFO */
+        uint32_t end;              /* packets up to here were passed, */
+        uint64_t mark;             /* and are there when the device has come here */
+    } settling[WEFT_SHM_SETTLING]; /* a FIFO */
     uint32_t settling_first, settling_count;
 
     struct weft_net_put current; /* accepted, not all in the ring yet */
     size_t done;                 /* bytes of it that are */
     bool active;
 
-    struct shm_landing *landings; /* sent, not yet landed: a FIFO */
+    struct weft_shm_landing *landings; /* sent, not yet landed: a FIFO */
     uint32_t capacity, first, count;
 };
 
 struct weft_net {
     struct weft_net_open open;
-    struct shm_inbox *inbox; /* this process's own, */
-    unsigned char *stage;    /* and its staging memory, or NULL */
-    struct shm_address address;
+    struct weft_shm_inbox *inbox; /* this process's own, */
+    unsigned char *stage;         /* and its staging memory, or NULL */
+    struct weft_shm_address address;
     uint32_t ring_size;
-    struct shm_peer *peers;
+    struct weft_shm_peer *peers;
     struct weft_regions regions;
 };
 
 /* ---- packets.c ---- */
 
-weft_status shm_put(struct weft_net *net, const struct weft_net_put *put);
-weft_status shm_progress(struct weft_net *net, enum weft_net_side side, bool *did);
+weft_status weft_shm_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status weft_shm_progress(struct weft_net *net, enum weft_net_side side, bool *did);
 
 #endif

@@ -16,11 +16,11 @@ enum {
     LINE = 64
 };
 
-static bool remember_landing(struct shm_peer *peer, struct shm_landing landing)
+static bool remember_landing(struct weft_shm_peer *peer, struct weft_shm_landing landing)
 {
     if (peer->count == peer->capacity) {
         uint32_t capacity = peer->capacity == 0 ? 64 : peer->capacity * 2;
-        struct shm_landing *landings = malloc(capacity * sizeof(*landings));
+        struct weft_shm_landing *landings = malloc(capacity * sizeof(*landings));
         if (landings == NULL)
             return false;
         for (uint32_t i = 0; i < peer->count; i++)
@@ -58,7 +58,7 @@ static uint32_t packet_bytes(uint32_t ring_size, size_t left)
 }
 
 /* The next packet of the current put into the ring. False: there is no room. */
-static bool push(const struct weft_net *net, struct shm_peer *peer, bool refer, uint32_t bytes,
+static bool push(const struct weft_net *net, struct weft_shm_peer *peer, bool refer, uint32_t bytes,
                  uint32_t *end)
 {
     const struct weft_net_put *put = &peer->current;
@@ -78,12 +78,13 @@ static bool push(const struct weft_net *net, struct shm_peer *peer, bool refer, 
 }
 
 /* All of the current put is in the ring. */
-static weft_status pumped(struct weft_net *net, struct shm_peer *peer, bool refer, uint32_t end)
+static weft_status pumped(struct weft_net *net, struct weft_shm_peer *peer, bool refer,
+                          uint32_t end)
 {
     void *const cookie = peer->current.cookie;
 
     peer->active = false;
-    if (!remember_landing(peer, (struct shm_landing){end, refer, cookie}))
+    if (!remember_landing(peer, (struct weft_shm_landing){end, refer, cookie}))
         return weft_err(WEFT_ERR_MEMORY, "shm: no memory for %u puts under way", peer->count);
     if (!refer)
         net->open.events.sent(net->open.events.context, cookie);
@@ -91,7 +92,7 @@ static weft_status pumped(struct weft_net *net, struct shm_peer *peer, bool refe
 }
 
 /* Moves as much of the current put into the ring as fits. */
-static weft_status pump(struct weft_net *net, struct shm_peer *peer, bool *did)
+static weft_status pump(struct weft_net *net, struct weft_shm_peer *peer, bool *did)
 {
     const struct weft_net_put *put = &peer->current;
     weft_status status = WEFT_OK;
@@ -119,9 +120,9 @@ static weft_status pump(struct weft_net *net, struct shm_peer *peer, bool *did)
     return status;
 }
 
-weft_status shm_put(struct weft_net *net, const struct weft_net_put *put)
+weft_status weft_shm_put(struct weft_net *net, const struct weft_net_put *put)
 {
-    struct shm_peer *peer = &net->peers[put->process];
+    struct weft_shm_peer *peer = &net->peers[put->process];
     bool did = false;
 
     if (peer->active)
@@ -135,7 +136,7 @@ weft_status shm_put(struct weft_net *net, const struct weft_net_put *put)
     return status;
 }
 
-static weft_status progress_send(struct weft_net *net, struct shm_peer *peer, bool *did)
+static weft_status progress_send(struct weft_net *net, struct weft_shm_peer *peer, bool *did)
 {
     bool pushed = false;
 
@@ -145,7 +146,7 @@ static weft_status progress_send(struct weft_net *net, struct shm_peer *peer, bo
         return weft_err(WEFT_ERR_PROTOCOL, "shm: process %d published a bad ring credit",
                         (int)(peer - net->peers));
     while (peer->count > 0 && weft_packet_landed(&peer->out, peer->landings[peer->first].end)) {
-        const struct shm_landing landing = peer->landings[peer->first];
+        const struct weft_shm_landing landing = peer->landings[peer->first];
         peer->first = (peer->first + 1) % peer->capacity;
         peer->count--;
         *did = true;
@@ -162,7 +163,7 @@ static weft_status progress_send(struct weft_net *net, struct shm_peer *peer, bo
 }
 
 /* Where a packet's data lies: behind it, or in the sender's staging memory. NULL: nowhere. */
-static const unsigned char *data_of(const struct shm_peer *peer, struct weft_packet *packet,
+static const unsigned char *data_of(const struct weft_shm_peer *peer, struct weft_packet *packet,
                                     const unsigned char *content, uint32_t bytes)
 {
     uint64_t place;
@@ -222,7 +223,7 @@ static weft_status unsettled(void)
  * Where data lands later than it is applied: gives back the batches that are there, and goes on
  * reading while others are on their way. Their sender must not take them for landed before.
  */
-static weft_status look_at_settling(struct weft_net *net, struct shm_peer *peer, bool *did)
+static weft_status look_at_settling(struct weft_net *net, struct weft_shm_peer *peer, bool *did)
 {
     const struct weft_net_events *events = &net->open.events;
     bool there = true;
@@ -235,18 +236,18 @@ static weft_status look_at_settling(struct weft_net *net, struct shm_peer *peer,
         if (!there)
             break;
         weft_packet_release_to(&peer->in, first->end);
-        peer->settling_first = (peer->settling_first + 1) % SHM_SETTLING;
+        peer->settling_first = (peer->settling_first + 1) % WEFT_SHM_SETTLING;
         peer->settling_count--;
         weft_bell_ring(&peer->inbox->bells[WEFT_NET_SEND]);
     }
     return WEFT_OK;
 }
 
-static weft_status add_settling(struct weft_net *net, struct shm_peer *peer)
+static weft_status add_settling(struct weft_net *net, struct weft_shm_peer *peer)
 {
     const struct weft_net_events *events = &net->open.events;
     struct weft_settling *next =
-        &peer->settling[(peer->settling_first + peer->settling_count) % SHM_SETTLING];
+        &peer->settling[(peer->settling_first + peer->settling_count) % WEFT_SHM_SETTLING];
 
     next->end = peer->in.tail;
     if (!events->mark(events->context, &next->mark))
@@ -257,11 +258,11 @@ static weft_status add_settling(struct weft_net *net, struct shm_peer *peer)
 
 static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
 {
-    struct shm_peer *peer = &net->peers[sender];
+    struct weft_shm_peer *peer = &net->peers[sender];
     weft_status status = look_at_settling(net, peer, did);
     int taken = 0;
 
-    if (status != WEFT_OK || peer->settling_count == SHM_SETTLING)
+    if (status != WEFT_OK || peer->settling_count == WEFT_SHM_SETTLING)
         return status;
 
     while (taken < BATCH) {
@@ -291,7 +292,7 @@ static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
     return status;
 }
 
-weft_status shm_progress(struct weft_net *net, enum weft_net_side side, bool *did)
+weft_status weft_shm_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
     weft_status status = WEFT_OK;
 

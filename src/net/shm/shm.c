@@ -20,7 +20,8 @@
 
 enum { STAGE_MOST = 1 << 30 }; /* of WEFT_STAGE_MEMORY */
 
-static struct weft_packet_ring *ring_of(struct shm_inbox *inbox, uint32_t ring_size, int sender)
+static struct weft_packet_ring *ring_of(struct weft_shm_inbox *inbox, uint32_t ring_size,
+                                        int sender)
 {
     return (void *)((unsigned char *)(inbox + 1) +
                     (size_t)sender * weft_packet_ring_bytes(ring_size));
@@ -74,7 +75,7 @@ static weft_status open_shm(struct weft_net **net, const struct weft_net_open *o
     const uint32_t ring_size = ring_size_for(open);
     const uint32_t start = (uint32_t)open->config->counter_start & ~15u;
     struct weft_net *n = calloc(1, sizeof(*n));
-    struct shm_peer *peers = calloc(processes, sizeof(*peers));
+    struct weft_shm_peer *peers = calloc(processes, sizeof(*peers));
     void *memory = NULL;
     weft_status status;
 
@@ -82,9 +83,9 @@ static weft_status open_shm(struct weft_net **net, const struct weft_net_open *o
         status = weft_err(WEFT_ERR_MEMORY, "shm: no memory for %zu peers", processes);
         goto free_state;
     }
-    status =
-        weft_share_create(sizeof(struct shm_inbox) + processes * weft_packet_ring_bytes(ring_size),
-                          &memory, &n->address.inbox);
+    status = weft_share_create(sizeof(struct weft_shm_inbox) +
+                                   processes * weft_packet_ring_bytes(ring_size),
+                               &memory, &n->address.inbox);
     if (status != WEFT_OK)
         goto free_state;
     n->open = *open;
@@ -116,10 +117,10 @@ free_state:
     return status;
 }
 
-static void shm_close(struct weft_net *net)
+static void weft_shm_close(struct weft_net *net)
 {
     for (int p = 0; p < net->open.processes; p++) {
-        struct shm_peer *peer = &net->peers[p];
+        struct weft_shm_peer *peer = &net->peers[p];
         if (!is_here(net, p))
             unpin(net, peer->stage);
         if (peer->stage != NULL)
@@ -138,13 +139,14 @@ static void shm_close(struct weft_net *net)
     free(net);
 }
 
-static void shm_caps(const struct weft_net *net, struct weft_net_caps *caps)
+static void weft_shm_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
-    *caps = (struct weft_net_caps){
-        .same_host_only = true, .address_bytes = sizeof(struct shm_address), .stage = net->stage};
+    *caps = (struct weft_net_caps){.same_host_only = true,
+                                   .address_bytes = sizeof(struct weft_shm_address),
+                                   .stage = net->stage};
 }
 
-static weft_status shm_address(struct weft_net *net, void *address)
+static weft_status weft_shm_address(struct weft_net *net, void *address)
 {
     memcpy(address, &net->address, sizeof(net->address));
     return WEFT_OK;
@@ -163,11 +165,11 @@ static weft_status map(const struct weft_net *net, int process, const struct wef
                           (unsigned long long)share->bytes, process, (int)share->pid, reason);
 }
 
-static weft_status shm_connect(struct weft_net *net, int process, const void *address)
+static weft_status weft_shm_connect(struct weft_net *net, int process, const void *address)
 {
-    struct shm_peer *peer = &net->peers[process];
+    struct weft_shm_peer *peer = &net->peers[process];
     const uint32_t start = (uint32_t)net->open.config->counter_start & ~15u;
-    struct shm_address there;
+    struct weft_shm_address there;
     void *memory = NULL;
 
     memcpy(&there, address, sizeof(there));
@@ -203,17 +205,17 @@ static weft_status shm_connect(struct weft_net *net, int process, const void *ad
     return WEFT_OK;
 }
 
-static weft_status shm_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
+static weft_status weft_shm_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
 {
     return weft_regions_add(&net->regions, base, bytes, key);
 }
 
-static void shm_dereg(struct weft_net *net, uint64_t key)
+static void weft_shm_dereg(struct weft_net *net, uint64_t key)
 {
     weft_regions_drop(&net->regions, key);
 }
 
-static struct weft_bell *shm_bell(struct weft_net *net, enum weft_net_side side)
+static struct weft_bell *weft_shm_bell(struct weft_net *net, enum weft_net_side side)
 {
     return &net->inbox->bells[side];
 }
@@ -221,13 +223,13 @@ static struct weft_bell *shm_bell(struct weft_net *net, enum weft_net_side side)
 const struct weft_net_ops weft_net_shm = {
     .name = "shm",
     .open = open_shm,
-    .close = shm_close,
-    .caps = shm_caps,
-    .address = shm_address,
-    .connect = shm_connect,
-    .reg = shm_reg,
-    .dereg = shm_dereg,
-    .put = shm_put,
-    .progress = shm_progress,
-    .bell = shm_bell,
+    .close = weft_shm_close,
+    .caps = weft_shm_caps,
+    .address = weft_shm_address,
+    .connect = weft_shm_connect,
+    .reg = weft_shm_reg,
+    .dereg = weft_shm_dereg,
+    .put = weft_shm_put,
+    .progress = weft_shm_progress,
+    .bell = weft_shm_bell,
 };

@@ -36,8 +36,8 @@ static void copy_by_device(void *context, void *target, const void *source, size
     struct weft_job *job = context;
     const struct weft_device_ops *ops = job->device_ops;
 
-    if (ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes) != WEFT_OK ||
-        ops->wait(job->device, WEFT_LANE_CALLER) != WEFT_OK)
+    if (ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes) != WEFT_OK ||
+        ops->wait(job->device, WEFT_STREAM_CALLER) != WEFT_OK)
         weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot put %zu bytes: %s",
                       job->numbers.process, bytes, weft_err_last());
 }

@@ -252,8 +252,8 @@ void weft_settle_ranks(struct weft_job *job, uint32_t first_slot)
 static weft_status copy_user(struct weft_job *job, void *target, const void *source, size_t bytes)
 {
     weft_status status =
-        job->device_ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes);
-    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_LANE_CALLER) : status;
+        job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes);
+    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
 }
 
 /* All ranks of the job have ended: it is no news any more that those of this process have. */

@@ -94,7 +94,8 @@ static bool lane_copy(struct weft_job *job, void *target, const void *source, si
         return true;
     }
     job->proxy.landings->unmarked = true;
-    return job->device_ops->copy(job->device, WEFT_LANE_RECEIVE, target, source, bytes) == WEFT_OK;
+    return job->device_ops->copy(job->device, WEFT_STREAM_RECEIVE, target, source, bytes) ==
+           WEFT_OK;
 }
 
 static void lane_count(struct weft_job *job, uint32_t index)
@@ -113,7 +114,7 @@ static bool lane_mark(struct weft_job *job)
 
     if (!landing->unmarked)
         return true;
-    if (job->device_ops->mark(job->device, WEFT_LANE_RECEIVE, &landing->mark) != WEFT_OK)
+    if (job->device_ops->mark(job->device, WEFT_STREAM_RECEIVE, &landing->mark) != WEFT_OK)
         return false;
     landing->unmarked = false;
     landing->busy = true;
@@ -128,7 +129,7 @@ static bool lane_passed(struct weft_job *job, uint64_t mark, bool *passed)
     *passed = !landing->busy;
     if (*passed)
         return true;
-    if (job->device_ops->passed(job->device, WEFT_LANE_RECEIVE, mark, passed) != WEFT_OK)
+    if (job->device_ops->passed(job->device, WEFT_STREAM_RECEIVE, mark, passed) != WEFT_OK)
         return false;
     if (*passed && mark == landing->mark)
         landing->busy = false;
@@ -342,7 +343,7 @@ bool weft_landing_settle(void *context)
     if (!give_held(job) || !await_letters(job, WEFT_HOST_SLOT))
         return false;
     if (job->ranks.image != NULL &&
-        job->device_ops->wait(job->device, WEFT_LANE_RECEIVE) != WEFT_OK)
+        job->device_ops->wait(job->device, WEFT_STREAM_RECEIVE) != WEFT_OK)
         return false;
     landing->unmarked = landing->busy = false;
     return true;

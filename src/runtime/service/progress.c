@@ -266,7 +266,7 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
     if (job->ranks.image !=
         NULL) /* nothing is copied any more; an error has been said, or will be */
         job->device_ops->wait(job->device,
-                              side == WEFT_NET_SEND ? WEFT_LANE_SEND : WEFT_LANE_RECEIVE);
+                              side == WEFT_NET_SEND ? WEFT_STREAM_SEND : WEFT_STREAM_RECEIVE);
     if (__atomic_sub_fetch(&job->proxy.services_busy, 1, __ATOMIC_ACQ_REL) == 0 &&
         weft_job_status(job) != WEFT_OK)
         weft_services_are_quiet(job);

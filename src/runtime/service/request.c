@@ -208,8 +208,8 @@ static struct weft_part *fetch_part(struct weft_job *job, struct weft_request *r
     cut(request, part.room, &part);
     const unsigned char *source = request->source + part.row * request->source_pitch + part.from;
     const weft_status status =
-        part.rows == 1 ? ops->copy(job->device, WEFT_LANE_SEND, part.memory, source, part.width)
-                       : ops->gather(job->device, WEFT_LANE_SEND, part.memory, source,
+        part.rows == 1 ? ops->copy(job->device, WEFT_STREAM_SEND, part.memory, source, part.width)
+                       : ops->gather(job->device, WEFT_STREAM_SEND, part.memory, source,
                                      request->source_pitch, part.width, part.rows);
     struct weft_part *kept = new_part(job);
 
@@ -243,7 +243,7 @@ static void mark_parts(struct weft_job *job, struct weft_part *const *parts, int
 {
     uint64_t mark = 0;
 
-    if (count > 0 && job->device_ops->mark(job->device, WEFT_LANE_SEND, &mark) != WEFT_OK)
+    if (count > 0 && job->device_ops->mark(job->device, WEFT_STREAM_SEND, &mark) != WEFT_OK)
         fetch_failed(job, parts[0]);
     for (int i = 0; i < count; i++)
         parts[i]->mark = mark;
@@ -313,7 +313,7 @@ static bool issue_staged(struct weft_job *job, struct weft_request *request)
 
     while ((part = request->first) != NULL) {
         bool was_there = part->there;
-        if (!was_there && job->device_ops->passed(job->device, WEFT_LANE_SEND, part->mark,
+        if (!was_there && job->device_ops->passed(job->device, WEFT_STREAM_SEND, part->mark,
                                                   &part->there) != WEFT_OK) {
             fetch_failed(job, part);
             return false;

@@ -92,7 +92,7 @@ static void lay_out(struct weft_job *job)
 
 static weft_status write(struct weft_job *job, size_t offset, const void *source, size_t bytes)
 {
-    return job->device_ops->copy(job->device, WEFT_LANE_TABLES, at(job->ranks.image, offset),
+    return job->device_ops->copy(job->device, WEFT_STREAM_TABLES, at(job->ranks.image, offset),
                                  source, bytes);
 }
 
@@ -109,7 +109,7 @@ static weft_status write_processes(struct weft_job *job)
     }
     weft_status status = write(job, job->ranks.image->processes, table, n * sizeof(*table));
     if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_LANE_TABLES);
+        status = job->device_ops->wait(job->device, WEFT_STREAM_TABLES);
     free(table);
     return status;
 }
@@ -129,7 +129,7 @@ static weft_status write_state(struct weft_job *job)
     state.copy_context = NULL;
     weft_status status = write(job, image->state, &state, sizeof(state));
     if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_LANE_TABLES);
+        status = job->device_ops->wait(job->device, WEFT_STREAM_TABLES);
     return status;
 }
 
@@ -146,7 +146,7 @@ weft_status weft_image_prepare(struct weft_job *job)
         return WEFT_ERR_MEMORY;
     const size_t words = (size_t)job->numbers.ranks_here * 2 * (size_t)job->numbers.processes;
     weft_status status =
-        job->device_ops->fill(job->device, WEFT_LANE_TABLES, at(image, image->lists),
+        job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->lists),
                               (uint32_t)job->config.counter_start, words);
     if (status == WEFT_OK)
         status = write_processes(job);
@@ -202,10 +202,10 @@ weft_status weft_image_reset(struct weft_job *job)
          weft_channels_bytes(WEFT_SLOTS, job->space.state.channels) / 4},
     };
     for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]) && status == WEFT_OK; i++)
-        status = job->device_ops->fill(job->device, WEFT_LANE_CALLER, fills[i].memory,
+        status = job->device_ops->fill(job->device, WEFT_STREAM_CALLER, fills[i].memory,
                                        fills[i].value, fills[i].words);
     if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_LANE_CALLER);
+        status = job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
     for (size_t i = 0; i < tags; i++)
         image->counts[i] = start;
     for (size_t i = 0; i < barriers; i++)
@@ -217,7 +217,7 @@ void weft_image_count(struct weft_job *job, uint32_t index)
 {
     struct weft_image *image = job->ranks.image;
     const weft_status status =
-        job->device_ops->store(job->device, WEFT_LANE_RECEIVE,
+        job->device_ops->store(job->device, WEFT_STREAM_RECEIVE,
                                &image->exposed->counters[index].host, ++image->counts[index]);
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d cannot count a notification: %s",
@@ -236,7 +236,7 @@ static weft_status clear_words(struct weft_job *job, uint32_t index)
 
     for (size_t i = 0; i < WEFT_BARRIER_WORDS; i++)
         image->counts[first + i] = start;
-    return job->device_ops->fill(job->device, WEFT_LANE_TABLES,
+    return job->device_ops->fill(job->device, WEFT_STREAM_TABLES,
                                  &image->exposed->counters[first].peer, start,
                                  WEFT_BARRIER_WORDS * sizeof(struct weft_counter) / 4);
 }
@@ -244,7 +244,7 @@ static weft_status clear_words(struct weft_job *job, uint32_t index)
 static void finish(struct weft_job *job, weft_status status)
 {
     if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_LANE_TABLES);
+        status = job->device_ops->wait(job->device, WEFT_STREAM_TABLES);
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d cannot write to its device: %s",
                       job->numbers.process, weft_err_last());

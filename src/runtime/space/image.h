@@ -40,7 +40,7 @@ void weft_image_place(struct weft_job *job, weft_self *self);
 void weft_image_comm(struct weft_job *job, weft_comm comm);
 void weft_image_window(struct weft_job *job, weft_win win);
 
-/* One more in the host's word of a counter, after all that the receive lane copied. */
+/* One more in the host's word of a counter, after all that the receive stream copied. */
 void weft_image_count(struct weft_job *job, uint32_t index);
 
 #endif

@@ -392,8 +392,8 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
     if (target == NULL || source == NULL)
         return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "weft_copy: %zu bytes from %p to %p",
                                          bytes, source, target));
-    status = job->device_ops->copy(job->device, WEFT_LANE_CALLER, target, source, bytes);
+    status = job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes);
     if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_LANE_CALLER);
+        status = job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
     return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }

@@ -230,9 +230,9 @@ static weft_status write_rank(struct weft_job *job, uint32_t slot, struct weft_t
 
     if (trace->owns_clock) {
         weft_status status =
-            job->device_ops->copy(job->device, WEFT_LANE_CALLER, copy, there, trace->each_bytes);
+            job->device_ops->copy(job->device, WEFT_STREAM_CALLER, copy, there, trace->each_bytes);
         if (status == WEFT_OK)
-            status = job->device_ops->wait(job->device, WEFT_LANE_CALLER);
+            status = job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
         if (status != WEFT_OK)
             return status;
         log = copy;
@@ -256,9 +256,9 @@ static weft_status forget_rank(struct weft_job *job, uint32_t slot)
         log->count = 0;
         return WEFT_OK;
     }
-    weft_status status =
-        job->device_ops->fill(job->device, WEFT_LANE_CALLER, (uint32_t *)(void *)&log->count, 0, 2);
-    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_LANE_CALLER) : status;
+    weft_status status = job->device_ops->fill(job->device, WEFT_STREAM_CALLER,
+                                               (uint32_t *)(void *)&log->count, 0, 2);
+    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
 }
 
 static weft_status write_ranks(struct weft_job *job)
