@@ -5,10 +5,13 @@
 #ifndef WEFT_RANK_API_H
 #define WEFT_RANK_API_H
 
+#include "rank/barrier.h"
 #include "rank/collective.h"
 #include "rank/many.h"
+#include "rank/notify.h"
 #include "rank/put.h"
 #include "rank/self.h"
+#include "rank/wait/call.h"
 
 #ifdef __CUDACC__
 

@@ -19,27 +19,12 @@
 #ifndef WEFT_RANK_BARRIER_H
 #define WEFT_RANK_BARRIER_H
 
-#include "rank/notify.h"
+#include "rank/path/dispatch.h"
 
 enum { WEFT_BARRIER_FEW = 8 }; /* processes that tell each other one by one */
 
-/* All of this is the leader thread's. Tells a process that this one has arrived. fenced: what is to
- * be known then has been released. */
-WEFT_INLINE void weft_barrier_tell(weft_self *self, int process, uint32_t word, bool fenced)
-{
-    struct weft_exposed *exposed = self->state->process_table[process].exposed;
-
-    if (exposed != NULL) {
-        if (self->unsettled != 0)
-            weft_settle(self, process);
-        weft_count_add_peer(exposed, &exposed->counters[WEFT_BARRIER_AT + word], fenced);
-    } else {
-        weft_post_barrier(self, process, word);
-    }
-}
-
-/* Blocks until both parts of a barrier word are at least so far beyond their start; wraps. as: what
- * the wait is to be called. */
+/* All of this is the leader thread's. Blocks until both parts of a barrier word are at least so far
+ * beyond their start; wraps. as: what the wait is to be called. */
 WEFT_INLINE void weft_barrier_await(weft_self *self, weft_comm comm, uint32_t word, uint32_t here,
                                     uint32_t others, enum weft_wait_kind as)
 {
@@ -73,8 +58,8 @@ WEFT_COLD void weft_barrier_many(weft_self *self, const struct weft_meeting *mee
         return;
     }
     for (int32_t distance = 1; distance < leaders; distance *= 2, word++) {
-        weft_barrier_tell(self, entry->leader[(entry->leader_index + distance) % leaders], word,
-                          false);
+        weft_path_tell(self, entry->leader[(entry->leader_index + distance) % leaders], word,
+                       false);
         weft_barrier_await(self, meeting->comm, word, 0, done, as);
     }
     struct weft_exposed *here = self->state->exposed;
@@ -97,7 +82,7 @@ WEFT_INLINE void weft_barrier_tell_all(weft_self *self, const struct weft_meetin
 
     for (int32_t i = 0; i < entry->leaders; i++)
         if (i != entry->leader_index)
-            weft_barrier_tell(self, entry->leader[i], word, fenced);
+            weft_path_tell(self, entry->leader[i], word, fenced);
 }
 
 WEFT_INLINE void weft_barrier_meet(weft_self *self, struct weft_meeting *meeting,

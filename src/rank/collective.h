@@ -5,8 +5,41 @@
 #ifndef WEFT_RANK_COLLECTIVE_H
 #define WEFT_RANK_COLLECTIVE_H
 
-#include "rank/barrier.h"
-#include "rank/put.h"
+#include "rank/path/command.h"
+#include "rank/route.h"
+
+/*
+ * Asks the host for a collective and waits for its answer: what all threads return. Its status goes
+ * to self->failure. All threads.
+ */
+WEFT_COLD uint32_t weft_ask(weft_self *self, struct weft_command *command,
+                            enum weft_collective_op op)
+{
+    weft_join(self);
+    if (weft_leads(self)) {
+        weft_trace_enter(self, WEFT_TRACE_COLLECTIVE, -1, op);
+        command->kind = WEFT_COMMAND_COLLECTIVE;
+        command->tag = (uint16_t)op;
+        weft_post(self, command, NULL, 0, true);
+        self->replies++;
+        const uint32_t *reply = &self->link->reply;
+        uint32_t rounds = 0;
+        while (weft_load_acquire_u32(reply, ORDER_reply_seen) != self->replies &&
+               weft_wait_round(self, &rounds, WEFT_WAIT_REPLY, op, command->object, 0))
+            continue;
+        weft_wait_over(self, rounds);
+
+        struct weft_answer answer;
+        weft_read_shared(&answer, &self->link->answer, sizeof(answer));
+        self->failure = (weft_status)answer.status;
+        self->result = answer.value;
+        weft_trace_leave(self);
+    }
+    weft_join(self);
+    const uint32_t result = self->result;
+    weft_join(self); /* nobody asks again before all have read it */
+    return result;
+}
 
 WEFT_INLINE const struct weft_comm_entry *weft_check_member(weft_self *self, weft_comm comm,
                                                             const char *text)

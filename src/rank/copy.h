@@ -11,6 +11,12 @@ struct weft_shape {
     size_t width, height, pitch, source_pitch;
 };
 
+/* From its first byte at the target to its last. */
+WEFT_INLINE uint64_t weft_shape_bytes(const struct weft_shape *shape)
+{
+    return (shape->height - 1) * shape->pitch + shape->width;
+}
+
 #ifdef __CUDACC__
 
 /* Up to so much is copied by one warp, which spares the rank a barrier before the notification. */

@@ -12,6 +12,7 @@
 #ifndef WEFT_RANK_MANY_H
 #define WEFT_RANK_MANY_H
 
+#include "rank/notify.h"
 #include "rank/put.h"
 
 #ifdef __CUDACC__
@@ -36,13 +37,7 @@ WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, b
                      kept.target == (window ? target : ~target);
     struct weft_targets found = {NULL, NULL, 0};
 
-    to->address = kept.address;
-    to->bytes = kept.bytes;
-    to->exposed = kept.exposed;
-    to->counters = kept.counters;
-    to->way = kept.way;
-    to->process = kept.process;
-    to->slot = kept.slot;
+    *to = kept.route;
     *keep = mine && weft_cached_is_clear(&kept);
     if (!__any_sync(~0u, mine && !hit))
         return true;
@@ -57,8 +52,7 @@ WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, b
 
 WEFT_INLINE bool weft_is_direct(const weft_self *self, const struct weft_route *to)
 {
-    return (to->way == WEFT_WAY_HERE || to->way == WEFT_WAY_PEER) &&
-           *(volatile const uint32_t *)&self->unsettled == 0;
+    return weft_way_is_mapped(to) && *(volatile const uint32_t *)&self->unsettled == 0;
 }
 
 /* Whether an item can be stored here and now, its route being this. */
@@ -68,11 +62,6 @@ WEFT_INLINE bool weft_item_goes(const weft_self *self, const struct weft_route *
     return weft_is_direct(self, to) && to->address != NULL && item->source != NULL &&
            item->offset <= to->bytes && item->bytes <= to->bytes - item->offset && item->tag >= 0 &&
            item->tag < WEFT_TAGS;
-}
-
-WEFT_INLINE void weft_count_direct(const struct weft_route *to, int tag)
-{
-    weft_notify_mapped(to->way, to->exposed, to->counters + tag, false);
 }
 
 /* Numbers for a round are taken. The leader, when all threads have seen the first. */
@@ -135,7 +124,7 @@ WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_
 }
 
 /* By whole warps: for the thread's target, if it has one of the round's `count`. */
-WEFT_COLD enum weft_lane_rest weft_notify_lane(weft_self *self, weft_comm comm, int target, int tag,
+WEFT_COLD enum weft_lane_rest weft_many_notify(weft_self *self, weft_comm comm, int target, int tag,
                                                uint32_t count)
 {
     WEFT_IN_SHARED(self);
@@ -147,15 +136,15 @@ WEFT_COLD enum weft_lane_rest weft_notify_lane(weft_self *self, weft_comm comm, 
     const bool left = mine && !(known && weft_is_direct(self, &to));
     const uint64_t begin = weft_traced(self) ? weft_trace_now(self) : 0;
     if (mine && !left)
-        weft_count_direct(&to, tag);
+        weft_path_notify_mapped(self, to.way, &to, (uint32_t)tag, false, false);
     if (weft_traced(self))
         weft_trace_lanes(self, WEFT_TRACE_NOTIFY, tag, &to, 0, count, begin, left);
     return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
 /* The same for a put that is one store. */
-WEFT_COLD enum weft_lane_rest weft_put_lane(weft_self *self, weft_win win,
-                                            const weft_put_item *from, uint32_t count)
+WEFT_COLD enum weft_lane_rest weft_many_put_word(weft_self *self, weft_win win,
+                                                 const weft_put_item *from, uint32_t count)
 {
     WEFT_IN_SHARED(self);
     const bool mine = threadIdx.x < count;
@@ -170,7 +159,7 @@ WEFT_COLD enum weft_lane_rest weft_put_lane(weft_self *self, weft_win win,
     if (mine && !left) {
         weft_copy_undivided(to.address + item.offset, (const unsigned char *)item.source,
                             item.bytes);
-        weft_count_direct(&to, item.tag);
+        weft_path_notify_mapped(self, to.way, &to, (uint32_t)item.tag, false, false);
     }
     if (weft_traced(self))
         weft_trace_lanes(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, begin, left);
@@ -181,8 +170,8 @@ WEFT_COLD enum weft_lane_rest weft_put_lane(weft_self *self, weft_win win,
  * The same for a round with longer ones, which a warp has lanes for: by all threads, which copy
  * when the first warp has found the routes, and before it releases.
  */
-WEFT_COLD enum weft_lane_rest weft_put_lanes(weft_self *self, weft_win win,
-                                             const weft_put_item *items, uint32_t count)
+WEFT_COLD enum weft_lane_rest weft_many_put(weft_self *self, weft_win win,
+                                            const weft_put_item *items, uint32_t count)
 {
     WEFT_IN_SHARED(self);
     __shared__ unsigned char *lands[WEFT_WARP];
@@ -206,27 +195,27 @@ WEFT_COLD enum weft_lane_rest weft_put_lanes(weft_self *self, weft_win win,
     }
     weft_join(self); /* the releases cover what every thread copied */
     if (goes)
-        weft_count_direct(&to, item.tag);
+        weft_path_notify_mapped(self, to.way, &to, (uint32_t)item.tag, false, false);
     if (weft_traced(self) && threadIdx.x < WEFT_WARP)
         weft_trace_lanes(self, WEFT_TRACE_PUT, item.tag, &to, item.bytes, count, begin, !goes);
     return mine && !goes ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
 /* The rest of a round, one target after the other, by all threads. */
-WEFT_COLD void weft_notify_rest(weft_self *self, weft_comm comm, const int *targets, uint32_t count,
-                                int tag, enum weft_lane_rest rest)
+WEFT_COLD void weft_many_notify_rest(weft_self *self, weft_comm comm, const int *targets,
+                                     uint32_t count, int tag, enum weft_lane_rest rest)
 {
     for (uint32_t i = 0; i < count; i++) {
         const bool mine = i == threadIdx.x;
         if (__syncthreads_or(rest == WEFT_LANE_LEFT && mine))
-            weft_notify_other(self, comm, targets[i], tag, false);
+            weft_notify_recorded(self, comm, targets[i], tag, false);
         else if (__syncthreads_or(rest == WEFT_LANE_KEEP && mine))
             weft_route_comm(self, comm, targets[i]);
     }
 }
 
-WEFT_COLD void weft_put_rest(weft_self *self, weft_win win, const weft_put_item *items,
-                             uint32_t count, enum weft_lane_rest rest)
+WEFT_COLD void weft_many_put_rest(weft_self *self, weft_win win, const weft_put_item *items,
+                                  uint32_t count, enum weft_lane_rest rest)
 {
     for (uint32_t i = 0; i < count; i++) {
         const bool mine = i == threadIdx.x;
@@ -273,15 +262,15 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
         weft_join(self); /* the releases cover what every thread did */
         enum weft_lane_rest rest = WEFT_LANE_DONE;
         if ((uint32_t)(me - me % WEFT_WARP) < here) /* a warp with nothing to do waits */
-            rest = weft_notify_lane(self, comm, targets[mine], tag, here);
+            rest = weft_many_notify(self, comm, targets[mine], tag, here);
         if (WEFT_UNLIKELY(weft_lanes_end(self, here, rest)))
-            weft_notify_rest(self, comm, targets + first, here, tag, rest);
+            weft_many_notify_rest(self, comm, targets + first, here, tag, rest);
     }
     if (weft_by_lanes())
         return;
 #endif
     for (int i = 0; i < count; i++)
-        weft_notify_other(self, comm, targets[i], tag, false);
+        weft_notify_recorded(self, comm, targets[i], tag, false);
 }
 
 WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_item *items,
@@ -299,12 +288,12 @@ WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_
         weft_join(self); /* the sources are there, and the releases cover what every thread did */
         if (weft_join_any(self, items[mine].bytes > sizeof(uint64_t))) {
             here = here < WEFT_WARP ? here : (uint32_t)WEFT_WARP;
-            rest = weft_put_lanes(self, win, items + first, here);
+            rest = weft_many_put(self, win, items + first, here);
         } else if ((uint32_t)(me - me % WEFT_WARP) < here) {
-            rest = weft_put_lane(self, win, &items[mine], here);
+            rest = weft_many_put_word(self, win, &items[mine], here);
         }
         if (WEFT_UNLIKELY(weft_lanes_end(self, here, rest)))
-            weft_put_rest(self, win, items + first, here, rest);
+            weft_many_put_rest(self, win, items + first, here, rest);
     }
     if (weft_by_lanes())
         return;

@@ -1,29 +1,63 @@
 /*
  * rank/route.h - where a target is: found in the tables, checked, and on a GPU kept in shared
- * memory, since each look at the tables is a crossing to the L2 cache.
+ * memory, since each look at the tables is a crossing to the L2 cache. A bad rank, tag or handle is
+ * reported with call and numbers, and ends the rank.
  */
 #ifndef WEFT_RANK_ROUTE_H
 #define WEFT_RANK_ROUTE_H
 
-#include "rank/check.h"
+#include "rank/fail.h"
+#include "rank/wait/wait.h"
 
-/*
- * The way of notices, and of puts to mapped memory: through the host; by counters of the process
- * itself, or of another one; or a channel: its index in weft_self.out above the lowest 8 bits.
- */
-enum weft_way { WEFT_WAY_HOST, WEFT_WAY_HERE, WEFT_WAY_PEER, WEFT_WAY_CHANNEL };
+/* Texts name the call; "%d" and the like are filled in by the host. */
+WEFT_INLINE void weft_check_rank(weft_self *self, int target, int members, const char *text)
+{
+    if (WEFT_UNLIKELY(target < 0 || target >= members))
+        weft_fail4(self, WEFT_ERR_RANK, text, target, members, 0, 0);
+}
 
-struct weft_route {
-    unsigned char *address; /* of the target's window; NULL: not mapped */
-    uint64_t bytes;
-    uint64_t home;                 /* the window's address where the target is */
-    struct weft_exposed *exposed;  /* of the target's process; NULL: reach it through the host */
-    struct weft_counter *counters; /* of the target's tags */
-    uint32_t way;
-    int32_t process;
-    uint32_t slot;
-    uint32_t eager; /* notified puts of less than so many bytes go through its channel */
-};
+WEFT_INLINE void weft_check_tag(weft_self *self, int tag, const char *text)
+{
+    if (WEFT_UNLIKELY(tag < 0 || tag >= WEFT_TAGS))
+        weft_fail4(self, WEFT_ERR_TAG, text, tag, 0, 0, 0);
+}
+
+/* Kernels have no part in WEFT_COMM_HOST and its windows: the tables of GPUs lack them. */
+WEFT_INLINE bool weft_is_members(const weft_self *self, weft_comm comm)
+{
+#ifdef __CUDACC__
+    (void)self, (void)comm;
+    return true;
+#else
+    return comm != WEFT_COMM_HOST || self->slot == WEFT_HOST_SLOT;
+#endif
+}
+
+WEFT_INLINE struct weft_comm_entry *weft_check_comm(weft_self *self, weft_comm comm,
+                                                    const char *text)
+{
+    const uint32_t index = weft_handle_index(comm);
+
+    weft_check_stop(self);
+    if (WEFT_UNLIKELY(index >= self->state->comms_count || comm == WEFT_COMM_NONE ||
+                      self->state->comms[index].handle != comm || !weft_is_members(self, comm)))
+        weft_fail4(self, WEFT_ERR_COMM, text, comm, 0, 0, 0);
+    return &self->state->comms[index];
+}
+
+WEFT_INLINE struct weft_window *weft_check_window(weft_self *self, weft_win win, const char *text)
+{
+    const uint32_t index = weft_handle_index(win);
+
+    weft_check_stop(self);
+    if (WEFT_UNLIKELY(index >= self->state->windows_count || win == WEFT_WIN_NONE ||
+                      self->state->windows[index].handle != win ||
+                      !weft_is_members(self, self->state->windows[index].comm)))
+        weft_fail4(self, WEFT_ERR_WINDOW, text, win, 0, 0, 0);
+    return &self->state->windows[index];
+}
+
+/* ---- routes ------------------------------------------------------------------------------- */
 
 /* Where the channel to a rank is, or would be. */
 WEFT_INLINE uint32_t weft_out_index(int32_t process, uint32_t slot)
@@ -137,19 +171,11 @@ WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, in
 {
     cached->handle = handle;
     cached->target = target;
-    cached->address = route->address;
-    cached->bytes = route->bytes;
-    cached->home = route->home;
-    cached->exposed = route->exposed;
-    cached->counters = route->counters;
-    cached->way = route->way;
-    cached->process = route->process;
-    cached->slot = route->slot;
-    cached->eager = route->eager;
+    cached->route = *route;
 }
 
 /*
- * Found routes, by handle, or in a traced job by its alias: then weft_put_usual finds none. All
+ * Found routes, by handle, or in a traced job by its alias: then weft_put_cached finds none. All
  * threads look; nobody writes but between the two barriers of a miss, so all find the same. A
  * window's routes are forgotten when it is freed; handles are not used again soon. Who goes from
  * one target to the next finds several at once, a thread each: they cost the time of one, and lie
@@ -193,17 +219,7 @@ WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle
         weft_route_fill(self, handle, target, window);
         found = *cached;
     }
-    struct weft_route route;
-    route.address = found.address;
-    route.bytes = found.bytes;
-    route.home = found.home;
-    route.exposed = found.exposed;
-    route.counters = found.counters;
-    route.way = found.way;
-    route.process = found.process;
-    route.slot = found.slot;
-    route.eager = found.eager;
-    return route;
+    return found.route;
 }
 
 WEFT_INLINE struct weft_route weft_route_window(weft_self *self, weft_win win, int target)
@@ -246,23 +262,5 @@ static inline void weft_route_forget(weft_self *self, uint32_t handle)
 }
 
 #endif
-
-/* The beginning of a put. All threads. */
-WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int target,
-                                    uint64_t bytes)
-{
-    WEFT_IN_SHARED(self);
-    const struct weft_route to = weft_route_window(self, win, target);
-
-    if (weft_leads(self))
-        weft_trace_open_event(self, WEFT_TRACE_PUT, WEFT_TRACE_CALL, tag, to.process, to.slot,
-                              bytes);
-}
-
-/* Whether ranks of this process are meant: then their counters take adds of device scope. */
-WEFT_INLINE bool weft_is_here(const struct weft_route *to)
-{
-    return to->way == WEFT_WAY_HERE;
-}
 
 #endif

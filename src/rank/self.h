@@ -4,7 +4,8 @@
 #ifndef WEFT_RANK_SELF_H
 #define WEFT_RANK_SELF_H
 
-#include "rank/barrier.h"
+#include "rank/path/command.h"
+#include "rank/route.h"
 
 WEFT_FN int weft_size(weft_self *self, weft_comm comm)
 {

@@ -126,6 +126,25 @@ struct weft_waiting {
     uint64_t a, have, need;
 };
 
+/*
+ * The way of notices, and of puts to mapped memory: through the host; by counters of the process
+ * itself, or of another one; or a channel: its index in weft_self.out above the lowest 8 bits.
+ */
+enum weft_way { WEFT_WAY_HOST, WEFT_WAY_HERE, WEFT_WAY_PEER, WEFT_WAY_CHANNEL };
+
+/* Where a target is. What a short put asks comes first. */
+struct weft_route {
+    uint32_t way;
+    uint32_t eager; /* notified puts of less than so many bytes go through its channel */
+    uint64_t bytes; /* of the target's window */
+    uint64_t home;  /* the window's address where the target is */
+    struct weft_counter *counters; /* of the target's tags */
+    unsigned char *address;        /* of the target's window; NULL: not mapped */
+    struct weft_exposed *exposed;  /* of the target's process; NULL: reach it through the host */
+    int32_t process;
+    uint32_t slot;
+};
+
 /* Communicators of which a rank remembers this: several, as programs go from one to another. */
 enum { WEFT_MEETINGS = 4 };
 

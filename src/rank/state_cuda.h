@@ -22,23 +22,12 @@ enum { WEFT_COPY_LARGE = WEFT_CROWD <= 256, WEFT_KEEP_ROUTE = WEFT_CROWD <= 512 
 
 enum { WEFT_ROUTES = 16 };
 
-/*
- * A target that was looked up (route.h); a communicator's: target is inverted. What a short put
- * asks (short_cuda.h) comes first.
- */
+/* A route that was found, by handle and target; a communicator's: target is inverted. */
 struct __align__(16) weft_cached
 {
     uint32_t handle;
     int32_t target;
-    uint32_t way;
-    uint32_t eager;
-    uint64_t bytes;
-    uint64_t home;
-    struct weft_counter *counters;
-    unsigned char *address;
-    struct weft_exposed *exposed;
-    int32_t process;
-    uint32_t slot;
+    struct weft_route route;
 };
 
 struct weft_cuda_rank {
@@ -58,9 +47,9 @@ WEFT_INLINE void weft_cached_clear(struct weft_cached *cached)
 {
     cached->handle = UINT32_MAX;
     cached->target = INT32_MIN;
-    cached->way = 0;
-    cached->bytes = 0;
-    cached->eager = 0;
+    cached->route.way = 0;
+    cached->route.bytes = 0;
+    cached->route.eager = 0;
 }
 
 WEFT_INLINE bool weft_cached_is_clear(const struct weft_cached *cached)

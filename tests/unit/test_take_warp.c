@@ -6,6 +6,7 @@
  */
 #include "base/fiber.h"
 #include "rank/path/channel.h"
+#include "rank/path/command.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

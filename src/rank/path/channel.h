@@ -310,4 +310,63 @@ WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint
     out->head++;
 }
 
+/* ---- as a way ------------------------------------------------------------------------------- */
+
+/* A notified put: the first warp. The target's window is mapped. */
+WEFT_INLINE void weft_channel_put(weft_self *self, const struct weft_route *to, size_t offset,
+                                  const void *source, size_t bytes, int tag)
+{
+    const struct weft_crew crew = weft_crew_first_warp();
+    struct weft_head head = {
+        to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
+
+    if (crew.lane >= crew.lanes)
+        return;
+#ifndef __CUDACC__
+    weft_used_shared(source, bytes);
+#endif
+    weft_message_put(self, crew, &self->out[to->way >> 8], head, (const unsigned char *)source);
+    if (crew.lane == 0) {
+        weft_count_nudge(to->exposed);
+        weft_turn(self);
+    }
+}
+
+/* One more: it stands for all that the rank did, unless relaxed. The leader. */
+WEFT_INLINE void weft_channel_notify(weft_self *self, const struct weft_route *to, uint32_t tag,
+                                     bool relaxed)
+{
+    weft_message_notice(self, weft_route_out(self, to), tag, true, !relaxed);
+    weft_count_nudge(to->exposed);
+}
+
+/* Before so many bytes go to `low` of a target that may have a channel, by another way. The leader.
+ */
+WEFT_INLINE void weft_channel_clear(weft_self *self, const struct weft_route *to, uint64_t low,
+                                    uint64_t bytes)
+{
+    struct weft_out *out = weft_route_out(self, to);
+
+    if (out == NULL)
+        return;
+    weft_out_clear(self, out, low, low + bytes);
+    out->dirty = WEFT_OUT_FENCE;
+}
+
+/* Blocks until all payloads of this rank's channels have been copied to where they go. The leader.
+ */
+WEFT_INLINE void weft_channel_flush(weft_self *self)
+{
+    for (int i = 0; self->eager_bytes != 0 && i < WEFT_CHANNELS_OUT; i++)
+        weft_out_drain(self, &self->out[i]);
+}
+
+/* A fence, after which messages through channels stand for what came before it. The leader. */
+WEFT_INLINE void weft_channel_fence(weft_self *self)
+{
+    weft_fence_release(ORDER_fence);
+    for (int i = 0; self->eager_bytes != 0 && i < WEFT_CHANNELS_OUT; i++)
+        self->out[i].dirty |= WEFT_OUT_SAY;
+}
+
 #endif

@@ -1,5 +1,5 @@
 /*
- * rank/path/channel_cuda.h - a short notified put through a channel, straight: what weft_put_any
+ * rank/path/channel_cuda.h - a short notified put through a channel, straight: what weft_path_put
  * does for it, without looking at anything else that a put might be.
  *
  * Every instruction between the call and the store of the line is part of the message's latency,
@@ -11,8 +11,8 @@
 #include "rank/path/channel.h"
 
 /* What the leader notes after a message. */
-WEFT_INLINE void weft_put_noted(weft_self *self, struct weft_out *out, const struct weft_head *head,
-                                uint32_t next)
+WEFT_INLINE void weft_channel_put_noted(weft_self *self, struct weft_out *out,
+                                        const struct weft_head *head, uint32_t next)
 {
     out->head = next;
     if (head->bytes != 0)
@@ -36,8 +36,8 @@ WEFT_INLINE void weft_line_load_words(uint32_t pair[2], const unsigned char *sou
 }
 
 /* It is not made of whole words, or must wait, or comes after what went another way. */
-WEFT_COLD void weft_put_unusual(weft_self *self, struct weft_out *out, struct weft_head head,
-                                const unsigned char *source)
+WEFT_COLD void weft_channel_put_prepared(weft_self *self, struct weft_out *out,
+                                         struct weft_head head, const unsigned char *source)
 {
     __syncwarp(); /* all have looked at what the leader changes now */
     if (threadIdx.x == 0 && self->unsettled != 0)
@@ -49,15 +49,15 @@ WEFT_COLD void weft_put_unusual(weft_self *self, struct weft_out *out, struct we
 }
 
 /* A line of it by each lane of the first warp. After a barrier of all. */
-WEFT_INLINE void weft_put_by_warp(weft_self *self, struct weft_out *out, struct weft_head head,
-                                  const unsigned char *source)
+WEFT_INLINE void weft_channel_put_by_warp(weft_self *self, struct weft_out *out,
+                                          struct weft_head head, const unsigned char *source)
 {
     const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
     uint32_t pair[2];
 
     if (WEFT_UNLIKELY((out->dirty | self->unsettled) != 0 || weft_out_full(out, lines) ||
                       (((uintptr_t)source | head.bytes) & 3) != 0)) {
-        weft_put_unusual(self, out, head, source);
+        weft_channel_put_prepared(self, out, head, source);
         return;
     }
     weft_line_load_words(pair, source, head.bytes, threadIdx.x);
@@ -65,12 +65,12 @@ WEFT_INLINE void weft_put_by_warp(weft_self *self, struct weft_out *out, struct 
         weft_line_store(out, begin, threadIdx.x, &head, pair);
     __syncwarp(); /* all have read where to begin */
     if (threadIdx.x == 0)
-        weft_put_noted(self, out, &head, begin + lines);
+        weft_channel_put_noted(self, out, &head, begin + lines);
 }
 
 /* Lines by every thread: more than a warp has lanes. After a barrier of all. */
-WEFT_INLINE void weft_put_by_all(weft_self *self, struct weft_out *out, struct weft_head head,
-                                 const unsigned char *source)
+WEFT_INLINE void weft_channel_put_by_all(weft_self *self, struct weft_out *out,
+                                         struct weft_head head, const unsigned char *source)
 {
     const uint32_t lines = weft_message_lines(head.bytes), begin = out->head;
 
@@ -94,12 +94,12 @@ WEFT_INLINE void weft_put_by_all(weft_self *self, struct weft_out *out, struct w
     }
     __syncthreads(); /* all have read where to begin */
     if (threadIdx.x == 0)
-        weft_put_noted(self, out, &head, begin + lines);
+        weft_channel_put_noted(self, out, &head, begin + lines);
 }
 
 /* All threads call it. */
-WEFT_INLINE void weft_put_short(weft_self *self, const struct weft_cached *to, size_t offset,
-                                const void *source, size_t bytes, int tag)
+WEFT_INLINE void weft_channel_put_short(weft_self *self, const struct weft_route *to, size_t offset,
+                                        const void *source, size_t bytes, int tag)
 {
     const struct weft_head head = {
         to->home + offset, (uint32_t)bytes, 0, (uint32_t)tag, true, false, false};
@@ -107,9 +107,9 @@ WEFT_INLINE void weft_put_short(weft_self *self, const struct weft_cached *to, s
 
     weft_join(self); /* all threads: what they wrote to the source is there */
     if (weft_message_lines((uint32_t)bytes) > 32 && (((uintptr_t)source | bytes) & 3) == 0)
-        weft_put_by_all(self, out, head, (const unsigned char *)source);
+        weft_channel_put_by_all(self, out, head, (const unsigned char *)source);
     else if (threadIdx.x < 32)
-        weft_put_by_warp(self, out, head, (const unsigned char *)source);
+        weft_channel_put_by_warp(self, out, head, (const unsigned char *)source);
 }
 
 #endif

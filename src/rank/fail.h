@@ -1,0 +1,30 @@
+/*
+ * rank/fail.h - complaints: what the checks call. path/command.h says how they reach the host.
+ */
+#ifndef WEFT_RANK_FAIL_H
+#define WEFT_RANK_FAIL_H
+
+#include "rank/state.h"
+
+/*
+ * Reports an error with its call and numbers, and ends the rank. Does not return: the host ends
+ * the job, which sets `stop`. By all threads of the rank or by any of them: on a GPU the first
+ * one speaks, and each ends by itself; threads that did not fail end in their next call.
+ */
+WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, int count,
+                         const weft_log_arg *args);
+
+/* The same with up to four numbers. */
+WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text, int64_t a,
+                          int64_t b, int64_t c, int64_t d);
+
+WEFT_INLINE weft_log_arg weft_number(int64_t value)
+{
+    weft_log_arg arg;
+    arg.bits = (uint64_t)value;
+    arg.kind = WEFT_LOG_INT;
+    arg.unused = 0;
+    return arg;
+}
+
+#endif

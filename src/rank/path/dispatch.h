@@ -1,0 +1,155 @@
+/*
+ * rank/path/dispatch.h - where a put, a notification, a flush and a barrier's notice take their
+ * way: here, to a peer, by a channel, or by the proxy. Nobody else asks which way it is.
+ */
+#ifndef WEFT_RANK_PATH_DISPATCH_H
+#define WEFT_RANK_PATH_DISPATCH_H
+
+#include "rank/path/here.h"
+#include "rank/path/peer.h"
+#include "rank/path/proxy.h"
+#ifdef __CUDACC__
+#include "rank/path/channel_cuda.h"
+#endif
+
+/* ---- order between the ways ----------------------------------------------------------------- */
+
+WEFT_COLD void weft_path_meet_late(weft_self *self, int process)
+{
+    weft_tell_news(self);
+    if (self->unsettled != 0)
+        weft_settle(self, process);
+}
+
+/*
+ * The barrier before something goes to a process by another way than the host: what all threads did
+ * before the call comes before it, and so does what went through the host.
+ */
+WEFT_INLINE void weft_path_meet(weft_self *self, int process)
+{
+    if (weft_leads(self) && WEFT_UNLIKELY((self->unsettled | self->news) != 0))
+        weft_path_meet_late(self, process);
+    weft_join(self);
+}
+
+/* All that this rank put anywhere is visible there. Blocks. The leader. */
+WEFT_INLINE void weft_path_flush(weft_self *self)
+{
+    weft_proxy_flush(self);
+    weft_channel_flush(self);
+    weft_channel_fence(self);
+}
+
+/* ---- notices -------------------------------------------------------------------------------- */
+
+WEFT_INLINE bool weft_way_is_mapped(const struct weft_route *to)
+{
+    return to->way == WEFT_WAY_HERE || to->way == WEFT_WAY_PEER;
+}
+
+/* Whether a put with a notification fits into a channel. */
+WEFT_INLINE bool weft_is_eager(const weft_self *self, const struct weft_shape *shape)
+{
+    return shape->height == 1 && shape->width <= self->eager_bytes && self->eager_bytes != 0;
+}
+
+/* One more by a counter that this process maps. rest: all but the way of the route. The leader. */
+WEFT_INLINE void weft_path_notify_mapped(weft_self *self, uint32_t way,
+                                         const struct weft_route *rest, uint32_t tag, bool relaxed,
+                                         bool small)
+{
+    if (way == WEFT_WAY_HERE)
+        weft_here_notify(rest, tag, relaxed);
+    else
+        weft_peer_notify(self, rest, tag, relaxed, small);
+}
+
+/* One more, by any way, after all that went another. The leader. */
+WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, weft_comm comm,
+                                  int target, int tag, bool relaxed)
+{
+    if (to->way == WEFT_WAY_HOST) {
+        weft_proxy_notify(self, to->process, comm, target, tag);
+    } else {
+        if (WEFT_UNLIKELY(self->unsettled != 0))
+            weft_settle(self, to->process);
+        if (weft_way_is_mapped(to))
+            weft_path_notify_mapped(self, to->way, to, (uint32_t)tag, relaxed, false);
+        else
+            weft_channel_notify(self, to, (uint32_t)tag, relaxed);
+    }
+    weft_turn(self);
+}
+
+/* Tells a process that this one has come to a barrier. fenced: what it stands for is released. The
+ * leader. */
+WEFT_INLINE void weft_path_tell(weft_self *self, int process, uint32_t word, bool fenced)
+{
+    struct weft_exposed *exposed = self->state->process_table[process].exposed;
+
+    if (exposed != NULL) {
+        if (self->unsettled != 0)
+            weft_settle(self, process);
+        weft_peer_tell(exposed, word, fenced);
+    } else {
+        weft_proxy_tell(self, process, word);
+    }
+}
+
+/* ---- puts ----------------------------------------------------------------------------------- */
+
+/*
+ * Straight into the target's memory, and the notification, if tag >= 0. rest: all but the way of
+ * the route. channel: the route has one, for the notification. All threads, which have met.
+ */
+WEFT_INLINE void weft_path_put_mapped(weft_self *self, const struct weft_route *to,
+                                      const struct weft_route *rest, size_t offset,
+                                      const void *source, const struct weft_shape *shape, int tag,
+                                      const bool channel)
+{
+    const bool alone = weft_copy_direct(self, rest->address + offset, source, shape);
+
+    if (tag >= 0 && !alone)
+        weft_sync(self); /* the release below covers what every thread copied */
+#ifdef __CUDACC__
+    if (threadIdx.x !=
+        0) /* spelled out: by weft_leads bench/bandwidth.cu takes 12 registers more */
+        return;
+#endif
+    if (tag < 0)
+        weft_count_nudge(rest->exposed);
+    else if (channel)
+        weft_channel_notify(self, rest, (uint32_t)tag, false);
+    else
+        weft_path_notify_mapped(self, to->way, rest, (uint32_t)tag, false,
+                                weft_is_eager(self, shape));
+    weft_turn(self);
+}
+
+/* A put that has been checked, by its way. All threads. */
+WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_route *to,
+                               int target, size_t offset, const void *source,
+                               const struct weft_shape *shape, int tag)
+{
+    const bool eager = tag >= 0 && shape->height == 1 && shape->width < to->eager;
+
+    if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
+        weft_join(self);
+        if ((unsigned)weft_thread(self) < weft_crew_first_warp().lanes)
+            weft_proxy_put(self, win, *to, target, offset, source, *shape, tag);
+        return;
+    }
+    if (!eager && weft_leads(self))
+        weft_channel_clear(self, to, to->home + offset, weft_shape_bytes(shape));
+    /* All threads: what they wrote to the source is there, and nobody copies too early. */
+    weft_path_meet(self, to->process);
+    if (eager) {
+        weft_channel_put(self, to, offset, source, shape->width, tag);
+        return;
+    }
+    weft_path_put_mapped(self, to, to, offset, source, shape, tag, !weft_way_is_mapped(to));
+    if (to->way == WEFT_WAY_HERE)
+        weft_here_show(self, win, to->address + offset, weft_shape_bytes(shape));
+}
+
+#endif

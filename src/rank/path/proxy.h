@@ -1,0 +1,202 @@
+/*
+ * rank/path/proxy.h - the way through the host: a put or a notification is one command to it, with
+ * what payload travels inside; and knowing when it has landed.
+ */
+#ifndef WEFT_RANK_PATH_PROXY_H
+#define WEFT_RANK_PATH_PROXY_H
+
+#include "rank/copy.h"
+#include "rank/path/channel.h"
+#include "rank/path/command.h"
+
+/* ---- notices -------------------------------------------------------------------------------- */
+
+/* The leader. */
+WEFT_COLD void weft_proxy_notify(weft_self *self, int process, weft_comm comm, int target, int tag)
+{
+    struct weft_command command = {0};
+
+    command.kind = WEFT_COMMAND_COUNT;
+    command.tag = (uint16_t)tag;
+    command.object = comm;
+    command.target = (uint32_t)target;
+    weft_post_put(self, process, &command, NULL, 0, true);
+}
+
+/* A barrier's notice, from within any kernel. */
+WEFT_COLD void weft_proxy_tell(weft_self *self, int process, uint32_t word)
+{
+    struct weft_command command = {0};
+
+    command.kind = WEFT_COMMAND_BARRIER;
+    command.target = (uint32_t)process;
+    command.offset = word;
+    weft_post_put(self, process, &command, NULL, 0, true);
+}
+
+/* ---- what has landed ------------------------------------------------------------------------ */
+
+/* Has the network tell soon what of this rank's has landed at the process. Non-blocking. */
+WEFT_COLD void weft_proxy_ask(weft_self *self, int process)
+{
+    struct weft_command command = {0};
+
+    if (self->settled[process] == self->sent_to[process] || !self->state->lands_when_asked)
+        return;
+    command.kind = WEFT_COMMAND_FLUSH;
+    command.target = (uint32_t)process;
+    weft_post(self, &command, NULL, 0, false);
+}
+
+/* Waits until all that this rank sent to the process through the host has landed there. */
+WEFT_COLD void weft_proxy_await(weft_self *self, int process)
+{
+    const uint32_t sent = self->sent_to[process];
+    uint32_t *done = &self->link->done_remote[process];
+
+    if (self->settled[process] == sent)
+        return;
+    weft_trace_wait(self, WEFT_TRACE_LANDED, process, 0);
+    uint32_t rounds = 0, seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
+    while (seen != sent &&
+           weft_wait_round(self, &rounds, WEFT_WAIT_REMOTE, (uint64_t)process, seen, sent))
+        seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
+    weft_wait_over(self, rounds);
+    weft_trace_waited(self);
+    if (seen != sent)
+        return;
+    self->settled[process] = sent;
+    self->unsettled--;
+    /* What has landed is now part of what an earlier weft_fence ordered. */
+    weft_channel_fence(self);
+}
+
+/*
+ * Before anything goes to the process by a direct path: the order between two ranks holds across
+ * paths, and the direct path is the faster one.
+ */
+WEFT_COLD void weft_settle(weft_self *self, int process)
+{
+    weft_proxy_ask(self, process);
+    weft_proxy_await(self, process);
+}
+
+/* Blocks until all that this rank sent through the host has landed. The leader. */
+WEFT_INLINE void weft_proxy_flush(weft_self *self)
+{
+    for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
+        weft_proxy_ask(self, p);
+    for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
+        weft_proxy_await(self, p);
+}
+
+/* ---- puts ----------------------------------------------------------------------------------- */
+
+/* Up to 16 bytes of a source, in two words. */
+WEFT_INLINE void weft_load_within(uint64_t words[2], const void *source, size_t bytes)
+{
+#ifdef __CUDACC__
+    const unsigned char *const from = (const unsigned char *)source;
+
+    words[0] = words[1] = 0;
+    if (bytes == 4 && ((uintptr_t)from & 3) == 0) {
+        words[0] = *(const uint32_t *)from;
+    } else if ((((uintptr_t)from | bytes) & 7) == 0) {
+        words[0] = *(const uint64_t *)from;
+        if (bytes > 8)
+            words[1] = *(const uint64_t *)(from + 8);
+    } else {
+        words[0] = weft_load_bytes(from, bytes < 8 ? bytes : 8);
+        if (bytes > 8)
+            words[1] = weft_load_bytes(from + 8, bytes - 8);
+    }
+#else
+    words[0] = words[1] = 0;
+    weft_used_shared(source, bytes);
+    memcpy(words, source, bytes);
+#endif
+}
+
+/* What the host is to put. */
+WEFT_INLINE struct weft_command weft_proxy_command(weft_win win, int target, size_t offset,
+                                                   const void *source,
+                                                   const struct weft_shape *shape, int tag)
+{
+    struct weft_command command = {0};
+
+    command.kind = WEFT_COMMAND_PUT;
+    command.flags = tag >= 0 ? WEFT_COMMAND_NOTIFY : 0;
+    command.tag = (uint16_t)(tag >= 0 ? tag : 0);
+    command.object = win;
+    command.target = (uint32_t)target;
+    command.height = (uint32_t)shape->height;
+    command.offset = offset;
+    command.source = (uint64_t)(uintptr_t)source;
+    command.width = shape->width;
+    command.pitch = shape->pitch;
+    command.source_pitch = shape->source_pitch;
+    return command;
+}
+
+/* One row that travels inside. All that the rank's leader does but for that is done. The first
+ * warp. */
+WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process, int target,
+                                     size_t offset, const void *source, size_t bytes, int tag,
+                                     bool after)
+{
+    const struct weft_shape shape = {bytes, 1, bytes, bytes};
+    struct weft_command command = weft_proxy_command(win, target, offset, source, &shape, tag);
+
+    command.flags |= WEFT_COMMAND_INLINE;
+#ifdef __CUDACC__
+    if (weft_post_by_crew(self, weft_crew_first_warp(), &command, source, (uint32_t)bytes, after))
+        weft_post_counted(self, process);
+#else
+    weft_post_put(self, process, &command, source, (uint32_t)bytes, after);
+#endif
+}
+
+/*
+ * One command to the host; small contiguous payloads travel inside it, the smallest in its own
+ * words. Released before it: what the host will read itself, and, since a notification stands for
+ * all that the rank put there, everything if the target's memory is mapped. (By value: what is
+ * passed by address to a function that is not inlined would lie in memory for the fast paths, too.)
+ * The first warp.
+ */
+WEFT_COLD void weft_proxy_put(weft_self *self, weft_win win, struct weft_route to, int target,
+                              size_t offset, const void *source, struct weft_shape shape, int tag)
+{
+    const bool leads = weft_leads(self);
+    const bool fits = shape.height == 1 && shape.width != 0 && shape.width <= self->inline_bytes;
+    const bool after = !fits || (tag >= 0 && to.exposed != NULL);
+
+#ifndef __CUDACC__
+    /* The host program's source may be memory of the device, which only the driver reaches. */
+    unsigned char fetched[WEFT_INLINE_MOST];
+    if (fits && self->state->copy != NULL) {
+        self->state->copy(self->state->copy_context, fetched, source, shape.width);
+        source = fetched;
+    }
+#endif
+    struct weft_out *out = weft_route_out(self, &to);
+    if (leads && out != NULL)
+        weft_out_drain(self, out);
+    if (fits && shape.width > WEFT_WITHIN_MOST) {
+        weft_proxy_put_inside(self, win, to.process, target, offset, source, shape.width, tag,
+                              after);
+        return;
+    }
+    if (!leads)
+        return;
+    struct weft_command command = weft_proxy_command(win, target, offset, source, &shape, tag);
+    if (fits) {
+        uint64_t words[2];
+        weft_load_within(words, source, shape.width);
+        command.flags |= WEFT_COMMAND_WITHIN;
+        command.source = words[0];
+        command.source_pitch = words[1];
+    }
+    weft_post_put(self, to.process, &command, NULL, 0, after);
+}
+
+#endif
