@@ -6,7 +6,7 @@ function(weft_program name)
   weft_kernels_as_c(${ARGN})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${name} PRIVATE _GNU_SOURCE)
-  target_link_libraries(${name} PRIVATE weft m)
+  target_link_libraries(${name} PRIVATE weft_internal m)
 endfunction()
 
 # The C compiler takes a kernel file as what it is for the CPU device: C.

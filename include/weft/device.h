@@ -30,7 +30,7 @@
 #define WEFT_FN        static __device__ inline /* compiled into every kernel */
 #else
 #define WEFT_DEVICE_FN static
-#define WEFT_FN        extern
+#define WEFT_FN        extern WEFT_API
 #endif
 
 /*

@@ -12,6 +12,9 @@
 #define WEFT_VERSION_MINOR 2
 #define WEFT_VERSION_PATCH 0
 
+/* What the shared library exports: all that stands in these headers, and nothing else. */
+#define WEFT_API __attribute__((visibility("default")))
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -49,8 +52,8 @@ typedef enum weft_status {
 } weft_status;
 
 /* "WEFT_ERR_BOUNDS" and "access outside the target's window". Any thread; never NULL. */
-const char *weft_status_name(weft_status status);
-const char *weft_status_text(weft_status status);
+WEFT_API const char *weft_status_name(weft_status status);
+WEFT_API const char *weft_status_text(weft_status status);
 
 /*
  * A communicator. Handles are values, the same on all members, and carry a generation: a freed

@@ -62,7 +62,7 @@ typedef struct weft_numbers {
  * exec or end soon: it holds the job's connections, and as long as it does, nobody learns that its
  * parent was killed. What it calls of the job itself is refused (STATE).
  */
-weft_status weft_open(weft_job **job, int *argc, char **argv);
+WEFT_API weft_status weft_open(weft_job **job, int *argc, char **argv);
 
 /*
  * Closes the job and frees all that it holds. Collective unless the job has failed. Returns the
@@ -70,21 +70,21 @@ weft_status weft_open(weft_job **job, int *argc, char **argv);
  * one), so that a program can return it; WEFT_ERR_SYSTEM also where standard output refused what
  * ranks logged (a full disk; not a reader that has left). job may be NULL (WEFT_OK).
  */
-weft_status weft_close(weft_job *job);
+WEFT_API weft_status weft_close(weft_job *job);
 
 /*
  * As one line: the job's error if it has failed; else (or when job is NULL, as after weft_open) the
  * last error of the calling thread, whichever job it was of; "" if none. Valid until the thread's
  * next error, or weft_close. Any thread.
  */
-const char *weft_error(const weft_job *job);
+WEFT_API const char *weft_error(const weft_job *job);
 
 /*
  * Ends the job in error on every process: running kernels stop at their next call, and weft_run
  * returns WEFT_ERR_USER everywhere. That is soon and not at once: the next call may still succeed,
  * here as elsewhere. Any thread; does not block; reason is copied.
  */
-void weft_abort(weft_job *job, const char *reason);
+WEFT_API void weft_abort(weft_job *job, const char *reason);
 
 /*
  * Chooses the kernel to run next, the same on all processes, with `threads` threads a rank (a hint
@@ -93,7 +93,8 @@ void weft_abort(weft_job *job, const char *reason);
  * weft_numbers_of tells the ranks. Errors: ARGUMENT, MISMATCH (of kernels), LIMIT, MEMORY, DEVICE,
  * PEER_LOST.
  */
-weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, int max_ranks);
+WEFT_API weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads,
+                                  int max_ranks);
 
 /*
  * From the next weft_prepare on, a rank gets at most so many bytes of what its kernel's
@@ -102,14 +103,14 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
  * cache, or room for more ranks. At first SIZE_MAX: all of it. Local, does not block; job may be
  * NULL (nothing happens).
  */
-void weft_limit_shared(weft_job *job, size_t bytes);
+WEFT_API void weft_limit_shared(weft_job *job, size_t bytes);
 
 /* The numbers of the job; valid until weft_close. Any thread. */
-const weft_numbers *weft_numbers_of(const weft_job *job);
+WEFT_API const weft_numbers *weft_numbers_of(const weft_job *job);
 
 /* World rank of the first rank of a process, and its number of ranks; -1 for a bad process. */
-int weft_first_rank_of(const weft_job *job, int process);
-int weft_ranks_of(const weft_job *job, int process);
+WEFT_API int weft_first_rank_of(const weft_job *job, int process);
+WEFT_API int weft_ranks_of(const weft_job *job, int process);
 
 /*
  * Runs the prepared kernel once on all its ranks. Collective, blocking. user_bytes bytes at user
@@ -122,13 +123,13 @@ int weft_ranks_of(const weft_job *job, int process);
  * the job be ended while the network's library does not return from a call: after 5 s of that the
  * process says so and ends (flushed, exit status 1), here as in any other call.
  */
-weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds);
+WEFT_API weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds);
 
 /*
  * The intervals that weft_timer_stop appended during the last weft_run on this device, in
  * milliseconds. *list belongs to the job and is valid until the next weft_run or weft_close.
  */
-weft_status weft_intervals(const weft_job *job, const double **list, size_t *count);
+WEFT_API weft_status weft_intervals(const weft_job *job, const double **list, size_t *count);
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
@@ -137,9 +138,9 @@ weft_status weft_intervals(const weft_job *job, const double **list, size_t *cou
  * the host where the machine allows. NULL when there is none left (the reason is in weft_error).
  * Not collective. Not while a kernel runs.
  */
-void *weft_malloc(weft_job *job, size_t bytes);
+WEFT_API void *weft_malloc(weft_job *job, size_t bytes);
 /* NULL is ignored. Memory in which a window lies stays, and weft_error says so. */
-void weft_free(weft_job *job, void *memory);
+WEFT_API void weft_free(weft_job *job, void *memory);
 
 /*
  * Makes memory of the program's own usable in windows; on other processes it is reached through
@@ -149,11 +150,11 @@ void weft_free(weft_job *job, void *memory);
  * Windows over memory that is neither allocated nor registered register it themselves, at their
  * creation. Memory in which a window lies cannot be unregistered (STATE).
  */
-weft_status weft_register(weft_job *job, void *base, size_t bytes);
-weft_status weft_unregister(weft_job *job, void *base);
+WEFT_API weft_status weft_register(weft_job *job, void *base, size_t bytes);
+WEFT_API weft_status weft_unregister(weft_job *job, void *base);
 
 /* Copies between host and device memory, any direction, blocking. Not while a kernel runs. */
-weft_status weft_copy(weft_job *job, void *target, const void *source, size_t bytes);
+WEFT_API weft_status weft_copy(weft_job *job, void *target, const void *source, size_t bytes);
 
 /* ---- windows of the host ------------------------------------------------------------------- */
 /*
@@ -165,40 +166,40 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
  * Collective, blocking. base may be NULL if bytes is 0; both may differ between processes. base: as
  * for weft_register.
  */
-weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_win *win);
-weft_status weft_host_win_free(weft_job *job, weft_win *win);
+WEFT_API weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_win *win);
+WEFT_API weft_status weft_host_win_free(weft_job *job, weft_win *win);
 
 /* May wait for space, never for the target program. source may be reused after a flush. */
-weft_status weft_host_put(weft_job *job, weft_win win, int process, size_t offset,
-                          const void *source, size_t bytes);
-weft_status weft_host_put_notify(weft_job *job, weft_win win, int process, size_t offset,
-                                 const void *source, size_t bytes, int tag);
-weft_status weft_host_notify(weft_job *job, int process, int tag);
+WEFT_API weft_status weft_host_put(weft_job *job, weft_win win, int process, size_t offset,
+                                   const void *source, size_t bytes);
+WEFT_API weft_status weft_host_put_notify(weft_job *job, weft_win win, int process, size_t offset,
+                                          const void *source, size_t bytes, int tag);
+WEFT_API weft_status weft_host_notify(weft_job *job, int process, int tag);
 
 /*
  * Blocks until `count` notifications of the tag are there, and consumes them. Of processes that are
  * in weft_close nothing comes: a wait for what only they could bring, here or in a collective
  * call, fails the job with MISMATCH after two seconds.
  */
-weft_status weft_host_wait(weft_job *job, int tag, uint32_t count);
+WEFT_API weft_status weft_host_wait(weft_job *job, int tag, uint32_t count);
 /* Consumes them, and sets *done to 1, only if they are there; else sets it to 0. */
-weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int *done);
+WEFT_API weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int *done);
 
 /* All earlier puts on the window are visible at their targets. Blocking, not collective. */
-weft_status weft_host_flush(weft_job *job, weft_win win);
+WEFT_API weft_status weft_host_flush(weft_job *job, weft_win win);
 
 /* Collective: nobody leaves before all have entered. */
-weft_status weft_host_barrier(weft_job *job);
+WEFT_API weft_status weft_host_barrier(weft_job *job);
 
 /*
  * Collective. gather: the `bytes` bytes at send of every process (they may differ) arrive in
  * process order, without gaps, in receive at root; receive is used only there. scatter: the
  * reverse; process i receives its `bytes`, taken in process order from send at root.
  */
-weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes,
-                             void *receive);
-weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
-                              size_t bytes);
+WEFT_API weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes,
+                                      void *receive);
+WEFT_API weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
+                                       size_t bytes);
 
 /* ---- processes as threads ------------------------------------------------------------------ */
 
@@ -209,7 +210,7 @@ weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *r
  * Only on the CPU device. Blocking; returns the first non-zero result of program, else 0; or, if it
  * cannot start them, a weft_status: ARGUMENT, CONFIG, MEMORY, SYSTEM.
  */
-int weft_local_job(int processes, int (*program)(void *argument), void *argument);
+WEFT_API int weft_local_job(int processes, int (*program)(void *argument), void *argument);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 #include "base/say.h"
 
 /* Defined by every object that nvcc compiled (weft/device.h): whether the program has kernels. */
-extern const int weft_program_has_cuda __attribute__((weak));
+extern WEFT_API const int weft_program_has_cuda __attribute__((weak)); /* the program's */
 
 #ifdef WEFT_HAVE_CUDA
 
