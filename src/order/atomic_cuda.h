@@ -8,12 +8,11 @@
  * A release by one thread covers what the other threads of its block did before the block's
  * barrier that precedes it, and an acquire reaches them through the barrier that follows: PTX
  * causality order is cumulative over barriers of the block (PTX ISA, memory consistency model).
+ *
+ * A part of order/atomic.h, which alone includes it.
  */
 #ifndef WEFT_ORDER_ATOMIC_CUDA_H
 #define WEFT_ORDER_ATOMIC_CUDA_H
-
-#include "order/inline.h"
-#include "order/order.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,11 +7,12 @@
 
 #include "rank/barrier.h"
 #include "rank/collective.h"
-#include "rank/many.h"
 #include "rank/notify.h"
 #include "rank/put.h"
 #include "rank/self.h"
 #include "rank/wait/call.h"
+
+#include "rank/many.h" /* by the calls for one target */
 
 #ifdef __CUDACC__
 

@@ -5,8 +5,7 @@
 #ifndef WEFT_RANK_COLLECTIVE_H
 #define WEFT_RANK_COLLECTIVE_H
 
-#include "rank/path/command.h"
-#include "rank/route.h"
+#include "rank/parts.h"
 
 /*
  * Asks the host for a collective and waits for its answer: what all threads return. Its status goes

@@ -12,8 +12,7 @@
 #ifndef WEFT_RANK_MANY_H
 #define WEFT_RANK_MANY_H
 
-#include "rank/notify.h"
-#include "rank/put.h"
+#include "rank/parts.h"
 
 #ifdef __CUDACC__
 

@@ -4,7 +4,7 @@
 #ifndef WEFT_RANK_NOTIFY_H
 #define WEFT_RANK_NOTIFY_H
 
-#include "rank/path/dispatch.h"
+#include "rank/parts.h"
 
 #ifdef __CUDACC__
 

@@ -8,7 +8,7 @@
 #ifndef WEFT_RANK_PUT_H
 #define WEFT_RANK_PUT_H
 
-#include "rank/path/dispatch.h"
+#include "rank/parts.h"
 
 WEFT_COLD void weft_fail_bounds(weft_self *self, struct weft_shape shape, size_t offset,
                                 uint64_t bytes, int target)

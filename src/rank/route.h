@@ -6,8 +6,7 @@
 #ifndef WEFT_RANK_ROUTE_H
 #define WEFT_RANK_ROUTE_H
 
-#include "rank/fail.h"
-#include "rank/wait/wait.h"
+#include "rank/state.h"
 
 /* Texts name the call; "%d" and the like are filled in by the host. */
 WEFT_INLINE void weft_check_rank(weft_self *self, int target, int members, const char *text)

@@ -4,8 +4,7 @@
 #ifndef WEFT_RANK_SELF_H
 #define WEFT_RANK_SELF_H
 
-#include "rank/path/command.h"
-#include "rank/route.h"
+#include "rank/parts.h"
 
 WEFT_FN int weft_size(weft_self *self, weft_comm comm)
 {

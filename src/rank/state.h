@@ -224,4 +224,8 @@ WEFT_INLINE unsigned char *weft_channel_area(const struct weft_state *state,
     return (unsigned char *)exposed + state->channels_at;
 }
 
+#ifdef __CUDACC__
+#include "rank/state_cuda.h"
+#endif
+
 #endif

@@ -4,8 +4,6 @@
 #ifndef WEFT_RANK_STATE_CUDA_H
 #define WEFT_RANK_STATE_CUDA_H
 
-#include "rank/state.h"
-
 /* The threads of all ranks that are to share a multiprocessor; 0: the kernel promises nothing. */
 #ifdef WEFT_MOST_THREADS /* of any kind of constant: the preprocessor takes an enum's for 0 */
 enum { WEFT_CROWD = (WEFT_MOST_THREADS) * (WEFT_LEAST_RANKS) };

@@ -5,8 +5,7 @@
  * fiber can show is the memory order of a GPU.
  */
 #include "base/fiber.h"
-#include "rank/path/channel.h"
-#include "rank/path/command.h"
+#include "rank/parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

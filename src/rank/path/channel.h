@@ -17,10 +17,7 @@
 #ifndef WEFT_RANK_PATH_CHANNEL_H
 #define WEFT_RANK_PATH_CHANNEL_H
 
-#include "rank/route.h"
-#ifdef __CUDACC__
-#include "rank/wait/wait_cuda.h"
-#endif
+#include "rank/state.h"
 
 /* ---- getting one ---------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #ifndef WEFT_RANK_PATH_CHANNEL_CUDA_H
 #define WEFT_RANK_PATH_CHANNEL_CUDA_H
 
-#include "rank/path/channel.h"
+#include "rank/state.h"
 
 /* What the leader notes after a message. */
 WEFT_INLINE void weft_channel_put_noted(weft_self *self, struct weft_out *out,

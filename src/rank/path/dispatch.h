@@ -5,12 +5,7 @@
 #ifndef WEFT_RANK_PATH_DISPATCH_H
 #define WEFT_RANK_PATH_DISPATCH_H
 
-#include "rank/path/here.h"
-#include "rank/path/peer.h"
-#include "rank/path/proxy.h"
-#ifdef __CUDACC__
-#include "rank/path/channel_cuda.h"
-#endif
+#include "rank/state.h"
 
 /* ---- order between the ways ----------------------------------------------------------------- */
 

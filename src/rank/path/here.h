@@ -5,7 +5,7 @@
 #ifndef WEFT_RANK_PATH_HERE_H
 #define WEFT_RANK_PATH_HERE_H
 
-#include "rank/counter.h"
+#include "rank/state.h"
 
 /* One more, a release of what the rank did unless relaxed. The leader. */
 WEFT_INLINE void weft_here_notify(const struct weft_route *to, uint32_t tag, bool relaxed)

@@ -5,7 +5,7 @@
 #ifndef WEFT_RANK_PATH_PEER_H
 #define WEFT_RANK_PATH_PEER_H
 
-#include "rank/path/channel.h"
+#include "rank/state.h"
 
 /* One more, a release of what the rank did unless relaxed. small: it is that of a put that a
  * channel would take. The leader. */

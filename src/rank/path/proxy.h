@@ -5,9 +5,7 @@
 #ifndef WEFT_RANK_PATH_PROXY_H
 #define WEFT_RANK_PATH_PROXY_H
 
-#include "rank/copy.h"
-#include "rank/path/channel.h"
-#include "rank/path/command.h"
+#include "rank/state.h"
 
 /* ---- notices -------------------------------------------------------------------------------- */
 

@@ -4,8 +4,7 @@
 #ifndef WEFT_RANK_WAIT_CALL_H
 #define WEFT_RANK_WAIT_CALL_H
 
-#include "rank/route.h"
-#include "rank/wait/letter.h"
+#include "rank/parts.h"
 
 /* The leader waits for all. */
 WEFT_INLINE void weft_wait_led(weft_self *self, uint32_t tag, uint32_t count)

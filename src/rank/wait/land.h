@@ -8,6 +8,7 @@
 
 #include "abi/channel.h"
 #include "order/atomic.h"
+#include "rank/state.h"
 
 #ifdef __CUDACC__
 

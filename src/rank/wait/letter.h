@@ -24,7 +24,7 @@
 #ifndef WEFT_RANK_WAIT_LETTER_H
 #define WEFT_RANK_WAIT_LETTER_H
 
-#include "rank/wait/letter_box.h"
+#include "rank/state.h"
 
 /*
  * Rounds of a wait before the door is opened: 0, and after doors in vain 8, 24, 56 and so on, until

@@ -6,10 +6,7 @@
 #define WEFT_RANK_WAIT_LETTER_BOX_H
 
 #include "abi/letter.h"
-#include "rank/wait/wait.h"
-#ifdef __CUDACC__
-#include "rank/wait/wait_cuda.h"
-#endif
+#include "rank/state.h"
 
 /* What the leader finds in one look: the counter, its host word, and the letter, if flag is not 0.
  */

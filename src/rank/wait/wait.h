@@ -12,9 +12,7 @@
 #ifndef WEFT_RANK_WAIT_WAIT_H
 #define WEFT_RANK_WAIT_WAIT_H
 
-#include "rank/counter.h"
-#include "rank/trace/trace.h"
-#include "rank/wait/mailbox.h"
+#include "rank/state.h"
 
 /* The thread that acts for the rank. */
 WEFT_INLINE bool weft_leads(const weft_self *self)

@@ -4,7 +4,7 @@
 #ifndef WEFT_RANK_WAIT_WAIT_CUDA_H
 #define WEFT_RANK_WAIT_WAIT_CUDA_H
 
-#include "rank/wait/take_cuda.h"
+#include "rank/state.h"
 
 enum { WEFT_LOOK_WAITS = 64, WEFT_GIVE_WAITS = 256 };
 

@@ -8,7 +8,7 @@
 #include "runtime/job/exchange.h"
 
 #include "base/say.h"
-#include "rank/wait/wait.h"
+#include "rank/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
