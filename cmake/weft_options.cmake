@@ -3,7 +3,7 @@ include(CheckLanguage)
 
 set(WEFT_CUDA AUTO CACHE STRING "the CUDA device, and kernels compiled by nvcc: AUTO, ON or OFF")
 set(WEFT_CUDA_ARCHS "75-virtual;90" CACHE STRING "compute capabilities to compile kernels for; -virtual: as PTX")
-set(WEFT_CUDA_TEST_ARCHS "" CACHE STRING "the same for the tests alone, where they cannot run: as PTX takes a third of the time; empty: as WEFT_CUDA_ARCHS")
+set(WEFT_CUDA_TEST_ARCHS "" CACHE STRING "the same for tests, case studies and benchmarks, where none can run: PTX takes a third of the time; empty: as WEFT_CUDA_ARCHS")
 set(WEFT_CUDA_REGISTERS "" CACHE STRING "most registers a thread: fewer registers, more ranks; empty: what nvcc finds best")
 set(WEFT_MPI AUTO CACHE STRING "modules for the MPIs that are here, and the MPI programs that benchmarks compare with: AUTO, ON or OFF")
 set(WEFT_PMIX AUTO CACHE STRING "jobs under mpirun, srun and prterun, through PMIx: AUTO, ON or OFF")
