@@ -37,7 +37,7 @@ enum weft_command_flag {
 };
 
 enum {
-    WEFT_INLINE_MOST = 1024, /* the most that WEFT_INLINE may be (base/config.def) */
+    WEFT_INLINE_MOST = 1024, /* the most that WEFT_INLINE may be (rank/settings.def) */
     WEFT_WITHIN_MOST = 16
 };
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* CHOICE values, in the order in which config.def lists their words. */
+/* CHOICE values, in the order in which a settings.def lists their words. */
 enum weft_device_choice { WEFT_DEVICE_AUTO, WEFT_DEVICE_CPU, WEFT_DEVICE_CUDA };
 enum weft_cpu_bind_choice { WEFT_CPU_BIND_OFF, WEFT_CPU_BIND_ON };
 enum weft_cuda_share_choice {

@@ -14,7 +14,7 @@
 
 #define WEFT_HEADER_BYTES 12
 #define WEFT_HELLO_BYTES  148
-#define WEFT_SECRET_BYTES 128 /* as in config.def, the end included */
+#define WEFT_SECRET_BYTES 128 /* as in settings.def, the end included */
 
 enum weft_op {
     WEFT_OP_FRAME = 1, /* what control.h calls a frame; kind 0 says that `source` is lost */
@@ -86,7 +86,7 @@ bool weft_stream_reserve(struct weft_stream *stream);
 int weft_stream_take(struct weft_stream *stream, struct weft_header *header, const void **payload);
 void weft_stream_free(struct weft_stream *stream);
 
-#define WEFT_ROOT_BYTES 128 /* of WEFT_ROOT, as in config.def, the end included */
+#define WEFT_ROOT_BYTES 128 /* of WEFT_ROOT, as in settings.def, the end included */
 #define WEFT_ROOTS_MAX  8
 
 /* Where process 0 listens, taken apart. */

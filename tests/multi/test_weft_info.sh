@@ -49,7 +49,7 @@ fi
 check 0 env WEFT_RANKS=31 WEFT_SECRET=xyzzy "$info" --config
 has out "WEFT_RANKS = 31"
 ! grep -q xyzzy out || fail "the secret is told"
-settings=$(grep -cE '^WEFT_CONFIG_[A-Z]+\(' "$root/src/base/config.def")
+settings=$(find "$root/src" -name settings.def -exec cat {} + | grep -cE "^WEFT_CONFIG_[A-Z]+\(")
 printed=$(grep -cE '^WEFT_[A-Z_]+ = ' out)
 [ "$settings" -eq "$printed" ] || fail "$printed of $settings settings are listed"
 
