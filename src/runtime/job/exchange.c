@@ -66,7 +66,7 @@ static void count_ran(struct weft_job *job, int source)
     weft_collective_sweep(job);
 }
 
-void weft_exchange_frame(struct weft_job *job, const struct weft_frame *frame)
+static void exchange_frame(struct weft_job *job, const struct weft_frame *frame)
 {
     struct arrival *a;
 
@@ -239,3 +239,18 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
     }
     return WEFT_OK;
 }
+
+static void exchange_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
+                               char *text, size_t bytes)
+{
+    (void)job;
+    snprintf(text, bytes, "in %s for process %llu", weft_exchange_name((uint32_t)wait->need),
+             wait->a);
+}
+
+const struct weft_service weft_exchange_service = {
+    .frames = WEFT_KIND(WEFT_FRAME_EXCHANGE),
+    .waits = WEFT_KIND(WEFT_WAIT_PROCESS),
+    .frame = exchange_frame,
+    .waits_for = exchange_waits_for,
+};

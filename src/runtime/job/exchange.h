@@ -36,7 +36,6 @@ const char *weft_exchange_name(uint32_t op);
  * *barriers: the fewest of WEFT_COMM_HOST that one of them has entered (what each brings to CLOSE).
  */
 int weft_exchange_closed(struct weft_job *job, uint32_t *barriers);
-/* A frame of it arrived. Monitor only. */
-void weft_exchange_frame(struct weft_job *job, const struct weft_frame *frame);
+extern const struct weft_service weft_exchange_service;
 
 #endif

@@ -78,9 +78,19 @@ void weft_job_fail(struct weft_job *job, weft_status status, const char *format,
         failed(job, status, frame.text, own_level(job)); /* nobody left to agree with */
 }
 
-void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame)
+/* A process was lost, or one ends the job. */
+static void failure_frame(struct weft_job *job, const struct weft_frame *frame)
 {
     struct abort_frame abort = {0};
+    char text[WEFT_NAME_BYTES + 16];
+
+    if (frame->kind == WEFT_FRAME_LOST) {
+        weft_lock(&job->space.tables);
+        snprintf(text, sizeof(text), "%s was lost", job->processes[frame->source].name);
+        weft_unlock(&job->space.tables);
+        weft_job_failed(job, WEFT_ERR_PEER_LOST, text);
+        return;
+    }
 
     if (frame->bytes < sizeof(abort.status) || frame->bytes > sizeof(abort)) {
         weft_job_failed(job, WEFT_ERR_PROTOCOL, "malformed abort frame");
@@ -96,6 +106,11 @@ void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame)
     failed(job, (weft_status)abort.status, abort.text,
            frame->source == job->numbers.process ? own_level(job) : WEFT_SAY_ERROR);
 }
+
+const struct weft_service weft_failure_service = {
+    .frames = WEFT_KIND(WEFT_FRAME_LOST) | WEFT_KIND(WEFT_FRAME_ABORT),
+    .frame = failure_frame,
+};
 
 void weft_abort(weft_job *job, const char *reason)
 {

@@ -19,6 +19,7 @@
 #include "device/device.h"
 #include "runtime/kernel/ranks.h"
 #include "runtime/service/proxy.h"
+#include "runtime/service/service.h"
 #include "runtime/space/space.h"
 #include "weft/weft.h"
 
@@ -64,6 +65,7 @@ struct weft_job {
     struct weft_job *next_left;   /* open.c */
     struct weft_job *next_random; /* random.c */
 
+    struct weft_services services;
     struct weft_proxy proxy;
     struct weft_ranks ranks;
     struct weft_space space;
@@ -114,7 +116,7 @@ void weft_job_fail(struct weft_job *job, weft_status status, const char *format,
     __attribute__((format(printf, 3, 4)));
 /* What arrives of it: an abort frame, or the loss of a process. Monitor only. */
 void weft_job_failed(struct weft_job *job, weft_status status, const char *text);
-void weft_failure_frame(struct weft_job *job, const struct weft_frame *frame);
+extern const struct weft_service weft_failure_service;
 static inline weft_status weft_job_status(const struct weft_job *job)
 {
     return (weft_status)__atomic_load_n(&job->failed, __ATOMIC_ACQUIRE);

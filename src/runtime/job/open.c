@@ -160,6 +160,20 @@ static weft_status open_together(struct weft_job *job)
     return status;
 }
 
+/* What the runtime itself does; rounds go in this order. Layers above add theirs. */
+static weft_status add_services(struct weft_job *job)
+{
+    static const struct weft_service *const own[] = {
+        &weft_failure_service,    &weft_exchange_service, &weft_memory_service,
+        &weft_collective_service, &weft_waiting_service,  &weft_manager_service,
+        &weft_text_service,       &weft_network_service,  &weft_landing_service};
+    weft_status status = WEFT_OK;
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)
+        status = weft_service_add(&job->services, own[i]);
+    return status;
+}
+
 static weft_status open_steps(struct weft_job *job)
 {
     weft_status status = weft_random_join(job);
@@ -187,6 +201,8 @@ static weft_status open_steps(struct weft_job *job)
                                        job->one_address_space);
     if (status == WEFT_OK)
         status = open_state(job);
+    if (status == WEFT_OK)
+        status = add_services(job);
     if (status == WEFT_OK)
         status = weft_exchange_open(job);
     if (status == WEFT_OK)

@@ -198,7 +198,8 @@ static bool look(struct weft_job *job, bool *did)
     return good;
 }
 
-bool weft_landing_look(struct weft_job *job)
+/* Finds out what became of letters. */
+static bool landing_round(struct weft_job *job)
 {
     bool did = false;
 
@@ -210,6 +211,8 @@ bool weft_landing_look(struct weft_job *job)
     /* No bell rings when a rank has answered: the task looks again. */
     return did || job->proxy.landings->out_count != 0;
 }
+
+const struct weft_service weft_landing_service = {.round = {[WEFT_NET_RECEIVE] = landing_round}};
 
 /*
  * Until it is known what became of the letter to a slot, or (slot 0) of all: what comes now must

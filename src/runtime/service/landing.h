@@ -34,7 +34,6 @@ bool weft_landing_settled(void *job, uint64_t mark, bool *there);
 bool weft_landing_notify(struct weft_job *job, uint32_t slot, uint32_t tag);
 bool weft_landing_count(struct weft_job *job, uint32_t index);
 
-/* Finds out what became of letters; true if it did anything. */
-bool weft_landing_look(struct weft_job *job);
+extern const struct weft_service weft_landing_service;
 
 #endif

@@ -14,6 +14,7 @@
 #include "ring/command.h"
 #include "runtime/space/tables.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -111,30 +112,31 @@ static void take_within(struct weft_request *request, const struct weft_command 
     memcpy(request->payload, words, request->width);
 }
 
-/* A put, a notification or a barrier's notice. False: not taken, look again later. */
-static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+/* A put, a notification or a barrier's notice. */
+static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
+                                const struct weft_command *command)
 {
     struct weft_manager *manager = &job->proxy.managers[slot];
     const bool carried = is_carried(command), within = (command->flags & WEFT_COMMAND_WITHIN) != 0;
     const uint32_t payload = carried && !within ? (uint32_t)command->width : 0;
 
+    if (manager->waiting == (job->proxy.stage != NULL ? AHEAD : 1))
+        return WEFT_TAKEN_NOT;
     if (carried &&
         (command->kind != WEFT_COMMAND_PUT || command->width > job->space.state.inline_bytes ||
          (within && (command->width > WEFT_WITHIN_MOST || command->flags & WEFT_COMMAND_INLINE)))) {
-        bad_command(job, slot, command);
-        return false;
+        return WEFT_TAKEN_WRONG;
     }
     struct weft_request *request = weft_request_make(job, slot, carried);
     if (request == NULL)
-        return false;
+        return WEFT_TAKEN_NOT;
     if (!make_plan(job, command, request)) {
-        bad_command(job, slot, command);
         weft_request_free(job, request);
-        return false;
+        return WEFT_TAKEN_WRONG;
     }
     if (!weft_command_payload(&manager->commands, request->payload, payload)) {
         weft_request_free(job, request);
-        return false;
+        return WEFT_TAKEN_NOT;
     }
     if (within)
         take_within(request, command);
@@ -150,7 +152,9 @@ static bool take_put(struct weft_job *job, uint32_t slot, const struct weft_comm
     *(manager->last != NULL ? &manager->last->next : &manager->first) = request;
     manager->last = request;
     manager->waiting++;
-    return true;
+    weft_requests_fetch(job, manager);
+    weft_requests_issue(job, manager);
+    return WEFT_TAKEN;
 }
 
 void weft_flush_process(struct weft_job *job, int process)
@@ -162,29 +166,37 @@ void weft_flush_process(struct weft_job *job, int process)
                       weft_err_last());
 }
 
-static bool serve_flush(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+static enum weft_taken take_flush(struct weft_job *job, uint32_t slot,
+                                  const struct weft_command *command)
 {
-    if (command->target >= (uint32_t)job->numbers.processes) {
-        bad_command(job, slot, command);
-        return false;
-    }
+    if (command->target >= (uint32_t)job->numbers.processes)
+        return WEFT_TAKEN_WRONG;
     weft_flush_process(job, (int)command->target);
     weft_command_pop(&job->proxy.managers[slot].commands, 0);
-    return true;
+    return WEFT_TAKEN;
 }
 
-static bool serve_text(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+static enum weft_taken put_command(struct weft_job *job, uint32_t slot,
+                                   const struct weft_command *command, bool alone)
+{
+    if (command->kind != WEFT_COMMAND_FLUSH)
+        return take_put(job, slot, command);
+    return alone ? take_flush(job, slot, command) : WEFT_TAKEN_NOT;
+}
+
+static enum weft_taken text_command(struct weft_job *job, uint32_t slot,
+                                    const struct weft_command *command, bool alone)
 {
     struct weft_manager *manager = &job->proxy.managers[slot];
     unsigned char payload[WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg)];
     char name[40], text[WEFT_TEXT_BYTES];
 
-    if (command->width > sizeof(payload) || command->offset > command->width) {
-        bad_command(job, slot, command);
-        return false;
-    }
+    if (!alone)
+        return WEFT_TAKEN_NOT;
+    if (command->width > sizeof(payload) || command->offset > command->width)
+        return WEFT_TAKEN_WRONG;
     if (!weft_command_payload(&manager->commands, payload, (uint32_t)command->width))
-        return false;
+        return WEFT_TAKEN_NOT;
     weft_log_format(text, sizeof(text), payload, (uint32_t)command->offset,
                     (uint32_t)command->width, command->height);
     weft_slot_name(job, slot, name, sizeof(name));
@@ -193,41 +205,24 @@ static bool serve_text(struct weft_job *job, uint32_t slot, const struct weft_co
             job, command->tag < WEFT_STATUS_COUNT ? (weft_status)command->tag : WEFT_ERR_PROTOCOL,
             "%s: %s", name, text);
     else if (!weft_device_log(job, name, text))
-        return false;
+        return WEFT_TAKEN_NOT;
     weft_command_pop(&manager->commands, (uint32_t)command->width);
-    return true;
+    return WEFT_TAKEN;
 }
 
 /* False: nothing more can be taken now. */
 static bool take(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
-    struct weft_manager *manager = &job->proxy.managers[slot];
+    const struct weft_service *owner = NULL;
+    enum weft_taken taken = WEFT_TAKEN_WRONG;
 
-    switch (command->kind) {
-    case WEFT_COMMAND_PUT:
-    case WEFT_COMMAND_COUNT:
-    case WEFT_COMMAND_BARRIER:
-        if (manager->waiting == (job->proxy.stage != NULL ? AHEAD : 1) ||
-            !take_put(job, slot, command))
-            return false;
-        weft_requests_fetch(job, manager);
-        weft_requests_issue(job, manager);
-        return true;
-    case WEFT_COMMAND_COLLECTIVE:
-        if (manager->waiting != 0)
-            return false;
-        weft_collective_ask(job, slot, command);
-        weft_command_pop(&manager->commands, 0);
-        return true;
-    case WEFT_COMMAND_FLUSH:
-        return manager->waiting == 0 && serve_flush(job, slot, command);
-    case WEFT_COMMAND_LOG:
-    case WEFT_COMMAND_FAIL:
-        return manager->waiting == 0 && serve_text(job, slot, command);
-    default:
+    if (command->kind < WEFT_SERVICE_KINDS)
+        owner = __atomic_load_n(&job->services.command[command->kind], __ATOMIC_ACQUIRE);
+    if (owner != NULL)
+        taken = owner->command(job, slot, command, job->proxy.managers[slot].waiting == 0);
+    if (taken == WEFT_TAKEN_WRONG)
         bad_command(job, slot, command);
-        return false;
-    }
+    return taken == WEFT_TAKEN;
 }
 
 bool weft_manager_serve(struct weft_job *job, uint32_t slot)
@@ -250,3 +245,47 @@ bool weft_manager_serve(struct weft_job *job, uint32_t slot)
     /* A copy under way rings no bell: the task looks again. */
     return did || (job->proxy.stage != NULL && manager->waiting != 0);
 }
+
+/* The progress task's: commands of all ranks, and the flush that the main thread waits for. */
+static bool manager_round(struct weft_job *job)
+{
+    bool did = false;
+
+    if (weft_mutation != DRAIN_commands)
+        for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
+            did |= weft_manager_serve(job, slot);
+    if (__atomic_load_n(&job->proxy.landing, __ATOMIC_RELAXED) != 0) {
+        __atomic_store_n(&job->proxy.landing, 0, __ATOMIC_RELAXED);
+        for (int p = 0; p < job->numbers.processes; p++)
+            weft_flush_process(job, p);
+    }
+    return did;
+}
+
+static void manager_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
+                              char *text, size_t bytes)
+{
+    (void)job;
+    if (wait->kind == WEFT_WAIT_SPACE)
+        snprintf(text, bytes, "for %llu of %llu lines of its command ring", wait->need, wait->have);
+    else if (wait->kind == WEFT_WAIT_LOCAL)
+        snprintf(text, bytes, "in weft_flush_local: %llu of %llu puts have left", wait->have,
+                 wait->need);
+    else
+        snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu landed before",
+                 wait->a, wait->need, wait->have);
+}
+
+const struct weft_service weft_manager_service = {
+    .round = {[WEFT_NET_SEND] = manager_round},
+    .commands = WEFT_KIND(WEFT_COMMAND_PUT) | WEFT_KIND(WEFT_COMMAND_COUNT) |
+                WEFT_KIND(WEFT_COMMAND_BARRIER) | WEFT_KIND(WEFT_COMMAND_FLUSH),
+    .waits = WEFT_KIND(WEFT_WAIT_SPACE) | WEFT_KIND(WEFT_WAIT_LOCAL) | WEFT_KIND(WEFT_WAIT_REMOTE),
+    .command = put_command,
+    .waits_for = manager_waits_for,
+};
+
+const struct weft_service weft_text_service = {
+    .commands = WEFT_KIND(WEFT_COMMAND_LOG) | WEFT_KIND(WEFT_COMMAND_FAIL),
+    .command = text_command,
+};

@@ -10,7 +10,6 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
-#include "runtime/service/landing.h"
 #include "runtime/trace/timeline.h"
 
 enum {
@@ -30,45 +29,35 @@ static bool stopping(const struct weft_job *job)
     return __atomic_load_n(&job->proxy.stop_services, __ATOMIC_ACQUIRE) != 0;
 }
 
-/*
- * One round of the progress task. An error that it meets is not gone after it: until the job has
- * failed there are no more rounds.
- */
-static bool progress_round(struct weft_job *job)
+static bool drive_network(struct weft_job *job, enum weft_net_side side)
 {
     bool did = false;
 
-    if (weft_job_is_failing(job))
+    if (weft_mutation == (side == WEFT_NET_SEND ? DRAIN_progress : DRAIN_receive))
         return false;
-    if (weft_mutation != DRAIN_commands)
-        for (uint32_t slot = 0; slot < weft_job_slots(job); slot++)
-            did |= weft_manager_serve(job, slot);
-    if (__atomic_load_n(&job->proxy.landing, __ATOMIC_RELAXED) != 0) {
-        __atomic_store_n(&job->proxy.landing, 0, __ATOMIC_RELAXED);
-        for (int p = 0; p < job->numbers.processes; p++)
-            weft_flush_process(job, p);
-    }
-    if (weft_mutation != DRAIN_progress) {
-        weft_status status = job->proxy.net_ops->progress(job->proxy.net, WEFT_NET_SEND, &did);
-        if (status != WEFT_OK)
-            weft_job_fail(job, status, "process %d cannot send: %s", job->numbers.process,
-                          weft_err_last());
-    }
+    const weft_status status = job->proxy.net_ops->progress(job->proxy.net, side, &did);
+    if (status != WEFT_OK)
+        weft_job_fail(job, status, "process %d cannot %s: %s", job->numbers.process,
+                      side == WEFT_NET_SEND ? "send" : "receive", weft_err_last());
     return did;
+}
+
+static bool send_round(struct weft_job *job)
+{
+    return drive_network(job, WEFT_NET_SEND);
 }
 
 static bool receive_round(struct weft_job *job)
 {
-    bool did = false;
+    return drive_network(job, WEFT_NET_RECEIVE);
+}
 
-    if (weft_mutation == DRAIN_receive || weft_job_is_failing(job))
-        return false;
-    weft_status status = job->proxy.net_ops->progress(job->proxy.net, WEFT_NET_RECEIVE, &did);
-    if (status != WEFT_OK)
-        weft_job_fail(job, status, "process %d cannot receive: %s", job->numbers.process,
-                      weft_err_last());
-    did |= weft_landing_look(job);
-    return did;
+const struct weft_service weft_network_service = {.round = {send_round, receive_round}};
+
+/* An error that a round meets is not gone after it: until the job has failed there are no more. */
+static bool rounds(struct weft_job *job, enum weft_net_side side)
+{
+    return !weft_job_is_failing(job) && weft_services_round(job, side);
 }
 
 /* What goes wrong in it the job says, once (weft_job_fail). */
@@ -76,7 +65,7 @@ static bool round_of(struct weft_job *job, enum weft_net_side side)
 {
     const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
     const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
-    const bool did = side == WEFT_NET_SEND ? progress_round(job) : receive_round(job);
+    const bool did = rounds(job, side);
 
     weft_err_level(before);
     if (did)

@@ -10,6 +10,8 @@
 #include "rank/state.h"
 #include "ring/command.h"
 
+#include "runtime/service/service.h"
+
 struct weft_job;
 struct weft_stage;
 struct weft_landing;
@@ -101,6 +103,7 @@ weft_status weft_network_open(struct weft_job *job);
 
 /* ---- manager.c, request.c, progress.c ---- */
 
+extern const struct weft_service weft_manager_service, weft_text_service, weft_network_service;
 /* Takes what it can from one rank's ring; true if it did anything. Progress task only. */
 bool weft_manager_serve(struct weft_job *job, uint32_t slot);
 /* Non-blocking: what was handed on for that process is told soon when it has landed. */

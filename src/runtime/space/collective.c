@@ -141,7 +141,7 @@ static bool accept(struct weft_job *job, const struct weft_frame *frame,
     return good;
 }
 
-void weft_collective_frame(struct weft_job *job, const struct weft_frame *frame)
+static void collective_frame(struct weft_job *job, const struct weft_frame *frame)
 {
     const struct collective_frame *f = frame->payload;
 
@@ -225,7 +225,7 @@ static struct weft_contribution contribution_of(struct weft_job *job, weft_comm 
     return c;
 }
 
-void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+static void collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
     char name[40], on[40];
 
@@ -252,3 +252,36 @@ void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_
     }
     weft_unlock(&job->space.tables);
 }
+
+static enum weft_taken collective_command(struct weft_job *job, uint32_t slot,
+                                          const struct weft_command *command, bool alone)
+{
+    if (!alone)
+        return WEFT_TAKEN_NOT;
+    collective_ask(job, slot, command);
+    weft_command_pop(&job->proxy.managers[slot].commands, 0);
+    return WEFT_TAKEN;
+}
+
+static void collective_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
+                                 char *text, size_t bytes)
+{
+    char list[256], comm[40];
+
+    if (wait->a == 0) { /* weft_fail: the error is on its way */
+        snprintf(text, bytes, "to end");
+        return;
+    }
+    weft_comm_name((weft_comm)wait->have, comm, sizeof(comm));
+    weft_waiting_absent(job, WEFT_WAIT_REPLY, wait->a, (weft_comm)wait->have, list, sizeof(list));
+    snprintf(text, bytes, "in %s of %s: not there: %s", weft_collective_name(wait->a), comm, list);
+}
+
+const struct weft_service weft_collective_service = {
+    .frames = WEFT_KIND(WEFT_FRAME_COLLECTIVE),
+    .commands = WEFT_KIND(WEFT_COMMAND_COLLECTIVE),
+    .waits = WEFT_KIND(WEFT_WAIT_REPLY),
+    .frame = collective_frame,
+    .command = collective_command,
+    .waits_for = collective_waits_for,
+};

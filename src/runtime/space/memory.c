@@ -156,7 +156,7 @@ static void unmap(struct weft_job *job, struct weft_segment *segment)
  * Maps another's new memory, or forgets it. That it cannot be mapped is no failure yet: it may have
  * been freed already. Only a window over it would need it (weft_memory_mapped).
  */
-void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame)
+static void memory_frame(struct weft_job *job, const struct weft_frame *frame)
 {
     struct segment_frame f;
 
@@ -397,3 +397,8 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
         status = job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
     return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }
+
+const struct weft_service weft_memory_service = {
+    .frames = WEFT_KIND(WEFT_FRAME_SEGMENT) | WEFT_KIND(WEFT_FRAME_SEGMENT_FREE),
+    .frame = memory_frame,
+};

@@ -8,6 +8,7 @@
 #include "base/task.h"
 #include "boot/control.h"
 #include "rank/state.h"
+#include "runtime/service/service.h"
 
 struct weft_job;
 struct weft_gathering;
@@ -66,7 +67,7 @@ void weft_memory_release(struct weft_job *job, weft_win win);
  */
 void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
                          uint64_t bytes);
-void weft_memory_frame(struct weft_job *job, const struct weft_frame *frame);
+extern const struct weft_service weft_memory_service;
 void weft_memory_close(struct weft_job *job);
 
 /* ---- collective.c ---- */
@@ -75,9 +76,7 @@ weft_status weft_collective_open(struct weft_job *job);
 void weft_collective_close(struct weft_job *job);
 /* "weft_win_create" and the like; "weft_?": it is none. */
 const char *weft_collective_name(uint64_t op);
-/* A rank asks for a collective. Progress task only. */
-void weft_collective_ask(struct weft_job *job, uint32_t slot, const struct weft_command *command);
-void weft_collective_frame(struct weft_job *job, const struct weft_frame *frame);
+extern const struct weft_service weft_collective_service;
 /* Frees what a finished run left behind. Monitor only, at one point of the control channel. */
 void weft_collective_sweep(struct weft_job *job);
 

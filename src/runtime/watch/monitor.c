@@ -5,42 +5,11 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
-#include "runtime/job/exchange.h"
 #include "runtime/watch/watch.h"
 
 #include <stdlib.h>
 
 enum { LOOK_NS = 100000000 }; /* how often the watchdog looks */
-
-static void dispatch(struct weft_job *job, const struct weft_frame *frame)
-{
-    char text[WEFT_NAME_BYTES + 16];
-
-    switch (frame->kind) {
-    case WEFT_FRAME_LOST:
-        weft_lock(&job->space.tables);
-        snprintf(text, sizeof(text), "%s was lost", job->processes[frame->source].name);
-        weft_unlock(&job->space.tables);
-        weft_job_failed(job, WEFT_ERR_PEER_LOST, text);
-        break;
-    case WEFT_FRAME_EXCHANGE:
-        weft_exchange_frame(job, frame);
-        break;
-    case WEFT_FRAME_ABORT:
-        weft_failure_frame(job, frame);
-        break;
-    case WEFT_FRAME_SEGMENT:
-    case WEFT_FRAME_SEGMENT_FREE:
-        weft_memory_frame(job, frame);
-        break;
-    case WEFT_FRAME_COLLECTIVE:
-        weft_collective_frame(job, frame);
-        break;
-    default:
-        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d sent a control frame of kind %u",
-                      frame->source, frame->kind);
-    }
-}
 
 static void monitor_main(void *argument)
 {
@@ -52,7 +21,9 @@ static void monitor_main(void *argument)
         struct weft_frame frame;
         weft_status status = weft_control_next(job->control, &frame, LOOK_NS);
         if (status == WEFT_OK) {
-            dispatch(job, &frame);
+            if (!weft_services_frame(job, &frame))
+                weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d sent a control frame of kind %u",
+                              frame.source, frame.kind);
             free(frame.payload);
         } else if (status != WEFT_ERR_TIMEOUT) {
             if (status == WEFT_ERR_MEMORY) /* for a frame: the channel still carries this */

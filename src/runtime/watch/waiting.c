@@ -5,7 +5,6 @@
 #include "runtime/job/job.h"
 
 #include "rank/counter.h"
-#include "runtime/job/exchange.h"
 #include "runtime/space/tables.h"
 #include "runtime/watch/watch.h"
 
@@ -46,9 +45,8 @@ static bool has_come(const struct weft_job *job, const struct weft_waiting *w, u
            __atomic_load_n(&w->have, __ATOMIC_RELAXED) == comm;
 }
 
-/* Which members in this process are not there. */
-static void absent(const struct weft_job *job, uint32_t kind, uint64_t op, weft_comm comm,
-                   char *text, size_t bytes)
+void weft_waiting_absent(const struct weft_job *job, uint32_t kind, uint64_t op, weft_comm comm,
+                         char *text, size_t bytes)
 {
     const struct weft_comm_entry *entry = weft_comm_find(&job->space.state, comm);
     size_t used = 0;
@@ -112,7 +110,7 @@ static void barrier(const struct weft_job *job, const struct weft_waiting *w, ui
     char name[40], list[256], unheard[40] = "";
 
     weft_comm_name(comm_of(job, w), name, sizeof(name));
-    absent(job, kind, 0, comm_of(job, w), list, sizeof(list));
+    weft_waiting_absent(job, kind, 0, comm_of(job, w), list, sizeof(list));
     if (words > 0)
         snprintf(unheard, sizeof(unheard), "; no word from %d process(es)", words);
     snprintf(text, bytes, "in %s%s: not there: %s%s",
@@ -122,54 +120,50 @@ static void barrier(const struct weft_job *job, const struct weft_waiting *w, ui
              kind == WEFT_WAIT_BARRIER ? name : "", list, unheard);
 }
 
-void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes)
+static void rank_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
+                           char *text, size_t bytes)
 {
-    const struct weft_waiting *w = job->ranks.selves[slot]->waiting;
-    const unsigned long long a = __atomic_load_n(&w->a, __ATOMIC_RELAXED);
-    const unsigned long long have = __atomic_load_n(&w->have, __ATOMIC_RELAXED);
-    const unsigned long long need = __atomic_load_n(&w->need, __ATOMIC_RELAXED);
-    const uint32_t kind = __atomic_load_n(&w->kind, __ATOMIC_RELAXED);
-    char list[256], comm[40];
-
-    switch (kind) {
+    switch (wait->kind) {
     case WEFT_WAIT_TAG:
-        notifications(job, slot, (uint32_t)a, have, need, text, bytes);
+        notifications(job, wait->slot, (uint32_t)wait->a, wait->have, wait->need, text, bytes);
         break;
     case WEFT_WAIT_UNTIL:
-        snprintf(text, bytes, "in weft_wait_until at 0x%llx: %llu is there, compared with %llu", a,
-                 have, need);
-        break;
-    case WEFT_WAIT_BARRIER:
-    case WEFT_WAIT_ENTER:
-    case WEFT_WAIT_LEAVE:
-        barrier(job, w, kind, (int32_t)(uint32_t)(need - have), text, bytes);
-        break;
-    case WEFT_WAIT_SPACE:
-        snprintf(text, bytes, "for %llu of %llu lines of its command ring", need, have);
-        break;
-    case WEFT_WAIT_LOCAL:
-        snprintf(text, bytes, "in weft_flush_local: %llu of %llu puts have left", have, need);
-        break;
-    case WEFT_WAIT_REMOTE:
-        snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu landed before", a,
-                 need, have);
+        snprintf(text, bytes, "in weft_wait_until at 0x%llx: %llu is there, compared with %llu",
+                 wait->a, wait->have, wait->need);
         break;
     case WEFT_WAIT_EAGER:
         snprintf(
             text, bytes,
-            "for the other end of an eager channel, in process %llu: line %llu wanted, at %llu", a,
-            need, have);
-        break;
-    case WEFT_WAIT_PROCESS:
-        snprintf(text, bytes, "in %s for process %llu", weft_exchange_name((uint32_t)need), a);
+            "for the other end of an eager channel, in process %llu: line %llu wanted, at %llu",
+            wait->a, wait->need, wait->have);
         break;
     default:
-        if (a == 0) { /* weft_fail: the error is on its way */
-            snprintf(text, bytes, "to end");
-            break;
-        }
-        weft_comm_name((weft_comm)have, comm, sizeof(comm));
-        absent(job, WEFT_WAIT_REPLY, a, (weft_comm)have, list, sizeof(list));
-        snprintf(text, bytes, "in %s of %s: not there: %s", weft_collective_name(a), comm, list);
+        barrier(job, job->ranks.selves[wait->slot]->waiting, wait->kind,
+                (int32_t)(uint32_t)(wait->need - wait->have), text, bytes);
     }
+}
+
+const struct weft_service weft_waiting_service = {
+    .waits = WEFT_KIND(WEFT_WAIT_TAG) | WEFT_KIND(WEFT_WAIT_UNTIL) | WEFT_KIND(WEFT_WAIT_BARRIER) |
+             WEFT_KIND(WEFT_WAIT_ENTER) | WEFT_KIND(WEFT_WAIT_LEAVE) | WEFT_KIND(WEFT_WAIT_EAGER),
+    .waits_for = rank_waits_for,
+};
+
+void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes)
+{
+    const struct weft_waiting *w = job->ranks.selves[slot]->waiting;
+    const struct weft_wait_seen wait = {
+        .slot = slot,
+        .kind = __atomic_load_n(&w->kind, __ATOMIC_RELAXED) % WEFT_SERVICE_KINDS,
+        .a = __atomic_load_n(&w->a, __ATOMIC_RELAXED),
+        .have = __atomic_load_n(&w->have, __ATOMIC_RELAXED),
+        .need = __atomic_load_n(&w->need, __ATOMIC_RELAXED),
+    };
+    const struct weft_service *owner =
+        __atomic_load_n(&job->services.wait[wait.kind], __ATOMIC_ACQUIRE);
+
+    if (owner != NULL)
+        owner->waits_for(job, &wait, text, bytes);
+    else
+        snprintf(text, bytes, "to end");
 }

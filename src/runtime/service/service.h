@@ -1,0 +1,71 @@
+/*
+ * runtime/service/service.h - what a module, here or in a layer above, does for a job: rounds of
+ * the progress and receive tasks, frames of the control channel, commands of ranks, and what to say
+ * of who waits for it. The runtime knows modules by this table alone.
+ *
+ * A kind of command and of wait has one owner. A frame goes to all who asked for its kind, in the
+ * order in which they were added: so a loss is WEFT_FRAME_LOST.
+ */
+#ifndef WEFT_RUNTIME_SERVICE_SERVICE_H
+#define WEFT_RUNTIME_SERVICE_SERVICE_H
+
+#include "abi/command.h"
+#include "net/net.h"
+#include "rank/state.h"
+
+#include <stdbool.h>
+
+struct weft_job;
+struct weft_frame;
+
+enum { WEFT_SERVICES = 16, WEFT_SERVICE_KINDS = 32 /* of each sort, from 0 on */ };
+
+/* A set of kinds. */
+#define WEFT_KIND(kind) (1u << (kind))
+
+/* What became of a command. */
+enum weft_taken {
+    WEFT_TAKEN_NOT,  /* it stays in the ring: look again later */
+    WEFT_TAKEN,      /* and its lines are freed */
+    WEFT_TAKEN_WRONG /* it cannot be: the job fails */
+};
+
+/* What a rank, or the host program (slot 0), waits for. */
+struct weft_wait_seen {
+    uint32_t slot, kind; /* kind: a weft_wait_kind */
+    unsigned long long a, have, need;
+};
+
+struct weft_service {
+    /* By side: a round of its task, under its duty. True: it did anything, or will have to. */
+    bool (*round[2])(struct weft_job *job);
+    uint32_t frames, commands, waits; /* sets of kinds */
+    /* Monitor only. */
+    void (*frame)(struct weft_job *job, const struct weft_frame *frame);
+    /* Progress task only. `alone`: nothing of the rank's earlier commands is left to be done. */
+    enum weft_taken (*command)(struct weft_job *job, uint32_t slot,
+                               const struct weft_command *command, bool alone);
+    /* "in weft_wait for tag 3: ...". Monitor only, the job's tables locked. */
+    void (*waits_for)(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
+                      size_t bytes);
+};
+
+/* A job's modules. */
+struct weft_services {
+    const struct weft_service *list[WEFT_SERVICES];
+    uint32_t count;
+    const struct weft_service *command[WEFT_SERVICE_KINDS], *wait[WEFT_SERVICE_KINDS]; /* owners */
+};
+
+/*
+ * Adds one, for the life of the job. By weft_open, or in a collective call before any process can
+ * send what is the module's. Errors: STATE (a kind has an owner), LIMIT.
+ */
+weft_status weft_service_add(struct weft_services *services, const struct weft_service *service);
+
+/* All rounds of a side. True: any did anything. */
+bool weft_services_round(struct weft_job *job, enum weft_net_side side);
+/* False: nobody asked for frames of this kind. */
+bool weft_services_frame(struct weft_job *job, const struct weft_frame *frame);
+
+#endif
