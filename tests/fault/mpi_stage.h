@@ -9,6 +9,7 @@
 #include "mpi/inside.h"
 #include "net/mpi/end.h"
 #include "net/mpi/mpi.h"
+#include "support/notices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ static int failures;
 
 struct stage {
     struct weft_config config;
+    struct weft_notice_kinds kinds;
+    struct weft_arrive_device device;
     struct weft_net *net; /* the victim, process 0 */
     struct weft_mpi_handle attacker, requests[4 * WEFT_MPI_WINDOW];
     int sent;
@@ -43,14 +46,6 @@ struct stage {
     int copying, lingers;
     uint32_t begun, finished; /* copies */
 };
-
-static bool arrived(void *context, int process, uint32_t notice)
-{
-    struct stage *stage = context;
-
-    stage->arrived++;
-    return process == 1 && notice < 1000;
-}
 
 static void done(void *context, void *cookie)
 {
@@ -107,6 +102,18 @@ static bool settled(void *context, uint64_t mark, bool *there)
     return true;
 }
 
+static weft_status arrived(void *context, const struct weft_arrival *arrival)
+{
+    struct stage *stage = context;
+
+    stage->arrived++;
+    if (arrival->process != 1 || arrival->notice >= 1000)
+        return WEFT_ERR_PROTOCOL;
+    if (arrival->bytes != 0)
+        land(stage, arrival->target, arrival->source, arrival->bytes);
+    return WEFT_OK;
+}
+
 static void lingers(void *context)
 {
     struct stage *stage = context;
@@ -125,18 +132,16 @@ static struct stage *open_stage(bool device, const char *threads)
     stage->config.counter_start = START;
     stage->config.mpi_threads =
         strcmp(threads, "single") == 0 ? WEFT_MPI_THREADS_SINGLE : WEFT_MPI_THREADS_MULTI;
-    const struct weft_net_open open = {.config = &stage->config,
-                                       .processes = 2,
-                                       .one_address_space = true,
-                                       .events = {.context = stage,
-                                                  .arrived = arrived,
-                                                  .sent = done,
-                                                  .landed = done,
-                                                  .land = device ? land : NULL,
-                                                  .settle = device ? settle : NULL,
-                                                  .mark = device ? mark : NULL,
-                                                  .settled = device ? settled : NULL,
-                                                  .lingers = lingers}};
+    const struct weft_net_open open = {
+        .config = &stage->config,
+        .processes = 2,
+        .one_address_space = true,
+        .events = {.context = stage, .sent = done, .landed = done, .lingers = lingers},
+        .kinds = &stage->kinds,
+        .device = device ? &stage->device : NULL};
+    stage->kinds = all_notices(arrived, stage);
+    stage->device = (struct weft_arrive_device){
+        .context = stage, .land = land, .settle = settle, .mark = mark, .settled = settled};
     if (weft_net_mpi.open(&stage->net, &open) != WEFT_OK ||
         weft_mpi_inside_open(&stage->attacker, 1, 2) != WEFT_OK ||
         weft_net_mpi.reg(stage->net, stage->memory, MEMORY / 2, &stage->key) != WEFT_OK ||

@@ -12,9 +12,9 @@
 
 #include "base/task.h"
 #include "mpi/library.h"
+#include "net/arrive.h"
 #include "net/mpi/message.h"
 #include "net/net.h"
-#include "net/regions.h"
 
 /* A put, or a piece of one, is a message with a number. So many may be unacknowledged per peer:
  * what a peer must be able to hold while an earlier payload is under way. A power of two. */
@@ -52,7 +52,6 @@ struct weft_mpi_in {
     /* a put that has taken effect, until its data is on the device: */
     struct weft_mpi_peer *peer;
     uint32_t taken; /* so many of the peer's, with this one */
-    uint64_t mark;  /* behind its data */
     void *bounce;   /* through which a payload of its own came, or NULL */
     unsigned char wire[];
 };
@@ -107,7 +106,7 @@ struct weft_net {
     uint32_t eager;
     struct weft_mpi_peer *peers;
     int *process_of; /* by rank in the communicator */
-    struct weft_regions regions;
+    struct weft_arrive arrive;
 
     /* put */
     struct weft_mpi_out *free_out;
@@ -119,9 +118,8 @@ struct weft_net {
 
     /* receive */
     struct weft_mpi_in *free_in;
-    struct weft_mpi_in *unsettled, *last_unsettled; /* a FIFO: on their way to the device; */
-    struct weft_mpi_in *unmarked;                   /* of these the first without a mark, */
-    uint32_t marks;                                 /* and marks that the others have */
+    struct weft_mpi_in *taken, *last_taken; /* a FIFO: have taken effect, not concluded; */
+    struct weft_mpi_in *last_ended;         /* the last of them in a batch; NULL: none is */
     struct weft_mpi_peer *waiting, *owing;
     bool closing; /* what comes in is dropped */
 
@@ -157,10 +155,12 @@ void weft_mpi_free_in(struct weft_net *net, struct weft_mpi_in *in);
 /* The first of a peer's messages. *done: it has taken effect, or is on its way to the device. */
 weft_status weft_mpi_advance(struct weft_net *net, struct weft_mpi_peer *peer,
                              struct weft_mpi_in *in, bool *done);
-/* Where data lands later than it is applied: takes a put into the FIFO of those that do, */
-void weft_mpi_unsettled(struct weft_net *net, struct weft_mpi_in *in);
-/* and out of it those whose data is there. */
-weft_status weft_mpi_settle(struct weft_net *net, bool *did);
+/* A put that has: it is kept until its data is where it belongs. */
+void weft_mpi_taken(struct weft_net *net, struct weft_mpi_in *in);
+/* Ends a batch of those that have, if there are any and there is room for it. */
+weft_status weft_mpi_end_batch(struct weft_net *net);
+/* Up to this one their data is there: they are acknowledged. */
+weft_status weft_mpi_conclude(struct weft_net *net, uint64_t last);
 /* Says what is wrong with a message of so many bytes. PROTOCOL. */
 weft_status weft_mpi_malformed(const struct weft_mpi_peer *peer, size_t bytes, const char *why);
 

@@ -21,6 +21,8 @@ static const uint64_t second = 1000000000;
 static const uint64_t held_wait = second;    /* for a payload under way into memory given up */
 static const uint64_t bye_wait = 2 * second; /* for the others to move, when a job is closed */
 
+enum { BATCHES = 4 /* of data on its way to the device that are told apart */ };
+
 /* What the others need to find this end. */
 struct address {
     uint64_t inside; /* in this address space; 0: none */
@@ -71,7 +73,7 @@ static weft_status open_library(struct weft_net *net)
                         net->open.processes, library->ops->name, library->size);
     net->ops = library->ops;
     choose_threads(net, library->level);
-    if (net->open.events.land != NULL && library->ops->takes_gpu_memory() != 0)
+    if (weft_arrive_is_later(&net->open) && library->ops->takes_gpu_memory() != 0)
         weft_say(WEFT_SAY_INFO, "mpi (%s): data of GPUs goes through host memory all the same",
                  net->ops->name);
     const int error = net->ops->duplicate(&library->comm, &net->comm, &request);
@@ -96,7 +98,6 @@ static void free_end(struct weft_net *net)
 {
     weft_mpi_send_close(net);
     weft_mpi_receive_close(net);
-    weft_regions_free(&net->regions);
     free(net->peers);
     free(net->process_of);
     free(net);
@@ -117,7 +118,7 @@ static weft_status open_mpi(struct weft_net **net, const struct weft_net_open *o
         return weft_err(WEFT_ERR_MEMORY, "mpi: no memory for %zu peers", processes);
     }
     n->open = *open;
-    n->regions.events = &n->open.events;
+    weft_arrive_open(&n->arrive, "mpi", open, n, BATCHES, weft_mpi_conclude);
     n->eager = (uint32_t)open->config->mpi_eager;
     n->peers = peers;
     n->process_of = process_of;
@@ -189,7 +190,7 @@ static weft_status mpi_connect(struct weft_net *net, int process, const void *ad
 
 static weft_status mpi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
 {
-    return weft_regions_add(&net->regions, base, bytes, key);
+    return weft_arrive_reg(&net->arrive, base, bytes, key);
 }
 
 /* MPI may read or write memory after weft has done with it. */
@@ -207,8 +208,8 @@ static void mpi_dereg(struct weft_net *net, uint64_t key)
 {
     const uint64_t deadline = weft_now_ns() + held_wait;
 
-    weft_regions_drop(&net->regions, key);
-    while (weft_regions_held(&net->regions, key)) {
+    weft_arrive_dereg(&net->arrive, key);
+    while (weft_arrive_held(&net->arrive, key)) {
         if (weft_now_ns() >= deadline || __atomic_load_n(&net->broken, __ATOMIC_RELAXED)) {
             weft_say(WEFT_SAY_WARN,
                      "mpi (%s): a put is still under way into memory that was given up; if the "

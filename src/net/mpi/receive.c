@@ -45,13 +45,10 @@ static void drop_first(struct weft_net *net, struct weft_mpi_peer *peer)
     if (peer->first_in == NULL)
         peer->last_in = NULL;
     peer->waiting--;
-    if (in->peer != NULL && net->open.events.mark != NULL && !net->closing) {
-        weft_mpi_unsettled(net, in);
-        return;
-    }
     if (in->peer != NULL)
-        weft_mpi_publish(net, peer, in->taken);
-    weft_mpi_free_in(net, in);
+        weft_mpi_taken(net, in);
+    else
+        weft_mpi_free_in(net, in);
 }
 
 /* All of them that can take effect now. */
@@ -166,7 +163,9 @@ weft_status weft_mpi_receive_turn(struct weft_net *net, bool *did)
     if (status == WEFT_OK)
         status = serve_waiting(net, did);
     if (status == WEFT_OK)
-        status = weft_mpi_settle(net, did);
+        status = weft_arrive_settle(&net->arrive, did);
+    if (status == WEFT_OK)
+        status = weft_mpi_end_batch(net);
     if (status == WEFT_OK)
         status = weft_mpi_serve_owing(net);
     return status == WEFT_OK ? WEFT_OK : weft_mpi_broken(net, status);
@@ -184,10 +183,9 @@ static void free_list(struct weft_mpi_in *in)
 
 void weft_mpi_receive_close(struct weft_net *net)
 {
-    if (net->unsettled != NULL) /* the device reads them; if it fails, it reads no more */
-        net->open.events.settle(net->open.events.context);
+    weft_arrive_close(&net->arrive);
     free_list(net->free_in);
-    free_list(net->unsettled);
+    free_list(net->taken);
     for (int p = 0; p < net->open.processes; p++) {
         free_list(net->peers[p].first_in);
         free(net->peers[p].bounce);

@@ -78,8 +78,7 @@ weft_status weft_ofi_dock_open(struct weft_net *net)
     dock->share = bytes / (size_t)net->open.processes / SHARE_UNIT * SHARE_UNIT;
     if (dock->share < SHARE_LEAST)
         dock->share = SHARE_LEAST; /* for those who come first */
-    if (net->open.events.pin != NULL)
-        net->open.events.pin(net->open.events.context, dock->memory, bytes);
+    weft_arrive_pin(&net->arrive, dock->memory, bytes);
     const int error = weft_ofi_register(net, dock->memory, bytes, FI_REMOTE_WRITE, key, &dock->mr);
     if (error != 0)
         do_without(net, bytes, weft_ofi_error(error));
@@ -90,8 +89,7 @@ void weft_ofi_dock_close(struct weft_net *net)
 {
     struct weft_ofi_dock *dock = &net->dock;
 
-    if (dock->memory != NULL && net->open.events.unpin != NULL)
-        net->open.events.unpin(net->open.events.context, dock->memory);
+    weft_arrive_unpin(&net->arrive, dock->memory);
     free(dock->memory);
 }
 

@@ -8,10 +8,10 @@
 #define WEFT_NET_OFI_INSIDE_H
 
 #include "base/task.h"
+#include "net/arrive.h"
 #include "net/net.h"
 #include "net/ofi/bytes.h"
 #include "net/ofi/library.h"
-#include "net/regions.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -28,7 +28,8 @@ enum {
                                   copy  at once (16 KiB for ofi_rxm) */
     WEFT_OFI_RECEIVE_BUFFERS = 256, /* of WEFT_OFI_MESSAGE_BYTES, */
     WEFT_OFI_SEND_BUFFERS = 64,
-    WEFT_OFI_BATCH = 32 /* completions read at once */
+    WEFT_OFI_BATCH = 32, /* completions read at once, */
+    WEFT_OFI_BATCHES = 8 /* of which so many batches wait for the device */
 };
 
 static_assert(WEFT_OFI_WINDOW < 1 << 15, "16 bits of an event's number tell which it is");
@@ -165,7 +166,7 @@ struct weft_ofi_dock {
 };
 
 struct weft_ofi_watch;
-struct weft_ofi_settling;
+struct weft_ofi_batch;
 
 struct weft_net {
     struct weft_net_open open;
@@ -181,7 +182,7 @@ struct weft_net {
     uint64_t token;
     struct weft_ofi_peer *peers;
 
-    struct weft_regions regions;
+    struct weft_arrive arrive;
     struct weft_ofi_local *locals;
     uint32_t locals_count;
 
@@ -201,10 +202,10 @@ struct weft_net {
     uint32_t owing;                    /* peers to which a receipt is owed */
     struct weft_ofi_question questions[WEFT_OFI_QUESTIONS];
     uint32_t questions_count;
-    bool warned_stranger;               /* the receive task's own, */
-    struct weft_ofi_settling *settling; /* and this */
-    struct weft_bell bells[2];          /* by side */
-    struct weft_ofi_watch *watch;       /* NULL: nothing to sleep on, the receive task polls */
+    bool warned_stranger;           /* the receive task's own, */
+    struct weft_ofi_batch *batches; /* and this: WEFT_OFI_BATCHES of completions, by arrive.h */
+    struct weft_bell bells[2];      /* by side */
+    struct weft_ofi_watch *watch;   /* NULL: nothing to sleep on, the receive task polls */
 };
 
 /* Whether a write that comes after this put could get there first: it is messages, or long. */
@@ -315,6 +316,8 @@ weft_status weft_ofi_undock(struct weft_net *net, const struct weft_ofi_arrival 
 
 /* ---- receive.c ---- */
 
+/* Answers a batch whose data is there. */
+weft_status weft_ofi_conclude(struct weft_net *net, uint64_t batch);
 weft_status weft_ofi_progress_receive(struct weft_net *net, bool *did);
 /* 0, or libfabric's error. Lock held. */
 ssize_t weft_ofi_post_receive(struct weft_net *net, struct weft_ofi_buffer *buffer);

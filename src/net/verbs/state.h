@@ -14,15 +14,17 @@
 #ifndef WEFT_NET_VERBS_STATE_H
 #define WEFT_NET_VERBS_STATE_H
 
+#include "net/arrive.h"
 #include "net/verbs/device.h"
 #include "net/verbs/memory.h"
 #include "net/verbs/request.h"
 #include "net/verbs/verbs.h"
 
 enum {
-    WEFT_VERBS_BATCH = 16, /* requests that one doorbell rings for */
-    WEFT_VERBS_POLL = 32,  /* completions taken at once */
-    WEFT_VERBS_ACKS = 32   /* acknowledgements under way on a connection */
+    WEFT_VERBS_BATCH = 16,  /* requests that one doorbell rings for */
+    WEFT_VERBS_POLL = 32,   /* completions taken at once, */
+    WEFT_VERBS_BATCHES = 4, /* of which so many batches wait for the device */
+    WEFT_VERBS_ACKS = 32    /* acknowledgements under way on a connection */
 };
 
 /* One send queue. RC: of the connection to a process; DC: one of the pool's initiators. */
@@ -120,13 +122,14 @@ struct weft_verbs_refusal {
 };
 
 struct weft_verbs_control_end;
-struct weft_verbs_settling;
+struct weft_verbs_batch;
 struct weft_verbs_dc;
 
 struct weft_net {
     struct weft_net_open open;
     struct weft_verbs_device device;
     struct ibv_pd *pd;
+    struct weft_arrive arrive;
     struct weft_verbs_memory memory;
     struct weft_verbs_peer *peers;
     struct weft_verbs_address address; /* this process's */
@@ -160,9 +163,8 @@ struct weft_net {
     struct ibv_recv_wr *refills;             /* consumed, not yet posted again */
     struct ibv_sge *refill_sges;
     uint32_t refill_count;
-    struct weft_verbs_settling *settling; /* batches, of receive.c */
-    bool unsettled;                       /* data or notices have come since the last mark */
-    uint64_t *by_qpn;                     /* a hash table: queue pair number, process + 1 */
+    struct weft_verbs_batch *batches; /* of receive.c: WEFT_VERBS_BATCHES, by arrive.h */
+    uint64_t *by_qpn;                 /* a hash table: queue pair number, process + 1 */
     uint32_t by_qpn_size, by_qpn_count;
     int *owed; /* processes with acknowledgements to send */
     uint32_t owed_count;

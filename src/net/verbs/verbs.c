@@ -165,8 +165,8 @@ static weft_status open_steps(struct weft_net *net)
     fcntl(net->device.context->async_fd, F_SETFL,
           fcntl(net->device.context->async_fd, F_GETFL) | O_NONBLOCK);
     net->memory.device = &net->device;
-    net->memory.by_message = net->open.events.land != NULL;
-    net->memory.regions.events = &net->open.events;
+    net->memory.by_message = weft_arrive_is_later(&net->open);
+    net->memory.arrive = &net->arrive;
     plan_sizes(net);
     net->peers = calloc(processes, sizeof(*net->peers));
     net->busy = calloc(processes, sizeof(*net->busy));
@@ -235,6 +235,7 @@ static void say_counts(const struct weft_net *net)
 static void verbs_close(struct weft_net *net)
 {
     say_counts(net);
+    weft_arrive_close(&net->arrive);
     for (uint32_t i = 0; net->channels != NULL && i < net->channels_count; i++)
         weft_verbs_channel_close(net->channels[i]);
     for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
@@ -268,6 +269,7 @@ static weft_status verbs_open(struct weft_net **net, const struct weft_net_open 
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
+    weft_arrive_open(&n->arrive, "verbs", open, n, WEFT_VERBS_BATCHES, weft_verbs_conclude);
     weft_status status = open_steps(n);
     if (status == WEFT_OK)
         *net = n;
@@ -278,7 +280,7 @@ static weft_status verbs_open(struct weft_net **net, const struct weft_net_open 
 
 static void verbs_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
-    *caps = (struct weft_net_caps){.reads_device = net->open.events.dmabuf != NULL,
+    *caps = (struct weft_net_caps){.reads_device = weft_arrive_has_dmabuf(&net->arrive),
                                    .address_bytes = sizeof(struct weft_verbs_address)};
 }
 
