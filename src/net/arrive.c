@@ -274,34 +274,44 @@ bool weft_arrive_is_later(const struct weft_net_open *open)
     return open->device != NULL && open->device->land != NULL;
 }
 
+static bool has_ops(const struct weft_arrive *arrive)
+{
+    return arrive->device != NULL && arrive->device->ops != NULL;
+}
+
 bool weft_arrive_pin(const struct weft_arrive *arrive, void *memory, size_t bytes)
 {
-    const struct weft_arrive_device *device = arrive->device;
+    const char *reason =
+        has_ops(arrive) ? arrive->device->ops->pin(arrive->device->device, memory, bytes) : NULL;
 
-    return device == NULL || device->pin == NULL || device->pin(device->context, memory, bytes);
+    if (reason != NULL)
+        weft_say(WEFT_SAY_WARN,
+                 "%s: %zu bytes of buffers stay unpinned (%s): what goes between them and device "
+                 "memory takes longer",
+                 arrive->name, bytes, reason);
+    return reason == NULL;
 }
 
 void weft_arrive_unpin(const struct weft_arrive *arrive, void *memory)
 {
-    const struct weft_arrive_device *device = arrive->device;
-
-    if (memory != NULL && device != NULL && device->unpin != NULL)
-        device->unpin(device->context, memory);
+    if (memory != NULL && has_ops(arrive))
+        arrive->device->ops->unpin(arrive->device->device, memory);
 }
 
 bool weft_arrive_has_dmabuf(const struct weft_arrive *arrive)
 {
-    return arrive->device != NULL && arrive->device->dmabuf != NULL;
+    return has_ops(arrive) && arrive->device->ops->dmabuf != NULL;
 }
 
 int weft_arrive_dmabuf(const struct weft_arrive *arrive, void *base, size_t bytes, uint64_t *offset)
 {
     return weft_arrive_has_dmabuf(arrive)
-               ? arrive->device->dmabuf(arrive->device->context, base, bytes, offset)
+               ? arrive->device->ops->dmabuf(arrive->device->device, base, bytes, offset)
                : -1;
 }
 
 weft_status weft_arrive_reached(const struct weft_arrive *arrive)
 {
-    return arrive->device->reached(arrive->device->context) ? WEFT_OK : unsettled(arrive);
+    return arrive->device->ops->reached(arrive->device->device) == WEFT_OK ? WEFT_OK
+                                                                           : unsettled(arrive);
 }

@@ -14,6 +14,7 @@
 #define WEFT_NET_ARRIVE_H
 
 #include "base/task.h"
+#include "device/device.h"
 #include "net/net.h"
 
 enum { WEFT_NOTICE_KINDS = 16, WEFT_ARRIVE_BATCHES = 64 };
@@ -47,24 +48,20 @@ weft_status weft_notice_take(const struct weft_notice_kinds *kinds,
                              const struct weft_arrival *arrival);
 
 /*
- * The device in whose memory windows are: what it does for what arrives. Networks call the
- * functions below instead. bool: false, the device failed. Receive thread, except the last four.
+ * Where windows are not memory that the host stores to: how data gets there. Networks call the
+ * functions below instead. Receive thread. bool: false, the device failed.
  */
 struct weft_arrive_device {
     void *context;
-    /* Begins to copy data into a window. NULL: windows are memory that the host stores to. */
+    /* Begins to copy data into a window; waits until all that was landed and counted is there. */
     bool (*land)(void *context, void *target, const void *source, size_t bytes);
-    /* Waits until all that was landed and counted is there. */
     bool (*settle)(void *context);
     /* A mark behind all that; whether everything before it is there. Marks are reached in order. */
     bool (*mark)(void *context, uint64_t *mark);
     bool (*settled)(void *context, uint64_t mark, bool *there);
-    /* What a network's own device wrote is visible to ranks who learn of it after. */
-    bool (*reached)(void *context);
-    /* See weft_arrive_pin and weft_arrive_dmabuf; NULL: not needed, not possible. */
-    bool (*pin)(void *context, void *memory, size_t bytes);
-    void (*unpin)(void *context, void *memory);
-    int (*dmabuf)(void *context, void *base, size_t bytes, uint64_t *offset);
+    /* The device itself; ops NULL: it is none that fetches from pinned memory. */
+    const struct weft_device_ops *ops;
+    struct weft_device *device;
 };
 
 struct weft_exposure;
@@ -151,13 +148,12 @@ bool weft_arrive_is_later(const struct weft_net_open *open);
 bool weft_arrive_pin(const struct weft_arrive *arrive, void *memory, size_t bytes);
 void weft_arrive_unpin(const struct weft_arrive *arrive, void *memory); /* NULL: nothing */
 /*
- * A dma-buf of device memory, for a network whose own device writes windows: the caller closes it;
- * *offset is where in it the memory begins. -1: there is none. As reg.
+ * device.h: dmabuf, for a network whose own device writes windows; -1: there is none. As reg. And
+ * before what such a device wrote is told: ranks who learn of it see it. Errors: DEVICE.
  */
+bool weft_arrive_has_dmabuf(const struct weft_arrive *arrive);
 int weft_arrive_dmabuf(const struct weft_arrive *arrive, void *base, size_t bytes,
                        uint64_t *offset);
-bool weft_arrive_has_dmabuf(const struct weft_arrive *arrive);
-/* What it wrote is visible to ranks who learn of it by what is delivered next. Errors: DEVICE. */
 weft_status weft_arrive_reached(const struct weft_arrive *arrive);
 
 #endif

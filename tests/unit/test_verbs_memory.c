@@ -79,20 +79,20 @@ int __wrap_ibv_dereg_mr(struct ibv_mr *mr)
     return 0;
 }
 
-static int give_dmabuf(void *context, void *base, size_t bytes, uint64_t *offset)
+static int give_dmabuf(struct weft_device *context, void *base, size_t bytes, uint64_t *offset)
 {
     (void)context, (void)bytes;
     *offset = (uintptr_t)base & 4095;
     return open("/dev/null", O_RDONLY);
 }
-static int give_none(void *context, void *base, size_t bytes, uint64_t *offset)
+static int give_none(struct weft_device *context, void *base, size_t bytes, uint64_t *offset)
 {
     (void)context, (void)base, (void)bytes, (void)offset;
     return -1;
 }
 
 static const struct weft_verbs_device device = {.attr = {.max_mr_size = 1 << 20}, .name = "none:1"};
-static struct weft_arrive_device gpu;
+static struct weft_device_ops gpu;
 static struct weft_arrive arrive;
 static struct weft_verbs_memory memory;
 
@@ -100,8 +100,10 @@ static void begin(bool by_message)
 {
     memset(&memory, 0, sizeof(memory));
     memset(&asked, 0, sizeof(asked));
-    gpu = (struct weft_arrive_device){0};
-    weft_arrive_open(&arrive, "verbs", &(struct weft_net_open){.device = &gpu}, NULL, 1, NULL);
+    static const struct weft_arrive_device on_gpu = {.ops = &gpu};
+
+    gpu = (struct weft_device_ops){0};
+    weft_arrive_open(&arrive, "verbs", &(struct weft_net_open){.device = &on_gpu}, NULL, 1, NULL);
     memory.device = &device;
     memory.by_message = by_message;
     memory.arrive = &arrive;
@@ -179,6 +181,7 @@ static void dmabufs(void **state)
 
     (void)state;
     begin(true);
+    memory.dmabuf = true;
     gpu.dmabuf = give_dmabuf;
     assert_int_equal(weft_verbs_memory_add(&memory, area + 1234, 4000, &key), WEFT_OK);
     assert_true((key & WEFT_VERBS_BY_MESSAGE) == 0 && memory.dmabufs == 1);

@@ -52,23 +52,6 @@ static bool settled(void *context, uint64_t value, bool *there)
     return s->ops->passed(s->device, WEFT_STREAM_RECEIVE, value, there) == WEFT_OK;
 }
 
-static bool pin(void *context, void *memory, size_t bytes)
-{
-    const struct stream *s = context;
-    const char *reason = s->ops->pin(s->device, memory, bytes);
-
-    if (reason != NULL)
-        weft_say(WEFT_SAY_WARN, "%zu bytes of the network's buffers stay unpinned: %s", bytes,
-                 reason);
-    return reason == NULL;
-}
-
-static void unpin(void *context, void *memory)
-{
-    const struct stream *s = context;
-    s->ops->unpin(s->device, memory);
-}
-
 static void *receive(void *argument)
 {
     struct stream *s = argument;
@@ -98,8 +81,8 @@ static bool open_ends(struct stream *s)
                                          .settle = settle,
                                          .mark = mark,
                                          .settled = settled,
-                                         .pin = pin,
-                                         .unpin = unpin};
+                                         .ops = s->ops,
+                                         .device = s->device};
     for (int i = 0; i < 2; i++) {
         const struct weft_net_open open = {.config = &s->config,
                                            .process = i,

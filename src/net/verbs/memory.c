@@ -48,7 +48,7 @@ static struct ibv_mr *map_dmabuf(struct weft_verbs_memory *memory, void *base, s
                                  uint64_t address)
 {
     uint64_t offset = 0;
-    const int fd = weft_arrive_dmabuf(memory->arrive, base, bytes, &offset);
+    const int fd = memory->dmabuf ? weft_arrive_dmabuf(memory->arrive, base, bytes, &offset) : -1;
 
     if (fd < 0)
         return NULL;

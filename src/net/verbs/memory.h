@@ -31,6 +31,7 @@ struct weft_verbs_memory {
     const struct weft_verbs_device *device;
     struct ibv_pd *pd;
     struct weft_arrive *arrive; /* all that is exposed: bounds, and landing of messages */
+    bool dmabuf;                /* GPU memory is given to the device by dma-buf, if there is one */
     bool by_message;            /* windows are memory that is not the host's */
     uint32_t dmabufs;           /* ever registered: the device writes some of it all the same */
 

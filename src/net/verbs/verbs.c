@@ -167,6 +167,7 @@ static weft_status open_steps(struct weft_net *net)
     net->memory.device = &net->device;
     net->memory.by_message = weft_arrive_is_later(&net->open);
     net->memory.arrive = &net->arrive;
+    net->memory.dmabuf = config->verbs_dmabuf != 0 && weft_arrive_has_dmabuf(&net->arrive);
     plan_sizes(net);
     net->peers = calloc(processes, sizeof(*net->peers));
     net->busy = calloc(processes, sizeof(*net->busy));
@@ -280,7 +281,7 @@ static weft_status verbs_open(struct weft_net **net, const struct weft_net_open 
 
 static void verbs_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
-    *caps = (struct weft_net_caps){.reads_device = weft_arrive_has_dmabuf(&net->arrive),
+    *caps = (struct weft_net_caps){.reads_device = net->memory.dmabuf,
                                    .address_bytes = sizeof(struct weft_verbs_address)};
 }
 

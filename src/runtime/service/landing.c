@@ -426,54 +426,19 @@ static bool settled(void *context, uint64_t mark, bool *there)
     return lane_passed(job, given->lane > landing->again ? given->lane : landing->again, there);
 }
 
-static bool reached(void *context)
-{
-    struct weft_job *job = context;
-    return job->device_ops->reached(job->device) == WEFT_OK;
-}
-
-static bool pin(void *context, void *memory, size_t bytes)
-{
-    struct weft_job *job = context;
-    const char *reason = job->device_ops->pin(job->device, memory, bytes);
-
-    if (reason != NULL)
-        weft_say(WEFT_SAY_WARN,
-                 "process %d: %zu bytes of the network's buffers stay unpinned (%s): what goes "
-                 "between them and device memory takes longer",
-                 job->numbers.process, bytes, reason);
-    return reason == NULL;
-}
-
-static void unpin(void *context, void *memory)
-{
-    struct weft_job *job = context;
-    job->device_ops->unpin(job->device, memory);
-}
-
-static int dmabuf(void *context, void *base, size_t bytes, uint64_t *offset)
-{
-    struct weft_job *job = context;
-    return job->device_ops->dmabuf(job->device, base, bytes, offset);
-}
-
 const struct weft_arrive_device *weft_landing_device(struct weft_job *job)
 {
     struct weft_landing *landing = job->proxy.landings;
-    const bool image = job->ranks.image != NULL;
 
     if (landing == NULL)
         return NULL;
-    landing->device = (struct weft_arrive_device){
-        .context = job,
-        .land = land,
-        .settle = settle,
-        .mark = mark,
-        .settled = settled,
-        .reached = reached,
-        .pin = image ? pin : NULL,
-        .unpin = image ? unpin : NULL,
-        .dmabuf = image && job->device_ops->dmabuf != NULL && job->config.verbs_dmabuf != 0 ? dmabuf
-                                                                                            : NULL};
+    landing->device =
+        (struct weft_arrive_device){.context = job,
+                                    .land = land,
+                                    .settle = settle,
+                                    .mark = mark,
+                                    .settled = settled,
+                                    .ops = job->ranks.image != NULL ? job->device_ops : NULL,
+                                    .device = job->device};
     return &landing->device;
 }
