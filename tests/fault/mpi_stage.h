@@ -32,7 +32,7 @@ struct stage {
     struct weft_notice_kinds kinds;
     struct weft_arrive_device device;
     struct weft_net *net; /* the victim, process 0 */
-    struct weft_mpi_handle attacker, requests[4 * WEFT_MPI_WINDOW];
+    struct weft_mpi_handle attacker, requests[4 * WEFT_NET_MPI_WINDOW];
     int sent;
     uint64_t key;
     uint32_t arrived;
@@ -169,20 +169,21 @@ static void close_stage(struct stage *stage)
 
 static void send_bytes(struct stage *stage, int tag, const void *bytes, size_t count)
 {
-    if (stage->sent == 4 * WEFT_MPI_WINDOW ||
+    if (stage->sent == 4 * WEFT_NET_MPI_WINDOW ||
         weft_mpi_inside.isend(&stage->attacker, bytes, count, 0, tag,
                               &stage->requests[stage->sent++]) != 0)
         abort();
 }
 
 /* A message with `extra` bytes behind its header. */
-static void send_message(struct stage *stage, const struct weft_mpi_message *message, size_t extra)
+static void send_message(struct stage *stage, const struct weft_net_mpi_message *message,
+                         size_t extra)
 {
-    static unsigned char wire[WEFT_MPI_HEADER_BYTES + 4 * EAGER];
+    static unsigned char wire[WEFT_NET_MPI_HEADER_BYTES + 4 * EAGER];
 
     memset(wire, 0xee, sizeof(wire));
-    weft_mpi_message_put(wire, message);
-    send_bytes(stage, WEFT_MPI_TAG_MESSAGE, wire, WEFT_MPI_HEADER_BYTES + extra);
+    weft_net_mpi_message_put(wire, message);
+    send_bytes(stage, WEFT_NET_MPI_TAG_MESSAGE, wire, WEFT_NET_MPI_HEADER_BYTES + extra);
 }
 
 #endif

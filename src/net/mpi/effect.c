@@ -13,7 +13,8 @@
 
 enum { BOUNCES = 2 /* payloads of a peer on their way to the device; a third is not begun */ };
 
-weft_status weft_mpi_malformed(const struct weft_mpi_peer *peer, size_t bytes, const char *why)
+weft_status weft_net_mpi_malformed(const struct weft_net_mpi_peer *peer, size_t bytes,
+                                   const char *why)
 {
     return weft_err(WEFT_ERR_PROTOCOL, "mpi: process %d sent a message of %zu bytes: %s",
                     peer->process, bytes, why);
@@ -21,7 +22,7 @@ weft_status weft_mpi_malformed(const struct weft_mpi_peer *peer, size_t bytes, c
 
 /* ---- until its data is there --------------------------------------------------------------- */
 
-void weft_mpi_taken(struct weft_net *net, struct weft_mpi_in *in)
+void weft_net_mpi_taken(struct weft_net *net, struct weft_net_mpi_in *in)
 {
     in->next = NULL;
     *(net->taken != NULL ? &net->last_taken->next : &net->taken) = in;
@@ -29,7 +30,7 @@ void weft_mpi_taken(struct weft_net *net, struct weft_mpi_in *in)
     in->peer->bounces += in->bounce != NULL;
 }
 
-weft_status weft_mpi_end_batch(struct weft_net *net)
+weft_status weft_net_mpi_end_batch(struct weft_net *net)
 {
     if (net->taken == NULL || net->last_ended == net->last_taken ||
         !weft_arrive_has_room(&net->arrive))
@@ -38,19 +39,19 @@ weft_status weft_mpi_end_batch(struct weft_net *net)
     return weft_arrive_batch_end(&net->arrive, (uintptr_t)net->last_taken);
 }
 
-weft_status weft_mpi_conclude(struct weft_net *net, uint64_t last)
+weft_status weft_net_mpi_conclude(struct weft_net *net, uint64_t last)
 {
-    const struct weft_mpi_in *in;
+    const struct weft_net_mpi_in *in;
 
     do {
-        struct weft_mpi_in *first = net->taken;
+        struct weft_net_mpi_in *first = net->taken;
         in = first;
         net->taken = first->next;
         if (net->last_ended == first)
             net->last_ended = NULL;
         first->peer->bounces -= first->bounce != NULL;
-        weft_mpi_publish(net, first->peer, first->taken);
-        weft_mpi_free_in(net, first);
+        weft_net_mpi_publish(net, first->peer, first->taken);
+        weft_net_mpi_free_in(net, first);
     } while ((uintptr_t)in != last);
     return WEFT_OK;
 }
@@ -64,8 +65,8 @@ static bool stores(const struct weft_net *net)
 }
 
 /* The target is checked before a byte of the payload is accepted. */
-static weft_status begin_payload(struct weft_net *net, struct weft_mpi_peer *peer,
-                                 const struct weft_mpi_message *message)
+static weft_status begin_payload(struct weft_net *net, struct weft_net_mpi_peer *peer,
+                                 const struct weft_net_mpi_message *message)
 {
     if (!net->closing) {
         weft_status status = weft_arrive_hold(&net->arrive, peer->process, message->key,
@@ -79,16 +80,17 @@ static weft_status begin_payload(struct weft_net *net, struct weft_mpi_peer *pee
             return weft_err(WEFT_ERR_MEMORY, "mpi: no memory for %llu bytes from process %d",
                             (unsigned long long)message->bytes, peer->process);
     }
-    const int error =
-        net->ops->irecv(&net->comm, peer->bounce != NULL ? peer->bounce : peer->landing,
-                        message->bytes, peer->rank, WEFT_MPI_TAG_PAYLOAD, &peer->landing_request);
-    return error == 0 ? WEFT_OK : weft_mpi_receive_failed(net, peer->process, error, "MPI_Irecv");
+    const int error = net->ops->irecv(
+        &net->comm, peer->bounce != NULL ? peer->bounce : peer->landing, message->bytes, peer->rank,
+        WEFT_NET_MPI_TAG_PAYLOAD, &peer->landing_request);
+    return error == 0 ? WEFT_OK
+                      : weft_net_mpi_receive_failed(net, peer->process, error, "MPI_Irecv");
 }
 
 /* *done: the payload is in the window, or in `in`, and nothing is held. */
-static weft_status end_payload(struct weft_net *net, struct weft_mpi_peer *peer,
-                               const struct weft_mpi_message *message, struct weft_mpi_in *in,
-                               bool *done)
+static weft_status end_payload(struct weft_net *net, struct weft_net_mpi_peer *peer,
+                               const struct weft_net_mpi_message *message,
+                               struct weft_net_mpi_in *in, bool *done)
 {
     size_t bytes = 0;
     const int error = net->ops->test(&peer->landing_request, done, &bytes);
@@ -97,7 +99,7 @@ static weft_status end_payload(struct weft_net *net, struct weft_mpi_peer *peer,
         return weft_err(WEFT_ERR_PROTOCOL, "mpi: process %d announced %llu bytes and sent more",
                         peer->process, (unsigned long long)message->bytes);
     if (error != 0)
-        return weft_mpi_receive_failed(net, peer->process, error, "receiving a payload");
+        return weft_net_mpi_receive_failed(net, peer->process, error, "receiving a payload");
     if (!*done)
         return WEFT_OK;
     if (bytes != message->bytes)
@@ -113,11 +115,12 @@ static weft_status end_payload(struct weft_net *net, struct weft_mpi_peer *peer,
 /* ---- one message --------------------------------------------------------------------------- */
 
 /* A put whose data came along, or is in `bounce`, or in the window already. */
-static weft_status apply(struct weft_net *net, const struct weft_mpi_peer *peer,
-                         const struct weft_mpi_message *message, const struct weft_mpi_in *in)
+static weft_status apply(struct weft_net *net, const struct weft_net_mpi_peer *peer,
+                         const struct weft_net_mpi_message *message,
+                         const struct weft_net_mpi_in *in)
 {
-    const bool along = message->kind == WEFT_MPI_PUT;
-    const void *data = along ? in->wire + WEFT_MPI_HEADER_BYTES : in->bounce;
+    const bool along = message->kind == WEFT_NET_MPI_PUT;
+    const void *data = along ? in->wire + WEFT_NET_MPI_HEADER_BYTES : in->bounce;
 
     if (net->closing)
         return WEFT_OK;
@@ -125,21 +128,21 @@ static weft_status apply(struct weft_net *net, const struct weft_mpi_peer *peer,
                                data != NULL ? message->bytes : 0, message->notice);
 }
 
-weft_status weft_mpi_advance(struct weft_net *net, struct weft_mpi_peer *peer,
-                             struct weft_mpi_in *in, bool *done)
+weft_status weft_net_mpi_advance(struct weft_net *net, struct weft_net_mpi_peer *peer,
+                                 struct weft_net_mpi_in *in, bool *done)
 {
-    struct weft_mpi_message message;
-    const char *wrong = weft_mpi_message_get(&message, in->wire, in->bytes);
+    struct weft_net_mpi_message message;
+    const char *wrong = weft_net_mpi_message_get(&message, in->wire, in->bytes);
     weft_status status = WEFT_OK;
 
     if (wrong != NULL)
-        return weft_mpi_malformed(peer, in->bytes, wrong);
-    const bool put = message.kind == WEFT_MPI_PUT || message.kind == WEFT_MPI_LARGE;
+        return weft_net_mpi_malformed(peer, in->bytes, wrong);
+    const bool put = message.kind == WEFT_NET_MPI_PUT || message.kind == WEFT_NET_MPI_LARGE;
     if (put && message.sequence != peer->expected)
         return weft_err(WEFT_ERR_PROTOCOL, "mpi: message %u of process %d came as number %u",
                         message.sequence, peer->process, peer->expected);
     *done = true;
-    if (message.kind == WEFT_MPI_LARGE) {
+    if (message.kind == WEFT_NET_MPI_LARGE) {
         *done = false;
         if (peer->landing == NULL && peer->bounce == NULL) {
             if (peer->bounces == BOUNCES)
@@ -154,12 +157,12 @@ weft_status weft_mpi_advance(struct weft_net *net, struct weft_mpi_peer *peer,
     if (put)
         status = apply(net, peer, &message, in);
     if (status == WEFT_OK)
-        status = weft_mpi_take_ack(peer, message.acked);
+        status = weft_net_mpi_take_ack(peer, message.acked);
     if (status == WEFT_OK && put) {
         peer->expected++;
         in->peer = peer;
         in->taken = ++peer->taken;
     }
-    peer->bye |= message.kind == WEFT_MPI_BYE;
+    peer->bye |= message.kind == WEFT_NET_MPI_BYE;
     return status;
 }

@@ -82,8 +82,8 @@ struct weft_ofi_remote {
 };
 enum { WEFT_OFI_REMOTES = 128 }; /* remembered a peer; the oldest is forgotten */
 
-/* This process's share of a peer's dock: a ring, of which both know where the next berth is. */
-struct weft_ofi_share {
+/* What this process has of a peer's dock: a ring, of which both know where the next berth is. */
+struct weft_ofi_quay {
     bool asked, known;
     struct weft_ofi_place place;      /* not exposed: there is none */
     uint64_t head, tail;              /* bytes taken so far; of them, free again */
@@ -99,7 +99,7 @@ struct weft_ofi_peer {
     struct weft_net_put current; /* accepted, travels as messages or by the dock, not all sent */
     size_t done;                 /* bytes of it that are */
     bool active, docks;
-    struct weft_ofi_share share;
+    struct weft_ofi_quay quay;
     struct weft_ofi_op *first, **last; /* under way, oldest first */
     uint32_t events, received;         /* numbered so far; of them its receipts cover */
     uint32_t messages;                 /* puts under way that travel so, */
@@ -121,7 +121,7 @@ struct weft_ofi_peer {
     bool wants_receipt;           /* it waits */
     uint32_t behind_at;           /* it had sent more than so many when it said last how many, */
     uint64_t behind_since;        /* and since; 0: it had not */
-    bool berthed;                 /* it has a share of the dock, */
+    bool berthed;                 /* it has a quay, */
     uint64_t berths_at;           /* from here, */
     uint64_t berths_taken; /* and so many bytes of it have been used; the receive task's own */
 };
@@ -160,7 +160,7 @@ enum { WEFT_OFI_QUESTIONS = 256 }; /* more are dropped: who asked them goes on w
 /* Host memory into which others write what is for the device's. */
 struct weft_ofi_dock {
     unsigned char *memory; /* NULL: there is none */
-    size_t bytes, share;   /* of all; of a process that asks */
+    size_t bytes, quay;    /* of all; of a process that asks */
     uint64_t given;        /* the receive task's own */
     struct fid_mr *mr;
 };
@@ -301,13 +301,13 @@ weft_status weft_ofi_told_sent(struct weft_net *net, int process, uint32_t event
 weft_status weft_ofi_dock_open(struct weft_net *net);
 /* When the endpoint is closed, and the dock's mr. */
 void weft_ofi_dock_close(struct weft_net *net);
-/* Whether this put shall go by the dock. Asks for a share of it, if that was never done. */
+/* Whether this put shall go by the dock. Asks for a quay of it, if that was never done. */
 bool weft_ofi_docks(struct weft_net *net, const struct weft_net_put *put);
 /* As much as goes of the put that does. */
 weft_status weft_ofi_pump_docked(struct weft_net *net, int process, bool *did);
 /* Berths whose data has landed are free again. */
 void weft_ofi_berths_free(struct weft_net *net, struct weft_ofi_peer *peer);
-/* A process asks for its share; it learns of it. */
+/* A process asks for its quay; it learns of it. */
 void weft_ofi_dock_describe(struct weft_net *net, int process, struct weft_ofi_place *place);
 void weft_ofi_dock_told(struct weft_net *net, int process, const struct weft_ofi_place *place);
 /* The receive task's: what a process has written, by its event. Errors: PROTOCOL. */
