@@ -124,6 +124,10 @@ struct weft_net_ops {
     struct weft_bell *(*bell)(struct weft_net *net, enum weft_net_side side);
 };
 
+/* The tables, of which registry.c lists those that were built. */
+extern const struct weft_net_ops weft_net_null, weft_net_shm, weft_net_ofi, weft_net_verbs,
+    weft_net_mpi;
+
 /* The table with that name, completed by the defaults; NULL if there is none. */
 const struct weft_net_ops *weft_net_find(const char *name);
 

@@ -8,7 +8,6 @@
 #include "base/task.h"
 #include "mpi/inside.h"
 #include "net/mpi/end.h"
-#include "net/mpi/mpi.h"
 #include "support/notices.h"
 
 #include <stdio.h>

@@ -8,8 +8,6 @@
  *
  * What it rests on, and what each thread does: end.h, send.c, receive.c, effect.c, ack.c.
  */
-#include "net/mpi/mpi.h"
-
 #include "base/say.h"
 #include "mpi/inside.h"
 #include "net/mpi/end.h"

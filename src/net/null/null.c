@@ -5,8 +5,6 @@
  * smallest form. A put waits in a short queue, where the receive side finds it and lets it take
  * effect; the send side reports it when that is done. So two threads meet as on a real network.
  */
-#include "net/null/null.h"
-
 #include "base/say.h"
 #include "net/arrive.h"
 

@@ -64,16 +64,6 @@ struct weft_ofi_buffer {
     unsigned char *bytes;
 };
 
-/* An event that came before its turn. */
-struct weft_ofi_early {
-    struct weft_ofi_early *next;
-    uint32_t event, notice;
-    uint64_t key, offset;
-    bool docked; /* its berth says the rest */
-    size_t bytes;
-    unsigned char data[];
-};
-
 /* A region of a peer, once asked for. */
 struct weft_ofi_remote {
     uint64_t key;
@@ -91,6 +81,7 @@ struct weft_ofi_quay {
     struct weft_ofi_op *first, *last; /* pieces under way, oldest first */
 };
 
+struct weft_ofi_early;
 struct weft_ofi_peer {
     fi_addr_t address;
     uint64_t token;

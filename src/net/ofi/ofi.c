@@ -4,8 +4,6 @@
  * choose.c finds the provider; send.c, message.c, dock.c and receive.c move data; memory.c keeps
  * the regions; watch.c lets the tasks sleep. README.md tells how they play together.
  */
-#include "net/ofi/ofi.h"
-
 #include "base/say.h"
 #include "net/ofi/inside.h"
 #include "order/model.h"

@@ -25,6 +25,13 @@ struct event {
     bool docked; /* its berth says the rest */
 };
 
+/* One that came before its turn. */
+struct weft_ofi_early {
+    struct weft_ofi_early *next;
+    struct event event;
+    unsigned char data[];
+};
+
 /* What became of one completion of a batch. */
 struct taken {
     struct weft_ofi_buffer *buffer; /* to be posted again, or NULL */
@@ -74,7 +81,7 @@ static struct weft_ofi_early **find_early(struct weft_ofi_peer *peer, uint32_t n
 {
     struct weft_ofi_early **at = &peer->early;
 
-    while (*at != NULL && (*at)->event != number)
+    while (*at != NULL && (*at)->event.number != number)
         at = &(*at)->next;
     return at;
 }
@@ -91,13 +98,9 @@ static weft_status keep(struct weft_net *net, const struct event *e)
     early = malloc(sizeof(*early) + e->bytes);
     if (early == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an event of %zu bytes", e->bytes);
-    *early = (struct weft_ofi_early){.next = peer->early,
-                                     .event = e->number,
-                                     .notice = e->notice,
-                                     .key = e->key,
-                                     .offset = e->offset,
-                                     .docked = e->docked,
-                                     .bytes = e->bytes};
+    early->next = peer->early;
+    early->event = *e;
+    early->event.data = early->data;
     if (e->bytes != 0)
         memcpy(early->data, e->data, e->bytes);
     peer->early = early;
@@ -122,23 +125,16 @@ static weft_status take_event(struct weft_net *net, const struct event *e, struc
         struct weft_ofi_early **at = find_early(peer, peer->expected), *early = *at;
         if (early == NULL)
             break;
-        const struct event next = {.process = e->process,
-                                   .number = early->event,
-                                   .notice = early->notice,
-                                   .key = early->key,
-                                   .offset = early->offset,
-                                   .data = early->data,
-                                   .bytes = early->bytes,
-                                   .docked = early->docked};
         struct weft_ofi_message docked;
-        status = apply(net, &next, &docked);
-        if (status == WEFT_OK && next.docked) { /* what a message says is heard when it comes */
+        status = apply(net, &early->event, &docked);
+        if (status == WEFT_OK &&
+            early->event.docked) { /* what a message says is heard when it comes */
             weft_lock(&net->lock);
             status = weft_ofi_hear(net, &docked);
             weft_unlock(&net->lock);
         }
         /* It is there before the memory it came from is freed. */
-        if (status == WEFT_OK && next.bytes != 0)
+        if (status == WEFT_OK && early->event.bytes != 0)
             status = weft_arrive_wait(&net->arrive);
         *at = early->next;
         free(early);

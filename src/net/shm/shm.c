@@ -10,8 +10,6 @@
  * only its place goes through the ring.
  * Here: opening, connecting, regions; packets.c moves the data.
  */
-#include "net/shm/shm.h"
-
 #include "base/say.h"
 #include "net/shm/inside.h"
 
