@@ -6,6 +6,7 @@
 #include "net/mpi/end.h"
 
 #include "base/say.h"
+#include "net/receipt.h"
 #include "order/atomic.h"
 
 enum {
@@ -28,12 +29,12 @@ weft_status weft_net_mpi_take_ack(struct weft_net_mpi_peer *peer, uint32_t acked
 {
     const uint32_t before = weft_load_relaxed_u32(&peer->acked);
 
-    /* Two threads of the other end send acknowledgements: the older may come later. */
-    if ((int32_t)(acked - before) <= 0)
-        return WEFT_OK;
     /* `made` is as new as any message that the other end can have seen. */
     const uint32_t made = weft_load_relaxed_u32(&peer->made);
-    if ((int32_t)(acked - made) > 0)
+    const enum weft_receipt receipt = weft_receipt_check(before, made, acked);
+    if (receipt == WEFT_RECEIPT_OLD)
+        return WEFT_OK;
+    if (receipt == WEFT_RECEIPT_FALSE)
         return weft_err(WEFT_ERR_PROTOCOL,
                         "mpi: process %d acknowledges message %u; the last one to it was %u",
                         peer->process, acked, made);
@@ -80,7 +81,7 @@ static weft_status acknowledge(struct weft_net *net, struct weft_net_mpi_peer *p
     }
     if (owed == 0)
         *owing = false;
-    else if (owed >= ACK_AT || now - peer->owed_since >= ACK_WAIT_NS)
+    else if (weft_receipt_due(owed, ACK_AT, now - peer->owed_since, ACK_WAIT_NS))
         return send_ack(net, peer);
     return WEFT_OK;
 }

@@ -7,6 +7,7 @@
 #include "net/verbs/landed.h"
 
 #include "base/say.h"
+#include "net/receipt.h"
 #include "net/verbs/queue.h"
 
 enum { PORT_NS = 200000000 };
@@ -123,7 +124,7 @@ weft_status weft_verbs_read_ack(struct weft_net *net, int process, struct weft_v
 
     if (!weft_verbs_ack_whole(word) || count == sender->acked)
         return WEFT_OK;
-    if (count - sender->acked > sender->told - sender->acked)
+    if (weft_receipt_check(sender->acked, sender->told, count) != WEFT_RECEIPT_NEW)
         return weft_err(WEFT_ERR_PROTOCOL,
                         "verbs: process %d acknowledged %u receives, %u to %u are under way",
                         process, count, sender->acked, sender->told);

@@ -260,12 +260,10 @@ static bool write_letter(struct weft_job *job, uint32_t slot, const struct weft_
     struct letter_out *out = &landing->box[slot];
     struct weft_letter_box *const box = box_of(job, slot);
     const size_t bytes = arrival->bytes;
-    const uint64_t door = bytes > job->proxy.letter_bytes ||
-                                  (uintptr_t)arrival->target + bytes > WEFT_LETTER_ADDRESSES
-                              ? 0
-                              : open_door(job, slot, box);
+    const uint64_t door = open_door(job, slot, box);
 
-    if (door == 0)
+    if (door == 0 || bytes > job->proxy.letter_bytes ||
+        (uintptr_t)arrival->target + bytes > WEFT_LETTER_ADDRESSES)
         return false;
     *out = (struct letter_out){.out = true,
                                .in = box,
@@ -289,53 +287,32 @@ static bool write_letter(struct weft_job *job, uint32_t slot, const struct weft_
 
 /* ---- notices ------------------------------------------------------------------------------- */
 
-/* Data by the lane, behind the letters to a slot, or (slot 0) to all. */
-static bool land_behind(struct weft_job *job, uint32_t slot, const struct weft_arrival *arrival)
+/*
+ * One more of a counter, behind its data: of the host program, which looks at once, in the host's
+ * memory; of a rank (`slot`) by a letter, if it takes one; else by the lane. False: the device
+ * failed.
+ */
+static bool count(struct weft_job *job, uint32_t slot, uint32_t index, bool host,
+                  const struct weft_arrival *arrival)
 {
-    return arrival->bytes == 0 ||
-           (await_letters(job, slot) &&
-            lane_copy(job, arrival->target, arrival->source, arrival->bytes));
-}
+    const bool lane = job->proxy.landings != NULL;
 
-/* One more of a counter, behind all that was landed. */
-static bool count_behind(struct weft_job *job, uint32_t index, const struct weft_arrival *arrival)
-{
-    if (job->proxy.landings == NULL)
-        weft_count_add_host(job->space.state.exposed, index);
-    else if (!land_behind(job, WEFT_HOST_SLOT, arrival))
-        return false;
-    else
-        lane_count(job, index);
-    return true;
-}
-
-/* Of the host program, which looks at once: in the host's memory. */
-static bool count_for_host(struct weft_job *job, uint32_t index, const struct weft_arrival *arrival)
-{
-    if (job->proxy.landings != NULL && (!land_behind(job, WEFT_HOST_SLOT, arrival) || !settle(job)))
-        return false;
-    weft_count_add_host(job->space.state.exposed, index);
-    return true;
-}
-
-/* A rank's tag: by a letter, or by the lane. */
-static bool count_for_rank(struct weft_job *job, uint32_t slot, const struct weft_arrival *arrival)
-{
-    const uint32_t index = weft_count_index(slot, weft_notice_tag(arrival->notice));
-
-    if (job->proxy.landings == NULL) {
-        weft_count_add_host(job->space.state.exposed, index);
-        return true;
-    }
-    if (box_of(job, slot) != NULL && !weft_job_is_failing(job)) {
+    if (lane && box_of(job, slot) != NULL && !weft_job_is_failing(job)) {
         if (!await_letters(job, slot))
             return false;
         if (write_letter(job, slot, arrival))
             return true;
     }
-    if (!land_behind(job, slot, arrival))
+    if (lane && arrival->bytes != 0 &&
+        (!await_letters(job, slot) ||
+         !lane_copy(job, arrival->target, arrival->source, arrival->bytes)))
         return false;
-    lane_count(job, index);
+    if (lane && host && !settle(job))
+        return false;
+    if (lane && !host)
+        lane_count(job, index);
+    else
+        weft_count_add_host(job->space.state.exposed, index);
     return true;
 }
 
@@ -355,12 +332,8 @@ static weft_status apply_count(void *context, const struct weft_arrival *arrival
     weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
     if (slot >= weft_job_slots(job))
         return WEFT_ERR_PROTOCOL;
-    const bool good =
-        slot != WEFT_HOST_SLOT
-            ? count_for_rank(job, slot, arrival)
-            : count_for_host(job, weft_count_index(slot, weft_notice_tag(arrival->notice)),
-                             arrival);
-    return counted(job, good);
+    const uint32_t index = weft_count_index(slot, weft_notice_tag(arrival->notice));
+    return counted(job, count(job, slot, index, slot == WEFT_HOST_SLOT, arrival));
 }
 
 static weft_status apply_barrier(void *context, const struct weft_arrival *arrival)
@@ -372,8 +345,7 @@ static weft_status apply_barrier(void *context, const struct weft_arrival *arriv
     if (word >= job->space.state.comms_count * WEFT_BARRIER_WORDS)
         return WEFT_ERR_PROTOCOL;
     const bool host = word / WEFT_BARRIER_WORDS == WEFT_COMM_HOST;
-    return counted(job,
-                   (host ? count_for_host : count_behind)(job, WEFT_BARRIER_AT + word, arrival));
+    return counted(job, count(job, WEFT_HOST_SLOT, WEFT_BARRIER_AT + word, host, arrival));
 }
 
 weft_status weft_landing_open(struct weft_job *job)
