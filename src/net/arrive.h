@@ -66,7 +66,7 @@ struct weft_arrive_device {
 
 struct weft_exposure;
 
-/* One a network, in its state. All members are arrive.c's. */
+/* In a network's state. All members are arrive.c's. */
 struct weft_arrive {
     const char *name;
     const struct weft_notice_kinds *kinds;
@@ -85,10 +85,7 @@ struct weft_arrive {
     bool unmarked; /* something came since the last mark */
 };
 
-/*
- * name: the network's, for errors. most: batches that may wait, at most WEFT_ARRIVE_BATCHES.
- * conclude: not called before a batch ends. Cannot fail.
- */
+/* name: for errors. most: batches that may wait, at most WEFT_ARRIVE_BATCHES. Cannot fail. */
 void weft_arrive_open(struct weft_arrive *arrive, const char *name,
                       const struct weft_net_open *open, struct weft_net *net, uint32_t most,
                       weft_status (*conclude)(struct weft_net *net, uint64_t cookie));

@@ -9,12 +9,12 @@
  */
 #include "fuzz.h"
 
+#include "../support/notices.h"
 #include "base/share.h"
 #include "base/task.h"
 #include "net/net.h"
 #include "net/shm/packet.h"
 #include "ring/packet.h"
-#include "../support/notices.h"
 
 enum { RING = 4096, REGION = 512, GUARD = 512, INBOX = 64, STAGE = 4096, FILL = 0xa5 };
 

@@ -38,7 +38,8 @@ struct weft_shm_peer {
     struct weft_shm_address address;
     struct weft_packet_producer out;
     struct weft_packet_consumer in;
-    bool released; /* some of the ring, which its sender does not know of yet */
+    uint32_t batches; /* of its packets, not concluded yet */
+    bool released;    /* some of the ring, which its sender does not know of yet */
 
     struct weft_net_put current; /* accepted, not all in the ring yet */
     size_t done;                 /* bytes of it that are */
@@ -61,8 +62,7 @@ struct weft_net {
 /* ---- packets.c ---- */
 
 weft_status weft_shm_put(struct weft_net *net, const struct weft_net_put *put);
-/* Packets of a process up to an index are there: its part of the ring, and of its memory, is free.
- */
+/* Packets of a process up to an index are there: their room is its own again. */
 weft_status weft_shm_conclude(struct weft_net *net, uint64_t cookie);
 weft_status weft_shm_progress(struct weft_net *net, enum weft_net_side side, bool *did);
 

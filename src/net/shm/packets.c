@@ -12,7 +12,8 @@
 
 enum {
     REFER_FROM = 1024,
-    BATCH = 64, /* packets taken from one ring before the others get their turn */
+    BATCHES = 8, /* of one sender's packets that wait for the device: a mark for each takes time */
+    BATCH = 64,  /* packets taken from one ring before the others get their turn */
     LINE = 64
 };
 
@@ -204,6 +205,7 @@ static weft_status apply(struct weft_net *net, int sender, const unsigned char *
 
 static weft_status end_batch(struct weft_net *net, int sender)
 {
+    net->peers[sender].batches++;
     return weft_arrive_batch_end(&net->arrive, (uint64_t)sender << 32 | net->peers[sender].in.tail);
 }
 
@@ -212,11 +214,12 @@ weft_status weft_shm_conclude(struct weft_net *net, uint64_t cookie)
     struct weft_shm_peer *peer = &net->peers[cookie >> 32];
 
     weft_packet_release_to(&peer->in, (uint32_t)cookie);
+    peer->batches--;
     peer->released = true;
     return WEFT_OK;
 }
 
-/* Where a device fetches the data, one batch for all packets: a mark for each would cost more. */
+/* Where a device fetches the data all packets are one batch, else each is one. */
 static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
 {
     struct weft_shm_peer *peer = &net->peers[sender];
@@ -224,7 +227,7 @@ static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
     weft_status status = WEFT_OK;
     int taken = 0;
 
-    while (taken < BATCH && weft_arrive_has_room(&net->arrive)) {
+    while (taken < BATCH && peer->batches < BATCHES && weft_arrive_has_room(&net->arrive)) {
         const unsigned char *content;
         uint32_t bytes;
         enum weft_packet_result result = weft_packet_peek(&peer->in, &content, &bytes);
