@@ -34,51 +34,15 @@ struct weft_net_put {
     bool device;     /* the source is device memory; only if caps.reads_device */
 };
 
-/* What a back end reports, to the thread that calls progress. */
+/*
+ * What a network asks of the job besides what arrive.h does: four calls, some of which may be NULL.
+ * `sent` and `landed` come from the thread that drives the send side, `sent` also within put.
+ */
 struct weft_net_events {
     void *context;
-    /*
-     * Receive side: a notice, whose data is in place; process: whose, -1 if the network cannot
-     * tell. False: it was malformed.
-     */
-    bool (*arrived)(void *context, int process, uint32_t notice);
-    /* Send side, also from within put: its source may be reused; it is visible at its target. */
+    /* The put's source may be reused; the put is visible at its target. */
     void (*sent)(void *context, void *cookie);
     void (*landed)(void *context, void *cookie);
-    /*
-     * Receive side, where windows are not memory that the host stores to (NULL: they are): begins
-     * to copy data into one; `arrived` counts after it. settle returns when all of it is there, and
-     * comes before the data's source is reused or the sender is told. False: the device failed.
-     */
-    bool (*land)(void *context, void *target, const void *source, size_t bytes);
-    bool (*settle)(void *context);
-    /*
-     * The same without waiting, so that what arrives meanwhile is copied, too: a mark behind all
-     * that was landed and counted so far, and later whether everything before it is there. Marks
-     * are reached in order. Receive side; set where `land` is. False: the device failed.
-     */
-    bool (*mark)(void *context, uint64_t *mark);
-    bool (*settled)(void *context, uint64_t mark, bool *there);
-    /*
-     * May be left out by a network, or NULL: what is landed next comes with this notice, which
-     * `arrived` is told right after. Then both can go to the rank together.
-     */
-    void (*announced)(void *context, uint32_t notice);
-    /*
-     * Memory from which much will land: lets the device fetch it without the processor's help.
-     * Within `open` and `close`; may be left out. False: it cannot be done, which is said, and
-     * all is only slower.
-     */
-    bool (*pin)(void *context, void *memory, size_t bytes);
-    void (*unpin)(void *context, void *memory);
-    /*
-     * Where a network's device could write windows in device memory itself (NULL: it cannot): a
-     * dma-buf that holds the memory, for the caller to close, and where in it the memory begins;
-     * -1: there is none. reached: what that device has written is visible to ranks who learn of it
-     * after; receive side, before `arrived`.
-     */
-    int (*dmabuf)(void *context, void *base, size_t bytes, uint64_t *offset);
-    bool (*reached)(void *context);
     /*
      * From dereg and close (NULL: nobody asks): something that this process does not control may go
      * on reading and writing memory after the call: that of the key, or, from close, whatever the
@@ -89,6 +53,9 @@ struct weft_net_events {
     bool (*all_there)(void *context);
 };
 
+struct weft_notice_kinds;
+struct weft_arrive_device;
+
 struct weft_net_open {
     const struct weft_config *config;
     int process, processes;
@@ -97,6 +64,9 @@ struct weft_net_open {
     bool polls;             /* this process has processors to poll with: quick before frugal */
     size_t stage_bytes;     /* of memory that puts will come from (caps.stage); 0: none */
     struct weft_net_events events;
+    /* For arrive.h; both outlive the network. */
+    const struct weft_notice_kinds *kinds;   /* who applies notices */
+    const struct weft_arrive_device *device; /* NULL: windows are memory that the host stores to */
 };
 
 enum weft_net_side { WEFT_NET_SEND, WEFT_NET_RECEIVE };
@@ -153,6 +123,10 @@ struct weft_net_ops {
     /* The bell on which that side's thread sleeps; NULL: nothing rings, it must poll. */
     struct weft_bell *(*bell)(struct weft_net *net, enum weft_net_side side);
 };
+
+/* The tables, of which registry.c lists those that were built. */
+extern const struct weft_net_ops weft_net_null, weft_net_shm, weft_net_ofi, weft_net_verbs,
+    weft_net_mpi;
 
 /* The table with that name, completed by the defaults; NULL if there is none. */
 const struct weft_net_ops *weft_net_find(const char *name);

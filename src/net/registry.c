@@ -1,12 +1,6 @@
 /* net/registry.c - the back ends, one line each, and the defaults for what they leave out. */
 #include "net/net.h"
 
-#include "net/mpi/mpi.h"
-#include "net/null/null.h"
-#ifdef WEFT_HAVE_OFI
-#include "net/ofi/ofi.h"
-#endif
-#include "net/shm/shm.h"
 #ifdef WEFT_HAVE_VERBS
 #include "net/verbs/verbs.h"
 #endif

@@ -8,7 +8,7 @@
 #include "base/task.h"
 #include "mpi/inside.h"
 #include "net/mpi/end.h"
-#include "net/mpi/mpi.h"
+#include "support/notices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,10 @@ static int failures;
 
 struct stage {
     struct weft_config config;
+    struct weft_notice_kinds kinds;
+    struct weft_arrive_device device;
     struct weft_net *net; /* the victim, process 0 */
-    struct weft_mpi_handle attacker, requests[4 * WEFT_MPI_WINDOW];
+    struct weft_mpi_handle attacker, requests[4 * WEFT_NET_MPI_WINDOW];
     int sent;
     uint64_t key;
     uint32_t arrived;
@@ -43,14 +45,6 @@ struct stage {
     int copying, lingers;
     uint32_t begun, finished; /* copies */
 };
-
-static bool arrived(void *context, int process, uint32_t notice)
-{
-    struct stage *stage = context;
-
-    stage->arrived++;
-    return process == 1 && notice < 1000;
-}
 
 static void done(void *context, void *cookie)
 {
@@ -107,6 +101,18 @@ static bool settled(void *context, uint64_t mark, bool *there)
     return true;
 }
 
+static weft_status arrived(void *context, const struct weft_arrival *arrival)
+{
+    struct stage *stage = context;
+
+    stage->arrived++;
+    if (arrival->process != 1 || arrival->notice >= 1000)
+        return WEFT_ERR_PROTOCOL;
+    if (arrival->bytes != 0)
+        land(stage, arrival->target, arrival->source, arrival->bytes);
+    return WEFT_OK;
+}
+
 static void lingers(void *context)
 {
     struct stage *stage = context;
@@ -125,18 +131,16 @@ static struct stage *open_stage(bool device, const char *threads)
     stage->config.counter_start = START;
     stage->config.mpi_threads =
         strcmp(threads, "single") == 0 ? WEFT_MPI_THREADS_SINGLE : WEFT_MPI_THREADS_MULTI;
-    const struct weft_net_open open = {.config = &stage->config,
-                                       .processes = 2,
-                                       .one_address_space = true,
-                                       .events = {.context = stage,
-                                                  .arrived = arrived,
-                                                  .sent = done,
-                                                  .landed = done,
-                                                  .land = device ? land : NULL,
-                                                  .settle = device ? settle : NULL,
-                                                  .mark = device ? mark : NULL,
-                                                  .settled = device ? settled : NULL,
-                                                  .lingers = lingers}};
+    const struct weft_net_open open = {
+        .config = &stage->config,
+        .processes = 2,
+        .one_address_space = true,
+        .events = {.context = stage, .sent = done, .landed = done, .lingers = lingers},
+        .kinds = &stage->kinds,
+        .device = device ? &stage->device : NULL};
+    stage->kinds = all_notices(arrived, stage);
+    stage->device = (struct weft_arrive_device){
+        .context = stage, .land = land, .settle = settle, .mark = mark, .settled = settled};
     if (weft_net_mpi.open(&stage->net, &open) != WEFT_OK ||
         weft_mpi_inside_open(&stage->attacker, 1, 2) != WEFT_OK ||
         weft_net_mpi.reg(stage->net, stage->memory, MEMORY / 2, &stage->key) != WEFT_OK ||
@@ -164,20 +168,21 @@ static void close_stage(struct stage *stage)
 
 static void send_bytes(struct stage *stage, int tag, const void *bytes, size_t count)
 {
-    if (stage->sent == 4 * WEFT_MPI_WINDOW ||
+    if (stage->sent == 4 * WEFT_NET_MPI_WINDOW ||
         weft_mpi_inside.isend(&stage->attacker, bytes, count, 0, tag,
                               &stage->requests[stage->sent++]) != 0)
         abort();
 }
 
 /* A message with `extra` bytes behind its header. */
-static void send_message(struct stage *stage, const struct weft_mpi_message *message, size_t extra)
+static void send_message(struct stage *stage, const struct weft_net_mpi_message *message,
+                         size_t extra)
 {
-    static unsigned char wire[WEFT_MPI_HEADER_BYTES + 4 * EAGER];
+    static unsigned char wire[WEFT_NET_MPI_HEADER_BYTES + 4 * EAGER];
 
     memset(wire, 0xee, sizeof(wire));
-    weft_mpi_message_put(wire, message);
-    send_bytes(stage, WEFT_MPI_TAG_MESSAGE, wire, WEFT_MPI_HEADER_BYTES + extra);
+    weft_net_mpi_message_put(wire, message);
+    send_bytes(stage, WEFT_NET_MPI_TAG_MESSAGE, wire, WEFT_NET_MPI_HEADER_BYTES + extra);
 }
 
 #endif

@@ -11,18 +11,18 @@ static uint32_t last_ack(struct stage *stage)
     bool found = true;
 
     while (found) {
-        unsigned char wire[WEFT_MPI_HEADER_BYTES];
+        unsigned char wire[WEFT_NET_MPI_HEADER_BYTES];
         struct weft_mpi_handle matched, request;
-        struct weft_mpi_message message;
+        struct weft_net_mpi_message message;
         size_t bytes;
         int from;
-        weft_mpi_inside.improbe(&stage->attacker, WEFT_MPI_TAG_MESSAGE, &found, &from, &bytes,
+        weft_mpi_inside.improbe(&stage->attacker, WEFT_NET_MPI_TAG_MESSAGE, &found, &from, &bytes,
                                 &matched);
         if (!found)
             break;
         CHECK(bytes == sizeof(wire));
         weft_mpi_inside.imrecv(&matched, wire, sizeof(wire), &request);
-        CHECK(weft_mpi_message_get(&message, wire, bytes) == NULL);
+        CHECK(weft_net_mpi_message_get(&message, wire, bytes) == NULL);
         acked = message.acked;
     }
     return acked;
@@ -32,7 +32,7 @@ static void settle_first(const char *threads)
 {
     static unsigned char payload[20000];
     struct stage *stage = open_stage(true, threads);
-    struct weft_mpi_message message = {.kind = WEFT_MPI_PUT, .key = stage->key, .bytes = 8};
+    struct weft_net_mpi_message message = {.kind = WEFT_NET_MPI_PUT, .key = stage->key, .bytes = 8};
     const uint64_t deadline = weft_now_ns() + 5000000000;
     uint32_t acked = START;
 
@@ -43,14 +43,14 @@ static void settle_first(const char *threads)
         message.notice = i + 1;
         send_message(stage, &message, 8);
     }
-    message = (struct weft_mpi_message){.kind = WEFT_MPI_LARGE,
-                                        .sequence = START + 6,
-                                        .notice = 6,
-                                        .key = stage->key,
-                                        .offset = 64,
-                                        .bytes = sizeof(payload)};
+    message = (struct weft_net_mpi_message){.kind = WEFT_NET_MPI_LARGE,
+                                            .sequence = START + 6,
+                                            .notice = 6,
+                                            .key = stage->key,
+                                            .offset = 64,
+                                            .bytes = sizeof(payload)};
     send_message(stage, &message, 0);
-    send_bytes(stage, WEFT_MPI_TAG_PAYLOAD, payload, sizeof(payload));
+    send_bytes(stage, WEFT_NET_MPI_TAG_PAYLOAD, payload, sizeof(payload));
     while (acked != START + 6 && weft_now_ns() < deadline) {
         bool did = false;
         CHECK(weft_net_mpi.progress(stage->net, WEFT_NET_RECEIVE, &did) == WEFT_OK);

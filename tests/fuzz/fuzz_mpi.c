@@ -8,18 +8,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    unsigned char again[WEFT_MPI_HEADER_BYTES];
-    struct weft_mpi_message message;
+    unsigned char again[WEFT_NET_MPI_HEADER_BYTES];
+    struct weft_net_mpi_message message;
 
-    if (weft_mpi_message_get(&message, data, size) != NULL)
+    if (weft_net_mpi_message_get(&message, data, size) != NULL)
         return 0;
-    MUST(size >= WEFT_MPI_HEADER_BYTES);
-    MUST(message.kind >= WEFT_MPI_PUT && message.kind <= WEFT_MPI_BYE);
-    if (message.kind == WEFT_MPI_PUT)
-        MUST(message.bytes == size - WEFT_MPI_HEADER_BYTES);
+    MUST(size >= WEFT_NET_MPI_HEADER_BYTES);
+    MUST(message.kind >= WEFT_NET_MPI_PUT && message.kind <= WEFT_NET_MPI_BYE);
+    if (message.kind == WEFT_NET_MPI_PUT)
+        MUST(message.bytes == size - WEFT_NET_MPI_HEADER_BYTES);
     else
-        MUST(size == WEFT_MPI_HEADER_BYTES && message.bytes <= WEFT_MPI_PIECE);
-    weft_mpi_message_put(again, &message);
+        MUST(size == WEFT_NET_MPI_HEADER_BYTES && message.bytes <= WEFT_NET_MPI_PIECE);
+    weft_net_mpi_message_put(again, &message);
     MUST(memcmp(again, data, sizeof(again)) == 0);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "abi/notice.h"
-#include "net/regions.h"
+#include "net/arrive.h"
 #include "runtime/job/job.h"
 
 #include <weft/weft.h>
@@ -33,11 +33,12 @@ static void check_notice(struct weft_job *job, uint32_t notice)
         good = slot < WEFT_SLOTS;
     else if (weft_notice_kind_of(notice) == WEFT_NOTICE_BARRIER)
         good = slot < job->space.state.comms_count * WEFT_BARRIER_WORDS;
-    const bool taken = weft_notice_arrived(job, 0, notice);
+    const struct weft_arrival arrival = {.notice = notice};
+    const bool taken = weft_notice_take(&job->proxy.kinds, &arrival) == WEFT_OK;
     MUST(!taken || good);
 }
 
-static void check_region(struct weft_regions *regions, uint64_t key, struct fuzz_bytes *in,
+static void check_region(struct weft_arrive *arrive, uint64_t key, struct fuzz_bytes *in,
                          size_t size)
 {
     static const unsigned char source[512];
@@ -48,27 +49,28 @@ static void check_region(struct weft_regions *regions, uint64_t key, struct fuzz
     const size_t bytes = fuzz_byte(in) * (change & 4 ? 2u : 1u);
     const bool inside = k == key && offset <= size && bytes <= size - offset;
 
-    MUST(weft_regions_land(regions, k, offset, source, bytes) == inside);
+    MUST((weft_arrive_deliver(arrive, 0, k, offset, source, bytes, 0) == WEFT_OK) ==
+         (inside || bytes == 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct weft_net_events events;
-    struct weft_regions regions = {.events = &events};
+    struct weft_arrive arrive;
     struct fuzz_bytes in = {data, size};
     unsigned char *memory = malloc(REGION);
     uint64_t gone, key;
 
+    weft_arrive_open(&arrive, "fuzz", &(struct weft_net_open){0}, NULL, 1, NULL);
     MUST(memory != NULL);
-    MUST(weft_regions_add(&regions, memory, REGION, &gone) == WEFT_OK);
-    weft_regions_drop(&regions, gone);
-    MUST(weft_regions_add(&regions, memory, REGION, &key) == WEFT_OK);
-    MUST(!weft_regions_land(&regions, gone, 0, memory, 1));
+    MUST(weft_arrive_reg(&arrive, memory, REGION, &gone) == WEFT_OK);
+    weft_arrive_dereg(&arrive, gone);
+    MUST(weft_arrive_reg(&arrive, memory, REGION, &key) == WEFT_OK);
+    MUST(weft_arrive_deliver(&arrive, 0, gone, 0, memory, 1, 0) != WEFT_OK);
     while (in.size > 0) {
         check_notice(job_of_one(), fuzz_word(&in));
-        check_region(&regions, key, &in, REGION);
+        check_region(&arrive, key, &in, REGION);
     }
-    weft_regions_free(&regions);
+    weft_arrive_close(&arrive);
     free(memory);
     return 0;
 }

@@ -9,6 +9,7 @@
  */
 #include "fuzz.h"
 
+#include "../support/notices.h"
 #include "base/share.h"
 #include "base/task.h"
 #include "net/net.h"
@@ -17,13 +18,13 @@
 
 enum { RING = 4096, REGION = 512, GUARD = 512, INBOX = 64, STAGE = 4096, FILL = 0xa5 };
 
-static bool arrived(void *context, int process, uint32_t notice)
+static weft_status arrived(void *context, const struct weft_arrival *arrival)
 {
     unsigned *count = context;
 
-    MUST(process == 0 && notice != 0);
+    MUST(arrival->process == 0 && arrival->notice != 0);
     (*count)++;
-    return notice >> 28 != 15;
+    return arrival->notice >> 28 != 15 ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
 
 /* One packet, mostly good; then what the script changes. */
@@ -59,11 +60,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct weft_net_ops *ops = weft_net_find("shm");
     const struct weft_config config = {.shm_ring = RING};
     unsigned notices = 0;
+    const struct weft_notice_kinds kinds = all_notices(arrived, &notices);
     struct weft_net_open open = {.config = &config,
                                  .processes = 1,
                                  .one_address_space = true,
                                  .stage_bytes = STAGE,
-                                 .events = {.context = &notices, .arrived = arrived}};
+                                 .kinds = &kinds};
     struct fuzz_bytes in = {data, size};
     unsigned char memory[GUARD + REGION + GUARD] = {0};
     static const unsigned char untouched[GUARD];

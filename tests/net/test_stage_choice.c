@@ -5,7 +5,7 @@
  * a device that the host cannot reach (support/far_device.h).
  */
 #include "base/task.h"
-#include "net/shm/shm.h"
+#include "net/net.h"
 #include "support/far_device.h"
 #include "support/test.h"
 

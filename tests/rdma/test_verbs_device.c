@@ -140,10 +140,12 @@ static void put_outside(void)
 
 int main(void)
 {
+    static const struct weft_arrive_device device = {
+        .land = land, .settle = settle, .mark = mark_here, .settled = settled};
     uint64_t direct;
 
     setbuf(stdout, NULL);
-    pair_open("", WEFT_VERBS_WORDS_AUTO, (struct pair_device){land, settle, mark_here, settled});
+    pair_open("", WEFT_VERBS_WORDS_AUTO, &device);
     CHECK((pair[1].key & WEFT_VERBS_BY_MESSAGE) != 0);
     put_sizes("windows in device memory");
     CHECK(marks > 0);
@@ -151,7 +153,7 @@ int main(void)
     put_outside();
     pair_close();
 
-    pair_open("", WEFT_VERBS_WORDS_AUTO, (struct pair_device){0});
+    pair_open("", WEFT_VERBS_WORDS_AUTO, NULL);
     direct = pair[1].key;
     pair[1].net->device.attr.max_mr_size = 4096;
     CHECK(weft_net_verbs.reg(pair[1].net, pair[1].memory, PAIR_MEMORY, &pair[1].key) == WEFT_OK);

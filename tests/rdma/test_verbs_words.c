@@ -38,7 +38,7 @@ static void run(int words, const char *name)
     static uint64_t values[PUTS];
     pthread_t poller;
 
-    pair_open("", words, (struct pair_device){0});
+    pair_open("", words, NULL);
     stop = 0;
     divided = looks = 0;
     if (pthread_create(&poller, NULL, poll_words, NULL) != 0)

@@ -9,6 +9,7 @@
 #include "base/task.h"
 #include "net/verbs/state.h"
 #include "net/verbs/verbs.h"
+#include "support/notices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static int failures;
 
 struct pair_end {
     struct weft_config config;
+    struct weft_notice_kinds kinds;
     struct weft_net *net;
     unsigned char address[WEFT_NET_ADDRESS_MAX];
     unsigned char *memory;
@@ -44,13 +46,17 @@ struct pair_end {
 };
 static struct pair_end pair[2];
 
-static bool pair_arrived(void *context, int process, uint32_t notice)
+/* How data lands; NULL: as it comes. */
+static const struct weft_arrive_device *pair_device;
+
+static weft_status pair_arrived(void *context, const struct weft_arrival *arrival)
 {
     struct pair_end *end = context;
-    (void)process;
+    if (arrival->bytes != 0)
+        pair_device->land(NULL, arrival->target, arrival->source, arrival->bytes);
     end->arrived++;
-    end->last_notice = notice;
-    return true;
+    end->last_notice = arrival->notice;
+    return WEFT_OK;
 }
 static void pair_sent(void *context, void *cookie)
 {
@@ -87,16 +93,9 @@ static inline weft_status pair_turn(void)
         CHECK(condition);                                                                          \
     } while (0)
 
-/* How data lands, net.h; the marks with it. All NULL: as it comes. */
-struct pair_device {
-    bool (*land)(void *, void *, const void *, size_t);
-    bool (*settle)(void *);
-    bool (*mark)(void *, uint64_t *);
-    bool (*settled)(void *, uint64_t, bool *);
-};
-
 /* Opens both, as processes 0 and 1 of several. */
-static inline void pair_open(const char *devices, int words, struct pair_device device)
+static inline void pair_open(const char *devices, int words,
+                             const struct weft_arrive_device *device)
 {
     char text[2048];
 
@@ -104,6 +103,7 @@ static inline void pair_open(const char *devices, int words, struct pair_device 
         printf("skipped: %s", text);
         exit(SKIPPED);
     }
+    pair_device = device;
     for (int i = 0; i < 2; i++) {
         struct pair_end *end = &pair[i];
         memset(end, 0, sizeof(*end));
@@ -111,18 +111,15 @@ static inline void pair_open(const char *devices, int words, struct pair_device 
             exit(1);
         end->config.verbs_words = words;
         snprintf(end->config.verbs_device, sizeof(end->config.verbs_device), "%s", devices);
-        const struct weft_net_open open = {.config = &end->config,
-                                           .process = i,
-                                           .processes = PAIR_PROCESSES,
-                                           .one_address_space = true,
-                                           .events = {.context = end,
-                                                      .arrived = pair_arrived,
-                                                      .sent = pair_sent,
-                                                      .landed = pair_landed,
-                                                      .land = device.land,
-                                                      .settle = device.settle,
-                                                      .mark = device.mark,
-                                                      .settled = device.settled}};
+        const struct weft_net_open open = {
+            .config = &end->config,
+            .process = i,
+            .processes = PAIR_PROCESSES,
+            .one_address_space = true,
+            .events = {.context = end, .sent = pair_sent, .landed = pair_landed},
+            .kinds = &end->kinds,
+            .device = device};
+        end->kinds = all_notices(pair_arrived, end);
         end->memory = aligned_alloc(4096, PAIR_MEMORY);
         if (end->memory == NULL || weft_net_verbs.open(&end->net, &open) != WEFT_OK)
             exit(1);

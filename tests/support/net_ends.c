@@ -2,6 +2,7 @@
 #include "support/net_ends.h"
 
 #include "base/task.h"
+#include "support/notices.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -29,17 +30,17 @@ void end_count_notice(struct end *end, int process, uint32_t notice)
     __atomic_store_n(&end->notice_count[process], count + 1, __ATOMIC_RELEASE);
 }
 
-static bool arrived(void *context, int process, uint32_t notice)
+static weft_status arrived(void *context, const struct weft_arrival *arrival)
 {
     struct end *end = context;
 
-    if (notice == end->refuse)
-        return false;
+    if (arrival->notice == end->refuse)
+        return WEFT_ERR_PROTOCOL;
     if (end->all->lands)
-        end_later_notice(end, process, notice);
+        end_later_notice(end, arrival);
     else
-        end_count_notice(end, process, notice);
-    return true;
+        end_count_notice(end, arrival->process, arrival->notice);
+    return WEFT_OK;
 }
 
 static void sent(void *context, void *cookie)
@@ -77,17 +78,19 @@ void end_open(struct end *end)
     if (all->configure != NULL)
         all->configure(&end->config, end->me);
     end->config.counter_start = (int64_t)all->counter_start;
-    struct weft_net_open open = {
+    const struct weft_net_open open = {
         .config = &end->config,
         .process = end->me,
         .processes = all->count,
         .one_address_space = all->one_space,
         .one_host = true,
         .stage_bytes = all->stages ? END_STAGE : 0,
-        .events = {.context = end, .arrived = arrived, .sent = sent, .landed = landed},
+        .events = {.context = end, .sent = sent, .landed = landed},
+        .kinds = &end->kinds,
+        .device = all->lands ? &end->device : NULL,
     };
-    if (all->lands)
-        end_lands_later(&open.events);
+    end->kinds = all_notices(arrived, end);
+    end_lands_later(end);
     if (all->ops->open(&end->net, &open) != WEFT_OK ||
         all->ops->reg(end->net, end->memory, END_MEMORY, &end->key) != WEFT_OK ||
         all->ops->address(end->net, end->address) != WEFT_OK) {

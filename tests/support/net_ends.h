@@ -8,7 +8,7 @@
 #ifndef WEFT_TESTS_NET_ENDS_H
 #define WEFT_TESTS_NET_ENDS_H
 
-#include "net/net.h"
+#include "net/arrive.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -52,6 +52,8 @@ struct end {
     struct ends *all;
     int me;
     struct weft_config config;
+    struct weft_notice_kinds kinds;
+    struct weft_arrive_device device;
     struct weft_net *net;
     uint64_t key;
     unsigned char address[WEFT_NET_ADDRESS_MAX];
@@ -111,8 +113,8 @@ bool ends_run_launched(const struct weft_net_ops *ops, int me, int count, const 
                        int argument);
 
 /* net_later.c: data of this end comes later than it is landed; notices behind it. */
-void end_lands_later(struct weft_net_events *events);
-void end_later_notice(struct end *end, int process, uint32_t notice);
+void end_lands_later(struct end *end);
+void end_later_notice(struct end *end, const struct weft_arrival *arrival);
 void end_count_notice(struct end *end, int process, uint32_t notice);
 
 /* Opens one end, with the smallest rings. A failure ends the program. */

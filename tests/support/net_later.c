@@ -55,15 +55,15 @@ static bool settled(void *context, uint64_t mark, bool *there)
     return true;
 }
 
-void end_later_notice(struct end *end, int process, uint32_t notice)
+void end_later_notice(struct end *end, const struct weft_arrival *arrival)
 {
-    give_later(end, &(struct end_later){NULL, NULL, 0, process, notice});
+    if (arrival->bytes != 0)
+        land(end, arrival->target, arrival->source, arrival->bytes);
+    give_later(end, &(struct end_later){NULL, NULL, 0, arrival->process, arrival->notice});
 }
 
-void end_lands_later(struct weft_net_events *events)
+void end_lands_later(struct end *end)
 {
-    events->land = land;
-    events->settle = settle;
-    events->mark = mark;
-    events->settled = settled;
+    end->device = (struct weft_arrive_device){
+        .context = end, .land = land, .settle = settle, .mark = mark, .settled = settled};
 }

@@ -8,6 +8,7 @@
 
 #include "abi/notice.h"
 #include "net/ofi/inside.h"
+#include "support/notices.h"
 
 #include <rdma/fi_errno.h>
 
@@ -102,18 +103,19 @@ static struct weft_config config;
 static unsigned char memory[64];
 static struct weft_ofi_buffer buffers[BUFFERS];
 static unsigned char buffer_bytes[BUFFERS][WEFT_OFI_MESSAGE_BYTES];
+static struct weft_notice_kinds kinds;
 static uint32_t notices[MOST];
 static int arrived_count, sent_count, landed_count;
 static uint64_t key;
 static uint32_t first_event;
 
-static inline bool arrived(void *context, int process, uint32_t notice)
+static inline weft_status arrived(void *context, const struct weft_arrival *arrival)
 {
     (void)context;
-    assert_int_equal(process, 1);
+    assert_int_equal(arrival->process, 1);
     assert_true(arrived_count < MOST);
-    notices[arrived_count++] = notice;
-    return true;
+    notices[arrived_count++] = arrival->notice;
+    return WEFT_OK;
 }
 static inline void sent(void *context, void *cookie)
 {
@@ -136,11 +138,12 @@ static inline struct weft_net *make(enum weft_ofi_data form, bool ordered, uint3
     memset(memory, 0, sizeof(memory));
     info.fabric_attr = &fabric_attr;
     info.ep_attr = &ep_attr;
-    net->open =
-        (struct weft_net_open){.config = &config,
-                               .processes = 2,
-                               .events = {.arrived = arrived, .sent = sent, .landed = landed}};
-    net->regions.events = &net->open.events;
+    kinds = all_notices(arrived, NULL);
+    net->open = (struct weft_net_open){.config = &config,
+                                       .processes = 2,
+                                       .events = {.sent = sent, .landed = landed},
+                                       .kinds = &kinds};
+    weft_arrive_open(&net->arrive, "ofi", &net->open, net, WEFT_OFI_BATCHES, weft_ofi_conclude);
     net->info = &info;
     net->can = (struct weft_ofi_abilities){.form = form,
                                            .spread = weft_ofi_data_spread(form, 2),
@@ -158,7 +161,7 @@ static inline struct weft_net *make(enum weft_ofi_data form, bool ordered, uint3
         net->peers[p].events = net->peers[p].received = start;
         net->peers[p].expected = net->peers[p].applied = net->peers[p].told = start;
     }
-    assert_int_equal(weft_regions_add(&net->regions, memory, sizeof(memory), &key), WEFT_OK);
+    assert_int_equal(weft_arrive_reg(&net->arrive, memory, sizeof(memory), &key), WEFT_OK);
     for (int i = 0; i < BUFFERS; i++) {
         buffers[i].bytes = buffer_bytes[i];
         buffers[i].context.what = WEFT_OFI_RECEIVE_BUFFER;
@@ -170,7 +173,7 @@ static inline void destroy(struct weft_net *net)
 {
     free(net->dock.memory);
     weft_ofi_receive_close(net);
-    weft_regions_free(&net->regions);
+    weft_arrive_close(&net->arrive);
     for (uint32_t i = 0; i < net->slabs_count; i++)
         free(net->slabs[i]);
     free(net->slabs);

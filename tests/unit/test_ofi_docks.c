@@ -1,12 +1,12 @@
 /*
  * unit/test_ofi_docks.c - long puts by docks: berths in the order of events, also when those come
- * otherwise; berths that were not written; a share that is full; when berths are free again.
+ * otherwise; berths that were not written; a quay that is full; when berths are free again.
  */
 #include "fake_ofi.h"
 
 enum { SHARE = 128 << 10, PIECE = SHARE / 8 };
 
-/* Writes reach a dock only; process 1 has a share of it, and this process one of that of 1. */
+/* Writes reach a dock only; process 1 has a quay of it, and this process one of that of 1. */
 static struct weft_net *make_docked(uint32_t start)
 {
     struct weft_net *net = make(WEFT_OFI_WIDE, true, start);
@@ -15,14 +15,14 @@ static struct weft_net *make_docked(uint32_t start)
     net->can.direct = false;
     net->can.docks = true;
     net->dock =
-        (struct weft_ofi_dock){.memory = calloc(2, SHARE), .bytes = 2 * SHARE, .share = SHARE};
+        (struct weft_ofi_dock){.memory = calloc(2, SHARE), .bytes = 2 * SHARE, .quay = SHARE};
     net->peers[1].berthed = true;
     net->peers[1].berths_at = SHARE;
-    net->peers[1].share = (struct weft_ofi_share){.asked = true, .known = true, .place = place};
+    net->peers[1].quay = (struct weft_ofi_quay){.asked = true, .known = true, .place = place};
     return net;
 }
 
-/* What process 1 wrote to the dock, at such a place of its share. */
+/* What process 1 wrote to the dock, at such a place of its quay. */
 static void dock(struct weft_net *net, size_t at, uint32_t event, uint32_t notice, int value)
 {
     const struct weft_ofi_berth berth = {.header = {.token = 99,
@@ -63,7 +63,7 @@ static void test_docked(void **state)
     destroy(net);
 }
 
-/* An event without a berth, with an older one's, and of a process that has no share. */
+/* An event without a berth, with an older one's, and of a process that has no quay. */
 static void test_nothing_docked(void **state)
 {
     struct weft_net *net = make_docked(0);
@@ -101,7 +101,7 @@ static void complete(struct weft_net *net, uint32_t received)
     assert_int_equal(weft_ofi_progress_send(net, &did), WEFT_OK);
 }
 
-/* A long put is cut; its last piece has the notice. A full share waits for receipts. */
+/* A long put is cut; its last piece has the notice. A full quay waits for receipts. */
 static void test_pieces(void **state)
 {
     static unsigned char source[10 * PIECE];
@@ -129,8 +129,8 @@ static void test_pieces(void **state)
     assert_int_equal(landed_count, 0);
     complete(net, 10);
     assert_int_equal(landed_count, 1);
-    assert_null(net->peers[1].share.first);
-    assert_int_equal(net->peers[1].share.tail, net->peers[1].share.head);
+    assert_null(net->peers[1].quay.first);
+    assert_int_equal(net->peers[1].quay.tail, net->peers[1].quay.head);
     destroy(net);
 }
 
@@ -148,15 +148,15 @@ static void test_receipt_first(void **state)
     assert_true(weft_ofi_received(net, 1, 1));
     assert_int_equal(weft_ofi_progress_send(net, &did), WEFT_OK);
     assert_int_equal(landed_count, 0);
-    assert_non_null(net->peers[1].share.first);
+    assert_non_null(net->peers[1].quay.first);
     complete(net, 1);
     assert_int_equal(sent_count * 10 + landed_count, 11);
-    assert_null(net->peers[1].share.first);
+    assert_null(net->peers[1].quay.first);
     destroy(net);
 }
 
-/* Until the share is known, and where there is none, puts travel as messages. */
-static void test_no_share(void **state)
+/* Until the quay is known, and where there is none, puts travel as messages. */
+static void test_no_quay(void **state)
 {
     static unsigned char source[40];
     struct weft_net *net = make_docked(0);
@@ -164,7 +164,7 @@ static void test_no_share(void **state)
     struct weft_ofi_place place = {.exposed = 1, .bytes = SHARE - 1};
 
     (void)state;
-    net->peers[1].share = (struct weft_ofi_share){0};
+    net->peers[1].quay = (struct weft_ofi_quay){0};
     assert_int_equal(weft_ofi_put(net, &put), WEFT_OK);
     assert_int_equal(injected, 2); /* the question, the put */
     assert_int_equal(weft_ofi_put(net, &put), WEFT_OK);
@@ -217,7 +217,7 @@ int main(void)
         cmocka_unit_test(test_early_message), cmocka_unit_test(test_early_docked),
         cmocka_unit_test(test_docked),        cmocka_unit_test(test_nothing_docked),
         cmocka_unit_test(test_pieces),        cmocka_unit_test(test_receipt_first),
-        cmocka_unit_test(test_no_share),
+        cmocka_unit_test(test_no_quay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,15 +104,15 @@ static void open_process(int processes)
 
 static void close_process(void)
 {
-    for (uint32_t i = 0; i < net.channels_count; i++) {
-        free(net.channels[i]->batch);
-        free(net.channels[i]->qp);
-        free(net.channels[i]);
+    for (uint32_t i = 0; i < net.queues_count; i++) {
+        free(net.queues[i]->batch);
+        free(net.queues[i]->qp);
+        free(net.queues[i]);
     }
     for (int p = 0; p < net.open.processes; p++)
         weft_verbs_sender_close(&net, net.peers[p].sender);
     weft_verbs_dc_close(&net);
-    free(net.channels);
+    free(net.queues);
     free(net.peers);
     free(net.busy);
     free(net.words);
@@ -202,7 +202,7 @@ static void holdings(void **state)
         assert_int_equal(made[0], INITIATORS + 1); /* and one for acknowledgements */
         assert_int_equal(made[1], 2);
         assert_int_equal(net.counts.queue_pairs, INITIATORS + 3);
-        assert_int_equal(net.channels_count, INITIATORS);
+        assert_int_equal(net.queues_count, INITIATORS);
         assert_int_equal(ways, processes - 1); /* memory of this process, no queue pair */
         for (uint32_t i = 0; i < all_count; i++)
             assert_int_equal(all[i]->states, 3 - all[i]->target);

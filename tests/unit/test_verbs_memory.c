@@ -79,30 +79,34 @@ int __wrap_ibv_dereg_mr(struct ibv_mr *mr)
     return 0;
 }
 
-static int give_dmabuf(void *context, void *base, size_t bytes, uint64_t *offset)
+static int give_dmabuf(struct weft_device *context, void *base, size_t bytes, uint64_t *offset)
 {
     (void)context, (void)bytes;
     *offset = (uintptr_t)base & 4095;
     return open("/dev/null", O_RDONLY);
 }
-static int give_none(void *context, void *base, size_t bytes, uint64_t *offset)
+static int give_none(struct weft_device *context, void *base, size_t bytes, uint64_t *offset)
 {
     (void)context, (void)base, (void)bytes, (void)offset;
     return -1;
 }
 
 static const struct weft_verbs_device device = {.attr = {.max_mr_size = 1 << 20}, .name = "none:1"};
-static struct weft_net_events events;
+static struct weft_device_ops gpu;
+static struct weft_arrive arrive;
 static struct weft_verbs_memory memory;
 
 static void begin(bool by_message)
 {
     memset(&memory, 0, sizeof(memory));
     memset(&asked, 0, sizeof(asked));
-    events = (struct weft_net_events){0};
+    static const struct weft_arrive_device on_gpu = {.ops = &gpu};
+
+    gpu = (struct weft_device_ops){0};
+    weft_arrive_open(&arrive, "verbs", &(struct weft_net_open){.device = &on_gpu}, NULL, 1, NULL);
     memory.device = &device;
     memory.by_message = by_message;
-    memory.regions.events = &events;
+    memory.arrive = &arrive;
 }
 
 /* The key alone tells where the device knows the memory, for any base, through all generations. */
@@ -137,6 +141,13 @@ static void keys(void **state)
         assert_false(weft_verbs_memory_find(&memory, base, 1, &address, &lkey));
     }
     weft_verbs_memory_free(&memory);
+    weft_arrive_close(&arrive);
+}
+
+static bool lands(uint64_t key, uint64_t offset, const void *data, size_t bytes)
+{
+    return weft_arrive_deliver(&arrive, 1, weft_verbs_memory_region(&memory, key), offset, data,
+                               bytes, 0) == WEFT_OK;
 }
 
 /* Messages land inside of the window that the key names, whichever way it is registered. */
@@ -151,15 +162,16 @@ static void landing(void **state)
     asked.refuse = true;
     assert_int_equal(weft_verbs_memory_add(&memory, area, 32, &by_message), WEFT_OK);
     assert_true((by_message & WEFT_VERBS_BY_MESSAGE) != 0);
-    assert_true(weft_verbs_memory_land(&memory, direct, 24, "12345678", 8));
-    assert_true(weft_verbs_memory_land(&memory, by_message, 16, "abcdefgh", 8));
+    assert_true(lands(direct, 24, "12345678", 8));
+    assert_true(lands(by_message, 16, "abcdefgh", 8));
     assert_memory_equal(area + 16, "abcdefgh12345678", 16);
-    assert_false(weft_verbs_memory_land(&memory, direct, 25, "12345678", 8));
-    assert_false(weft_verbs_memory_land(&memory, by_message, UINT64_MAX - 3, "12345678", 8));
-    assert_false(weft_verbs_memory_land(&memory, direct ^ 1ull << 40, 0, "12345678", 8));
+    assert_false(lands(direct, 25, "12345678", 8));
+    assert_false(lands(by_message, UINT64_MAX - 3, "12345678", 8));
+    assert_false(lands(direct ^ 1ull << 40, 0, "12345678", 8));
     weft_verbs_memory_drop(&memory, direct);
-    assert_false(weft_verbs_memory_land(&memory, direct, 0, "12345678", 8));
+    assert_false(lands(direct, 0, "12345678", 8));
     weft_verbs_memory_free(&memory);
+    weft_arrive_close(&arrive);
 }
 
 static void dmabufs(void **state)
@@ -169,7 +181,8 @@ static void dmabufs(void **state)
 
     (void)state;
     begin(true);
-    events.dmabuf = give_dmabuf;
+    memory.dmabuf = true;
+    gpu.dmabuf = give_dmabuf;
     assert_int_equal(weft_verbs_memory_add(&memory, area + 1234, 4000, &key), WEFT_OK);
     assert_true((key & WEFT_VERBS_BY_MESSAGE) == 0 && memory.dmabufs == 1);
     assert_int_equal(asked.offset, (uintptr_t)(area + 1234) & 4095);
@@ -183,10 +196,11 @@ static void dmabufs(void **state)
     assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, &key), WEFT_OK);
     assert_true((key & WEFT_VERBS_BY_MESSAGE) != 0 && memory.dmabufs == 1);
     assert_int_equal(fcntl(asked.fd, F_GETFD), -1);
-    events.dmabuf = give_none; /* by the driver */
+    gpu.dmabuf = give_none; /* by the driver */
     assert_int_equal(weft_verbs_memory_add(&memory, area, 4000, &key), WEFT_OK);
     assert_true((key & WEFT_VERBS_BY_MESSAGE) != 0);
     weft_verbs_memory_free(&memory);
+    weft_arrive_close(&arrive);
 }
 
 int main(void)

@@ -3,8 +3,8 @@
  * difference, which turns after 2^31. What a put waits for, and the last fence, stay behind what is
  * done, however long nothing new was waited for or fenced.
  */
-#include "net/verbs/channel.h"
 #include "net/verbs/landed.h"
+#include "net/verbs/queue.h"
 #include "net/verbs/state.h"
 #include "net/verbs/wire.h"
 
@@ -44,23 +44,22 @@ static void messages_of_long_ago(void **state)
 static void fences_of_long_ago(void **state)
 {
     struct weft_net *net = calloc(1, sizeof(*net));
-    struct weft_verbs_channel channel = {0}, *channels[] = {&channel};
+    struct weft_verbs_queue queue = {0}, *queues[] = {&queue};
 
     (void)state;
     assert_non_null(net);
-    net->channels = channels;
-    net->channels_count = 1;
+    net->queues = queues;
+    net->queues_count = 1;
     for (uint32_t i = 0; i < STEPS; i++) {
-        channel.posted += STEP;
+        queue.posted += STEP;
         assert_int_equal(
-            weft_verbs_channel_complete(net, weft_verbs_request_id(0, false, channel.posted)),
-            WEFT_OK);
-        assert_false(weft_verbs_reached(channel.fenced, channel.posted));
+            weft_verbs_queue_complete(net, weft_verbs_request_id(0, false, queue.posted)), WEFT_OK);
+        assert_false(weft_verbs_reached(queue.fenced, queue.posted));
     }
-    channel.posted++;
-    assert_int_equal(
-        weft_verbs_channel_complete(net, weft_verbs_request_id(0, true, channel.posted)), WEFT_OK);
-    assert_true(weft_verbs_reached(channel.fenced, channel.posted));
+    queue.posted++;
+    assert_int_equal(weft_verbs_queue_complete(net, weft_verbs_request_id(0, true, queue.posted)),
+                     WEFT_OK);
+    assert_true(weft_verbs_reached(queue.fenced, queue.posted));
     free(net);
 }
 

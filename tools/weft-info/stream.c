@@ -16,12 +16,6 @@ enum { REPEAT_NS = 100000000, REPEAT_LEAST = 3 };
 
 /* ---- what the network asks of its ends ----------------------------------------------------- */
 
-static bool arrived(void *context, int process, uint32_t notice)
-{
-    (void)context, (void)process, (void)notice;
-    return false; /* none was sent */
-}
-
 static void sent(void *context, void *cookie)
 {
     (void)cookie;
@@ -58,23 +52,6 @@ static bool settled(void *context, uint64_t value, bool *there)
     return s->ops->passed(s->device, WEFT_STREAM_RECEIVE, value, there) == WEFT_OK;
 }
 
-static bool pin(void *context, void *memory, size_t bytes)
-{
-    const struct stream *s = context;
-    const char *reason = s->ops->pin(s->device, memory, bytes);
-
-    if (reason != NULL)
-        weft_say(WEFT_SAY_WARN, "%zu bytes of the network's buffers stay unpinned: %s", bytes,
-                 reason);
-    return reason == NULL;
-}
-
-static void unpin(void *context, void *memory)
-{
-    const struct stream *s = context;
-    s->ops->unpin(s->device, memory);
-}
-
 static void *receive(void *argument)
 {
     struct stream *s = argument;
@@ -96,8 +73,16 @@ static void *receive(void *argument)
 static bool open_ends(struct stream *s)
 {
     const bool far = s->ops != NULL, own_stage = far && !s->through_rings;
+    static const struct weft_notice_kinds none;
     unsigned char address[2][WEFT_NET_ADDRESS_MAX];
 
+    s->end = (struct weft_arrive_device){.context = s,
+                                         .land = land,
+                                         .settle = settle,
+                                         .mark = mark,
+                                         .settled = settled,
+                                         .ops = s->ops,
+                                         .device = s->device};
     for (int i = 0; i < 2; i++) {
         const struct weft_net_open open = {.config = &s->config,
                                            .process = i,
@@ -106,16 +91,9 @@ static bool open_ends(struct stream *s)
                                            .one_host = true,
                                            .polls = true,
                                            .stage_bytes = own_stage && i == 0 ? STREAM_HOST : 0,
-                                           .events = {.context = s,
-                                                      .arrived = arrived,
-                                                      .sent = sent,
-                                                      .landed = landed,
-                                                      .land = far ? land : NULL,
-                                                      .settle = far ? settle : NULL,
-                                                      .mark = far ? mark : NULL,
-                                                      .settled = far ? settled : NULL,
-                                                      .pin = far ? pin : NULL,
-                                                      .unpin = far ? unpin : NULL}};
+                                           .events = {.context = s, .sent = sent, .landed = landed},
+                                           .kinds = &none,
+                                           .device = far ? &s->end : NULL};
         if (s->net_ops->open(&s->net[i], &open) != WEFT_OK) {
             s->net[i] = NULL;
             return false;
@@ -248,7 +226,8 @@ static weft_status give(struct stream *s, struct run *run, uint32_t depth)
     weft_status status = WEFT_OK;
 
     if (s->ops != NULL)
-        status = s->ops->passed(s->device, WEFT_STREAM_SEND, run->marks[run->given % depth], &there);
+        status =
+            s->ops->passed(s->device, WEFT_STREAM_SEND, run->marks[run->given % depth], &there);
     if (status != WEFT_OK || !there)
         return status;
     status = s->net_ops->put(s->net[0], &put);

@@ -6,7 +6,7 @@
 #define WEFT_INFO_STREAM_H
 
 #include "device/device.h"
-#include "net/net.h"
+#include "net/arrive.h"
 
 #include <pthread.h>
 
@@ -17,6 +17,7 @@ struct stream {
     const struct weft_device_ops *ops; /* NULL: host memory at both ends */
     struct weft_device *device;
     const struct weft_net_ops *net_ops;
+    struct weft_arrive_device end;
     struct weft_net *net[2]; /* by end: from 0 to 1 */
     unsigned char *source, *window;
     struct weft_share source_share, window_share;

@@ -12,18 +12,18 @@
 
 #include "base/task.h"
 #include "mpi/library.h"
+#include "net/arrive.h"
 #include "net/mpi/message.h"
 #include "net/net.h"
-#include "net/regions.h"
 
 /* A put, or a piece of one, is a message with a number. So many may be unacknowledged per peer:
  * what a peer must be able to hold while an earlier payload is under way. A power of two. */
-enum { WEFT_MPI_WINDOW = 256 };
+enum { WEFT_NET_MPI_WINDOW = 256 };
 
-enum { WEFT_MPI_TAG_MESSAGE = 1, WEFT_MPI_TAG_PAYLOAD };
+enum { WEFT_NET_MPI_TAG_MESSAGE = 1, WEFT_NET_MPI_TAG_PAYLOAD };
 
 /* A put under way. In a ring of its peer, by number: it has one message at least. */
-struct weft_mpi_put {
+struct weft_net_mpi_put {
     void *cookie;
     uint32_t end;    /* sequence of its last message */
     uint32_t unread; /* messages whose source MPI may still read; and 1 for what is not issued */
@@ -31,47 +31,46 @@ struct weft_mpi_put {
 };
 
 /* A message on its way out. */
-struct weft_mpi_out {
-    struct weft_mpi_out *next;
-    struct weft_mpi_put *put; /* whose source a payload of its own is; else NULL */
-    const void *payload;      /* sent after the header; NULL: none, or in the message */
+struct weft_net_mpi_out {
+    struct weft_net_mpi_out *next;
+    struct weft_net_mpi_put *put; /* whose source a payload of its own is; else NULL */
+    const void *payload;          /* sent after the header; NULL: none, or in the message */
     size_t payload_bytes;
     int process;
     bool header_done, payload_done;
-    struct weft_mpi_message message;
+    struct weft_net_mpi_message message;
     struct weft_mpi_handle header_request, payload_request;
     unsigned char wire[]; /* header and, up to the eager limit, payload */
 };
 
 /* A message that has come in. */
-struct weft_mpi_in {
-    struct weft_mpi_in *next;
+struct weft_net_mpi_in {
+    struct weft_net_mpi_in *next;
     struct weft_mpi_handle request;
     size_t bytes;
     bool received;
     /* a put that has taken effect, until its data is on the device: */
-    struct weft_mpi_peer *peer;
+    struct weft_net_mpi_peer *peer;
     uint32_t taken; /* so many of the peer's, with this one */
-    uint64_t mark;  /* behind its data */
     void *bounce;   /* through which a payload of its own came, or NULL */
     unsigned char wire[];
 };
 
-struct weft_mpi_peer {
+struct weft_net_mpi_peer {
     int process, rank; /* in the job; in the MPI communicator */
 
     /* put */
-    struct weft_net_put current; /* accepted, not all of it in messages yet, */
-    size_t done;                 /* but so many bytes; */
-    bool active;                 /* there is one */
-    struct weft_mpi_put *puts;   /* ring of WEFT_MPI_WINDOW */
-    uint32_t first, count;       /* of puts that have not landed */
-    uint32_t sequence;           /* of the last message made */
-    struct weft_mpi_peer *next_busy;
+    struct weft_net_put current;   /* accepted, not all of it in messages yet, */
+    size_t done;                   /* but so many bytes; */
+    bool active;                   /* there is one */
+    struct weft_net_mpi_put *puts; /* ring of WEFT_NET_MPI_WINDOW */
+    uint32_t first, count;         /* of puts that have not landed */
+    uint32_t sequence;             /* of the last message made */
+    struct weft_net_mpi_peer *next_busy;
     bool busy; /* in that list: something is active or has not landed */
 
     /* receive */
-    struct weft_mpi_in *first_in, *last_in;
+    struct weft_net_mpi_in *first_in, *last_in;
     uint32_t waiting;  /* messages in that list */
     uint32_t expected; /* sequence of the next put */
     uint32_t taken;    /* puts applied, maybe not settled yet */
@@ -81,10 +80,10 @@ struct weft_mpi_peer {
     struct weft_mpi_handle landing_request;
     uint64_t owed_since; /* ns */
     struct weft_mpi_handle ack_request;
-    unsigned char ack_wire[WEFT_MPI_HEADER_BYTES];
+    unsigned char ack_wire[WEFT_NET_MPI_HEADER_BYTES];
     bool acking; /* ack_request is under way */
     bool bye;    /* nothing more will come */
-    struct weft_mpi_peer *next_waiting, *next_owing;
+    struct weft_net_mpi_peer *next_waiting, *next_owing;
     bool is_waiting, is_owing; /* in those lists */
 
     /* between them: labels ring_credit and ring_space */
@@ -94,8 +93,8 @@ struct weft_mpi_peer {
     uint32_t told;    /* the last `applied` that was sent; by post and receive, a hint */
 };
 
-struct weft_mpi_out_list {
-    struct weft_mpi_out *first, *last;
+struct weft_net_mpi_out_list {
+    struct weft_net_mpi_out *first, *last;
 };
 
 struct weft_net {
@@ -105,72 +104,75 @@ struct weft_net {
     bool inside; /* tasks of one address space: no MPI */
     bool single; /* the receive thread posts */
     uint32_t eager;
-    struct weft_mpi_peer *peers;
+    struct weft_net_mpi_peer *peers;
     int *process_of; /* by rank in the communicator */
-    struct weft_regions regions;
+    struct weft_arrive arrive;
 
     /* put */
-    struct weft_mpi_out *free_out;
+    struct weft_net_mpi_out *free_out;
     uint32_t made_out;
-    struct weft_mpi_peer *busy;
+    struct weft_net_mpi_peer *busy;
 
     /* post */
-    struct weft_mpi_out_list posted; /* MPI has them */
+    struct weft_net_mpi_out_list posted; /* MPI has them */
 
     /* receive */
-    struct weft_mpi_in *free_in;
-    struct weft_mpi_in *unsettled, *last_unsettled; /* a FIFO: on their way to the device; */
-    struct weft_mpi_in *unmarked;                   /* of these the first without a mark, */
-    uint32_t marks;                                 /* and marks that the others have */
-    struct weft_mpi_peer *waiting, *owing;
+    struct weft_net_mpi_in *free_in;
+    struct weft_net_mpi_in *taken, *last_taken; /* a FIFO: have taken effect, not concluded; */
+    struct weft_net_mpi_in *last_ended;         /* the last of them in a batch; NULL: none is */
+    struct weft_net_mpi_peer *waiting, *owing;
     bool closing; /* what comes in is dropped */
 
     struct weft_lock lock;
-    struct weft_mpi_out_list made, finished; /* put to post, post to put */
-    uint32_t broken;                         /* an error was returned: nothing more is certain */
+    struct weft_net_mpi_out_list made, finished; /* put to post, post to put */
+    uint32_t broken; /* an error was returned: nothing more is certain */
 };
 
 /* Passes an error on, after which nothing more is certain. */
-weft_status weft_mpi_broken(struct weft_net *net, weft_status status);
+weft_status weft_net_mpi_broken(struct weft_net *net, weft_status status);
 
 /* ---- send.c ---------------------------------------------------------------------------------- */
 
-weft_status weft_mpi_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status weft_net_mpi_put(struct weft_net *net, const struct weft_net_put *put);
 /* The progress thread's turn: posts (not with `single`), reports, goes on with what waits. */
-weft_status weft_mpi_send_turn(struct weft_net *net, bool *did);
+weft_status weft_net_mpi_send_turn(struct weft_net *net, bool *did);
 /* Gives MPI what was made, and sees what it has done with. The thread that posts. */
-weft_status weft_mpi_post_turn(struct weft_net *net, bool *did);
+weft_status weft_net_mpi_post_turn(struct weft_net *net, bool *did);
 /* The last message to a peer. While neither thread runs. */
-weft_status weft_mpi_say_bye(struct weft_net *net, struct weft_mpi_peer *peer);
-void weft_mpi_send_close(struct weft_net *net);
+weft_status weft_net_mpi_say_bye(struct weft_net *net, struct weft_net_mpi_peer *peer);
+void weft_net_mpi_send_close(struct weft_net *net);
 
 /* ---- receive.c: the receive thread, as all below --------------------------------------------- */
 
-weft_status weft_mpi_receive_turn(struct weft_net *net, bool *did);
-void weft_mpi_receive_close(struct weft_net *net);
+weft_status weft_net_mpi_receive_turn(struct weft_net *net, bool *did);
+void weft_net_mpi_receive_close(struct weft_net *net);
 /* Says MPI's error in receiving from a process (-1: from anybody). NETWORK. */
-weft_status weft_mpi_receive_failed(struct weft_net *net, int process, int error, const char *what);
-void weft_mpi_free_in(struct weft_net *net, struct weft_mpi_in *in);
+weft_status weft_net_mpi_receive_failed(struct weft_net *net, int process, int error,
+                                        const char *what);
+void weft_net_mpi_free_in(struct weft_net *net, struct weft_net_mpi_in *in);
 
 /* ---- effect.c -------------------------------------------------------------------------------- */
 
 /* The first of a peer's messages. *done: it has taken effect, or is on its way to the device. */
-weft_status weft_mpi_advance(struct weft_net *net, struct weft_mpi_peer *peer,
-                             struct weft_mpi_in *in, bool *done);
-/* Where data lands later than it is applied: takes a put into the FIFO of those that do, */
-void weft_mpi_unsettled(struct weft_net *net, struct weft_mpi_in *in);
-/* and out of it those whose data is there. */
-weft_status weft_mpi_settle(struct weft_net *net, bool *did);
+weft_status weft_net_mpi_advance(struct weft_net *net, struct weft_net_mpi_peer *peer,
+                                 struct weft_net_mpi_in *in, bool *done);
+/* A put that has: it is kept until its data is where it belongs. */
+void weft_net_mpi_taken(struct weft_net *net, struct weft_net_mpi_in *in);
+/* Ends a batch of those that have, if there are any and there is room for it. */
+weft_status weft_net_mpi_end_batch(struct weft_net *net);
+/* Up to this one their data is there: they are acknowledged. */
+weft_status weft_net_mpi_conclude(struct weft_net *net, uint64_t last);
 /* Says what is wrong with a message of so many bytes. PROTOCOL. */
-weft_status weft_mpi_malformed(const struct weft_mpi_peer *peer, size_t bytes, const char *why);
+weft_status weft_net_mpi_malformed(const struct weft_net_mpi_peer *peer, size_t bytes,
+                                   const char *why);
 
 /* ---- ack.c ----------------------------------------------------------------------------------- */
 
 /* Tells post, and by it the peer, that so many of its puts are there. */
-void weft_mpi_publish(struct weft_net *net, struct weft_mpi_peer *peer, uint32_t applied);
+void weft_net_mpi_publish(struct weft_net *net, struct weft_net_mpi_peer *peer, uint32_t applied);
 /* What the other end says of this one's puts; it never goes back. */
-weft_status weft_mpi_take_ack(struct weft_mpi_peer *peer, uint32_t acked);
+weft_status weft_net_mpi_take_ack(struct weft_net_mpi_peer *peer, uint32_t acked);
 /* Acknowledges where it is time to. */
-weft_status weft_mpi_serve_owing(struct weft_net *net);
+weft_status weft_net_mpi_serve_owing(struct weft_net *net);
 
 #endif

@@ -11,10 +11,10 @@ struct wire {
     uint64_t key, offset;
     uint32_t bytes, notice;
 };
-static_assert(sizeof(struct wire) == WEFT_MPI_HEADER_BYTES, "no padding on the wire");
+static_assert(sizeof(struct wire) == WEFT_NET_MPI_HEADER_BYTES, "no padding on the wire");
 
-void weft_mpi_message_put(unsigned char wire[WEFT_MPI_HEADER_BYTES],
-                          const struct weft_mpi_message *message)
+void weft_net_mpi_message_put(unsigned char wire[WEFT_NET_MPI_HEADER_BYTES],
+                              const struct weft_net_mpi_message *message)
 {
     const struct wire w = {.magic = MAGIC,
                            .kind = message->kind,
@@ -31,15 +31,15 @@ void weft_mpi_message_put(unsigned char wire[WEFT_MPI_HEADER_BYTES],
 static const char *check(const struct wire *w, size_t payload)
 {
     switch (w->kind) {
-    case WEFT_MPI_PUT:
+    case WEFT_NET_MPI_PUT:
         return w->bytes != payload ? "its length is not what it announces" : NULL;
-    case WEFT_MPI_LARGE:
+    case WEFT_NET_MPI_LARGE:
         if (payload != 0)
             return "a header whose payload comes apart has one of its own";
-        return w->bytes == 0 || w->bytes > WEFT_MPI_PIECE ? "a piece of that length cannot be"
-                                                          : NULL;
-    case WEFT_MPI_ACK:
-    case WEFT_MPI_BYE:
+        return w->bytes == 0 || w->bytes > WEFT_NET_MPI_PIECE ? "a piece of that length cannot be"
+                                                              : NULL;
+    case WEFT_NET_MPI_ACK:
+    case WEFT_NET_MPI_BYE:
         if (payload != 0 || w->bytes != 0 || w->notice != 0 || w->key != 0 || w->offset != 0 ||
             w->sequence != 0)
             return "an acknowledgement that carries more";
@@ -49,7 +49,8 @@ static const char *check(const struct wire *w, size_t payload)
     }
 }
 
-const char *weft_mpi_message_get(struct weft_mpi_message *message, const void *wire, size_t size)
+const char *weft_net_mpi_message_get(struct weft_net_mpi_message *message, const void *wire,
+                                     size_t size)
 {
     struct wire w;
 
@@ -60,12 +61,12 @@ const char *weft_mpi_message_get(struct weft_mpi_message *message, const void *w
         return "no message of this weft";
     const char *wrong = check(&w, size - sizeof(w));
     if (wrong == NULL)
-        *message = (struct weft_mpi_message){.kind = (enum weft_mpi_kind)w.kind,
-                                             .sequence = w.sequence,
-                                             .acked = w.acked,
-                                             .notice = w.notice,
-                                             .key = w.key,
-                                             .offset = w.offset,
-                                             .bytes = w.bytes};
+        *message = (struct weft_net_mpi_message){.kind = (enum weft_net_mpi_kind)w.kind,
+                                                 .sequence = w.sequence,
+                                                 .acked = w.acked,
+                                                 .notice = w.notice,
+                                                 .key = w.key,
+                                                 .offset = w.offset,
+                                                 .bytes = w.bytes};
     return wrong;
 }

@@ -3,8 +3,8 @@
  *
  * A put is one message, header and payload, or two: the header, and the payload by itself, under
  * another MPI tag. Both ends have the same byte order (they run the same MPI job; the magic number
- * says if not). What has arrived is hostile until weft_mpi_message_get has passed it; key, bounds
- * and notice are checked after that, by those who know them.
+ * says if not). What has arrived is hostile until weft_net_mpi_message_get has passed it; key,
+ * bounds and notice are checked after that, by those who know them.
  */
 #ifndef WEFT_NET_MPI_MESSAGE_H
 #define WEFT_NET_MPI_MESSAGE_H
@@ -12,31 +12,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WEFT_MPI_HEADER_BYTES = 40 };
+enum { WEFT_NET_MPI_HEADER_BYTES = 40 };
 
 /* The most that a payload of its own carries: larger puts travel in pieces. A receiver that cannot
  * let MPI store to the window holds one piece for each sender. */
-#define WEFT_MPI_PIECE (16u << 20)
+#define WEFT_NET_MPI_PIECE (16u << 20)
 
-enum weft_mpi_kind {
-    WEFT_MPI_PUT = 1, /* its payload follows in the message */
-    WEFT_MPI_LARGE,   /* its payload follows in a message of its own */
-    WEFT_MPI_ACK,     /* `acked`, and nothing else */
-    WEFT_MPI_BYE      /* the sender's last message */
+enum weft_net_mpi_kind {
+    WEFT_NET_MPI_PUT = 1, /* its payload follows in the message */
+    WEFT_NET_MPI_LARGE,   /* its payload follows in a message of its own */
+    WEFT_NET_MPI_ACK,     /* `acked`, and nothing else */
+    WEFT_NET_MPI_BYE      /* the sender's last message */
 };
 
-struct weft_mpi_message {
-    enum weft_mpi_kind kind;
+struct weft_net_mpi_message {
+    enum weft_net_mpi_kind kind;
     uint32_t sequence; /* of puts of this pair, from 1; others: 0 */
     uint32_t acked;    /* so many puts of the other direction have taken effect */
     uint32_t notice;   /* 0: none */
     uint64_t key, offset, bytes;
 };
 
-void weft_mpi_message_put(unsigned char wire[WEFT_MPI_HEADER_BYTES],
-                          const struct weft_mpi_message *message);
+void weft_net_mpi_message_put(unsigned char wire[WEFT_NET_MPI_HEADER_BYTES],
+                              const struct weft_net_mpi_message *message);
 
 /* `size` bytes that arrived as one message. NULL: good; else what is wrong with them. */
-const char *weft_mpi_message_get(struct weft_mpi_message *message, const void *wire, size_t size);
+const char *weft_net_mpi_message_get(struct weft_net_mpi_message *message, const void *wire,
+                                     size_t size);
 
 #endif

@@ -8,8 +8,6 @@
  *
  * What it rests on, and what each thread does: end.h, send.c, receive.c, effect.c, ack.c.
  */
-#include "net/mpi/mpi.h"
-
 #include "base/say.h"
 #include "mpi/inside.h"
 #include "net/mpi/end.h"
@@ -21,6 +19,8 @@ static const uint64_t second = 1000000000;
 static const uint64_t held_wait = second;    /* for a payload under way into memory given up */
 static const uint64_t bye_wait = 2 * second; /* for the others to move, when a job is closed */
 
+enum { BATCHES = 4 /* of data on its way to the device that are told apart */ };
+
 /* What the others need to find this end. */
 struct address {
     uint64_t inside; /* in this address space; 0: none */
@@ -28,7 +28,7 @@ struct address {
     uint32_t eager;
 };
 
-weft_status weft_mpi_broken(struct weft_net *net, weft_status status)
+weft_status weft_net_mpi_broken(struct weft_net *net, weft_status status)
 {
     __atomic_store_n(&net->broken, 1, __ATOMIC_RELAXED);
     return status;
@@ -71,7 +71,7 @@ static weft_status open_library(struct weft_net *net)
                         net->open.processes, library->ops->name, library->size);
     net->ops = library->ops;
     choose_threads(net, library->level);
-    if (net->open.events.land != NULL && library->ops->takes_gpu_memory() != 0)
+    if (weft_arrive_is_later(&net->open) && library->ops->takes_gpu_memory() != 0)
         weft_say(WEFT_SAY_INFO, "mpi (%s): data of GPUs goes through host memory all the same",
                  net->ops->name);
     const int error = net->ops->duplicate(&library->comm, &net->comm, &request);
@@ -94,9 +94,8 @@ static weft_status open_inside(struct weft_net *net)
 
 static void free_end(struct weft_net *net)
 {
-    weft_mpi_send_close(net);
-    weft_mpi_receive_close(net);
-    weft_regions_free(&net->regions);
+    weft_net_mpi_send_close(net);
+    weft_net_mpi_receive_close(net);
     free(net->peers);
     free(net->process_of);
     free(net);
@@ -107,7 +106,7 @@ static weft_status open_mpi(struct weft_net **net, const struct weft_net_open *o
     const size_t processes = (size_t)open->processes;
     const uint32_t start = (uint32_t)open->config->counter_start;
     struct weft_net *n = calloc(1, sizeof(*n));
-    struct weft_mpi_peer *peers = calloc(processes, sizeof(*peers));
+    struct weft_net_mpi_peer *peers = calloc(processes, sizeof(*peers));
     int *process_of = malloc(processes * sizeof(*process_of));
 
     if (n == NULL || peers == NULL || process_of == NULL) {
@@ -117,20 +116,20 @@ static weft_status open_mpi(struct weft_net **net, const struct weft_net_open *o
         return weft_err(WEFT_ERR_MEMORY, "mpi: no memory for %zu peers", processes);
     }
     n->open = *open;
-    n->regions.events = &n->open.events;
+    weft_arrive_open(&n->arrive, "mpi", open, n, BATCHES, weft_net_mpi_conclude);
     n->eager = (uint32_t)open->config->mpi_eager;
     n->peers = peers;
     n->process_of = process_of;
     for (int p = 0; p < open->processes; p++) {
-        peers[p] = (struct weft_mpi_peer){.process = p,
-                                          .rank = -1,
-                                          .sequence = start,
-                                          .expected = start + 1,
-                                          .taken = start,
-                                          .applied = start,
-                                          .acked = start,
-                                          .made = start,
-                                          .told = start};
+        peers[p] = (struct weft_net_mpi_peer){.process = p,
+                                              .rank = -1,
+                                              .sequence = start,
+                                              .expected = start + 1,
+                                              .taken = start,
+                                              .applied = start,
+                                              .acked = start,
+                                              .made = start,
+                                              .told = start};
         process_of[p] = -1;
     }
     weft_status status =
@@ -167,7 +166,7 @@ static weft_status mpi_address(struct weft_net *net, void *address)
 
 static weft_status mpi_connect(struct weft_net *net, int process, const void *address)
 {
-    struct weft_mpi_peer *peer = &net->peers[process];
+    struct weft_net_mpi_peer *peer = &net->peers[process];
     struct address theirs;
 
     memcpy(&theirs, address, sizeof(theirs));
@@ -189,7 +188,7 @@ static weft_status mpi_connect(struct weft_net *net, int process, const void *ad
 
 static weft_status mpi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
 {
-    return weft_regions_add(&net->regions, base, bytes, key);
+    return weft_arrive_reg(&net->arrive, base, bytes, key);
 }
 
 /* MPI may read or write memory after weft has done with it. */
@@ -207,8 +206,8 @@ static void mpi_dereg(struct weft_net *net, uint64_t key)
 {
     const uint64_t deadline = weft_now_ns() + held_wait;
 
-    weft_regions_drop(&net->regions, key);
-    while (weft_regions_held(&net->regions, key)) {
+    weft_arrive_dereg(&net->arrive, key);
+    while (weft_arrive_held(&net->arrive, key)) {
         if (weft_now_ns() >= deadline || __atomic_load_n(&net->broken, __ATOMIC_RELAXED)) {
             weft_say(WEFT_SAY_WARN,
                      "mpi (%s): a put is still under way into memory that was given up; if the "
@@ -226,9 +225,9 @@ static void mpi_dereg(struct weft_net *net, uint64_t key)
 static weft_status mpi_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
     if (side == WEFT_NET_SEND)
-        return weft_mpi_send_turn(net, did);
-    weft_status status = net->single ? weft_mpi_post_turn(net, did) : WEFT_OK;
-    return status == WEFT_OK ? weft_mpi_receive_turn(net, did) : status;
+        return weft_net_mpi_send_turn(net, did);
+    weft_status status = net->single ? weft_net_mpi_post_turn(net, did) : WEFT_OK;
+    return status == WEFT_OK ? weft_net_mpi_receive_turn(net, did) : status;
 }
 
 /* ---- closing --------------------------------------------------------------------------------- */
@@ -239,10 +238,10 @@ static bool at_rest(const struct weft_net *net)
     if (net->posted.first != NULL)
         return false;
     for (int p = 0; p < net->open.processes; p++) {
-        const struct weft_mpi_peer *peer = &net->peers[p];
+        const struct weft_net_mpi_peer *peer = &net->peers[p];
         if (peer->landing != NULL || peer->bounce != NULL || peer->acking)
             return false;
-        for (const struct weft_mpi_in *in = peer->first_in; in != NULL; in = in->next)
+        for (const struct weft_net_mpi_in *in = peer->first_in; in != NULL; in = in->next)
             if (!in->received)
                 return false;
     }
@@ -279,11 +278,12 @@ static bool part(struct weft_net *net)
         return false;
     net->closing = true;
     for (int p = 0; p < net->open.processes; p++)
-        if (p != net->open.process && weft_mpi_say_bye(net, &net->peers[p]) != WEFT_OK)
+        if (p != net->open.process && weft_net_mpi_say_bye(net, &net->peers[p]) != WEFT_OK)
             return false;
     do {
         did = false;
-        if (weft_mpi_post_turn(net, &did) != WEFT_OK || weft_mpi_receive_turn(net, &did) != WEFT_OK)
+        if (weft_net_mpi_post_turn(net, &did) != WEFT_OK ||
+            weft_net_mpi_receive_turn(net, &did) != WEFT_OK)
             return false;
         if (all_said_bye(net))
             return true;
@@ -328,6 +328,6 @@ const struct weft_net_ops weft_net_mpi = {
     .connect = mpi_connect,
     .reg = mpi_reg,
     .dereg = mpi_dereg,
-    .put = weft_mpi_put,
+    .put = weft_net_mpi_put,
     .progress = mpi_progress,
 };

@@ -4,8 +4,8 @@
  * A message is taken off MPI's queue whoever sent it, and waits in the list of its sender; only the
  * first of a list is looked at (effect.c). So while the payload of a large put is still under way,
  * into the window itself, what its sender sent later waits behind it, and all other senders go on.
- * The list is bounded: nobody sends more than WEFT_MPI_WINDOW messages ahead of the acknowledgement
- * (ack.c).
+ * The list is bounded: nobody sends more than WEFT_NET_MPI_WINDOW messages ahead of the
+ * acknowledgement (ack.c).
  */
 #include "net/mpi/end.h"
 
@@ -16,7 +16,8 @@
 
 enum { BATCH = 64 }; /* messages taken in a turn */
 
-weft_status weft_mpi_receive_failed(struct weft_net *net, int process, int error, const char *what)
+weft_status weft_net_mpi_receive_failed(struct weft_net *net, int process, int error,
+                                        const char *what)
 {
     char text[256];
 
@@ -27,7 +28,7 @@ weft_status weft_mpi_receive_failed(struct weft_net *net, int process, int error
                     process, text);
 }
 
-void weft_mpi_free_in(struct weft_net *net, struct weft_mpi_in *in)
+void weft_net_mpi_free_in(struct weft_net *net, struct weft_net_mpi_in *in)
 {
     free(in->bounce);
     in->bounce = NULL;
@@ -37,37 +38,34 @@ void weft_mpi_free_in(struct weft_net *net, struct weft_mpi_in *in)
 
 /* ---- a peer's messages --------------------------------------------------------------------- */
 
-static void drop_first(struct weft_net *net, struct weft_mpi_peer *peer)
+static void drop_first(struct weft_net *net, struct weft_net_mpi_peer *peer)
 {
-    struct weft_mpi_in *in = peer->first_in;
+    struct weft_net_mpi_in *in = peer->first_in;
 
     peer->first_in = in->next;
     if (peer->first_in == NULL)
         peer->last_in = NULL;
     peer->waiting--;
-    if (in->peer != NULL && net->open.events.mark != NULL && !net->closing) {
-        weft_mpi_unsettled(net, in);
-        return;
-    }
     if (in->peer != NULL)
-        weft_mpi_publish(net, peer, in->taken);
-    weft_mpi_free_in(net, in);
+        weft_net_mpi_taken(net, in);
+    else
+        weft_net_mpi_free_in(net, in);
 }
 
 /* All of them that can take effect now. */
-static weft_status serve_peer(struct weft_net *net, struct weft_mpi_peer *peer, bool *did)
+static weft_status serve_peer(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *did)
 {
-    struct weft_mpi_in *in;
+    struct weft_net_mpi_in *in;
 
     while ((in = peer->first_in) != NULL) {
         bool done = false;
         size_t bytes = 0;
         const int error = in->received ? 0 : net->ops->test(&in->request, &in->received, &bytes);
         if (error != 0)
-            return weft_mpi_receive_failed(net, peer->process, error, "receiving");
+            return weft_net_mpi_receive_failed(net, peer->process, error, "receiving");
         if (!in->received)
             return WEFT_OK;
-        weft_status status = weft_mpi_advance(net, peer, in, &done);
+        weft_status status = weft_net_mpi_advance(net, peer, in, &done);
         if (status != WEFT_OK)
             return status;
         if (!done)
@@ -80,10 +78,10 @@ static weft_status serve_peer(struct weft_net *net, struct weft_mpi_peer *peer, 
 
 static weft_status serve_waiting(struct weft_net *net, bool *did)
 {
-    struct weft_mpi_peer **place = &net->waiting;
+    struct weft_net_mpi_peer **place = &net->waiting;
 
     while (*place != NULL) {
-        struct weft_mpi_peer *peer = *place;
+        struct weft_net_mpi_peer *peer = *place;
         weft_status status = serve_peer(net, peer, did);
         if (status != WEFT_OK)
             return status;
@@ -98,16 +96,16 @@ static weft_status serve_waiting(struct weft_net *net, bool *did)
 }
 
 /* A message that MPI has matched goes into its sender's list. */
-static weft_status enlist(struct weft_net *net, struct weft_mpi_peer *peer, size_t bytes,
+static weft_status enlist(struct weft_net *net, struct weft_net_mpi_peer *peer, size_t bytes,
                           struct weft_mpi_handle *matched)
 {
-    const size_t most = WEFT_MPI_HEADER_BYTES + net->eager;
-    struct weft_mpi_in *in = net->free_in;
+    const size_t most = WEFT_NET_MPI_HEADER_BYTES + net->eager;
+    struct weft_net_mpi_in *in = net->free_in;
 
     if (bytes > most)
-        return weft_mpi_malformed(peer, bytes, "longer than the eager limit allows");
+        return weft_net_mpi_malformed(peer, bytes, "longer than the eager limit allows");
     /* Besides puts: two kinds of acknowledgements on their way, and a good-bye. */
-    if (peer->waiting >= 2 * WEFT_MPI_WINDOW)
+    if (peer->waiting >= 2 * WEFT_NET_MPI_WINDOW)
         return weft_err(WEFT_ERR_PROTOCOL, "mpi: process %d sends more than %u messages ahead",
                         peer->process, peer->waiting);
     if (in != NULL)
@@ -116,11 +114,11 @@ static weft_status enlist(struct weft_net *net, struct weft_mpi_peer *peer, size
         in = malloc(sizeof(*in) + most);
     if (in == NULL)
         return weft_err(WEFT_ERR_MEMORY, "mpi: no memory for a message of %zu bytes", most);
-    *in = (struct weft_mpi_in){.bytes = bytes};
+    *in = (struct weft_net_mpi_in){.bytes = bytes};
     const int error = net->ops->imrecv(matched, in->wire, bytes, &in->request);
     if (error != 0) {
-        weft_mpi_free_in(net, in);
-        return weft_mpi_receive_failed(net, peer->process, error, "MPI_Imrecv");
+        weft_net_mpi_free_in(net, in);
+        return weft_net_mpi_receive_failed(net, peer->process, error, "MPI_Imrecv");
     }
     *(peer->last_in != NULL ? &peer->last_in->next : &peer->first_in) = in;
     peer->last_in = in;
@@ -140,10 +138,10 @@ static weft_status take_new(struct weft_net *net, bool *did)
         bool found;
         int rank;
         size_t bytes;
-        const int error =
-            net->ops->improbe(&net->comm, WEFT_MPI_TAG_MESSAGE, &found, &rank, &bytes, &matched);
+        const int error = net->ops->improbe(&net->comm, WEFT_NET_MPI_TAG_MESSAGE, &found, &rank,
+                                            &bytes, &matched);
         if (error != 0)
-            return weft_mpi_receive_failed(net, -1, error, "MPI_Improbe");
+            return weft_net_mpi_receive_failed(net, -1, error, "MPI_Improbe");
         if (!found)
             return WEFT_OK;
         if (rank < 0 || rank >= net->open.processes || net->process_of[rank] < 0)
@@ -159,35 +157,36 @@ static weft_status take_new(struct weft_net *net, bool *did)
 
 /* ---- a turn -------------------------------------------------------------------------------- */
 
-weft_status weft_mpi_receive_turn(struct weft_net *net, bool *did)
+weft_status weft_net_mpi_receive_turn(struct weft_net *net, bool *did)
 {
     weft_status status = take_new(net, did);
 
     if (status == WEFT_OK)
         status = serve_waiting(net, did);
     if (status == WEFT_OK)
-        status = weft_mpi_settle(net, did);
+        status = weft_arrive_settle(&net->arrive, did);
     if (status == WEFT_OK)
-        status = weft_mpi_serve_owing(net);
-    return status == WEFT_OK ? WEFT_OK : weft_mpi_broken(net, status);
+        status = weft_net_mpi_end_batch(net);
+    if (status == WEFT_OK)
+        status = weft_net_mpi_serve_owing(net);
+    return status == WEFT_OK ? WEFT_OK : weft_net_mpi_broken(net, status);
 }
 
-static void free_list(struct weft_mpi_in *in)
+static void free_list(struct weft_net_mpi_in *in)
 {
     while (in != NULL) {
-        struct weft_mpi_in *next = in->next;
+        struct weft_net_mpi_in *next = in->next;
         free(in->bounce);
         free(in);
         in = next;
     }
 }
 
-void weft_mpi_receive_close(struct weft_net *net)
+void weft_net_mpi_receive_close(struct weft_net *net)
 {
-    if (net->unsettled != NULL) /* the device reads them; if it fails, it reads no more */
-        net->open.events.settle(net->open.events.context);
+    weft_arrive_close(&net->arrive);
     free_list(net->free_in);
-    free_list(net->unsettled);
+    free_list(net->taken);
     for (int p = 0; p < net->open.processes; p++) {
         free_list(net->peers[p].first_in);
         free(net->peers[p].bounce);

@@ -19,16 +19,16 @@ enum {
     LOOKS = 32       /* of them, how many are looked at in a turn */
 };
 
-static void list_add(struct weft_mpi_out_list *list, struct weft_mpi_out *out)
+static void list_add(struct weft_net_mpi_out_list *list, struct weft_net_mpi_out *out)
 {
     out->next = NULL;
     *(list->last != NULL ? &list->last->next : &list->first) = out;
     list->last = out;
 }
 
-static struct weft_mpi_out *list_take(struct weft_mpi_out_list *list)
+static struct weft_net_mpi_out *list_take(struct weft_net_mpi_out_list *list)
 {
-    struct weft_mpi_out *out = list->first;
+    struct weft_net_mpi_out *out = list->first;
 
     if (out != NULL) {
         list->first = out->next;
@@ -38,16 +38,17 @@ static struct weft_mpi_out *list_take(struct weft_mpi_out_list *list)
     return out;
 }
 
-static struct weft_mpi_out *take_locked(struct weft_net *net, struct weft_mpi_out_list *list)
+static struct weft_net_mpi_out *take_locked(struct weft_net *net,
+                                            struct weft_net_mpi_out_list *list)
 {
     weft_lock(&net->lock);
-    struct weft_mpi_out *out = list_take(list);
+    struct weft_net_mpi_out *out = list_take(list);
     weft_unlock(&net->lock);
     return out;
 }
 
-static void add_locked(struct weft_net *net, struct weft_mpi_out_list *list,
-                       struct weft_mpi_out *out)
+static void add_locked(struct weft_net *net, struct weft_net_mpi_out_list *list,
+                       struct weft_net_mpi_out *out)
 {
     weft_lock(&net->lock);
     list_add(list, out);
@@ -65,17 +66,17 @@ static weft_status failed(struct weft_net *net, int process, int error, const ch
                     process, text);
 }
 
-static weft_status post(struct weft_net *net, struct weft_mpi_out *out)
+static weft_status post(struct weft_net *net, struct weft_net_mpi_out *out)
 {
-    struct weft_mpi_peer *peer = &net->peers[out->process];
-    const bool inside = out->message.kind == WEFT_MPI_PUT;
-    const size_t bytes = WEFT_MPI_HEADER_BYTES + (inside ? out->message.bytes : 0);
+    struct weft_net_mpi_peer *peer = &net->peers[out->process];
+    const bool inside = out->message.kind == WEFT_NET_MPI_PUT;
+    const size_t bytes = WEFT_NET_MPI_HEADER_BYTES + (inside ? out->message.bytes : 0);
 
     /* What this says has landed lies in the memory of this process: the load orders the target's
      * stores before all that the other end does once it hears of it. */
     out->message.acked = weft_load_acquire_u32(&peer->applied, ORDER_ring_space);
-    weft_mpi_message_put(out->wire, &out->message);
-    int error = net->ops->isend(&net->comm, out->wire, bytes, peer->rank, WEFT_MPI_TAG_MESSAGE,
+    weft_net_mpi_message_put(out->wire, &out->message);
+    int error = net->ops->isend(&net->comm, out->wire, bytes, peer->rank, WEFT_NET_MPI_TAG_MESSAGE,
                                 &out->header_request);
     if (error != 0)
         return failed(net, out->process, error, "MPI_Isend");
@@ -83,11 +84,11 @@ static weft_status post(struct weft_net *net, struct weft_mpi_out *out)
     if (out->payload == NULL)
         return WEFT_OK;
     error = net->ops->isend(&net->comm, out->payload, out->payload_bytes, peer->rank,
-                            WEFT_MPI_TAG_PAYLOAD, &out->payload_request);
+                            WEFT_NET_MPI_TAG_PAYLOAD, &out->payload_request);
     return error == 0 ? WEFT_OK : failed(net, out->process, error, "MPI_Isend of a payload");
 }
 
-static weft_status test_one(struct weft_net *net, struct weft_mpi_out *out,
+static weft_status test_one(struct weft_net *net, struct weft_net_mpi_out *out,
                             struct weft_mpi_handle *request, bool *done)
 {
     size_t bytes;
@@ -97,7 +98,7 @@ static weft_status test_one(struct weft_net *net, struct weft_mpi_out *out,
 }
 
 /* Whether MPI has done with a message, both parts of it. */
-static weft_status test(struct weft_net *net, struct weft_mpi_out *out, bool *done)
+static weft_status test(struct weft_net *net, struct weft_net_mpi_out *out, bool *done)
 {
     weft_status status = test_one(net, out, &out->header_request, &out->header_done);
 
@@ -110,10 +111,10 @@ static weft_status test(struct weft_net *net, struct weft_mpi_out *out, bool *do
 /* Looks at some of what MPI has; those that are not done go behind the others. */
 static weft_status look(struct weft_net *net, bool *did)
 {
-    struct weft_mpi_out *last = net->posted.last;
+    struct weft_net_mpi_out *last = net->posted.last;
 
     for (int n = 0; n < LOOKS && net->posted.first != NULL; n++) {
-        struct weft_mpi_out *out = list_take(&net->posted);
+        struct weft_net_mpi_out *out = list_take(&net->posted);
         bool done = false;
         weft_status status = test(net, out, &done);
         if (done)
@@ -131,33 +132,33 @@ static weft_status look(struct weft_net *net, bool *did)
 
 static weft_status post_all(struct weft_net *net, bool *did)
 {
-    struct weft_mpi_out *out;
+    struct weft_net_mpi_out *out;
 
     while ((out = take_locked(net, &net->made)) != NULL) {
         weft_status status = post(net, out);
         list_add(&net->posted, out);
         if (status != WEFT_OK)
-            return weft_mpi_broken(net, status);
+            return weft_net_mpi_broken(net, status);
         *did = true;
     }
     return WEFT_OK;
 }
 
-weft_status weft_mpi_post_turn(struct weft_net *net, bool *did)
+weft_status weft_net_mpi_post_turn(struct weft_net *net, bool *did)
 {
     weft_status status = post_all(net, did);
 
     if (status == WEFT_OK)
         status = look(net, did);
-    return status == WEFT_OK ? WEFT_OK : weft_mpi_broken(net, status);
+    return status == WEFT_OK ? WEFT_OK : weft_net_mpi_broken(net, status);
 }
 
 /* ---- put: from puts to messages, and back to what is reported ------------------------------ */
 
 /* *out NULL: so many are under way that this one has to wait. */
-static weft_status new_out(struct weft_net *net, struct weft_mpi_out **out)
+static weft_status new_out(struct weft_net *net, struct weft_net_mpi_out **out)
 {
-    const size_t bytes = sizeof(**out) + WEFT_MPI_HEADER_BYTES + net->eager;
+    const size_t bytes = sizeof(**out) + WEFT_NET_MPI_HEADER_BYTES + net->eager;
 
     *out = net->free_out;
     if (*out != NULL)
@@ -171,14 +172,14 @@ static weft_status new_out(struct weft_net *net, struct weft_mpi_out **out)
     return WEFT_OK;
 }
 
-static void free_out(struct weft_net *net, struct weft_mpi_out *out)
+static void free_out(struct weft_net *net, struct weft_net_mpi_out *out)
 {
     out->next = net->free_out;
     net->free_out = out;
 }
 
 /* One part of a put's source less that MPI may read; the last one frees it. */
-static void read_part(struct weft_net *net, struct weft_mpi_put *put)
+static void read_part(struct weft_net *net, struct weft_net_mpi_put *put)
 {
     if (--put->unread > 0)
         return;
@@ -187,19 +188,20 @@ static void read_part(struct weft_net *net, struct weft_mpi_put *put)
 }
 
 /* The next message of the current put. */
-static void make(struct weft_net *net, struct weft_mpi_peer *peer, struct weft_mpi_out *out)
+static void make(struct weft_net *net, struct weft_net_mpi_peer *peer, struct weft_net_mpi_out *out)
 {
     const struct weft_net_put *put = &peer->current;
-    struct weft_mpi_put *record = &peer->puts[(peer->first + peer->count - 1) % WEFT_MPI_WINDOW];
+    struct weft_net_mpi_put *record =
+        &peer->puts[(peer->first + peer->count - 1) % WEFT_NET_MPI_WINDOW];
     const unsigned char *source = (const unsigned char *)put->source + peer->done;
     const size_t left = put->bytes - peer->done;
-    const size_t bytes = left < WEFT_MPI_PIECE ? left : WEFT_MPI_PIECE;
+    const size_t bytes = left < WEFT_NET_MPI_PIECE ? left : WEFT_NET_MPI_PIECE;
     const bool eager = bytes <= net->eager, last = bytes == left;
 
-    *out = (struct weft_mpi_out){
+    *out = (struct weft_net_mpi_out){
         .process = put->process,
         .payload_done = eager,
-        .message = {.kind = eager ? WEFT_MPI_PUT : WEFT_MPI_LARGE,
+        .message = {.kind = eager ? WEFT_NET_MPI_PUT : WEFT_NET_MPI_LARGE,
                     .sequence = ++peer->sequence,
                     .notice = last ? put->notice : 0,
                     .key = put->key,
@@ -209,7 +211,7 @@ static void make(struct weft_net *net, struct weft_mpi_peer *peer, struct weft_m
     if (bytes == 0) {
         /* A notice alone: there may be no source. */
     } else if (eager) {
-        weft_read_shared(out->wire + WEFT_MPI_HEADER_BYTES, source, bytes);
+        weft_read_shared(out->wire + WEFT_NET_MPI_HEADER_BYTES, source, bytes);
     } else {
         out->put = record;
         out->payload = source;
@@ -226,12 +228,12 @@ static void make(struct weft_net *net, struct weft_mpi_peer *peer, struct weft_m
 }
 
 /* Makes messages of the current put while there is room. */
-static weft_status pump(struct weft_net *net, struct weft_mpi_peer *peer, bool *did)
+static weft_status pump(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *did)
 {
     const uint32_t acked = weft_load_acquire_u32(&peer->acked, ORDER_ring_space);
 
-    while (peer->active && peer->sequence - acked < WEFT_MPI_WINDOW) {
-        struct weft_mpi_out *out;
+    while (peer->active && peer->sequence - acked < WEFT_NET_MPI_WINDOW) {
+        struct weft_net_mpi_out *out;
         weft_status status = new_out(net, &out);
         if (status != WEFT_OK || out == NULL)
             return status;
@@ -241,20 +243,20 @@ static weft_status pump(struct weft_net *net, struct weft_mpi_peer *peer, bool *
     return WEFT_OK;
 }
 
-weft_status weft_mpi_put(struct weft_net *net, const struct weft_net_put *put)
+weft_status weft_net_mpi_put(struct weft_net *net, const struct weft_net_put *put)
 {
-    struct weft_mpi_peer *peer = &net->peers[put->process];
+    struct weft_net_mpi_peer *peer = &net->peers[put->process];
     bool did = false;
 
-    if (peer->active || peer->count == WEFT_MPI_WINDOW)
+    if (peer->active || peer->count == WEFT_NET_MPI_WINDOW)
         return WEFT_NET_FULL;
     if (peer->puts == NULL)
-        peer->puts = calloc(WEFT_MPI_WINDOW, sizeof(*peer->puts));
+        peer->puts = calloc(WEFT_NET_MPI_WINDOW, sizeof(*peer->puts));
     if (peer->puts == NULL)
         return weft_err(WEFT_ERR_MEMORY, "mpi: no memory for %d puts to process %d",
-                        WEFT_MPI_WINDOW, put->process);
-    peer->puts[(peer->first + peer->count++) % WEFT_MPI_WINDOW] =
-        (struct weft_mpi_put){.cookie = put->cookie, .unread = 1};
+                        WEFT_NET_MPI_WINDOW, put->process);
+    peer->puts[(peer->first + peer->count++) % WEFT_NET_MPI_WINDOW] =
+        (struct weft_net_mpi_put){.cookie = put->cookie, .unread = 1};
     peer->current = *put;
     peer->done = 0;
     peer->active = true;
@@ -265,17 +267,17 @@ weft_status weft_mpi_put(struct weft_net *net, const struct weft_net_put *put)
     }
     weft_status status = pump(net, peer, &did);
     if (status != WEFT_OK)
-        return weft_mpi_broken(net, status);
+        return weft_net_mpi_broken(net, status);
     return net->single ? WEFT_OK : post_all(net, &did);
 }
 
 /* Reports what has landed at a peer, in order. */
-static void report(struct weft_net *net, struct weft_mpi_peer *peer, bool *did)
+static void report(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *did)
 {
     const uint32_t acked = weft_load_acquire_u32(&peer->acked, ORDER_ring_space);
 
     while (peer->count > 0) {
-        const struct weft_mpi_put *put = &peer->puts[peer->first % WEFT_MPI_WINDOW];
+        const struct weft_net_mpi_put *put = &peer->puts[peer->first % WEFT_NET_MPI_WINDOW];
         void *cookie = put->cookie;
         if (!put->told || (int32_t)(acked - put->end) < 0)
             break;
@@ -289,14 +291,14 @@ static void report(struct weft_net *net, struct weft_mpi_peer *peer, bool *did)
 /* Every peer with something under way, once; those that have nothing any more leave the list. */
 static weft_status serve_peers(struct weft_net *net, bool *did)
 {
-    struct weft_mpi_peer **place = &net->busy;
+    struct weft_net_mpi_peer **place = &net->busy;
 
     while (*place != NULL) {
-        struct weft_mpi_peer *peer = *place;
+        struct weft_net_mpi_peer *peer = *place;
         report(net, peer, did);
         weft_status status = pump(net, peer, did);
         if (status != WEFT_OK)
-            return weft_mpi_broken(net, status);
+            return weft_net_mpi_broken(net, status);
         if (peer->active || peer->count > 0) {
             place = &peer->next_busy;
         } else {
@@ -307,10 +309,10 @@ static weft_status serve_peers(struct weft_net *net, bool *did)
     return WEFT_OK;
 }
 
-weft_status weft_mpi_send_turn(struct weft_net *net, bool *did)
+weft_status weft_net_mpi_send_turn(struct weft_net *net, bool *did)
 {
-    struct weft_mpi_out *out;
-    weft_status status = net->single ? WEFT_OK : weft_mpi_post_turn(net, did);
+    struct weft_net_mpi_out *out;
+    weft_status status = net->single ? WEFT_OK : weft_net_mpi_post_turn(net, did);
 
     if (status != WEFT_OK)
         return status;
@@ -325,29 +327,29 @@ weft_status weft_mpi_send_turn(struct weft_net *net, bool *did)
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-weft_status weft_mpi_say_bye(struct weft_net *net, struct weft_mpi_peer *peer)
+weft_status weft_net_mpi_say_bye(struct weft_net *net, struct weft_net_mpi_peer *peer)
 {
-    struct weft_mpi_out *out = calloc(1, sizeof(*out) + WEFT_MPI_HEADER_BYTES + net->eager);
+    struct weft_net_mpi_out *out = calloc(1, sizeof(*out) + WEFT_NET_MPI_HEADER_BYTES + net->eager);
 
     if (out == NULL)
         return WEFT_ERR_MEMORY;
     out->process = peer->process;
     out->payload_done = true;
-    out->message.kind = WEFT_MPI_BYE;
+    out->message.kind = WEFT_NET_MPI_BYE;
     list_add(&net->made, out);
     return WEFT_OK;
 }
 
-static void free_list(struct weft_mpi_out *out)
+static void free_list(struct weft_net_mpi_out *out)
 {
     while (out != NULL) {
-        struct weft_mpi_out *next = out->next;
+        struct weft_net_mpi_out *next = out->next;
         free(out);
         out = next;
     }
 }
 
-void weft_mpi_send_close(struct weft_net *net)
+void weft_net_mpi_send_close(struct weft_net *net)
 {
     free_list(net->free_out);
     free_list(net->made.first);

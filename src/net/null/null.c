@@ -2,32 +2,40 @@
  * net/null/null.c - the network that reaches nobody but this process itself.
  *
  * It is the template for a back end (docs/adding-a-network.md): every duty of the table in its
- * smallest form. A put lands at once, in a region of this same process. Its notice waits in a short
- * queue for the receive side, so that the two threads meet as on a real network; the put has landed
- * when its notice has been taken, too.
+ * smallest form. A put waits in a short queue, where the receive side finds it and lets it take
+ * effect; the send side reports it when that is done. So two threads meet as on a real network.
  */
-#include "net/null/null.h"
-
 #include "base/say.h"
-#include "net/regions.h"
+#include "net/arrive.h"
 
 #include <stdlib.h>
 
-enum { PUTS = 64 };
-
-struct accepted {
-    uint32_t notice;
-    void *cookie;
-};
+enum { PUTS = WEFT_ARRIVE_BATCHES };
 
 struct weft_net {
     struct weft_net_open open;
-    struct weft_regions regions;
+    struct weft_arrive arrive;
     struct weft_bell bells[2]; /* by side */
+    uint32_t delivered;        /* the receive side's own */
     struct weft_lock lock;     /* over what follows: each side is a thread */
-    struct accepted queue[PUTS];
-    uint32_t accepted, taken, reported; /* puts so far: by put, the receive side, the send side */
+    struct weft_net_put queue[PUTS];
+    uint32_t accepted, landed, reported; /* puts so far: by put, the receive side, the send side */
 };
+
+static void set(struct weft_net *net, uint32_t *index, uint32_t value)
+{
+    weft_lock(&net->lock);
+    *index = value;
+    weft_unlock(&net->lock);
+}
+
+/* Puts up to this one have landed. */
+static weft_status null_conclude(struct weft_net *net, uint64_t landed)
+{
+    set(net, &net->landed, (uint32_t)landed);
+    weft_bell_ring(&net->bells[WEFT_NET_SEND]);
+    return WEFT_OK;
+}
 
 static weft_status null_open(struct weft_net **net, const struct weft_net_open *open)
 {
@@ -35,14 +43,14 @@ static weft_status null_open(struct weft_net **net, const struct weft_net_open *
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "null network: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
-    n->regions.events = &n->open.events;
+    weft_arrive_open(&n->arrive, "null", open, n, PUTS, null_conclude);
     *net = n;
     return WEFT_OK;
 }
 
 static void null_close(struct weft_net *net)
 {
-    weft_regions_free(&net->regions);
+    weft_arrive_close(&net->arrive);
     free(net);
 }
 
@@ -69,87 +77,66 @@ static weft_status null_connect(struct weft_net *net, int process, const void *a
 
 static weft_status null_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
 {
-    return weft_regions_add(&net->regions, base, bytes, key);
+    return weft_arrive_reg(&net->arrive, base, bytes, key);
 }
 
 static void null_dereg(struct weft_net *net, uint64_t key)
 {
-    weft_regions_drop(&net->regions, key);
-}
-
-static bool settle(struct weft_net *net)
-{
-    return net->open.events.settle == NULL || net->open.events.settle(net->open.events.context);
+    weft_arrive_dereg(&net->arrive, key);
 }
 
 static weft_status null_put(struct weft_net *net, const struct weft_net_put *put)
 {
-    weft_status status = WEFT_OK;
-
     weft_lock(&net->lock);
-    if (net->accepted - net->reported == PUTS)
-        status = WEFT_NET_FULL;
-    else if (put->bytes != 0 &&
-             !weft_regions_land(&net->regions, put->key, put->offset, put->source, put->bytes))
-        status =
-            weft_err(WEFT_ERR_PROTOCOL,
-                     "null network: %zu bytes at offset %llu of key 0x%llx, which is no region",
-                     put->bytes, (unsigned long long)put->offset, (unsigned long long)put->key);
-    else if (!settle(net))
-        status = weft_err(WEFT_ERR_DEVICE, "null network: data did not reach the device");
-    else
-        net->queue[net->accepted++ % PUTS] = (struct accepted){put->notice, put->cookie};
+    const bool full = net->accepted - net->reported == PUTS;
+    if (!full)
+        net->queue[net->accepted++ % PUTS] = *put;
     weft_unlock(&net->lock);
-    if (status != WEFT_OK)
-        return status;
-    net->open.events.sent(net->open.events.context, put->cookie);
+    if (full)
+        return WEFT_NET_FULL;
     weft_bell_ring(&net->bells[WEFT_NET_RECEIVE]);
     return WEFT_OK;
 }
 
-/* The next put that is behind one index and not yet behind another; false: none. */
-static bool next(struct weft_net *net, uint32_t *index, const uint32_t *end, struct accepted *put)
+/* The put with that number, if it comes before `end`. */
+static bool next(struct weft_net *net, uint32_t index, const uint32_t *end,
+                 struct weft_net_put *put)
 {
     weft_lock(&net->lock);
-    const bool there = *index != *end;
+    const bool there = index != *end;
     if (there)
-        *put = net->queue[*index % PUTS];
+        *put = net->queue[index % PUTS];
     weft_unlock(&net->lock);
     return there;
 }
 
-static void pass(struct weft_net *net, uint32_t *index)
-{
-    weft_lock(&net->lock);
-    ++*index;
-    weft_unlock(&net->lock);
-}
-
 static weft_status progress_receive(struct weft_net *net, bool *did)
 {
-    const struct weft_net_events *events = &net->open.events;
-    struct accepted put;
+    struct weft_net_put put;
+    weft_status status = weft_arrive_settle(&net->arrive, did);
 
-    while (next(net, &net->taken, &net->accepted, &put)) {
-        if (put.notice != 0 && !events->arrived(events->context, net->open.process, put.notice))
-            return weft_err(WEFT_ERR_PROTOCOL, "null network: malformed notice 0x%08x", put.notice);
-        pass(net, &net->taken);
+    while (status == WEFT_OK && weft_arrive_has_room(&net->arrive) &&
+           next(net, net->delivered, &net->accepted, &put)) {
         *did = true;
-        weft_bell_ring(&net->bells[WEFT_NET_SEND]);
+        status = weft_arrive_deliver(&net->arrive, put.process, put.key, put.offset, put.source,
+                                     put.bytes, put.notice);
+        if (status == WEFT_OK)
+            status = weft_arrive_batch_end(&net->arrive, ++net->delivered);
     }
-    return WEFT_OK;
+    return status;
 }
 
 static weft_status null_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
     const struct weft_net_events *events = &net->open.events;
-    struct accepted put;
+    struct weft_net_put put;
 
     if (side == WEFT_NET_RECEIVE)
         return progress_receive(net, did);
-    while (next(net, &net->reported, &net->taken, &put)) {
-        pass(net, &net->reported);
+    while (next(net, net->reported, &net->landed, &put)) {
+        set(net, &net->reported, net->reported + 1);
         *did = true;
+        events->sent(events->context, put.cookie);
         events->landed(events->context, put.cookie);
     }
     return WEFT_OK;

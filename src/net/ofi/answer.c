@@ -5,6 +5,7 @@
 #include "net/ofi/inside.h"
 
 #include "base/say.h"
+#include "net/receipt.h"
 
 #include <string.h>
 
@@ -70,8 +71,9 @@ void weft_ofi_send_receipts(struct weft_net *net, uint64_t now, bool all)
         const struct weft_ofi_peer *peer = &net->peers[p];
         struct weft_ofi_header header = {.kind = WEFT_OFI_RECEIPT};
         if (peer->owed_since == 0 ||
-            (!all && !peer->wants_receipt && now - peer->owed_since < WEFT_OFI_RECEIPT_NS &&
-             peer->applied - peer->told < WEFT_OFI_RECEIPT_EVERY))
+            (!all && !peer->wants_receipt &&
+             !weft_receipt_due(peer->applied - peer->told, WEFT_OFI_RECEIPT_EVERY,
+                               now - peer->owed_since, WEFT_OFI_RECEIPT_NS)))
             continue;
         weft_ofi_send(net, p, &header, NULL, 0);
     }

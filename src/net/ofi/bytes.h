@@ -22,7 +22,7 @@ enum weft_ofi_kind {
     WEFT_OFI_DOCKED   /* no message: it begins a berth */
 };
 
-/* WEFT_OFI_ASK and WEFT_OFI_REGION: the sender's share of the receiver's dock (dock.c). No region
+/* WEFT_OFI_ASK and WEFT_OFI_REGION: the sender's quay of the receiver's dock (dock.c). No region
  * has it. */
 enum { WEFT_OFI_DOCK_KEY = 0 };
 

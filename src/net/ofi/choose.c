@@ -144,7 +144,7 @@ static bool fits(const struct weft_net *net, const struct fi_info *info,
 static void note_abilities(struct weft_net *net, const struct fi_info *info, enum want want)
 {
     const uint64_t mr = (uint64_t)info->domain_attr->mr_mode;
-    const bool direct = net->open.events.land == NULL; /* windows are memory of the host's */
+    const bool direct = !weft_arrive_is_later(&net->open); /* windows are memory of the host's */
     const bool ordered = want == ORDERED_WRITES && info->ep_attr->max_order_waw_size > 0;
 
     net->can = (struct weft_ofi_abilities){

@@ -2,10 +2,10 @@
  * net/ofi/dock.c - long puts for memory that writes do not reach: that of a device.
  *
  * The target has a DOCK, pinned host memory that is registered with the provider. A sender asks
- * once for its share of it, and writes pieces of its puts there, each into the next free place, a
- * BERTH: a header, as a message has one, and the data. The write raises an event; when its turn
- * comes the target reads the header, and has the device fetch the data from where it is. A receipt
- * says that the device has it all: then the berth is free.
+ * once for its QUAY, a stretch of it, and writes pieces of its puts there, each into the next free
+ * place, a BERTH: a header, as a message has one, and the data. The write raises an event; when its
+ * turn comes the target reads the header, and has the device fetch the data from where it is. A
+ * receipt says that the device has it all: then the berth is free.
  *
  * That is one operation for a piece of up to 1 MiB, and no copy by the host, where messages are a
  * copy and an operation for each 8 KiB at both ends. Many pieces are under way; order is that of
@@ -18,27 +18,27 @@
 #include <stdlib.h>
 
 enum {
-    PIECE_MOST = 1 << 20,  /* data of a berth; the device fetches one while the next comes */
-    PIECES_LEAST = 8,      /* in a share */
-    SHARE_LEAST = 1 << 17, /* smaller ones hold berths that are worth no trouble */
-    SHARE_UNIT = 4096,
-    ASKS = 8, /* for receipts, each time that as much was written as a share holds */
+    PIECE_MOST = 1 << 20, /* data of a berth; the device fetches one while the next comes */
+    PIECES_LEAST = 8,     /* on a quay */
+    QUAY_LEAST = 1 << 17, /* smaller ones hold berths that are worth no trouble */
+    QUAY_UNIT = 4096,
+    ASKS = 8, /* for receipts, each time that as much was written as a quay holds */
     HEAD = sizeof(struct weft_ofi_berth),
     LINE = 64
 };
 
-/* Data of one berth in a share of that size. */
-static size_t piece_most(uint64_t share)
+/* Data of one berth in a quay of that size. */
+static size_t piece_most(uint64_t quay)
 {
-    return share / PIECES_LEAST < PIECE_MOST ? (size_t)(share / PIECES_LEAST) : PIECE_MOST;
+    return quay / PIECES_LEAST < PIECE_MOST ? (size_t)(quay / PIECES_LEAST) : PIECE_MOST;
 }
 
 /* `taken` bytes of the ring have been: so many when the next berth begins. None goes round. */
-static uint64_t berth_begin(uint64_t share, uint64_t taken)
+static uint64_t berth_begin(uint64_t quay, uint64_t taken)
 {
-    const uint64_t left = share - taken % share;
+    const uint64_t left = quay - taken % quay;
 
-    return left < HEAD + piece_most(share) ? taken + left : taken;
+    return left < HEAD + piece_most(quay) ? taken + left : taken;
 }
 
 static uint64_t berth_end(uint64_t begin, uint64_t bytes)
@@ -62,24 +62,23 @@ static void do_without(struct weft_net *net, size_t bytes, const char *why)
 weft_status weft_ofi_dock_open(struct weft_net *net)
 {
     struct weft_ofi_dock *dock = &net->dock;
-    const size_t bytes = net->open.config->ofi_dock / SHARE_UNIT * SHARE_UNIT;
+    const size_t bytes = net->open.config->ofi_dock / QUAY_UNIT * QUAY_UNIT;
     uint64_t key;
 
-    if (!net->can.docks || bytes < SHARE_LEAST)
+    if (!net->can.docks || bytes < QUAY_LEAST)
         return WEFT_OK;
     if (!weft_ofi_secret_key(net, &key))
         return weft_err(WEFT_ERR_SYSTEM, "ofi: no random numbers");
-    dock->memory = aligned_alloc(SHARE_UNIT, bytes);
+    dock->memory = aligned_alloc(QUAY_UNIT, bytes);
     if (dock->memory == NULL) {
         do_without(net, bytes, "no memory");
         return WEFT_OK;
     }
     dock->bytes = bytes;
-    dock->share = bytes / (size_t)net->open.processes / SHARE_UNIT * SHARE_UNIT;
-    if (dock->share < SHARE_LEAST)
-        dock->share = SHARE_LEAST; /* for those who come first */
-    if (net->open.events.pin != NULL)
-        net->open.events.pin(net->open.events.context, dock->memory, bytes);
+    dock->quay = bytes / (size_t)net->open.processes / QUAY_UNIT * QUAY_UNIT;
+    if (dock->quay < QUAY_LEAST)
+        dock->quay = QUAY_LEAST; /* for those who come first */
+    weft_arrive_pin(&net->arrive, dock->memory, bytes);
     const int error = weft_ofi_register(net, dock->memory, bytes, FI_REMOTE_WRITE, key, &dock->mr);
     if (error != 0)
         do_without(net, bytes, weft_ofi_error(error));
@@ -90,8 +89,7 @@ void weft_ofi_dock_close(struct weft_net *net)
 {
     struct weft_ofi_dock *dock = &net->dock;
 
-    if (dock->memory != NULL && net->open.events.unpin != NULL)
-        net->open.events.unpin(net->open.events.context, dock->memory);
+    weft_arrive_unpin(&net->arrive, dock->memory);
     free(dock->memory);
 }
 
@@ -101,16 +99,16 @@ void weft_ofi_dock_describe(struct weft_net *net, int process, struct weft_ofi_p
     struct weft_ofi_peer *peer = &net->peers[process];
 
     *place = (struct weft_ofi_place){0};
-    if (dock->memory == NULL || (!peer->berthed && dock->bytes - dock->given < dock->share))
+    if (dock->memory == NULL || (!peer->berthed && dock->bytes - dock->given < dock->quay))
         return;
     if (!peer->berthed) {
         peer->berthed = true;
         peer->berths_at = dock->given;
-        dock->given += dock->share;
+        dock->given += dock->quay;
     }
     place->mr_key = fi_mr_key(dock->mr);
     place->address = (net->can.virtual_addresses ? (uintptr_t)dock->memory : 0) + peer->berths_at;
-    place->bytes = dock->share;
+    place->bytes = dock->quay;
     place->exposed = 1;
 }
 
@@ -119,12 +117,12 @@ weft_status weft_ofi_undock(struct weft_net *net, const struct weft_ofi_arrival 
 {
     const struct weft_ofi_dock *dock = &net->dock;
     struct weft_ofi_peer *peer = &net->peers[arrival->process];
-    const char *reason = "it has no share";
+    const char *reason = "it has no quay";
 
     if (peer->berthed) {
-        const uint64_t begin = berth_begin(dock->share, peer->berths_taken);
-        const unsigned char *berth = dock->memory + peer->berths_at + begin % dock->share;
-        if (weft_ofi_parse_berth(berth, piece_most(dock->share), net->token, arrival, message,
+        const uint64_t begin = berth_begin(dock->quay, peer->berths_taken);
+        const unsigned char *berth = dock->memory + peer->berths_at + begin % dock->quay;
+        if (weft_ofi_parse_berth(berth, piece_most(dock->quay), net->token, arrival, message,
                                  &reason)) {
             peer->berths_taken = berth_end(begin, message->bytes);
             return WEFT_OK;
@@ -134,25 +132,25 @@ weft_status weft_ofi_undock(struct weft_net *net, const struct weft_ofi_arrival 
                     arrival->event, arrival->process, reason);
 }
 
-/* ---- the sender's share -------------------------------------------------------------------- */
+/* ---- the sender's quay -------------------------------------------------------------------- */
 
 static void ask(struct weft_net *net, int process)
 {
     struct weft_ofi_header header = {.kind = WEFT_OFI_ASK, .key = WEFT_OFI_DOCK_KEY};
 
-    net->peers[process].share.asked = weft_ofi_send(net, process, &header, NULL, 0);
+    net->peers[process].quay.asked = weft_ofi_send(net, process, &header, NULL, 0);
 }
 
 void weft_ofi_dock_told(struct weft_net *net, int process, const struct weft_ofi_place *place)
 {
-    struct weft_ofi_share *share = &net->peers[process].share;
+    struct weft_ofi_quay *quay = &net->peers[process].quay;
 
-    if (!share->asked || share->known)
+    if (!quay->asked || quay->known)
         return;
-    share->known = true;
-    share->place = *place;
-    if (place->exposed == 0 || place->bytes < SHARE_LEAST) {
-        share->place.exposed = 0;
+    quay->known = true;
+    quay->place = *place;
+    if (place->exposed == 0 || place->bytes < QUAY_LEAST) {
+        quay->place.exposed = 0;
         weft_say(WEFT_SAY_INFO,
                  "ofi: process %d has no dock for this one (WEFT_OFI_DOCK): long puts there travel "
                  "as messages, slower",
@@ -162,25 +160,25 @@ void weft_ofi_dock_told(struct weft_net *net, int process, const struct weft_ofi
 
 bool weft_ofi_docks(struct weft_net *net, const struct weft_net_put *put)
 {
-    struct weft_ofi_share *share = &net->peers[put->process].share;
+    struct weft_ofi_quay *quay = &net->peers[put->process].quay;
 
     if (!net->can.docks || put->bytes == 0 || put->bytes < net->can.write_from)
         return false;
-    if (!share->asked)
+    if (!quay->asked)
         ask(net, put->process);
-    return share->known && share->place.exposed != 0 &&
-           HEAD + piece_most(share->place.bytes) <= net->info->ep_attr->max_msg_size;
+    return quay->known && quay->place.exposed != 0 &&
+           HEAD + piece_most(quay->place.bytes) <= net->info->ep_attr->max_msg_size;
 }
 
 void weft_ofi_berths_free(struct weft_net *net, struct weft_ofi_peer *peer)
 {
-    struct weft_ofi_share *share = &peer->share;
+    struct weft_ofi_quay *quay = &peer->quay;
     struct weft_ofi_op *piece;
 
-    while ((piece = share->first) != NULL && piece->issued && piece->sent &&
+    while ((piece = quay->first) != NULL && piece->issued && piece->sent &&
            (int32_t)(peer->received - piece->event) > 0) {
-        share->tail = piece->end;
-        share->first = piece->next;
+        quay->tail = piece->end;
+        quay->first = piece->next;
         weft_ofi_free_op(net, piece);
     }
 }
@@ -195,7 +193,7 @@ static ssize_t write_both(struct weft_net *net, struct weft_ofi_op *piece,
     const struct iovec parts[] = {{&piece->head, HEAD},
                                   {(void *)(uintptr_t)source, piece->head.bytes}};
     const struct fi_rma_iov to = {
-        .addr = address, .len = HEAD + piece->head.bytes, .key = peer->share.place.mr_key};
+        .addr = address, .len = HEAD + piece->head.bytes, .key = peer->quay.place.mr_key};
     void *descriptors[] = {NULL, NULL};
     const struct fi_msg_rma write = {.msg_iov = parts,
                                      .desc = descriptors,
@@ -215,7 +213,7 @@ static void fill_head(struct weft_net *net, struct weft_ofi_op *piece, size_t by
     const struct weft_ofi_peer *peer = &net->peers[piece->process];
     const struct weft_net_put *put = &peer->current;
     const bool asks = peer->ask_receipt || net->can.spread < WEFT_OFI_WINDOW ||
-                      peer->share.unasked + bytes >= peer->share.place.bytes / ASKS;
+                      peer->quay.unasked + bytes >= peer->quay.place.bytes / ASKS;
 
     piece->head = (struct weft_ofi_berth){
         .header = {.token = peer->token,
@@ -233,15 +231,15 @@ static void fill_head(struct weft_net *net, struct weft_ofi_op *piece, size_t by
 static void piece_issued(struct weft_net *net, struct weft_ofi_op *piece)
 {
     struct weft_ofi_peer *peer = &net->peers[piece->process];
-    struct weft_ofi_share *share = &peer->share;
+    struct weft_ofi_quay *quay = &peer->quay;
 
-    share->unasked += piece->head.bytes;
+    quay->unasked += piece->head.bytes;
     if ((piece->head.header.flags & WEFT_OFI_NOW) != 0)
-        share->unasked = 0;
-    share->head = piece->end;
+        quay->unasked = 0;
+    quay->head = piece->end;
     piece->next = NULL;
-    *(share->first != NULL ? &share->last->next : &share->first) = piece;
-    share->last = piece;
+    *(quay->first != NULL ? &quay->last->next : &quay->first) = piece;
+    quay->last = piece;
     piece->whole = peer->current.cookie;
     piece->whole->unsent++;
     piece->event = peer->events++;
@@ -255,7 +253,7 @@ static void piece_issued(struct weft_net *net, struct weft_ofi_op *piece)
 static weft_status write_piece(struct weft_net *net, int process)
 {
     struct weft_ofi_peer *peer = &net->peers[process];
-    const uint64_t size = peer->share.place.bytes, begin = berth_begin(size, peer->share.head);
+    const uint64_t size = peer->quay.place.bytes, begin = berth_begin(size, peer->quay.head);
     const size_t left = peer->current.bytes - peer->done, most = piece_most(size);
     const size_t bytes = left < most ? left : most;
     const uint64_t end = berth_end(begin, bytes);
@@ -263,7 +261,7 @@ static weft_status write_piece(struct weft_net *net, int process)
     uint64_t data;
 
     /* The target tells the number of a write from its low bits. */
-    if (peer->lost_at != 0 || end - peer->share.tail > size ||
+    if (peer->lost_at != 0 || end - peer->quay.tail > size ||
         peer->events - peer->received >= WEFT_OFI_WINDOW ||
         peer->events - peer->received >= net->can.spread ||
         !weft_ofi_data_pack(net->can.form, net->open.processes, &arrival, &data))
@@ -276,7 +274,7 @@ static weft_status write_piece(struct weft_net *net, int process)
     if (!weft_ofi_taken(net, process,
                         write_both(net, piece,
                                    (const unsigned char *)peer->current.source + peer->done,
-                                   peer->share.place.address + begin % size, data))) {
+                                   peer->quay.place.address + begin % size, data))) {
         weft_ofi_free_op(net, piece);
         return WEFT_NET_FULL;
     }

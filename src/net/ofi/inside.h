@@ -8,10 +8,10 @@
 #define WEFT_NET_OFI_INSIDE_H
 
 #include "base/task.h"
+#include "net/arrive.h"
 #include "net/net.h"
 #include "net/ofi/bytes.h"
 #include "net/ofi/library.h"
-#include "net/regions.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -28,7 +28,8 @@ enum {
                                   copy  at once (16 KiB for ofi_rxm) */
     WEFT_OFI_RECEIVE_BUFFERS = 256, /* of WEFT_OFI_MESSAGE_BYTES, */
     WEFT_OFI_SEND_BUFFERS = 64,
-    WEFT_OFI_BATCH = 32 /* completions read at once */
+    WEFT_OFI_BATCH = 32, /* completions read at once, */
+    WEFT_OFI_BATCHES = 8 /* of which so many batches wait for the device */
 };
 
 static_assert(WEFT_OFI_WINDOW < 1 << 15, "16 bits of an event's number tell which it is");
@@ -63,16 +64,6 @@ struct weft_ofi_buffer {
     unsigned char *bytes;
 };
 
-/* An event that came before its turn. */
-struct weft_ofi_early {
-    struct weft_ofi_early *next;
-    uint32_t event, notice;
-    uint64_t key, offset;
-    bool docked; /* its berth says the rest */
-    size_t bytes;
-    unsigned char data[];
-};
-
 /* A region of a peer, once asked for. */
 struct weft_ofi_remote {
     uint64_t key;
@@ -81,8 +72,8 @@ struct weft_ofi_remote {
 };
 enum { WEFT_OFI_REMOTES = 128 }; /* remembered a peer; the oldest is forgotten */
 
-/* This process's share of a peer's dock: a ring, of which both know where the next berth is. */
-struct weft_ofi_share {
+/* What this process has of a peer's dock: a ring, of which both know where the next berth is. */
+struct weft_ofi_quay {
     bool asked, known;
     struct weft_ofi_place place;      /* not exposed: there is none */
     uint64_t head, tail;              /* bytes taken so far; of them, free again */
@@ -90,6 +81,7 @@ struct weft_ofi_share {
     struct weft_ofi_op *first, *last; /* pieces under way, oldest first */
 };
 
+struct weft_ofi_early;
 struct weft_ofi_peer {
     fi_addr_t address;
     uint64_t token;
@@ -98,7 +90,7 @@ struct weft_ofi_peer {
     struct weft_net_put current; /* accepted, travels as messages or by the dock, not all sent */
     size_t done;                 /* bytes of it that are */
     bool active, docks;
-    struct weft_ofi_share share;
+    struct weft_ofi_quay quay;
     struct weft_ofi_op *first, **last; /* under way, oldest first */
     uint32_t events, received;         /* numbered so far; of them its receipts cover */
     uint32_t messages;                 /* puts under way that travel so, */
@@ -120,7 +112,7 @@ struct weft_ofi_peer {
     bool wants_receipt;           /* it waits */
     uint32_t behind_at;           /* it had sent more than so many when it said last how many, */
     uint64_t behind_since;        /* and since; 0: it had not */
-    bool berthed;                 /* it has a share of the dock, */
+    bool berthed;                 /* it has a quay, */
     uint64_t berths_at;           /* from here, */
     uint64_t berths_taken; /* and so many bytes of it have been used; the receive task's own */
 };
@@ -159,13 +151,13 @@ enum { WEFT_OFI_QUESTIONS = 256 }; /* more are dropped: who asked them goes on w
 /* Host memory into which others write what is for the device's. */
 struct weft_ofi_dock {
     unsigned char *memory; /* NULL: there is none */
-    size_t bytes, share;   /* of all; of a process that asks */
+    size_t bytes, quay;    /* of all; of a process that asks */
     uint64_t given;        /* the receive task's own */
     struct fid_mr *mr;
 };
 
 struct weft_ofi_watch;
-struct weft_ofi_settling;
+struct weft_ofi_batch;
 
 struct weft_net {
     struct weft_net_open open;
@@ -181,7 +173,7 @@ struct weft_net {
     uint64_t token;
     struct weft_ofi_peer *peers;
 
-    struct weft_regions regions;
+    struct weft_arrive arrive;
     struct weft_ofi_local *locals;
     uint32_t locals_count;
 
@@ -201,10 +193,10 @@ struct weft_net {
     uint32_t owing;                    /* peers to which a receipt is owed */
     struct weft_ofi_question questions[WEFT_OFI_QUESTIONS];
     uint32_t questions_count;
-    bool warned_stranger;               /* the receive task's own, */
-    struct weft_ofi_settling *settling; /* and this */
-    struct weft_bell bells[2];          /* by side */
-    struct weft_ofi_watch *watch;       /* NULL: nothing to sleep on, the receive task polls */
+    bool warned_stranger;           /* the receive task's own, */
+    struct weft_ofi_batch *batches; /* and this: WEFT_OFI_BATCHES of completions, by arrive.h */
+    struct weft_bell bells[2];      /* by side */
+    struct weft_ofi_watch *watch;   /* NULL: nothing to sleep on, the receive task polls */
 };
 
 /* Whether a write that comes after this put could get there first: it is messages, or long. */
@@ -300,13 +292,13 @@ weft_status weft_ofi_told_sent(struct weft_net *net, int process, uint32_t event
 weft_status weft_ofi_dock_open(struct weft_net *net);
 /* When the endpoint is closed, and the dock's mr. */
 void weft_ofi_dock_close(struct weft_net *net);
-/* Whether this put shall go by the dock. Asks for a share of it, if that was never done. */
+/* Whether this put shall go by the dock. Asks for a quay of it, if that was never done. */
 bool weft_ofi_docks(struct weft_net *net, const struct weft_net_put *put);
 /* As much as goes of the put that does. */
 weft_status weft_ofi_pump_docked(struct weft_net *net, int process, bool *did);
 /* Berths whose data has landed are free again. */
 void weft_ofi_berths_free(struct weft_net *net, struct weft_ofi_peer *peer);
-/* A process asks for its share; it learns of it. */
+/* A process asks for its quay; it learns of it. */
 void weft_ofi_dock_describe(struct weft_net *net, int process, struct weft_ofi_place *place);
 void weft_ofi_dock_told(struct weft_net *net, int process, const struct weft_ofi_place *place);
 /* The receive task's: what a process has written, by its event. Errors: PROTOCOL. */
@@ -315,6 +307,8 @@ weft_status weft_ofi_undock(struct weft_net *net, const struct weft_ofi_arrival 
 
 /* ---- receive.c ---- */
 
+/* Answers a batch whose data is there. */
+weft_status weft_ofi_conclude(struct weft_net *net, uint64_t batch);
 weft_status weft_ofi_progress_receive(struct weft_net *net, bool *did);
 /* 0, or libfabric's error. Lock held. */
 ssize_t weft_ofi_post_receive(struct weft_net *net, struct weft_ofi_buffer *buffer);

@@ -51,7 +51,7 @@ uint32_t weft_ofi_sent(const struct weft_ofi_peer *peer)
         return sent;
     if (!peer->docks)
         return peer->events;
-    for (op = peer->share.first; op != NULL && op->issued && op->sent; op = op->next)
+    for (op = peer->quay.first; op != NULL && op->issued && op->sent; op = op->next)
         sent = (int32_t)(op->event + 1 - sent) > 0 ? op->event + 1 : sent;
     return sent;
 }

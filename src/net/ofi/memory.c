@@ -1,7 +1,7 @@
 /*
  * net/ofi/memory.c - registered memory: this process's own, and what is known of the others'.
  *
- * Every region has weft's key (net/regions.h), by which messages find it; where the provider writes
+ * Every region has weft's key (net/arrive.h), by which messages find it; where the provider writes
  * memory itself it has libfabric's, too. A peer learns the second by asking once, and sends
  * messages until it knows. A key is never used twice, so what was learnt does not become wrong.
  */
@@ -85,7 +85,7 @@ static void expose(struct weft_net *net, struct weft_ofi_local *local)
 weft_status weft_ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
 {
     uint64_t made;
-    weft_status status = weft_regions_add(&net->regions, base, bytes, &made);
+    weft_status status = weft_arrive_reg(&net->arrive, base, bytes, &made);
 
     if (status != WEFT_OK)
         return status;
@@ -98,7 +98,7 @@ weft_status weft_ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_
     }
     weft_unlock(&net->lock);
     if (local == NULL) {
-        weft_regions_drop(&net->regions, made);
+        weft_arrive_dereg(&net->arrive, made);
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for more than %u regions",
                         net->locals_count);
     }
@@ -116,7 +116,7 @@ void weft_ofi_dereg(struct weft_net *net, uint64_t key)
         local->used = false;
     }
     weft_unlock(&net->lock);
-    weft_regions_drop(&net->regions, key);
+    weft_arrive_dereg(&net->arrive, key);
 }
 
 void weft_ofi_memory_close(struct weft_net *net)
@@ -127,7 +127,6 @@ void weft_ofi_memory_close(struct weft_net *net)
     free(net->locals);
     for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
         free(net->peers[p].remotes);
-    weft_regions_free(&net->regions);
 }
 
 void weft_ofi_describe(struct weft_net *net, uint64_t key, struct weft_ofi_place *place)

@@ -4,8 +4,6 @@
  * choose.c finds the provider; send.c, message.c, dock.c and receive.c move data; memory.c keeps
  * the regions; watch.c lets the tasks sleep. README.md tells how they play together.
  */
-#include "net/ofi/ofi.h"
-
 #include "base/say.h"
 #include "net/ofi/inside.h"
 #include "order/model.h"
@@ -95,8 +93,7 @@ static weft_status open_buffers(struct weft_net *net)
     net->buffers = calloc(count, sizeof(*net->buffers));
     if (net->memory == NULL || net->buffers == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for buffers", bytes);
-    if (net->open.events.pin != NULL)
-        net->open.events.pin(net->open.events.context, net->memory, bytes);
+    weft_arrive_pin(&net->arrive, net->memory, bytes);
     if (net->can.local_mr)
         error = weft_ofi_register(net, net->memory, bytes, FI_SEND | FI_RECV, 0, &net->memory_mr);
     for (size_t i = 0; i < count && error == 0; i++) {
@@ -141,6 +138,7 @@ static void close_fid(struct fid *fid)
 static void weft_ofi_close(struct weft_net *net)
 {
     weft_ofi_watch_close(net);
+    weft_arrive_close(&net->arrive);
     if (net->writes + net->docked + net->messages > 0)
         weft_say(WEFT_SAY_DEBUG,
                  "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
@@ -166,8 +164,7 @@ static void weft_ofi_close(struct weft_net *net)
         free(net->slabs[i]);
     free(net->slabs);
     free(net->buffers);
-    if (net->memory != NULL && net->open.events.unpin != NULL)
-        net->open.events.unpin(net->open.events.context, net->memory);
+    weft_arrive_unpin(&net->arrive, net->memory);
     free(net->memory);
     free(net->peers);
     free(net);
@@ -204,7 +201,7 @@ static weft_status weft_ofi_open(struct weft_net **net, const struct weft_net_op
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
-    n->regions.events = &n->open.events;
+    weft_arrive_open(&n->arrive, "ofi", open, n, WEFT_OFI_BATCHES, weft_ofi_conclude);
     weft_status status = open_peers(n);
     if (status == WEFT_OK)
         status = weft_ofi_choose(n);

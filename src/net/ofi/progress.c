@@ -4,6 +4,7 @@
 #include "net/ofi/inside.h"
 
 #include "base/say.h"
+#include "net/receipt.h"
 
 #include <rdma/fi_errno.h>
 
@@ -11,13 +12,13 @@ bool weft_ofi_received(struct weft_net *net, int process, uint32_t receipt)
 {
     struct weft_ofi_peer *peer = &net->peers[process];
 
-    if (receipt - peer->received > peer->events - peer->received)
-        return receipt - peer->received > UINT32_MAX / 2; /* an old one that was overtaken */
-    if (receipt != peer->received) {
+    const enum weft_receipt news = weft_receipt_check(peer->received, peer->events, receipt);
+
+    if (news == WEFT_RECEIPT_NEW) {
         peer->received = receipt;
         weft_ofi_ring(net, WEFT_NET_SEND);
     }
-    return true;
+    return news != WEFT_RECEIPT_FALSE;
 }
 
 static void piece_done(struct weft_net *net, struct weft_ofi_op *whole)

@@ -5,8 +5,8 @@
  * messages is stored here; that of writes is there already. A receipt covers everything before it;
  * it travels with whatever goes to that process anyway, else after WEFT_OFI_RECEIPT_NS.
  *
- * Where data lands later than it is stored (net.h: land), batches wait for their answers until it
- * is there, a few at a time, while the next ones are read.
+ * Batches are answered when their data is there (arrive.h), a few at a time, while the next ones
+ * are read.
  */
 #include "net/ofi/inside.h"
 
@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETTLING = 8 };
-
 struct event {
     int process;
     uint32_t number, notice;
@@ -25,6 +23,13 @@ struct event {
     const unsigned char *data;
     size_t bytes;
     bool docked; /* its berth says the rest */
+};
+
+/* One that came before its turn. */
+struct weft_ofi_early {
+    struct weft_ofi_early *next;
+    struct event event;
+    unsigned char data[];
 };
 
 /* What became of one completion of a batch. */
@@ -36,40 +41,21 @@ struct taken {
     uint32_t applied; /* events of the process up to this one */
 };
 
-struct weft_ofi_settling {
-    struct batch {
-        struct taken taken[WEFT_OFI_BATCH];
-        ssize_t count;
-        uint64_t mark;
-    } batches[SETTLING]; /* a FIFO */
-    uint32_t first, count;
+struct weft_ofi_batch {
+    struct taken taken[WEFT_OFI_BATCH];
+    ssize_t count;
 };
-
-static weft_status not_there(void)
-{
-    return weft_err(WEFT_ERR_DEVICE, "ofi: data did not reach the device");
-}
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* Of a message, or of a write to a window. */
 static weft_status apply_plain(struct weft_net *net, const struct event *e)
 {
-    const struct weft_net_events *events = &net->open.events;
+    weft_status status = weft_arrive_deliver(&net->arrive, e->process, e->key, e->offset, e->data,
+                                             e->bytes, e->notice);
 
-    if (e->bytes != 0 && e->notice != 0 && events->announced != NULL)
-        events->announced(events->context, e->notice);
-    if (e->bytes != 0 && !weft_regions_land(&net->regions, e->key, e->offset, e->data, e->bytes))
-        return weft_err(WEFT_ERR_PROTOCOL,
-                        "ofi: process %d put %zu bytes at offset %llu of key 0x%llx, which is no "
-                        "region of this process",
-                        e->process, e->bytes, (unsigned long long)e->offset,
-                        (unsigned long long)e->key);
-    if (e->notice != 0 && !events->arrived(events->context, e->process, e->notice))
-        return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent the malformed notice 0x%08x",
-                        e->process, e->notice);
-    net->peers[e->process].expected++;
-    return WEFT_OK;
+    net->peers[e->process].expected += status == WEFT_OK;
+    return status;
 }
 
 static weft_status apply(struct weft_net *net, const struct event *e,
@@ -95,7 +81,7 @@ static struct weft_ofi_early **find_early(struct weft_ofi_peer *peer, uint32_t n
 {
     struct weft_ofi_early **at = &peer->early;
 
-    while (*at != NULL && (*at)->event != number)
+    while (*at != NULL && (*at)->event.number != number)
         at = &(*at)->next;
     return at;
 }
@@ -112,13 +98,9 @@ static weft_status keep(struct weft_net *net, const struct event *e)
     early = malloc(sizeof(*early) + e->bytes);
     if (early == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an event of %zu bytes", e->bytes);
-    *early = (struct weft_ofi_early){.next = peer->early,
-                                     .event = e->number,
-                                     .notice = e->notice,
-                                     .key = e->key,
-                                     .offset = e->offset,
-                                     .docked = e->docked,
-                                     .bytes = e->bytes};
+    early->next = peer->early;
+    early->event = *e;
+    early->event.data = early->data;
     if (e->bytes != 0)
         memcpy(early->data, e->data, e->bytes);
     peer->early = early;
@@ -128,7 +110,6 @@ static weft_status keep(struct weft_net *net, const struct event *e)
 /* Applies an event, or keeps it, and then those whose turn has come. */
 static weft_status take_event(struct weft_net *net, const struct event *e, struct taken *taken)
 {
-    const struct weft_net_events *events = &net->open.events;
     struct weft_ofi_peer *peer = &net->peers[e->process];
     const uint32_t ahead = e->number - peer->expected;
     weft_status status;
@@ -144,25 +125,17 @@ static weft_status take_event(struct weft_net *net, const struct event *e, struc
         struct weft_ofi_early **at = find_early(peer, peer->expected), *early = *at;
         if (early == NULL)
             break;
-        const struct event next = {.process = e->process,
-                                   .number = early->event,
-                                   .notice = early->notice,
-                                   .key = early->key,
-                                   .offset = early->offset,
-                                   .data = early->data,
-                                   .bytes = early->bytes,
-                                   .docked = early->docked};
         struct weft_ofi_message docked;
-        status = apply(net, &next, &docked);
-        if (status == WEFT_OK && next.docked) { /* what a message says is heard when it comes */
+        status = apply(net, &early->event, &docked);
+        if (status == WEFT_OK &&
+            early->event.docked) { /* what a message says is heard when it comes */
             weft_lock(&net->lock);
             status = weft_ofi_hear(net, &docked);
             weft_unlock(&net->lock);
         }
         /* It is there before the memory it came from is freed. */
-        if (status == WEFT_OK && next.bytes != 0 && events->settle != NULL &&
-            !events->settle(events->context))
-            status = not_there();
+        if (status == WEFT_OK && early->event.bytes != 0)
+            status = weft_arrive_wait(&net->arrive);
         *at = early->next;
         free(early);
     }
@@ -274,9 +247,11 @@ ssize_t weft_ofi_post_receive(struct weft_net *net, struct weft_ofi_buffer *buff
                    &buffer->context);
 }
 
-/* After a batch: what it says is heard, its buffers go back, receipts go out. */
-static weft_status conclude(struct weft_net *net, const struct taken *batch, ssize_t count)
+/* What it says is heard, its buffers go back, receipts go out. */
+weft_status weft_ofi_conclude(struct weft_net *net, uint64_t index)
 {
+    const struct taken *batch = net->batches[index].taken;
+    const ssize_t count = net->batches[index].count;
     const uint64_t now = weft_now_ns();
     weft_status status = WEFT_OK;
 
@@ -298,40 +273,6 @@ static weft_status conclude(struct weft_net *net, const struct taken *batch, ssi
     return status;
 }
 
-/* Answers the batches whose data is there. */
-static weft_status conclude_settled(struct weft_net *net, bool *did)
-{
-    const struct weft_net_events *events = &net->open.events;
-    struct weft_ofi_settling *settling = net->settling;
-    weft_status status = WEFT_OK;
-
-    while (settling != NULL && settling->count > 0 && status == WEFT_OK) {
-        const struct batch *batch = &settling->batches[settling->first];
-        bool there = true;
-        *did = true; /* nothing rings when they are there */
-        if (!events->settled(events->context, batch->mark, &there))
-            return not_there();
-        if (!there)
-            break;
-        status = conclude(net, batch->taken, batch->count);
-        settling->first = (settling->first + 1) % SETTLING;
-        settling->count--;
-    }
-    return status;
-}
-
-/* Where the next batch goes; NULL: no memory. */
-static struct batch *next_batch(struct weft_net *net)
-{
-    if (net->settling == NULL)
-        net->settling = calloc(1, sizeof(*net->settling));
-    if (net->settling == NULL) {
-        weft_err(WEFT_ERR_MEMORY, "ofi: no %zu bytes for what arrives", sizeof(*net->settling));
-        return NULL;
-    }
-    return &net->settling->batches[(net->settling->first + net->settling->count) % SETTLING];
-}
-
 static void tidy(struct weft_net *net)
 {
     const bool asleep = weft_ofi_about_to_sleep(net, WEFT_NET_RECEIVE);
@@ -350,13 +291,17 @@ static void tidy(struct weft_net *net)
 
 weft_status weft_ofi_progress_receive(struct weft_net *net, bool *did)
 {
-    const struct weft_net_events *events = &net->open.events;
     struct fi_cq_data_entry entries[WEFT_OFI_BATCH];
-    struct batch *batch = next_batch(net);
-    weft_status status = batch != NULL ? conclude_settled(net, did) : WEFT_ERR_MEMORY;
+    weft_status status = weft_arrive_settle(&net->arrive, did);
 
-    if (status != WEFT_OK || net->settling->count == SETTLING)
+    if (net->batches == NULL)
+        net->batches = calloc(WEFT_OFI_BATCHES, sizeof(*net->batches));
+    if (net->batches == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for what arrives");
+    if (status != WEFT_OK || !weft_arrive_has_room(&net->arrive))
         return status;
+    const uint32_t index = weft_arrive_next(&net->arrive);
+    struct weft_ofi_batch *batch = &net->batches[index];
     weft_lock(&net->lock);
     const ssize_t count = fi_cq_read(net->cq[WEFT_NET_RECEIVE], entries, WEFT_OFI_BATCH);
     if (count == -FI_EAVAIL)
@@ -379,18 +324,13 @@ weft_status weft_ofi_progress_receive(struct weft_net *net, bool *did)
     }
     if (status != WEFT_OK)
         return status; /* none of it is taken for landed */
-    if (events->mark == NULL)
-        return conclude(net, batch->taken, count);
-    if (!events->mark(events->context, &batch->mark))
-        return not_there();
     batch->count = count;
-    net->settling->count++;
-    return WEFT_OK;
+    return weft_arrive_batch_end(&net->arrive, index);
 }
 
 void weft_ofi_receive_close(struct weft_net *net)
 {
-    free(net->settling);
+    free(net->batches);
     for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
         while (net->peers[p].early != NULL) {
             struct weft_ofi_early *early = net->peers[p].early;

@@ -13,7 +13,6 @@
 
 #include "base/say.h"
 
-#include <rdma/fi_errno.h>
 #include <stdlib.h>
 
 enum { SLAB = 256, SMALL = 8 };
@@ -144,15 +143,6 @@ static uint64_t remote_address(const struct weft_net *net, const struct weft_ofi
 
 /* ---- puts ------------------------------------------------------------------------------------ */
 
-static weft_status refused(struct weft_net *net, int process, ssize_t result)
-{
-    if (result == -FI_EAGAIN)
-        net->stuck = true;
-    else
-        weft_ofi_lost(net, process, (int)-result);
-    return WEFT_NET_FULL; /* whom it cannot reach any more it keeps waiting until the job ends */
-}
-
 static weft_status write_put(struct weft_net *net, const struct weft_net_put *put,
                              const struct weft_ofi_place *place, void *descriptor, uint64_t data)
 {
@@ -164,9 +154,9 @@ static weft_status write_put(struct weft_net *net, const struct weft_net_put *pu
     const ssize_t result =
         fi_writedata(net->ep, put->source, put->bytes, descriptor, data, peer->address,
                      remote_address(net, place, put->offset), place->mr_key, &op->context);
-    if (result != 0) {
+    if (!weft_ofi_taken(net, put->process, result)) {
         weft_ofi_free_op(net, op);
-        return refused(net, put->process, result);
+        return WEFT_NET_FULL; /* also for whom it has lost, until the job ends */
     }
     op->at = place->address + put->offset;
     op->end = op->at + put->bytes;
@@ -270,9 +260,8 @@ weft_status weft_ofi_get(struct weft_net *net, const struct weft_net_put *get, v
             const ssize_t result =
                 fi_read(net->ep, target, get->bytes, descriptor, peer->address,
                         remote_address(net, place, get->offset), place->mr_key, &op->context);
-            if (result != 0) {
+            if (!weft_ofi_taken(net, get->process, result)) {
                 weft_ofi_free_op(net, op);
-                status = refused(net, get->process, result);
             } else {
                 op->get = op->issued = true;
                 net->outstanding++;

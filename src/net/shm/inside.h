@@ -6,13 +6,11 @@
 
 #include "base/share.h"
 #include "base/task.h"
+#include "net/arrive.h"
 #include "net/net.h"
-#include "net/regions.h"
 #include "ring/packet.h"
 
 #include <assert.h>
-
-enum { WEFT_SHM_SETTLING = 8 /* batches from one ring whose data is on its way to the device */ };
 
 /* The start of a receiver's shared memory; its rings follow, one a sender. */
 struct weft_shm_inbox {
@@ -40,11 +38,8 @@ struct weft_shm_peer {
     struct weft_shm_address address;
     struct weft_packet_producer out;
     struct weft_packet_consumer in;
-    struct weft_settling {
-        uint32_t end;              /* packets up to here were passed, */
-        uint64_t mark;             /* and are there when the device has come here */
-    } settling[WEFT_SHM_SETTLING]; /* a FIFO */
-    uint32_t settling_first, settling_count;
+    uint32_t batches; /* of its packets, not concluded yet */
+    bool released;    /* some of the ring, which its sender does not know of yet */
 
     struct weft_net_put current; /* accepted, not all in the ring yet */
     size_t done;                 /* bytes of it that are */
@@ -61,12 +56,14 @@ struct weft_net {
     struct weft_shm_address address;
     uint32_t ring_size;
     struct weft_shm_peer *peers;
-    struct weft_regions regions;
+    struct weft_arrive arrive;
 };
 
 /* ---- packets.c ---- */
 
 weft_status weft_shm_put(struct weft_net *net, const struct weft_net_put *put);
+/* Packets of a process up to an index are there: their room is its own again. */
+weft_status weft_shm_conclude(struct weft_net *net, uint64_t cookie);
 weft_status weft_shm_progress(struct weft_net *net, enum weft_net_side side, bool *did);
 
 #endif

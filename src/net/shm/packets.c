@@ -12,7 +12,8 @@
 
 enum {
     REFER_FROM = 1024,
-    BATCH = 64, /* packets taken from one ring before the others get their turn */
+    BATCHES = 8, /* of one sender's packets that wait for the device: a mark for each takes time */
+    BATCH = 64,  /* packets taken from one ring before the others get their turn */
     LINE = 64
 };
 
@@ -198,74 +199,35 @@ static weft_status apply(struct weft_net *net, int sender, const unsigned char *
                         "shm: process %d announced %u bytes, which are not where it said (%u "
                         "bytes behind the header)",
                         sender, packet.bytes, behind);
-    if (packet.bytes != 0 && packet.notice != 0 && net->open.events.announced != NULL)
-        net->open.events.announced(net->open.events.context, packet.notice);
-    if (packet.bytes != 0 &&
-        !weft_regions_land(&net->regions, packet.key, packet.offset, data, packet.bytes))
-        return weft_err(WEFT_ERR_PROTOCOL,
-                        "shm: process %d put %u bytes at offset %llu of key 0x%llx, which is no "
-                        "region of this process",
-                        sender, packet.bytes, (unsigned long long)packet.offset,
-                        (unsigned long long)packet.key);
-    if (packet.notice != 0 &&
-        !net->open.events.arrived(net->open.events.context, sender, packet.notice))
-        return weft_err(WEFT_ERR_PROTOCOL, "shm: process %d sent the malformed notice 0x%08x",
-                        sender, packet.notice);
+    return weft_arrive_deliver(&net->arrive, sender, packet.key, packet.offset, data, packet.bytes,
+                               packet.notice);
+}
+
+static weft_status end_batch(struct weft_net *net, int sender)
+{
+    net->peers[sender].batches++;
+    return weft_arrive_batch_end(&net->arrive, (uint64_t)sender << 32 | net->peers[sender].in.tail);
+}
+
+weft_status weft_shm_conclude(struct weft_net *net, uint64_t cookie)
+{
+    struct weft_shm_peer *peer = &net->peers[cookie >> 32];
+
+    weft_packet_release_to(&peer->in, (uint32_t)cookie);
+    peer->batches--;
+    peer->released = true;
     return WEFT_OK;
 }
 
-static weft_status unsettled(void)
-{
-    return weft_err(WEFT_ERR_DEVICE, "shm: data did not reach the device");
-}
-
-/*
- * Where data lands later than it is applied: gives back the batches that are there, and goes on
- * reading while others are on their way. Their sender must not take them for landed before.
- */
-static weft_status look_at_settling(struct weft_net *net, struct weft_shm_peer *peer, bool *did)
-{
-    const struct weft_net_events *events = &net->open.events;
-    bool there = true;
-
-    while (peer->settling_count > 0) {
-        const struct weft_settling *first = &peer->settling[peer->settling_first];
-        *did = true; /* no bell rings when they are there */
-        if (!events->settled(events->context, first->mark, &there))
-            return unsettled();
-        if (!there)
-            break;
-        weft_packet_release_to(&peer->in, first->end);
-        peer->settling_first = (peer->settling_first + 1) % WEFT_SHM_SETTLING;
-        peer->settling_count--;
-        weft_bell_ring(&peer->inbox->bells[WEFT_NET_SEND]);
-    }
-    return WEFT_OK;
-}
-
-static weft_status add_settling(struct weft_net *net, struct weft_shm_peer *peer)
-{
-    const struct weft_net_events *events = &net->open.events;
-    struct weft_settling *next =
-        &peer->settling[(peer->settling_first + peer->settling_count) % WEFT_SHM_SETTLING];
-
-    next->end = peer->in.tail;
-    if (!events->mark(events->context, &next->mark))
-        return unsettled();
-    peer->settling_count++;
-    return WEFT_OK;
-}
-
+/* Where a device fetches the data all packets are one batch, else each is one. */
 static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
 {
     struct weft_shm_peer *peer = &net->peers[sender];
-    weft_status status = look_at_settling(net, peer, did);
+    const bool later = weft_arrive_is_later(&net->open);
+    weft_status status = WEFT_OK;
     int taken = 0;
 
-    if (status != WEFT_OK || peer->settling_count == WEFT_SHM_SETTLING)
-        return status;
-
-    while (taken < BATCH) {
+    while (taken < BATCH && peer->batches < BATCHES && weft_arrive_has_room(&net->arrive)) {
         const unsigned char *content;
         uint32_t bytes;
         enum weft_packet_result result = weft_packet_peek(&peer->in, &content, &bytes);
@@ -278,23 +240,23 @@ static weft_status progress_receive(struct weft_net *net, int sender, bool *did)
         if (status != WEFT_OK)
             break; /* it stays where it is: its sender must not take it for landed */
         weft_packet_pass(&peer->in);
-        if (net->open.events.mark == NULL)
-            weft_packet_release(&peer->in);
+        *did = true;
         taken++;
+        if (!later)
+            status = end_batch(net, sender);
     }
-    if (taken == 0)
-        return status;
-    *did = true;
-    if (net->open.events.mark == NULL)
+    if (taken > 0 && later && status == WEFT_OK)
+        status = end_batch(net, sender);
+    if (peer->released) {
+        peer->released = false;
         weft_bell_ring(&peer->inbox->bells[WEFT_NET_SEND]);
-    else if (status == WEFT_OK)
-        status = add_settling(net, peer);
+    }
     return status;
 }
 
 weft_status weft_shm_progress(struct weft_net *net, enum weft_net_side side, bool *did)
 {
-    weft_status status = WEFT_OK;
+    weft_status status = side == WEFT_NET_RECEIVE ? weft_arrive_settle(&net->arrive, did) : WEFT_OK;
 
     for (int p = 0; p < net->open.processes && status == WEFT_OK; p++)
         status = side == WEFT_NET_SEND ? progress_send(net, &net->peers[p], did)

@@ -10,8 +10,6 @@
  * only its place goes through the ring.
  * Here: opening, connecting, regions; packets.c moves the data.
  */
-#include "net/shm/shm.h"
-
 #include "base/say.h"
 #include "net/shm/inside.h"
 
@@ -34,26 +32,13 @@ static struct weft_packet_ring *ring_of(struct weft_shm_inbox *inbox, uint32_t r
 static uint32_t ring_size_for(const struct weft_net_open *open)
 {
     enum { SMALL = 256 << 10, LARGE = 4 << 20, ALL = 32 << 20 };
-    uint32_t size = open->events.land != NULL ? LARGE : SMALL;
+    uint32_t size = weft_arrive_is_later(open) ? LARGE : SMALL;
 
     if (open->config->shm_ring != 0)
         return (uint32_t)open->config->shm_ring;
     while (size > SMALL && size > ALL / (uint32_t)open->processes)
         size /= 2;
     return size;
-}
-
-/* Its pages, of which the device is to fetch much. False: they could not be. */
-static bool pin(const struct weft_net *net, void *memory, size_t bytes)
-{
-    return net->open.events.pin == NULL ||
-           net->open.events.pin(net->open.events.context, memory, bytes);
-}
-
-static void unpin(const struct weft_net *net, void *memory)
-{
-    if (memory != NULL && net->open.events.unpin != NULL)
-        net->open.events.unpin(net->open.events.context, memory);
 }
 
 static void drop_stage(struct weft_net *net)
@@ -93,7 +78,7 @@ static weft_status open_shm(struct weft_net **net, const struct weft_net_open *o
         status = weft_share_create(open->stage_bytes, (void **)&n->stage, &n->address.stage);
     if (status != WEFT_OK)
         goto free_inbox;
-    n->regions.events = &n->open.events;
+    weft_arrive_open(&n->arrive, "shm", open, n, WEFT_ARRIVE_BATCHES, weft_shm_conclude);
     n->inbox = memory;
     n->ring_size = ring_size;
     n->peers = peers;
@@ -103,8 +88,8 @@ static weft_status open_shm(struct weft_net **net, const struct weft_net_open *o
         n->peers[p].in = (struct weft_packet_consumer){
             .ring = ring, .size = ring_size, .tail = start, .seen = start};
     }
-    pin(n, memory, n->address.inbox.bytes);
-    if (n->stage != NULL && !pin(n, n->stage, n->address.stage.bytes))
+    weft_arrive_pin(&n->arrive, memory, n->address.inbox.bytes);
+    if (n->stage != NULL && !weft_arrive_pin(&n->arrive, n->stage, n->address.stage.bytes))
         drop_stage(n); /* whoever puts has other memory, or ends */
     *net = n;
     return WEFT_OK;
@@ -119,23 +104,23 @@ free_state:
 
 static void weft_shm_close(struct weft_net *net)
 {
+    weft_arrive_close(&net->arrive);
     for (int p = 0; p < net->open.processes; p++) {
         struct weft_shm_peer *peer = &net->peers[p];
         if (!is_here(net, p))
-            unpin(net, peer->stage);
+            weft_arrive_unpin(&net->arrive, peer->stage);
         if (peer->stage != NULL)
             weft_share_unmap(peer->stage, &peer->address.stage, is_here(net, p));
         if (peer->inbox != NULL)
             weft_share_unmap(peer->inbox, &peer->address.inbox, is_here(net, p));
         free(peer->landings);
     }
-    unpin(net, net->stage);
-    unpin(net, net->inbox);
+    weft_arrive_unpin(&net->arrive, net->stage);
+    weft_arrive_unpin(&net->arrive, net->inbox);
     if (net->stage != NULL)
         drop_stage(net);
     weft_share_destroy(net->inbox, &net->address.inbox);
     free(net->peers);
-    weft_regions_free(&net->regions);
     free(net);
 }
 
@@ -201,18 +186,18 @@ static weft_status weft_shm_connect(struct weft_net *net, int process, const voi
         return status;
     peer->stage = memory;
     if (!is_here(net, process))
-        pin(net, memory, there.stage.bytes);
+        weft_arrive_pin(&net->arrive, memory, there.stage.bytes);
     return WEFT_OK;
 }
 
 static weft_status weft_shm_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
 {
-    return weft_regions_add(&net->regions, base, bytes, key);
+    return weft_arrive_reg(&net->arrive, base, bytes, key);
 }
 
 static void weft_shm_dereg(struct weft_net *net, uint64_t key)
 {
-    weft_regions_drop(&net->regions, key);
+    weft_arrive_dereg(&net->arrive, key);
 }
 
 static struct weft_bell *weft_shm_bell(struct weft_net *net, enum weft_net_side side)

@@ -7,18 +7,19 @@
 #include "net/verbs/landed.h"
 
 #include "base/say.h"
-#include "net/verbs/channel.h"
+#include "net/receipt.h"
+#include "net/verbs/queue.h"
 
 enum { PORT_NS = 200000000 };
 
 /* The piece whose request this was, and its process; NULL: none's. */
 static const struct weft_verbs_piece *find_piece(const struct weft_net *net,
-                                                 const struct weft_verbs_channel *channel,
+                                                 const struct weft_verbs_queue *queue,
                                                  uint32_t sequence, int *process)
 {
     for (uint32_t b = 0; b < net->busy_count; b++) {
         const struct weft_verbs_sender *sender = net->peers[net->busy[b]].sender;
-        if (sender->channel != channel)
+        if (sender->queue != queue)
             continue;
         *process = net->busy[b];
         for (uint32_t i = sender->landed; i != sender->made; i++) {
@@ -67,16 +68,15 @@ static bool port_is_down(struct weft_net *net)
 
 static weft_status failed(struct weft_net *net, const struct ibv_wc *wc)
 {
-    const uint32_t index = weft_verbs_id_channel(wc->wr_id);
-    const struct weft_verbs_channel *channel =
-        index < net->channels_count ? net->channels[index] : NULL;
+    const uint32_t index = weft_verbs_id_queue(wc->wr_id);
+    const struct weft_verbs_queue *queue = index < net->queues_count ? net->queues[index] : NULL;
 
-    if (channel == NULL)
-        return weft_err(WEFT_ERR_NETWORK, "verbs: %s: %s on channel %u, which is not there",
+    if (queue == NULL)
+        return weft_err(WEFT_ERR_NETWORK, "verbs: %s: %s on queue %u, which is not there",
                         net->device.name, ibv_wc_status_str(wc->status), index);
-    int process = channel->process;
+    int process = queue->process;
     const struct weft_verbs_piece *piece =
-        find_piece(net, channel, weft_verbs_id_sequence(wc->wr_id), &process);
+        find_piece(net, queue, weft_verbs_id_sequence(wc->wr_id), &process);
     switch (wc->status) {
     case IBV_WC_RETRY_EXC_ERR:
     case IBV_WC_RNR_RETRY_EXC_ERR:
@@ -110,7 +110,7 @@ weft_status weft_verbs_poll_completions(struct weft_net *net, bool *did)
     for (int i = 0; i < count && status == WEFT_OK; i++) {
         net->counts.completions++;
         *did = true;
-        status = wc[i].status == IBV_WC_SUCCESS ? weft_verbs_channel_complete(net, wc[i].wr_id)
+        status = wc[i].status == IBV_WC_SUCCESS ? weft_verbs_queue_complete(net, wc[i].wr_id)
                                                 : failed(net, &wc[i]);
     }
     return status;
@@ -124,7 +124,7 @@ weft_status weft_verbs_read_ack(struct weft_net *net, int process, struct weft_v
 
     if (!weft_verbs_ack_whole(word) || count == sender->acked)
         return WEFT_OK;
-    if (count - sender->acked > sender->told - sender->acked)
+    if (weft_receipt_check(sender->acked, sender->told, count) != WEFT_RECEIPT_NEW)
         return weft_err(WEFT_ERR_PROTOCOL,
                         "verbs: process %d acknowledged %u receives, %u to %u are under way",
                         process, count, sender->acked, sender->told);
@@ -147,7 +147,7 @@ static void release(struct weft_net *net, struct weft_verbs_piece *piece)
 
 /*
  * Landed: with a notice, when the target's receive thread has counted it, which it tells; without,
- * when a read behind it is complete (channel.c), or a later notice has been counted.
+ * when a read behind it is complete (queue.c), or a later notice has been counted.
  */
 static bool has_landed(const struct weft_verbs_sender *sender, const struct weft_verbs_piece *piece)
 {
@@ -155,7 +155,7 @@ static bool has_landed(const struct weft_verbs_sender *sender, const struct weft
         return true; /* those before it have */
     if (piece->notified)
         return weft_verbs_reached(sender->acked, piece->told);
-    return piece->complete || weft_verbs_reached(sender->channel->fenced, piece->sequence) ||
+    return piece->complete || weft_verbs_reached(sender->queue->fenced, piece->sequence) ||
            (sender->acked != piece->told && weft_verbs_reached(sender->acked, piece->told));
 }
 
@@ -164,7 +164,7 @@ void weft_verbs_report(struct weft_net *net, struct weft_verbs_sender *sender, b
     while (sender->released != sender->made) {
         struct weft_verbs_piece *piece = &sender->pieces[sender->released % net->pieces_most];
         if (piece->waits && !piece->complete &&
-            !weft_verbs_reached(sender->channel->done, piece->sequence))
+            !weft_verbs_reached(sender->queue->done, piece->sequence))
             break;
         release(net, piece);
         sender->released++;

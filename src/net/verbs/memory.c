@@ -47,10 +47,8 @@ static struct weft_verbs_exposure *free_place(struct weft_verbs_memory *memory)
 static struct ibv_mr *map_dmabuf(struct weft_verbs_memory *memory, void *base, size_t bytes,
                                  uint64_t address)
 {
-    const struct weft_net_events *events = memory->regions.events;
     uint64_t offset = 0;
-    const int fd =
-        events->dmabuf == NULL ? -1 : events->dmabuf(events->context, base, bytes, &offset);
+    const int fd = memory->dmabuf ? weft_arrive_dmabuf(memory->arrive, base, bytes, &offset) : -1;
 
     if (fd < 0)
         return NULL;
@@ -97,7 +95,7 @@ weft_status weft_verbs_memory_add(struct weft_verbs_memory *memory, void *base, 
 {
     static unsigned char nothing; /* stands for the address of a window without memory */
     uint64_t region, address;
-    weft_status status = weft_regions_add(&memory->regions, base, bytes, &region);
+    weft_status status = weft_arrive_reg(memory->arrive, base, bytes, &region);
 
     if (status != WEFT_OK)
         return status;
@@ -114,13 +112,13 @@ weft_status weft_verbs_memory_add(struct weft_verbs_memory *memory, void *base, 
     weft_unlock(&memory->lock);
     if (place != NULL)
         return WEFT_OK;
-    weft_regions_drop(&memory->regions, region);
+    weft_arrive_dereg(memory->arrive, region);
     return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for more than %u windows", memory->count);
 }
 
 /*
  * The device writes nothing there any more when ibv_dereg_mr returns, and the receiver's thread
- * nothing when weft_regions_drop does.
+ * nothing when weft_arrive_dereg does.
  */
 void weft_verbs_memory_drop(struct weft_verbs_memory *memory, uint64_t key)
 {
@@ -131,7 +129,7 @@ void weft_verbs_memory_drop(struct weft_verbs_memory *memory, uint64_t key)
             continue;
         if (e->mr != NULL)
             ibv_dereg_mr(e->mr);
-        weft_regions_drop(&memory->regions, e->region);
+        weft_arrive_dereg(memory->arrive, e->region);
         e->base = NULL;
         break;
     }
@@ -144,22 +142,20 @@ void weft_verbs_memory_free(struct weft_verbs_memory *memory)
         if (memory->list[i].base != NULL && memory->list[i].mr != NULL)
             ibv_dereg_mr(memory->list[i].mr);
     free(memory->list);
-    weft_regions_free(&memory->regions);
 }
 
-bool weft_verbs_memory_land(struct weft_verbs_memory *memory, uint64_t key, uint64_t offset,
-                            const void *data, size_t bytes)
+uint64_t weft_verbs_memory_region(struct weft_verbs_memory *memory, uint64_t key)
 {
-    uint64_t region = key & ~WEFT_VERBS_BY_MESSAGE;
-    bool found = (key & WEFT_VERBS_BY_MESSAGE) != 0;
+    uint64_t region = key | WEFT_VERBS_BY_MESSAGE;
 
+    if ((key & WEFT_VERBS_BY_MESSAGE) != 0)
+        return key & ~WEFT_VERBS_BY_MESSAGE;
     weft_lock(&memory->lock);
-    for (uint32_t i = 0; i < memory->count && !found; i++) {
-        found = memory->list[i].base != NULL && memory->list[i].key == key;
-        region = memory->list[i].region;
-    }
+    for (uint32_t i = 0; i < memory->count; i++)
+        if (memory->list[i].base != NULL && memory->list[i].key == key)
+            region = memory->list[i].region;
     weft_unlock(&memory->lock);
-    return found && weft_regions_land(&memory->regions, region, offset, data, bytes);
+    return region;
 }
 
 bool weft_verbs_memory_find(struct weft_verbs_memory *memory, const void *source, size_t bytes,

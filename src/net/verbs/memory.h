@@ -7,7 +7,7 @@
  * which with the offset makes the address under which the device knows it. So the target's device
  * alone judges a put: it refuses one outside the window, and one whose key belongs to memory that
  * is registered no more, even if it has given the same 32 bits to other memory since.
- * By message: the top bit, and a key of net/regions.h. The receiver copies the data itself.
+ * By message: the top bit, and a key of net/arrive.h. The receiver copies the data itself.
  *
  * Sources that lie in registered memory are read where they are. Others are copied into a slot of
  * registered memory or, above WEFT_VERBS_COPY, registered while the put lasts. They are not kept
@@ -18,7 +18,7 @@
 #define WEFT_NET_VERBS_MEMORY_H
 
 #include "base/task.h"
-#include "net/regions.h"
+#include "net/arrive.h"
 
 #include <infiniband/verbs.h>
 
@@ -30,9 +30,10 @@ struct weft_verbs_exposure;
 struct weft_verbs_memory {
     const struct weft_verbs_device *device;
     struct ibv_pd *pd;
-    struct weft_regions regions; /* all that is exposed: bounds, and landing of messages */
-    bool by_message;             /* windows are memory that is not the host's */
-    uint32_t dmabufs;            /* ever registered: the device writes some of it all the same */
+    struct weft_arrive *arrive; /* all that is exposed: bounds, and landing of messages */
+    bool dmabuf;                /* GPU memory is given to the device by dma-buf, if there is one */
+    bool by_message;            /* windows are memory that is not the host's */
+    uint32_t dmabufs;           /* ever registered: the device writes some of it all the same */
 
     struct weft_lock lock; /* over what follows */
     struct weft_verbs_exposure *list;
@@ -57,9 +58,8 @@ static inline uint64_t weft_verbs_key_base(uint64_t key)
     return generation << 48 | start;
 }
 
-/* Lets a message land; false, and nothing is written, unless all lies in the key's window. */
-bool weft_verbs_memory_land(struct weft_verbs_memory *memory, uint64_t key, uint64_t offset,
-                            const void *data, size_t bytes);
+/* The key by which net/arrive.h knows the window; one that it does not, if there is no window. */
+uint64_t weft_verbs_memory_region(struct weft_verbs_memory *memory, uint64_t key);
 
 /* Where the device reads registered memory. False: it is not registered, or not all of it. */
 bool weft_verbs_memory_find(struct weft_verbs_memory *memory, const void *source, size_t bytes,

@@ -18,9 +18,9 @@
 #include "net/verbs/put.h"
 
 #include "base/say.h"
-#include "net/verbs/channel.h"
 #include "net/verbs/dc/dc.h"
 #include "net/verbs/landed.h"
+#include "net/verbs/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static weft_status sender_open(struct weft_net *net, int process)
     if (sender == NULL || pieces == NULL)
         status = weft_err(WEFT_ERR_MEMORY, "verbs: no memory for puts to process %d", process);
     else if (net->dc == NULL)
-        status = weft_verbs_channel_open(net, (uint32_t)process, peer->qp, &sender->channel);
+        status = weft_verbs_queue_open(net, (uint32_t)process, peer->qp, &sender->queue);
     else
         status = weft_verbs_dc_way(net, process, &sender->ah);
     if (status != WEFT_OK) {
@@ -48,8 +48,8 @@ static weft_status sender_open(struct weft_net *net, int process)
         return status;
     }
     if (net->dc == NULL) {
-        net->channels[process] = sender->channel;
-        peer->qp = NULL; /* the channel's */
+        net->queues[process] = sender->queue;
+        peer->qp = NULL; /* the queue's */
     }
     sender->pieces = pieces;
     sender->told = sender->acked = sender->message = peer->address.sequence;
@@ -228,26 +228,25 @@ static struct weft_verbs_piece *add_piece(struct weft_net *net, struct weft_verb
 static bool issue(struct weft_net *net, struct weft_verbs_sender *sender)
 {
     const struct plan plan = make_plan(net, sender);
-    struct weft_verbs_channel *channel = sender->channel;
+    struct weft_verbs_queue *queue = sender->queue;
     struct weft_verbs_request *r = NULL;
 
-    if (must_wait(net, sender, &plan) ||
-        !weft_verbs_channel_turn(net, channel, sender->put.process))
+    if (must_wait(net, sender, &plan) || !weft_verbs_queue_turn(net, queue, sender->put.process))
         return false;
     if (plan.bytes != 0 || sender->put.notice != 0) {
-        r = weft_verbs_channel_next(net, channel);
+        r = weft_verbs_queue_next(net, queue);
         if (r == NULL)
             return false;
         net->counts.requests++;
     }
     struct weft_verbs_piece *piece = add_piece(net, sender, &plan);
-    piece->sequence = channel->made;
+    piece->sequence = queue->made;
     if (r != NULL) {
         (plan.message ? fill_message : fill_write)(net, sender, &plan, r, piece);
-        channel->want_completion |= piece->waits;
-        channel->want_fence = !piece->notified;
-        channel->want_marker |= net->dc != NULL && piece->notified;
-        sender->last = channel->made;
+        queue->want_completion |= piece->waits;
+        queue->want_fence = !piece->notified;
+        queue->want_marker |= net->dc != NULL && piece->notified;
+        sender->last = queue->made;
     }
     sender->done += plan.bytes;
     sender->active = !plan.last;
@@ -268,11 +267,11 @@ static weft_status pump(struct weft_net *net, struct weft_verbs_sender *sender, 
             *did = true;
             continue;
         }
-        if (sender->channel->batched < WEFT_VERBS_BATCH)
+        if (sender->queue->batched < WEFT_VERBS_BATCH)
             break;
-        const uint32_t posted = sender->channel->posted;
-        status = weft_verbs_channel_ring(net, sender->channel);
-        if (sender->channel->posted == posted)
+        const uint32_t posted = sender->queue->posted;
+        status = weft_verbs_queue_ring(net, sender->queue);
+        if (sender->queue->posted == posted)
             break;
     }
     return status;
@@ -312,7 +311,7 @@ static bool must_stage(struct weft_net *net, const struct weft_net_put *put)
 }
 
 /* What a put or a round comes to; also a doorbell in it, rung for another's requests, may have
- * broken the network (weft_verbs_channel_turn). */
+ * broken the network (weft_verbs_queue_turn). */
 static weft_status broken(struct weft_net *net, weft_status status)
 {
     if (net->broken == WEFT_OK)
@@ -348,7 +347,7 @@ weft_status weft_verbs_put(struct weft_net *net, const struct weft_net_put *put)
     }
     status = pump(net, sender, &did);
     if (status == WEFT_OK && sender->made - sender->landed <= PROMPT)
-        status = weft_verbs_channel_ring(net, sender->channel);
+        status = weft_verbs_queue_ring(net, sender->queue);
     return broken(net, status);
 }
 
@@ -363,7 +362,7 @@ static weft_status serve(struct weft_net *net, int process, bool *did)
         return status;
     weft_verbs_report(net, sender, did);
     status = pump(net, sender, did);
-    return status == WEFT_OK ? weft_verbs_channel_ring(net, sender->channel) : status;
+    return status == WEFT_OK ? weft_verbs_queue_ring(net, sender->queue) : status;
 }
 
 weft_status weft_verbs_progress_send(struct weft_net *net, bool *did)

@@ -24,14 +24,9 @@ struct taken {
     int process;       /* whose put has taken effect; -1: nothing is owed for it */
     uint32_t sequence; /* DC: up to this one */
 };
-enum { SETTLING = 4 };
-struct weft_verbs_settling {
-    struct batch {
-        struct taken taken[WEFT_VERBS_POLL];
-        int count;
-        uint64_t mark;
-    } batches[SETTLING]; /* a FIFO: their data is on its way to device memory */
-    uint32_t first, count;
+struct weft_verbs_batch {
+    struct taken taken[WEFT_VERBS_POLL];
+    int count;
 };
 
 enum {
@@ -84,8 +79,8 @@ weft_status weft_verbs_receive_open(struct weft_net *net)
     net->refills = calloc(net->receives, sizeof(*net->refills));
     net->refill_sges = calloc(net->receives, sizeof(*net->refill_sges));
     net->owed = calloc((size_t)net->open.processes, sizeof(*net->owed));
-    net->settling = calloc(1, sizeof(*net->settling));
-    if (net->settling == NULL || net->buffers_mr == NULL || net->refills == NULL ||
+    net->batches = calloc(WEFT_VERBS_BATCHES, sizeof(*net->batches));
+    if (net->batches == NULL || net->buffers_mr == NULL || net->refills == NULL ||
         net->refill_sges == NULL || net->owed == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u receives of %u bytes",
                         net->receives, net->buffer_bytes);
@@ -96,9 +91,7 @@ weft_status weft_verbs_receive_open(struct weft_net *net)
 
 void weft_verbs_receive_close(struct weft_net *net)
 {
-    if (net->settling != NULL && net->settling->count > 0) /* the device still reads the buffers */
-        net->open.events.settle(net->open.events.context);
-    free(net->settling);
+    free(net->batches);
     if (net->srq != NULL)
         ibv_destroy_srq(net->srq);
     weft_verbs_release(net->buffers_mr, net->buffers);
@@ -109,15 +102,6 @@ void weft_verbs_receive_close(struct weft_net *net)
 }
 
 /* ---- what arrives -------------------------------------------------------------------------- */
-
-static weft_status count_notice(struct weft_net *net, int process, uint32_t notice)
-{
-    net->unsettled = true;
-    if (notice == 0 || !net->open.events.arrived(net->open.events.context, process, notice))
-        return weft_err(WEFT_ERR_PROTOCOL, "verbs: process %d sent the malformed notice 0x%08x",
-                        process, notice);
-    return WEFT_OK;
-}
 
 static weft_status apply_message(struct weft_net *net, int process, const struct ibv_wc *wc,
                                  struct taken *taken)
@@ -135,17 +119,9 @@ static weft_status apply_message(struct weft_net *net, int process, const struct
         return weft_err(WEFT_ERR_PROTOCOL, "verbs: a message of %u bytes from process %d: %s",
                         wc->byte_len, process, wrong);
     process = (int)m.process;
-    if (m.bytes != 0 && m.notice != 0 && net->open.events.announced != NULL)
-        net->open.events.announced(net->open.events.context, m.notice);
-    if (m.bytes != 0 &&
-        !weft_verbs_memory_land(&net->memory, m.key, m.offset, bytes + sizeof(m), m.bytes))
-        return weft_err(WEFT_ERR_PROTOCOL,
-                        "verbs: process %d put %u bytes at offset %llu of key 0x%llx, which is no "
-                        "region of this process",
-                        process, m.bytes, (unsigned long long)m.offset, (unsigned long long)m.key);
-    net->unsettled |= m.bytes != 0;
-    if (m.notice != 0)
-        status = count_notice(net, process, m.notice);
+    status = weft_arrive_deliver(&net->arrive, process,
+                                 m.bytes != 0 ? weft_verbs_memory_region(&net->memory, m.key) : 0,
+                                 m.offset, bytes + sizeof(m), m.bytes, m.notice);
     if (status == WEFT_OK && net->dc != NULL)
         status = weft_verbs_dc_responder(net, process);
     if (status == WEFT_OK && m.kind == WEFT_VERBS_MARKER && net->dc != NULL)
@@ -165,7 +141,7 @@ static weft_status apply(struct weft_net *net, const struct ibv_wc *wc, struct t
                         wc->qp_num);
     switch (wc->opcode) {
     case IBV_WC_RECV_RDMA_WITH_IMM:
-        status = count_notice(net, process, ntohl(wc->imm_data));
+        status = weft_arrive_notice(&net->arrive, process, ntohl(wc->imm_data));
         break;
     case IBV_WC_RECV:
         status = apply_message(net, process, wc, taken);
@@ -179,7 +155,8 @@ static weft_status apply(struct weft_net *net, const struct ibv_wc *wc, struct t
     return status;
 }
 
-static weft_status take(struct weft_net *net, const struct ibv_wc *wc, struct batch *batch)
+static weft_status take(struct weft_net *net, const struct ibv_wc *wc,
+                        struct weft_verbs_batch *batch)
 {
     const bool datagram = wc->qp_num == weft_verbs_datagram_qpn(net);
     struct taken *taken = &batch->taken[batch->count];
@@ -208,9 +185,10 @@ static weft_status take(struct weft_net *net, const struct ibv_wc *wc, struct ba
                     process, net->device.name, ibv_wc_status_str(wc->status), wc->vendor_err);
 }
 
-/* What it said has taken effect: acknowledgements are owed, its receives can be posted. */
-static void conclude(struct weft_net *net, const struct batch *batch)
+weft_status weft_verbs_conclude(struct weft_net *net, uint64_t index)
 {
+    const struct weft_verbs_batch *batch = &net->batches[index];
+
     for (int i = 0; i < batch->count; i++) {
         const struct taken *taken = &batch->taken[i];
         if (taken->process >= 0)
@@ -218,46 +196,6 @@ static void conclude(struct weft_net *net, const struct batch *batch)
                            net->dc != NULL ? taken->sequence
                                            : net->peers[taken->process].responder->arrived + 1);
         consumed(net, taken->buffer);
-    }
-}
-
-static weft_status not_there(void)
-{
-    return weft_err(WEFT_ERR_DEVICE, "verbs: data did not reach the device");
-}
-
-/* At once, unless its data, or that of one before it, is on its way to device memory. */
-static weft_status conclude_when_settled(struct weft_net *net, struct batch *batch)
-{
-    const struct weft_net_events *events = &net->open.events;
-
-    if (events->mark == NULL || (!net->unsettled && net->settling->count == 0)) {
-        conclude(net, batch);
-        return WEFT_OK;
-    }
-    if (!events->mark(events->context, &batch->mark))
-        return not_there();
-    net->unsettled = false;
-    net->settling->count++;
-    return WEFT_OK;
-}
-
-static weft_status conclude_settled(struct weft_net *net, bool *did)
-{
-    const struct weft_net_events *events = &net->open.events;
-    struct weft_verbs_settling *settling = net->settling;
-
-    while (settling->count > 0) {
-        const struct batch *batch = &settling->batches[settling->first];
-        bool there = true;
-        *did = true; /* nothing rings when they are there */
-        if (!events->settled(events->context, batch->mark, &there))
-            return not_there();
-        if (!there)
-            break;
-        conclude(net, batch);
-        settling->first = (settling->first + 1) % SETTLING;
-        settling->count--;
     }
     return net->refill_count >= net->refill ? refill(net) : WEFT_OK;
 }
@@ -274,21 +212,19 @@ static weft_status reached(struct weft_net *net, const struct ibv_wc *wc, int co
         return WEFT_OK;
     for (int i = 0; i < count; i++)
         notices |= wc[i].qp_num != weft_verbs_datagram_qpn(net);
-    return !notices || net->open.events.reached(net->open.events.context)
-               ? WEFT_OK
-               : weft_err(WEFT_ERR_DEVICE, "verbs: what was written did not reach the device");
+    return notices ? weft_arrive_reached(&net->arrive) : WEFT_OK;
 }
 
 /* One poll of the queue, if there is room for what it finds. */
 static weft_status receive(struct weft_net *net, int *count, bool *did)
 {
-    struct weft_verbs_settling *settling = net->settling;
-    struct batch *batch = &settling->batches[(settling->first + settling->count) % SETTLING];
+    const uint32_t index = weft_arrive_next(&net->arrive);
+    struct weft_verbs_batch *batch = &net->batches[index];
     struct ibv_wc wc[WEFT_VERBS_POLL];
     weft_status status;
 
     *count = 0;
-    if (settling->count == SETTLING)
+    if (!weft_arrive_has_room(&net->arrive))
         return WEFT_OK;
     *count = ibv_poll_cq(net->receive_cq, WEFT_VERBS_POLL, wc);
     if (*count < 0)
@@ -299,9 +235,8 @@ static weft_status receive(struct weft_net *net, int *count, bool *did)
     for (int i = 0; i < *count && status == WEFT_OK; i++)
         status = take(net, &wc[i], batch);
     *did |= *count > 0;
-    if (status == WEFT_OK && batch->count > 0)
-        status = conclude_when_settled(net, batch);
-    return status != WEFT_OK || net->refill_count < net->refill ? status : refill(net);
+    return status == WEFT_OK && batch->count > 0 ? weft_arrive_batch_end(&net->arrive, index)
+                                                 : status;
 }
 
 /* Counts a call that found nothing. True: it is time to look around. */
@@ -318,7 +253,7 @@ static bool is_time_to_look(struct weft_net *net)
 
 weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did)
 {
-    weft_status status = conclude_settled(net, did);
+    weft_status status = weft_arrive_settle(&net->arrive, did);
     int count = WEFT_VERBS_POLL;
 
     for (int round = 0; round < ROUNDS && count == WEFT_VERBS_POLL && status == WEFT_OK; round++)

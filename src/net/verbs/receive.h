@@ -11,6 +11,8 @@
 weft_status weft_verbs_receive_open(struct weft_net *net);
 void weft_verbs_receive_close(struct weft_net *net);
 
+/* A batch has taken effect: acknowledgements are owed, its receives can be posted again. */
+weft_status weft_verbs_conclude(struct weft_net *net, uint64_t batch);
 /* net.h: progress of the receive side. */
 weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did);
 

@@ -69,14 +69,14 @@ static inline void weft_verbs_request_read(struct weft_verbs_request *r, uint64_
 }
 
 /*
- * Which request a completion is for: the channel, whether it was a read that fences, and its number
- * on the channel. A completion is for all earlier requests of its channel, too.
+ * Which request a completion is for: the queue, whether it was a read that fences, and its number
+ * on the queue. A completion is for all earlier requests of its queue, too.
  */
-static inline uint64_t weft_verbs_request_id(uint32_t channel, bool fence, uint32_t sequence)
+static inline uint64_t weft_verbs_request_id(uint32_t queue, bool fence, uint32_t sequence)
 {
-    return (uint64_t)channel << 33 | (uint64_t)fence << 32 | sequence;
+    return (uint64_t)queue << 33 | (uint64_t)fence << 32 | sequence;
 }
-static inline uint32_t weft_verbs_id_channel(uint64_t id)
+static inline uint32_t weft_verbs_id_queue(uint64_t id)
 {
     return (uint32_t)(id >> 33);
 }

@@ -1,7 +1,7 @@
 /*
  * net/verbs/state.h - what one process keeps, and which of its two threads owns what.
  *
- * send side (progress thread)      channels, their completion queue, senders, slots
+ * send side (progress thread)      queues, their completion queue, senders, slots
  * receive side (receive thread)    shared receive queue, its completion queue, responders with
  *                                  their acknowledgements, the control datagrams, connecting
  *
@@ -14,21 +14,23 @@
 #ifndef WEFT_NET_VERBS_STATE_H
 #define WEFT_NET_VERBS_STATE_H
 
+#include "net/arrive.h"
 #include "net/verbs/device.h"
 #include "net/verbs/memory.h"
 #include "net/verbs/request.h"
 #include "net/verbs/verbs.h"
 
 enum {
-    WEFT_VERBS_BATCH = 16, /* requests that one doorbell rings for */
-    WEFT_VERBS_POLL = 32,  /* completions taken at once */
-    WEFT_VERBS_ACKS = 32   /* acknowledgements under way on a connection */
+    WEFT_VERBS_BATCH = 16,  /* requests that one doorbell rings for */
+    WEFT_VERBS_POLL = 32,   /* completions taken at once, */
+    WEFT_VERBS_BATCHES = 4, /* of which so many batches wait for the device */
+    WEFT_VERBS_ACKS = 32    /* acknowledgements under way on a connection */
 };
 
 /* One send queue. RC: of the connection to a process; DC: one of the pool's initiators. */
-struct weft_verbs_channel {
+struct weft_verbs_queue {
     struct ibv_qp *qp;
-    uint32_t index;  /* in net->channels: RC: the process */
+    uint32_t index;  /* in net->queues: RC: the process */
     uint32_t depth;  /* requests that the queue holds */
     int process;     /* whom the batch is for; RC: always the same */
     uint32_t made;   /* requests so far, those in the batch included */
@@ -48,20 +50,20 @@ struct weft_verbs_piece {
     void *cookie;
     struct ibv_mr *mr;           /* registered for it, or NULL */
     int32_t slot;                /* its copy, or -1 */
-    uint32_t sequence;           /* its request's number on the channel */
+    uint32_t sequence;           /* its request's number on the queue */
     uint32_t told;               /* receives that the target had been told of, itself included */
     bool last;                   /* of the put: `sent` and `landed` are due */
     bool sent;                   /* the first was called already */
     bool waits;                  /* its source is needed until the request is complete */
     bool notified;               /* it consumes a receive at the target */
     bool empty;                  /* there is no request: neither data nor notice */
-    bool complete;               /* DC: on a channel that the sender has left since */
+    bool complete;               /* DC: on a queue that the sender has left since */
     uint64_t key, offset, bytes; /* for what is said if the target refuses it */
 };
 
 /* Puts to one process. Made when the first is. */
 struct weft_verbs_sender {
-    struct weft_verbs_channel *channel;
+    struct weft_verbs_queue *queue;
     struct weft_net_put put; /* accepted, not all of it posted yet */
     size_t done;             /* bytes of it that are */
     bool active;
@@ -72,7 +74,7 @@ struct weft_verbs_sender {
 
     uint32_t told, acked; /* receives: that we made the target consume, that have taken effect */
     uint32_t message;     /* `told` of the last message */
-    uint32_t last;        /* number of its last request on the channel */
+    uint32_t last;        /* number of its last request on the queue */
     struct weft_verbs_piece *pieces; /* a ring of net->pieces_most */
     uint32_t made, released, landed; /* pieces: posted, those whose source is free, landed */
     struct ibv_ah *ah;               /* DC */
@@ -120,13 +122,14 @@ struct weft_verbs_refusal {
 };
 
 struct weft_verbs_control_end;
-struct weft_verbs_settling;
+struct weft_verbs_batch;
 struct weft_verbs_dc;
 
 struct weft_net {
     struct weft_net_open open;
     struct weft_verbs_device device;
     struct ibv_pd *pd;
+    struct weft_arrive arrive;
     struct weft_verbs_memory memory;
     struct weft_verbs_peer *peers;
     struct weft_verbs_address address; /* this process's */
@@ -141,8 +144,8 @@ struct weft_net {
     uint32_t sends;                   /* requests that a connection's queue holds */
     uint32_t request_bytes, pieces_most, credit;
     struct weft_verbs_slots slots;
-    struct weft_verbs_channel **channels; /* RC: by process, made on demand; DC: the pool */
-    uint32_t channels_count;
+    struct weft_verbs_queue **queues; /* RC: by process, made on demand; DC: the pool */
+    uint32_t queues_count;
     int *busy; /* processes with something under way */
     uint32_t busy_count;
     struct ibv_mr *words_mr, *scratch_mr;
@@ -160,9 +163,8 @@ struct weft_net {
     struct ibv_recv_wr *refills;             /* consumed, not yet posted again */
     struct ibv_sge *refill_sges;
     uint32_t refill_count;
-    struct weft_verbs_settling *settling; /* batches, of receive.c */
-    bool unsettled;                       /* data or notices have come since the last mark */
-    uint64_t *by_qpn;                     /* a hash table: queue pair number, process + 1 */
+    struct weft_verbs_batch *batches; /* of receive.c: WEFT_VERBS_BATCHES, by arrive.h */
+    uint64_t *by_qpn;                 /* a hash table: queue pair number, process + 1 */
     uint32_t by_qpn_size, by_qpn_count;
     int *owed; /* processes with acknowledgements to send */
     uint32_t owed_count;
@@ -178,7 +180,7 @@ struct weft_net {
 };
 
 static inline struct weft_verbs_request *
-weft_verbs_batch_at(const struct weft_net *net, const struct weft_verbs_channel *c, uint32_t i)
+weft_verbs_batch_at(const struct weft_net *net, const struct weft_verbs_queue *c, uint32_t i)
 {
     return (struct weft_verbs_request *)(void *)(c->batch + (size_t)i * net->request_bytes);
 }

@@ -7,10 +7,10 @@
 #include "net/verbs/verbs.h"
 
 #include "base/say.h"
-#include "net/verbs/channel.h"
 #include "net/verbs/connect.h"
 #include "net/verbs/dc/dc.h"
 #include "net/verbs/put.h"
+#include "net/verbs/queue.h"
 #include "net/verbs/rc.h"
 #include "net/verbs/receive.h"
 
@@ -22,7 +22,7 @@
 
 enum {
     DATAGRAM_COMPLETIONS = 160, /* receives and sends of connect.c */
-    SEND_COMPLETIONS = 8192,    /* for some hundred channels at once */
+    SEND_COMPLETIONS = 8192,    /* for some hundred queues at once */
     ACK_COMPLETIONS = 4096,
     SLOTS = 128,     /* buffers that sources are copied through */
     REFILL_PART = 8, /* receives are posted an eighth of the queue at a time, */
@@ -87,7 +87,7 @@ static void plan_sizes(struct weft_net *net)
     net->refill = net->receives / REFILL_PART;
     net->credit = net->receives / CREDIT_PART;
     net->buffer_bytes = (uint32_t)config->verbs_buffer;
-    /* Room for a queue that breaks, and as much besides (channel.c: ring). */
+    /* Room for a queue that breaks, and as much besides (queue.c: ring). */
     net->send_cq_most = 2 * (uint32_t)config->verbs_sends;
     if (net->send_cq_most < SEND_COMPLETIONS)
         net->send_cq_most = SEND_COMPLETIONS;
@@ -143,11 +143,11 @@ static weft_status open_transport(struct weft_net *net)
         net->address.transport = WEFT_VERBS_DC;
         return weft_verbs_dc_open(net);
     }
-    net->channels_count = (uint32_t)net->open.processes;
-    net->channels = calloc(net->channels_count, sizeof(struct weft_verbs_channel *));
-    return net->channels != NULL
+    net->queues_count = (uint32_t)net->open.processes;
+    net->queues = calloc(net->queues_count, sizeof(struct weft_verbs_queue *));
+    return net->queues != NULL
                ? WEFT_OK
-               : weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u channels", net->channels_count);
+               : weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u queues", net->queues_count);
 }
 
 static weft_status open_steps(struct weft_net *net)
@@ -165,8 +165,9 @@ static weft_status open_steps(struct weft_net *net)
     fcntl(net->device.context->async_fd, F_SETFL,
           fcntl(net->device.context->async_fd, F_GETFL) | O_NONBLOCK);
     net->memory.device = &net->device;
-    net->memory.by_message = net->open.events.land != NULL;
-    net->memory.regions.events = &net->open.events;
+    net->memory.by_message = weft_arrive_is_later(&net->open);
+    net->memory.arrive = &net->arrive;
+    net->memory.dmabuf = config->verbs_dmabuf != 0 && weft_arrive_has_dmabuf(&net->arrive);
     plan_sizes(net);
     net->peers = calloc(processes, sizeof(*net->peers));
     net->busy = calloc(processes, sizeof(*net->busy));
@@ -235,8 +236,9 @@ static void say_counts(const struct weft_net *net)
 static void verbs_close(struct weft_net *net)
 {
     say_counts(net);
-    for (uint32_t i = 0; net->channels != NULL && i < net->channels_count; i++)
-        weft_verbs_channel_close(net->channels[i]);
+    weft_arrive_close(&net->arrive);
+    for (uint32_t i = 0; net->queues != NULL && i < net->queues_count; i++)
+        weft_verbs_queue_close(net->queues[i]);
     for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
         close_peer(net, &net->peers[p]);
     weft_verbs_dc_close(net);
@@ -255,7 +257,7 @@ static void verbs_close(struct weft_net *net)
     if (net->pd != NULL)
         ibv_dealloc_pd(net->pd);
     weft_verbs_device_close(&net->device);
-    free(net->channels);
+    free(net->queues);
     free(net->peers);
     free(net->busy);
     free(net);
@@ -268,6 +270,7 @@ static weft_status verbs_open(struct weft_net **net, const struct weft_net_open 
     if (n == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
+    weft_arrive_open(&n->arrive, "verbs", open, n, WEFT_VERBS_BATCHES, weft_verbs_conclude);
     weft_status status = open_steps(n);
     if (status == WEFT_OK)
         *net = n;
@@ -278,7 +281,7 @@ static weft_status verbs_open(struct weft_net **net, const struct weft_net_open 
 
 static void verbs_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
-    *caps = (struct weft_net_caps){.reads_device = net->open.events.dmabuf != NULL,
+    *caps = (struct weft_net_caps){.reads_device = net->memory.dmabuf,
                                    .address_bytes = sizeof(struct weft_verbs_address)};
 }
 

@@ -4,8 +4,6 @@
 
 #include "net/net.h"
 
-extern const struct weft_net_ops weft_net_verbs;
-
 /* What an end has done so far, for tests and for the line that close says at WEFT_LOG=info. */
 struct weft_verbs_counts {
     /* by the send side */

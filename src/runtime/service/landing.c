@@ -5,6 +5,7 @@
 #include "base/say.h"
 #include "rank/counter.h"
 #include "runtime/space/image.h"
+#include "runtime/trace/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +35,7 @@ struct weft_landing {
         uint64_t lane;
         uint32_t letters;
     } given[MARKS];
-    /* A payload that may go into a letter: its notice comes next. bytes 0: there is none. */
-    uint32_t coming, notice;
-    void *target;
-    const void *source;
-    size_t bytes;
+    struct weft_arrive_device device;
     /* Letters. */
     uint32_t letters, refused, out_count; /* of all; not taken; not known yet */
     uint32_t out[WEFT_SLOTS];             /* the slots of those that are out */
@@ -54,18 +51,6 @@ uint32_t weft_letters_wanted(const struct weft_job *job)
         job->space.state.signals->proxied == 0)
         return 0;
     return bytes < 0 ? WEFT_LETTER_MOST : (uint32_t)bytes;
-}
-
-weft_status weft_landing_open(struct weft_job *job)
-{
-    const bool image = job->ranks.image != NULL;
-
-    if (!image && job->config.letters <= 0)
-        return WEFT_OK;
-    job->proxy.landings = calloc(1, sizeof(*job->proxy.landings));
-    return job->proxy.landings != NULL
-               ? WEFT_OK
-               : weft_err(WEFT_ERR_MEMORY, "no memory for the letters of %u ranks", WEFT_SLOTS);
 }
 
 void weft_landing_close(struct weft_job *job)
@@ -233,17 +218,21 @@ static bool await_letters(struct weft_job *job, uint32_t slot)
     return good;
 }
 
-/* ---- writing letters ----------------------------------------------------------------------- */
-
-/* The slot that a notice counts for; WEFT_HOST_SLOT: none that gets letters. */
-static uint32_t slot_of(const struct weft_job *job, uint32_t notice)
+static bool settle(void *context)
 {
-    const uint32_t slot = weft_notice_slot(notice);
+    struct weft_job *job = context;
+    struct weft_landing *landing = job->proxy.landings;
 
-    return weft_notice_kind_of(notice) == WEFT_NOTICE_COUNT && slot < weft_job_slots(job)
-               ? slot
-               : WEFT_HOST_SLOT;
+    if (!await_letters(job, WEFT_HOST_SLOT))
+        return false;
+    if (job->ranks.image != NULL &&
+        job->device_ops->wait(job->device, WEFT_STREAM_RECEIVE) != WEFT_OK)
+        return false;
+    landing->unmarked = landing->busy = false;
+    return true;
 }
+
+/* ---- writing letters ----------------------------------------------------------------------- */
 
 /* The door of a rank to which a letter can be written now; 0: it cannot. */
 static uint64_t open_door(struct weft_job *job, uint32_t slot, const struct weft_letter_box *box)
@@ -252,17 +241,6 @@ static uint64_t open_door(struct weft_job *job, uint32_t slot, const struct weft
         return 0;
     const uint64_t door = weft_load_acquire_u64(&box->door, ORDER_letter_told);
     return weft_door_open(door) && lane_is_idle(job) ? door : 0;
-}
-
-/* What is held back goes by the lane after all. */
-static bool give_held(struct weft_job *job)
-{
-    struct weft_landing *landing = job->proxy.landings;
-    const size_t bytes = landing->bytes;
-
-    landing->bytes = 0;
-    return bytes == 0 || (await_letters(job, slot_of(job, landing->notice)) &&
-                          lane_copy(job, landing->target, landing->source, bytes));
 }
 
 /* All of a payload lies behind the head, also a short one: from there it may land again. */
@@ -278,16 +256,17 @@ static void write_box(struct weft_letter_box *box, struct weft_letter *letter, c
         weft_store_release_u64(&box->head[w], weft_letter_word(letter, w), ORDER_letter_post);
 }
 
-/* With the payload that is held back, if there is one. False: not now. */
-static bool write_letter(struct weft_job *job, uint32_t slot, uint32_t tag)
+/* With its data, if there is any. False: not now, or not such data. */
+static bool write_letter(struct weft_job *job, uint32_t slot, const struct weft_arrival *arrival)
 {
     struct weft_landing *landing = job->proxy.landings;
     struct letter_out *out = &landing->box[slot];
     struct weft_letter_box *const box = box_of(job, slot);
-    const size_t bytes = landing->bytes;
+    const size_t bytes = arrival->bytes;
     const uint64_t door = open_door(job, slot, box);
 
-    if (box == NULL || door == 0)
+    if (door == 0 || bytes > job->proxy.letter_bytes ||
+        (uintptr_t)arrival->target + bytes > WEFT_LETTER_ADDRESSES)
         return false;
     *out = (struct letter_out){.out = true,
                                .in = box,
@@ -295,76 +274,118 @@ static bool write_letter(struct weft_job *job, uint32_t slot, uint32_t tag)
                                .door = (uint32_t)(door >> 32),
                                .taken = weft_door_taken(door),
                                .flags = out->flags + 1,
-                               .tag = tag,
-                               .target = landing->target,
+                               .tag = weft_notice_tag(arrival->notice),
+                               .target = arrival->target,
                                .bytes = bytes};
     landing->out[landing->out_count++] = slot;
-    landing->bytes = 0;
-    struct weft_letter letter = {.address = bytes != 0 ? (uintptr_t)landing->target : 0,
+    struct weft_letter letter = {.address = (uintptr_t)arrival->target,
                                  .bytes = (uint32_t)bytes,
-                                 .tag = tag,
+                                 .tag = out->tag,
                                  .stamp = weft_door_stamp(door),
                                  .flag = weft_letter_flag(out->flags)};
-    write_box(box, &letter, landing->source);
+    write_box(box, &letter, arrival->source);
     weft_bell_ring(job->ranks.selves[slot]->port.bell); /* a GPU's rank does not sleep */
     return true;
 }
 
-/* ---- what networks call -------------------------------------------------------------------- */
+/* ---- notices ------------------------------------------------------------------------------- */
 
-void weft_landing_announced(void *context, uint32_t notice)
+/*
+ * One more of a counter, behind its data: of the host program, which looks at once, in the host's
+ * memory; of a rank (`slot`) by a letter, if it takes one; else by the lane. False: the device
+ * failed.
+ */
+static bool count(struct weft_job *job, uint32_t slot, uint32_t index, bool host,
+                  const struct weft_arrival *arrival)
 {
-    ((struct weft_job *)context)->proxy.landings->coming = notice;
-}
+    const bool lane = job->proxy.landings != NULL;
 
-bool weft_landing_land(void *context, void *target, const void *source, size_t bytes)
-{
-    struct weft_job *job = context;
-    struct weft_landing *landing = job->proxy.landings;
-    const uint32_t notice = landing->coming, slot = slot_of(job, notice);
-
-    landing->coming = 0;
-    if (!give_held(job))
-        return false;
-    if (bytes <= job->proxy.letter_bytes && slot != WEFT_HOST_SLOT &&
-        (uintptr_t)target + bytes <= WEFT_LETTER_ADDRESSES &&
-        open_door(job, slot, box_of(job, slot)) != 0) {
-        landing->notice = notice;
-        landing->target = target;
-        landing->source = source;
-        landing->bytes = bytes;
-        return true;
+    if (lane && box_of(job, slot) != NULL && !weft_job_is_failing(job)) {
+        if (!await_letters(job, slot))
+            return false;
+        if (write_letter(job, slot, arrival))
+            return true;
     }
-    return await_letters(job, slot) && lane_copy(job, target, source, bytes);
-}
-
-bool weft_landing_settle(void *context)
-{
-    struct weft_job *job = context;
-    struct weft_landing *landing = job->proxy.landings;
-
-    if (!give_held(job) || !await_letters(job, WEFT_HOST_SLOT))
+    if (lane && arrival->bytes != 0 &&
+        (!await_letters(job, slot) ||
+         !lane_copy(job, arrival->target, arrival->source, arrival->bytes)))
         return false;
-    if (job->ranks.image != NULL &&
-        job->device_ops->wait(job->device, WEFT_STREAM_RECEIVE) != WEFT_OK)
+    if (lane && host && !settle(job))
         return false;
-    landing->unmarked = landing->busy = false;
+    if (lane && !host)
+        lane_count(job, index);
+    else
+        weft_count_add_host(job->space.state.exposed, index);
     return true;
 }
 
-bool weft_landing_mark(void *context, uint64_t *mark)
+static weft_status counted(struct weft_job *job, bool good)
+{
+    if (!good)
+        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot land what arrived: %s",
+                      job->numbers.process, weft_err_last());
+    return good ? WEFT_OK : WEFT_ERR_DEVICE;
+}
+
+static weft_status apply_count(void *context, const struct weft_arrival *arrival)
+{
+    struct weft_job *job = context;
+    const uint32_t slot = weft_notice_slot(arrival->notice);
+
+    weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
+    if (slot >= weft_job_slots(job))
+        return WEFT_ERR_PROTOCOL;
+    const uint32_t index = weft_count_index(slot, weft_notice_tag(arrival->notice));
+    return counted(job, count(job, slot, index, slot == WEFT_HOST_SLOT, arrival));
+}
+
+static weft_status apply_barrier(void *context, const struct weft_arrival *arrival)
+{
+    struct weft_job *job = context;
+    const uint32_t word = weft_notice_slot(arrival->notice);
+
+    weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
+    if (word >= job->space.state.comms_count * WEFT_BARRIER_WORDS)
+        return WEFT_ERR_PROTOCOL;
+    const bool host = word / WEFT_BARRIER_WORDS == WEFT_COMM_HOST;
+    return counted(job, count(job, WEFT_HOST_SLOT, WEFT_BARRIER_AT + word, host, arrival));
+}
+
+weft_status weft_landing_open(struct weft_job *job)
+{
+    const bool image = job->ranks.image != NULL;
+
+    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_COUNT, apply_count, job);
+    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_BARRIER, apply_barrier, job);
+    if (!image && job->config.letters <= 0)
+        return WEFT_OK;
+    job->proxy.landings = calloc(1, sizeof(*job->proxy.landings));
+    return job->proxy.landings != NULL
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_MEMORY, "no memory for the letters of %u ranks", WEFT_SLOTS);
+}
+
+/* ---- what net/arrive.h asks of the device --------------------------------------------------- */
+
+static bool land(void *context, void *target, const void *source, size_t bytes)
+{
+    struct weft_job *job = context;
+    return await_letters(job, WEFT_HOST_SLOT) && lane_copy(job, target, source, bytes);
+}
+
+static bool mark(void *context, uint64_t *mark)
 {
     struct weft_job *job = context;
     struct weft_landing *landing = job->proxy.landings;
 
-    if (!give_held(job) || !lane_mark(job))
+    if (!lane_mark(job))
         return false;
     *mark = landing->marks++;
     landing->given[*mark % MARKS] = (struct mark){landing->mark, landing->letters};
     return true;
 }
 
-bool weft_landing_settled(void *context, uint64_t mark, bool *there)
+static bool settled(void *context, uint64_t mark, bool *there)
 {
     struct weft_job *job = context;
     struct weft_landing *landing = job->proxy.landings;
@@ -380,29 +401,19 @@ bool weft_landing_settled(void *context, uint64_t mark, bool *there)
     return lane_passed(job, given->lane > landing->again ? given->lane : landing->again, there);
 }
 
-bool weft_landing_notify(struct weft_job *job, uint32_t slot, uint32_t tag)
+const struct weft_arrive_device *weft_landing_device(struct weft_job *job)
 {
     struct weft_landing *landing = job->proxy.landings;
 
-    if (landing->bytes != 0 && landing->notice != weft_notice(WEFT_NOTICE_COUNT, tag, slot) &&
-        !give_held(job))
-        return false;
-    if (box_of(job, slot) != NULL && !weft_job_is_failing(job)) {
-        if (!await_letters(job, slot))
-            return false;
-        if (write_letter(job, slot, tag))
-            return true;
-    }
-    if (!give_held(job))
-        return false;
-    lane_count(job, weft_count_index(slot, tag));
-    return true;
-}
-
-bool weft_landing_count(struct weft_job *job, uint32_t index)
-{
-    if (!give_held(job))
-        return false;
-    lane_count(job, index);
-    return true;
+    if (landing == NULL)
+        return NULL;
+    landing->device =
+        (struct weft_arrive_device){.context = job,
+                                    .land = land,
+                                    .settle = settle,
+                                    .mark = mark,
+                                    .settled = settled,
+                                    .ops = job->ranks.image != NULL ? job->device_ops : NULL,
+                                    .device = job->device};
+    return &landing->device;
 }

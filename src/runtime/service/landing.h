@@ -18,22 +18,14 @@
 /* Largest payload of letters to the ranks of this process; 0: there are none. After weft_meet. */
 uint32_t weft_letters_wanted(const struct weft_job *job);
 
+/* Before the network is opened: registers the notices COUNT and BARRIER, too. */
 weft_status weft_landing_open(struct weft_job *job);
 void weft_landing_close(struct weft_job *job);
 /* The ranks, and their boxes, are new: nothing is under way. */
 void weft_landing_reset(struct weft_job *job);
 
-/* As the events of net.h. False: the device failed. */
-void weft_landing_announced(void *job, uint32_t notice);
-bool weft_landing_land(void *job, void *target, const void *source, size_t bytes);
-bool weft_landing_settle(void *job);
-bool weft_landing_mark(void *job, uint64_t *mark);
-bool weft_landing_settled(void *job, uint64_t mark, bool *there);
-
-/* One more of a counter: of a rank's tag, and of anything else, behind all that was landed. */
-bool weft_landing_notify(struct weft_job *job, uint32_t slot, uint32_t tag);
-bool weft_landing_count(struct weft_job *job, uint32_t index);
-
-extern const struct weft_service weft_landing_service;
+/* What the network's arrive.h asks of the device. NULL: nothing, the host stores to windows. */
+const struct weft_arrive_device *weft_landing_device(struct weft_job *job);
+extern const struct weft_service weft_landing_service; /* finds out what became of letters */
 
 #endif

@@ -69,20 +69,12 @@ static weft_status open_named(struct weft_job *job, const char *name)
         .polls = job->ranks.image != NULL || job->proxy.spin_ns > 0,
         .stage_bytes = weft_requests_stage_bytes(job),
         .events = {.context = job,
-                   .arrived = weft_notice_arrived,
                    .sent = weft_request_sent,
                    .landed = weft_request_landed,
-                   .land = job->proxy.landings != NULL ? weft_landing_land : NULL,
-                   .settle = job->proxy.landings != NULL ? weft_landing_settle : NULL,
-                   .mark = job->proxy.landings != NULL ? weft_landing_mark : NULL,
-                   .settled = job->proxy.landings != NULL ? weft_landing_settled : NULL,
-                   .announced = job->proxy.landings != NULL ? weft_landing_announced : NULL,
-                   .pin = job->ranks.image != NULL ? weft_pin_for_device : NULL,
-                   .unpin = job->ranks.image != NULL ? weft_unpin_for_device : NULL,
-                   .dmabuf = weft_has_dmabuf(job) ? weft_dmabuf_of_device : NULL,
-                   .reached = weft_has_dmabuf(job) ? weft_reached_device : NULL,
                    .lingers = network_lingers,
                    .all_there = nobody_lost},
+        .kinds = &job->proxy.kinds,
+        .device = weft_landing_device(job),
     };
 
     job->proxy.net_ops = weft_net_find(name);

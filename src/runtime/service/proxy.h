@@ -6,7 +6,7 @@
 #define WEFT_RUNTIME_SERVICE_PROXY_H
 
 #include "base/task.h"
-#include "net/net.h"
+#include "net/arrive.h"
 #include "rank/state.h"
 #include "ring/command.h"
 
@@ -65,11 +65,12 @@ struct weft_manager {
 struct weft_proxy {
     const struct weft_net_ops *net_ops;
     struct weft_net *net;
-    bool net_reads_device;         /* some puts, if it is asked: net.h */
-    bool net_lingers;              /* said within its dereg or close: memory has to stay */
-    struct weft_landing *landings; /* landing.c; NULL: what arrives is stored by the network */
-    uint32_t landing;              /* the main thread waits until all has landed: flush */
-    uint32_t letter_bytes;         /* largest payload of letters to this process's ranks */
+    bool net_reads_device;          /* some puts, if it is asked: net.h */
+    bool net_lingers;               /* said within its dereg or close: memory has to stay */
+    struct weft_notice_kinds kinds; /* who applies which notices */
+    struct weft_landing *landings;  /* landing.c; NULL: what arrives is stored by the network */
+    uint32_t landing;               /* the main thread waits until all has landed: flush */
+    uint32_t letter_bytes;          /* largest payload of letters to this process's ranks */
 
     struct weft_manager *managers;         /* by slot */
     struct weft_request *free_requests[2]; /* idle ones, without and with room for a payload */
@@ -122,14 +123,6 @@ void weft_services_stop(struct weft_job *job);
 void weft_services_posted(void *job, int rank);
 bool weft_services_help(void *job, uint64_t now);
 void weft_services_leave(void *job);
-bool weft_notice_arrived(void *job, int process, uint32_t notice);
-/* Memory from which a network lands data (landing.h). Caller only. */
-bool weft_pin_for_device(void *job, void *memory, size_t bytes);
-void weft_unpin_for_device(void *job, void *memory);
-/* Whether a network's device may write device memory, and how: net.h, dmabuf and reached. */
-bool weft_has_dmabuf(const struct weft_job *job);
-int weft_dmabuf_of_device(void *job, void *base, size_t bytes, uint64_t *offset);
-bool weft_reached_device(void *job);
 
 /* Both services have seen that the job failed, and touch nothing any more: ranks may end. */
 void weft_services_are_quiet(struct weft_job *job);

@@ -11,9 +11,9 @@
 #include "net/verbs/dc/dc.h"
 
 #include "base/say.h"
-#include "net/verbs/channel.h"
 #include "net/verbs/dc/pool.h"
 #include "net/verbs/dc/post.h"
+#include "net/verbs/queue.h"
 #include "net/verbs/rc.h"
 
 #include <errno.h>
@@ -132,8 +132,8 @@ weft_status weft_verbs_dc_open(struct weft_net *net)
     const uint32_t depth = net->sends;
     struct weft_verbs_dc *dc = calloc(1, sizeof(*dc));
 
-    net->channels = calloc(initiators, sizeof(struct weft_verbs_channel *));
-    if (dc == NULL || net->channels == NULL) {
+    net->queues = calloc(initiators, sizeof(struct weft_verbs_queue *));
+    if (dc == NULL || net->queues == NULL) {
         free(dc);
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u initiators", initiators);
     }
@@ -143,13 +143,13 @@ weft_status weft_verbs_dc_open(struct weft_net *net)
         struct ibv_qp *qp = make_initiator(net, net->send_cq, depth);
         if (qp == NULL)
             return no_pair(net, "initiator");
-        weft_status status = weft_verbs_channel_open(net, i, qp, &net->channels[i]);
+        weft_status status = weft_verbs_queue_open(net, i, qp, &net->queues[i]);
         if (status != WEFT_OK) {
             ibv_destroy_qp(qp);
             return status;
         }
-        net->channels[i]->process = -1;
-        net->channels_count = i + 1;
+        net->queues[i]->process = -1;
+        net->queues_count = i + 1;
     }
     dc->acker = make_initiator(net, net->ack_cq, depth);
     if (dc->acker == NULL)
@@ -164,7 +164,7 @@ weft_status weft_verbs_dc_open(struct weft_net *net)
     return WEFT_OK;
 }
 
-/* The channels are closed by whoever closes those of RC. */
+/* The queues are closed by whoever closes those of RC. */
 void weft_verbs_dc_close(struct weft_net *net)
 {
     struct weft_verbs_dc *dc = net->dc;
@@ -191,7 +191,7 @@ weft_status weft_verbs_dc_way(struct weft_net *net, int process, struct ibv_ah *
                                   net->device.name, process, strerror(errno));
 }
 
-/* All requests are complete, fences included; their numbers mean nothing on another channel. */
+/* All requests are complete, fences included; their numbers mean nothing on another queue. */
 static void leave(const struct weft_net *net, struct weft_verbs_sender *sender)
 {
     for (uint32_t i = sender->landed; i != sender->made; i++)
@@ -201,16 +201,16 @@ static void leave(const struct weft_net *net, struct weft_verbs_sender *sender)
 void weft_verbs_dc_choose(struct weft_net *net, int process)
 {
     struct weft_verbs_sender *sender = net->peers[process].sender;
-    const struct weft_verbs_channel *channel = sender->channel;
-    const int current = channel == NULL ? -1 : (int)channel->index;
-    const bool busy = channel != NULL && !weft_verbs_reached(channel->done, sender->last);
+    const struct weft_verbs_queue *queue = sender->queue;
+    const int current = queue == NULL ? -1 : (int)queue->index;
+    const bool busy = queue != NULL && !weft_verbs_reached(queue->done, sender->last);
     const uint32_t chosen = weft_verbs_pool_choose(&net->dc->pool, process, current, busy);
 
     if ((int)chosen == current)
         return;
     leave(net, sender);
-    sender->channel = net->channels[chosen];
-    sender->last = sender->channel->done;
+    sender->queue = net->queues[chosen];
+    sender->last = sender->queue->done;
 }
 
 static int post(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t target, uint64_t key,
@@ -222,12 +222,12 @@ static int post(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t target, uint64_t 
     return weft_verbs_dc_post_list(ex, mlx5dv_qp_ex_from_ibv_qp_ex(ex), &to, wr);
 }
 
-int weft_verbs_dc_post(struct weft_net *net, struct weft_verbs_channel *channel)
+int weft_verbs_dc_post(struct weft_net *net, struct weft_verbs_queue *queue)
 {
-    const struct weft_verbs_peer *peer = &net->peers[channel->process];
+    const struct weft_verbs_peer *peer = &net->peers[queue->process];
 
-    return post(channel->qp, peer->sender->ah, peer->address.dct_data, peer->address.token,
-                &weft_verbs_batch_at(net, channel, 0)->wr);
+    return post(queue->qp, peer->sender->ah, peer->address.dct_data, peer->address.token,
+                &weft_verbs_batch_at(net, queue, 0)->wr);
 }
 
 weft_status weft_verbs_dc_responder(struct weft_net *net, int process)

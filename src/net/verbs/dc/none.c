@@ -33,9 +33,9 @@ void weft_verbs_dc_choose(struct weft_net *net, int process)
     (void)net, (void)process;
 }
 
-int weft_verbs_dc_post(struct weft_net *net, struct weft_verbs_channel *channel)
+int weft_verbs_dc_post(struct weft_net *net, struct weft_verbs_queue *queue)
 {
-    (void)net, (void)channel;
+    (void)net, (void)queue;
     return ENOTSUP;
 }
 
