@@ -97,9 +97,13 @@ weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local
             return WEFT_ERR_LIMIT;
     }
 
-    struct weft_comm_entry made = {.members = members, .slots = WEFT_SLOTS};
+    /* The host programs' outlives kernels; the others are made anew for each. */
+    const uint32_t slots = fixed == WEFT_COMM_HOST
+                               ? WEFT_SLOTS
+                               : (uint32_t)state->process_table[state->process].ranks + 1;
+    struct weft_comm_entry made = {.members = members, .slots = slots};
     made.member = malloc(((size_t)members + 1) * sizeof(*member));
-    made.rank_of_slot = malloc(WEFT_SLOTS * sizeof(*made.rank_of_slot));
+    made.rank_of_slot = malloc(slots * sizeof(*made.rank_of_slot));
     made.leader = malloc((size_t)state->processes * (sizeof(*made.leader) + sizeof(bool)));
     if (made.member == NULL || made.rank_of_slot == NULL || made.leader == NULL) {
         free(made.member);
