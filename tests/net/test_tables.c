@@ -122,8 +122,9 @@ static int expect(bool good, const char *what, long long number)
 
 int main(void)
 {
-    static const char *const says[] = {"WEFT_ERR_LIMIT",    "for a window of 6 ranks", "taken",
-                                       "told to give none", "set WEFT_TABLES",         NULL};
+    static const char *const says[] = {"WEFT_ERR_LIMIT",  "no room for a window of 6 ranks",
+                                       "taken",           "told to give none",
+                                       "set WEFT_TABLES", NULL};
     char *text = NULL;
 
     far_watch.grown = on_growth;

@@ -67,8 +67,7 @@ void weft_image_close(struct weft_job *job)
     job->ranks.image = NULL;
 }
 
-/* ---- the tables of a kernel
- * ---------------------------------------------------------------------- */
+/* ---- the tables of a kernel ---- */
 
 static size_t take(size_t *end, size_t bytes)
 {
@@ -130,26 +129,34 @@ static weft_status add_block(struct weft_job *job, size_t bytes, size_t first, b
     return weft_arena_add(&image->arena, block->memory + first, bytes - first);
 }
 
-static weft_status write(struct weft_job *job, void *target, const void *source, size_t bytes)
+/* Nothing after a failure. The source stays until `finish` returns. */
+static void write(struct weft_job *job, weft_status *status, void *target, const void *source,
+                  size_t bytes)
 {
-    return job->device_ops->copy(job->device, WEFT_STREAM_TABLES, target, source, bytes);
+    if (*status == WEFT_OK)
+        *status = job->device_ops->copy(job->device, WEFT_STREAM_TABLES, target, source, bytes);
+}
+
+static weft_status finish(struct weft_job *job, weft_status status)
+{
+    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_TABLES) : status;
 }
 
 static weft_status write_processes(struct weft_job *job)
 {
+    const struct weft_image *image = job->ranks.image;
     const size_t n = (size_t)job->numbers.processes;
     struct weft_process_entry *table = calloc(n, sizeof(*table));
+    weft_status status = WEFT_OK;
 
     if (table == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
     for (size_t p = 0; p < n; p++) {
         table[p] = job->space.state.process_table[p];
-        table[p].exposed = job->ranks.image->peers[p].exposed;
+        table[p].exposed = image->peers[p].exposed;
     }
-    weft_status status =
-        write(job, at(job->ranks.image, job->ranks.image->at.processes), table, n * sizeof(*table));
-    if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_STREAM_TABLES);
+    write(job, &status, at(image, image->at.processes), table, n * sizeof(*table));
+    status = finish(job, status);
     free(table);
     return status;
 }
@@ -158,6 +165,7 @@ static weft_status write_state(struct weft_job *job)
 {
     const struct weft_image *image = job->ranks.image;
     struct weft_state state = job->space.state;
+    weft_status status = WEFT_OK;
 
     state.process_table = at(image, image->at.processes);
     state.exposed = image->exposed;
@@ -167,10 +175,8 @@ static weft_status write_state(struct weft_job *job)
     state.comms = at(image, image->at.comms);
     state.copy = NULL;
     state.copy_context = NULL;
-    weft_status status = write(job, at(image, image->at.state), &state, sizeof(state));
-    if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_STREAM_TABLES);
-    return status;
+    write(job, &status, at(image, image->at.state), &state, sizeof(state));
+    return finish(job, status);
 }
 
 weft_status weft_image_prepare(struct weft_job *job)
@@ -216,15 +222,13 @@ void weft_image_place(struct weft_job *job, weft_self *self)
     self->barriers = barriers + rank * job->space.state.comms_count;
 }
 
-/* ---- a run
- * ---------------------------------------------------------------------------------------- */
+/* ---- a run ---- */
 
 weft_status weft_image_reset(struct weft_job *job)
 {
     const uint32_t start = (uint32_t)job->config.counter_start;
     const uint32_t comms = job->space.state.comms_count;
-    const size_t tags = (size_t)(job->ranks.slots) * WEFT_TAGS,
-                 barriers = comms * WEFT_BARRIER_WORDS;
+    const size_t tags = (size_t)job->ranks.slots * WEFT_TAGS, barriers = comms * WEFT_BARRIER_WORDS;
     const size_t words = sizeof(struct weft_counter) / sizeof(uint32_t);
     struct weft_image *image = job->ranks.image;
     weft_status status = WEFT_OK;
@@ -266,8 +270,7 @@ void weft_image_count(struct weft_job *job, uint32_t index)
                       job->numbers.process, weft_err_last());
 }
 
-/* ---- entries of the tables
- * ------------------------------------------------------------------------- */
+/* ---- entries of the tables ---- */
 
 /* A communicator is gone: its barrier words begin anew. */
 static weft_status clear_words(struct weft_job *job, uint32_t index)
@@ -283,49 +286,44 @@ static weft_status clear_words(struct weft_job *job, uint32_t index)
                                  WEFT_BARRIER_WORDS * sizeof(struct weft_counter) / 4);
 }
 
-static void finish(struct weft_job *job, weft_status status)
-{
-    if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_STREAM_TABLES);
-    if (status != WEFT_OK)
-        weft_job_fail(job, status, "process %d cannot write to its device: %s",
-                      job->numbers.process, weft_err_last());
-}
-
-/*
- * Memory for what belongs to the entry at `index` of the windows and communicators; NULL: the job
- * has failed.
- */
-static unsigned char *range_of(struct weft_job *job, uint32_t index, size_t bytes, const char *what,
-                               int32_t members)
+/* Memory of an entry (its index in ranges); NULL: there is none, and the job has failed. */
+static void *range_of(struct weft_job *job, uint32_t index, size_t bytes, const char *what,
+                      int32_t members)
 {
     struct weft_image *image = job->ranks.image;
-    const size_t more = image->arena.bytes; /* anything fits: the first block takes any entry */
+    const bool can = job->device_ops->alloc_running != NULL;
+    const size_t had = image->arena.bytes; /* more than any entry takes */
 
     image->ranges[index] = weft_arena_take(&image->arena, bytes);
     if (image->ranges[index] != NULL)
         return image->ranges[index];
-    const bool can = job->device_ops->alloc_running != NULL;
-    if (can && add_block(job, more, 0, true) == WEFT_OK) {
+    if (can && add_block(job, had, 0, true) == WEFT_OK) {
         weft_say(WEFT_SAY_INFO,
-                 "process %d: %zu bytes more of device memory for windows and communicators, "
-                 "%zu now; WEFT_TABLES=%zu has them before the kernel starts",
-                 job->numbers.process, more, image->arena.bytes, image->arena.bytes);
+                 "process %d: the tables of windows and communicators grow from %zu to %zu bytes "
+                 "of device memory (WEFT_TABLES)",
+                 job->numbers.process, had, image->arena.bytes);
         return image->ranges[index] = weft_arena_take(&image->arena, bytes);
     }
     weft_job_fail(job, WEFT_ERR_LIMIT,
-                  "process %d: %zu bytes for a %s of %d ranks exceed its device memory for windows "
-                  "and communicators, of whose %zu bytes %zu are taken, and it gets no more while "
-                  "a kernel runs (%s): set WEFT_TABLES to %zu or more, or free some",
-                  job->numbers.process, bytes, what, members, image->arena.bytes,
-                  image->arena.taken, can ? weft_err_last() : "this device cannot",
-                  image->arena.bytes + more);
+                  "process %d: no room for a %s of %d ranks: of %zu bytes for windows and "
+                  "communicators %zu are taken, and while a kernel runs the device has no more "
+                  "(%s): set WEFT_TABLES to %zu or more, or free some",
+                  job->numbers.process, what, members, had, image->arena.taken,
+                  can ? weft_err_last() : "it cannot", 2 * had);
     return NULL;
 }
 
-/* Ranks find no entry there any more. */
-static void drop_range(struct weft_image *image, uint32_t index)
+/* An entry is written; what a freed one had is free now that ranks see it no more. */
+static void conclude(struct weft_job *job, weft_status status, uint32_t index, bool freed)
 {
+    struct weft_image *image = job->ranks.image;
+
+    status = finish(job, status);
+    if (status != WEFT_OK)
+        weft_job_fail(job, status, "process %d cannot write to its device: %s",
+                      job->numbers.process, weft_err_last());
+    if (!freed)
+        return;
     weft_arena_give(&image->arena, image->ranges[index]);
     image->ranges[index] = NULL;
 }
@@ -334,68 +332,56 @@ void weft_image_comm(struct weft_job *job, weft_comm comm)
 {
     const uint32_t index = weft_handle_index(comm), range = job->space.state.windows_count + index;
     const struct weft_comm_entry *entry = &job->space.state.comms[index];
-    struct weft_image *image = job->ranks.image;
+    const struct weft_image *image = job->ranks.image;
+    const bool freed = entry->handle == WEFT_COMM_NONE;
     struct weft_comm_entry there = *entry;
-    weft_status status;
+    weft_status status = WEFT_OK;
 
     if (image == NULL || image->memory == NULL || comm == WEFT_COMM_HOST)
         return;
-    if (entry->handle != WEFT_COMM_NONE) {
-        const struct weft_image_numbers numbers = numbers_of(job);
-        const size_t members = (size_t)entry->members * sizeof(*entry->member);
-        const size_t slots = (numbers.here + 1) * sizeof(*entry->rank_of_slot);
-        unsigned char *at =
-            range_of(job, range, weft_image_comm_bytes(&numbers, (size_t)entry->members),
-                     "communicator", entry->members);
-        if (at == NULL)
-            return;
-        there.member = (void *)at;
-        there.rank_of_slot = (void *)(at + members);
-        there.leader = (void *)(at + members + slots);
-        status = write(job, there.member, entry->member, members);
-        if (status == WEFT_OK)
-            status = write(job, there.rank_of_slot, entry->rank_of_slot, slots);
-        if (status == WEFT_OK)
-            status = write(job, there.leader, entry->leader,
-                           (size_t)entry->leaders * sizeof(*entry->leader));
-    } else {
-        there.member = NULL;
-        there.rank_of_slot = there.leader = NULL;
+    if (freed) {
         status = clear_words(job, index);
+    } else {
+        const struct weft_image_numbers n = numbers_of(job);
+        const size_t members = (size_t)entry->members;
+        there.member = range_of(job, range, weft_image_comm_bytes(&n, members), "communicator",
+                                entry->members);
+        if (there.member == NULL)
+            return;
+        there.rank_of_slot = (int32_t *)(there.member + members);
+        there.leader = there.rank_of_slot + entry->slots;
+        write(job, &status, there.member, entry->member, members * sizeof(*entry->member));
+        write(job, &status, there.rank_of_slot, entry->rank_of_slot,
+              entry->slots * sizeof(*entry->rank_of_slot));
+        write(job, &status, there.leader, entry->leader,
+              (size_t)entry->leaders * sizeof(*entry->leader));
     }
-    if (status == WEFT_OK)
-        status =
-            write(job, at(image, image->at.comms + index * sizeof(there)), &there, sizeof(there));
-    finish(job, status);
-    if (entry->handle == WEFT_COMM_NONE)
-        drop_range(image, range);
+    write(job, &status, at(image, image->at.comms + index * sizeof(there)), &there, sizeof(there));
+    conclude(job, status, range, freed);
 }
 
 void weft_image_window(struct weft_job *job, weft_win win)
 {
     const uint32_t index = weft_handle_index(win);
     const struct weft_window *window = &job->space.state.windows[index];
-    struct weft_image *image = job->ranks.image;
+    const struct weft_image *image = job->ranks.image;
+    const bool freed = window->handle == WEFT_WIN_NONE;
     struct weft_window there = *window;
     weft_status status = WEFT_OK;
 
     if (image == NULL || image->memory == NULL || window->comm == WEFT_COMM_HOST)
         return;
-    there.entry = NULL;
-    there.member = NULL;
-    if (window->handle != WEFT_WIN_NONE) {
-        const size_t bytes = (size_t)window->members * sizeof(*window->entry);
-        there.entry = (void *)range_of(job, index, bytes, "window", window->members);
+    if (!freed) {
+        const size_t members = (size_t)window->members;
+        there.entry =
+            range_of(job, index, weft_image_window_bytes(members), "window", window->members);
         if (there.entry == NULL)
             return;
         there.member =
             image->ranges[job->space.state.windows_count + weft_handle_index(window->comm)];
-        status = write(job, there.entry, window->entry, bytes);
+        write(job, &status, there.entry, window->entry, members * sizeof(*window->entry));
     }
-    if (status == WEFT_OK)
-        status =
-            write(job, at(image, image->at.windows + index * sizeof(there)), &there, sizeof(there));
-    finish(job, status);
-    if (window->handle == WEFT_WIN_NONE)
-        drop_range(image, index);
+    write(job, &status, at(image, image->at.windows + index * sizeof(there)), &there,
+          sizeof(there));
+    conclude(job, status, index, freed);
 }
