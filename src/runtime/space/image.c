@@ -142,31 +142,20 @@ static weft_status finish(struct weft_job *job, weft_status status)
     return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_TABLES) : status;
 }
 
-static weft_status write_processes(struct weft_job *job)
+static weft_status write_state(struct weft_job *job)
 {
     const struct weft_image *image = job->ranks.image;
     const size_t n = (size_t)job->numbers.processes;
     struct weft_process_entry *table = calloc(n, sizeof(*table));
+    struct weft_state state = job->space.state;
     weft_status status = WEFT_OK;
 
     if (table == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
     for (size_t p = 0; p < n; p++) {
-        table[p] = job->space.state.process_table[p];
+        table[p] = state.process_table[p];
         table[p].exposed = image->peers[p].exposed;
     }
-    write(job, &status, at(image, image->at.processes), table, n * sizeof(*table));
-    status = finish(job, status);
-    free(table);
-    return status;
-}
-
-static weft_status write_state(struct weft_job *job)
-{
-    const struct weft_image *image = job->ranks.image;
-    struct weft_state state = job->space.state;
-    weft_status status = WEFT_OK;
-
     state.process_table = at(image, image->at.processes);
     state.exposed = image->exposed;
     state.start_here = (uint32_t)job->config.counter_start;
@@ -175,8 +164,11 @@ static weft_status write_state(struct weft_job *job)
     state.comms = at(image, image->at.comms);
     state.copy = NULL;
     state.copy_context = NULL;
+    write(job, &status, state.process_table, table, n * sizeof(*table));
     write(job, &status, at(image, image->at.state), &state, sizeof(state));
-    return finish(job, status);
+    status = finish(job, status);
+    free(table);
+    return status;
 }
 
 weft_status weft_image_prepare(struct weft_job *job)
@@ -196,8 +188,6 @@ weft_status weft_image_prepare(struct weft_job *job)
     const size_t words = (size_t)job->numbers.ranks_here * 2 * (size_t)job->numbers.processes;
     status = job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->at.lists),
                                    (uint32_t)job->config.counter_start, words);
-    if (status == WEFT_OK)
-        status = write_processes(job);
     if (status == WEFT_OK)
         status = write_state(job);
     weft_image_comm(job, WEFT_COMM_WORLD);
@@ -342,19 +332,13 @@ void weft_image_comm(struct weft_job *job, weft_comm comm)
     if (freed) {
         status = clear_words(job, index);
     } else {
-        const struct weft_image_numbers n = numbers_of(job);
-        const size_t members = (size_t)entry->members;
-        there.member = range_of(job, range, weft_image_comm_bytes(&n, members), "communicator",
-                                entry->members);
-        if (there.member == NULL)
+        const size_t bytes =
+            weft_comm_bytes((size_t)entry->members, entry->slots, (size_t)job->numbers.processes);
+        void *lists = range_of(job, range, bytes, "communicator", entry->members);
+        if (lists == NULL)
             return;
-        there.rank_of_slot = (int32_t *)(there.member + members);
-        there.leader = there.rank_of_slot + entry->slots;
-        write(job, &status, there.member, entry->member, members * sizeof(*entry->member));
-        write(job, &status, there.rank_of_slot, entry->rank_of_slot,
-              entry->slots * sizeof(*entry->rank_of_slot));
-        write(job, &status, there.leader, entry->leader,
-              (size_t)entry->leaders * sizeof(*entry->leader));
+        weft_comm_place(&there, lists);
+        write(job, &status, lists, entry->member, bytes);
     }
     write(job, &status, at(image, image->at.comms + index * sizeof(there)), &there, sizeof(there));
     conclude(job, status, range, freed);

@@ -8,6 +8,7 @@
 
 #include "runtime/job/job.h"
 #include "runtime/space/arena.h"
+#include "runtime/space/tables.h"
 
 struct weft_image {
     /* For the whole job: the counters, which other processes map. */
@@ -49,8 +50,7 @@ static inline size_t weft_image_window_bytes(size_t members)
 }
 static inline size_t weft_image_comm_bytes(const struct weft_image_numbers *n, size_t members)
 {
-    return weft_arena_size(members * sizeof(struct weft_member) +
-                           (n->here + 1 + n->processes) * sizeof(int32_t));
+    return weft_arena_size(weft_comm_bytes(members, n->here + 1, n->processes));
 }
 
 weft_status weft_image_open(struct weft_job *job);
