@@ -119,6 +119,13 @@ struct weft_device_ops {
     void (*free)(struct weft_device *device, void *memory, const struct weft_share *handle);
 
     /*
+     * May be left out: device memory while a kernel runs, for what WEFT_STREAM_TABLES brings there;
+     * ranks may be told of it when that stream was waited for. `free` takes it when none runs.
+     * NULL, and why (weft_err_last): there is none.
+     */
+    void *(*alloc_running)(struct weft_device *device, size_t bytes, struct weft_share *handle);
+
+    /*
      * Why this device has no access to memory of the program's own; NULL: it has. Also while a
      * kernel runs.
      */

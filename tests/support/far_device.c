@@ -42,8 +42,8 @@ struct far_watch far_watch;
 /* ---- streams --------------------------------------------------------------------------------- */
 
 /* Ranks may be polling what lands: aligned words arrive undivided. */
-static void copy_row(const struct stream *stream, unsigned char *target, const unsigned char *source,
-                     size_t bytes)
+static void copy_row(const struct stream *stream, unsigned char *target,
+                     const unsigned char *source, size_t bytes)
 {
     if (stream->which == WEFT_STREAM_RECEIVE)
         weft_land(target, source, bytes);
@@ -59,7 +59,8 @@ static void do_work(const struct stream *stream, const struct work *work)
     if (work->kind == COPY && far_watch.ready != NULL)
         far_watch.ready(&copy);
     for (size_t r = 0; work->kind == COPY && r < work->rows; r++)
-        copy_row(stream, work->target + r * work->width, work->source + r * work->pitch, work->width);
+        copy_row(stream, work->target + r * work->width, work->source + r * work->pitch,
+                 work->width);
     for (size_t w = 0; work->kind == FILL && w < work->rows; w++)
         weft_store_relaxed_u32((uint32_t *)(void *)work->target + w, work->value);
     if (work->kind == STORE)
@@ -94,7 +95,8 @@ static void *lane_main(void *argument)
     return NULL;
 }
 
-static weft_status give(struct weft_device *d, enum weft_device_stream which, const struct work *work)
+static weft_status give(struct weft_device *d, enum weft_device_stream which,
+                        const struct work *work)
 {
     struct stream *stream = &d->streams[which];
     const struct far_copy copy = {which, work->target, work->source, work->width * work->rows};
@@ -270,6 +272,15 @@ static void *far_alloc(struct weft_device *d, size_t bytes, struct weft_share *h
     return weft_cpu_device.alloc(d->cpu, bytes, handle);
 }
 
+static void *far_alloc_running(struct weft_device *d, size_t bytes, struct weft_share *handle)
+{
+    if (far_watch.grown != NULL && !far_watch.grown(bytes)) {
+        weft_err(WEFT_ERR_MEMORY, "the far device was told to give none");
+        return NULL;
+    }
+    return weft_cpu_device.alloc(d->cpu, bytes, handle);
+}
+
 static void far_free(struct weft_device *d, void *memory, const struct weft_share *handle)
 {
     weft_cpu_device.free(d->cpu, memory, handle);
@@ -318,6 +329,7 @@ static const struct weft_device_ops far_ops = {
     .ranks = far_ranks,
     .threads = far_threads,
     .alloc = far_alloc,
+    .alloc_running = far_alloc_running,
     .free = far_free,
     .host_alloc = far_host_alloc,
     .host_free = far_host_free,

@@ -372,6 +372,7 @@ const struct weft_device_ops weft_cuda_device = {
     .ranks = cuda_ranks,
     .threads = cuda_threads,
     .alloc = weft_cuda_alloc,
+    .alloc_running = weft_cuda_alloc_running,
     .free = weft_cuda_free,
     .no_access = weft_cuda_no_access,
     .host_alloc = weft_cuda_host_alloc,

@@ -36,6 +36,7 @@ static inline int weft_cuda_attribute(const struct weft_device *d, CUdevice_attr
 /* memory.c */
 CUmemAllocationProp weft_cuda_memory_kind(const struct weft_device *d); /* not by IPC handle */
 void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *handle);
+void *weft_cuda_alloc_running(struct weft_device *d, size_t bytes, struct weft_share *handle);
 void weft_cuda_free(struct weft_device *d, void *memory, const struct weft_share *handle);
 void *weft_cuda_host_alloc(struct weft_device *d, size_t bytes);
 void weft_cuda_host_free(struct weft_device *d, void *memory);

@@ -135,6 +135,24 @@ void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *ha
     return NULL;
 }
 
+/* Of a pool, which allocates in a stream's order: nothing waits for the device. */
+void *weft_cuda_alloc_running(struct weft_device *d, size_t bytes, struct weft_share *handle)
+{
+    CUdeviceptr address = 0;
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+
+    d->driver->context_use(d->context);
+    weft_lock(&d->giving);
+    if (d->driver->alloc_async != NULL)
+        result = d->driver->alloc_async(&address, bytes, d->streams[WEFT_STREAM_TABLES]);
+    weft_unlock(&d->giving);
+    if (weft_cuda_error(result, "device memory while a kernel runs") != WEFT_OK)
+        return NULL;
+    *handle = (struct weft_share){
+        .bytes = bytes, .pid = (int32_t)getpid(), .fd = BY_IPC, .address = address};
+    return (void *)(uintptr_t)address;
+}
+
 void weft_cuda_free(struct weft_device *d, void *memory, const struct weft_share *handle)
 {
     d->driver->context_use(d->context);

@@ -93,7 +93,8 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream
         return hold_words(d, to, source, bytes);
     result = begin(d, stream);
     if (result == CUDA_SUCCESS)
-        result = d->driver->copy_async(to, (CUdeviceptr)(uintptr_t)source, bytes, d->streams[stream]);
+        result =
+            d->driver->copy_async(to, (CUdeviceptr)(uintptr_t)source, bytes, d->streams[stream]);
     return end(d, result, "copying");
 }
 
@@ -118,7 +119,8 @@ weft_status weft_cuda_store(struct weft_device *d, enum weft_device_stream strea
     }
     result = begin(d, stream);
     if (result == CUDA_SUCCESS)
-        result = d->driver->stream_write(d->streams[stream], (CUdeviceptr)(uintptr_t)word, value, 0);
+        result =
+            d->driver->stream_write(d->streams[stream], (CUdeviceptr)(uintptr_t)word, value, 0);
     return end(d, result, "storing");
 }
 
@@ -126,8 +128,9 @@ weft_status weft_cuda_wait(struct weft_device *d, enum weft_device_stream stream
 {
     const weft_status status = end(d, begin(d, stream), "copying");
 
-    return status == WEFT_OK ? weft_cuda_error(d->driver->stream_wait(d->streams[stream]), "copying")
-                             : status;
+    return status == WEFT_OK
+               ? weft_cuda_error(d->driver->stream_wait(d->streams[stream]), "copying")
+               : status;
 }
 
 weft_status weft_cuda_gather(struct weft_device *d, enum weft_device_stream stream, void *target,
@@ -163,7 +166,8 @@ weft_status weft_cuda_mark(struct weft_device *d, enum weft_device_stream stream
 
     *mark = d->marks_count[stream]++;
     if (result == CUDA_SUCCESS)
-        result = d->driver->event_record(d->marks[stream][*mark % WEFT_CUDA_MARKS], d->streams[stream]);
+        result =
+            d->driver->event_record(d->marks[stream][*mark % WEFT_CUDA_MARKS], d->streams[stream]);
     return end(d, result, "marking a stream");
 }
 
@@ -209,6 +213,8 @@ weft_status weft_cuda_use_lanes(struct weft_device *d)
     void *here = weft_cuda_host_alloc(d, BYTES);
     weft_status status =
         there != NULL && here != NULL ? WEFT_OK : WEFT_ERR_MEMORY; /* they say why */
+    struct weft_share pooled;
+    void *more = weft_cuda_alloc_running(d, BYTES, &pooled); /* the pool's first use */
 
     for (int stream = 0; stream < WEFT_STREAMS && status == WEFT_OK; stream++)
         status = use_lane(d, stream, there, here, BYTES);
@@ -216,6 +222,8 @@ weft_status weft_cuda_use_lanes(struct weft_device *d)
         weft_cuda_host_free(d, here);
     if (there != NULL)
         weft_cuda_free(d, there, &handle);
+    if (more != NULL)
+        weft_cuda_free(d, more, &pooled);
     return status;
 }
 

@@ -23,9 +23,12 @@ weft_status weft_image_open(struct weft_job *job)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
     image->peers = calloc(n, sizeof(*image->peers));
     image->counts = calloc(counters, sizeof(*image->counts));
+    image->ranges = calloc((size_t)job->space.state.windows_count + job->space.state.comms_count,
+                           sizeof(*image->ranges));
     image->exposed = job->device_ops->alloc(
         job->device, weft_exposed_bytes(&job->space.state, counters, true), &image->exposed_share);
-    if (image->peers == NULL || image->counts == NULL || image->exposed == NULL)
+    if (image->peers == NULL || image->counts == NULL || image->ranges == NULL ||
+        image->exposed == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
     image->peers[job->numbers.process].exposed = image->exposed;
     return WEFT_OK;
@@ -35,8 +38,13 @@ static void drop_tables(struct weft_job *job)
 {
     struct weft_image *image = job->ranks.image;
 
-    if (image->memory != NULL)
-        job->device_ops->free(job->device, image->memory, &image->share);
+    weft_arena_clear(&image->arena);
+    while (image->blocks != NULL) {
+        struct weft_image_block *block = image->blocks;
+        image->blocks = block->next;
+        job->device_ops->free(job->device, block->memory, &block->share);
+        free(block);
+    }
     image->memory = NULL;
 }
 
@@ -54,82 +62,112 @@ void weft_image_close(struct weft_job *job)
         job->device_ops->free(job->device, image->exposed, &image->exposed_share);
     free(image->peers);
     free(image->counts);
+    free(image->ranges);
     free(image);
     job->ranks.image = NULL;
 }
 
-/* ---- the tables of a kernel
- * ---------------------------------------------------------------------- */
+/* ---- the tables of a kernel ---- */
 
 static size_t take(size_t *end, size_t bytes)
 {
     const size_t offset = *end;
-    *end = (offset + bytes + 63) / 64 * 64;
+    *end += weft_arena_size(bytes);
     return offset;
 }
 
-static void lay_out(struct weft_job *job)
+/* Of the arena at first; it doubles when it grows. */
+static size_t room_of(const struct weft_image_numbers *n)
 {
-    const struct weft_state *state = &job->space.state;
-    const size_t ranks = (size_t)job->numbers.ranks, here = (size_t)job->numbers.ranks_here;
-    const size_t processes = (size_t)job->numbers.processes, windows = state->windows_count;
-    const size_t comms = state->comms_count;
-    struct weft_image *image = job->ranks.image;
+    const size_t least =
+        4 * weft_image_window_bytes(n->ranks) + 2 * weft_image_comm_bytes(n, n->ranks);
+    return weft_arena_size(n->room > least ? n->room : least);
+}
+
+struct weft_image_layout weft_image_lay_out(const struct weft_image_numbers *n)
+{
+    struct weft_image_layout at;
     size_t end = 0;
 
-    image->state = take(&end, sizeof(struct weft_state));
-    image->processes = take(&end, processes * sizeof(struct weft_process_entry));
-    image->windows = take(&end, windows * sizeof(struct weft_window));
-    image->comms = take(&end, comms * sizeof(struct weft_comm_entry));
-    image->entries = take(&end, windows * ranks * sizeof(struct weft_window_entry));
-    image->members = take(&end, comms * ranks * sizeof(struct weft_member));
-    image->leaders = take(&end, comms * processes * sizeof(int32_t));
-    image->slots = take(&end, comms * (here + 1) * sizeof(int32_t));
-    image->lists = take(&end, here * 2 * processes * sizeof(uint32_t));
-    image->barriers = take(&end, here * comms * sizeof(uint32_t));
-    image->bytes = end;
+    at.state = take(&end, sizeof(struct weft_state));
+    at.processes = take(&end, n->processes * sizeof(struct weft_process_entry));
+    at.windows = take(&end, n->windows * sizeof(struct weft_window));
+    at.comms = take(&end, n->comms * sizeof(struct weft_comm_entry));
+    at.lists = take(&end, n->here * 2 * n->processes * sizeof(uint32_t));
+    at.barriers = take(&end, n->here * n->comms * sizeof(uint32_t));
+    at.room = take(&end, room_of(n));
+    at.bytes = end;
+    return at;
 }
 
-static weft_status write(struct weft_job *job, size_t offset, const void *source, size_t bytes)
+static struct weft_image_numbers numbers_of(const struct weft_job *job)
 {
-    return job->device_ops->copy(job->device, WEFT_STREAM_TABLES, at(job->ranks.image, offset),
-                                 source, bytes);
+    return (struct weft_image_numbers){.ranks = (size_t)job->numbers.ranks,
+                                       .here = (size_t)job->numbers.ranks_here,
+                                       .processes = (size_t)job->numbers.processes,
+                                       .windows = job->space.state.windows_count,
+                                       .comms = job->space.state.comms_count,
+                                       .room = (size_t)job->config.tables};
 }
 
-static weft_status write_processes(struct weft_job *job)
+/* One more block, of which the arena gets what lies behind `first`. */
+static weft_status add_block(struct weft_job *job, size_t bytes, size_t first, bool running)
 {
-    const size_t n = (size_t)job->numbers.processes;
-    struct weft_process_entry *table = calloc(n, sizeof(*table));
+    struct weft_image *image = job->ranks.image;
+    struct weft_image_block *block = calloc(1, sizeof(*block));
 
-    if (table == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
-    for (size_t p = 0; p < n; p++) {
-        table[p] = job->space.state.process_table[p];
-        table[p].exposed = job->ranks.image->peers[p].exposed;
+    if (block == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory to manage %zu bytes", bytes);
+    block->memory = (running ? job->device_ops->alloc_running
+                             : job->device_ops->alloc)(job->device, bytes, &block->share);
+    if (block->memory == NULL) {
+        free(block);
+        return WEFT_ERR_MEMORY;
     }
-    weft_status status = write(job, job->ranks.image->processes, table, n * sizeof(*table));
-    if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_STREAM_TABLES);
-    free(table);
-    return status;
+    block->next = image->blocks;
+    image->blocks = block;
+    return weft_arena_add(&image->arena, block->memory + first, bytes - first);
+}
+
+/* Nothing after a failure. The source stays until `finish` returns. */
+static void write(struct weft_job *job, weft_status *status, void *target, const void *source,
+                  size_t bytes)
+{
+    if (*status == WEFT_OK)
+        *status = job->device_ops->copy(job->device, WEFT_STREAM_TABLES, target, source, bytes);
+}
+
+static weft_status finish(struct weft_job *job, weft_status status)
+{
+    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_TABLES) : status;
 }
 
 static weft_status write_state(struct weft_job *job)
 {
     const struct weft_image *image = job->ranks.image;
+    const size_t n = (size_t)job->numbers.processes;
+    struct weft_process_entry *table = calloc(n, sizeof(*table));
     struct weft_state state = job->space.state;
+    weft_status status = WEFT_OK;
 
-    state.process_table = at(image, image->processes);
+    if (table == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
+    for (size_t p = 0; p < n; p++) {
+        table[p] = state.process_table[p];
+        table[p].exposed = image->peers[p].exposed;
+    }
+    state.process_table = at(image, image->at.processes);
     state.exposed = image->exposed;
     state.start_here = (uint32_t)job->config.counter_start;
     state.start_others = 2 * state.start_here; /* host words start like the others */
-    state.windows = at(image, image->windows);
-    state.comms = at(image, image->comms);
+    state.windows = at(image, image->at.windows);
+    state.comms = at(image, image->at.comms);
     state.copy = NULL;
     state.copy_context = NULL;
-    weft_status status = write(job, image->state, &state, sizeof(state));
-    if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_STREAM_TABLES);
+    write(job, &status, state.process_table, table, n * sizeof(*table));
+    write(job, &status, at(image, image->at.state), &state, sizeof(state));
+    status = finish(job, status);
+    free(table);
     return status;
 }
 
@@ -139,17 +177,17 @@ weft_status weft_image_prepare(struct weft_job *job)
 
     if (image == NULL)
         return WEFT_OK;
+    const struct weft_image_numbers numbers = numbers_of(job);
     drop_tables(job);
-    lay_out(job);
-    image->memory = job->device_ops->alloc(job->device, image->bytes, &image->share);
-    if (image->memory == NULL)
-        return WEFT_ERR_MEMORY;
+    memset(image->ranges, 0, (numbers.windows + numbers.comms) * sizeof(*image->ranges));
+    image->at = weft_image_lay_out(&numbers);
+    weft_status status = add_block(job, image->at.bytes, image->at.room, false);
+    if (status != WEFT_OK)
+        return status;
+    image->memory = image->blocks->memory;
     const size_t words = (size_t)job->numbers.ranks_here * 2 * (size_t)job->numbers.processes;
-    weft_status status =
-        job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->lists),
-                              (uint32_t)job->config.counter_start, words);
-    if (status == WEFT_OK)
-        status = write_processes(job);
+    status = job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->at.lists),
+                                   (uint32_t)job->config.counter_start, words);
     if (status == WEFT_OK)
         status = write_state(job);
     weft_image_comm(job, WEFT_COMM_WORLD);
@@ -165,24 +203,22 @@ void weft_image_place(struct weft_job *job, weft_self *self)
 
     if (image == NULL || self->slot == WEFT_HOST_SLOT)
         return;
-    lists = at(image, image->lists);
-    barriers = at(image, image->barriers);
-    self->state = at(image, image->state);
+    lists = at(image, image->at.lists);
+    barriers = at(image, image->at.barriers);
+    self->state = at(image, image->at.state);
     self->counters = image->exposed->counters;
     self->sent_to = lists + rank * 2 * processes;
     self->settled = self->sent_to + processes;
     self->barriers = barriers + rank * job->space.state.comms_count;
 }
 
-/* ---- a run
- * ---------------------------------------------------------------------------------------- */
+/* ---- a run ---- */
 
 weft_status weft_image_reset(struct weft_job *job)
 {
     const uint32_t start = (uint32_t)job->config.counter_start;
     const uint32_t comms = job->space.state.comms_count;
-    const size_t tags = (size_t)(job->ranks.slots) * WEFT_TAGS,
-                 barriers = comms * WEFT_BARRIER_WORDS;
+    const size_t tags = (size_t)job->ranks.slots * WEFT_TAGS, barriers = comms * WEFT_BARRIER_WORDS;
     const size_t words = sizeof(struct weft_counter) / sizeof(uint32_t);
     struct weft_image *image = job->ranks.image;
     weft_status status = WEFT_OK;
@@ -196,7 +232,7 @@ weft_status weft_image_reset(struct weft_job *job)
     } fills[] = {
         {image->exposed->counters, start, tags * words},
         {image->exposed->counters + WEFT_BARRIER_AT, start, barriers * words},
-        {at(image, image->barriers), 0, (size_t)job->numbers.ranks_here * comms},
+        {at(image, image->at.barriers), 0, (size_t)job->numbers.ranks_here * comms},
         {&image->exposed->channels_taken, 0, 1},
         {weft_channel_area(&job->space.state, image->exposed), 0,
          weft_channels_bytes(WEFT_SLOTS, job->space.state.channels) / 4},
@@ -224,8 +260,7 @@ void weft_image_count(struct weft_job *job, uint32_t index)
                       job->numbers.process, weft_err_last());
 }
 
-/* ---- entries of the tables
- * ------------------------------------------------------------------------- */
+/* ---- entries of the tables ---- */
 
 /* A communicator is gone: its barrier words begin anew. */
 static weft_status clear_words(struct weft_job *job, uint32_t index)
@@ -241,46 +276,72 @@ static weft_status clear_words(struct weft_job *job, uint32_t index)
                                  WEFT_BARRIER_WORDS * sizeof(struct weft_counter) / 4);
 }
 
-static void finish(struct weft_job *job, weft_status status)
+/* Memory of an entry (its index in ranges); NULL: there is none, and the job has failed. */
+static void *range_of(struct weft_job *job, uint32_t index, size_t bytes, const char *what,
+                      int32_t members)
 {
-    if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_STREAM_TABLES);
+    struct weft_image *image = job->ranks.image;
+    const bool can = job->device_ops->alloc_running != NULL;
+    const size_t had = image->arena.bytes; /* more than any entry takes */
+
+    image->ranges[index] = weft_arena_take(&image->arena, bytes);
+    if (image->ranges[index] != NULL)
+        return image->ranges[index];
+    if (can && add_block(job, had, 0, true) == WEFT_OK) {
+        weft_say(WEFT_SAY_INFO,
+                 "process %d: the tables of windows and communicators grow from %zu to %zu bytes "
+                 "of device memory (WEFT_TABLES)",
+                 job->numbers.process, had, image->arena.bytes);
+        return image->ranges[index] = weft_arena_take(&image->arena, bytes);
+    }
+    weft_job_fail(job, WEFT_ERR_LIMIT,
+                  "process %d: no room for a %s of %d ranks: of %zu bytes for windows and "
+                  "communicators %zu are taken, and while a kernel runs the device has no more "
+                  "(%s): set WEFT_TABLES to %zu or more, or free some",
+                  job->numbers.process, what, members, had, image->arena.taken,
+                  can ? weft_err_last() : "it cannot", 2 * had);
+    return NULL;
+}
+
+/* An entry is written; what a freed one had is free now that ranks see it no more. */
+static void conclude(struct weft_job *job, weft_status status, uint32_t index, bool freed)
+{
+    struct weft_image *image = job->ranks.image;
+
+    status = finish(job, status);
     if (status != WEFT_OK)
         weft_job_fail(job, status, "process %d cannot write to its device: %s",
                       job->numbers.process, weft_err_last());
+    if (!freed)
+        return;
+    weft_arena_give(&image->arena, image->ranges[index]);
+    image->ranges[index] = NULL;
 }
 
 void weft_image_comm(struct weft_job *job, weft_comm comm)
 {
-    const uint32_t index = weft_handle_index(comm);
+    const uint32_t index = weft_handle_index(comm), range = job->space.state.windows_count + index;
     const struct weft_comm_entry *entry = &job->space.state.comms[index];
     const struct weft_image *image = job->ranks.image;
-
-    if (image == NULL || image->memory == NULL || comm == WEFT_COMM_HOST)
-        return;
-    const size_t ranks = (size_t)job->numbers.ranks, slots = (size_t)job->numbers.ranks_here + 1;
-    const size_t processes = (size_t)job->numbers.processes;
-    const size_t member = image->members + index * ranks * sizeof(struct weft_member);
-    const size_t slot = image->slots + index * slots * sizeof(int32_t);
-    const size_t leader = image->leaders + index * processes * sizeof(int32_t);
+    const bool freed = entry->handle == WEFT_COMM_NONE;
     struct weft_comm_entry there = *entry;
     weft_status status = WEFT_OK;
 
-    there.member = at(image, member);
-    there.rank_of_slot = at(image, slot);
-    there.leader = at(image, leader);
-    if (entry->handle != WEFT_COMM_NONE) {
-        status = write(job, member, entry->member, (size_t)entry->members * sizeof(*entry->member));
-        if (status == WEFT_OK)
-            status = write(job, slot, entry->rank_of_slot, slots * sizeof(int32_t));
-        if (status == WEFT_OK)
-            status = write(job, leader, entry->leader, (size_t)entry->leaders * sizeof(int32_t));
-    } else {
+    if (image == NULL || image->memory == NULL || comm == WEFT_COMM_HOST)
+        return;
+    if (freed) {
         status = clear_words(job, index);
+    } else {
+        const size_t bytes =
+            weft_comm_bytes((size_t)entry->members, entry->slots, (size_t)job->numbers.processes);
+        void *lists = range_of(job, range, bytes, "communicator", entry->members);
+        if (lists == NULL)
+            return;
+        weft_comm_place(&there, lists);
+        write(job, &status, lists, entry->member, bytes);
     }
-    if (status == WEFT_OK)
-        status = write(job, image->comms + index * sizeof(there), &there, sizeof(there));
-    finish(job, status);
+    write(job, &status, at(image, image->at.comms + index * sizeof(there)), &there, sizeof(there));
+    conclude(job, status, range, freed);
 }
 
 void weft_image_window(struct weft_job *job, weft_win win)
@@ -288,21 +349,23 @@ void weft_image_window(struct weft_job *job, weft_win win)
     const uint32_t index = weft_handle_index(win);
     const struct weft_window *window = &job->space.state.windows[index];
     const struct weft_image *image = job->ranks.image;
-
-    if (image == NULL || image->memory == NULL || window->comm == WEFT_COMM_HOST)
-        return;
-    const size_t ranks = (size_t)job->numbers.ranks;
-    const size_t entry = image->entries + index * ranks * sizeof(struct weft_window_entry);
-    const size_t member =
-        image->members + weft_handle_index(window->comm) * ranks * sizeof(struct weft_member);
+    const bool freed = window->handle == WEFT_WIN_NONE;
     struct weft_window there = *window;
     weft_status status = WEFT_OK;
 
-    there.entry = at(image, entry);
-    there.member = at(image, member);
-    if (window->handle != WEFT_WIN_NONE)
-        status = write(job, entry, window->entry, (size_t)window->members * sizeof(*window->entry));
-    if (status == WEFT_OK)
-        status = write(job, image->windows + index * sizeof(there), &there, sizeof(there));
-    finish(job, status);
+    if (image == NULL || image->memory == NULL || window->comm == WEFT_COMM_HOST)
+        return;
+    if (!freed) {
+        const size_t members = (size_t)window->members;
+        there.entry =
+            range_of(job, index, weft_image_window_bytes(members), "window", window->members);
+        if (there.entry == NULL)
+            return;
+        there.member =
+            image->ranges[job->space.state.windows_count + weft_handle_index(window->comm)];
+        write(job, &status, there.entry, window->entry, members * sizeof(*window->entry));
+    }
+    write(job, &status, at(image, image->at.windows + index * sizeof(there)), &there,
+          sizeof(there));
+    conclude(job, status, index, freed);
 }

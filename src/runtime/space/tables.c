@@ -36,11 +36,8 @@ void weft_tables_close(struct weft_state *state)
 {
     for (uint32_t i = 0; state->windows != NULL && i < state->windows_count; i++)
         free(state->windows[i].entry);
-    for (uint32_t i = 0; state->comms != NULL && i < state->comms_count; i++) {
+    for (uint32_t i = 0; state->comms != NULL && i < state->comms_count; i++)
         free(state->comms[i].member);
-        free(state->comms[i].rank_of_slot);
-        free(state->comms[i].leader);
-    }
     free(state->windows);
     free(state->comms);
     state->windows = NULL;
@@ -97,16 +94,16 @@ weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local
             return WEFT_ERR_LIMIT;
     }
 
-    struct weft_comm_entry made = {.members = members, .slots = WEFT_SLOTS};
-    made.member = malloc(((size_t)members + 1) * sizeof(*member));
-    made.rank_of_slot = malloc(WEFT_SLOTS * sizeof(*made.rank_of_slot));
-    made.leader = malloc((size_t)state->processes * (sizeof(*made.leader) + sizeof(bool)));
-    if (made.member == NULL || made.rank_of_slot == NULL || made.leader == NULL) {
-        free(made.member);
-        free(made.rank_of_slot);
-        free(made.leader);
+    const size_t processes = (size_t)state->processes;
+    /* The host programs' outlives kernels; the others are made anew for each. */
+    const uint32_t slots = fixed == WEFT_COMM_HOST
+                               ? WEFT_SLOTS
+                               : (uint32_t)state->process_table[state->process].ranks + 1;
+    struct weft_comm_entry made = {.members = members, .slots = slots};
+    void *lists = calloc(1, weft_comm_bytes((size_t)members, slots, processes) + processes);
+    if (lists == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a communicator of %d ranks", members);
-    }
+    weft_comm_place(&made, lists);
     memcpy(made.member, member, (size_t)members * sizeof(*member));
     place_members(state, &made);
 
@@ -114,8 +111,6 @@ weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local
     made.generation = entry->generation;
     made.handle = fixed != WEFT_COMM_NONE ? fixed : next_handle(index, &made.generation);
     free(entry->member);
-    free(entry->rank_of_slot);
-    free(entry->leader);
     *entry = made;
     *comm = made.handle;
     return WEFT_OK;

@@ -33,6 +33,20 @@ void weft_window_drop(struct weft_state *state, weft_win win);
 struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm);
 struct weft_window *weft_window_find(const struct weft_state *state, weft_win win);
 
+/* What a communicator's entry points to, one behind the other: member, rank_of_slot, leader. */
+static inline size_t weft_comm_bytes(size_t members, size_t slots, size_t processes)
+{
+    return members * sizeof(struct weft_member) + (slots + processes) * sizeof(int32_t);
+}
+
+/* Points an entry of `members` members and `slots` slots to its lists. */
+static inline void weft_comm_place(struct weft_comm_entry *entry, void *lists)
+{
+    entry->member = lists;
+    entry->rank_of_slot = (int32_t *)(entry->member + entry->members);
+    entry->leader = entry->rank_of_slot + entry->slots;
+}
+
 /* The first local index of a table of 2n + 1 places. */
 static inline uint32_t weft_tables_local(uint32_t places)
 {
