@@ -26,6 +26,7 @@
 #include "device/port.h"
 #include "order/atomic.h"
 #include "ring/command.h"
+#include "ring/lines.h"
 #include "weft/device.h"
 
 /* Side by side, so that a GPU reads all three at once. */

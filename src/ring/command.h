@@ -14,7 +14,7 @@
 #define WEFT_RING_COMMAND_H
 
 #include "abi/command.h"
-#include "order/atomic.h"
+#include "ring/lines.h"
 
 #include <stdbool.h>
 
@@ -159,10 +159,8 @@ WEFT_INLINE void weft_command_write_header(struct weft_command_producer *ring,
     memcpy(content, command, sizeof(content));
     WEFT_UNROLL
     for (int w = 0; w < WEFT_LINE_WORDS; w += 2) /* two at once: each is undivided, no more */
-        asm volatile(
-            "st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(WEFT_GLOBAL(&header->word[w])),
-            "l"(weft_word_cut(content, w) | lap), "l"(weft_word_cut(content, w + 1) | lap)
-            : "memory");
+        weft_lap_write(&header->word[w], weft_word_cut(content, w) | lap,
+                       weft_word_cut(content, w + 1) | lap);
     ring->head += weft_command_lines(payload_bytes);
 }
 

@@ -9,7 +9,7 @@
  *   - every notice for the target goes through the channel, so that they stay in one sequence: also
  *     those of puts that do not fit, after a release of what those stored;
  *   - whatever else goes to the target directly waits until earlier payloads for the same place
- * have been copied there;
+ *     have been copied there;
  *   - whatever goes to it through the host waits until all earlier payloads have been.
  *
  * All of this is done by the leader, but for writing a message's lines.
@@ -133,18 +133,6 @@ WEFT_INLINE void weft_out_drain(weft_self *self, struct weft_out *out)
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-WEFT_INLINE void weft_lap_write(struct weft_ring_line *line, uint64_t word0, uint64_t word1)
-{
-#ifdef __CUDACC__
-    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(WEFT_GLOBAL(line)),
-                 "l"(word0), "l"(word1)
-                 : "memory");
-#else
-    weft_store_relaxed_u64(&line->word[0], word0);
-    weft_store_relaxed_u64(&line->word[1], word1);
-#endif
-}
-
 WEFT_COLD uint32_t weft_payload_bytes(const unsigned char *source, uint32_t bytes, uint32_t k)
 {
     uint32_t word = 0;
@@ -176,7 +164,7 @@ WEFT_INLINE void weft_line_store(const struct weft_out *out, uint32_t begin, uin
         word0 = weft_head_word(&full, flag, 0);
         word1 = weft_head_word(&full, flag, 1);
     }
-    weft_lap_write(&out->ring[(begin + at) % WEFT_RING_LINES], word0, word1);
+    weft_lap_write(out->ring[(begin + at) % WEFT_RING_LINES].word, word0, word1);
 }
 
 /* As weft_line_load, of whole words; beyond the end, the last one again: loads without a branch do
@@ -302,7 +290,7 @@ WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint
         out->dirty = weft_out_clean(self);
     }
     const uint32_t flag = weft_lap_flag(out->head);
-    weft_lap_write(&out->ring[out->head % WEFT_RING_LINES], weft_head_word(&head, flag, 0),
+    weft_lap_write(out->ring[out->head % WEFT_RING_LINES].word, weft_head_word(&head, flag, 0),
                    weft_head_word(&head, flag, 1));
     out->head++;
 }

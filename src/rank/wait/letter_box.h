@@ -62,19 +62,11 @@ WEFT_COLD void weft_letter_copy(struct weft_crew crew, const unsigned char *payl
 
     for (uint32_t first = PART * crew.lane; first < bytes; first += DEEP * step) {
         struct weft_ring_line part[DEEP];
-        const unsigned char *from[DEEP];
+        const void *from[DEEP];
         WEFT_UNROLL
         for (uint32_t k = 0; k < DEEP; k++)
             from[k] = payload + (first + k * step) % WEFT_LETTER_MOST;
-        asm volatile(WEFT_POLL "v2.u64 {%0, %1}, [%8];\n\t" WEFT_POLL
-                               "v2.u64 {%2, %3}, [%9];\n\t" WEFT_POLL
-                               "v2.u64 {%4, %5}, [%10];\n\t" WEFT_POLL "v2.u64 {%6, %7}, [%11];"
-                     : "=l"(part[0].word[0]), "=l"(part[0].word[1]), "=l"(part[1].word[0]),
-                       "=l"(part[1].word[1]), "=l"(part[2].word[0]), "=l"(part[2].word[1]),
-                       "=l"(part[3].word[0]), "=l"(part[3].word[1])
-                     : "l"(WEFT_GLOBAL(from[0])), "l"(WEFT_GLOBAL(from[1])),
-                       "l"(WEFT_GLOBAL(from[2])), "l"(WEFT_GLOBAL(from[3]))
-                     : "memory");
+        weft_lap_read_four(part, from);
         WEFT_UNROLL
         for (uint32_t k = 0; k < DEEP; k++) {
             const uint32_t at = first + k * step;

@@ -133,7 +133,7 @@ WEFT_INLINE void weft_more_read(struct weft_ring_line *more, const struct weft_i
     if (MORE == 1)
         more[0] = weft_lap_read(weft_lap_at(in, position));
     if (MORE == 4)
-        weft_lap_read_four(more, in, position, 32);
+        weft_lap_read_apart(more, in, position, 32);
 }
 
 template <int MORE, bool WIDE>

@@ -61,36 +61,6 @@ WEFT_INLINE void weft_crew_meet(struct weft_crew crew)
         __syncwarp();
 }
 
-WEFT_INLINE struct weft_ring_line weft_lap_read(const struct weft_ring_line *line)
-{
-    struct weft_ring_line found;
-    asm volatile(WEFT_POLL "v2.u64 {%0, %1}, [%2];"
-                 : "=l"(found.word[0]), "=l"(found.word[1])
-                 : "l"(WEFT_GLOBAL(line))
-                 : "memory");
-    return found;
-}
-
-/*
- * Four lines, `step` apart, in one go: of four separate loads the compiler lets each wait for what
- * is done with the one before.
- */
-WEFT_INLINE void weft_lap_read_four(struct weft_ring_line line[4], const struct weft_in *in,
-                                    uint32_t position, uint32_t step)
-{
-    asm volatile(WEFT_POLL "v2.u64 {%0, %1}, [%8];\n\t" WEFT_POLL
-                           "v2.u64 {%2, %3}, [%9];\n\t" WEFT_POLL
-                           "v2.u64 {%4, %5}, [%10];\n\t" WEFT_POLL "v2.u64 {%6, %7}, [%11];"
-                 : "=l"(line[0].word[0]), "=l"(line[0].word[1]), "=l"(line[1].word[0]),
-                   "=l"(line[1].word[1]), "=l"(line[2].word[0]), "=l"(line[2].word[1]),
-                   "=l"(line[3].word[0]), "=l"(line[3].word[1])
-                 : "l"(WEFT_GLOBAL(weft_lap_at(in, position))),
-                   "l"(WEFT_GLOBAL(weft_lap_at(in, position + step))),
-                   "l"(WEFT_GLOBAL(weft_lap_at(in, position + 2 * step))),
-                   "l"(WEFT_GLOBAL(weft_lap_at(in, position + 3 * step)))
-                 : "memory");
-}
-
 #else
 
 static inline struct weft_crew weft_crew_first_warp(void)
@@ -109,22 +79,17 @@ static inline void weft_crew_meet(struct weft_crew crew)
     (void)crew;
 }
 
-static inline struct weft_ring_line weft_lap_read(const struct weft_ring_line *line)
-{
-    struct weft_ring_line found;
-    found.word[0] = weft_poll_u64(&line->word[0], ORDER_eager_seen);
-    found.word[1] = weft_poll_u64(&line->word[1], ORDER_eager_seen);
-    return found;
-}
-
-static inline void weft_lap_read_four(struct weft_ring_line line[4], const struct weft_in *in,
-                                      uint32_t position, uint32_t step)
-{
-    for (uint32_t k = 0; k < 4; k++)
-        line[k] = weft_lap_read(weft_lap_at(in, position + k * step));
-}
-
 #endif
+
+/* Four lines, `step` apart, in one go. */
+WEFT_INLINE void weft_lap_read_apart(struct weft_ring_line line[4], const struct weft_in *in,
+                                     uint32_t position, uint32_t step)
+{
+    const void *const from[4] = {weft_lap_at(in, position), weft_lap_at(in, position + step),
+                                 weft_lap_at(in, position + 2 * step),
+                                 weft_lap_at(in, position + 3 * step)};
+    weft_lap_read_four(line, from);
+}
 
 WEFT_COLD void weft_give(struct weft_in *in)
 {
@@ -152,7 +117,7 @@ WEFT_INLINE bool weft_take_rest(const struct weft_in *in, const struct weft_head
     for (uint32_t first = 1; first < lines; first += DEEP) {
         struct weft_ring_line line[DEEP];
         bool there = true;
-        weft_lap_read_four(line, in, tail + first, 1);
+        weft_lap_read_apart(line, in, tail + first, 1);
         WEFT_UNROLL
         for (uint32_t k = 0; k < DEEP; k++)
             there &= first + k >= lines || weft_lap_there(line[k].word[0], line[k].word[1],

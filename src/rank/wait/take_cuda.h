@@ -105,7 +105,7 @@ WEFT_INLINE bool weft_take_lines(const struct weft_in *in, const struct weft_hea
 
     for (uint32_t first = 1; __any_sync(~0u, first < lines); first += DEEP * team.lanes) {
         struct weft_ring_line line[DEEP];
-        weft_lap_read_four(line, in, tail + first + team.lane, team.lanes);
+        weft_lap_read_apart(line, in, tail + first + team.lane, team.lanes);
         WEFT_UNROLL
         for (uint32_t k = 0; k < DEEP; k++) {
             const uint32_t at = first + k * team.lanes + team.lane;
