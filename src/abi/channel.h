@@ -23,6 +23,7 @@
 #ifndef WEFT_ABI_CHANNEL_H
 #define WEFT_ABI_CHANNEL_H
 
+#include "abi/line.h"
 #include "order/inline.h"
 
 #include <assert.h>
@@ -38,10 +39,6 @@ enum {
     WEFT_CHANNEL_NONE = -1  /* in a box: the pool was empty */
 };
 
-struct weft_ring_line {
-    uint64_t word[2];
-};
-
 /* Of a slot. asked: by how many senders; channel: index + 1, 0 while its sender has not said. */
 struct weft_box {
     uint32_t asked;
@@ -54,7 +51,6 @@ struct weft_channel {
     uint32_t unused[14];
 };
 
-static_assert(sizeof(struct weft_ring_line) == 16, "a line is one store of a GPU");
 static_assert(sizeof(struct weft_box) == 64, "boxes do not share lines");
 static_assert(sizeof(struct weft_channel) == 64, "channels do not share lines");
 

@@ -8,7 +8,7 @@
 #ifndef WEFT_RING_LINES_H
 #define WEFT_RING_LINES_H
 
-#include "abi/channel.h"
+#include "abi/line.h"
 #include "order/atomic.h"
 
 #ifdef __CUDACC__
