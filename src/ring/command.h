@@ -14,6 +14,7 @@
 #define WEFT_RING_COMMAND_H
 
 #include "abi/command.h"
+#include "order/atomic.h"
 #include "ring/lines.h"
 
 #include <stdbool.h>

@@ -3,13 +3,13 @@
  * letters, have in common.
  *
  * Each 64-bit word is stored undivided, and its top byte tells this lap of the ring from the one
- * before. So a reader knows of each word whether it is there, and needs no other word for it.
+ * before. So a reader knows of each word whether it is there, and needs no other word for it. By
+ * the atomics of order/atomic.h, which come before it.
  */
 #ifndef WEFT_RING_LINES_H
 #define WEFT_RING_LINES_H
 
 #include "abi/line.h"
-#include "order/atomic.h"
 
 #ifdef __CUDACC__
 
