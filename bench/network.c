@@ -12,13 +12,13 @@
  *
  *     WEFT_NET=shm weftrun -n 2 bench_network        WEFT_NET=mpi mpirun -n 2 bench_network
  */
+#include "abi/notice.h"
 #include "base/task.h"
 #include "boot/control.h"
 #include "boot/mpi.h"
-#include "net/net.h"
+#include "net/arrive.h"
 #include "support/bench.h"
 #include "support/pattern.h"
-#include "abi/notice.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -40,6 +40,7 @@ struct side {
     struct weft_control *control;
     const struct weft_net_ops *ops;
     struct weft_net *net;
+    struct weft_notice_kinds kinds;
     int me;
     uint64_t keys[2];         /* by process */
     uint64_t *source;         /* of the largest size */
@@ -70,12 +71,12 @@ static void must(weft_status status)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static bool arrived(void *context, int process, uint32_t notice)
+static weft_status arrived(void *context, const struct weft_arrival *arrival)
 {
     struct side *side = context;
 
     __atomic_fetch_add(&side->arrived, 1, __ATOMIC_RELEASE); /* the data is read after it */
-    return process == 1 - side->me && weft_notice_kind_of(notice) == WEFT_NOTICE_COUNT;
+    return arrival->process == 1 - side->me ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
 
 static void sent(void *context, void *cookie)
@@ -133,19 +134,20 @@ static void exchange(struct side *side, const struct card *mine, struct card all
 static void open_table(struct side *side, size_t most)
 {
     static const char *const names[] = {"shm",   "shm", "ofi",
-                                        "verbs", "mpi", "null"}; /* config.def */
+                                        "verbs", "mpi", "null"}; /* net/settings.def */
     struct card mine = {0}, all[2];
 
     side->ops = weft_net_find(names[side->config.net]);
     if (side->ops == NULL)
         die("this weft was built without that network");
-    const struct weft_net_open open = {
-        .config = &side->config,
-        .process = side->me,
-        .processes = 2,
-        .polls = true, /* a processor for each of the two */
-        .events = {.context = side, .arrived = arrived, .sent = sent, .landed = landed}};
+    const struct weft_net_open open = {.config = &side->config,
+                                       .process = side->me,
+                                       .processes = 2,
+                                       .polls = true, /* a processor for each of the two */
+                                       .events = {.context = side, .sent = sent, .landed = landed},
+                                       .kinds = &side->kinds};
     uint64_t source_key;
+    weft_notice_add(&side->kinds, WEFT_NOTICE_COUNT, arrived, side);
     side->source = aligned_alloc(PAGE, (most + PAGE - 1) / PAGE * PAGE);
     side->window = aligned_alloc(PAGE, (most + PAGE - 1) / PAGE * PAGE);
     if (side->source == NULL || side->window == NULL)
