@@ -5,6 +5,7 @@
  * The linker gives this program the library's calls of malloc and calloc (--wrap).
  */
 #include "rank/state.h"
+#include "runtime/space/tables.h"
 #include "support/fault_job.h"
 #include "weft/device.h"
 
@@ -79,7 +80,8 @@ static int no_window(int process)
 
 static int no_comm(int process)
 {
-    return run_poor(process, true, WEFT_SLOTS * sizeof(int32_t));
+    /* As weft_comm_make takes it: the lists, and a byte a process behind them. */
+    return run_poor(process, true, weft_comm_bytes(WORLD, RANKS + 1, PROCESSES) + PROCESSES);
 }
 
 /* The empty exchange at the start of a run: a head of 8 bytes. (To receive one takes as many.) */
