@@ -1,5 +1,5 @@
 /*
- * unit/test_letter.c - abi/letter.h: what is put into the words of a letter's head, or of a
+ * abi/letter.h: what is put into the words of a letter's head, or of a
  * door, comes out; words of two letters that follow each other are never taken for one.
  */
 #include "abi/letter.h"

@@ -1,5 +1,5 @@
 /*
- * test_matrix_market - the reader takes every kind of file it claims to, and names the line of
+ * the reader takes every kind of file it claims to, and names the line of
  * whatever is wrong with the others; then what is done to matrices before they are iterated.
  */
 #include "line.h"

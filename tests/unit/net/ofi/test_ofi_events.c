@@ -1,5 +1,5 @@
 /*
- * unit/test_ofi_events.c - how ofi's receive side and its choice of a way behave over a provider
+ * how ofi's receive side and its choice of a way behave over a provider
  * that does what none here does: it delivers out of order, twice, too far ahead; it has four bytes
  * of remote data; it keeps no order of writes.
  */

@@ -1,5 +1,5 @@
 /*
- * unit/test_verbs_wire.c - net/verbs/wire.h: bytes of other processes. What is whole is taken, each
+ * net/verbs/wire.h: bytes of other processes. What is whole is taken, each
  * thing that can be wrong is found, and whatever the bytes, what is taken holds what it promises.
  */
 #include "net/verbs/wire.h"

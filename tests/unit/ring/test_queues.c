@@ -1,5 +1,5 @@
 /*
- * unit/test_queues.c - both queues: from near the wrap of their indexes, at their smallest size,
+ * both queues: from near the wrap of their indexes, at their smallest size,
  * full and empty, with two threads, and with a broken other side.
  */
 #include "base/task.h"

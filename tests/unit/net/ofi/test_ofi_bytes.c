@@ -1,5 +1,5 @@
 /*
- * unit/test_ofi_bytes.c - the bytes that ofi takes from the fabric: messages and remote completion
+ * the bytes that ofi takes from the fabric: messages and remote completion
  * data, good, malformed, a stranger's, and at random.
  */
 #include "abi/notice.h"

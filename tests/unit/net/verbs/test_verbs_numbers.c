@@ -1,5 +1,5 @@
 /*
- * unit/test_verbs_numbers.c - net/verbs: numbers of receives and requests are compared by their
+ * net/verbs: numbers of receives and requests are compared by their
  * difference, which turns after 2^31. What a put waits for, and the last fence, stay behind what is
  * done, however long nothing new was waited for or fenced.
  */

@@ -1,5 +1,5 @@
 /*
- * unit/test_verbs_memory.c - net/verbs/memory.h: what a key says, that an old key never fits newer
+ * net/verbs/memory.h: what a key says, that an old key never fits newer
  * memory, where sources are found, and how memory of a GPU is handed to the device by dma-buf. The
  * real code, over functions that stand for the driver's (--wrap).
  */

@@ -1,5 +1,5 @@
 /*
- * unit/test_verbs_dc.c - DC, which no machine of ours has: the choice of initiators, the requests
+ * DC, which no machine of ours has: the choice of initiators, the requests
  * that reach them, the order to each destination, and that what a process holds does not grow with
  * the job. The real code of net/verbs runs, over functions that stand for the driver's
  * (fake_mlx5.h).

@@ -1,5 +1,5 @@
 /*
- * unit/test_ofi_docks.c - long puts by docks: berths in the order of events, also when those come
+ * long puts by docks: berths in the order of events, also when those come
  * otherwise; berths that were not written; a quay that is full; when berths are free again.
  */
 #include "fake_ofi.h"
