@@ -3,7 +3,7 @@
  *
  * Outside random mode weft_model is NULL and order/atomic.h, base/task.h and base/lock.h use the
  * machine. In random mode one thread runs every rank and every host task as a fiber, and these
- * functions are a model of a weakly ordered machine (device/cpu/random_*.c implements them):
+ * functions are a model of a weakly ordered machine (device/cpu/random/ implements them):
  *
  * - write and relaxed or release stores may be held back after the call returns, and delivered
  *   later in any order, except that one fiber's stores to overlapping bytes keep their order;

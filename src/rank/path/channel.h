@@ -250,7 +250,7 @@ WEFT_COLD void weft_message_prepare(weft_self *self, struct weft_crew crew, stru
         weft_fence_release(ORDER_eager_notice);
 }
 
-/* A notified put. (Short ones of GPUs: short_cuda.h.) */
+/* A notified put. (Short ones of GPUs: channel_cuda.h.) */
 WEFT_INLINE void weft_message_put(weft_self *self, struct weft_crew crew, struct weft_out *out,
                                   struct weft_head head, const unsigned char *source)
 {

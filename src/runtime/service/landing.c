@@ -332,7 +332,8 @@ static weft_status apply_count(void *context, const struct weft_arrival *arrival
     struct weft_job *job = context;
     const uint32_t slot = weft_notice_slot(arrival->notice);
 
-    weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
+    if (job->trace != NULL)
+        weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
     if (slot >= weft_job_slots(job))
         return WEFT_ERR_PROTOCOL;
     const uint32_t index = weft_count_index(slot, weft_notice_tag(arrival->notice));
@@ -344,7 +345,8 @@ static weft_status apply_barrier(void *context, const struct weft_arrival *arriv
     struct weft_job *job = context;
     const uint32_t word = weft_notice_slot(arrival->notice);
 
-    weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
+    if (job->trace != NULL)
+        weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
     if (word >= job->space.state.comms_count * WEFT_BARRIER_WORDS)
         return WEFT_ERR_PROTOCOL;
     const bool host = word / WEFT_BARRIER_WORDS == WEFT_COMM_HOST;

@@ -146,8 +146,10 @@ static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
     request->put.device = from_device && job->proxy.net_reads_device &&
                           request->rows * request->width < job->config.stage_from;
     request->staged = from_device && !request->put.device;
-    request->piece = weft_stage_piece(&job->config, request->rows * request->width);
-    request->depth = weft_stage_depth(&job->config);
+    if (from_device) {
+        request->piece = weft_stage_piece(&job->config, request->rows * request->width);
+        request->depth = weft_stage_depth(&job->config);
+    }
     weft_command_pop(&manager->commands, payload);
     *(manager->last != NULL ? &manager->last->next : &manager->first) = request;
     manager->last = request;

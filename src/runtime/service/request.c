@@ -275,7 +275,7 @@ static weft_status hand_over(struct weft_job *job, const struct weft_net_put *pu
     if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
         weft_job_fail(job, status, "process %d cannot put %zu bytes to process %d: %s",
                       job->numbers.process, put->bytes, put->process, weft_err_last());
-    if (status == WEFT_OK)
+    if (status == WEFT_OK && job->trace != NULL)
         weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, put->bytes);
     return status;
 }

@@ -1,5 +1,4 @@
-/* runtime/service/service.c - see the header. Tasks read the table while another module is added.
- */
+/* runtime/service/service.c - see the header. Tasks read the table while another is added. */
 #include "runtime/service/service.h"
 
 #include "base/say.h"
@@ -34,6 +33,13 @@ weft_status weft_service_add(struct weft_services *services, const struct weft_s
         return weft_err(WEFT_ERR_LIMIT, "a job has %d modules at most", WEFT_SERVICES);
     own(services->command, service->commands, service);
     own(services->wait, service->waits, service);
+    for (int side = 0; side < 2; side++) {
+        const uint32_t rounds = services->rounds[side];
+        if (service->round[side] == NULL)
+            continue;
+        services->round[side][rounds] = service->round[side];
+        __atomic_store_n(&services->rounds[side], rounds + 1, __ATOMIC_RELEASE);
+    }
     services->list[count] = service;
     __atomic_store_n(&services->count, count + 1, __ATOMIC_RELEASE);
     return WEFT_OK;
@@ -41,12 +47,11 @@ weft_status weft_service_add(struct weft_services *services, const struct weft_s
 
 bool weft_services_round(struct weft_job *job, enum weft_net_side side)
 {
-    const uint32_t count = __atomic_load_n(&job->services.count, __ATOMIC_ACQUIRE);
+    const uint32_t rounds = __atomic_load_n(&job->services.rounds[side], __ATOMIC_ACQUIRE);
     bool did = false;
 
-    for (uint32_t i = 0; i < count; i++)
-        if (job->services.list[i]->round[side] != NULL)
-            did |= job->services.list[i]->round[side](job);
+    for (uint32_t i = 0; i < rounds; i++)
+        did |= job->services.round[side][i](job);
     return did;
 }
 

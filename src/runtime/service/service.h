@@ -53,7 +53,8 @@ struct weft_service {
 /* A job's modules. */
 struct weft_services {
     const struct weft_service *list[WEFT_SERVICES];
-    uint32_t count;
+    uint32_t count, rounds[2]; /* those of a side: */
+    bool (*round[2][WEFT_SERVICES])(struct weft_job *job);
     const struct weft_service *command[WEFT_SERVICE_KINDS], *wait[WEFT_SERVICE_KINDS]; /* owners */
 };
 

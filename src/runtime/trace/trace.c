@@ -210,8 +210,6 @@ void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, 
 {
     const bool counts = weft_notice_kind_of(notice) == WEFT_NOTICE_COUNT;
 
-    if (job->trace == NULL)
-        return;
     add(&job->trace->services[side],
         side == WEFT_NET_SEND ? WEFT_TRACE_NET_SENT : WEFT_TRACE_NET_ARRIVED, weft_now_ns(),
         process, counts ? weft_notice_slot(notice) : WEFT_TRACE_ANYRANK,
