@@ -117,16 +117,6 @@ struct weft_ofi_peer {
     uint64_t berths_taken; /* and so many bytes of it have been used; the receive task's own */
 };
 
-/* Memory registered here. */
-struct weft_ofi_local {
-    uint64_t key;
-    struct fid_mr *mr; /* NULL: only messages reach it */
-    uint64_t mr_key;
-    unsigned char *base;
-    size_t bytes;
-    bool used;
-};
-
 /* What the provider can do; choose.c asks. */
 struct weft_ofi_abilities {
     enum weft_ofi_data form; /* WEFT_OFI_NO_DATA: no writes */
@@ -174,8 +164,6 @@ struct weft_net {
     struct weft_ofi_peer *peers;
 
     struct weft_arrive arrive;
-    struct weft_ofi_local *locals;
-    uint32_t locals_count;
 
     unsigned char *memory; /* of all buffers */
     struct fid_mr *memory_mr;

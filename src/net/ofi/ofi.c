@@ -138,13 +138,13 @@ static void close_fid(struct fid *fid)
 static void weft_ofi_close(struct weft_net *net)
 {
     weft_ofi_watch_close(net);
+    weft_ofi_memory_close(net);
     weft_arrive_close(&net->arrive);
     if (net->writes + net->docked + net->messages > 0)
         weft_say(WEFT_SAY_DEBUG,
                  "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
                  (unsigned long long)net->writes, (unsigned long long)net->docked,
                  (unsigned long long)net->messages);
-    weft_ofi_memory_close(net);
     CLOSE(net->dock.mr);
     if (net->can.bind_mr) /* it belongs to the endpoint */
         CLOSE(net->memory_mr);

@@ -236,16 +236,16 @@ static void say_counts(const struct weft_net *net)
 static void verbs_close(struct weft_net *net)
 {
     say_counts(net);
-    weft_arrive_close(&net->arrive);
     for (uint32_t i = 0; net->queues != NULL && i < net->queues_count; i++)
         weft_verbs_queue_close(net->queues[i]);
     for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
         close_peer(net, &net->peers[p]);
     weft_verbs_dc_close(net);
     weft_verbs_connect_close(net);
+    weft_verbs_memory_free(&net->memory);
+    weft_arrive_close(&net->arrive);
     weft_verbs_receive_close(net);
     weft_verbs_slots_close(&net->slots);
-    weft_verbs_memory_free(&net->memory);
     if (net->send_cq != NULL)
         ibv_destroy_cq(net->send_cq);
     if (net->receive_cq != NULL)
