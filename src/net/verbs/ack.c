@@ -6,9 +6,7 @@
  * from, how many receives have taken effect, into a word of that process's memory. That costs one
  * request for a round, not for a put, and nobody at the other end.
  */
-#include "net/verbs/connect.h"
 #include "net/verbs/dc/dc.h"
-#include "net/verbs/receive.h"
 
 #include "base/say.h"
 

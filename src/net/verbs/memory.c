@@ -109,8 +109,7 @@ bool weft_verbs_memory_find(struct weft_verbs_memory *memory, const void *source
 
     if (!weft_arrive_around(memory->arrive, source, bytes, &region))
         return false;
-    *address =
-        weft_verbs_key_base(region.own_key) + ((uintptr_t)source - (uintptr_t)region.base);
+    *address = weft_verbs_key_base(region.own_key) + ((uintptr_t)source - (uintptr_t)region.base);
     *lkey = ((const struct ibv_mr *)region.mr)->lkey;
     return true;
 }

@@ -6,8 +6,7 @@
  * then nobody else says so. It gets twice as long as the retries last, and some seconds.
  */
 #include "base/say.h"
-#include "net/verbs/rc.h"
-#include "net/verbs/receive.h"
+#include "net/verbs/state.h"
 
 #include <poll.h>
 

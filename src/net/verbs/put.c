@@ -1,5 +1,5 @@
 /*
- * net/verbs/put.c - see the header.
+ * net/verbs/put.c - the send side: puts become requests.
  *
  * Order. A reliable connection executes requests in the order in which they were posted, and the
  * completion of a receive comes after the data of all requests before it. So: data before its
@@ -15,12 +15,8 @@
  * device words travel as messages, and order/atomic.h stores them. WEFT_VERBS_WORDS decides it
  * otherwise.
  */
-#include "net/verbs/put.h"
-
 #include "base/say.h"
 #include "net/verbs/dc/dc.h"
-#include "net/verbs/landed.h"
-#include "net/verbs/queue.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* net/verbs/rc.c - see the header. */
-#include "net/verbs/rc.h"
+/* net/verbs/rc.c - queue pairs of reliable connections. */
+#include "net/verbs/state.h"
 
 #include "base/say.h"
 

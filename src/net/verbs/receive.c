@@ -1,5 +1,5 @@
 /*
- * net/verbs/receive.c - see the header.
+ * net/verbs/receive.c - the receive side: notices and messages, receives to replace those consumed.
  *
  * All connections share one queue of receives, so that what a process pins does not grow with its
  * peers. A receive is consumed by a put with a notice and by a message, by nothing else. They are
@@ -7,12 +7,8 @@
  * target (state.h: credit), so a few senders never find the queue empty; many together may, and are
  * asked to wait by the device, as often as it takes (rnr_retry 7).
  */
-#include "net/verbs/receive.h"
-
 #include "base/say.h"
-#include "net/verbs/connect.h"
 #include "net/verbs/dc/dc.h"
-#include "net/verbs/rc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -98,7 +94,8 @@ void weft_verbs_receive_close(struct weft_net *net)
     free(net->refills);
     free(net->refill_sges);
     free(net->owed);
-    free(net->by_qpn);
+    for (int i = 0; i < WEFT_VERBS_QPN_PAGES; i++)
+        free(net->by_qpn[i]);
 }
 
 /* ---- what arrives -------------------------------------------------------------------------- */

@@ -7,12 +7,7 @@
 #include "net/verbs/verbs.h"
 
 #include "base/say.h"
-#include "net/verbs/connect.h"
 #include "net/verbs/dc/dc.h"
-#include "net/verbs/put.h"
-#include "net/verbs/queue.h"
-#include "net/verbs/rc.h"
-#include "net/verbs/receive.h"
 
 #include <errno.h>
 #include <fcntl.h>

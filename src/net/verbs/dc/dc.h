@@ -4,8 +4,8 @@
  * puts, and one more for its acknowledgements. What it holds is the same however large the job is.
  *
  * Nothing here has run on hardware: soft-RoCE has no DC. It is built against mlx5dv.h; the pool,
- * the requests and the number of objects have unit tests (tests/unit/net/verbs/test_verbs_dc.c). Where
- * mlx5dv.h is missing, none.c says so.
+ * the requests and the number of objects have unit tests (tests/unit/net/verbs/test_verbs_dc.c).
+ * Where mlx5dv.h is missing, none.c says so.
  */
 #ifndef WEFT_NET_VERBS_DC_DC_H
 #define WEFT_NET_VERBS_DC_DC_H

@@ -13,8 +13,6 @@
 #include "base/say.h"
 #include "net/verbs/dc/pool.h"
 #include "net/verbs/dc/post.h"
-#include "net/verbs/queue.h"
-#include "net/verbs/rc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,6 +35,32 @@ static weft_status no_pair(struct weft_net *net, const char *what)
                     strerror(errno));
 }
 
+/* What takes a queue pair to its next state. */
+struct step {
+    struct ibv_qp_attr attr;
+    int mask; /* of it, besides the state */
+};
+
+/* A new pair, taken through its states; NULL: errno says why not. */
+static struct ibv_qp *make_ready(struct weft_net *net, struct ibv_qp_init_attr_ex *attr,
+                                 struct mlx5dv_qp_init_attr *mlx5, struct step *steps, int count)
+{
+    struct ibv_qp *qp = mlx5dv_create_qp(net->device.context, attr, mlx5);
+    int error = 0;
+
+    if (qp == NULL)
+        return NULL;
+    for (int i = 0; i < count && error == 0; i++)
+        error = ibv_modify_qp(qp, &steps[i].attr, steps[i].mask | IBV_QP_STATE);
+    if (error == 0) {
+        net->counts.queue_pairs++;
+        return qp;
+    }
+    ibv_destroy_qp(qp);
+    errno = error;
+    return NULL;
+}
+
 /* An initiator, ready to send; NULL: errno says why not. */
 static struct ibv_qp *make_initiator(struct weft_net *net, struct ibv_cq *completions,
                                      uint32_t depth)
@@ -54,35 +78,21 @@ static struct ibv_qp *make_initiator(struct weft_net *net, struct ibv_cq *comple
                                                     MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
                                        .create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
                                        .dc_init_attr.dc_type = MLX5DV_DCTYPE_DCI};
-    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = net->device.port};
-    struct ibv_qp_attr receive = {
-        .qp_state = IBV_QPS_RTR,
-        .path_mtu = (enum ibv_mtu)net->address.mtu,
-        .ah_attr = {.port_num = net->device.port, .is_global = net->device.ethernet}};
-    struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS,
-                               .timeout = (uint8_t)net->open.config->verbs_timeout,
-                               .retry_cnt = WEFT_VERBS_RETRIES,
-                               .rnr_retry = WEFT_VERBS_RNR_FOR_EVER,
-                               .max_rd_atomic = 1};
-    struct ibv_qp *qp = mlx5dv_create_qp(net->device.context, &attr, &mlx5);
+    struct step steps[] = {
+        {{.qp_state = IBV_QPS_INIT, .port_num = net->device.port}, IBV_QP_PKEY_INDEX | IBV_QP_PORT},
+        {{.qp_state = IBV_QPS_RTR,
+          .path_mtu = (enum ibv_mtu)net->address.mtu,
+          .ah_attr = {.port_num = net->device.port, .is_global = net->device.ethernet}},
+         IBV_QP_PATH_MTU | IBV_QP_AV},
+        {{.qp_state = IBV_QPS_RTS,
+          .timeout = (uint8_t)net->open.config->verbs_timeout,
+          .retry_cnt = WEFT_VERBS_RETRIES,
+          .rnr_retry = WEFT_VERBS_RNR_FOR_EVER,
+          .max_rd_atomic = 1},
+         IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+             IBV_QP_MAX_QP_RD_ATOMIC}};
 
-    if (qp == NULL)
-        return NULL;
-    errno = ibv_modify_qp(qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT);
-    if (errno == 0)
-        errno = ibv_modify_qp(qp, &receive, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV);
-    if (errno == 0)
-        errno = ibv_modify_qp(qp, &send,
-                              IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                  IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
-    if (errno != 0) {
-        const int error = errno;
-        ibv_destroy_qp(qp);
-        errno = error;
-        return NULL;
-    }
-    net->counts.queue_pairs++;
-    return qp;
+    return make_ready(net, &attr, &mlx5, steps, 3);
 }
 
 /* A target, ready to receive; NULL: errno says why not. */
@@ -97,33 +107,20 @@ static struct ibv_qp *make_target(struct weft_net *net)
     struct mlx5dv_qp_init_attr mlx5 = {
         .comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC,
         .dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCT, .dct_access_key = net->address.token}};
-    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT,
-                               .port_num = net->device.port,
-                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
-    struct ibv_qp_attr receive = {
-        .qp_state = IBV_QPS_RTR,
-        .path_mtu = (enum ibv_mtu)net->address.mtu,
-        .min_rnr_timer = WEFT_VERBS_RNR_DELAY,
-        .ah_attr = {.port_num = net->device.port,
-                    .is_global = net->device.ethernet,
-                    .grh = {.hop_limit = 64, .sgid_index = net->device.gid_index}}};
-    struct ibv_qp *qp = mlx5dv_create_qp(net->device.context, &attr, &mlx5);
+    struct step steps[] = {
+        {{.qp_state = IBV_QPS_INIT,
+          .port_num = net->device.port,
+          .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ},
+         IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+        {{.qp_state = IBV_QPS_RTR,
+          .path_mtu = (enum ibv_mtu)net->address.mtu,
+          .min_rnr_timer = WEFT_VERBS_RNR_DELAY,
+          .ah_attr = {.port_num = net->device.port,
+                      .is_global = net->device.ethernet,
+                      .grh = {.hop_limit = 64, .sgid_index = net->device.gid_index}}},
+         IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV}};
 
-    if (qp == NULL)
-        return NULL;
-    errno = ibv_modify_qp(qp, &init,
-                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    if (errno == 0)
-        errno = ibv_modify_qp(qp, &receive,
-                              IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV);
-    if (errno != 0) {
-        const int error = errno;
-        ibv_destroy_qp(qp);
-        errno = error;
-        return NULL;
-    }
-    net->counts.queue_pairs++;
-    return qp;
+    return make_ready(net, &attr, &mlx5, steps, 2);
 }
 
 weft_status weft_verbs_dc_open(struct weft_net *net)

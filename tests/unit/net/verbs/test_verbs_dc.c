@@ -8,7 +8,6 @@
 
 #include "net/verbs/dc/dc.h"
 #include "net/verbs/dc/pool.h"
-#include "net/verbs/put.h"
 
 enum { INITIATORS = 10, MOST = 64 };
 
