@@ -12,7 +12,6 @@
 #include "base/task.h"
 #include "order/atomic.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,18 +317,11 @@ static bool truncated(int error)
     return error == TRUNCATED;
 }
 
-static int takes_gpu_memory(void)
-{
-    return 0;
-}
-
 /* What only starts and ends an MPI is not there: nobody asks it of this table. */
 const struct weft_mpi_ops weft_mpi_inside = {
-    .table = WEFT_MPI_TABLE,
     .name = "inside",
     .explain = explain,
     .truncated = truncated,
-    .takes_gpu_memory = takes_gpu_memory,
     .isend = isend,
     .irecv = irecv,
     .improbe = improbe,

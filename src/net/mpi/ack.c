@@ -51,8 +51,8 @@ static weft_status send_ack(struct weft_net *net, struct weft_net_mpi_peer *peer
     const int error = net->ops->isend(&net->comm, peer->ack_wire, sizeof(peer->ack_wire),
                                       peer->rank, WEFT_NET_MPI_TAG_MESSAGE, &peer->ack_request);
     if (error != 0)
-        return weft_net_mpi_receive_failed(net, peer->process, error,
-                                           "MPI_Isend of an acknowledgement");
+        return weft_net_mpi_failed(net, "to", peer->process, error,
+                                   "MPI_Isend of an acknowledgement");
     peer->acking = true;
     weft_tell_u32(&peer->told, applied);
     return WEFT_OK;
@@ -73,8 +73,8 @@ static weft_status acknowledge(struct weft_net *net, struct weft_net_mpi_peer *p
     if (peer->acking) {
         const int error = net->ops->test(&peer->ack_request, &done, &bytes);
         if (error != 0)
-            return weft_net_mpi_receive_failed(net, peer->process, error,
-                                               "sending an acknowledgement");
+            return weft_net_mpi_failed(net, "to", peer->process, error,
+                                       "sending an acknowledgement");
         peer->acking = !done;
         if (!done)
             return WEFT_OK;

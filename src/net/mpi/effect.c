@@ -84,7 +84,7 @@ static weft_status begin_payload(struct weft_net *net, struct weft_net_mpi_peer 
         &net->comm, peer->bounce != NULL ? peer->bounce : peer->landing, message->bytes, peer->rank,
         WEFT_NET_MPI_TAG_PAYLOAD, &peer->landing_request);
     return error == 0 ? WEFT_OK
-                      : weft_net_mpi_receive_failed(net, peer->process, error, "MPI_Irecv");
+                      : weft_net_mpi_failed(net, "from", peer->process, error, "MPI_Irecv");
 }
 
 /* *done: the payload is in the window, or in `in`, and nothing is held. */
@@ -99,7 +99,7 @@ static weft_status end_payload(struct weft_net *net, struct weft_net_mpi_peer *p
         return weft_err(WEFT_ERR_PROTOCOL, "mpi: process %d announced %llu bytes and sent more",
                         peer->process, (unsigned long long)message->bytes);
     if (error != 0)
-        return weft_net_mpi_receive_failed(net, peer->process, error, "receiving a payload");
+        return weft_net_mpi_failed(net, "from", peer->process, error, "receiving a payload");
     if (!*done)
         return WEFT_OK;
     if (bytes != message->bytes)

@@ -131,6 +131,10 @@ struct weft_net {
 /* Passes an error on, after which nothing more is certain. */
 weft_status weft_net_mpi_broken(struct weft_net *net, weft_status status);
 
+/* Says MPI's error in what went "to" a process or comes "from" it. NETWORK. */
+weft_status weft_net_mpi_failed(struct weft_net *net, const char *way, int process, int error,
+                                const char *what);
+
 /* ---- send.c ---------------------------------------------------------------------------------- */
 
 weft_status weft_net_mpi_put(struct weft_net *net, const struct weft_net_put *put);
@@ -146,9 +150,6 @@ void weft_net_mpi_send_close(struct weft_net *net);
 
 weft_status weft_net_mpi_receive_turn(struct weft_net *net, bool *did);
 void weft_net_mpi_receive_close(struct weft_net *net);
-/* Says MPI's error in receiving from a process (-1: from anybody). NETWORK. */
-weft_status weft_net_mpi_receive_failed(struct weft_net *net, int process, int error,
-                                        const char *what);
 void weft_net_mpi_free_in(struct weft_net *net, struct weft_net_mpi_in *in);
 
 /* ---- effect.c -------------------------------------------------------------------------------- */

@@ -16,15 +16,13 @@
 
 enum { BATCH = 64 }; /* messages taken in a turn */
 
-weft_status weft_net_mpi_receive_failed(struct weft_net *net, int process, int error,
-                                        const char *what)
+weft_status weft_net_mpi_failed(struct weft_net *net, const char *way, int process, int error,
+                                const char *what)
 {
     char text[256];
 
     net->ops->explain(error, text, sizeof(text));
-    if (process < 0)
-        return weft_err(WEFT_ERR_NETWORK, "mpi (%s): %s: %s", net->ops->name, what, text);
-    return weft_err(WEFT_ERR_NETWORK, "mpi (%s): %s from process %d: %s", net->ops->name, what,
+    return weft_err(WEFT_ERR_NETWORK, "mpi (%s): %s %s process %d: %s", net->ops->name, what, way,
                     process, text);
 }
 
@@ -62,7 +60,7 @@ static weft_status serve_peer(struct weft_net *net, struct weft_net_mpi_peer *pe
         size_t bytes = 0;
         const int error = in->received ? 0 : net->ops->test(&in->request, &in->received, &bytes);
         if (error != 0)
-            return weft_net_mpi_receive_failed(net, peer->process, error, "receiving");
+            return weft_net_mpi_failed(net, "from", peer->process, error, "receiving");
         if (!in->received)
             return WEFT_OK;
         weft_status status = weft_net_mpi_advance(net, peer, in, &done);
@@ -118,7 +116,7 @@ static weft_status enlist(struct weft_net *net, struct weft_net_mpi_peer *peer, 
     const int error = net->ops->imrecv(matched, in->wire, bytes, &in->request);
     if (error != 0) {
         weft_net_mpi_free_in(net, in);
-        return weft_net_mpi_receive_failed(net, peer->process, error, "MPI_Imrecv");
+        return weft_net_mpi_failed(net, "from", peer->process, error, "MPI_Imrecv");
     }
     *(peer->last_in != NULL ? &peer->last_in->next : &peer->first_in) = in;
     peer->last_in = in;
@@ -141,7 +139,7 @@ static weft_status take_new(struct weft_net *net, bool *did)
         const int error = net->ops->improbe(&net->comm, WEFT_NET_MPI_TAG_MESSAGE, &found, &rank,
                                             &bytes, &matched);
         if (error != 0)
-            return weft_net_mpi_receive_failed(net, -1, error, "MPI_Improbe");
+            return weft_mpi_failed(net->ops, error, "MPI_Improbe");
         if (!found)
             return WEFT_OK;
         if (rank < 0 || rank >= net->open.processes || net->process_of[rank] < 0)

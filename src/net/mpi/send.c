@@ -57,15 +57,6 @@ static void add_locked(struct weft_net *net, struct weft_net_mpi_out_list *list,
 
 /* ---- post: what was made goes to MPI ------------------------------------------------------- */
 
-static weft_status failed(struct weft_net *net, int process, int error, const char *what)
-{
-    char text[256];
-
-    net->ops->explain(error, text, sizeof(text));
-    return weft_err(WEFT_ERR_NETWORK, "mpi (%s): %s to process %d: %s", net->ops->name, what,
-                    process, text);
-}
-
 static weft_status post(struct weft_net *net, struct weft_net_mpi_out *out)
 {
     struct weft_net_mpi_peer *peer = &net->peers[out->process];
@@ -79,13 +70,15 @@ static weft_status post(struct weft_net *net, struct weft_net_mpi_out *out)
     int error = net->ops->isend(&net->comm, out->wire, bytes, peer->rank, WEFT_NET_MPI_TAG_MESSAGE,
                                 &out->header_request);
     if (error != 0)
-        return failed(net, out->process, error, "MPI_Isend");
+        return weft_net_mpi_failed(net, "to", out->process, error, "MPI_Isend");
     weft_tell_u32(&peer->told, out->message.acked);
     if (out->payload == NULL)
         return WEFT_OK;
     error = net->ops->isend(&net->comm, out->payload, out->payload_bytes, peer->rank,
                             WEFT_NET_MPI_TAG_PAYLOAD, &out->payload_request);
-    return error == 0 ? WEFT_OK : failed(net, out->process, error, "MPI_Isend of a payload");
+    return error == 0
+               ? WEFT_OK
+               : weft_net_mpi_failed(net, "to", out->process, error, "MPI_Isend of a payload");
 }
 
 static weft_status test_one(struct weft_net *net, struct weft_net_mpi_out *out,
@@ -94,7 +87,7 @@ static weft_status test_one(struct weft_net *net, struct weft_net_mpi_out *out,
     size_t bytes;
     const int error = *done ? 0 : net->ops->test(request, done, &bytes);
 
-    return error == 0 ? WEFT_OK : failed(net, out->process, error, "sending");
+    return error == 0 ? WEFT_OK : weft_net_mpi_failed(net, "to", out->process, error, "sending");
 }
 
 /* Whether MPI has done with a message, both parts of it. */
