@@ -1,5 +1,5 @@
 /*
- * boot/interface.c - the root's socket and the addresses under which others find it.
+ * boot/interface.c - the root's socket, the addresses under which others find it, and the secret.
  *
  * A host often has addresses that others cannot reach (bridges of containers, service networks),
  * and from here they look like any other. So all are advertised, IPv4 first, and members try each
@@ -15,6 +15,7 @@
 #include <ifaddrs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 static const char *text_of(const union weft_address *address, char text[INET6_ADDRSTRLEN])
@@ -173,5 +174,16 @@ weft_status weft_interface_listen(int *fd, char root[WEFT_ROOT_BYTES], const cha
     }
     *fd = socket;
     memcpy(root, text, WEFT_ROOT_BYTES);
+    return WEFT_OK;
+}
+
+weft_status weft_secret_make(char secret[WEFT_SECRET_BYTES])
+{
+    unsigned char word[16];
+
+    if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word))
+        return weft_err(WEFT_ERR_SYSTEM, "no random numbers for a secret: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof(word); i++)
+        snprintf(secret + 2 * i, 3, "%02x", word[i]);
     return WEFT_OK;
 }

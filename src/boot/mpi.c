@@ -11,7 +11,6 @@
 #include "boot/interface.h"
 #include "boot/local.h"
 #include "boot/pmix/pmix.h"
-#include "boot/secret.h"
 #include "mpi/library.h"
 
 #include <errno.h>

@@ -11,7 +11,6 @@
 #include "base/say.h"
 #include "base/task.h"
 #include "boot/interface.h"
-#include "boot/secret.h"
 #include "order/model.h"
 
 #include <dlfcn.h>

@@ -161,7 +161,6 @@ static weft_status open_steps(struct weft_net *net)
           fcntl(net->device.context->async_fd, F_GETFL) | O_NONBLOCK);
     net->memory.device = &net->device;
     net->memory.by_message = weft_arrive_is_later(&net->open);
-    net->memory.arrive = &net->arrive;
     net->memory.dmabuf = config->verbs_dmabuf != 0 && weft_arrive_has_dmabuf(&net->arrive);
     plan_sizes(net);
     net->peers = calloc(processes, sizeof(*net->peers));
@@ -266,6 +265,7 @@ static weft_status verbs_open(struct weft_net **net, const struct weft_net_open 
         return weft_err(WEFT_ERR_MEMORY, "verbs: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
     weft_arrive_open(&n->arrive, "verbs", open, n, WEFT_VERBS_BATCHES, weft_verbs_conclude);
+    n->memory.arrive = &n->arrive;
     weft_status status = open_steps(n);
     if (status == WEFT_OK)
         *net = n;
