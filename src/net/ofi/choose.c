@@ -9,12 +9,10 @@
 
 #include "base/say.h"
 
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 const char *weft_ofi_error(long code)
 {
@@ -216,7 +214,7 @@ static weft_status none(const struct weft_net *net, const char *why)
 weft_status weft_ofi_choose(struct weft_net *net)
 {
     const struct weft_config *config = net->open.config;
-    struct sockaddr_in6 room;
+    union weft_address room;
     struct sockaddr *address = NULL;
     struct fi_info *hints, *list = NULL;
 
@@ -232,8 +230,8 @@ weft_status weft_ofi_choose(struct weft_net *net)
         fi->freeinfo(hints);
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to ask for providers");
     }
-    if (weft_ofi_local_address(&net->open, (struct sockaddr *)&room, sizeof(room)))
-        address = (struct sockaddr *)&room;
+    if (weft_ofi_local_address(&net->open, &room))
+        address = &room.any;
     const int error = fi->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list);
     fi->freeinfo(hints);
     if (error != 0)

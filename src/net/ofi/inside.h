@@ -7,6 +7,7 @@
 #ifndef WEFT_NET_OFI_INSIDE_H
 #define WEFT_NET_OFI_INSIDE_H
 
+#include "base/netif.h"
 #include "base/task.h"
 #include "net/arrive.h"
 #include "net/net.h"
@@ -44,7 +45,7 @@ struct weft_ofi_context {
 /* A put, from its acceptance until it has landed; or a get; or a piece of a put (dock.c). */
 struct weft_ofi_op {
     struct weft_ofi_context context;
-    struct weft_ofi_op *next;
+    struct weft_ofi_op *next, *made_before;
     void *cookie;
     int process;
     uint32_t event;        /* its last */
@@ -168,8 +169,7 @@ struct weft_net {
     unsigned char *memory; /* of all buffers */
     struct fid_mr *memory_mr;
     struct weft_ofi_buffer *buffers, *free_sends;
-    struct weft_ofi_op *free_ops, **slabs; /* see send.c */
-    uint32_t slabs_count;
+    struct weft_ofi_op *free_ops, *made_ops;
     struct weft_ofi_dock dock;
 
     uint64_t writes, docked, messages; /* puts so far, by the way they took */
@@ -200,14 +200,12 @@ weft_status weft_ofi_choose(struct weft_net *net);
 
 /* ---- where.c ---- */
 
-struct sockaddr;
 /*
  * The address that this process should use: WEFT_INTERFACE's, else the one towards the root. False:
  * none is known. A WEFT_INTERFACE that is no address or interface here is left to the provider's
  * own names.
  */
-bool weft_ofi_local_address(const struct weft_net_open *open, struct sockaddr *address,
-                            size_t bytes);
+bool weft_ofi_local_address(const struct weft_net_open *open, union weft_address *address);
 bool weft_ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b);
 bool weft_ofi_is_loopback(const struct sockaddr *address);
 
@@ -238,6 +236,7 @@ weft_status weft_ofi_flush(struct weft_net *net, int process);
 /* For a put, or a piece of it. NULL: no memory. */
 struct weft_ofi_op *weft_ofi_new_op(struct weft_net *net, const struct weft_net_put *put);
 void weft_ofi_free_op(struct weft_net *net, struct weft_ofi_op *op);
+void weft_ofi_close_ops(struct weft_net *net);
 
 /* ---- progress.c: what becomes of them. Lock held, except in progress ---- */
 
@@ -322,7 +321,6 @@ struct weft_bell *weft_ofi_bell(struct weft_net *net, enum weft_net_side side);
 /* The side's task found nothing: if it is about to sleep, watch for it. Lock not held. */
 void weft_ofi_watch(struct weft_net *net, enum weft_net_side side);
 bool weft_ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side);
-void weft_ofi_ring(struct weft_net *net, enum weft_net_side side);
 
 /* The text of one of libfabric's error codes. */
 const char *weft_ofi_error(long code);

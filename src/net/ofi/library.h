@@ -8,12 +8,13 @@
 
 #include <rdma/fabric.h>
 
+/* X(name). dupinfo of NULL: a new, empty one. */
+#define WEFT_OFI_LIBRARY(X) X(getinfo) X(freeinfo) X(dupinfo) X(fabric) X(strerror)
+
 struct weft_ofi_library {
-    __typeof__(&fi_getinfo) getinfo;
-    __typeof__(&fi_freeinfo) freeinfo;
-    __typeof__(&fi_dupinfo) dupinfo; /* NULL: a new, empty one */
-    __typeof__(&fi_fabric) fabric;
-    __typeof__(&fi_strerror) strerror;
+#define WEFT_OFI_FIELD(name) __typeof__(&fi_##name) name;
+    WEFT_OFI_LIBRARY(WEFT_OFI_FIELD)
+#undef WEFT_OFI_FIELD
 };
 
 /* NULL: it cannot be loaded, and why in *reason, in silence. Any thread; loaded once, and kept. */

@@ -160,9 +160,7 @@ static void weft_ofi_close(struct weft_net *net)
         net->fi->freeinfo(net->info);
     weft_ofi_receive_close(net);
     weft_ofi_dock_close(net);
-    for (uint32_t i = 0; i < net->slabs_count; i++)
-        free(net->slabs[i]);
-    free(net->slabs);
+    weft_ofi_close_ops(net);
     free(net->buffers);
     weft_arrive_unpin(&net->arrive, net->memory);
     free(net->memory);

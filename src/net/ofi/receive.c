@@ -285,7 +285,7 @@ static void tidy(struct weft_net *net)
     const bool ring = net->watch == NULL && (net->outstanding > 0 || net->stuck);
     weft_unlock(&net->lock);
     if (ring) /* it polls for the send side, too */
-        weft_ofi_ring(net, WEFT_NET_SEND);
+        weft_bell_ring(&net->bells[WEFT_NET_SEND]);
     weft_ofi_watch(net, WEFT_NET_RECEIVE);
 }
 
