@@ -41,7 +41,7 @@ static int post_ack(struct weft_net *net, int process, struct weft_verbs_respond
         net->acks_under_way++;
     }
     net->counts.acks++;
-    return net->dc != NULL ? weft_verbs_dc_ack(net, process, &wr)
+    return net->dc != NULL ? net->dc_ops->ack(net, process, &wr)
                            : ibv_post_send(responder->qp, &wr, &bad);
 }
 

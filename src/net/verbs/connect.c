@@ -120,21 +120,30 @@ uint32_t weft_verbs_datagram_qpn(const struct weft_net *net)
     return net->control->qp->qp_num;
 }
 
+weft_status weft_verbs_way(struct weft_net *net, int process, struct ibv_ah **ah)
+{
+    struct ibv_ah_attr route;
+
+    weft_verbs_route(&net->device, &net->peers[process].address, &route);
+    *ah = ibv_create_ah(net->pd, &route);
+    return *ah != NULL ? WEFT_OK
+                       : weft_err(WEFT_ERR_NETWORK, "verbs: %s knows no way to process %d: %s",
+                                  net->device.name, process, strerror(errno));
+}
+
 /* Sends it, or loses it if too many are under way: what matters is said again. */
 static weft_status say(struct weft_net *net, int process, struct weft_verbs_control *what)
 {
     struct weft_verbs_control_end *end = net->control;
     struct weft_verbs_peer *peer = &net->peers[process];
-    struct ibv_ah_attr route;
+    weft_status status = WEFT_OK;
 
     if (end->under_way == SENDS)
         return WEFT_OK;
-    weft_verbs_route(&net->device, &peer->address, &route);
     if (peer->control == NULL)
-        peer->control = ibv_create_ah(net->pd, &route);
-    if (peer->control == NULL)
-        return weft_err(WEFT_ERR_NETWORK, "verbs: %s knows no way to process %d: %s",
-                        net->device.name, process, strerror(errno));
+        status = weft_verbs_way(net, process, &peer->control);
+    if (status != WEFT_OK)
+        return status;
     what->process = (uint32_t)net->open.process;
     what->token = peer->address.token;
     unsigned char *memory = end->memory + (DATAGRAMS + end->next++ % SENDS) * ROOM;

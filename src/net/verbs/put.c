@@ -37,7 +37,7 @@ static weft_status sender_open(struct weft_net *net, int process)
     else if (net->dc == NULL)
         status = weft_verbs_queue_open(net, (uint32_t)process, peer->qp, &sender->queue);
     else
-        status = weft_verbs_dc_way(net, process, &sender->ah);
+        status = weft_verbs_way(net, process, &sender->ah);
     if (status != WEFT_OK) {
         free(sender);
         free(pieces);
@@ -330,7 +330,7 @@ weft_status weft_verbs_put(struct weft_net *net, const struct weft_net_put *put)
     if (sender->active || sender->made - sender->landed == net->pieces_most)
         return WEFT_NET_FULL;
     if (net->dc != NULL)
-        weft_verbs_dc_choose(net, put->process);
+        net->dc_ops->choose(net, put->process);
     sender->put = *put;
     sender->done = 0;
     sender->active = true;

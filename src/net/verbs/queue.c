@@ -137,7 +137,7 @@ weft_status weft_verbs_queue_ring(struct weft_net *net, struct weft_verbs_queue 
         net->under_way++;
     }
     if (net->dc != NULL)
-        error = weft_verbs_dc_post(net, queue);
+        error = net->dc_ops->post(net, queue);
     else
         error = ibv_post_send(queue->qp, &weft_verbs_batch_at(net, queue, 0)->wr, &bad);
     net->counts.doorbells++;

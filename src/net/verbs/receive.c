@@ -120,7 +120,7 @@ static weft_status apply_message(struct weft_net *net, int process, const struct
                                  m.bytes != 0 ? weft_verbs_memory_region(&net->memory, m.key) : 0,
                                  m.offset, bytes + sizeof(m), m.bytes, m.notice);
     if (status == WEFT_OK && net->dc != NULL)
-        status = weft_verbs_dc_responder(net, process);
+        status = net->dc_ops->responder(net, process);
     if (status == WEFT_OK && m.kind == WEFT_VERBS_MARKER && net->dc != NULL)
         *taken = (struct taken){taken->buffer, process, m.sequence};
     return status;

@@ -127,6 +127,7 @@ struct weft_verbs_refusal {
 struct weft_verbs_control_end;
 struct weft_verbs_batch;
 struct weft_verbs_dc;
+struct weft_verbs_dc_ops;
 
 struct weft_net {
     struct weft_net_open open;
@@ -179,6 +180,7 @@ struct weft_net {
     uint64_t down_since; /* the port; 0: it is up */
 
     struct weft_verbs_dc *dc; /* NULL: RC */
+    const struct weft_verbs_dc_ops *dc_ops;
 };
 
 static inline struct weft_verbs_request *
@@ -223,6 +225,8 @@ uint32_t weft_verbs_rc_inline(struct weft_net *net, uint32_t wanted);
 
 weft_status weft_verbs_connect_open(struct weft_net *net);
 void weft_verbs_connect_close(struct weft_net *net);
+/* The way to a process. Errors: NETWORK. */
+weft_status weft_verbs_way(struct weft_net *net, int process, struct ibv_ah **ah);
 
 /* Number of the datagram queue pair. Its receives go to _datagram; a request of its own that has
  * completed has this number, and goes to _sent. */

@@ -234,7 +234,8 @@ static void verbs_close(struct weft_net *net)
         weft_verbs_queue_close(net->queues[i]);
     for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
         close_peer(net, &net->peers[p]);
-    weft_verbs_dc_close(net);
+    if (net->dc != NULL)
+        net->dc_ops->close(net);
     weft_verbs_connect_close(net);
     weft_verbs_memory_free(&net->memory);
     weft_arrive_close(&net->arrive);

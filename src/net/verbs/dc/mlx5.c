@@ -123,6 +123,90 @@ static struct ibv_qp *make_target(struct weft_net *net)
     return make_ready(net, &attr, &mlx5, steps, 2);
 }
 
+/* All requests are complete, fences included; their numbers mean nothing on another queue. */
+static void leave(const struct weft_net *net, struct weft_verbs_sender *sender)
+{
+    for (uint32_t i = sender->landed; i != sender->made; i++)
+        sender->pieces[i % net->pieces_most].complete = true;
+}
+
+static void choose(struct weft_net *net, int process)
+{
+    struct weft_verbs_sender *sender = net->peers[process].sender;
+    const struct weft_verbs_queue *queue = sender->queue;
+    const int current = queue == NULL ? -1 : (int)queue->index;
+    const bool busy = queue != NULL && !weft_verbs_reached(queue->done, sender->last);
+    const uint32_t chosen = weft_verbs_pool_choose(&net->dc->pool, process, current, busy);
+
+    if ((int)chosen == current)
+        return;
+    leave(net, sender);
+    sender->queue = net->queues[chosen];
+    sender->last = sender->queue->done;
+}
+
+static int post(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t target, uint64_t key,
+                const struct ibv_send_wr *wr)
+{
+    const struct weft_verbs_dc_destination to = {.ah = ah, .target = target, .key = key};
+    struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
+
+    return weft_verbs_dc_post_list(ex, mlx5dv_qp_ex_from_ibv_qp_ex(ex), &to, wr);
+}
+
+static int post_batch(struct weft_net *net, struct weft_verbs_queue *queue)
+{
+    const struct weft_verbs_peer *peer = &net->peers[queue->process];
+
+    return post(queue->qp, peer->sender->ah, peer->address.dct_data, peer->address.token,
+                &weft_verbs_batch_at(net, queue, 0)->wr);
+}
+
+static weft_status make_responder(struct weft_net *net, int process)
+{
+    struct weft_verbs_peer *peer = &net->peers[process];
+    struct weft_verbs_responder *responder;
+
+    if (peer->responder != NULL)
+        return WEFT_OK;
+    responder = calloc(1, sizeof(*responder));
+    if (responder == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for process %d's puts", process);
+    weft_status status = weft_verbs_way(net, process, &responder->ah);
+    if (status != WEFT_OK) {
+        free(responder);
+        return status;
+    }
+    responder->arrived = net->start;
+    peer->responder = responder;
+    return WEFT_OK;
+}
+
+static int post_ack(struct weft_net *net, int process, const struct ibv_send_wr *wr)
+{
+    const struct weft_verbs_peer *peer = &net->peers[process];
+
+    return post(net->dc->acker, peer->responder->ah, peer->address.dct_control, peer->address.token,
+                wr);
+}
+
+/* The queues are closed by whoever closes those of RC. */
+static void close_dc(struct weft_net *net)
+{
+    struct weft_verbs_dc *dc = net->dc;
+
+    for (int i = 0; i < 2; i++)
+        if (dc->targets[i] != NULL)
+            ibv_destroy_qp(dc->targets[i]);
+    if (dc->acker != NULL)
+        ibv_destroy_qp(dc->acker);
+    free(dc);
+    net->dc = NULL;
+}
+
+static const struct weft_verbs_dc_ops ops = {close_dc, choose, post_batch, make_responder,
+                                             post_ack};
+
 weft_status weft_verbs_dc_open(struct weft_net *net)
 {
     const uint32_t initiators = (uint32_t)net->open.config->verbs_initiators;
@@ -134,7 +218,8 @@ weft_status weft_verbs_dc_open(struct weft_net *net)
         free(dc);
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u initiators", initiators);
     }
-    net->dc = dc; /* weft_verbs_dc_close frees it from here on */
+    net->dc = dc; /* close_dc frees it from here on */
+    net->dc_ops = &ops;
     weft_verbs_pool_init(&dc->pool, initiators);
     for (uint32_t i = 0; i < initiators; i++) {
         struct ibv_qp *qp = make_initiator(net, net->send_cq, depth);
@@ -159,98 +244,4 @@ weft_status weft_verbs_dc_open(struct weft_net *net)
     net->address.dct_data = dc->targets[0]->qp_num;
     net->address.dct_control = dc->targets[1]->qp_num;
     return WEFT_OK;
-}
-
-/* The queues are closed by whoever closes those of RC. */
-void weft_verbs_dc_close(struct weft_net *net)
-{
-    struct weft_verbs_dc *dc = net->dc;
-
-    if (dc == NULL)
-        return;
-    for (int i = 0; i < 2; i++)
-        if (dc->targets[i] != NULL)
-            ibv_destroy_qp(dc->targets[i]);
-    if (dc->acker != NULL)
-        ibv_destroy_qp(dc->acker);
-    free(dc);
-    net->dc = NULL;
-}
-
-weft_status weft_verbs_dc_way(struct weft_net *net, int process, struct ibv_ah **ah)
-{
-    struct ibv_ah_attr route;
-
-    weft_verbs_route(&net->device, &net->peers[process].address, &route);
-    *ah = ibv_create_ah(net->pd, &route);
-    return *ah != NULL ? WEFT_OK
-                       : weft_err(WEFT_ERR_NETWORK, "verbs: %s knows no way to process %d: %s",
-                                  net->device.name, process, strerror(errno));
-}
-
-/* All requests are complete, fences included; their numbers mean nothing on another queue. */
-static void leave(const struct weft_net *net, struct weft_verbs_sender *sender)
-{
-    for (uint32_t i = sender->landed; i != sender->made; i++)
-        sender->pieces[i % net->pieces_most].complete = true;
-}
-
-void weft_verbs_dc_choose(struct weft_net *net, int process)
-{
-    struct weft_verbs_sender *sender = net->peers[process].sender;
-    const struct weft_verbs_queue *queue = sender->queue;
-    const int current = queue == NULL ? -1 : (int)queue->index;
-    const bool busy = queue != NULL && !weft_verbs_reached(queue->done, sender->last);
-    const uint32_t chosen = weft_verbs_pool_choose(&net->dc->pool, process, current, busy);
-
-    if ((int)chosen == current)
-        return;
-    leave(net, sender);
-    sender->queue = net->queues[chosen];
-    sender->last = sender->queue->done;
-}
-
-static int post(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t target, uint64_t key,
-                const struct ibv_send_wr *wr)
-{
-    const struct weft_verbs_dc_destination to = {.ah = ah, .target = target, .key = key};
-    struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
-
-    return weft_verbs_dc_post_list(ex, mlx5dv_qp_ex_from_ibv_qp_ex(ex), &to, wr);
-}
-
-int weft_verbs_dc_post(struct weft_net *net, struct weft_verbs_queue *queue)
-{
-    const struct weft_verbs_peer *peer = &net->peers[queue->process];
-
-    return post(queue->qp, peer->sender->ah, peer->address.dct_data, peer->address.token,
-                &weft_verbs_batch_at(net, queue, 0)->wr);
-}
-
-weft_status weft_verbs_dc_responder(struct weft_net *net, int process)
-{
-    struct weft_verbs_peer *peer = &net->peers[process];
-    struct weft_verbs_responder *responder;
-
-    if (peer->responder != NULL)
-        return WEFT_OK;
-    responder = calloc(1, sizeof(*responder));
-    if (responder == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for process %d's puts", process);
-    weft_status status = weft_verbs_dc_way(net, process, &responder->ah);
-    if (status != WEFT_OK) {
-        free(responder);
-        return status;
-    }
-    responder->arrived = net->start;
-    peer->responder = responder;
-    return WEFT_OK;
-}
-
-int weft_verbs_dc_ack(struct weft_net *net, int process, const struct ibv_send_wr *wr)
-{
-    const struct weft_verbs_peer *peer = &net->peers[process];
-
-    return post(net->dc->acker, peer->responder->ah, peer->address.dct_control, peer->address.token,
-                wr);
 }

@@ -110,7 +110,7 @@ static void close_process(void)
     }
     for (int p = 0; p < net.open.processes; p++)
         weft_verbs_sender_close(&net, net.peers[p].sender);
-    weft_verbs_dc_close(&net);
+    net.dc_ops->close(&net);
     free(net.queues);
     free(net.peers);
     free(net.busy);
