@@ -5,7 +5,7 @@
  * first of a list is looked at (effect.c). So while the payload of a large put is still under way,
  * into the window itself, what its sender sent later waits behind it, and all other senders go on.
  * The list is bounded: nobody sends more than WEFT_NET_MPI_WINDOW messages ahead of the
- * acknowledgement (ack.c).
+ * acknowledgement.
  */
 #include "net/mpi/end.h"
 
@@ -51,10 +51,12 @@ static void drop_first(struct weft_net *net, struct weft_net_mpi_peer *peer)
 }
 
 /* All of them that can take effect now. */
-static weft_status serve_peer(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *did)
+static weft_status serve_peer(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *keep,
+                              bool *did)
 {
     struct weft_net_mpi_in *in;
 
+    *keep = true;
     while ((in = peer->first_in) != NULL) {
         bool done = false;
         size_t bytes = 0;
@@ -64,38 +66,18 @@ static weft_status serve_peer(struct weft_net *net, struct weft_net_mpi_peer *pe
         if (!in->received)
             return WEFT_OK;
         weft_status status = weft_net_mpi_advance(net, peer, in, &done);
-        if (status != WEFT_OK)
+        if (status != WEFT_OK || !done)
             return status;
-        if (!done)
-            return WEFT_OK;
         drop_first(net, peer);
         *did = true;
     }
-    return WEFT_OK;
-}
-
-static weft_status serve_waiting(struct weft_net *net, bool *did)
-{
-    struct weft_net_mpi_peer **place = &net->waiting;
-
-    while (*place != NULL) {
-        struct weft_net_mpi_peer *peer = *place;
-        weft_status status = serve_peer(net, peer, did);
-        if (status != WEFT_OK)
-            return status;
-        if (peer->first_in != NULL) {
-            place = &peer->next_waiting;
-        } else {
-            *place = peer->next_waiting;
-            peer->is_waiting = false;
-        }
-    }
+    *keep = false;
     return WEFT_OK;
 }
 
 /* A message that MPI has matched goes into its sender's list. */
-static weft_status enlist(struct weft_net *net, struct weft_net_mpi_peer *peer, size_t bytes,
-                          struct weft_mpi_handle *matched)
+static weft_status take_in(struct weft_net *net, struct weft_net_mpi_peer *peer, size_t bytes,
+                           struct weft_mpi_handle *matched)
 {
     const size_t most = WEFT_NET_MPI_HEADER_BYTES + net->eager;
     struct weft_net_mpi_in *in = net->free_in;
@@ -121,11 +103,7 @@ static weft_status enlist(struct weft_net *net, struct weft_net_mpi_peer *peer, 
     *(peer->last_in != NULL ? &peer->last_in->next : &peer->first_in) = in;
     peer->last_in = in;
     peer->waiting++;
-    if (!peer->is_waiting) {
-        peer->is_waiting = true;
-        peer->next_waiting = net->waiting;
-        net->waiting = peer;
-    }
+    weft_net_mpi_enlist(net, WEFT_NET_MPI_WAITING, peer);
     return WEFT_OK;
 }
 
@@ -145,7 +123,7 @@ static weft_status take_new(struct weft_net *net, bool *did)
         if (rank < 0 || rank >= net->open.processes || net->process_of[rank] < 0)
             return weft_err(WEFT_ERR_PROTOCOL, "mpi: a message of rank %d, which is no process",
                             rank);
-        weft_status status = enlist(net, &net->peers[net->process_of[rank]], bytes, &matched);
+        weft_status status = take_in(net, &net->peers[net->process_of[rank]], bytes, &matched);
         if (status != WEFT_OK)
             return status;
         *did = true;
@@ -160,13 +138,13 @@ weft_status weft_net_mpi_receive_turn(struct weft_net *net, bool *did)
     weft_status status = take_new(net, did);
 
     if (status == WEFT_OK)
-        status = serve_waiting(net, did);
+        status = weft_net_mpi_serve(net, WEFT_NET_MPI_WAITING, serve_peer, did);
     if (status == WEFT_OK)
         status = weft_arrive_settle(&net->arrive, did);
     if (status == WEFT_OK)
         status = weft_net_mpi_end_batch(net);
     if (status == WEFT_OK)
-        status = weft_net_mpi_serve_owing(net);
+        status = weft_net_mpi_serve(net, WEFT_NET_MPI_OWING, weft_net_mpi_acknowledge, did);
     return status == WEFT_OK ? WEFT_OK : weft_net_mpi_broken(net, status);
 }
 

@@ -253,11 +253,7 @@ weft_status weft_net_mpi_put(struct weft_net *net, const struct weft_net_put *pu
     peer->current = *put;
     peer->done = 0;
     peer->active = true;
-    if (!peer->busy) {
-        peer->busy = true;
-        peer->next_busy = net->busy;
-        net->busy = peer;
-    }
+    weft_net_mpi_enlist(net, WEFT_NET_MPI_BUSY, peer);
     weft_status status = pump(net, peer, &did);
     if (status != WEFT_OK)
         return weft_net_mpi_broken(net, status);
@@ -281,25 +277,13 @@ static void report(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *d
     }
 }
 
-/* Every peer with something under way, once; those that have nothing any more leave the list. */
-static weft_status serve_peers(struct weft_net *net, bool *did)
+static weft_status serve_peer(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *keep,
+                              bool *did)
 {
-    struct weft_net_mpi_peer **place = &net->busy;
-
-    while (*place != NULL) {
-        struct weft_net_mpi_peer *peer = *place;
-        report(net, peer, did);
-        weft_status status = pump(net, peer, did);
-        if (status != WEFT_OK)
-            return weft_net_mpi_broken(net, status);
-        if (peer->active || peer->count > 0) {
-            place = &peer->next_busy;
-        } else {
-            *place = peer->next_busy;
-            peer->busy = false;
-        }
-    }
-    return WEFT_OK;
+    report(net, peer, did);
+    weft_status status = pump(net, peer, did);
+    *keep = peer->active || peer->count > 0;
+    return status == WEFT_OK ? WEFT_OK : weft_net_mpi_broken(net, status);
 }
 
 weft_status weft_net_mpi_send_turn(struct weft_net *net, bool *did)
@@ -315,7 +299,7 @@ weft_status weft_net_mpi_send_turn(struct weft_net *net, bool *did)
         free_out(net, out);
         *did = true;
     }
-    return serve_peers(net, did);
+    return weft_net_mpi_serve(net, WEFT_NET_MPI_BUSY, serve_peer, did);
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */
