@@ -157,24 +157,14 @@ weft_status weft_interface_listen(int *fd, char root[WEFT_ROOT_BYTES], const cha
                                   enum weft_reach reach)
 {
     struct ifaddrs *list;
-    char text[WEFT_ROOT_BYTES];
-    int socket = -1;
 
-    if (reach == WEFT_REACH_HOST) {
-        weft_status status = listen_on_host(&socket, text);
-        if (status != WEFT_OK)
-            return status;
-    } else {
-        if (getifaddrs(&list) != 0)
-            return weft_err(WEFT_ERR_SYSTEM, "this host's addresses: %s", strerror(errno));
-        weft_status status = listen_on_network(&socket, text, list, interface);
-        freeifaddrs(list);
-        if (status != WEFT_OK)
-            return status;
-    }
-    *fd = socket;
-    memcpy(root, text, WEFT_ROOT_BYTES);
-    return WEFT_OK;
+    if (reach == WEFT_REACH_HOST)
+        return listen_on_host(fd, root);
+    if (getifaddrs(&list) != 0)
+        return weft_err(WEFT_ERR_SYSTEM, "this host's addresses: %s", strerror(errno));
+    weft_status status = listen_on_network(fd, root, list, interface);
+    freeifaddrs(list);
+    return status;
 }
 
 weft_status weft_secret_make(char secret[WEFT_SECRET_BYTES])

@@ -12,13 +12,25 @@
 #include "net/arrive.h"
 #include "net/net.h"
 #include "net/ofi/bytes.h"
-#include "net/ofi/library.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
+
+/*
+ * libfabric, loaded when a job wants it. It brings its providers' libraries with it, and starting
+ * them takes tenths of a second, which programs that need no fabric do not pay. All its other calls
+ * are inline functions over what these return. X(name). dupinfo of NULL: a new, empty one.
+ */
+#define WEFT_OFI_LIBRARY(X) X(getinfo) X(freeinfo) X(dupinfo) X(fabric) X(strerror)
+
+struct weft_ofi_library {
+#define WEFT_OFI_FIELD(name) __typeof__(&fi_##name) name;
+    WEFT_OFI_LIBRARY(WEFT_OFI_FIELD)
+#undef WEFT_OFI_FIELD
+};
 
 enum {
     WEFT_OFI_WINDOW = 1024,         /* events under way to one target: receipts must come */

@@ -331,11 +331,6 @@ static weft_status verbs_progress(struct weft_net *net, enum weft_net_side side,
                                  : weft_verbs_progress_receive(net, did);
 }
 
-void weft_verbs_count(const struct weft_net *net, struct weft_verbs_counts *counts)
-{
-    *counts = net->counts;
-}
-
 const struct weft_net_ops weft_net_verbs = {
     .name = "verbs",
     .open = verbs_open,
