@@ -159,24 +159,6 @@ static void fence_over(pmix_status_t status, void *unused)
     weft_bell_ring(&pmix.bell);
 }
 
-/* False: it was not over by then. */
-static bool await_fence(double seconds)
-{
-    const uint64_t deadline = weft_now_ns() + (uint64_t)(seconds * 1e9);
-
-    while (__atomic_load_n(&pmix.fenced, __ATOMIC_ACQUIRE) == 0) {
-        const uint64_t now = weft_now_ns();
-        if (now >= deadline)
-            return false;
-        const uint32_t ticket = weft_bell_prepare(&pmix.bell);
-        if (__atomic_load_n(&pmix.fenced, __ATOMIC_ACQUIRE) == 0)
-            weft_bell_sleep(&pmix.bell, ticket, deadline - now);
-        else
-            weft_bell_cancel(&pmix.bell);
-    }
-    return true;
-}
-
 /*
  * Waits until all are here; then all have what process 0 put. In random mode, where no other thread
  * may ring a bell, without a limit.
@@ -194,7 +176,8 @@ static weft_status fence(double seconds)
                                ? pmix.Fence(NULL, 0, collect, 1)
                                : pmix.Fence_nb(NULL, 0, collect, 1, fence_over, NULL);
     if (status == PMIX_SUCCESS && weft_model == NULL) {
-        pmix.stuck = !await_fence(seconds);
+        pmix.stuck = !weft_bell_await(&pmix.bell, &pmix.fenced, 1,
+                                      weft_now_ns() + (uint64_t)(seconds * 1e9));
         if (pmix.stuck)
             return weft_err(WEFT_ERR_TIMEOUT,
                             "PMIx: not all processes of the launch came to weft_open within %g s "
