@@ -2,14 +2,9 @@
  * boot/control.h - the control channel of a job: a totally ordered broadcast between processes.
  *
  * Every frame that any process sends is delivered to every process, the sender included, and all
- * see all frames in one order. It carries what is rare: address exchange, collectives of the host
- * (windows, communicators, barriers), abort, and the news that a process was lost. Data and
- * notifications never travel here.
- *
- * Back ends: tcp (process 0 relays; boot/tcp.c) and local (processes that are tasks of one
- * address space, weft_local_job; boot/local.c). Bytes from a socket are hostile: a stranger, a
- * wrong secret, a malformed or overlong frame ends that connection with a message, never the job
- * (unless it was a member of it).
+ * see all frames in one order. Bytes from a socket are hostile: a stranger, a wrong secret, a
+ * malformed or overlong frame ends that connection with a message, never the job (unless it was a
+ * member of it).
  */
 #ifndef WEFT_BOOT_CONTROL_H
 #define WEFT_BOOT_CONTROL_H

@@ -1,9 +1,8 @@
 /*
  * boot/interface.c - the root's socket, the addresses under which others find it, and the secret.
  *
- * A host often has addresses that others cannot reach (bridges of containers, service networks),
- * and from here they look like any other. So all are advertised, IPv4 first, and members try each
- * in turn; WEFT_INTERFACE leaves only the right one.
+ * Some addresses others cannot reach (bridges of containers, service networks), and from here they
+ * look like any other. So all are advertised, IPv4 first, and members try each in turn.
  */
 #include "boot/interface.h"
 

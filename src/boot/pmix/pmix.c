@@ -1,9 +1,7 @@
 /*
- * boot/pmix/pmix.c - a job's first words through PMIx.
- *
- * Process 0 opens the root's socket and puts its addresses and a new secret; after a fence all have
- * them. libpmix stays initialised until the program ends, since MPI in the same program may use it
- * too and not every release can begin again; each further job of the process uses keys of its own.
+ * boot/pmix/pmix.c - a job's first words through PMIx. libpmix stays initialised until the program
+ * ends, since MPI in the same program may use it too and not every release can begin again; each
+ * further job of the process uses keys of its own.
  */
 #include "boot/pmix/pmix.h"
 

@@ -2,10 +2,8 @@
  * net/mpi/receive.c - messages come in, and wait for their turn.
  *
  * A message is taken off MPI's queue whoever sent it, and waits in the list of its sender; only the
- * first of a list is looked at (effect.c). So while the payload of a large put is still under way,
- * into the window itself, what its sender sent later waits behind it, and all other senders go on.
- * The list is bounded: nobody sends more than WEFT_NET_MPI_WINDOW messages ahead of the
- * acknowledgement.
+ * first of a list is looked at (effect.c). The list is bounded: nobody sends more than
+ * WEFT_NET_MPI_WINDOW messages ahead of the acknowledgement.
  */
 #include "net/mpi/end.h"
 

@@ -1,9 +1,6 @@
 /*
- * net/ofi/memory.c - registered memory: this process's own, and what is known of the others'.
- *
- * Every region has weft's key (net/arrive.h), by which messages find it; where the provider writes
- * memory itself it has libfabric's, too. A peer learns the second by asking once, and sends
- * messages until it knows. A key is never used twice, so what was learnt does not become wrong.
+ * net/ofi/memory.c - registered memory: this process's own, and what is known of the others'. A key
+ * is never used twice, so what was learnt does not become wrong.
  */
 #include "net/ofi/inside.h"
 

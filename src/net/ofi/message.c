@@ -1,9 +1,6 @@
 /*
  * net/ofi/message.c - sending messages: puts that cannot be written, and what the two sides tell
- * each other.
- *
- * A message is copied before it is sent, so that the source is free at once: into the provider
- * itself if it is short, else into a buffer of our own. Each carries a receipt, which spares one.
+ * each other. A message is copied before it is sent, so that the source is free at once.
  */
 #include "net/ofi/inside.h"
 

@@ -1,8 +1,5 @@
 /*
  * net/ofi/ofi.c - libfabric as a network: the endpoint and all that belongs to it, and the table.
- *
- * choose.c finds the provider; send.c, message.c, dock.c and receive.c move data; memory.c keeps
- * the regions; watch.c lets the tasks sleep. README.md tells how they play together.
  */
 #include "base/say.h"
 #include "net/ofi/inside.h"

@@ -1,12 +1,9 @@
 /*
- * net/ofi/receive.c - what arrives: events in the order of their numbers, and receipts for them.
+ * net/ofi/receive.c - what arrives: events in the order of their numbers.
  *
- * A batch of completions is read under the lock, applied without it, and answered under it. Data of
- * messages is stored here; that of writes is there already. A receipt covers everything before it;
- * it travels with whatever goes to that process anyway, else after WEFT_OFI_RECEIPT_NS.
- *
- * Batches are answered when their data is there (arrive.h), a few at a time, while the next ones
- * are read.
+ * A batch of completions is read under the lock, applied without it, and answered under it, when
+ * its data is there (arrive.h), while the next ones are read. Data of messages is stored here; that
+ * of writes is there already.
  */
 #include "net/ofi/inside.h"
 

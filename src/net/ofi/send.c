@@ -1,13 +1,9 @@
 /*
- * net/ofi/send.c - puts and gets: which way each goes.
+ * net/ofi/send.c - puts and gets: which way each goes (README.md).
  *
- * A put is one write with remote completion data, if the provider writes and the target's region is
- * known; else it is messages (message.c). Small values always are: their receiver stores them
- * undivided, which no provider promises. Both are events of one sequence, so the target takes
- * notices in order. What remains is data: a write is done by the provider, at once, and must not
- * get there before data of a message, or of a write that it might overtake. A put that could is
- * sent as messages itself; the receiver stores those in order. Where windows are memory that writes
- * do not reach, long puts go by the target's dock (dock.c), as messages do in all other ways.
+ * Writes and messages are events of one sequence, so notices keep their order. Data of a write
+ * lands by itself: a put whose write could get there before data of an earlier put is messages,
+ * which the receiver stores in order.
  */
 #include "net/ofi/inside.h"
 

@@ -1,10 +1,7 @@
 /*
- * net/verbs/ack.c - acknowledgements.
- *
- * A put with a notice has landed when its notice is counted. The sender's device cannot know when
- * that is, so the receiver tells: after each round it writes, for each process that it has received
- * from, how many receives have taken effect, into a word of that process's memory. That costs one
- * request for a round, not for a put, and nobody at the other end.
+ * net/verbs/ack.c - acknowledgements. After each round the receiver writes, for each process that
+ * it has received from, how many receives have taken effect, into a word of that process's memory.
+ * That costs one request for a round, not for a put, and nobody at the other end.
  */
 #include "net/verbs/dc/dc.h"
 

@@ -6,11 +6,9 @@
  * receive side (receive thread)    shared receive queue, its completion queue, responders with
  *                                  their acknowledgements, the control datagrams, connecting
  *
- * A connection is made in one direction: the initiator's end carries its puts and belongs to its
- * progress thread, the responder's end carries acknowledgements and belongs to the other's receive
- * thread. So no thread ever waits for a lock of the other, and two processes that put to each
- * other have two connections. What the threads hand over is a peer's `state`, a word that steers
- * them: who stores it releases what it has written, who loads it acquires that.
+ * No thread ever waits for a lock of the other (README.md). What they hand over is a peer's
+ * `state`, a word that steers them: who stores it releases what it has written, who loads it
+ * acquires that.
  */
 #ifndef WEFT_NET_VERBS_STATE_H
 #define WEFT_NET_VERBS_STATE_H

@@ -1,8 +1,5 @@
 /*
  * net/verbs/verbs.c - InfiniBand and RoCE through libibverbs: opening, closing, the table.
- *
- * A put with a notice is one RDMA write with immediate, whose 32 bits are the notice. How: put.c;
- * at the other end: receive.c; who owns what: state.h.
  */
 #include "net/verbs/verbs.h"
 

@@ -2,10 +2,6 @@
  * net/verbs/dc/dc.h - dynamically connected transport, of NVIDIA's mlx5 devices: a process has one
  * target for the puts of all others, one for acknowledgements, a pool of initiators for its own
  * puts, and one more for its acknowledgements. What it holds is the same however large the job is.
- *
- * Nothing here has run on hardware: soft-RoCE has no DC. It is built against mlx5dv.h; the pool,
- * the requests and the number of objects have unit tests (tests/unit/net/verbs/test_verbs_dc.c).
- * Where mlx5dv.h is missing, none.c says so.
  */
 #ifndef WEFT_NET_VERBS_DC_DC_H
 #define WEFT_NET_VERBS_DC_DC_H
