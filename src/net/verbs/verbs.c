@@ -95,7 +95,8 @@ static void plan_sizes(struct weft_net *net)
 /* The memory of this side, and the queues of both. */
 static weft_status open_queues(struct weft_net *net)
 {
-    const size_t words = weft_verbs_words_bytes(net->open.processes);
+    /* One that the device of each other process writes, then one that is only read. */
+    const size_t words = ((size_t)net->open.processes + 1) * sizeof(uint64_t);
     uint64_t *word;
 
     net->pd = ibv_alloc_pd(net->device.context);

@@ -12,9 +12,9 @@
 
 #include "base/say.h"
 #include "net/verbs/dc/pool.h"
-#include "net/verbs/dc/post.h"
 
 #include <errno.h>
+#include <infiniband/mlx5dv.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,13 +145,51 @@ static void choose(struct weft_net *net, int process)
     sender->last = sender->queue->done;
 }
 
+/* A DC initiator takes requests only through these functions, each with its destination. */
+static int post_one(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t target, uint64_t key,
+                    const struct ibv_send_wr *wr)
+{
+    qp->wr_id = wr->wr_id;
+    qp->wr_flags = wr->send_flags & ~(unsigned)IBV_SEND_INLINE;
+    switch (wr->opcode) {
+    case IBV_WR_RDMA_WRITE:
+        ibv_wr_rdma_write(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+        break;
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        ibv_wr_rdma_write_imm(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr, wr->imm_data);
+        break;
+    case IBV_WR_RDMA_READ:
+        ibv_wr_rdma_read(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+        break;
+    case IBV_WR_SEND:
+        ibv_wr_send(qp);
+        break;
+    default:
+        return -1; /* nothing else is made (request.h) */
+    }
+    mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qp), ah, target, key);
+    if (wr->num_sge == 0)
+        ibv_wr_set_sge_list(qp, 0, NULL);
+    else if ((wr->send_flags & IBV_SEND_INLINE) != 0)
+        ibv_wr_set_inline_data(qp, (void *)(uintptr_t)wr->sg_list->addr, wr->sg_list->length);
+    else
+        ibv_wr_set_sge(qp, wr->sg_list->lkey, wr->sg_list->addr, wr->sg_list->length);
+    return 0;
+}
+
+/* A list of requests, one doorbell. An errno. */
 static int post(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t target, uint64_t key,
                 const struct ibv_send_wr *wr)
 {
-    const struct weft_verbs_dc_destination to = {.ah = ah, .target = target, .key = key};
     struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
 
-    return weft_verbs_dc_post_list(ex, mlx5dv_qp_ex_from_ibv_qp_ex(ex), &to, wr);
+    ibv_wr_start(ex);
+    for (; wr != NULL; wr = wr->next)
+        if (post_one(ex, ah, target, key, wr) != 0) {
+            ibv_wr_abort(ex);
+            return EINVAL;
+        }
+    return ibv_wr_complete(ex);
 }
 
 static int post_batch(struct weft_net *net, struct weft_verbs_queue *queue)
