@@ -25,7 +25,12 @@ struct weft_frame {
     void *payload; /* malloc'ed, owned by the receiver; NULL if bytes is 0 */
 };
 
-struct weft_control;
+/* What a back end's own begins with. Stays as it is. */
+struct weft_control {
+    const struct weft_control_ops *ops; /* back.h */
+    int process, processes;
+    bool local; /* the processes are tasks of one address space */
+};
 
 /*
  * Joins the job that config describes, whose process is below processes (weft_config_load sees to
@@ -42,11 +47,6 @@ weft_status weft_control_open(struct weft_control **control, const struct weft_c
  * process, processes, root and secret first.
  */
 weft_status weft_control_join(struct weft_control **control, struct weft_config *config);
-
-int weft_control_process(const struct weft_control *control);
-int weft_control_processes(const struct weft_control *control);
-/* True when the processes are tasks of one address space. */
-bool weft_control_local(const struct weft_control *control);
 
 /* Broadcasts a frame; does not wait for receivers. Any thread. Errors: ARGUMENT, PEER_LOST. */
 weft_status weft_control_send(struct weft_control *control, uint16_t kind, const void *payload,

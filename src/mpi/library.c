@@ -12,7 +12,6 @@
 #include "base/launcher.h"
 #include "base/say.h"
 #include "base/task.h"
-#include "mpi/load.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*
- * mpi/load.c - see the header.
+ * mpi/load.c - which MPI's module a process needs, and loading it.
  *
  * A module is loaded with its symbols global (RTLD_GLOBAL): it brings its MPI along, and Open MPI
  * loads plugins that expect to find the library's symbols so. For the same reason two MPIs in one
  * process cannot be, and the one that the program brought decides.
  */
-#include "mpi/load.h"
+#include "mpi/library.h"
 
 #include "base/launcher.h"
 #include "base/say.h"

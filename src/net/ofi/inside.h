@@ -80,7 +80,7 @@ struct weft_ofi_buffer {
 /* A region of a peer, once asked for. */
 struct weft_ofi_remote {
     uint64_t key;
-    bool known;
+    bool asked, known;
     struct weft_ofi_place place;
 };
 enum { WEFT_OFI_REMOTES = 128 }; /* remembered a peer; the oldest is forgotten */

@@ -113,7 +113,7 @@ bool weft_ofi_descriptor(struct weft_net *net, const void *base, size_t bytes, v
 static struct weft_ofi_remote *find_remote(const struct weft_ofi_peer *peer, uint64_t key)
 {
     for (int i = 0; peer->remotes != NULL && i < WEFT_OFI_REMOTES; i++)
-        if (peer->remotes[i].key == key)
+        if (peer->remotes[i].asked && peer->remotes[i].key == key)
             return &peer->remotes[i];
     return NULL;
 }
@@ -126,16 +126,12 @@ const struct weft_ofi_place *weft_ofi_remote(struct weft_net *net, int process, 
 
     if (remote != NULL)
         return remote->known ? &remote->place : NULL;
-    if (peer->remotes == NULL) {
+    if (peer->remotes == NULL)
         peer->remotes = calloc(WEFT_OFI_REMOTES, sizeof(*peer->remotes));
-        for (int i = 0; peer->remotes != NULL && i < WEFT_OFI_REMOTES; i++)
-            peer->remotes[i].key = UINT64_MAX; /* nobody's */
-    }
-    if (peer->remotes == NULL || key == UINT64_MAX ||
-        !weft_ofi_send(net, process, &header, NULL, 0))
+    if (peer->remotes == NULL || !weft_ofi_send(net, process, &header, NULL, 0))
         return NULL; /* another time */
     remote = &peer->remotes[peer->remotes_next++ % WEFT_OFI_REMOTES];
-    *remote = (struct weft_ofi_remote){.key = key};
+    *remote = (struct weft_ofi_remote){.key = key, .asked = true};
     return NULL;
 }
 

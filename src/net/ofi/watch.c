@@ -120,24 +120,20 @@ weft_status weft_ofi_watch_open(struct weft_net *net)
     if (watch == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to watch its queues");
     watch->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (watch->kick < 0) {
-        status = weft_err(WEFT_ERR_SYSTEM, "ofi: eventfd: %s", strerror(errno));
-        goto free_watch;
+    status =
+        watch->kick >= 0 ? WEFT_OK : weft_err(WEFT_ERR_SYSTEM, "ofi: eventfd: %s", strerror(errno));
+    bool good = status == WEFT_OK;
+    for (int side = 0; side < 2 && good; side++) /* nothing to sleep on after all? */
+        good = fi_control(&net->cq[side]->fid, FI_GETWAIT, &watch->fd[side]) == 0;
+    if (good) {
+        net->watch = watch;
+        status = weft_task_start(&watch->task, "weft ofi", watch_main, net);
     }
-    for (int side = 0; side < 2; side++)
-        if (fi_control(&net->cq[side]->fid, FI_GETWAIT, &watch->fd[side]) != 0) {
-            status = WEFT_OK; /* nothing to sleep on after all */
-            goto close_kick;
-        }
-    net->watch = watch;
-    status = weft_task_start(&watch->task, "weft ofi", watch_main, net);
-    if (status == WEFT_OK)
+    if (good && status == WEFT_OK)
         return WEFT_OK;
     net->watch = NULL;
-
-close_kick:
-    close(watch->kick);
-free_watch:
+    if (watch->kick >= 0)
+        close(watch->kick);
     free(watch);
     return status;
 }

@@ -181,6 +181,11 @@ struct weft_net {
     const struct weft_verbs_dc_ops *dc_ops;
 };
 
+static inline int weft_verbs_at_most(int wanted, int most)
+{
+    return wanted < most ? wanted : most;
+}
+
 static inline struct weft_verbs_request *
 weft_verbs_batch_at(const struct weft_net *net, const struct weft_verbs_queue *c, uint32_t i)
 {
@@ -304,7 +309,7 @@ weft_status weft_verbs_progress_send(struct weft_net *net, bool *did);
 /* Frees a sender, and whatever its puts still hold. */
 void weft_verbs_sender_close(struct weft_net *net, struct weft_verbs_sender *sender);
 
-/* ---- receive.c, ack.c, port.c. Receive thread, open and close apart ---- */
+/* ---- receive.c, ack.c. Receive thread, open and close apart ---- */
 
 /* Makes the shared receive queue and fills it. */
 weft_status weft_verbs_receive_open(struct weft_net *net);
@@ -320,9 +325,5 @@ void weft_verbs_owe(struct weft_net *net, int process, uint32_t count);
 /* what is owed goes out, as far as there is room; what has gone out is looked after. */
 void weft_verbs_send_acks(struct weft_net *net, bool *did);
 void weft_verbs_poll_acks(struct weft_net *net);
-
-/* port.c: the device's events; and whether its port has been down for too long: PEER_LOST. */
-void weft_verbs_look_around(struct weft_net *net);
-weft_status weft_verbs_look_at_port(const struct weft_net *net);
 
 #endif

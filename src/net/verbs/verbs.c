@@ -21,11 +21,6 @@ enum {
     CREDIT_PART = 4  /* and a sender may have a quarter under way */
 };
 
-static int at_most(int wanted, int most)
-{
-    return wanted < most ? wanted : most;
-}
-
 /* Which of write and message aligned words travel by, to a device that may divide them. */
 static void choose_words(struct weft_net *net)
 {
@@ -74,8 +69,9 @@ static void plan_sizes(struct weft_net *net)
     const int cqes = attr->max_cqe;
 
     net->start = (uint32_t)config->counter_start;
-    net->receives = (uint32_t)at_most((int)config->verbs_receives,
-                                      at_most(attr->max_srq_wr, cqes - DATAGRAM_COMPLETIONS));
+    net->receives = (uint32_t)weft_verbs_at_most(
+        (int)config->verbs_receives,
+        weft_verbs_at_most(attr->max_srq_wr, cqes - DATAGRAM_COMPLETIONS));
     net->refill = net->receives / REFILL_PART;
     net->credit = net->receives / CREDIT_PART;
     net->buffer_bytes = (uint32_t)config->verbs_buffer;
@@ -83,9 +79,9 @@ static void plan_sizes(struct weft_net *net)
     net->send_cq_most = 2 * (uint32_t)config->verbs_sends;
     if (net->send_cq_most < SEND_COMPLETIONS)
         net->send_cq_most = SEND_COMPLETIONS;
-    net->send_cq_most = (uint32_t)at_most((int)net->send_cq_most, cqes);
-    net->sends = (uint32_t)at_most((int)config->verbs_sends, (int)net->send_cq_most / 2);
-    net->ack_cq_most = (uint32_t)at_most(ACK_COMPLETIONS, cqes);
+    net->send_cq_most = (uint32_t)weft_verbs_at_most((int)net->send_cq_most, cqes);
+    net->sends = (uint32_t)weft_verbs_at_most((int)config->verbs_sends, (int)net->send_cq_most / 2);
+    net->ack_cq_most = (uint32_t)weft_verbs_at_most(ACK_COMPLETIONS, cqes);
     /* A piece needs a request, or nothing at all; those that have landed late wait for nobody. */
     net->pieces_most = 1;
     while (net->pieces_most < 2 * (net->sends + net->credit))
