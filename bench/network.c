@@ -175,8 +175,8 @@ static void open_side(struct side *side, size_t most)
     must(weft_config_load(&side->config, NULL, NULL));
     must(weft_boot_mpi(&side->config));
     must(weft_control_open(&side->control, &side->config));
-    side->me = weft_control_process(side->control);
-    if (weft_control_processes(side->control) != 2)
+    side->me = side->control->process;
+    if (side->control->processes != 2)
         die("runs as 2 processes: weftrun -n 2, or mpirun -n 2 for WEFT_NET=mpi");
     open_table(side, most);
 }

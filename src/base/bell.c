@@ -22,6 +22,8 @@
 #include "base/futex.h"
 #include "base/task.h"
 
+static const uint64_t ROUND_NS = 3600000000000; /* of a wait without an end */
+
 #if defined(__GNUC__) && !defined(__clang__)
 #define NOT_FOR_TSAN __attribute__((no_sanitize("thread")))
 #else
@@ -55,6 +57,22 @@ void weft_bell_sleep(struct weft_bell *bell, uint32_t ticket, uint64_t timeout_n
     }
     weft_futex_wait(&bell->rung, ticket, true, &timeout);
     __atomic_fetch_sub(&bell->sleepers, 1, __ATOMIC_RELAXED);
+}
+
+bool weft_bell_await(struct weft_bell *bell, const uint32_t *word, uint32_t least,
+                     uint64_t deadline)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < least) {
+        const uint64_t now = weft_now_ns();
+        if (now >= deadline)
+            return false;
+        const uint32_t ticket = weft_bell_prepare(bell);
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) < least)
+            weft_bell_sleep(bell, ticket, deadline - now < ROUND_NS ? deadline - now : ROUND_NS);
+        else
+            weft_bell_cancel(bell);
+    }
+    return true;
 }
 
 void weft_bell_wake(struct weft_bell *bell)

@@ -51,6 +51,13 @@ uint32_t weft_bell_prepare(struct weft_bell *bell);
 void weft_bell_cancel(struct weft_bell *bell);
 void weft_bell_sleep(struct weft_bell *bell, uint32_t ticket, uint64_t timeout_ns);
 
+/*
+ * Sleeps until a word, which is stored before the bell rings, is at least that much; what was
+ * written before it is there then. False: the deadline came first.
+ */
+bool weft_bell_await(struct weft_bell *bell, const uint32_t *word, uint32_t least,
+                     uint64_t deadline);
+
 /* The slow part of weft_bell_ring. */
 void weft_bell_wake(struct weft_bell *bell);
 

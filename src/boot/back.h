@@ -17,12 +17,6 @@ struct weft_control_ops {
     void (*close)(struct weft_control *control, bool orderly);
 };
 
-struct weft_control {
-    const struct weft_control_ops *ops;
-    int process, processes;
-    bool local;
-};
-
 /* Fills *frame with a copy of a payload. False: no memory. */
 bool weft_frame_fill(struct weft_frame *frame, uint16_t kind, int source, const void *payload,
                      uint32_t bytes);

@@ -61,21 +61,6 @@ weft_status weft_control_join(struct weft_control **control, struct weft_config 
     return status;
 }
 
-int weft_control_process(const struct weft_control *control)
-{
-    return control->process;
-}
-
-int weft_control_processes(const struct weft_control *control)
-{
-    return control->processes;
-}
-
-bool weft_control_local(const struct weft_control *control)
-{
-    return control->local;
-}
-
 weft_status weft_control_send(struct weft_control *control, uint16_t kind, const void *payload,
                               size_t bytes)
 {

@@ -2,14 +2,9 @@
  * boot/control.h - the control channel of a job: a totally ordered broadcast between processes.
  *
  * Every frame that any process sends is delivered to every process, the sender included, and all
- * see all frames in one order. It carries what is rare: address exchange, collectives of the host
- * (windows, communicators, barriers), abort, and the news that a process was lost. Data and
- * notifications never travel here.
- *
- * Back ends: tcp (process 0 relays; boot/tcp.c) and local (processes that are tasks of one
- * address space, weft_local_job; boot/local.c). Bytes from a socket are hostile: a stranger, a
- * wrong secret, a malformed or overlong frame ends that connection with a message, never the job
- * (unless it was a member of it).
+ * see all frames in one order. Bytes from a socket are hostile: a stranger, a wrong secret, a
+ * malformed or overlong frame ends that connection with a message, never the job (unless it was a
+ * member of it).
  */
 #ifndef WEFT_BOOT_CONTROL_H
 #define WEFT_BOOT_CONTROL_H
@@ -30,7 +25,12 @@ struct weft_frame {
     void *payload; /* malloc'ed, owned by the receiver; NULL if bytes is 0 */
 };
 
-struct weft_control;
+/* What a back end's own begins with. Stays as it is. */
+struct weft_control {
+    const struct weft_control_ops *ops; /* back.h */
+    int process, processes;
+    bool local; /* the processes are tasks of one address space */
+};
 
 /*
  * Joins the job that config describes, whose process is below processes (weft_config_load sees to
@@ -47,11 +47,6 @@ weft_status weft_control_open(struct weft_control **control, const struct weft_c
  * process, processes, root and secret first.
  */
 weft_status weft_control_join(struct weft_control **control, struct weft_config *config);
-
-int weft_control_process(const struct weft_control *control);
-int weft_control_processes(const struct weft_control *control);
-/* True when the processes are tasks of one address space. */
-bool weft_control_local(const struct weft_control *control);
 
 /* Broadcasts a frame; does not wait for receivers. Any thread. Errors: ARGUMENT, PEER_LOST. */
 weft_status weft_control_send(struct weft_control *control, uint16_t kind, const void *payload,

@@ -3,42 +3,28 @@
 
 #include "boot/control.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HEADER_MARK  0x7766u /* every header ends with it: a stream out of step is noticed */
-#define STREAM_SPACE 65536u  /* a stream always has room for this much */
+#define STREAM_SPACE 65536u /* a stream always has room for this much */
 
 static const char hello_magic[8] = {'w', 'e', 'f', 't', '-', 'j', 'o', 'b'};
 
 static const uint32_t hello_version =
     WEFT_VERSION_MAJOR << 16 | WEFT_VERSION_MINOR << 8 | WEFT_VERSION_PATCH;
 
-/* A hello: magic, version, process, processes, secret padded with zeros. */
-enum { AT_VERSION = 8, AT_PROCESS = 12, AT_PROCESSES = 16, AT_SECRET = 20 };
-_Static_assert(AT_SECRET + WEFT_SECRET_BYTES == WEFT_HELLO_BYTES, "the hello has a fixed size");
+struct hello {
+    char magic[sizeof(hello_magic)];
+    uint32_t version, process, processes;
+    char secret[WEFT_SECRET_BYTES]; /* padded with zeros */
+};
+_Static_assert(sizeof(struct hello) == WEFT_HELLO_BYTES, "no padding on the wire");
 
-static void put_u16(unsigned char *wire, unsigned value)
-{
-    wire[0] = (unsigned char)value;
-    wire[1] = (unsigned char)(value >> 8);
-}
-
-static void put_u32(unsigned char *wire, uint32_t value)
-{
-    put_u16(wire, value & 0xffff);
-    put_u16(wire + 2, value >> 16);
-}
-
-static unsigned get_u16(const unsigned char *wire)
-{
-    return wire[0] | (unsigned)wire[1] << 8;
-}
-
-static uint32_t get_u32(const unsigned char *wire)
-{
-    return get_u16(wire) | (uint32_t)get_u16(wire + 2) << 16;
-}
+/* Behind a header's members: a stream out of step is noticed. */
+static const uint16_t mark = 0x7766;
+enum { AT_MARK = WEFT_HEADER_BYTES - (int)sizeof(mark) };
+_Static_assert(offsetof(struct weft_header, op) + sizeof(uint16_t) == AT_MARK, "no padding");
 
 const char *weft_refusal_text(enum weft_refusal refusal)
 {
@@ -62,59 +48,55 @@ weft_status weft_refusal_status(enum weft_refusal refusal)
 
 void weft_hello_put(unsigned char wire[WEFT_HELLO_BYTES], const struct weft_hello *hello)
 {
-    memset(wire, 0, WEFT_HELLO_BYTES);
-    memcpy(wire, hello_magic, sizeof(hello_magic));
-    put_u32(wire + AT_VERSION, hello_version);
-    put_u32(wire + AT_PROCESS, (uint32_t)hello->process);
-    put_u32(wire + AT_PROCESSES, (uint32_t)hello->processes);
-    memcpy(wire + AT_SECRET, hello->secret, strnlen(hello->secret, WEFT_SECRET_BYTES));
+    struct hello h = {.version = hello_version,
+                      .process = (uint32_t)hello->process,
+                      .processes = (uint32_t)hello->processes};
+
+    memcpy(h.magic, hello_magic, sizeof(h.magic));
+    memcpy(h.secret, hello->secret, strnlen(hello->secret, WEFT_SECRET_BYTES));
+    memcpy(wire, &h, sizeof(h));
 }
 
 enum weft_refusal weft_hello_check(const unsigned char wire[WEFT_HELLO_BYTES],
                                    const struct weft_hello *expected, int *process)
 {
-    unsigned char right[WEFT_HELLO_BYTES];
-    unsigned char differs = 0;
+    unsigned char right[WEFT_HELLO_BYTES], differs = 0;
+    struct hello h;
 
-    if (memcmp(wire, hello_magic, sizeof(hello_magic)) != 0)
+    memcpy(&h, wire, sizeof(h));
+    if (memcmp(h.magic, hello_magic, sizeof(h.magic)) != 0)
         return WEFT_REFUSAL_STRANGER;
-    if (get_u32(wire + AT_VERSION) != hello_version)
+    if (h.version != hello_version)
         return WEFT_REFUSAL_VERSION;
     weft_hello_put(right, expected);
-    for (int i = AT_SECRET; i < WEFT_HELLO_BYTES; i++)
+    for (size_t i = offsetof(struct hello, secret); i < WEFT_HELLO_BYTES; i++)
         differs |= wire[i] ^ right[i];
     if (differs != 0)
         return WEFT_REFUSAL_SECRET;
-    if (get_u32(wire + AT_PROCESSES) != (uint32_t)expected->processes)
+    if (h.processes != (uint32_t)expected->processes)
         return WEFT_REFUSAL_PROCESSES;
-    if (get_u32(wire + AT_PROCESS) >= (uint32_t)expected->processes)
+    if (h.process >= h.processes)
         return WEFT_REFUSAL_INDEX;
-    *process = (int)get_u32(wire + AT_PROCESS);
+    *process = (int)h.process;
     return WEFT_REFUSAL_NONE;
 }
 
 void weft_header_put(unsigned char wire[WEFT_HEADER_BYTES], const struct weft_header *header)
 {
-    put_u32(wire, header->bytes);
-    put_u16(wire + 4, header->kind);
-    put_u16(wire + 6, header->source);
-    put_u16(wire + 8, header->op);
-    put_u16(wire + 10, HEADER_MARK);
+    memcpy(wire, header, AT_MARK);
+    memcpy(wire + AT_MARK, &mark, sizeof(mark));
 }
 
 bool weft_header_get(struct weft_header *header, const unsigned char wire[WEFT_HEADER_BYTES])
 {
-    const uint32_t bytes = get_u32(wire);
-    const unsigned op = get_u16(wire + 8);
+    struct weft_header h = {0};
 
-    if (get_u16(wire + 10) != HEADER_MARK || op < WEFT_OP_FRAME || op > WEFT_OP_REFUSED)
+    memcpy(&h, wire, AT_MARK);
+    if (memcmp(wire + AT_MARK, &mark, sizeof(mark)) != 0 || h.op < WEFT_OP_FRAME ||
+        h.op > WEFT_OP_REFUSED || h.bytes > (h.op == WEFT_OP_FRAME ? WEFT_FRAME_MAX : 0) ||
+        (h.op == WEFT_OP_REFUSED && h.kind >= WEFT_REFUSAL_COUNT))
         return false;
-    if (bytes > (op == WEFT_OP_FRAME ? WEFT_FRAME_MAX : 0))
-        return false;
-    if (op == WEFT_OP_REFUSED && get_u16(wire + 4) >= WEFT_REFUSAL_COUNT)
-        return false;
-    *header = (struct weft_header){bytes, (uint16_t)get_u16(wire + 4), (uint16_t)get_u16(wire + 6),
-                                   (enum weft_op)op};
+    *header = h;
     return true;
 }
 

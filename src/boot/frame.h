@@ -2,8 +2,9 @@
  * boot/frame.h - the bytes of the control channel, as pure functions on buffers.
  *
  * A connection begins with one hello of fixed size. Then both directions carry packets: a header
- * of 12 bytes and up to WEFT_FRAME_MAX bytes of payload. All numbers are little-endian. Whatever
- * comes from a socket is hostile until weft_hello_check or weft_stream_take has passed it.
+ * of 12 bytes and up to WEFT_FRAME_MAX bytes of payload. Numbers are as all hosts of a job have
+ * them: one with another order of bytes is refused by its version. Whatever comes from a socket is
+ * hostile until weft_hello_check or weft_stream_take has passed it.
  */
 #ifndef WEFT_BOOT_FRAME_H
 #define WEFT_BOOT_FRAME_H
@@ -28,7 +29,7 @@ struct weft_header {
     uint32_t bytes; /* of payload; only frames have one */
     uint16_t kind;
     uint16_t source;
-    enum weft_op op;
+    uint16_t op; /* enum weft_op */
 };
 
 /* Why a connection is not let in. X(name, status at the one refused, "what differs") */

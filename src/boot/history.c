@@ -10,23 +10,25 @@ bool weft_history_begin(struct weft_history *history)
     return history->first != NULL;
 }
 
+static void free_first(struct weft_history *history)
+{
+    struct weft_entry *entry = history->first;
+
+    history->first = entry->next;
+    free(entry);
+}
+
 void weft_history_end(struct weft_history *history)
 {
-    while (history->first != NULL) {
-        struct weft_entry *entry = history->first;
-        history->first = entry->next;
-        free(entry);
-    }
+    while (history->first != NULL)
+        free_first(history);
 }
 
 /* Frees what every cursor has left behind; the last entry stays, for those who join. */
 static void trim(struct weft_history *history)
 {
-    while (history->first != history->last && history->first->cursors == 0) {
-        struct weft_entry *entry = history->first;
-        history->first = entry->next;
-        free(entry);
-    }
+    while (history->first != history->last && history->first->cursors == 0)
+        free_first(history);
 }
 
 bool weft_history_append(struct weft_history *history, const struct weft_header *header,
@@ -37,11 +39,8 @@ bool weft_history_append(struct weft_history *history, const struct weft_header 
 
     if (entry == NULL)
         return false;
-    entry->next = NULL;
-    entry->end = history->last->end + bytes;
-    entry->cursors = 0;
-    entry->header = *header;
-    entry->bytes = bytes;
+    *entry =
+        (struct weft_entry){.end = history->last->end + bytes, .header = *header, .bytes = bytes};
     weft_header_put(entry->wire, header);
     if (header->bytes > 0)
         memcpy(entry->wire + WEFT_HEADER_BYTES, payload, header->bytes);

@@ -1,10 +1,6 @@
 /*
- * boot/hub.c - process 0's relay.
- *
- * One task polls all sockets. The door (boot/door.c) lets the processes in; they are members then.
- * Every frame of a member is appended to one history, from which each member is served as fast as
- * it reads. One that falls too far behind is lost, like one whose connection ends without a BYE:
- * the history says so, once. When all have come, the door is shut: nobody comes later.
+ * boot/hub.c - process 0's relay: one task polls all sockets. A member that falls too far behind is
+ * lost, like one whose connection ends without a BYE: the history says so, once.
  */
 #include "boot/hub.h"
 

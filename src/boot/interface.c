@@ -1,9 +1,8 @@
 /*
- * boot/interface.c - the root's socket and the addresses under which others find it.
+ * boot/interface.c - the root's socket, the addresses under which others find it, and the secret.
  *
- * A host often has addresses that others cannot reach (bridges of containers, service networks),
- * and from here they look like any other. So all are advertised, IPv4 first, and members try each
- * in turn; WEFT_INTERFACE leaves only the right one.
+ * Some addresses others cannot reach (bridges of containers, service networks), and from here they
+ * look like any other. So all are advertised, IPv4 first, and members try each in turn.
  */
 #include "boot/interface.h"
 
@@ -15,6 +14,7 @@
 #include <ifaddrs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 static const char *text_of(const union weft_address *address, char text[INET6_ADDRSTRLEN])
@@ -156,22 +156,23 @@ weft_status weft_interface_listen(int *fd, char root[WEFT_ROOT_BYTES], const cha
                                   enum weft_reach reach)
 {
     struct ifaddrs *list;
-    char text[WEFT_ROOT_BYTES];
-    int socket = -1;
 
-    if (reach == WEFT_REACH_HOST) {
-        weft_status status = listen_on_host(&socket, text);
-        if (status != WEFT_OK)
-            return status;
-    } else {
-        if (getifaddrs(&list) != 0)
-            return weft_err(WEFT_ERR_SYSTEM, "this host's addresses: %s", strerror(errno));
-        weft_status status = listen_on_network(&socket, text, list, interface);
-        freeifaddrs(list);
-        if (status != WEFT_OK)
-            return status;
-    }
-    *fd = socket;
-    memcpy(root, text, WEFT_ROOT_BYTES);
+    if (reach == WEFT_REACH_HOST)
+        return listen_on_host(fd, root);
+    if (getifaddrs(&list) != 0)
+        return weft_err(WEFT_ERR_SYSTEM, "this host's addresses: %s", strerror(errno));
+    weft_status status = listen_on_network(fd, root, list, interface);
+    freeifaddrs(list);
+    return status;
+}
+
+weft_status weft_secret_make(char secret[WEFT_SECRET_BYTES])
+{
+    unsigned char word[16];
+
+    if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word))
+        return weft_err(WEFT_ERR_SYSTEM, "no random numbers for a secret: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof(word); i++)
+        snprintf(secret + 2 * i, 3, "%02x", word[i]);
     return WEFT_OK;
 }

@@ -20,4 +20,7 @@ enum weft_reach { WEFT_REACH_HOST, WEFT_REACH_NETWORK };
 weft_status weft_interface_listen(int *fd, char root[WEFT_ROOT_BYTES], const char *interface,
                                   enum weft_reach reach);
 
+/* A new secret for a job: 32 letters that nobody can guess. Errors: SYSTEM. */
+weft_status weft_secret_make(char secret[WEFT_SECRET_BYTES]);
+
 #endif

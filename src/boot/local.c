@@ -65,12 +65,17 @@ void weft_local_enter(struct weft_local *group, int process)
     *weft_task_local() = &group->members[process];
 }
 
+static void unlock_and_ring(struct weft_local *group)
+{
+    weft_unlock(&group->lock);
+    weft_bell_ring(&group->bell);
+}
+
 void weft_local_gone(struct weft_local *group, int processes)
 {
     weft_lock(&group->lock);
     group->gone += processes;
-    weft_unlock(&group->lock);
-    weft_bell_ring(&group->bell);
+    unlock_and_ring(group);
 }
 
 void weft_local_end(struct weft_local *group)
@@ -103,12 +108,6 @@ static bool await(struct weft_local *group, bool (*ready)(struct local *), struc
         }
         weft_bell_sleep(&group->bell, ticket, deadline - now);
     }
-}
-
-static void unlock_and_ring(struct weft_local *group)
-{
-    weft_unlock(&group->lock);
-    weft_bell_ring(&group->bell);
 }
 
 static bool previous_job_over(struct local *local)

@@ -11,7 +11,6 @@
 #include "boot/interface.h"
 #include "boot/local.h"
 #include "boot/pmix/pmix.h"
-#include "boot/secret.h"
 #include "mpi/library.h"
 
 #include <errno.h>
@@ -73,14 +72,11 @@ static weft_status on_one_host(const struct weft_mpi_library *library,
 static weft_status invite(const struct weft_config *config, bool one_host,
                           struct invitation *invitation)
 {
-    int fd = -1;
-    weft_status status = weft_interface_listen(&fd, invitation->root, config->interface,
+    /* Kept for later jobs of this process. */
+    weft_status status = weft_interface_listen(&place.root_fd, invitation->root, config->interface,
                                                one_host ? WEFT_REACH_HOST : WEFT_REACH_NETWORK);
 
-    if (status != WEFT_OK)
-        return status;
-    place.root_fd = fd; /* kept for later jobs of this process */
-    return weft_secret_make(invitation->secret);
+    return status == WEFT_OK ? weft_secret_make(invitation->secret) : status;
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */

@@ -12,7 +12,6 @@
 #include "base/task.h"
 #include "order/atomic.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +42,9 @@ struct request {
 };
 
 struct end {
-    struct message *first, *last;
-    struct message *matched;  /* one at a time */
-    struct request *requests; /* not done */
+    struct message *first, **last; /* where the next one goes */
+    struct message *matched;       /* one at a time */
+    struct request *requests;      /* not done */
     int process, processes;
     struct end **peers;
 };
@@ -79,6 +78,7 @@ weft_status weft_mpi_inside_open(struct weft_mpi_handle *comm, int process, int 
     end->process = process;
     end->processes = processes;
     end->peers = peers;
+    end->last = &end->first;
     set(comm, end);
     return WEFT_OK;
 }
@@ -97,13 +97,13 @@ void weft_mpi_inside_connect(struct weft_mpi_handle *comm, int process, uint64_t
 /* Takes a message off a list. Lock held. */
 static void unlink_message(struct end *end, struct message *message)
 {
-    struct message *before = NULL;
+    struct message **place = &end->first;
 
-    for (struct message *m = end->first; m != message; m = m->next)
-        before = m;
-    *(before != NULL ? &before->next : &end->first) = message->next;
-    if (end->last == message)
-        end->last = before;
+    while (*place != message)
+        place = &(*place)->next;
+    *place = message->next;
+    if (end->last == &message->next)
+        end->last = place;
 }
 
 /* Lock held. */
@@ -195,8 +195,8 @@ static int isend(const struct weft_mpi_handle *comm, const void *buffer, size_t 
         message->source = buffer;
     set(handle, NULL);
     weft_lock(&lock);
-    *(end->last != NULL ? &end->last->next : &end->first) = message;
-    end->last = message;
+    *end->last = message;
+    end->last = &message->next;
     if (!copied) {
         *request = (struct request){.end = from, .sent = message, .to = end};
         keep_request(request, handle);
@@ -318,18 +318,11 @@ static bool truncated(int error)
     return error == TRUNCATED;
 }
 
-static int takes_gpu_memory(void)
-{
-    return 0;
-}
-
 /* What only starts and ends an MPI is not there: nobody asks it of this table. */
 const struct weft_mpi_ops weft_mpi_inside = {
-    .table = WEFT_MPI_TABLE,
     .name = "inside",
     .explain = explain,
     .truncated = truncated,
-    .takes_gpu_memory = takes_gpu_memory,
     .isend = isend,
     .irecv = irecv,
     .improbe = improbe,

@@ -12,12 +12,9 @@
 #include "base/launcher.h"
 #include "base/say.h"
 #include "base/task.h"
-#include "mpi/load.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static const uint64_t ROUND_NS = 3600000000000; /* of a wait without an end */
 
 static struct weft_mpi_library here;
 static bool started, abandoned;
@@ -98,18 +95,7 @@ static bool await_stage(uint32_t stage, double seconds)
 {
     const uint64_t deadline = seconds > 0 ? weft_now_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
 
-    while (__atomic_load_n(&life.stage, __ATOMIC_ACQUIRE) < stage) {
-        const uint64_t now = weft_now_ns();
-        if (now >= deadline)
-            return false;
-        const uint32_t ticket = weft_bell_prepare(&life.bell);
-        if (__atomic_load_n(&life.stage, __ATOMIC_ACQUIRE) < stage)
-            weft_bell_sleep(&life.bell, ticket,
-                            deadline - now < ROUND_NS ? deadline - now : ROUND_NS);
-        else
-            weft_bell_cancel(&life.bell);
-    }
-    return true;
+    return weft_bell_await(&life.bell, &life.stage, stage, deadline);
 }
 
 static void live(void *unused)

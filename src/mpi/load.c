@@ -1,11 +1,11 @@
 /*
- * mpi/load.c - see the header.
+ * mpi/load.c - which MPI's module a process needs, and loading it.
  *
  * A module is loaded with its symbols global (RTLD_GLOBAL): it brings its MPI along, and Open MPI
  * loads plugins that expect to find the library's symbols so. For the same reason two MPIs in one
  * process cannot be, and the one that the program brought decides.
  */
-#include "mpi/load.h"
+#include "mpi/library.h"
 
 #include "base/launcher.h"
 #include "base/say.h"
@@ -89,19 +89,17 @@ static void *open_module(const char *family, char *reason, size_t bytes)
     static const char *const places[] = {"", "/../" WEFT_LIBDIR, "/../../" WEFT_LIBDIR};
     char folder[PATH_MAX], path[2 * PATH_MAX];
     const bool known = own_folder(folder);
+    bool there = false;
 
-    for (size_t i = 0; known && i < sizeof(places) / sizeof(places[0]); i++) {
+    for (size_t i = 0; known && !there && i < sizeof(places) / sizeof(places[0]); i++) {
         snprintf(path, sizeof(path), "%s%s/libweft-mpi-%s.so", folder, places[i], family);
-        if (access(path, R_OK) != 0)
-            continue;
-        void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-        if (module == NULL)
-            snprintf(reason, bytes, "%s", dlerror());
-        return module;
+        there = access(path, R_OK) == 0;
     }
-    snprintf(path, sizeof(path), WEFT_INSTALLED_LIBDIR "/libweft-mpi-%s.so", family);
-    const char *name = access(path, R_OK) == 0 ? path : strrchr(path, '/') + 1;
-    void *module = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+    if (!there) {
+        snprintf(path, sizeof(path), WEFT_INSTALLED_LIBDIR "/libweft-mpi-%s.so", family);
+        there = access(path, R_OK) == 0;
+    }
+    void *module = dlopen(there ? path : strrchr(path, '/') + 1, RTLD_NOW | RTLD_GLOBAL);
     if (module == NULL)
         snprintf(reason, bytes, "%s", dlerror());
     return module;

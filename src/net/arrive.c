@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct weft_exposure {
-    unsigned char *base;
-    size_t bytes;
-    uint32_t generation;
-    uint32_t holders; /* nothing else takes this place while there are any */
-    bool used;
-};
-
 void weft_arrive_open(struct weft_arrive *arrive, const char *name,
                       const struct weft_net_open *open, struct weft_net *net, uint32_t most,
                       weft_status (*conclude)(struct weft_net *net, uint64_t cookie))
@@ -59,7 +51,8 @@ weft_status weft_arrive_reg(struct weft_arrive *arrive, void *base, size_t bytes
     struct weft_exposure *place = free_place(arrive);
     if (place != NULL) {
         const uint32_t generation = (place->generation + 1) & UINT32_MAX >> 1;
-        *place = (struct weft_exposure){base, bytes, generation, 0, true};
+        *place = (struct weft_exposure){
+            .base = base, .bytes = bytes, .generation = generation, .used = true};
         *key = (uint64_t)generation << 32 | (uint64_t)(place - arrive->list);
     }
     weft_unlock(&arrive->lock);
@@ -68,11 +61,14 @@ weft_status weft_arrive_reg(struct weft_arrive *arrive, void *base, size_t bytes
                                     arrive->name, arrive->count);
 }
 
-void weft_arrive_dereg(struct weft_arrive *arrive, uint64_t key)
+void *weft_arrive_dereg(struct weft_arrive *arrive, uint64_t key)
 {
     weft_lock(&arrive->lock);
-    arrive->list[(uint32_t)key].used = false;
+    struct weft_exposure *place = &arrive->list[(uint32_t)key];
+    place->used = false;
+    void *mr = place->mr;
     weft_unlock(&arrive->lock);
+    return mr;
 }
 
 /* The region in which all of it lies; NULL: none. Lock held. */
@@ -123,6 +119,66 @@ bool weft_arrive_held(struct weft_arrive *arrive, uint64_t key)
     const bool held = arrive->list[(uint32_t)key].holders != 0;
     weft_unlock(&arrive->lock);
     return held;
+}
+
+/* ---- registrations that networks keep -------------------------------------------------------- */
+
+void weft_arrive_keep(struct weft_arrive *arrive, uint64_t key, void *mr, uint64_t own_key)
+{
+    weft_lock(&arrive->lock);
+    arrive->list[(uint32_t)key].mr = mr;
+    arrive->list[(uint32_t)key].own_key = own_key;
+    weft_unlock(&arrive->lock);
+}
+
+bool weft_arrive_region(struct weft_arrive *arrive, uint64_t key, struct weft_exposure *region)
+{
+    weft_lock(&arrive->lock);
+    const struct weft_exposure *found = find(arrive, key, 0, 0);
+    if (found != NULL)
+        *region = *found;
+    weft_unlock(&arrive->lock);
+    return found != NULL;
+}
+
+bool weft_arrive_around(struct weft_arrive *arrive, const void *memory, size_t bytes,
+                        struct weft_exposure *region)
+{
+    const uintptr_t at = (uintptr_t)memory;
+    bool found = false;
+
+    weft_lock(&arrive->lock);
+    for (uint32_t i = 0; i < arrive->count && !found; i++) {
+        *region = arrive->list[i];
+        const uintptr_t base = (uintptr_t)region->base;
+        found = region->used && region->mr != NULL && at >= base && at - base <= region->bytes &&
+                bytes <= region->bytes - (at - base);
+    }
+    weft_unlock(&arrive->lock);
+    return found;
+}
+
+uint64_t weft_arrive_key(struct weft_arrive *arrive, uint64_t own_key)
+{
+    uint64_t key = UINT64_MAX;
+
+    weft_lock(&arrive->lock);
+    for (uint32_t i = 0; i < arrive->count; i++)
+        if (arrive->list[i].used && arrive->list[i].mr != NULL &&
+            arrive->list[i].own_key == own_key)
+            key = (uint64_t)arrive->list[i].generation << 32 | i;
+    weft_unlock(&arrive->lock);
+    return key;
+}
+
+void *weft_arrive_left(struct weft_arrive *arrive)
+{
+    for (uint32_t i = 0; i < arrive->count; i++)
+        if (arrive->list[i].used && arrive->list[i].mr != NULL) {
+            arrive->list[i].used = false;
+            return arrive->list[i].mr;
+        }
+    return NULL;
 }
 
 /* ---- notices ------------------------------------------------------------------------------- */

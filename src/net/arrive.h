@@ -64,7 +64,16 @@ struct weft_arrive_device {
     struct weft_device *device;
 };
 
-struct weft_exposure;
+/* A region. */
+struct weft_exposure {
+    unsigned char *base;
+    size_t bytes;
+    uint32_t generation;
+    uint32_t holders; /* nothing else takes this place while there are any */
+    bool used;
+    void *mr;         /* the network's registration of it; NULL: none */
+    uint64_t own_key; /* by which the others know that */
+};
 
 /* In a network's state. All members are arrive.c's. */
 struct weft_arrive {
@@ -99,8 +108,11 @@ void weft_arrive_close(struct weft_arrive *arrive);
  * recognised even when other memory has taken its place. Its top bit is never set. Errors: MEMORY.
  */
 weft_status weft_arrive_reg(struct weft_arrive *arrive, void *base, size_t bytes, uint64_t *key);
-/* When it returns, nothing is written there any more, except by who holds it. */
-void weft_arrive_dereg(struct weft_arrive *arrive, uint64_t key);
+/*
+ * When it returns, nothing is written there any more, except by who holds it, and by the network's
+ * device until the registration that was kept, which is returned, is gone.
+ */
+void *weft_arrive_dereg(struct weft_arrive *arrive, uint64_t key);
 /*
  * For a network that writes the window itself: the address of that place, which is held until
  * weft_arrive_let_go. Errors: PROTOCOL: not all of it lies in the key's region.
@@ -110,6 +122,17 @@ weft_status weft_arrive_hold(struct weft_arrive *arrive, int process, uint64_t k
 void weft_arrive_let_go(struct weft_arrive *arrive, uint64_t key);
 /* Whether something of a key's memory, also of one that was given up, is held still. */
 bool weft_arrive_held(struct weft_arrive *arrive, uint64_t key);
+
+/* Keeps the network's own registration with a region. */
+void weft_arrive_keep(struct weft_arrive *arrive, uint64_t key, void *mr, uint64_t own_key);
+/* A key's region; that in which memory lies, if a registration is kept of it. False: none. */
+bool weft_arrive_region(struct weft_arrive *arrive, uint64_t key, struct weft_exposure *region);
+bool weft_arrive_around(struct weft_arrive *arrive, const void *memory, size_t bytes,
+                        struct weft_exposure *region);
+/* The key of the region with that own key; one of no region, if there is none. */
+uint64_t weft_arrive_key(struct weft_arrive *arrive, uint64_t own_key);
+/* A registration that is kept still, and no more then; NULL: none. Before weft_arrive_close. */
+void *weft_arrive_left(struct weft_arrive *arrive);
 
 /* ---- what arrives ---------------------------------------------------------------------------- */
 

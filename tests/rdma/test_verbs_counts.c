@@ -12,7 +12,7 @@ static struct weft_verbs_counts before[2], after[2];
 static void begin(void)
 {
     for (int i = 0; i < 2; i++)
-        weft_verbs_count(pair[i].net, &before[i]);
+        before[i] = pair[i].net->counts;
 }
 
 #define DELTA(end, field) (after[end].field - before[end].field)
@@ -20,7 +20,7 @@ static void begin(void)
 static void end_phase(const char *what)
 {
     for (int i = 0; i < 2; i++)
-        weft_verbs_count(pair[i].net, &after[i]);
+        after[i] = pair[i].net->counts;
     printf("%-34s each put: %.3f requests, %.3f doorbells, %.3f completions, %.3f fences, %.3f "
            "receives, %.3f acknowledgements\n",
            what, (double)DELTA(0, requests) / PUTS, (double)DELTA(0, doorbells) / PUTS,
@@ -100,7 +100,7 @@ static void check_holdings(bool talked)
     struct weft_verbs_counts c[2];
 
     for (int i = 0; i < 2; i++)
-        weft_verbs_count(pair[i].net, &c[i]);
+        c[i] = pair[i].net->counts;
     printf("queue pairs of a process that %s: %llu, of the other %llu, of %d in the job\n",
            talked ? "has put to one" : "has put to nobody", (unsigned long long)c[0].queue_pairs,
            (unsigned long long)c[1].queue_pairs, PAIR_PROCESSES);

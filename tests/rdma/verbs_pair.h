@@ -8,7 +8,6 @@
 #include "abi/notice.h"
 #include "base/task.h"
 #include "net/verbs/state.h"
-#include "net/verbs/verbs.h"
 #include "support/notices.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "weftrun.h"
 
 #include "boot/interface.h"
-#include "boot/secret.h"
 
 #include <errno.h>
 #include <fcntl.h>

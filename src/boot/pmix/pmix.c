@@ -1,9 +1,7 @@
 /*
- * boot/pmix/pmix.c - a job's first words through PMIx.
- *
- * Process 0 opens the root's socket and puts its addresses and a new secret; after a fence all have
- * them. libpmix stays initialised until the program ends, since MPI in the same program may use it
- * too and not every release can begin again; each further job of the process uses keys of its own.
+ * boot/pmix/pmix.c - a job's first words through PMIx. libpmix stays initialised until the program
+ * ends, since MPI in the same program may use it too and not every release can begin again; each
+ * further job of the process uses keys of its own.
  */
 #include "boot/pmix/pmix.h"
 
@@ -11,7 +9,6 @@
 #include "base/say.h"
 #include "base/task.h"
 #include "boot/interface.h"
-#include "boot/secret.h"
 #include "order/model.h"
 
 #include <dlfcn.h>
@@ -160,24 +157,6 @@ static void fence_over(pmix_status_t status, void *unused)
     weft_bell_ring(&pmix.bell);
 }
 
-/* False: it was not over by then. */
-static bool await_fence(double seconds)
-{
-    const uint64_t deadline = weft_now_ns() + (uint64_t)(seconds * 1e9);
-
-    while (__atomic_load_n(&pmix.fenced, __ATOMIC_ACQUIRE) == 0) {
-        const uint64_t now = weft_now_ns();
-        if (now >= deadline)
-            return false;
-        const uint32_t ticket = weft_bell_prepare(&pmix.bell);
-        if (__atomic_load_n(&pmix.fenced, __ATOMIC_ACQUIRE) == 0)
-            weft_bell_sleep(&pmix.bell, ticket, deadline - now);
-        else
-            weft_bell_cancel(&pmix.bell);
-    }
-    return true;
-}
-
 /*
  * Waits until all are here; then all have what process 0 put. In random mode, where no other thread
  * may ring a bell, without a limit.
@@ -195,7 +174,8 @@ static weft_status fence(double seconds)
                                ? pmix.Fence(NULL, 0, collect, 1)
                                : pmix.Fence_nb(NULL, 0, collect, 1, fence_over, NULL);
     if (status == PMIX_SUCCESS && weft_model == NULL) {
-        pmix.stuck = !await_fence(seconds);
+        pmix.stuck = !weft_bell_await(&pmix.bell, &pmix.fenced, 1,
+                                      weft_now_ns() + (uint64_t)(seconds * 1e9));
         if (pmix.stuck)
             return weft_err(WEFT_ERR_TIMEOUT,
                             "PMIx: not all processes of the launch came to weft_open within %g s "

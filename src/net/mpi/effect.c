@@ -3,21 +3,101 @@
  *
  * The payload came along, or is a message of its own, which MPI stores to the window itself. The
  * first message of a sender is looked at until it has taken effect; what is behind it waits.
+ * What has is acknowledged by what goes back anyway, or, when nothing does for a moment or much has
+ * come together, by a message of its own.
  */
 #include "net/mpi/end.h"
 
 #include "base/say.h"
+#include "net/receipt.h"
 #include "order/atomic.h"
 
 #include <stdlib.h>
 
-enum { BOUNCES = 2 /* payloads of a peer on their way to the device; a third is not begun */ };
+enum {
+    BOUNCES = 2,         /* payloads of a peer on their way to the device; a third is not begun */
+    ACK_WAIT_NS = 20000, /* how long an acknowledgement waits to be taken along */
+    ACK_AT = WEFT_NET_MPI_WINDOW / 4
+};
 
 weft_status weft_net_mpi_malformed(const struct weft_net_mpi_peer *peer, size_t bytes,
                                    const char *why)
 {
     return weft_err(WEFT_ERR_PROTOCOL, "mpi: process %d sent a message of %zu bytes: %s",
                     peer->process, bytes, why);
+}
+
+/* ---- acknowledgements ---------------------------------------------------------------------- */
+
+/* Tells post, and by it the peer, that so many of its puts are there. */
+static void publish(struct weft_net *net, struct weft_net_mpi_peer *peer, uint32_t applied)
+{
+    weft_store_release_u32(&peer->applied, applied, ORDER_ring_credit);
+    if (!peer->links[WEFT_NET_MPI_OWING].in)
+        peer->owed_since = weft_now_ns();
+    weft_net_mpi_enlist(net, WEFT_NET_MPI_OWING, peer);
+}
+
+/* What the other end says of this one's puts; it never goes back. */
+static weft_status take_ack(struct weft_net_mpi_peer *peer, uint32_t acked)
+{
+    const uint32_t before = weft_load_relaxed_u32(&peer->acked);
+
+    /* `made` is as new as any message that the other end can have seen. */
+    const uint32_t made = weft_load_relaxed_u32(&peer->made);
+    const enum weft_receipt receipt = weft_receipt_check(before, made, acked);
+    if (receipt == WEFT_RECEIPT_OLD)
+        return WEFT_OK;
+    if (receipt == WEFT_RECEIPT_FALSE)
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "mpi: process %d acknowledges message %u; the last one to it was %u",
+                        peer->process, acked, made);
+    weft_store_release_u32(&peer->acked, acked, ORDER_ring_credit);
+    return WEFT_OK;
+}
+
+static weft_status send_ack(struct weft_net *net, struct weft_net_mpi_peer *peer)
+{
+    const uint32_t applied = weft_load_relaxed_u32(&peer->applied);
+    const struct weft_net_mpi_message ack = {.kind = WEFT_NET_MPI_ACK, .acked = applied};
+
+    weft_net_mpi_message_put(peer->ack_wire, &ack);
+    const int error = net->ops->isend(&net->comm, peer->ack_wire, sizeof(peer->ack_wire),
+                                      peer->rank, WEFT_NET_MPI_TAG_MESSAGE, &peer->ack_request);
+    if (error != 0)
+        return weft_net_mpi_failed(net, "to", peer->process, error,
+                                   "MPI_Isend of an acknowledgement");
+    peer->acking = true;
+    weft_tell_u32(&peer->told, applied);
+    return WEFT_OK;
+}
+
+/* One at a time to a peer. */
+weft_status weft_net_mpi_acknowledge(struct weft_net *net, struct weft_net_mpi_peer *peer,
+                                     bool *keep, bool *did)
+{
+    /* After a good-bye nothing may follow. */
+    const uint32_t owed =
+        net->closing ? 0
+                     : weft_load_relaxed_u32(&peer->applied) - weft_load_relaxed_u32(&peer->told);
+    bool done = true;
+    size_t bytes;
+
+    (void)did; /* nobody waits for it */
+    *keep = true;
+    if (peer->acking) {
+        const int error = net->ops->test(&peer->ack_request, &done, &bytes);
+        if (error != 0)
+            return weft_net_mpi_failed(net, "to", peer->process, error,
+                                       "sending an acknowledgement");
+        peer->acking = !done;
+        if (!done)
+            return WEFT_OK;
+    }
+    *keep = owed != 0;
+    return *keep && weft_receipt_due(owed, ACK_AT, weft_now_ns() - peer->owed_since, ACK_WAIT_NS)
+               ? send_ack(net, peer)
+               : WEFT_OK;
 }
 
 /* ---- until its data is there --------------------------------------------------------------- */
@@ -50,7 +130,7 @@ weft_status weft_net_mpi_conclude(struct weft_net *net, uint64_t last)
         if (net->last_ended == first)
             net->last_ended = NULL;
         first->peer->bounces -= first->bounce != NULL;
-        weft_net_mpi_publish(net, first->peer, first->taken);
+        publish(net, first->peer, first->taken);
         weft_net_mpi_free_in(net, first);
     } while ((uintptr_t)in != last);
     return WEFT_OK;
@@ -84,7 +164,7 @@ static weft_status begin_payload(struct weft_net *net, struct weft_net_mpi_peer 
         &net->comm, peer->bounce != NULL ? peer->bounce : peer->landing, message->bytes, peer->rank,
         WEFT_NET_MPI_TAG_PAYLOAD, &peer->landing_request);
     return error == 0 ? WEFT_OK
-                      : weft_net_mpi_receive_failed(net, peer->process, error, "MPI_Irecv");
+                      : weft_net_mpi_failed(net, "from", peer->process, error, "MPI_Irecv");
 }
 
 /* *done: the payload is in the window, or in `in`, and nothing is held. */
@@ -99,7 +179,7 @@ static weft_status end_payload(struct weft_net *net, struct weft_net_mpi_peer *p
         return weft_err(WEFT_ERR_PROTOCOL, "mpi: process %d announced %llu bytes and sent more",
                         peer->process, (unsigned long long)message->bytes);
     if (error != 0)
-        return weft_net_mpi_receive_failed(net, peer->process, error, "receiving a payload");
+        return weft_net_mpi_failed(net, "from", peer->process, error, "receiving a payload");
     if (!*done)
         return WEFT_OK;
     if (bytes != message->bytes)
@@ -157,7 +237,7 @@ weft_status weft_net_mpi_advance(struct weft_net *net, struct weft_net_mpi_peer 
     if (put)
         status = apply(net, peer, &message, in);
     if (status == WEFT_OK)
-        status = weft_net_mpi_take_ack(peer, message.acked);
+        status = take_ack(peer, message.acked);
     if (status == WEFT_OK && put) {
         peer->expected++;
         in->peer = peer;

@@ -1,6 +1,5 @@
 /*
- * net/mpi/end.h - a process's end of the network: what mpi.c, send.c, receive.c, effect.c and ack.c
- * share.
+ * net/mpi/end.h - a process's end of the network: what mpi.c, send.c, receive.c and effect.c share.
  *
  * Who touches what: "put" is the progress thread, "receive" the receive thread. "Post" is the one
  * of them that calls MPI for what is sent: the progress thread with WEFT_MPI_THREADS=multi, the
@@ -21,6 +20,16 @@
 enum { WEFT_NET_MPI_WINDOW = 256 };
 
 enum { WEFT_NET_MPI_TAG_MESSAGE = 1, WEFT_NET_MPI_TAG_PAYLOAD };
+
+/* Lists of peers to look after: with puts that have not landed; messages that have not taken
+ * effect; what is not acknowledged. The first is the put thread's, the others the receive thread's.
+ */
+enum weft_net_mpi_list {
+    WEFT_NET_MPI_BUSY,
+    WEFT_NET_MPI_WAITING,
+    WEFT_NET_MPI_OWING,
+    WEFT_NET_MPI_LISTS
+};
 
 /* A put under way. In a ring of its peer, by number: it has one message at least. */
 struct weft_net_mpi_put {
@@ -58,6 +67,10 @@ struct weft_net_mpi_in {
 
 struct weft_net_mpi_peer {
     int process, rank; /* in the job; in the MPI communicator */
+    struct {
+        struct weft_net_mpi_peer *next;
+        bool in;
+    } links[WEFT_NET_MPI_LISTS]; /* each of its list's thread */
 
     /* put */
     struct weft_net_put current;   /* accepted, not all of it in messages yet, */
@@ -66,8 +79,6 @@ struct weft_net_mpi_peer {
     struct weft_net_mpi_put *puts; /* ring of WEFT_NET_MPI_WINDOW */
     uint32_t first, count;         /* of puts that have not landed */
     uint32_t sequence;             /* of the last message made */
-    struct weft_net_mpi_peer *next_busy;
-    bool busy; /* in that list: something is active or has not landed */
 
     /* receive */
     struct weft_net_mpi_in *first_in, *last_in;
@@ -83,8 +94,6 @@ struct weft_net_mpi_peer {
     unsigned char ack_wire[WEFT_NET_MPI_HEADER_BYTES];
     bool acking; /* ack_request is under way */
     bool bye;    /* nothing more will come */
-    struct weft_net_mpi_peer *next_waiting, *next_owing;
-    bool is_waiting, is_owing; /* in those lists */
 
     /* between them: labels ring_credit and ring_space */
     uint32_t applied; /* puts from this peer that have taken effect; by receive, for post */
@@ -106,12 +115,12 @@ struct weft_net {
     uint32_t eager;
     struct weft_net_mpi_peer *peers;
     int *process_of; /* by rank in the communicator */
+    struct weft_net_mpi_peer *lists[WEFT_NET_MPI_LISTS];
     struct weft_arrive arrive;
 
     /* put */
     struct weft_net_mpi_out *free_out;
     uint32_t made_out;
-    struct weft_net_mpi_peer *busy;
 
     /* post */
     struct weft_net_mpi_out_list posted; /* MPI has them */
@@ -120,8 +129,7 @@ struct weft_net {
     struct weft_net_mpi_in *free_in;
     struct weft_net_mpi_in *taken, *last_taken; /* a FIFO: have taken effect, not concluded; */
     struct weft_net_mpi_in *last_ended;         /* the last of them in a batch; NULL: none is */
-    struct weft_net_mpi_peer *waiting, *owing;
-    bool closing; /* what comes in is dropped */
+    bool closing;                               /* what comes in is dropped */
 
     struct weft_lock lock;
     struct weft_net_mpi_out_list made, finished; /* put to post, post to put */
@@ -130,6 +138,19 @@ struct weft_net {
 
 /* Passes an error on, after which nothing more is certain. */
 weft_status weft_net_mpi_broken(struct weft_net *net, weft_status status);
+
+/* Says MPI's error in what went "to" a process or comes "from" it. NETWORK. */
+weft_status weft_net_mpi_failed(struct weft_net *net, const char *way, int process, int error,
+                                const char *what);
+
+/* Puts a peer into a list, once. */
+void weft_net_mpi_enlist(struct weft_net *net, enum weft_net_mpi_list list,
+                         struct weft_net_mpi_peer *peer);
+/* Serves each peer of a list once; one that is not to be kept leaves it. */
+typedef weft_status weft_net_mpi_server(struct weft_net *net, struct weft_net_mpi_peer *peer,
+                                        bool *keep, bool *did);
+weft_status weft_net_mpi_serve(struct weft_net *net, enum weft_net_mpi_list list,
+                               weft_net_mpi_server *serve, bool *did);
 
 /* ---- send.c ---------------------------------------------------------------------------------- */
 
@@ -146,9 +167,6 @@ void weft_net_mpi_send_close(struct weft_net *net);
 
 weft_status weft_net_mpi_receive_turn(struct weft_net *net, bool *did);
 void weft_net_mpi_receive_close(struct weft_net *net);
-/* Says MPI's error in receiving from a process (-1: from anybody). NETWORK. */
-weft_status weft_net_mpi_receive_failed(struct weft_net *net, int process, int error,
-                                        const char *what);
 void weft_net_mpi_free_in(struct weft_net *net, struct weft_net_mpi_in *in);
 
 /* ---- effect.c -------------------------------------------------------------------------------- */
@@ -166,13 +184,7 @@ weft_status weft_net_mpi_conclude(struct weft_net *net, uint64_t last);
 weft_status weft_net_mpi_malformed(const struct weft_net_mpi_peer *peer, size_t bytes,
                                    const char *why);
 
-/* ---- ack.c ----------------------------------------------------------------------------------- */
-
-/* Tells post, and by it the peer, that so many of its puts are there. */
-void weft_net_mpi_publish(struct weft_net *net, struct weft_net_mpi_peer *peer, uint32_t applied);
-/* What the other end says of this one's puts; it never goes back. */
-weft_status weft_net_mpi_take_ack(struct weft_net_mpi_peer *peer, uint32_t acked);
-/* Acknowledges where it is time to. */
-weft_status weft_net_mpi_serve_owing(struct weft_net *net);
+/* For the list of who is owing: acknowledges where it is time to. */
+weft_net_mpi_server weft_net_mpi_acknowledge;
 
 #endif

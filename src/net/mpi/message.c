@@ -1,34 +1,21 @@
 /* net/mpi/message.c - see the header. */
 #include "net/mpi/message.h"
 
-#include <assert.h>
 #include <string.h>
 
 static const uint32_t MAGIC = 0x7765f701; /* the last byte counts versions */
 
-struct wire {
-    uint32_t magic, kind, sequence, acked;
-    uint64_t key, offset;
-    uint32_t bytes, notice;
-};
-static_assert(sizeof(struct wire) == WEFT_NET_MPI_HEADER_BYTES, "no padding on the wire");
-
 void weft_net_mpi_message_put(unsigned char wire[WEFT_NET_MPI_HEADER_BYTES],
                               const struct weft_net_mpi_message *message)
 {
-    const struct wire w = {.magic = MAGIC,
-                           .kind = message->kind,
-                           .sequence = message->sequence,
-                           .acked = message->acked,
-                           .key = message->key,
-                           .offset = message->offset,
-                           .bytes = (uint32_t)message->bytes,
-                           .notice = message->notice};
+    struct weft_net_mpi_message w = *message;
+
+    w.magic = MAGIC;
     memcpy(wire, &w, sizeof(w));
 }
 
 /* What a kind may carry. */
-static const char *check(const struct wire *w, size_t payload)
+static const char *check(const struct weft_net_mpi_message *w, size_t payload)
 {
     switch (w->kind) {
     case WEFT_NET_MPI_PUT:
@@ -52,7 +39,7 @@ static const char *check(const struct wire *w, size_t payload)
 const char *weft_net_mpi_message_get(struct weft_net_mpi_message *message, const void *wire,
                                      size_t size)
 {
-    struct wire w;
+    struct weft_net_mpi_message w;
 
     if (size < sizeof(w))
         return "shorter than a header";
@@ -61,12 +48,6 @@ const char *weft_net_mpi_message_get(struct weft_net_mpi_message *message, const
         return "no message of this weft";
     const char *wrong = check(&w, size - sizeof(w));
     if (wrong == NULL)
-        *message = (struct weft_net_mpi_message){.kind = (enum weft_net_mpi_kind)w.kind,
-                                                 .sequence = w.sequence,
-                                                 .acked = w.acked,
-                                                 .notice = w.notice,
-                                                 .key = w.key,
-                                                 .offset = w.offset,
-                                                 .bytes = w.bytes};
+        *message = w;
     return wrong;
 }

@@ -9,6 +9,7 @@
 #ifndef WEFT_NET_MPI_MESSAGE_H
 #define WEFT_NET_MPI_MESSAGE_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,12 +27,15 @@ enum weft_net_mpi_kind {
 };
 
 struct weft_net_mpi_message {
-    enum weft_net_mpi_kind kind;
+    uint32_t magic;    /* set on the wire */
+    uint32_t kind;     /* enum weft_net_mpi_kind */
     uint32_t sequence; /* of puts of this pair, from 1; others: 0 */
     uint32_t acked;    /* so many puts of the other direction have taken effect */
-    uint32_t notice;   /* 0: none */
-    uint64_t key, offset, bytes;
+    uint64_t key, offset;
+    uint32_t bytes;
+    uint32_t notice; /* 0: none */
 };
+static_assert(sizeof(struct weft_net_mpi_message) == WEFT_NET_MPI_HEADER_BYTES, "no padding");
 
 void weft_net_mpi_message_put(unsigned char wire[WEFT_NET_MPI_HEADER_BYTES],
                               const struct weft_net_mpi_message *message);

@@ -1,12 +1,9 @@
 /*
- * net/mpi/mpi.c - messages of an MPI: for places where nothing else reaches the other nodes.
+ * net/mpi/mpi.c - opening, connecting and closing, and the table.
  *
- * The processes must have been started by the MPI's launcher. Each job has a communicator of its
- * own, so that nothing of an earlier job, or of the program's own MPI calls, is ever taken for its
- * messages. MPI rings no bell: the runtime polls. Tasks of one address space, which no MPI knows
+ * Each job has a communicator of its own, so that nothing of an earlier job, or of the program's
+ * own MPI calls, is ever taken for its messages. Tasks of one address space, which no MPI knows
  * apart, use the same protocol over mpi/inside.h.
- *
- * What it rests on, and what each thread does: end.h, send.c, receive.c, effect.c, ack.c.
  */
 #include "base/say.h"
 #include "mpi/inside.h"
@@ -32,6 +29,36 @@ weft_status weft_net_mpi_broken(struct weft_net *net, weft_status status)
 {
     __atomic_store_n(&net->broken, 1, __ATOMIC_RELAXED);
     return status;
+}
+
+void weft_net_mpi_enlist(struct weft_net *net, enum weft_net_mpi_list list,
+                         struct weft_net_mpi_peer *peer)
+{
+    if (peer->links[list].in)
+        return;
+    peer->links[list].in = true;
+    peer->links[list].next = net->lists[list];
+    net->lists[list] = peer;
+}
+
+weft_status weft_net_mpi_serve(struct weft_net *net, enum weft_net_mpi_list list,
+                               weft_net_mpi_server *serve, bool *did)
+{
+    struct weft_net_mpi_peer **place = &net->lists[list];
+
+    while (*place != NULL) {
+        struct weft_net_mpi_peer *peer = *place;
+        bool keep = false;
+        weft_status status = serve(net, peer, &keep, did);
+        if (status != WEFT_OK)
+            return status;
+        peer->links[list].in = keep;
+        if (keep)
+            place = &peer->links[list].next;
+        else
+            *place = peer->links[list].next;
+    }
+    return WEFT_OK;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

@@ -2,10 +2,8 @@
  * net/mpi/receive.c - messages come in, and wait for their turn.
  *
  * A message is taken off MPI's queue whoever sent it, and waits in the list of its sender; only the
- * first of a list is looked at (effect.c). So while the payload of a large put is still under way,
- * into the window itself, what its sender sent later waits behind it, and all other senders go on.
- * The list is bounded: nobody sends more than WEFT_NET_MPI_WINDOW messages ahead of the
- * acknowledgement (ack.c).
+ * first of a list is looked at (effect.c). The list is bounded: nobody sends more than
+ * WEFT_NET_MPI_WINDOW messages ahead of the acknowledgement.
  */
 #include "net/mpi/end.h"
 
@@ -16,15 +14,13 @@
 
 enum { BATCH = 64 }; /* messages taken in a turn */
 
-weft_status weft_net_mpi_receive_failed(struct weft_net *net, int process, int error,
-                                        const char *what)
+weft_status weft_net_mpi_failed(struct weft_net *net, const char *way, int process, int error,
+                                const char *what)
 {
     char text[256];
 
     net->ops->explain(error, text, sizeof(text));
-    if (process < 0)
-        return weft_err(WEFT_ERR_NETWORK, "mpi (%s): %s: %s", net->ops->name, what, text);
-    return weft_err(WEFT_ERR_NETWORK, "mpi (%s): %s from process %d: %s", net->ops->name, what,
+    return weft_err(WEFT_ERR_NETWORK, "mpi (%s): %s %s process %d: %s", net->ops->name, what, way,
                     process, text);
 }
 
@@ -53,51 +49,33 @@ static void drop_first(struct weft_net *net, struct weft_net_mpi_peer *peer)
 }
 
 /* All of them that can take effect now. */
-static weft_status serve_peer(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *did)
+static weft_status serve_peer(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *keep,
+                              bool *did)
 {
     struct weft_net_mpi_in *in;
 
+    *keep = true;
     while ((in = peer->first_in) != NULL) {
         bool done = false;
         size_t bytes = 0;
         const int error = in->received ? 0 : net->ops->test(&in->request, &in->received, &bytes);
         if (error != 0)
-            return weft_net_mpi_receive_failed(net, peer->process, error, "receiving");
+            return weft_net_mpi_failed(net, "from", peer->process, error, "receiving");
         if (!in->received)
             return WEFT_OK;
         weft_status status = weft_net_mpi_advance(net, peer, in, &done);
-        if (status != WEFT_OK)
+        if (status != WEFT_OK || !done)
             return status;
-        if (!done)
-            return WEFT_OK;
         drop_first(net, peer);
         *did = true;
     }
-    return WEFT_OK;
-}
-
-static weft_status serve_waiting(struct weft_net *net, bool *did)
-{
-    struct weft_net_mpi_peer **place = &net->waiting;
-
-    while (*place != NULL) {
-        struct weft_net_mpi_peer *peer = *place;
-        weft_status status = serve_peer(net, peer, did);
-        if (status != WEFT_OK)
-            return status;
-        if (peer->first_in != NULL) {
-            place = &peer->next_waiting;
-        } else {
-            *place = peer->next_waiting;
-            peer->is_waiting = false;
-        }
-    }
+    *keep = false;
     return WEFT_OK;
 }
 
 /* A message that MPI has matched goes into its sender's list. */
-static weft_status enlist(struct weft_net *net, struct weft_net_mpi_peer *peer, size_t bytes,
-                          struct weft_mpi_handle *matched)
+static weft_status take_in(struct weft_net *net, struct weft_net_mpi_peer *peer, size_t bytes,
+                           struct weft_mpi_handle *matched)
 {
     const size_t most = WEFT_NET_MPI_HEADER_BYTES + net->eager;
     struct weft_net_mpi_in *in = net->free_in;
@@ -118,16 +96,12 @@ static weft_status enlist(struct weft_net *net, struct weft_net_mpi_peer *peer, 
     const int error = net->ops->imrecv(matched, in->wire, bytes, &in->request);
     if (error != 0) {
         weft_net_mpi_free_in(net, in);
-        return weft_net_mpi_receive_failed(net, peer->process, error, "MPI_Imrecv");
+        return weft_net_mpi_failed(net, "from", peer->process, error, "MPI_Imrecv");
     }
     *(peer->last_in != NULL ? &peer->last_in->next : &peer->first_in) = in;
     peer->last_in = in;
     peer->waiting++;
-    if (!peer->is_waiting) {
-        peer->is_waiting = true;
-        peer->next_waiting = net->waiting;
-        net->waiting = peer;
-    }
+    weft_net_mpi_enlist(net, WEFT_NET_MPI_WAITING, peer);
     return WEFT_OK;
 }
 
@@ -141,13 +115,13 @@ static weft_status take_new(struct weft_net *net, bool *did)
         const int error = net->ops->improbe(&net->comm, WEFT_NET_MPI_TAG_MESSAGE, &found, &rank,
                                             &bytes, &matched);
         if (error != 0)
-            return weft_net_mpi_receive_failed(net, -1, error, "MPI_Improbe");
+            return weft_mpi_failed(net->ops, error, "MPI_Improbe");
         if (!found)
             return WEFT_OK;
         if (rank < 0 || rank >= net->open.processes || net->process_of[rank] < 0)
             return weft_err(WEFT_ERR_PROTOCOL, "mpi: a message of rank %d, which is no process",
                             rank);
-        weft_status status = enlist(net, &net->peers[net->process_of[rank]], bytes, &matched);
+        weft_status status = take_in(net, &net->peers[net->process_of[rank]], bytes, &matched);
         if (status != WEFT_OK)
             return status;
         *did = true;
@@ -162,13 +136,13 @@ weft_status weft_net_mpi_receive_turn(struct weft_net *net, bool *did)
     weft_status status = take_new(net, did);
 
     if (status == WEFT_OK)
-        status = serve_waiting(net, did);
+        status = weft_net_mpi_serve(net, WEFT_NET_MPI_WAITING, serve_peer, did);
     if (status == WEFT_OK)
         status = weft_arrive_settle(&net->arrive, did);
     if (status == WEFT_OK)
         status = weft_net_mpi_end_batch(net);
     if (status == WEFT_OK)
-        status = weft_net_mpi_serve_owing(net);
+        status = weft_net_mpi_serve(net, WEFT_NET_MPI_OWING, weft_net_mpi_acknowledge, did);
     return status == WEFT_OK ? WEFT_OK : weft_net_mpi_broken(net, status);
 }
 

@@ -57,15 +57,6 @@ static void add_locked(struct weft_net *net, struct weft_net_mpi_out_list *list,
 
 /* ---- post: what was made goes to MPI ------------------------------------------------------- */
 
-static weft_status failed(struct weft_net *net, int process, int error, const char *what)
-{
-    char text[256];
-
-    net->ops->explain(error, text, sizeof(text));
-    return weft_err(WEFT_ERR_NETWORK, "mpi (%s): %s to process %d: %s", net->ops->name, what,
-                    process, text);
-}
-
 static weft_status post(struct weft_net *net, struct weft_net_mpi_out *out)
 {
     struct weft_net_mpi_peer *peer = &net->peers[out->process];
@@ -79,13 +70,15 @@ static weft_status post(struct weft_net *net, struct weft_net_mpi_out *out)
     int error = net->ops->isend(&net->comm, out->wire, bytes, peer->rank, WEFT_NET_MPI_TAG_MESSAGE,
                                 &out->header_request);
     if (error != 0)
-        return failed(net, out->process, error, "MPI_Isend");
+        return weft_net_mpi_failed(net, "to", out->process, error, "MPI_Isend");
     weft_tell_u32(&peer->told, out->message.acked);
     if (out->payload == NULL)
         return WEFT_OK;
     error = net->ops->isend(&net->comm, out->payload, out->payload_bytes, peer->rank,
                             WEFT_NET_MPI_TAG_PAYLOAD, &out->payload_request);
-    return error == 0 ? WEFT_OK : failed(net, out->process, error, "MPI_Isend of a payload");
+    return error == 0
+               ? WEFT_OK
+               : weft_net_mpi_failed(net, "to", out->process, error, "MPI_Isend of a payload");
 }
 
 static weft_status test_one(struct weft_net *net, struct weft_net_mpi_out *out,
@@ -94,7 +87,7 @@ static weft_status test_one(struct weft_net *net, struct weft_net_mpi_out *out,
     size_t bytes;
     const int error = *done ? 0 : net->ops->test(request, done, &bytes);
 
-    return error == 0 ? WEFT_OK : failed(net, out->process, error, "sending");
+    return error == 0 ? WEFT_OK : weft_net_mpi_failed(net, "to", out->process, error, "sending");
 }
 
 /* Whether MPI has done with a message, both parts of it. */
@@ -260,11 +253,7 @@ weft_status weft_net_mpi_put(struct weft_net *net, const struct weft_net_put *pu
     peer->current = *put;
     peer->done = 0;
     peer->active = true;
-    if (!peer->busy) {
-        peer->busy = true;
-        peer->next_busy = net->busy;
-        net->busy = peer;
-    }
+    weft_net_mpi_enlist(net, WEFT_NET_MPI_BUSY, peer);
     weft_status status = pump(net, peer, &did);
     if (status != WEFT_OK)
         return weft_net_mpi_broken(net, status);
@@ -288,25 +277,13 @@ static void report(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *d
     }
 }
 
-/* Every peer with something under way, once; those that have nothing any more leave the list. */
-static weft_status serve_peers(struct weft_net *net, bool *did)
+static weft_status serve_peer(struct weft_net *net, struct weft_net_mpi_peer *peer, bool *keep,
+                              bool *did)
 {
-    struct weft_net_mpi_peer **place = &net->busy;
-
-    while (*place != NULL) {
-        struct weft_net_mpi_peer *peer = *place;
-        report(net, peer, did);
-        weft_status status = pump(net, peer, did);
-        if (status != WEFT_OK)
-            return weft_net_mpi_broken(net, status);
-        if (peer->active || peer->count > 0) {
-            place = &peer->next_busy;
-        } else {
-            *place = peer->next_busy;
-            peer->busy = false;
-        }
-    }
-    return WEFT_OK;
+    report(net, peer, did);
+    weft_status status = pump(net, peer, did);
+    *keep = peer->active || peer->count > 0;
+    return status == WEFT_OK ? WEFT_OK : weft_net_mpi_broken(net, status);
 }
 
 weft_status weft_net_mpi_send_turn(struct weft_net *net, bool *did)
@@ -322,7 +299,7 @@ weft_status weft_net_mpi_send_turn(struct weft_net *net, bool *did)
         free_out(net, out);
         *did = true;
     }
-    return serve_peers(net, did);
+    return weft_net_mpi_serve(net, WEFT_NET_MPI_BUSY, serve_peer, did);
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * net/ofi/choose.c - which of libfabric's providers to use, and what it can do.
+ * net/ofi/choose.c - libfabric loaded, which of its providers to use, and what that can do.
  *
  * The provider is the first that libfabric lists for plain messages, which all must have: it lists
  * the fastest first. Then that provider is asked for more and more, and what it agrees to is used:
@@ -9,17 +9,64 @@
 
 #include "base/say.h"
 
-#include <netinet/in.h>
+#include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+
+static struct weft_ofi_library library;
+static bool loaded;
+static char unloadable[256] = "libfabric.so.1 is too old";
+
+/*
+ * Some of what libfabric brings along takes signals as it is loaded: psm's libraries print a
+ * backtrace then, and exit with status 1, also at a SIGTERM that the program itself handles. The
+ * signals stay as they were.
+ */
+static void *load_library(void)
+{
+    struct sigaction before[NSIG];
+
+    for (int i = 1; i < NSIG; i++)
+        sigaction(i, NULL, &before[i]);
+    void *handle = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+    for (int i = 1; i < NSIG; i++) /* in vain for those that nobody can take */
+        sigaction(i, &before[i], NULL);
+    return handle;
+}
+
+static void load(void)
+{
+    void *handle = load_library();
+
+    if (handle == NULL) {
+        snprintf(unloadable, sizeof(unloadable), "%s", dlerror());
+        return;
+    }
+    loaded = true;
+#define LOAD(name)                                                                                 \
+    library.name = (__typeof__(library.name))dlsym(handle, "fi_" #name);                           \
+    loaded &= library.name != NULL;
+    WEFT_OFI_LIBRARY(LOAD)
+#undef LOAD
+}
+
+/* NULL: it cannot be loaded, and why in *reason, in silence. Any thread; loaded once, and kept. */
+static const struct weft_ofi_library *get_library(const char **reason)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, load);
+    *reason = unloadable;
+    return loaded ? &library : NULL;
+}
 
 const char *weft_ofi_error(long code)
 {
     const char *reason;
-    const struct weft_ofi_library *fi = weft_ofi_library(&reason);
+    const struct weft_ofi_library *fi = get_library(&reason);
 
     return fi == NULL ? reason : fi->strerror((int)(code < 0 ? -code : code));
 }
@@ -216,12 +263,12 @@ static weft_status none(const struct weft_net *net, const char *why)
 weft_status weft_ofi_choose(struct weft_net *net)
 {
     const struct weft_config *config = net->open.config;
-    struct sockaddr_in6 room;
+    union weft_address room;
     struct sockaddr *address = NULL;
     struct fi_info *hints, *list = NULL;
 
     const char *reason;
-    const struct weft_ofi_library *fi = weft_ofi_library(&reason);
+    const struct weft_ofi_library *fi = get_library(&reason);
     if (fi == NULL)
         return weft_err(WEFT_ERR_NETWORK, "ofi: libfabric: %s", reason);
     net->fi = fi;
@@ -232,8 +279,8 @@ weft_status weft_ofi_choose(struct weft_net *net)
         fi->freeinfo(hints);
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to ask for providers");
     }
-    if (weft_ofi_local_address(&net->open, (struct sockaddr *)&room, sizeof(room)))
-        address = (struct sockaddr *)&room;
+    if (weft_ofi_local_address(&net->open, &room))
+        address = &room.any;
     const int error = fi->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list);
     fi->freeinfo(hints);
     if (error != 0)

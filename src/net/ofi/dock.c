@@ -1,15 +1,10 @@
 /*
- * net/ofi/dock.c - long puts for memory that writes do not reach: that of a device.
+ * net/ofi/dock.c - long puts for memory that writes do not reach: that of a device (README.md).
  *
- * The target has a DOCK, pinned host memory that is registered with the provider. A sender asks
- * once for its QUAY, a stretch of it, and writes pieces of its puts there, each into the next free
- * place, a BERTH: a header, as a message has one, and the data. The write raises an event; when its
- * turn comes the target reads the header, and has the device fetch the data from where it is. A
- * receipt says that the device has it all: then the berth is free.
- *
- * That is one operation for a piece of up to 1 MiB, and no copy by the host, where messages are a
- * copy and an operation for each 8 KiB at both ends. Many pieces are under way; order is that of
- * the events. Where berths lie nobody says: both sides reckon it from the lengths of those before.
+ * The DOCK is the target's pinned host memory, a QUAY the stretch of it that a sender has, a BERTH
+ * the place of a piece there: a header, as a message has one, and the data. It is free again when a
+ * receipt says that the device has fetched the data. Where berths lie nobody says: both sides
+ * reckon it from the lengths of those before.
  */
 #include "net/ofi/inside.h"
 

@@ -7,17 +7,30 @@
 #ifndef WEFT_NET_OFI_INSIDE_H
 #define WEFT_NET_OFI_INSIDE_H
 
+#include "base/netif.h"
 #include "base/task.h"
 #include "net/arrive.h"
 #include "net/net.h"
 #include "net/ofi/bytes.h"
-#include "net/ofi/library.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
+
+/*
+ * libfabric, loaded when a job wants it. It brings its providers' libraries with it, and starting
+ * them takes tenths of a second, which programs that need no fabric do not pay. All its other calls
+ * are inline functions over what these return. X(name). dupinfo of NULL: a new, empty one.
+ */
+#define WEFT_OFI_LIBRARY(X) X(getinfo) X(freeinfo) X(dupinfo) X(fabric) X(strerror)
+
+struct weft_ofi_library {
+#define WEFT_OFI_FIELD(name) __typeof__(&fi_##name) name;
+    WEFT_OFI_LIBRARY(WEFT_OFI_FIELD)
+#undef WEFT_OFI_FIELD
+};
 
 enum {
     WEFT_OFI_WINDOW = 1024,         /* events under way to one target: receipts must come */
@@ -44,7 +57,7 @@ struct weft_ofi_context {
 /* A put, from its acceptance until it has landed; or a get; or a piece of a put (dock.c). */
 struct weft_ofi_op {
     struct weft_ofi_context context;
-    struct weft_ofi_op *next;
+    struct weft_ofi_op *next, *made_before;
     void *cookie;
     int process;
     uint32_t event;        /* its last */
@@ -67,7 +80,7 @@ struct weft_ofi_buffer {
 /* A region of a peer, once asked for. */
 struct weft_ofi_remote {
     uint64_t key;
-    bool known;
+    bool asked, known;
     struct weft_ofi_place place;
 };
 enum { WEFT_OFI_REMOTES = 128 }; /* remembered a peer; the oldest is forgotten */
@@ -117,16 +130,6 @@ struct weft_ofi_peer {
     uint64_t berths_taken; /* and so many bytes of it have been used; the receive task's own */
 };
 
-/* Memory registered here. */
-struct weft_ofi_local {
-    uint64_t key;
-    struct fid_mr *mr; /* NULL: only messages reach it */
-    uint64_t mr_key;
-    unsigned char *base;
-    size_t bytes;
-    bool used;
-};
-
 /* What the provider can do; choose.c asks. */
 struct weft_ofi_abilities {
     enum weft_ofi_data form; /* WEFT_OFI_NO_DATA: no writes */
@@ -174,14 +177,11 @@ struct weft_net {
     struct weft_ofi_peer *peers;
 
     struct weft_arrive arrive;
-    struct weft_ofi_local *locals;
-    uint32_t locals_count;
 
     unsigned char *memory; /* of all buffers */
     struct fid_mr *memory_mr;
     struct weft_ofi_buffer *buffers, *free_sends;
-    struct weft_ofi_op *free_ops, **slabs; /* see send.c */
-    uint32_t slabs_count;
+    struct weft_ofi_op *free_ops, *made_ops;
     struct weft_ofi_dock dock;
 
     uint64_t writes, docked, messages; /* puts so far, by the way they took */
@@ -212,14 +212,12 @@ weft_status weft_ofi_choose(struct weft_net *net);
 
 /* ---- where.c ---- */
 
-struct sockaddr;
 /*
  * The address that this process should use: WEFT_INTERFACE's, else the one towards the root. False:
  * none is known. A WEFT_INTERFACE that is no address or interface here is left to the provider's
  * own names.
  */
-bool weft_ofi_local_address(const struct weft_net_open *open, struct sockaddr *address,
-                            size_t bytes);
+bool weft_ofi_local_address(const struct weft_net_open *open, union weft_address *address);
 bool weft_ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b);
 bool weft_ofi_is_loopback(const struct sockaddr *address);
 
@@ -250,6 +248,7 @@ weft_status weft_ofi_flush(struct weft_net *net, int process);
 /* For a put, or a piece of it. NULL: no memory. */
 struct weft_ofi_op *weft_ofi_new_op(struct weft_net *net, const struct weft_net_put *put);
 void weft_ofi_free_op(struct weft_net *net, struct weft_ofi_op *op);
+void weft_ofi_close_ops(struct weft_net *net);
 
 /* ---- progress.c: what becomes of them. Lock held, except in progress ---- */
 
@@ -334,7 +333,6 @@ struct weft_bell *weft_ofi_bell(struct weft_net *net, enum weft_net_side side);
 /* The side's task found nothing: if it is about to sleep, watch for it. Lock not held. */
 void weft_ofi_watch(struct weft_net *net, enum weft_net_side side);
 bool weft_ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side);
-void weft_ofi_ring(struct weft_net *net, enum weft_net_side side);
 
 /* The text of one of libfabric's error codes. */
 const char *weft_ofi_error(long code);

@@ -2,10 +2,8 @@
  * net/ofi/lost.c - connections that break while both processes live on. Lock held.
  *
  * Some breaks libfabric reports, for what was under way. Others nobody does: a message that was
- * copied into the provider, or into a socket, is gone, and the next one goes by a new connection.
- * So a sender whose puts have not landed for a second tells the target how many it has sent, again
- * and again; a target that stays behind for as long as `patience` has lost one. Where connections
- * are new or slow nothing is lost, and it catches up.
+ * copied into the provider is gone, and the next one goes by a new connection. So a sender tells
+ * how many it has sent, and a target that stays behind for as long as `patience` has lost one.
  */
 #include "net/ofi/inside.h"
 

@@ -1,9 +1,6 @@
 /*
  * net/ofi/message.c - sending messages: puts that cannot be written, and what the two sides tell
- * each other.
- *
- * A message is copied before it is sent, so that the source is free at once: into the provider
- * itself if it is short, else into a buffer of our own. Each carries a receipt, which spares one.
+ * each other. A message is copied before it is sent, so that the source is free at once.
  */
 #include "net/ofi/inside.h"
 
@@ -23,33 +20,25 @@ bool weft_ofi_taken(struct weft_net *net, int process, ssize_t result)
     return false;
 }
 
-static bool send_short(struct weft_net *net, int process, const struct weft_ofi_header *header,
-                       const void *data, size_t bytes)
+/* Header and data, copied: by the provider if they are short, else into a buffer of our own. */
+static bool send_copy(struct weft_net *net, int process, const struct weft_ofi_header *header,
+                      const void *data, size_t bytes)
 {
-    unsigned char all[WEFT_OFI_INJECT_MOST];
+    const size_t all = sizeof(*header) + bytes;
+    const fi_addr_t to = net->peers[process].address;
+    struct weft_ofi_buffer *buffer = all > net->can.inject ? net->free_sends : NULL;
+    unsigned char stack[WEFT_OFI_INJECT_MOST], *copy = buffer != NULL ? buffer->bytes : stack;
 
-    memcpy(all, header, sizeof(*header));
-    if (bytes > 0)
-        memcpy(all + sizeof(*header), data, bytes);
-    return weft_ofi_taken(
-        net, process,
-        fi_inject(net->ep, all, sizeof(*header) + bytes, net->peers[process].address));
-}
-
-static bool send_buffer(struct weft_net *net, int process, const struct weft_ofi_header *header,
-                        const void *data, size_t bytes)
-{
-    struct weft_ofi_buffer *buffer = net->free_sends;
-
-    if (buffer == NULL)
+    if (all > net->can.inject && buffer == NULL)
         return false;
-    memcpy(buffer->bytes, header, sizeof(*header));
+    memcpy(copy, header, sizeof(*header));
     if (bytes > 0)
-        memcpy(buffer->bytes + sizeof(*header), data, bytes);
+        memcpy(copy + sizeof(*header), data, bytes);
+    if (buffer == NULL)
+        return weft_ofi_taken(net, process, fi_inject(net->ep, copy, all, to));
+    void *descriptor = net->memory_mr != NULL ? fi_mr_desc(net->memory_mr) : NULL;
     if (!weft_ofi_taken(net, process,
-                        fi_send(net->ep, buffer->bytes, sizeof(*header) + bytes,
-                                net->memory_mr != NULL ? fi_mr_desc(net->memory_mr) : NULL,
-                                net->peers[process].address, &buffer->context)))
+                        fi_send(net->ep, copy, all, descriptor, to, &buffer->context)))
         return false;
     net->free_sends = buffer->next;
     buffer->process = process;
@@ -74,7 +63,6 @@ bool weft_ofi_send(struct weft_net *net, int process, struct weft_ofi_header *he
                    const void *data, size_t bytes)
 {
     struct weft_ofi_peer *peer = &net->peers[process];
-    const size_t all = sizeof(*header) + bytes;
 
     if (peer->lost_at != 0)
         return false;
@@ -85,8 +73,7 @@ bool weft_ofi_send(struct weft_net *net, int process, struct weft_ofi_header *he
         header->flags |= WEFT_OFI_NOW;
         header->event = header->kind == WEFT_OFI_RECEIPT ? weft_ofi_sent(peer) : header->event;
     }
-    if (all <= net->can.inject ? !send_short(net, process, header, data, bytes)
-                               : !send_buffer(net, process, header, data, bytes))
+    if (!send_copy(net, process, header, data, bytes))
         return false;
     weft_ofi_told(net, peer, header);
     return true;

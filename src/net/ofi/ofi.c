@@ -1,8 +1,5 @@
 /*
  * net/ofi/ofi.c - libfabric as a network: the endpoint and all that belongs to it, and the table.
- *
- * choose.c finds the provider; send.c, message.c, dock.c and receive.c move data; memory.c keeps
- * the regions; watch.c lets the tasks sleep. README.md tells how they play together.
  */
 #include "base/say.h"
 #include "net/ofi/inside.h"
@@ -138,13 +135,13 @@ static void close_fid(struct fid *fid)
 static void weft_ofi_close(struct weft_net *net)
 {
     weft_ofi_watch_close(net);
+    weft_ofi_memory_close(net);
     weft_arrive_close(&net->arrive);
     if (net->writes + net->docked + net->messages > 0)
         weft_say(WEFT_SAY_DEBUG,
                  "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
                  (unsigned long long)net->writes, (unsigned long long)net->docked,
                  (unsigned long long)net->messages);
-    weft_ofi_memory_close(net);
     CLOSE(net->dock.mr);
     if (net->can.bind_mr) /* it belongs to the endpoint */
         CLOSE(net->memory_mr);
@@ -160,9 +157,7 @@ static void weft_ofi_close(struct weft_net *net)
         net->fi->freeinfo(net->info);
     weft_ofi_receive_close(net);
     weft_ofi_dock_close(net);
-    for (uint32_t i = 0; i < net->slabs_count; i++)
-        free(net->slabs[i]);
-    free(net->slabs);
+    weft_ofi_close_ops(net);
     free(net->buffers);
     weft_arrive_unpin(&net->arrive, net->memory);
     free(net->memory);

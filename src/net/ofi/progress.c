@@ -16,7 +16,7 @@ bool weft_ofi_received(struct weft_net *net, int process, uint32_t receipt)
 
     if (news == WEFT_RECEIPT_NEW) {
         peer->received = receipt;
-        weft_ofi_ring(net, WEFT_NET_SEND);
+        weft_bell_ring(&net->bells[WEFT_NET_SEND]);
     }
     return news != WEFT_RECEIPT_FALSE;
 }

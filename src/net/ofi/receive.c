@@ -1,12 +1,9 @@
 /*
- * net/ofi/receive.c - what arrives: events in the order of their numbers, and receipts for them.
+ * net/ofi/receive.c - what arrives: events in the order of their numbers.
  *
- * A batch of completions is read under the lock, applied without it, and answered under it. Data of
- * messages is stored here; that of writes is there already. A receipt covers everything before it;
- * it travels with whatever goes to that process anyway, else after WEFT_OFI_RECEIPT_NS.
- *
- * Batches are answered when their data is there (arrive.h), a few at a time, while the next ones
- * are read.
+ * A batch of completions is read under the lock, applied without it, and answered under it, when
+ * its data is there (arrive.h), while the next ones are read. Data of messages is stored here; that
+ * of writes is there already.
  */
 #include "net/ofi/inside.h"
 
@@ -16,19 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct event {
-    int process;
-    uint32_t number, notice;
-    uint64_t key, offset;
-    const unsigned char *data;
-    size_t bytes;
-    bool docked; /* its berth says the rest */
-};
-
-/* One that came before its turn. */
+/* An event that came before its turn. */
 struct weft_ofi_early {
     struct weft_ofi_early *next;
-    struct event event;
+    struct weft_ofi_message m;
     unsigned char data[];
 };
 
@@ -48,93 +36,85 @@ struct weft_ofi_batch {
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Of a message, or of a write to a window. */
-static weft_status apply_plain(struct weft_net *net, const struct event *e)
-{
-    weft_status status = weft_arrive_deliver(&net->arrive, e->process, e->key, e->offset, e->data,
-                                             e->bytes, e->notice);
-
-    net->peers[e->process].expected += status == WEFT_OK;
-    return status;
-}
-
-static weft_status apply(struct weft_net *net, const struct event *e,
+/* An event: a message, or a write, of which a header tells; of one to a dock its berth says the
+ * rest, which goes to *docked. */
+static weft_status apply(struct weft_net *net, const struct weft_ofi_message *m,
                          struct weft_ofi_message *docked)
 {
-    if (!e->docked)
-        return apply_plain(net, e);
-    const struct weft_ofi_arrival arrival = {.process = e->process, .event = e->number};
-    weft_status status = weft_ofi_undock(net, &arrival, docked);
-    if (status != WEFT_OK)
-        return status;
-    const struct weft_ofi_header *h = &docked->header;
-    return apply_plain(net, &(struct event){.process = e->process,
-                                            .number = e->number,
-                                            .notice = h->notice,
-                                            .key = h->key,
-                                            .offset = h->offset,
-                                            .data = docked->data,
-                                            .bytes = docked->bytes});
+    if (m->header.kind == WEFT_OFI_DOCKED) {
+        const struct weft_ofi_arrival arrival = {.process = m->header.process,
+                                                 .event = m->header.event};
+        weft_status status = weft_ofi_undock(net, &arrival, docked);
+        if (status != WEFT_OK)
+            return status;
+        m = docked;
+    }
+    const struct weft_ofi_header *h = &m->header;
+    weft_status status = weft_arrive_deliver(&net->arrive, h->process, h->key, h->offset, m->data,
+                                             m->bytes, h->notice);
+    net->peers[h->process].expected += status == WEFT_OK;
+    return status;
 }
 
 static struct weft_ofi_early **find_early(struct weft_ofi_peer *peer, uint32_t number)
 {
     struct weft_ofi_early **at = &peer->early;
 
-    while (*at != NULL && (*at)->event.number != number)
+    while (*at != NULL && (*at)->m.header.event != number)
         at = &(*at)->next;
     return at;
 }
 
 /* Keeps an event until its turn; the data with it, for its buffer is needed. */
-static weft_status keep(struct weft_net *net, const struct event *e)
+static weft_status keep(struct weft_net *net, const struct weft_ofi_message *m)
 {
-    struct weft_ofi_peer *peer = &net->peers[e->process];
+    struct weft_ofi_peer *peer = &net->peers[m->header.process];
     struct weft_ofi_early *early;
 
-    if (*find_early(peer, e->number) != NULL)
-        return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent event %u twice", e->process,
-                        e->number);
-    early = malloc(sizeof(*early) + e->bytes);
+    if (*find_early(peer, m->header.event) != NULL)
+        return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent event %u twice", m->header.process,
+                        m->header.event);
+    early = malloc(sizeof(*early) + m->bytes);
     if (early == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an event of %zu bytes", e->bytes);
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for an event of %zu bytes", m->bytes);
     early->next = peer->early;
-    early->event = *e;
-    early->event.data = early->data;
-    if (e->bytes != 0)
-        memcpy(early->data, e->data, e->bytes);
+    early->m = *m;
+    early->m.data = early->data;
+    if (m->bytes != 0)
+        memcpy(early->data, m->data, m->bytes);
     peer->early = early;
     return WEFT_OK;
 }
 
 /* Applies an event, or keeps it, and then those whose turn has come. */
-static weft_status take_event(struct weft_net *net, const struct event *e, struct taken *taken)
+static weft_status take_event(struct weft_net *net, const struct weft_ofi_message *m,
+                              struct taken *taken)
 {
-    struct weft_ofi_peer *peer = &net->peers[e->process];
-    const uint32_t ahead = e->number - peer->expected;
+    struct weft_ofi_peer *peer = &net->peers[m->header.process];
+    const uint32_t ahead = m->header.event - peer->expected;
     weft_status status;
 
     if (ahead >= WEFT_OFI_WINDOW)
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: process %d sent event %u, and %u is next",
-                        e->process, e->number, peer->expected);
+                        m->header.process, m->header.event, peer->expected);
     if (ahead > 0)
-        return keep(net, e);
-    status = apply(net, e, &taken->m);
-    taken->message |= status == WEFT_OK && e->docked; /* it has a header, too */
+        return keep(net, m);
+    const bool docked = m->header.kind == WEFT_OFI_DOCKED;
+    status = apply(net, m, &taken->m);
+    taken->message |= status == WEFT_OK && docked; /* it has a header, too */
     while (status == WEFT_OK && peer->early != NULL) {
         struct weft_ofi_early **at = find_early(peer, peer->expected), *early = *at;
         if (early == NULL)
             break;
-        struct weft_ofi_message docked;
-        status = apply(net, &early->event, &docked);
-        if (status == WEFT_OK &&
-            early->event.docked) { /* what a message says is heard when it comes */
-            weft_lock(&net->lock);
-            status = weft_ofi_hear(net, &docked);
+        struct weft_ofi_message berth;
+        status = apply(net, &early->m, &berth);
+        if (status == WEFT_OK && early->m.header.kind == WEFT_OFI_DOCKED) {
+            weft_lock(&net->lock); /* what a message says is heard when it comes */
+            status = weft_ofi_hear(net, &berth);
             weft_unlock(&net->lock);
         }
         /* It is there before the memory it came from is freed. */
-        if (status == WEFT_OK && early->event.bytes != 0)
+        if (status == WEFT_OK && early->m.bytes != 0)
             status = weft_arrive_wait(&net->arrive);
         *at = early->next;
         free(early);
@@ -152,14 +132,14 @@ static weft_status take_write(struct weft_net *net, uint64_t data, struct taken 
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: a write came with the malformed data 0x%llx",
                         (unsigned long long)data);
     const uint32_t expected = net->peers[arrival.process].expected;
-    const struct event e = {.process = arrival.process,
-                            .number =
-                                expected + ((arrival.event - expected) & (net->can.spread - 1)),
-                            .notice = arrival.notice,
-                            .docked = !net->can.direct};
+    const struct weft_ofi_message m = {
+        .header = {.kind = net->can.direct ? WEFT_OFI_PUT : WEFT_OFI_DOCKED,
+                   .process = (uint16_t)arrival.process,
+                   .event = expected + ((arrival.event - expected) & (net->can.spread - 1)),
+                   .notice = arrival.notice}};
     taken->event = true;
     taken->process = arrival.process;
-    return take_event(net, &e, taken);
+    return take_event(net, &m, taken);
 }
 
 static weft_status take_message(struct weft_net *net, size_t bytes, struct taken *taken)
@@ -179,17 +159,10 @@ static weft_status take_message(struct weft_net *net, size_t bytes, struct taken
         return WEFT_OK;
     }
     const struct weft_ofi_header *h = &taken->m.header;
-    const struct event e = {.process = h->process,
-                            .number = h->event,
-                            .notice = h->notice,
-                            .key = h->key,
-                            .offset = h->offset,
-                            .data = taken->m.data,
-                            .bytes = taken->m.bytes};
     taken->message = true;
     taken->process = h->process;
     taken->event = h->kind == WEFT_OFI_PUT;
-    return taken->event ? take_event(net, &e, taken) : WEFT_OK;
+    return taken->event ? take_event(net, &taken->m, taken) : WEFT_OK;
 }
 
 static weft_status take(struct weft_net *net, const struct fi_cq_data_entry *entry,
@@ -285,7 +258,7 @@ static void tidy(struct weft_net *net)
     const bool ring = net->watch == NULL && (net->outstanding > 0 || net->stuck);
     weft_unlock(&net->lock);
     if (ring) /* it polls for the send side, too */
-        weft_ofi_ring(net, WEFT_NET_SEND);
+        weft_bell_ring(&net->bells[WEFT_NET_SEND]);
     weft_ofi_watch(net, WEFT_NET_RECEIVE);
 }
 

@@ -1,13 +1,9 @@
 /*
- * net/ofi/send.c - puts and gets: which way each goes.
+ * net/ofi/send.c - puts and gets: which way each goes (README.md).
  *
- * A put is one write with remote completion data, if the provider writes and the target's region is
- * known; else it is messages (message.c). Small values always are: their receiver stores them
- * undivided, which no provider promises. Both are events of one sequence, so the target takes
- * notices in order. What remains is data: a write is done by the provider, at once, and must not
- * get there before data of a message, or of a write that it might overtake. A put that could is
- * sent as messages itself; the receiver stores those in order. Where windows are memory that writes
- * do not reach, long puts go by the target's dock (dock.c), as messages do in all other ways.
+ * Writes and messages are events of one sequence, so notices keep their order. Data of a write
+ * lands by itself: a put whose write could get there before data of an earlier put is messages,
+ * which the receiver stores in order.
  */
 #include "net/ofi/inside.h"
 
@@ -15,37 +11,25 @@
 
 #include <stdlib.h>
 
-enum { SLAB = 256, SMALL = 8 };
+enum { SMALL = 8 };
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 
-static bool make_slab(struct weft_net *net)
-{
-    struct weft_ofi_op **slabs =
-        realloc(net->slabs, (net->slabs_count + 1) * sizeof(struct weft_ofi_op *));
-
-    if (slabs == NULL)
-        return false;
-    net->slabs = slabs;
-    struct weft_ofi_op *slab = calloc(SLAB, sizeof(*slab));
-    if (slab == NULL)
-        return false;
-    net->slabs[net->slabs_count++] = slab;
-    for (int i = 0; i < SLAB; i++) {
-        slab[i].context.what = WEFT_OFI_OP;
-        slab[i].next = net->free_ops;
-        net->free_ops = &slab[i];
-    }
-    return true;
-}
-
 struct weft_ofi_op *weft_ofi_new_op(struct weft_net *net, const struct weft_net_put *put)
 {
-    if (net->free_ops == NULL && !make_slab(net))
-        return NULL;
     struct weft_ofi_op *op = net->free_ops;
-    net->free_ops = op->next;
-    *op = (struct weft_ofi_op){.context = op->context,
+
+    if (op != NULL) {
+        net->free_ops = op->next;
+    } else {
+        op = calloc(1, sizeof(*op));
+        if (op == NULL)
+            return NULL;
+        op->made_before = net->made_ops;
+        net->made_ops = op;
+    }
+    *op = (struct weft_ofi_op){.context = {.what = WEFT_OFI_OP},
+                               .made_before = op->made_before,
                                .cookie = put->cookie,
                                .process = put->process,
                                .key = put->key,
@@ -58,6 +42,15 @@ void weft_ofi_free_op(struct weft_net *net, struct weft_ofi_op *op)
 {
     op->next = net->free_ops;
     net->free_ops = op;
+}
+
+void weft_ofi_close_ops(struct weft_net *net)
+{
+    while (net->made_ops != NULL) {
+        struct weft_ofi_op *op = net->made_ops;
+        net->made_ops = op->made_before;
+        free(op);
+    }
 }
 
 static void append(struct weft_net *net, struct weft_ofi_peer *peer, struct weft_ofi_op *op)
@@ -224,51 +217,51 @@ weft_status weft_ofi_put(struct weft_net *net, const struct weft_net_put *put)
     return status;
 }
 
+static weft_status read_from(struct weft_net *net, const struct weft_ofi_place *place,
+                             const struct weft_net_put *get, void *target)
+{
+    void *descriptor;
+
+    if (!place->exposed || get->offset > place->bytes || get->bytes > place->bytes - get->offset)
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "ofi: a get of %zu bytes at offset %llu of key 0x%llx, which process %d "
+                        "has not exposed to reads",
+                        get->bytes, (unsigned long long)get->offset, (unsigned long long)get->key,
+                        get->process);
+    if (!weft_ofi_descriptor(net, target, get->bytes, &descriptor))
+        return weft_err(WEFT_ERR_UNSUPPORTED,
+                        "ofi: %s reads only into registered memory, and %zu bytes of a get are "
+                        "elsewhere",
+                        net->info->fabric_attr->prov_name, get->bytes);
+    struct weft_ofi_op *op = weft_ofi_new_op(net, get);
+    if (op == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for a get");
+    const ssize_t result =
+        fi_read(net->ep, target, get->bytes, descriptor, net->peers[get->process].address,
+                remote_address(net, place, get->offset), place->mr_key, &op->context);
+    if (!weft_ofi_taken(net, get->process, result)) {
+        weft_ofi_free_op(net, op);
+        return WEFT_NET_FULL;
+    }
+    op->get = op->issued = true;
+    net->outstanding++;
+    return WEFT_OK;
+}
+
 /* A get sees all that was put to that process before: it waits until that has landed. */
 weft_status weft_ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target)
 {
-    struct weft_ofi_peer *peer;
+    struct weft_ofi_peer *peer = &net->peers[get->process];
     const struct weft_ofi_place *place = NULL;
-    weft_status status = WEFT_NET_FULL;
-    void *descriptor;
 
     if (!net->can.read)
         return WEFT_ERR_UNSUPPORTED;
-    peer = &net->peers[get->process];
     weft_lock(&net->lock);
     if (peer->first != NULL)
         peer->ask_receipt = true;
     else if (peer->lost_at == 0)
         place = weft_ofi_remote(net, get->process, get->key);
-    if (place != NULL &&
-        (!place->exposed || get->offset > place->bytes || get->bytes > place->bytes - get->offset))
-        status = weft_err(WEFT_ERR_PROTOCOL,
-                          "ofi: a get of %zu bytes at offset %llu of key 0x%llx, which process %d "
-                          "has not exposed to reads",
-                          get->bytes, (unsigned long long)get->offset, (unsigned long long)get->key,
-                          get->process);
-    else if (place != NULL && !weft_ofi_descriptor(net, target, get->bytes, &descriptor))
-        status = weft_err(WEFT_ERR_UNSUPPORTED,
-                          "ofi: %s reads only into registered memory, and %zu bytes of a get are "
-                          "elsewhere",
-                          net->info->fabric_attr->prov_name, get->bytes);
-    else if (place != NULL) {
-        struct weft_ofi_op *op = weft_ofi_new_op(net, get);
-        if (op == NULL)
-            status = weft_err(WEFT_ERR_MEMORY, "ofi: no memory for a get");
-        else {
-            const ssize_t result =
-                fi_read(net->ep, target, get->bytes, descriptor, peer->address,
-                        remote_address(net, place, get->offset), place->mr_key, &op->context);
-            if (!weft_ofi_taken(net, get->process, result)) {
-                weft_ofi_free_op(net, op);
-            } else {
-                op->get = op->issued = true;
-                net->outstanding++;
-                status = WEFT_OK;
-            }
-        }
-    }
+    weft_status status = place != NULL ? read_from(net, place, get, target) : WEFT_NET_FULL;
     weft_unlock(&net->lock);
     return status;
 }

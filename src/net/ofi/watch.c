@@ -36,22 +36,9 @@ bool weft_ofi_about_to_sleep(struct weft_net *net, enum weft_net_side side)
     return __atomic_load_n(&net->bells[side].sleepers, __ATOMIC_RELAXED) != 0;
 }
 
-void weft_ofi_ring(struct weft_net *net, enum weft_net_side side)
-{
-    weft_bell_ring(&net->bells[side]);
-}
-
 struct weft_bell *weft_ofi_bell(struct weft_net *net, enum weft_net_side side)
 {
     return net->watch == NULL && side == WEFT_NET_RECEIVE ? NULL : &net->bells[side];
-}
-
-static void kick(const struct weft_ofi_watch *watch)
-{
-    const uint64_t one = 1;
-
-    while (write(watch->kick, &one, sizeof(one)) < 0 && errno == EINTR)
-        continue;
 }
 
 void weft_ofi_watch(struct weft_net *net, enum weft_net_side side)
@@ -62,7 +49,7 @@ void weft_ofi_watch(struct weft_net *net, enum weft_net_side side)
     if (watch == NULL || !weft_ofi_about_to_sleep(net, side))
         return;
     if ((__atomic_fetch_or(&watch->wanted, bit, __ATOMIC_ACQ_REL) & bit) == 0)
-        kick(watch);
+        (void)eventfd_write(watch->kick, 1); /* fails where the count is full: it is kicked */
 }
 
 /* What there is to wait for; false: there is something already. */
@@ -95,7 +82,7 @@ static void ring(struct weft_net *net, uint32_t sides)
     __atomic_fetch_and(&net->watch->wanted, ~sides, __ATOMIC_ACQ_REL);
     for (int side = 0; side < 2; side++)
         if ((sides & 1u << side) != 0)
-            weft_ofi_ring(net, (enum weft_net_side)side);
+            weft_bell_ring(&net->bells[side]);
 }
 
 static void watch_main(void *argument)
@@ -133,24 +120,20 @@ weft_status weft_ofi_watch_open(struct weft_net *net)
     if (watch == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to watch its queues");
     watch->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (watch->kick < 0) {
-        status = weft_err(WEFT_ERR_SYSTEM, "ofi: eventfd: %s", strerror(errno));
-        goto free_watch;
+    status =
+        watch->kick >= 0 ? WEFT_OK : weft_err(WEFT_ERR_SYSTEM, "ofi: eventfd: %s", strerror(errno));
+    bool good = status == WEFT_OK;
+    for (int side = 0; side < 2 && good; side++) /* nothing to sleep on after all? */
+        good = fi_control(&net->cq[side]->fid, FI_GETWAIT, &watch->fd[side]) == 0;
+    if (good) {
+        net->watch = watch;
+        status = weft_task_start(&watch->task, "weft ofi", watch_main, net);
     }
-    for (int side = 0; side < 2; side++)
-        if (fi_control(&net->cq[side]->fid, FI_GETWAIT, &watch->fd[side]) != 0) {
-            status = WEFT_OK; /* nothing to sleep on after all */
-            goto close_kick;
-        }
-    net->watch = watch;
-    status = weft_task_start(&watch->task, "weft ofi", watch_main, net);
-    if (status == WEFT_OK)
+    if (good && status == WEFT_OK)
         return WEFT_OK;
     net->watch = NULL;
-
-close_kick:
-    close(watch->kick);
-free_watch:
+    if (watch->kick >= 0)
+        close(watch->kick);
     free(watch);
     return status;
 }
@@ -160,7 +143,7 @@ void weft_ofi_watch_close(struct weft_net *net)
     if (net->watch == NULL)
         return;
     __atomic_store_n(&net->watch->stop, 1, __ATOMIC_RELEASE);
-    kick(net->watch);
+    (void)eventfd_write(net->watch->kick, 1);
     weft_task_join(&net->watch->task);
     close(net->watch->kick);
     free(net->watch);

@@ -1,14 +1,6 @@
 /*
- * net/shm/shm.c - processes of one host: for each ordered pair a packet ring in memory that the
- * receiver owns and the sender maps.
- *
- * Everything goes through the ring, data included, cut into packets; the receiver's thread copies
- * it into the registered region. One FIFO for all is what makes the order trivially right, and the
- * receiver, which knows its own regions, is the one that checks the bounds. What has landed is
- * read off the ring's credit. A put that does not fit waits as `current` until there is room.
- * What lies in the sender's staging memory (caps.stage), which all map, is fetched from there, and
- * only its place goes through the ring.
- * Here: opening, connecting, regions; packets.c moves the data.
+ * net/shm/shm.c - processes of one host: opening, connecting, regions. For each ordered pair there
+ * is a packet ring in memory that the receiver owns and the sender maps; packets.c moves the data.
  */
 #include "base/say.h"
 #include "net/shm/inside.h"

@@ -1,14 +1,9 @@
 /*
- * net/verbs/ack.c - acknowledgements.
- *
- * A put with a notice has landed when its notice is counted. The sender's device cannot know when
- * that is, so the receiver tells: after each round it writes, for each process that it has received
- * from, how many receives have taken effect, into a word of that process's memory. That costs one
- * request for a round, not for a put, and nobody at the other end.
+ * net/verbs/ack.c - acknowledgements. After each round the receiver writes, for each process that
+ * it has received from, how many receives have taken effect, into a word of that process's memory.
+ * That costs one request for a round, not for a put, and nobody at the other end.
  */
-#include "net/verbs/connect.h"
 #include "net/verbs/dc/dc.h"
-#include "net/verbs/receive.h"
 
 #include "base/say.h"
 
@@ -43,7 +38,7 @@ static int post_ack(struct weft_net *net, int process, struct weft_verbs_respond
         net->acks_under_way++;
     }
     net->counts.acks++;
-    return net->dc != NULL ? weft_verbs_dc_ack(net, process, &wr)
+    return net->dc != NULL ? net->dc_ops->ack(net, process, &wr)
                            : ibv_post_send(responder->qp, &wr, &bad);
 }
 

@@ -1,5 +1,11 @@
 /*
- * net/verbs/connect.c - see the header.
+ * net/verbs/connect.c - reliable connections, made when the first put to a process is issued, and
+ * the datagrams that make them.
+ *
+ * Every process has one datagram queue pair; its number is in the address that all exchange at the
+ * start. So there is no second network whose interface would have to be chosen, and what a job
+ * holds grows only with the pairs that really talk. A request is said again until it is answered,
+ * and answering twice does no harm.
  *
  *   initiator                                   target
  *   queue pair, INIT ── REQUEST (its number) ─► queue pair, joined to it
@@ -9,11 +15,10 @@
  * The initiator sends nothing before it is joined, and the target acknowledges nothing before it
  * has received; so neither sends to an end that is not ready.
  */
-#include "net/verbs/connect.h"
+#include "net/verbs/state.h"
 
 #include "base/say.h"
 #include "base/task.h"
-#include "net/verbs/rc.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -115,21 +120,30 @@ uint32_t weft_verbs_datagram_qpn(const struct weft_net *net)
     return net->control->qp->qp_num;
 }
 
+weft_status weft_verbs_way(struct weft_net *net, int process, struct ibv_ah **ah)
+{
+    struct ibv_ah_attr route;
+
+    weft_verbs_route(&net->device, &net->peers[process].address, &route);
+    *ah = ibv_create_ah(net->pd, &route);
+    return *ah != NULL ? WEFT_OK
+                       : weft_err(WEFT_ERR_NETWORK, "verbs: %s knows no way to process %d: %s",
+                                  net->device.name, process, strerror(errno));
+}
+
 /* Sends it, or loses it if too many are under way: what matters is said again. */
 static weft_status say(struct weft_net *net, int process, struct weft_verbs_control *what)
 {
     struct weft_verbs_control_end *end = net->control;
     struct weft_verbs_peer *peer = &net->peers[process];
-    struct ibv_ah_attr route;
+    weft_status status = WEFT_OK;
 
     if (end->under_way == SENDS)
         return WEFT_OK;
-    weft_verbs_route(&net->device, &peer->address, &route);
     if (peer->control == NULL)
-        peer->control = ibv_create_ah(net->pd, &route);
-    if (peer->control == NULL)
-        return weft_err(WEFT_ERR_NETWORK, "verbs: %s knows no way to process %d: %s",
-                        net->device.name, process, strerror(errno));
+        status = weft_verbs_way(net, process, &peer->control);
+    if (status != WEFT_OK)
+        return status;
     what->process = (uint32_t)net->open.process;
     what->token = peer->address.token;
     unsigned char *memory = end->memory + (DATAGRAMS + end->next++ % SENDS) * ROOM;
@@ -155,49 +169,23 @@ static weft_status say(struct weft_net *net, int process, struct weft_verbs_cont
 
 /* ---- which queue pair is whose ------------------------------------------------------------- */
 
-static uint32_t slot_of(const struct weft_net *net, uint32_t qpn)
-{
-    return (qpn * 2654435761u >> 8) & (net->by_qpn_size - 1);
-}
-
 int weft_verbs_process_of(const struct weft_net *net, uint32_t qpn)
 {
-    if (net->by_qpn_size == 0)
-        return -1;
-    for (uint32_t i = slot_of(net, qpn); net->by_qpn[i] != 0; i = (i + 1) & (net->by_qpn_size - 1))
-        if (net->by_qpn[i] >> 32 == qpn)
-            return (int)(uint32_t)net->by_qpn[i] - 1;
-    return -1;
-}
+    const int *page = qpn <= WEFT_VERBS_QPN_MOST ? net->by_qpn[qpn / WEFT_VERBS_QPN_PAGE] : NULL;
 
-static void insert(struct weft_net *net, uint64_t entry)
-{
-    uint32_t i = slot_of(net, (uint32_t)(entry >> 32));
-
-    while (net->by_qpn[i] != 0)
-        i = (i + 1) & (net->by_qpn_size - 1);
-    net->by_qpn[i] = entry;
+    return page != NULL ? page[qpn % WEFT_VERBS_QPN_PAGE] - 1 : -1;
 }
 
 static weft_status remember(struct weft_net *net, uint32_t qpn, int process)
 {
-    if (net->by_qpn_count * 2 >= net->by_qpn_size) {
-        const uint32_t old = net->by_qpn_size;
-        uint64_t *was = net->by_qpn;
-        net->by_qpn_size = old == 0 ? 64 : old * 2;
-        net->by_qpn = calloc(net->by_qpn_size, sizeof(*net->by_qpn));
-        if (net->by_qpn == NULL) {
-            net->by_qpn = was;
-            net->by_qpn_size = old;
-            return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u connections", old);
-        }
-        for (uint32_t i = 0; i < old; i++)
-            if (was[i] != 0)
-                insert(net, was[i]);
-        free(was);
-    }
-    insert(net, (uint64_t)qpn << 32 | (uint32_t)(process + 1));
-    net->by_qpn_count++;
+    int **page = &net->by_qpn[qpn / WEFT_VERBS_QPN_PAGE];
+
+    if (*page == NULL)
+        *page = calloc(WEFT_VERBS_QPN_PAGE, sizeof(**page));
+    if (*page == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for the connection of process %d",
+                        process);
+    (*page)[qpn % WEFT_VERBS_QPN_PAGE] = process + 1;
     return WEFT_OK;
 }
 

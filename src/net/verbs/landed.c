@@ -1,14 +1,13 @@
 /*
- * net/verbs/landed.c - see the header.
+ * net/verbs/landed.c - completions and acknowledgements become `sent` and `landed`.
  *
  * A request that fails breaks its connection for good, and with it the job: what was behind it is
  * lost. The first failure says why; those of the requests behind it say nothing new.
  */
-#include "net/verbs/landed.h"
+#include "net/verbs/state.h"
 
 #include "base/say.h"
 #include "net/receipt.h"
-#include "net/verbs/queue.h"
 
 enum { PORT_NS = 200000000 };
 

@@ -12,35 +12,10 @@
 
 enum { GENERATIONS = 1 << 10, START = 1 << 21 };
 
-struct weft_verbs_exposure {
-    unsigned char *base; /* NULL: free */
-    size_t bytes;
-    struct ibv_mr *mr; /* NULL: by message */
-    uint64_t key, region;
-    uint64_t address; /* the device's name for `base` */
-};
-
 static uint64_t locked_limit(void)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
-}
-
-/* A free place in the list; NULL: no memory. Lock held. */
-static struct weft_verbs_exposure *free_place(struct weft_verbs_memory *memory)
-{
-    for (uint32_t i = 0; i < memory->count; i++)
-        if (memory->list[i].base == NULL)
-            return &memory->list[i];
-    const uint32_t count = memory->count == 0 ? 16 : memory->count * 2;
-    struct weft_verbs_exposure *list = realloc(memory->list, count * sizeof(*list));
-    if (list == NULL)
-        return NULL;
-    memset(list + memory->count, 0, (count - memory->count) * sizeof(*list));
-    struct weft_verbs_exposure *place = &list[memory->count];
-    memory->list = list;
-    memory->count = count;
-    return place;
 }
 
 /* Memory of a GPU, as its driver hands it to other devices. */
@@ -64,7 +39,7 @@ static struct ibv_mr *map_dmabuf(struct weft_verbs_memory *memory, void *base, s
     return mr;
 }
 
-/* Lets the device write the memory, under a name that has not been in use for long. Lock held. */
+/* Lets the device write the memory, under a name that has not been in use for long. */
 static struct ibv_mr *map(struct weft_verbs_memory *memory, void *base, size_t bytes,
                           uint64_t *address)
 {
@@ -93,90 +68,50 @@ static struct ibv_mr *map(struct weft_verbs_memory *memory, void *base, size_t b
 weft_status weft_verbs_memory_add(struct weft_verbs_memory *memory, void *base, size_t bytes,
                                   uint64_t *key)
 {
-    static unsigned char nothing; /* stands for the address of a window without memory */
     uint64_t region, address;
     weft_status status = weft_arrive_reg(memory->arrive, base, bytes, &region);
 
     if (status != WEFT_OK)
         return status;
-    weft_lock(&memory->lock);
-    struct weft_verbs_exposure *place = free_place(memory);
-    if (place != NULL) {
-        struct ibv_mr *mr = map(memory, base, bytes, &address);
-        *key = mr != NULL
-                   ? (uint64_t)mr->rkey | (address >> 48) << 32 | (address & (START - 1)) << 42
-                   : WEFT_VERBS_BY_MESSAGE | region;
-        *place = (struct weft_verbs_exposure){
-            base != NULL ? base : &nothing, bytes, mr, *key, region, address};
-    }
-    weft_unlock(&memory->lock);
-    if (place != NULL)
-        return WEFT_OK;
-    weft_arrive_dereg(memory->arrive, region);
-    return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for more than %u windows", memory->count);
+    struct ibv_mr *mr = map(memory, base, bytes, &address);
+    *key = mr != NULL ? (uint64_t)mr->rkey | (address >> 48) << 32 | (address & (START - 1)) << 42
+                      : WEFT_VERBS_BY_MESSAGE | region;
+    weft_arrive_keep(memory->arrive, region, mr, *key);
+    return WEFT_OK;
 }
 
-/*
- * The device writes nothing there any more when ibv_dereg_mr returns, and the receiver's thread
- * nothing when weft_arrive_dereg does.
- */
 void weft_verbs_memory_drop(struct weft_verbs_memory *memory, uint64_t key)
 {
-    weft_lock(&memory->lock);
-    for (uint32_t i = 0; i < memory->count; i++) {
-        struct weft_verbs_exposure *e = &memory->list[i];
-        if (e->base == NULL || e->key != key)
-            continue;
-        if (e->mr != NULL)
-            ibv_dereg_mr(e->mr);
-        weft_arrive_dereg(memory->arrive, e->region);
-        e->base = NULL;
-        break;
-    }
-    weft_unlock(&memory->lock);
+    struct ibv_mr *mr = weft_arrive_dereg(memory->arrive, weft_verbs_memory_region(memory, key));
+
+    if (mr != NULL)
+        ibv_dereg_mr(mr);
 }
 
 void weft_verbs_memory_free(struct weft_verbs_memory *memory)
 {
-    for (uint32_t i = 0; i < memory->count; i++)
-        if (memory->list[i].base != NULL && memory->list[i].mr != NULL)
-            ibv_dereg_mr(memory->list[i].mr);
-    free(memory->list);
+    struct ibv_mr *mr;
+
+    while ((mr = weft_arrive_left(memory->arrive)) != NULL)
+        ibv_dereg_mr(mr);
 }
 
 uint64_t weft_verbs_memory_region(struct weft_verbs_memory *memory, uint64_t key)
 {
-    uint64_t region = key | WEFT_VERBS_BY_MESSAGE;
-
-    if ((key & WEFT_VERBS_BY_MESSAGE) != 0)
-        return key & ~WEFT_VERBS_BY_MESSAGE;
-    weft_lock(&memory->lock);
-    for (uint32_t i = 0; i < memory->count; i++)
-        if (memory->list[i].base != NULL && memory->list[i].key == key)
-            region = memory->list[i].region;
-    weft_unlock(&memory->lock);
-    return region;
+    return (key & WEFT_VERBS_BY_MESSAGE) != 0 ? key & ~WEFT_VERBS_BY_MESSAGE
+                                              : weft_arrive_key(memory->arrive, key);
 }
 
 bool weft_verbs_memory_find(struct weft_verbs_memory *memory, const void *source, size_t bytes,
                             uint64_t *address, uint32_t *lkey)
 {
-    const uintptr_t at = (uintptr_t)source;
-    bool found = false;
+    struct weft_exposure region;
 
-    weft_lock(&memory->lock);
-    for (uint32_t i = 0; i < memory->count && !found; i++) {
-        const struct weft_verbs_exposure *e = &memory->list[i];
-        const uintptr_t base = (uintptr_t)e->base;
-        found = e->base != NULL && e->mr != NULL && at >= base && at - base <= e->bytes &&
-                bytes <= e->bytes - (at - base);
-        if (found) {
-            *address = e->address + (at - base);
-            *lkey = e->mr->lkey;
-        }
-    }
-    weft_unlock(&memory->lock);
-    return found;
+    if (!weft_arrive_around(memory->arrive, source, bytes, &region))
+        return false;
+    *address = weft_verbs_key_base(region.own_key) + ((uintptr_t)source - (uintptr_t)region.base);
+    *lkey = ((const struct ibv_mr *)region.mr)->lkey;
+    return true;
 }
 
 struct ibv_mr *weft_verbs_alloc(struct ibv_pd *pd, size_t bytes, int access, void **memory)

@@ -17,7 +17,6 @@
 #ifndef WEFT_NET_VERBS_MEMORY_H
 #define WEFT_NET_VERBS_MEMORY_H
 
-#include "base/task.h"
 #include "net/arrive.h"
 
 #include <infiniband/verbs.h>
@@ -25,7 +24,6 @@
 #define WEFT_VERBS_BY_MESSAGE (1ull << 63)
 
 struct weft_verbs_device;
-struct weft_verbs_exposure;
 
 struct weft_verbs_memory {
     const struct weft_verbs_device *device;
@@ -34,10 +32,7 @@ struct weft_verbs_memory {
     bool dmabuf;                /* GPU memory is given to the device by dma-buf, if there is one */
     bool by_message;            /* windows are memory that is not the host's */
     uint32_t dmabufs;           /* ever registered: the device writes some of it all the same */
-
-    struct weft_lock lock; /* over what follows */
-    struct weft_verbs_exposure *list;
-    uint32_t count, generation;
+    uint32_t generation;
 };
 
 /* Both any thread. A device that cannot map the memory gets it by message, and a warning says so.

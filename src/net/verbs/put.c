@@ -1,5 +1,5 @@
 /*
- * net/verbs/put.c - see the header.
+ * net/verbs/put.c - the send side: puts become requests.
  *
  * Order. A reliable connection executes requests in the order in which they were posted, and the
  * completion of a receive comes after the data of all requests before it. So: data before its
@@ -15,12 +15,8 @@
  * device words travel as messages, and order/atomic.h stores them. WEFT_VERBS_WORDS decides it
  * otherwise.
  */
-#include "net/verbs/put.h"
-
 #include "base/say.h"
 #include "net/verbs/dc/dc.h"
-#include "net/verbs/landed.h"
-#include "net/verbs/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +37,7 @@ static weft_status sender_open(struct weft_net *net, int process)
     else if (net->dc == NULL)
         status = weft_verbs_queue_open(net, (uint32_t)process, peer->qp, &sender->queue);
     else
-        status = weft_verbs_dc_way(net, process, &sender->ah);
+        status = weft_verbs_way(net, process, &sender->ah);
     if (status != WEFT_OK) {
         free(sender);
         free(pieces);
@@ -152,48 +148,35 @@ static bool must_wait(const struct weft_net *net, const struct weft_verbs_sender
            (plan->copy == COPY_SLOT && net->slots.left == 0);
 }
 
-static void fill_message(struct weft_net *net, struct weft_verbs_sender *sender,
-                         const struct plan *plan, struct weft_verbs_request *r,
-                         struct weft_verbs_piece *piece)
-{
-    const struct weft_net_put *put = &sender->put;
-    const unsigned char *source = (const unsigned char *)put->source + sender->done;
-    const struct weft_verbs_message head = {.kind = WEFT_VERBS_PUT,
-                                            .process = (uint32_t)net->open.process,
-                                            .bytes = (uint32_t)plan->bytes,
-                                            .notice = plan->last ? put->notice : 0,
-                                            .key = put->key,
-                                            .offset = put->offset + sender->done};
-
-    weft_verbs_request_begin(r, IBV_WR_SEND);
-    if (plan->copy == COPY_INLINE) {
-        weft_verbs_request_inline(r, &head, sizeof(head), source, (uint32_t)plan->bytes);
-        return;
-    }
-    unsigned char *copy = weft_verbs_slot(&net->slots, piece->slot);
-    memcpy(copy, &head, sizeof(head));
-    memcpy(copy + sizeof(head), source, plan->bytes);
-    weft_verbs_request_gather(r, (uint64_t)(uintptr_t)copy, (uint32_t)(sizeof(head) + plan->bytes),
-                              net->slots.mr->lkey);
-}
-
-static void fill_write(struct weft_net *net, struct weft_verbs_sender *sender,
-                       const struct plan *plan, struct weft_verbs_request *r,
-                       struct weft_verbs_piece *piece)
+/* What the piece's request says; a message has a head before its data. */
+static void fill(struct weft_net *net, struct weft_verbs_sender *sender, const struct plan *plan,
+                 struct weft_verbs_request *r, const struct weft_verbs_piece *piece)
 {
     const struct weft_net_put *put = &sender->put;
     const unsigned char *source = (const unsigned char *)put->source + sender->done;
     const uint64_t remote = weft_verbs_key_base(put->key) + put->offset + sender->done;
     const uint32_t bytes = (uint32_t)plan->bytes, notice = plan->last ? put->notice : 0;
+    const struct weft_verbs_message head = {.kind = WEFT_VERBS_PUT,
+                                            .process = (uint32_t)net->open.process,
+                                            .bytes = bytes,
+                                            .notice = notice,
+                                            .key = put->key,
+                                            .offset = put->offset + sender->done};
+    const uint32_t head_bytes = plan->message ? sizeof(head) : 0;
 
-    weft_verbs_request_write(r, bytes != 0 ? remote : 0,
-                             bytes != 0 ? weft_verbs_key_rkey(put->key) : 0, notice);
+    if (plan->message)
+        weft_verbs_request_begin(r, IBV_WR_SEND);
+    else
+        weft_verbs_request_write(r, bytes != 0 ? remote : 0,
+                                 bytes != 0 ? weft_verbs_key_rkey(put->key) : 0, notice);
     if (plan->copy == COPY_INLINE) {
-        weft_verbs_request_inline(r, NULL, 0, source, bytes);
+        weft_verbs_request_inline(r, &head, head_bytes, source, bytes);
     } else if (plan->copy == COPY_SLOT) {
         unsigned char *copy = weft_verbs_slot(&net->slots, piece->slot);
-        memcpy(copy, source, bytes);
-        weft_verbs_request_gather(r, (uint64_t)(uintptr_t)copy, bytes, net->slots.mr->lkey);
+        memcpy(copy, &head, head_bytes);
+        memcpy(copy + head_bytes, source, bytes);
+        weft_verbs_request_gather(r, (uint64_t)(uintptr_t)copy, head_bytes + bytes,
+                                  net->slots.mr->lkey);
     } else {
         weft_verbs_request_gather(r, sender->address + sender->done, bytes, sender->lkey);
     }
@@ -242,7 +225,7 @@ static bool issue(struct weft_net *net, struct weft_verbs_sender *sender)
     struct weft_verbs_piece *piece = add_piece(net, sender, &plan);
     piece->sequence = queue->made;
     if (r != NULL) {
-        (plan.message ? fill_message : fill_write)(net, sender, &plan, r, piece);
+        fill(net, sender, &plan, r, piece);
         queue->want_completion |= piece->waits;
         queue->want_fence = !piece->notified;
         queue->want_marker |= net->dc != NULL && piece->notified;
@@ -334,7 +317,7 @@ weft_status weft_verbs_put(struct weft_net *net, const struct weft_net_put *put)
     if (sender->active || sender->made - sender->landed == net->pieces_most)
         return WEFT_NET_FULL;
     if (net->dc != NULL)
-        weft_verbs_dc_choose(net, put->process);
+        net->dc_ops->choose(net, put->process);
     sender->put = *put;
     sender->done = 0;
     sender->active = true;

@@ -1,5 +1,5 @@
 /*
- * net/verbs/queue.c - see the header.
+ * net/verbs/queue.c - a send queue: one doorbell rings for a batch of requests.
  *
  * Most requests ask for no completion. One at the end of a batch does, if the batch holds something
  * that only a completion tells: a source that was not copied, or the read that fences puts without
@@ -7,8 +7,6 @@
  * only when a later completion has been polled. (What a notified put of inline data needs to know
  * comes with the target's acknowledgement.)
  */
-#include "net/verbs/queue.h"
-
 #include "base/say.h"
 #include "net/verbs/dc/dc.h"
 
@@ -139,7 +137,7 @@ weft_status weft_verbs_queue_ring(struct weft_net *net, struct weft_verbs_queue 
         net->under_way++;
     }
     if (net->dc != NULL)
-        error = weft_verbs_dc_post(net, queue);
+        error = net->dc_ops->post(net, queue);
     else
         error = ibv_post_send(queue->qp, &weft_verbs_batch_at(net, queue, 0)->wr, &bad);
     net->counts.doorbells++;

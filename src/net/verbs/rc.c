@@ -1,5 +1,5 @@
-/* net/verbs/rc.c - see the header. */
-#include "net/verbs/rc.h"
+/* net/verbs/rc.c - queue pairs of reliable connections. */
+#include "net/verbs/state.h"
 
 #include "base/say.h"
 
@@ -41,11 +41,6 @@ struct ibv_qp *weft_verbs_rc_make(struct weft_net *net, struct ibv_cq *completio
     return qp;
 }
 
-static uint8_t at_most(int count, int most)
-{
-    return (uint8_t)(count < most ? count : most);
-}
-
 weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int process, uint32_t psn,
                                uint32_t remote_qpn, uint32_t remote_psn)
 {
@@ -56,7 +51,7 @@ weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int proc
         .path_mtu = (enum ibv_mtu)(own_mtu < to->mtu ? own_mtu : to->mtu),
         .dest_qp_num = remote_qpn,
         .rq_psn = remote_psn,
-        .max_dest_rd_atomic = at_most(net->device.attr.max_qp_rd_atom, 16),
+        .max_dest_rd_atomic = (uint8_t)weft_verbs_at_most(net->device.attr.max_qp_rd_atom, 16),
         .min_rnr_timer = WEFT_VERBS_RNR_DELAY,
     };
 
@@ -70,7 +65,7 @@ weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int proc
         .timeout = (uint8_t)net->open.config->verbs_timeout,
         .retry_cnt = WEFT_VERBS_RETRIES,
         .rnr_retry = WEFT_VERBS_RNR_FOR_EVER,
-        .max_rd_atomic = at_most(net->device.attr.max_qp_init_rd_atom, 16),
+        .max_rd_atomic = (uint8_t)weft_verbs_at_most(net->device.attr.max_qp_init_rd_atom, 16),
     };
     if (error == 0)
         error = ibv_modify_qp(qp, &attr,

@@ -1,5 +1,5 @@
 /*
- * net/verbs/receive.c - see the header.
+ * net/verbs/receive.c - the receive side: notices and messages, receives to replace those consumed.
  *
  * All connections share one queue of receives, so that what a process pins does not grow with its
  * peers. A receive is consumed by a put with a notice and by a message, by nothing else. They are
@@ -7,14 +7,11 @@
  * target (state.h: credit), so a few senders never find the queue empty; many together may, and are
  * asked to wait by the device, as often as it takes (rnr_retry 7).
  */
-#include "net/verbs/receive.h"
-
 #include "base/say.h"
-#include "net/verbs/connect.h"
 #include "net/verbs/dc/dc.h"
-#include "net/verbs/rc.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +95,8 @@ void weft_verbs_receive_close(struct weft_net *net)
     free(net->refills);
     free(net->refill_sges);
     free(net->owed);
-    free(net->by_qpn);
+    for (int i = 0; i < WEFT_VERBS_QPN_PAGES; i++)
+        free(net->by_qpn[i]);
 }
 
 /* ---- what arrives -------------------------------------------------------------------------- */
@@ -123,7 +121,7 @@ static weft_status apply_message(struct weft_net *net, int process, const struct
                                  m.bytes != 0 ? weft_verbs_memory_region(&net->memory, m.key) : 0,
                                  m.offset, bytes + sizeof(m), m.bytes, m.notice);
     if (status == WEFT_OK && net->dc != NULL)
-        status = weft_verbs_dc_responder(net, process);
+        status = net->dc_ops->responder(net, process);
     if (status == WEFT_OK && m.kind == WEFT_VERBS_MARKER && net->dc != NULL)
         *taken = (struct taken){taken->buffer, process, m.sequence};
     return status;
@@ -239,6 +237,55 @@ static weft_status receive(struct weft_net *net, int *count, bool *did)
                                                  : status;
 }
 
+/* ---- what the device tells of besides completions ------------------------------------------ */
+
+/*
+ * A port that is down may come back: who is cut off by it for longer than the retries last is lost,
+ * and the send side says so. But a device may forget to retry while its port is down (soft-RoCE):
+ * then nobody else says so. It gets twice as long as the retries last, and some seconds.
+ */
+static const uint64_t PORT_NS = 3000000000;
+
+static void look_around(struct weft_net *net)
+{
+    struct pollfd fd = {.fd = net->device.context->async_fd, .events = POLLIN};
+    struct ibv_async_event event;
+
+    while (poll(&fd, 1, 0) == 1 && ibv_get_async_event(net->device.context, &event) == 0) {
+        const bool quiet = event.event_type == IBV_EVENT_COMM_EST ||
+                           event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED ||
+                           event.event_type == IBV_EVENT_GID_CHANGE;
+        weft_say(quiet ? WEFT_SAY_DEBUG : WEFT_SAY_WARN, "verbs: %s: %s", net->device.name,
+                 ibv_event_type_str(event.event_type));
+        if (event.event_type == IBV_EVENT_PORT_ERR &&
+            event.element.port_num == net->device.port) /* a device may have another one */
+            net->down_since = weft_now_ns();
+        else if (event.event_type == IBV_EVENT_PORT_ACTIVE &&
+                 event.element.port_num == net->device.port)
+            net->down_since = 0;
+        ibv_ack_async_event(&event);
+    }
+}
+
+static weft_status look_at_port(const struct weft_net *net)
+{
+    const uint64_t retries = (uint64_t)(WEFT_VERBS_RETRIES + 1)
+                             << (net->open.config->verbs_timeout + 12); /* 4.096 us * 2^timeout */
+    const uint64_t down = net->down_since != 0 ? weft_now_ns() - net->down_since : 0;
+
+    if (down < PORT_NS + 2 * retries)
+        return WEFT_OK;
+    for (int p = 0; p < net->open.processes; p++)
+        if (p != net->open.process && weft_verbs_state_of(&net->peers[p]) == WEFT_VERBS_READY)
+            return weft_err(WEFT_ERR_PEER_LOST,
+                            "verbs: process %d cannot be reached any more: %s has been down for "
+                            "%.1f s",
+                            p, net->device.name, (double)down * 1e-9);
+    return WEFT_OK;
+}
+
+/* ---- progress ------------------------------------------------------------------------------ */
+
 /* Counts a call that found nothing. True: it is time to look around. */
 static bool is_time_to_look(struct weft_net *net)
 {
@@ -265,9 +312,9 @@ weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did)
     if (net->owed_count > 0)
         weft_verbs_send_acks(net, did);
     if (!*did && is_time_to_look(net)) {
-        weft_verbs_look_around(net);
+        look_around(net);
         weft_verbs_poll_acks(net);
-        status = weft_verbs_look_at_port(net);
+        status = look_at_port(net);
         if (status != WEFT_OK)
             return status;
     }

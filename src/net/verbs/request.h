@@ -1,9 +1,5 @@
 /*
  * net/verbs/request.h - the work requests that puts become. Pure: fills what it is given.
- *
- * A put into memory that the target's device can write is an RDMA write. With a notice it is an
- * RDMA write with immediate: one request, one packet for small data, one receive consumed at the
- * target, whose completion carries the notice. Without one nobody at the target takes part.
  */
 #ifndef WEFT_NET_VERBS_REQUEST_H
 #define WEFT_NET_VERBS_REQUEST_H

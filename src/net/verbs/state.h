@@ -1,15 +1,14 @@
 /*
- * net/verbs/state.h - what one process keeps, and which of its two threads owns what.
+ * net/verbs/state.h - what one process keeps, which of its two threads owns what, and what the
+ * files offer each other.
  *
  * send side (progress thread)      queues, their completion queue, senders, slots
  * receive side (receive thread)    shared receive queue, its completion queue, responders with
  *                                  their acknowledgements, the control datagrams, connecting
  *
- * A connection is made in one direction: the initiator's end carries its puts and belongs to its
- * progress thread, the responder's end carries acknowledgements and belongs to the other's receive
- * thread. So no thread ever waits for a lock of the other, and two processes that put to each
- * other have two connections. What the threads hand over is a peer's `state`, a word that steers
- * them: who stores it releases what it has written, who loads it acquires that.
+ * No thread ever waits for a lock of the other (README.md). What they hand over is a peer's
+ * `state`, a word that steers them: who stores it releases what it has written, who loads it
+ * acquires that.
  */
 #ifndef WEFT_NET_VERBS_STATE_H
 #define WEFT_NET_VERBS_STATE_H
@@ -24,7 +23,9 @@ enum {
     WEFT_VERBS_BATCH = 16,  /* requests that one doorbell rings for */
     WEFT_VERBS_POLL = 32,   /* completions taken at once, */
     WEFT_VERBS_BATCHES = 4, /* of which so many batches wait for the device */
-    WEFT_VERBS_ACKS = 32    /* acknowledgements under way on a connection */
+    WEFT_VERBS_ACKS = 32,   /* acknowledgements under way on a connection */
+    WEFT_VERBS_QPN_PAGE = 1 << 12,
+    WEFT_VERBS_QPN_PAGES = (WEFT_VERBS_QPN_MOST + 1) / WEFT_VERBS_QPN_PAGE
 };
 
 /* One send queue. RC: of the connection to a process; DC: one of the pool's initiators. */
@@ -124,6 +125,7 @@ struct weft_verbs_refusal {
 struct weft_verbs_control_end;
 struct weft_verbs_batch;
 struct weft_verbs_dc;
+struct weft_verbs_dc_ops;
 
 struct weft_net {
     struct weft_net_open open;
@@ -163,10 +165,9 @@ struct weft_net {
     struct ibv_recv_wr *refills;             /* consumed, not yet posted again */
     struct ibv_sge *refill_sges;
     uint32_t refill_count;
-    struct weft_verbs_batch *batches; /* of receive.c: WEFT_VERBS_BATCHES, by arrive.h */
-    uint64_t *by_qpn;                 /* a hash table: queue pair number, process + 1 */
-    uint32_t by_qpn_size, by_qpn_count;
-    int *owed; /* processes with acknowledgements to send */
+    struct weft_verbs_batch *batches;  /* of receive.c: WEFT_VERBS_BATCHES, by arrive.h */
+    int *by_qpn[WEFT_VERBS_QPN_PAGES]; /* process + 1 by queue pair number, in pages; or NULL */
+    int *owed;                         /* processes with acknowledgements to send */
     uint32_t owed_count;
     uint32_t ack_cq_most, acks_under_way; /* completions that it holds, asked for */
     struct weft_verbs_control_end *control;
@@ -177,7 +178,13 @@ struct weft_net {
     uint64_t down_since; /* the port; 0: it is up */
 
     struct weft_verbs_dc *dc; /* NULL: RC */
+    const struct weft_verbs_dc_ops *dc_ops;
 };
+
+static inline int weft_verbs_at_most(int wanted, int most)
+{
+    return wanted < most ? wanted : most;
+}
 
 static inline struct weft_verbs_request *
 weft_verbs_batch_at(const struct weft_net *net, const struct weft_verbs_queue *c, uint32_t i)
@@ -194,5 +201,129 @@ static inline void weft_verbs_set_state(struct weft_verbs_peer *peer,
 {
     __atomic_store_n(&peer->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
+
+/* ---- rc.c: queue pairs of reliable connections ---- */
+
+enum {
+    WEFT_VERBS_RNR_FOR_EVER = 7, /* a target that has no receive now is slow, not gone */
+    WEFT_VERBS_RETRIES = 6,      /* one that does not answer is; soft-RoCE takes 7 for "for ever" */
+    WEFT_VERBS_RNR_DELAY = 12    /* 0.64 ms until a target that had no receive is asked again */
+};
+
+/*
+ * A queue pair in the state INIT; NULL, after an error line, if there is none. Requests complete in
+ * `completions`; inline_most: of a request.
+ */
+struct ibv_qp *weft_verbs_rc_make(struct weft_net *net, struct ibv_cq *completions, uint32_t depth,
+                                  uint32_t inline_most);
+
+/* Joins it to its other end: ready to receive and to send. Errors: NETWORK. */
+weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int process, uint32_t psn,
+                               uint32_t remote_qpn, uint32_t remote_psn);
+
+/* Finds out how much data a request can carry itself, at most `wanted`. */
+uint32_t weft_verbs_rc_inline(struct weft_net *net, uint32_t wanted);
+
+/* ---- connect.c: making them. Receive thread only, open and close apart ---- */
+
+weft_status weft_verbs_connect_open(struct weft_net *net);
+void weft_verbs_connect_close(struct weft_net *net);
+/* The way to a process. Errors: NETWORK. */
+weft_status weft_verbs_way(struct weft_net *net, int process, struct ibv_ah **ah);
+
+/* Number of the datagram queue pair. Its receives go to _datagram; a request of its own that has
+ * completed has this number, and goes to _sent. */
+#define WEFT_VERBS_DATAGRAM UINT64_MAX
+uint32_t weft_verbs_datagram_qpn(const struct weft_net *net);
+weft_status weft_verbs_datagram(struct weft_net *net, const struct ibv_wc *wc);
+void weft_verbs_datagram_sent(struct weft_net *net);
+
+/*
+ * Begins what the send side asked for, says again what was not answered, tells of refused puts.
+ * Errors: PEER_LOST (no answer within WEFT_CONNECT_S), NETWORK.
+ */
+weft_status weft_verbs_connect_progress(struct weft_net *net, bool *did);
+
+/* Which process a queue pair that receives is for; -1: none. */
+int weft_verbs_process_of(const struct weft_net *net, uint32_t qpn);
+
+/* ---- queue.c: a send queue. Progress thread ---- */
+
+/* A queue for a queue pair, which it owns from then on. Errors: MEMORY (the pair stays yours). */
+weft_status weft_verbs_queue_open(struct weft_net *net, uint32_t index, struct ibv_qp *qp,
+                                  struct weft_verbs_queue **queue);
+void weft_verbs_queue_close(struct weft_verbs_queue *queue);
+
+/*
+ * The batch is for this process from now on; what was gathered for another goes out first. False:
+ * it cannot yet. (RC: a queue's process never changes.)
+ */
+bool weft_verbs_queue_turn(struct weft_net *net, struct weft_verbs_queue *queue, int process);
+
+/*
+ * The next request of the batch, to be filled; it counts from now on. NULL: the batch is full
+ * (ring), or the queue is (wait for completions).
+ */
+struct weft_verbs_request *weft_verbs_queue_next(struct weft_net *net,
+                                                 struct weft_verbs_queue *queue);
+
+/*
+ * Rings the doorbell for the batch; while the completion queue might be overrun, the batch stays
+ * (call again). Errors: NETWORK.
+ */
+weft_status weft_verbs_queue_ring(struct weft_net *net, struct weft_verbs_queue *queue);
+
+/*
+ * A completion: requests up to its own are complete. Errors: NETWORK (it is for nothing that is
+ * under way: a fault of the device).
+ */
+weft_status weft_verbs_queue_complete(struct weft_net *net, uint64_t id);
+
+/* Whether request number `sequence` is complete. */
+static inline bool weft_verbs_reached(uint32_t count, uint32_t sequence)
+{
+    return (int32_t)(count - sequence) >= 0;
+}
+
+/* ---- landed.c. Progress thread ---- */
+
+/*
+ * Takes completions. Errors: PEER_LOST (a process does not answer), PROTOCOL (it refused a put),
+ * NETWORK.
+ */
+weft_status weft_verbs_poll_completions(struct weft_net *net, bool *did);
+
+/* Takes what the target has told of: its device writes it into our memory. Errors: PROTOCOL. */
+weft_status weft_verbs_read_ack(struct weft_net *net, int process,
+                                struct weft_verbs_sender *sender);
+
+/* Reports what is sent and what has landed. */
+void weft_verbs_report(struct weft_net *net, struct weft_verbs_sender *sender, bool *did);
+
+/* ---- put.c: puts become requests. Progress thread ---- */
+
+/* net.h: put, and progress of the send side. */
+weft_status weft_verbs_put(struct weft_net *net, const struct weft_net_put *put);
+weft_status weft_verbs_progress_send(struct weft_net *net, bool *did);
+
+/* Frees a sender, and whatever its puts still hold. */
+void weft_verbs_sender_close(struct weft_net *net, struct weft_verbs_sender *sender);
+
+/* ---- receive.c, ack.c. Receive thread, open and close apart ---- */
+
+/* Makes the shared receive queue and fills it. */
+weft_status weft_verbs_receive_open(struct weft_net *net);
+void weft_verbs_receive_close(struct weft_net *net);
+
+/* A batch has taken effect: acknowledgements are owed, its receives can be posted again. */
+weft_status weft_verbs_conclude(struct weft_net *net, uint64_t batch);
+/* net.h: progress of the receive side. */
+weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did);
+
+/* ack.c: `count` receives of the process's puts have taken effect: it is owed to say so; */
+void weft_verbs_owe(struct weft_net *net, int process, uint32_t count);
+/* what is owed goes out, as far as there is room; what has gone out is looked after. */
+void weft_verbs_send_acks(struct weft_net *net, bool *did);
+void weft_verbs_poll_acks(struct weft_net *net);
 
 #endif

@@ -1,18 +1,10 @@
 /*
  * net/verbs/verbs.c - InfiniBand and RoCE through libibverbs: opening, closing, the table.
- *
- * A put with a notice is one RDMA write with immediate, whose 32 bits are the notice. How: put.c;
- * at the other end: receive.c; who owns what: state.h.
  */
 #include "net/verbs/verbs.h"
 
 #include "base/say.h"
-#include "net/verbs/connect.h"
 #include "net/verbs/dc/dc.h"
-#include "net/verbs/put.h"
-#include "net/verbs/queue.h"
-#include "net/verbs/rc.h"
-#include "net/verbs/receive.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,11 +20,6 @@ enum {
     REFILL_PART = 8, /* receives are posted an eighth of the queue at a time, */
     CREDIT_PART = 4  /* and a sender may have a quarter under way */
 };
-
-static int at_most(int wanted, int most)
-{
-    return wanted < most ? wanted : most;
-}
 
 /* Which of write and message aligned words travel by, to a device that may divide them. */
 static void choose_words(struct weft_net *net)
@@ -82,8 +69,9 @@ static void plan_sizes(struct weft_net *net)
     const int cqes = attr->max_cqe;
 
     net->start = (uint32_t)config->counter_start;
-    net->receives = (uint32_t)at_most((int)config->verbs_receives,
-                                      at_most(attr->max_srq_wr, cqes - DATAGRAM_COMPLETIONS));
+    net->receives = (uint32_t)weft_verbs_at_most(
+        (int)config->verbs_receives,
+        weft_verbs_at_most(attr->max_srq_wr, cqes - DATAGRAM_COMPLETIONS));
     net->refill = net->receives / REFILL_PART;
     net->credit = net->receives / CREDIT_PART;
     net->buffer_bytes = (uint32_t)config->verbs_buffer;
@@ -91,9 +79,9 @@ static void plan_sizes(struct weft_net *net)
     net->send_cq_most = 2 * (uint32_t)config->verbs_sends;
     if (net->send_cq_most < SEND_COMPLETIONS)
         net->send_cq_most = SEND_COMPLETIONS;
-    net->send_cq_most = (uint32_t)at_most((int)net->send_cq_most, cqes);
-    net->sends = (uint32_t)at_most((int)config->verbs_sends, (int)net->send_cq_most / 2);
-    net->ack_cq_most = (uint32_t)at_most(ACK_COMPLETIONS, cqes);
+    net->send_cq_most = (uint32_t)weft_verbs_at_most((int)net->send_cq_most, cqes);
+    net->sends = (uint32_t)weft_verbs_at_most((int)config->verbs_sends, (int)net->send_cq_most / 2);
+    net->ack_cq_most = (uint32_t)weft_verbs_at_most(ACK_COMPLETIONS, cqes);
     /* A piece needs a request, or nothing at all; those that have landed late wait for nobody. */
     net->pieces_most = 1;
     while (net->pieces_most < 2 * (net->sends + net->credit))
@@ -103,7 +91,8 @@ static void plan_sizes(struct weft_net *net)
 /* The memory of this side, and the queues of both. */
 static weft_status open_queues(struct weft_net *net)
 {
-    const size_t words = weft_verbs_words_bytes(net->open.processes);
+    /* One that the device of each other process writes, then one that is only read. */
+    const size_t words = ((size_t)net->open.processes + 1) * sizeof(uint64_t);
     uint64_t *word;
 
     net->pd = ibv_alloc_pd(net->device.context);
@@ -166,7 +155,6 @@ static weft_status open_steps(struct weft_net *net)
           fcntl(net->device.context->async_fd, F_GETFL) | O_NONBLOCK);
     net->memory.device = &net->device;
     net->memory.by_message = weft_arrive_is_later(&net->open);
-    net->memory.arrive = &net->arrive;
     net->memory.dmabuf = config->verbs_dmabuf != 0 && weft_arrive_has_dmabuf(&net->arrive);
     plan_sizes(net);
     net->peers = calloc(processes, sizeof(*net->peers));
@@ -236,16 +224,17 @@ static void say_counts(const struct weft_net *net)
 static void verbs_close(struct weft_net *net)
 {
     say_counts(net);
-    weft_arrive_close(&net->arrive);
     for (uint32_t i = 0; net->queues != NULL && i < net->queues_count; i++)
         weft_verbs_queue_close(net->queues[i]);
     for (int p = 0; net->peers != NULL && p < net->open.processes; p++)
         close_peer(net, &net->peers[p]);
-    weft_verbs_dc_close(net);
+    if (net->dc != NULL)
+        net->dc_ops->close(net);
     weft_verbs_connect_close(net);
+    weft_verbs_memory_free(&net->memory);
+    weft_arrive_close(&net->arrive);
     weft_verbs_receive_close(net);
     weft_verbs_slots_close(&net->slots);
-    weft_verbs_memory_free(&net->memory);
     if (net->send_cq != NULL)
         ibv_destroy_cq(net->send_cq);
     if (net->receive_cq != NULL)
@@ -271,6 +260,7 @@ static weft_status verbs_open(struct weft_net **net, const struct weft_net_open 
         return weft_err(WEFT_ERR_MEMORY, "verbs: no %zu bytes for its state", sizeof(*n));
     n->open = *open;
     weft_arrive_open(&n->arrive, "verbs", open, n, WEFT_VERBS_BATCHES, weft_verbs_conclude);
+    n->memory.arrive = &n->arrive;
     weft_status status = open_steps(n);
     if (status == WEFT_OK)
         *net = n;
@@ -333,11 +323,6 @@ static weft_status verbs_progress(struct weft_net *net, enum weft_net_side side,
 {
     return side == WEFT_NET_SEND ? weft_verbs_progress_send(net, did)
                                  : weft_verbs_progress_receive(net, did);
-}
-
-void weft_verbs_count(const struct weft_net *net, struct weft_verbs_counts *counts)
-{
-    *counts = net->counts;
 }
 
 const struct weft_net_ops weft_net_verbs = {

@@ -19,9 +19,6 @@ struct weft_verbs_counts {
     uint64_t queue_pairs;
 };
 
-/* While neither side runs. */
-void weft_verbs_count(const struct weft_net *net, struct weft_verbs_counts *counts);
-
 /* "mlx5_0:1 active, InfiniBand, RC", one device a line; returns how many are active. */
 int weft_verbs_list(char *text, size_t bytes);
 

@@ -39,15 +39,6 @@ struct weft_verbs_address {
 static_assert(sizeof(struct weft_verbs_address) == 72, "the same on both sides, no padding");
 
 /*
- * What the device of one process writes into, or reads from, the memory of another: one word for
- * each process, then one that is only read.
- */
-static inline size_t weft_verbs_words_bytes(int processes)
-{
-    return ((size_t)processes + 1) * sizeof(uint64_t);
-}
-
-/*
  * An acknowledgement: how many receives of the other's puts have taken effect. The complement tells
  * a whole word from one that is being written: a device that is software may write it byte by byte,
  * but in one direction, so that a mixture of two words does not agree with itself.

@@ -184,9 +184,9 @@ static weft_status open_steps(struct weft_job *job)
         return status;
     job->proxy.command_bell = &job->proxy.own_bells[WEFT_NET_SEND]; /* until the network is open */
     job->proxy.receive_bell = &job->proxy.own_bells[WEFT_NET_RECEIVE];
-    job->one_address_space = weft_control_local(job->control);
-    job->numbers.process = weft_control_process(job->control);
-    job->numbers.processes = weft_control_processes(job->control);
+    job->one_address_space = job->control->local;
+    job->numbers.process = job->control->process;
+    job->numbers.processes = job->control->processes;
     job->processes = calloc((size_t)job->numbers.processes, sizeof(*job->processes));
     if (job->processes == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", job->numbers.processes);

@@ -18,7 +18,7 @@ static int leave_one_by_one(struct weft_config *config)
     struct weft_frame frame;
 
     EXPECT(weft_control_open(&control, config) == WEFT_OK);
-    const int me = weft_control_process(control);
+    const int me = control->process;
     if (me != 0)
         pause_ms(50 * me);
     if (me == PROCESSES - 1)
@@ -33,9 +33,9 @@ static int leave_together(struct weft_config *config)
     struct weft_control *control;
 
     EXPECT(weft_control_open(&control, config) == WEFT_OK);
-    pause_ms(30 * weft_control_process(control));
+    pause_ms(30 * control->process);
     __atomic_add_fetch(&shared->leaving, 1, __ATOMIC_RELAXED);
-    weft_control_close(control, weft_control_process(control) != 1); /* one is lost */
+    weft_control_close(control, control->process != 1); /* one is lost */
     EXPECT(__atomic_load_n(&shared->leaving, __ATOMIC_RELAXED) == PROCESSES);
     return 0;
 }
@@ -62,7 +62,7 @@ static int all_wake(struct weft_config *config)
     while (weft_control_next(control, &frame, 20 * second) == WEFT_OK)
         ;
     EXPECT(weft_now_ns() - start < 10 * second);
-    const int me = weft_control_process(control);
+    const int me = control->process;
     EXPECT(weft_control_send(control, (uint16_t)(me + 1), NULL, 0) == WEFT_OK);
     do {
         const weft_status status = weft_control_next(control, &frame, 0);
@@ -80,7 +80,7 @@ static int one_closes(struct weft_config *config)
     struct weft_control *control;
 
     EXPECT(weft_control_open(&control, config) == WEFT_OK);
-    if (weft_control_process(control) == 2) {
+    if (control->process == 2) {
         weft_control_close(control, false);
         return 0;
     }

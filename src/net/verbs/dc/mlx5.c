@@ -12,11 +12,9 @@
 
 #include "base/say.h"
 #include "net/verbs/dc/pool.h"
-#include "net/verbs/dc/post.h"
-#include "net/verbs/queue.h"
-#include "net/verbs/rc.h"
 
 #include <errno.h>
+#include <infiniband/mlx5dv.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +35,32 @@ static weft_status no_pair(struct weft_net *net, const char *what)
                     strerror(errno));
 }
 
+/* What takes a queue pair to its next state. */
+struct step {
+    struct ibv_qp_attr attr;
+    int mask; /* of it, besides the state */
+};
+
+/* A new pair, taken through its states; NULL: errno says why not. */
+static struct ibv_qp *make_ready(struct weft_net *net, struct ibv_qp_init_attr_ex *attr,
+                                 struct mlx5dv_qp_init_attr *mlx5, struct step *steps, int count)
+{
+    struct ibv_qp *qp = mlx5dv_create_qp(net->device.context, attr, mlx5);
+    int error = 0;
+
+    if (qp == NULL)
+        return NULL;
+    for (int i = 0; i < count && error == 0; i++)
+        error = ibv_modify_qp(qp, &steps[i].attr, steps[i].mask | IBV_QP_STATE);
+    if (error == 0) {
+        net->counts.queue_pairs++;
+        return qp;
+    }
+    ibv_destroy_qp(qp);
+    errno = error;
+    return NULL;
+}
+
 /* An initiator, ready to send; NULL: errno says why not. */
 static struct ibv_qp *make_initiator(struct weft_net *net, struct ibv_cq *completions,
                                      uint32_t depth)
@@ -54,35 +78,21 @@ static struct ibv_qp *make_initiator(struct weft_net *net, struct ibv_cq *comple
                                                     MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
                                        .create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
                                        .dc_init_attr.dc_type = MLX5DV_DCTYPE_DCI};
-    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = net->device.port};
-    struct ibv_qp_attr receive = {
-        .qp_state = IBV_QPS_RTR,
-        .path_mtu = (enum ibv_mtu)net->address.mtu,
-        .ah_attr = {.port_num = net->device.port, .is_global = net->device.ethernet}};
-    struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS,
-                               .timeout = (uint8_t)net->open.config->verbs_timeout,
-                               .retry_cnt = WEFT_VERBS_RETRIES,
-                               .rnr_retry = WEFT_VERBS_RNR_FOR_EVER,
-                               .max_rd_atomic = 1};
-    struct ibv_qp *qp = mlx5dv_create_qp(net->device.context, &attr, &mlx5);
+    struct step steps[] = {
+        {{.qp_state = IBV_QPS_INIT, .port_num = net->device.port}, IBV_QP_PKEY_INDEX | IBV_QP_PORT},
+        {{.qp_state = IBV_QPS_RTR,
+          .path_mtu = (enum ibv_mtu)net->address.mtu,
+          .ah_attr = {.port_num = net->device.port, .is_global = net->device.ethernet}},
+         IBV_QP_PATH_MTU | IBV_QP_AV},
+        {{.qp_state = IBV_QPS_RTS,
+          .timeout = (uint8_t)net->open.config->verbs_timeout,
+          .retry_cnt = WEFT_VERBS_RETRIES,
+          .rnr_retry = WEFT_VERBS_RNR_FOR_EVER,
+          .max_rd_atomic = 1},
+         IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+             IBV_QP_MAX_QP_RD_ATOMIC}};
 
-    if (qp == NULL)
-        return NULL;
-    errno = ibv_modify_qp(qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT);
-    if (errno == 0)
-        errno = ibv_modify_qp(qp, &receive, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV);
-    if (errno == 0)
-        errno = ibv_modify_qp(qp, &send,
-                              IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                  IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
-    if (errno != 0) {
-        const int error = errno;
-        ibv_destroy_qp(qp);
-        errno = error;
-        return NULL;
-    }
-    net->counts.queue_pairs++;
-    return qp;
+    return make_ready(net, &attr, &mlx5, steps, 3);
 }
 
 /* A target, ready to receive; NULL: errno says why not. */
@@ -97,34 +107,143 @@ static struct ibv_qp *make_target(struct weft_net *net)
     struct mlx5dv_qp_init_attr mlx5 = {
         .comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC,
         .dc_init_attr = {.dc_type = MLX5DV_DCTYPE_DCT, .dct_access_key = net->address.token}};
-    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT,
-                               .port_num = net->device.port,
-                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
-    struct ibv_qp_attr receive = {
-        .qp_state = IBV_QPS_RTR,
-        .path_mtu = (enum ibv_mtu)net->address.mtu,
-        .min_rnr_timer = WEFT_VERBS_RNR_DELAY,
-        .ah_attr = {.port_num = net->device.port,
-                    .is_global = net->device.ethernet,
-                    .grh = {.hop_limit = 64, .sgid_index = net->device.gid_index}}};
-    struct ibv_qp *qp = mlx5dv_create_qp(net->device.context, &attr, &mlx5);
+    struct step steps[] = {
+        {{.qp_state = IBV_QPS_INIT,
+          .port_num = net->device.port,
+          .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ},
+         IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+        {{.qp_state = IBV_QPS_RTR,
+          .path_mtu = (enum ibv_mtu)net->address.mtu,
+          .min_rnr_timer = WEFT_VERBS_RNR_DELAY,
+          .ah_attr = {.port_num = net->device.port,
+                      .is_global = net->device.ethernet,
+                      .grh = {.hop_limit = 64, .sgid_index = net->device.gid_index}}},
+         IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV}};
 
-    if (qp == NULL)
-        return NULL;
-    errno = ibv_modify_qp(qp, &init,
-                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    if (errno == 0)
-        errno = ibv_modify_qp(qp, &receive,
-                              IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_MIN_RNR_TIMER | IBV_QP_AV);
-    if (errno != 0) {
-        const int error = errno;
-        ibv_destroy_qp(qp);
-        errno = error;
-        return NULL;
-    }
-    net->counts.queue_pairs++;
-    return qp;
+    return make_ready(net, &attr, &mlx5, steps, 2);
 }
+
+/* All requests are complete, fences included; their numbers mean nothing on another queue. */
+static void leave(const struct weft_net *net, struct weft_verbs_sender *sender)
+{
+    for (uint32_t i = sender->landed; i != sender->made; i++)
+        sender->pieces[i % net->pieces_most].complete = true;
+}
+
+static void choose(struct weft_net *net, int process)
+{
+    struct weft_verbs_sender *sender = net->peers[process].sender;
+    const struct weft_verbs_queue *queue = sender->queue;
+    const int current = queue == NULL ? -1 : (int)queue->index;
+    const bool busy = queue != NULL && !weft_verbs_reached(queue->done, sender->last);
+    const uint32_t chosen = weft_verbs_pool_choose(&net->dc->pool, process, current, busy);
+
+    if ((int)chosen == current)
+        return;
+    leave(net, sender);
+    sender->queue = net->queues[chosen];
+    sender->last = sender->queue->done;
+}
+
+/* A DC initiator takes requests only through these functions, each with its destination. */
+static int post_one(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t target, uint64_t key,
+                    const struct ibv_send_wr *wr)
+{
+    qp->wr_id = wr->wr_id;
+    qp->wr_flags = wr->send_flags & ~(unsigned)IBV_SEND_INLINE;
+    switch (wr->opcode) {
+    case IBV_WR_RDMA_WRITE:
+        ibv_wr_rdma_write(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+        break;
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        ibv_wr_rdma_write_imm(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr, wr->imm_data);
+        break;
+    case IBV_WR_RDMA_READ:
+        ibv_wr_rdma_read(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+        break;
+    case IBV_WR_SEND:
+        ibv_wr_send(qp);
+        break;
+    default:
+        return -1; /* nothing else is made (request.h) */
+    }
+    mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qp), ah, target, key);
+    if (wr->num_sge == 0)
+        ibv_wr_set_sge_list(qp, 0, NULL);
+    else if ((wr->send_flags & IBV_SEND_INLINE) != 0)
+        ibv_wr_set_inline_data(qp, (void *)(uintptr_t)wr->sg_list->addr, wr->sg_list->length);
+    else
+        ibv_wr_set_sge(qp, wr->sg_list->lkey, wr->sg_list->addr, wr->sg_list->length);
+    return 0;
+}
+
+/* A list of requests, one doorbell. An errno. */
+static int post(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t target, uint64_t key,
+                const struct ibv_send_wr *wr)
+{
+    struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
+
+    ibv_wr_start(ex);
+    for (; wr != NULL; wr = wr->next)
+        if (post_one(ex, ah, target, key, wr) != 0) {
+            ibv_wr_abort(ex);
+            return EINVAL;
+        }
+    return ibv_wr_complete(ex);
+}
+
+static int post_batch(struct weft_net *net, struct weft_verbs_queue *queue)
+{
+    const struct weft_verbs_peer *peer = &net->peers[queue->process];
+
+    return post(queue->qp, peer->sender->ah, peer->address.dct_data, peer->address.token,
+                &weft_verbs_batch_at(net, queue, 0)->wr);
+}
+
+static weft_status make_responder(struct weft_net *net, int process)
+{
+    struct weft_verbs_peer *peer = &net->peers[process];
+    struct weft_verbs_responder *responder;
+
+    if (peer->responder != NULL)
+        return WEFT_OK;
+    responder = calloc(1, sizeof(*responder));
+    if (responder == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for process %d's puts", process);
+    weft_status status = weft_verbs_way(net, process, &responder->ah);
+    if (status != WEFT_OK) {
+        free(responder);
+        return status;
+    }
+    responder->arrived = net->start;
+    peer->responder = responder;
+    return WEFT_OK;
+}
+
+static int post_ack(struct weft_net *net, int process, const struct ibv_send_wr *wr)
+{
+    const struct weft_verbs_peer *peer = &net->peers[process];
+
+    return post(net->dc->acker, peer->responder->ah, peer->address.dct_control, peer->address.token,
+                wr);
+}
+
+/* The queues are closed by whoever closes those of RC. */
+static void close_dc(struct weft_net *net)
+{
+    struct weft_verbs_dc *dc = net->dc;
+
+    for (int i = 0; i < 2; i++)
+        if (dc->targets[i] != NULL)
+            ibv_destroy_qp(dc->targets[i]);
+    if (dc->acker != NULL)
+        ibv_destroy_qp(dc->acker);
+    free(dc);
+    net->dc = NULL;
+}
+
+static const struct weft_verbs_dc_ops ops = {close_dc, choose, post_batch, make_responder,
+                                             post_ack};
 
 weft_status weft_verbs_dc_open(struct weft_net *net)
 {
@@ -137,7 +256,8 @@ weft_status weft_verbs_dc_open(struct weft_net *net)
         free(dc);
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u initiators", initiators);
     }
-    net->dc = dc; /* weft_verbs_dc_close frees it from here on */
+    net->dc = dc; /* close_dc frees it from here on */
+    net->dc_ops = &ops;
     weft_verbs_pool_init(&dc->pool, initiators);
     for (uint32_t i = 0; i < initiators; i++) {
         struct ibv_qp *qp = make_initiator(net, net->send_cq, depth);
@@ -162,98 +282,4 @@ weft_status weft_verbs_dc_open(struct weft_net *net)
     net->address.dct_data = dc->targets[0]->qp_num;
     net->address.dct_control = dc->targets[1]->qp_num;
     return WEFT_OK;
-}
-
-/* The queues are closed by whoever closes those of RC. */
-void weft_verbs_dc_close(struct weft_net *net)
-{
-    struct weft_verbs_dc *dc = net->dc;
-
-    if (dc == NULL)
-        return;
-    for (int i = 0; i < 2; i++)
-        if (dc->targets[i] != NULL)
-            ibv_destroy_qp(dc->targets[i]);
-    if (dc->acker != NULL)
-        ibv_destroy_qp(dc->acker);
-    free(dc);
-    net->dc = NULL;
-}
-
-weft_status weft_verbs_dc_way(struct weft_net *net, int process, struct ibv_ah **ah)
-{
-    struct ibv_ah_attr route;
-
-    weft_verbs_route(&net->device, &net->peers[process].address, &route);
-    *ah = ibv_create_ah(net->pd, &route);
-    return *ah != NULL ? WEFT_OK
-                       : weft_err(WEFT_ERR_NETWORK, "verbs: %s knows no way to process %d: %s",
-                                  net->device.name, process, strerror(errno));
-}
-
-/* All requests are complete, fences included; their numbers mean nothing on another queue. */
-static void leave(const struct weft_net *net, struct weft_verbs_sender *sender)
-{
-    for (uint32_t i = sender->landed; i != sender->made; i++)
-        sender->pieces[i % net->pieces_most].complete = true;
-}
-
-void weft_verbs_dc_choose(struct weft_net *net, int process)
-{
-    struct weft_verbs_sender *sender = net->peers[process].sender;
-    const struct weft_verbs_queue *queue = sender->queue;
-    const int current = queue == NULL ? -1 : (int)queue->index;
-    const bool busy = queue != NULL && !weft_verbs_reached(queue->done, sender->last);
-    const uint32_t chosen = weft_verbs_pool_choose(&net->dc->pool, process, current, busy);
-
-    if ((int)chosen == current)
-        return;
-    leave(net, sender);
-    sender->queue = net->queues[chosen];
-    sender->last = sender->queue->done;
-}
-
-static int post(struct ibv_qp *qp, struct ibv_ah *ah, uint32_t target, uint64_t key,
-                const struct ibv_send_wr *wr)
-{
-    const struct weft_verbs_dc_destination to = {.ah = ah, .target = target, .key = key};
-    struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
-
-    return weft_verbs_dc_post_list(ex, mlx5dv_qp_ex_from_ibv_qp_ex(ex), &to, wr);
-}
-
-int weft_verbs_dc_post(struct weft_net *net, struct weft_verbs_queue *queue)
-{
-    const struct weft_verbs_peer *peer = &net->peers[queue->process];
-
-    return post(queue->qp, peer->sender->ah, peer->address.dct_data, peer->address.token,
-                &weft_verbs_batch_at(net, queue, 0)->wr);
-}
-
-weft_status weft_verbs_dc_responder(struct weft_net *net, int process)
-{
-    struct weft_verbs_peer *peer = &net->peers[process];
-    struct weft_verbs_responder *responder;
-
-    if (peer->responder != NULL)
-        return WEFT_OK;
-    responder = calloc(1, sizeof(*responder));
-    if (responder == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for process %d's puts", process);
-    weft_status status = weft_verbs_dc_way(net, process, &responder->ah);
-    if (status != WEFT_OK) {
-        free(responder);
-        return status;
-    }
-    responder->arrived = net->start;
-    peer->responder = responder;
-    return WEFT_OK;
-}
-
-int weft_verbs_dc_ack(struct weft_net *net, int process, const struct ibv_send_wr *wr)
-{
-    const struct weft_verbs_peer *peer = &net->peers[process];
-
-    return post(net->dc->acker, peer->responder->ah, peer->address.dct_control, peer->address.token,
-                wr);
 }

@@ -174,9 +174,7 @@ static inline void destroy(struct weft_net *net)
     free(net->dock.memory);
     weft_ofi_receive_close(net);
     weft_arrive_close(&net->arrive);
-    for (uint32_t i = 0; i < net->slabs_count; i++)
-        free(net->slabs[i]);
-    free(net->slabs);
+    weft_ofi_close_ops(net);
     free(net->peers[1].remotes);
     free(net->peers);
     free(net);

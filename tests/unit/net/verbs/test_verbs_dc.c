@@ -8,7 +8,6 @@
 
 #include "net/verbs/dc/dc.h"
 #include "net/verbs/dc/pool.h"
-#include "net/verbs/put.h"
 
 enum { INITIATORS = 10, MOST = 64 };
 
@@ -111,7 +110,7 @@ static void close_process(void)
     }
     for (int p = 0; p < net.open.processes; p++)
         weft_verbs_sender_close(&net, net.peers[p].sender);
-    weft_verbs_dc_close(&net);
+    net.dc_ops->close(&net);
     free(net.queues);
     free(net.peers);
     free(net.busy);

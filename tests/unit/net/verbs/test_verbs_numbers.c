@@ -3,8 +3,6 @@
  * difference, which turns after 2^31. What a put waits for, and the last fence, stay behind what is
  * done, however long nothing new was waited for or fenced.
  */
-#include "net/verbs/landed.h"
-#include "net/verbs/queue.h"
 #include "net/verbs/state.h"
 #include "net/verbs/wire.h"
 
