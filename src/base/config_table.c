@@ -25,16 +25,6 @@ const struct weft_config_row weft_config_rows[] = {
 };
 const int weft_config_row_count = sizeof(weft_config_rows) / sizeof(weft_config_rows[0]);
 
-static void *field_of(struct weft_config *config, const struct weft_config_row *row)
-{
-    return (char *)config + row->at;
-}
-
-static const void *field_in(const struct weft_config *config, const struct weft_config_row *row)
-{
-    return (const char *)config + row->at;
-}
-
 /* ---- from text ------------------------------------------------------------------------------- */
 
 static weft_status bad(const struct weft_config_row *row, const char *text, const char *wanted)
@@ -136,7 +126,7 @@ weft_status weft_config_set(struct weft_config *config, const struct weft_config
                                                            [WEFT_REAL] = set_real,
                                                            [WEFT_CHOICE] = set_choice,
                                                            [WEFT_TEXT] = set_text};
-    return by_kind[row->kind](field_of(config, row), row, text);
+    return by_kind[row->kind]((char *)config + row->at, row, text);
 }
 
 /* ---- the manual ------------------------------------------------------------------------------ */
@@ -159,7 +149,7 @@ struct weft_config_word weft_config_word(enum weft_config_index row, int64_t val
 static void print_value(FILE *out, const struct weft_config *config,
                         const struct weft_config_row *row)
 {
-    const void *field = field_in(config, row);
+    const void *field = (const char *)config + row->at;
 
     switch (row->kind) {
     case WEFT_INT:
