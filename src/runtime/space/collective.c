@@ -17,6 +17,7 @@
 #include "runtime/space/tables.h"
 #include "runtime/watch/watch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
