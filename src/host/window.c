@@ -8,7 +8,6 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
-#include "runtime/job/call.h"
 #include "runtime/job/exchange.h"
 #include "runtime/space/tables.h"
 #include "weft/device.h"

@@ -1,13 +1,6 @@
 /*
  * runtime/job/job.h - a job as its process sees it, and what the files of runtime/ offer each
- * other.
- *
- * Tasks and what they own:
- *   caller     the program's thread: weft_* calls, and the host program's rank (slot 0)
- *   progress   service/manager.c: takes commands from every rank's ring, drives the send side
- *   receive    service/progress.c: drives the receive side, counts what arrives
- *   monitor    watch/monitor.c: reads the control channel, applies what it orders, watches for
- * stalls printer    kernel/printer.c: prints what ranks log workers    device/: run the ranks
+ * other. Which task owns what: runtime/README.md.
  */
 #ifndef WEFT_RUNTIME_JOB_JOB_H
 #define WEFT_RUNTIME_JOB_JOB_H
@@ -61,7 +54,7 @@ struct weft_job {
     struct weft_device *device;
     struct weft_process *processes;
     bool one_address_space;       /* processes are threads of this one */
-    uint32_t forks;               /* call.c: which process opened it */
+    uint32_t forks;               /* weft_forks when it was opened */
     struct weft_job *next_left;   /* open.c */
     struct weft_job *next_random; /* random.c */
 
@@ -101,6 +94,15 @@ static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
     return status;
 }
 
+/* For the caller, between any memories; done when it returns. */
+static inline weft_status weft_job_copy(struct weft_job *job, void *target, const void *source,
+                                        size_t bytes)
+{
+    const weft_status status =
+        job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes);
+    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
+}
+
 static inline uint32_t weft_job_slots(const struct weft_job *job)
 {
     return __atomic_load_n(&job->ranks.slots, __ATOMIC_ACQUIRE);
@@ -127,6 +129,14 @@ static inline bool weft_job_is_failing(const struct weft_job *job)
 {
     return __atomic_load_n(&job->failing, __ATOMIC_RELAXED) != 0 || weft_job_status(job) != WEFT_OK;
 }
+
+/*
+ * Whether there is a job, and this process is the one that opened it, not a child of that. Any
+ * thread. `call` is what the error speaks of. Errors: ARGUMENT, STATE.
+ */
+weft_status weft_job_owned(const struct weft_job *job, const char *call);
+/* And whether it may be made now: the job has not failed, and no kernel runs. Also its error. */
+weft_status weft_job_idle(struct weft_job *job, const char *call);
 
 /* ---- meet.c ---- */
 

@@ -4,10 +4,10 @@
  */
 #include "runtime/job/job.h"
 
+#include "base/fork.h"
 #include "base/say.h"
 #include "base/tune.h"
 #include "boot/local.h"
-#include "runtime/job/call.h"
 #include "runtime/job/exchange.h"
 #include "runtime/job/random.h"
 #include "runtime/service/landing.h"
@@ -34,10 +34,8 @@ static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back 
 static void copy_by_device(void *context, void *target, const void *source, size_t bytes)
 {
     struct weft_job *job = context;
-    const struct weft_device_ops *ops = job->device_ops;
 
-    if (ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes) != WEFT_OK ||
-        ops->wait(job->device, WEFT_STREAM_CALLER) != WEFT_OK)
+    if (weft_job_copy(job, target, source, bytes) != WEFT_OK)
         weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot put %zu bytes: %s",
                       job->numbers.process, bytes, weft_err_last());
 }
@@ -176,6 +174,9 @@ static weft_status add_services(struct weft_job *job)
 
 static weft_status open_steps(struct weft_job *job)
 {
+    static weft_status (*const steps[])(struct weft_job *) = {
+        open_state, add_services,      weft_exchange_open, weft_collective_open, weft_watchdog_open,
+        open_host,  weft_printer_open, weft_monitor_start, open_together};
     weft_status status = weft_random_join(job);
 
     if (status == WEFT_OK)
@@ -199,23 +200,9 @@ static weft_status open_steps(struct weft_job *job)
     if (status == WEFT_OK)
         status = job->device_ops->open(&job->device, &job->config, job->numbers.process,
                                        job->one_address_space);
-    if (status == WEFT_OK)
-        status = open_state(job);
-    if (status == WEFT_OK)
-        status = add_services(job);
-    if (status == WEFT_OK)
-        status = weft_exchange_open(job);
-    if (status == WEFT_OK)
-        status = weft_collective_open(job);
-    if (status == WEFT_OK)
-        status = weft_watchdog_open(job);
-    if (status == WEFT_OK)
-        status = open_host(job);
-    if (status == WEFT_OK)
-        status = weft_printer_open(job);
-    if (status == WEFT_OK)
-        status = weft_monitor_start(job);
-    return status == WEFT_OK ? open_together(job) : status;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == WEFT_OK; i++)
+        status = steps[i](job);
+    return status;
 }
 
 static void release_state(struct weft_job *job)
@@ -358,7 +345,7 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
     }
     weft_say_level((enum weft_level)j->config.log);
     j->ranks.shared_most = SIZE_MAX;
-    weft_job_here(j);
+    j->forks = weft_forks();
     status = open_steps(j);
     if (status != WEFT_OK) {
         release(j, tell_why(j, status));

@@ -4,7 +4,6 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
-#include "runtime/job/call.h"
 #include "runtime/job/exchange.h"
 #include "runtime/service/landing.h"
 #include "runtime/space/image.h"
@@ -249,13 +248,6 @@ void weft_settle_ranks(struct weft_job *job, uint32_t first_slot)
     weft_port_waited(port);
 }
 
-static weft_status copy_user(struct weft_job *job, void *target, const void *source, size_t bytes)
-{
-    weft_status status =
-        job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes);
-    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
-}
-
 /* All ranks of the job have ended: it is no news any more that those of this process have. */
 static void forget_ends(struct weft_job *job)
 {
@@ -281,7 +273,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
                                          user_bytes, job->ranks.kernel->name,
                                          job->ranks.kernel->user_bytes));
     if (user_bytes != 0)
-        status = copy_user(job, job->ranks.user, user, user_bytes);
+        status = weft_job_copy(job, job->ranks.user, user, user_bytes);
     if (status == WEFT_OK)
         status = reset(job);
     if (status != WEFT_OK) { /* the others are about to run */
@@ -328,7 +320,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     if (status == WEFT_OK)
         weft_ranks_left(job);
     if (user_bytes != 0) /* also after a failure: it may tell the program why */
-        copy_user(job, user, job->ranks.user, user_bytes);
+        weft_job_copy(job, user, job->ranks.user, user_bytes);
     if (status == WEFT_OK && milliseconds != NULL)
         *milliseconds = ms;
     return status;

@@ -8,7 +8,6 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
-#include "runtime/job/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -392,9 +391,7 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
     if (target == NULL || source == NULL)
         return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "weft_copy: %zu bytes from %p to %p",
                                          bytes, source, target));
-    status = job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes);
-    if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
+    status = weft_job_copy(job, target, source, bytes);
     return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }
 
