@@ -162,9 +162,9 @@ static weft_status open_together(struct weft_job *job)
 static weft_status add_services(struct weft_job *job)
 {
     static const struct weft_service *const own[] = {
+        &weft_manager_service,    &weft_network_service,  &weft_landing_service,
         &weft_failure_service,    &weft_exchange_service, &weft_memory_service,
-        &weft_collective_service, &weft_waiting_service,  &weft_manager_service,
-        &weft_text_service,       &weft_network_service,  &weft_landing_service};
+        &weft_collective_service, &weft_waiting_service,  &weft_text_service};
     weft_status status = WEFT_OK;
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)

@@ -215,11 +215,10 @@ static enum weft_taken text_command(struct weft_job *job, uint32_t slot,
 /* False: nothing more can be taken now. */
 static bool take(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
-    const struct weft_service *owner = NULL;
+    const struct weft_service *owner =
+        weft_service_owner(&job->services, WEFT_OWNS_COMMANDS, command->kind);
     enum weft_taken taken = WEFT_TAKEN_WRONG;
 
-    if (command->kind < WEFT_SERVICE_KINDS)
-        owner = __atomic_load_n(&job->services.command[command->kind], __ATOMIC_ACQUIRE);
     if (owner != NULL)
         taken = owner->command(job, slot, command, job->proxy.managers[slot].waiting == 0);
     if (taken == WEFT_TAKEN_WRONG)
@@ -280,14 +279,15 @@ static void manager_waits_for(const struct weft_job *job, const struct weft_wait
 
 const struct weft_service weft_manager_service = {
     .round = {[WEFT_NET_SEND] = manager_round},
-    .commands = WEFT_KIND(WEFT_COMMAND_PUT) | WEFT_KIND(WEFT_COMMAND_COUNT) |
-                WEFT_KIND(WEFT_COMMAND_BARRIER) | WEFT_KIND(WEFT_COMMAND_FLUSH),
-    .waits = WEFT_KIND(WEFT_WAIT_SPACE) | WEFT_KIND(WEFT_WAIT_LOCAL) | WEFT_KIND(WEFT_WAIT_REMOTE),
+    .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_PUT) | WEFT_KIND(WEFT_COMMAND_COUNT) |
+                                WEFT_KIND(WEFT_COMMAND_BARRIER) | WEFT_KIND(WEFT_COMMAND_FLUSH),
+    .owns[WEFT_OWNS_WAITS] =
+        WEFT_KIND(WEFT_WAIT_SPACE) | WEFT_KIND(WEFT_WAIT_LOCAL) | WEFT_KIND(WEFT_WAIT_REMOTE),
     .command = put_command,
     .waits_for = manager_waits_for,
 };
 
 const struct weft_service weft_text_service = {
-    .commands = WEFT_KIND(WEFT_COMMAND_LOG) | WEFT_KIND(WEFT_COMMAND_FAIL),
+    .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_LOG) | WEFT_KIND(WEFT_COMMAND_FAIL),
     .command = text_command,
 };

@@ -280,8 +280,8 @@ static void collective_waits_for(const struct weft_job *job, const struct weft_w
 
 const struct weft_service weft_collective_service = {
     .frames = WEFT_KIND(WEFT_FRAME_COLLECTIVE),
-    .commands = WEFT_KIND(WEFT_COMMAND_COLLECTIVE),
-    .waits = WEFT_KIND(WEFT_WAIT_REPLY),
+    .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_COLLECTIVE),
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_REPLY),
     .frame = collective_frame,
     .command = collective_command,
     .waits_for = collective_waits_for,
