@@ -133,7 +133,7 @@ weft_status weft_job_idle(struct weft_job *job, const char *call)
     if (weft_job_status(job) != WEFT_OK)
         return weft_job_status(job);
     if (job->ranks.running)
-        return weft_refuse(job, weft_err(WEFT_ERR_STATE, "%s: a kernel runs", call));
+        return weft_refused(job, WEFT_ERR_STATE, "%s: a kernel runs", call);
     return WEFT_OK;
 }
 

@@ -94,6 +94,9 @@ static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
     return status;
 }
 
+/* The same of an error that it says. */
+#define weft_refused(job, status, ...) weft_refuse((job), weft_err((status), __VA_ARGS__))
+
 /* For the caller, between any memories; done when it returns. */
 static inline weft_status weft_job_copy(struct weft_job *job, void *target, const void *source,
                                         size_t bytes)
@@ -142,5 +145,20 @@ weft_status weft_job_idle(struct weft_job *job, const char *call);
 
 /* Collective, blocking; the last step of opening before the services start. */
 weft_status weft_meet(struct weft_job *job);
+
+/* ---- random.c: for random mode's one thread; where there is none, these do nothing ---- */
+
+/*
+ * The job opens: begins random mode if its configuration says so, unless weft_local_job or a job
+ * before has. A race fails all jobs that are open then: it does not tell whose memory it was in.
+ */
+weft_status weft_random_join(weft_job *job);
+
+/* The job begins to close; and has nothing left: with the last one random mode ends. */
+void weft_random_leave(weft_job *job);
+void weft_random_left(void);
+
+/* The open job after this one; NULL: after none. */
+weft_job *weft_random_next(const weft_job *job);
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/tune.h"
 #include "boot/local.h"
 #include "runtime/job/exchange.h"
-#include "runtime/job/random.h"
 #include "runtime/service/landing.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"

@@ -263,15 +263,14 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     if (status != WEFT_OK)
         return status;
     if (job->ranks.kernel == NULL)
-        return weft_refuse(job, weft_err(WEFT_ERR_STATE, "weft_run: no kernel was prepared"));
+        return weft_refused(job, WEFT_ERR_STATE, "weft_run: no kernel was prepared");
     if (user_bytes != 0 && user == NULL)
-        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT,
-                                         "weft_run: %zu bytes of user data at NULL", user_bytes));
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "weft_run: %zu bytes of user data at NULL",
+                            user_bytes);
     if (user_bytes != 0 && user_bytes != job->ranks.kernel->user_bytes)
-        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT,
-                                         "weft_run: %zu bytes of user data; kernel %s expects %zu",
-                                         user_bytes, job->ranks.kernel->name,
-                                         job->ranks.kernel->user_bytes));
+        return weft_refused(job, WEFT_ERR_ARGUMENT,
+                            "weft_run: %zu bytes of user data; kernel %s expects %zu", user_bytes,
+                            job->ranks.kernel->name, job->ranks.kernel->user_bytes);
     if (user_bytes != 0)
         status = weft_job_copy(job, job->ranks.user, user, user_bytes);
     if (status == WEFT_OK)

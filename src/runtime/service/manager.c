@@ -1,12 +1,12 @@
 /*
  * runtime/service/manager.c - the host's side of a rank: takes its commands in order, checks them,
- * and makes requests of them (request.h), which go to the network.
+ * and makes requests of them (request.c), which go to the network.
  *
  * Nothing is dropped: while the network has no room, the command stays with the manager of its rank
  * and the other ranks get their turn; so long as it has one, it takes no more from the ring. The
  * rank learns that a put's source may be reused, and that it landed, through its link.
  */
-#include "runtime/service/request.h"
+#include "runtime/job/job.h"
 
 #include "abi/notice.h"
 #include "base/say.h"

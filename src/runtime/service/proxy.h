@@ -121,6 +121,15 @@ size_t weft_requests_stage_bytes(const struct weft_job *job);
 weft_status weft_requests_open(struct weft_job *job);
 void weft_requests_close(struct weft_job *job);
 
+/* A new one of that rank, of which nothing has been handed on; NULL: the job has failed. */
+struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool with_payload);
+void weft_request_free(struct weft_job *job, struct weft_request *request);
+
+/* Begins copies for the rank's next commands, in their order. True: some were begun. */
+bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager);
+/* Hands on to the network what is there, in order. True: anything was finished. */
+bool weft_requests_issue(struct weft_job *job, struct weft_manager *manager);
+
 /* Starts and stops the progress and receive tasks. */
 weft_status weft_services_start(struct weft_job *job);
 void weft_services_stop(struct weft_job *job);

@@ -1,5 +1,15 @@
-/* runtime/service/request.c - see the header. */
-#include "runtime/service/request.h"
+/*
+ * runtime/service/request.c - commands that became puts, on their way to the network; the progress
+ * task's.
+ *
+ * A put whose source the network cannot read where it lies goes through pinned host memory
+ * (staging.h) in pieces: copies from the device are begun, of several pieces and of the next
+ * commands, too; each piece is handed on when its copy is done, in the order of the commands; its
+ * memory is free again when the network has read it. So the copy engine, the network, and the
+ * device at the other end work at the same time. Nothing here waits, and each turn of a rank begins
+ * few pieces, so that many ranks share the engine.
+ */
+#include "runtime/job/job.h"
 
 #include "base/say.h"
 #include "net/staging.h"

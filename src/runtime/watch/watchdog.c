@@ -8,7 +8,6 @@
 
 #include "base/say.h"
 #include "runtime/job/exchange.h"
-#include "runtime/job/random.h"
 #include "runtime/watch/watch.h"
 
 #include <stdio.h>
