@@ -106,6 +106,13 @@ static inline weft_status weft_job_copy(struct weft_job *job, void *target, cons
     return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
 }
 
+/* What the device's host_alloc gave; NULL: nothing. */
+static inline void weft_job_host_free(struct weft_job *job, void *memory)
+{
+    if (memory != NULL)
+        job->device_ops->host_free(job->device, memory);
+}
+
 static inline uint32_t weft_job_slots(const struct weft_job *job)
 {
     return __atomic_load_n(&job->ranks.slots, __ATOMIC_ACQUIRE);

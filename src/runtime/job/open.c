@@ -207,28 +207,19 @@ static weft_status open_steps(struct weft_job *job)
 static void release_state(struct weft_job *job)
 {
     struct weft_state *state = &job->space.state;
-    const struct weft_device_ops *ops = job->device_ops;
 
+    weft_ranks_free(job);
     if (job->ranks.selves != NULL)
         free(job->ranks.selves[WEFT_HOST_SLOT]);
-    if (job->ranks.user != NULL)
-        ops->free(job->device, job->ranks.user, &job->ranks.user_share);
     for (int p = 0; state->process_table != NULL && p < job->numbers.processes; p++)
         if (state->process_table[p].exposed != NULL)
             weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
                              job->one_address_space);
     weft_landing_close(job);
     weft_image_close(job);
-    if (state->signals != NULL)
-        ops->host_free(job->device, state->signals);
-    if (state->intervals != NULL)
-        ops->host_free(job->device, state->intervals);
-    if (job->ranks.rank_memory != NULL)
-        ops->host_free(job->device, job->ranks.rank_memory);
-    if (job->ranks.rank_rings != NULL)
-        ops->host_free(job->device, job->ranks.rank_rings);
-    if (job->ranks.host_rings != NULL)
-        ops->host_free(job->device, job->ranks.host_rings);
+    weft_job_host_free(job, state->signals);
+    weft_job_host_free(job, state->intervals);
+    weft_job_host_free(job, job->ranks.host_rings);
     if (state->exposed != NULL)
         weft_share_destroy(state->exposed, &job->space.exposed_share);
     weft_tables_close(state);

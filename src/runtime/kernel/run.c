@@ -90,7 +90,7 @@ static weft_status make_communicators(struct weft_job *job)
     return status;
 }
 
-static void free_ranks(struct weft_job *job)
+void weft_ranks_free(struct weft_job *job)
 {
     const uint32_t slots = job->ranks.slots;
 
@@ -98,10 +98,8 @@ static void free_ranks(struct weft_job *job)
     __atomic_store_n(&job->ranks.slots, 1, __ATOMIC_RELEASE);
     for (uint32_t slot = 1; slot < slots; slot++)
         job->ranks.selves[slot] = NULL;
-    if (job->ranks.rank_memory != NULL)
-        job->device_ops->host_free(job->device, job->ranks.rank_memory);
-    if (job->ranks.rank_rings != NULL)
-        job->device_ops->host_free(job->device, job->ranks.rank_rings);
+    weft_job_host_free(job, job->ranks.rank_memory);
+    weft_job_host_free(job, job->ranks.rank_rings);
     job->ranks.rank_memory = job->ranks.rank_rings = NULL;
     if (job->ranks.user != NULL)
         job->device_ops->free(job->device, job->ranks.user, &job->ranks.user_share);
@@ -192,7 +190,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
     job->numbers.threads = job->device_ops->threads(job->device, threads);
     weft_services_stop(job);
     weft_lock(&job->space.tables);
-    free_ranks(job);
+    weft_ranks_free(job);
     status = make_ranks(job);
     weft_unlock(&job->space.tables);
     if (status == WEFT_OK)

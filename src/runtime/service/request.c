@@ -165,8 +165,8 @@ void weft_requests_close(struct weft_job *job)
     empty(&job->proxy.requests[true]);
     empty(&job->proxy.parts);
     weft_stage_free(job->proxy.stage);
-    if (job->proxy.stage_memory != NULL && job->proxy.stage_memory != job->proxy.net_stage)
-        job->device_ops->host_free(job->device, job->proxy.stage_memory);
+    if (job->proxy.stage_memory != job->proxy.net_stage)
+        weft_job_host_free(job, job->proxy.stage_memory);
 }
 
 /* ---- from the device to the host ----------------------------------------------------------- */
