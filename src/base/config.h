@@ -1,5 +1,5 @@
 /*
- * base/config.h - every tunable, from one table (config.def): parser, manual and weft-info.
+ * base/config.h - every tunable, from one table (config.def): parser and manual (weft-info).
  *
  * A value comes from its default, then the file of measured values (tune.h), then WEFT_NAME in the
  * environment, then --weft-NAME on the command line. A malformed value, one out of range, or an
@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* CHOICE values, in the order in which a settings.def lists their words. */
 enum weft_device_choice { WEFT_DEVICE_AUTO, WEFT_DEVICE_CPU, WEFT_DEVICE_CUDA };
@@ -82,9 +81,5 @@ struct weft_config_word {
     char text[16];
 };
 struct weft_config_word weft_config_word(enum weft_config_index row, int64_t value);
-
-/* Prints the manual of every tunable: name, default, range, unit, doc, the current value and its
- * source. */
-void weft_config_print(FILE *out, const struct weft_config *config);
 
 #endif

@@ -1,4 +1,4 @@
-/* base/config_table.c - the table of tunables: their values from text, and as a manual. */
+/* base/config_table.c - the table of tunables: their values from text, and their words. */
 #include "base/config_table.h"
 
 #include "base/say.h"
@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,16 +25,6 @@ const struct weft_config_row weft_config_rows[] = {
 #include "base/config.def"
 };
 const int weft_config_row_count = sizeof(weft_config_rows) / sizeof(weft_config_rows[0]);
-
-static void *field_of(struct weft_config *config, const struct weft_config_row *row)
-{
-    return (char *)config + row->at;
-}
-
-static const void *field_in(const struct weft_config *config, const struct weft_config_row *row)
-{
-    return (const char *)config + row->at;
-}
 
 /* ---- from text ------------------------------------------------------------------------------- */
 
@@ -136,10 +127,8 @@ weft_status weft_config_set(struct weft_config *config, const struct weft_config
                                                            [WEFT_REAL] = set_real,
                                                            [WEFT_CHOICE] = set_choice,
                                                            [WEFT_TEXT] = set_text};
-    return by_kind[row->kind](field_of(config, row), row, text);
+    return by_kind[row->kind]((char *)config + row->at, row, text);
 }
-
-/* ---- the manual ------------------------------------------------------------------------------ */
 
 struct weft_config_word weft_config_word(enum weft_config_index row, int64_t value)
 {
@@ -154,57 +143,4 @@ struct weft_config_word weft_config_word(enum weft_config_index row, int64_t val
         from = "?";
     snprintf(word.text, sizeof(word.text), "%.*s", (int)strcspn(from, "|"), from);
     return word;
-}
-
-static void print_value(FILE *out, const struct weft_config *config,
-                        const struct weft_config_row *row)
-{
-    const void *field = field_in(config, row);
-
-    switch (row->kind) {
-    case WEFT_INT:
-        fprintf(out, "%lld", (long long)*(const int64_t *)field);
-        break;
-    case WEFT_SIZE:
-        fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)field);
-        break;
-    case WEFT_REAL:
-        fprintf(out, "%g", *(const double *)field);
-        break;
-    case WEFT_CHOICE:
-        fputs(weft_config_word(row - weft_config_rows, *(const int *)field).text, out);
-        break;
-    case WEFT_TEXT:
-        /* The secret is nobody's business. */
-        fprintf(out, "'%s'",
-                strcmp(row->name, "SECRET") == 0 && *(const char *)field != 0
-                    ? "..."
-                    : (const char *)field);
-        break;
-    }
-}
-
-void weft_config_print(FILE *out, const struct weft_config *config)
-{
-    static const char *const sources[] = {"",
-                                          "the tune file",
-                                          "the tune file, on the CPU device only",
-                                          "the tune file, on GPUs only",
-                                          "the environment",
-                                          "the command line"};
-
-    for (int i = 0; i < weft_config_row_count; i++) {
-        const struct weft_config_row *row = &weft_config_rows[i];
-        fprintf(out, "WEFT_%s = ", row->name);
-        print_value(out, config, row);
-        fprintf(out, "\n    %s\n    default %s", row->doc, row->def[0] != 0 ? row->def : "''");
-        if (row->kind == WEFT_CHOICE)
-            fprintf(out, ", one of %s", row->words);
-        else if (row->kind != WEFT_TEXT)
-            fprintf(out, ", range %.15g..%.15g%s%s", row->min, row->max,
-                    row->unit[0] != 0 ? " " : "", row->unit);
-        fprintf(out, "\n");
-        if (config->source[i] != WEFT_CONFIG_DEFAULT)
-            fprintf(out, "    set by %s\n", sources[config->source[i]]);
-    }
 }

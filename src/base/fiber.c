@@ -13,18 +13,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if !defined(__has_feature) /* gcc says it by a macro */
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #define FIBER_ASAN 1
 #endif
-#if __has_feature(thread_sanitizer)
-#define FIBER_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define FIBER_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 #define FIBER_TSAN 1
 #endif
 
@@ -49,11 +44,6 @@ struct weft_fiber {
  */
 #if defined(FIBER_TSAN)
 #define FIBER_UNSEEN __attribute__((no_sanitize("thread")))
-#else
-#define FIBER_UNSEEN
-#endif
-
-#if defined(FIBER_TSAN)
 #include <sanitizer/tsan_interface.h>
 
 static void sanitizer_create(struct weft_fiber *fiber)
@@ -94,10 +84,8 @@ static void sanitizer_arrive(struct weft_fiber *fiber)
     (void)fiber;
 }
 
-#elif defined(FIBER_ASAN)
-#include <sanitizer/common_interface_defs.h>
-
-static _Thread_local struct weft_fiber *left; /* the one that the switch under way leaves */
+#else
+#define FIBER_UNSEEN
 
 static void sanitizer_create(struct weft_fiber *fiber)
 {
@@ -113,6 +101,11 @@ static void sanitizer_destroy(struct weft_fiber *fiber)
 {
     (void)fiber;
 }
+
+#if defined(FIBER_ASAN)
+#include <sanitizer/common_interface_defs.h>
+
+static _Thread_local struct weft_fiber *left; /* the one that the switch under way leaves */
 
 static void sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
 {
@@ -127,25 +120,9 @@ static void sanitizer_arrive(struct weft_fiber *fiber)
 
 #else
 
-static void sanitizer_create(struct weft_fiber *fiber)
-{
-    (void)fiber;
-}
-
-static void sanitizer_adopt(struct weft_fiber *fiber)
-{
-    (void)fiber;
-}
-
-static void sanitizer_destroy(struct weft_fiber *fiber)
-{
-    (void)fiber;
-}
-
 static void sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
 {
-    (void)from;
-    (void)to;
+    (void)from, (void)to;
 }
 
 static void sanitizer_arrive(struct weft_fiber *fiber)
@@ -153,6 +130,7 @@ static void sanitizer_arrive(struct weft_fiber *fiber)
     (void)fiber;
 }
 
+#endif
 #endif
 
 static void fiber_main(void *argument)

@@ -16,11 +16,21 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__x86_64__) && !defined(WEFT_FIBER_UCONTEXT)
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(WEFT_FIBER_UCONTEXT)
 
 struct weft_context {
     void *stack;
 };
+
+void weft_fiber_jump(void **save, void *load) __attribute__((visibility("hidden")));
+void weft_fiber_entry(void) __attribute__((visibility("hidden")));
+
+static inline void weft_context_switch(struct weft_context *from, struct weft_context *to)
+{
+    weft_fiber_jump(&from->stack, to->stack);
+}
+
+#if defined(__x86_64__)
 
 /* What weft_fiber_jump pushes, from the stack pointer up. */
 struct weft_frame_saved {
@@ -29,9 +39,6 @@ struct weft_frame_saved {
     uint64_t r15, r14, r13, r12, rbx, rbp;
     void *resume; /* return address */
 };
-
-void weft_fiber_jump(void **save, void *load) __attribute__((visibility("hidden")));
-void weft_fiber_entry(void) __attribute__((visibility("hidden")));
 
 __asm__(".text\n"
         ".p2align 4\n"
@@ -92,16 +99,7 @@ static inline void weft_context_make(struct weft_context *context, void *stack, 
     context->stack = frame;
 }
 
-static inline void weft_context_switch(struct weft_context *from, struct weft_context *to)
-{
-    weft_fiber_jump(&from->stack, to->stack);
-}
-
-#elif defined(__aarch64__) && !defined(WEFT_FIBER_UCONTEXT)
-
-struct weft_context {
-    void *stack;
-};
+#else /* aarch64 */
 
 /* What weft_fiber_jump stores, from the stack pointer up. */
 struct weft_frame_saved {
@@ -110,9 +108,6 @@ struct weft_frame_saved {
     uint64_t d8_to_d15[8];
     uint64_t fpcr, unused;
 };
-
-void weft_fiber_jump(void **save, void *load) __attribute__((visibility("hidden")));
-void weft_fiber_entry(void) __attribute__((visibility("hidden")));
 
 __asm__(".text\n"
         ".p2align 4\n"
@@ -181,11 +176,7 @@ static inline void weft_context_make(struct weft_context *context, void *stack, 
     context->stack = frame;
 }
 
-static inline void weft_context_switch(struct weft_context *from, struct weft_context *to)
-{
-    weft_fiber_jump(&from->stack, to->stack);
-}
-
+#endif
 #else
 
 #include <stdlib.h>

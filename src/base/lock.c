@@ -5,27 +5,21 @@
 #include "base/futex.h"
 #include "base/task.h"
 
-void weft_lock(struct weft_lock *lock)
-{
-    uint32_t free = 0;
-
-    if (weft_model != NULL) {
-        weft_model->lock(lock);
-        return;
-    }
-    if (__atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE,
-                                    __ATOMIC_RELAXED))
-        return;
-    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
-        weft_futex_wait(&lock->word, 2, false, NULL);
-}
-
 bool weft_lock_try(struct weft_lock *lock)
 {
     uint32_t free = 0;
 
     return __atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE,
                                        __ATOMIC_RELAXED);
+}
+
+void weft_lock(struct weft_lock *lock)
+{
+    if (weft_model != NULL)
+        weft_model->lock(lock);
+    else if (!weft_lock_try(lock))
+        while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
+            weft_futex_wait(&lock->word, 2, false, NULL);
 }
 
 void weft_unlock(struct weft_lock *lock)

@@ -33,22 +33,18 @@ weft_status weft_share_create(uint64_t bytes, void **memory, struct weft_share *
     int fd = memfd_create("weft", MFD_CLOEXEC);
     if (fd < 0)
         return weft_err(WEFT_ERR_SYSTEM, "memfd_create: %s", strerror(errno));
-    if (resize(fd, size) != 0) {
-        weft_status status = weft_err(WEFT_ERR_MEMORY, "no %llu bytes of shared memory: %s",
-                                      (unsigned long long)size, strerror(errno));
-        close(fd);
-        return status;
-    }
+    weft_status status = WEFT_OK;
     struct stat info;
-    if (fstat(fd, &info) != 0) {
-        weft_status status = weft_err(WEFT_ERR_SYSTEM, "fstat of a memfd: %s", strerror(errno));
-        close(fd);
-        return status;
-    }
-    void *m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (m == MAP_FAILED) {
-        weft_status status = weft_err(WEFT_ERR_MEMORY, "mmap of %llu bytes: %s",
-                                      (unsigned long long)size, strerror(errno));
+    void *m = MAP_FAILED;
+    if (resize(fd, size) != 0)
+        status = weft_err(WEFT_ERR_MEMORY, "no %llu bytes of shared memory: %s",
+                          (unsigned long long)size, strerror(errno));
+    else if (fstat(fd, &info) != 0)
+        status = weft_err(WEFT_ERR_SYSTEM, "fstat of a memfd: %s", strerror(errno));
+    else if ((m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)
+        status = weft_err(WEFT_ERR_MEMORY, "mmap of %llu bytes: %s", (unsigned long long)size,
+                          strerror(errno));
+    if (status != WEFT_OK) {
         close(fd);
         return status;
     }

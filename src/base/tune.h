@@ -17,12 +17,12 @@
 
 enum { WEFT_TUNE_PATH = 512, WEFT_TUNE_MACHINE = 256 };
 
-/* A measured value of a setting that may be tuned, by its name in config.def. */
-struct weft_tuned {
-    const char *name;
-    uint64_t value;
-    const char *device; /* the kind of device that it is good for; NULL: any */
-};
+#define WEFT_TUNE_TEXT(x)  #x
+#define WEFT_TUNE_DIGIT(x) WEFT_TUNE_TEXT(x)
+/* Of the library; the file names that which it was made with. */
+#define WEFT_TUNE_VERSION                                                                          \
+    WEFT_TUNE_DIGIT(WEFT_VERSION_MAJOR)                                                            \
+    "." WEFT_TUNE_DIGIT(WEFT_VERSION_MINOR) "." WEFT_TUNE_DIGIT(WEFT_VERSION_PATCH)
 
 /*
  * Where the file is: WEFT_TUNE, or weft/tune in XDG_CONFIG_HOME, or in .config of HOME. False:
@@ -45,17 +45,5 @@ void weft_tune_read(struct weft_config *config);
  * again.
  */
 void weft_tune_keep(struct weft_config *config, const char *device);
-
-/*
- * Whether a file can be made there, before anybody measures for it; makes the folders. Errors:
- * SYSTEM, with the reason.
- */
-weft_status weft_tune_try(const char *path);
-
-/*
- * Writes the file, whole or not at all; makes the two folders above it where they are missing.
- * Errors: SYSTEM, with the reason.
- */
-weft_status weft_tune_write(const char *path, const struct weft_tuned *values, int count);
 
 #endif

@@ -8,7 +8,6 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
-#include "runtime/job/call.h"
 #include "runtime/job/exchange.h"
 #include "runtime/space/tables.h"
 #include "weft/device.h"
@@ -35,15 +34,15 @@ static weft_self *host_of(weft_job *job, const char *call, weft_status *status)
 static weft_status check_process(weft_job *job, const char *call, int process)
 {
     if (process < 0 || process >= job->numbers.processes)
-        return weft_refuse(job, weft_err(WEFT_ERR_RANK, "%s: process %d is not one of %d", call,
-                                         process, job->numbers.processes));
+        return weft_refused(job, WEFT_ERR_RANK, "%s: process %d is not one of %d", call, process,
+                            job->numbers.processes);
     return WEFT_OK;
 }
 
 static weft_status check_tag(weft_job *job, const char *call, int tag)
 {
     if (tag < 0 || tag >= WEFT_TAGS)
-        return weft_refuse(job, weft_err(WEFT_ERR_TAG, "%s: tag %d is not in 0..255", call, tag));
+        return weft_refused(job, WEFT_ERR_TAG, "%s: tag %d is not in 0..255", call, tag);
     return WEFT_OK;
 }
 
@@ -51,7 +50,7 @@ static weft_status check_tag(weft_job *job, const char *call, int tag)
 static weft_status check_place(weft_job *job, const char *call, const char *name, const void *place)
 {
     if (place == NULL)
-        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "%s: %s is NULL", call, name));
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: %s is NULL", call, name);
     return WEFT_OK;
 }
 
@@ -62,8 +61,7 @@ static const struct weft_window *find_window(weft_job *job, const char *call, we
     const struct weft_window *window = weft_window_find(&job->space.state, win);
     weft_unlock(&job->space.tables);
     if (window == NULL || window->comm != WEFT_COMM_HOST) {
-        weft_refuse(job,
-                    weft_err(WEFT_ERR_WINDOW, "%s: window 0x%x is none of the host's", call, win));
+        weft_refused(job, WEFT_ERR_WINDOW, "%s: window 0x%x is none of the host's", call, win);
         return NULL;
     }
     return window;
@@ -76,7 +74,7 @@ weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_w
         return WEFT_ERR_ARGUMENT;
     const weft_win made = weft_win_create(self, WEFT_COMM_HOST, base, bytes);
     if (made == WEFT_WIN_NONE)
-        return weft_refuse(job, weft_err(weft_failure(self), "%s", job->space.no_window));
+        return weft_refused(job, weft_failure(self), "%s", job->space.no_window);
     *win = made;
     return WEFT_OK;
 }
@@ -101,14 +99,13 @@ static weft_status check_put(weft_job *job, const char *call, weft_win win, int 
     if (status != WEFT_OK)
         return status;
     if (offset > window->entry[process].bytes || bytes > window->entry[process].bytes - offset)
-        return weft_refuse(
-            job, weft_err(WEFT_ERR_BOUNDS,
-                          "%s: %zu bytes at offset %zu are not inside the window of %llu bytes of "
-                          "process %d",
-                          call, bytes, offset, (unsigned long long)window->entry[process].bytes,
-                          process));
+        return weft_refused(
+            job, WEFT_ERR_BOUNDS,
+            "%s: %zu bytes at offset %zu are not inside the window of %llu bytes of "
+            "process %d",
+            call, bytes, offset, (unsigned long long)window->entry[process].bytes, process);
     if (source == NULL && bytes != 0)
-        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "%s: source is NULL", call));
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: source is NULL", call);
     return WEFT_OK;
 }
 
@@ -198,12 +195,6 @@ struct pieces {
     uint64_t all;
 };
 
-static void free_pieces(struct pieces *pieces)
-{
-    free(pieces->of);
-    free(pieces->offset);
-}
-
 /* Whether the call can be done; every process finds the same, so that all refuse it together. */
 static weft_status check_pieces(weft_job *job, const char *call, struct pieces *pieces)
 {
@@ -212,26 +203,23 @@ static weft_status check_pieces(weft_job *job, const char *call, struct pieces *
     for (int p = 0; p < job->numbers.processes; p++) {
         const struct piece *piece = &pieces->of[p];
         if (piece->root != root)
-            return weft_refuse(
-                job,
-                weft_err(WEFT_ERR_MISMATCH,
-                         "%s: the root is process %d in process 0, and process %d in process %d",
-                         call, root, piece->root, p));
+            return weft_refused(
+                job, WEFT_ERR_MISMATCH,
+                "%s: the root is process %d in process 0, and process %d in process %d", call, root,
+                piece->root, p);
         if (piece->bytes != 0 && !piece->own)
-            return weft_refuse(job,
-                               weft_err(WEFT_ERR_ARGUMENT, "%s: process %d has %llu bytes at NULL",
-                                        call, p, (unsigned long long)piece->bytes));
+            return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: process %d has %llu bytes at NULL",
+                                call, p, (unsigned long long)piece->bytes);
         pieces->offset[p] = pieces->all;
         if (piece->bytes > SIZE_MAX / 2 - pieces->all)
-            return weft_refuse(
-                job, weft_err(WEFT_ERR_LIMIT, "%s: the pieces are too large in all", call));
+            return weft_refused(job, WEFT_ERR_LIMIT, "%s: the pieces are too large in all", call);
         pieces->all += piece->bytes;
     }
     weft_status status = check_process(job, call, root);
     if (status == WEFT_OK && pieces->all != 0 && !pieces->of[root].whole)
-        status = weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT,
-                                           "%s: the root, process %d, has all %llu bytes at NULL",
-                                           call, root, (unsigned long long)pieces->all));
+        status = weft_refused(job, WEFT_ERR_ARGUMENT,
+                              "%s: the root, process %d, has all %llu bytes at NULL", call, root,
+                              (unsigned long long)pieces->all);
     return status;
 }
 
@@ -267,6 +255,20 @@ static weft_status open_stage(weft_job *job, uint64_t bytes, void **stage, weft_
     return weft_host_win_create(job, *stage, bytes, win);
 }
 
+/* When all have put: what came to the stage is the receiver's, and the rest goes. */
+static weft_status take_stage(weft_job *job, weft_status status, weft_win *win, void *receive,
+                              void *stage, uint64_t bytes, const struct pieces *pieces)
+{
+    if (status == WEFT_OK)
+        status = weft_host_win_free(job, win); /* flushes, and waits for all */
+    if (status == WEFT_OK && bytes != 0)
+        status = weft_copy(job, receive, stage, bytes);
+    weft_free(job, stage);
+    free(pieces->of);
+    free(pieces->offset);
+    return status;
+}
+
 weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes, void *receive)
 {
     const struct piece mine = {bytes, root, send != NULL, receive != NULL};
@@ -283,13 +285,7 @@ weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t b
         status = open_stage(job, at_root ? pieces.all : 0, &stage, &win);
     if (status == WEFT_OK)
         status = weft_host_put(job, win, root, pieces.offset[job->numbers.process], send, bytes);
-    if (status == WEFT_OK)
-        status = weft_host_win_free(job, &win); /* flushes, and waits for all */
-    if (status == WEFT_OK && at_root && pieces.all != 0)
-        status = weft_copy(job, receive, stage, pieces.all);
-    weft_free(job, stage);
-    free_pieces(&pieces);
-    return status;
+    return take_stage(job, status, &win, receive, stage, at_root ? pieces.all : 0, &pieces);
 }
 
 weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
@@ -310,11 +306,5 @@ weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *r
          p++)
         status = weft_host_put(job, win, p, 0, (const char *)send + pieces.offset[p],
                                pieces.of[p].bytes);
-    if (status == WEFT_OK)
-        status = weft_host_win_free(job, &win);
-    if (status == WEFT_OK && bytes != 0)
-        status = weft_copy(job, receive, stage, bytes);
-    weft_free(job, stage);
-    free_pieces(&pieces);
-    return status;
+    return take_stage(job, status, &win, receive, stage, bytes, &pieces);
 }

@@ -8,6 +8,7 @@
 #include "base/config.h"
 #include "base/say.h"
 #include "device/device.h"
+#include "manual.h"
 #include "net/net.h"
 #include "tune.h"
 
@@ -187,7 +188,7 @@ int main(int argc, char **argv)
         if (!tune(&config, options.tune_file))
             return 1;
     } else if (options.config) {
-        weft_config_print(stdout, &config);
+        print_manual(stdout, &config);
     } else {
         printf("%s\n", VERSION);
         if (print_devices(&config) != WEFT_OK || print_networks(&config) != WEFT_OK)

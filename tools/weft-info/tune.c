@@ -8,9 +8,10 @@
 #include "base/say.h"
 #include "base/tune.h"
 #include "device/device.h"
+#include "file.h"
 #include "limit.h"
-#include "pair.h"
 #include "net/staging.h"
+#include "pair.h"
 #include "stream.h"
 
 #include <math.h>
@@ -50,10 +51,10 @@ static bool open_target(const struct weft_config *config, struct target *target)
 }
 
 /* device: the kind that the value is good for; NULL: any. */
-static void add(struct weft_tuned *values, int *count, const char *name, uint64_t value,
+static void add(struct tuned *values, int *count, const char *name, uint64_t value,
                 const char *device)
 {
-    values[(*count)++] = (struct weft_tuned){name, value, device};
+    values[(*count)++] = (struct tuned){name, value, device};
     printf("  taken: WEFT_%s=%llu%s%s%s\n", name, (unsigned long long)value,
            device != NULL ? " (with WEFT_DEVICE=" : "", device != NULL ? device : "",
            device != NULL ? ")" : "");
@@ -61,7 +62,7 @@ static void add(struct weft_tuned *values, int *count, const char *name, uint64_
 
 /* ---- eager channels ------------------------------------------------------------------------ */
 
-static void tune_eager(const struct pair_found *found, const char *kind, struct weft_tuned *values,
+static void tune_eager(const struct pair_found *found, const char *kind, struct tuned *values,
                        int *count)
 {
     printf("notified puts of a rank to one of another process and back, us\n");
@@ -81,7 +82,7 @@ static void tune_eager(const struct pair_found *found, const char *kind, struct 
 /* The smallest ring that is nearly as fast as any: the ring is memory for each pair of processes.
  */
 static bool tune_ring(const struct weft_config *config, const struct target *target,
-                      struct weft_tuned *values, int *count)
+                      struct tuned *values, int *count)
 {
     enum { FROM = 64 << 10, RINGS = 7 };
     double rate[RINGS], best = 0;
@@ -133,7 +134,7 @@ static double rate_of(struct stream *stream, size_t piece, uint32_t depth)
     return exp(logs / SIZES);
 }
 
-static bool tune_pieces(struct stream *stream, struct weft_tuned *values, int *count)
+static bool tune_pieces(struct stream *stream, struct tuned *values, int *count)
 {
     static const uint32_t depths[] = {2, 4, 8};
     size_t best_piece = 0;
@@ -167,7 +168,7 @@ static bool tune_pieces(struct stream *stream, struct weft_tuned *values, int *c
 }
 
 static bool tune_staging(const struct weft_config *config, const struct target *target,
-                         struct weft_tuned *values, int *count)
+                         struct tuned *values, int *count)
 {
     struct weft_config with = *config;
     struct stream stream;
@@ -192,7 +193,7 @@ static bool tune_here(const struct weft_config *config, const struct pair_found 
                       const char *path)
 {
     char machine[WEFT_TUNE_MACHINE];
-    struct weft_tuned values[VALUES];
+    struct tuned values[VALUES];
     struct target target = {0};
     int count = 0;
 
@@ -205,7 +206,7 @@ static bool tune_here(const struct weft_config *config, const struct pair_found 
         tune_ring(config, &target, values, &count) && tune_staging(config, &target, values, &count);
     if (target.ops != NULL)
         target.ops->close(target.device);
-    if (!good || weft_tune_write(path, values, count) != WEFT_OK)
+    if (!good || tuned_write(path, values, count) != WEFT_OK)
         return false;
     printf("written to %s\n", path);
     return true;
@@ -223,7 +224,7 @@ bool tune(const struct weft_config *config, const char *file)
     }
     if (file == NULL)
         file = path;
-    if (weft_tune_try(file) != WEFT_OK || !pair_measure(&found))
+    if (tuned_try(file) != WEFT_OK || !pair_measure(&found))
         return false;
     return found.process != 0 || tune_here(config, &found, file);
 }

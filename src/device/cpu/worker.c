@@ -31,7 +31,6 @@ struct gate {
 struct rank {
     struct weft_port *port;
     const struct weft_launch *launch;
-    struct gate *gate;
     bool done; /* the kernel has returned */
 };
 
@@ -258,28 +257,43 @@ static void destroy_fibers(struct weft_workers *workers, const struct rank *rank
     }
 }
 
-static weft_status run_threads(struct weft_workers *workers, const struct weft_launch *launch,
-                               struct rank *ranks)
+static void model_rank_main(void *argument)
 {
-    const int count = workers->count < launch->ranks ? workers->count : launch->ranks;
-    struct worker *all = calloc((size_t)count, sizeof(*all));
+    struct worker *w = argument;
+
+    WEFT_PORT_SET(w->ranks[w->first].port, running, true); /* or may at any moment */
+    if (pass(w->gate))
+        rank_main(&w->ranks[w->first]);
+}
+
+/* Random mode schedules the ranks itself, beside the host's tasks: each is a task of its own. */
+static weft_status run(struct weft_workers *workers, const struct weft_launch *launch, int count,
+                       struct rank *ranks, struct worker *all)
+{
     struct gate gate = {0};
     int started = 0;
     weft_status status = WEFT_OK;
 
-    if (all == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d workers", count);
-    status = create_fibers(workers, launch, ranks);
+    for (int r = 0; r < launch->ranks; r++)
+        ranks[r] = (struct rank){.port = port_of(launch, r), .launch = launch};
+    if (weft_model != NULL)
+        weft_random_stack(workers->stack_bytes + launch->kernel->shared_bytes);
+    else
+        status = create_fibers(workers, launch, ranks);
     while (status == WEFT_OK && started < count) {
         struct worker *w = &all[started];
-        w->workers = workers;
-        w->launch = launch;
-        w->ranks = ranks;
-        w->gate = &gate;
-        w->index = started;
-        w->first = (int)((int64_t)launch->ranks * started / count);
-        w->end = (int)((int64_t)launch->ranks * (started + 1) / count);
-        status = weft_task_start(&w->task, "weft worker", worker_main, w);
+        char name[16] = "weft worker";
+        *w = (struct worker){.workers = workers,
+                             .launch = launch,
+                             .ranks = ranks,
+                             .gate = &gate,
+                             .index = started,
+                             .first = (int)((int64_t)launch->ranks * started / count),
+                             .end = (int)((int64_t)launch->ranks * (started + 1) / count)};
+        if (weft_model != NULL)
+            snprintf(name, sizeof(name), "rank %d", launch->first_rank + started);
+        status =
+            weft_task_start(&w->task, name, weft_model != NULL ? model_rank_main : worker_main, w);
         if (status == WEFT_OK)
             started++;
     }
@@ -287,56 +301,20 @@ static weft_status run_threads(struct weft_workers *workers, const struct weft_l
     for (int i = 0; i < started; i++)
         weft_task_join(&all[i].task);
     destroy_fibers(workers, ranks, launch->ranks, status == WEFT_OK);
-    free(all);
-    return status;
-}
-
-static void model_rank_main(void *argument)
-{
-    struct rank *rank = argument;
-
-    WEFT_PORT_SET(rank->port, running, true); /* or may at any moment */
-    if (pass(rank->gate))
-        rank_main(rank);
-}
-
-/* Random mode: the model schedules the ranks itself, beside the host's tasks. */
-static weft_status run_model(const struct weft_workers *workers, const struct weft_launch *launch,
-                             struct rank *ranks)
-{
-    struct weft_task *tasks = calloc((size_t)launch->ranks, sizeof(*tasks));
-    weft_status status = WEFT_OK;
-    struct gate gate = {0};
-    int started = 0;
-
-    if (tasks == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d tasks", launch->ranks);
-    weft_random_stack(workers->stack_bytes + launch->kernel->shared_bytes);
-    while (status == WEFT_OK && started < launch->ranks) {
-        char name[16];
-        snprintf(name, sizeof(name), "rank %d", launch->first_rank + started);
-        ranks[started].gate = &gate;
-        status = weft_task_start(&tasks[started], name, model_rank_main, &ranks[started]);
-        if (status == WEFT_OK)
-            started++;
-    }
-    open_gate(&gate, status == WEFT_OK);
-    for (int r = 0; r < started; r++)
-        weft_task_join(&tasks[r]);
-    free(tasks);
     return status;
 }
 
 weft_status weft_workers_run(struct weft_workers *workers, const struct weft_launch *launch)
 {
+    const bool own = weft_model != NULL || workers->count > launch->ranks; /* a task each */
+    const int count = own ? launch->ranks : workers->count;
     struct rank *ranks = calloc((size_t)launch->ranks, sizeof(*ranks));
-
-    if (ranks == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d ranks", launch->ranks);
-    for (int r = 0; r < launch->ranks; r++)
-        ranks[r] = (struct rank){.port = port_of(launch, r), .launch = launch};
-    weft_status status = weft_model != NULL ? run_model(workers, launch, ranks)
-                                            : run_threads(workers, launch, ranks);
+    struct worker *all = calloc((size_t)count, sizeof(*all));
+    const weft_status status =
+        ranks != NULL && all != NULL
+            ? run(workers, launch, count, ranks, all)
+            : weft_err(WEFT_ERR_MEMORY, "no memory for %d ranks on %d tasks", launch->ranks, count);
     free(ranks);
+    free(all);
     return status;
 }

@@ -1,10 +1,5 @@
-/*
- * device/cuda/cuda_device.c - a GPU as a device: one cooperative launch is one run, every thread
- * block is a rank.
- *
- * Nothing here may wait for the whole device while a kernel runs: copies go by streams of their
- * own, and all mapping and loading happens before the launch.
- */
+/* device/cuda/cuda_device.c - a GPU as a device: one cooperative launch is one run, every thread
+ * block is a rank. The rules are in README.md. */
 #include "device/cuda/cuda_device.h"
 
 #include "abi/notice.h"
@@ -52,6 +47,15 @@ static weft_status check_gpu(struct weft_device *d)
     d->processors = weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     d->sharers = 1;
     return WEFT_OK;
+}
+
+static weft_status use_context(struct weft_device *d)
+{
+    CUresult result = d->driver->context_retain(&d->context, d->device);
+
+    if (result == CUDA_SUCCESS)
+        result = d->driver->context_use(d->context);
+    return weft_cuda_error(result, "opening the GPU's context");
 }
 
 static weft_status choose_sharing(struct weft_device *d)
@@ -138,20 +142,11 @@ static weft_status cuda_open(struct weft_device **device, const struct weft_conf
         free(d);
         return weft_err(WEFT_ERR_DEVICE, "CUDA: %s", reason);
     }
+    static weft_status (*const steps[])(struct weft_device *) = {
+        check_gpu, use_context, choose_sharing, make_streams, weft_cuda_use_lanes};
     weft_status status = choose_gpu(d, process);
-    if (status == WEFT_OK)
-        status = check_gpu(d);
-    if (status == WEFT_OK)
-        status = weft_cuda_error(d->driver->context_retain(&d->context, d->device),
-                                 "opening the GPU's context");
-    if (status == WEFT_OK)
-        status = weft_cuda_error(d->driver->context_use(d->context), "using the GPU's context");
-    if (status == WEFT_OK)
-        status = choose_sharing(d);
-    if (status == WEFT_OK)
-        status = make_streams(d);
-    if (status == WEFT_OK)
-        status = weft_cuda_use_lanes(d);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == WEFT_OK; i++)
+        status = steps[i](d);
     if (status != WEFT_OK) {
         cuda_close(d);
         return status;
@@ -187,8 +182,7 @@ static uint64_t cuda_share(struct weft_device *d, const struct weft_sharing *wit
     return d->config->spin_us >= 0 ? (uint64_t)d->config->spin_us * 1000 : SPIN_NS;
 }
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------- */
+/* ---- kernels ------------------------------------------------------------------------------- */
 
 static weft_status find_function(struct weft_device *d, const weft_kernel *kernel,
                                  CUfunction *function)

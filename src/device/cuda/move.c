@@ -226,22 +226,3 @@ weft_status weft_cuda_use_lanes(struct weft_device *d)
         weft_cuda_free(d, more, &pooled);
     return status;
 }
-
-const char *weft_cuda_pin(struct weft_device *d, void *memory, size_t bytes)
-{
-    const char *reason = NULL;
-
-    d->driver->context_use(d->context);
-    const CUresult result = d->driver->host_register(
-        memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
-    if (result != CUDA_SUCCESS && d->driver->get_error(result, &reason) != CUDA_SUCCESS)
-        reason = "unknown error";
-    return reason;
-}
-
-/* What could not be pinned is refused here, too, which changes nothing. */
-void weft_cuda_unpin(struct weft_device *d, void *memory)
-{
-    d->driver->context_use(d->context);
-    d->driver->host_unregister(memory);
-}

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 enum { SLEEP_NS = 100000000 };
 
@@ -22,14 +23,14 @@ struct exchange_head {
 };
 
 struct arrival {
-    struct arrival *next;
+    STAILQ_ENTRY(arrival) link;
     struct exchange_head head;
     unsigned char bytes[];
 };
 
 /* What has arrived from one process and was not taken yet, oldest first. */
 struct weft_exchange_slot {
-    struct arrival *first, **last;
+    STAILQ_HEAD(arrivals, arrival) arrivals;
     uint32_t ran; /* how many WEFT_EXCHANGE_RAN frames came: where a run ends for the monitor */
 };
 
@@ -39,16 +40,16 @@ weft_status weft_exchange_open(struct weft_job *job)
     if (job->exchange == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", job->numbers.processes);
     for (int p = 0; p < job->numbers.processes; p++)
-        job->exchange[p].last = &job->exchange[p].first;
+        STAILQ_INIT(&job->exchange[p].arrivals);
     return WEFT_OK;
 }
 
 void weft_exchange_close(struct weft_job *job)
 {
     for (int p = 0; job->exchange != NULL && p < job->numbers.processes; p++) {
-        while (job->exchange[p].first != NULL) {
-            struct arrival *a = job->exchange[p].first;
-            job->exchange[p].first = a->next;
+        struct arrival *a;
+        while ((a = STAILQ_FIRST(&job->exchange[p].arrivals)) != NULL) {
+            STAILQ_REMOVE_HEAD(&job->exchange[p].arrivals, link);
             free(a);
         }
     }
@@ -82,14 +83,12 @@ static void exchange_frame(struct weft_job *job, const struct weft_frame *frame)
         return;
     }
     memcpy(&a->head, frame->payload, sizeof(a->head));
-    a->next = NULL;
     a->head.bytes = frame->bytes - (uint32_t)sizeof(a->head);
     memcpy(a->bytes, (const unsigned char *)frame->payload + sizeof(a->head), a->head.bytes);
     if (a->head.op == WEFT_EXCHANGE_RAN)
         count_ran(job, frame->source);
     weft_lock(&job->exchange_lock);
-    *job->exchange[frame->source].last = a;
-    job->exchange[frame->source].last = &a->next;
+    STAILQ_INSERT_TAIL(&job->exchange[frame->source].arrivals, a, link);
     weft_unlock(&job->exchange_lock);
     weft_bell_ring(&job->exchange_bell);
 }
@@ -97,7 +96,7 @@ static void exchange_frame(struct weft_job *job, const struct weft_frame *frame)
 static struct arrival *look(struct weft_job *job, int process)
 {
     weft_lock(&job->exchange_lock);
-    struct arrival *a = job->exchange[process].first;
+    struct arrival *a = STAILQ_FIRST(&job->exchange[process].arrivals);
     weft_unlock(&job->exchange_lock);
     return a;
 }
@@ -125,7 +124,8 @@ int weft_exchange_closed(struct weft_job *job, uint32_t *barriers)
 
     weft_lock(&job->exchange_lock); /* the program's thread frees what it has taken */
     for (int p = 0; p < job->numbers.processes; p++) {
-        const struct arrival *a = p != job->numbers.process ? job->exchange[p].first : NULL;
+        const struct arrival *a =
+            p != job->numbers.process ? STAILQ_FIRST(&job->exchange[p].arrivals) : NULL;
         uint32_t entered;
         if (a == NULL || a->head.op != WEFT_EXCHANGE_CLOSE || a->head.bytes != sizeof(entered))
             continue;
@@ -139,13 +139,9 @@ int weft_exchange_closed(struct weft_job *job, uint32_t *barriers)
 
 static void take(struct weft_job *job, int process)
 {
-    struct weft_exchange_slot *slot = &job->exchange[process];
-
     weft_lock(&job->exchange_lock);
-    struct arrival *a = slot->first;
-    slot->first = a->next;
-    if (slot->first == NULL)
-        slot->last = &slot->first;
+    struct arrival *a = STAILQ_FIRST(&job->exchange[process].arrivals);
+    STAILQ_REMOVE_HEAD(&job->exchange[process].arrivals, link);
     weft_unlock(&job->exchange_lock);
     free(a);
 }
@@ -250,7 +246,7 @@ static void exchange_waits_for(const struct weft_job *job, const struct weft_wai
 
 const struct weft_service weft_exchange_service = {
     .frames = WEFT_KIND(WEFT_FRAME_EXCHANGE),
-    .waits = WEFT_KIND(WEFT_WAIT_PROCESS),
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_PROCESS),
     .frame = exchange_frame,
     .waits_for = exchange_waits_for,
 };

@@ -1,14 +1,14 @@
 /*
  * runtime/job/failure.c - one error ends the job on every process, and every process returns the
- * same.
+ * same. And whether a call may be made at all.
  *
  * Whoever detects an error broadcasts it; the first abort frame in the control channel's order is
  * the job's error, on all processes, the sender included.
  */
 #include "runtime/job/job.h"
 
+#include "base/fork.h"
 #include "base/say.h"
-#include "runtime/job/call.h"
 #include "runtime/watch/watch.h"
 
 #include <stdarg.h>
@@ -111,6 +111,31 @@ const struct weft_service weft_failure_service = {
     .frames = WEFT_KIND(WEFT_FRAME_LOST) | WEFT_KIND(WEFT_FRAME_ABORT),
     .frame = failure_frame,
 };
+
+weft_status weft_job_owned(const struct weft_job *job, const char *call)
+{
+    if (job == NULL)
+        return weft_err(WEFT_ERR_ARGUMENT, "%s: job is NULL", call);
+    if (job->forks != weft_forks())
+        return weft_err(WEFT_ERR_STATE,
+                        "%s: this process was forked while the job was open, which its parent "
+                        "alone may use",
+                        call);
+    return WEFT_OK;
+}
+
+weft_status weft_job_idle(struct weft_job *job, const char *call)
+{
+    const weft_status status = weft_job_owned(job, call);
+
+    if (status != WEFT_OK)
+        return status;
+    if (weft_job_status(job) != WEFT_OK)
+        return weft_job_status(job);
+    if (job->ranks.running)
+        return weft_refused(job, WEFT_ERR_STATE, "%s: a kernel runs", call);
+    return WEFT_OK;
+}
 
 void weft_abort(weft_job *job, const char *reason)
 {

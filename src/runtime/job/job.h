@@ -1,13 +1,6 @@
 /*
  * runtime/job/job.h - a job as its process sees it, and what the files of runtime/ offer each
- * other.
- *
- * Tasks and what they own:
- *   caller     the program's thread: weft_* calls, and the host program's rank (slot 0)
- *   progress   service/manager.c: takes commands from every rank's ring, drives the send side
- *   receive    service/progress.c: drives the receive side, counts what arrives
- *   monitor    watch/monitor.c: reads the control channel, applies what it orders, watches for
- * stalls printer    kernel/printer.c: prints what ranks log workers    device/: run the ranks
+ * other. Which task owns what: runtime/README.md.
  */
 #ifndef WEFT_RUNTIME_JOB_JOB_H
 #define WEFT_RUNTIME_JOB_JOB_H
@@ -61,7 +54,7 @@ struct weft_job {
     struct weft_device *device;
     struct weft_process *processes;
     bool one_address_space;       /* processes are threads of this one */
-    uint32_t forks;               /* call.c: which process opened it */
+    uint32_t forks;               /* weft_forks when it was opened */
     struct weft_job *next_left;   /* open.c */
     struct weft_job *next_random; /* random.c */
 
@@ -101,6 +94,25 @@ static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
     return status;
 }
 
+/* The same of an error that it says. */
+#define weft_refused(job, status, ...) weft_refuse((job), weft_err((status), __VA_ARGS__))
+
+/* For the caller, between any memories; done when it returns. */
+static inline weft_status weft_job_copy(struct weft_job *job, void *target, const void *source,
+                                        size_t bytes)
+{
+    const weft_status status =
+        job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes);
+    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
+}
+
+/* What the device's host_alloc gave; NULL: nothing. */
+static inline void weft_job_host_free(struct weft_job *job, void *memory)
+{
+    if (memory != NULL)
+        job->device_ops->host_free(job->device, memory);
+}
+
 static inline uint32_t weft_job_slots(const struct weft_job *job)
 {
     return __atomic_load_n(&job->ranks.slots, __ATOMIC_ACQUIRE);
@@ -128,9 +140,32 @@ static inline bool weft_job_is_failing(const struct weft_job *job)
     return __atomic_load_n(&job->failing, __ATOMIC_RELAXED) != 0 || weft_job_status(job) != WEFT_OK;
 }
 
+/*
+ * Whether there is a job, and this process is the one that opened it, not a child of that. Any
+ * thread. `call` is what the error speaks of. Errors: ARGUMENT, STATE.
+ */
+weft_status weft_job_owned(const struct weft_job *job, const char *call);
+/* And whether it may be made now: the job has not failed, and no kernel runs. Also its error. */
+weft_status weft_job_idle(struct weft_job *job, const char *call);
+
 /* ---- meet.c ---- */
 
 /* Collective, blocking; the last step of opening before the services start. */
 weft_status weft_meet(struct weft_job *job);
+
+/* ---- random.c: for random mode's one thread; where there is none, these do nothing ---- */
+
+/*
+ * The job opens: begins random mode if its configuration says so, unless weft_local_job or a job
+ * before has. A race fails all jobs that are open then: it does not tell whose memory it was in.
+ */
+weft_status weft_random_join(weft_job *job);
+
+/* The job begins to close; and has nothing left: with the last one random mode ends. */
+void weft_random_leave(weft_job *job);
+void weft_random_left(void);
+
+/* The open job after this one; NULL: after none. */
+weft_job *weft_random_next(const weft_job *job);
 
 #endif

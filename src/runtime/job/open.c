@@ -4,12 +4,11 @@
  */
 #include "runtime/job/job.h"
 
+#include "base/fork.h"
 #include "base/say.h"
 #include "base/tune.h"
 #include "boot/local.h"
-#include "runtime/job/call.h"
 #include "runtime/job/exchange.h"
-#include "runtime/job/random.h"
 #include "runtime/service/landing.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
@@ -34,10 +33,8 @@ static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back 
 static void copy_by_device(void *context, void *target, const void *source, size_t bytes)
 {
     struct weft_job *job = context;
-    const struct weft_device_ops *ops = job->device_ops;
 
-    if (ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes) != WEFT_OK ||
-        ops->wait(job->device, WEFT_STREAM_CALLER) != WEFT_OK)
+    if (weft_job_copy(job, target, source, bytes) != WEFT_OK)
         weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot put %zu bytes: %s",
                       job->numbers.process, bytes, weft_err_last());
 }
@@ -164,9 +161,9 @@ static weft_status open_together(struct weft_job *job)
 static weft_status add_services(struct weft_job *job)
 {
     static const struct weft_service *const own[] = {
+        &weft_manager_service,    &weft_network_service,  &weft_landing_service,
         &weft_failure_service,    &weft_exchange_service, &weft_memory_service,
-        &weft_collective_service, &weft_waiting_service,  &weft_manager_service,
-        &weft_text_service,       &weft_network_service,  &weft_landing_service};
+        &weft_collective_service, &weft_waiting_service,  &weft_text_service};
     weft_status status = WEFT_OK;
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)
@@ -176,6 +173,9 @@ static weft_status add_services(struct weft_job *job)
 
 static weft_status open_steps(struct weft_job *job)
 {
+    static weft_status (*const steps[])(struct weft_job *) = {
+        open_state, add_services,      weft_exchange_open, weft_collective_open, weft_watchdog_open,
+        open_host,  weft_printer_open, weft_monitor_start, open_together};
     weft_status status = weft_random_join(job);
 
     if (status == WEFT_OK)
@@ -199,50 +199,27 @@ static weft_status open_steps(struct weft_job *job)
     if (status == WEFT_OK)
         status = job->device_ops->open(&job->device, &job->config, job->numbers.process,
                                        job->one_address_space);
-    if (status == WEFT_OK)
-        status = open_state(job);
-    if (status == WEFT_OK)
-        status = add_services(job);
-    if (status == WEFT_OK)
-        status = weft_exchange_open(job);
-    if (status == WEFT_OK)
-        status = weft_collective_open(job);
-    if (status == WEFT_OK)
-        status = weft_watchdog_open(job);
-    if (status == WEFT_OK)
-        status = open_host(job);
-    if (status == WEFT_OK)
-        status = weft_printer_open(job);
-    if (status == WEFT_OK)
-        status = weft_monitor_start(job);
-    return status == WEFT_OK ? open_together(job) : status;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == WEFT_OK; i++)
+        status = steps[i](job);
+    return status;
 }
 
 static void release_state(struct weft_job *job)
 {
     struct weft_state *state = &job->space.state;
-    const struct weft_device_ops *ops = job->device_ops;
 
+    weft_ranks_free(job);
     if (job->ranks.selves != NULL)
         free(job->ranks.selves[WEFT_HOST_SLOT]);
-    if (job->ranks.user != NULL)
-        ops->free(job->device, job->ranks.user, &job->ranks.user_share);
     for (int p = 0; state->process_table != NULL && p < job->numbers.processes; p++)
         if (state->process_table[p].exposed != NULL)
             weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
                              job->one_address_space);
     weft_landing_close(job);
     weft_image_close(job);
-    if (state->signals != NULL)
-        ops->host_free(job->device, state->signals);
-    if (state->intervals != NULL)
-        ops->host_free(job->device, state->intervals);
-    if (job->ranks.rank_memory != NULL)
-        ops->host_free(job->device, job->ranks.rank_memory);
-    if (job->ranks.rank_rings != NULL)
-        ops->host_free(job->device, job->ranks.rank_rings);
-    if (job->ranks.host_rings != NULL)
-        ops->host_free(job->device, job->ranks.host_rings);
+    weft_job_host_free(job, state->signals);
+    weft_job_host_free(job, state->intervals);
+    weft_job_host_free(job, job->ranks.host_rings);
     if (state->exposed != NULL)
         weft_share_destroy(state->exposed, &job->space.exposed_share);
     weft_tables_close(state);
@@ -358,7 +335,7 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
     }
     weft_say_level((enum weft_level)j->config.log);
     j->ranks.shared_most = SIZE_MAX;
-    weft_job_here(j);
+    j->forks = weft_forks();
     status = open_steps(j);
     if (status != WEFT_OK) {
         release(j, tell_why(j, status));

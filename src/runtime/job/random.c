@@ -1,9 +1,10 @@
-/* runtime/job/random.c - see the header. */
-#include "runtime/job/random.h"
-
+/*
+ * runtime/job/random.c - random mode (device/cpu/random/random.h) and the jobs of this process: it
+ * lasts as long as one of them is open, and what it finds concerns them all.
+ */
+#include "device/cpu/random/random.h"
 #include "base/say.h"
 #include "boot/local.h"
-#include "device/cpu/random/random.h"
 #include "order/model.h"
 #include "order/order.h"
 #include "runtime/job/job.h"

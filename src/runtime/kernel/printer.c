@@ -37,9 +37,11 @@ struct weft_printer {
     struct weft_lock lock; /* over what follows */
     size_t lines_bytes;    /* in lines */
     bool prints;           /* what it took of them */
-    uint64_t moves;        /* writes that were done */
-    bool stop, give_up;
+    bool stop;
     char lines[ROOM];
+
+    uint64_t moves; /* writes that were done */
+    bool give_up;
 
     size_t lost; /* the task's own: what was given up, */
     int error;   /* or refused, for this reason */
@@ -72,18 +74,10 @@ static size_t piece(const char *text, size_t bytes)
     return n;
 }
 
-static bool given_up(struct weft_printer *printer)
-{
-    weft_lock(&printer->lock);
-    const bool up = printer->give_up;
-    weft_unlock(&printer->lock);
-    return up;
-}
-
 /* Writes some of it as soon as there is room. How much; 0: none of it can be written any more. */
 static size_t print_some(struct weft_printer *printer, int fd, const char *text, size_t bytes)
 {
-    while (!given_up(printer)) {
+    while (!__atomic_load_n(&printer->give_up, __ATOMIC_RELAXED)) {
         struct pollfd output = {.fd = fd, .events = POLLOUT};
         if (poll(&output, 1, LOOK_MS) <= 0)
             continue;
@@ -108,9 +102,7 @@ static void print(struct weft_printer *printer, const char *text, size_t bytes)
 
     for (size_t done = 0, some = 1; done < bytes && some != 0; done += some) {
         some = print_some(printer, fd, text + done, bytes - done);
-        weft_lock(&printer->lock);
-        printer->moves++;
-        weft_unlock(&printer->lock);
+        __atomic_fetch_add(&printer->moves, 1, __ATOMIC_RELAXED);
     }
     if (opened)
         close(fd);
@@ -179,37 +171,30 @@ bool weft_device_log(struct weft_job *job, const char *who, const char *text)
     return fits;
 }
 
-/* Whether all is printed; *moves as it is now. */
-static bool is_empty(struct weft_printer *printer, uint64_t *moves)
+/* Whether all is printed. */
+static bool is_empty(struct weft_printer *printer)
 {
     weft_lock(&printer->lock);
     const bool empty = printer->lines_bytes == 0 && !printer->prints;
-    *moves = printer->moves;
     weft_unlock(&printer->lock);
     return empty;
-}
-
-static void give_up(struct weft_printer *printer)
-{
-    weft_lock(&printer->lock);
-    printer->give_up = true;
-    weft_unlock(&printer->lock);
 }
 
 void weft_printer_drain(struct weft_job *job)
 {
     struct weft_printer *printer = job->printer;
-    uint64_t moves = 0, seen = 0, since = weft_now_ns();
+    uint64_t seen = 0, since = weft_now_ns();
 
     for (;;) {
         const uint32_t ticket = weft_bell_prepare(&printer->printed);
-        if (is_empty(printer, &moves))
+        if (is_empty(printer))
             break;
+        const uint64_t moves = __atomic_load_n(&printer->moves, __ATOMIC_RELAXED);
         if (moves != seen)
             since = weft_now_ns();
         seen = moves;
         if (weft_job_status(job) != WEFT_OK && weft_now_ns() - since > GIVE_UP_NS)
-            give_up(printer);
+            __atomic_store_n(&printer->give_up, true, __ATOMIC_RELAXED);
         weft_bell_sleep(&printer->printed, ticket, LOOK_NS);
     }
     weft_bell_cancel(&printer->printed);

@@ -37,6 +37,9 @@ struct weft_ranks {
  */
 void weft_settle_ranks(struct weft_job *job, uint32_t first_slot);
 
+/* The ranks of the prepared kernel go, if there is one. */
+void weft_ranks_free(struct weft_job *job);
+
 /* ---- rank.c: the host's part of a rank ---- */
 
 /* Zeroed memory that a rank needs beside its state, of the device's host_alloc. */

@@ -4,7 +4,6 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
-#include "runtime/job/call.h"
 #include "runtime/job/exchange.h"
 #include "runtime/service/landing.h"
 #include "runtime/space/image.h"
@@ -91,7 +90,7 @@ static weft_status make_communicators(struct weft_job *job)
     return status;
 }
 
-static void free_ranks(struct weft_job *job)
+void weft_ranks_free(struct weft_job *job)
 {
     const uint32_t slots = job->ranks.slots;
 
@@ -99,10 +98,8 @@ static void free_ranks(struct weft_job *job)
     __atomic_store_n(&job->ranks.slots, 1, __ATOMIC_RELEASE);
     for (uint32_t slot = 1; slot < slots; slot++)
         job->ranks.selves[slot] = NULL;
-    if (job->ranks.rank_memory != NULL)
-        job->device_ops->host_free(job->device, job->ranks.rank_memory);
-    if (job->ranks.rank_rings != NULL)
-        job->device_ops->host_free(job->device, job->ranks.rank_rings);
+    weft_job_host_free(job, job->ranks.rank_memory);
+    weft_job_host_free(job, job->ranks.rank_rings);
     job->ranks.rank_memory = job->ranks.rank_rings = NULL;
     if (job->ranks.user != NULL)
         job->device_ops->free(job->device, job->ranks.user, &job->ranks.user_share);
@@ -193,7 +190,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
     job->numbers.threads = job->device_ops->threads(job->device, threads);
     weft_services_stop(job);
     weft_lock(&job->space.tables);
-    free_ranks(job);
+    weft_ranks_free(job);
     status = make_ranks(job);
     weft_unlock(&job->space.tables);
     if (status == WEFT_OK)
@@ -249,13 +246,6 @@ void weft_settle_ranks(struct weft_job *job, uint32_t first_slot)
     weft_port_waited(port);
 }
 
-static weft_status copy_user(struct weft_job *job, void *target, const void *source, size_t bytes)
-{
-    weft_status status =
-        job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes);
-    return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
-}
-
 /* All ranks of the job have ended: it is no news any more that those of this process have. */
 static void forget_ends(struct weft_job *job)
 {
@@ -271,17 +261,16 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     if (status != WEFT_OK)
         return status;
     if (job->ranks.kernel == NULL)
-        return weft_refuse(job, weft_err(WEFT_ERR_STATE, "weft_run: no kernel was prepared"));
+        return weft_refused(job, WEFT_ERR_STATE, "weft_run: no kernel was prepared");
     if (user_bytes != 0 && user == NULL)
-        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT,
-                                         "weft_run: %zu bytes of user data at NULL", user_bytes));
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "weft_run: %zu bytes of user data at NULL",
+                            user_bytes);
     if (user_bytes != 0 && user_bytes != job->ranks.kernel->user_bytes)
-        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT,
-                                         "weft_run: %zu bytes of user data; kernel %s expects %zu",
-                                         user_bytes, job->ranks.kernel->name,
-                                         job->ranks.kernel->user_bytes));
+        return weft_refused(job, WEFT_ERR_ARGUMENT,
+                            "weft_run: %zu bytes of user data; kernel %s expects %zu", user_bytes,
+                            job->ranks.kernel->name, job->ranks.kernel->user_bytes);
     if (user_bytes != 0)
-        status = copy_user(job, job->ranks.user, user, user_bytes);
+        status = weft_job_copy(job, job->ranks.user, user, user_bytes);
     if (status == WEFT_OK)
         status = reset(job);
     if (status != WEFT_OK) { /* the others are about to run */
@@ -328,7 +317,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
     if (status == WEFT_OK)
         weft_ranks_left(job);
     if (user_bytes != 0) /* also after a failure: it may tell the program why */
-        copy_user(job, user, job->ranks.user, user_bytes);
+        weft_job_copy(job, user, job->ranks.user, user_bytes);
     if (status == WEFT_OK && milliseconds != NULL)
         *milliseconds = ms;
     return status;

@@ -1,12 +1,12 @@
 /*
  * runtime/service/manager.c - the host's side of a rank: takes its commands in order, checks them,
- * and makes requests of them (request.h), which go to the network.
+ * and makes requests of them (request.c), which go to the network.
  *
  * Nothing is dropped: while the network has no room, the command stays with the manager of its rank
  * and the other ranks get their turn; so long as it has one, it takes no more from the ring. The
  * rank learns that a put's source may be reused, and that it landed, through its link.
  */
-#include "runtime/service/request.h"
+#include "runtime/job/job.h"
 
 #include "abi/notice.h"
 #include "base/say.h"
@@ -215,11 +215,10 @@ static enum weft_taken text_command(struct weft_job *job, uint32_t slot,
 /* False: nothing more can be taken now. */
 static bool take(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
-    const struct weft_service *owner = NULL;
+    const struct weft_service *owner =
+        weft_service_owner(&job->services, WEFT_OWNS_COMMANDS, command->kind);
     enum weft_taken taken = WEFT_TAKEN_WRONG;
 
-    if (command->kind < WEFT_SERVICE_KINDS)
-        owner = __atomic_load_n(&job->services.command[command->kind], __ATOMIC_ACQUIRE);
     if (owner != NULL)
         taken = owner->command(job, slot, command, job->proxy.managers[slot].waiting == 0);
     if (taken == WEFT_TAKEN_WRONG)
@@ -280,14 +279,15 @@ static void manager_waits_for(const struct weft_job *job, const struct weft_wait
 
 const struct weft_service weft_manager_service = {
     .round = {[WEFT_NET_SEND] = manager_round},
-    .commands = WEFT_KIND(WEFT_COMMAND_PUT) | WEFT_KIND(WEFT_COMMAND_COUNT) |
-                WEFT_KIND(WEFT_COMMAND_BARRIER) | WEFT_KIND(WEFT_COMMAND_FLUSH),
-    .waits = WEFT_KIND(WEFT_WAIT_SPACE) | WEFT_KIND(WEFT_WAIT_LOCAL) | WEFT_KIND(WEFT_WAIT_REMOTE),
+    .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_PUT) | WEFT_KIND(WEFT_COMMAND_COUNT) |
+                                WEFT_KIND(WEFT_COMMAND_BARRIER) | WEFT_KIND(WEFT_COMMAND_FLUSH),
+    .owns[WEFT_OWNS_WAITS] =
+        WEFT_KIND(WEFT_WAIT_SPACE) | WEFT_KIND(WEFT_WAIT_LOCAL) | WEFT_KIND(WEFT_WAIT_REMOTE),
     .command = put_command,
     .waits_for = manager_waits_for,
 };
 
 const struct weft_service weft_text_service = {
-    .commands = WEFT_KIND(WEFT_COMMAND_LOG) | WEFT_KIND(WEFT_COMMAND_FAIL),
+    .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_LOG) | WEFT_KIND(WEFT_COMMAND_FAIL),
     .command = text_command,
 };

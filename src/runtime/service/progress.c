@@ -218,12 +218,17 @@ static uint64_t sleep_ns(bool rung, uint32_t in_vain)
  * Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. Once the
  * job has failed it does nothing more, and the last service to see so lets the ranks end.
  */
-static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_side side, bool rung)
+static void serve(struct weft_job *job, enum weft_net_side side)
 {
+    const bool receives = side == WEFT_NET_RECEIVE;
+    struct weft_bell *bell = receives ? job->proxy.receive_bell : job->proxy.command_bell;
+    const bool rung = (receives || job->ranks.image == NULL) &&
+                      job->proxy.net_ops->bell(job->proxy.net, side) != NULL;
     uint64_t idle_since = 0;
     uint32_t in_vain = 0;
     uint64_t helped = __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED);
 
+    weft_say_process(job->numbers.process);
     while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
         if (__atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED) != helped) {
             if (!alone(job, weft_now_ns()))
@@ -252,10 +257,9 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
         weft_lock(&job->proxy.duty[side]); /* who helps ends his round, and begins no other */
         weft_unlock(&job->proxy.duty[side]);
     }
-    if (job->ranks.image !=
-        NULL) /* nothing is copied any more; an error has been said, or will be */
-        job->device_ops->wait(job->device,
-                              side == WEFT_NET_SEND ? WEFT_STREAM_SEND : WEFT_STREAM_RECEIVE);
+    /* Nothing is copied any more; an error has been said, or will be. */
+    if (job->ranks.image != NULL)
+        job->device_ops->wait(job->device, receives ? WEFT_STREAM_RECEIVE : WEFT_STREAM_SEND);
     if (__atomic_sub_fetch(&job->proxy.services_busy, 1, __ATOMIC_ACQ_REL) == 0 &&
         weft_job_status(job) != WEFT_OK)
         weft_services_are_quiet(job);
@@ -263,19 +267,12 @@ static void serve(struct weft_job *job, struct weft_bell *bell, enum weft_net_si
 
 static void progress_main(void *argument)
 {
-    struct weft_job *job = argument;
-    weft_say_process(job->numbers.process);
-    serve(job, job->proxy.command_bell, WEFT_NET_SEND,
-          job->ranks.image == NULL &&
-              job->proxy.net_ops->bell(job->proxy.net, WEFT_NET_SEND) != NULL);
+    serve(argument, WEFT_NET_SEND);
 }
 
 static void receive_main(void *argument)
 {
-    struct weft_job *job = argument;
-    weft_say_process(job->numbers.process);
-    serve(job, job->proxy.receive_bell, WEFT_NET_RECEIVE,
-          job->proxy.net_ops->bell(job->proxy.net, WEFT_NET_RECEIVE) != NULL);
+    serve(argument, WEFT_NET_RECEIVE);
 }
 
 weft_status weft_services_start(struct weft_job *job)

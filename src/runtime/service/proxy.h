@@ -16,6 +16,14 @@ struct weft_job;
 struct weft_stage;
 struct weft_landing;
 
+/* Records of one size, which stay until the job ends; in front of each what the pool knows of it.
+ */
+struct weft_pool {
+    struct weft_pooled {
+        struct weft_pooled *next_free, *next_made;
+    } * idle, *made;
+};
+
 /* What the network was given for a command: the cookie of its puts. */
 struct weft_part {
     struct weft_part *next;
@@ -30,12 +38,11 @@ struct weft_part {
     uint64_t mark;             /* of the copy from the device */
     bool there;                /* it is done */
     uint64_t unsent, unlanded; /* rows; one more while not all are issued */
-    struct weft_part *next_made;
 };
 
 /* A command that becomes puts: what is left of it, and which rank to tell when they are done. */
 struct weft_request {
-    struct weft_request *next, *next_made;
+    struct weft_request *next;
     uint32_t slot;
 
     struct weft_net_put put; /* but for source and bytes; its offset is that of the first row */
@@ -72,10 +79,8 @@ struct weft_proxy {
     uint32_t landing;               /* the main thread waits until all has landed: flush */
     uint32_t letter_bytes;          /* largest payload of letters to this process's ranks */
 
-    struct weft_manager *managers;         /* by slot */
-    struct weft_request *free_requests[2]; /* idle ones, without and with room for a payload */
-    struct weft_request *made_requests;    /* all there are */
-    struct weft_part *free_parts, *made_parts;
+    struct weft_manager *managers;       /* by slot */
+    struct weft_pool requests[2], parts; /* without and with room for a payload */
     struct weft_stage *stage;    /* net/staging.h; NULL: the network reads all sources itself */
     unsigned char *stage_memory; /* the pool's, */
     unsigned char *net_stage;    /* or the network's own; NULL: it has none */
@@ -115,6 +120,15 @@ void weft_request_landed(void *job, void *part);
 size_t weft_requests_stage_bytes(const struct weft_job *job);
 weft_status weft_requests_open(struct weft_job *job);
 void weft_requests_close(struct weft_job *job);
+
+/* A new one of that rank, of which nothing has been handed on; NULL: the job has failed. */
+struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool with_payload);
+void weft_request_free(struct weft_job *job, struct weft_request *request);
+
+/* Begins copies for the rank's next commands, in their order. True: some were begun. */
+bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager);
+/* Hands on to the network what is there, in order. True: anything was finished. */
+bool weft_requests_issue(struct weft_job *job, struct weft_manager *manager);
 
 /* Starts and stops the progress and receive tasks. */
 weft_status weft_services_start(struct weft_job *job);

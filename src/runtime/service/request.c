@@ -1,5 +1,15 @@
-/* runtime/service/request.c - see the header. */
-#include "runtime/service/request.h"
+/*
+ * runtime/service/request.c - commands that became puts, on their way to the network; the progress
+ * task's.
+ *
+ * A put whose source the network cannot read where it lies goes through pinned host memory
+ * (staging.h) in pieces: copies from the device are begun, of several pieces and of the next
+ * commands, too; each piece is handed on when its copy is done, in the order of the commands; its
+ * memory is free again when the network has read it. So the copy engine, the network, and the
+ * device at the other end work at the same time. Nothing here waits, and each turn of a rank begins
+ * few pieces, so that many ranks share the engine.
+ */
+#include "runtime/job/job.h"
 
 #include "base/say.h"
 #include "net/staging.h"
@@ -34,62 +44,62 @@ weft_status weft_requests_open(struct weft_job *job)
     return WEFT_OK;
 }
 
-/* Most requests are notices and large puts, which have no payload of their own. */
-static struct weft_request *new_request(struct weft_job *job, bool with_payload)
+/* Of that pool's size; NULL: no memory. */
+static void *take(struct weft_pool *pool, size_t bytes)
 {
-    struct weft_request *request = job->proxy.free_requests[with_payload];
+    struct weft_pooled *record = pool->idle;
 
-    if (request != NULL) {
-        job->proxy.free_requests[with_payload] = request->next;
-        return request;
+    if (record != NULL) {
+        pool->idle = record->next_free;
+        return record + 1;
     }
-    request = malloc(sizeof(*request) + (with_payload ? job->space.state.inline_bytes : 0));
-    if (request == NULL)
+    record = malloc(sizeof(*record) + bytes);
+    if (record == NULL)
         return NULL;
-    request->payload = with_payload ? (unsigned char *)(request + 1) : NULL;
-    request->next_made = job->proxy.made_requests;
-    job->proxy.made_requests = request;
-    return request;
+    record->next_made = pool->made;
+    pool->made = record;
+    return record + 1;
+}
+
+static void give(struct weft_pool *pool, void *taken)
+{
+    struct weft_pooled *record = (struct weft_pooled *)taken - 1;
+
+    record->next_free = pool->idle;
+    pool->idle = record;
+}
+
+/* Those not given back, too. */
+static void empty(struct weft_pool *pool)
+{
+    while (pool->made != NULL) {
+        struct weft_pooled *record = pool->made;
+        pool->made = record->next_made;
+        free(record);
+    }
 }
 
 void weft_request_free(struct weft_job *job, struct weft_request *request)
 {
-    struct weft_request **list = &job->proxy.free_requests[request->payload != NULL];
-
-    request->next = *list;
-    *list = request;
+    give(&job->proxy.requests[request->payload != NULL], request);
 }
 
-static struct weft_part *new_part(struct weft_job *job)
-{
-    struct weft_part *part = job->proxy.free_parts;
-
-    if (part != NULL) {
-        job->proxy.free_parts = part->next;
-        return part;
-    }
-    part = malloc(sizeof(*part));
-    if (part == NULL)
-        return NULL;
-    part->next_made = job->proxy.made_parts;
-    job->proxy.made_parts = part;
-    return part;
-}
-
+/* Most requests are notices and large puts, which have no payload of their own. */
 struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool with_payload)
 {
-    struct weft_request *request = new_request(job, with_payload);
+    const size_t bytes =
+        sizeof(struct weft_request) + (with_payload ? job->space.state.inline_bytes : 0);
+    struct weft_request *request = take(&job->proxy.requests[with_payload], bytes);
 
     if (request == NULL) {
-        weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a request of %zu bytes",
-                      sizeof(*request) + job->space.state.inline_bytes);
+        weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a request of %zu bytes", bytes);
         return NULL;
     }
-    *request = (struct weft_request){.next_made = request->next_made,
-                                     .payload = request->payload,
-                                     .slot = slot,
-                                     .unsent = 1,
-                                     .unlanded = 1};
+    *request =
+        (struct weft_request){.payload = with_payload ? (unsigned char *)(request + 1) : NULL,
+                              .slot = slot,
+                              .unsent = 1,
+                              .unlanded = 1};
     request->whole.request = request;
     return request;
 }
@@ -143,8 +153,7 @@ void weft_request_landed(void *context, void *cookie)
     if (part->memory != NULL) {
         if (--part->unlanded > 0)
             return;
-        part->next = job->proxy.free_parts;
-        job->proxy.free_parts = part;
+        give(&job->proxy.parts, part);
     }
     target_done(job, request);
 }
@@ -152,19 +161,12 @@ void weft_request_landed(void *context, void *cookie)
 /* Those still under way go too: the network, which would report them, stands still. */
 void weft_requests_close(struct weft_job *job)
 {
-    while (job->proxy.made_requests != NULL) {
-        struct weft_request *request = job->proxy.made_requests;
-        job->proxy.made_requests = request->next_made;
-        free(request);
-    }
-    while (job->proxy.made_parts != NULL) {
-        struct weft_part *part = job->proxy.made_parts;
-        job->proxy.made_parts = part->next_made;
-        free(part);
-    }
+    empty(&job->proxy.requests[false]);
+    empty(&job->proxy.requests[true]);
+    empty(&job->proxy.parts);
     weft_stage_free(job->proxy.stage);
-    if (job->proxy.stage_memory != NULL && job->proxy.stage_memory != job->proxy.net_stage)
-        job->device_ops->host_free(job->device, job->proxy.stage_memory);
+    if (job->proxy.stage_memory != job->proxy.net_stage)
+        weft_job_host_free(job, job->proxy.stage_memory);
 }
 
 /* ---- from the device to the host ----------------------------------------------------------- */
@@ -211,7 +213,7 @@ static struct weft_part *fetch_part(struct weft_job *job, struct weft_request *r
         part.rows == 1 ? ops->copy(job->device, WEFT_STREAM_SEND, part.memory, source, part.width)
                        : ops->gather(job->device, WEFT_STREAM_SEND, part.memory, source,
                                      request->source_pitch, part.width, part.rows);
-    struct weft_part *kept = new_part(job);
+    struct weft_part *kept = take(&job->proxy.parts, sizeof(*kept));
 
     if (status != WEFT_OK) {
         fetch_failed(job, &part);
@@ -222,7 +224,6 @@ static struct weft_part *fetch_part(struct weft_job *job, struct weft_request *r
                       (unsigned long long)part.rows * part.width);
         return NULL;
     }
-    part.next_made = kept->next_made;
     *kept = part;
     *(request->last != NULL ? &request->last->next : &request->first) = kept;
     request->last = kept;

@@ -4,42 +4,28 @@
 #include "base/say.h"
 #include "runtime/job/job.h"
 
-/* Whether none of the kinds has an owner. */
-static bool are_free(const struct weft_service *const owners[WEFT_SERVICE_KINDS], uint32_t kinds)
+const struct weft_service *weft_service_owner(const struct weft_services *services,
+                                              enum weft_owned sort, uint32_t kind)
 {
-    for (uint32_t kind = 0; kind < WEFT_SERVICE_KINDS; kind++)
-        if ((kinds & WEFT_KIND(kind)) != 0 && owners[kind] != NULL)
-            return false;
-    return true;
-}
+    const uint32_t count = __atomic_load_n(&services->count, __ATOMIC_ACQUIRE);
 
-static void own(const struct weft_service *owners[WEFT_SERVICE_KINDS], uint32_t kinds,
-                const struct weft_service *service)
-{
-    for (uint32_t kind = 0; kind < WEFT_SERVICE_KINDS; kind++)
-        if ((kinds & WEFT_KIND(kind)) != 0)
-            __atomic_store_n(&owners[kind], service, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; kind < WEFT_SERVICE_KINDS && i < count; i++)
+        if ((services->list[i]->owns[sort] & WEFT_KIND(kind)) != 0)
+            return services->list[i];
+    return NULL;
 }
 
 weft_status weft_service_add(struct weft_services *services, const struct weft_service *service)
 {
     const uint32_t count = services->count;
 
-    if (!are_free(services->command, service->commands) ||
-        !are_free(services->wait, service->waits))
-        return weft_err(WEFT_ERR_STATE, "commands 0x%x or waits 0x%x have an owner",
-                        service->commands, service->waits);
+    for (uint32_t i = 0; i < count; i++)
+        for (int sort = 0; sort < 2; sort++)
+            if ((services->list[i]->owns[sort] & service->owns[sort]) != 0)
+                return weft_err(WEFT_ERR_STATE, "commands 0x%x or waits 0x%x have an owner",
+                                service->owns[WEFT_OWNS_COMMANDS], service->owns[WEFT_OWNS_WAITS]);
     if (count == WEFT_SERVICES)
         return weft_err(WEFT_ERR_LIMIT, "a job has %d modules at most", WEFT_SERVICES);
-    own(services->command, service->commands, service);
-    own(services->wait, service->waits, service);
-    for (int side = 0; side < 2; side++) {
-        const uint32_t rounds = services->rounds[side];
-        if (service->round[side] == NULL)
-            continue;
-        services->round[side][rounds] = service->round[side];
-        __atomic_store_n(&services->rounds[side], rounds + 1, __ATOMIC_RELEASE);
-    }
     services->list[count] = service;
     __atomic_store_n(&services->count, count + 1, __ATOMIC_RELEASE);
     return WEFT_OK;
@@ -47,11 +33,12 @@ weft_status weft_service_add(struct weft_services *services, const struct weft_s
 
 bool weft_services_round(struct weft_job *job, enum weft_net_side side)
 {
-    const uint32_t rounds = __atomic_load_n(&job->services.rounds[side], __ATOMIC_ACQUIRE);
+    const uint32_t count = __atomic_load_n(&job->services.count, __ATOMIC_ACQUIRE);
     bool did = false;
 
-    for (uint32_t i = 0; i < rounds; i++)
-        did |= job->services.round[side][i](job);
+    for (uint32_t i = 0; i < count; i++)
+        if (job->services.list[i]->round[side] != NULL)
+            did |= job->services.list[i]->round[side](job);
     return did;
 }
 

@@ -36,10 +36,12 @@ struct weft_wait_seen {
     unsigned long long a, have, need;
 };
 
+enum weft_owned { WEFT_OWNS_COMMANDS, WEFT_OWNS_WAITS }; /* sorts of kinds with one owner */
+
 struct weft_service {
     /* By side: a round of its task, under its duty. True: it did anything, or will have to. */
     bool (*round[2])(struct weft_job *job);
-    uint32_t frames, commands, waits; /* sets of kinds */
+    uint32_t frames, owns[2]; /* sets of kinds; owns: by weft_owned */
     /* Monitor only. */
     void (*frame)(struct weft_job *job, const struct weft_frame *frame);
     /* Progress task only. `alone`: nothing of the rank's earlier commands is left to be done. */
@@ -53,9 +55,7 @@ struct weft_service {
 /* A job's modules. */
 struct weft_services {
     const struct weft_service *list[WEFT_SERVICES];
-    uint32_t count, rounds[2]; /* those of a side: */
-    bool (*round[2][WEFT_SERVICES])(struct weft_job *job);
-    const struct weft_service *command[WEFT_SERVICE_KINDS], *wait[WEFT_SERVICE_KINDS]; /* owners */
+    uint32_t count;
 };
 
 /*
@@ -64,6 +64,9 @@ struct weft_services {
  */
 weft_status weft_service_add(struct weft_services *services, const struct weft_service *service);
 
+/* NULL: nobody owns this kind. */
+const struct weft_service *weft_service_owner(const struct weft_services *services,
+                                              enum weft_owned sort, uint32_t kind);
 /* All rounds of a side. True: any did anything. */
 bool weft_services_round(struct weft_job *job, enum weft_net_side side);
 /* False: nobody asked for frames of this kind. */

@@ -17,6 +17,7 @@
 #include "runtime/space/tables.h"
 #include "runtime/watch/watch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,12 +35,11 @@ static_assert(sizeof(struct collective_frame) + WEFT_SLOTS * sizeof(struct weft_
 struct weft_gathering {
     uint32_t op; /* 0: none */
     int32_t here, arrived;
-    bool *asked;                    /* by member: asked here */
-    struct weft_contribution *mine; /* of the members here */
-    struct weft_contribution *all;  /* by member, of all processes */
-    struct weft_objection why;      /* to what the members here bring */
-    int32_t processes;              /* whose frames have come */
-    bool *came;                     /* by process */
+    bool *asked;                   /* by member: asked here */
+    struct weft_contribution *all; /* by member, of all processes */
+    struct weft_objection why;     /* to what the members here bring */
+    int32_t processes;             /* whose frames have come */
+    bool *came;                    /* by process */
 };
 
 weft_status weft_collective_open(struct weft_job *job)
@@ -54,7 +54,6 @@ weft_status weft_collective_open(struct weft_job *job)
 static void clear(struct weft_gathering *g)
 {
     free(g->asked);
-    free(g->mine);
     free(g->all);
     free(g->why.text);
     free(g->came);
@@ -76,10 +75,9 @@ static struct weft_gathering *gathering_of(struct weft_job *job, const struct we
     if (g->all != NULL)
         return g;
     g->asked = calloc((size_t)comm->members, sizeof(*g->asked));
-    g->mine = calloc((size_t)comm->members_here + 1, sizeof(*g->mine));
     g->all = calloc((size_t)comm->members, sizeof(*g->all));
     g->came = calloc((size_t)job->numbers.processes, sizeof(*g->came));
-    if (g->asked != NULL && g->mine != NULL && g->all != NULL && g->came != NULL)
+    if (g->asked != NULL && g->all != NULL && g->came != NULL)
         return g;
     clear(g);
     weft_job_fail(job, WEFT_ERR_MEMORY, "no memory to gather from %d ranks", comm->members);
@@ -167,12 +165,10 @@ static void collective_frame(struct weft_job *job, const struct weft_frame *fram
 static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struct weft_gathering *g,
                        uint32_t op)
 {
-    const size_t count = (size_t)g->arrived;
-    const size_t bytes = sizeof(struct collective_frame) + count * sizeof(*g->mine);
+    const size_t count = (size_t)comm->members_here;
+    const size_t bytes = sizeof(struct collective_frame) + count * sizeof(*g->all);
 
     if (weft_comm_is_local(&job->space.state, comm)) {
-        for (size_t i = 0; i < count; i++)
-            g->all[g->mine[i].member] = g->mine[i];
         g->op = op;
         finish(job, comm, g);
         return;
@@ -182,10 +178,10 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
         weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a collective of %zu ranks", count);
         return;
     }
-    *frame = (struct collective_frame){.op = op, .comm = comm->handle, .count = (uint32_t)count};
-    memcpy(frame->from, g->mine, count * sizeof(*g->mine));
-    g->arrived = 0;
-    memset(g->asked, 0, (size_t)comm->members * sizeof(*g->asked));
+    *frame = (struct collective_frame){.op = op, .comm = comm->handle};
+    for (int32_t m = 0; m < comm->members; m++)
+        if (g->asked[m])
+            frame->from[frame->count++] = g->all[m];
     weft_control_send(job->control, WEFT_FRAME_COLLECTIVE, frame, bytes);
     free(frame);
 }
@@ -246,8 +242,8 @@ static void collective_ask(struct weft_job *job, uint32_t slot, const struct wef
     } else if (g != NULL && !g->asked[member]) {
         g->here = (int32_t)command->tag;
         g->asked[member] = true;
-        g->mine[g->arrived++] = contribution_of(job, comm->handle, g, member, command);
-        if (g->arrived == comm->members_here)
+        g->all[member] = contribution_of(job, comm->handle, g, member, command);
+        if (++g->arrived == comm->members_here)
             contribute(job, comm, g, command->tag);
     }
     weft_unlock(&job->space.tables);
@@ -279,8 +275,8 @@ static void collective_waits_for(const struct weft_job *job, const struct weft_w
 
 const struct weft_service weft_collective_service = {
     .frames = WEFT_KIND(WEFT_FRAME_COLLECTIVE),
-    .commands = WEFT_KIND(WEFT_COMMAND_COLLECTIVE),
-    .waits = WEFT_KIND(WEFT_WAIT_REPLY),
+    .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_COLLECTIVE),
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_REPLY),
     .frame = collective_frame,
     .command = collective_command,
     .waits_for = collective_waits_for,

@@ -141,6 +141,22 @@ static void apply_win_create(struct weft_job *job, const struct weft_comm_entry 
     answer_all(job, comm, status, win);
 }
 
+static void drop_window(struct weft_job *job, weft_win win)
+{
+    job->space.state.windows[weft_handle_index(win)].handle = WEFT_WIN_NONE;
+    weft_image_window(job, win);
+    weft_memory_release(job, win);
+}
+
+static void drop_comm(struct weft_job *job, weft_comm comm)
+{
+    const uint32_t index = weft_handle_index(comm);
+
+    job->space.state.comms[index].handle = WEFT_COMM_NONE; /* its lists go when it is used again */
+    weft_comm_clear(&job->space.state, index);
+    weft_image_comm(job, comm);
+}
+
 static void apply_win_free(struct weft_job *job, const struct weft_comm_entry *comm,
                            const struct weft_contribution *all)
 {
@@ -162,9 +178,7 @@ static void apply_win_free(struct weft_job *job, const struct weft_comm_entry *c
                       (unsigned long long)all[0].a, name);
         return;
     }
-    weft_window_drop(&job->space.state, win);
-    weft_image_window(job, win);
-    weft_memory_release(job, win);
+    drop_window(job, win);
     answer_all(job, comm, WEFT_OK, 0);
 }
 
@@ -240,10 +254,7 @@ static void apply_comm_free(struct weft_job *job, const struct weft_comm_entry *
                       window->handle, name);
         return;
     }
-    const weft_comm freed = comm->handle;
-    weft_comm_drop(&job->space.state, freed); /* the list of members outlives the handle */
-    weft_comm_clear(&job->space.state, weft_handle_index(freed));
-    weft_image_comm(job, freed);
+    drop_comm(job, comm->handle); /* the list of members outlives the handle */
     answer_all(job, comm, WEFT_OK, 0);
 }
 
@@ -271,21 +282,11 @@ void weft_collective_sweep(struct weft_job *job)
     struct weft_state *state = &job->space.state;
 
     weft_lock(&job->space.tables);
-    for (uint32_t i = 0; i < state->windows_count; i++) {
-        const weft_win win = state->windows[i].handle;
-        if (win == WEFT_WIN_NONE || state->windows[i].comm == WEFT_COMM_HOST)
-            continue;
-        weft_window_drop(state, win);
-        weft_image_window(job, win);
-        weft_memory_release(job, win);
-    }
-    for (uint32_t i = WEFT_COMM_HOST + 1; i < state->comms_count; i++) {
-        const weft_comm comm = state->comms[i].handle;
-        if (comm == WEFT_COMM_NONE)
-            continue;
-        weft_comm_drop(state, comm);
-        weft_comm_clear(state, i);
-        weft_image_comm(job, comm);
-    }
+    for (uint32_t i = 0; i < state->windows_count; i++)
+        if (state->windows[i].handle != WEFT_WIN_NONE && state->windows[i].comm != WEFT_COMM_HOST)
+            drop_window(job, state->windows[i].handle);
+    for (uint32_t i = WEFT_COMM_HOST + 1; i < state->comms_count; i++)
+        if (state->comms[i].handle != WEFT_COMM_NONE)
+            drop_comm(job, state->comms[i].handle);
     weft_unlock(&job->space.tables);
 }

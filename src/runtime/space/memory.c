@@ -8,7 +8,6 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
-#include "runtime/job/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,14 +129,13 @@ void weft_free(weft_job *job, void *memory)
     }
     weft_unlock(&job->space.tables);
     if (found.address == NULL) {
-        weft_refuse(job,
-                    weft_err(WEFT_ERR_ARGUMENT,
-                             "weft_free: %p did not come from weft_malloc, or was freed", memory));
+        weft_refused(job, WEFT_ERR_ARGUMENT,
+                     "weft_free: %p did not come from weft_malloc, or was freed", memory);
         return;
     }
     if (window != WEFT_WIN_NONE) {
-        weft_refuse(job, weft_err(WEFT_ERR_STATE, "weft_free: window 0x%x lies in the memory at %p",
-                                  window, memory));
+        weft_refused(job, WEFT_ERR_STATE, "weft_free: window 0x%x lies in the memory at %p", window,
+                     memory);
         return;
     }
     weft_control_send(job->control, WEFT_FRAME_SEGMENT_FREE, &frame, sizeof(frame));
@@ -238,8 +236,7 @@ weft_status weft_register(weft_job *job, void *base, size_t bytes)
     if (status != WEFT_OK)
         return status;
     if (base == NULL || bytes == 0)
-        return weft_refuse(
-            job, weft_err(WEFT_ERR_ARGUMENT, "weft_register: %zu bytes at %p", bytes, base));
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "weft_register: %zu bytes at %p", bytes, base);
     weft_lock(&job->space.tables);
     status = add_region(job, base, bytes, WEFT_COMM_NONE);
     weft_unlock(&job->space.tables);
@@ -390,11 +387,9 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
     if (bytes == 0)
         return WEFT_OK;
     if (target == NULL || source == NULL)
-        return weft_refuse(job, weft_err(WEFT_ERR_ARGUMENT, "weft_copy: %zu bytes from %p to %p",
-                                         bytes, source, target));
-    status = job->device_ops->copy(job->device, WEFT_STREAM_CALLER, target, source, bytes);
-    if (status == WEFT_OK)
-        status = job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "weft_copy: %zu bytes from %p to %p", bytes,
+                            source, target);
+    status = weft_job_copy(job, target, source, bytes);
     return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }
 

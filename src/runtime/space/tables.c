@@ -116,13 +116,6 @@ weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local
     return WEFT_OK;
 }
 
-void weft_comm_drop(struct weft_state *state, weft_comm comm)
-{
-    struct weft_comm_entry *entry = weft_comm_find(state, comm);
-    if (entry != NULL)
-        entry->handle = WEFT_COMM_NONE; /* its lists go when the index is used again */
-}
-
 void weft_comm_clear(struct weft_state *state, uint32_t index)
 {
     struct weft_counter *counter =
@@ -156,13 +149,6 @@ weft_status weft_window_make(struct weft_state *state, bool local, weft_comm com
     window->handle = next_handle(index, &window->generation);
     *win = window->handle;
     return WEFT_OK;
-}
-
-void weft_window_drop(struct weft_state *state, weft_win win)
-{
-    struct weft_window *window = weft_window_find(state, win);
-    if (window != NULL)
-        window->handle = WEFT_WIN_NONE;
 }
 
 struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm)

@@ -20,14 +20,12 @@ void weft_tables_close(struct weft_state *state);
  */
 weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local,
                            const struct weft_member *member, int32_t members, weft_comm *comm);
-void weft_comm_drop(struct weft_state *state, weft_comm comm);
 /* Sets a communicator's barrier words back, while nobody counts in them: freed, or before a run. */
 void weft_comm_clear(struct weft_state *state, uint32_t index);
 
 /* Makes a window over a communicator; takes ownership of entry (malloc'ed) on success. */
 weft_status weft_window_make(struct weft_state *state, bool local, weft_comm comm,
                              struct weft_window_entry *entry, weft_win *win);
-void weft_window_drop(struct weft_state *state, weft_win win);
 
 /* The entries of valid handles, else NULL. */
 struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm);

@@ -10,11 +10,14 @@
 #include "runtime/job/exchange.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { MEETINGS = 9 }; /* at which hosts compare their clocks */
 
 /* ---- hosts ---- */
+
+struct moment {
+    uint64_t id, now[MEETINGS];
+};
 
 static int compare(const void *a, const void *b)
 {
@@ -35,7 +38,7 @@ static int first_of_node(const struct weft_job *job, int node)
  * the clocks show then differs by what they are apart, and by how long the frame took to each. The
  * offset is the median of a few; the widest spread of a host's says how far off it may be.
  */
-static void offsets(struct weft_job *job, uint64_t (*all)[MEETINGS])
+static void offsets(struct weft_job *job, const struct moment *all)
 {
     struct weft_trace *trace = job->trace;
 
@@ -43,7 +46,7 @@ static void offsets(struct weft_job *job, uint64_t (*all)[MEETINGS])
         const int p = first_of_node(job, node);
         int64_t apart[MEETINGS - 1];
         for (int i = 1; i < MEETINGS; i++) /* the first one waited for whoever was late */
-            apart[i - 1] = (int64_t)(all[0][i] - all[p][i]);
+            apart[i - 1] = (int64_t)(all[0].now[i] - all[p].now[i]);
         qsort(apart, MEETINGS - 1, sizeof(apart[0]), compare);
         const uint64_t spread = (uint64_t)(apart[MEETINGS - 2] - apart[0]);
         if (spread > trace->apart_ns)
@@ -51,12 +54,8 @@ static void offsets(struct weft_job *job, uint64_t (*all)[MEETINGS])
         if (node == job->numbers.node)
             trace->offset = apart[(MEETINGS - 1) / 2];
     }
-    trace->offset -= (int64_t)all[0][0];
+    trace->offset -= (int64_t)all[0].now[0];
 }
-
-struct moment {
-    uint64_t id, now[MEETINGS];
-};
 
 weft_status weft_trace_align(struct weft_job *job, uint64_t *id)
 {
@@ -64,24 +63,20 @@ weft_status weft_trace_align(struct weft_job *job, uint64_t *id)
     const int meetings = job->numbers.nodes > 1 ? MEETINGS : 1;
     struct moment mine = {.id = *id};
     struct moment *all = calloc(n, sizeof(*all));
-    uint64_t(*now)[MEETINGS] = calloc(n, sizeof(*now));
-    weft_status status = all != NULL && now != NULL
-                             ? WEFT_OK
-                             : weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
+    weft_status status = WEFT_OK;
 
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu processes", n);
     for (int i = 0; i <= meetings && status == WEFT_OK; i++) {
         status = weft_exchange(job, WEFT_EXCHANGE_TRACE, &mine, sizeof(mine), all);
         if (i < meetings)
             mine.now[i] = weft_now_ns();
     }
     if (status == WEFT_OK) {
-        for (size_t p = 0; p < n; p++)
-            memcpy(now[p], all[p].now, sizeof(now[p]));
         *id = all[0].id;
-        offsets(job, now);
+        offsets(job, all);
     }
     free(all);
-    free(now);
     return status;
 }
 

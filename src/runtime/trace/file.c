@@ -114,7 +114,7 @@ weft_status weft_trace_file_open(struct weft_trace_file **opened, const char *pa
 {
     struct weft_trace_file *file = calloc(1, sizeof(*file));
     struct stat about;
-    int error = 0;
+    weft_status status = WEFT_OK;
 
     if (file == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for WEFT_TRACE=%s", path);
@@ -126,28 +126,24 @@ weft_status weft_trace_file_open(struct weft_trace_file **opened, const char *pa
              id);
     file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (file->fd < 0 || fstat(file->fd, &about) != 0) {
-        failed(file, "open", errno);
-        weft_trace_file_close(file);
-        return WEFT_ERR_SYSTEM;
-    }
-    if (!S_ISREG(about.st_mode)) {
-        weft_trace_file_close(file);
-        return weft_err(WEFT_ERR_SYSTEM, "WEFT_TRACE=%s: it is not a regular file", path);
-    }
-    if (first) {
-        error = set_lock(file->fd, F_WRLCK);
+        status = failed(file, "open", errno);
+    } else if (!S_ISREG(about.st_mode)) {
+        status = weft_err(WEFT_ERR_SYSTEM, "WEFT_TRACE=%s: it is not a regular file", path);
+    } else if (first) {
+        int error = set_lock(file->fd, F_WRLCK);
         if (error == 0)
             error = begin_anew(file);
         set_lock(file->fd, F_UNLCK);
-    }
-    if (error != 0) {
-        failed(file, "write", error);
-        weft_trace_file_close(file);
-        return WEFT_ERR_SYSTEM;
+        if (error != 0)
+            status = failed(file, "write", error);
     }
     file->began = first;
     *opened = file;
-    return WEFT_OK;
+    if (status != WEFT_OK) {
+        weft_trace_file_close(file);
+        *opened = NULL;
+    }
+    return status;
 }
 
 void weft_trace_file_close(struct weft_trace_file *file)

@@ -1,6 +1,5 @@
 /*
- * runtime/trace/trace.c - a job's timeline: the logs of ranks and services, from opening to
- * writing.
+ * runtime/trace/trace.c - a job's timeline: the logs of ranks and services, opened to written.
  *
  * Ranks of a GPU write their logs in device memory; the host copies them when no kernel runs. Their
  * times are ticks, which they compare with the GPU's clock (trace_ticks.h). When a traced kernel
@@ -25,8 +24,7 @@ enum {
     LOOK_EVERY = 512  /* events: a rank of a GPU looks at both clocks */
 };
 
-/* ---- opening
- * ------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------------------- */
 
 static weft_status open_logs(struct weft_job *job)
 {
@@ -120,10 +118,15 @@ weft_status weft_trace_prepare(struct weft_job *job)
     return WEFT_OK;
 }
 
+/* A rank's, in device memory. */
+static struct weft_trace_log *log_of(const struct weft_trace *trace, uint32_t slot)
+{
+    return (struct weft_trace_log *)(void *)(trace->memory + (slot - 1) * trace->each_bytes);
+}
+
 void weft_trace_place(struct weft_job *job, weft_self *self)
 {
     struct weft_trace *trace = job->trace;
-    const bool host = self->slot == WEFT_HOST_SLOT;
 
     if (trace == NULL)
         return;
@@ -131,15 +134,11 @@ void weft_trace_place(struct weft_job *job, weft_self *self)
         .alias = WEFT_TRACE_ALIAS,
         .most = (uint32_t)trace->most,
         .every = trace->most / 4 < LOOK_EVERY ? (uint32_t)trace->most / 4 : LOOK_EVERY,
-        .ticks = trace->ticks};
-    self->tracer.log =
-        host ? trace->host_log
-             : (struct weft_trace_log *)(void *)(trace->memory +
-                                                 (self->slot - 1) * trace->each_bytes);
+        .ticks = trace->ticks,
+        .log = self->slot == WEFT_HOST_SLOT ? trace->host_log : log_of(trace, self->slot)};
 }
 
-/* ---- recording
- * ----------------------------------------------------------------------------------- */
+/* ---- recording ----------------------------------------------------------------------------- */
 
 void weft_trace_launch(struct weft_job *job, struct weft_launch *launch)
 {
@@ -216,27 +215,22 @@ void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, 
         counts ? weft_notice_tag(notice) : WEFT_TRACE_NO_TAG, bytes);
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------- */
 
 /* A rank's log, fetched where the host cannot look at it. */
 static weft_status write_rank(struct weft_job *job, uint32_t slot, struct weft_trace_log *copy)
 {
     struct weft_trace *trace = job->trace;
-    unsigned char *there = trace->memory + (slot - 1) * trace->each_bytes;
-    const struct weft_trace_log *log = (const struct weft_trace_log *)(void *)there;
+    const struct weft_trace_log *log = log_of(trace, slot);
 
     if (trace->owns_clock) {
-        weft_status status =
-            job->device_ops->copy(job->device, WEFT_STREAM_CALLER, copy, there, trace->each_bytes);
-        if (status == WEFT_OK)
-            status = job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
+        const weft_status status = weft_job_copy(job, copy, log, trace->each_bytes);
         if (status != WEFT_OK)
             return status;
         log = copy;
     } else {
-        weft_trace_abandon(
-            &job->ranks.selves[slot]->tracer); /* what it is in the middle of, if it failed */
+        /* what it is in the middle of, if it failed */
+        weft_trace_abandon(&job->ranks.selves[slot]->tracer);
     }
     weft_trace_slot(job, slot, log);
     return WEFT_OK;
@@ -246,8 +240,7 @@ static weft_status write_rank(struct weft_job *job, uint32_t slot, struct weft_t
 static weft_status forget_rank(struct weft_job *job, uint32_t slot)
 {
     struct weft_trace *trace = job->trace;
-    struct weft_trace_log *log =
-        (struct weft_trace_log *)(void *)(trace->memory + (slot - 1) * trace->each_bytes);
+    struct weft_trace_log *log = log_of(trace, slot);
 
     job->ranks.selves[slot]->tracer.count = 0;
     if (!trace->owns_clock) {

@@ -1,9 +1,4 @@
-/*
- * runtime/trace/trace.h - what the files of a job's timeline share: trace.c keeps the logs,
- * trace_clock.c the clocks, trace_ticks.c those of a GPU's ranks; trace_rank.c makes tracks of
- * ranks' events, trace_write.c lines of any, and trace_file.c has the one file that all processes
- * write.
- */
+/* runtime/trace/trace.h - what the files of a job's timeline share. */
 #ifndef WEFT_RUNTIME_TRACE_TRACE_H
 #define WEFT_RUNTIME_TRACE_TRACE_H
 
@@ -39,12 +34,12 @@ struct weft_trace {
     uint32_t runs_count;
     uint64_t launched, ended; /* the host's clock: of the last run */
     uint64_t seen;            /* when its first rank's clock was seen */
-    double tick_ns;           /* of a rank's tick, as far as logs have said (trace_ticks.h) */
+    double tick_ns;           /* of a rank's tick, as far as logs have said (ticks.h) */
     uint64_t lost;            /* events, and of how many ranks and services, */
     uint32_t lost_by;
 };
 
-/* ---- trace_file.c: lines, one event each, in one file ---- */
+/* ---- file.c: lines, one event each, in one file ---- */
 
 /*
  * Opens the file, or makes it. first: of the processes that may share it, this one begins it anew.
@@ -66,7 +61,7 @@ weft_status weft_trace_file_end(struct weft_trace_file *file);
 /* text as it may stand inside of a JSON string. */
 void weft_trace_quote(char *out, size_t bytes, const char *text);
 
-/* ---- trace_clock.c ---- */
+/* ---- clock.c ---- */
 
 /* Makes process 0's id that of all, and finds where the job's axis begins. Collective. */
 weft_status weft_trace_align(struct weft_job *job, uint64_t *id);
@@ -75,7 +70,7 @@ struct weft_trace_clock weft_trace_look(void);
 /* A time of a rank's device or of the host, as ns on the job's axis; of a device: not after now. */
 uint64_t weft_trace_axis(const struct weft_trace *trace, uint64_t time, bool device);
 
-/* ---- trace_write.c: what lines say ---- */
+/* ---- write.c: what lines say ---- */
 
 /* Beside the ranks' own, which have their numbers, from 1 on. */
 enum {
@@ -108,7 +103,7 @@ void weft_trace_names(struct weft_job *job);
 /* A service, and what it did on the network. */
 void weft_trace_service(struct weft_job *job, enum weft_net_side side);
 
-/* ---- trace_rank.c ---- */
+/* ---- rank.c ---- */
 
 /* All of a log that lies in host memory, as the track of a slot. */
 void weft_trace_slot(struct weft_job *job, uint32_t slot, const struct weft_trace_log *log);

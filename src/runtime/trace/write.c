@@ -13,8 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- one event
- * ----------------------------------------------------------------------------------- */
+/* ---- one event ----------------------------------------------------------------------------- */
 
 struct weft_trace_track weft_trace_track_of(struct weft_job *job, int tid)
 {
@@ -168,8 +167,7 @@ void weft_trace_lost(const struct weft_trace_track *track, uint64_t lost, uint64
     track->job->trace->lost_by++;
 }
 
-/* ---- services, the network, names
- * ----------------------------------------------------------------- */
+/* ---- services, the network, names ---------------------------------------------------------- */
 
 void weft_trace_service(struct weft_job *job, enum weft_net_side side)
 {

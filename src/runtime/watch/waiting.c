@@ -144,8 +144,9 @@ static void rank_waits_for(const struct weft_job *job, const struct weft_wait_se
 }
 
 const struct weft_service weft_waiting_service = {
-    .waits = WEFT_KIND(WEFT_WAIT_TAG) | WEFT_KIND(WEFT_WAIT_UNTIL) | WEFT_KIND(WEFT_WAIT_BARRIER) |
-             WEFT_KIND(WEFT_WAIT_ENTER) | WEFT_KIND(WEFT_WAIT_LEAVE) | WEFT_KIND(WEFT_WAIT_EAGER),
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TAG) | WEFT_KIND(WEFT_WAIT_UNTIL) |
+                             WEFT_KIND(WEFT_WAIT_BARRIER) | WEFT_KIND(WEFT_WAIT_ENTER) |
+                             WEFT_KIND(WEFT_WAIT_LEAVE) | WEFT_KIND(WEFT_WAIT_EAGER),
     .waits_for = rank_waits_for,
 };
 
@@ -154,13 +155,13 @@ void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, si
     const struct weft_waiting *w = job->ranks.selves[slot]->waiting;
     const struct weft_wait_seen wait = {
         .slot = slot,
-        .kind = __atomic_load_n(&w->kind, __ATOMIC_RELAXED) % WEFT_SERVICE_KINDS,
+        .kind = __atomic_load_n(&w->kind, __ATOMIC_RELAXED),
         .a = __atomic_load_n(&w->a, __ATOMIC_RELAXED),
         .have = __atomic_load_n(&w->have, __ATOMIC_RELAXED),
         .need = __atomic_load_n(&w->need, __ATOMIC_RELAXED),
     };
     const struct weft_service *owner =
-        __atomic_load_n(&job->services.wait[wait.kind], __ATOMIC_ACQUIRE);
+        weft_service_owner(&job->services, WEFT_OWNS_WAITS, wait.kind);
 
     if (owner != NULL)
         owner->waits_for(job, &wait, text, bytes);

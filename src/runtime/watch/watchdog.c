@@ -2,13 +2,12 @@
  * runtime/watch/watchdog.c - says who waits for what when a wait lasts too long.
  *
  * Ranks write what they wait for (weft_tell); here it is only looked at, every tenth of a second,
- * and waiting_text.c puts it into words. A wait is told from the next one by its episode number.
+ * and waiting.c puts it into words. A wait is told from the next one by its episode number.
  */
 #include "runtime/job/job.h"
 
 #include "base/say.h"
 #include "runtime/job/exchange.h"
-#include "runtime/job/random.h"
 #include "runtime/watch/watch.h"
 
 #include <stdio.h>
@@ -98,22 +97,17 @@ static uint64_t lasting(const struct weft_job *job, uint32_t slot, uint64_t now)
     return now - watch->since;
 }
 
-static void report(struct weft_job *job, uint32_t slot, double seconds)
+/* Says who waits for what, or, with another status than WEFT_OK, fails the job for it. */
+static void report(struct weft_job *job, uint32_t slot, double seconds, weft_status status)
 {
     char name[40], what[400];
 
     weft_slot_name(job, slot, name, sizeof(name));
     weft_waiting_text(job, slot, what, sizeof(what));
-    weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s", name, seconds, what);
-}
-
-static void fail(struct weft_job *job, uint32_t slot, double seconds, weft_status status)
-{
-    char name[40], what[400];
-
-    weft_slot_name(job, slot, name, sizeof(name));
-    weft_waiting_text(job, slot, what, sizeof(what));
-    weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
+    if (status == WEFT_OK)
+        weft_say(WEFT_SAY_ERROR, "%s has waited %.1f s %s", name, seconds, what);
+    else
+        weft_job_fail(job, status, "%s has waited %.1f s %s", name, seconds, what);
 }
 
 /* A wait for all: somebody else's is the reason for it. */
@@ -151,7 +145,7 @@ static void report_deadlock(struct weft_job *job)
             (first == UINT32_MAX || (waits_for_all(job, first) && !waits_for_all(job, slot))))
             first = slot;
     if (first != UINT32_MAX)
-        fail(job, first, 0, WEFT_ERR_DEADLOCK);
+        report(job, first, 0, WEFT_ERR_DEADLOCK);
     else if (!another_waits(job))
         weft_job_fail(job, WEFT_ERR_DEADLOCK, "no rank waits, and yet nothing can happen");
 }
@@ -293,11 +287,11 @@ static void look(struct weft_job *job)
             continue;
         watch->told = lasted;
         if (fatal) { /* every process then says who waits: weft_watchdog_tell */
-            fail(job, slot, seconds, WEFT_ERR_TIMEOUT);
+            report(job, slot, seconds, WEFT_ERR_TIMEOUT);
             return;
         }
         if (lines++ < MOST_LINES)
-            report(job, slot, seconds);
+            report(job, slot, seconds, WEFT_OK);
         else
             more++;
     }
@@ -315,7 +309,8 @@ void weft_watchdog_tell(struct weft_job *job)
         if (!waits(job, slot))
             continue;
         if (lines++ < MOST_LINES)
-            report(job, slot, weft_model != NULL ? 0 : (double)lasted * 1e-9); /* no true time */
+            /* no true time in random mode */
+            report(job, slot, weft_model != NULL ? 0 : (double)lasted * 1e-9, WEFT_OK);
         else
             more++;
     }

@@ -3,6 +3,7 @@
  * settings that must agree; and the manual, which must list every setting.
  */
 #include "config_run.h"
+#include "manual.h"
 
 #include <stdio.h>
 
@@ -149,7 +150,7 @@ static void test_manual(void **state)
                      WEFT_OK);
     FILE *out = fmemopen(manual, sizeof(manual), "w");
     assert_non_null(out);
-    weft_config_print(out, &c);
+    print_manual(out, &c);
     assert_int_equal(fclose(out), 0);
 
 #define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)  says(manual, #name, doc);

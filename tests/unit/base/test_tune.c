@@ -5,6 +5,7 @@
  */
 #include "base/say.h"
 #include "base/tune.h"
+#include "file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +57,7 @@ static void load(struct weft_config *config, char *said, size_t bytes)
 
 static void written_is_read(void **state)
 {
-    const struct weft_tuned values[] = {{"STAGE_PIECE", 262144, NULL}, {"STAGE_DEPTH", 3, NULL}};
+    const struct tuned values[] = {{"STAGE_PIECE", 262144, NULL}, {"STAGE_DEPTH", 3, NULL}};
     struct weft_config c;
     char said[512];
 
@@ -64,7 +65,7 @@ static void written_is_read(void **state)
     load(&c, said, sizeof(said));
     assert_int_equal(c.stage_depth, 0); /* no file: the default, in silence */
     assert_string_equal(said, "");
-    assert_int_equal(weft_tune_write(path, values, 2), WEFT_OK); /* makes its folder */
+    assert_int_equal(tuned_write(path, values, 2), WEFT_OK); /* makes its folder */
     load(&c, said, sizeof(said));
     assert_string_equal(said, "");
     assert_int_equal(c.stage_piece, 262144);
@@ -75,14 +76,14 @@ static void written_is_read(void **state)
 
 static void others_come_first(void **state)
 {
-    const struct weft_tuned values[] = {
+    const struct tuned values[] = {
         {"STAGE_PIECE", 262144, NULL}, {"STAGE_DEPTH", 3, NULL}, {"SHM_RING", 1 << 20, NULL}};
     char *argv[] = {"program", "--weft-stage-depth=5", NULL};
     int argc = 2;
     struct weft_config c;
 
     (void)state;
-    assert_int_equal(weft_tune_write(path, values, 3), WEFT_OK);
+    assert_int_equal(tuned_write(path, values, 3), WEFT_OK);
     assert_int_equal(setenv("WEFT_STAGE_PIECE", "128K", 1), 0);
     assert_int_equal(weft_config_load(&c, &argc, argv), WEFT_OK);
     assert_int_equal(c.stage_piece, 128 << 10);
@@ -98,12 +99,12 @@ static void others_come_first(void **state)
 /* What was measured on one kind of device is for that one only. */
 static void of_a_device(void **state)
 {
-    const struct weft_tuned values[] = {{"EAGER", 64, "cuda"}, {"STAGE_DEPTH", 3, NULL}};
+    const struct tuned values[] = {{"EAGER", 64, "cuda"}, {"STAGE_DEPTH", 3, NULL}};
     struct weft_config c, on_gpu;
     char said[512];
 
     (void)state;
-    assert_int_equal(weft_tune_write(path, values, 2), WEFT_OK);
+    assert_int_equal(tuned_write(path, values, 2), WEFT_OK);
     load(&c, said, sizeof(said));
     assert_string_equal(said, "");
     assert_int_equal(c.eager, 64);
@@ -207,7 +208,7 @@ static void is_text(void **state)
 
 static void not_there(void **state)
 {
-    const struct weft_tuned value = {"STAGE_DEPTH", 3, NULL};
+    const struct tuned value = {"STAGE_DEPTH", 3, NULL};
     struct weft_config c;
     char said[512];
 
@@ -215,19 +216,19 @@ static void not_there(void **state)
     assert_int_equal(setenv("WEFT_TUNE", "/nowhere/tune", 1), 0);
     load(&c, said, sizeof(said));
     assert_non_null(strstr(said, "/nowhere/tune is not used: No such file"));
-    assert_int_equal(weft_tune_write("/proc/nowhere/weft/tune", &value, 1), WEFT_ERR_SYSTEM);
+    assert_int_equal(tuned_write("/proc/nowhere/weft/tune", &value, 1), WEFT_ERR_SYSTEM);
     assert_non_null(strstr(weft_err_last(), "cannot write /proc/nowhere/weft/tune"));
-    assert_int_equal(weft_tune_try("/proc/nowhere/weft/tune"), WEFT_ERR_SYSTEM);
+    assert_int_equal(tuned_try("/proc/nowhere/weft/tune"), WEFT_ERR_SYSTEM);
     assert_non_null(strstr(weft_err_last(), "cannot write /proc/nowhere/weft/tune"));
     /* A folder in its place: nothing is left beside it. */
     char place[sizeof(path) + 16], beside[sizeof(place) + 16];
     snprintf(place, sizeof(place), "%s/weft/folder", folder);
     snprintf(beside, sizeof(beside), "%s.%ld", place, (long)getpid());
-    assert_int_equal(weft_tune_try(place), WEFT_OK); /* and makes no file */
+    assert_int_equal(tuned_try(place), WEFT_OK); /* and makes no file */
     assert_int_not_equal(access(place, F_OK), 0);
     assert_int_not_equal(access(beside, F_OK), 0);
     assert_int_equal(mkdir(place, 0777), 0);
-    assert_int_equal(weft_tune_write(place, &value, 1), WEFT_ERR_SYSTEM);
+    assert_int_equal(tuned_write(place, &value, 1), WEFT_ERR_SYSTEM);
     assert_int_not_equal(access(beside, F_OK), 0);
     rmdir(place);
 }

@@ -171,15 +171,7 @@ void weft_cells_forget(struct weft_cells *cells, const void *address, size_t byt
     if (bytes == 0)
         return;
     const uint64_t first = start >> 3, last = (start + bytes - 1) >> 3;
-    if (last - first < cells->size) {
-        for (uint64_t key = first; key <= last; key++) {
-            struct weft_cell *cell = find(cells, key);
-            if (cell != NULL)
-                forget(cell, bytes_in(key, start, bytes));
-        }
-        return;
-    }
-    for (uint64_t i = 0; i < cells->size; i++) { /* a large range: most of it was never used */
+    for (uint64_t i = 0; i < cells->size; i++) { /* most of the range was never used */
         struct weft_cell *cell = &cells->cell[i];
         if (cell->key >= first && cell->key <= last && cell->key != 0)
             forget(cell, bytes_in(cell->key, start, bytes));

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { IDLE_NS = 1000000 }; /* of virtual time, where all are idle */
+
 struct machine {
     struct weft_tasks *tasks;
     struct weft_cells cells;
@@ -263,7 +265,7 @@ static void move_on(void)
     const uint64_t arrived = m->holding.arrived;
 
     if (m->holding.count == 0)
-        weft_tasks_pass_time(m->tasks);
+        m->tasks->time_ns += IDLE_NS;
     else
         while (m->holding.arrived == arrived)
             weft_held_due(&m->holding, ++m->calls);
@@ -272,7 +274,7 @@ static void move_on(void)
 static void model_yield(bool idle)
 {
     weft_held_due(&m->holding, ++m->calls);
-    if (weft_tasks_idle(m->tasks))
+    if (m->tasks->idle == m->tasks->runnables)
         move_on();
     notice_arrivals();
     weft_tasks_yield(m->tasks, idle);
@@ -292,7 +294,7 @@ static uint64_t model_now(void)
 static bool model_quiet(void)
 {
     notice_arrivals();
-    return m->holding.count == 0 && weft_tasks_quiet(m->tasks);
+    return m->holding.count == 0 && m->tasks->quiet == m->tasks->runnables;
 }
 
 static void **model_local(void)
@@ -368,16 +370,9 @@ weft_status weft_random_begin(uint64_t seed)
 {
     if (m != NULL)
         return weft_err(WEFT_ERR_STATE, "random mode is on already");
-    m = calloc(1, sizeof(*m));
-    if (m == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for random mode");
+    m = weft_random_memory(sizeof(*m));
     m->holding.cells = &m->cells;
     m->tasks = weft_tasks_create(seed);
-    if (m->tasks == NULL) {
-        free(m);
-        m = NULL;
-        return weft_err(WEFT_ERR_MEMORY, "no memory for the tasks of random mode");
-    }
     weft_model = &model;
     return WEFT_OK;
 }

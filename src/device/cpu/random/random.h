@@ -51,8 +51,8 @@
 enum { WEFT_RANDOM_STACK = 1 << 20 };
 
 /*
- * Turns random mode on; the caller becomes the root task. May follow an end, not another begin.
- * Errors: STATE, MEMORY.
+ * Turns random mode on; the caller becomes the root task. May follow an end, not another begin:
+ * STATE. Without memory for it the process ends.
  */
 weft_status weft_random_begin(uint64_t seed);
 

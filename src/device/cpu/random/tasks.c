@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL_NS = 100, IDLE_NS = 1000000, IDLE_YIELDS = 20, QUIET_YIELDS = 200 };
+enum { CALL_NS = 100, IDLE_YIELDS = 20, QUIET_YIELDS = 200 };
 
 /* splitmix64 */
 static uint64_t draw_bits(struct weft_tasks *tasks)
@@ -134,28 +134,19 @@ static struct weft_model_task *find_place(struct weft_tasks *tasks)
             return tasks->slot[i];
     if (tasks->slots == WEFT_RANDOM_TASKS)
         return NULL;
-    struct weft_model_task *task = calloc(1, sizeof(*task));
-    if (task != NULL) {
-        task->index = tasks->slots;
-        weft_held_queue_init(&task->held, task->index);
-        tasks->slot[tasks->slots++] = task;
-    }
-    return task;
+    struct weft_model_task *task = weft_random_memory(sizeof(*task));
+    task->index = tasks->slots;
+    weft_held_queue_init(&task->held, task->index);
+    return tasks->slot[tasks->slots++] = task;
 }
 
 struct weft_tasks *weft_tasks_create(uint64_t seed)
 {
-    struct weft_tasks *tasks = calloc(1, sizeof(*tasks));
+    struct weft_tasks *tasks = weft_random_memory(sizeof(*tasks));
 
-    if (tasks == NULL)
-        return NULL;
     tasks->draw = seed;
     tasks->stack_bytes = WEFT_RANDOM_STACK;
     struct weft_model_task *root = find_place(tasks);
-    if (root == NULL) {
-        weft_tasks_destroy(tasks);
-        return NULL;
-    }
     root->fiber = weft_fiber_adopt();
     snprintf(root->name, sizeof(root->name), "root");
     root->stamps[0] = 1;
@@ -270,19 +261,4 @@ void weft_tasks_changed(struct weft_tasks *tasks)
     tasks->change++;
     tasks->idle = 0;
     tasks->quiet = 0;
-}
-
-bool weft_tasks_idle(const struct weft_tasks *tasks)
-{
-    return tasks->idle == tasks->runnables;
-}
-
-void weft_tasks_pass_time(struct weft_tasks *tasks)
-{
-    tasks->time_ns += IDLE_NS;
-}
-
-bool weft_tasks_quiet(const struct weft_tasks *tasks)
-{
-    return tasks->quiet == tasks->runnables;
 }

@@ -59,18 +59,18 @@ struct weft_tasks {
 
     uint64_t time_ns;
     uint64_t change;      /* counts what may end someone's wait */
-    uint32_t idle, quiet; /* runnable tasks that have been idle that long, at this change */
+    uint32_t idle, quiet; /* runnable tasks idle for a while, and for long, at this change */
 };
 
 /* A number below n (n > 0), drawn from the seed. */
 uint32_t weft_draw(struct weft_tasks *tasks, uint32_t n);
 
-/* The calling thread becomes the root. NULL: no memory. */
+/* The calling thread becomes the root. */
 struct weft_tasks *weft_tasks_create(uint64_t seed);
 /* All other tasks have ended, or will never run again. */
 void weft_tasks_destroy(struct weft_tasks *tasks);
 
-/* A task that will run once it is chosen. It knows nothing yet. NULL: no memory, or too many. */
+/* A task that will run once it is chosen. It knows nothing yet. NULL: no stack, or too many. */
 struct weft_model_task *weft_tasks_start(struct weft_tasks *tasks, const char *name,
                                          void (*run)(void *), void *argument);
 /* Waits until the task has ended; its place and name stay until weft_tasks_free. */
@@ -85,10 +85,5 @@ void weft_tasks_yield(struct weft_tasks *tasks, bool idle);
 
 /* Something changed that an idle task may be waiting for. */
 void weft_tasks_changed(struct weft_tasks *tasks);
-/* All that can run have been idle for a while. Then the world may move on by itself: */
-bool weft_tasks_idle(const struct weft_tasks *tasks);
-void weft_tasks_pass_time(struct weft_tasks *tasks);
-/* All that can run have been idle for long. */
-bool weft_tasks_quiet(const struct weft_tasks *tasks);
 
 #endif

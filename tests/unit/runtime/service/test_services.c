@@ -54,13 +54,13 @@ static bool rest(struct weft_job *job)
 
 static const struct weft_service a = {.round = {work, rest},
                                       .frames = WEFT_KIND(FIRST) | WEFT_KIND(BOTH),
-                                      .commands = WEFT_KIND(FIRST),
-                                      .waits = WEFT_KIND(SECOND),
+                                      .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(FIRST),
+                                      .owns[WEFT_OWNS_WAITS] = WEFT_KIND(SECOND),
                                       .frame = hear_a};
 static const struct weft_service b = {.round = {NULL, rest},
                                       .frames = WEFT_KIND(SECOND) | WEFT_KIND(BOTH),
-                                      .commands = WEFT_KIND(SECOND),
-                                      .waits = WEFT_KIND(FIRST),
+                                      .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(SECOND),
+                                      .owns[WEFT_OWNS_WAITS] = WEFT_KIND(FIRST),
                                       .frame = hear_b};
 
 static struct weft_job *make(void)
@@ -75,18 +75,20 @@ static struct weft_job *make(void)
 
 static void a_kind_has_one_owner(void **state)
 {
-    static const struct weft_service thief = {.commands = WEFT_KIND(NOBODY) | WEFT_KIND(SECOND)};
-    static const struct weft_service eavesdropper = {.waits = WEFT_KIND(FIRST)};
+    static const struct weft_service thief = {.owns[WEFT_OWNS_COMMANDS] =
+                                                  WEFT_KIND(NOBODY) | WEFT_KIND(SECOND)};
+    static const struct weft_service eavesdropper = {.owns[WEFT_OWNS_WAITS] = WEFT_KIND(FIRST)};
     struct weft_job *job = make();
 
     (void)state;
-    assert_ptr_equal(job->services.command[FIRST], &a);
-    assert_ptr_equal(job->services.command[SECOND], &b);
-    assert_ptr_equal(job->services.wait[FIRST], &b);
-    assert_ptr_equal(job->services.wait[SECOND], &a);
+    assert_ptr_equal(weft_service_owner(&job->services, WEFT_OWNS_COMMANDS, FIRST), &a);
+    assert_ptr_equal(weft_service_owner(&job->services, WEFT_OWNS_COMMANDS, SECOND), &b);
+    assert_ptr_equal(weft_service_owner(&job->services, WEFT_OWNS_WAITS, FIRST), &b);
+    assert_ptr_equal(weft_service_owner(&job->services, WEFT_OWNS_WAITS, SECOND), &a);
     assert_int_equal(weft_service_add(&job->services, &thief), WEFT_ERR_STATE);
     assert_int_equal(weft_service_add(&job->services, &eavesdropper), WEFT_ERR_STATE);
-    assert_null(job->services.command[NOBODY]); /* nothing of what was refused remains */
+    assert_null(weft_service_owner(&job->services, WEFT_OWNS_COMMANDS,
+                                   NOBODY)); /* nothing of what was refused remains */
     assert_int_equal(job->services.count, 2);
     free(job);
 }
