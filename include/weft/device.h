@@ -237,8 +237,7 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm);
  * failed on any of them.
  */
 WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes);
-/* Flushes this rank's puts, and waits until all members have entered. Sets *win to WEFT_WIN_NONE.
- */
+/* Flushes this rank's puts; waits until all members have entered. *win becomes WEFT_WIN_NONE. */
 WEFT_FN void weft_win_free(weft_self *self, weft_win *win);
 
 /* Why the rank's last win_create or comm_split failed; WEFT_OK if it did not. Any thread. */
