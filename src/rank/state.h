@@ -199,9 +199,8 @@ struct weft_self {
     uint32_t deep;       /* how many lines behind the head of that message are read with it */
     uint32_t owes;       /* messages were taken, and no fence has acquired them since */
     uint32_t looks;      /* waits so far; now and then one looks for new channels */
-    uint32_t stamp;      /* of the last door */
-    uint32_t letters_taken, letter_flag; /* letters so far; the last one's flag */
-    uint32_t patience;                   /* rounds before the next door */
+    uint32_t stamp, letters_taken, letter_flag; /* last door's; letters so far; last letter's */
+    uint32_t patience;                          /* rounds before the next door */
     struct weft_in in[WEFT_CHANNELS_IN];
     struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;
