@@ -43,12 +43,12 @@
  * nvcc then keeps to the registers for all of them.
  *
  * WEFT_SHARED_BYTES, defined before this header is included, gives each rank of the file's kernels
- * so many bytes more that its threads share (weft_shared): on a GPU fast on-chip memory, of which
- * WEFT_SHARED takes 48 KB at most and this what a multiprocessor has, 227 KB on H100 and H200, for
- * all its ranks together. Where a rank can have no more than some of it, it gets that, if it is
- * WEFT_SHARED_LEAST or more (default: all of it), else weft_prepare refuses; weft_shared_bytes says
- * how many. The host program can choose fewer (weft_limit_shared). On the CPU device they are on
- * the stack.
+ * so many bytes more that its threads share (weft_shared). On a GPU this is fast on-chip memory.
+ * WEFT_SHARED takes 48 KB of it at most; WEFT_SHARED_BYTES takes up to what a multiprocessor has
+ * for all its ranks together, 227 KB on H100 and H200. A rank that cannot have all gets what there
+ * is, if that is WEFT_SHARED_LEAST or more (default: all); else weft_prepare refuses.
+ * weft_shared_bytes says how many it got. The host program can choose fewer (weft_limit_shared). On
+ * the CPU device they are on the stack.
  */
 #ifndef WEFT_SHARED_BYTES
 #define WEFT_SHARED_BYTES 0
@@ -63,7 +63,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
 }
 #define WEFT_SHARED __shared__
 #ifndef WEFT_LEAST_RANKS
-#define WEFT_LEAST_RANKS 1 /* said to nvcc, too: it would rather spill and make room for more */
+#define WEFT_LEAST_RANKS 1 /* nvcc has to be told: else it may spill to make room for more */
 #endif
 #ifdef WEFT_MOST_THREADS
 #define WEFT_BOUNDS __launch_bounds__(WEFT_MOST_THREADS, WEFT_LEAST_RANKS)
@@ -75,7 +75,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     static __device__ void name##_body(weft_self *self, type *user);                               \
     static __global__ void WEFT_BOUNDS name##_global(weft_self *selves, void *data)                \
     {                                                                                              \
-        if (selves == NULL) /* weft_prepare: what a first launch makes the driver do */            \
+        if (selves == NULL) /* weft_prepare: so that no launch is the first */                     \
             return;                                                                                \
         weft_self *const self = weft_cuda_begin(selves);                                           \
         weft_begin(self, NULL);                                                                    \
@@ -157,10 +157,10 @@ static inline void weft_sync(const weft_self *self) /* a barrier of the rank's t
 #endif
 
 /*
- * The rank's weft_shared_bytes bytes, WEFT_SHARED_BYTES where the device has so many and the host
- * program set no limit, aligned to 16: not set to anything, its own while the kernel runs. They can
- * lie in no window and be no put's source: the kernel copies to device memory what it sends. (On
- * the CPU device such a put works; on a GPU it need not.)
+ * The rank's own weft_shared_bytes bytes while the kernel runs, aligned to 16 and not initialised:
+ * WEFT_SHARED_BYTES where the device has so many and the host program set no limit. They can lie in
+ * no window and be no put's source: the kernel copies what it sends to device memory first. (On the
+ * CPU device such a put works; on a GPU it need not.)
  */
 #ifdef __CUDACC__
 static __device__ inline void *weft_shared(const weft_self *self)
@@ -185,8 +185,8 @@ WEFT_FN size_t weft_shared_bytes(const weft_self *self);
 WEFT_FN double weft_block_sum(weft_self *self, double value);
 
 /*
- * The sum over each `lanes` threads that follow one another, the same on those. lanes: 1, 2, 4, 8,
- * 16 or 32, and a divisor of the rank's threads. All threads.
+ * The sum over each group of `lanes` consecutive threads, the same on all of the group. lanes: 1,
+ * 2, 4, 8, 16 or 32, and a divisor of the rank's threads. All threads.
  */
 WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes);
 
@@ -195,7 +195,7 @@ WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes);
 WEFT_FN int weft_size(weft_self *self, weft_comm comm);
 WEFT_FN int weft_rank(weft_self *self, weft_comm comm); /* -1 if not a member */
 
-/* Processes of the job, this one, and the world ranks of each: first and how many. */
+/* The number of processes, this process, and the first world rank and number of ranks of each. */
 WEFT_FN int weft_processes(weft_self *self);
 WEFT_FN int weft_process(weft_self *self);
 WEFT_FN int weft_process_first(weft_self *self, int process);
@@ -203,7 +203,7 @@ WEFT_FN int weft_process_ranks(weft_self *self, int process);
 
 /* ---- communicators (collective over the parent) ---------------------------------------------- */
 
-/* The kernels' own: what WEFT_KERNEL calls before the body, and when it has returned. */
+/* For WEFT_KERNEL alone, which calls them before and after the body. */
 WEFT_FN void weft_begin(weft_self *self, void *shared);
 WEFT_FN void weft_end(weft_self *self);
 
@@ -231,13 +231,13 @@ WEFT_FN void weft_barrier(weft_self *self, weft_comm comm);
 /* ---- windows (collective over the communicator) -------------------------------------------- */
 
 /*
- * Exposes `bytes` bytes at base (NULL if bytes is 0); both may differ between members, so that
- * members who create two windows in different orders get the one for the other; windows may
- * overlap. base: what weft_register takes (weft.h). All members get the same handle, or
- * WEFT_WIN_NONE when it failed on any of them.
+ * Exposes `bytes` bytes at base (NULL if bytes is 0). Both may differ between members, so members
+ * that create two windows in different orders mix them up unnoticed. Windows may overlap. base:
+ * what weft_register takes (weft.h). All members get the same handle, or WEFT_WIN_NONE when it
+ * failed on any of them.
  */
 WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes);
-/* Flushes this rank's puts, waits until all members have entered; *win becomes WEFT_WIN_NONE. */
+/* Flushes this rank's puts; waits until all members have entered. *win becomes WEFT_WIN_NONE. */
 WEFT_FN void weft_win_free(weft_self *self, weft_win *win);
 
 /* Why the rank's last win_create or comm_split failed; WEFT_OK if it did not. Any thread. */
@@ -265,11 +265,11 @@ WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target);
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
                       size_t bytes);
 /*
- * Puts, and adds one to the target's count of the tag, as one message: who consumes it sees the
- * data and all that this rank put to that target before, and this rank has done with what it loaded
- * before. A small one (WEFT_EAGER) to a pair that often has them may land only while the target
- * waits, tests, polls by weft_wait_until, or has left its kernel. Other stores of this rank, and
- * what it was told by others, are ordered by weft_notify and weft_fence only.
+ * Puts, and adds one to the target's count of the tag, as one message. Who consumes it sees the
+ * data, and all that this rank put to that target before. This rank is then done with all that it
+ * loaded before. A small one (WEFT_EAGER) to a pair that often has them may land only while the
+ * target waits, tests, polls by weft_wait_until, or has left its kernel. Other stores of this rank,
+ * and what it was told by others, are ordered by weft_notify and weft_fence only.
  */
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag);
@@ -290,7 +290,7 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
 
 /* The sources of all earlier puts on the window may be reused. */
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win);
-/* They are also visible at their targets. */
+/* All earlier puts on the window are visible at their targets, and their sources may be reused. */
 WEFT_FN void weft_flush(weft_self *self, weft_win win);
 /*
  * Orders this rank's earlier stores and puts before its later puts and relaxed notifies. Puts are
@@ -302,8 +302,8 @@ WEFT_FN void weft_fence(weft_self *self);
 /* ---- notifications --------------------------------------------------------------------------- */
 
 /*
- * Adds one to the target's count of the tag. A release of all that this rank's threads did before,
- * loads included. The relaxed form promises no order and is cheaper. target: rank in comm.
+ * Adds one to the target's count of the tag, as a release of all that this rank's threads did
+ * before, loads included. The relaxed form promises no order and is cheaper. target: rank in comm.
  */
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag);
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag);
@@ -332,9 +332,9 @@ WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_
 /* ---- time and text ------------------------------------------------------------------------- */
 
 /*
- * Collective over WEFT_COMM_DEVICE. Each stop appends an interval that weft_intervals returns: at
- * most WEFT_TIMER_INTERVALS in a run, one more ends the job (LIMIT), and so does a stop without a
- * start (STATE).
+ * Collective over WEFT_COMM_DEVICE. Each stop appends an interval that weft_intervals returns. More
+ * than WEFT_TIMER_INTERVALS in a run end the job (LIMIT), and so does a stop without a start
+ * (STATE).
  */
 WEFT_FN void weft_timer_start(weft_self *self);
 WEFT_FN void weft_timer_stop(weft_self *self);

@@ -21,8 +21,8 @@ typedef struct weft_self weft_self; /* a rank, as its kernel sees it (device.h) 
 
 /* The half of a kernel that nvcc compiled; for the library alone. */
 typedef struct weft_cuda_kernel {
-    int (*function)(void **function); /* its CUfunction; a cudaError_t */
-    size_t self_bytes;                /* of a rank's state, as that compiler saw it */
+    int (*function)(void **function); /* gets its CUfunction; returns a cudaError_t */
+    size_t self_bytes;                /* size of a rank's state, as that compiler saw it */
 } weft_cuda_kernel;
 
 /* A kernel, defined by WEFT_KERNEL(name, ...) in a file that includes device.h. */
@@ -30,9 +30,9 @@ typedef struct weft_kernel {
     const char *name;
     void (*cpu)(weft_self *self, void *user);
     const weft_cuda_kernel *cuda; /* NULL when the program was built without nvcc */
-    size_t user_bytes;            /* size of the user data the kernel expects */
-    size_t shared_bytes;          /* of weft_shared, a rank, */
-    size_t shared_least;          /* or, if the device has less, at least so many */
+    size_t user_bytes;            /* size of the user data that the kernel expects */
+    size_t shared_bytes;          /* bytes of weft_shared that each rank should have */
+    size_t shared_least;          /* bytes of weft_shared that each rank must have */
 } weft_kernel;
 
 /* Announces a kernel that another file defines. */
@@ -52,10 +52,10 @@ typedef struct weft_numbers {
  * Opens the job. Collective, blocking. Configuration comes from WEFT_* variables and from options
  * --weft-NAME=VALUE (or --weft-NAME VALUE), which are removed from *argc and argv; argc and argv
  * may be NULL. A process started by weftrun finds the others by itself; one started by hand needs
- * WEFT_PROCESS, WEFT_PROCESSES, WEFT_ROOT and, against strangers, WEFT_SECRET; with none of it the
- * program is a job of one. A process may open several jobs, also while others are open: all
- * processes do so in the same order. Errors: ARGUMENT, CONFIG, SYSTEM, MEMORY, DEVICE, UNSUPPORTED,
- * NETWORK, PEER_LOST, PROTOCOL, TIMEOUT. The job is freed by weft_close.
+ * WEFT_PROCESS, WEFT_PROCESSES, WEFT_ROOT and, against strangers, WEFT_SECRET. With none of them
+ * the program is a job of one process. A process may open several jobs, also while others are open:
+ * all processes do so in the same order. Errors: ARGUMENT, CONFIG, SYSTEM, MEMORY, DEVICE,
+ * UNSUPPORTED, NETWORK, PEER_LOST, PROTOCOL, TIMEOUT. The job is freed by weft_close.
  *
  * CUDA_MODULE_LOADING and FI_UNIVERSE_SIZE are set in the environment if they are not: no other
  * thread may use it (getenv) meanwhile. A child that the program forks while a job is open must
@@ -73,16 +73,16 @@ WEFT_API weft_status weft_open(weft_job **job, int *argc, char **argv);
 WEFT_API weft_status weft_close(weft_job *job);
 
 /*
- * As one line: the job's error if it has failed; else (or when job is NULL, as after weft_open) the
- * last error of the calling thread, whichever job it was of; "" if none. Valid until the thread's
- * next error, or weft_close. Any thread.
+ * One line: the job's error if it has failed; else, or when job is NULL (weft_open has failed), the
+ * calling thread's last error in any job; "" if none. Valid until the thread's next error, or
+ * weft_close. Any thread.
  */
 WEFT_API const char *weft_error(const weft_job *job);
 
 /*
  * Ends the job in error on every process: running kernels stop at their next call, and weft_run
- * returns WEFT_ERR_USER everywhere. That is soon and not at once: the next call may still succeed,
- * here as elsewhere. Any thread; does not block; reason is copied.
+ * returns WEFT_ERR_USER everywhere. That takes a moment: the next call may still succeed, here and
+ * elsewhere. Any thread; does not block; reason is copied.
  */
 WEFT_API void weft_abort(weft_job *job, const char *reason);
 
@@ -117,7 +117,7 @@ WEFT_API int weft_ranks_of(const weft_job *job, int process);
  * are copied to the device before, shared by its ranks, and copied back after; user may be NULL
  * if user_bytes is 0, and the kernel's is then NULL, too. *milliseconds (may be NULL) is the
  * kernel's time on this device. Windows and communicators that the kernel leaves behind are freed;
- * notifications that it leaves are dropped (which, says WEFT_LOG=info on the CPU device). Errors:
+ * notifications that it leaves are dropped (WEFT_LOG=info lists them on the CPU device). Errors:
  * those of any rank of any process, the same status on all of them. After an error ranks end at
  * their next call; one that computes on without calling weft keeps weft_run from returning. Nor can
  * the job be ended while the network's library does not return from a call: after 5 s of that the
@@ -144,9 +144,9 @@ WEFT_API void weft_free(weft_job *job, void *memory);
 
 /*
  * Makes memory of the program's own usable in windows; on other processes it is reached through
- * the host. With a GPU: what it has access to, by cudaMalloc on it or cudaMallocHost, say; memory
- * of which CUDA does not know is refused with ARGUMENT; on the CPU device what is not mapped is.
- * Not collective. Not while a kernel runs.
+ * the host. A GPU takes what it has access to, for example by cudaMalloc on it or cudaMallocHost;
+ * memory unknown to CUDA is refused with ARGUMENT. The CPU device so refuses memory that is not
+ * mapped. Not collective. Not while a kernel runs.
  * Windows over memory that is neither allocated nor registered register it themselves, at their
  * creation. Memory in which a window lies cannot be unregistered (STATE).
  */
@@ -177,12 +177,12 @@ WEFT_API weft_status weft_host_put_notify(weft_job *job, weft_win win, int proce
 WEFT_API weft_status weft_host_notify(weft_job *job, int process, int tag);
 
 /*
- * Blocks until `count` notifications of the tag are there, and consumes them. Of processes that are
- * in weft_close nothing comes: a wait for what only they could bring, here or in a collective
- * call, fails the job with MISMATCH after two seconds.
+ * Blocks until `count` notifications of the tag are there, and consumes them. Processes in
+ * weft_close send nothing: a wait, here or in a collective call, for what only they could send
+ * fails the job with MISMATCH after two seconds.
  */
 WEFT_API weft_status weft_host_wait(weft_job *job, int tag, uint32_t count);
-/* Consumes them, and sets *done to 1, only if they are there; else sets it to 0. */
+/* If they are there, consumes them and sets *done to 1; else sets *done to 0. */
 WEFT_API weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int *done);
 
 /* All earlier puts on the window are visible at their targets. Blocking, not collective. */

@@ -7,18 +7,18 @@
  * (rank/path/channel.h) and keeps it until the kernel ends; the host clears what was taken before
  * the next run (runtime/kernel/run.c).
  *
- * A ring is a sequence of lines of two 64-bit words. Each word is stored undivided, and its upper
- * part is a flag that tells this lap of the ring from the one before; since every line is written
- * in every lap, whatever may lie in it otherwise has the flag of the lap before. So nothing needs
- * to be cleaned, and no store needs to be ordered after another. A message is a head line, and a
- * line for each 8 bytes of the payload; what is left over, up to 4 bytes, is in the head:
+ * A ring is a sequence of lines of two 64-bit words. Each word is stored undivided. Its upper part
+ * is a flag that tells this lap of the ring from the one before. Every lap writes every line, so a
+ * word that is not of this lap has the flag of the lap before. So nothing needs to be cleaned, and
+ * no store needs to be ordered after another. A message is a head line, and a line for each 8 bytes
+ * of the payload. What is left over, up to 4 bytes, is in the head:
  *
  *     head:  flag 8 | left over 32 | unused 10 | release 1 | bye 1 | notice 1 | bytes 11
  *            flag 8 | tag 8 | address 48
  *     rest:  flag 8 | unused 24 | payload 32      (both words)
  *
- * The address is the target's own: it copies the payload there, and believes it. Whoever can write
- * into a ring maps the target's memory, and could write there anyway.
+ * The address is one of the target's own. The target copies the payload there without a check: who
+ * can write into a ring maps the target's memory, and could write there anyway.
  */
 #ifndef WEFT_ABI_CHANNEL_H
 #define WEFT_ABI_CHANNEL_H
@@ -32,20 +32,20 @@
 #include <stdint.h>
 
 enum {
-    WEFT_CHANNELS_IN = 15,  /* into one rank */
-    WEFT_CHANNELS_OUT = 16, /* of one rank */
-    WEFT_RING_LINES = 4096, /* of a channel; a power of two */
-    WEFT_EAGER_MOST = 1024, /* bytes of a payload */
+    WEFT_CHANNELS_IN = 15,  /* channels into one rank */
+    WEFT_CHANNELS_OUT = 16, /* channels out of one rank */
+    WEFT_RING_LINES = 4096, /* lines of a channel; a power of two */
+    WEFT_EAGER_MOST = 1024, /* largest payload in bytes */
     WEFT_CHANNEL_NONE = -1  /* in a box: the pool was empty */
 };
 
-/* Of a slot. asked: by how many senders; channel: index + 1, 0 while its sender has not said. */
+/* A slot's. asked: how many senders asked; channel: index + 1, 0 until its sender has named it. */
 struct weft_box {
     uint32_t asked;
     int32_t channel[WEFT_CHANNELS_IN];
 };
 
-/* Of a channel. open: the target looks into it. taken: lines that it has read, in all. */
+/* A channel's. open: the target looks into it. taken: lines that the target has read, in all. */
 struct weft_channel {
     uint32_t open, taken;
     uint32_t unused[14];
@@ -56,19 +56,18 @@ static_assert(sizeof(struct weft_channel) == 64, "channels do not share lines");
 
 /* The sender's end. */
 enum weft_out_state { WEFT_OUT_NEW, WEFT_OUT_ASKED, WEFT_OUT_OPEN, WEFT_OUT_REFUSED };
-/* FENCE what went to the target directly; SAY that it stands for more than channels brought. */
+/* FENCE: fence what went directly. SAY: tell that it stands for more than channels brought. */
 enum weft_out_dirty { WEFT_OUT_FENCE = 1, WEFT_OUT_SAY = 2 };
 struct weft_out {
-    int32_t process; /* of the target, and its slot; slot 0: nobody's */
-    uint32_t slot;
-    uint32_t state; /* a weft_out_state */
-    uint32_t
-        talks; /* how often it was, or might have been, used; then, how often it was looked at */
+    int32_t process;    /* the target's */
+    uint32_t slot;      /* the target's; 0: nobody's */
+    uint32_t state;     /* a weft_out_state */
+    uint32_t talks;     /* NEW: puts that would fit; ASKED: such puts since */
     uint32_t head;      /* next line to write */
-    uint32_t taken;     /* as last seen */
-    uint32_t dirty;     /* what the next message has to do, too: of weft_out_dirty */
-    uint32_t data_end;  /* after the last line of a payload; all before taken: */
-    uint64_t low, high; /* else where payloads go that may not have been copied yet */
+    uint32_t taken;     /* the channel's, as last seen */
+    uint32_t dirty;     /* what the next message has to do besides: of weft_out_dirty */
+    uint32_t data_end;  /* after the last line of a payload */
+    uint64_t low, high; /* while taken is before data_end: where uncopied payloads may go */
     struct weft_channel *channel;
     struct weft_ring_line *ring;
 };
@@ -78,7 +77,7 @@ struct weft_in {
     struct weft_ring_line *ring;
     struct weft_channel *channel;
     uint32_t tail;  /* next line to read */
-    uint32_t given; /* what the sender was told */
+    uint32_t given; /* lines that the sender was told of as read */
     uint32_t bye;   /* the sender has ended */
     uint32_t unused;
 };
@@ -115,12 +114,12 @@ WEFT_INLINE struct weft_ring_line *weft_channels_ring(unsigned char *area, uint3
 
 struct weft_head {
     uint64_t address;
-    uint32_t bytes, left; /* of the payload; what is left over of it */
+    uint32_t bytes, left; /* the payload's length; what is left over of the payload */
     uint32_t tag;
     bool notice, bye, release; /* release: it stands for more than channels brought */
 };
 
-/* Lines of a message: of words of 4 bytes a line takes two, and the head what is left over. */
+/* Lines of a message: each takes two words of 4 bytes, and the head what is left over. */
 WEFT_INLINE uint32_t weft_message_lines(uint32_t bytes)
 {
     return 1 + (bytes + 3) / 4 / 2;

@@ -21,8 +21,8 @@ enum { WEFT_DEVICE_ID_BYTES = 16 };
 struct weft_wish {
     const weft_kernel *kernel;
     int threads;
-    int ranks;     /* at most; 0: the device's best */
-    size_t shared; /* bytes of weft_shared, a rank, at most */
+    int ranks;     /* at most; 0: as many as suit the device */
+    size_t shared; /* at most so many bytes of weft_shared for each rank */
 };
 
 /* What a launch needs to know. */
@@ -31,17 +31,17 @@ struct weft_launch {
     void *user; /* device memory */
     int first_rank, ranks;
     int threads;
-    size_t shared;         /* as was wished */
+    size_t shared;         /* as in weft_wish */
     unsigned char *selves; /* `ranks` rank states (rank/state.h), self_bytes apart */
     size_t self_bytes;
     struct weft_bell *bell;  /* rung when something that a rank may wait for has changed */
-    const uint32_t *proxied; /* non-zero: the host's tasks move data, and need a processor, too */
+    const uint32_t *proxied; /* to non-zero: the host's tasks move data and need a processor */
 
     /*
      * For threads of this process that run ranks (NULL: no help is wanted). posted: the rank has
-     * posted a command. help: the thread has nothing else to do, and does what the host's tasks
-     * would, which keep still meanwhile; now: weft_now_ns; true if it found something. leave: the
-     * thread helps no more.
+     * posted a command. help: an idle thread does the work of the host's tasks, which keep still
+     * meanwhile; now: weft_now_ns; returns true if it found something. leave: the thread helps no
+     * more.
      */
     void (*posted)(void *host, int rank);
     bool (*help)(void *host, uint64_t now);
@@ -49,8 +49,9 @@ struct weft_launch {
     void *host;
 
     /*
-     * Where the device has a clock of its own (NULL: nobody asks): the first rank stores its time
-     * here when it begins, and *seen becomes the host's when that is seen; 0: it was not.
+     * Where the device has a clock of its own (NULL: nobody asks): the first rank stores the
+     * device's time in *clock when it begins. *seen becomes the host's time when the host sees
+     * that; 0: it did not.
      */
     const uint64_t *clock;
     uint64_t *seen;
@@ -65,14 +66,14 @@ enum weft_device_stream {
     WEFT_STREAMS
 };
 
-/* Whom a process shares its node and its device with; itself counts. */
+/* How many processes share a node and a device; the process itself counts. */
 struct weft_sharing {
     int processes; /* of this node */
     int index;     /* of this process among them */
     int on_device; /* processes that drive the same device */
 };
 
-/* Any thread, unless it says otherwise. */
+/* Any thread may call these, unless a comment says otherwise. */
 struct weft_device_ops {
     const char *name;
     /*
@@ -84,17 +85,17 @@ struct weft_device_ops {
     /* "2 processors, 2 workers": why this device looks as it does, for weft-info and the log. */
     void (*describe)(const struct weft_device *device, char *text, size_t bytes);
 
-    /* process: of the job; the default for which of several devices is taken. */
+    /* process: its number in the job, which by default chooses one of several devices. */
     weft_status (*open)(struct weft_device **device, const struct weft_config *config, int process,
                         bool one_address_space);
     void (*close)(struct weft_device *device);
 
-    /* The same for all processes that drive this device; all zero: nobody else does. */
+    /* The id is the same for all processes that drive this device; all zero: nobody else does. */
     void (*identify)(const struct weft_device *device, unsigned char id[WEFT_DEVICE_ID_BYTES]);
 
     /*
-     * Whether ranks of this device add to words in the memory of another undivided, where they have
-     * it mapped. True, too, where nobody knows. May be left out: they do.
+     * Whether ranks of this device can add atomically to words in mapped memory of another. True
+     * where nobody knows. May be left out: they can.
      */
     bool (*has_atomics)(const struct weft_device *device,
                         const unsigned char other[WEFT_DEVICE_ID_BYTES]);
@@ -111,7 +112,7 @@ struct weft_device_ops {
      */
     weft_status (*ranks)(struct weft_device *device, const struct weft_wish *wish, int *ranks);
 
-    /* Threads that a rank really has when `threads` are asked for. */
+    /* How many threads a rank really has when `threads` are asked for. */
     int (*threads)(const struct weft_device *device, int threads);
 
     /* Zeroed, page-aligned device memory and its handle. NULL when there is none left. */
@@ -119,69 +120,66 @@ struct weft_device_ops {
     void (*free)(struct weft_device *device, void *memory, const struct weft_share *handle);
 
     /*
-     * May be left out: device memory while a kernel runs, for what WEFT_STREAM_TABLES brings there;
-     * ranks may be told of it when that stream was waited for. `free` takes it when none runs.
-     * NULL, and why (weft_err_last): there is none.
+     * As alloc, while a kernel runs; may be left out. WEFT_STREAM_TABLES fills it, and ranks may be
+     * told of it when that stream was waited for. `free` takes it when no kernel runs. NULL: there
+     * is none; weft_err_last says why.
      */
     void *(*alloc_running)(struct weft_device *device, size_t bytes, struct weft_share *handle);
 
-    /*
-     * Why this device has no access to memory of the program's own; NULL: it has. Also while a
-     * kernel runs.
+    /* Why this device has no access to the program's own memory; NULL: it has. Also during a run.
      */
     const char *(*no_access)(struct weft_device *device, const void *memory, size_t bytes);
 
-    /* Zeroed host memory, aligned to 64 bytes, that ranks load and store, too. */
+    /* Zeroed host memory, aligned to 64 bytes, which ranks can load and store. */
     void *(*host_alloc)(struct weft_device *device, size_t bytes);
     void (*host_free)(struct weft_device *device, void *memory);
 
-    /* Maps another process's memory; NULL, and a reason, if it cannot be. */
+    /* Maps another process's memory. NULL: it cannot be mapped, and *reason says why. */
     void *(*map)(struct weft_device *device, const struct weft_share *handle, const char **reason);
     void (*unmap)(struct weft_device *device, void *memory, const struct weft_share *handle);
 
     /*
-     * Between any memories, while a kernel runs or not. Starts it: the target is written, and the
-     * source the caller's again, when `wait` has returned. Errors: DEVICE.
+     * Starts a copy between any memories, while a kernel runs or not. When `wait` has returned, the
+     * target is written and the source may be reused. Errors: DEVICE.
      */
     weft_status (*copy)(struct weft_device *device, enum weft_device_stream stream, void *target,
                         const void *source, size_t bytes);
     weft_status (*wait)(struct weft_device *device, enum weft_device_stream stream);
-    /* The next ones only where the host has no access. */
+    /* From here to `store`: only where the host has no access. */
     /*
-     * Rows of a rectangle, as `copy`: `rows` of `width` bytes each, one behind the other in the
-     * target, `pitch` bytes from start to start in the source.
+     * As `copy`, for the rows of a rectangle: `rows` of `width` bytes each. They start `pitch`
+     * bytes apart in the source, and follow one another in the target.
      */
     weft_status (*gather)(struct weft_device *device, enum weft_device_stream stream, void *target,
                           const void *source, size_t pitch, size_t width, size_t rows);
     /*
-     * Waiting without blocking: a mark behind all that the stream was given so far, and whether the
-     * stream has come there. Marks of a stream are reached in order. By the stream's task only.
+     * To wait without blocking: `mark` sets a mark behind all that the stream was given so far, and
+     * `passed` tells whether the stream has come there, in order of marks. The stream's task only.
      */
     weft_status (*mark)(struct weft_device *device, enum weft_device_stream stream, uint64_t *mark);
     weft_status (*passed)(struct weft_device *device, enum weft_device_stream stream, uint64_t mark,
                           bool *passed);
     /*
-     * Lets the device copy from and to memory of the host's that host_alloc did not give, as fast
-     * as if it had; without it, `copy` may hold up its caller. While no kernel runs. Returns NULL,
-     * or why it cannot be.
+     * Makes copies from and to host memory as fast as with host_alloc's; without it, `copy` may
+     * hold up its caller. While no kernel runs. Returns NULL, or why it cannot be.
      */
     const char *(*pin)(struct weft_device *device, void *memory, size_t bytes);
     void (*unpin)(struct weft_device *device, void *memory);
-    weft_status (*fill)(struct weft_device *device, enum weft_device_stream stream, uint32_t *target,
-                        uint32_t value, size_t words);
-    /* Stores a word of device memory; who acquires it sees all that the stream copied before. */
+    weft_status (*fill)(struct weft_device *device, enum weft_device_stream stream,
+                        uint32_t *target, uint32_t value, size_t words);
+    /* Stores a word in device memory. Who acquires it sees all that the stream copied before. */
     weft_status (*store)(struct weft_device *device, enum weft_device_stream stream, uint32_t *word,
                          uint32_t value);
 
     /*
-     * May be left out: a dma-buf of device memory, for the caller to close, and where in it the
-     * memory begins; -1: there is none. reached: what others have written through such a dma-buf is
-     * visible to whatever this host tells the device from now on.
+     * May be left out. dmabuf: a dma-buf of device memory, which the caller closes, and the offset
+     * of the memory in it; -1: there is none. reached: what others have written through such a
+     * dma-buf is visible to ranks that hear of it from this host from now on.
      */
     int (*dmabuf)(struct weft_device *device, void *memory, size_t bytes, uint64_t *offset);
     weft_status (*reached)(struct weft_device *device);
 
-    /* Runs the kernel on all ranks and waits for all of them; *ms is its time. */
+    /* Runs the kernel on all ranks and waits for all of them; *ms becomes its time. */
     weft_status (*run)(struct weft_device *device, const struct weft_launch *launch, double *ms);
 };
 

@@ -3,9 +3,9 @@
  *
  * A back end is one such table at the end of its file and one line in registry.c. Operations that
  * it lacks are filled in with defaults (registry.c), so that callers never test for NULL. Threads:
- * `put`, `get`, `flush` and progress(WEFT_NET_SEND) are called by the progress thread only,
- * progress(WEFT_NET_RECEIVE) by the receive thread only, the rest while neither runs, except reg
- * and dereg, which may be called at any time, by any thread, one at a time.
+ * `put`, `get`, `flush` and progress(WEFT_NET_SEND) are called by the progress thread only, and
+ * progress(WEFT_NET_RECEIVE) by the receive thread only. Any thread may call reg and dereg, one at
+ * a time, whenever it likes. The rest is called while neither thread runs.
  *
  * ORDER is the back end's duty: puts to one process take effect there in the order in which they
  * were accepted, each notice after its own data and after all data before it.
@@ -35,8 +35,8 @@ struct weft_net_put {
 };
 
 /*
- * What a network asks of the job besides what arrive.h does: four calls, some of which may be NULL.
- * `sent` and `landed` come from the thread that drives the send side, `sent` also within put.
+ * What a network asks of the job besides what arrive.h does. The thread that drives the send side
+ * calls `sent` and `landed`; `sent` also within put.
  */
 struct weft_net_events {
     void *context;
@@ -44,12 +44,12 @@ struct weft_net_events {
     void (*sent)(void *context, void *cookie);
     void (*landed)(void *context, void *cookie);
     /*
-     * From dereg and close (NULL: nobody asks): something that this process does not control may go
-     * on reading and writing memory after the call: that of the key, or, from close, whatever the
-     * network was given. It has to stay where it is until the process ends.
+     * From dereg and close (NULL: nobody asks): something outside this process's control may still
+     * read and write memory after the call: the key's, or, from close, whatever the network was
+     * given. That memory has to stay until the process ends.
      */
     void (*lingers)(void *context);
-    /* In close: whether no process was lost, so that it makes sense to wait for all (NULL: yes). */
+    /* From close: whether no process was lost, so that waiting for all makes sense; NULL: yes. */
     bool (*all_there)(void *context);
 };
 
@@ -61,8 +61,8 @@ struct weft_net_open {
     int process, processes;
     bool one_address_space; /* processes are tasks of this one */
     bool one_host;          /* no process is on another host */
-    bool polls;             /* this process has processors to poll with: quick before frugal */
-    size_t stage_bytes;     /* of memory that puts will come from (caps.stage); 0: none */
+    bool polls;             /* this process has processors to poll with: prefer quick to frugal */
+    size_t stage_bytes;     /* how much memory caps.stage should be; 0: none */
     struct weft_net_events events;
     /* For arrive.h; both outlive the network. */
     const struct weft_notice_kinds *kinds;   /* who applies notices */
@@ -73,14 +73,14 @@ enum weft_net_side { WEFT_NET_SEND, WEFT_NET_RECEIVE };
 
 struct weft_net_caps {
     bool get;              /* get works */
-    bool same_host_only;   /* reaches processes of this host only, */
-    bool own_process;      /* or none but its own */
-    bool launched;         /* reaches processes only that its own launcher has started */
-    bool reads_device;     /* some puts from device memory: the others are WEFT_NET_STAGE */
-    bool lands_when_asked; /* without a flush `landed` comes, but late */
-    size_t address_bytes;  /* of this process's address */
-    void *stage;    /* the network's own memory, open.stage_bytes of it, pinned; NULL: it has none.
-                       Puts from there are quicker, and perhaps `sent` only when they have landed */
+    bool same_host_only;   /* reaches processes of this host only */
+    bool own_process;      /* reaches no process but its own */
+    bool launched;         /* reaches only processes that its own launcher has started */
+    bool reads_device;     /* takes some puts from device memory; others return WEFT_NET_STAGE */
+    bool lands_when_asked; /* without a flush `landed` comes late */
+    size_t address_bytes;  /* length of this process's address */
+    void *stage;    /* the network's own pinned memory, open.stage_bytes of it; NULL: none. Puts
+                       from it are quicker; they may be `sent` only when they have landed */
     char about[96]; /* for people: what it runs over; may be empty */
 };
 
@@ -95,7 +95,7 @@ struct weft_net_ops {
     const char *name;
 
     weft_status (*open)(struct weft_net **net, const struct weft_net_open *open);
-    /* Before any memory goes that the network was given. */
+    /* Called before any memory that the network was given is freed. */
     void (*close)(struct weft_net *net);
     void (*caps)(const struct weft_net *net, struct weft_net_caps *caps);
 
@@ -110,11 +110,11 @@ struct weft_net_ops {
     /* Non-blocking. OK: accepted, sent and landed will be called; FULL, STAGE: not accepted. */
     weft_status (*put)(struct weft_net *net, const struct weft_net_put *put);
     /*
-     * Into target; sent and landed come when the data is there. Sees what was put before it.
-     * UNSUPPORTED also: not into memory that is not registered.
+     * Reads into target; sent and landed come when the data is there. Sees what was put before it.
+     * Errors: UNSUPPORTED, also where target is not registered.
      */
     weft_status (*get)(struct weft_net *net, const struct weft_net_put *get, void *target);
-    /* Non-blocking: sees to it that `landed` comes for all puts accepted so far. */
+    /* Non-blocking: makes `landed` come soon for all puts to the process accepted so far. */
     weft_status (*flush)(struct weft_net *net, int process);
 
     /* Non-blocking; *did is set (never cleared) if anything moved. Errors: PROTOCOL, NETWORK. */
@@ -135,8 +135,8 @@ const struct weft_net_ops *weft_net_find(const char *name);
 const struct weft_net_ops *weft_net_at(int i);
 
 /*
- * Whether this machine has what the table's network needs; text: its devices, or what is missing,
- * in lines; may be empty. Says nothing itself.
+ * Whether this machine has what the table's network needs. text becomes lines about its devices, or
+ * about what is missing; it may be empty. Logs nothing.
  */
 bool weft_net_here(const struct weft_net_ops *ops, char *text, size_t bytes);
 

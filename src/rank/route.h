@@ -85,10 +85,10 @@ WEFT_INLINE struct weft_out *weft_route_out(weft_self *self, const struct weft_r
     return (to->way & 0xff) == WEFT_WAY_CHANNEL ? &self->out[to->way >> 8] : NULL;
 }
 
-/* Heads of messages have room for so much of an address. */
+/* Addresses below this fit into the head of a message. */
 #define WEFT_EAGER_ADDRESSES ((uint64_t)1 << 48)
 
-/* The window's or (win none) the communicator's member `target`, which has been checked. */
+/* The route to a member: of a window by `entry`, or, if it is NULL, of a communicator. */
 WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_member to,
                                             const struct weft_window_entry *entry)
 {
@@ -174,11 +174,11 @@ WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, in
 }
 
 /*
- * Found routes, by handle, or in a traced job by its alias: then weft_put_cached finds none. All
- * threads look; nobody writes but between the two barriers of a miss, so all find the same. A
- * window's routes are forgotten when it is freed; handles are not used again soon. Who goes from
- * one target to the next finds several at once, a thread each: they cost the time of one, and lie
- * side by side.
+ * Finds routes and keeps them by handle, or in a traced job by its alias, so that weft_put_cached
+ * finds none. All threads look; writes happen only between the two barriers of a miss, so all find
+ * the same. A window's routes are forgotten when it is freed; handles are not used again soon. For
+ * a rank that goes from one target to the next, each thread finds one of the next targets, which
+ * takes the time of one.
  */
 WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, bool window)
 {

@@ -59,13 +59,13 @@ struct weft_process_entry {
 struct weft_signals {
     uint32_t stop;    /* the job has failed, ranks must end */
     uint32_t proxied; /* someone may reach this process through its host counters */
-    uint64_t clock;   /* of a traced run: the device's, when its first rank began */
+    uint64_t clock;   /* in a traced run: the device's clock when its first rank began */
 };
 
 struct weft_state {
     int32_t process, processes, ranks; /* ranks of the whole job */
     uint32_t inline_bytes;
-    uint32_t lands_when_asked; /* what the host sends; hence WEFT_COMMAND_FLUSH */
+    uint32_t lands_when_asked; /* the network's cap: flushes send WEFT_COMMAND_FLUSH */
     uint32_t eager_bytes;      /* largest payload that goes through a channel */
     uint32_t eager_after;      /* a pair gets one when it has talked so often */
     uint32_t channels;         /* in the pool of each process; 0: none */
@@ -74,12 +74,12 @@ struct weft_state {
     struct weft_process_entry *process_table;
     struct weft_exposed *exposed; /* this process's own */
     struct weft_signals *signals;
-    uint32_t start_here, start_others; /* what a barrier word holds at first: local; peer + host */
+    uint32_t start_here, start_others; /* first values of a barrier's words: local; peer + host */
     struct weft_window *windows;
     struct weft_comm_entry *comms;
     uint32_t windows_count, comms_count; /* lengths of the tables */
     struct weft_bell *command_bell;      /* of the progress thread */
-    double *intervals;                   /* timers */
+    double *intervals;                   /* what the timers measured */
     uint32_t intervals_most;
 
     /* How the host program's own puts move data; NULL: it can load and store device memory. */
@@ -87,7 +87,7 @@ struct weft_state {
     void *copy_context;
 };
 
-/* To a collective. */
+/* The host's answer to a collective. */
 struct weft_answer {
     uint32_t value; /* a handle */
     uint32_t status;
@@ -97,8 +97,8 @@ struct weft_answer {
 struct weft_link {
     uint32_t credit;     /* of its command ring */
     uint32_t done_local; /* puts whose source may be reused */
-    uint32_t landed;     /* puts and notices landed, in all; for the host */
-    uint32_t reply;      /* collectives answered; after the answer */
+    uint32_t landed;     /* puts and notices landed, in all; only the host reads it */
+    uint32_t reply;      /* collectives answered; stored after `answer` */
     struct weft_answer answer;
     uint32_t done_remote[]; /* puts and notices landed, by target process */
 };
@@ -109,16 +109,16 @@ enum weft_wait_kind {
     WEFT_WAIT_TAG,     /* a: tag, have, need */
     WEFT_WAIT_UNTIL,   /* a: address, have: value there, need: value wanted */
     WEFT_WAIT_BARRIER, /* a: communicator; have, need: words from other processes, wrapping */
-    WEFT_WAIT_ENTER,   /* the same of the world's barrier in weft_enter, */
-    WEFT_WAIT_LEAVE,   /* and in weft_leave */
+    WEFT_WAIT_ENTER,   /* as BARRIER, in weft_enter */
+    WEFT_WAIT_LEAVE,   /* as BARRIER, in weft_leave */
     WEFT_WAIT_SPACE,   /* room in the command ring */
     WEFT_WAIT_LOCAL,   /* flush_local */
     WEFT_WAIT_REMOTE,  /* a: process */
-    WEFT_WAIT_EAGER,   /* a: process, at the other end of a channel, have, need: lines */
+    WEFT_WAIT_EAGER,   /* a: process at the other end of a channel; have, need: lines */
     WEFT_WAIT_REPLY,   /* a: weft_collective_op, have: communicator */
     WEFT_WAIT_PROCESS, /* host program only; a: process, need: weft_exchange_op */
-    WEFT_WAIT_NO_MORE, /* it has ended its kernel, */
-    WEFT_WAIT_STOPPED  /* or its job has failed, and it was ended outside of a wait */
+    WEFT_WAIT_NO_MORE, /* the rank has ended its kernel */
+    WEFT_WAIT_STOPPED  /* the job has failed, and the rank was ended outside of a wait */
 };
 
 struct weft_waiting {
@@ -128,15 +128,15 @@ struct weft_waiting {
 };
 
 /*
- * The way of notices, and of puts to mapped memory: through the host; by counters of the process
- * itself, or of another one; or a channel: its index in weft_self.out above the lowest 8 bits.
+ * The way of notices, and of puts to mapped memory. HOST: through the host. HERE, PEER: by counters
+ * of this process, or of another. CHANNEL: bits 8 and up are the index in weft_self.out.
  */
 enum weft_way { WEFT_WAY_HOST, WEFT_WAY_HERE, WEFT_WAY_PEER, WEFT_WAY_CHANNEL };
 
-/* Where a target is. What a short put asks comes first. */
+/* Where a target is. What a short put reads comes first. */
 struct weft_route {
     uint32_t way;
-    uint32_t eager; /* notified puts of less than so many bytes go through its channel */
+    uint32_t eager; /* notified puts of fewer bytes than this go through its channel */
     uint64_t bytes; /* of the target's window */
     uint64_t home;  /* the window's address where the target is */
     struct weft_counter *counters; /* of the target's tags */
@@ -146,20 +146,19 @@ struct weft_route {
     uint32_t slot;
 };
 
-/* Communicators of which a rank remembers this: several, as programs go from one to another. */
+/* How many meetings a rank remembers: programs go from one communicator to another. */
 enum { WEFT_MEETINGS = 4 };
 
-/* Who waits for a rank's notifications on a GPU: its leader, or its first warp, since there may be
- * channels. */
+/* Who waits for a rank's notifications on a GPU: its leader, or, for channels, its first warp. */
 enum weft_waits {
     WEFT_WAITS_ALONE,
     WEFT_WAITS_BY_WARP,
     WEFT_WAITS_BY_LETTER, /* rank/wait/letter.h */
-    WEFT_WAITS_TRACED = 4 /* with one of these: it is recorded */
+    WEFT_WAITS_TRACED = 4 /* a flag beside one of these: the wait is recorded */
 };
 
-/* What a barrier needs of its communicator. NONE: look it up. (In a traced job `comm` has another
- * name: rank/trace/trace.h.) */
+/* What a barrier needs of its communicator. comm: WEFT_COMM_NONE: look it up; in a traced job it is
+ * the alias (rank/trace/trace.h). */
 struct weft_meeting {
     weft_comm comm;
     uint32_t index, here, leaders, done; /* members here, processes, barriers */
@@ -172,36 +171,35 @@ struct weft_self {
     struct weft_link *link;
     struct weft_waiting *waiting;    /* host memory */
     struct weft_letter_box *letters; /* host memory; NULL: it gets none */
-    void *shared;                    /* weft_shared; not on a GPU, */
-    size_t shared_bytes;             /* and so this */
+    void *shared;                    /* weft_shared; CPU device only */
+    size_t shared_bytes;             /* of weft_shared; CPU device only */
     uint32_t slot;
     int32_t rank;                  /* in the world; -1: the host program */
     int32_t process;               /* of the job */
     uint32_t eager_bytes;          /* largest payload for channels; 0: there are none */
     uint32_t inline_bytes, unused; /* as in weft_state */
-    uint32_t waits; /* on a GPU: a weft_waits, and TRACED or not; no letters once there are
-                       channels, if the rank has a warp */
-    /* Above: what a launch never changes otherwise, and all threads may read at any time. */
+    uint32_t waits; /* on a GPU: weft_waits; with a warp and channels not BY_LETTER */
+    /* All threads may read the fields above at any time: only `waits` changes in a launch. */
     struct weft_command_producer commands;
-    uint32_t stopped;    /* on a GPU: what the leader tells the others (rank/wait/wait.h), */
-    uint32_t news;       /* and will tell them at the next barrier */
+    uint32_t stopped;    /* on a GPU: the leader tells the others to end (rank/wait/wait.h) */
+    uint32_t news;       /* on a GPU: what the leader tells the others at the next barrier */
     uint32_t unsettled;  /* processes of which sent_to and settled differ */
-    uint32_t sent;       /* commands whose source matters to flush_local, */
-    uint32_t local_done; /* and how many of them are known to be done */
+    uint32_t sent;       /* commands whose source matters to flush_local */
+    uint32_t local_done; /* how many of `sent` are known to be done */
     uint32_t *sent_to;   /* commands, by target process */
     uint32_t *settled;   /* last done_remote seen, by process */
     uint32_t replies;    /* collectives asked for */
-    uint32_t result;     /* of the last collective, */
-    weft_status failure; /* and why it failed */
-    uint32_t *barriers;  /* done, by communicator index */
-    struct weft_meeting meeting[WEFT_MEETINGS]; /* by the handle, modulo that */
-    uint32_t consumed[WEFT_TAGS];               /* less what channels brought */
+    uint32_t result;     /* of the last collective */
+    weft_status failure; /* why the last collective failed */
+    uint32_t *barriers;  /* barriers done, by communicator index */
+    struct weft_meeting meeting[WEFT_MEETINGS]; /* by the handle, modulo WEFT_MEETINGS */
+    uint32_t consumed[WEFT_TAGS];               /* notifications, less those of channels */
     uint32_t ins, boxed; /* channels into this rank; entries of its box seen */
-    uint32_t hot;        /* the one whose next message is expected, */
-    uint32_t deep;       /* and how many lines behind its head */
-    uint32_t owes;       /* messages were taken, and no fence acquired them since */
-    uint32_t looks;      /* waits, now and then one looks for new channels */
-    uint32_t stamp, letters_taken, letter_flag; /* of the last door; letters, and the last one's */
+    uint32_t hot;        /* the channel whose next message is expected */
+    uint32_t deep;       /* how many lines behind the head of that message are read with it */
+    uint32_t owes;       /* messages were taken, and no fence has acquired them since */
+    uint32_t looks;      /* waits so far; now and then one looks for new channels */
+    uint32_t stamp, letters_taken, letter_flag; /* last door's; letters so far; last letter's */
     uint32_t patience;                          /* rounds before the next door */
     struct weft_in in[WEFT_CHANNELS_IN];
     struct weft_out out[WEFT_CHANNELS_OUT];
@@ -210,7 +208,7 @@ struct weft_self {
     struct weft_tracer tracer; /* its timeline */
 };
 
-/* Index of the first barrier word: communicator c has WEFT_BARRIER_WORDS from c times that on. */
+/* Index of the first barrier word. Communicator c has WEFT_BARRIER_WORDS of them, in order of c. */
 #define WEFT_BARRIER_AT (WEFT_SLOTS * WEFT_TAGS)
 
 /* Index of a tag's counter of a slot; the same in every process. */

@@ -15,16 +15,16 @@ struct weft_verbs_device {
     struct ibv_port_attr port_attr;
     char name[40]; /* "mlx5_0:1" */
     uint8_t port;
-    uint8_t gid_index; /* on Ethernet */
+    uint8_t gid_index; /* of `gid`; on Ethernet */
     union ibv_gid gid;
     bool ethernet;
-    bool software; /* no hardware: a kernel driver that copies with the processor */
+    bool software; /* a kernel driver that copies with the processor, without hardware */
 };
 
 /*
- * Opens the device that `wanted` (WEFT_VERBS_DEVICE) names for this process: "", the first with an
- * active port; "name" or "name:port"; several of these with commas between, which the processes
- * take in turn. Errors: NETWORK (there is none), CONFIG (no such one, or it is not active).
+ * Opens the device that `wanted` (WEFT_VERBS_DEVICE) names: "" is the first with an active port;
+ * else "name" or "name:port", or a list of these with commas, which the processes take in turn.
+ * Errors: NETWORK (there is none), CONFIG (no such one, or it is not active).
  */
 weft_status weft_verbs_device_open(struct weft_verbs_device *device, const char *wanted,
                                    int process);

@@ -21,8 +21,8 @@
 
 enum {
     WEFT_VERBS_BATCH = 16,  /* requests that one doorbell rings for */
-    WEFT_VERBS_POLL = 32,   /* completions taken at once, */
-    WEFT_VERBS_BATCHES = 4, /* of which so many batches wait for the device */
+    WEFT_VERBS_POLL = 32,   /* completions taken at once: a batch of arrive.h */
+    WEFT_VERBS_BATCHES = 4, /* such batches that may wait for the device */
     WEFT_VERBS_ACKS = 32,   /* acknowledgements under way on a connection */
     WEFT_VERBS_QPN_PAGE = 1 << 12,
     WEFT_VERBS_QPN_PAGES = (WEFT_VERBS_QPN_MOST + 1) / WEFT_VERBS_QPN_PAGE
@@ -35,11 +35,11 @@ struct weft_verbs_queue {
     uint32_t depth;  /* requests that the queue holds */
     int process;     /* whom the batch is for; RC: always the same */
     uint32_t made;   /* requests so far, those in the batch included */
-    uint32_t posted; /* those behind a doorbell, */
-    uint32_t done;   /* and those known to be complete */
-    uint32_t fenced; /* up to the last read that is complete */
+    uint32_t posted; /* requests that a doorbell was rung for */
+    uint32_t done;   /* requests known to be complete */
+    uint32_t fenced; /* requests up to the last read that is complete */
     uint32_t unsignalled;
-    bool want_completion; /* a source is released, or a fence seen, by the batch's completion */
+    bool want_completion; /* the batch's completion releases a source, or shows a fence */
     bool want_fence;      /* its last put has no notice */
     bool want_marker;     /* DC: it has notices */
     uint32_t batched;
@@ -52,12 +52,12 @@ struct weft_verbs_piece {
     struct ibv_mr *mr;           /* registered for it, or NULL */
     int32_t slot;                /* its copy, or -1 */
     uint32_t sequence;           /* its request's number on the queue */
-    uint32_t told;               /* receives that the target had been told of, itself included */
-    bool last;                   /* of the put: `sent` and `landed` are due */
-    bool sent;                   /* the first was called already */
+    uint32_t told;               /* the sender's `told` when it was posted, itself included */
+    bool last;                   /* the put's last piece: `sent` and `landed` are due */
+    bool sent;                   /* `sent` was called already */
     bool waits;                  /* its source is needed until the request is complete */
     bool notified;               /* it consumes a receive at the target */
-    bool empty;                  /* there is no request: neither data nor notice */
+    bool empty;                  /* neither data nor notice, and so no request */
     bool complete;               /* DC: on a queue that the sender has left since */
     uint64_t key, offset, bytes; /* for what is said if the target refuses it */
 };
@@ -66,23 +66,23 @@ struct weft_verbs_piece {
 struct weft_verbs_sender {
     struct weft_verbs_queue *queue;
     struct weft_net_put put; /* accepted, not all of it posted yet */
-    size_t done;             /* bytes of it that are */
+    size_t done;             /* bytes of `put` that are posted */
     bool active;
-    bool registered; /* its source: address and lkey are good, */
+    bool registered; /* the source of `put` is: address and lkey are good */
     uint64_t address;
     uint32_t lkey;
-    struct ibv_mr *mr; /* and this is to be released with it, or NULL */
+    struct ibv_mr *mr; /* to be released with the source, or NULL */
 
-    uint32_t told, acked; /* receives: that we made the target consume, that have taken effect */
+    uint32_t told, acked; /* receives that we made the target consume; that have taken effect */
     uint32_t message;     /* `told` of the last message */
-    uint32_t last;        /* number of its last request on the queue */
+    uint32_t last;        /* the number of the last request on the queue */
     struct weft_verbs_piece *pieces; /* a ring of net->pieces_most */
     uint32_t made, released, landed; /* pieces: posted, those whose source is free, landed */
     struct ibv_ah *ah;               /* DC */
     bool listed;                     /* in net->busy */
 };
 
-/* The other end of another's connection to us. Receive thread. */
+/* This process's end of another's connection to it. Receive thread. */
 struct weft_verbs_responder {
     struct ibv_qp *qp;     /* RC */
     struct ibv_ah *ah;     /* DC */
@@ -90,7 +90,7 @@ struct weft_verbs_responder {
     uint32_t psn;          /* RC: of our first packet */
     uint32_t arrived;      /* receives of its puts that have taken effect */
     uint32_t posted, done; /* acknowledgements: requests, those known to be complete */
-    bool owed;             /* it is in net->owed */
+    bool owed;             /* listed in net->owed */
     bool dead;
 };
 
@@ -111,11 +111,11 @@ struct weft_verbs_peer {
     /* while the connection is made: receive side */
     struct ibv_qp *qp;
     uint32_t psn;
-    uint64_t asked_ns, since_ns; /* the last request, the first */
-    struct ibv_ah *control;      /* way of datagrams */
+    uint64_t asked_ns, since_ns; /* when it last asked; when it first asked */
+    struct ibv_ah *control;      /* the way of datagrams */
 };
 
-/* A put that the target's device refused: told to the target by the receive side. */
+/* A put that the target's device refused. The receive side tells the target. */
 struct weft_verbs_refusal {
     uint32_t pending; /* 1: filled by the send side, 0: taken. Steers as a peer's state does. */
     int process;
@@ -142,7 +142,7 @@ struct weft_net {
 
     /* send side */
     struct ibv_cq *send_cq;
-    uint32_t send_cq_most, under_way; /* completions that it holds, that have been asked for */
+    uint32_t send_cq_most, under_way; /* completions that send_cq holds; that were asked for */
     uint32_t sends;                   /* requests that a connection's queue holds */
     uint32_t request_bytes, pieces_most, credit;
     struct weft_verbs_slots slots;
@@ -151,7 +151,7 @@ struct weft_net {
     int *busy; /* processes with something under way */
     uint32_t busy_count;
     struct ibv_mr *words_mr, *scratch_mr;
-    void *words;   /* uint64_t, by process: written by their devices; the last is read only */
+    void *words;   /* uint64_t by process, which its device writes; the last is only read */
     void *scratch; /* what fences read into */
     struct weft_verbs_refusal refusal;
     weft_status broken; /* a request has failed: nothing goes out any more */
@@ -161,21 +161,22 @@ struct weft_net {
     struct ibv_srq *srq;
     struct ibv_mr *buffers_mr;
     void *buffers;
-    uint32_t receives, buffer_bytes, refill; /* refill: post receives when so many are consumed */
-    struct ibv_recv_wr *refills;             /* consumed, not yet posted again */
+    uint32_t receives, buffer_bytes,
+        refill;                  /* refill: how many consumed receives to post at once */
+    struct ibv_recv_wr *refills; /* consumed, not yet posted again */
     struct ibv_sge *refill_sges;
     uint32_t refill_count;
     struct weft_verbs_batch *batches;  /* of receive.c: WEFT_VERBS_BATCHES, by arrive.h */
     int *by_qpn[WEFT_VERBS_QPN_PAGES]; /* process + 1 by queue pair number, in pages; or NULL */
     int *owed;                         /* processes with acknowledgements to send */
     uint32_t owed_count;
-    uint32_t ack_cq_most, acks_under_way; /* completions that it holds, asked for */
+    uint32_t ack_cq_most, acks_under_way; /* completions that ack_cq holds; that were asked for */
     struct weft_verbs_control_end *control;
     uint32_t wanted; /* peers in state WANTED: a hint that steers */
     uint32_t connecting;
     uint32_t idle_rounds;
-    uint64_t looked_at;  /* by the clock; the device's events */
-    uint64_t down_since; /* the port; 0: it is up */
+    uint64_t looked_at;  /* when the device's events were last looked at */
+    uint64_t down_since; /* since when the port is down; 0: it is up */
 
     struct weft_verbs_dc *dc; /* NULL: RC */
     const struct weft_verbs_dc_ops *dc_ops;
@@ -231,15 +232,15 @@ void weft_verbs_connect_close(struct weft_net *net);
 /* The way to a process. Errors: NETWORK. */
 weft_status weft_verbs_way(struct weft_net *net, int process, struct ibv_ah **ah);
 
-/* Number of the datagram queue pair. Its receives go to _datagram; a request of its own that has
- * completed has this number, and goes to _sent. */
+/* The id of completions of the datagram queue pair's requests, which go to _datagram_sent. Its
+ * receives go to _datagram. */
 #define WEFT_VERBS_DATAGRAM UINT64_MAX
 uint32_t weft_verbs_datagram_qpn(const struct weft_net *net);
 weft_status weft_verbs_datagram(struct weft_net *net, const struct ibv_wc *wc);
 void weft_verbs_datagram_sent(struct weft_net *net);
 
 /*
- * Begins what the send side asked for, says again what was not answered, tells of refused puts.
+ * Begins connections that the send side asked for, repeats unanswered requests, tells of refusals.
  * Errors: PEER_LOST (no answer within WEFT_CONNECT_S), NETWORK.
  */
 weft_status weft_verbs_connect_progress(struct weft_net *net, bool *did);
@@ -255,13 +256,13 @@ weft_status weft_verbs_queue_open(struct weft_net *net, uint32_t index, struct i
 void weft_verbs_queue_close(struct weft_verbs_queue *queue);
 
 /*
- * The batch is for this process from now on; what was gathered for another goes out first. False:
- * it cannot yet. (RC: a queue's process never changes.)
+ * From now on the batch is for this process; what was gathered for another goes out first. False:
+ * not yet possible. (RC: a queue's process never changes.)
  */
 bool weft_verbs_queue_turn(struct weft_net *net, struct weft_verbs_queue *queue, int process);
 
 /*
- * The next request of the batch, to be filled; it counts from now on. NULL: the batch is full
+ * The batch's next request, which the caller fills; it counts from now on. NULL: the batch is full
  * (ring), or the queue is (wait for completions).
  */
 struct weft_verbs_request *weft_verbs_queue_next(struct weft_net *net,
@@ -273,10 +274,8 @@ struct weft_verbs_request *weft_verbs_queue_next(struct weft_net *net,
  */
 weft_status weft_verbs_queue_ring(struct weft_net *net, struct weft_verbs_queue *queue);
 
-/*
- * A completion: requests up to its own are complete. Errors: NETWORK (it is for nothing that is
- * under way: a fault of the device).
- */
+/* Takes a completion: all requests up to its own are complete. Errors: NETWORK (a device's fault:
+ * nothing under way has this id). */
 weft_status weft_verbs_queue_complete(struct weft_net *net, uint64_t id);
 
 /* Whether request number `sequence` is complete. */
@@ -293,7 +292,7 @@ static inline bool weft_verbs_reached(uint32_t count, uint32_t sequence)
  */
 weft_status weft_verbs_poll_completions(struct weft_net *net, bool *did);
 
-/* Takes what the target has told of: its device writes it into our memory. Errors: PROTOCOL. */
+/* Takes what the target's device has written into `words` of this process. Errors: PROTOCOL. */
 weft_status weft_verbs_read_ack(struct weft_net *net, int process,
                                 struct weft_verbs_sender *sender);
 
@@ -320,9 +319,9 @@ weft_status weft_verbs_conclude(struct weft_net *net, uint64_t batch);
 /* net.h: progress of the receive side. */
 weft_status weft_verbs_progress_receive(struct weft_net *net, bool *did);
 
-/* ack.c: `count` receives of the process's puts have taken effect: it is owed to say so; */
+/* ack.c: `count` receives of the process's puts have taken effect, which it is owed to hear. */
 void weft_verbs_owe(struct weft_net *net, int process, uint32_t count);
-/* what is owed goes out, as far as there is room; what has gone out is looked after. */
+/* Sends what is owed, as far as there is room; takes completions of what was sent. */
 void weft_verbs_send_acks(struct weft_net *net, bool *did);
 void weft_verbs_poll_acks(struct weft_net *net);
 

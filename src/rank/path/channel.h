@@ -12,7 +12,7 @@
  *     have been copied there;
  *   - whatever goes to it through the host waits until all earlier payloads have been.
  *
- * All of this is done by the leader, but for writing a message's lines.
+ * The leader does all of this, except that a warp may write a message's lines.
  */
 #ifndef WEFT_RANK_PATH_CHANNEL_H
 #define WEFT_RANK_PATH_CHANNEL_H
@@ -80,7 +80,7 @@ WEFT_COLD void weft_out_talked(weft_self *self, struct weft_exposed *exposed, in
 
 /* ---- what the target has taken -------------------------------------------------------------- */
 
-/* Blocks until the target has read up to a line, so far as this wait is not ended by a failure. */
+/* Blocks until the target has read up to a line, or a failure ends the wait. */
 WEFT_COLD void weft_out_await(weft_self *self, struct weft_out *out, uint32_t line)
 {
     uint32_t rounds = 0;
@@ -142,7 +142,7 @@ WEFT_COLD uint32_t weft_payload_bytes(const unsigned char *source, uint32_t byte
     return word;
 }
 
-/* The words of a payload that a line takes; the head, at 0: what is left over. */
+/* The words of a payload that a line takes. The head, at 0, takes what is left over. */
 WEFT_INLINE void weft_line_load(uint32_t pair[2], const unsigned char *source, uint32_t bytes,
                                 uint32_t at)
 {
@@ -167,8 +167,8 @@ WEFT_INLINE void weft_line_store(const struct weft_out *out, uint32_t begin, uin
     weft_lap_write(out->ring[(begin + at) % WEFT_RING_LINES].word, word0, word1);
 }
 
-/* As weft_line_load, of whole words; beyond the end, the last one again: loads without a branch do
- * not wait for each other. */
+/* As weft_line_load, for whole words. Beyond the end it loads the last word again: loads without a
+ * branch do not wait for each other. */
 WEFT_INLINE void weft_line_load_any(uint32_t pair[2], const uint32_t *words, uint32_t count,
                                     uint32_t at)
 {
@@ -201,7 +201,7 @@ WEFT_COLD void weft_message_write_long(struct weft_crew crew, const struct weft_
     }
 }
 
-/* One that is not made of whole words. */
+/* A message that is not made of whole words. */
 WEFT_COLD void weft_message_write_odd(struct weft_crew crew, const struct weft_out *out,
                                       struct weft_head head, const unsigned char *source)
 {
@@ -214,7 +214,7 @@ WEFT_COLD void weft_message_write_odd(struct weft_crew crew, const struct weft_o
     }
 }
 
-/* Where payloads go that may not have been copied yet. One thread, after a payload. */
+/* Notes where a payload goes that may not have been copied yet. One thread, after the payload. */
 WEFT_INLINE void weft_out_cover(struct weft_out *out, uint64_t low, uint64_t high)
 {
     const bool none = (int32_t)(out->taken - out->data_end) >= 0;
@@ -226,17 +226,13 @@ WEFT_INLINE void weft_out_cover(struct weft_out *out, uint64_t low, uint64_t hig
     out->data_end = out->head;
 }
 
-/* What is left to do after a fence: until all threads know of a channel, puts still go beside it.
- */
+/* `dirty` after a fence: until all threads know of a channel, puts still go beside it. */
 WEFT_INLINE uint32_t weft_out_clean(const weft_self *self)
 {
     return self->news != 0 ? WEFT_OUT_FENCE : 0;
 }
 
-/*
- * Before a message that must wait for room, or stands for what went directly: who writes its head
- * has fenced that.
- */
+/* Before a message that must wait for room, or stands for what went directly, which it fences. */
 WEFT_COLD void weft_message_prepare(weft_self *self, struct weft_crew crew, struct weft_out *out,
                                     uint32_t lines, bool release)
 {
@@ -272,10 +268,8 @@ WEFT_INLINE void weft_message_put(weft_self *self, struct weft_crew crew, struct
         weft_out_cover(out, head.address, head.address + head.bytes);
 }
 
-/*
- * A message without a payload. release: it stands for all that the rank did, else for what its
- * messages brought before it. The leader.
- */
+/* A message without a payload. release: it stands for all that the rank did; else only for the
+ * messages before it. The leader. */
 WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint32_t tag,
                                      bool notice, bool release)
 {
@@ -297,7 +291,7 @@ WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint
 
 /* ---- as a way ------------------------------------------------------------------------------- */
 
-/* A notified put: the first warp. The target's window is mapped. */
+/* A notified put, by the first warp. The target's window is mapped. */
 WEFT_INLINE void weft_channel_put(weft_self *self, const struct weft_route *to, size_t offset,
                                   const void *source, size_t bytes, int tag)
 {
@@ -317,7 +311,7 @@ WEFT_INLINE void weft_channel_put(weft_self *self, const struct weft_route *to, 
     }
 }
 
-/* One more: it stands for all that the rank did, unless relaxed. The leader. */
+/* A notification. It stands for all that the rank did, unless relaxed. The leader. */
 WEFT_INLINE void weft_channel_notify(weft_self *self, const struct weft_route *to, uint32_t tag,
                                      bool relaxed)
 {
@@ -325,8 +319,7 @@ WEFT_INLINE void weft_channel_notify(weft_self *self, const struct weft_route *t
     weft_count_nudge(to->exposed);
 }
 
-/* Before so many bytes go to `low` of a target that may have a channel, by another way. The leader.
- */
+/* Before bytes go to `low` of a target by another way than its channel. The leader. */
 WEFT_INLINE void weft_channel_clear(weft_self *self, const struct weft_route *to, uint64_t low,
                                     uint64_t bytes)
 {
@@ -338,8 +331,7 @@ WEFT_INLINE void weft_channel_clear(weft_self *self, const struct weft_route *to
     out->dirty = WEFT_OUT_FENCE;
 }
 
-/* Blocks until all payloads of this rank's channels have been copied to where they go. The leader.
- */
+/* Blocks until all payloads in this rank's channels have been copied. The leader. */
 WEFT_INLINE void weft_channel_flush(weft_self *self)
 {
     for (int i = 0; self->eager_bytes != 0 && i < WEFT_CHANNELS_OUT; i++)

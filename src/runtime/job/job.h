@@ -32,11 +32,11 @@ enum weft_frame_kind {
 /* Another process of the job, or this one. */
 struct weft_process {
     char name[WEFT_NAME_BYTES]; /* "process 2 (pid 123 on host)"; monitor: with the table lock */
-    int node, device;           /* of the job */
+    int node, device;           /* numbers within the job */
     struct weft_share exposed_share;
     struct weft_segment {
         struct weft_share share;
-        void *address;      /* where this process maps it; NULL: it does not, or freed */
+        void *address;      /* where this process maps it; NULL: it does not, or it was freed */
         const char *reason; /* why it could not map it */
         uint64_t key;
     } * segments;
@@ -54,7 +54,7 @@ struct weft_job {
     struct weft_device *device;
     struct weft_process *processes;
     bool one_address_space;       /* processes are threads of this one */
-    uint32_t forks;               /* weft_forks when it was opened */
+    uint32_t forks;               /* weft_forks when the job was opened */
     struct weft_job *next_left;   /* open.c */
     struct weft_job *next_random; /* random.c */
 
@@ -71,22 +71,22 @@ struct weft_job {
     struct weft_bell exchange_bell; /* also rung when the job fails */
 
     struct weft_lock failure_lock;
-    bool own_said;    /* what this process tells of was said here where it was found */
-    uint32_t failing; /* this process has told of an error: the services stop, nobody tells again */
-    uint32_t failed; /* a weft_status: the first error of the job, in the control channel's order */
+    bool own_said;    /* this process has logged the error that it told the others of */
+    uint32_t failing; /* this process told of an error: services stop, and it tells no other */
+    uint32_t failed;  /* a weft_status: the job's first error in the control channel's order */
     char error[WEFT_ERROR_BYTES];
     weft_status refused; /* the first error of a call that the job survived; host program only */
 
     struct weft_watch *watch; /* watchdog.c; by slot */
-    uint64_t failed_since;    /* watchdog.c: when it saw that the job has failed; 0: not */
-    bool end_told;            /* and that its kernel goes on was said; */
-    uint32_t stuck_looks;     /* how often it saw then that a service has not ended */
+    uint64_t failed_since;    /* watchdog.c: when it saw that the job has failed; 0: not yet */
+    bool end_told;            /* watchdog.c: it has said that the kernel of a failed job goes on */
+    uint32_t stuck_looks;     /* watchdog.c: how often a service of a failed job had not ended */
     struct weft_printer *printer;
     struct weft_trace *trace; /* trace/timeline.h; NULL: there is none */
 };
 
-/* A call of the program's fails and the job goes on: weft_close will say so, unless the job had
- * failed before. Its value is status. */
+/* Notes that a call of the program failed while the job goes on: weft_close returns it, unless the
+ * job had failed before. Returns status. */
 static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
 {
     if (job->refused == WEFT_OK && __atomic_load_n(&job->failed, __ATOMIC_RELAXED) == WEFT_OK)
@@ -94,10 +94,10 @@ static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
     return status;
 }
 
-/* The same of an error that it says. */
+/* As weft_refuse, and logs the error. */
 #define weft_refused(job, status, ...) weft_refuse((job), weft_err((status), __VA_ARGS__))
 
-/* For the caller, between any memories; done when it returns. */
+/* Copies between any memories, on the caller's stream; done when it returns. */
 static inline weft_status weft_job_copy(struct weft_job *job, void *target, const void *source,
                                         size_t bytes)
 {
@@ -106,7 +106,7 @@ static inline weft_status weft_job_copy(struct weft_job *job, void *target, cons
     return status == WEFT_OK ? job->device_ops->wait(job->device, WEFT_STREAM_CALLER) : status;
 }
 
-/* What the device's host_alloc gave; NULL: nothing. */
+/* Frees what the device's host_alloc gave; NULL is ignored. */
 static inline void weft_job_host_free(struct weft_job *job, void *memory)
 {
     if (memory != NULL)
@@ -121,12 +121,12 @@ static inline uint32_t weft_job_slots(const struct weft_job *job)
 /* ---- failure.c ---- */
 
 /*
- * Ends the job in error on all processes; text is one line. Any task; does not block: the caller
- * goes on until the job has failed. Only the first call of a process counts.
+ * Ends the job in error on all processes; the text is one line. Any task; does not block: the
+ * caller goes on until the job has failed. Only the first call of a process counts.
  */
 void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* What arrives of it: an abort frame, or the loss of a process. Monitor only. */
+/* The job has failed: an abort frame arrived, or a process was lost. Monitor only. */
 void weft_job_failed(struct weft_job *job, weft_status status, const char *text);
 extern const struct weft_service weft_failure_service;
 static inline weft_status weft_job_status(const struct weft_job *job)
@@ -134,18 +134,19 @@ static inline weft_status weft_job_status(const struct weft_job *job)
     return (weft_status)__atomic_load_n(&job->failed, __ATOMIC_ACQUIRE);
 }
 
-/* Whether there is an error that will end the job, or has. */
+/* Whether an error has ended the job, or will. */
 static inline bool weft_job_is_failing(const struct weft_job *job)
 {
     return __atomic_load_n(&job->failing, __ATOMIC_RELAXED) != 0 || weft_job_status(job) != WEFT_OK;
 }
 
 /*
- * Whether there is a job, and this process is the one that opened it, not a child of that. Any
- * thread. `call` is what the error speaks of. Errors: ARGUMENT, STATE.
+ * Whether there is a job that this process itself opened, and not its parent. Any thread. `call` is
+ * the call that the error names. Errors: ARGUMENT, STATE.
  */
 weft_status weft_job_owned(const struct weft_job *job, const char *call);
-/* And whether it may be made now: the job has not failed, and no kernel runs. Also its error. */
+/* The same, and whether the job is idle: it has not failed, and no kernel runs. Errors: the job's,
+ * too. */
 weft_status weft_job_idle(struct weft_job *job, const char *call);
 
 /* ---- meet.c ---- */
@@ -156,14 +157,13 @@ weft_status weft_meet(struct weft_job *job);
 /* ---- random.c: for random mode's one thread; where there is none, these do nothing ---- */
 
 /*
- * The job opens: begins random mode if its configuration says so, unless weft_local_job or a job
- * before has. A race fails all jobs that are open then: it does not tell whose memory it was in.
+ * A job opens: begins random mode if its configuration says so and it has not begun. A race fails
+ * all jobs that are open then, since it does not tell whose memory it was in.
  */
 weft_status weft_random_join(weft_job *job);
 
-/* The job begins to close; and has nothing left: with the last one random mode ends. */
-void weft_random_leave(weft_job *job);
-void weft_random_left(void);
+void weft_random_leave(weft_job *job); /* the job begins to close */
+void weft_random_left(void); /* the job has nothing left; random mode ends with the last job */
 
 /* The open job after this one; NULL: after none. */
 weft_job *weft_random_next(const weft_job *job);

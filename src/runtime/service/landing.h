@@ -1,12 +1,12 @@
 /*
- * runtime/service/landing.h - how what arrives gets to ranks: by the device's receive lane, which
+ * runtime/service/landing.h - how what arrives gets to ranks: by the device's receive stream, which
  * does things in order, or by letters, which ranks that wait take out of host memory themselves
  * (rank/wait/letter.h).
  *
- * The lane and a rank's box are two ways with no order between them, so only one of them is in use
- * at a time: a letter is written only if nothing is on its way by the lane, and nothing is given to
- * the lane that has to come after a letter before it is known what became of that. Where the host
- * stores to device memory itself, the lane is its own stores.
+ * The stream and a rank's box have no order between them, so only one is in use at a time. A letter
+ * is written only if nothing is on its way by the stream. What has to come after a letter is given
+ * to the stream only when it is known what became of the letter. Where the host stores to device
+ * memory itself, its own stores take the place of the stream.
  *
  * All of it on the receive side, one thread at a time.
  */
