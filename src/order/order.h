@@ -49,7 +49,7 @@ enum weft_order {
     WEFT_ORDER_MAP(WEFT_ORDER_ENUM)
 #undef WEFT_ORDER_ENUM
     /* Drains that a test may switch off the same way. */
-    DRAIN_commands, /* block manager: ranks' command rings */
+    DRAIN_commands, /* manager: ranks' command rings */
     DRAIN_receive,  /* receive thread: arrivals from the network */
     DRAIN_progress, /* progress thread: sends and completions under way */
     DRAIN_sources,  /* flush, flush_local: sources of direct puts that are read late */

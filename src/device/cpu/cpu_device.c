@@ -158,8 +158,8 @@ static void cpu_host_free(struct weft_device *device, void *memory)
     free(memory);
 }
 
-static weft_status cpu_copy(struct weft_device *device, enum weft_device_stream stream, void *target,
-                            const void *source, size_t bytes)
+static weft_status cpu_copy(struct weft_device *device, enum weft_device_stream stream,
+                            void *target, const void *source, size_t bytes)
 {
     (void)device, (void)stream;
     memmove(target, source, bytes);

@@ -143,7 +143,7 @@ static weft_status cuda_open(struct weft_device **device, const struct weft_conf
         return weft_err(WEFT_ERR_DEVICE, "CUDA: %s", reason);
     }
     static weft_status (*const steps[])(struct weft_device *) = {
-        check_gpu, use_context, choose_sharing, make_streams, weft_cuda_use_lanes};
+        check_gpu, use_context, choose_sharing, make_streams, weft_cuda_use_streams};
     weft_status status = choose_gpu(d, process);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == WEFT_OK; i++)
         status = steps[i](d);

@@ -60,6 +60,6 @@ WEFT_CUDA_OP(fill);
 WEFT_CUDA_OP(store);
 WEFT_CUDA_OP(wait);
 /* Each stream does what it does most, before there is a kernel that could be in its way. */
-weft_status weft_cuda_use_lanes(struct weft_device *d);
+weft_status weft_cuda_use_streams(struct weft_device *d);
 
 #endif

@@ -205,7 +205,7 @@ static weft_status use_lane(struct weft_device *d, enum weft_device_stream strea
     return status;
 }
 
-weft_status weft_cuda_use_lanes(struct weft_device *d)
+weft_status weft_cuda_use_streams(struct weft_device *d)
 {
     enum { BYTES = 4096 };
     struct weft_share handle;

@@ -26,13 +26,13 @@ struct letter_out {
 };
 
 struct weft_landing {
-    /* The lane. */
+    /* The stream. */
     bool unmarked, busy;  /* something was given to it after its last mark; that was not passed */
     uint64_t mark, again; /* its last mark; that after what letters did not bring */
-    /* Marks that were given out: the lane's last one then, and how many letters there were. */
+    /* Marks that were given out: the stream's last one then, and how many letters there were. */
     uint64_t marks;
     struct mark {
-        uint64_t lane;
+        uint64_t stream;
         uint32_t letters;
     } given[MARKS];
     struct weft_arrive_device device;
@@ -70,9 +70,9 @@ void weft_landing_reset(struct weft_job *job)
     memset(job->proxy.landings->box, 0, sizeof(job->proxy.landings->box));
 }
 
-/* ---- the lane ------------------------------------------------------------------------------ */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
-static bool lane_copy(struct weft_job *job, void *target, const void *source, size_t bytes)
+static bool stream_copy(struct weft_job *job, void *target, const void *source, size_t bytes)
 {
     if (job->ranks.image == NULL) {
         weft_land(target, source, bytes);
@@ -83,7 +83,7 @@ static bool lane_copy(struct weft_job *job, void *target, const void *source, si
            WEFT_OK;
 }
 
-static void lane_count(struct weft_job *job, uint32_t index)
+static void stream_count(struct weft_job *job, uint32_t index)
 {
     if (job->ranks.image == NULL) {
         weft_count_add_host(job->space.state.exposed, index);
@@ -93,7 +93,7 @@ static void lane_count(struct weft_job *job, uint32_t index)
     weft_image_count(job, index);
 }
 
-static bool lane_mark(struct weft_job *job)
+static bool stream_mark(struct weft_job *job)
 {
     struct weft_landing *landing = job->proxy.landings;
 
@@ -107,7 +107,7 @@ static bool lane_mark(struct weft_job *job)
 }
 
 /* Whether a mark of it was passed. */
-static bool lane_passed(struct weft_job *job, uint64_t mark, bool *passed)
+static bool stream_passed(struct weft_job *job, uint64_t mark, bool *passed)
 {
     struct weft_landing *landing = job->proxy.landings;
 
@@ -122,12 +122,12 @@ static bool lane_passed(struct weft_job *job, uint64_t mark, bool *passed)
 }
 
 /* Nothing is on its way there, as far as one can tell without waiting. */
-static bool lane_is_idle(struct weft_job *job)
+static bool stream_is_idle(struct weft_job *job)
 {
     bool passed = false;
 
-    return !job->proxy.landings->unmarked && lane_passed(job, job->proxy.landings->mark, &passed) &&
-           passed;
+    return !job->proxy.landings->unmarked &&
+           stream_passed(job, job->proxy.landings->mark, &passed) && passed;
 }
 
 /* ---- what became of letters ---------------------------------------------------------------- */
@@ -146,10 +146,10 @@ static bool land_again(struct weft_job *job, uint32_t slot, const struct letter_
 
     landing->refused++;
     weft_used_shared(payload, letter->bytes); /* as the host wrote it */
-    if (letter->bytes != 0 && !lane_copy(job, letter->target, payload, letter->bytes))
+    if (letter->bytes != 0 && !stream_copy(job, letter->target, payload, letter->bytes))
         return false;
-    lane_count(job, weft_count_index(slot, letter->tag));
-    if (!lane_mark(job))
+    stream_count(job, weft_count_index(slot, letter->tag));
+    if (!stream_mark(job))
         return false;
     landing->again = landing->mark;
     return true;
@@ -240,7 +240,7 @@ static uint64_t open_door(struct weft_job *job, uint32_t slot, const struct weft
     if (box == NULL || job->proxy.landings->box[slot].out)
         return 0;
     const uint64_t door = weft_load_acquire_u64(&box->door, ORDER_letter_told);
-    return weft_door_open(door) && lane_is_idle(job) ? door : 0;
+    return weft_door_open(door) && stream_is_idle(job) ? door : 0;
 }
 
 /* All of a payload lies behind the head, also a short one: from there it may land again. */
@@ -292,28 +292,28 @@ static bool write_letter(struct weft_job *job, uint32_t slot, const struct weft_
 
 /*
  * One more of a counter, behind its data: of the host program, which looks at once, in the host's
- * memory; of a rank (`slot`) by a letter, if it takes one; else by the lane. False: the device
+ * memory; of a rank (`slot`) by a letter, if it takes one; else by the stream. False: the device
  * failed.
  */
 static bool count(struct weft_job *job, uint32_t slot, uint32_t index, bool host,
                   const struct weft_arrival *arrival)
 {
-    const bool lane = job->proxy.landings != NULL;
+    const bool stream = job->proxy.landings != NULL;
 
-    if (lane && box_of(job, slot) != NULL && !weft_job_is_failing(job)) {
+    if (stream && box_of(job, slot) != NULL && !weft_job_is_failing(job)) {
         if (!await_letters(job, slot))
             return false;
         if (write_letter(job, slot, arrival))
             return true;
     }
-    if (lane && arrival->bytes != 0 &&
+    if (stream && arrival->bytes != 0 &&
         (!await_letters(job, slot) ||
-         !lane_copy(job, arrival->target, arrival->source, arrival->bytes)))
+         !stream_copy(job, arrival->target, arrival->source, arrival->bytes)))
         return false;
-    if (lane && host && !settle(job))
+    if (stream && host && !settle(job))
         return false;
-    if (lane && !host)
-        lane_count(job, index);
+    if (stream && !host)
+        stream_count(job, index);
     else
         weft_count_add_host(job->space.state.exposed, index);
     return true;
@@ -372,7 +372,7 @@ weft_status weft_landing_open(struct weft_job *job)
 static bool land(void *context, void *target, const void *source, size_t bytes)
 {
     struct weft_job *job = context;
-    return await_letters(job, WEFT_HOST_SLOT) && lane_copy(job, target, source, bytes);
+    return await_letters(job, WEFT_HOST_SLOT) && stream_copy(job, target, source, bytes);
 }
 
 static bool mark(void *context, uint64_t *mark)
@@ -380,7 +380,7 @@ static bool mark(void *context, uint64_t *mark)
     struct weft_job *job = context;
     struct weft_landing *landing = job->proxy.landings;
 
-    if (!lane_mark(job))
+    if (!stream_mark(job))
         return false;
     *mark = landing->marks++;
     landing->given[*mark % MARKS] = (struct mark){landing->mark, landing->letters};
@@ -400,7 +400,8 @@ static bool settled(void *context, uint64_t mark, bool *there)
     for (uint32_t i = 0; i < landing->out_count; i++)
         if ((int32_t)(landing->box[landing->out[i]].number - given->letters) < 0)
             return true;
-    return lane_passed(job, given->lane > landing->again ? given->lane : landing->again, there);
+    return stream_passed(job, given->stream > landing->again ? given->stream : landing->again,
+                         there);
 }
 
 const struct weft_arrive_device *weft_landing_device(struct weft_job *job)
