@@ -5,6 +5,7 @@
 #ifndef WEFT_BOOT_SOCKET_H
 #define WEFT_BOOT_SOCKET_H
 
+#include "base/netif.h"
 #include "boot/frame.h"
 
 #include <sys/types.h>
