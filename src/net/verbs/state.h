@@ -17,7 +17,6 @@
 #include "net/verbs/device.h"
 #include "net/verbs/memory.h"
 #include "net/verbs/request.h"
-#include "net/verbs/verbs.h"
 
 enum {
     WEFT_VERBS_BATCH = 16,  /* requests that one doorbell rings for */
@@ -120,6 +119,21 @@ struct weft_verbs_refusal {
     uint32_t pending; /* 1: filled by the send side, 0: taken. Steers as a peer's state does. */
     int process;
     uint64_t key, offset, bytes;
+};
+
+/* What an end has done so far, for tests and for the line that close says at WEFT_LOG=info. */
+struct weft_verbs_counts {
+    /* by the send side */
+    uint64_t puts, notified; /* accepted; those of them with a notice */
+    uint64_t requests;       /* work requests that carry puts, */
+    uint64_t fences;         /* and reads behind those without a notice, */
+    uint64_t markers;        /* and DC's markers behind notices */
+    uint64_t doorbells, completions;
+    /* by the receive side */
+    uint64_t receives; /* of notices and messages */
+    uint64_t acks;     /* work requests that acknowledge */
+    uint64_t refills;  /* times that receives were posted */
+    uint64_t queue_pairs;
 };
 
 struct weft_verbs_control_end;

@@ -1,8 +1,6 @@
 /*
  * net/verbs/verbs.c - InfiniBand and RoCE through libibverbs: opening, closing, the table.
  */
-#include "net/verbs/verbs.h"
-
 #include "base/say.h"
 #include "net/verbs/dc/dc.h"
 
@@ -327,6 +325,7 @@ static weft_status verbs_progress(struct weft_net *net, enum weft_net_side side,
 
 const struct weft_net_ops weft_net_verbs = {
     .name = "verbs",
+    .here = weft_verbs_here,
     .open = verbs_open,
     .close = verbs_close,
     .caps = verbs_caps,
