@@ -4,7 +4,6 @@
 #include "net/shm/inside.h"
 
 #include "base/say.h"
-#include "net/shm/packet.h"
 #include "order/atomic.h"
 
 #include <stdlib.h>
