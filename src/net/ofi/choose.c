@@ -53,22 +53,20 @@ static void load(void)
 #undef LOAD
 }
 
-/* NULL: it cannot be loaded, and why in *reason, in silence. Any thread; loaded once, and kept. */
-static const struct weft_ofi_library *get_library(const char **reason)
+/* NULL: it cannot be, and `unloadable` says why, in silence. Any thread; loaded once, and kept. */
+static const struct weft_ofi_library *get_library(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, load);
-    *reason = unloadable;
     return loaded ? &library : NULL;
 }
 
 const char *weft_ofi_error(long code)
 {
-    const char *reason;
-    const struct weft_ofi_library *fi = get_library(&reason);
+    const struct weft_ofi_library *fi = get_library();
 
-    return fi == NULL ? reason : fi->strerror((int)(code < 0 ? -code : code));
+    return fi == NULL ? unloadable : fi->strerror((int)(code < 0 ? -code : code));
 }
 
 /*
@@ -77,20 +75,12 @@ const char *weft_ofi_error(long code)
  * fewer than there are connections some are refused. A process that puts to itself has two. The
  * user's own value stands; libfabric reads it once.
  */
-static int universe;
-static void set_universe(void)
+static void prepare_universe(int processes)
 {
     char text[16];
 
-    snprintf(text, sizeof(text), "%d", universe);
+    snprintf(text, sizeof(text), "%d", processes + 1);
     setenv("FI_UNIVERSE_SIZE", text, 0);
-}
-static void prepare_universe(int processes)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    universe = processes + 1;
-    pthread_once(&once, set_universe);
 }
 
 enum want { MESSAGES, WRITES, ORDERED_WRITES };
@@ -226,7 +216,7 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
 }
 
 /* The endpoint asked for as much as it agrees to. */
-static bool refine(struct weft_net *net, const struct fi_info *plain)
+static void refine(struct weft_net *net, const struct fi_info *plain)
 {
     static const struct {
         enum want want;
@@ -235,17 +225,12 @@ static bool refine(struct weft_net *net, const struct fi_info *plain)
         {ORDERED_WRITES, 8}, {WRITES, 8}, {ORDERED_WRITES, 4}, {WRITES, 4}, {MESSAGES, 0}};
     const bool writes = net->open.config->ofi_writes != 0;
 
-    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
-        if (wishes[i].want != MESSAGES && !writes)
-            continue;
-        struct fi_info *info = ask(net, plain, wishes[i].want, wishes[i].data_bytes);
-        if (info != NULL) {
-            note_abilities(net, info, wishes[i].want);
-            net->info = info;
-            return true;
-        }
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]) && net->info == NULL; i++) {
+        if (wishes[i].want == MESSAGES || writes)
+            net->info = ask(net, plain, wishes[i].want, wishes[i].data_bytes);
+        if (net->info != NULL)
+            note_abilities(net, net->info, wishes[i].want);
     }
-    return false;
 }
 
 static weft_status none(const struct weft_net *net, const char *why)
@@ -266,11 +251,10 @@ weft_status weft_ofi_choose(struct weft_net *net)
     union weft_address room;
     struct sockaddr *address = NULL;
     struct fi_info *hints, *list = NULL;
+    const struct weft_ofi_library *fi = get_library();
 
-    const char *reason;
-    const struct weft_ofi_library *fi = get_library(&reason);
     if (fi == NULL)
-        return weft_err(WEFT_ERR_NETWORK, "ofi: libfabric: %s", reason);
+        return weft_err(WEFT_ERR_NETWORK, "ofi: libfabric: %s", unloadable);
     net->fi = fi;
     prepare_universe(net->open.processes);
     hints = hints_for(fi, MESSAGES, 0);
