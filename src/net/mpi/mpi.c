@@ -31,6 +31,16 @@ weft_status weft_net_mpi_broken(struct weft_net *net, weft_status status)
     return status;
 }
 
+weft_status weft_net_mpi_failed(struct weft_net *net, const char *way, int process, int error,
+                                const char *what)
+{
+    char text[256];
+
+    net->ops->explain(error, text, sizeof(text));
+    return weft_err(WEFT_ERR_NETWORK, "mpi (%s): %s %s process %d: %s", net->ops->name, what, way,
+                    process, text);
+}
+
 void weft_net_mpi_enlist(struct weft_net *net, enum weft_net_mpi_list list,
                          struct weft_net_mpi_peer *peer)
 {

@@ -5,7 +5,7 @@
  * once. A larger one is cut into pieces; each is a header, and right after it the payload, read by
  * MPI from the source itself. MPI keeps the order of what one thread sends to one process in one
  * communicator under one tag, and one thread posts, so headers arrive in the order in which puts
- * were accepted, and so do payloads. The rest of the order is the receiver's (receive.c, effect.c).
+ * were accepted, and so do payloads. The rest of the order is the receiver's (receive.c).
  */
 #include "net/mpi/end.h"
 
