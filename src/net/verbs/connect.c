@@ -109,8 +109,7 @@ void weft_verbs_connect_close(struct weft_net *net)
 
     if (end == NULL)
         return;
-    if (end->qp != NULL)
-        ibv_destroy_qp(end->qp);
+    WEFT_VERBS_CLOSE(ibv_destroy_qp, end->qp);
     weft_verbs_release(end->mr, end->memory);
     free(end);
 }
@@ -211,8 +210,7 @@ static weft_status make_responder(struct weft_net *net, int process,
     if (status == WEFT_OK)
         status = remember(net, responder->qp->qp_num, process);
     if (status != WEFT_OK) {
-        if (responder->qp != NULL)
-            ibv_destroy_qp(responder->qp);
+        WEFT_VERBS_CLOSE(ibv_destroy_qp, responder->qp);
         free(responder);
         return status;
     }

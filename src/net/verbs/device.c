@@ -156,8 +156,7 @@ weft_status weft_verbs_device_open(struct weft_verbs_device *device, const char 
 
 void weft_verbs_device_close(struct weft_verbs_device *device)
 {
-    if (device->context != NULL)
-        ibv_close_device(device->context);
+    WEFT_VERBS_CLOSE(ibv_close_device, device->context);
     device->context = NULL;
 }
 

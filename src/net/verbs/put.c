@@ -59,13 +59,11 @@ void weft_verbs_sender_close(struct weft_net *net, struct weft_verbs_sender *sen
         return;
     for (uint32_t i = sender->released; i != sender->made; i++) {
         struct weft_verbs_piece *piece = &sender->pieces[i % net->pieces_most];
-        if (piece->mr != NULL)
-            ibv_dereg_mr(piece->mr);
+        WEFT_VERBS_CLOSE(ibv_dereg_mr, piece->mr);
     }
     if (sender->active && sender->mr != NULL)
         ibv_dereg_mr(sender->mr);
-    if (sender->ah != NULL)
-        ibv_destroy_ah(sender->ah);
+    WEFT_VERBS_CLOSE(ibv_destroy_ah, sender->ah);
     free(sender->pieces);
     free(sender);
 }

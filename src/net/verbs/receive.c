@@ -89,8 +89,7 @@ weft_status weft_verbs_receive_open(struct weft_net *net)
 void weft_verbs_receive_close(struct weft_net *net)
 {
     free(net->batches);
-    if (net->srq != NULL)
-        ibv_destroy_srq(net->srq);
+    WEFT_VERBS_CLOSE(ibv_destroy_srq, net->srq);
     weft_verbs_release(net->buffers_mr, net->buffers);
     free(net->refills);
     free(net->refill_sges);

@@ -187,18 +187,14 @@ static void close_peer(struct weft_net *net, struct weft_verbs_peer *peer)
 {
     struct weft_verbs_responder *responder = peer->responder;
 
-    if (peer->qp != NULL)
-        ibv_destroy_qp(peer->qp);
+    WEFT_VERBS_CLOSE(ibv_destroy_qp, peer->qp);
     if (responder != NULL) {
-        if (responder->qp != NULL)
-            ibv_destroy_qp(responder->qp);
-        if (responder->ah != NULL)
-            ibv_destroy_ah(responder->ah);
+        WEFT_VERBS_CLOSE(ibv_destroy_qp, responder->qp);
+        WEFT_VERBS_CLOSE(ibv_destroy_ah, responder->ah);
         free(responder);
     }
     weft_verbs_sender_close(net, peer->sender);
-    if (peer->control != NULL)
-        ibv_destroy_ah(peer->control);
+    WEFT_VERBS_CLOSE(ibv_destroy_ah, peer->control);
 }
 
 static void say_counts(const struct weft_net *net)
@@ -233,16 +229,12 @@ static void verbs_close(struct weft_net *net)
     weft_arrive_close(&net->arrive);
     weft_verbs_receive_close(net);
     weft_verbs_slots_close(&net->slots);
-    if (net->send_cq != NULL)
-        ibv_destroy_cq(net->send_cq);
-    if (net->receive_cq != NULL)
-        ibv_destroy_cq(net->receive_cq);
-    if (net->ack_cq != NULL)
-        ibv_destroy_cq(net->ack_cq);
+    WEFT_VERBS_CLOSE(ibv_destroy_cq, net->send_cq);
+    WEFT_VERBS_CLOSE(ibv_destroy_cq, net->receive_cq);
+    WEFT_VERBS_CLOSE(ibv_destroy_cq, net->ack_cq);
     weft_verbs_release(net->words_mr, net->words);
     weft_verbs_release(net->scratch_mr, net->scratch);
-    if (net->pd != NULL)
-        ibv_dealloc_pd(net->pd);
+    WEFT_VERBS_CLOSE(ibv_dealloc_pd, net->pd);
     weft_verbs_device_close(&net->device);
     free(net->queues);
     free(net->peers);

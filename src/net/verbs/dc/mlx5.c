@@ -234,10 +234,8 @@ static void close_dc(struct weft_net *net)
     struct weft_verbs_dc *dc = net->dc;
 
     for (int i = 0; i < 2; i++)
-        if (dc->targets[i] != NULL)
-            ibv_destroy_qp(dc->targets[i]);
-    if (dc->acker != NULL)
-        ibv_destroy_qp(dc->acker);
+        WEFT_VERBS_CLOSE(ibv_destroy_qp, dc->targets[i]);
+    WEFT_VERBS_CLOSE(ibv_destroy_qp, dc->acker);
     free(dc);
     net->dc = NULL;
 }
