@@ -75,10 +75,10 @@ struct weft_verbs_sender {
     uint32_t told, acked; /* receives that we made the target consume; that have taken effect */
     uint32_t message;     /* `told` of the last message */
     uint32_t last;        /* the number of the last request on the queue */
-    struct weft_verbs_piece *pieces; /* a ring of net->pieces_most */
-    uint32_t made, released, landed; /* pieces: posted, those whose source is free, landed */
-    struct ibv_ah *ah;               /* DC */
-    bool listed;                     /* in net->busy */
+    uint32_t made, released, landed;  /* pieces: posted, those whose source is free, landed */
+    struct ibv_ah *ah;                /* DC */
+    bool listed;                      /* in net->busy */
+    struct weft_verbs_piece pieces[]; /* a ring of net->pieces_most */
 };
 
 /* This process's end of another's connection to it. Receive thread. */
