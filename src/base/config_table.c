@@ -1,5 +1,5 @@
 /* base/config_table.c - the table of tunables: their values from text, and their words. */
-#include "base/config_table.h"
+#include "base/config.h"
 
 #include "base/say.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define AT(field) offsetof(struct weft_config, field)
-const struct weft_config_row weft_config_rows[] = {
+const struct weft_config_row weft_config_rows[WEFT_CONFIG_ROWS] = {
 #define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)                                     \
     {#name, WEFT_INT, AT(field), #def, unit, NULL, doc, (double)(min), (double)(max)},
 #define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)                                          \
@@ -24,7 +24,6 @@ const struct weft_config_row weft_config_rows[] = {
     {#name, WEFT_TEXT, AT(field), def, "", NULL, doc, 0, 0},
 #include "base/config.def"
 };
-const int weft_config_row_count = sizeof(weft_config_rows) / sizeof(weft_config_rows[0]);
 
 /* ---- from text ------------------------------------------------------------------------------- */
 

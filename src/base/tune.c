@@ -1,7 +1,6 @@
 /* base/tune.c - see the header. */
 #include "base/tune.h"
 
-#include "base/config_table.h"
 #include "base/say.h"
 
 #include <ctype.h>
@@ -126,7 +125,7 @@ static bool read_value(struct weft_config *config, const char *line, int number,
     const struct weft_config_row *row = NULL;
     char *end, text[24];
 
-    for (int i = 0; equals != NULL && i < weft_config_row_count; i++)
+    for (int i = 0; equals != NULL && i < WEFT_CONFIG_ROWS; i++)
         if (strlen(weft_config_rows[i].name) == (size_t)(equals - line) &&
             strncmp(weft_config_rows[i].name, line, (size_t)(equals - line)) == 0)
             row = &weft_config_rows[i];
@@ -217,7 +216,7 @@ void weft_tune_keep(struct weft_config *config, const char *device)
     const unsigned char other =
         strcmp(device, "cuda") == 0 ? WEFT_CONFIG_TUNED_CPU : WEFT_CONFIG_TUNED_CUDA;
 
-    for (int i = 0; i < weft_config_row_count; i++)
+    for (int i = 0; i < WEFT_CONFIG_ROWS; i++)
         if (config->source[i] == other &&
             weft_config_set(config, &weft_config_rows[i], weft_config_rows[i].def) == WEFT_OK)
             config->source[i] = WEFT_CONFIG_DEFAULT;
