@@ -26,24 +26,23 @@ static const uint16_t mark = 0x7766;
 enum { AT_MARK = WEFT_HEADER_BYTES - (int)sizeof(mark) };
 _Static_assert(offsetof(struct weft_header, op) + sizeof(uint16_t) == AT_MARK, "no padding");
 
+static const struct {
+    weft_status status;
+    const char *text;
+} refusals[] = {
+#define WEFT_REFUSAL_ROW(name, status, text) {WEFT_##status, text},
+    WEFT_REFUSAL_MAP(WEFT_REFUSAL_ROW)
+#undef WEFT_REFUSAL_ROW
+};
+
 const char *weft_refusal_text(enum weft_refusal refusal)
 {
-    static const char *const texts[] = {
-#define WEFT_REFUSAL_TEXT(name, status, text) text,
-        WEFT_REFUSAL_MAP(WEFT_REFUSAL_TEXT)
-#undef WEFT_REFUSAL_TEXT
-    };
-    return texts[refusal];
+    return refusals[refusal].text;
 }
 
 weft_status weft_refusal_status(enum weft_refusal refusal)
 {
-    static const weft_status statuses[] = {
-#define WEFT_REFUSAL_STATUS(name, status, text) WEFT_##status,
-        WEFT_REFUSAL_MAP(WEFT_REFUSAL_STATUS)
-#undef WEFT_REFUSAL_STATUS
-    };
-    return statuses[refusal];
+    return refusals[refusal].status;
 }
 
 void weft_hello_put(unsigned char wire[WEFT_HELLO_BYTES], const struct weft_hello *hello)
