@@ -189,20 +189,15 @@ static weft_status join(struct tcp *tcp, const struct weft_config *config)
     const uint64_t deadline = weft_deadline(wait_ns);
     struct weft_root roots[WEFT_ROOTS_MAX];
     const int count = weft_roots_parse(roots, config->root);
-    weft_status status;
 
     if (count == 0)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_ROOT is \"%s\"; a job of %d processes needs HOST:PORT", config->root,
                         (int)config->processes);
-    if (config->process == 0) {
-        status = start_hub(tcp, config, &roots[0], wait_ns);
-    } else {
-        status = reach_root(tcp, config, roots, count, deadline);
-    }
-    if (status == WEFT_OK)
-        status = await_start(tcp, config, deadline + verdict_wait);
-    return status;
+    const weft_status status = config->process == 0
+                                   ? start_hub(tcp, config, &roots[0], wait_ns)
+                                   : reach_root(tcp, config, roots, count, deadline);
+    return status == WEFT_OK ? await_start(tcp, config, deadline + verdict_wait) : status;
 }
 
 weft_status weft_tcp_open(struct weft_control **control, const struct weft_config *config)
