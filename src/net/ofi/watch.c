@@ -60,17 +60,15 @@ static bool prepare(struct weft_net *net, uint32_t wanted, struct pollfd *polled
     int count = 0;
 
     polled[0] = (struct pollfd){.fd = watch->kick, .events = POLLIN};
-    for (int side = 0; side < 2; side++)
-        polled[1 + side] = (struct pollfd){.fd = -1, .events = POLLIN};
     weft_lock(&net->lock);
     *timeout = net->stuck ? STUCK_MS : IDLE_MS;
-    if ((wanted & 1u << WEFT_NET_RECEIVE) != 0)
-        polled[1 + WEFT_NET_RECEIVE].fd = watch->fd[WEFT_NET_RECEIVE];
-    if ((wanted & 1u << WEFT_NET_SEND) != 0 && net->outstanding > 0)
-        polled[1 + WEFT_NET_SEND].fd = watch->fd[WEFT_NET_SEND];
-    for (int side = 0; side < 2; side++)
-        if (polled[1 + side].fd >= 0)
+    for (int side = 0; side < 2; side++) {
+        const bool look =
+            (wanted & 1u << side) != 0 && (side == WEFT_NET_RECEIVE || net->outstanding > 0);
+        polled[1 + side] = (struct pollfd){.fd = look ? watch->fd[side] : -1, .events = POLLIN};
+        if (look)
             queues[count++] = &net->cq[side]->fid;
+    }
     const bool nothing = count == 0 || fi_trywait(net->fabric, queues, count) == 0;
     weft_unlock(&net->lock);
     return nothing;
