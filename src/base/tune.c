@@ -192,17 +192,12 @@ void weft_tune_read(struct weft_config *config)
     if (file == NULL && (errno == ENOENT || errno == ENOTDIR) && config->tune[0] == 0)
         return;
     const size_t bytes = file != NULL ? fread(text, 1, sizeof(text), file) : 0;
-    if (file == NULL || ferror(file)) {
-        const int error = errno;
-        if (file != NULL)
-            fclose(file);
-        weft_say(WEFT_SAY_WARN, "%s is not used: %s (weft-info --tune makes a new one)", path,
-                 strerror(error));
-        return;
-    }
-    fclose(file);
+    const int error = file == NULL || ferror(file) ? errno : 0;
+    if (file != NULL)
+        fclose(file);
     text[bytes <= MOST_BYTES ? bytes : 0] = 0;
-    const bool good = bytes > MOST_BYTES      ? wrong(why, "more than %d bytes", MOST_BYTES)
+    const bool good = error != 0              ? wrong(why, "%s", strerror(error))
+                      : bytes > MOST_BYTES    ? wrong(why, "more than %d bytes", MOST_BYTES)
                       : strlen(text) != bytes ? wrong(why, "it holds bytes that are no text")
                                               : read_lines(&with, text, why);
     if (good)
