@@ -22,31 +22,22 @@ enum { FAMILIES = sizeof(families) / sizeof(families[0]), VERSION_BYTES = 8192 }
 
 /* ---- what this process has already ----------------------------------------------------------- */
 
-/* A function of the MPI that the program is linked with; NULL: it has none. */
-static void *symbol(const char *name)
-{
-    return dlsym(RTLD_DEFAULT, name);
-}
-
 bool weft_mpi_in_use(void)
 {
-    int (*initialized)(int *);
-    void *address = symbol("MPI_Initialized");
+    int (*initialized)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, "MPI_Initialized");
     int flag = 0;
 
-    memcpy(&initialized, &address, sizeof(initialized));
     return initialized != NULL && initialized(&flag) == 0 && flag;
 }
 
 /* The family of the loaded MPI, out of its own words; NULL: none is loaded. *version: its words. */
 static const char *loaded_family(char version[VERSION_BYTES])
 {
-    int (*get_version)(char *, int *);
-    void *address = symbol("MPI_Get_library_version");
+    int (*get_version)(char *, int *) =
+        (int (*)(char *, int *))dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
     int length = 0;
 
     version[0] = 0;
-    memcpy(&get_version, &address, sizeof(get_version));
     if (get_version == NULL || get_version(version, &length) != 0)
         return NULL;
     version[strcspn(version, ",\n")] = 0;
