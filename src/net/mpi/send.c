@@ -165,12 +165,6 @@ static weft_status new_out(struct weft_net *net, struct weft_net_mpi_out **out)
     return WEFT_OK;
 }
 
-static void free_out(struct weft_net *net, struct weft_net_mpi_out *out)
-{
-    out->next = net->free_out;
-    net->free_out = out;
-}
-
 /* One part of a put's source less that MPI may read; the last one frees it. */
 static void read_part(struct weft_net *net, struct weft_net_mpi_put *put)
 {
@@ -296,7 +290,8 @@ weft_status weft_net_mpi_send_turn(struct weft_net *net, bool *did)
     while ((out = take_locked(net, &net->finished)) != NULL) {
         if (out->put != NULL)
             read_part(net, out->put);
-        free_out(net, out);
+        out->next = net->free_out;
+        net->free_out = out;
         *did = true;
     }
     return weft_net_mpi_serve(net, WEFT_NET_MPI_BUSY, serve_peer, did);
