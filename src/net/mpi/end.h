@@ -103,7 +103,7 @@ struct weft_net_mpi_peer {
 };
 
 struct weft_net_mpi_out_list {
-    struct weft_net_mpi_out *first, *last;
+    struct weft_net_mpi_out *first, *last; /* last: if there is a first */
 };
 
 struct weft_net {

@@ -265,8 +265,6 @@ static void drop_first(struct weft_net *net, struct weft_net_mpi_peer *peer)
     struct weft_net_mpi_in *in = peer->first_in;
 
     peer->first_in = in->next;
-    if (peer->first_in == NULL)
-        peer->last_in = NULL;
     peer->waiting--;
     if (in->peer != NULL)
         keep_taken(net, in);
@@ -324,7 +322,7 @@ static weft_status take_in(struct weft_net *net, struct weft_net_mpi_peer *peer,
         free_in(net, in);
         return weft_net_mpi_failed(net, "from", peer->process, error, "MPI_Imrecv");
     }
-    *(peer->last_in != NULL ? &peer->last_in->next : &peer->first_in) = in;
+    *(peer->first_in != NULL ? &peer->last_in->next : &peer->first_in) = in;
     peer->last_in = in;
     peer->waiting++;
     weft_net_mpi_enlist(net, WEFT_NET_MPI_WAITING, peer);

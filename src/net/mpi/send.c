@@ -22,7 +22,7 @@ enum {
 static void list_add(struct weft_net_mpi_out_list *list, struct weft_net_mpi_out *out)
 {
     out->next = NULL;
-    *(list->last != NULL ? &list->last->next : &list->first) = out;
+    *(list->first != NULL ? &list->last->next : &list->first) = out;
     list->last = out;
 }
 
@@ -30,11 +30,8 @@ static struct weft_net_mpi_out *list_take(struct weft_net_mpi_out_list *list)
 {
     struct weft_net_mpi_out *out = list->first;
 
-    if (out != NULL) {
+    if (out != NULL)
         list->first = out->next;
-        if (list->first == NULL)
-            list->last = NULL;
-    }
     return out;
 }
 
