@@ -19,18 +19,10 @@ enum {
     CREDIT_PART = 4  /* and a sender may have a quarter under way */
 };
 
-/* Which of write and message aligned words travel by, to a device that may divide them. */
-static void choose_words(struct weft_net *net)
-{
-    const int words = net->open.config->verbs_words;
-
-    net->words_by_message = words != WEFT_VERBS_WORDS_WRITE;
-    net->address.words_atomically = words == WEFT_VERBS_WORDS_MESSAGE ? 0 : !net->device.software;
-}
-
 static weft_status make_address(struct weft_net *net)
 {
     struct weft_verbs_address *a = &net->address;
+    const int words = net->open.config->verbs_words;
 
     *a = (struct weft_verbs_address){.magic = WEFT_VERBS_MAGIC,
                                      .buffer = net->buffer_bytes,
@@ -41,11 +33,13 @@ static weft_status make_address(struct weft_net *net)
                                      .lid = net->device.port_attr.lid,
                                      .transport = WEFT_VERBS_RC,
                                      .mtu = (uint8_t)net->device.port_attr.active_mtu,
-                                     .ethernet = net->device.ethernet};
+                                     .ethernet = net->device.ethernet,
+                                     .words_atomically = words != WEFT_VERBS_WORDS_MESSAGE &&
+                                                         !net->device.software};
+    net->words_by_message = words != WEFT_VERBS_WORDS_WRITE;
     memcpy(a->gid, net->device.gid.raw, sizeof(a->gid));
     if (getrandom(&a->token, sizeof(a->token), 0) != (ssize_t)sizeof(a->token))
         return weft_err(WEFT_ERR_SYSTEM, "verbs: getrandom: %s", strerror(errno));
-    choose_words(net);
     return WEFT_OK;
 }
 
