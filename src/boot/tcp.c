@@ -10,6 +10,7 @@
 #include "boot/socket.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -48,7 +49,7 @@ static int next_packet(struct tcp *tcp, struct weft_header *header, const void *
         const int taken = weft_stream_take(&tcp->stream, header, payload);
         if (taken != 0)
             return taken > 0 ? 1 : -2;
-        if (!weft_socket_readable(tcp->fd, tcp->wake, deadline))
+        if (!weft_socket_await(tcp->fd, POLLIN, tcp->wake, deadline))
             return 0;
         const ssize_t received = weft_socket_receive(tcp->fd, &tcp->stream);
         if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR))
@@ -261,7 +262,7 @@ static weft_status tcp_next(struct weft_control *control, struct weft_frame *fra
     if (tcp->root_lost) {
         /* Nothing more can come; a receiver that looks again and again should still sleep. */
         const uint64_t pause = timeout_ns > second ? second : timeout_ns;
-        (void)weft_socket_readable(tcp->wake, -1, weft_deadline(pause));
+        (void)weft_socket_await(tcp->wake, POLLIN, -1, weft_deadline(pause));
         return WEFT_ERR_TIMEOUT;
     }
     int got = next_packet(tcp, &header, &payload, weft_deadline(timeout_ns));
@@ -293,7 +294,7 @@ static void drain(struct tcp *tcp)
 
     if (shutdown(tcp->fd, SHUT_WR) != 0)
         return;
-    while (weft_socket_readable(tcp->fd, -1, deadline)) {
+    while (weft_socket_await(tcp->fd, POLLIN, -1, deadline)) {
         tcp->stream.begin = tcp->stream.end = 0;
         const ssize_t received = weft_socket_receive(tcp->fd, &tcp->stream);
         if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR))
