@@ -115,6 +115,7 @@ struct weft_net {
     uint32_t eager;
     struct weft_net_mpi_peer *peers;
     int *process_of; /* by rank in the communicator */
+    int connected;   /* peers */
     struct weft_net_mpi_peer *lists[WEFT_NET_MPI_LISTS];
     struct weft_arrive arrive;
 

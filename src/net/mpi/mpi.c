@@ -218,6 +218,7 @@ static weft_status mpi_connect(struct weft_net *net, int process, const void *ad
         weft_mpi_inside_connect(&net->comm, process, theirs.inside);
     peer->rank = theirs.rank;
     net->process_of[theirs.rank] = process;
+    net->connected++;
     return WEFT_OK;
 }
 
@@ -331,19 +332,11 @@ static bool part(struct weft_net *net)
     return false;
 }
 
-static bool connected(const struct weft_net *net)
-{
-    for (int p = 0; p < net->open.processes; p++)
-        if (net->peers[p].rank < 0)
-            return false;
-    return true;
-}
-
 static void mpi_close(struct weft_net *net)
 {
     if (net->inside) {
         weft_mpi_inside_close(&net->comm);
-    } else if (connected(net)) {
+    } else if (net->connected == net->open.processes) {
         if (part(net))
             net->ops->release(&net->comm);
         else
