@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
 
 socklen_t weft_address_size(const union weft_address *address)
@@ -64,7 +65,6 @@ static bool root_parse(struct weft_root *root, const char *text, size_t length)
 {
     const char *colon = memrchr(text, ':', length);
     const char *host = text;
-    long port = 0;
 
     if (colon == NULL)
         return false;
@@ -80,13 +80,9 @@ static bool root_parse(struct weft_root *root, const char *text, size_t length)
         return false; /* an IPv6 address without brackets: which colon is the port's? */
     }
     if (host_bytes == 0 || host_bytes >= sizeof(root->host) || digit_count == 0 ||
-        digit_count >= sizeof(root->port))
+        digit_count >= sizeof(root->port) || strspn(digits, "0123456789") < digit_count)
         return false;
-    for (size_t i = 0; i < digit_count; i++) {
-        if (digits[i] < '0' || digits[i] > '9')
-            return false;
-        port = 10 * port + (digits[i] - '0');
-    }
+    const long port = strtol(digits, NULL, 10);
     if (port < 1 || port > 65535)
         return false;
     *root = (struct weft_root){0};

@@ -81,19 +81,14 @@ static void lose(struct weft_hub *hub, int process, enum weft_level level, const
     }
 }
 
-static void let_go(struct weft_hub *hub, int process)
-{
-    forget(hub, &hub->members[process]);
-    if (process == 0)
-        hub->end = weft_now_ns() + leave_wait;
-}
-
 /* Relays one packet. False: the member is not there any more. */
 static bool relay(struct weft_hub *hub, int process, const struct weft_header *header,
                   const void *payload)
 {
     if (header->op == WEFT_OP_BYE && header->source == process) {
-        let_go(hub, process);
+        forget(hub, &hub->members[process]);
+        if (process == 0)
+            hub->end = weft_now_ns() + leave_wait;
         return false;
     }
     if (header->op != WEFT_OP_FRAME || header->kind == 0 || header->source != process ||
