@@ -131,8 +131,7 @@ static void weft_ofi_close(struct weft_net *net)
     if (net->writes + net->docked + net->messages > 0)
         weft_say(WEFT_SAY_DEBUG,
                  "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
-                 (unsigned long long)net->writes, (unsigned long long)net->docked,
-                 (unsigned long long)net->messages);
+                 net->writes, net->docked, net->messages);
     CLOSE(net->dock.mr);
     if (net->can.bind_mr) /* it belongs to the endpoint */
         CLOSE(net->memory_mr);

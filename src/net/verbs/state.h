@@ -124,16 +124,16 @@ struct weft_verbs_refusal {
 /* What an end has done so far, for tests and for the line that close says at WEFT_LOG=info. */
 struct weft_verbs_counts {
     /* by the send side */
-    uint64_t puts, notified; /* accepted; those of them with a notice */
-    uint64_t requests;       /* work requests that carry puts, */
-    uint64_t fences;         /* and reads behind those without a notice, */
-    uint64_t markers;        /* and DC's markers behind notices */
-    uint64_t doorbells, completions;
+    unsigned long long puts, notified; /* accepted; those of them with a notice */
+    unsigned long long requests;       /* work requests that carry puts, */
+    unsigned long long fences;         /* and reads behind those without a notice, */
+    unsigned long long markers;        /* and DC's markers behind notices */
+    unsigned long long doorbells, completions;
     /* by the receive side */
-    uint64_t receives; /* of notices and messages */
-    uint64_t acks;     /* work requests that acknowledge */
-    uint64_t refills;  /* times that receives were posted */
-    uint64_t queue_pairs;
+    unsigned long long receives; /* of notices and messages */
+    unsigned long long acks;     /* work requests that acknowledge */
+    unsigned long long refills;  /* times that receives were posted */
+    unsigned long long queue_pairs;
 };
 
 struct weft_verbs_control_end;

@@ -200,12 +200,8 @@ static void say_counts(const struct weft_net *net)
                  "verbs: %llu puts, %llu with a notice: %llu requests, %llu fences, %llu markers, "
                  "%llu doorbells, %llu completions; %llu receives, refilled %llu times, %llu "
                  "acknowledgements; %llu queue pairs",
-                 (unsigned long long)c->puts, (unsigned long long)c->notified,
-                 (unsigned long long)c->requests, (unsigned long long)c->fences,
-                 (unsigned long long)c->markers, (unsigned long long)c->doorbells,
-                 (unsigned long long)c->completions, (unsigned long long)c->receives,
-                 (unsigned long long)c->refills, (unsigned long long)c->acks,
-                 (unsigned long long)c->queue_pairs);
+                 c->puts, c->notified, c->requests, c->fences, c->markers, c->doorbells,
+                 c->completions, c->receives, c->refills, c->acks, c->queue_pairs);
 }
 
 /* Queue pairs first: what else there is may be in use by them. */
