@@ -40,15 +40,6 @@ static void free_in(struct weft_net *net, struct weft_net_mpi_in *in)
 
 /* ---- acknowledgements ---------------------------------------------------------------------- */
 
-/* Tells post, and by it the peer, that so many of its puts are there. */
-static void publish(struct weft_net *net, struct weft_net_mpi_peer *peer, uint32_t applied)
-{
-    weft_store_release_u32(&peer->applied, applied, ORDER_ring_credit);
-    if (!peer->links[WEFT_NET_MPI_OWING].in)
-        peer->owed_since = weft_now_ns();
-    weft_net_mpi_enlist(net, WEFT_NET_MPI_OWING, peer);
-}
-
 /* What the other end says of this one's puts; it never goes back. */
 static weft_status take_ack(struct weft_net_mpi_peer *peer, uint32_t acked)
 {
@@ -141,19 +132,17 @@ weft_status weft_net_mpi_conclude(struct weft_net *net, uint64_t last)
         if (net->last_ended == first)
             net->last_ended = NULL;
         first->peer->bounces -= first->bounce != NULL;
-        publish(net, first->peer, first->taken);
+        /* Tells post, and by it the peer, that so many of its puts are there. */
+        weft_store_release_u32(&first->peer->applied, first->taken, ORDER_ring_credit);
+        if (!first->peer->links[WEFT_NET_MPI_OWING].in)
+            first->peer->owed_since = weft_now_ns();
+        weft_net_mpi_enlist(net, WEFT_NET_MPI_OWING, first->peer);
         free_in(net, first);
     } while ((uintptr_t)in != last);
     return WEFT_OK;
 }
 
 /* ---- a payload of its own ------------------------------------------------------------------ */
-
-/* Whether MPI may store to windows: then it does, else the payload goes through host memory. */
-static bool stores(const struct weft_net *net)
-{
-    return !weft_arrive_is_later(&net->open) && !net->closing;
-}
 
 /* The target is checked before a byte of the payload is accepted. */
 static weft_status begin_payload(struct weft_net *net, struct weft_net_mpi_peer *peer,
@@ -165,7 +154,8 @@ static weft_status begin_payload(struct weft_net *net, struct weft_net_mpi_peer 
         if (status != WEFT_OK)
             return status;
     }
-    if (!stores(net)) {
+    /* Else MPI stores to the window itself. */
+    if (weft_arrive_is_later(&net->open) || net->closing) {
         peer->bounce = malloc(message->bytes);
         if (peer->bounce == NULL)
             return weft_err(WEFT_ERR_MEMORY, "mpi: no memory for %llu bytes from process %d",
