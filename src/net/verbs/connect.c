@@ -99,6 +99,7 @@ weft_status weft_verbs_connect_open(struct weft_net *net)
     if (end->qp == NULL)
         return weft_err(WEFT_ERR_NETWORK, "verbs: %s gives no queue pair for datagrams: %s",
                         net->device.name, strerror(errno));
+    net->address.control = end->qp->qp_num;
     weft_status status = ready(net, end->qp);
     for (uint64_t i = 0; i < DATAGRAMS && status == WEFT_OK; i++)
         status = post_receive(net, i);
@@ -114,11 +115,6 @@ void weft_verbs_connect_close(struct weft_net *net)
     WEFT_VERBS_CLOSE(ibv_destroy_qp, end->qp);
     weft_verbs_release(end->mr, end->memory);
     free(end);
-}
-
-uint32_t weft_verbs_datagram_qpn(const struct weft_net *net)
-{
-    return net->control->qp->qp_num;
 }
 
 weft_status weft_verbs_way(struct weft_net *net, int process, struct ibv_ah **ah)

@@ -155,7 +155,7 @@ static weft_status apply(struct weft_net *net, const struct ibv_wc *wc, struct t
 static weft_status take(struct weft_net *net, const struct ibv_wc *wc,
                         struct weft_verbs_batch *batch)
 {
-    const bool datagram = wc->qp_num == weft_verbs_datagram_qpn(net);
+    const bool datagram = wc->qp_num == net->address.control;
     struct taken *taken = &batch->taken[batch->count];
 
     if (!datagram) {
@@ -208,7 +208,7 @@ static weft_status reached(struct weft_net *net, const struct ibv_wc *wc, int co
     if (__atomic_load_n(&net->memory.dmabufs, __ATOMIC_ACQUIRE) == 0)
         return WEFT_OK;
     for (int i = 0; i < count; i++)
-        notices |= wc[i].qp_num != weft_verbs_datagram_qpn(net);
+        notices |= wc[i].qp_num != net->address.control;
     return notices ? weft_arrive_reached(&net->arrive) : WEFT_OK;
 }
 

@@ -241,6 +241,7 @@ uint32_t weft_verbs_rc_inline(struct weft_net *net, uint32_t wanted);
 
 /* ---- connect.c: making them. Receive thread only, open and close apart ---- */
 
+/* Puts the number of the datagram queue pair into net->address. */
 weft_status weft_verbs_connect_open(struct weft_net *net);
 void weft_verbs_connect_close(struct weft_net *net);
 /* The way to a process. Errors: NETWORK. */
@@ -249,7 +250,6 @@ weft_status weft_verbs_way(struct weft_net *net, int process, struct ibv_ah **ah
 /* The id of completions of the datagram queue pair's requests, which go to _datagram_sent. Its
  * receives go to _datagram. */
 #define WEFT_VERBS_DATAGRAM UINT64_MAX
-uint32_t weft_verbs_datagram_qpn(const struct weft_net *net);
 weft_status weft_verbs_datagram(struct weft_net *net, const struct ibv_wc *wc);
 void weft_verbs_datagram_sent(struct weft_net *net);
 

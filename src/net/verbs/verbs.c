@@ -160,7 +160,6 @@ static weft_status open_steps(struct weft_net *net)
         status = weft_verbs_connect_open(net);
     if (status != WEFT_OK)
         return status;
-    net->address.control = weft_verbs_datagram_qpn(net);
     net->counts.queue_pairs++;
     net->inline_most = weft_verbs_rc_inline(net, (uint32_t)config->verbs_inline);
     net->request_bytes =
