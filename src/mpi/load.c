@@ -125,15 +125,6 @@ static weft_status load_named(const char *family, const char *why, const struct 
     return table_of(module, family, ops);
 }
 
-static weft_status load_path(const char *path, const struct weft_mpi_ops **ops)
-{
-    void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-
-    if (module == NULL)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_MPI_LIBRARY=%s: %s", path, dlerror());
-    return table_of(module, path, ops);
-}
-
 /* Nobody says which: the first that can be loaded, in the order of the list. */
 static weft_status load_any(const struct weft_mpi_ops **ops)
 {
@@ -163,8 +154,12 @@ weft_status weft_mpi_load(const struct weft_mpi_ops **ops, const struct weft_con
     } else if (launcher.mpi != NULL) {
         snprintf(why, sizeof(why), "%s belongs to", launcher.name);
     }
-    if (strchr(wanted, '/') != NULL)
-        return load_path(wanted, ops);
+    if (strchr(wanted, '/') != NULL) {
+        void *module = dlopen(wanted, RTLD_NOW | RTLD_GLOBAL);
+        return module != NULL
+                   ? table_of(module, wanted, ops)
+                   : weft_err(WEFT_ERR_CONFIG, "WEFT_MPI_LIBRARY=%s: %s", wanted, dlerror());
+    }
     if (loaded != NULL)
         return load_named(loaded, why, ops);
     if (wanted[0] != 0)
