@@ -134,7 +134,7 @@ static void serve(struct weft_hub *hub, int process)
         if (sent < 0) {
             if (errno != EAGAIN && errno != EINTR)
                 lose(hub, process, WEFT_SAY_INFO, strerror(errno));
-            else if (weft_history_behind(&hub->history, member->cursor) > backlog_max)
+            else if (hub->history.last->end - member->cursor->end > backlog_max)
                 lose(hub, process, WEFT_SAY_WARN, "it does not read its control channel");
             return;
         }

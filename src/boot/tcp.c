@@ -57,14 +57,6 @@ static int next_packet(struct tcp *tcp, struct weft_header *header, const void *
     }
 }
 
-static weft_status refused(const struct weft_config *config, enum weft_refusal refusal)
-{
-    return weft_err(weft_refusal_status(refusal),
-                    "process 0 at %s refused this process: it %s (WEFT_PROCESS %d of %d)",
-                    config->root, weft_refusal_text(refusal), (int)config->process,
-                    (int)config->processes);
-}
-
 /*
  * Says hello and waits for the welcome. ERR_PEER_LOST, in silence, when the connection ended
  * instead, or no answer came within patience: whoever listens there now, the root may come later or
@@ -90,7 +82,10 @@ static weft_status introduce(struct tcp *tcp, const struct weft_config *config, 
         return weft_err(WEFT_ERR_TIMEOUT, "no answer from process 0 at %s within %g s",
                         config->root, config->connect_s);
     if (got == 1 && header.op == WEFT_OP_REFUSED)
-        return refused(config, (enum weft_refusal)header.kind);
+        return weft_err(weft_refusal_status((enum weft_refusal)header.kind),
+                        "process 0 at %s refused this process: it %s (WEFT_PROCESS %d of %d)",
+                        config->root, weft_refusal_text((enum weft_refusal)header.kind),
+                        (int)config->process, (int)config->processes);
     if (got != 1 || header.op != WEFT_OP_WELCOME)
         return weft_err(WEFT_ERR_PROTOCOL, "what listens at %s does not speak weft's protocol",
                         config->root);
