@@ -42,7 +42,7 @@ struct weft_verbs_queue {
     bool want_fence;      /* its last put has no notice */
     bool want_marker;     /* DC: it has notices */
     uint32_t batched;
-    unsigned char *batch; /* weft_verbs_request, net->request_bytes apart */
+    _Alignas(64) unsigned char batch[]; /* weft_verbs_request, net->request_bytes apart */
 };
 
 /* A piece of a put, or all of it, from its posting until it has landed. */
