@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+/* What may not be there. */
+#define CLOSE(thing) ((void)((thing) != NULL ? fi_close(&(thing)->fid) : 0))
+
 static weft_status failed(const struct weft_net *net, const char *what, long error)
 {
     return weft_err(WEFT_ERR_NETWORK, "ofi: %s, %s: %s",
@@ -31,8 +34,7 @@ static weft_status open_queues(struct weft_net *net, bool *descriptors)
     if (error == 0 || !*descriptors)
         return error == 0 ? WEFT_OK : failed(net, "completion queue", error);
     *descriptors = false; /* in silence: without one, then */
-    if (net->cq[WEFT_NET_SEND] != NULL)
-        fi_close(&net->cq[WEFT_NET_SEND]->fid);
+    CLOSE(net->cq[WEFT_NET_SEND]);
     net->cq[WEFT_NET_SEND] = NULL;
     return open_queues(net, descriptors);
 }
@@ -115,13 +117,6 @@ static weft_status open_peers(struct weft_net *net)
         return weft_err(WEFT_ERR_SYSTEM, "ofi: no random numbers");
     return WEFT_OK;
 }
-
-static void close_fid(struct fid *fid)
-{
-    if (fid != NULL)
-        fi_close(fid);
-}
-#define CLOSE(thing) close_fid((thing) != NULL ? &(thing)->fid : NULL)
 
 static void weft_ofi_close(struct weft_net *net)
 {
