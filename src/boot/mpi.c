@@ -30,7 +30,7 @@ struct invitation {
 /* What was found out the first time. */
 static struct {
     bool known;
-    int process, processes, root_fd;
+    int root_fd;
     struct invitation invitation;
 } place = {.root_fd = -1};
 
@@ -93,8 +93,6 @@ static weft_status find_place(const struct weft_mpi_library *library,
         place.root_fd = -1;
     }
     if (status == WEFT_OK) {
-        place.process = library->rank;
-        place.processes = library->size;
         place.invitation = all[0];
         place.known = true;
     }
@@ -124,8 +122,8 @@ weft_status weft_boot_mpi(struct weft_config *config)
         status = find_place(library, config);
     if (status != WEFT_OK)
         return status;
-    config->process = place.process;
-    config->processes = place.processes;
+    config->process = library->rank;
+    config->processes = library->size;
     config->root_fd = place.root_fd;
     snprintf(config->root, sizeof(config->root), "%s", place.invitation.root);
     snprintf(config->secret, sizeof(config->secret), "%s", place.invitation.secret);

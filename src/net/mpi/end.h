@@ -112,6 +112,7 @@ struct weft_net {
     struct weft_mpi_handle comm;
     bool inside; /* tasks of one address space: no MPI */
     bool single; /* the receive thread posts */
+    int rank;    /* in the communicator */
     uint32_t eager;
     struct weft_net_mpi_peer *peers;
     int *process_of; /* by rank in the communicator */

@@ -107,6 +107,7 @@ static weft_status open_library(struct weft_net *net)
                         "the same ones (is this the launcher of another MPI?)",
                         net->open.processes, library->ops->name, library->size);
     net->ops = library->ops;
+    net->rank = library->rank;
     choose_threads(net, library->level);
     if (weft_arrive_is_later(&net->open) && library->ops->takes_gpu_memory() != 0)
         weft_say(WEFT_SAY_INFO, "mpi (%s): data of GPUs goes through host memory all the same",
@@ -125,6 +126,7 @@ static weft_status open_inside(struct weft_net *net)
 {
     net->inside = true;
     net->ops = &weft_mpi_inside;
+    net->rank = net->open.process;
     net->single = net->open.config->mpi_threads == WEFT_MPI_THREADS_SINGLE;
     return weft_mpi_inside_open(&net->comm, net->open.process, net->open.processes);
 }
@@ -187,16 +189,10 @@ static void mpi_caps(const struct weft_net *net, struct weft_net_caps *caps)
 
 static weft_status mpi_address(struct weft_net *net, void *address)
 {
-    struct address mine = {.rank = net->open.process, .eager = net->eager};
+    const struct address mine = {.inside = net->inside ? weft_mpi_inside_address(&net->comm) : 0,
+                                 .rank = net->rank,
+                                 .eager = net->eager};
 
-    if (net->inside) {
-        mine.inside = weft_mpi_inside_address(&net->comm);
-    } else {
-        int size;
-        const int error = net->ops->world(&mine.rank, &size);
-        if (error != 0)
-            return weft_mpi_failed(net->ops, error, "MPI_Comm_rank");
-    }
     memcpy(address, &mine, sizeof(mine));
     return WEFT_OK;
 }
