@@ -98,8 +98,7 @@ void weft_tune_machine(char machine[WEFT_TUNE_MACHINE])
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static bool wrong(char why[WHY], const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool wrong(char why[WHY], const char *format, ...)
+static __attribute__((format(printf, 2, 3))) bool wrong(char why[WHY], const char *format, ...)
 {
     va_list list;
 
