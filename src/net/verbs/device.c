@@ -89,8 +89,7 @@ static const char *try_device(struct weft_verbs_device *device, struct ibv_devic
                 return NULL;
             }
         }
-    ibv_close_device(device->context);
-    device->context = NULL;
+    weft_verbs_device_close(device);
     return reason;
 }
 
