@@ -113,12 +113,11 @@ static void watch_main(void *argument)
 weft_status weft_ofi_watch_open(struct weft_net *net)
 {
     struct weft_ofi_watch *watch = calloc(1, sizeof(*watch));
-    weft_status status;
 
     if (watch == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to watch its queues");
     watch->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    status =
+    weft_status status =
         watch->kick >= 0 ? WEFT_OK : weft_err(WEFT_ERR_SYSTEM, "ofi: eventfd: %s", strerror(errno));
     bool good = status == WEFT_OK;
     for (int side = 0; side < 2 && good; side++) /* nothing to sleep on after all? */
