@@ -1,7 +1,6 @@
 /* base/config.c - reading the tunables: defaults, environment, command line, tune file. */
 #include "base/config.h"
 
-#include "base/config_table.h"
 #include "base/say.h"
 #include "base/tune.h"
 #include "order/order.h"
@@ -30,7 +29,7 @@ static bool same_name(const char *row, const char *name, size_t bytes)
 
 static const struct weft_config_row *find_row(const char *name, size_t bytes)
 {
-    for (int i = 0; i < weft_config_row_count; i++)
+    for (int i = 0; i < WEFT_CONFIG_ROWS; i++)
         if (same_name(weft_config_rows[i].name, name, bytes))
             return &weft_config_rows[i];
     return NULL;
@@ -67,7 +66,7 @@ static weft_status unknown(const char *prefix, const char *name, size_t bytes)
     const char *nearest = NULL;
     int least = (int)bytes / 2 + 1;
 
-    for (int i = 0; i < weft_config_row_count && bytes < 64; i++) {
+    for (int i = 0; i < WEFT_CONFIG_ROWS && bytes < 64; i++) {
         const int edits = distance(name, bytes, weft_config_rows[i].name);
         if (edits < least) {
             least = edits;
@@ -225,7 +224,7 @@ weft_status weft_config_load(struct weft_config *config, int *argc, char **argv)
     weft_status status = WEFT_OK;
 
     memset(&loaded, 0, sizeof(loaded));
-    for (int i = 0; status == WEFT_OK && i < weft_config_row_count; i++)
+    for (int i = 0; status == WEFT_OK && i < WEFT_CONFIG_ROWS; i++)
         status = weft_config_set(&loaded, &weft_config_rows[i], weft_config_rows[i].def);
     if (status == WEFT_OK)
         status = read_environment(&loaded);

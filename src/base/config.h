@@ -11,6 +11,7 @@
 #include "weft/types.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* CHOICE values, in the order in which a settings.def lists their words. */
@@ -68,9 +69,10 @@ struct weft_config {
     unsigned char source[WEFT_CONFIG_ROWS]; /* by index: a weft_config_source */
 };
 
-/* Fills *config from defaults, the tune file, the environment and, if given, the command line, from
- * which the
- * --weft-* options are removed. Errors: CONFIG. */
+/*
+ * Fills *config from defaults, the tune file, the environment and, if given, the command line, from
+ * which the --weft-* options are removed. Errors: CONFIG.
+ */
 weft_status weft_config_load(struct weft_config *config, int *argc, char **argv);
 
 /* Whether cpu_schedule asks for random mode, and with which seed. */
@@ -81,5 +83,24 @@ struct weft_config_word {
     char text[16];
 };
 struct weft_config_word weft_config_word(enum weft_config_index row, int64_t value);
+
+/* ---- config_table.c: config.def as an array, for who reads and lists all ---- */
+
+enum weft_config_kind { WEFT_INT, WEFT_SIZE, WEFT_REAL, WEFT_CHOICE, WEFT_TEXT };
+
+/* One row of config.def. */
+struct weft_config_row {
+    const char *name;
+    enum weft_config_kind kind;
+    size_t at; /* of the field */
+    const char *def, *unit, *words, *doc;
+    double min, max;
+};
+
+extern const struct weft_config_row weft_config_rows[WEFT_CONFIG_ROWS];
+
+/* Sets the row's field. Errors: CONFIG, and the field is as it was. */
+weft_status weft_config_set(struct weft_config *config, const struct weft_config_row *row,
+                            const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* base/config_table.c - the table of tunables: their values from text, and their words. */
-#include "base/config_table.h"
+#include "base/config.h"
 
 #include "base/say.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define AT(field) offsetof(struct weft_config, field)
-const struct weft_config_row weft_config_rows[] = {
+const struct weft_config_row weft_config_rows[WEFT_CONFIG_ROWS] = {
 #define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)                                     \
     {#name, WEFT_INT, AT(field), #def, unit, NULL, doc, (double)(min), (double)(max)},
 #define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)                                          \
@@ -24,7 +24,6 @@ const struct weft_config_row weft_config_rows[] = {
     {#name, WEFT_TEXT, AT(field), def, "", NULL, doc, 0, 0},
 #include "base/config.def"
 };
-const int weft_config_row_count = sizeof(weft_config_rows) / sizeof(weft_config_rows[0]);
 
 /* ---- from text ------------------------------------------------------------------------------- */
 
@@ -33,10 +32,15 @@ static weft_status bad(const struct weft_config_row *row, const char *text, cons
     return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: %s", row->name, text, wanted);
 }
 
-static weft_status out_of_range(const struct weft_config_row *row, const char *text)
+/* Stores what was read, unless it is out of range; errno is as strtoll and its like left it. */
+static weft_status store(void *field, const void *value, size_t bytes, double number,
+                         const struct weft_config_row *row, const char *text)
 {
-    return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not in %.15g..%.15g %s", row->name, text,
-                    row->min, row->max, row->unit);
+    if (errno != 0 || number < row->min || number > row->max)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not in %.15g..%.15g %s", row->name, text,
+                        row->min, row->max, row->unit);
+    memcpy(field, value, bytes);
+    return WEFT_OK;
 }
 
 static weft_status set_int(void *field, const struct weft_config_row *row, const char *text)
@@ -47,10 +51,7 @@ static weft_status set_int(void *field, const struct weft_config_row *row, const
     const long long value = strtoll(text, &end, 10);
     if (end == text || *end != 0 || isspace((unsigned char)*text))
         return bad(row, text, "not a whole number");
-    if (errno != 0 || (double)value < row->min || (double)value > row->max)
-        return out_of_range(row, text);
-    memcpy(field, &(int64_t){value}, sizeof(int64_t));
-    return WEFT_OK;
+    return store(field, &(int64_t){value}, sizeof(int64_t), (double)value, row, text);
 }
 
 static weft_status set_size(void *field, const struct weft_config_row *row, const char *text)
@@ -69,13 +70,10 @@ static weft_status set_size(void *field, const struct weft_config_row *row, cons
             return bad(row, text, "not a number of bytes, or one with K, M or G");
         shift = 10 * (int)(suffix - suffixes + 1);
     }
-    if (errno != 0 || value > UINT64_MAX >> shift)
-        return out_of_range(row, text);
+    if (value > UINT64_MAX >> shift)
+        errno = ERANGE;
     const uint64_t bytes = (uint64_t)value << shift;
-    if ((double)bytes < row->min || (double)bytes > row->max)
-        return out_of_range(row, text);
-    memcpy(field, &bytes, sizeof(bytes));
-    return WEFT_OK;
+    return store(field, &bytes, sizeof(bytes), (double)bytes, row, text);
 }
 
 static weft_status set_real(void *field, const struct weft_config_row *row, const char *text)
@@ -86,10 +84,7 @@ static weft_status set_real(void *field, const struct weft_config_row *row, cons
     const double value = strtod(text, &end);
     if (errno != 0 || end == text || *end != 0 || isspace((unsigned char)*text) || !isfinite(value))
         return bad(row, text, "not a number");
-    if (value < row->min || value > row->max)
-        return out_of_range(row, text);
-    memcpy(field, &value, sizeof(value));
-    return WEFT_OK;
+    return store(field, &value, sizeof(value), value, row, text);
 }
 
 static weft_status set_choice(void *field, const struct weft_config_row *row, const char *text)

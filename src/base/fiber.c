@@ -79,28 +79,13 @@ sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
     __tsan_switch_to_fiber(target, weft_model != NULL ? 0 : __tsan_switch_to_fiber_no_sync);
 }
 
-static void sanitizer_arrive(struct weft_fiber *fiber)
-{
-    (void)fiber;
-}
+#define sanitizer_arrive(fiber) ((void)(fiber))
 
 #else
 #define FIBER_UNSEEN
-
-static void sanitizer_create(struct weft_fiber *fiber)
-{
-    (void)fiber;
-}
-
-static void sanitizer_adopt(struct weft_fiber *fiber)
-{
-    (void)fiber;
-}
-
-static void sanitizer_destroy(struct weft_fiber *fiber)
-{
-    (void)fiber;
-}
+#define sanitizer_create(fiber)  ((void)(fiber))
+#define sanitizer_adopt(fiber)   ((void)(fiber))
+#define sanitizer_destroy(fiber) ((void)(fiber))
 
 #if defined(FIBER_ASAN)
 #include <sanitizer/common_interface_defs.h>
@@ -119,17 +104,8 @@ static void sanitizer_arrive(struct weft_fiber *fiber)
 }
 
 #else
-
-static void sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
-{
-    (void)from, (void)to;
-}
-
-static void sanitizer_arrive(struct weft_fiber *fiber)
-{
-    (void)fiber;
-}
-
+#define sanitizer_leave(from, to) ((void)(from), (void)(to))
+#define sanitizer_arrive(fiber)   ((void)(fiber))
 #endif
 #endif
 

@@ -12,7 +12,7 @@ struct weft_fiber;
 
 /*
  * A new fiber that will call run(argument) on its own stack of at least stack_bytes, with a guard
- * of 1 MiB below it. run must not return: it switches away for good. NULL when memory is short.
+ * below it. run must not return: it switches away for good. NULL when memory is short.
  */
 struct weft_fiber *weft_fiber_create(void (*run)(void *), void *argument, size_t stack_bytes);
 

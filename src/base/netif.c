@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
 
 socklen_t weft_address_size(const union weft_address *address)
@@ -57,4 +58,50 @@ bool weft_netif_fits(const struct ifaddrs *entry, const char *interface)
     if (interface[0] == 0)
         return (entry->ifa_flags & IFF_LOOPBACK) == 0;
     return strcmp(entry->ifa_name, interface) == 0 || in_network(entry, &address, interface);
+}
+
+/* One of them: `length` bytes of text. */
+static bool root_parse(struct weft_root *root, const char *text, size_t length)
+{
+    const char *colon = memrchr(text, ':', length);
+    const char *host = text;
+
+    if (colon == NULL)
+        return false;
+    const char *digits = colon + 1;
+    const size_t digit_count = (size_t)(text + length - digits);
+    size_t host_bytes = (size_t)(colon - text);
+    if (text[0] == '[') {
+        if (host_bytes < 3 || text[host_bytes - 1] != ']')
+            return false;
+        host++;
+        host_bytes -= 2;
+    } else if (memchr(text, ':', host_bytes) != NULL) {
+        return false; /* an IPv6 address without brackets: which colon is the port's? */
+    }
+    if (host_bytes == 0 || host_bytes >= sizeof(root->host) || digit_count == 0 ||
+        digit_count >= sizeof(root->port) || strspn(digits, "0123456789") < digit_count)
+        return false;
+    const long port = strtol(digits, NULL, 10);
+    if (port < 1 || port > 65535)
+        return false;
+    *root = (struct weft_root){0};
+    memcpy(root->host, host, host_bytes);
+    memcpy(root->port, digits, digit_count);
+    return true;
+}
+
+int weft_roots_parse(struct weft_root roots[WEFT_ROOTS_MAX], const char *text)
+{
+    int count = 0;
+
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        if (count == WEFT_ROOTS_MAX || !root_parse(&roots[count], text, length))
+            return 0;
+        count++;
+        if (text[length] == 0)
+            return count;
+        text += length + 1;
+    }
 }

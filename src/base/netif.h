@@ -1,4 +1,7 @@
-/* base/netif.h - network addresses, and which of this host's interfaces WEFT_INTERFACE means. */
+/*
+ * base/netif.h - network addresses: which of this host's interfaces WEFT_INTERFACE means, and the
+ * addresses in WEFT_ROOT.
+ */
 #ifndef WEFT_BASE_NETIF_H
 #define WEFT_BASE_NETIF_H
 
@@ -25,5 +28,20 @@ bool weft_address_copy(union weft_address *to, const struct sockaddr *from);
  * interface, so nobody else could use them.
  */
 bool weft_netif_fits(const struct ifaddrs *entry, const char *interface);
+
+#define WEFT_ROOT_BYTES 128 /* of WEFT_ROOT, as in settings.def, the end included */
+#define WEFT_ROOTS_MAX  8
+
+/* Where process 0 listens, taken apart. */
+struct weft_root {
+    char host[WEFT_ROOT_BYTES];
+    char port[6];
+};
+
+/*
+ * HOST:PORT, or [HOST]:PORT for IPv6; several, to be tried in turn, with commas between. How many;
+ * 0, in silence, if one of them is malformed or they are too many.
+ */
+int weft_roots_parse(struct weft_root roots[WEFT_ROOTS_MAX], const char *text);
 
 #endif

@@ -1,7 +1,6 @@
 /* base/tune.c - see the header. */
 #include "base/tune.h"
 
-#include "base/config_table.h"
 #include "base/say.h"
 
 #include <ctype.h>
@@ -99,8 +98,7 @@ void weft_tune_machine(char machine[WEFT_TUNE_MACHINE])
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static bool wrong(char why[WHY], const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool wrong(char why[WHY], const char *format, ...)
+static __attribute__((format(printf, 2, 3))) bool wrong(char why[WHY], const char *format, ...)
 {
     va_list list;
 
@@ -126,7 +124,7 @@ static bool read_value(struct weft_config *config, const char *line, int number,
     const struct weft_config_row *row = NULL;
     char *end, text[24];
 
-    for (int i = 0; equals != NULL && i < weft_config_row_count; i++)
+    for (int i = 0; equals != NULL && i < WEFT_CONFIG_ROWS; i++)
         if (strlen(weft_config_rows[i].name) == (size_t)(equals - line) &&
             strncmp(weft_config_rows[i].name, line, (size_t)(equals - line)) == 0)
             row = &weft_config_rows[i];
@@ -193,17 +191,12 @@ void weft_tune_read(struct weft_config *config)
     if (file == NULL && (errno == ENOENT || errno == ENOTDIR) && config->tune[0] == 0)
         return;
     const size_t bytes = file != NULL ? fread(text, 1, sizeof(text), file) : 0;
-    if (file == NULL || ferror(file)) {
-        const int error = errno;
-        if (file != NULL)
-            fclose(file);
-        weft_say(WEFT_SAY_WARN, "%s is not used: %s (weft-info --tune makes a new one)", path,
-                 strerror(error));
-        return;
-    }
-    fclose(file);
+    const int error = file == NULL || ferror(file) ? errno : 0;
+    if (file != NULL)
+        fclose(file);
     text[bytes <= MOST_BYTES ? bytes : 0] = 0;
-    const bool good = bytes > MOST_BYTES      ? wrong(why, "more than %d bytes", MOST_BYTES)
+    const bool good = error != 0              ? wrong(why, "%s", strerror(error))
+                      : bytes > MOST_BYTES    ? wrong(why, "more than %d bytes", MOST_BYTES)
                       : strlen(text) != bytes ? wrong(why, "it holds bytes that are no text")
                                               : read_lines(&with, text, why);
     if (good)
@@ -217,7 +210,7 @@ void weft_tune_keep(struct weft_config *config, const char *device)
     const unsigned char other =
         strcmp(device, "cuda") == 0 ? WEFT_CONFIG_TUNED_CPU : WEFT_CONFIG_TUNED_CUDA;
 
-    for (int i = 0; i < weft_config_row_count; i++)
+    for (int i = 0; i < WEFT_CONFIG_ROWS; i++)
         if (config->source[i] == other &&
             weft_config_set(config, &weft_config_rows[i], weft_config_rows[i].def) == WEFT_OK)
             config->source[i] = WEFT_CONFIG_DEFAULT;

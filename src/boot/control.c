@@ -89,14 +89,12 @@ void weft_control_close(struct weft_control *control, bool orderly)
 bool weft_frame_fill(struct weft_frame *frame, uint16_t kind, int source, const void *payload,
                      uint32_t bytes)
 {
-    void *copy = NULL;
+    void *copy = bytes > 0 ? malloc(bytes) : NULL;
 
-    if (bytes > 0) {
-        copy = malloc(bytes);
-        if (copy == NULL)
-            return false;
+    if (bytes > 0 && copy == NULL)
+        return false;
+    if (bytes > 0)
         memcpy(copy, payload, bytes);
-    }
     *frame = (struct weft_frame){kind, source, bytes, copy};
     return true;
 }

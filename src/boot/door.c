@@ -119,22 +119,17 @@ static struct weft_stranger *place(struct weft_door *door)
     return oldest;
 }
 
-/* The program may have used up its files, and close some. */
-static void wait_for_room(struct weft_door *door, int error)
-{
-    if (door->accept_from == 0)
-        weft_say(WEFT_SAY_WARN, "who wants to join the job has to wait: %s%s", strerror(error),
-                 error == EMFILE ? " (ulimit -n)" : "");
-    door->accept_from = weft_now_ns() + accept_pause;
-}
-
 static void accept_some(struct weft_door *door)
 {
     for (int i = 0; i < ACCEPTS && door->listener >= 0; i++) {
         const int fd = accept4(door->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-                wait_for_room(door, errno);
+            if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
+                return;
+            if (door->accept_from == 0) /* the program may have used up its files, and close some */
+                weft_say(WEFT_SAY_WARN, "who wants to join the job has to wait: %s%s",
+                         strerror(errno), errno == EMFILE ? " (ulimit -n)" : "");
+            door->accept_from = weft_now_ns() + accept_pause;
             return;
         }
         weft_socket_tune(fd);

@@ -26,24 +26,23 @@ static const uint16_t mark = 0x7766;
 enum { AT_MARK = WEFT_HEADER_BYTES - (int)sizeof(mark) };
 _Static_assert(offsetof(struct weft_header, op) + sizeof(uint16_t) == AT_MARK, "no padding");
 
+static const struct {
+    weft_status status;
+    const char *text;
+} refusals[] = {
+#define WEFT_REFUSAL_ROW(name, status, text) {WEFT_##status, text},
+    WEFT_REFUSAL_MAP(WEFT_REFUSAL_ROW)
+#undef WEFT_REFUSAL_ROW
+};
+
 const char *weft_refusal_text(enum weft_refusal refusal)
 {
-    static const char *const texts[] = {
-#define WEFT_REFUSAL_TEXT(name, status, text) text,
-        WEFT_REFUSAL_MAP(WEFT_REFUSAL_TEXT)
-#undef WEFT_REFUSAL_TEXT
-    };
-    return texts[refusal];
+    return refusals[refusal].text;
 }
 
 weft_status weft_refusal_status(enum weft_refusal refusal)
 {
-    static const weft_status statuses[] = {
-#define WEFT_REFUSAL_STATUS(name, status, text) WEFT_##status,
-        WEFT_REFUSAL_MAP(WEFT_REFUSAL_STATUS)
-#undef WEFT_REFUSAL_STATUS
-    };
-    return statuses[refusal];
+    return refusals[refusal].status;
 }
 
 void weft_hello_put(unsigned char wire[WEFT_HELLO_BYTES], const struct weft_hello *hello)
@@ -143,55 +142,4 @@ void weft_stream_free(struct weft_stream *stream)
 {
     free(stream->data);
     *stream = (struct weft_stream){0};
-}
-
-/* One of them: `length` bytes of text. */
-static bool root_parse(struct weft_root *root, const char *text, size_t length)
-{
-    const char *colon = memrchr(text, ':', length);
-    const char *host = text;
-    long port = 0;
-
-    if (colon == NULL)
-        return false;
-    const char *digits = colon + 1;
-    const size_t digit_count = (size_t)(text + length - digits);
-    size_t host_bytes = (size_t)(colon - text);
-    if (text[0] == '[') {
-        if (host_bytes < 3 || text[host_bytes - 1] != ']')
-            return false;
-        host++;
-        host_bytes -= 2;
-    } else if (memchr(text, ':', host_bytes) != NULL) {
-        return false; /* an IPv6 address without brackets: which colon is the port's? */
-    }
-    if (host_bytes == 0 || host_bytes >= sizeof(root->host) || digit_count == 0 ||
-        digit_count >= sizeof(root->port))
-        return false;
-    for (size_t i = 0; i < digit_count; i++) {
-        if (digits[i] < '0' || digits[i] > '9')
-            return false;
-        port = 10 * port + (digits[i] - '0');
-    }
-    if (port < 1 || port > 65535)
-        return false;
-    *root = (struct weft_root){0};
-    memcpy(root->host, host, host_bytes);
-    memcpy(root->port, digits, digit_count);
-    return true;
-}
-
-int weft_roots_parse(struct weft_root roots[WEFT_ROOTS_MAX], const char *text)
-{
-    int count = 0;
-
-    for (;;) {
-        const size_t length = strcspn(text, ",");
-        if (count == WEFT_ROOTS_MAX || !root_parse(&roots[count], text, length))
-            return 0;
-        count++;
-        if (text[length] == 0)
-            return count;
-        text += length + 1;
-    }
 }

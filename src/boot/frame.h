@@ -87,19 +87,4 @@ bool weft_stream_reserve(struct weft_stream *stream);
 int weft_stream_take(struct weft_stream *stream, struct weft_header *header, const void **payload);
 void weft_stream_free(struct weft_stream *stream);
 
-#define WEFT_ROOT_BYTES 128 /* of WEFT_ROOT, as in settings.def, the end included */
-#define WEFT_ROOTS_MAX  8
-
-/* Where process 0 listens, taken apart. */
-struct weft_root {
-    char host[WEFT_ROOT_BYTES];
-    char port[6];
-};
-
-/*
- * HOST:PORT, or [HOST]:PORT for IPv6; several, to be tried in turn, with commas between. How many;
- * 0, in silence, if one of them is malformed or they are too many.
- */
-int weft_roots_parse(struct weft_root roots[WEFT_ROOTS_MAX], const char *text);
-
 #endif

@@ -35,11 +35,4 @@ struct weft_entry *weft_history_join(struct weft_history *history);
 void weft_history_pass(struct weft_history *history, struct weft_entry **cursor);
 void weft_history_leave(struct weft_history *history, struct weft_entry *cursor);
 
-/* Bytes that the cursor has not read yet. */
-static inline uint64_t weft_history_behind(const struct weft_history *history,
-                                           const struct weft_entry *cursor)
-{
-    return history->last->end - cursor->end;
-}
-
 #endif

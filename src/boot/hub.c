@@ -46,14 +46,17 @@ struct weft_hub {
     struct pollfd *watched; /* the door, then the members (-1: nobody there); twice as long */
 };
 
-static void append(struct weft_hub *hub, enum weft_op op, unsigned kind, int source)
+static void append(struct weft_hub *hub, const struct weft_header *header, const void *payload)
 {
-    const struct weft_header header = {0, (uint16_t)kind, (uint16_t)source, op};
+    if (weft_history_append(&hub->history, header, payload))
+        return;
+    weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %u bytes", header->bytes);
+    hub->failed = true;
+}
 
-    if (!weft_history_append(&hub->history, &header, NULL)) {
-        weft_err(WEFT_ERR_MEMORY, "no memory for the control channel");
-        hub->failed = true;
-    }
+static void tell(struct weft_hub *hub, enum weft_op op, unsigned kind, int source)
+{
+    append(hub, &(struct weft_header){0, (uint16_t)kind, (uint16_t)source, op}, NULL);
 }
 
 /* ---- members -------------------------------------------------------------------------------- */
@@ -71,18 +74,11 @@ static void lose(struct weft_hub *hub, int process, enum weft_level level, const
 {
     weft_say(level, "process %d is lost: %s", process, why);
     forget(hub, &hub->members[process]);
-    append(hub, WEFT_OP_FRAME, 0, process);
+    tell(hub, WEFT_OP_FRAME, 0, process);
     if (process == 0) {
         hub->root_lost = true;
         hub->end = weft_now_ns() + tell_wait;
     }
-}
-
-static void let_go(struct weft_hub *hub, int process)
-{
-    forget(hub, &hub->members[process]);
-    if (process == 0)
-        hub->end = weft_now_ns() + leave_wait;
 }
 
 /* Relays one packet. False: the member is not there any more. */
@@ -90,7 +86,9 @@ static bool relay(struct weft_hub *hub, int process, const struct weft_header *h
                   const void *payload)
 {
     if (header->op == WEFT_OP_BYE && header->source == process) {
-        let_go(hub, process);
+        forget(hub, &hub->members[process]);
+        if (process == 0)
+            hub->end = weft_now_ns() + leave_wait;
         return false;
     }
     if (header->op != WEFT_OP_FRAME || header->kind == 0 || header->source != process ||
@@ -98,10 +96,7 @@ static bool relay(struct weft_hub *hub, int process, const struct weft_header *h
         lose(hub, process, WEFT_SAY_WARN, "it sent what no member may send");
         return false;
     }
-    if (!weft_history_append(&hub->history, header, payload)) {
-        weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %u bytes", header->bytes);
-        hub->failed = true;
-    }
+    append(hub, header, payload);
     return true;
 }
 
@@ -119,17 +114,12 @@ static void hear(struct weft_hub *hub, int process)
         lose(hub, process, WEFT_SAY_INFO, received == 0 ? "its connection ended" : strerror(errno));
         return;
     }
-    for (;;) {
-        const int taken = weft_stream_take(&member->stream, &header, &payload);
-        if (taken == 0)
-            return;
-        if (taken < 0) {
-            lose(hub, process, WEFT_SAY_WARN, "it sent a malformed frame");
-            return;
-        }
+    int taken;
+    while ((taken = weft_stream_take(&member->stream, &header, &payload)) > 0)
         if (!relay(hub, process, &header, payload))
             return;
-    }
+    if (taken < 0)
+        lose(hub, process, WEFT_SAY_WARN, "it sent a malformed frame");
 }
 
 /* Sends a member what it has not got yet, as far as its socket takes it. */
@@ -144,7 +134,7 @@ static void serve(struct weft_hub *hub, int process)
         if (sent < 0) {
             if (errno != EAGAIN && errno != EINTR)
                 lose(hub, process, WEFT_SAY_INFO, strerror(errno));
-            else if (weft_history_behind(&hub->history, member->cursor) > backlog_max)
+            else if (hub->history.last->end - member->cursor->end > backlog_max)
                 lose(hub, process, WEFT_SAY_WARN, "it does not read its control channel");
             return;
         }
@@ -185,7 +175,7 @@ static enum weft_refusal enter(void *context, int process, int fd)
     }
     enroll(hub, process, fd);
     if (hub->came == hub->expected.processes) {
-        append(hub, WEFT_OP_START, 0, 0);
+        tell(hub, WEFT_OP_START, 0, 0);
         hub->deadline = UINT64_MAX;
         weft_door_shut(&hub->door);
     }
@@ -199,7 +189,7 @@ static void give_up_waiting(struct weft_hub *hub)
 
     while (hub->members[missing].came)
         missing++;
-    append(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_MISSING, missing);
+    tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_MISSING, missing);
     hub->deadline = UINT64_MAX;
 }
 

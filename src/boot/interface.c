@@ -6,7 +6,6 @@
  */
 #include "boot/interface.h"
 
-#include "base/netif.h"
 #include "base/say.h"
 
 #include <arpa/inet.h>
@@ -25,16 +24,6 @@ static const char *text_of(const union weft_address *address, char text[INET6_AD
 }
 
 /* ---- which addresses ------------------------------------------------------------------------- */
-
-/* Whether this is that address itself, which goes before others of its network. */
-static bool has_address(const struct ifaddrs *entry, const char *text)
-{
-    char own[INET6_ADDRSTRLEN];
-    union weft_address address;
-
-    return weft_address_copy(&address, entry->ifa_addr) &&
-           strcmp(text_of(&address, own), text) == 0;
-}
 
 /* Appends ",HOST:PORT"; false if it does not fit. */
 static bool append(char root[WEFT_ROOT_BYTES], const char *host, int port)
@@ -68,7 +57,7 @@ static int advertise(char root[WEFT_ROOT_BYTES], union weft_address *first,
                 continue;
             if (count == WEFT_ROOTS_MAX || !append(root, text_of(&address, text), port))
                 return count;
-            if (count++ == 0 || has_address(entry, interface))
+            if (count++ == 0 || strcmp(text, interface) == 0)
                 *first = address;
         }
     }

@@ -5,6 +5,7 @@
 #ifndef WEFT_BOOT_INTERFACE_H
 #define WEFT_BOOT_INTERFACE_H
 
+#include "base/netif.h"
 #include "boot/frame.h"
 
 /* Who has to reach the root. */

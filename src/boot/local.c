@@ -241,11 +241,10 @@ static weft_status local_next(struct weft_control *control, struct weft_frame *f
     struct weft_local *group = local->group;
     const uint64_t deadline = timeout_ns == 0 ? 0 : weft_deadline(timeout_ns);
 
-    bool there = await(group, frame_there_or_woken, local, deadline);
-    if (there && !frame_there(local)) {
+    const bool awake = await(group, frame_there_or_woken, local, deadline);
+    const bool there = awake && frame_there(local);
+    if (awake && !there)
         weft_unlock(&group->lock);
-        there = false;
-    }
     if (!there) {
         if (timeout_ns == 0 && weft_model != NULL)
             weft_task_yield(true);

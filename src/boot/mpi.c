@@ -30,11 +30,9 @@ struct invitation {
 /* What was found out the first time. */
 static struct {
     bool known;
-    int process, processes, root_fd;
+    int root_fd;
     struct invitation invitation;
 } place = {.root_fd = -1};
-
-/* ---- from all to all ----------------------------------------------------------------------- */
 
 static weft_status gather(const struct weft_mpi_library *library, const struct weft_config *config,
                           const void *mine, size_t bytes, void *all)
@@ -66,21 +64,6 @@ static weft_status on_one_host(const struct weft_mpi_library *library,
     return status;
 }
 
-/* ---- process 0 ----------------------------------------------------------------------------- */
-
-/* Listens where all can reach it. */
-static weft_status invite(const struct weft_config *config, bool one_host,
-                          struct invitation *invitation)
-{
-    /* Kept for later jobs of this process. */
-    weft_status status = weft_interface_listen(&place.root_fd, invitation->root, config->interface,
-                                               one_host ? WEFT_REACH_HOST : WEFT_REACH_NETWORK);
-
-    return status == WEFT_OK ? weft_secret_make(invitation->secret) : status;
-}
-
-/* ---- all ----------------------------------------------------------------------------------- */
-
 static weft_status find_place(const struct weft_mpi_library *library,
                               const struct weft_config *config)
 {
@@ -93,7 +76,10 @@ static weft_status find_place(const struct weft_mpi_library *library,
     /* Process 0 tells the others also when it has failed. */
     weft_status invited = WEFT_OK;
     if (status == WEFT_OK && library->rank == 0)
-        invited = invite(config, one_host, &mine);
+        invited = weft_secret_make(mine.secret);
+    if (status == WEFT_OK && library->rank == 0 && invited == WEFT_OK) /* kept for later jobs */
+        invited = weft_interface_listen(&place.root_fd, mine.root, config->interface,
+                                        one_host ? WEFT_REACH_HOST : WEFT_REACH_NETWORK);
     if (invited != WEFT_OK)
         mine.root[0] = 0;
     if (status == WEFT_OK)
@@ -107,8 +93,6 @@ static weft_status find_place(const struct weft_mpi_library *library,
         place.root_fd = -1;
     }
     if (status == WEFT_OK) {
-        place.process = library->rank;
-        place.processes = library->size;
         place.invitation = all[0];
         place.known = true;
     }
@@ -138,8 +122,8 @@ weft_status weft_boot_mpi(struct weft_config *config)
         status = find_place(library, config);
     if (status != WEFT_OK)
         return status;
-    config->process = place.process;
-    config->processes = place.processes;
+    config->process = library->rank;
+    config->processes = library->size;
     config->root_fd = place.root_fd;
     snprintf(config->root, sizeof(config->root), "%s", place.invitation.root);
     snprintf(config->secret, sizeof(config->secret), "%s", place.invitation.secret);

@@ -30,8 +30,7 @@ static int milliseconds_until(uint64_t deadline)
     return left > 60000 ? 60000 : (int)left;
 }
 
-/* Polls one socket, also through signals. False when the deadline or a wake-up came first. */
-static bool await(int fd, short events, int wake, uint64_t deadline)
+bool weft_socket_await(int fd, short events, int wake, uint64_t deadline)
 {
     struct pollfd polled[2] = {{.fd = fd, .events = events}, {.fd = wake, .events = POLLIN}};
 
@@ -41,11 +40,6 @@ static bool await(int fd, short events, int wake, uint64_t deadline)
         if (weft_now_ns() >= deadline)
             return false;
     }
-}
-
-bool weft_socket_readable(int fd, int wake, uint64_t deadline)
-{
-    return await(fd, POLLIN, wake, deadline);
 }
 
 static bool set_option(int fd, int level, int name, int value)
@@ -159,7 +153,7 @@ static int connect_within(int fd, const struct addrinfo *address, uint64_t deadl
     if (connect(fd, address->ai_addr, address->ai_addrlen) != 0) {
         if (errno != EINPROGRESS)
             return errno;
-        if (!await(fd, POLLOUT, -1, deadline))
+        if (!weft_socket_await(fd, POLLOUT, -1, deadline))
             return ETIMEDOUT;
         if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
             return errno;

@@ -5,6 +5,7 @@
 #ifndef WEFT_BOOT_SOCKET_H
 #define WEFT_BOOT_SOCKET_H
 
+#include "base/netif.h"
 #include "boot/frame.h"
 
 #include <sys/types.h>
@@ -36,10 +37,10 @@ bool weft_socket_silent(int fd);
 bool weft_socket_send(int fd, const void *data, size_t bytes);
 
 /*
- * Waits until fd is readable: false when the deadline came first, or `wake`, another descriptor
- * (-1: none), was readable first.
+ * Polls fd for events, also through signals: false when the deadline came first, or `wake`, another
+ * descriptor (-1: none), was readable first.
  */
-bool weft_socket_readable(int fd, int wake, uint64_t deadline);
+bool weft_socket_await(int fd, short events, int wake, uint64_t deadline);
 
 /* Receives what is there, without blocking: bytes, 0 at the end, or -1 with errno. */
 ssize_t weft_socket_receive(int fd, struct weft_stream *stream);

@@ -10,6 +10,7 @@
 #include "boot/socket.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -48,20 +49,12 @@ static int next_packet(struct tcp *tcp, struct weft_header *header, const void *
         const int taken = weft_stream_take(&tcp->stream, header, payload);
         if (taken != 0)
             return taken > 0 ? 1 : -2;
-        if (!weft_socket_readable(tcp->fd, tcp->wake, deadline))
+        if (!weft_socket_await(tcp->fd, POLLIN, tcp->wake, deadline))
             return 0;
         const ssize_t received = weft_socket_receive(tcp->fd, &tcp->stream);
         if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR))
             return -1;
     }
-}
-
-static weft_status refused(const struct weft_config *config, enum weft_refusal refusal)
-{
-    return weft_err(weft_refusal_status(refusal),
-                    "process 0 at %s refused this process: it %s (WEFT_PROCESS %d of %d)",
-                    config->root, weft_refusal_text(refusal), (int)config->process,
-                    (int)config->processes);
 }
 
 /*
@@ -89,7 +82,10 @@ static weft_status introduce(struct tcp *tcp, const struct weft_config *config, 
         return weft_err(WEFT_ERR_TIMEOUT, "no answer from process 0 at %s within %g s",
                         config->root, config->connect_s);
     if (got == 1 && header.op == WEFT_OP_REFUSED)
-        return refused(config, (enum weft_refusal)header.kind);
+        return weft_err(weft_refusal_status((enum weft_refusal)header.kind),
+                        "process 0 at %s refused this process: it %s (WEFT_PROCESS %d of %d)",
+                        config->root, weft_refusal_text((enum weft_refusal)header.kind),
+                        (int)config->process, (int)config->processes);
     if (got != 1 || header.op != WEFT_OP_WELCOME)
         return weft_err(WEFT_ERR_PROTOCOL, "what listens at %s does not speak weft's protocol",
                         config->root);
@@ -189,20 +185,15 @@ static weft_status join(struct tcp *tcp, const struct weft_config *config)
     const uint64_t deadline = weft_deadline(wait_ns);
     struct weft_root roots[WEFT_ROOTS_MAX];
     const int count = weft_roots_parse(roots, config->root);
-    weft_status status;
 
     if (count == 0)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_ROOT is \"%s\"; a job of %d processes needs HOST:PORT", config->root,
                         (int)config->processes);
-    if (config->process == 0) {
-        status = start_hub(tcp, config, &roots[0], wait_ns);
-    } else {
-        status = reach_root(tcp, config, roots, count, deadline);
-    }
-    if (status == WEFT_OK)
-        status = await_start(tcp, config, deadline + verdict_wait);
-    return status;
+    const weft_status status = config->process == 0
+                                   ? start_hub(tcp, config, &roots[0], wait_ns)
+                                   : reach_root(tcp, config, roots, count, deadline);
+    return status == WEFT_OK ? await_start(tcp, config, deadline + verdict_wait) : status;
 }
 
 weft_status weft_tcp_open(struct weft_control **control, const struct weft_config *config)
@@ -266,7 +257,7 @@ static weft_status tcp_next(struct weft_control *control, struct weft_frame *fra
     if (tcp->root_lost) {
         /* Nothing more can come; a receiver that looks again and again should still sleep. */
         const uint64_t pause = timeout_ns > second ? second : timeout_ns;
-        (void)weft_socket_readable(tcp->wake, -1, weft_deadline(pause));
+        (void)weft_socket_await(tcp->wake, POLLIN, -1, weft_deadline(pause));
         return WEFT_ERR_TIMEOUT;
     }
     int got = next_packet(tcp, &header, &payload, weft_deadline(timeout_ns));
@@ -298,7 +289,7 @@ static void drain(struct tcp *tcp)
 
     if (shutdown(tcp->fd, SHUT_WR) != 0)
         return;
-    while (weft_socket_readable(tcp->fd, -1, deadline)) {
+    while (weft_socket_await(tcp->fd, POLLIN, -1, deadline)) {
         tcp->stream.begin = tcp->stream.end = 0;
         const ssize_t received = weft_socket_receive(tcp->fd, &tcp->stream);
         if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR))

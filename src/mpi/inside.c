@@ -275,24 +275,6 @@ static int imrecv(struct weft_mpi_handle *handle, void *buffer, size_t bytes,
     return error;
 }
 
-/* Of a request that is not done yet. Lock held. */
-static int test_request(struct request *request, bool *done, size_t *bytes)
-{
-    int error = 0;
-
-    if (request->sent != NULL) {
-        *done = request->sent->received;
-    } else {
-        struct message *message = take(request->end, request->from, request->tag);
-        *done = message != NULL;
-        if (message != NULL)
-            error = receive(message, request->buffer, request->room, bytes);
-    }
-    if (*done)
-        free_request(request);
-    return error;
-}
-
 static int test(struct weft_mpi_handle *handle, bool *done, size_t *bytes)
 {
     struct request *request = in(handle);
@@ -303,7 +285,16 @@ static int test(struct weft_mpi_handle *handle, bool *done, size_t *bytes)
     if (request == NULL)
         return 0;
     weft_lock(&lock);
-    error = test_request(request, done, bytes);
+    if (request->sent != NULL) {
+        *done = request->sent->received;
+    } else {
+        struct message *message = take(request->end, request->from, request->tag);
+        *done = message != NULL;
+        if (message != NULL)
+            error = receive(message, request->buffer, request->room, bytes);
+    }
+    if (*done)
+        free_request(request);
     weft_unlock(&lock);
     return error;
 }

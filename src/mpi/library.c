@@ -160,11 +160,7 @@ static void finalize_at_exit(void)
 
 /* ---- the start ------------------------------------------------------------------------------ */
 
-static const char *level_name(enum weft_mpi_level level)
-{
-    static const char *const names[] = {"SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE"};
-    return names[level];
-}
+static const char *const level_names[] = {"SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE"};
 
 /* MPI runs, at whatever level: by the program, or now by weft. */
 static weft_status initialise(const struct weft_mpi_ops *ops, const struct weft_config *config)
@@ -203,7 +199,7 @@ static weft_status join_world(struct weft_mpi_library *library, const struct wef
                         "%s gives MPI_THREAD_%s; weft calls it from threads of its own and needs "
                         "MPI_THREAD_MULTIPLE, or SERIALIZED if the program itself makes no MPI "
                         "calls while a job is open (MPI_Init_thread, before weft_open)",
-                        ops->name, level_name(library->level));
+                        ops->name, level_names[library->level]);
     const struct weft_launcher launcher = weft_launcher();
     if (launcher.processes > 0 && launcher.processes != library->size)
         return weft_err(WEFT_ERR_CONFIG,
@@ -238,7 +234,7 @@ weft_status weft_mpi_start(const struct weft_mpi_library **library,
         started = true;
         here.ops->describe(version, sizeof(version));
         weft_say(WEFT_SAY_INFO, "MPI: %s, MPI_THREAD_%s, process %d of %d", version,
-                 level_name(here.level), here.rank, here.size);
+                 level_names[here.level], here.rank, here.size);
     }
     if (__atomic_load_n(&abandoned, __ATOMIC_RELAXED))
         return weft_err(WEFT_ERR_NETWORK,

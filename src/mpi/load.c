@@ -22,31 +22,22 @@ enum { FAMILIES = sizeof(families) / sizeof(families[0]), VERSION_BYTES = 8192 }
 
 /* ---- what this process has already ----------------------------------------------------------- */
 
-/* A function of the MPI that the program is linked with; NULL: it has none. */
-static void *symbol(const char *name)
-{
-    return dlsym(RTLD_DEFAULT, name);
-}
-
 bool weft_mpi_in_use(void)
 {
-    int (*initialized)(int *);
-    void *address = symbol("MPI_Initialized");
+    int (*initialized)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, "MPI_Initialized");
     int flag = 0;
 
-    memcpy(&initialized, &address, sizeof(initialized));
     return initialized != NULL && initialized(&flag) == 0 && flag;
 }
 
 /* The family of the loaded MPI, out of its own words; NULL: none is loaded. *version: its words. */
 static const char *loaded_family(char version[VERSION_BYTES])
 {
-    int (*get_version)(char *, int *);
-    void *address = symbol("MPI_Get_library_version");
+    int (*get_version)(char *, int *) =
+        (int (*)(char *, int *))dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
     int length = 0;
 
     version[0] = 0;
-    memcpy(&get_version, &address, sizeof(get_version));
     if (get_version == NULL || get_version(version, &length) != 0)
         return NULL;
     version[strcspn(version, ",\n")] = 0;
@@ -134,15 +125,6 @@ static weft_status load_named(const char *family, const char *why, const struct 
     return table_of(module, family, ops);
 }
 
-static weft_status load_path(const char *path, const struct weft_mpi_ops **ops)
-{
-    void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-
-    if (module == NULL)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_MPI_LIBRARY=%s: %s", path, dlerror());
-    return table_of(module, path, ops);
-}
-
 /* Nobody says which: the first that can be loaded, in the order of the list. */
 static weft_status load_any(const struct weft_mpi_ops **ops)
 {
@@ -172,8 +154,12 @@ weft_status weft_mpi_load(const struct weft_mpi_ops **ops, const struct weft_con
     } else if (launcher.mpi != NULL) {
         snprintf(why, sizeof(why), "%s belongs to", launcher.name);
     }
-    if (strchr(wanted, '/') != NULL)
-        return load_path(wanted, ops);
+    if (strchr(wanted, '/') != NULL) {
+        void *module = dlopen(wanted, RTLD_NOW | RTLD_GLOBAL);
+        return module != NULL
+                   ? table_of(module, wanted, ops)
+                   : weft_err(WEFT_ERR_CONFIG, "WEFT_MPI_LIBRARY=%s: %s", wanted, dlerror());
+    }
     if (loaded != NULL)
         return load_named(loaded, why, ops);
     if (wanted[0] != 0)

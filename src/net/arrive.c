@@ -199,6 +199,11 @@ weft_status weft_notice_take(const struct weft_notice_kinds *kinds,
                                          : WEFT_ERR_PROTOCOL;
 }
 
+static weft_status unsettled(const struct weft_arrive *arrive)
+{
+    return weft_err(WEFT_ERR_DEVICE, "%s: data did not reach the device", arrive->name);
+}
+
 /* Says what is wrong, once, with its numbers. */
 static weft_status said(const struct weft_arrive *arrive, const struct weft_arrival *arrival,
                         weft_status status)
@@ -206,9 +211,7 @@ static weft_status said(const struct weft_arrive *arrive, const struct weft_arri
     if (status == WEFT_ERR_PROTOCOL)
         return weft_err(status, "%s: process %d sent the malformed notice 0x%08x", arrive->name,
                         arrival->process, arrival->notice);
-    if (status == WEFT_ERR_DEVICE)
-        return weft_err(status, "%s: what arrived did not reach the device", arrive->name);
-    return status;
+    return status == WEFT_ERR_DEVICE ? unsettled(arrive) : status;
 }
 
 weft_status weft_arrive_notice(struct weft_arrive *arrive, int process, uint32_t notice)
@@ -263,11 +266,6 @@ weft_status weft_arrive_deliver(struct weft_arrive *arrive, int process, uint64_
 }
 
 /* ---- batches ------------------------------------------------------------------------------- */
-
-static weft_status unsettled(const struct weft_arrive *arrive)
-{
-    return weft_err(WEFT_ERR_DEVICE, "%s: data did not reach the device", arrive->name);
-}
 
 bool weft_arrive_has_room(const struct weft_arrive *arrive)
 {

@@ -1,5 +1,5 @@
 /*
- * net/net.h - what a network must do for weft: twelve functions at most.
+ * net/net.h - what a network must do for weft: thirteen functions at most.
  *
  * A back end is one such table at the end of its file and one line in registry.c. Operations that
  * it lacks are filled in with defaults (registry.c), so that callers never test for NULL. Threads:
@@ -94,6 +94,12 @@ struct weft_net_caps {
 struct weft_net_ops {
     const char *name;
 
+    /*
+     * Whether this machine has what the network needs. text becomes lines about its devices, or
+     * about what is missing; it may be empty. Logs nothing.
+     */
+    bool (*here)(char *text, size_t bytes);
+
     weft_status (*open)(struct weft_net **net, const struct weft_net_open *open);
     /* Called before any memory that the network was given is freed. */
     void (*close)(struct weft_net *net);
@@ -133,11 +139,5 @@ const struct weft_net_ops *weft_net_find(const char *name);
 
 /* The i-th table; NULL beyond the last. For weft-info and the conformance tests. */
 const struct weft_net_ops *weft_net_at(int i);
-
-/*
- * Whether this machine has what the table's network needs. text becomes lines about its devices, or
- * about what is missing; it may be empty. Logs nothing.
- */
-bool weft_net_here(const struct weft_net_ops *ops, char *text, size_t bytes);
 
 #endif

@@ -1,10 +1,6 @@
 /* net/registry.c - the back ends, one line each, and the defaults for what they leave out. */
 #include "net/net.h"
 
-#ifdef WEFT_HAVE_VERBS
-#include "net/verbs/verbs.h"
-#endif
-
 #include <pthread.h>
 #include <string.h>
 
@@ -20,6 +16,13 @@ static const struct weft_net_ops *const tables[] = {
 };
 
 enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
+
+static bool always_here(char *text, size_t bytes)
+{
+    (void)bytes;
+    text[0] = 0;
+    return true;
+}
 
 static weft_status no_get(struct weft_net *net, const struct weft_net_put *get, void *target)
 {
@@ -47,6 +50,8 @@ static void fill_in(void)
     for (int i = 0; i < TABLES; i++) {
         struct weft_net_ops *ops = &complete[i];
         *ops = *tables[i];
+        if (ops->here == NULL)
+            ops->here = always_here;
         if (ops->get == NULL)
             ops->get = no_get;
         if (ops->flush == NULL)
@@ -70,15 +75,4 @@ const struct weft_net_ops *weft_net_find(const char *name)
         if (strcmp(tables[i]->name, name) == 0)
             return weft_net_at(i);
     return NULL;
-}
-
-bool weft_net_here(const struct weft_net_ops *ops, char *text, size_t bytes)
-{
-    text[0] = 0;
-#ifdef WEFT_HAVE_VERBS
-    if (strcmp(ops->name, weft_net_verbs.name) == 0)
-        return weft_verbs_list(text, bytes) > 0;
-#endif
-    (void)ops, (void)bytes;
-    return true;
 }

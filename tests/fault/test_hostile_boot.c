@@ -3,6 +3,7 @@
  * it runs. The job must come to its normal end. The parsers get the same treatment without a
  * socket. usage: test_hostile_boot [SEED]
  */
+#include "base/netif.h"
 #include "base/task.h"
 #include "boot/control.h"
 #include "boot/frame.h"

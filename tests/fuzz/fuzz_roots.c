@@ -1,7 +1,7 @@
 /* fuzz_roots.c - WEFT_ROOT, which also comes from a launcher or from another host. */
 #include "fuzz.h"
 
-#include "boot/frame.h"
+#include "base/netif.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -13,7 +13,7 @@
 #include "base/share.h"
 #include "base/task.h"
 #include "net/net.h"
-#include "net/shm/packet.h"
+#include "net/shm/inside.h"
 #include "ring/packet.h"
 
 enum { RING = 4096, REGION = 512, GUARD = 512, INBOX = 64, STAGE = 4096, FILL = 0xa5 };

@@ -66,7 +66,7 @@ static bool absent(const struct weft_net_ops *ops)
 {
     char text[2048];
 
-    if (weft_net_here(ops, text, sizeof(text)))
+    if (ops->here(text, sizeof(text)))
         return false;
     printf("%s: skipped: %s", ops->name, text);
     return true;

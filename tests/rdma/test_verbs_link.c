@@ -3,7 +3,7 @@
  * is killed, and when the cable is cut: the survivors end within 10 s, with PEER_LOST and a line
  * that names whom they have lost. Cuts veth0 for real: for a guest of tools/rdma-vm only.
  */
-#include "net/verbs/verbs.h"
+#include "net/net.h"
 #include "support/fault_job.h"
 #include "weft/device.h"
 

@@ -98,7 +98,7 @@ static inline void pair_open(const char *devices, int words,
 {
     char text[2048];
 
-    if (!weft_net_here(&weft_net_verbs, text, sizeof(text))) {
+    if (!weft_net_verbs.here(text, sizeof(text))) {
         printf("skipped: %s", text);
         exit(SKIPPED);
     }

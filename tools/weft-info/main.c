@@ -128,7 +128,7 @@ static weft_status print_networks(const struct weft_config *config)
         struct weft_net *net;
         char text[2048];
         const bool is_asked = strcmp(asked, ops->name) == 0;
-        if (!weft_net_here(ops, text, sizeof(text))) {
+        if (!ops->here(text, sizeof(text))) {
             printf("  %-6s cannot be used here:\n", ops->name);
             print_lines(text);
             if (is_asked)

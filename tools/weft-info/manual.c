@@ -1,7 +1,7 @@
 /* weft-info/manual.c - see the header. */
 #include "manual.h"
 
-#include "base/config_table.h"
+#include "base/config.h"
 
 #include <string.h>
 
@@ -42,7 +42,7 @@ void print_manual(FILE *out, const struct weft_config *config)
                                           "the environment",
                                           "the command line"};
 
-    for (int i = 0; i < weft_config_row_count; i++) {
+    for (int i = 0; i < WEFT_CONFIG_ROWS; i++) {
         const struct weft_config_row *row = &weft_config_rows[i];
         fprintf(out, "WEFT_%s = ", row->name);
         print_value(out, config, row);

@@ -8,6 +8,7 @@
 #ifndef WEFTRUN_H
 #define WEFTRUN_H
 
+#include "base/netif.h"
 #include "base/poll.h"
 #include "link.h"
 

@@ -1,5 +1,5 @@
 /*
- * net/mpi/end.h - a process's end of the network: what mpi.c, send.c, receive.c and effect.c share.
+ * net/mpi/end.h - a process's end of the network: what mpi.c, send.c and receive.c share.
  *
  * Who touches what: "put" is the progress thread, "receive" the receive thread. "Post" is the one
  * of them that calls MPI for what is sent: the progress thread with WEFT_MPI_THREADS=multi, the
@@ -103,7 +103,7 @@ struct weft_net_mpi_peer {
 };
 
 struct weft_net_mpi_out_list {
-    struct weft_net_mpi_out *first, *last;
+    struct weft_net_mpi_out *first, *last; /* last: if there is a first */
 };
 
 struct weft_net {
@@ -112,9 +112,11 @@ struct weft_net {
     struct weft_mpi_handle comm;
     bool inside; /* tasks of one address space: no MPI */
     bool single; /* the receive thread posts */
+    int rank;    /* in the communicator */
     uint32_t eager;
     struct weft_net_mpi_peer *peers;
     int *process_of; /* by rank in the communicator */
+    int connected;   /* peers */
     struct weft_net_mpi_peer *lists[WEFT_NET_MPI_LISTS];
     struct weft_arrive arrive;
 
@@ -167,24 +169,7 @@ void weft_net_mpi_send_close(struct weft_net *net);
 
 weft_status weft_net_mpi_receive_turn(struct weft_net *net, bool *did);
 void weft_net_mpi_receive_close(struct weft_net *net);
-void weft_net_mpi_free_in(struct weft_net *net, struct weft_net_mpi_in *in);
-
-/* ---- effect.c -------------------------------------------------------------------------------- */
-
-/* The first of a peer's messages. *done: it has taken effect, or is on its way to the device. */
-weft_status weft_net_mpi_advance(struct weft_net *net, struct weft_net_mpi_peer *peer,
-                                 struct weft_net_mpi_in *in, bool *done);
-/* A put that has: it is kept until its data is where it belongs. */
-void weft_net_mpi_taken(struct weft_net *net, struct weft_net_mpi_in *in);
-/* Ends a batch of those that have, if there are any and there is room for it. */
-weft_status weft_net_mpi_end_batch(struct weft_net *net);
 /* Up to this one their data is there: they are acknowledged. */
 weft_status weft_net_mpi_conclude(struct weft_net *net, uint64_t last);
-/* Says what is wrong with a message of so many bytes. PROTOCOL. */
-weft_status weft_net_mpi_malformed(const struct weft_net_mpi_peer *peer, size_t bytes,
-                                   const char *why);
-
-/* For the list of who is owing: acknowledges where it is time to. */
-weft_net_mpi_server weft_net_mpi_acknowledge;
 
 #endif

@@ -31,6 +31,16 @@ weft_status weft_net_mpi_broken(struct weft_net *net, weft_status status)
     return status;
 }
 
+weft_status weft_net_mpi_failed(struct weft_net *net, const char *way, int process, int error,
+                                const char *what)
+{
+    char text[256];
+
+    net->ops->explain(error, text, sizeof(text));
+    return weft_err(WEFT_ERR_NETWORK, "mpi (%s): %s %s process %d: %s", net->ops->name, what, way,
+                    process, text);
+}
+
 void weft_net_mpi_enlist(struct weft_net *net, enum weft_net_mpi_list list,
                          struct weft_net_mpi_peer *peer)
 {
@@ -97,6 +107,7 @@ static weft_status open_library(struct weft_net *net)
                         "the same ones (is this the launcher of another MPI?)",
                         net->open.processes, library->ops->name, library->size);
     net->ops = library->ops;
+    net->rank = library->rank;
     choose_threads(net, library->level);
     if (weft_arrive_is_later(&net->open) && library->ops->takes_gpu_memory() != 0)
         weft_say(WEFT_SAY_INFO, "mpi (%s): data of GPUs goes through host memory all the same",
@@ -115,6 +126,7 @@ static weft_status open_inside(struct weft_net *net)
 {
     net->inside = true;
     net->ops = &weft_mpi_inside;
+    net->rank = net->open.process;
     net->single = net->open.config->mpi_threads == WEFT_MPI_THREADS_SINGLE;
     return weft_mpi_inside_open(&net->comm, net->open.process, net->open.processes);
 }
@@ -177,16 +189,10 @@ static void mpi_caps(const struct weft_net *net, struct weft_net_caps *caps)
 
 static weft_status mpi_address(struct weft_net *net, void *address)
 {
-    struct address mine = {.rank = net->open.process, .eager = net->eager};
+    const struct address mine = {.inside = net->inside ? weft_mpi_inside_address(&net->comm) : 0,
+                                 .rank = net->rank,
+                                 .eager = net->eager};
 
-    if (net->inside) {
-        mine.inside = weft_mpi_inside_address(&net->comm);
-    } else {
-        int size;
-        const int error = net->ops->world(&mine.rank, &size);
-        if (error != 0)
-            return weft_mpi_failed(net->ops, error, "MPI_Comm_rank");
-    }
     memcpy(address, &mine, sizeof(mine));
     return WEFT_OK;
 }
@@ -208,6 +214,7 @@ static weft_status mpi_connect(struct weft_net *net, int process, const void *ad
         weft_mpi_inside_connect(&net->comm, process, theirs.inside);
     peer->rank = theirs.rank;
     net->process_of[theirs.rank] = process;
+    net->connected++;
     return WEFT_OK;
 }
 
@@ -321,19 +328,11 @@ static bool part(struct weft_net *net)
     return false;
 }
 
-static bool connected(const struct weft_net *net)
-{
-    for (int p = 0; p < net->open.processes; p++)
-        if (net->peers[p].rank < 0)
-            return false;
-    return true;
-}
-
 static void mpi_close(struct weft_net *net)
 {
     if (net->inside) {
         weft_mpi_inside_close(&net->comm);
-    } else if (connected(net)) {
+    } else if (net->connected == net->open.processes) {
         if (part(net))
             net->ops->release(&net->comm);
         else

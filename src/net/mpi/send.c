@@ -5,7 +5,7 @@
  * once. A larger one is cut into pieces; each is a header, and right after it the payload, read by
  * MPI from the source itself. MPI keeps the order of what one thread sends to one process in one
  * communicator under one tag, and one thread posts, so headers arrive in the order in which puts
- * were accepted, and so do payloads. The rest of the order is the receiver's (receive.c, effect.c).
+ * were accepted, and so do payloads. The rest of the order is the receiver's (receive.c).
  */
 #include "net/mpi/end.h"
 
@@ -22,7 +22,7 @@ enum {
 static void list_add(struct weft_net_mpi_out_list *list, struct weft_net_mpi_out *out)
 {
     out->next = NULL;
-    *(list->last != NULL ? &list->last->next : &list->first) = out;
+    *(list->first != NULL ? &list->last->next : &list->first) = out;
     list->last = out;
 }
 
@@ -30,11 +30,8 @@ static struct weft_net_mpi_out *list_take(struct weft_net_mpi_out_list *list)
 {
     struct weft_net_mpi_out *out = list->first;
 
-    if (out != NULL) {
+    if (out != NULL)
         list->first = out->next;
-        if (list->first == NULL)
-            list->last = NULL;
-    }
     return out;
 }
 
@@ -165,12 +162,6 @@ static weft_status new_out(struct weft_net *net, struct weft_net_mpi_out **out)
     return WEFT_OK;
 }
 
-static void free_out(struct weft_net *net, struct weft_net_mpi_out *out)
-{
-    out->next = net->free_out;
-    net->free_out = out;
-}
-
 /* One part of a put's source less that MPI may read; the last one frees it. */
 static void read_part(struct weft_net *net, struct weft_net_mpi_put *put)
 {
@@ -296,7 +287,8 @@ weft_status weft_net_mpi_send_turn(struct weft_net *net, bool *did)
     while ((out = take_locked(net, &net->finished)) != NULL) {
         if (out->put != NULL)
             read_part(net, out->put);
-        free_out(net, out);
+        out->next = net->free_out;
+        net->free_out = out;
         *did = true;
     }
     return weft_net_mpi_serve(net, WEFT_NET_MPI_BUSY, serve_peer, did);

@@ -7,8 +7,6 @@
 #include "base/say.h"
 #include "net/receipt.h"
 
-#include <string.h>
-
 static void answer(struct weft_net *net, int process, uint64_t key)
 {
     struct weft_ofi_header header = {.kind = WEFT_OFI_REGION, .key = key};
@@ -26,12 +24,10 @@ static void answer(struct weft_net *net, int process, uint64_t key)
 void weft_ofi_answer_again(struct weft_net *net)
 {
     const uint32_t count = net->questions_count;
-    struct weft_ofi_question questions[WEFT_OFI_QUESTIONS];
 
-    memcpy(questions, net->questions, count * sizeof(questions[0]));
-    net->questions_count = 0;
+    net->questions_count = 0; /* it grows again, but not faster than i */
     for (uint32_t i = 0; i < count; i++)
-        answer(net, questions[i].process, questions[i].key);
+        answer(net, net->questions[i].process, net->questions[i].key);
 }
 
 weft_status weft_ofi_hear(struct weft_net *net, const struct weft_ofi_message *m)

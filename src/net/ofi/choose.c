@@ -53,22 +53,18 @@ static void load(void)
 #undef LOAD
 }
 
-/* NULL: it cannot be loaded, and why in *reason, in silence. Any thread; loaded once, and kept. */
-static const struct weft_ofi_library *get_library(const char **reason)
+/* False: it cannot be, and `unloadable` says why, in silence. Any thread; loaded once, and kept. */
+static bool is_loaded(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, load);
-    *reason = unloadable;
-    return loaded ? &library : NULL;
+    return loaded;
 }
 
 const char *weft_ofi_error(long code)
 {
-    const char *reason;
-    const struct weft_ofi_library *fi = get_library(&reason);
-
-    return fi == NULL ? reason : fi->strerror((int)(code < 0 ? -code : code));
+    return is_loaded() ? library.strerror((int)(code < 0 ? -code : code)) : unloadable;
 }
 
 /*
@@ -77,30 +73,21 @@ const char *weft_ofi_error(long code)
  * fewer than there are connections some are refused. A process that puts to itself has two. The
  * user's own value stands; libfabric reads it once.
  */
-static int universe;
-static void set_universe(void)
+static void prepare_universe(int processes)
 {
     char text[16];
 
-    snprintf(text, sizeof(text), "%d", universe);
+    snprintf(text, sizeof(text), "%d", processes + 1);
     setenv("FI_UNIVERSE_SIZE", text, 0);
-}
-static void prepare_universe(int processes)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    universe = processes + 1;
-    pthread_once(&once, set_universe);
 }
 
 enum want { MESSAGES, WRITES, ORDERED_WRITES };
 
 static const uint64_t all_orders = FI_ORDER_WAW | FI_ORDER_WAS | FI_ORDER_SAW | FI_ORDER_SAS;
 
-static struct fi_info *hints_for(const struct weft_ofi_library *fi, enum want want,
-                                 size_t data_bytes)
+static struct fi_info *hints_for(enum want want, size_t data_bytes)
 {
-    struct fi_info *hints = fi->dupinfo(NULL);
+    struct fi_info *hints = library.dupinfo(NULL);
 
     if (hints == NULL)
         return NULL;
@@ -130,30 +117,28 @@ static bool name_text(char **field, const char *text)
 }
 
 /* The same endpoint again, with more asked of it; NULL if it does not agree. */
-static struct fi_info *ask(const struct weft_net *net, const struct fi_info *of, enum want want,
-                           size_t data_bytes)
+static struct fi_info *ask(const struct fi_info *of, enum want want, size_t data_bytes)
 {
-    const struct weft_ofi_library *fi = net->fi;
-    struct fi_info *hints = hints_for(fi, want, data_bytes), *list = NULL, *found = NULL;
+    struct fi_info *hints = hints_for(want, data_bytes), *list = NULL, *found = NULL;
 
     if (hints == NULL || !name_text(&hints->fabric_attr->prov_name, of->fabric_attr->prov_name) ||
         !name_text(&hints->fabric_attr->name, of->fabric_attr->name) ||
         !name_text(&hints->domain_attr->name, of->domain_attr->name)) {
-        fi->freeinfo(hints);
+        library.freeinfo(hints);
         return NULL;
     }
     hints->addr_format = of->addr_format;
-    if (fi->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list) == 0) {
+    if (library.getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list) == 0) {
         const struct fi_info *i = list;
         while (i != NULL &&
                (i->src_addrlen != of->src_addrlen ||
                 (of->src_addr != NULL && memcmp(i->src_addr, of->src_addr, of->src_addrlen) != 0)))
             i = i->next;
         /* Names like shm's differ from call to call. */
-        found = fi->dupinfo(i != NULL ? i : list);
-        fi->freeinfo(list);
+        found = library.dupinfo(i != NULL ? i : list);
+        library.freeinfo(list);
     }
-    fi->freeinfo(hints);
+    library.freeinfo(hints);
     return found;
 }
 
@@ -226,7 +211,7 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
 }
 
 /* The endpoint asked for as much as it agrees to. */
-static bool refine(struct weft_net *net, const struct fi_info *plain)
+static void refine(struct weft_net *net, const struct fi_info *plain)
 {
     static const struct {
         enum want want;
@@ -235,17 +220,12 @@ static bool refine(struct weft_net *net, const struct fi_info *plain)
         {ORDERED_WRITES, 8}, {WRITES, 8}, {ORDERED_WRITES, 4}, {WRITES, 4}, {MESSAGES, 0}};
     const bool writes = net->open.config->ofi_writes != 0;
 
-    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
-        if (wishes[i].want != MESSAGES && !writes)
-            continue;
-        struct fi_info *info = ask(net, plain, wishes[i].want, wishes[i].data_bytes);
-        if (info != NULL) {
-            note_abilities(net, info, wishes[i].want);
-            net->info = info;
-            return true;
-        }
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]) && net->info == NULL; i++) {
+        if (wishes[i].want == MESSAGES || writes)
+            net->info = ask(plain, wishes[i].want, wishes[i].data_bytes);
+        if (net->info != NULL)
+            note_abilities(net, net->info, wishes[i].want);
     }
-    return false;
 }
 
 static weft_status none(const struct weft_net *net, const char *why)
@@ -267,27 +247,25 @@ weft_status weft_ofi_choose(struct weft_net *net)
     struct sockaddr *address = NULL;
     struct fi_info *hints, *list = NULL;
 
-    const char *reason;
-    const struct weft_ofi_library *fi = get_library(&reason);
-    if (fi == NULL)
-        return weft_err(WEFT_ERR_NETWORK, "ofi: libfabric: %s", reason);
-    net->fi = fi;
+    if (!is_loaded())
+        return weft_err(WEFT_ERR_NETWORK, "ofi: libfabric: %s", unloadable);
+    net->fi = &library;
     prepare_universe(net->open.processes);
-    hints = hints_for(fi, MESSAGES, 0);
+    hints = hints_for(MESSAGES, 0);
     if (hints == NULL || (config->ofi_provider[0] != 0 &&
                           !name_text(&hints->fabric_attr->prov_name, config->ofi_provider))) {
-        fi->freeinfo(hints);
+        library.freeinfo(hints);
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to ask for providers");
     }
     if (weft_ofi_local_address(&net->open, &room))
         address = &room.any;
-    const int error = fi->getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list);
-    fi->freeinfo(hints);
+    const int error = library.getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list);
+    library.freeinfo(hints);
     if (error != 0)
         return none(net, weft_ofi_error(error));
     for (const struct fi_info *i = list; i != NULL && net->info == NULL; i = i->next)
         if (fits(net, i, address))
             refine(net, i);
-    fi->freeinfo(list);
+    library.freeinfo(list);
     return net->info != NULL ? WEFT_OK : none(net, "fi_info lists what there is");
 }

@@ -129,13 +129,6 @@ weft_status weft_ofi_undock(struct weft_net *net, const struct weft_ofi_arrival 
 
 /* ---- the sender's quay -------------------------------------------------------------------- */
 
-static void ask(struct weft_net *net, int process)
-{
-    struct weft_ofi_header header = {.kind = WEFT_OFI_ASK, .key = WEFT_OFI_DOCK_KEY};
-
-    net->peers[process].quay.asked = weft_ofi_send(net, process, &header, NULL, 0);
-}
-
 void weft_ofi_dock_told(struct weft_net *net, int process, const struct weft_ofi_place *place)
 {
     struct weft_ofi_quay *quay = &net->peers[process].quay;
@@ -156,11 +149,12 @@ void weft_ofi_dock_told(struct weft_net *net, int process, const struct weft_ofi
 bool weft_ofi_docks(struct weft_net *net, const struct weft_net_put *put)
 {
     struct weft_ofi_quay *quay = &net->peers[put->process].quay;
+    struct weft_ofi_header header = {.kind = WEFT_OFI_ASK, .key = WEFT_OFI_DOCK_KEY};
 
     if (!net->can.docks || put->bytes == 0 || put->bytes < net->can.write_from)
         return false;
     if (!quay->asked)
-        ask(net, put->process);
+        quay->asked = weft_ofi_send(net, put->process, &header, NULL, 0);
     return quay->known && quay->place.exposed != 0 &&
            HEAD + piece_most(quay->place.bytes) <= net->info->ep_attr->max_msg_size;
 }

@@ -184,13 +184,13 @@ struct weft_net {
     struct weft_ofi_op *free_ops, *made_ops;
     struct weft_ofi_dock dock;
 
-    uint64_t writes, docked, messages; /* puts so far, by the way they took */
-    uint32_t outstanding;              /* send completions that will come */
-    uint32_t flying;                   /* puts and gets not landed */
-    uint32_t lost;                     /* peers to which the connection broke */
-    bool stuck;                        /* the provider had no room: drive it */
-    uint32_t idle_rounds;              /* of the send side */
-    uint32_t owing;                    /* peers to which a receipt is owed */
+    unsigned long long writes, docked, messages; /* puts so far, by the way they took */
+    uint32_t outstanding;                        /* send completions that will come */
+    uint32_t flying;                             /* puts and gets not landed */
+    uint32_t lost;                               /* peers to which the connection broke */
+    bool stuck;                                  /* the provider had no room: drive it */
+    uint32_t idle_rounds;                        /* of the send side */
+    uint32_t owing;                              /* peers to which a receipt is owed */
     struct weft_ofi_question questions[WEFT_OFI_QUESTIONS];
     uint32_t questions_count;
     bool warned_stranger;           /* the receive task's own, */

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+/* What may not be there. */
+#define CLOSE(thing) ((void)((thing) != NULL ? fi_close(&(thing)->fid) : 0))
+
 static weft_status failed(const struct weft_net *net, const char *what, long error)
 {
     return weft_err(WEFT_ERR_NETWORK, "ofi: %s, %s: %s",
@@ -17,31 +20,21 @@ static weft_status failed(const struct weft_net *net, const char *what, long err
                     weft_ofi_error(error));
 }
 
-static weft_status open_queue(struct weft_net *net, enum weft_net_side side, bool descriptor)
-{
-    struct fi_cq_attr attr = {.size = side == WEFT_NET_SEND ? net->info->tx_attr->size
-                                                            : net->info->rx_attr->size,
-                              .format = FI_CQ_FORMAT_DATA,
-                              .wait_obj = descriptor ? FI_WAIT_FD : FI_WAIT_NONE};
-    const int error = fi_cq_open(net->domain, &attr, &net->cq[side], net);
-
-    if (error != 0 && descriptor)
-        return WEFT_ERR_UNSUPPORTED; /* in silence: without one, then */
-    return error == 0 ? WEFT_OK : failed(net, "completion queue", error);
-}
-
 /* The same kind for both sides: with a descriptor to sleep on, if wanted and there is one. */
 static weft_status open_queues(struct weft_net *net, bool *descriptors)
 {
-    weft_status status = open_queue(net, WEFT_NET_SEND, *descriptors);
+    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_DATA,
+                              .wait_obj = *descriptors ? FI_WAIT_FD : FI_WAIT_NONE};
+    int error = 0;
 
-    if (status == WEFT_OK)
-        status = open_queue(net, WEFT_NET_RECEIVE, *descriptors);
-    if (status != WEFT_ERR_UNSUPPORTED)
-        return status;
-    *descriptors = false;
-    if (net->cq[WEFT_NET_SEND] != NULL)
-        fi_close(&net->cq[WEFT_NET_SEND]->fid);
+    for (int side = 0; side < 2 && error == 0; side++) {
+        attr.size = side == WEFT_NET_SEND ? net->info->tx_attr->size : net->info->rx_attr->size;
+        error = fi_cq_open(net->domain, &attr, &net->cq[side], net);
+    }
+    if (error == 0 || !*descriptors)
+        return error == 0 ? WEFT_OK : failed(net, "completion queue", error);
+    *descriptors = false; /* in silence: without one, then */
+    CLOSE(net->cq[WEFT_NET_SEND]);
     net->cq[WEFT_NET_SEND] = NULL;
     return open_queues(net, descriptors);
 }
@@ -125,13 +118,6 @@ static weft_status open_peers(struct weft_net *net)
     return WEFT_OK;
 }
 
-static void close_fid(struct fid *fid)
-{
-    if (fid != NULL)
-        fi_close(fid);
-}
-#define CLOSE(thing) close_fid((thing) != NULL ? &(thing)->fid : NULL)
-
 static void weft_ofi_close(struct weft_net *net)
 {
     weft_ofi_watch_close(net);
@@ -140,8 +126,7 @@ static void weft_ofi_close(struct weft_net *net)
     if (net->writes + net->docked + net->messages > 0)
         weft_say(WEFT_SAY_DEBUG,
                  "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
-                 (unsigned long long)net->writes, (unsigned long long)net->docked,
-                 (unsigned long long)net->messages);
+                 net->writes, net->docked, net->messages);
     CLOSE(net->dock.mr);
     if (net->can.bind_mr) /* it belongs to the endpoint */
         CLOSE(net->memory_mr);

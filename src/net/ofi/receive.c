@@ -194,19 +194,10 @@ static weft_status take_error(struct weft_net *net)
     if (error.op_context != NULL &&
         ((struct weft_ofi_context *)error.op_context)->what == WEFT_OFI_RECEIVE_BUFFER)
         posted = weft_ofi_post_receive(net, error.op_context);
-    switch (error.err) {
-    case FI_ETRUNC:
-    case FI_ECANCELED:
-    case FI_ECONNRESET:
-    case FI_ECONNABORTED:
-    case FI_ENOTCONN:
-    case FI_ESHUTDOWN:
-        if (posted == 0)
-            return WEFT_OK;
-        break;
-    default:
-        break;
-    }
+    if (posted == 0 &&
+        (error.err == FI_ETRUNC || error.err == FI_ECANCELED || error.err == FI_ECONNRESET ||
+         error.err == FI_ECONNABORTED || error.err == FI_ENOTCONN || error.err == FI_ESHUTDOWN))
+        return WEFT_OK;
     return weft_err(WEFT_ERR_NETWORK, "ofi: %s cannot receive: %s",
                     net->info->fabric_attr->prov_name, weft_ofi_error(error.err));
 }

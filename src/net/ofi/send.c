@@ -251,11 +251,11 @@ static weft_status read_from(struct weft_net *net, const struct weft_ofi_place *
 /* A get sees all that was put to that process before: it waits until that has landed. */
 weft_status weft_ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target)
 {
-    struct weft_ofi_peer *peer = &net->peers[get->process];
     const struct weft_ofi_place *place = NULL;
 
     if (!net->can.read)
         return WEFT_ERR_UNSUPPORTED;
+    struct weft_ofi_peer *peer = &net->peers[get->process];
     weft_lock(&net->lock);
     if (peer->first != NULL)
         peer->ask_receipt = true;

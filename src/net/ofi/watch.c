@@ -60,17 +60,15 @@ static bool prepare(struct weft_net *net, uint32_t wanted, struct pollfd *polled
     int count = 0;
 
     polled[0] = (struct pollfd){.fd = watch->kick, .events = POLLIN};
-    for (int side = 0; side < 2; side++)
-        polled[1 + side] = (struct pollfd){.fd = -1, .events = POLLIN};
     weft_lock(&net->lock);
     *timeout = net->stuck ? STUCK_MS : IDLE_MS;
-    if ((wanted & 1u << WEFT_NET_RECEIVE) != 0)
-        polled[1 + WEFT_NET_RECEIVE].fd = watch->fd[WEFT_NET_RECEIVE];
-    if ((wanted & 1u << WEFT_NET_SEND) != 0 && net->outstanding > 0)
-        polled[1 + WEFT_NET_SEND].fd = watch->fd[WEFT_NET_SEND];
-    for (int side = 0; side < 2; side++)
-        if (polled[1 + side].fd >= 0)
+    for (int side = 0; side < 2; side++) {
+        const bool look =
+            (wanted & 1u << side) != 0 && (side == WEFT_NET_RECEIVE || net->outstanding > 0);
+        polled[1 + side] = (struct pollfd){.fd = look ? watch->fd[side] : -1, .events = POLLIN};
+        if (look)
             queues[count++] = &net->cq[side]->fid;
+    }
     const bool nothing = count == 0 || fi_trywait(net->fabric, queues, count) == 0;
     weft_unlock(&net->lock);
     return nothing;
@@ -115,12 +113,11 @@ static void watch_main(void *argument)
 weft_status weft_ofi_watch_open(struct weft_net *net)
 {
     struct weft_ofi_watch *watch = calloc(1, sizeof(*watch));
-    weft_status status;
 
     if (watch == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory to watch its queues");
     watch->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    status =
+    weft_status status =
         watch->kick >= 0 ? WEFT_OK : weft_err(WEFT_ERR_SYSTEM, "ofi: eventfd: %s", strerror(errno));
     bool good = status == WEFT_OK;
     for (int side = 0; side < 2 && good; side++) /* nothing to sleep on after all? */

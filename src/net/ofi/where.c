@@ -8,8 +8,6 @@
 #include "net/ofi/inside.h"
 
 #include <netdb.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 bool weft_ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b)
@@ -70,33 +68,15 @@ static bool towards(const char *host, const char *port, union weft_address *addr
     return found;
 }
 
-/* HOST:PORT or [HOST]:PORT. */
-static bool towards_one(char *text, union weft_address *address)
-{
-    char *host = text, *colon = strrchr(text, ':');
-
-    if (colon == NULL)
-        return false;
-    *colon = 0;
-    if (*host == '[' && colon > text + 1 && colon[-1] == ']') {
-        colon[-1] = 0;
-        host++;
-    }
-    return towards(host, colon + 1, address);
-}
-
 /* The root may have several addresses; the first to which there is a way that is no loopback. */
 static bool towards_root(const char *root, union weft_address *address)
 {
-    char text[sizeof(((struct weft_config *)0)->root)];
+    struct weft_root roots[WEFT_ROOTS_MAX];
+    const int count = weft_roots_parse(roots, root);
     bool found = false;
 
-    snprintf(text, sizeof(text), "%s", root);
-    for (char *rest = text, *one; (one = strsep(&rest, ",")) != NULL;) {
-        found = towards_one(one, address);
-        if (found && !weft_ofi_is_loopback(&address->any))
-            break;
-    }
+    for (int i = 0; i < count && (!found || weft_ofi_is_loopback(&address->any)); i++)
+        found = towards(roots[i].host, roots[i].port, address);
     return found;
 }
 

@@ -4,7 +4,6 @@
 #include "net/shm/inside.h"
 
 #include "base/say.h"
-#include "net/shm/packet.h"
 #include "order/atomic.h"
 
 #include <stdlib.h>
@@ -92,11 +91,12 @@ static weft_status pumped(struct weft_net *net, struct weft_shm_peer *peer, bool
     return WEFT_OK;
 }
 
-/* Moves as much of the current put into the ring as fits. */
+/* Moves as much of the current put into the ring as fits, and rings. */
 static weft_status pump(struct weft_net *net, struct weft_shm_peer *peer, bool *did)
 {
     const struct weft_net_put *put = &peer->current;
     weft_status status = WEFT_OK;
+    bool pushed = false;
 
     while (peer->active && status == WEFT_OK) {
         const size_t left = put->bytes - peer->done;
@@ -107,16 +107,20 @@ static weft_status pump(struct weft_net *net, struct weft_shm_peer *peer, bool *
         if (!push(net, peer, refer, bytes, &end)) {
             const uint32_t before = peer->out.seen;
             if (!weft_packet_refresh(&peer->out))
-                return weft_err(WEFT_ERR_PROTOCOL, "shm: process %d published a bad ring credit",
-                                put->process);
-            if (peer->out.seen == before)
-                return WEFT_OK;
+                status = weft_err(WEFT_ERR_PROTOCOL, "shm: process %d published a bad ring credit",
+                                  put->process);
+            else if (peer->out.seen == before)
+                break;
             continue;
         }
-        *did = true;
+        pushed = true;
         peer->done += bytes;
         if (bytes == left)
             status = pumped(net, peer, refer, end);
+    }
+    if (pushed) {
+        *did = true;
+        weft_bell_ring(&peer->inbox->bells[WEFT_NET_RECEIVE]);
     }
     return status;
 }
@@ -131,16 +135,11 @@ weft_status weft_shm_put(struct weft_net *net, const struct weft_net_put *put)
     peer->current = *put;
     peer->done = 0;
     peer->active = true;
-    weft_status status = pump(net, peer, &did);
-    if (did)
-        weft_bell_ring(&peer->inbox->bells[WEFT_NET_RECEIVE]);
-    return status;
+    return pump(net, peer, &did);
 }
 
 static weft_status progress_send(struct weft_net *net, struct weft_shm_peer *peer, bool *did)
 {
-    bool pushed = false;
-
     if (!peer->active && peer->count == 0)
         return WEFT_OK;
     if (!weft_packet_refresh(&peer->out))
@@ -155,12 +154,7 @@ static weft_status progress_send(struct weft_net *net, struct weft_shm_peer *pee
             net->open.events.sent(net->open.events.context, landing.cookie);
         net->open.events.landed(net->open.events.context, landing.cookie);
     }
-    weft_status status = pump(net, peer, &pushed);
-    if (pushed) {
-        *did = true;
-        weft_bell_ring(&peer->inbox->bells[WEFT_NET_RECEIVE]);
-    }
-    return status;
+    return pump(net, peer, did);
 }
 
 /* Where a packet's data lies: behind it, or in the sender's staging memory. NULL: nowhere. */

@@ -21,25 +21,22 @@ void weft_verbs_owe(struct weft_net *net, int process, uint32_t count)
 static int post_ack(struct weft_net *net, int process, struct weft_verbs_responder *responder)
 {
     const struct weft_verbs_address *to = &net->peers[process].address;
-    uint64_t word = weft_verbs_ack(responder->arrived);
-    struct ibv_sge sge = {.addr = (uint64_t)(uintptr_t)&word, .length = sizeof(word)};
-    struct ibv_send_wr wr = {.wr_id = (uint64_t)process << 32 | ++responder->posted,
-                             .sg_list = &sge,
-                             .num_sge = 1,
-                             .opcode = IBV_WR_RDMA_WRITE,
-                             .send_flags = IBV_SEND_INLINE,
-                             .wr.rdma = {.remote_addr =
-                                             to->words + (uint64_t)net->open.process * sizeof(word),
-                                         .rkey = to->words_key}},
-                       *bad;
+    const uint64_t word = weft_verbs_ack(responder->arrived);
+    struct weft_verbs_request r;
+    struct ibv_send_wr *bad;
 
+    weft_verbs_request_write(&r, to->words + (uint64_t)net->open.process * sizeof(word),
+                             to->words_key, 0);
+    weft_verbs_request_gather(&r, (uint64_t)(uintptr_t)&word, sizeof(word), 0);
+    r.wr.wr_id = (uint64_t)process << 32 | ++responder->posted;
+    r.wr.send_flags = IBV_SEND_INLINE;
     if (responder->posted % (WEFT_VERBS_ACKS / 4) == 0 || net->dc != NULL) {
-        wr.send_flags |= IBV_SEND_SIGNALED;
+        r.wr.send_flags |= IBV_SEND_SIGNALED;
         net->acks_under_way++;
     }
     net->counts.acks++;
-    return net->dc != NULL ? net->dc_ops->ack(net, process, &wr)
-                           : ibv_post_send(responder->qp, &wr, &bad);
+    return net->dc != NULL ? net->dc_ops->ack(net, process, &r.wr)
+                           : ibv_post_send(responder->qp, &r.wr, &bad);
 }
 
 /* Those that find no room stay owed: a later one says the same and more. */

@@ -44,14 +44,18 @@ static const size_t ROOM = GRH + sizeof(struct weft_verbs_control);
 
 /* ---- datagrams ----------------------------------------------------------------------------- */
 
-static int post_receive(struct weft_verbs_control_end *end, uint64_t i)
+static weft_status post_receive(const struct weft_net *net, uint64_t i)
 {
+    const struct weft_verbs_control_end *end = net->control;
     struct ibv_sge sge = {.addr = (uint64_t)(uintptr_t)(end->memory + i * ROOM),
                           .length = (uint32_t)ROOM,
                           .lkey = end->mr->lkey};
     struct ibv_recv_wr wr = {.wr_id = i, .sg_list = &sge, .num_sge = 1}, *bad;
 
-    return ibv_post_recv(end->qp, &wr, &bad);
+    return ibv_post_recv(end->qp, &wr, &bad) == 0
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_NETWORK, "verbs: %s takes no receives for datagrams",
+                          net->device.name);
 }
 
 static weft_status ready(struct weft_net *net, struct ibv_qp *qp)
@@ -95,11 +99,10 @@ weft_status weft_verbs_connect_open(struct weft_net *net)
     if (end->qp == NULL)
         return weft_err(WEFT_ERR_NETWORK, "verbs: %s gives no queue pair for datagrams: %s",
                         net->device.name, strerror(errno));
+    net->address.control = end->qp->qp_num;
     weft_status status = ready(net, end->qp);
     for (uint64_t i = 0; i < DATAGRAMS && status == WEFT_OK; i++)
-        if (post_receive(end, i) != 0)
-            status = weft_err(WEFT_ERR_NETWORK, "verbs: %s takes no receives for datagrams",
-                              net->device.name);
+        status = post_receive(net, i);
     return status;
 }
 
@@ -109,15 +112,9 @@ void weft_verbs_connect_close(struct weft_net *net)
 
     if (end == NULL)
         return;
-    if (end->qp != NULL)
-        ibv_destroy_qp(end->qp);
+    WEFT_VERBS_CLOSE(ibv_destroy_qp, end->qp);
     weft_verbs_release(end->mr, end->memory);
     free(end);
-}
-
-uint32_t weft_verbs_datagram_qpn(const struct weft_net *net)
-{
-    return net->control->qp->qp_num;
 }
 
 weft_status weft_verbs_way(struct weft_net *net, int process, struct ibv_ah **ah)
@@ -148,18 +145,16 @@ static weft_status say(struct weft_net *net, int process, struct weft_verbs_cont
     what->token = peer->address.token;
     unsigned char *memory = end->memory + (DATAGRAMS + end->next++ % SENDS) * ROOM;
     memcpy(memory, what, sizeof(*what));
-    struct ibv_sge sge = {
-        .addr = (uint64_t)(uintptr_t)memory, .length = sizeof(*what), .lkey = end->mr->lkey};
-    struct ibv_send_wr wr = {.wr_id = WEFT_VERBS_DATAGRAM,
-                             .sg_list = &sge,
-                             .num_sge = 1,
-                             .opcode = IBV_WR_SEND,
-                             .send_flags = IBV_SEND_SIGNALED,
-                             .wr.ud = {.ah = peer->control,
-                                       .remote_qpn = peer->address.control,
-                                       .remote_qkey = QKEY}},
-                       *bad;
-    const int error = ibv_post_send(end->qp, &wr, &bad);
+    struct weft_verbs_request r;
+    struct ibv_send_wr *bad;
+    weft_verbs_request_begin(&r, IBV_WR_SEND);
+    weft_verbs_request_gather(&r, (uint64_t)(uintptr_t)memory, sizeof(*what), end->mr->lkey);
+    r.wr.wr_id = WEFT_VERBS_DATAGRAM;
+    r.wr.send_flags = IBV_SEND_SIGNALED;
+    r.wr.wr.ud.ah = peer->control;
+    r.wr.wr.ud.remote_qpn = peer->address.control;
+    r.wr.wr.ud.remote_qkey = QKEY;
+    const int error = ibv_post_send(end->qp, &r.wr, &bad);
     if (error != 0)
         return weft_err(WEFT_ERR_NETWORK, "verbs: %s sends no datagrams: %s", net->device.name,
                         strerror(error));
@@ -211,8 +206,7 @@ static weft_status make_responder(struct weft_net *net, int process,
     if (status == WEFT_OK)
         status = remember(net, responder->qp->qp_num, process);
     if (status != WEFT_OK) {
-        if (responder->qp != NULL)
-            ibv_destroy_qp(responder->qp);
+        WEFT_VERBS_CLOSE(ibv_destroy_qp, responder->qp);
         free(responder);
         return status;
     }
@@ -355,16 +349,14 @@ void weft_verbs_datagram_sent(struct weft_net *net)
 
 weft_status weft_verbs_datagram(struct weft_net *net, const struct ibv_wc *wc)
 {
-    struct weft_verbs_control_end *end = net->control;
     struct weft_verbs_control what;
-
     const size_t bytes = wc->byte_len >= GRH ? wc->byte_len - GRH : 0;
     const char *wrong =
-        weft_verbs_parse_control(end->memory + wc->wr_id * ROOM + GRH, bytes,
+        weft_verbs_parse_control(net->control->memory + wc->wr_id * ROOM + GRH, bytes,
                                  (uint32_t)net->open.processes, net->address.token, &what);
-    if (post_receive(end, wc->wr_id) != 0)
-        return weft_err(WEFT_ERR_NETWORK, "verbs: %s takes no receives for datagrams",
-                        net->device.name);
+    const weft_status status = post_receive(net, wc->wr_id);
+    if (status != WEFT_OK)
+        return status;
     if (wrong != NULL) { /* anybody on the fabric can send one: it is not the job's fault */
         weft_say(WEFT_SAY_WARN, "verbs: a datagram from queue pair %u was ignored: %s", wc->src_qp,
                  wrong);

@@ -9,7 +9,6 @@
 
 #include "base/say.h"
 #include "net/verbs/dc/dc.h"
-#include "net/verbs/verbs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -90,8 +89,7 @@ static const char *try_device(struct weft_verbs_device *device, struct ibv_devic
                 return NULL;
             }
         }
-    ibv_close_device(device->context);
-    device->context = NULL;
+    weft_verbs_device_close(device);
     return reason;
 }
 
@@ -157,8 +155,7 @@ weft_status weft_verbs_device_open(struct weft_verbs_device *device, const char 
 
 void weft_verbs_device_close(struct weft_verbs_device *device)
 {
-    if (device->context != NULL)
-        ibv_close_device(device->context);
+    WEFT_VERBS_CLOSE(ibv_close_device, device->context);
     device->context = NULL;
 }
 
@@ -174,9 +171,10 @@ void weft_verbs_route(const struct weft_verbs_device *device,
     memcpy(attr->grh.dgid.raw, address->gid, sizeof(address->gid));
 }
 
-int weft_verbs_list(char *text, size_t bytes)
+bool weft_verbs_here(char *text, size_t bytes)
 {
-    int count = 0, active = 0;
+    int count = 0;
+    bool active = false;
     size_t at = 0;
     struct ibv_device **list = ibv_get_device_list(&count);
 
@@ -195,7 +193,7 @@ int weft_verbs_list(char *text, size_t bytes)
                 weft_verbs_dc_missing(&device) == NULL ? ", DC (which has never run on hardware)"
                                                        : "");
             weft_verbs_device_close(&device);
-            active++;
+            active = true;
         }
         at += n < 0 ? 0 : (size_t)n;
     }

@@ -137,8 +137,7 @@ static void release(struct weft_net *net, struct weft_verbs_piece *piece)
 {
     if (piece->slot >= 0)
         net->slots.free[net->slots.left++] = piece->slot;
-    if (piece->mr != NULL)
-        ibv_dereg_mr(piece->mr);
+    WEFT_VERBS_CLOSE(ibv_dereg_mr, piece->mr);
     piece->mr = NULL;
     if (piece->last && !piece->sent)
         net->open.events.sent(net->open.events.context, piece->cookie);

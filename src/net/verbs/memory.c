@@ -84,8 +84,7 @@ void weft_verbs_memory_drop(struct weft_verbs_memory *memory, uint64_t key)
 {
     struct ibv_mr *mr = weft_arrive_dereg(memory->arrive, weft_verbs_memory_region(memory, key));
 
-    if (mr != NULL)
-        ibv_dereg_mr(mr);
+    WEFT_VERBS_CLOSE(ibv_dereg_mr, mr);
 }
 
 void weft_verbs_memory_free(struct weft_verbs_memory *memory)
@@ -135,8 +134,7 @@ struct ibv_mr *weft_verbs_alloc(struct ibv_pd *pd, size_t bytes, int access, voi
 
 void weft_verbs_release(struct ibv_mr *mr, void *memory)
 {
-    if (mr != NULL)
-        ibv_dereg_mr(mr);
+    WEFT_VERBS_CLOSE(ibv_dereg_mr, mr);
     free(memory);
 }
 

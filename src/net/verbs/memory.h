@@ -23,6 +23,9 @@
 
 #define WEFT_VERBS_BY_MESSAGE (1ull << 63)
 
+/* ibv_destroy_qp and its like, for what may not be there. */
+#define WEFT_VERBS_CLOSE(close, thing) ((void)((thing) != NULL ? close(thing) : 0))
+
 struct weft_verbs_device;
 
 struct weft_verbs_memory {

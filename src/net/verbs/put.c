@@ -28,26 +28,22 @@ enum { PROMPT = 4 /* puts under way up to which each rings at once; above, they 
 static weft_status sender_open(struct weft_net *net, int process)
 {
     struct weft_verbs_peer *peer = &net->peers[process];
-    struct weft_verbs_sender *sender = calloc(1, sizeof(*sender));
-    struct weft_verbs_piece *pieces = calloc(net->pieces_most, sizeof(*pieces));
-    weft_status status = WEFT_OK;
+    struct weft_verbs_sender *sender =
+        calloc(1, sizeof(*sender) + net->pieces_most * sizeof(sender->pieces[0]));
 
-    if (sender == NULL || pieces == NULL)
-        status = weft_err(WEFT_ERR_MEMORY, "verbs: no memory for puts to process %d", process);
-    else if (net->dc == NULL)
-        status = weft_verbs_queue_open(net, (uint32_t)process, peer->qp, &sender->queue);
-    else
-        status = weft_verbs_way(net, process, &sender->ah);
+    if (sender == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for puts to process %d", process);
+    weft_status status =
+        net->dc == NULL ? weft_verbs_queue_open(net, (uint32_t)process, peer->qp, &sender->queue)
+                        : weft_verbs_way(net, process, &sender->ah);
     if (status != WEFT_OK) {
         free(sender);
-        free(pieces);
         return status;
     }
     if (net->dc == NULL) {
         net->queues[process] = sender->queue;
         peer->qp = NULL; /* the queue's */
     }
-    sender->pieces = pieces;
     sender->told = sender->acked = sender->message = peer->address.sequence;
     peer->sender = sender;
     return WEFT_OK;
@@ -59,14 +55,11 @@ void weft_verbs_sender_close(struct weft_net *net, struct weft_verbs_sender *sen
         return;
     for (uint32_t i = sender->released; i != sender->made; i++) {
         struct weft_verbs_piece *piece = &sender->pieces[i % net->pieces_most];
-        if (piece->mr != NULL)
-            ibv_dereg_mr(piece->mr);
+        WEFT_VERBS_CLOSE(ibv_dereg_mr, piece->mr);
     }
     if (sender->active && sender->mr != NULL)
         ibv_dereg_mr(sender->mr);
-    if (sender->ah != NULL)
-        ibv_destroy_ah(sender->ah);
-    free(sender->pieces);
+    WEFT_VERBS_CLOSE(ibv_destroy_ah, sender->ah);
     free(sender);
 }
 

@@ -21,21 +21,14 @@ enum {
 weft_status weft_verbs_queue_open(struct weft_net *net, uint32_t index, struct ibv_qp *qp,
                                   struct weft_verbs_queue **queue)
 {
-    struct weft_verbs_queue *c = calloc(1, sizeof(*c));
-    unsigned char *batch =
-        aligned_alloc(64, (size_t)(WEFT_VERBS_BATCH + BEHIND) * net->request_bytes);
+    const size_t batch = (size_t)(WEFT_VERBS_BATCH + BEHIND) * net->request_bytes;
+    struct weft_verbs_queue *c = aligned_alloc(64, sizeof(*c) + batch);
 
-    if (c == NULL || batch == NULL) {
-        free(c);
-        free(batch);
+    if (c == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for a batch of requests");
-    }
-    c->qp = qp;
-    c->index = index;
-    c->process = (int)index;
-    c->depth = net->sends;
+    *c = (struct weft_verbs_queue){
+        .qp = qp, .index = index, .process = (int)index, .depth = net->sends};
     c->made = c->posted = c->done = c->fenced = net->start;
-    c->batch = batch;
     *queue = c;
     return WEFT_OK;
 }
@@ -45,7 +38,6 @@ void weft_verbs_queue_close(struct weft_verbs_queue *queue)
     if (queue == NULL)
         return;
     ibv_destroy_qp(queue->qp);
-    free(queue->batch);
     free(queue);
 }
 

@@ -34,8 +34,7 @@ struct ibv_qp *weft_verbs_rc_make(struct weft_net *net, struct ibv_cq *completio
     if (qp == NULL || error != 0) {
         weft_err_say(WEFT_ERR_NETWORK, "verbs: %s gives no queue pair of %u requests: %s",
                      net->device.name, depth, strerror(error));
-        if (qp != NULL)
-            ibv_destroy_qp(qp);
+        WEFT_VERBS_CLOSE(ibv_destroy_qp, qp);
         return NULL;
     }
     return qp;

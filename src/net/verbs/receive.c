@@ -89,8 +89,7 @@ weft_status weft_verbs_receive_open(struct weft_net *net)
 void weft_verbs_receive_close(struct weft_net *net)
 {
     free(net->batches);
-    if (net->srq != NULL)
-        ibv_destroy_srq(net->srq);
+    WEFT_VERBS_CLOSE(ibv_destroy_srq, net->srq);
     weft_verbs_release(net->buffers_mr, net->buffers);
     free(net->refills);
     free(net->refill_sges);
@@ -156,7 +155,7 @@ static weft_status apply(struct weft_net *net, const struct ibv_wc *wc, struct t
 static weft_status take(struct weft_net *net, const struct ibv_wc *wc,
                         struct weft_verbs_batch *batch)
 {
-    const bool datagram = wc->qp_num == weft_verbs_datagram_qpn(net);
+    const bool datagram = wc->qp_num == net->address.control;
     struct taken *taken = &batch->taken[batch->count];
 
     if (!datagram) {
@@ -209,7 +208,7 @@ static weft_status reached(struct weft_net *net, const struct ibv_wc *wc, int co
     if (__atomic_load_n(&net->memory.dmabufs, __ATOMIC_ACQUIRE) == 0)
         return WEFT_OK;
     for (int i = 0; i < count; i++)
-        notices |= wc[i].qp_num != weft_verbs_datagram_qpn(net);
+        notices |= wc[i].qp_num != net->address.control;
     return notices ? weft_arrive_reached(&net->arrive) : WEFT_OK;
 }
 

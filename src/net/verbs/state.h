@@ -17,7 +17,6 @@
 #include "net/verbs/device.h"
 #include "net/verbs/memory.h"
 #include "net/verbs/request.h"
-#include "net/verbs/verbs.h"
 
 enum {
     WEFT_VERBS_BATCH = 16,  /* requests that one doorbell rings for */
@@ -43,7 +42,7 @@ struct weft_verbs_queue {
     bool want_fence;      /* its last put has no notice */
     bool want_marker;     /* DC: it has notices */
     uint32_t batched;
-    unsigned char *batch; /* weft_verbs_request, net->request_bytes apart */
+    _Alignas(64) unsigned char batch[]; /* weft_verbs_request, net->request_bytes apart */
 };
 
 /* A piece of a put, or all of it, from its posting until it has landed. */
@@ -76,10 +75,10 @@ struct weft_verbs_sender {
     uint32_t told, acked; /* receives that we made the target consume; that have taken effect */
     uint32_t message;     /* `told` of the last message */
     uint32_t last;        /* the number of the last request on the queue */
-    struct weft_verbs_piece *pieces; /* a ring of net->pieces_most */
-    uint32_t made, released, landed; /* pieces: posted, those whose source is free, landed */
-    struct ibv_ah *ah;               /* DC */
-    bool listed;                     /* in net->busy */
+    uint32_t made, released, landed;  /* pieces: posted, those whose source is free, landed */
+    struct ibv_ah *ah;                /* DC */
+    bool listed;                      /* in net->busy */
+    struct weft_verbs_piece pieces[]; /* a ring of net->pieces_most */
 };
 
 /* This process's end of another's connection to it. Receive thread. */
@@ -120,6 +119,21 @@ struct weft_verbs_refusal {
     uint32_t pending; /* 1: filled by the send side, 0: taken. Steers as a peer's state does. */
     int process;
     uint64_t key, offset, bytes;
+};
+
+/* What an end has done so far, for tests and for the line that close says at WEFT_LOG=info. */
+struct weft_verbs_counts {
+    /* by the send side */
+    unsigned long long puts, notified; /* accepted; those of them with a notice */
+    unsigned long long requests;       /* work requests that carry puts, */
+    unsigned long long fences;         /* and reads behind those without a notice, */
+    unsigned long long markers;        /* and DC's markers behind notices */
+    unsigned long long doorbells, completions;
+    /* by the receive side */
+    unsigned long long receives; /* of notices and messages */
+    unsigned long long acks;     /* work requests that acknowledge */
+    unsigned long long refills;  /* times that receives were posted */
+    unsigned long long queue_pairs;
 };
 
 struct weft_verbs_control_end;
@@ -227,6 +241,7 @@ uint32_t weft_verbs_rc_inline(struct weft_net *net, uint32_t wanted);
 
 /* ---- connect.c: making them. Receive thread only, open and close apart ---- */
 
+/* Puts the number of the datagram queue pair into net->address. */
 weft_status weft_verbs_connect_open(struct weft_net *net);
 void weft_verbs_connect_close(struct weft_net *net);
 /* The way to a process. Errors: NETWORK. */
@@ -235,7 +250,6 @@ weft_status weft_verbs_way(struct weft_net *net, int process, struct ibv_ah **ah
 /* The id of completions of the datagram queue pair's requests, which go to _datagram_sent. Its
  * receives go to _datagram. */
 #define WEFT_VERBS_DATAGRAM UINT64_MAX
-uint32_t weft_verbs_datagram_qpn(const struct weft_net *net);
 weft_status weft_verbs_datagram(struct weft_net *net, const struct ibv_wc *wc);
 void weft_verbs_datagram_sent(struct weft_net *net);
 

@@ -1,8 +1,6 @@
 /*
  * net/verbs/verbs.c - InfiniBand and RoCE through libibverbs: opening, closing, the table.
  */
-#include "net/verbs/verbs.h"
-
 #include "base/say.h"
 #include "net/verbs/dc/dc.h"
 
@@ -21,18 +19,10 @@ enum {
     CREDIT_PART = 4  /* and a sender may have a quarter under way */
 };
 
-/* Which of write and message aligned words travel by, to a device that may divide them. */
-static void choose_words(struct weft_net *net)
-{
-    const int words = net->open.config->verbs_words;
-
-    net->words_by_message = words != WEFT_VERBS_WORDS_WRITE;
-    net->address.words_atomically = words == WEFT_VERBS_WORDS_MESSAGE ? 0 : !net->device.software;
-}
-
 static weft_status make_address(struct weft_net *net)
 {
     struct weft_verbs_address *a = &net->address;
+    const int words = net->open.config->verbs_words;
 
     *a = (struct weft_verbs_address){.magic = WEFT_VERBS_MAGIC,
                                      .buffer = net->buffer_bytes,
@@ -43,11 +33,13 @@ static weft_status make_address(struct weft_net *net)
                                      .lid = net->device.port_attr.lid,
                                      .transport = WEFT_VERBS_RC,
                                      .mtu = (uint8_t)net->device.port_attr.active_mtu,
-                                     .ethernet = net->device.ethernet};
+                                     .ethernet = net->device.ethernet,
+                                     .words_atomically = words != WEFT_VERBS_WORDS_MESSAGE &&
+                                                         !net->device.software};
+    net->words_by_message = words != WEFT_VERBS_WORDS_WRITE;
     memcpy(a->gid, net->device.gid.raw, sizeof(a->gid));
     if (getrandom(&a->token, sizeof(a->token), 0) != (ssize_t)sizeof(a->token))
         return weft_err(WEFT_ERR_SYSTEM, "verbs: getrandom: %s", strerror(errno));
-    choose_words(net);
     return WEFT_OK;
 }
 
@@ -168,7 +160,6 @@ static weft_status open_steps(struct weft_net *net)
         status = weft_verbs_connect_open(net);
     if (status != WEFT_OK)
         return status;
-    net->address.control = weft_verbs_datagram_qpn(net);
     net->counts.queue_pairs++;
     net->inline_most = weft_verbs_rc_inline(net, (uint32_t)config->verbs_inline);
     net->request_bytes =
@@ -189,18 +180,14 @@ static void close_peer(struct weft_net *net, struct weft_verbs_peer *peer)
 {
     struct weft_verbs_responder *responder = peer->responder;
 
-    if (peer->qp != NULL)
-        ibv_destroy_qp(peer->qp);
+    WEFT_VERBS_CLOSE(ibv_destroy_qp, peer->qp);
     if (responder != NULL) {
-        if (responder->qp != NULL)
-            ibv_destroy_qp(responder->qp);
-        if (responder->ah != NULL)
-            ibv_destroy_ah(responder->ah);
+        WEFT_VERBS_CLOSE(ibv_destroy_qp, responder->qp);
+        WEFT_VERBS_CLOSE(ibv_destroy_ah, responder->ah);
         free(responder);
     }
     weft_verbs_sender_close(net, peer->sender);
-    if (peer->control != NULL)
-        ibv_destroy_ah(peer->control);
+    WEFT_VERBS_CLOSE(ibv_destroy_ah, peer->control);
 }
 
 static void say_counts(const struct weft_net *net)
@@ -212,12 +199,8 @@ static void say_counts(const struct weft_net *net)
                  "verbs: %llu puts, %llu with a notice: %llu requests, %llu fences, %llu markers, "
                  "%llu doorbells, %llu completions; %llu receives, refilled %llu times, %llu "
                  "acknowledgements; %llu queue pairs",
-                 (unsigned long long)c->puts, (unsigned long long)c->notified,
-                 (unsigned long long)c->requests, (unsigned long long)c->fences,
-                 (unsigned long long)c->markers, (unsigned long long)c->doorbells,
-                 (unsigned long long)c->completions, (unsigned long long)c->receives,
-                 (unsigned long long)c->refills, (unsigned long long)c->acks,
-                 (unsigned long long)c->queue_pairs);
+                 c->puts, c->notified, c->requests, c->fences, c->markers, c->doorbells,
+                 c->completions, c->receives, c->refills, c->acks, c->queue_pairs);
 }
 
 /* Queue pairs first: what else there is may be in use by them. */
@@ -235,16 +218,12 @@ static void verbs_close(struct weft_net *net)
     weft_arrive_close(&net->arrive);
     weft_verbs_receive_close(net);
     weft_verbs_slots_close(&net->slots);
-    if (net->send_cq != NULL)
-        ibv_destroy_cq(net->send_cq);
-    if (net->receive_cq != NULL)
-        ibv_destroy_cq(net->receive_cq);
-    if (net->ack_cq != NULL)
-        ibv_destroy_cq(net->ack_cq);
+    WEFT_VERBS_CLOSE(ibv_destroy_cq, net->send_cq);
+    WEFT_VERBS_CLOSE(ibv_destroy_cq, net->receive_cq);
+    WEFT_VERBS_CLOSE(ibv_destroy_cq, net->ack_cq);
     weft_verbs_release(net->words_mr, net->words);
     weft_verbs_release(net->scratch_mr, net->scratch);
-    if (net->pd != NULL)
-        ibv_dealloc_pd(net->pd);
+    WEFT_VERBS_CLOSE(ibv_dealloc_pd, net->pd);
     weft_verbs_device_close(&net->device);
     free(net->queues);
     free(net->peers);
@@ -327,6 +306,7 @@ static weft_status verbs_progress(struct weft_net *net, enum weft_net_side side,
 
 const struct weft_net_ops weft_net_verbs = {
     .name = "verbs",
+    .here = weft_verbs_here,
     .open = verbs_open,
     .close = verbs_close,
     .caps = verbs_caps,

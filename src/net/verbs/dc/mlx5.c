@@ -123,13 +123,6 @@ static struct ibv_qp *make_target(struct weft_net *net)
     return make_ready(net, &attr, &mlx5, steps, 2);
 }
 
-/* All requests are complete, fences included; their numbers mean nothing on another queue. */
-static void leave(const struct weft_net *net, struct weft_verbs_sender *sender)
-{
-    for (uint32_t i = sender->landed; i != sender->made; i++)
-        sender->pieces[i % net->pieces_most].complete = true;
-}
-
 static void choose(struct weft_net *net, int process)
 {
     struct weft_verbs_sender *sender = net->peers[process].sender;
@@ -140,7 +133,9 @@ static void choose(struct weft_net *net, int process)
 
     if ((int)chosen == current)
         return;
-    leave(net, sender);
+    /* All requests are complete, fences included; their numbers mean nothing on another queue. */
+    for (uint32_t i = sender->landed; i != sender->made; i++)
+        sender->pieces[i % net->pieces_most].complete = true;
     sender->queue = net->queues[chosen];
     sender->last = sender->queue->done;
 }
@@ -234,10 +229,8 @@ static void close_dc(struct weft_net *net)
     struct weft_verbs_dc *dc = net->dc;
 
     for (int i = 0; i < 2; i++)
-        if (dc->targets[i] != NULL)
-            ibv_destroy_qp(dc->targets[i]);
-    if (dc->acker != NULL)
-        ibv_destroy_qp(dc->acker);
+        WEFT_VERBS_CLOSE(ibv_destroy_qp, dc->targets[i]);
+    WEFT_VERBS_CLOSE(ibv_destroy_qp, dc->acker);
     free(dc);
     net->dc = NULL;
 }

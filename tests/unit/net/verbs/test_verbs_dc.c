@@ -104,7 +104,6 @@ static void open_process(int processes)
 static void close_process(void)
 {
     for (uint32_t i = 0; i < net.queues_count; i++) {
-        free(net.queues[i]->batch);
         free(net.queues[i]->qp);
         free(net.queues[i]);
     }

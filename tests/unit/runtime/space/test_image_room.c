@@ -2,7 +2,7 @@
  * The device memory of tables: how much a kernel of many GPUs takes, and its arena, which lends
  * ranges of all sizes out of several blocks.
  */
-#include "base/config_table.h"
+#include "base/config.h"
 #include "runtime/space/image.h"
 
 #include <setjmp.h>

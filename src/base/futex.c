@@ -1,8 +1,9 @@
 /*
- * base/bell.c - an event count on a futex.
+ * base/futex.c - what tasks sleep on, each a word or two over a futex: bells, which count events,
+ * and locks.
  *
- * Why no wake-up is lost. R is the fence in ring, S the one in prepare; sequentially consistent
- * fences have one total order.
+ * Why no wake-up of a bell is lost. R is the fence in ring, S the one in prepare; sequentially
+ * consistent fences have one total order.
  *
  *     ringer                            sleeper
  *     change what is looked at          sleepers += 1
@@ -19,8 +20,45 @@
  * the bell for synchronisation that the labels should have given; it does not model the fences, and
  * the functions that hold one are left uninstrumented where it would refuse them.
  */
-#include "base/futex.h"
+#include "base/say.h"
 #include "base/task.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* An error that is not part of the protocol means a broken word: going on would spin for ever. */
+static void broken(const char *call, const uint32_t *word)
+{
+    weft_say(WEFT_SAY_ERROR, "%s on word %p: %s", call, (const void *)word, strerror(errno));
+    abort();
+}
+
+/*
+ * Sleeps if *word is still `value`, until woken; may return early. shared: the word may lie in
+ * memory that several processes map, at different addresses. timeout: NULL for none.
+ */
+static void futex_wait(uint32_t *word, uint32_t value, bool shared, const struct timespec *timeout)
+{
+    const int operation = shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE;
+
+    if (syscall(SYS_futex, word, operation, value, timeout, NULL, 0) != 0 && errno != EAGAIN &&
+        errno != EINTR && errno != ETIMEDOUT)
+        broken("futex wait", word);
+}
+
+static void futex_wake(uint32_t *word, int sleepers, bool shared)
+{
+    const int operation = shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE;
+
+    if (syscall(SYS_futex, word, operation, sleepers, NULL, NULL, 0) < 0)
+        broken("futex wake", word);
+}
 
 static const uint64_t ROUND_NS = 3600000000000; /* of a wait without an end */
 
@@ -55,7 +93,7 @@ void weft_bell_sleep(struct weft_bell *bell, uint32_t ticket, uint64_t timeout_n
         weft_model->yield(true);
         return;
     }
-    weft_futex_wait(&bell->rung, ticket, true, &timeout);
+    futex_wait(&bell->rung, ticket, true, &timeout);
     __atomic_fetch_sub(&bell->sleepers, 1, __ATOMIC_RELAXED);
 }
 
@@ -78,7 +116,7 @@ bool weft_bell_await(struct weft_bell *bell, const uint32_t *word, uint32_t leas
 void weft_bell_wake(struct weft_bell *bell)
 {
     __atomic_fetch_add(&bell->rung, 1, __ATOMIC_RELAXED);
-    weft_futex_wake(&bell->rung, INT_MAX, true);
+    futex_wake(&bell->rung, INT_MAX, true);
 }
 
 NOT_FOR_TSAN void weft_bell_ring(struct weft_bell *bell)
@@ -88,4 +126,30 @@ NOT_FOR_TSAN void weft_bell_ring(struct weft_bell *bell)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&bell->sleepers, __ATOMIC_RELAXED) != 0)
         weft_bell_wake(bell);
+}
+
+bool weft_lock_try(struct weft_lock *lock)
+{
+    uint32_t free = 0;
+
+    return __atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+/* Who has waited takes it as 2, since others may still sleep; unlocking a 2 wakes one of them. */
+void weft_lock(struct weft_lock *lock)
+{
+    if (weft_model != NULL)
+        weft_model->lock(lock);
+    else if (!weft_lock_try(lock))
+        while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
+            futex_wait(&lock->word, 2, false, NULL);
+}
+
+void weft_unlock(struct weft_lock *lock)
+{
+    if (weft_model != NULL)
+        weft_model->unlock(lock);
+    else if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
+        futex_wake(&lock->word, 1, false);
 }
