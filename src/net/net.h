@@ -1,9 +1,9 @@
 /*
- * net/net.h - what a network must do for weft: thirteen functions at most.
+ * net/net.h - what a network must do for weft: twelve functions at most.
  *
  * A back end is one such table at the end of its file and one line in registry.c. Operations that
  * it lacks are filled in with defaults (registry.c), so that callers never test for NULL. Threads:
- * `put`, `get`, `flush` and progress(WEFT_NET_SEND) are called by the progress thread only, and
+ * `put`, `flush` and progress(WEFT_NET_SEND) are called by the progress thread only, and
  * progress(WEFT_NET_RECEIVE) by the receive thread only. Any thread may call reg and dereg, one at
  * a time, whenever it likes. The rest is called while neither thread runs.
  *
@@ -72,7 +72,6 @@ struct weft_net_open {
 enum weft_net_side { WEFT_NET_SEND, WEFT_NET_RECEIVE };
 
 struct weft_net_caps {
-    bool get;              /* get works */
     bool same_host_only;   /* reaches processes of this host only */
     bool own_process;      /* reaches no process but its own */
     bool launched;         /* reaches only processes that its own launcher has started */
@@ -86,7 +85,7 @@ struct weft_net_caps {
 
 #define WEFT_NET_ADDRESS_MAX 256
 
-/* put and get: no room now; call again after progress. Never reported as an error. */
+/* put: no room now; call again after progress. Never reported as an error. */
 #define WEFT_NET_FULL WEFT_STATUS_COUNT
 /* put: it cannot read this device memory; put it from host memory. Never reported as an error. */
 #define WEFT_NET_STAGE (WEFT_STATUS_COUNT + 1)
@@ -115,11 +114,6 @@ struct weft_net_ops {
 
     /* Non-blocking. OK: accepted, sent and landed will be called; FULL, STAGE: not accepted. */
     weft_status (*put)(struct weft_net *net, const struct weft_net_put *put);
-    /*
-     * Reads into target; sent and landed come when the data is there. Sees what was put before it.
-     * Errors: UNSUPPORTED, also where target is not registered.
-     */
-    weft_status (*get)(struct weft_net *net, const struct weft_net_put *get, void *target);
     /* Non-blocking: makes `landed` come soon for all puts to the process accepted so far. */
     weft_status (*flush)(struct weft_net *net, int process);
 

@@ -24,12 +24,6 @@ static bool always_here(char *text, size_t bytes)
     return true;
 }
 
-static weft_status no_get(struct weft_net *net, const struct weft_net_put *get, void *target)
-{
-    (void)net, (void)get, (void)target;
-    return WEFT_ERR_UNSUPPORTED;
-}
-
 /* For back ends whose puts always report `landed` without being asked. */
 static weft_status flush_is_automatic(struct weft_net *net, int process)
 {
@@ -52,8 +46,6 @@ static void fill_in(void)
         *ops = *tables[i];
         if (ops->here == NULL)
             ops->here = always_here;
-        if (ops->get == NULL)
-            ops->get = no_get;
         if (ops->flush == NULL)
             ops->flush = flush_is_automatic;
         if (ops->bell == NULL)

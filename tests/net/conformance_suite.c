@@ -274,43 +274,6 @@ static void part_words(struct end *end)
     end_sources_free(end, values);
 }
 
-/* What was put is got back, by those tables that get. */
-static void part_get(struct end *end)
-{
-    enum { BYTES = 5000 };
-    const int from = (end->me + 1) % end->all->count;
-    struct end_put record = {.put.process = from}; /* of no bytes: `landed` compares nothing */
-    unsigned char *got, source[BYTES];
-    struct weft_net_caps caps;
-    struct weft_net_put get = {.process = from,
-                               .key = end->all->end[from].key,
-                               .offset = share_of(end->me) + 3,
-                               .bytes = BYTES,
-                               .cookie = &record};
-    weft_status status;
-    size_t wrong = 0;
-
-    end->all->ops->caps(end->net, &caps);
-    if (!caps.get)
-        return;
-    got = end_sources(end, BYTES);
-    for (size_t b = 0; b < BYTES; b++)
-        source[b] = byte_of(end->me, 5, b);
-    CHECK(end->all, end_put(end, from, get.offset, source, BYTES, 0, END_KEEP) == WEFT_OK);
-    while ((status = end->all->ops->get(end->net, &get, got)) == WEFT_NET_FULL)
-        if (end_move(end) != WEFT_OK)
-            break;
-    CHECK(end->all,
-          status == WEFT_OK || (status == WEFT_ERR_UNSUPPORTED && !end->all->register_sources));
-    while (status == WEFT_OK && record.landed == 0 && end_move(end) == WEFT_OK)
-        ;
-    for (size_t b = 0; b < BYTES; b++)
-        wrong += got[b] != source[b];
-    CHECK(end->all, status != WEFT_OK || (wrong == 0 && record.landed == 1 && record.sent == 1));
-    end_settle(end);
-    end_sources_free(end, got);
-}
-
 void suite(struct end *end, int unused)
 {
     (void)unused;
@@ -320,7 +283,6 @@ void suite(struct end *end, int unused)
     part_apart(end);
     part_rewrites(end);
     part_words(end);
-    part_get(end);
     uint32_t beyond = 0;
     for (size_t i = END_MEMORY; i < END_SPACE; i++)
         beyond += end->memory[i] != 0;

@@ -39,7 +39,6 @@ static void alone(struct end *end, int unused)
     (void)unused;
     ops->caps(end->net, &caps);
     CHECK(end->all, caps.address_bytes <= WEFT_NET_ADDRESS_MAX);
-    CHECK(end->all, caps.get || ops->get(end->net, NULL, NULL) == WEFT_ERR_UNSUPPORTED);
     CHECK(end->all, weft_net_find(ops->name) == ops);
     for (int i = 0; i < REGIONS; i++)
         CHECK(end->all, ops->reg(end->net, memory[i], sizeof(memory[i]), &keys[i]) == WEFT_OK);

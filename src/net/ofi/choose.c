@@ -186,7 +186,6 @@ static void note_abilities(struct weft_net *net, const struct fi_info *info, enu
         .direct = direct,
         .docks =
             !direct && want != MESSAGES && (mr & FI_MR_LOCAL) == 0 && info->tx_attr->iov_limit >= 2,
-        .read = want != MESSAGES && direct,
         .ordered_writes = ordered,
         .ordered_most = info->ep_attr->max_order_waw_size,
         .local_mr = (mr & FI_MR_LOCAL) != 0,

@@ -54,7 +54,7 @@ struct weft_ofi_context {
     enum weft_ofi_what what;
 };
 
-/* A put, from its acceptance until it has landed; or a get; or a piece of a put (dock.c). */
+/* A put, from its acceptance until it has landed; or a piece of a put (dock.c). */
 struct weft_ofi_op {
     struct weft_ofi_context context;
     struct weft_ofi_op *next, *made_before;
@@ -62,7 +62,7 @@ struct weft_ofi_op {
     int process;
     uint32_t event;        /* its last */
     bool issued, sent;     /* all of it; its source may be reused */
-    bool message, get;     /* it travels as messages */
+    bool message;          /* it travels as messages */
     bool place_known;      /* `at` is where in the target's memory */
     uint64_t key, at, end; /* what it changes: [at, end), offsets where the place is not known */
     uint32_t unsent;       /* pieces */
@@ -136,7 +136,6 @@ struct weft_ofi_abilities {
     uint32_t spread;         /* events that its data tells apart */
     bool direct;             /* writes reach windows; */
     bool docks;              /* or docks instead */
-    bool read;               /* gets */
     bool ordered_writes;     /* of two writes to one place the later one stays, */
     uint64_t ordered_most;   /* up to this size */
     bool local_mr, virtual_addresses, own_keys, bind_mr, data_takes_buffer;
@@ -240,10 +239,9 @@ const struct weft_ofi_place *weft_ofi_remote(struct weft_net *net, int process, 
 void weft_ofi_remote_told(struct weft_net *net, int process, uint64_t key,
                           const struct weft_ofi_place *place);
 
-/* ---- send.c: puts, gets. Lock held, except in the table's functions ---- */
+/* ---- send.c: puts. Lock held, except in the table's functions ---- */
 
 weft_status weft_ofi_put(struct weft_net *net, const struct weft_net_put *put);
-weft_status weft_ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target);
 weft_status weft_ofi_flush(struct weft_net *net, int process);
 /* For a put, or a piece of it. NULL: no memory. */
 struct weft_ofi_op *weft_ofi_new_op(struct weft_net *net, const struct weft_net_put *put);

@@ -43,8 +43,7 @@ static void expose(struct weft_net *net, void *base, size_t bytes, uint64_t key)
 
     if (!weft_ofi_secret_key(net, &wanted))
         return;
-    const int error = weft_ofi_register(
-        net, base, bytes, FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ, wanted, &mr);
+    const int error = weft_ofi_register(net, base, bytes, FI_WRITE | FI_REMOTE_WRITE, wanted, &mr);
     if (error == 0)
         weft_arrive_keep(&net->arrive, key, mr, 0);
     else

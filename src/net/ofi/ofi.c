@@ -204,8 +204,7 @@ static weft_status weft_ofi_open(struct weft_net **net, const struct weft_net_op
 
 static void weft_ofi_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
-    *caps = (struct weft_net_caps){.get = net->can.read,
-                                   .lands_when_asked = true,
+    *caps = (struct weft_net_caps){.lands_when_asked = true,
                                    .same_host_only =
                                        strcmp(net->info->fabric_attr->prov_name, "shm") == 0,
                                    .address_bytes = sizeof(struct weft_ofi_hello)};
@@ -276,7 +275,6 @@ const struct weft_net_ops weft_net_ofi = {
     .reg = weft_ofi_reg,
     .dereg = weft_ofi_dereg,
     .put = weft_ofi_put,
-    .get = weft_ofi_get,
     .flush = weft_ofi_flush,
     .progress = weft_ofi_progress,
     .bell = weft_ofi_bell,

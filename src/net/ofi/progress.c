@@ -37,10 +37,6 @@ static void op_done(struct weft_net *net, struct weft_ofi_op *op)
         return;
     }
     net->open.events.sent(net->open.events.context, op->cookie);
-    if (op->get) {
-        net->open.events.landed(net->open.events.context, op->cookie);
-        weft_ofi_free_op(net, op);
-    }
 }
 
 static void send_done(struct weft_net *net, void *context, int err)

@@ -217,55 +217,6 @@ weft_status weft_ofi_put(struct weft_net *net, const struct weft_net_put *put)
     return status;
 }
 
-static weft_status read_from(struct weft_net *net, const struct weft_ofi_place *place,
-                             const struct weft_net_put *get, void *target)
-{
-    void *descriptor;
-
-    if (!place->exposed || get->offset > place->bytes || get->bytes > place->bytes - get->offset)
-        return weft_err(WEFT_ERR_PROTOCOL,
-                        "ofi: a get of %zu bytes at offset %llu of key 0x%llx, which process %d "
-                        "has not exposed to reads",
-                        get->bytes, (unsigned long long)get->offset, (unsigned long long)get->key,
-                        get->process);
-    if (!weft_ofi_descriptor(net, target, get->bytes, &descriptor))
-        return weft_err(WEFT_ERR_UNSUPPORTED,
-                        "ofi: %s reads only into registered memory, and %zu bytes of a get are "
-                        "elsewhere",
-                        net->info->fabric_attr->prov_name, get->bytes);
-    struct weft_ofi_op *op = weft_ofi_new_op(net, get);
-    if (op == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for a get");
-    const ssize_t result =
-        fi_read(net->ep, target, get->bytes, descriptor, net->peers[get->process].address,
-                remote_address(net, place, get->offset), place->mr_key, &op->context);
-    if (!weft_ofi_taken(net, get->process, result)) {
-        weft_ofi_free_op(net, op);
-        return WEFT_NET_FULL;
-    }
-    op->get = op->issued = true;
-    net->outstanding++;
-    return WEFT_OK;
-}
-
-/* A get sees all that was put to that process before: it waits until that has landed. */
-weft_status weft_ofi_get(struct weft_net *net, const struct weft_net_put *get, void *target)
-{
-    const struct weft_ofi_place *place = NULL;
-
-    if (!net->can.read)
-        return WEFT_ERR_UNSUPPORTED;
-    struct weft_ofi_peer *peer = &net->peers[get->process];
-    weft_lock(&net->lock);
-    if (peer->first != NULL)
-        peer->ask_receipt = true;
-    else if (peer->lost_at == 0)
-        place = weft_ofi_remote(net, get->process, get->key);
-    weft_status status = place != NULL ? read_from(net, place, get, target) : WEFT_NET_FULL;
-    weft_unlock(&net->lock);
-    return status;
-}
-
 weft_status weft_ofi_flush(struct weft_net *net, int process)
 {
     weft_lock(&net->lock);

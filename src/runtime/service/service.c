@@ -7,25 +7,30 @@
 const struct weft_service *weft_service_owner(const struct weft_services *services,
                                               enum weft_owned sort, uint32_t kind)
 {
-    const uint32_t count = __atomic_load_n(&services->count, __ATOMIC_ACQUIRE);
-
-    for (uint32_t i = 0; kind < WEFT_SERVICE_KINDS && i < count; i++)
-        if ((services->list[i]->owns[sort] & WEFT_KIND(kind)) != 0)
-            return services->list[i];
-    return NULL;
+    return kind < WEFT_SERVICE_KINDS
+               ? __atomic_load_n(&services->owner[sort][kind], __ATOMIC_ACQUIRE)
+               : NULL;
 }
 
 weft_status weft_service_add(struct weft_services *services, const struct weft_service *service)
 {
     const uint32_t count = services->count;
 
-    for (uint32_t i = 0; i < count; i++)
-        for (int sort = 0; sort < 2; sort++)
-            if ((services->list[i]->owns[sort] & service->owns[sort]) != 0)
-                return weft_err(WEFT_ERR_STATE, "commands 0x%x or waits 0x%x have an owner",
-                                service->owns[WEFT_OWNS_COMMANDS], service->owns[WEFT_OWNS_WAITS]);
+    for (int sort = 0; sort < 2; sort++)
+        if ((services->owned[sort] & service->owns[sort]) != 0)
+            return weft_err(WEFT_ERR_STATE, "commands 0x%x or waits 0x%x have an owner",
+                            service->owns[WEFT_OWNS_COMMANDS], service->owns[WEFT_OWNS_WAITS]);
     if (count == WEFT_SERVICES)
         return weft_err(WEFT_ERR_LIMIT, "a job has %d modules at most", WEFT_SERVICES);
+    for (int i = 0; i < 2 * WEFT_SERVICE_KINDS; i++) /* by sort and kind */
+        if ((service->owns[i & 1] & WEFT_KIND(i / 2)) != 0)
+            __atomic_store_n(&services->owner[i & 1][i / 2], service, __ATOMIC_RELEASE);
+    for (int i = 0; i < 2; i++) {
+        services->owned[i] |= service->owns[i];
+        if (service->round[i] != NULL)
+            __atomic_store_n(&services->round[i][services->rounds[i]++], service->round[i],
+                             __ATOMIC_RELEASE);
+    }
     services->list[count] = service;
     __atomic_store_n(&services->count, count + 1, __ATOMIC_RELEASE);
     return WEFT_OK;
@@ -33,12 +38,11 @@ weft_status weft_service_add(struct weft_services *services, const struct weft_s
 
 bool weft_services_round(struct weft_job *job, enum weft_net_side side)
 {
-    const uint32_t count = __atomic_load_n(&job->services.count, __ATOMIC_ACQUIRE);
+    weft_service_round *const *round = job->services.round[side], *now;
     bool did = false;
 
-    for (uint32_t i = 0; i < count; i++)
-        if (job->services.list[i]->round[side] != NULL)
-            did |= job->services.list[i]->round[side](job);
+    while ((now = __atomic_load_n(round++, __ATOMIC_ACQUIRE)) != NULL)
+        did |= now(job);
     return did;
 }
 

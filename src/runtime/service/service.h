@@ -38,9 +38,11 @@ struct weft_wait_seen {
 
 enum weft_owned { WEFT_OWNS_COMMANDS, WEFT_OWNS_WAITS }; /* sorts of kinds with one owner */
 
+typedef bool weft_service_round(struct weft_job *job);
+
 struct weft_service {
     /* By side: a round of its task, under its duty. True: it did anything, or will have to. */
-    bool (*round[2])(struct weft_job *job);
+    weft_service_round *round[2];
     uint32_t frames, owns[2]; /* sets of kinds; owns: by weft_owned */
     /* Monitor only. */
     void (*frame)(struct weft_job *job, const struct weft_frame *frame);
@@ -55,7 +57,9 @@ struct weft_service {
 /* A job's modules. */
 struct weft_services {
     const struct weft_service *list[WEFT_SERVICES];
-    uint32_t count;
+    const struct weft_service *owner[2][WEFT_SERVICE_KINDS]; /* by weft_owned and kind */
+    weft_service_round *round[2][WEFT_SERVICES + 1];         /* by side; behind them NULL */
+    uint32_t count, rounds[2], owned[2];
 };
 
 /*
