@@ -288,9 +288,73 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
                                 size_t pitch, const void *source, size_t source_pitch, size_t width,
                                 size_t height, int tag);
 
-/* The sources of all earlier puts on the window may be reused. */
+/* weft_put; the operation says when its source may be reused (LOCAL), and when it is visible. */
+WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t offset,
+                               const void *source, size_t bytes);
+
+/*
+ * Fetches `bytes` bytes from offset of another member's window, without any call by it. They show
+ * all that this rank put there before. On return all threads see them in `to`, which is device
+ * memory, as for a put's source. A word of 4 or 8 bytes, aligned at both ends, is fetched undivided,
+ * and orders nothing. Blocking.
+ */
+WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                      size_t bytes);
+/* The same, non-blocking: `to` is this call's until the operation, or a flush, is done. */
+WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                               size_t bytes);
+/* height rows of `width` bytes, pitch apart in the window, to_pitch in `to`; each at least width. */
+WEFT_FN weft_op weft_get_2d_begin(weft_self *self, weft_win win, int from, size_t offset,
+                                  size_t pitch, void *to, size_t to_pitch, size_t width,
+                                  size_t height);
+/* weft_get_begin, and one more of this rank's own count of the tag when the data is there. */
+WEFT_FN void weft_get_notify(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                             size_t bytes, int tag);
+
+/*
+ * Updates of one aligned word of a member's window, undivided among all that ranks and host programs
+ * make by these calls; they do not mix with stores and puts there. They take effect in the order of
+ * this rank's puts to that target. Who updates the word next sees all that this rank did before.
+ * They return the old value, and block, but for those that say otherwise. Errors, which end the
+ * job: BOUNDS, ARGUMENT (not aligned), WINDOW, RANK.
+ */
+WEFT_FN uint64_t weft_fetch_add(weft_self *self, weft_win win, int target, size_t offset,
+                                uint64_t value);
+WEFT_FN uint64_t weft_swap(weft_self *self, weft_win win, int target, size_t offset,
+                           uint64_t value);
+/* The word becomes `desired` if it was `expected`. */
+WEFT_FN uint64_t weft_compare_swap(weft_self *self, weft_win win, int target, size_t offset,
+                                   uint64_t expected, uint64_t desired);
+WEFT_FN uint32_t weft_fetch_add_u32(weft_self *self, weft_win win, int target, size_t offset,
+                                    uint32_t value);
+WEFT_FN uint32_t weft_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
+                               uint32_t value);
+WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
+                                       uint32_t expected, uint32_t desired);
+/* Non-blocking: *old (may be NULL) is written when the operation is done. */
+WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                     uint64_t value, uint64_t *old);
+/* Non-blocking, without a result. */
+WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value);
+/*
+ * Each of `count` elements at source is put together with the one at its place in the window, each
+ * by itself undivided. Non-blocking; the source may be reused on return.
+ */
+WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                      const void *source, size_t count, weft_type type,
+                                      weft_operation operation);
+
+/*
+ * Whether the operation, and so each before it of the same kind to the same process, has come so
+ * far; test returns 0 or 1 and does not block. An operation of another rank or job ends the job
+ * (ARGUMENT).
+ */
+WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how);
+WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how);
+
+/* The sources of all earlier puts on the window may be reused; all that was fetched is there. */
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win);
-/* All earlier puts on the window are visible at their targets, and their sources may be reused. */
+/* All earlier puts and updates of the window are visible, their sources free, and fetches done. */
 WEFT_FN void weft_flush(weft_self *self, weft_win win);
 /*
  * Orders this rank's earlier stores and puts before its later puts and relaxed notifies. Puts are

@@ -80,6 +80,33 @@ typedef struct weft_put_item {
 
 #define WEFT_TAGS 256 /* tags are 0 .. WEFT_TAGS - 1 */
 
+/*
+ * One operation of a rank or host program that may be under way still: of its own alone, by value.
+ * Nothing is allocated, and nothing has to be freed or waited for. All zero: done.
+ */
+typedef struct weft_op {
+    uint64_t sequence;
+    int32_t process;
+    uint32_t kind;
+} weft_op;
+
+/*
+ * How far an operation has come. LOCAL: its buffer may be reused; what it fetches is there. REMOTE:
+ * what it changes is visible at the target.
+ */
+typedef enum weft_progress { WEFT_LOCAL = 1, WEFT_REMOTE = 2 } weft_progress;
+
+/* What weft_accumulate_begin puts together, and how. AND, OR and XOR are for integers. */
+typedef enum weft_type { WEFT_I32, WEFT_U32, WEFT_I64, WEFT_U64, WEFT_F32, WEFT_F64 } weft_type;
+typedef enum weft_operation {
+    WEFT_SUM,
+    WEFT_MIN,
+    WEFT_MAX,
+    WEFT_AND,
+    WEFT_OR,
+    WEFT_XOR
+} weft_operation;
+
 /* How weft_wait_until compares the value in memory (left) with the one given (right). */
 typedef enum weft_compare { WEFT_EQ, WEFT_NE, WEFT_GT, WEFT_GE, WEFT_LT, WEFT_LE } weft_compare;
 

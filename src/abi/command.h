@@ -25,7 +25,8 @@ enum weft_command_kind {
     WEFT_COMMAND_COLLECTIVE, /* tag is a weft_collective_op; the host answers with a reply */
     WEFT_COMMAND_LOG,        /* inline: text, then arguments */
     WEFT_COMMAND_FAIL,       /* the same; tag is the status; the job ends */
-    WEFT_COMMAND_FLUSH       /* it waits until what came before has landed; target is a process */
+    WEFT_COMMAND_FLUSH,      /* it waits until what came before has landed; target is a process */
+    WEFT_COMMAND_ASK         /* a get or an update of memory that is not mapped: abi/ask.h */
 };
 
 /* INLINE: its payload is in the lines behind it. WITHIN: in its own words, source and source_pitch.

@@ -17,7 +17,7 @@
 #define WEFT_HELLO_BYTES  148
 #define WEFT_SECRET_BYTES 128 /* as in settings.def, the end included */
 
-enum weft_op {
+enum weft_frame_op {
     WEFT_OP_FRAME = 1, /* what control.h calls a frame; kind 0 says that `source` is lost */
     WEFT_OP_BYE,       /* source leaves in order and sends no more */
     WEFT_OP_WELCOME,   /* root to a new member: the hello was right */
@@ -29,7 +29,7 @@ struct weft_header {
     uint32_t bytes; /* of payload; only frames have one */
     uint16_t kind;
     uint16_t source;
-    uint16_t op; /* enum weft_op */
+    uint16_t op; /* enum weft_frame_op */
 };
 
 /* Why a connection is not let in. X(name, status at the one refused, "what differs") */

@@ -54,7 +54,7 @@ static void append(struct weft_hub *hub, const struct weft_header *header, const
     hub->failed = true;
 }
 
-static void tell(struct weft_hub *hub, enum weft_op op, unsigned kind, int source)
+static void tell(struct weft_hub *hub, enum weft_frame_op op, unsigned kind, int source)
 {
     append(hub, &(struct weft_header){0, (uint16_t)kind, (uint16_t)source, op}, NULL);
 }

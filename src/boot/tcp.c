@@ -219,7 +219,7 @@ weft_status weft_tcp_open(struct weft_control **control, const struct weft_confi
 /* ---- in the job ----------------------------------------------------------------------------- */
 
 /* Sends a packet whole. False with errno when the connection has ended. With the lock. */
-static bool send_packet(struct tcp *tcp, enum weft_op op, uint16_t kind, const void *payload,
+static bool send_packet(struct tcp *tcp, enum weft_frame_op op, uint16_t kind, const void *payload,
                         size_t bytes)
 {
     const struct weft_header header = {(uint32_t)bytes, kind, (uint16_t)tcp->control.process, op};

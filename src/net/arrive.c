@@ -242,7 +242,7 @@ weft_status weft_arrive_deliver(struct weft_arrive *arrive, int process, uint64_
 {
     struct weft_arrival arrival = {
         .process = process, .notice = notice, .bytes = bytes, .source = data};
-    const bool later = arrive->device != NULL && arrive->device->land != NULL;
+    bool later = arrive->device != NULL && arrive->device->land != NULL;
     weft_status status = WEFT_OK;
 
     if (bytes != 0) {
@@ -250,6 +250,8 @@ weft_status weft_arrive_deliver(struct weft_arrive *arrive, int process, uint64_
         const struct weft_exposure *region = find(arrive, key, offset, bytes);
         if (region != NULL) {
             arrival.target = region->base + offset;
+            later = later && (uintptr_t)arrival.target - (uintptr_t)arrive->device->own >=
+                                 arrive->device->own_bytes;
             if (later)
                 status = give(arrive, &arrival);
             else

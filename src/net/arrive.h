@@ -59,6 +59,9 @@ struct weft_arrive_device {
     /* A mark behind all that; whether everything before it is there. Marks are reached in order. */
     bool (*mark)(void *context, uint64_t *mark);
     bool (*settled)(void *context, uint64_t mark, bool *there);
+    /* Memory of the host's own among the regions: it stores there itself, at once. */
+    const void *own;
+    size_t own_bytes;
     /* The device itself; ops NULL: it is none that fetches from pinned memory. */
     const struct weft_device_ops *ops;
     struct weft_device *device;

@@ -15,6 +15,7 @@
 
 #include "order/inline.h"
 #include "order/order.h"
+#include "order/update.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,7 +99,7 @@ static inline void weft_polled(void)
 }
 
 /* The old value; orders nothing. */
-static inline uint32_t weft_fetch_add_u32(uint32_t *p, uint32_t value)
+static inline uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))
         return (uint32_t)weft_model->add(p, 4, value, false, false);
@@ -113,6 +114,30 @@ static inline uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_
         return (uint32_t)weft_model->add(p, 4, value, acquire != weft_mutation,
                                          release != weft_mutation);
     return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
+}
+
+/* An acquire and a release; the old value. The word is aligned. */
+static inline uint64_t weft_update(void *word, const struct weft_change *change)
+{
+    uint64_t old;
+
+    if (WEFT_UNLIKELY(weft_model != NULL))
+        return weft_model->update(word, change, ORDER_update_seen != weft_mutation,
+                                  ORDER_update != weft_mutation);
+    if (weft_type_bytes(change->type) == 4) {
+        uint32_t *const word32 = (uint32_t *)word, was = __atomic_load_n(word32, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(word32, &was, (uint32_t)weft_change_of(was, change),
+                                            true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        return was;
+    }
+    if (change->how == WEFT_SUM && change->type != WEFT_F64)
+        return __atomic_fetch_add((uint64_t *)word, change->value, __ATOMIC_ACQ_REL);
+    old = __atomic_load_n((uint64_t *)word, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n((uint64_t *)word, &old, weft_change_of(old, change), true,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        continue;
+    return old;
 }
 
 /* A word for anybody who looks on: undivided, orders nothing, not seen by random mode. */

@@ -82,7 +82,7 @@ WEFT_INLINE void weft_add_release_device_u32(uint32_t *p, uint32_t value, enum w
 }
 
 /* The old value; orders nothing. */
-WEFT_INLINE uint32_t weft_fetch_add_u32(uint32_t *p, uint32_t value)
+WEFT_INLINE uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
 {
     uint32_t old;
     asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], %2;"
@@ -163,6 +163,70 @@ WEFT_INLINE void weft_read_shared(void *target, const void *source, size_t bytes
 {
     for (size_t i = 0; i < bytes / 4; i++)
         ((uint32_t *)target)[i] = weft_load_relaxed_u32((const uint32_t *)source + i);
+}
+
+#define WEFT_ATOM(operation, reg, width)                                                           \
+    {                                                                                              \
+        uint##width##_t old;                                                                       \
+        asm volatile("atom.relaxed.sys.global." operation " %0, [%1], %2;"                         \
+                     : "=" reg(old)                                                                \
+                     : "l"(WEFT_GLOBAL(word)), reg((uint##width##_t)change->value)                 \
+                     : "memory");                                                                  \
+        return old;                                                                                \
+    }
+
+WEFT_INLINE uint64_t weft_compare_swap_word(void *word, bool small, uint64_t expected,
+                                            uint64_t value)
+{
+    uint32_t old32;
+    uint64_t old;
+
+    if (small)
+        asm volatile("atom.relaxed.sys.global.cas.b32 %0, [%1], %2, %3;"
+                     : "=r"(old32)
+                     : "l"(WEFT_GLOBAL(word)), "r"((uint32_t)expected), "r"((uint32_t)value)
+                     : "memory");
+    else
+        asm volatile("atom.relaxed.sys.global.cas.b64 %0, [%1], %2, %3;"
+                     : "=l"(old)
+                     : "l"(WEFT_GLOBAL(word)), "l"(expected), "l"(value)
+                     : "memory");
+    return small ? old32 : old;
+}
+
+/* As weft_update, without order. */
+WEFT_INLINE uint64_t weft_update_relaxed(void *word, const struct weft_change *change)
+{
+    const bool small = weft_type_bytes(change->type) == 4;
+
+    if (change->how == WEFT_SUM && (change->type == WEFT_I32 || change->type == WEFT_U32))
+        WEFT_ATOM("add.u32", "r", 32)
+    if (change->how == WEFT_SUM && (change->type == WEFT_I64 || change->type == WEFT_U64))
+        WEFT_ATOM("add.u64", "l", 64)
+    if (change->how == WEFT_REPLACE && small)
+        WEFT_ATOM("exch.b32", "r", 32)
+    if (change->how == WEFT_REPLACE)
+        WEFT_ATOM("exch.b64", "l", 64)
+    if (change->how == WEFT_COMPARE)
+        return weft_compare_swap_word(word, small, change->expected, change->value);
+    uint64_t was = small ? weft_load_relaxed_u32((const uint32_t *)word)
+                         : weft_load_relaxed_u64((const uint64_t *)word);
+    for (;;) {
+        const uint64_t old = weft_compare_swap_word(word, small, was, weft_change_of(was, change));
+        if (old == was)
+            return old;
+        was = old;
+    }
+}
+#undef WEFT_ATOM
+
+/* An acquire and a release; the old value. The word is aligned. */
+WEFT_INLINE uint64_t weft_update(void *word, const struct weft_change *change)
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+    const uint64_t old = weft_update_relaxed(word, change);
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+    return old;
 }
 
 /* Orders all that this thread did or acquired before its later relaxed stores and adds. */

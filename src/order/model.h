@@ -21,14 +21,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct weft_change;
 struct weft_model_task;
 struct weft_say_task;
 
 struct weft_model {
-    /* size is 4 or 8; addresses are aligned. add returns the old value. */
+    /* size is 4 or 8; addresses are aligned. add and update return the old value. */
     uint64_t (*load)(const void *address, int size, bool acquire);
     void (*store)(void *address, int size, uint64_t value, bool release);
     uint64_t (*add)(void *address, int size, uint64_t value, bool acquire, bool release);
+    uint64_t (*update)(void *address, const struct weft_change *change, bool acquire, bool release);
     /* A release fence: later stores and adds of this fiber carry what came before it. */
     void (*fence)(void);
 

@@ -41,6 +41,10 @@
     X(letter_seen, "who takes the letter sees it; pairs with letter_post")                         \
     X(letter_taken, "a letter was read, and its payload stored; pairs with letter_told")           \
     X(letter_told, "the box is used again, and the sender told; pairs with letter_taken")          \
+    X(update, "all before an atomic update of a word; pairs with update_seen")                     \
+    X(update_seen, "who updates the word next sees it; pairs with update")                         \
+    X(answer_post, "what a get brought, before its answer; pairs with answer_seen")                \
+    X(answer_seen, "the rank uses what it asked for; pairs with answer_post")                      \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")
 
 enum weft_order {

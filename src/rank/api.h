@@ -7,9 +7,11 @@
 
 #include "rank/barrier.h"
 #include "rank/collective.h"
+#include "rank/get.h"
 #include "rank/notify.h"
 #include "rank/put.h"
 #include "rank/self.h"
+#include "rank/update.h"
 #include "rank/wait/call.h"
 
 #include "rank/many.h" /* by the calls for one target */

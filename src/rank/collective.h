@@ -11,8 +11,8 @@
  * Asks the host for a collective and waits for its answer: what all threads return. Its status goes
  * to self->failure. All threads.
  */
-WEFT_COLD uint32_t weft_ask(weft_self *self, struct weft_command *command,
-                            enum weft_collective_op op)
+WEFT_COLD uint32_t weft_collective_ask(weft_self *self, struct weft_command *command,
+                                       enum weft_collective_op op)
 {
     weft_join(self);
     if (weft_leads(self)) {
@@ -58,7 +58,7 @@ WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, si
     command.object = comm;
     command.source = (uint64_t)(uintptr_t)base;
     command.width = bytes;
-    return weft_ask(self, &command, WEFT_COLLECTIVE_WIN_CREATE);
+    return weft_collective_ask(self, &command, WEFT_COLLECTIVE_WIN_CREATE);
 }
 
 WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
@@ -71,7 +71,7 @@ WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
     weft_route_forget(self, *win);
     command.object = window->comm;
     command.offset = *win;
-    weft_ask(self, &command, WEFT_COLLECTIVE_WIN_FREE);
+    weft_collective_ask(self, &command, WEFT_COLLECTIVE_WIN_FREE);
     *win = WEFT_WIN_NONE;
 }
 
@@ -84,7 +84,7 @@ WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, 
     command.object = parent;
     command.offset = color < 0 ? UINT64_MAX : (uint64_t)color;
     command.width = (uint64_t)(int64_t)key;
-    const weft_comm comm = weft_ask(self, &command, WEFT_COLLECTIVE_COMM_SPLIT);
+    const weft_comm comm = weft_collective_ask(self, &command, WEFT_COLLECTIVE_COMM_SPLIT);
     if (comm != WEFT_COMM_NONE && weft_leads(self))
         self->barriers[weft_handle_index(comm)] = 0;
     return comm;
@@ -105,7 +105,7 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
     struct weft_meeting *const meeting = &self->meeting[*comm % WEFT_MEETINGS];
     if (weft_leads(self) && meeting->comm == (*comm ^ self->tracer.alias))
         meeting->comm = WEFT_COMM_NONE;
-    weft_ask(self, &command, WEFT_COLLECTIVE_COMM_FREE);
+    weft_collective_ask(self, &command, WEFT_COLLECTIVE_COMM_FREE);
     *comm = WEFT_COMM_NONE;
 }
 

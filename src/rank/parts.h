@@ -28,6 +28,7 @@
 #include "rank/path/here.h"
 #include "rank/path/peer.h"
 #include "rank/path/proxy.h"
+#include "rank/path/ask.h"
 #ifdef __CUDACC__
 #include "rank/path/channel_cuda.h"
 #endif

@@ -8,7 +8,7 @@
 #ifndef WEFT_RANK_PUT_H
 #define WEFT_RANK_PUT_H
 
-#include "rank/parts.h"
+#include "rank/op.h"
 
 WEFT_COLD void weft_fail_bounds(weft_self *self, struct weft_shape shape, size_t offset,
                                 uint64_t bytes, int target)
@@ -163,6 +163,18 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
     weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, tag);
 }
 
+WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t offset,
+                               const void *source, size_t bytes)
+{
+    weft_check_stop(self);
+    const struct weft_route to = weft_route_window(self, win, target);
+
+    weft_put_row(self, win, target, offset, source, bytes, -1);
+    if (to.exposed != NULL && (to.address != NULL || bytes == 0))
+        return weft_op_done();
+    return weft_op_of(self, to.process, WEFT_OP_PUT);
+}
+
 WEFT_FN void weft_fence(weft_self *self)
 {
     weft_check_stop(self);
@@ -202,6 +214,8 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
         weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
     if (weft_leads(self) && self->local_done != self->sent)
         weft_await_local(self);
+    if (weft_leads(self))
+        weft_ask_flush(self);
 #ifndef __CUDACC__
     weft_reuse_sources(window);
 #else

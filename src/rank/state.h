@@ -17,6 +17,7 @@
 #ifndef WEFT_RANK_STATE_H
 #define WEFT_RANK_STATE_H
 
+#include "abi/ask.h"
 #include "abi/channel.h"
 #include "abi/letter.h"
 #include "abi/notice.h"
@@ -100,7 +101,14 @@ struct weft_link {
     uint32_t landed;     /* puts and notices landed, in all; only the host reads it */
     uint32_t reply;      /* collectives answered; stored after `answer` */
     struct weft_answer answer;
-    uint32_t done_remote[]; /* puts and notices landed, by target process */
+    uint32_t answers;   /* asks answered, in all; only the host reads it */
+    uint32_t results;   /* asks answered by `result`; only the host reads it */
+    uint64_t result[2]; /* the halves of an old value, each below the number of the answer */
+    /*
+     * By target process: puts and notices landed. Behind them, by process: asks answered, and asks
+     * taken, which only the host reads.
+     */
+    uint32_t done_remote[];
 };
 
 /* For the watchdog only: what a rank waits for. Orders nothing; read while it is written. */
@@ -115,6 +123,7 @@ enum weft_wait_kind {
     WEFT_WAIT_LOCAL,   /* flush_local */
     WEFT_WAIT_REMOTE,  /* a: process */
     WEFT_WAIT_EAGER,   /* a: process at the other end of a channel; have, need: lines */
+    WEFT_WAIT_ANSWER,  /* a: process; have, need: answers */
     WEFT_WAIT_REPLY,   /* a: weft_collective_op, have: communicator */
     WEFT_WAIT_PROCESS, /* host program only; a: process, need: weft_exchange_op */
     WEFT_WAIT_NO_MORE, /* the rank has ended its kernel */
@@ -183,10 +192,16 @@ struct weft_self {
     struct weft_command_producer commands;
     uint32_t stopped;    /* on a GPU: the leader tells the others to end (rank/wait/wait.h) */
     uint32_t news;       /* on a GPU: what the leader tells the others at the next barrier */
-    uint32_t unsettled;  /* processes of which sent_to and settled differ */
+    uint32_t unsettled;  /* how many differ: of sent_to and settled, asked and answered */
     uint32_t sent;       /* commands whose source matters to flush_local */
     uint32_t local_done; /* how many of `sent` are known to be done */
-    uint32_t *sent_to;   /* commands, by target process */
+    uint32_t asks;       /* asked for, in all */
+    uint32_t results;    /* and how many of them for the link */
+    uint64_t fetched;    /* what the last of those brought */
+    uint8_t op_stamp;    /* in a weft_op: of the job and the rank */
+    uint64_t *sent_to;   /* commands, by target process; the lower half is compared with settled */
+    uint64_t *asked;     /* asks, by process; */
+    uint64_t *answered;  /* known to be answered */
     uint32_t *settled;   /* last done_remote seen, by process */
     uint32_t replies;    /* collectives asked for */
     uint32_t result;     /* of the last collective */
@@ -215,6 +230,11 @@ struct weft_self {
 WEFT_INLINE uint32_t weft_count_index(uint32_t slot, uint32_t tag)
 {
     return slot * WEFT_TAGS + tag;
+}
+
+WEFT_INLINE uint32_t *weft_link_answered(const weft_self *self, int process)
+{
+    return &self->link->done_remote[self->state->processes + process];
 }
 
 WEFT_INLINE unsigned char *weft_channel_area(const struct weft_state *state,

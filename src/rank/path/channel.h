@@ -27,12 +27,12 @@ WEFT_COLD void weft_out_ask(weft_self *self, struct weft_out *out, struct weft_e
     const struct weft_state *state = self->state;
     unsigned char *area = weft_channel_area(state, exposed);
     struct weft_box *box = weft_channels_box(area, out->slot);
-    const uint32_t place = weft_fetch_add_u32(&box->asked, 1);
+    const uint32_t place = weft_add_returning_u32(&box->asked, 1);
 
     out->state = WEFT_OUT_REFUSED;
     if (place >= WEFT_CHANNELS_IN)
         return;
-    const uint32_t index = weft_fetch_add_u32(&exposed->channels_taken, 1);
+    const uint32_t index = weft_add_returning_u32(&exposed->channels_taken, 1);
     uint32_t *const name = (uint32_t *)&box->channel[place];
     if (index >= state->channels) {
         weft_store_relaxed_u32(name, (uint32_t)WEFT_CHANNEL_NONE);

@@ -107,7 +107,7 @@ WEFT_COLD bool weft_post_by_crew(weft_self *self, struct weft_crew crew,
 WEFT_INLINE void weft_post_counted(weft_self *self, int process)
 {
     self->sent++;
-    self->unsettled += self->sent_to[process] == self->settled[process];
+    self->unsettled += (uint32_t)self->sent_to[process] == self->settled[process];
     self->sent_to[process]++;
 }
 

@@ -7,6 +7,8 @@
 
 #include "rank/state.h"
 
+WEFT_COLD void weft_ask_await(weft_self *self, int process, uint64_t number); /* ask.h */
+
 /* ---- notices -------------------------------------------------------------------------------- */
 
 /* The leader. */
@@ -39,7 +41,8 @@ WEFT_COLD void weft_proxy_ask(weft_self *self, int process)
 {
     struct weft_command command = {0};
 
-    if (self->settled[process] == self->sent_to[process] || !self->state->lands_when_asked)
+    if (self->settled[process] == (uint32_t)self->sent_to[process] ||
+        !self->state->lands_when_asked)
         return;
     command.kind = WEFT_COMMAND_FLUSH;
     command.target = (uint32_t)process;
@@ -49,7 +52,7 @@ WEFT_COLD void weft_proxy_ask(weft_self *self, int process)
 /* Waits until all that this rank sent to the process through the host has landed there. */
 WEFT_COLD void weft_proxy_await(weft_self *self, int process)
 {
-    const uint32_t sent = self->sent_to[process];
+    const uint32_t sent = (uint32_t)self->sent_to[process];
     uint32_t *done = &self->link->done_remote[process];
 
     if (self->settled[process] == sent)
@@ -77,6 +80,8 @@ WEFT_COLD void weft_settle(weft_self *self, int process)
 {
     weft_proxy_ask(self, process);
     weft_proxy_await(self, process);
+    if (self->answered[process] != self->asked[process])
+        weft_ask_await(self, process, self->asked[process]);
 }
 
 /* Blocks until all that this rank sent through the host has landed. The leader. */
@@ -85,7 +90,7 @@ WEFT_INLINE void weft_proxy_flush(weft_self *self)
     for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
         weft_proxy_ask(self, p);
     for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
-        weft_proxy_await(self, p);
+        weft_settle(self, p);
 }
 
 /* ---- puts ----------------------------------------------------------------------------------- */

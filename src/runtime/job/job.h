@@ -53,6 +53,7 @@ struct weft_job {
     const struct weft_device_ops *device_ops;
     struct weft_device *device;
     struct weft_process *processes;
+    uint32_t number;              /* of the jobs that this process has opened */
     bool one_address_space;       /* processes are threads of this one */
     uint32_t forks;               /* weft_forks when the job was opened */
     struct weft_job *next_left;   /* open.c */

@@ -6,6 +6,7 @@
 
 #include "base/say.h"
 #include "runtime/job/exchange.h"
+#include "runtime/service/ask.h"
 #include "runtime/space/image.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ struct where {
 struct hello {
     uint32_t windows, comms, counter_start, path;
     uint32_t channels, trace;
+    uint64_t mailbox;                 /* its key: abi/ask.h */
     struct weft_share exposed;        /* of the host program, */
     struct weft_share device_exposed; /* and of the ranks, if they have their own */
     unsigned char device_id[WEFT_DEVICE_ID_BYTES];
@@ -168,7 +170,8 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
     if (job->ranks.image != NULL)
         mine->device_exposed = job->ranks.image->exposed_share;
     job->device_ops->identify(job->device, mine->device_id);
-    return job->proxy.net_ops->address(job->proxy.net, mine->address);
+    const weft_status status = weft_asks_expose(job, &mine->mailbox);
+    return status == WEFT_OK ? job->proxy.net_ops->address(job->proxy.net, mine->address) : status;
 }
 
 /*
@@ -289,6 +292,8 @@ weft_status weft_meet(struct weft_job *job)
     for (int p = 0; status == WEFT_OK && p < n; p++)
         status = compare(p, &all[p], &mine, job->processes[p].node == job->numbers.node);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
+        if (job->proxy.asks.keys != NULL)
+            job->proxy.asks.keys[p] = all[p].mailbox;
         status = job->proxy.net_ops->connect(job->proxy.net, p, all[p].address);
         if (status == WEFT_OK && p != job->numbers.process)
             status = choose_path(job, p, &all[p]);

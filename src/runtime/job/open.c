@@ -9,6 +9,7 @@
 #include "base/tune.h"
 #include "boot/local.h"
 #include "runtime/job/exchange.h"
+#include "runtime/service/ask.h"
 #include "runtime/service/landing.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
@@ -104,6 +105,8 @@ static weft_status open_state(struct weft_job *job)
         state->exposed->counters[i].local = state->exposed->counters[i].peer = start;
     state->start_here = state->start_others = start; /* host words start at 0 */
     status = weft_image_open(job);
+    if (status == WEFT_OK)
+        status = weft_asks_open(job);
     return status == WEFT_OK ? weft_landing_open(job) : status;
 }
 
@@ -161,9 +164,10 @@ static weft_status open_together(struct weft_job *job)
 static weft_status add_services(struct weft_job *job)
 {
     static const struct weft_service *const own[] = {
-        &weft_manager_service,    &weft_network_service,  &weft_landing_service,
-        &weft_failure_service,    &weft_exchange_service, &weft_memory_service,
-        &weft_collective_service, &weft_waiting_service,  &weft_text_service};
+        &weft_manager_service,  &weft_ask_service,     &weft_answer_service,
+        &weft_network_service,  &weft_landing_service, &weft_failure_service,
+        &weft_exchange_service, &weft_memory_service,  &weft_collective_service,
+        &weft_waiting_service,  &weft_text_service};
     weft_status status = WEFT_OK;
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)
@@ -274,6 +278,7 @@ static weft_status release(struct weft_job *job, bool orderly)
         return printed;
     }
     weft_requests_close(job);
+    weft_asks_close(job);
     if (job->device != NULL && job->processes != NULL)
         weft_memory_close(job);
     weft_trace_close(job);
@@ -336,6 +341,8 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
     weft_say_level((enum weft_level)j->config.log);
     j->ranks.shared_most = SIZE_MAX;
     j->forks = weft_forks();
+    static uint32_t opened;
+    j->number = __atomic_add_fetch(&opened, 1, __ATOMIC_RELAXED);
     status = open_steps(j);
     if (status != WEFT_OK) {
         release(j, tell_why(j, status));

@@ -21,11 +21,11 @@ static struct rank_memory layout(const struct weft_job *job)
     struct rank_memory m = {0};
 
     m.link = (size_t)job->config.command_ring * sizeof(struct weft_line);
-    m.waiting = m.link + sizeof(struct weft_link) + processes * sizeof(uint32_t);
+    m.waiting = m.link + sizeof(struct weft_link) + 3 * processes * sizeof(uint32_t);
     m.waiting = (m.waiting + 63) / 64 * 64; /* the host writes the link, the rank what follows */
     m.letters = (m.waiting + sizeof(struct weft_waiting) + 63) / 64 * 64;
     m.sent_to = m.letters + (job->proxy.letter_bytes != 0 ? sizeof(struct weft_letter_box) : 0);
-    m.settled = m.sent_to + processes * sizeof(uint32_t);
+    m.settled = m.sent_to + 3 * processes * sizeof(uint64_t); /* asked and answered, too */
     m.barriers = m.settled + processes * sizeof(uint32_t);
     m.all = m.barriers + job->space.state.comms_count * sizeof(uint32_t);
     return m;
@@ -53,13 +53,20 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     self->waiting = (struct weft_waiting *)(void *)(memory + m.waiting);
     if (job->proxy.letter_bytes != 0 && slot != WEFT_HOST_SLOT)
         self->letters = (struct weft_letter_box *)(void *)(memory + m.letters);
-    self->sent_to = (uint32_t *)(void *)(memory + m.sent_to);
+    self->sent_to = (uint64_t *)(void *)(memory + m.sent_to);
+    self->asked = self->sent_to + job->numbers.processes;
+    self->answered = self->asked + job->numbers.processes;
     self->settled = (uint32_t *)(void *)(memory + m.settled);
     self->barriers = (uint32_t *)(void *)(memory + m.barriers);
     self->sent = self->local_done = self->link->done_local = self->link->landed = start;
-    self->replies = self->link->reply = start;
-    for (int p = 0; p < job->numbers.processes; p++)
-        self->sent_to[p] = self->settled[p] = self->link->done_remote[p] = start;
+    self->replies = self->link->reply = self->asks = self->link->answers = start;
+    self->op_stamp = (uint8_t)(job->number * 37 + slot);
+    for (int p = 0; p < job->numbers.processes; p++) {
+        self->sent_to[p] = self->asked[p] = self->answered[p] = (uint64_t)start << 32 | start;
+        self->settled[p] = start;
+    }
+    for (int p = 0; p < 3 * job->numbers.processes; p++)
+        self->link->done_remote[p] = start;
 
     struct weft_line *lines = (struct weft_line *)(void *)memory;
     weft_command_ring_init(lines, depth, start, &self->link->credit);
@@ -112,7 +119,8 @@ bool weft_rank_quiet(const struct weft_job *job, uint32_t slot)
     const weft_self *self = job->ranks.selves[slot];
 
     return weft_load_acquire_u32(&self->link->credit, ORDER_command_space) == self->commands.head &&
-           weft_load_acquire_u32(&self->link->landed, ORDER_done_remote_seen) == self->sent;
+           weft_load_acquire_u32(&self->link->landed, ORDER_done_remote_seen) == self->sent &&
+           weft_load_acquire_u32(&self->link->answers, ORDER_answer_seen) == self->asks;
 }
 
 void weft_ranks_left(const struct weft_job *job)

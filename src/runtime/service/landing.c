@@ -4,6 +4,7 @@
 #include "abi/letter.h"
 #include "base/say.h"
 #include "rank/counter.h"
+#include "runtime/service/ask.h"
 #include "runtime/space/image.h"
 #include "runtime/trace/timeline.h"
 
@@ -410,13 +411,56 @@ const struct weft_arrive_device *weft_landing_device(struct weft_job *job)
 
     if (landing == NULL)
         return NULL;
-    landing->device =
-        (struct weft_arrive_device){.context = job,
-                                    .land = land,
-                                    .settle = settle,
-                                    .mark = mark,
-                                    .settled = settled,
-                                    .ops = job->ranks.image != NULL ? job->device_ops : NULL,
-                                    .device = job->device};
+    landing->device = (struct weft_arrive_device){
+        .context = job,
+        .own = job->proxy.asks.posts,
+        .own_bytes = job->proxy.asks.posts != NULL ? weft_asks_bytes(job) : 0,
+        .land = land,
+        .settle = settle,
+        .mark = mark,
+        .settled = settled,
+        .ops = job->ranks.image != NULL ? job->device_ops : NULL,
+        .device = job->device};
     return &landing->device;
+}
+
+/* ---- what answers ask of the device ---------------------------------------------------------- */
+
+bool weft_landing_copy(struct weft_job *job, uint32_t slot, void *target, const void *source,
+                       size_t bytes)
+{
+    if (job->ranks.image == NULL ||
+        (slot == WEFT_HOST_SLOT &&
+         job->device_ops->no_access(job->device, target, bytes) != NULL)) {
+        weft_land(target, source, bytes);
+        return true;
+    }
+    return land(job, target, source, bytes);
+}
+
+bool weft_landing_store(struct weft_job *job, uint32_t *word, uint32_t value)
+{
+    if (job->ranks.image == NULL) {
+        weft_store_release_u32(word, value, ORDER_answer_post);
+        return true;
+    }
+    job->proxy.landings->unmarked = true;
+    return job->device_ops->store(job->device, WEFT_STREAM_RECEIVE, word, value) == WEFT_OK;
+}
+
+bool weft_landing_count(struct weft_job *job, uint32_t slot, uint32_t tag)
+{
+    const struct weft_arrival nothing = {.notice = weft_notice(WEFT_NOTICE_COUNT, tag, slot)};
+    return count(job, slot, weft_count_index(slot, tag), slot == WEFT_HOST_SLOT, &nothing);
+}
+
+bool weft_landing_mark(struct weft_job *job, uint64_t *at)
+{
+    return job->proxy.landings == NULL || mark(job, at);
+}
+
+bool weft_landing_reached(struct weft_job *job, uint64_t at, bool *there)
+{
+    *there = true;
+    return job->proxy.landings == NULL || settled(job, at, there);
 }

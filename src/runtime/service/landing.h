@@ -26,6 +26,19 @@ void weft_landing_reset(struct weft_job *job);
 
 /* What the network's arrive.h asks of the device. NULL: nothing, the host stores to windows. */
 const struct weft_arrive_device *weft_landing_device(struct weft_job *job);
+
+/*
+ * For answers (ask.h). bool: false, the device failed. copy: for the rank in `slot`, or the host
+ * program, whose memory may be unknown to the device. store: a word of the host's, after all that
+ * was copied. count: one more of a tag, after the same. mark and reached: as weft_arrive_device's
+ * mark and settled; always there on a device without a stream.
+ */
+bool weft_landing_copy(struct weft_job *job, uint32_t slot, void *target, const void *source,
+                       size_t bytes);
+bool weft_landing_store(struct weft_job *job, uint32_t *word, uint32_t value);
+bool weft_landing_count(struct weft_job *job, uint32_t slot, uint32_t tag);
+bool weft_landing_mark(struct weft_job *job, uint64_t *mark);
+bool weft_landing_reached(struct weft_job *job, uint64_t mark, bool *there);
 extern const struct weft_service weft_landing_service; /* finds out what became of letters */
 
 #endif

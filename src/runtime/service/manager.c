@@ -10,7 +10,6 @@
 
 #include "abi/notice.h"
 #include "base/say.h"
-#include "net/staging.h"
 #include "ring/command.h"
 #include "runtime/space/tables.h"
 
@@ -142,20 +141,10 @@ static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
         take_within(request, command);
     if (carried)
         request->source = request->payload;
-    const bool from_device = job->proxy.stage != NULL && !carried && request->width != 0;
-    request->put.device = from_device && job->proxy.net_reads_device &&
-                          request->rows * request->width < job->config.stage_from;
-    request->staged = from_device && !request->put.device;
-    if (from_device) {
-        request->piece = weft_stage_piece(&job->config, request->rows * request->width);
-        request->depth = weft_stage_depth(&job->config);
-    }
+    else
+        weft_request_from_memory(job, request);
     weft_command_pop(&manager->commands, payload);
-    *(manager->last != NULL ? &manager->last->next : &manager->first) = request;
-    manager->last = request;
-    manager->waiting++;
-    weft_requests_fetch(job, manager);
-    weft_requests_issue(job, manager);
+    weft_requests_add(job, manager, request);
     return WEFT_TAKEN;
 }
 

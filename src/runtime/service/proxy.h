@@ -55,6 +55,10 @@ struct weft_request {
     uint32_t depth, parts;          /* in so many parts at once: that hold host memory now */
     struct weft_part *first, *last; /* under way to the host, or waiting for the network */
 
+    struct weft_asking *asking;        /* ask.h; NULL: it is a put */
+    struct weft_request *next_counted; /* the manager's, */
+    uint32_t holders;                  /* which, and who waits for the landing, keep it */
+
     struct weft_part whole;
     /* Puts; of a staged request `unsent` are parts to fetch. One more while not all are begun. */
     uint64_t unsent, unlanded;
@@ -66,6 +70,22 @@ struct weft_manager {
     struct weft_command_consumer commands;
     struct weft_request *first, *last; /* taken from the ring, and not all with the network */
     uint32_t waiting;
+    /* Those that done_local will count, in the order of the ring; a later one may be done first. */
+    struct weft_request *first_counted, *last_counted;
+};
+
+/* What ranks ask of each other's memory: ask.h. */
+struct weft_asks {
+    struct weft_post *posts;  /* the mailbox: WEFT_ASKS places for each process; NULL: none */
+    uint64_t key, *keys;      /* by which the others know it; of the others' */
+    struct weft_asked *asked; /* by process and place */
+    uint32_t *begun, *ended;  /* by process: asks sent; answered, in their order */
+    struct weft_answering {
+        uint32_t place;
+        uint64_t mark;           /* of what the device has to get first */
+    } * waiting;                 /* asks of others, a ring of as many as there are places: */
+    uint32_t come, ready, taken; /* arrived; the device has got all; with the progress task */
+    struct weft_manager answers; /* requests without a rank */
 };
 
 /* What moves data for ranks that reach others through the host. */
@@ -79,7 +99,8 @@ struct weft_proxy {
     uint32_t landing;               /* the main thread waits until all has landed: flush */
     uint32_t letter_bytes;          /* largest payload of letters to this process's ranks */
 
-    struct weft_manager *managers;       /* by slot */
+    struct weft_manager *managers; /* by slot */
+    struct weft_asks asks;
     struct weft_pool requests[2], parts; /* without and with room for a payload */
     struct weft_stage *stage;    /* net/staging.h; NULL: the network reads all sources itself */
     unsigned char *stage_memory; /* the pool's, */
@@ -121,9 +142,22 @@ size_t weft_requests_stage_bytes(const struct weft_job *job);
 weft_status weft_requests_open(struct weft_job *job);
 void weft_requests_close(struct weft_job *job);
 
+/* Of a payload. */
+size_t weft_request_room(const struct weft_job *job);
 /* A new one of that rank, of which nothing has been handed on; NULL: the job has failed. */
 struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool with_payload);
 void weft_request_free(struct weft_job *job, struct weft_request *request);
+
+/* The slot of one that is no rank's. */
+#define WEFT_NO_SLOT UINT32_MAX
+/* Its source is memory of windows, not in the request: how the network may read it. */
+void weft_request_from_memory(struct weft_job *job, struct weft_request *request);
+/* Goes to the network when those before it have. */
+void weft_requests_add(struct weft_job *job, struct weft_manager *manager,
+                       struct weft_request *request);
+/* Not OK: not accepted. FULL: look again later; STAGE: from host memory; else the job has failed.
+ */
+weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put);
 
 /* Begins copies for the rank's next commands, in their order. True: some were begun. */
 bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager);

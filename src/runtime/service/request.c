@@ -13,6 +13,7 @@
 
 #include "base/say.h"
 #include "net/staging.h"
+#include "runtime/service/ask.h"
 #include "runtime/trace/timeline.h"
 
 #include <stdlib.h>
@@ -84,11 +85,18 @@ void weft_request_free(struct weft_job *job, struct weft_request *request)
     give(&job->proxy.requests[request->payload != NULL], request);
 }
 
+size_t weft_request_room(const struct weft_job *job)
+{
+    const size_t most = job->space.state.inline_bytes;
+    return (most > WEFT_WITHIN_MOST ? most + 7 : WEFT_WITHIN_MOST) / 8 * 8;
+}
+
 /* Most requests are notices and large puts, which have no payload of their own. */
 struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool with_payload)
 {
+    const size_t payload = weft_request_room(job);
     const size_t bytes =
-        sizeof(struct weft_request) + (with_payload ? job->space.state.inline_bytes : 0);
+        sizeof(struct weft_request) + (with_payload ? payload + sizeof(struct weft_asking) : 0);
     struct weft_request *request = take(&job->proxy.requests[with_payload], bytes);
 
     if (request == NULL) {
@@ -98,6 +106,7 @@ struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool
     *request =
         (struct weft_request){.payload = with_payload ? (unsigned char *)(request + 1) : NULL,
                               .slot = slot,
+                              .holders = 1,
                               .unsent = 1,
                               .unlanded = 1};
     request->whole.request = request;
@@ -113,10 +122,30 @@ static void count(struct weft_job *job, uint32_t *word, enum weft_order label)
     weft_bell_ring(&job->space.state.exposed->bell);
 }
 
+/* Whether the rank counts it: neither an ask nor an answer. */
+static bool is_counted(const struct weft_request *request)
+{
+    return request->slot != WEFT_NO_SLOT && request->asking == NULL;
+}
+
+static void let_go(struct weft_job *job, struct weft_request *request)
+{
+    if (--request->holders == 0)
+        weft_request_free(job, request);
+}
+
+/* The source may be reused; the rank counts it when all before it may. */
 static void source_done(struct weft_job *job, struct weft_request *request)
 {
-    if (--request->unsent == 0)
-        count(job, &job->ranks.selves[request->slot]->link->done_local, ORDER_done_local);
+    if (--request->unsent != 0 || !is_counted(request))
+        return;
+    struct weft_manager *manager = &job->proxy.managers[request->slot];
+    struct weft_request *first;
+    while ((first = manager->first_counted) != NULL && first->unsent == 0) {
+        manager->first_counted = first->next_counted;
+        count(job, &job->ranks.selves[first->slot]->link->done_local, ORDER_done_local);
+        let_go(job, first);
+    }
 }
 
 /* The request may be gone after this. */
@@ -124,11 +153,43 @@ static void target_done(struct weft_job *job, struct weft_request *request)
 {
     if (--request->unlanded > 0)
         return;
+    if (!is_counted(request)) {
+        let_go(job, request);
+        return;
+    }
     struct weft_link *link = job->ranks.selves[request->slot]->link;
     weft_store_release_u32(&link->landed, weft_load_relaxed_u32(&link->landed) + 1,
                            ORDER_done_remote);
     count(job, &link->done_remote[request->put.process], ORDER_done_remote);
-    weft_request_free(job, request);
+    let_go(job, request);
+}
+
+void weft_request_from_memory(struct weft_job *job, struct weft_request *request)
+{
+    const uint64_t bytes = request->rows * request->width;
+
+    if (job->proxy.stage == NULL || bytes == 0)
+        return;
+    request->put.device = job->proxy.net_reads_device && bytes < job->config.stage_from;
+    request->staged = !request->put.device;
+    request->piece = weft_stage_piece(&job->config, bytes);
+    request->depth = weft_stage_depth(&job->config);
+}
+
+void weft_requests_add(struct weft_job *job, struct weft_manager *manager,
+                       struct weft_request *request)
+{
+    if (is_counted(request)) {
+        *(manager->first_counted != NULL ? &manager->last_counted->next_counted
+                                         : &manager->first_counted) = request;
+        manager->last_counted = request;
+        request->holders++;
+    }
+    *(manager->last != NULL ? &manager->last->next : &manager->first) = request;
+    manager->last = request;
+    manager->waiting++;
+    weft_requests_fetch(job, manager);
+    weft_requests_issue(job, manager);
 }
 
 void weft_request_sent(void *context, void *cookie)
@@ -267,9 +328,7 @@ bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager)
 
 /* ---- to the network ------------------------------------------------------------------------ */
 
-/* Not OK: not accepted. FULL: look again later; STAGE: from host memory; else the job has failed.
- */
-static weft_status hand_over(struct weft_job *job, const struct weft_net_put *put)
+weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put)
 {
     const weft_status status = job->proxy.net_ops->put(job->proxy.net, put);
 
@@ -297,7 +356,7 @@ static bool issue_part(struct weft_job *job, struct weft_part *part)
             put.notice = 0;
         part->unsent++; /* before: the network may report it from within put */
         part->unlanded++;
-        if (hand_over(job, &put) != WEFT_OK) {
+        if (weft_request_hand_over(job, &put) != WEFT_OK) {
             part->unsent--;
             part->unlanded--;
             return false;
@@ -348,7 +407,7 @@ static bool issue_rows(struct weft_job *job, struct weft_request *request)
             put.notice = 0;
         request->unsent++;
         request->unlanded++;
-        const weft_status status = hand_over(job, &put);
+        const weft_status status = weft_request_hand_over(job, &put);
         if (status != WEFT_OK) {
             request->unsent--;
             request->unlanded--;
@@ -372,7 +431,9 @@ bool weft_requests_issue(struct weft_job *job, struct weft_manager *manager)
     if (weft_job_is_failing(job))
         return false; /* what could not be fetched must not be sent */
     while ((request = manager->first) != NULL &&
-           (request->staged ? issue_staged(job, request) : issue_rows(job, request))) {
+           (request->asking != NULL ? weft_ask_issue(job, request)
+            : request->staged       ? issue_staged(job, request)
+                                    : issue_rows(job, request))) {
         manager->first = request->next;
         if (manager->first == NULL)
             manager->last = NULL;

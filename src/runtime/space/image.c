@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LIST_WORDS = 7 }; /* of a rank for a process: sent_to, asked and answered; settled */
+
 static void *at(const struct weft_image *image, size_t offset)
 {
     return image->memory + offset;
@@ -93,7 +95,7 @@ struct weft_image_layout weft_image_lay_out(const struct weft_image_numbers *n)
     at.processes = take(&end, n->processes * sizeof(struct weft_process_entry));
     at.windows = take(&end, n->windows * sizeof(struct weft_window));
     at.comms = take(&end, n->comms * sizeof(struct weft_comm_entry));
-    at.lists = take(&end, n->here * 2 * n->processes * sizeof(uint32_t));
+    at.lists = take(&end, n->here * LIST_WORDS * n->processes * sizeof(uint32_t));
     at.barriers = take(&end, n->here * n->comms * sizeof(uint32_t));
     at.room = take(&end, room_of(n));
     at.bytes = end;
@@ -185,7 +187,8 @@ weft_status weft_image_prepare(struct weft_job *job)
     if (status != WEFT_OK)
         return status;
     image->memory = image->blocks->memory;
-    const size_t words = (size_t)job->numbers.ranks_here * 2 * (size_t)job->numbers.processes;
+    const size_t words =
+        (size_t)job->numbers.ranks_here * LIST_WORDS * (size_t)job->numbers.processes;
     status = job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->at.lists),
                                    (uint32_t)job->config.counter_start, words);
     if (status == WEFT_OK)
@@ -199,16 +202,19 @@ void weft_image_place(struct weft_job *job, weft_self *self)
 {
     const struct weft_image *image = job->ranks.image;
     const size_t rank = self->slot - 1, processes = (size_t)job->numbers.processes;
-    uint32_t *lists, *barriers;
+    uint32_t *barriers;
 
     if (image == NULL || self->slot == WEFT_HOST_SLOT)
         return;
-    lists = at(image, image->at.lists);
+    uint64_t *const lists = at(image, image->at.lists);
     barriers = at(image, image->at.barriers);
     self->state = at(image, image->at.state);
     self->counters = image->exposed->counters;
-    self->sent_to = lists + rank * 2 * processes;
-    self->settled = self->sent_to + processes;
+    self->sent_to = lists + rank * 3 * processes;
+    self->asked = self->sent_to + processes;
+    self->answered = self->asked + processes;
+    self->settled =
+        (uint32_t *)(lists + (size_t)job->numbers.ranks_here * 3 * processes) + rank * processes;
     self->barriers = barriers + rank * job->space.state.comms_count;
 }
 

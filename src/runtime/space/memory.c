@@ -291,6 +291,29 @@ static const struct weft_region *find_region(const struct weft_job *job, weft_co
     return NULL;
 }
 
+bool weft_memory_known(struct weft_job *job, const void *base, size_t bytes,
+                       struct weft_place *place)
+{
+    const struct weft_process *self = self_process(job);
+    uint64_t offset;
+
+    for (uint32_t i = 0; i < self->segments_count; i++) {
+        const struct weft_segment *s = &self->segments[i];
+        if (contains(s->address, s->share.bytes, base, bytes, &offset)) {
+            *place = (struct weft_place){i, offset, s->key, offset};
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < job->space.regions_count; i++) {
+        const struct weft_region *r = &job->space.regions[i];
+        if (contains(r->base, r->bytes, base, bytes, &offset)) {
+            *place = (struct weft_place){WEFT_NO_SEGMENT, 0, r->key, offset};
+            return true;
+        }
+    }
+    return false;
+}
+
 weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, size_t bytes,
                               struct weft_place *place)
 {

@@ -57,6 +57,9 @@ struct weft_place {
 /* Finds [base, base + bytes), or registers it for a window of `comm`. Table lock held. */
 weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, size_t bytes,
                               struct weft_place *place);
+/* Finds it as a place that the network knows. False: it does not. Table lock held. */
+bool weft_memory_known(struct weft_job *job, const void *base, size_t bytes,
+                       struct weft_place *place);
 /* The window that comm was creating has this handle, or none: it failed. Table lock held. */
 void weft_memory_adopt(struct weft_job *job, weft_comm comm, weft_win win);
 /* The window is gone, and what was registered for it. Table lock held. */

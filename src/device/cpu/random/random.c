@@ -9,6 +9,7 @@
 
 #include "base/say.h"
 #include "device/cpu/random/tasks.h"
+#include "order/update.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,9 +129,11 @@ static void model_store(void *address, int size, uint64_t value, bool releases)
     store_word(address, size == 4 ? (const void *)&value32 : &value, (size_t)size, releases, false);
 }
 
-static uint64_t model_add(void *address, int size, uint64_t value, bool acquires, bool releases)
+static uint64_t model_update(void *address, const struct weft_change *change, bool acquires,
+                             bool releases)
 {
     struct weft_model_task *task = begin_call();
+    const int size = (int)weft_type_bytes(change->type);
 
     weft_tasks_changed(m->tasks);
     weft_held_overlap(&m->holding, &task->held, address, (size_t)size);
@@ -139,12 +142,19 @@ static uint64_t model_add(void *address, int size, uint64_t value, bool acquires
     struct weft_clock *clock = carried(task, releases);
     const uint64_t old = value_of(address, size);
     if (size == 4)
-        *(uint32_t *)address = (uint32_t)(old + value);
+        *(uint32_t *)address = (uint32_t)weft_change_of(old, change);
     else
-        *(uint64_t *)address = old + value;
+        *(uint64_t *)address = weft_change_of(old, change);
     weft_cells_add(&m->cells, address, size, clock);
     weft_clock_drop(clock);
     return old;
+}
+
+static uint64_t model_add(void *address, int size, uint64_t value, bool acquires, bool releases)
+{
+    const struct weft_change change = {
+        .value = value, .how = WEFT_SUM, .type = size == 4 ? WEFT_U32 : WEFT_U64};
+    return model_update(address, &change, acquires, releases);
 }
 
 static void model_fence(void)
@@ -335,6 +345,7 @@ static const struct weft_model model = {
     .load = model_load,
     .store = model_store,
     .add = model_add,
+    .update = model_update,
     .fence = model_fence,
     .write = model_write,
     .write_word = model_write_word,

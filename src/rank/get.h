@@ -1,0 +1,169 @@
+/*
+ * rank/get.h - fetching another rank's memory: mapped memory is loaded by all threads, any other is
+ * asked of its owner, who puts it here.
+ */
+#ifndef WEFT_RANK_GET_H
+#define WEFT_RANK_GET_H
+
+#include "rank/op.h"
+
+WEFT_COLD void weft_fail_get(weft_self *self, struct weft_shape shape, size_t offset,
+                             uint64_t bytes, int from)
+{
+    weft_log_arg args[6];
+    args[0] = weft_number((int64_t)shape.height);
+    args[1] = weft_number((int64_t)shape.width);
+    args[2] = weft_number((int64_t)shape.source_pitch);
+    args[3] = weft_number((int64_t)offset);
+    args[4] = weft_number((int64_t)bytes);
+    args[5] = weft_number(from);
+    weft_fail(self, WEFT_ERR_BOUNDS,
+              "weft_get: %llu row(s) of %llu bytes, pitch %llu, at offset %llu are not inside "
+              "the window of %llu bytes of rank %d",
+              6, args);
+}
+
+/* From mapped memory. All threads; what another thread has fetched is there after a barrier. */
+WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const unsigned char *from,
+                                   const struct weft_shape *shape)
+{
+    const size_t bytes = shape->width;
+    const bool word = shape->height == 1 && (bytes == 4 || bytes == 8) &&
+                      (((uintptr_t)to | (uintptr_t)from) & (bytes - 1)) == 0;
+#ifdef __CUDACC__
+    if (word && threadIdx.x == 0) {
+        if (bytes == 8)
+            *(uint64_t *)to = weft_load_relaxed_u64((const uint64_t *)from);
+        else
+            *(uint32_t *)to = weft_load_relaxed_u32((const uint32_t *)from);
+    }
+    if (word)
+        return;
+    /* What the L1 cache has may be old: each thread's loads come after an acquire. */
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+    weft_copy_direct(self, to, from, shape);
+#else
+    if (self->state->copy != NULL) { /* the host program, and memory that only a device reaches */
+        for (size_t row = 0; row < shape->height; row++)
+            self->state->copy(self->state->copy_context, to + row * shape->pitch,
+                              from + row * shape->source_pitch, bytes);
+        return;
+    }
+    if (word) { /* undivided, as others update it */
+        const uint64_t value = bytes == 8
+                                   ? weft_load_relaxed_u64((const uint64_t *)(const void *)from)
+                                   : weft_load_relaxed_u32((const uint32_t *)(const void *)from);
+        const uint32_t half = (uint32_t)value;
+        memcpy(to, bytes == 8 ? (const void *)&value : &half, bytes);
+        return;
+    }
+    for (size_t row = 0; row < shape->height; row++)
+        weft_read_shared(to + row * shape->pitch, from + row * shape->source_pitch, bytes);
+#endif
+}
+
+/*
+ * Any get: shape.pitch is that of `to`, source_pitch that of the window. now: wait until it is
+ * there. tag >= 0: notify this rank when it is. All threads.
+ */
+WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                               struct weft_shape shape, int tag, bool now)
+{
+    WEFT_IN_SHARED(self);
+    weft_check_stop(self);
+    const struct weft_route route = weft_route_window(self, win, from);
+    const bool to_link = now && shape.height == 1 && (shape.width == 4 || shape.width == 8);
+    weft_op op = weft_op_done();
+
+    if (!weft_inside(offset, shape.source_pitch, shape.width, shape.height, route.bytes) ||
+        shape.height > UINT32_MAX)
+        weft_fail_get(self, shape, offset, route.bytes, from);
+    if (to == NULL && shape.width != 0)
+        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_get: %lld bytes to NULL", (int64_t)shape.width, 0,
+                   0, 0);
+    if (route.address != NULL || shape.width == 0) {
+        if (weft_leads(self))
+            weft_channel_clear(self, &route, route.home + offset,
+                               (shape.height - 1) * shape.source_pitch + shape.width);
+        weft_path_meet(self, route.process);
+        if (shape.width != 0)
+            weft_fetch_mapped(self, (unsigned char *)to, route.address + offset, &shape);
+        weft_join(self);
+        if (tag >= 0 && weft_leads(self))
+            weft_count_add_local(self->state->exposed,
+                                 &self->counters[weft_count_index(self->slot, (uint32_t)tag)],
+                                 false);
+        if (weft_leads(self))
+            weft_turn(self);
+        return op;
+    }
+    weft_join(self);
+    if (weft_leads(self)) {
+        struct weft_command command = {0};
+        struct weft_out *const out = weft_route_out(self, &route);
+        if (out != NULL)
+            weft_out_drain(self, out);
+        command.flags = tag >= 0 ? WEFT_COMMAND_NOTIFY : 0;
+        command.tag = weft_ask_tag(WEFT_ASK_GET, WEFT_U64, to_link, tag);
+        command.object = win;
+        command.target = (uint32_t)from;
+        command.height = (uint32_t)shape.height;
+        command.offset = offset;
+        command.source = (uint64_t)(uintptr_t)to;
+        command.source_pitch = shape.pitch;
+        command.width = shape.width;
+        command.pitch = shape.source_pitch;
+        weft_ask_post(self, route.process, &command, NULL, 0);
+        if (to_link) {
+            const uint64_t value = weft_ask_result(self, route.process);
+            memcpy(to, &value, shape.width);
+        } else if (now) {
+            weft_ask_await(self, route.process, self->asked[route.process]);
+        }
+    }
+    if (!now)
+        op = weft_op_of(self, route.process, WEFT_OP_ASK);
+    weft_join(self);
+    return op;
+}
+
+WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
+{
+    const struct weft_shape shape = {bytes, 1, bytes, bytes};
+    return shape;
+}
+
+WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                      size_t bytes)
+{
+    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true);
+}
+
+WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                               size_t bytes)
+{
+    return weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, false);
+}
+
+WEFT_FN void weft_get_notify(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                             size_t bytes, int tag)
+{
+    weft_check_tag(self, tag, "weft_get_notify: tag %d is not in 0..255");
+    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), tag, false);
+}
+
+WEFT_FN weft_op weft_get_2d_begin(weft_self *self, weft_win win, int from, size_t offset,
+                                  size_t pitch, void *to, size_t to_pitch, size_t width,
+                                  size_t height)
+{
+    const bool empty = width == 0 || height == 0;
+    const struct weft_shape shape = {empty ? 0 : width, empty ? 1 : height, to_pitch, pitch};
+
+    if (!empty && height > 1 && (pitch < width || to_pitch < width))
+        weft_fail4(self, WEFT_ERR_ARGUMENT,
+                   "weft_get_2d_begin: pitch %llu or %llu is less than width %llu", (int64_t)pitch,
+                   (int64_t)to_pitch, (int64_t)width, 0);
+    return weft_get_any(self, win, from, offset, to, shape, -1, false);
+}
+
+#endif

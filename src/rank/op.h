@@ -1,0 +1,114 @@
+/*
+ * rank/op.h - how far an operation has come.
+ *
+ * An operation is a number in a row that completes in order: of the puts through the host to one
+ * process, or of what was asked of one. So a later one that is done says so of those before. What
+ * goes another way is done when the call returns, and is no number at all.
+ *
+ * weft_op.kind: 4 bits kind, 8 bits stamp (of the job and the rank), 20 bits how many commands the
+ * rank had sent whose sources matter.
+ */
+#ifndef WEFT_RANK_OP_H
+#define WEFT_RANK_OP_H
+
+#include "rank/parts.h"
+
+enum { WEFT_OP_DONE, WEFT_OP_PUT, WEFT_OP_ASK };
+
+WEFT_INLINE weft_op weft_op_done(void)
+{
+    const weft_op op = {0, 0, WEFT_OP_DONE};
+    return op;
+}
+
+/* All threads; when the leader has posted, and before it posts again. */
+WEFT_INLINE weft_op weft_op_of(weft_self *self, int process, uint32_t kind)
+{
+    weft_op op;
+
+    weft_join(self); /* the leader has counted */
+    op.sequence = kind == WEFT_OP_PUT ? self->sent_to[process] : self->asked[process];
+    op.process = process;
+    op.kind = kind | (uint32_t)self->op_stamp << 4 | self->sent << 12;
+    weft_join(self);
+    return op;
+}
+
+WEFT_INLINE bool weft_op_is_done(weft_self *self, weft_op op, weft_progress how)
+{
+    if ((op.kind & 15) == WEFT_OP_DONE)
+        return true;
+    if ((op.kind & 15) == WEFT_OP_ASK)
+        return weft_ask_answered(self, op.process, op.sequence);
+    const uint64_t sent = self->sent_to[op.process];
+    const uint32_t open =
+        (uint32_t)sent -
+        weft_load_acquire_u32(&self->link->done_remote[op.process], ORDER_done_remote_seen);
+    if ((int64_t)(sent - open - op.sequence) >= 0)
+        return true;
+    const uint32_t sources =
+        self->sent - weft_load_acquire_u32(&self->link->done_local, ORDER_done_local_seen);
+    return how == WEFT_LOCAL && ((self->sent - (op.kind >> 12)) & 0xfffff) >= sources;
+}
+
+/* Whether it can be one of this rank. */
+WEFT_INLINE void weft_check_op(weft_self *self, weft_op op)
+{
+    const uint32_t kind = op.kind & 15;
+
+    weft_check_stop(self);
+    if (WEFT_UNLIKELY(
+            kind > WEFT_OP_ASK ||
+            (kind != WEFT_OP_DONE && ((op.kind >> 4 & 0xff) != self->op_stamp || op.process < 0 ||
+                                      op.process >= self->state->processes))))
+        weft_fail4(
+            self, WEFT_ERR_ARGUMENT,
+            "weft_op_test, weft_op_wait: operation %lld to process %d (kind 0x%x) is none of "
+            "this rank and job",
+            (int64_t)op.sequence, op.process, op.kind, 0);
+}
+
+WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how)
+{
+    weft_check_op(self, op);
+    weft_join(self);
+    if (weft_leads(self)) {
+        const bool done = weft_op_is_done(self, op, how);
+        if (!done && (op.kind & 15) == WEFT_OP_PUT && how == WEFT_REMOTE)
+            weft_proxy_ask(self, op.process);
+        if (done && how == WEFT_REMOTE)
+            weft_channel_fence(self);
+        self->result = done;
+        weft_turn(self);
+    }
+    weft_join(self);
+    const int result = (int)self->result;
+    weft_join(self);
+    return result;
+}
+
+WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
+{
+    const uint32_t kind = op.kind & 15;
+
+    weft_check_op(self, op);
+    weft_join(self);
+    if (weft_leads(self)) {
+        uint32_t rounds = 0;
+        if (kind == WEFT_OP_ASK)
+            weft_ask_await(self, op.process, op.sequence);
+        if (kind == WEFT_OP_PUT && how == WEFT_REMOTE)
+            weft_proxy_ask(self, op.process);
+        while (kind == WEFT_OP_PUT && !weft_op_is_done(self, op, how) &&
+               weft_wait_round(self, &rounds,
+                               how == WEFT_LOCAL ? WEFT_WAIT_LOCAL : WEFT_WAIT_REMOTE,
+                               (uint64_t)op.process, 0, (uint32_t)op.sequence))
+            continue;
+        weft_wait_over(self, rounds);
+        if (how == WEFT_REMOTE)
+            weft_channel_fence(self);
+    }
+    weft_join(self);
+}
+
+#endif

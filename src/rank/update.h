@@ -1,0 +1,258 @@
+/*
+ * rank/update.h - words of another rank's memory that are updated undivided: by this rank itself
+ * where it maps them and is of the kind of their owner; else the owner is asked. So all updates of
+ * a word are made by processors of one kind.
+ */
+#ifndef WEFT_RANK_UPDATE_H
+#define WEFT_RANK_UPDATE_H
+
+#include "rank/op.h"
+
+/* Whether this rank updates the target's memory itself. */
+WEFT_INLINE bool weft_updates_itself(const weft_self *self, const struct weft_route *to)
+{
+#ifndef __CUDACC__
+    if (self->state->copy != NULL)
+        return false; /* the host program, and memory of a device */
+#endif
+    (void)self;
+    return to->address != NULL && to->exposed != NULL;
+}
+
+/* The route to `bytes` bytes of words, of which each is aligned; what is wrong is said. */
+WEFT_INLINE struct weft_route weft_check_update(weft_self *self, weft_win win, int target,
+                                                size_t offset, uint64_t bytes, uint32_t size)
+{
+    weft_check_stop(self);
+    const struct weft_route to = weft_route_window(self, win, target);
+
+    if (WEFT_UNLIKELY(!weft_inside(offset, 0, bytes, 1, to.bytes)))
+        weft_fail4(self, WEFT_ERR_BOUNDS,
+                   "atomic: %llu bytes at offset %llu are not inside the window of %llu bytes of "
+                   "rank %d",
+                   (int64_t)bytes, (int64_t)offset, (int64_t)to.bytes, target);
+    if (WEFT_UNLIKELY(((to.home + offset) & (size - 1)) != 0))
+        weft_fail4(self, WEFT_ERR_ARGUMENT,
+                   "atomic: offset %llu of the window of rank %d is not aligned to %d bytes",
+                   (int64_t)offset, target, (int64_t)size, 0);
+    return to;
+}
+
+/* What the host is to ask. old: where the old value goes; NULL: nowhere, or to the link. */
+WEFT_INLINE struct weft_command weft_update_command(weft_win win, int target, size_t offset,
+                                                    uint64_t bytes, uint32_t how, uint32_t type,
+                                                    const void *old, bool to_link)
+{
+    struct weft_command command = {0};
+
+    command.tag = weft_ask_tag(how, type, to_link, -1);
+    command.object = win;
+    command.target = (uint32_t)target;
+    command.height = 1;
+    command.offset = offset;
+    command.width = bytes;
+    command.pitch = (uint64_t)(uintptr_t)old;
+    return command;
+}
+
+/*
+ * One word. now: its old value is returned; else it goes to *old, which may be NULL, and *op is
+ * what to wait for. All threads.
+ */
+WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, size_t offset,
+                                   struct weft_change change, bool now, void *old, weft_op *op)
+{
+    WEFT_IN_SHARED(self);
+    const uint32_t size = weft_type_bytes(change.type);
+    const struct weft_route to = weft_check_update(self, win, target, offset, size, size);
+    const bool itself = weft_updates_itself(self, &to);
+
+    if (itself) {
+        if (weft_leads(self))
+            weft_channel_clear(self, &to, to.home + offset, size);
+        weft_path_meet(self, to.process);
+    } else {
+        weft_join(self);
+    }
+    if (weft_leads(self)) {
+        if (itself) {
+            self->fetched = weft_update(to.address + offset, &change);
+            weft_count_nudge(to.exposed);
+            if (old != NULL && size == 8)
+                *(uint64_t *)old = self->fetched;
+            else if (old != NULL)
+                *(uint32_t *)old = (uint32_t)self->fetched;
+            weft_turn(self);
+        } else {
+            struct weft_out *const out = weft_route_out(self, &to);
+            struct weft_command command =
+                weft_update_command(win, target, offset, size, change.how, change.type, old, now);
+            command.flags = WEFT_COMMAND_WITHIN;
+            command.source = change.value;
+            command.source_pitch = change.expected;
+            if (out != NULL)
+                weft_out_drain(self, out);
+            weft_ask_post(self, to.process, &command, NULL, 0);
+            if (now)
+                self->fetched = weft_ask_result(self, to.process);
+        }
+    }
+    if (op != NULL)
+        *op = itself ? weft_op_done() : weft_op_of(self, to.process, WEFT_OP_ASK);
+    weft_join(self);
+    const uint64_t fetched = self->fetched;
+    weft_join(self);
+    return fetched;
+}
+
+WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t value,
+                                           uint64_t expected)
+{
+    const struct weft_change change = {value, expected, how, type};
+    return change;
+}
+
+WEFT_FN uint64_t weft_fetch_add(weft_self *self, weft_win win, int target, size_t offset,
+                                uint64_t value)
+{
+    return weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0),
+                           true, NULL, NULL);
+}
+
+WEFT_FN uint32_t weft_fetch_add_u32(weft_self *self, weft_win win, int target, size_t offset,
+                                    uint32_t value)
+{
+    return (uint32_t)weft_update_any(self, win, target, offset,
+                                     weft_change(WEFT_SUM, WEFT_U32, value, 0), true, NULL, NULL);
+}
+
+WEFT_FN uint64_t weft_swap(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
+{
+    return weft_update_any(self, win, target, offset, weft_change(WEFT_REPLACE, WEFT_U64, value, 0),
+                           true, NULL, NULL);
+}
+
+WEFT_FN uint32_t weft_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
+                               uint32_t value)
+{
+    return (uint32_t)weft_update_any(
+        self, win, target, offset, weft_change(WEFT_REPLACE, WEFT_U32, value, 0), true, NULL, NULL);
+}
+
+WEFT_FN uint64_t weft_compare_swap(weft_self *self, weft_win win, int target, size_t offset,
+                                   uint64_t expected, uint64_t desired)
+{
+    return weft_update_any(self, win, target, offset,
+                           weft_change(WEFT_COMPARE, WEFT_U64, desired, expected), true, NULL,
+                           NULL);
+}
+
+WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
+                                       uint32_t expected, uint32_t desired)
+{
+    return (uint32_t)weft_update_any(self, win, target, offset,
+                                     weft_change(WEFT_COMPARE, WEFT_U32, desired, expected), true,
+                                     NULL, NULL);
+}
+
+WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                     uint64_t value, uint64_t *old)
+{
+    weft_op op;
+    weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
+                    old, &op);
+    return op;
+}
+
+WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
+{
+    weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
+                    NULL, NULL);
+}
+
+/* ---- many words ------------------------------------------------------------------------------ */
+
+WEFT_INLINE uint64_t weft_element(const void *source, size_t i, uint32_t size)
+{
+    uint64_t wide;
+    uint32_t narrow;
+
+    if (size == 8) {
+        memcpy(&wide, (const unsigned char *)source + i * 8, 8);
+        return wide;
+    }
+    memcpy(&narrow, (const unsigned char *)source + i * 4, 4);
+    return narrow;
+}
+
+/* Each element by a thread. */
+WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *target,
+                                        const void *source, size_t count, uint32_t type,
+                                        uint32_t operation)
+{
+    const uint32_t size = weft_type_bytes(type);
+
+#ifdef __CUDACC__
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+#endif
+    weft_for (i, count) {
+        const struct weft_change change =
+            weft_change(operation, type, weft_element(source, i, size), 0);
+#ifdef __CUDACC__
+        weft_update_relaxed(target + i * size, &change);
+#else
+        weft_update(target + i * size, &change);
+#endif
+    }
+#ifdef __CUDACC__
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+#endif
+    (void)self;
+}
+
+WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
+                                      const void *source, size_t count, weft_type type,
+                                      weft_operation operation)
+{
+    WEFT_IN_SHARED(self);
+    if (!weft_change_exists(operation, type) || (source == NULL && count != 0))
+        weft_fail4(self, WEFT_ERR_ARGUMENT,
+                   "weft_accumulate_begin: type %d, operation %d, %llu elements at %p", type,
+                   operation, (int64_t)count, (int64_t)(uintptr_t)source);
+    const uint32_t size = weft_type_bytes(type);
+    const uint64_t bytes = count > UINT64_MAX / 8 ? UINT64_MAX : (uint64_t)count * size;
+    const struct weft_route to = weft_check_update(self, win, target, offset, bytes, size);
+
+    if (bytes == 0)
+        return weft_op_done();
+    if (weft_updates_itself(self, &to)) {
+        if (weft_leads(self))
+            weft_channel_clear(self, &to, to.home + offset, bytes);
+        weft_path_meet(self, to.process);
+        weft_accumulate_mapped(self, to.address + offset, source, count, type, operation);
+        weft_join(self);
+        if (weft_leads(self)) {
+            weft_count_nudge(to.exposed);
+            weft_turn(self);
+        }
+        return weft_op_done();
+    }
+    weft_join(self);
+    if (weft_leads(self)) {
+        const uint64_t room = self->inline_bytes < WEFT_WITHIN_MOST ? (uint64_t)WEFT_WITHIN_MOST
+                                                                    : self->inline_bytes / 8 * 8;
+        struct weft_out *const out = weft_route_out(self, &to);
+        if (out != NULL)
+            weft_out_drain(self, out);
+        for (uint64_t at = 0; at < bytes; at += room) {
+            const uint64_t piece = bytes - at < room ? bytes - at : room;
+            struct weft_command command =
+                weft_update_command(win, target, offset + at, piece, operation, type, NULL, false);
+            weft_ask_post(self, to.process, &command, (const unsigned char *)source + at,
+                          (uint32_t)piece);
+        }
+    }
+    return weft_op_of(self, to.process, WEFT_OP_ASK);
+}
+
+#endif

@@ -1,0 +1,305 @@
+/* runtime/service/ask.c - the asking side; see the header. */
+#include "runtime/service/ask.h"
+
+#include "base/say.h"
+#include "rank/counter.h"
+#include "runtime/service/landing.h"
+#include "runtime/space/tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a rank's command ------------------------------------------------------------------------ */
+
+/* What the command asks for, and of whom. Table lock held. */
+static bool plan(struct weft_job *job, const struct weft_command *command,
+                 struct weft_request *request)
+{
+    const uint32_t how = command->tag & 15, type = command->tag >> 4 & 7;
+    const struct weft_window *window = weft_window_find(&job->space.state, command->object);
+    const bool update = how != WEFT_ASK_GET;
+    struct weft_asking *const asking = request->asking;
+
+    if (window == NULL || command->target >= (uint32_t)window->members || command->height == 0 ||
+        !weft_inside(command->offset, update ? 0 : command->pitch, command->width, command->height,
+                     window->entry[command->target].bytes))
+        return false;
+    if (update && (command->height != 1 || !weft_change_exists(how, type) ||
+                   command->width % weft_type_bytes(type) != 0))
+        return false;
+    request->put.process = window->member[command->target].process;
+    asking->to_link = (command->tag & WEFT_ASK_TO_LINK) != 0;
+    asking->tag = (command->flags & WEFT_COMMAND_NOTIFY) != 0 ? command->tag >> 8 : -1;
+    asking->ask = (struct weft_ask){.win = command->object,
+                                    .member = (int32_t)command->target,
+                                    .offset = command->offset,
+                                    .how = (uint8_t)how,
+                                    .type = (uint8_t)type,
+                                    .wants = update && (asking->to_link || command->pitch != 0)};
+    request->source = (unsigned char *)(uintptr_t)(update ? command->pitch : command->source);
+    request->rows = command->height;
+    request->width = command->width;
+    request->pitch = update ? command->width : command->pitch;
+    request->source_pitch = update ? command->width : command->source_pitch;
+    return request->put.process != job->numbers.process;
+}
+
+/* Where the answer can be put without the mailbox: in memory that the network knows. */
+static void find_reply(struct weft_job *job, struct weft_request *request)
+{
+    const uint64_t bytes = (request->rows - 1) * request->source_pitch + request->width;
+    struct weft_asking *const asking = request->asking;
+    struct weft_place place;
+
+    asking->direct = asking->ask.how == WEFT_ASK_GET && !asking->to_link && request->width != 0 &&
+                     weft_memory_known(job, request->source, bytes, &place);
+    if (asking->direct) {
+        asking->ask.reply_key = place.key;
+        asking->ask.reply_offset = place.key_offset;
+        asking->ask.reply_pitch = request->source_pitch;
+    }
+}
+
+static enum weft_taken ask_command(struct weft_job *job, uint32_t slot,
+                                   const struct weft_command *command, bool alone)
+{
+    const bool within = (command->flags & WEFT_COMMAND_WITHIN) != 0;
+    const bool carried = (command->flags & WEFT_COMMAND_INLINE) != 0;
+    const uint32_t payload = carried ? (uint32_t)command->width : 0;
+    struct weft_manager *manager = &job->proxy.managers[slot];
+
+    if (!alone)
+        return WEFT_TAKEN_NOT;
+    if (carried && (within || command->width > job->space.state.inline_bytes))
+        return WEFT_TAKEN_WRONG;
+    struct weft_request *request = weft_request_make(job, slot, true);
+    if (request == NULL)
+        return WEFT_TAKEN_NOT;
+    weft_lock(&job->space.tables);
+    request->asking = (struct weft_asking *)(void *)(request->payload + weft_request_room(job));
+    const bool good = plan(job, command, request);
+    if (good)
+        find_reply(job, request);
+    weft_unlock(&job->space.tables);
+    if (!good || !weft_command_payload(&manager->commands, request->payload, payload)) {
+        weft_request_free(job, request);
+        return good ? WEFT_TAKEN_NOT : WEFT_TAKEN_WRONG;
+    }
+    if (within) {
+        memcpy(request->payload, &command->source, 8);
+        memcpy(request->payload + 8, &command->source_pitch, 8);
+    }
+    weft_command_pop(&manager->commands, payload);
+    weft_requests_add(job, manager, request);
+    return WEFT_TAKEN;
+}
+
+/* ---- to the network -------------------------------------------------------------------------- */
+
+/* The next piece of the request, which one ask fetches. */
+static void cut(struct weft_job *job, struct weft_request *request, uint32_t place,
+                struct weft_asked *asked)
+{
+    struct weft_asking *const asking = request->asking;
+    const bool update = asking->ask.how != WEFT_ASK_GET;
+    const uint64_t left = request->width - request->done;
+    const uint64_t most = asking->direct || update ? request->width : WEFT_ASK_ROOM;
+    const uint64_t width = left < most ? left : most;
+    struct weft_ask *ask = &asked->ask;
+
+    *ask = asking->ask;
+    ask->offset += request->row * request->pitch + request->done;
+    ask->height = asking->direct ? (uint32_t)request->rows : 1;
+    ask->width = width;
+    ask->pitch = update ? 0 : request->pitch;
+    asked->slot = request->slot;
+    asked->to = NULL;
+    asked->bytes = 0;
+    asked->tag = asking->tag;
+    asked->to_link = asking->to_link;
+    if (!asking->direct) {
+        ask->reply_key = job->proxy.asks.key;
+        ask->reply_offset = place * sizeof(struct weft_post) + offsetof(struct weft_post, answer);
+        asked->bytes = !update ? (uint32_t)width : ask->wants ? weft_type_bytes(ask->type) : 0;
+        if (!asking->to_link && asked->bytes != 0)
+            asked->to = (unsigned char *)(uintptr_t)request->source +
+                        request->row * request->source_pitch + request->done;
+    }
+    request->done += width;
+    if (request->done == request->width) {
+        request->done = 0;
+        request->row += ask->height;
+    }
+    asked->last = request->row == request->rows;
+}
+
+bool weft_ask_issue(struct weft_job *job, struct weft_request *request)
+{
+    struct weft_asks *asks = &job->proxy.asks;
+    const int process = request->put.process, me = job->numbers.process;
+    const uint32_t how = request->asking->ask.how;
+    const uint32_t operands = how == WEFT_ASK_GET ? 0
+                              : how >= WEFT_REPLACE || request->width <= WEFT_WITHIN_MOST
+                                  ? WEFT_WITHIN_MOST
+                                  : (uint32_t)request->width;
+
+    while (request->row < request->rows) {
+        const uint32_t begun = asks->begun[process], place = begun % WEFT_ASKS;
+        const uint32_t index = (uint32_t)process * WEFT_ASKS + place;
+        struct weft_asked *asked = &asks->asked[index];
+        const uint64_t row = request->row, done = request->done;
+        if (begun - __atomic_load_n(&asks->ended[process], __ATOMIC_ACQUIRE) == WEFT_ASKS)
+            return false;
+        cut(job, request, index, asked);
+        if (operands != 0)
+            memcpy(asked->operands, request->payload, operands);
+        const uint64_t there = (uint64_t)me * WEFT_ASKS + place;
+        const struct weft_net_put put = {.process = process,
+                                         .key = asks->keys[process],
+                                         .offset = there * sizeof(struct weft_post),
+                                         .source = &asked->ask,
+                                         .bytes = sizeof(asked->ask) + operands,
+                                         .notice = weft_notice(WEFT_NOTICE_ASK, 0, (uint32_t)there),
+                                         .cookie = &request->whole};
+        asks->begun[process]++;
+        request->unsent++;
+        request->unlanded++;
+        if (weft_request_hand_over(job, &put) != WEFT_OK) {
+            asks->begun[process]--;
+            request->unsent--;
+            request->unlanded--;
+            request->row = row;
+            request->done = done;
+            return false;
+        }
+    }
+    weft_request_sent(job, &request->whole);
+    return true;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* To the rank's link: it looks at nothing else. */
+static void tell_link(struct weft_job *job, struct weft_link *link, const unsigned char *data,
+                      uint32_t bytes)
+{
+    const uint64_t stamp = (uint64_t)++link->results << 32;
+    uint64_t value = 0;
+
+    (void)job;
+    memcpy(&value, data, bytes);
+    weft_store_release_u64(&link->result[0], stamp | (uint32_t)value, ORDER_answer_post);
+    weft_store_release_u64(&link->result[1], stamp | value >> 32, ORDER_answer_post);
+}
+
+/* Everything the rank asked for by one call is there. */
+static weft_status tell(struct weft_job *job, const struct weft_asked *asked, int process)
+{
+    struct weft_link *link = job->ranks.selves[asked->slot]->link;
+    uint32_t *const word = &link->done_remote[job->numbers.processes + process];
+    uint32_t *const number = word + job->numbers.processes;
+
+    *number += 1;
+    if (!weft_landing_store(job, word, *number))
+        return WEFT_ERR_DEVICE;
+    weft_store_release_u32(&link->answers, weft_load_relaxed_u32(&link->answers) + 1,
+                           ORDER_answer_post);
+    weft_bell_ring(&job->space.state.exposed->bell);
+    return WEFT_OK;
+}
+
+static weft_status take_answer(void *context, const struct weft_arrival *arrival)
+{
+    struct weft_job *job = context;
+    struct weft_asks *asks = &job->proxy.asks;
+    const uint32_t index = weft_notice_slot(arrival->notice), process = index / WEFT_ASKS;
+    const struct weft_asked *asked = &asks->asked[index];
+
+    if (process >= (uint32_t)job->numbers.processes ||
+        (arrival->process >= 0 && arrival->process != (int)process) ||
+        asks->ended[process] == __atomic_load_n(&asks->begun[process], __ATOMIC_ACQUIRE) ||
+        index % WEFT_ASKS != asks->ended[process] % WEFT_ASKS || asked->slot >= weft_job_slots(job))
+        return WEFT_ERR_PROTOCOL;
+    const unsigned char *data = asks->posts[index].answer;
+    bool good = arrival->bytes == 0 || weft_landing_copy(job, asked->slot, arrival->target,
+                                                         arrival->source, arrival->bytes);
+    if (good && asked->to != NULL)
+        good = weft_landing_copy(job, asked->slot, asked->to, data, asked->bytes);
+    if (good && asked->to_link)
+        tell_link(job, job->ranks.selves[asked->slot]->link, data, asked->bytes);
+    if (good && asked->last && asked->tag >= 0)
+        good = weft_landing_count(job, asked->slot, (uint32_t)asked->tag);
+    const weft_status status = !good         ? WEFT_ERR_DEVICE
+                               : asked->last ? tell(job, asked, (int)process)
+                                             : WEFT_OK;
+    __atomic_store_n(&asks->ended[process], asks->ended[process] + 1, __ATOMIC_RELEASE);
+    weft_bell_ring(job->proxy.command_bell);
+    return status;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+weft_status weft_asks_open(struct weft_job *job)
+{
+    const size_t n = (size_t)job->numbers.processes, places = n * WEFT_ASKS;
+    struct weft_asks *asks = &job->proxy.asks;
+
+    if (n == 1)
+        return WEFT_OK;
+    if (places > WEFT_NOTICE_SLOTS)
+        return weft_err(WEFT_ERR_LIMIT, "%zu processes with mailboxes: at most %u", n,
+                        WEFT_NOTICE_SLOTS / WEFT_ASKS);
+    asks->posts = aligned_alloc(4096, (weft_asks_bytes(job) + 4095) / 4096 * 4096);
+    asks->keys = calloc(n, sizeof(*asks->keys));
+    asks->asked = calloc(places, sizeof(*asks->asked));
+    asks->begun = calloc(2 * n, sizeof(*asks->begun));
+    asks->waiting = calloc(places, sizeof(*asks->waiting));
+    if (asks->posts == NULL || asks->keys == NULL || asks->asked == NULL || asks->begun == NULL ||
+        asks->waiting == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for the mailbox of %zu processes", n);
+    memset(asks->posts, 0, weft_asks_bytes(job));
+    asks->ended = asks->begun + n;
+    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_ASK, weft_answer_take, job);
+    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_ANSWER, take_answer, job);
+    return WEFT_OK;
+}
+
+weft_status weft_asks_expose(struct weft_job *job, uint64_t *key)
+{
+    struct weft_asks *asks = &job->proxy.asks;
+
+    *key = 0;
+    if (asks->posts == NULL)
+        return WEFT_OK;
+    const weft_status status =
+        job->proxy.net_ops->reg(job->proxy.net, asks->posts, weft_asks_bytes(job), &asks->key);
+    *key = asks->key;
+    return status;
+}
+
+void weft_asks_close(struct weft_job *job)
+{
+    struct weft_asks *asks = &job->proxy.asks;
+
+    free(asks->posts);
+    free(asks->keys);
+    free(asks->asked);
+    free(asks->begun);
+    free(asks->waiting);
+}
+
+static void ask_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
+                          size_t bytes)
+{
+    (void)job;
+    snprintf(text, bytes, "for what it asked of process %llu: %llu of %llu answers came", wait->a,
+             wait->have, wait->need);
+}
+
+const struct weft_service weft_ask_service = {
+    .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_ASK),
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_ANSWER),
+    .command = ask_command,
+    .waits_for = ask_waits_for,
+};

@@ -1,0 +1,54 @@
+/*
+ * runtime/service/ask.h - what ranks ask of memory that they may not reach themselves (abi/ask.h).
+ *
+ * The asking process (ask.c) makes a request of a rank's command, like a put: it goes to the
+ * network in its turn, in one ask or, where the answer has to come through the mailbox, in several.
+ * When the last has been answered, the receive task tells the rank.
+ *
+ * The owner (answer.c) changes its memory at once when an ask arrives, so that what comes behind it
+ * finds it changed. What it sends back is a request of its own, without a rank.
+ */
+#ifndef WEFT_RUNTIME_SERVICE_ASK_H
+#define WEFT_RUNTIME_SERVICE_ASK_H
+
+#include "abi/ask.h"
+#include "runtime/job/job.h"
+
+/* An ask of this process that is under way. The progress task fills it in; the receive task reads
+ * it when it is answered. */
+struct weft_asked {
+    uint32_t slot;
+    void *to; /* where the answer's bytes go from the mailbox; NULL: they do not */
+    uint32_t bytes;
+    int32_t tag; /* to notify, -1: none */
+    bool to_link, last;
+    struct weft_ask ask;                   /* as it is sent, */
+    unsigned char operands[WEFT_ASK_ROOM]; /* with what follows it */
+};
+
+/* Beside the request of a rank's ask. */
+struct weft_asking {
+    struct weft_ask ask;  /* of the next piece */
+    bool to_link, direct; /* where the answer goes: the rank's link, or memory that is exposed */
+    int32_t tag;          /* as in weft_asked */
+};
+
+/* Before the network is opened; registers the notices ASK and ANSWER. */
+weft_status weft_asks_open(struct weft_job *job);
+void weft_asks_close(struct weft_job *job);
+/* The mailbox is exposed; *key goes to the others. Errors: those of the network's reg. */
+weft_status weft_asks_expose(struct weft_job *job, uint64_t *key);
+static inline size_t weft_asks_bytes(const struct weft_job *job)
+{
+    return (size_t)job->numbers.processes * WEFT_ASKS * sizeof(struct weft_post);
+}
+
+/* Sends what is left of a request that asks. True: all of it is sent. Progress task only. */
+bool weft_ask_issue(struct weft_job *job, struct weft_request *request);
+
+extern const struct weft_service weft_ask_service, weft_answer_service;
+
+/* answer.c */
+weft_status weft_answer_take(void *job, const struct weft_arrival *arrival);
+
+#endif
