@@ -2,9 +2,9 @@
 # under weft/internal, and include each other there.
 #   cmake -DSOURCE=... -DINCLUDE=... -P weft_kernel_headers.cmake
 file(GLOB_RECURSE headers RELATIVE ${SOURCE}/src ${SOURCE}/src/rank/*.h)
-list(APPEND headers order/atomic.h order/atomic_cuda.h order/inline.h order/model.h order/order.h
+list(APPEND headers order/atomic.h order/atomic_cuda.h order/inline.h order/model.h order/order.h order/update.h
      base/task.h base/ticks.h device/port.h ring/command.h ring/lines.h
-     abi/channel.h abi/command.h abi/letter.h abi/line.h abi/notice.h abi/trace.h abi/window.h)
+     abi/ask.h abi/channel.h abi/command.h abi/letter.h abi/line.h abi/notice.h abi/trace.h abi/window.h)
 
 function(install_header from to)
   file(READ ${from} text)
