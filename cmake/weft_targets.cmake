@@ -18,12 +18,8 @@ function(weft_kernels_as_c)
   endforeach()
 endfunction()
 
-# weft_cuda_kernels(<target> <include folders> <sources>): nvcc compiles the kernels in the sources,
-# and the program carries them beside those that the C compiler made.
-function(weft_cuda_kernels target includes)
-  if(NOT WEFT_CUDA_IN)
-    return()
-  endif()
+# weft_nvcc_flags(<result>): how nvcc compiles all that runs on GPUs.
+function(weft_nvcc_flags result)
   set(flags -std=c++17 -O3 -lineinfo -Werror all-warnings -Xcompiler -fPIC,-fno-exceptions,-fno-threadsafe-statics
             -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src)
   foreach(arch IN LISTS WEFT_CUDA_ARCHS)
@@ -33,6 +29,30 @@ function(weft_cuda_kernels target includes)
       list(APPEND flags -gencode arch=compute_${arch},code=sm_${arch})
     endif()
   endforeach()
+  set(${result} ${flags} PARENT_SCOPE)
+endfunction()
+
+# weft_cuda_image(<kernel> <source>): the library carries the kernel itself, as a fat binary that
+# <source> includes by the name WEFT_BLOCK_IMAGE.
+function(weft_cuda_image kernel source)
+  get_filename_component(name ${kernel} NAME_WE)
+  set(image ${PROJECT_BINARY_DIR}/cuda/${name}.fatbin)
+  weft_nvcc_flags(flags)
+  add_custom_command(OUTPUT ${image}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
+    COMMAND ${WEFT_NVCC} -fatbin ${flags} ${kernel} -o ${image} -MD -MF ${image}.d
+    DEPENDS ${kernel} DEPFILE ${image}.d COMMENT "nvcc ${name}" VERBATIM)
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${image}
+    COMPILE_DEFINITIONS "WEFT_BLOCK_IMAGE=\"${image}\"")
+endfunction()
+
+# weft_cuda_kernels(<target> <include folders> <sources>): nvcc compiles the kernels in the sources,
+# and the program carries them beside those that the C compiler made.
+function(weft_cuda_kernels target includes)
+  if(NOT WEFT_CUDA_IN)
+    return()
+  endif()
+  weft_nvcc_flags(flags)
   if(WEFT_CUDA_REGISTERS)
     list(APPEND flags -maxrregcount=${WEFT_CUDA_REGISTERS})
   endif()

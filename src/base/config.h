@@ -23,6 +23,11 @@ enum weft_cuda_share_choice {
     WEFT_CUDA_SHARE_FABRIC,
     WEFT_CUDA_SHARE_IPC
 };
+enum weft_cuda_service_choice {
+    WEFT_CUDA_SERVICE_AUTO,
+    WEFT_CUDA_SERVICE_ON,
+    WEFT_CUDA_SERVICE_OFF
+};
 enum weft_pmix_choice { WEFT_PMIX_AUTO, WEFT_PMIX_OFF };
 enum weft_path_choice { WEFT_PATH_AUTO, WEFT_PATH_DIRECT, WEFT_PATH_PROXY };
 enum weft_net_choice { WEFT_NET_AUTO, WEFT_NET_SHM, WEFT_NET_OFI, WEFT_NET_VERBS, WEFT_NET_MPI };

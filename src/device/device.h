@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct weft_device;
+struct weft_errand; /* abi/errand.h */
 
 enum { WEFT_DEVICE_ID_BYTES = 16 };
 
@@ -23,6 +24,7 @@ struct weft_wish {
     int threads;
     int ranks;     /* at most; 0: as many as suit the device */
     size_t shared; /* at most so many bytes of weft_shared for each rank */
+    bool serves;   /* there must be room beside the kernel for what `serve` needs */
 };
 
 /* What a launch needs to know. */
@@ -32,6 +34,7 @@ struct weft_launch {
     int first_rank, ranks;
     int threads;
     size_t shared;         /* as in weft_wish */
+    bool serves;           /* the same */
     unsigned char *selves; /* `ranks` rank states (rank/state.h), self_bytes apart */
     size_t self_bytes;
     struct weft_bell *bell;  /* rung when something that a rank may wait for has changed */
@@ -170,6 +173,14 @@ struct weft_device_ops {
     /* Stores a word in device memory. Who acquires it sees all that the stream copied before. */
     weft_status (*store)(struct weft_device *device, enum weft_device_stream stream, uint32_t *word,
                          uint32_t value);
+
+    /*
+     * Has the device itself do errands on memory that ranks reach, in order; each comes back with
+     * what was there before. Blocking, for microseconds: all that the streams were waited for is
+     * visible to them, and they to whom the host tells of them. Beside a kernel only if it leaves
+     * room. Errors: DEVICE, UNSUPPORTED.
+     */
+    weft_status (*serve)(struct weft_device *device, struct weft_errand *errands, size_t count);
 
     /*
      * May be left out. dmabuf: a dma-buf of device memory, which the caller closes, and the offset

@@ -1,6 +1,7 @@
 /* support/far_device.c - see the header. */
 #include "support/far_device.h"
 
+#include "abi/errand.h"
 #include "base/say.h"
 #include "order/atomic.h"
 #include "rank/state.h"
@@ -184,6 +185,31 @@ static void far_unpin(struct weft_device *d, void *memory)
     (void)d, (void)memory;
 }
 
+/* What the warp of a GPU does; there is none that could be late. */
+static weft_status far_serve(struct weft_device *d, struct weft_errand *errands, size_t count)
+{
+    (void)d;
+    for (size_t i = 0; i < count; i++) {
+        struct weft_errand *errand = &errands[i];
+        unsigned char *const memory = (unsigned char *)(uintptr_t)errand->address;
+        const uint32_t size = errand->kind == WEFT_ERRAND_UPDATE ? weft_type_bytes(errand->type) : 8;
+        uint64_t now[WEFT_ERRAND_BYTES / 8] = {0};
+        if (errand->kind == WEFT_ERRAND_FETCH)
+            weft_read_shared(now, memory, errand->bytes);
+        else if (errand->kind == WEFT_ERRAND_STORE)
+            weft_land(memory, errand->data, errand->bytes);
+        for (uint32_t at = 0; errand->kind == WEFT_ERRAND_UPDATE && at < errand->bytes; at += size) {
+            struct weft_change change = {
+                .expected = errand->data[1], .how = errand->how, .type = errand->type};
+            memcpy(&change.value, (unsigned char *)errand->data + at, size);
+            const uint64_t old = weft_update(memory + at, &change);
+            memcpy((unsigned char *)now + at, &old, size);
+        }
+        memcpy(errand->data, now, sizeof(now));
+    }
+    return WEFT_OK;
+}
+
 /* ---- the rest is the CPU device's ---------------------------------------------------------- */
 
 static void far_close(struct weft_device *d)
@@ -344,6 +370,7 @@ static const struct weft_device_ops far_ops = {
     .unpin = far_unpin,
     .fill = far_fill,
     .store = far_store,
+    .serve = far_serve,
     .wait = far_wait,
     .run = far_run,
 };

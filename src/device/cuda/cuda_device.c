@@ -109,6 +109,7 @@ static void cuda_close(struct weft_device *d)
 
     if (d->context != NULL) {
         driver->context_use(d->context);
+        weft_cuda_block_close(d);
         for (int i = 0; i < WEFT_STREAMS; i++) {
             for (int m = 0; m < WEFT_CUDA_MARKS; m++)
                 if (d->marks[i][m] != NULL)
@@ -143,7 +144,8 @@ static weft_status cuda_open(struct weft_device **device, const struct weft_conf
         return weft_err(WEFT_ERR_DEVICE, "CUDA: %s", reason);
     }
     static weft_status (*const steps[])(struct weft_device *) = {
-        check_gpu, use_context, choose_sharing, make_streams, weft_cuda_use_streams};
+        check_gpu,    use_context,           choose_sharing,
+        make_streams, weft_cuda_use_streams, weft_cuda_block_open};
     weft_status status = choose_gpu(d, process);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == WEFT_OK; i++)
         status = steps[i](d);
@@ -278,11 +280,13 @@ static weft_status cuda_ranks(struct weft_device *d, const struct weft_wish *wis
     if (status != WEFT_OK)
         return status;
     /* What every sharer of the GPU can have at the same time. */
-    int most = each * d->processors / d->sharers;
+    d->most = each * d->processors / d->sharers;
+    int most = d->most - (wish->serves && d->block.control != NULL); /* a warp needs no more */
     if (most < 1)
         return weft_err(WEFT_ERR_LIMIT,
-                        "kernel %s: %d ranks of %d threads fit on GPU %d, which %d processes share",
-                        kernel->name, each * d->processors, threads, d->index, d->sharers);
+                        "kernel %s: %d ranks of %d threads fit on GPU %d, which %d processes%s share",
+                        kernel->name, each * d->processors, threads, d->index, d->sharers,
+                        most < d->most ? " and the service block" : "");
     if (most > MOST_RANKS)
         most = MOST_RANKS;
     weft_say(WEFT_SAY_INFO,
@@ -335,6 +339,8 @@ static weft_status cuda_run(struct weft_device *d, const struct weft_launch *lau
 
     if (status == WEFT_OK)
         status = give_shared(d, launch->kernel, function, launch->shared, &shared);
+    if (status == WEFT_OK)
+        status = weft_cuda_block_stay(d, launch->serves, launch->ranks >= d->most);
     if (status != WEFT_OK)
         return status;
     weft_lock(&d->giving);
@@ -352,7 +358,9 @@ static weft_status cuda_run(struct weft_device *d, const struct weft_launch *lau
     if (result == CUDA_SUCCESS)
         result = driver->event_elapsed(&elapsed, d->before, d->after);
     *ms = elapsed;
-    return weft_cuda_error(result, launch->kernel->name);
+    status = weft_cuda_error(result, launch->kernel->name);
+    const weft_status left = weft_cuda_block_leave(d);
+    return status == WEFT_OK ? left : status;
 }
 
 const struct weft_device_ops weft_cuda_device = {
@@ -381,6 +389,7 @@ const struct weft_device_ops weft_cuda_device = {
     .unpin = weft_cuda_unpin,
     .fill = weft_cuda_fill,
     .store = weft_cuda_store,
+    .serve = weft_cuda_serve,
     .wait = weft_cuda_wait,
     .dmabuf = weft_cuda_dmabuf,
     .reached = weft_cuda_reached,

@@ -5,8 +5,22 @@
 #include "base/task.h"
 #include "device/cuda/driver.h"
 #include "device/device.h"
+#include "ring/command.h"
 
 enum { WEFT_CUDA_MARKS = 64, WEFT_CUDA_WORDS = 16 };
+
+/* The host's end of the service block (block/): the library's own warp on the GPU. */
+struct weft_block {
+    struct weft_lock lock;              /* held by whoever gives it something to do */
+    struct weft_block_control *control; /* NULL: there is none */
+    struct weft_command_producer errands;
+    CUmodule module;
+    CUfunction function;
+    CUstream stream;
+    uint64_t turn; /* launches so far */
+    bool stays;    /* until the kernel beside it has ended */
+    bool full;     /* a kernel runs that leaves it no room, unless it was there before */
+};
 
 struct weft_device {
     const struct weft_cuda_driver *driver;
@@ -23,6 +37,8 @@ struct weft_device {
     uint64_t marks_count[WEFT_STREAMS], marks_passed[WEFT_STREAMS]; /* that were set; known to be */
     CUstreamBatchMemOpParams words[WEFT_CUDA_WORDS]; /* move.c: not given to the stream yet */
     unsigned words_count;
+    struct weft_block block;
+    int most; /* ranks of the prepared kernel that fit beside each other */
 };
 
 /* What the GPU says of itself; 0 also where it does not know the question. */
@@ -59,6 +75,16 @@ WEFT_CUDA_OP(passed);
 WEFT_CUDA_OP(fill);
 WEFT_CUDA_OP(store);
 WEFT_CUDA_OP(wait);
+/*
+ * block/block.c. stay and leave: before and after a kernel. serves: the block is there all the
+ * while; else it comes for errands, if the kernel does not fill the GPU.
+ */
+weft_status weft_cuda_block_open(struct weft_device *d);
+void weft_cuda_block_close(struct weft_device *d);
+weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full);
+weft_status weft_cuda_block_leave(struct weft_device *d);
+WEFT_CUDA_OP(serve);
+
 /* Each stream does what it does most, before there is a kernel that could be in its way. */
 weft_status weft_cuda_use_streams(struct weft_device *d);
 

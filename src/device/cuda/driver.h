@@ -27,6 +27,10 @@
     X(function_set, cuFuncSetAttribute)                                                            \
     X(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor)                                      \
     X(launch, cuLaunchCooperativeKernel)                                                           \
+    X(launch_plain, cuLaunchKernel)                                                                \
+    X(module_load, cuModuleLoadData)                                                               \
+    X(module_function, cuModuleGetFunction)                                                        \
+    X(module_unload, cuModuleUnload)                                                               \
     X(stream_create, cuStreamCreateWithPriority)                                                   \
     X(stream_destroy, cuStreamDestroy)                                                             \
     X(stream_wait, cuStreamSynchronize)                                                            \

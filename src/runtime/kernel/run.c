@@ -161,6 +161,15 @@ static size_t shared_bytes(const struct weft_job *job, const weft_kernel *kernel
     return kernel->shared_bytes < most ? kernel->shared_bytes : most;
 }
 
+/* Whether the device has to do what others ask of its memory: they may, and the host cannot. */
+static bool wants_service(const struct weft_job *job)
+{
+    const int wish = job->config.cuda_service;
+
+    return job->device_ops->serve != NULL && wish != WEFT_CUDA_SERVICE_OFF &&
+           (wish == WEFT_CUDA_SERVICE_ON || job->space.state.signals->proxied != 0);
+}
+
 weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, int max_ranks)
 {
     struct weft_wish wish = {.kernel = kernel, .threads = threads, .ranks = max_ranks};
@@ -179,6 +188,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
         status = check_layout(job, kernel);
     if (status == WEFT_OK) {
         wish.shared = shared_bytes(job, kernel);
+        wish.serves = wants_service(job);
         status = job->device_ops->ranks(job->device, &wish, &ranks);
     }
     status = agree_on_ranks(job, status, kernel != NULL ? kernel->name : "", ranks);
@@ -187,6 +197,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
 
     job->ranks.kernel = kernel;
     job->ranks.shared_bytes = wish.shared;
+    job->ranks.serves = wish.serves;
     job->numbers.threads = job->device_ops->threads(job->device, threads);
     weft_services_stop(job);
     weft_lock(&job->space.tables);
@@ -289,6 +300,7 @@ weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milli
         .ranks = job->numbers.ranks_here,
         .threads = job->numbers.threads,
         .shared = job->ranks.shared_bytes,
+        .serves = job->ranks.serves,
         .selves = job->ranks.rank_memory,
         .self_bytes = job->ranks.self_bytes,
         .bell = &job->space.state.exposed->bell,

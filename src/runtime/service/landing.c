@@ -454,6 +454,11 @@ bool weft_landing_count(struct weft_job *job, uint32_t slot, uint32_t tag)
     return count(job, slot, weft_count_index(slot, tag), slot == WEFT_HOST_SLOT, &nothing);
 }
 
+bool weft_landing_settle(struct weft_job *job)
+{
+    return job->proxy.landings == NULL || settle(job);
+}
+
 bool weft_landing_mark(struct weft_job *job, uint64_t *at)
 {
     return job->proxy.landings == NULL || mark(job, at);

@@ -37,6 +37,7 @@ bool weft_landing_copy(struct weft_job *job, uint32_t slot, void *target, const 
                        size_t bytes);
 bool weft_landing_store(struct weft_job *job, uint32_t *word, uint32_t value);
 bool weft_landing_count(struct weft_job *job, uint32_t slot, uint32_t tag);
+bool weft_landing_settle(struct weft_job *job); /* waits for all that has come so far */
 bool weft_landing_mark(struct weft_job *job, uint64_t *mark);
 bool weft_landing_reached(struct weft_job *job, uint64_t mark, bool *there);
 extern const struct weft_service weft_landing_service; /* finds out what became of letters */

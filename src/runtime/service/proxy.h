@@ -82,6 +82,7 @@ struct weft_asks {
     uint32_t *begun, *ended;  /* by process: asks sent; answered, in their order */
     struct weft_answering {
         uint32_t place;
+        bool fetched;            /* what a get wants is in the mailbox already */
         uint64_t mark;           /* of what the device has to get first */
     } * waiting;                 /* asks of others, a ring of as many as there are places: */
     uint32_t come, ready, taken; /* arrived; the device has got all; with the progress task */

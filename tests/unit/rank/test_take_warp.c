@@ -1,10 +1,7 @@
 /*
  * How the first warp of a rank on a GPU takes what several channels bring (rank/wait/take_cuda.h),
- * without a GPU: a fiber for each lane, which lanes run in any order between the operations at
- * which a warp meets, and senders that write the lines of their messages in any order. What no
- * fiber can show is the memory order of a GPU.
+ * without a GPU: an emulated warp, and senders that write the lines of their messages in any order.
  */
-#include "base/fiber.h"
 #include "rank/parts.h"
 
 #include <setjmp.h>
@@ -14,83 +11,7 @@
 
 #include <cmocka.h>
 
-/* ---- a warp -------------------------------------------------------------------------------- */
-
-enum { LANES = 32 };
-
-static struct {
-    unsigned x;
-} threadIdx; /* of the lane that runs */
-
-static struct {
-    struct weft_fiber *home, *lane[LANES];
-    const char *at[LANES]; /* what a lane waits in; NULL: it runs */
-    uint64_t given[LANES], seen[LANES];
-    void (*run)(void);
-} warp;
-
-static uint64_t state;
-
-static uint32_t any_below(uint32_t end)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(state >> 33) % end;
-}
-
-/* Until all lanes are there; then warp.seen has what each has given. */
-static void meet(const char *operation, uint64_t value)
-{
-    const unsigned lane = threadIdx.x;
-    warp.given[lane] = value;
-    warp.at[lane] = operation;
-    weft_fiber_switch(warp.lane[lane], warp.home);
-}
-
-static void lane_main(void *unused)
-{
-    (void)unused;
-    for (;;) {
-        warp.run();
-        meet("end", 0);
-    }
-}
-
-/* All lanes run this once. */
-static void run_warp(void (*run)(void))
-{
-    bool over = false;
-    warp.run = run;
-    memset((void *)warp.at, 0, sizeof(warp.at));
-    while (!over) {
-        for (int left = LANES; left > 0; left--) {
-            do
-                threadIdx.x = any_below(LANES);
-            while (warp.at[threadIdx.x] != NULL);
-            weft_fiber_switch(warp.home, warp.lane[threadIdx.x]);
-        }
-        for (int i = 1; i < LANES; i++)
-            assert_string_equal(warp.at[i], warp.at[0]);
-        over = strcmp(warp.at[0], "end") == 0;
-        memcpy(warp.seen, warp.given, sizeof(warp.seen));
-        memset((void *)warp.at, 0, sizeof(warp.at));
-    }
-}
-
-static unsigned ballot(bool value)
-{
-    unsigned all = 0;
-    meet("ballot", value);
-    for (unsigned i = 0; i < LANES; i++)
-        all |= (unsigned)warp.seen[i] << i;
-    return all;
-}
-
-static uint64_t shuffle(uint64_t value, uint32_t from)
-{
-    assert_true(from < LANES);
-    meet("shuffle", value);
-    return warp.seen[from];
-}
+#include "support/warp.h"
 
 static void subtract(uint32_t *from, uint32_t value)
 {
@@ -104,13 +25,6 @@ static void look_deep(weft_self *self, uint32_t hot, uint32_t bytes)
 }
 
 /* What nvcc has, and look_cuda.h. */
-#define __any_sync(mask, value)         (ballot(value) != 0)
-#define __ballot_sync(mask, value)      ballot(value)
-#define __shfl_sync(mask, value, from)  shuffle(value, from)
-#define __syncwarp()                    meet("barrier", 0)
-#define __popc(bits)                    __builtin_popcount(bits)
-#define __ffs(bits)                     __builtin_ffs(bits)
-#define __clz(bits)                     ((bits) == 0 ? 32 : __builtin_clz(bits))
 #define atomicSub(from, value)          subtract(from, value)
 #define weft_look_deep(self, hot, size) look_deep(self, hot, size)
 #define WEFT_RANK_WAIT_LOOK_CUDA_H
@@ -274,18 +188,12 @@ static void one_run(uint32_t channels)
 static void test_messages(void **unused)
 {
     (void)unused;
-    warp.home = weft_fiber_adopt();
-    for (int i = 0; i < LANES; i++) {
-        warp.lane[i] = weft_fiber_create(lane_main, NULL, 65536);
-        assert_non_null(warp.lane[i]);
-    }
+    open_warp();
     for (uint32_t run = 0; run < 20 * WEFT_CHANNELS_IN; run++) {
         state = run;
         one_run(1 + run % WEFT_CHANNELS_IN);
     }
-    for (int i = 0; i < LANES; i++)
-        weft_fiber_destroy(warp.lane[i]);
-    weft_fiber_destroy(warp.home);
+    close_warp();
 }
 
 /* Each channel has one team, all of the same size, one beside the other. */

@@ -1,0 +1,183 @@
+/*
+ * device/cuda/block/block.c - the host's side of the service block: gives it errands and awaits
+ * their answers, and sees to it that the block is there.
+ *
+ * Beside a kernel that leaves it room the block stays until the kernel has ended. Otherwise it is
+ * launched for an errand, and leaves when none has come for a while, since a kernel that stays
+ * holds up all that waits for the GPU.
+ */
+#include "device/cuda/cuda_device.h"
+
+#include "abi/errand.h"
+#include "base/say.h"
+#include "device/cuda/block/control.h"
+
+#include <limits.h>
+#include <string.h>
+
+static const uint64_t LEASE_NS = 20000;      /* without an errand, and no kernel beside */
+static const uint64_t START_NS = 2000000000; /* another process may have the GPU meanwhile */
+
+/* The kernel's code for all GPUs: a fat binary, made by nvcc. */
+extern const char weft_block_image[] __attribute__((visibility("hidden")));
+__asm__(".pushsection .rodata\n"
+        ".balign 16\n"
+        ".globl weft_block_image\n"
+        ".hidden weft_block_image\n"
+        "weft_block_image: .incbin \"" WEFT_BLOCK_IMAGE "\"\n"
+        ".popsection\n");
+
+weft_status weft_cuda_block_open(struct weft_device *d)
+{
+    const struct weft_cuda_driver *driver = d->driver;
+    struct weft_block *block = &d->block;
+
+    if (d->config->cuda_service == WEFT_CUDA_SERVICE_OFF)
+        return WEFT_OK;
+    CUresult result = driver->module_load(&block->module, weft_block_image);
+    if (result == CUDA_SUCCESS)
+        result = driver->module_function(&block->function, block->module, "weft_block");
+    if (result == CUDA_SUCCESS) /* outside of the range: the highest priority */
+        result = driver->stream_create(&block->stream, CU_STREAM_NON_BLOCKING, INT_MIN);
+    if (result != CUDA_SUCCESS)
+        return weft_cuda_error(result, "loading the service block");
+    block->control = weft_cuda_host_alloc(d, sizeof(*block->control));
+    if (block->control == NULL)
+        return WEFT_ERR_MEMORY;
+    uint32_t credit; /* nobody needs it: an answer frees its errand's line */
+    weft_command_ring_init(block->control->errand, WEFT_BLOCK_DEPTH, 0, &credit);
+    weft_command_ring_init(block->control->answer, WEFT_BLOCK_DEPTH, 0, &credit);
+    block->errands = (struct weft_command_producer){.lines = block->control->errand,
+                                                    .depth = WEFT_BLOCK_DEPTH};
+    return WEFT_OK;
+}
+
+void weft_cuda_block_close(struct weft_device *d)
+{
+    struct weft_block *block = &d->block;
+
+    if (block->stream != NULL) { /* a block that is still there leaves soon */
+        d->driver->stream_wait(block->stream);
+        d->driver->stream_destroy(block->stream);
+    }
+    if (block->control != NULL)
+        weft_cuda_host_free(d, block->control);
+    if (block->module != NULL)
+        d->driver->module_unload(block->module);
+}
+
+/* Whether no block will take another errand. What it has answered is visible then. */
+static bool is_gone(const struct weft_block *block)
+{
+    return weft_load_acquire_u64(&block->control->turn.word[1], ORDER_command_space) == block->turn;
+}
+
+/* Has the block begin with errand `next`; none is there. With the block's lock. */
+static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
+{
+    struct weft_block *block = &d->block;
+    struct weft_block_control *control = block->control;
+    uint64_t turn = block->turn + 1;
+    void *arguments[] = {&control, &next, &lease, &turn};
+
+    weft_lock(&d->giving);
+    CUresult result = d->driver->context_use(d->context);
+    if (result == CUDA_SUCCESS)
+        result = d->driver->launch_plain(block->function, 1, 1, 1, WEFT_BLOCK_THREADS, 1, 1, 0,
+                                         block->stream, arguments, NULL);
+    weft_unlock(&d->giving);
+    if (result == CUDA_SUCCESS)
+        block->turn = turn;
+    return weft_cuda_error(result, "launching the service block");
+}
+
+/* Has the block leave now, if it is there. With the block's lock. */
+static weft_status dismiss(struct weft_device *d)
+{
+    weft_store_relaxed_u64(&d->block.control->stop.word[0], d->block.turn);
+    d->driver->context_use(d->context);
+    return weft_cuda_error(d->driver->stream_wait(d->block.stream), "the service block");
+}
+
+weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full)
+{
+    struct weft_block *block = &d->block;
+    const uint64_t deadline = weft_now_ns() + START_NS;
+
+    if (block->control == NULL)
+        return WEFT_OK;
+    weft_lock(&block->lock);
+    block->full = full;
+    weft_status status = serves ? dismiss(d) : WEFT_OK;
+    if (status == WEFT_OK && serves)
+        status = launch(d, block->errands.head, UINT64_MAX);
+    while (status == WEFT_OK && serves &&
+           weft_load_relaxed_u64(&block->control->turn.word[0]) != block->turn)
+        if (weft_now_ns() > deadline)
+            status = weft_err(WEFT_ERR_DEVICE, "GPU %d did not begin the service block within %d s",
+                              d->index, (int)(START_NS / 1000000000));
+    block->stays = serves && status == WEFT_OK;
+    weft_unlock(&block->lock);
+    return status;
+}
+
+weft_status weft_cuda_block_leave(struct weft_device *d)
+{
+    weft_lock(&d->block.lock);
+    const weft_status status = d->block.stays ? dismiss(d) : WEFT_OK;
+    d->block.stays = d->block.full = false;
+    weft_unlock(&d->block.lock);
+    return status;
+}
+
+/* The answer to errand `number`. With the block's lock. */
+static weft_status await(struct weft_device *d, uint32_t number, struct weft_errand *errand)
+{
+    enum { LOOKS = 4096 }; /* some milliseconds */
+    struct weft_block *block = &d->block;
+    const struct weft_command_consumer answers = {.lines = block->control->answer,
+                                                  .depth = WEFT_BLOCK_DEPTH};
+    weft_status status = WEFT_OK;
+
+    for (uint32_t looks = 1; status == WEFT_OK; looks++) {
+        const bool gone = is_gone(block);
+        if (weft_line_read(&answers, number, (unsigned char *)errand, true))
+            return WEFT_OK;
+        if (gone)
+            status = launch(d, number, LEASE_NS);
+        else if (looks % LOOKS == 0) { /* a GPU that has failed answers nothing */
+            const CUresult result = d->driver->stream_query(block->stream);
+            if (result != CUDA_ERROR_NOT_READY)
+                status = weft_cuda_error(result, "the service block");
+        }
+    }
+    return status;
+}
+
+weft_status weft_cuda_serve(struct weft_device *d, struct weft_errand *errands, size_t count)
+{
+    struct weft_block *block = &d->block;
+    weft_status status = WEFT_OK;
+
+    if (block->control == NULL)
+        return weft_err(WEFT_ERR_UNSUPPORTED, "GPU %d has no service block: WEFT_CUDA_SERVICE=off",
+                        d->index);
+    weft_lock(&block->lock);
+    if (block->full && !block->stays)
+        status = weft_err(WEFT_ERR_UNSUPPORTED,
+                          "the kernel leaves GPU %d no room for the service block: "
+                          "WEFT_CUDA_SERVICE=on, or fewer ranks",
+                          d->index);
+    d->driver->context_use(d->context);
+    for (size_t at = 0, some; at < count && status == WEFT_OK; at += some) {
+        const uint32_t first = block->errands.head;
+        some = count - at < WEFT_BLOCK_DEPTH ? count - at : WEFT_BLOCK_DEPTH;
+        for (size_t i = 0; i < some; i++)
+            weft_command_push(&block->errands, (const struct weft_command *)&errands[at + i], NULL,
+                              0, true);
+        for (size_t i = 0; i < some && status == WEFT_OK; i++)
+            status = await(d, first + (uint32_t)i, &errands[at + i]);
+    }
+    weft_unlock(&block->lock);
+    return status;
+}

@@ -1,0 +1,170 @@
+/*
+ * The service block of a GPU (device/cuda/block/) without a GPU: its kernel on an emulated warp,
+ * and this test as the host, which gives it errands of every kind, size and alignment while it
+ * polls, in any order of lanes. Each answer, and the memory, is that of a plain model.
+ */
+#include "abi/errand.h"
+#include "device/port.h"
+#include "order/atomic.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "support/warp.h"
+
+/* What nvcc and order/atomic_cuda.h have. */
+#define __global__
+#define __launch_bounds__(threads)
+#define weft_update_relaxed(word, change) weft_update(word, change)
+#define weft_fence_release(order)         ((void)(order))
+#define weft_polled()                     ((void)0)
+#define weft_port_clock()                 now
+static uint64_t now; /* the clock of the GPU */
+#include "device/cuda/block/block.cu"
+
+enum { ERRANDS = 4000, BYTES = 256 };
+
+static struct weft_block_control control;
+static struct weft_command_producer errands;
+static uint32_t next, answered;
+static _Alignas(8) unsigned char memory[BYTES], model[BYTES];
+static struct weft_errand given[WEFT_BLOCK_DEPTH];
+static uint64_t counts[4]; /* by kind */
+static bool quiet;         /* errands come seldom */
+
+static uint64_t any_word(void)
+{
+    return (uint64_t)any_below(1u << 31) << 33 ^ (uint64_t)any_below(1u << 31) << 11 ^
+           any_below(1u << 11);
+}
+
+static void any_errand(struct weft_errand *errand)
+{
+    static const uint8_t hows[] = {WEFT_SUM, WEFT_MIN, WEFT_MAX,     WEFT_AND,
+                                   WEFT_OR,  WEFT_XOR, WEFT_REPLACE, WEFT_COMPARE};
+    const uint32_t align = 1u << any_below(4);
+
+    *errand = (struct weft_errand){.kind = (uint8_t)(1 + any_below(3))};
+    for (int w = 0; w < WEFT_ERRAND_BYTES / 8; w++)
+        errand->data[w] = any_word();
+    errand->bytes = (uint8_t)(any_below(WEFT_ERRAND_BYTES / align + 1) * align);
+    errand->address =
+        (uint64_t)(uintptr_t)memory + any_below((BYTES - WEFT_ERRAND_BYTES) / align) * align;
+    if (errand->kind != WEFT_ERRAND_UPDATE)
+        return;
+    do {
+        errand->how = hows[any_below(sizeof(hows))];
+        errand->type = (uint8_t)any_below(WEFT_F32); /* sums of NaN have no one value */
+    } while (!weft_change_exists(errand->how, errand->type));
+    const uint32_t size = weft_type_bytes(errand->type);
+    errand->address &= ~(uint64_t)(size - 1);
+    errand->bytes = (uint8_t)(errand->how == WEFT_COMPARE ? size : errand->bytes / size * size);
+    if (errand->how == WEFT_COMPARE && any_below(2) == 0)
+        memcpy(&errand->data[1], (const void *)(uintptr_t)errand->address, size);
+}
+
+/* What is to come back; the model's memory changes. */
+static void do_model(const struct weft_errand *errand, unsigned char expected[WEFT_ERRAND_BYTES])
+{
+    unsigned char *at = model + (errand->address - (uint64_t)(uintptr_t)memory);
+    const uint32_t size = weft_type_bytes(errand->type);
+
+    memset(expected, 0, WEFT_ERRAND_BYTES);
+    if (errand->kind != WEFT_ERRAND_STORE)
+        memcpy(expected, at, errand->bytes);
+    if (errand->kind == WEFT_ERRAND_STORE)
+        memcpy(at, errand->data, errand->bytes);
+    for (uint32_t e = 0; errand->kind == WEFT_ERRAND_UPDATE && e < errand->bytes; e += size) {
+        struct weft_change change = {
+            .expected = errand->data[1], .how = errand->how, .type = errand->type};
+        uint64_t old = 0;
+        memcpy(&change.value, (const unsigned char *)errand->data + e, size);
+        memcpy(&old, at + e, size);
+        old = weft_change_of(old, &change);
+        memcpy(at + e, &old, size);
+    }
+}
+
+/* The host, whenever the lanes have met: it looks at an answer, or gives an errand. */
+static void host(void)
+{
+    const struct weft_command_consumer answers = {.lines = control.answer,
+                                                  .depth = WEFT_BLOCK_DEPTH};
+    struct weft_errand found;
+    unsigned char expected[WEFT_ERRAND_BYTES];
+
+    if (answered != errands.head &&
+        weft_line_read(&answers, answered, (unsigned char *)&found, true)) {
+        const struct weft_errand *errand = &given[answered % WEFT_BLOCK_DEPTH];
+        do_model(errand, expected);
+        assert_int_equal(found.kind, errand->kind);
+        assert_memory_equal(found.data, expected, errand->bytes);
+        counts[errand->kind]++;
+        answered++;
+    } else if (errands.head != ERRANDS && errands.head - answered < WEFT_BLOCK_DEPTH &&
+               any_below(quiet ? 100 : 4) == 0) {
+        struct weft_errand *errand = &given[errands.head % WEFT_BLOCK_DEPTH];
+        any_errand(errand);
+        weft_command_push(&errands, (const struct weft_command *)errand, NULL, 0, true);
+    }
+    now++;
+    if (any_below(1000) == 0)
+        quiet = !quiet;
+}
+
+static void run_block(void)
+{
+    weft_block(&control, next, answered == ERRANDS ? 0 : 20, 1 + next);
+}
+
+static void test_errands(void **unused)
+{
+    uint32_t credit;
+    (void)unused;
+    weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, 0, &credit);
+    weft_command_ring_init(control.answer, WEFT_BLOCK_DEPTH, 0, &credit);
+    errands = (struct weft_command_producer){.lines = control.errand, .depth = WEFT_BLOCK_DEPTH};
+    open_warp();
+    warp.met = host;
+    uint32_t launches = 0;
+    for (; answered != ERRANDS; launches++) { /* it leaves, and another goes on where it was */
+        run_warp(run_block);
+        assert_int_equal(control.turn.word[1], 1 + next);
+        host(); /* an answer that came last */
+        next = answered;
+    }
+    assert_memory_equal(memory, model, BYTES);
+    for (int kind = 1; kind < 4; kind++)
+        assert_true(counts[kind] > ERRANDS / 5);
+    warp.met = NULL;
+    close_warp();
+    assert_true(launches > 1);
+}
+
+/* Told to go, it goes, whatever its lease. */
+static void stop_block(void)
+{
+    weft_block(&control, next, UINT64_MAX, 77);
+}
+
+static void test_stop(void **unused)
+{
+    (void)unused;
+    control.stop.word[0] = 77;
+    open_warp();
+    run_warp(stop_block);
+    close_warp();
+    assert_int_equal(control.turn.word[1], 77);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_errands),
+        cmocka_unit_test(test_stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
