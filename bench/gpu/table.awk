@@ -18,6 +18,8 @@ NR > 1 {
 END {
     table("us one way; 1 thread: the bare flag, without barriers of the block", "same host peer proxy",
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
+    table("a few bytes of the GPU's memory for the host, us there and back; floor: a bare warp that stays; lease: launched when it has left",
+        "errand", "weft floor driver", "weft floor driver", "floor driver")
     table("us; on 1, 2 and 4 GPUs; bytes: ranks of all; floor: grid.sync", "barrier barrier2 barrier4",
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
     table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",
