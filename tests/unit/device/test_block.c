@@ -21,7 +21,7 @@
 #define weft_update_relaxed(word, change) weft_update(word, change)
 #define weft_fence_release(order)         ((void)(order))
 #define weft_polled()                     ((void)0)
-#define weft_port_clock()                 now
+#define weft_port_ticks()                 now
 static uint64_t now; /* the clock of the GPU */
 #include "device/cuda/block/block.cu"
 
@@ -144,19 +144,22 @@ static void test_errands(void **unused)
     assert_true(launches > 1);
 }
 
-/* Told to go, it goes, whatever its lease. */
-static void stop_block(void)
+/* Told to go, it goes, whatever its lease, and answers nothing. */
+static void leave_block(void)
 {
     weft_block(&control, next, UINT64_MAX, 77);
 }
 
-static void test_stop(void **unused)
+static void test_leave(void **unused)
 {
+    const struct weft_errand leave = {.kind = WEFT_ERRAND_LEAVE};
     (void)unused;
-    control.stop.word[0] = 77;
+    weft_command_push(&errands, (const struct weft_command *)&leave, NULL, 0, true);
+    const struct weft_block_control before = control;
     open_warp();
-    run_warp(stop_block);
+    run_warp(leave_block);
     close_warp();
+    assert_memory_equal(control.answer, before.answer, sizeof(before.answer));
     assert_int_equal(control.turn.word[1], 77);
 }
 
@@ -164,7 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errands),
-        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,9 @@
  * device/cuda/block/block.c - the host's side of the service block: gives it errands and awaits
  * their answers, and sees to it that the block is there.
  *
- * Beside a kernel that leaves it room the block stays until the kernel has ended. Otherwise it is
- * launched for an errand, and leaves when none has come for a while, since a kernel that stays
- * holds up all that waits for the GPU.
+ * It is launched for an errand, and leaves when none has come for a while, since a kernel that stays
+ * holds up all that waits for the GPU. Beside a kernel that leaves it room it is there from the
+ * beginning, and stays longer.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -15,7 +15,8 @@
 #include <limits.h>
 #include <string.h>
 
-static const uint64_t LEASE_NS = 20000;      /* without an errand, and no kernel beside */
+/* Ticks without an errand: some 20 us, and beside a kernel a second. */
+static const uint64_t LEASE = 40000, LONG_LEASE = 2000000000;
 static const uint64_t START_NS = 2000000000; /* another process may have the GPU meanwhile */
 
 /* The kernel's code for all GPUs: a fat binary, made by nvcc. */
@@ -94,7 +95,9 @@ static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
 /* Has the block leave now, if it is there. With the block's lock. */
 static weft_status dismiss(struct weft_device *d)
 {
-    weft_store_relaxed_u64(&d->block.control->stop.word[0], d->block.turn);
+    const struct weft_errand leave = {.kind = WEFT_ERRAND_LEAVE};
+
+    weft_command_push(&d->block.errands, (const struct weft_command *)&leave, NULL, 0, true);
     d->driver->context_use(d->context);
     return weft_cuda_error(d->driver->stream_wait(d->block.stream), "the service block");
 }
@@ -110,7 +113,7 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full)
     block->full = full;
     weft_status status = serves ? dismiss(d) : WEFT_OK;
     if (status == WEFT_OK && serves)
-        status = launch(d, block->errands.head, UINT64_MAX);
+        status = launch(d, block->errands.head, LONG_LEASE);
     while (status == WEFT_OK && serves &&
            weft_load_relaxed_u64(&block->control->turn.word[0]) != block->turn)
         if (weft_now_ns() > deadline)
@@ -144,7 +147,7 @@ static weft_status await(struct weft_device *d, uint32_t number, struct weft_err
         if (weft_line_read(&answers, number, (unsigned char *)errand, true))
             return WEFT_OK;
         if (gone)
-            status = launch(d, number, LEASE_NS);
+            status = launch(d, number, block->stays ? LONG_LEASE : LEASE);
         else if (looks % LOOKS == 0) { /* a GPU that has failed answers nothing */
             const CUresult result = d->driver->stream_query(block->stream);
             if (result != CUDA_ERROR_NOT_READY)

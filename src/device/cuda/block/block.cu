@@ -2,16 +2,13 @@
  * device/cuda/block/block.cu - the service block: one warp of the library's own on the GPU. It
  * takes errands out of pinned host memory, one after the other, and answers there.
  *
- * Eight lanes poll the words of the next line, and one the word that lets it go: all of an errand
- * crosses the bus in one load, and its answer in one store. Each word vouches for itself
- * (ring/command.h).
+ * Eight lanes poll the words of the next line: all of an errand crosses the bus in one load, and its
+ * answer in one store. Each word vouches for itself (ring/command.h).
  */
 #include "device/cuda/block/control.h"
 #include "device/cuda/block/errands.h"
 #include "device/port.h"
 #include "ring/command.h"
-
-enum { STOP_LANE = WEFT_LINE_WORDS };
 
 /* The 7 bytes of content that this lane's word of an answer has. Lane f brings field f. */
 WEFT_INLINE uint64_t cut_word(uint64_t field, uint32_t lane)
@@ -45,12 +42,10 @@ WEFT_INLINE uint64_t do_errand(const struct weft_block_errand *errand, uint32_t 
     }
 }
 
-/* Does the errand whose line's words the lanes have, and answers in the line `answer`. */
-WEFT_INLINE void serve(uint64_t word, struct weft_line *answer, uint64_t lap)
+/* Does an errand, of which the lanes have a field each, and answers in the line `answer`. */
+WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, uint64_t lap)
 {
     const uint32_t lane = threadIdx.x;
-    const uint64_t field = join_field(word, lane);
-    const uint64_t head = __shfl_sync(WEFT_ALL_LANES, field, 0);
     struct weft_block_errand errand;
 
     errand.lane = lane;
@@ -65,14 +60,15 @@ WEFT_INLINE void serve(uint64_t word, struct weft_line *answer, uint64_t lap)
     const uint64_t content = cut_word(lane < 2 ? field : done, lane);
     __syncwarp();
     if (lane < WEFT_LINE_WORDS) { /* and the errand, to whom the host tells of it */
-        weft_fence_release(ORDER_command_commit);
+        if ((head & 0xff) != WEFT_ERRAND_FETCH)
+            weft_fence_release(ORDER_command_commit);
         weft_store_relaxed_u64(&answer->word[lane], content | lap);
     }
 }
 
 /*
- * next: the first errand's number. lease: nanoseconds without an errand after which it leaves.
- * turn: the number of this launch, not 0.
+ * next: the first errand's number. lease: ticks without an errand after which it leaves. turn: the
+ * number of this launch, not 0.
  */
 #ifdef __cplusplus
 extern "C"
@@ -81,24 +77,26 @@ extern "C"
         weft_block(struct weft_block_control *control, uint32_t next, uint64_t lease, uint64_t turn)
 {
     const uint32_t lane = threadIdx.x;
-    uint64_t since = weft_port_clock();
+    uint64_t since = weft_port_ticks();
 
     if (lane == 0)
         weft_store_relaxed_u64(&control->turn.word[0], turn);
     for (;;) {
         const uint32_t at = next % WEFT_BLOCK_DEPTH;
         const uint64_t lap = weft_lap(next, WEFT_BLOCK_DEPTH);
-        uint64_t word = 0;
-        if (lane < WEFT_LINE_WORDS)
-            word = weft_poll_u64(&control->errand[at].word[lane], ORDER_command_poll);
-        else if (lane == STOP_LANE)
-            word = weft_poll_u64(&control->stop.word[0], ORDER_command_poll);
-        if (__all_sync(WEFT_ALL_LANES, lane >= WEFT_LINE_WORDS || (word ^ lap) >> 56 == 0)) {
-            serve(word, &control->answer[at], lap);
+        const uint64_t word =
+            lane < WEFT_LINE_WORDS
+                ? weft_poll_u64(&control->errand[at].word[lane], ORDER_command_poll)
+                : lap;
+        if (__all_sync(WEFT_ALL_LANES, (word ^ lap) >> 56 == 0)) {
+            const uint64_t field = join_field(word, lane);
+            const uint64_t head = __shfl_sync(WEFT_ALL_LANES, field, 0);
+            if ((head & 0xff) == WEFT_ERRAND_LEAVE)
+                break;
+            serve(field, head, &control->answer[at], lap);
             next++;
-            since = weft_port_clock();
-        } else if (__shfl_sync(WEFT_ALL_LANES, word, STOP_LANE) == turn ||
-                   __shfl_sync(WEFT_ALL_LANES, weft_port_clock() - since, 0) > lease) {
+            since = weft_port_ticks();
+        } else if (__shfl_sync(WEFT_ALL_LANES, weft_port_ticks() - since, 0) > lease) {
             break;
         }
     }

@@ -7,11 +7,11 @@
 #include "abi/command.h"
 
 enum { WEFT_BLOCK_DEPTH = 16, WEFT_BLOCK_THREADS = 32 };
+enum { WEFT_ERRAND_LEAVE = 255 }; /* the block goes, without an answer */
 
 struct weft_block_control {
     struct weft_line errand[WEFT_BLOCK_DEPTH]; /* by the host */
     struct weft_line answer[WEFT_BLOCK_DEPTH]; /* by the block; the same place as its errand */
-    struct weft_line stop;                     /* word[0], by the host: the block may go */
     struct weft_line turn;                     /* by the block: its launch's number when it */
 };                                             /* begins, in word[0], and when it leaves, in [1] */
 
