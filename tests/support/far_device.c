@@ -192,13 +192,15 @@ static weft_status far_serve(struct weft_device *d, struct weft_errand *errands,
     for (size_t i = 0; i < count; i++) {
         struct weft_errand *errand = &errands[i];
         unsigned char *const memory = (unsigned char *)(uintptr_t)errand->address;
-        const uint32_t size = errand->kind == WEFT_ERRAND_UPDATE ? weft_type_bytes(errand->type) : 8;
+        const uint32_t size =
+            errand->kind == WEFT_ERRAND_UPDATE ? weft_type_bytes(errand->type) : 8;
         uint64_t now[WEFT_ERRAND_BYTES / 8] = {0};
         if (errand->kind == WEFT_ERRAND_FETCH)
             weft_read_shared(now, memory, errand->bytes);
         else if (errand->kind == WEFT_ERRAND_STORE)
             weft_land(memory, errand->data, errand->bytes);
-        for (uint32_t at = 0; errand->kind == WEFT_ERRAND_UPDATE && at < errand->bytes; at += size) {
+        for (uint32_t at = 0; errand->kind == WEFT_ERRAND_UPDATE && at < errand->bytes;
+             at += size) {
             struct weft_change change = {
                 .expected = errand->data[1], .how = errand->how, .type = errand->type};
             memcpy(&change.value, (unsigned char *)errand->data + at, size);

@@ -1,7 +1,7 @@
 /*
- * support/warp.h - a warp of a GPU without a GPU, for code that nvcc compiles: a fiber for each lane.
- * Lanes run in any order between the operations at which a warp meets. What no fiber can show is
- * the memory order of a GPU. Included once, behind cmocka.h, before the code.
+ * support/warp.h - a warp of a GPU without a GPU, for code that nvcc compiles: a fiber for each
+ * lane. Lanes run in any order between the operations at which a warp meets. What no fiber can show
+ * is the memory order of a GPU. Included once, behind cmocka.h, before the code.
  */
 #ifndef WEFT_TESTS_SUPPORT_WARP_H
 #define WEFT_TESTS_SUPPORT_WARP_H

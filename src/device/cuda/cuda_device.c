@@ -283,10 +283,11 @@ static weft_status cuda_ranks(struct weft_device *d, const struct weft_wish *wis
     d->most = each * d->processors / d->sharers;
     int most = d->most - (wish->serves && d->block.control != NULL); /* a warp needs no more */
     if (most < 1)
-        return weft_err(WEFT_ERR_LIMIT,
-                        "kernel %s: %d ranks of %d threads fit on GPU %d, which %d processes%s share",
-                        kernel->name, each * d->processors, threads, d->index, d->sharers,
-                        most < d->most ? " and the service block" : "");
+        return weft_err(
+            WEFT_ERR_LIMIT,
+            "kernel %s: %d ranks of %d threads fit on GPU %d, which %d processes%s share",
+            kernel->name, each * d->processors, threads, d->index, d->sharers,
+            most < d->most ? " and the service block" : "");
     if (most > MOST_RANKS)
         most = MOST_RANKS;
     weft_say(WEFT_SAY_INFO,

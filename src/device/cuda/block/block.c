@@ -2,9 +2,9 @@
  * device/cuda/block/block.c - the host's side of the service block: gives it errands and awaits
  * their answers, and sees to it that the block is there.
  *
- * It is launched for an errand, and leaves when none has come for a while, since a kernel that stays
- * holds up all that waits for the GPU. Beside a kernel that leaves it room it is there from the
- * beginning, and stays longer.
+ * It is launched for an errand, and leaves when none has come for a while, since a kernel that
+ * stays holds up all that waits for the GPU. Beside a kernel that leaves it room it is there from
+ * the beginning, and stays longer.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -48,8 +48,8 @@ weft_status weft_cuda_block_open(struct weft_device *d)
     uint32_t credit; /* nobody needs it: an answer frees its errand's line */
     weft_command_ring_init(block->control->errand, WEFT_BLOCK_DEPTH, 0, &credit);
     weft_command_ring_init(block->control->answer, WEFT_BLOCK_DEPTH, 0, &credit);
-    block->errands = (struct weft_command_producer){.lines = block->control->errand,
-                                                    .depth = WEFT_BLOCK_DEPTH};
+    block->errands =
+        (struct weft_command_producer){.lines = block->control->errand, .depth = WEFT_BLOCK_DEPTH};
     return WEFT_OK;
 }
 
