@@ -20,6 +20,8 @@ END {
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
     table("a few bytes of the GPU's memory for the host, us there and back; floor: a bare warp that stays; lease: launched when it has left",
         "errand", "weft floor driver", "weft floor driver", "floor driver")
+    table("reading and updating another rank's memory, us each; floor: plain loads", "get_same get_proxy",
+        "weft floor", "weft floor", "floor")
     table("us; on 1, 2 and 4 GPUs; bytes: ranks of all; floor: grid.sync", "barrier barrier2 barrier4",
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
     table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",
