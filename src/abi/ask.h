@@ -23,9 +23,7 @@ enum {
 };
 
 struct weft_ask {
-    weft_win win;
-    int32_t member; /* of the window: whose memory */
-    uint64_t offset;
+    uint64_t key, offset;  /* what of the owner's memory, as in a put */
     uint64_t width, pitch; /* of the rows of a get; of an update: its bytes, and 0 */
     uint64_t reply_key, reply_offset, reply_pitch;
     uint32_t height;

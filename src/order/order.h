@@ -43,6 +43,8 @@
     X(letter_told, "the box is used again, and the sender told; pairs with letter_taken")          \
     X(update, "all before an atomic update of a word; pairs with update_seen")                     \
     X(update_seen, "who updates the word next sees it; pairs with update")                         \
+    X(ask_post, "an ask and what came before it, for who answers; pairs with ask_seen")            \
+    X(ask_seen, "the answer is of what is there by then; pairs with ask_post")                     \
     X(answer_post, "what a get brought, before its answer; pairs with answer_seen")                \
     X(answer_seen, "the rank uses what it asked for; pairs with answer_post")                      \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")

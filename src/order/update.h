@@ -40,7 +40,10 @@ WEFT_INLINE bool weft_change_exists(uint32_t how, uint32_t type)
         real a, b;                                                                                 \
         memcpy(&a, &from[0], sizeof(a));                                                           \
         memcpy(&b, &from[1], sizeof(b));                                                           \
-        a = how == WEFT_SUM ? a + b : (how == WEFT_MIN ? b < a : b > a) ? b : a;                   \
+        if (how == WEFT_SUM)                                                                       \
+            a += b;                                                                                \
+        else if ((how == WEFT_MIN ? b < a : b > a) || a != a) /* a NaN gives way to any value */   \
+            a = b;                                                                                 \
         memcpy(&result, &a, sizeof(a));                                                            \
         return result;                                                                             \
     }

@@ -51,26 +51,41 @@ WEFT_INLINE bool weft_op_is_done(weft_self *self, weft_op op, weft_progress how)
     return how == WEFT_LOCAL && ((self->sent - (op.kind >> 12)) & 0xfffff) >= sources;
 }
 
-/* Whether it can be one of this rank. */
-WEFT_INLINE void weft_check_op(weft_self *self, weft_op op)
+/* Whether it can be one of this rank: it has the stamp, and is not of the future. */
+WEFT_INLINE bool weft_op_exists(const weft_self *self, weft_op op)
 {
     const uint32_t kind = op.kind & 15;
 
+    if (kind == WEFT_OP_DONE)
+        return true;
+    return kind <= WEFT_OP_ASK && (op.kind >> 4 & 0xff) == self->op_stamp && op.process >= 0 &&
+           op.process < self->state->processes &&
+           op.sequence <= (kind == WEFT_OP_PUT ? self->sent_to : self->asked)[op.process];
+}
+
+WEFT_INLINE void weft_check_op(weft_self *self, weft_op op, weft_progress how, const char *no_op,
+                               const char *no_progress)
+{
     weft_check_stop(self);
-    if (WEFT_UNLIKELY(
-            kind > WEFT_OP_ASK ||
-            (kind != WEFT_OP_DONE && ((op.kind >> 4 & 0xff) != self->op_stamp || op.process < 0 ||
-                                      op.process >= self->state->processes))))
-        weft_fail4(
-            self, WEFT_ERR_ARGUMENT,
-            "weft_op_test, weft_op_wait: operation %lld to process %d (kind 0x%x) is none of "
-            "this rank and job",
-            (int64_t)op.sequence, op.process, op.kind, 0);
+    if (WEFT_UNLIKELY(!weft_op_exists(self, op)))
+        weft_fail4(self, WEFT_ERR_ARGUMENT, no_op, (int64_t)op.sequence, op.process, op.kind, 0);
+    if (WEFT_UNLIKELY(how != WEFT_LOCAL && how != WEFT_REMOTE))
+        weft_fail4(self, WEFT_ERR_ARGUMENT, no_progress, how, 0, 0, 0);
+}
+
+/* The sources of puts that are done may be reused. */
+WEFT_INLINE void weft_op_reuse(void)
+{
+#ifndef __CUDACC__
+    weft_reuse(NULL, SIZE_MAX);
+#endif
 }
 
 WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how)
 {
-    weft_check_op(self, op);
+    weft_check_op(self, op, how,
+                  "weft_op_test: operation %lld to process %d (kind 0x%x) is none of this rank",
+                  "weft_op_test: %d is neither WEFT_LOCAL nor WEFT_REMOTE");
     weft_join(self);
     if (weft_leads(self)) {
         const bool done = weft_op_is_done(self, op, how);
@@ -78,6 +93,8 @@ WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how)
             weft_proxy_ask(self, op.process);
         if (done && how == WEFT_REMOTE)
             weft_channel_fence(self);
+        if (done)
+            weft_op_reuse();
         self->result = done;
         weft_turn(self);
     }
@@ -91,7 +108,9 @@ WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
 {
     const uint32_t kind = op.kind & 15;
 
-    weft_check_op(self, op);
+    weft_check_op(self, op, how,
+                  "weft_op_wait: operation %lld to process %d (kind 0x%x) is none of this rank",
+                  "weft_op_wait: %d is neither WEFT_LOCAL nor WEFT_REMOTE");
     weft_join(self);
     if (weft_leads(self)) {
         uint32_t rounds = 0;
@@ -107,6 +126,7 @@ WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
         weft_wait_over(self, rounds);
         if (how == WEFT_REMOTE)
             weft_channel_fence(self);
+        weft_op_reuse();
     }
     weft_join(self);
 }

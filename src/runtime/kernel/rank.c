@@ -60,7 +60,7 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     self->barriers = (uint32_t *)(void *)(memory + m.barriers);
     self->sent = self->local_done = self->link->done_local = self->link->landed = start;
     self->replies = self->link->reply = self->asks = self->link->answers = start;
-    self->op_stamp = (uint8_t)(job->number * 37 + slot);
+    self->op_stamp = (uint8_t)(job->number * 37 + (uint32_t)job->numbers.first_rank + slot);
     for (int p = 0; p < job->numbers.processes; p++) {
         self->sent_to[p] = self->asked[p] = self->answered[p] = (uint64_t)start << 32 | start;
         self->settled[p] = start;

@@ -8,27 +8,49 @@
 
 #include <string.h>
 
-/* The memory that an ask is about; NULL: it is none of a window of this process. */
+/*
+ * The memory that an ask is about; NULL: this process does not expose it. By its key, as for a put:
+ * this process may come to know of a window later than another that uses it.
+ */
 static unsigned char *find(struct weft_job *job, const struct weft_ask *ask)
 {
-    unsigned char *memory = NULL;
-
     weft_lock(&job->space.tables);
-    const struct weft_window *window = weft_window_find(&job->space.state, ask->win);
-    if (window != NULL && ask->member >= 0 && ask->member < window->members &&
-        window->member[ask->member].process == job->numbers.process && ask->height > 0 &&
-        weft_inside(ask->offset, ask->pitch, ask->width, ask->height,
-                    window->entry[ask->member].bytes))
-        memory = (unsigned char *)(uintptr_t)window->entry[ask->member].home + ask->offset;
+    unsigned char *memory =
+        weft_memory_at(job, ask->key, ask->offset, ask->pitch, ask->width, ask->height);
     weft_unlock(&job->space.tables);
     return memory;
 }
 
-/* The same by the device itself: as many words in an errand as it can carry. */
-static bool update_there(struct weft_job *job, unsigned char *memory, struct weft_post *post)
+static bool is_update(const struct weft_ask *ask)
+{
+    return ask->how != WEFT_ASK_GET;
+}
+
+static bool makes_sense(const struct weft_ask *ask, const unsigned char *memory)
+{
+    const uint32_t size = weft_type_bytes(ask->type);
+
+    return !is_update(ask) || (weft_change_exists(ask->how, ask->type) && ask->height == 1 &&
+                               ask->width != 0 && ask->width <= WEFT_ASK_ROOM &&
+                               ask->width % size == 0 && ((uintptr_t)memory & (size - 1)) == 0);
+}
+
+static bool not_here(struct weft_job *job, uint32_t place, const struct weft_ask *ask)
+{
+    weft_job_fail(job, WEFT_ERR_PROTOCOL,
+                  "process %u asked for %llu bytes at offset %llu of region 0x%llx, which process "
+                  "%d does not expose (how %u, type %u, %u rows)",
+                  place / WEFT_ASKS, (unsigned long long)ask->width,
+                  (unsigned long long)ask->offset, (unsigned long long)ask->key,
+                  job->numbers.process, ask->how, ask->type, ask->height);
+    return false;
+}
+
+/* By the device itself: as many words in an errand as it can carry. */
+static bool update_there(struct weft_job *job, unsigned char *memory, const struct weft_ask *ask,
+                         const unsigned char *operands, uint64_t *old)
 {
     enum { MOST = (WEFT_ASK_ROOM + WEFT_ERRAND_BYTES - 1) / WEFT_ERRAND_BYTES };
-    const struct weft_ask *ask = &post->ask;
     struct weft_errand errands[MOST] = {0};
     size_t count = 0;
 
@@ -40,31 +62,44 @@ static bool update_there(struct weft_job *job, unsigned char *memory, struct wef
         errand->type = ask->type;
         errand->bytes = (uint8_t)(left < WEFT_ERRAND_BYTES ? left : WEFT_ERRAND_BYTES);
         errand->address = (uint64_t)(uintptr_t)memory + at;
-        memcpy(errand->data, post->operands + at,
+        memcpy(errand->data, operands + at,
                ask->how == WEFT_COMPARE ? sizeof(uint64_t) * 2 : errand->bytes);
     }
     const bool good = job->device_ops->serve(job->device, errands, count) == WEFT_OK;
-    memcpy(post->operands, errands[0].data, sizeof(uint64_t));
+    memcpy(old, errands[0].data, sizeof(*old));
     return good;
 }
 
-/* Updates the words; their old value, if it is wanted, becomes the ask's first operand. */
-static bool update(struct weft_job *job, unsigned char *memory, struct weft_post *post)
+/* By the host. The old value is that of the last word. */
+static void update_here(unsigned char *memory, const struct weft_ask *ask,
+                        const unsigned char *operands, uint64_t *old)
 {
-    const struct weft_ask *ask = &post->ask;
     const uint32_t size = weft_type_bytes(ask->type);
+    struct weft_change change = {.how = ask->how, .type = ask->type};
+
+    if (ask->how == WEFT_COMPARE)
+        memcpy(&change.expected, operands + 8, 8);
+    for (uint64_t at = 0; at < ask->width; at += size) {
+        memcpy(&change.value, operands + at, size);
+        *old = weft_update(memory + at, &change);
+    }
+}
+
+/* Updates the words, behind all that has come; an old value becomes the ask's first operand. */
+static bool update(struct weft_job *job, unsigned char *memory, const struct weft_ask *ask,
+                   struct weft_post *post)
+{
+    unsigned char operands[WEFT_ASK_ROOM];
     uint64_t old = 0;
 
-    if (!job->device_ops->host_access)
-        return weft_landing_settle(job) && update_there(job, memory, post);
-    for (uint64_t at = 0; at < ask->width; at += size) {
-        struct weft_change change = {.how = ask->how, .type = ask->type};
-        memcpy(&change.value, post->operands + at, size);
-        if (ask->how == WEFT_COMPARE)
-            memcpy(&change.expected, post->operands + 8, 8);
-        old = weft_update(memory + at, &change);
-    }
-    memcpy(post->operands, &old, sizeof(old));
+    if (!weft_landing_settle(job))
+        return false;
+    weft_read_shared(operands, post->operands, ask->how == WEFT_COMPARE ? 16 : ask->width);
+    if (job->device_ops->host_access)
+        update_here(memory, ask, operands, &old);
+    else if (!update_there(job, memory, ask, operands, &old))
+        return false;
+    weft_write_shared(post->operands, &old, sizeof(old));
     weft_bell_ring(&job->space.state.exposed->bell); /* of who polls the word */
     return true;
 }
@@ -80,26 +115,16 @@ weft_status weft_answer_take(void *context, const struct weft_arrival *arrival)
         (arrival->process >= 0 && arrival->process != (int)process) ||
         asks->come - __atomic_load_n(&asks->taken, __ATOMIC_ACQUIRE) == places)
         return WEFT_ERR_PROTOCOL;
-    struct weft_post *post = &asks->posts[place];
-    const struct weft_ask *ask = &post->ask;
-    unsigned char *memory = find(job, ask);
-    const bool updates = ask->how != WEFT_ASK_GET;
-    if (memory == NULL ||
-        (updates && (!weft_change_exists(ask->how, ask->type) || ask->height != 1 ||
-                     ask->width > WEFT_ASK_ROOM || ask->width % weft_type_bytes(ask->type) != 0 ||
-                     ((uintptr_t)memory & (weft_type_bytes(ask->type) - 1)) != 0))) {
-        weft_job_fail(job, WEFT_ERR_PROTOCOL,
-                      "process %u asked for %llu bytes at offset %llu of member %d of window 0x%x, "
-                      "which process %d does not have (how %u, type %u)",
-                      process, (unsigned long long)ask->width, (unsigned long long)ask->offset,
-                      ask->member, ask->win, job->numbers.process, ask->how, ask->type);
-        return WEFT_OK;
-    }
-    if (updates && !update(job, memory, post))
-        return WEFT_ERR_DEVICE;
     struct weft_answering *next = &asks->waiting[asks->come % places];
     next->place = place;
-    if (!updates && !weft_landing_mark(job, &next->mark))
+    weft_read_shared(&next->ask, &asks->posts[place].ask, sizeof(next->ask));
+    unsigned char *memory = find(job, &next->ask);
+    if (memory == NULL || !makes_sense(&next->ask, memory)) {
+        not_here(job, place, &next->ask);
+        return WEFT_OK;
+    }
+    if (is_update(&next->ask) ? !update(job, memory, &next->ask, &asks->posts[place])
+                              : !weft_landing_mark(job, &next->mark))
         return WEFT_ERR_DEVICE;
     asks->come++;
     return WEFT_OK;
@@ -111,13 +136,12 @@ weft_status weft_answer_take(void *context, const struct weft_arrival *arrival)
  */
 static bool is_ready(struct weft_job *job, struct weft_answering *next, bool *ready)
 {
-    struct weft_post *post = &job->proxy.asks.posts[next->place];
-    const struct weft_ask *ask = &post->ask;
+    const struct weft_ask *ask = &next->ask;
     struct weft_errand errand = {.kind = WEFT_ERRAND_FETCH, .bytes = (uint8_t)ask->width};
 
     *ready = true;
     next->fetched = false;
-    if (ask->how != WEFT_ASK_GET)
+    if (is_update(ask))
         return true;
     if (!weft_landing_reached(job, next->mark, ready))
         return false;
@@ -126,7 +150,8 @@ static bool is_ready(struct weft_job *job, struct weft_answering *next, bool *re
     errand.address = (uint64_t)(uintptr_t)find(job, ask);
     if (errand.address != 0 && job->device_ops->serve(job->device, &errand, 1) != WEFT_OK)
         return false;
-    memcpy(post->operands, errand.data, sizeof(errand.data));
+    weft_write_shared(job->proxy.asks.posts[next->place].operands, errand.data,
+                      sizeof(errand.data));
     next->fetched = errand.address != 0;
     return true;
 }
@@ -135,31 +160,33 @@ static bool is_ready(struct weft_job *job, struct weft_answering *next, bool *re
 static bool receive_round(struct weft_job *job)
 {
     struct weft_asks *asks = &job->proxy.asks;
-    const uint32_t places = (uint32_t)job->numbers.processes * WEFT_ASKS, before = asks->ready;
+    const uint32_t places = (uint32_t)job->numbers.processes * WEFT_ASKS;
+    uint64_t ready = weft_load_relaxed_u64(&asks->ready);
+    const uint64_t before = ready;
     bool there = true;
 
-    while (asks->ready != asks->come) {
-        if (!is_ready(job, &asks->waiting[asks->ready % places], &there)) {
+    for (; ready != asks->come; ready++) {
+        if (!is_ready(job, &asks->waiting[ready % places], &there)) {
             weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot answer what was asked: %s",
                           job->numbers.process, weft_err_last());
             return false;
         }
         if (!there)
-            return true;
-        __atomic_store_n(&asks->ready, asks->ready + 1, __ATOMIC_RELEASE);
+            break;
     }
-    if (asks->ready != before)
-        weft_bell_ring(job->proxy.command_bell);
-    return asks->ready != before;
+    if (ready == before)
+        return false;
+    weft_store_release_u64(&asks->ready, ready, ORDER_ask_post);
+    weft_bell_ring(job->proxy.command_bell);
+    return true;
 }
 
 /* What goes back: memory of the window, the old value, or the notice alone. */
-static bool begin(struct weft_job *job, const struct weft_answering *next)
+static bool begin(struct weft_job *job, const struct weft_answering *answering)
 {
-    const uint32_t place = next->place;
-    struct weft_post *post = &job->proxy.asks.posts[place];
-    const struct weft_ask *ask = &post->ask;
-    const bool get = ask->how == WEFT_ASK_GET, there = get && !next->fetched;
+    const struct weft_ask *ask = &answering->ask;
+    const uint32_t place = answering->place;
+    const bool get = !is_update(ask), there = get && !answering->fetched;
     const uint32_t mine = (uint32_t)job->numbers.process * WEFT_ASKS + place % WEFT_ASKS;
     struct weft_request *request = weft_request_make(job, WEFT_NO_SLOT, false);
 
@@ -173,10 +200,10 @@ static bool begin(struct weft_job *job, const struct weft_answering *next)
     request->width = get ? ask->width : ask->wants ? weft_type_bytes(ask->type) : 0;
     request->pitch = ask->reply_pitch;
     request->source_pitch = there ? ask->pitch : 0;
-    request->source = there ? find(job, ask) : post->operands;
-    if (request->source == NULL) { /* freed since: against the rules, so the job has failed */
+    request->source = there ? find(job, ask) : job->proxy.asks.posts[place].operands;
+    if (request->source == NULL) { /* freed since */
         weft_request_free(job, request);
-        return false;
+        return not_here(job, place, ask);
     }
     if (there)
         weft_request_from_memory(job, request);
@@ -196,7 +223,8 @@ static bool send_round(struct weft_job *job)
         did = weft_requests_fetch(job, &asks->answers);
         did |= weft_requests_issue(job, &asks->answers);
     }
-    while (asks->taken != __atomic_load_n(&asks->ready, __ATOMIC_ACQUIRE) &&
+    while (!weft_job_is_failing(job) &&
+           asks->taken != weft_load_acquire_u64(&asks->ready, ORDER_ask_seen) &&
            begin(job, &asks->waiting[asks->taken % places])) {
         __atomic_store_n(&asks->taken, asks->taken + 1, __ATOMIC_RELEASE);
         did = true;

@@ -12,6 +12,12 @@
 
 /* ---- a rank's command ------------------------------------------------------------------------ */
 
+/* Its operands come behind it. */
+static bool carried(const struct weft_command *command)
+{
+    return (command->flags & WEFT_COMMAND_INLINE) != 0;
+}
+
 /* What the command asks for, and of whom. Table lock held. */
 static bool plan(struct weft_job *job, const struct weft_command *command,
                  struct weft_request *request)
@@ -26,14 +32,15 @@ static bool plan(struct weft_job *job, const struct weft_command *command,
                      window->entry[command->target].bytes))
         return false;
     if (update && (command->height != 1 || !weft_change_exists(how, type) ||
-                   command->width % weft_type_bytes(type) != 0))
+                   command->width % weft_type_bytes(type) != 0 ||
+                   (!carried(command) && command->width > WEFT_WITHIN_MOST)))
         return false;
     request->put.process = window->member[command->target].process;
     asking->to_link = (command->tag & WEFT_ASK_TO_LINK) != 0;
     asking->tag = (command->flags & WEFT_COMMAND_NOTIFY) != 0 ? command->tag >> 8 : -1;
-    asking->ask = (struct weft_ask){.win = command->object,
-                                    .member = (int32_t)command->target,
-                                    .offset = command->offset,
+    const struct weft_window_entry *entry = &window->entry[command->target];
+    asking->ask = (struct weft_ask){.key = entry->key,
+                                    .offset = entry->key_offset + command->offset,
                                     .how = (uint8_t)how,
                                     .type = (uint8_t)type,
                                     .wants = update && (asking->to_link || command->pitch != 0)};
@@ -46,14 +53,14 @@ static bool plan(struct weft_job *job, const struct weft_command *command,
 }
 
 /* Where the answer can be put without the mailbox: in memory that the network knows. */
-static void find_reply(struct weft_job *job, struct weft_request *request)
+static void find_reply(struct weft_job *job, uint32_t slot, struct weft_request *request)
 {
     const uint64_t bytes = (request->rows - 1) * request->source_pitch + request->width;
     struct weft_asking *const asking = request->asking;
     struct weft_place place;
 
     asking->direct = asking->ask.how == WEFT_ASK_GET && !asking->to_link && request->width != 0 &&
-                     weft_memory_known(job, request->source, bytes, &place);
+                     weft_memory_known(job, slot, request->source, bytes, &place);
     if (asking->direct) {
         asking->ask.reply_key = place.key;
         asking->ask.reply_offset = place.key_offset;
@@ -65,13 +72,12 @@ static enum weft_taken ask_command(struct weft_job *job, uint32_t slot,
                                    const struct weft_command *command, bool alone)
 {
     const bool within = (command->flags & WEFT_COMMAND_WITHIN) != 0;
-    const bool carried = (command->flags & WEFT_COMMAND_INLINE) != 0;
-    const uint32_t payload = carried ? (uint32_t)command->width : 0;
+    const uint32_t payload = carried(command) ? (uint32_t)command->width : 0;
     struct weft_manager *manager = &job->proxy.managers[slot];
 
     if (!alone)
         return WEFT_TAKEN_NOT;
-    if (carried && (within || command->width > job->space.state.inline_bytes))
+    if (carried(command) && (within || command->width > job->space.state.inline_bytes))
         return WEFT_TAKEN_WRONG;
     struct weft_request *request = weft_request_make(job, slot, true);
     if (request == NULL)
@@ -80,7 +86,7 @@ static enum weft_taken ask_command(struct weft_job *job, uint32_t slot,
     request->asking = (struct weft_asking *)(void *)(request->payload + weft_request_room(job));
     const bool good = plan(job, command, request);
     if (good)
-        find_reply(job, request);
+        find_reply(job, slot, request);
     weft_unlock(&job->space.tables);
     if (!good || !weft_command_payload(&manager->commands, request->payload, payload)) {
         weft_request_free(job, request);
@@ -162,11 +168,11 @@ bool weft_ask_issue(struct weft_job *job, struct weft_request *request)
                                          .bytes = sizeof(asked->ask) + operands,
                                          .notice = weft_notice(WEFT_NOTICE_ASK, 0, (uint32_t)there),
                                          .cookie = &request->whole};
-        asks->begun[process]++;
+        __atomic_store_n(&asks->begun[process], begun + 1, __ATOMIC_RELEASE);
         request->unsent++;
         request->unlanded++;
         if (weft_request_hand_over(job, &put) != WEFT_OK) {
-            asks->begun[process]--;
+            __atomic_store_n(&asks->begun[process], begun, __ATOMIC_RELEASE);
             request->unsent--;
             request->unlanded--;
             request->row = row;
@@ -214,14 +220,15 @@ static weft_status take_answer(void *context, const struct weft_arrival *arrival
     struct weft_job *job = context;
     struct weft_asks *asks = &job->proxy.asks;
     const uint32_t index = weft_notice_slot(arrival->notice), process = index / WEFT_ASKS;
-    const struct weft_asked *asked = &asks->asked[index];
 
     if (process >= (uint32_t)job->numbers.processes ||
         (arrival->process >= 0 && arrival->process != (int)process) ||
         asks->ended[process] == __atomic_load_n(&asks->begun[process], __ATOMIC_ACQUIRE) ||
-        index % WEFT_ASKS != asks->ended[process] % WEFT_ASKS || asked->slot >= weft_job_slots(job))
+        index % WEFT_ASKS != asks->ended[process] % WEFT_ASKS)
         return WEFT_ERR_PROTOCOL;
-    const unsigned char *data = asks->posts[index].answer;
+    const struct weft_asked *asked = &asks->asked[index];
+    unsigned char data[WEFT_ASK_ROOM];
+    weft_read_shared(data, asks->posts[index].answer, asked->bytes);
     bool good = arrival->bytes == 0 || weft_landing_copy(job, asked->slot, arrival->target,
                                                          arrival->source, arrival->bytes);
     if (good && asked->to != NULL)

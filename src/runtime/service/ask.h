@@ -26,6 +26,14 @@ struct weft_asked {
     unsigned char operands[WEFT_ASK_ROOM]; /* with what follows it */
 };
 
+/* An ask of another process: as it came, since its sender may write there again. */
+struct weft_answering {
+    struct weft_ask ask;
+    uint32_t place;
+    bool fetched;  /* what a get wants is in the mailbox already */
+    uint64_t mark; /* of what the device has to get first */
+};
+
 /* Beside the request of a rank's ask. */
 struct weft_asking {
     struct weft_ask ask;  /* of the next piece */

@@ -80,13 +80,9 @@ struct weft_asks {
     uint64_t key, *keys;      /* by which the others know it; of the others' */
     struct weft_asked *asked; /* by process and place */
     uint32_t *begun, *ended;  /* by process: asks sent; answered, in their order */
-    struct weft_answering {
-        uint32_t place;
-        bool fetched;            /* what a get wants is in the mailbox already */
-        uint64_t mark;           /* of what the device has to get first */
-    } * waiting;                 /* asks of others, a ring of as many as there are places: */
-    uint32_t come, ready, taken; /* arrived; the device has got all; with the progress task */
-    struct weft_manager answers; /* requests without a rank */
+    struct weft_answering *waiting; /* asks of others, a ring of as many as there are places: */
+    uint64_t come, ready, taken;    /* arrived; the device has got all; with the progress task */
+    struct weft_manager answers;    /* requests without a rank */
 };
 
 /* What moves data for ranks that reach others through the host. */

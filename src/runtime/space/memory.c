@@ -268,16 +268,6 @@ weft_status weft_unregister(weft_job *job, void *base)
     return status == WEFT_OK ? WEFT_OK : weft_refuse(job, status);
 }
 
-static bool contains(const void *outer, uint64_t outer_bytes, const void *inner,
-                     uint64_t inner_bytes, uint64_t *offset)
-{
-    const uintptr_t a = (uintptr_t)outer, b = (uintptr_t)inner;
-
-    *offset = b - a;
-    return outer != NULL && b >= a && *offset <= outer_bytes &&
-           inner_bytes <= outer_bytes - *offset;
-}
-
 /* A region that covers the range and belongs to the program, or to this creation. */
 static const struct weft_region *find_region(const struct weft_job *job, weft_comm comm,
                                              const void *base, size_t bytes, uint64_t *offset)
@@ -285,33 +275,10 @@ static const struct weft_region *find_region(const struct weft_job *job, weft_co
     for (uint32_t i = 0; i < job->space.regions_count; i++) {
         const struct weft_region *r = &job->space.regions[i];
         if (r->owner == WEFT_WIN_NONE && (r->claim == WEFT_COMM_NONE || r->claim == comm) &&
-            contains(r->base, r->bytes, base, bytes, offset))
+            weft_contains(r->base, r->bytes, base, bytes, offset))
             return r;
     }
     return NULL;
-}
-
-bool weft_memory_known(struct weft_job *job, const void *base, size_t bytes,
-                       struct weft_place *place)
-{
-    const struct weft_process *self = self_process(job);
-    uint64_t offset;
-
-    for (uint32_t i = 0; i < self->segments_count; i++) {
-        const struct weft_segment *s = &self->segments[i];
-        if (contains(s->address, s->share.bytes, base, bytes, &offset)) {
-            *place = (struct weft_place){i, offset, s->key, offset};
-            return true;
-        }
-    }
-    for (uint32_t i = 0; i < job->space.regions_count; i++) {
-        const struct weft_region *r = &job->space.regions[i];
-        if (contains(r->base, r->bytes, base, bytes, &offset)) {
-            *place = (struct weft_place){WEFT_NO_SEGMENT, 0, r->key, offset};
-            return true;
-        }
-    }
-    return false;
 }
 
 weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, size_t bytes,
@@ -323,11 +290,11 @@ weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, 
 
     for (uint32_t i = 0; i < self->segments_count; i++) {
         const struct weft_segment *s = &self->segments[i];
-        if (contains(s->address, s->share.bytes, base, bytes, &offset)) {
+        if (weft_contains(s->address, s->share.bytes, base, bytes, &offset)) {
             *place = (struct weft_place){i, offset, s->key, offset};
             return WEFT_OK;
         }
-        if (contains(s->address, s->share.bytes, base, 1, &offset))
+        if (weft_contains(s->address, s->share.bytes, base, 1, &offset))
             return weft_err(WEFT_ERR_ARGUMENT,
                             "%zu bytes at %p for a window: only %llu bytes are left there of what "
                             "weft_malloc gave",

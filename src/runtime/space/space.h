@@ -54,12 +54,26 @@ struct weft_place {
 };
 #define WEFT_NO_SEGMENT UINT32_MAX
 
+/* Whether the outer range has all of the inner one; where in it. */
+bool weft_contains(const void *outer, uint64_t outer_bytes, const void *inner, uint64_t inner_bytes,
+                   uint64_t *offset);
 /* Finds [base, base + bytes), or registers it for a window of `comm`. Table lock held. */
 weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, size_t bytes,
                               struct weft_place *place);
-/* Finds it as a place that the network knows. False: it does not. Table lock held. */
-bool weft_memory_known(struct weft_job *job, const void *base, size_t bytes,
+/* ---- find.c ---- */
+
+/*
+ * Finds it as a place that the network knows, and goes on to know while the rank in `slot` has
+ * something under way. False: there is none. Table lock held.
+ */
+bool weft_memory_known(struct weft_job *job, uint32_t slot, const void *base, size_t bytes,
                        struct weft_place *place);
+/* What this process exposes under that key. NULL: not all of the range. Table lock held. */
+unsigned char *weft_memory_at(struct weft_job *job, uint64_t key, uint64_t offset, uint64_t pitch,
+                              uint64_t width, uint64_t height);
+
+/* ---- memory.c ---- */
+
 /* The window that comm was creating has this handle, or none: it failed. Table lock held. */
 void weft_memory_adopt(struct weft_job *job, weft_comm comm, weft_win win);
 /* The window is gone, and what was registered for it. Table lock held. */
