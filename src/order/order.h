@@ -45,6 +45,8 @@
     X(update_seen, "who updates the word next sees it; pairs with update")                         \
     X(ask_post, "an ask and what came before it, for who answers; pairs with ask_seen")            \
     X(ask_seen, "the answer is of what is there by then; pairs with ask_post")                     \
+    X(ask_credit, "an answer was read and applied; pairs with ask_space")                          \
+    X(ask_space, "a place is used again only then; pairs with ask_credit")                         \
     X(answer_post, "what a get brought, before its answer; pairs with answer_seen")                \
     X(answer_seen, "the rank uses what it asked for; pairs with answer_post")                      \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")

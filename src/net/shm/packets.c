@@ -71,10 +71,8 @@ static bool push(const struct weft_net *net, struct weft_shm_peer *peer, bool re
 
     if (refer)
         return weft_packet_push(&peer->out, &packet, sizeof(packet), &place, sizeof(place), end);
-    if (!weft_packet_push(&peer->out, &packet, sizeof(packet), source, bytes, end))
-        return false;
-    weft_used_shared(source, bytes);
-    return true;
+    weft_used_shared(source, bytes); /* before it is published: an answer's source is free then */
+    return weft_packet_push(&peer->out, &packet, sizeof(packet), source, bytes, end);
 }
 
 /* All of the current put is in the ring. */

@@ -155,7 +155,7 @@ bool weft_ask_issue(struct weft_job *job, struct weft_request *request)
         const uint32_t index = (uint32_t)process * WEFT_ASKS + place;
         struct weft_asked *asked = &asks->asked[index];
         const uint64_t row = request->row, done = request->done;
-        if (begun - __atomic_load_n(&asks->ended[process], __ATOMIC_ACQUIRE) == WEFT_ASKS)
+        if (begun - weft_load_acquire_u32(&asks->ended[process], ORDER_ask_space) == WEFT_ASKS)
             return false;
         cut(job, request, index, asked);
         if (operands != 0)
@@ -222,9 +222,11 @@ static weft_status take_answer(void *context, const struct weft_arrival *arrival
     const uint32_t index = weft_notice_slot(arrival->notice), process = index / WEFT_ASKS;
 
     if (process >= (uint32_t)job->numbers.processes ||
-        (arrival->process >= 0 && arrival->process != (int)process) ||
-        asks->ended[process] == __atomic_load_n(&asks->begun[process], __ATOMIC_ACQUIRE) ||
-        index % WEFT_ASKS != asks->ended[process] % WEFT_ASKS)
+        (arrival->process >= 0 && arrival->process != (int)process))
+        return WEFT_ERR_PROTOCOL;
+    const uint32_t ended = weft_load_relaxed_u32(&asks->ended[process]);
+    if (ended == __atomic_load_n(&asks->begun[process], __ATOMIC_ACQUIRE) ||
+        index % WEFT_ASKS != ended % WEFT_ASKS)
         return WEFT_ERR_PROTOCOL;
     const struct weft_asked *asked = &asks->asked[index];
     unsigned char data[WEFT_ASK_ROOM];
@@ -240,7 +242,7 @@ static weft_status take_answer(void *context, const struct weft_arrival *arrival
     const weft_status status = !good         ? WEFT_ERR_DEVICE
                                : asked->last ? tell(job, asked, (int)process)
                                              : WEFT_OK;
-    __atomic_store_n(&asks->ended[process], asks->ended[process] + 1, __ATOMIC_RELEASE);
+    weft_store_release_u32(&asks->ended[process], ended + 1, ORDER_ask_credit);
     weft_bell_ring(job->proxy.command_bell);
     return status;
 }
