@@ -71,7 +71,7 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
 {
     WEFT_IN_SHARED(self);
     weft_check_stop(self);
-    const struct weft_route route = weft_route_window(self, win, from);
+    const struct weft_route route = weft_route_window(self, win, from, WEFT_BY_GET);
     const bool to_link = now && shape.height == 1 && (shape.width == 4 || shape.width == 8);
     weft_op op = weft_op_done();
 

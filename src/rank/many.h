@@ -41,7 +41,7 @@ WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, b
     if (!__any_sync(~0u, mine && !hit))
         return true;
     if (window)
-        found = weft_targets_of_window(self, handle);
+        found = weft_targets_of_window(self, handle, WEFT_BY_PUT);
     else
         found = weft_targets_of_comm(self, handle);
     if (mine && !hit && target >= 0 && target < found.members)
@@ -222,7 +222,7 @@ WEFT_COLD void weft_many_put_rest(weft_self *self, weft_win win, const weft_put_
             weft_put_notify(self, win, items[i].target, items[i].offset, items[i].source,
                             items[i].bytes, items[i].tag);
         else if (__syncthreads_or(rest == WEFT_LANE_KEEP && mine))
-            weft_route_window(self, win, items[i].target);
+            weft_route_window(self, win, items[i].target, WEFT_BY_PUT);
     }
 }
 

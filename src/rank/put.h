@@ -67,7 +67,7 @@ WEFT_HOT void weft_put_checked(weft_self *self, weft_win win, int target, size_t
                                const void *source, struct weft_shape shape, int tag)
 {
     weft_check_stop(self);
-    const struct weft_route to = weft_route_window(self, win, target);
+    const struct weft_route to = weft_route_window(self, win, target, WEFT_BY_PUT);
     if (WEFT_UNLIKELY(!weft_inside(offset, shape.pitch, shape.width, shape.height, to.bytes) ||
                       shape.height > UINT32_MAX))
         weft_fail_bounds(self, shape, offset, to.bytes, target);
@@ -81,7 +81,7 @@ WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int 
                                     uint64_t bytes)
 {
     WEFT_IN_SHARED(self);
-    const struct weft_route to = weft_route_window(self, win, target);
+    const struct weft_route to = weft_route_window(self, win, target, WEFT_BY_PUT);
 
     if (weft_leads(self))
         weft_trace_open_event(self, WEFT_TRACE_PUT, WEFT_TRACE_CALL, tag, to.process, to.slot,
@@ -167,7 +167,7 @@ WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t
                                const void *source, size_t bytes)
 {
     weft_check_stop(self);
-    const struct weft_route to = weft_route_window(self, win, target);
+    const struct weft_route to = weft_route_window(self, win, target, WEFT_BY_PUT);
 
     weft_put_row(self, win, target, offset, source, bytes, -1);
     if (to.exposed != NULL && (to.address != NULL || bytes == 0))

@@ -119,19 +119,41 @@ struct weft_targets {
     int members;
 };
 
-WEFT_INLINE struct weft_targets weft_targets_of_window(weft_self *self, weft_win win)
+/* Who looks for a route, as complaints name it. */
+enum weft_seeker {
+    WEFT_BY_NOTIFY,
+    WEFT_BY_PUT,
+    WEFT_BY_GET,
+    WEFT_BY_ADD,
+    WEFT_BY_SWAP,
+    WEFT_BY_COMPARE,
+    WEFT_BY_ACCUMULATE
+};
+
+/* One of some literals, for weft_fail, which takes no names. */
+#define WEFT_NAMED(by, text)                                                                       \
+    ((by) == WEFT_BY_PUT       ? "weft_put" text                                                   \
+     : (by) == WEFT_BY_GET     ? "weft_get" text                                                   \
+     : (by) == WEFT_BY_ADD     ? "weft_fetch_add, weft_add" text                                   \
+     : (by) == WEFT_BY_SWAP    ? "weft_swap" text                                                  \
+     : (by) == WEFT_BY_COMPARE ? "weft_compare_swap" text                                          \
+                               : "weft_accumulate_begin" text)
+
+WEFT_INLINE struct weft_targets weft_targets_of_window(weft_self *self, weft_win win,
+                                                       enum weft_seeker by)
 {
     const struct weft_window *window =
-        weft_check_window(self, win, "weft_put: window 0x%x does not exist or was freed");
+        weft_check_window(self, win, WEFT_NAMED(by, ": window 0x%x does not exist or was freed"));
     const struct weft_targets all = {window->member, window->entry, window->members};
     return all;
 }
 
-WEFT_INLINE struct weft_targets weft_find_window(weft_self *self, weft_win win, int target)
+WEFT_INLINE struct weft_targets weft_find_window(weft_self *self, weft_win win, int target,
+                                                 enum weft_seeker by)
 {
-    const struct weft_targets all = weft_targets_of_window(self, win);
+    const struct weft_targets all = weft_targets_of_window(self, win, by);
     weft_check_rank(self, target, all.members,
-                    "weft_put: target %d is not one of the window's %d ranks");
+                    WEFT_NAMED(by, ": target %d is not one of the window's %d ranks"));
     return all;
 }
 
@@ -180,8 +202,9 @@ WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, in
  * a rank that goes from one target to the next, each thread finds one of the next targets, which
  * takes the time of one.
  */
-WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, bool window)
+WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, enum weft_seeker by)
 {
+    const bool window = by != WEFT_BY_NOTIFY;
     struct weft_cuda_rank *const rank = (struct weft_cuda_rank *)self;
 
     /* Before any route by a new channel is kept, those that pass it by are forgotten. */
@@ -189,7 +212,7 @@ WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, boo
         weft_tell_news(self);
     weft_join(self);
     const struct weft_targets found =
-        window ? weft_find_window(self, handle, target) : weft_find_comm(self, handle, target);
+        window ? weft_find_window(self, handle, target, by) : weft_find_comm(self, handle, target);
     int end = target + 1;
     if (rank->missed == handle && rank->missed_end == target)
         end = (target | (WEFT_ROUTES - 1)) + 1;
@@ -208,27 +231,28 @@ WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, boo
 }
 
 WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle, int target,
-                                                bool window)
+                                                enum weft_seeker by)
 {
     const struct weft_cached *cached = weft_route_place(self, handle, target);
     struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
 
     if (WEFT_UNLIKELY(target < 0 || found.handle != (handle ^ self->tracer.alias) ||
-                      found.target != (window ? target : ~target))) {
-        weft_route_fill(self, handle, target, window);
+                      found.target != (by != WEFT_BY_NOTIFY ? target : ~target))) {
+        weft_route_fill(self, handle, target, by);
         found = *cached;
     }
     return found.route;
 }
 
-WEFT_INLINE struct weft_route weft_route_window(weft_self *self, weft_win win, int target)
+WEFT_INLINE struct weft_route weft_route_window(weft_self *self, weft_win win, int target,
+                                                enum weft_seeker by)
 {
-    return weft_route_cached(self, win, target, true);
+    return weft_route_cached(self, win, target, by);
 }
 
 WEFT_INLINE struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target)
 {
-    return weft_route_cached(self, comm, target, false);
+    return weft_route_cached(self, comm, target, WEFT_BY_NOTIFY);
 }
 
 /* The handle is about to be freed. Between two barriers. */
@@ -243,9 +267,10 @@ WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 
 #else
 
-static inline struct weft_route weft_route_window(weft_self *self, weft_win win, int target)
+static inline struct weft_route weft_route_window(weft_self *self, weft_win win, int target,
+                                                  enum weft_seeker by)
 {
-    const struct weft_targets found = weft_find_window(self, win, target);
+    const struct weft_targets found = weft_find_window(self, win, target, by);
     return weft_route_of(self, &found, target);
 }
 

@@ -19,21 +19,28 @@ WEFT_INLINE bool weft_updates_itself(const weft_self *self, const struct weft_ro
     return to->address != NULL && to->exposed != NULL;
 }
 
+WEFT_INLINE enum weft_seeker weft_updater(uint32_t how)
+{
+    return how == WEFT_SUM ? WEFT_BY_ADD : how == WEFT_REPLACE ? WEFT_BY_SWAP : WEFT_BY_COMPARE;
+}
+
 /* The route to `bytes` bytes of words, of which each is aligned; what is wrong is said. */
 WEFT_INLINE struct weft_route weft_check_update(weft_self *self, weft_win win, int target,
-                                                size_t offset, uint64_t bytes, uint32_t size)
+                                                size_t offset, uint64_t bytes, uint32_t size,
+                                                enum weft_seeker by)
 {
     weft_check_stop(self);
-    const struct weft_route to = weft_route_window(self, win, target);
+    const struct weft_route to = weft_route_window(self, win, target, by);
 
     if (WEFT_UNLIKELY(!weft_inside(offset, 0, bytes, 1, to.bytes)))
         weft_fail4(self, WEFT_ERR_BOUNDS,
-                   "atomic: %llu bytes at offset %llu are not inside the window of %llu bytes of "
-                   "rank %d",
+                   WEFT_NAMED(by, ": %llu bytes at offset %llu are not inside the window of %llu "
+                                  "bytes of rank %d"),
                    (int64_t)bytes, (int64_t)offset, (int64_t)to.bytes, target);
     if (WEFT_UNLIKELY(((to.home + offset) & (size - 1)) != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT,
-                   "atomic: offset %llu of the window of rank %d is not aligned to %d bytes",
+                   WEFT_NAMED(by, ": offset %llu of the window of rank %d is not aligned to %d "
+                                  "bytes"),
                    (int64_t)offset, target, (int64_t)size, 0);
     return to;
 }
@@ -64,7 +71,8 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
 {
     WEFT_IN_SHARED(self);
     const uint32_t size = weft_type_bytes(change.type);
-    const struct weft_route to = weft_check_update(self, win, target, offset, size, size);
+    const struct weft_route to =
+        weft_check_update(self, win, target, offset, size, size, weft_updater(change.how));
     const bool itself = weft_updates_itself(self, &to);
 
     if (itself) {
@@ -221,7 +229,8 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
                    operation, (int64_t)count, (int64_t)(uintptr_t)source);
     const uint32_t size = weft_type_bytes(type);
     const uint64_t bytes = count > UINT64_MAX / 8 ? UINT64_MAX : (uint64_t)count * size;
-    const struct weft_route to = weft_check_update(self, win, target, offset, bytes, size);
+    const struct weft_route to =
+        weft_check_update(self, win, target, offset, bytes, size, WEFT_BY_ACCUMULATE);
 
     if (bytes == 0)
         return weft_op_done();

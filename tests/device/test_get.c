@@ -22,7 +22,7 @@ static_assert(EACH % 16 == 0 && ROOM % 16 == 0, "all ranks' memory is aligned al
 struct data {
     struct test_check check;
     unsigned char *windows, *fetched; /* EACH and ROOM bytes a rank */
-    uint32_t brief;
+    uint32_t brief, shown;            /* shown: bytes of a window to look at */
 };
 
 WEFT_DEVICE_FN int distance(int way, int ranks)
@@ -74,7 +74,7 @@ WEFT_DEVICE_FN void check_one(weft_self *self, struct data *user, weft_win win, 
     weft_sync(self);
 }
 
-enum { SIZES = 18 };
+enum { SIZES = 18, BRIEF_SIZES = 14 };
 WEFT_DEVICE_FN size_t size_at(int i)
 {
     const size_t bytes[SIZES] = {0,  1,    2,    3,    4,    7,     8,     9,      16,
@@ -84,7 +84,7 @@ WEFT_DEVICE_FN size_t size_at(int i)
 
 WEFT_DEVICE_FN void check_sizes(weft_self *self, struct data *user, weft_win win)
 {
-    for (int i = 0; i < SIZES - (user->brief ? 4 : 0); i += user->brief ? 2 : 1)
+    for (int i = 0; i < (user->brief ? (int)BRIEF_SIZES : (int)SIZES); i += user->brief ? 3 : 1)
         for (int way = 0; way < DISTANCES; way++) {
             const size_t bytes = size_at(i), rest = (size_t)(i + way) % 16;
             check_one(self, user, win, source_of(self, way), i % 3 == 0 ? 0 : rest,
@@ -129,7 +129,7 @@ WEFT_DEVICE_FN void check_rows(weft_self *self, struct data *user, weft_win win)
 WEFT_DEVICE_FN void check_many(weft_self *self, struct data *user, weft_win win)
 {
     unsigned char *const to = test_mine(self, user->fetched, ROOM);
-    const size_t step = ROOM / MANY / 16 * 16;
+    const size_t step = user->brief ? 1200 : ROOM / MANY / 16 * 16;
     const int count = user->brief ? 20 : MANY;
     weft_op newest[DISTANCES], op;
 
@@ -176,7 +176,7 @@ WEFT_DEVICE_FN void check_after_put(weft_self *self, struct data *user, weft_win
 
     for (int i = 0; i < rounds * DISTANCES; i++) {
         const int way = i % DISTANCES, to = source_of(self, way);
-        const size_t bytes = size_at((i / DISTANCES + (i & 1)) % 15);
+        const size_t bytes = size_at((i / DISTANCES * 5 + (i & 1)) % (user->brief ? 13 : 15));
         const size_t offset = SHOWN + (size_t)way * OWN + (size_t)(i * 8) % 64;
         test_fill(self, source, bytes, (uint64_t)i * 3 + 1);
         if (i % 2 == 0)
@@ -201,8 +201,8 @@ WEFT_KERNEL(get_kernel, struct data, user)
     const int me = weft_rank(self, WEFT_COMM_WORLD);
 
     weft_enter(self);
-    test_will_write(window, SHOWN);
-    weft_for (i, SHOWN)
+    test_will_write(window, user->shown);
+    weft_for (i, user->shown)
         window[i] = shown(me, i);
     weft_win win = weft_win_create(self, WEFT_COMM_WORLD, window, EACH);
     CHECK(self, &user->check, win != WEFT_WIN_NONE);
@@ -231,7 +231,8 @@ static int body(struct test_env *env)
         const size_t ranks = (size_t)env->numbers->ranks_here;
         struct data data = {.windows = test_memory(env, kinds[i], ranks * EACH),
                             .fetched = test_memory(env, kinds[(i + 1) % 3], ranks * ROOM),
-                            .brief = env->random};
+                            .brief = env->random,
+                            .shown = env->random ? 5120 : SHOWN};
         test_run(env, &data, sizeof(data));
     }
     return TEST_PASSED;

@@ -11,13 +11,17 @@ cannot_write()
     [ $? = 1 ] && grep -q 'standard output could not be written' "$work/err"
 }
 
-for example in halo host_window reduction reduction_two_level ring; do
+for example in get halo host_window reduction reduction_two_level ring; do
     helps $example "weftrun -n N\] $example "
     rejects $example '--bogus is not an option' --bogus
     run $example x
     [ $? = 2 ] || fail "$example x: not status 2"
     [ ! -c /dev/full ] || cannot_write $example >/dev/full || fail "$example >/dev/full"
     cannot_write $example >&- || fail "$example >&-"
+done
+for path in direct proxy; do
+    timeout 120 "$bin/weftrun" -n 3 "$bin/get" --weft-PATH=$path >"$work/out" 2>&1
+    grep -qE '^get: 3 processes, [0-9]+ ranks: all sums right$' "$work/out" || fail "get, $path"
 done
 [ ! -c /dev/full ] || cannot_write ring --help >/dev/full || fail "ring --help >/dev/full"
 

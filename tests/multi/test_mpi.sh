@@ -66,6 +66,9 @@ test_network()
     unset WEFT_MPI_THREADS
     passes 3 "$tests/test_order" --path proxy --scale 2
     passes 3 "$tests/test_mixed" --path auto
+    passes 3 "$tests/test_update" --path proxy --ranks 2
+    WEFT_PATH=proxy passes 3 "$bin/get"
+    grep -q '^get: 3 processes, [0-9]* ranks: all sums right$' "$work/out" || fail "$mpi: get"
     passes 3 "$tests/test_flush" --path proxy
     WEFT_COUNTER_START=4294967200 passes 2 "$tests/test_full" --path proxy
     unset WEFT_NET
