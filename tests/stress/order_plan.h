@@ -7,6 +7,8 @@
  *     fresh     each byte written at most once a burst: may be checked at any point after
  *     rewrite   overlapping ranges written again and again: checked at the end of a burst
  *     versions  words that only grow: may be looked at any time
+ *     updated   a word that the sender adds to: the same
+ * The sender also gets back what it has put, and finds it, and nothing that it puts there later.
  * A burst is a number of operations that ends with a notification; the receiver acknowledges it
  * before the next burst writes the same memory.
  */
@@ -20,8 +22,9 @@ enum {
     FRESH = 16384,
     REWRITE = 512,
     VERSIONS = 4,
-    AREA = FRESH + REWRITE + VERSIONS * 8, /* of a channel in a window */
-    TAGS = 3,                              /* of a channel that promise order */
+    UPDATED = FRESH + REWRITE + VERSIONS * 8,
+    AREA = UPDATED + 16, /* of a channel in a window */
+    TAGS = 3,            /* of a channel that promise order */
     MOST_OPS = 64,
     SOURCE = WINDOWS * (FRESH + REWRITE) /* of a channel at the sender, and */
              + MOST_OPS * (REWRITE + 16),
@@ -38,6 +41,9 @@ enum op_kind {
     OP_RELAXED,
     OP_SHARED, /* a notify on a tag that all senders use */
     OP_FLUSH,
+    OP_GET,      /* of the latest put of this burst */
+    OP_EXCHANGE, /* a rewrite, a get of it, and another rewrite */
+    OP_UPDATE,
     OP_KINDS
 };
 
@@ -49,8 +55,8 @@ struct op {
     size_t pitch, height; /* of a strided put; bytes is then the width */
     size_t source;        /* offset in the channel's source memory */
     int word;             /* of a version */
-    uint64_t value;       /* of a version */
-    uint64_t key;         /* of the pattern */
+    uint64_t value;       /* of a version, and of an update: what it makes of the word */
+    uint64_t key;         /* of the pattern; of what an exchange fetches: one more */
 };
 
 /* Where a channel's sequence stands: before operation `next` of the burst. */
@@ -59,7 +65,8 @@ struct plan {
     uint32_t next, ops; /* in this burst */
     uint32_t most;      /* largest put */
     size_t fresh[WINDOWS], source;
-    uint64_t version[WINDOWS][VERSIONS];
+    uint64_t version[WINDOWS][VERSIONS], updated[WINDOWS];
+    struct op put; /* the latest of this burst to fresh memory; bytes 0: none */
 };
 
 WEFT_DEVICE_FN inline void plan_open(struct plan *plan, uint64_t seed, int sender, int receiver,
@@ -69,6 +76,7 @@ WEFT_DEVICE_FN inline void plan_open(struct plan *plan, uint64_t seed, int sende
     plan->ops = ops;
     plan->most = most;
     for (int w = 0; w < WINDOWS; w++) {
+        plan->updated[w] = 0;
         for (int v = 0; v < VERSIONS; v++)
             plan->version[w][v] = 0;
     }
@@ -79,6 +87,7 @@ WEFT_DEVICE_FN inline void plan_burst(struct plan *plan, uint32_t burst)
     plan->random = plan->key + burst * 65537u;
     plan->next = 0;
     plan->source = 0;
+    plan->put.bytes = 0;
     for (int w = 0; w < WINDOWS; w++)
         plan->fresh[w] = 0;
 }
@@ -106,9 +115,11 @@ WEFT_DEVICE_FN inline bool plan_fresh(struct plan *plan, struct op *op, size_t s
 
 WEFT_DEVICE_FN inline bool plan_put(struct plan *plan, struct op *op)
 {
+    const size_t most = op->kind == OP_EXCHANGE ? REWRITE / 2 : REWRITE;
+
     op->bytes = plan_size(plan);
-    if (op->kind == OP_REWRITE) {
-        op->bytes = op->bytes < REWRITE ? op->bytes : (size_t)REWRITE;
+    if (op->kind == OP_REWRITE || op->kind == OP_EXCHANGE) {
+        op->bytes = op->bytes < most ? op->bytes : most;
         op->offset = FRESH + test_random(&plan->random, (uint32_t)(REWRITE - op->bytes + 1));
         return true;
     }
@@ -139,7 +150,21 @@ WEFT_DEVICE_FN inline void plan_next(struct plan *plan, struct op *op)
             op->kind = OP_VERSION;
         else
             plan->source += op->bytes * op->height;
+        if (op->kind == OP_PUT || op->kind == OP_PUT_2D)
+            plan->put = *op;
     }
+    if (op->kind == OP_EXCHANGE) {
+        plan_put(plan, op);
+        plan->source += 2 * op->bytes;
+    }
+    if (op->kind == OP_GET && plan->put.bytes == 0)
+        op->kind = OP_UPDATE;
+    if (op->kind == OP_GET) { /* its first row */
+        *op = plan->put;
+        op->kind = OP_GET;
+    }
+    if (op->kind == OP_UPDATE)
+        op->value = ++plan->updated[op->window];
     if (op->kind == OP_VERSION || op->kind == OP_FENCED_VERSION) {
         op->source = plan->source = (plan->source + 7) & ~(size_t)7;
         op->word = (int)test_random(&plan->random, VERSIONS);

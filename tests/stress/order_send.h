@@ -8,13 +8,15 @@
 #include "order_plan.h"
 #include "support/test.h"
 
-enum { FAN = 4, TAG_STEP = TAGS + 1, TAG_ACK = 128, TAG_SHARED = 250 };
+enum { FAN = 4, TAG_STEP = TAGS + 1, TAG_ACK = 128, TAG_GOT = 140, TAG_SHARED = 250 };
+enum { FETCHED = 4096 }; /* the largest put */
 
 struct data {
     struct test_check check;
     unsigned char *window[WINDOWS]; /* FAN * AREA a rank */
     unsigned char *sources;         /* FAN * SOURCE a rank */
     unsigned char *shadows;         /* WINDOWS * REWRITE a rank */
+    unsigned char *fetched;         /* FETCHED a rank */
     uint64_t seed;
     uint32_t bursts, ops, most;
 };
@@ -50,8 +52,62 @@ WEFT_DEVICE_FN void send_put(weft_self *self, struct data *user, const struct ch
         weft_put_2d(self, w, to->peer, offset, op->pitch, source, op->bytes, op->bytes, op->height);
     else if (op->tag >= 0)
         weft_put_notify(self, w, to->peer, offset, source, op->bytes, tag);
-    else
+    else if (op->key % 2 == 0)
         weft_put(self, w, to->peer, offset, source, op->bytes);
+    else
+        weft_op_test(self, weft_put_begin(self, w, to->peer, offset, source, op->bytes),
+                     WEFT_LOCAL);
+}
+
+/* What this rank has put must come back. */
+WEFT_DEVICE_FN void send_get(weft_self *self, struct data *user, const struct channel *to,
+                             const weft_win *win, const struct op *op, uint64_t key)
+{
+    unsigned char *const fetched = test_mine(self, user->fetched, FETCHED);
+    const size_t offset = (size_t)to->d * AREA + op->offset;
+    const weft_win w = win[op->window];
+
+    test_clear(self, fetched, op->bytes);
+    if (key % 3 == 0) {
+        weft_get(self, w, to->peer, offset, fetched, op->bytes);
+    } else if (key % 3 == 1) {
+        weft_op_wait(self, weft_get_begin(self, w, to->peer, offset, fetched, op->bytes),
+                     WEFT_LOCAL);
+    } else {
+        weft_get_notify(self, w, to->peer, offset, fetched, op->bytes, TAG_GOT);
+        weft_wait(self, TAG_GOT, 1);
+    }
+    CHECK_EQ(self, &user->check, test_differs(self, fetched, op->bytes, key), 0);
+    weft_sync(self);
+}
+
+WEFT_DEVICE_FN void send_exchange(weft_self *self, struct data *user, const struct channel *to,
+                                  const weft_win *win, const struct op *op)
+{
+    unsigned char *source = source_of(self, user, to, op);
+    const size_t offset = (size_t)to->d * AREA + op->offset;
+
+    test_fill(self, source, op->bytes, op->key + 1);
+    test_fill(self, source + op->bytes, op->bytes, op->key);
+    weft_put(self, win[op->window], to->peer, offset, source, op->bytes);
+    send_get(self, user, to, win, op, op->key + 1);
+    weft_put(self, win[op->window], to->peer, offset, source + op->bytes, op->bytes);
+}
+
+/* Nobody else adds to the word. */
+WEFT_DEVICE_FN void send_update(weft_self *self, struct data *user, const struct channel *to,
+                                const weft_win *win, const struct op *op)
+{
+    const size_t offset = (size_t)to->d * AREA + UPDATED;
+    const uint64_t one = 1;
+
+    if (op->value % 3 == 0)
+        weft_accumulate_begin(self, win[op->window], to->peer, offset, &one, 1, WEFT_I64, WEFT_SUM);
+    else if (op->value % 3 == 1)
+        weft_add(self, win[op->window], to->peer, offset, 1);
+    else
+        CHECK_EQ(self, &user->check, weft_fetch_add(self, win[op->window], to->peer, offset, 1),
+                 op->value - 1);
 }
 
 WEFT_DEVICE_FN void send_version(weft_self *self, struct data *user, const struct channel *to,
@@ -98,6 +154,15 @@ WEFT_DEVICE_FN void send_next(weft_self *self, struct data *user, struct channel
         break;
     case OP_FLUSH:
         weft_flush(self, win[op.window]);
+        break;
+    case OP_GET:
+        send_get(self, user, to, win, &op, op.key);
+        break;
+    case OP_EXCHANGE:
+        send_exchange(self, user, to, win, &op);
+        break;
+    case OP_UPDATE:
+        send_update(self, user, to, win, &op);
         break;
     default:
         break;

@@ -8,7 +8,8 @@
  *  - whoever saw a version behind a fence sees all that was put before the fence;
  *  - newer data is never overwritten by older: versions only grow, rewritten ranges end as the
  *    last writer left them, now and at the end of the run;
- *  - counts are exact: none is lost, none is left.
+ *  - counts and sums of updates are exact: none is lost, none is left.
+ * And the sender: a get brings what it put there before, not what it puts there after.
  */
 #include "order_send.h"
 
@@ -38,6 +39,8 @@ WEFT_DEVICE_FN void check_op(weft_self *self, struct data *user, struct channel 
         CHECK(self, &user->check, seen >= op->value);
         CHECK(self, &user->check, seen >= from->last[op->window][op->word]);
         from->last[op->window][op->word] = seen;
+    } else if (op->kind == OP_UPDATE) {
+        CHECK(self, &user->check, test_peek_u64((const uint64_t *)(area + UPDATED)) >= op->value);
     }
 }
 
@@ -68,7 +71,7 @@ WEFT_DEVICE_FN void check_rewritten(weft_self *self, struct data *user, struct c
     test_clear(self, shadow, WINDOWS * REWRITE);
     for (plan_burst(&plan, burst); plan.next < plan.ops;) {
         plan_next(&plan, &op);
-        if (op.kind == OP_REWRITE)
+        if (op.kind == OP_REWRITE || op.kind == OP_EXCHANGE)
             test_fill(self, shadow + op.window * REWRITE + op.offset - FRESH, op.bytes, op.key);
     }
     for (int w = 0; w < WINDOWS; w++) {
@@ -93,6 +96,8 @@ WEFT_DEVICE_FN void check_late(weft_self *self, struct data *user, struct channe
             CHECK_EQ(self, &user->check, test_peek_u64(words + v), from->plan.version[w][v]);
             from->plan.version[w][v] = 0; /* counted: what follows replays the burst */
         }
+        CHECK_EQ(self, &user->check, test_peek_u64(words + VERSIONS), from->plan.updated[w]);
+        from->plan.updated[w] = 0;
     }
     plan_burst(&from->plan, burst);
     from->checked = 0;
@@ -272,9 +277,10 @@ static int body(struct test_env *env)
                    test_memory(env, TEST_PLAIN, ranks * FAN * AREA)},
         .sources = test_memory(env, TEST_PLAIN, ranks * FAN * SOURCE),
         .shadows = test_memory(env, TEST_PLAIN, ranks * WINDOWS * REWRITE),
+        .fetched = test_memory(env, TEST_REGISTERED, ranks * FETCHED),
         .seed = env->seed,
         .bursts = env->random ? 2 : 20 * (uint32_t)env->scale,
-        .ops = env->random ? 10 : MOST_OPS,
+        .ops = env->random ? 12 : MOST_OPS,
         .most = env->random ? 300 : 4096,
     };
     test_run(env, &data, sizeof(data));
