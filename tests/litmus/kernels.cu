@@ -284,3 +284,73 @@ WEFT_KERNEL(litmus_barrier, struct litmus_data, data)
     weft_win_free(self, &win);
     test_done(self, &data->check);
 }
+
+/* What was put comes back, by every kind of get; then it is written anew. */
+WEFT_KERNEL(litmus_get, struct litmus_data, data)
+{
+    const int me = weft_rank(self, WEFT_COMM_WORLD), partner = far_partner(self);
+    unsigned char *const back = test_mine(self, data->plain, LITMUS_EACH);
+    weft_win win = window_over(self, data->mapped);
+    unsigned char source[LARGE];
+
+    for (int round = 0; round < ROUNDS; round++) {
+        test_fill(self, source, LARGE, key_of(me, round));
+        weft_put(self, win, partner, 0, source, LARGE);
+        weft_get(self, win, partner, 0, back, LARGE);
+        CHECK_EQ(self, &data->check, test_differs(self, back, LARGE, key_of(me, round)), 0);
+        weft_put(self, win, partner, HALF, source, 8);
+        weft_get_notify(self, win, partner, HALF, back, 8, DATA);
+        weft_wait(self, DATA, 1);
+        CHECK_EQ(self, &data->check, test_differs(self, back, 8, key_of(me, round)), 0);
+        weft_flush_local(self, win);
+    }
+    weft_win_free(self, &win);
+    test_done(self, &data->check);
+}
+
+/* Data, then an update; whoever sees that by an update of its own sees the data. */
+WEFT_DEVICE_FN void update_rounds(weft_self *self, struct litmus_data *data, int partner,
+                                  size_t flag)
+{
+    unsigned char *mapped = test_mine(self, data->mapped, LITMUS_EACH);
+    const int me = weft_rank(self, WEFT_COMM_WORLD);
+    weft_win win = window_over(self, data->mapped);
+    unsigned char source[SMALL];
+
+    for (int round = 0; round < ROUNDS; round++) {
+        test_fill(self, source, SMALL, key_of(me, round));
+        weft_put(self, win, partner, 0, source, SMALL);
+        weft_add(self, win, partner, flag, 1);
+        while (weft_fetch_add(self, win, me, flag, 0) != (uint64_t)round + 1)
+            continue;
+        CHECK_EQ(self, &data->check, test_differs(self, mapped, SMALL, key_of(partner, round)), 0);
+        weft_notify(self, WEFT_COMM_WORLD, partner, FREE);
+        weft_wait(self, FREE, 1);
+    }
+    weft_win_free(self, &win);
+}
+
+WEFT_KERNEL(litmus_update, struct litmus_data, data)
+{
+    update_rounds(self, data, far_partner(self), HALF);
+    update_rounds(self, data, weft_rank(self, WEFT_COMM_WORLD) ^ 1, HALF + 8);
+    test_done(self, &data->check);
+}
+
+/* More at once than there are places for; each brings its own old value. */
+WEFT_KERNEL(litmus_tickets, struct litmus_data, data)
+{
+    enum { TICKETS = 50 };
+    uint64_t *const old = (uint64_t *)(void *)test_mine(self, data->plain, LITMUS_EACH);
+    const int partner = far_partner(self);
+    weft_win win = window_over(self, data->mapped);
+
+    for (uint64_t i = 0; i < TICKETS; i++)
+        weft_fetch_add_begin(self, win, partner, 0, 1, old + i);
+    weft_flush_local(self, win);
+    test_will_read(old, TICKETS * sizeof(*old));
+    for (uint64_t i = 0; i < TICKETS; i++)
+        CHECK_EQ(self, &data->check, old[i], i);
+    weft_win_free(self, &win);
+    test_done(self, &data->check);
+}

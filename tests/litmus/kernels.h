@@ -23,5 +23,8 @@ WEFT_KERNEL_DECLARE(litmus_third);
 WEFT_KERNEL_DECLARE(litmus_windows);
 WEFT_KERNEL_DECLARE(litmus_flood);
 WEFT_KERNEL_DECLARE(litmus_barrier);
+WEFT_KERNEL_DECLARE(litmus_get);
+WEFT_KERNEL_DECLARE(litmus_update);
+WEFT_KERNEL_DECLARE(litmus_tickets);
 
 #endif

@@ -37,6 +37,13 @@ const struct litmus litmus_table[] = {
     {"third-letter", &litmus_third, "proxy", "letters", "a letter, flush, a third rank is told"},
     {"flood-letter", &litmus_flood, "proxy", "letters", "more letters than are waited for"},
     {"barrier", &litmus_barrier, "auto", "default", "barriers of mapped processes"},
+    {"get", &litmus_get, "direct", "default", "gets of what was put, mapped"},
+    {"get-proxy", &litmus_get, "proxy", "default", "the same, asked of the owner"},
+    {"get-eager", &litmus_get, "direct", "eager", "the same, beside channels"},
+    {"update", &litmus_update, "direct", "default", "data, an update, seen by another, mapped"},
+    {"update-proxy", &litmus_update, "proxy", "default", "the same, asked of the owner"},
+    {"update-letter", &litmus_update, "proxy", "letters", "the same, beside letters"},
+    {"tickets", &litmus_tickets, "proxy", "default", "more updates than there are places"},
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host"},
 };
 const int litmus_count = sizeof(litmus_table) / sizeof(litmus_table[0]);
