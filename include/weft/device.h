@@ -300,7 +300,11 @@ WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t
  */
 WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
                       size_t bytes);
-/* The same, non-blocking: `to` is this call's until the operation, or a flush, is done. */
+/*
+ * The same, non-blocking: `to` is this call's until the operation, or a flush, is done. Until then
+ * what this rank puts to the same place may show, or not. A kernel may end before: weft_run returns
+ * when all operations are done.
+ */
 WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                size_t bytes);
 /* height rows of `width` bytes, pitch apart in the window, to_pitch in `to`; each at least width. */
