@@ -111,6 +111,9 @@ typedef enum weft_operation {
     WEFT_XOR
 } weft_operation;
 
+/* What a process drives. NONE: there is no such process. */
+typedef enum weft_kind { WEFT_KIND_NONE, WEFT_KIND_CPU, WEFT_KIND_CUDA } weft_kind;
+
 /* How weft_wait_until compares the value in memory (left) with the one given (right). */
 typedef enum weft_compare { WEFT_EQ, WEFT_NE, WEFT_GT, WEFT_GE, WEFT_LT, WEFT_LE } weft_compare;
 

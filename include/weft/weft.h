@@ -113,6 +113,14 @@ WEFT_API int weft_first_rank_of(const weft_job *job, int process);
 WEFT_API int weft_ranks_of(const weft_job *job, int process);
 
 /*
+ * What a process drives, and its number among the job's devices; NONE, -1 for a bad process. One
+ * job may have processes on GPUs and on CPUs. Known when weft_open returns, the same on all
+ * processes. Any thread; does not block.
+ */
+WEFT_API weft_kind weft_process_kind(const weft_job *job, int process);
+WEFT_API int weft_device_of(const weft_job *job, int process);
+
+/*
  * Runs the prepared kernel once on all its ranks. Collective, blocking. user_bytes bytes at user
  * are copied to the device before, shared by its ranks, and copied back after; user may be NULL
  * if user_bytes is 0, and the kernel's is then NULL, too. *milliseconds (may be NULL) is the

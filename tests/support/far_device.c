@@ -382,6 +382,6 @@ const struct weft_device_ops *__wrap_weft_device_choose(const struct weft_config
 const struct weft_device_ops *__wrap_weft_device_choose(const struct weft_config *config,
                                                         bool local)
 {
-    (void)config, (void)local;
-    return &far_ops;
+    (void)local;
+    return config->device == WEFT_DEVICE_CPU ? &weft_cpu_device : &far_ops;
 }

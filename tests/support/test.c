@@ -26,6 +26,7 @@ struct options {
     uint64_t first_seed;
     long seeds; /* 0: no random schedules */
     int ranks, threads, scale;
+    int cpus; /* so many of the local processes are on CPUs, whatever the others are on */
     const char *path;
     const char *only;
 };
@@ -37,6 +38,7 @@ struct launch {
     uint64_t seed;
     int *argc;
     char **argv;
+    int opened; /* local processes that have begun to open the job */
 };
 
 static void die(const char *what, const char *detail)
@@ -148,11 +150,15 @@ static void free_memory(struct test_env *env)
 /* One process of the job. */
 static int run_process(void *argument)
 {
-    const struct launch *launch = argument;
+    struct launch *launch = argument;
     const struct options *options = launch->options;
+    char program[] = "test", on_cpu[] = "--weft-device=cpu", *words[] = {program, on_cpu, NULL};
+    int count = 2;
     struct test_env env = {0};
 
-    const weft_status status = weft_open(&env.job, launch->argc, launch->argv);
+    const bool cpu = __atomic_fetch_add(&launch->opened, 1, __ATOMIC_RELAXED) < options->cpus;
+    const weft_status status =
+        weft_open(&env.job, cpu ? &count : launch->argc, cpu ? words : launch->argv);
     if (status != WEFT_OK) {
         fprintf(stderr, "FAILED weft_open: %s: %s\n", weft_status_name(status), weft_error(NULL));
         return TEST_FAILED;
@@ -176,6 +182,7 @@ static int run_seeds(const struct options *options, struct launch *launch)
     for (long i = 0; i < options->seeds; i++) {
         char schedule[64];
         launch->seed = options->first_seed + (uint64_t)i;
+        launch->opened = 0;
         snprintf(schedule, sizeof(schedule), "random:%llu", (unsigned long long)launch->seed);
         if (setenv("WEFT_CPU_SCHEDULE", schedule, 1) != 0)
             die("setenv:", strerror(errno));
@@ -223,6 +230,8 @@ static void parse(struct options *options, int *argc, char **argv)
         const char *value = argv[i + 1]; /* NULL behind the last */
         if (strcmp(argv[i], "--local") == 0) {
             options->local = (int)number("--local", value, 0, 1, NULL);
+        } else if (strcmp(argv[i], "--cpus") == 0) {
+            options->cpus = (int)number("--cpus", value, 0, 1, NULL);
         } else if (strcmp(argv[i], "--ranks") == 0) {
             options->ranks = (int)number("--ranks", value, 0, 1, NULL);
         } else if (strcmp(argv[i], "--threads") == 0) {

@@ -8,8 +8,9 @@
  *
  * with --path direct|proxy|auto, --ranks N (most ranks a process), --threads N (of a rank on a GPU,
  * 64 if not given), --scale N (multiplies the work) and --case NAME (of the tests that have cases).
- * A failure in a random schedule prints the seed and the command that repeats it. Exit codes: 0
- * passed, 1 failed, 77 skipped.
+ * --cpus N with --local: N of the processes drive a CPU device, also in a program on the far
+ * device. A failure in a random schedule prints the seed and the command that repeats it. Exit
+ * codes: 0 passed, 1 failed, 77 skipped.
  */
 #ifndef WEFT_TESTS_TEST_H
 #define WEFT_TESTS_TEST_H

@@ -38,8 +38,9 @@ static_assert(sizeof(struct weft_shm_inbox) == 64, "the rings behind it begin at
 /* What a process makes known of itself. Travels as its bytes. */
 struct weft_shm_address {
     struct weft_share inbox, stage; /* stage.bytes 0: it has none */
+    uint64_t ring_size;             /* of each ring of the inbox */
 };
-static_assert(sizeof(struct weft_shm_address) == 2 * sizeof(struct weft_share), "no padding");
+static_assert(sizeof(struct weft_shm_address) == 2 * sizeof(struct weft_share) + 8, "no padding");
 
 /* A put on its way: the ring's index behind it. */
 struct weft_shm_landing {
@@ -70,7 +71,6 @@ struct weft_net {
     struct weft_shm_inbox *inbox; /* this process's own, */
     unsigned char *stage;         /* and its staging memory, or NULL */
     struct weft_shm_address address;
-    uint32_t ring_size;
     struct weft_shm_peer *peers;
     struct weft_arrive arrive;
 };

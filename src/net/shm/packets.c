@@ -99,7 +99,7 @@ static weft_status pump(struct weft_net *net, struct weft_shm_peer *peer, bool *
     while (peer->active && status == WEFT_OK) {
         const size_t left = put->bytes - peer->done;
         const bool refer = refers(net, put);
-        const uint32_t bytes = refer ? (uint32_t)left : packet_bytes(net->ring_size, left);
+        const uint32_t bytes = refer ? (uint32_t)left : packet_bytes(peer->out.size, left);
         uint32_t end;
 
         if (!push(net, peer, refer, bytes, &end)) {

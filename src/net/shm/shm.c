@@ -8,7 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGE_MOST = 1 << 30 }; /* of WEFT_STAGE_MEMORY */
+enum {
+    STAGE_MOST = 1 << 30, /* of WEFT_STAGE_MEMORY */
+    RING_LEAST = 1 << 12,
+    RING_MOST = 1 << 30 /* of WEFT_SHM_RING */
+};
+
+static size_t inbox_bytes(uint32_t ring_size, int processes)
+{
+    return sizeof(struct weft_shm_inbox) + (size_t)processes * weft_packet_ring_bytes(ring_size);
+}
 
 static struct weft_packet_ring *ring_of(struct weft_shm_inbox *inbox, uint32_t ring_size,
                                         int sender)
@@ -60,9 +69,7 @@ static weft_status open_shm(struct weft_net **net, const struct weft_net_open *o
         status = weft_err(WEFT_ERR_MEMORY, "shm: no memory for %zu peers", processes);
         goto free_state;
     }
-    status = weft_share_create(sizeof(struct weft_shm_inbox) +
-                                   processes * weft_packet_ring_bytes(ring_size),
-                               &memory, &n->address.inbox);
+    status = weft_share_create(inbox_bytes(ring_size, open->processes), &memory, &n->address.inbox);
     if (status != WEFT_OK)
         goto free_state;
     n->open = *open;
@@ -72,7 +79,7 @@ static weft_status open_shm(struct weft_net **net, const struct weft_net_open *o
         goto free_inbox;
     weft_arrive_open(&n->arrive, "shm", open, n, WEFT_ARRIVE_BATCHES, weft_shm_conclude);
     n->inbox = memory;
-    n->ring_size = ring_size;
+    n->address.ring_size = ring_size;
     n->peers = peers;
     for (int p = 0; p < open->processes; p++) {
         struct weft_packet_ring *ring = ring_of(n->inbox, ring_size, p);
@@ -142,6 +149,15 @@ static weft_status map(const struct weft_net *net, int process, const struct wef
                           (unsigned long long)share->bytes, process, (int)share->pid, reason);
 }
 
+/* Whether the inbox holds rings of the size that its owner says. A device has larger ones. */
+static bool is_inbox(const struct weft_shm_address *address, int processes)
+{
+    const uint64_t size = address->ring_size;
+
+    return size >= RING_LEAST && size <= RING_MOST && (size & (size - 1)) == 0 &&
+           inbox_bytes((uint32_t)size, processes) <= address->inbox.bytes;
+}
+
 static weft_status weft_shm_connect(struct weft_net *net, int process, const void *address)
 {
     struct weft_shm_peer *peer = &net->peers[process];
@@ -150,12 +166,11 @@ static weft_status weft_shm_connect(struct weft_net *net, int process, const voi
     void *memory = NULL;
 
     memcpy(&there, address, sizeof(there));
-    if (there.inbox.bytes != net->address.inbox.bytes)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "shm: process %d has rings of other sizes (%llu bytes in all, %llu here): "
-                        "WEFT_SHM_RING and WEFT_LETTERS must be the same everywhere",
-                        process, (unsigned long long)there.inbox.bytes,
-                        (unsigned long long)net->address.inbox.bytes);
+    if (!is_inbox(&there, net->open.processes))
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "shm: process %d announces %d rings of %llu bytes in %llu bytes", process,
+                        net->open.processes, (unsigned long long)there.ring_size,
+                        (unsigned long long)there.inbox.bytes);
     if (there.stage.bytes > STAGE_MOST)
         return weft_err(WEFT_ERR_PROTOCOL,
                         "shm: process %d announces %llu bytes of staging memory, and %d are the "
@@ -167,8 +182,8 @@ static weft_status weft_shm_connect(struct weft_net *net, int process, const voi
     peer->inbox = memory;
     peer->address = there;
     peer->out = (struct weft_packet_producer){
-        .ring = ring_of(peer->inbox, net->ring_size, net->open.process),
-        .size = net->ring_size,
+        .ring = ring_of(peer->inbox, (uint32_t)there.ring_size, net->open.process),
+        .size = (uint32_t)there.ring_size,
         .head = start,
         .seen = start};
     if (there.stage.bytes == 0)

@@ -33,6 +33,8 @@ enum weft_frame_kind {
 struct weft_process {
     char name[WEFT_NAME_BYTES]; /* "process 2 (pid 123 on host)"; monitor: with the table lock */
     int node, device;           /* numbers within the job */
+    weft_kind kind;             /* of its device */
+    bool mapped;                /* this process maps its weft_malloc memory, where that can be */
     struct weft_share exposed_share;
     struct weft_segment {
         struct weft_share share;

@@ -21,8 +21,7 @@ struct where {
     char host[72]; /* HOST_NAME_MAX is 64 */
     char boot[40]; /* the kernel's boot id: two hosts may share a name */
     int32_t pid;
-    uint32_t net;
-    char device[8];
+    uint32_t net, kind;
     unsigned char device_id[WEFT_DEVICE_ID_BYTES];
 };
 
@@ -52,7 +51,8 @@ static weft_status read_boot_id(char *text, size_t bytes)
     return WEFT_OK;
 }
 
-/* Which devices there are, in the order of their first process; an id of zeros is nobody else's. */
+/* Which devices there are, in the order of their first process, and of what kind; an id of zeros
+ * is nobody else's. */
 static void number_devices(struct weft_job *job, const struct where *all)
 {
     static const unsigned char own[WEFT_DEVICE_ID_BYTES];
@@ -65,6 +65,7 @@ static void number_devices(struct weft_job *job, const struct where *all)
                          memcmp(id, all[q].device_id, sizeof(own)) != 0))
             q++;
         job->processes[p].device = q == p ? n->devices++ : job->processes[q].device;
+        job->processes[p].kind = (weft_kind)all[p].kind;
     }
     n->device = job->processes[n->process].device;
 }
@@ -102,12 +103,20 @@ static void share_node(struct weft_job *job)
     job->proxy.spin_ns = job->device_ops->share(job->device, &with);
 }
 
-/* Maps the counters of a process of this node, if ranks can add to them: both kinds, or none. */
+/*
+ * Maps the counters of a process of this node, if ranks can add to them: those of its ranks and of
+ * its host program, or none. Adds of a CPU and of a GPU to one word are not safe, so it is never
+ * done between unlike kinds.
+ */
 static const char *map_counters(struct weft_job *job, int p, const struct hello *hello)
 {
     struct weft_image *image = job->ranks.image;
     const char *reason = "its counters are of another size";
 
+    if (job->processes[p].kind == WEFT_KIND_CPU && image != NULL)
+        return "its device is a CPU, this one a GPU";
+    if (job->processes[p].kind == WEFT_KIND_CUDA && image == NULL)
+        return "its device is a GPU, this one a CPU";
     if (job->device_ops->has_atomics != NULL && job->processes[p].device != job->numbers.device &&
         !job->device_ops->has_atomics(job->device, hello->device_id))
         return "this device has no atomic operations on the memory of that one";
@@ -131,15 +140,26 @@ static const char *map_counters(struct weft_job *job, int p, const struct hello 
     return NULL;
 }
 
+/*
+ * Whether memory of a process is mapped here without its counters: a GPU's ranks load and store
+ * that of a process on a CPU. The other way round the processor cannot.
+ */
+static bool maps_unlike(const struct weft_job *job, const struct weft_process *process)
+{
+    return job->config.path == WEFT_PATH_AUTO && process->node == job->numbers.node &&
+           process->kind == WEFT_KIND_CPU && job->ranks.image != NULL;
+}
+
 /* The path to one other process, and why. */
 static weft_status choose_path(struct weft_job *job, int p, const struct hello *hello)
 {
     const char *reason = "WEFT_PATH=proxy";
-    const struct weft_process *process = &job->processes[p];
+    struct weft_process *process = &job->processes[p];
 
     if (job->config.path != WEFT_PATH_PROXY)
         reason = process->node == job->numbers.node ? map_counters(job, p, hello)
                                                     : "it is on another node";
+    process->mapped = reason == NULL || maps_unlike(job, process);
     if (reason == NULL) {
         weft_say(WEFT_SAY_INFO, "%s: direct, through %s", process->name,
                  job->ranks.image == NULL                 ? "shared memory"
@@ -151,8 +171,9 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
         return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=direct, but %s cannot be reached so: %s",
                         process->name, reason);
     job->space.state.signals->proxied = 1;
-    weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)", process->name,
-             job->proxy.net_ops->name, reason);
+    weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)%s", process->name,
+             job->proxy.net_ops->name, reason,
+             process->mapped ? "; loads and stores of its memory are direct" : "");
     return WEFT_OK;
 }
 
@@ -176,9 +197,10 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
 
 /*
  * What the tables' being the same everywhere depends on. Channels lie in what is mapped, so other
- * nodes may have others: each has a tune file of its own.
+ * nodes may have others, which have a tune file of their own, and so may processes of the other
+ * kind of device. like: of the same kind on the same node.
  */
-static weft_status compare(int p, const struct hello *theirs, const struct hello *mine, bool near)
+static weft_status compare(int p, const struct hello *theirs, const struct hello *mine, bool like)
 {
     if (theirs->windows != mine->windows || theirs->comms != mine->comms ||
         theirs->counter_start != mine->counter_start)
@@ -192,7 +214,7 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
                         "WEFT_PATH must be the same everywhere: %s in process %d, %s here",
                         weft_config_word(WEFT_CONFIG_AT_PATH, theirs->path).text, p,
                         weft_config_word(WEFT_CONFIG_AT_PATH, mine->path).text);
-    if (near && theirs->channels != mine->channels)
+    if (like && theirs->channels != mine->channels)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_CHANNELS must be the same everywhere on a node, and WEFT_EAGER 0 "
                         "nowhere or everywhere: %u channels in process %d, %u here",
@@ -229,11 +251,9 @@ static weft_status await_all(struct weft_job *job)
 /* What the choice of the network depends on, and what is shared within a node. */
 static weft_status compare_where(int p, const struct where *theirs, const struct where *mine)
 {
-    if (strcmp(theirs->device, mine->device) != 0)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "all processes must use one kind of device: %s in process %d, %s here "
-                        "(WEFT_DEVICE)",
-                        theirs->device, p, mine->device);
+    if (theirs->kind != WEFT_KIND_CPU && theirs->kind != WEFT_KIND_CUDA)
+        return weft_err(WEFT_ERR_PROTOCOL, "process %d drives a device of kind %u", p,
+                        theirs->kind);
     if (theirs->net != mine->net)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_NET must be the same everywhere: %s in process %d, %s here",
@@ -256,14 +276,13 @@ static weft_status find_nodes(struct weft_job *job)
         status = weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
     if (status == WEFT_OK)
         status = read_boot_id(mine.boot, sizeof(mine.boot));
-    snprintf(mine.device, sizeof(mine.device), "%s", job->device_ops->name);
+    mine.kind = job->device_ops->host_access ? WEFT_KIND_CPU : WEFT_KIND_CUDA;
     job->device_ops->identify(job->device, mine.device_id);
     if (status == WEFT_OK)
         status = weft_exchange(job, WEFT_EXCHANGE_HOSTS, &mine, sizeof(mine), all);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         all[p].host[sizeof(all[p].host) - 1] = 0;
         all[p].boot[sizeof(all[p].boot) - 1] = 0;
-        all[p].device[sizeof(all[p].device) - 1] = 0;
         status = compare_where(p, &all[p], &mine);
     }
     if (status == WEFT_OK) {
@@ -290,7 +309,9 @@ weft_status weft_meet(struct weft_job *job)
     if (status == WEFT_OK)
         status = weft_exchange(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), all);
     for (int p = 0; status == WEFT_OK && p < n; p++)
-        status = compare(p, &all[p], &mine, job->processes[p].node == job->numbers.node);
+        status = compare(p, &all[p], &mine,
+                         job->processes[p].node == job->numbers.node &&
+                             job->processes[p].kind == job->processes[job->numbers.process].kind);
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         if (job->proxy.asks.keys != NULL)
             job->proxy.asks.keys[p] = all[p].mailbox;

@@ -370,3 +370,14 @@ int weft_ranks_of(const weft_job *job, int process)
                ? -1
                : job->space.state.process_table[process].ranks;
 }
+
+weft_kind weft_process_kind(const weft_job *job, int process)
+{
+    return process < 0 || process >= job->numbers.processes ? WEFT_KIND_NONE
+                                                            : job->processes[process].kind;
+}
+
+int weft_device_of(const weft_job *job, int process)
+{
+    return process < 0 || process >= job->numbers.processes ? -1 : job->processes[process].device;
+}

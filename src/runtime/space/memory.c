@@ -173,9 +173,7 @@ static void memory_frame(struct weft_job *job, const struct weft_frame *frame)
         unmap(job, segment);
         segment->share = f.share;
         segment->key = f.key;
-        /* A process whose counters are not mapped is reached through the host anyway. */
-        if (frame->kind == WEFT_FRAME_SEGMENT &&
-            job->space.state.process_table[frame->source].exposed != NULL)
+        if (frame->kind == WEFT_FRAME_SEGMENT && job->processes[frame->source].mapped)
             segment->address = job->device_ops->map(job->device, &f.share, &segment->reason);
     }
     weft_unlock(&job->space.tables);
@@ -334,7 +332,7 @@ void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, ui
 {
     const struct weft_process *p = &job->processes[process];
 
-    if (job->space.state.process_table[process].exposed == NULL)
+    if (!p->mapped)
         return NULL;
     if (segment >= p->segments_count || offset > p->segments[segment].share.bytes ||
         bytes > p->segments[segment].share.bytes - offset) {
@@ -343,6 +341,12 @@ void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, ui
         return NULL;
     }
     const struct weft_segment *s = &p->segments[segment];
+    if (s->address == NULL && job->space.state.process_table[process].exposed == NULL) {
+        weft_say(WEFT_SAY_INFO, "%s: %llu bytes of its memory are not mapped (%s)", p->name,
+                 (unsigned long long)s->share.bytes,
+                 s->reason != NULL ? s->reason : "they were freed");
+        return NULL;
+    }
     if (s->address == NULL) {
         weft_job_fail(job, WEFT_ERR_DEVICE, "cannot map %llu bytes of process %d: %s",
                       (unsigned long long)s->share.bytes, process,
