@@ -150,7 +150,7 @@ struct weft_route {
     uint64_t home;  /* the window's address where the target is */
     struct weft_counter *counters; /* of the target's tags */
     unsigned char *address;        /* of the target's window; NULL: not mapped */
-    struct weft_exposed *exposed;  /* of the target's process; NULL: reach it through the host */
+    struct weft_exposed *exposed;  /* of the target's process; NULL: tell it through the host */
     int32_t process;
     uint32_t slot;
 };
@@ -183,11 +183,12 @@ struct weft_self {
     void *shared;                    /* weft_shared; CPU device only */
     size_t shared_bytes;             /* of weft_shared; CPU device only */
     uint32_t slot;
-    int32_t rank;                  /* in the world; -1: the host program */
-    int32_t process;               /* of the job */
-    uint32_t eager_bytes;          /* largest payload for channels; 0: there are none */
-    uint32_t inline_bytes, unused; /* as in weft_state */
-    uint32_t waits; /* on a GPU: weft_waits; with a warp and channels not BY_LETTER */
+    int32_t rank;          /* in the world; -1: the host program */
+    int32_t process;       /* of the job */
+    uint32_t eager_bytes;  /* largest payload for channels; 0: there are none */
+    uint32_t inline_bytes; /* as in weft_state */
+    uint32_t stored;       /* whether it ever stored to a process that is told through the host */
+    uint32_t waits;        /* on a GPU: weft_waits; with a warp and channels not BY_LETTER */
     /* All threads may read the fields above at any time: only `waits` changes in a launch. */
     struct weft_command_producer commands;
     uint32_t stopped;    /* on a GPU: the leader tells the others to end (rank/wait/wait.h) */

@@ -171,7 +171,7 @@ WEFT_COLD void weft_proxy_put(weft_self *self, weft_win win, struct weft_route t
 {
     const bool leads = weft_leads(self);
     const bool fits = shape.height == 1 && shape.width != 0 && shape.width <= self->inline_bytes;
-    const bool after = !fits || (tag >= 0 && to.exposed != NULL);
+    const bool after = !fits || (tag >= 0 && (to.exposed != NULL || self->stored != 0));
 
 #ifndef __CUDACC__
     /* The host program's source may be memory of the device, which only the driver reaches. */
