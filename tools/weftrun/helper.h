@@ -21,7 +21,8 @@ struct helper {
     size_t input_begin, input_end;
     bool input_last;
     char complaint[400];
-    struct pollfd *polled; /* twice as long as needed: weft_poll_open */
+    char units[UNITS_BYTES]; /* options.units */
+    struct pollfd *polled;   /* twice as long as needed: weft_poll_open */
 };
 
 /* Does what a record says. False: it is not expected, or cannot be. */

@@ -174,6 +174,8 @@ int hosts_place(struct options *options)
     long slots = 0;
     int next = 0;
 
+    if (options->units != NULL && units_place(options) != 0)
+        return EXIT_OWN_ERROR;
     if (options->host_count == 0) {
         if (options->processes == 0)
             options->processes = 1;

@@ -33,6 +33,18 @@ static bool set_number(const char *name, int value)
     return setenv(name, text, 1) == 0;
 }
 
+/* What the process drives, if that was said; WEFT_DEVICE_ID chooses among GPUs. */
+static bool set_unit(const struct options *options, int k)
+{
+    int turn;
+
+    if (options->units == NULL)
+        return true;
+    const char *device = units_device(options->units, k, &turn);
+    return setenv("WEFT_DEVICE", device, 1) == 0 && set_number("WEFT_DEVICE_TURN", turn) &&
+           (turn >= 0 || unsetenv("WEFT_DEVICE_ID") == 0);
+}
+
 static bool set_environment(const struct job *job, int k)
 {
     for (char **v = job->options->variables; v != NULL && *v != NULL; v++) {
@@ -41,7 +53,7 @@ static bool set_environment(const struct job *job, int k)
     }
     /* A weftrun inside a weftrun: the outer one's socket is not this job's. */
     return unsetenv("WEFT_ROOT_FD") == 0 && set_number("WEFT_PROCESS", k) &&
-           set_number("WEFT_PROCESSES", job->options->processes) &&
+           set_number("WEFT_PROCESSES", job->options->processes) && set_unit(job->options, k) &&
            setenv("WEFT_ROOT", job->root, 1) == 0 && setenv("WEFT_SECRET", job->secret, 1) == 0 &&
            (k != 0 || set_number("WEFT_ROOT_FD", job->listener));
 }

@@ -14,7 +14,7 @@
 
 enum record {
     /* to the helper: the job, in this order; then START */
-    RECORD_JOB = 1,  /* "VERSION FIRST COUNT PROCESSES", numbers */
+    RECORD_JOB = 1,  /* "VERSION FIRST COUNT PROCESSES", numbers, and " UNITS" if there are any */
     RECORD_FOLDER,   /* the working directory */
     RECORD_SECRET,   /* of the job */
     RECORD_VARIABLE, /* NAME=VALUE, for the environment; one each */

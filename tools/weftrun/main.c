@@ -28,7 +28,7 @@
 const char *argp_program_version = "weftrun " DIGIT(WEFT_VERSION_MAJOR) "." DIGIT(
     WEFT_VERSION_MINOR) "." DIGIT(WEFT_VERSION_PATCH);
 
-enum { MOST_PROCESSES = 65536, OPTION_GRACE = 256, OPTION_RSH, OPTION_HOST_FILE };
+enum { MOST_PROCESSES = 65536, OPTION_GRACE = 256, OPTION_RSH, OPTION_HOST_FILE, OPTION_UNITS };
 
 extern char **environ;
 
@@ -37,6 +37,10 @@ static const struct argp_option option_list[] = {
      0},
     {"host", 'H', "HOST[:SLOTS],...", 0, "run them on these hosts, in this order", 0},
     {"hostfile", OPTION_HOST_FILE, "FILE", 0, "the hosts, one a line: HOST or HOST slots=N", 0},
+    {"units", OPTION_UNITS, "KIND:N,...", 0,
+     "what the processes of each host drive, in this order: cuda:1,cpu:2 is one on a GPU, then two "
+     "on CPUs",
+     0},
     {"rsh", OPTION_RSH, "COMMAND", 0, "what reaches another host (default WEFT_RSH, or ssh)", 0},
     {"prefix", 'l', NULL, 0, "begin each line of output with the process's index", 0},
     {"output-dir", 'o', "DIR", 0,
@@ -168,6 +172,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPTION_HOST_FILE:
         if (hosts_read(options, text) != 0)
             exit(EXIT_OWN_ERROR);
+        return 0;
+    case OPTION_UNITS:
+        if (units_count(text) == 0)
+            argp_error(state, "--units: \"%s\" is not KIND:N,... with cuda or cpu and 1 to %d",
+                       text, MOST_PROCESSES);
+        options->units = text;
         return 0;
     case OPTION_RSH:
         options->rsh = text;

@@ -52,15 +52,18 @@ static bool append(struct helper *helper, char ***list, const char *text, size_t
 
 static bool take_job(struct helper *helper, const char *text, size_t bytes)
 {
-    char line[96], own[32], version[32];
+    char line[96 + UNITS_BYTES], own[32], version[32];
     int processes;
 
     if (helper->job.processes != NULL || bytes >= sizeof(line))
         return false;
     memcpy(line, text, bytes);
     line[bytes] = 0;
-    if (sscanf(line, "%31s %6d %6d %6d", version, &helper->first, &helper->count, &processes) != 4)
+    const int words = sscanf(line, "%31s %6d %6d %6d %127s", version, &helper->first,
+                             &helper->count, &processes, helper->units);
+    if (words < 4 || (words > 4 && units_count(helper->units) == 0))
         return false;
+    helper->options.units = words > 4 ? helper->units : NULL;
     if (helper->first < 0 || helper->count < 1 || processes > 65536 ||
         helper->first > processes - helper->count)
         return false;

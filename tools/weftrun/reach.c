@@ -151,10 +151,11 @@ static bool tell(const struct job *job, struct host *host, const char *folder)
 {
     const struct options *options = job->options;
     struct link *link = &host->link;
-    char line[96];
+    char line[96 + UNITS_BYTES];
 
-    snprintf(line, sizeof(line), "%d.%d.%d %d %d %d", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
-             WEFT_VERSION_PATCH, host->first, host->count, options->processes);
+    snprintf(line, sizeof(line), "%d.%d.%d %d %d %d %s", WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR,
+             WEFT_VERSION_PATCH, host->first, host->count, options->processes,
+             options->units != NULL ? options->units : "");
     bool told = link_text(link, RECORD_JOB, line) && link_text(link, RECORD_FOLDER, folder) &&
                 link_text(link, RECORD_SECRET, job->secret);
     for (char **v = environ; told && *v != NULL; v++)

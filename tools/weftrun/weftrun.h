@@ -1,9 +1,9 @@
 /*
- * weftrun.h - the launcher's parts: options (main.c), which process runs where (hosts.c), starting
- * a process of this host (launch.c), its output (output.c), watching over all of them until the
- * last has ended (watch.c, poll.c), and killing what they leave running (children.c). Processes of
- * other hosts: reach.c starts a helper there, which is weftrun again (helper.c, obey.c), and
- * remote.c talks to it, by records (link.c).
+ * weftrun.h - the launcher's parts: options (main.c), which process runs where (hosts.c) and drives
+ * what (units.c), starting a process of this host (launch.c), its output (output.c), watching over
+ * all of them until the last has ended (watch.c, poll.c), and killing what they leave running
+ * (children.c). Processes of other hosts: reach.c starts a helper there, which is weftrun again
+ * (helper.c, obey.c), and remote.c talks to it, by records (link.c).
  */
 #ifndef WEFTRUN_H
 #define WEFTRUN_H
@@ -21,6 +21,8 @@
 
 /* Exit statuses of weftrun itself, as in env(1) and timeout(1). */
 enum { EXIT_TIME_OVER = 124, EXIT_OWN_ERROR = 125, EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+enum { UNITS_BYTES = 128 }; /* of options.units, its end included */
 
 enum verbosity { QUIET, NORMAL, VERBOSE };
 
@@ -43,8 +45,9 @@ struct host {
 struct options {
     int processes; /* 0: not said, until hosts_place */
     struct host *hosts;
-    int host_count;  /* 0: all processes run here, without a helper */
-    const char *rsh; /* NULL: as configured */
+    int host_count;    /* 0: all processes run here, without a helper */
+    const char *units; /* what the processes of a host drive; NULL: as WEFT_DEVICE says */
+    const char *rsh;   /* NULL: as configured */
     bool prefix;
     const char *output_dir; /* NULL: none */
     char **variables;       /* NAME=VALUE, NULL at the end */
@@ -117,6 +120,15 @@ int hosts_read(struct options *options, const char *path);
 /* Says which processes run on which host. 0, or an exit status after a complaint. */
 int hosts_place(struct options *options);
 void hosts_free(struct options *options);
+
+/* How many processes of a host "cuda:1,cpu:2" and the like stand for; 0: it is malformed. */
+int units_count(const char *text);
+
+/* What a process drives: "cpu", or "cuda", and which of its host's processes with a GPU it is. */
+const char *units_device(const char *text, int process, int *turn);
+
+/* Gives each host the processes of options->units. 0, or an exit status after a complaint. */
+int units_place(struct options *options);
 
 /* Starts the helpers and tells them the job. 0, or an exit status after a complaint. */
 int remote_start(struct job *job, const char *rsh);

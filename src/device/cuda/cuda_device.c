@@ -23,9 +23,15 @@ static weft_status choose_gpu(struct weft_device *d, int process)
 
     if (status != WEFT_OK)
         return status;
+    const int turn = (int)d->config->device_turn;
     d->index = (int)d->config->device_id;
+    if (d->index < 0 && turn >= count)
+        weft_say(WEFT_SAY_WARN,
+                 "process %d is number %d of this node's with a GPU, and it has %d: "
+                 "it shares GPU %d",
+                 process, turn, count, turn % count);
     if (d->index < 0)
-        d->index = process % count;
+        d->index = (turn >= 0 ? turn : process) % count;
     if (d->index >= count)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_DEVICE_ID=%d: this machine shows %d GPU(s)",
                         d->index, count);
