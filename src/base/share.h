@@ -16,7 +16,8 @@
 struct weft_share {
     uint64_t bytes;        /* as allocated: a multiple of the page size */
     uint64_t address;      /* in the owner's address space */
-    uint64_t device, file; /* which file it is: pid and fd may mean another, later or elsewhere */
+    uint64_t device, file; /* which file it is: pid and fd may mean another, later or elsewhere;
+                              file 0: memory of a GPU */
     int32_t pid;
     int32_t fd;                     /* negative: memory of a GPU, whose handle travels as bytes */
     unsigned char bytes_passed[64]; /* that handle (device/cuda/memory.c) */

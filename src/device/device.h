@@ -137,7 +137,10 @@ struct weft_device_ops {
     void *(*host_alloc)(struct weft_device *device, size_t bytes);
     void (*host_free)(struct weft_device *device, void *memory);
 
-    /* Maps another process's memory. NULL: it cannot be mapped, and *reason says why. */
+    /*
+     * Maps another process's memory: device memory, or, for a GPU's ranks, that of a process on a
+     * CPU. NULL: it cannot be mapped, and *reason says why.
+     */
     void *(*map)(struct weft_device *device, const struct weft_share *handle, const char **reason);
     void (*unmap)(struct weft_device *device, void *memory, const struct weft_share *handle);
 

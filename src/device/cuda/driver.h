@@ -61,6 +61,7 @@
     X(host_free, cuMemFreeHost)                                                                    \
     X(host_register, cuMemHostRegister)                                                            \
     X(host_unregister, cuMemHostUnregister)                                                        \
+    X(host_address, cuMemHostGetDevicePointer)                                                     \
     X(pointer_attribute, cuPointerGetAttribute)                                                    \
     X(copy, cuMemcpy)                                                                              \
     X(copy_async, cuMemcpyAsync)                                                                   \

@@ -1,6 +1,6 @@
 /*
- * device/cuda/memory.c - device memory that other processes of the host can map, and pinned host
- * memory.
+ * device/cuda/memory.c - device memory that other processes of the host can map, memory of theirs
+ * that ranks reach, and pinned host memory.
  *
  * Three ways to pass it on; the owner chooses (WEFT_CUDA_SHARE). By file descriptor: memory of the
  * driver's virtual memory management (cuMemCreate); the other process takes the descriptor with
@@ -223,8 +223,38 @@ static CUdeviceptr map_by_ipc(struct weft_device *d, const struct weft_share *ha
     return 0;
 }
 
+/*
+ * Memory of a process on a CPU, which a file holds: mapped here and registered, so that ranks load
+ * and store it. The tables of windows have one address of it, for ranks and for the host.
+ */
+static void *map_host(struct weft_device *d, const struct weft_share *handle, const char **reason)
+{
+    void *memory = weft_share_map(handle, false, reason);
+    CUdeviceptr address = 0;
+
+    if (memory == NULL)
+        return NULL;
+    *reason = weft_cuda_pin(d, memory, handle->bytes);
+    if (*reason == NULL && d->driver->host_address(&address, memory, 0) == CUDA_SUCCESS &&
+        address == address_of(memory))
+        return memory;
+    if (*reason == NULL) {
+        weft_cuda_unpin(d, memory);
+        *reason = "this GPU has another address for it than the host";
+    }
+    weft_share_unmap(memory, handle, false);
+    return NULL;
+}
+
+static bool is_host(const struct weft_share *handle)
+{
+    return handle->file != 0;
+}
+
 void *weft_cuda_map(struct weft_device *d, const struct weft_share *handle, const char **reason)
 {
+    if (is_host(handle))
+        return map_host(d, handle, reason);
     *reason = "it is not memory of a GPU";
     if (handle->bytes == 0 || handle->bytes % d->granularity != 0 || handle->fd < BY_FABRIC)
         return NULL;
@@ -257,10 +287,14 @@ bool weft_cuda_has_atomics(const struct weft_device *d,
 void weft_cuda_unmap(struct weft_device *d, void *memory, const struct weft_share *handle)
 {
     d->driver->context_use(d->context);
-    if (handle->fd == BY_IPC)
+    if (is_host(handle)) {
+        weft_cuda_unpin(d, memory);
+        weft_share_unmap(memory, handle, false);
+    } else if (handle->fd == BY_IPC) {
         d->driver->ipc_close(address_of(memory));
-    else
+    } else {
         displace(d, address_of(memory), handle->bytes);
+    }
 }
 
 void *weft_cuda_host_alloc(struct weft_device *d, size_t bytes)
