@@ -246,7 +246,8 @@ WEFT_FN weft_status weft_failure(weft_self *self);
 /*
  * Where this rank may load and store another member's window directly, or NULL. Such stores are
  * the program's own: weft_fence orders them before the next weft_notify_relaxed, weft_notify
- * orders them by itself. Any thread.
+ * orders them by itself. A GPU so reaches a process on a CPU, and not the reverse; there it must
+ * use no atomic operations of its own. Any thread.
  */
 WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target);
 

@@ -139,6 +139,22 @@ for wrong in "-n 0" "-n 2x" "-n 99999" "-t -1" "-t x" "-x A" "--grace nan"; do
     check "option $wrong" 125 "$weftrun" $wrong true
 done
 check "no program" 125 "$weftrun" -n 2
+
+# units: what each process drives
+check "units" 0 "$weftrun" --units cpu:1,cuda:2,cpu:1 -l sh -c \
+    'echo "$WEFT_DEVICE $WEFT_DEVICE_TURN ${WEFT_DEVICE_ID-none}"'
+[ "$(sort out | tr '\n' ' ')" = "[0] cpu -1 none [1] cuda 0 none [2] cuda 1 none [3] cpu -1 none " ] ||
+    fail "$(cat out)"
+WEFT_DEVICE_ID=1 check "units and a GPU's number" 0 "$weftrun" -n 2 --units cuda:1,cpu:1 -l sh -c \
+    'echo "$WEFT_DEVICE ${WEFT_DEVICE_ID-none}"'
+[ "$(sort out | tr '\n' ' ')" = "[0] cuda 1 [1] cpu none " ] || fail "$(cat out)"
+for wrong in gpu:1 cuda cuda: cuda:0 cpu:-1 cpu:1x cpu:1, ,cpu:1 cpu:99999 cpu:65536,cpu:1; do
+    check "units $wrong" 125 "$weftrun" --units "$wrong" true
+    has err "\"$wrong\" is not KIND:N,..."
+done
+check "units and another number" 125 "$weftrun" -n 4 --units cuda:1,cpu:2 true
+has err "--units cuda:1,cpu:2: 3 processes on each of 1 host(s), which is not --processes 4"
+[ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
 check "help" 0 "$weftrun" --help
 has out "--output-dir"
 check "version" 0 "$weftrun" --version
