@@ -306,6 +306,37 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
     return false;
 }
 
+/*
+ * By a crew, of more than one store. Few registers: what is called from a put's slow way counts in
+ * every kernel, and other ranks' stores are under way meanwhile.
+ */
+template <class T>
+static __device__ __forceinline__ void weft_copy_plain(struct weft_crew crew, unsigned char *target,
+                                                       const unsigned char *source, size_t bytes)
+{
+    _Pragma("unroll 1") for (size_t i = crew.lane; i < bytes / sizeof(T);
+                             i += crew.lanes)((T *)target)[i] = ((const T *)source)[i];
+}
+
+WEFT_INLINE void weft_copy_by_crew(weft_self *self, struct weft_crew crew, unsigned char *target,
+                                   const void *source, const struct weft_shape *shape)
+{
+    const unsigned char *from = (const unsigned char *)source;
+
+    (void)self;
+    for (size_t row = 0; row < shape->height; row++) {
+        const uintptr_t all = (uintptr_t)target | (uintptr_t)from | shape->width;
+        if ((all & 15) == 0)
+            weft_copy_plain<uint4>(crew, target, from, shape->width);
+        else if ((all & 3) == 0)
+            weft_copy_plain<uint32_t>(crew, target, from, shape->width);
+        else
+            weft_copy_plain<unsigned char>(crew, target, from, shape->width);
+        target += shape->pitch;
+        from += shape->source_pitch;
+    }
+}
+
 #else
 
 static inline bool weft_copy_direct(weft_self *self, unsigned char *target, const void *source,
@@ -330,6 +361,13 @@ static inline bool weft_copy_direct(weft_self *self, unsigned char *target, cons
                         shape->width);
     }
     return true;
+}
+
+static inline void weft_copy_by_crew(weft_self *self, struct weft_crew crew, unsigned char *target,
+                                     const void *source, const struct weft_shape *shape)
+{
+    (void)crew;
+    weft_copy_direct(self, target, source, shape);
 }
 
 #endif

@@ -123,34 +123,14 @@ WEFT_INLINE void weft_path_put_mapped(weft_self *self, const struct weft_route *
 }
 
 /*
- * Straight into the memory of a process that is told through the host: a GPU's ranks store to one
- * on a CPU. What went there through the host has landed before, and the notification follows as a
- * command, which releases the stores. All threads.
+ * Whether a put through the host is stored by this rank itself: a GPU's ranks store into the memory
+ * of a process on a CPU what does not fit into a command.
  */
-WEFT_COLD void weft_path_put_unlike(weft_self *self, weft_win win, struct weft_route to, int target,
-                                    size_t offset, const void *source, struct weft_shape shape,
-                                    int tag)
+WEFT_INLINE bool weft_path_stores(const weft_self *self, const struct weft_route *to,
+                                  const struct weft_shape *shape)
 {
-    const struct weft_shape nothing = {0, 1, 0, 0};
-
-    WEFT_IN_SHARED(self);
-    weft_path_meet(self, to.process);
-    weft_copy_direct(self, to.address + offset, source, &shape);
-    if (tag >= 0)
-        weft_sync(self); /* the release covers what every thread copied */
-    if (!weft_leads(self))
-        return;
-    self->stored = 1;
-    if (tag >= 0)
-        weft_proxy_put(self, win, to, target, offset, source, nothing, tag);
-    weft_turn(self);
-}
-
-/* Whether a put through the host is no more than its command. */
-WEFT_INLINE bool weft_is_command(const weft_self *self, const struct weft_shape *shape, int tag)
-{
-    return shape->width == 0 ||
-           (tag >= 0 && shape->height == 1 && shape->width <= self->inline_bytes);
+    return to->exposed == NULL && to->address != NULL &&
+           (shape->height > 1 || (shape->width > 8 && shape->width > self->inline_bytes));
 }
 
 /* A put that has been checked, by its way. All threads. */
@@ -161,12 +141,13 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     const bool eager = tag >= 0 && shape->height == 1 && shape->width < to->eager;
 
     if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
-        if (to->address != NULL && !weft_is_command(self, shape, tag)) {
-            weft_path_put_unlike(self, win, *to, target, offset, source, *shape, tag);
-            return;
-        }
         weft_join(self);
-        if ((unsigned)weft_thread(self) < weft_crew_first_warp().lanes)
+        if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)
+            return;
+        if (weft_path_stores(self, to, shape))
+            weft_proxy_store(self, win, to->process, target, to->address + offset, source, *shape,
+                             tag);
+        else
             weft_proxy_put(self, win, *to, target, offset, source, *shape, tag);
         return;
     }

@@ -141,6 +141,34 @@ WEFT_INLINE struct weft_command weft_proxy_command(weft_win win, int target, siz
     return command;
 }
 
+/*
+ * Straight into memory of a process that is told through the host. What went there through the host
+ * has landed before, and the notification follows as a command, which releases the stores. The
+ * first warp.
+ */
+WEFT_COLD void weft_proxy_store(weft_self *self, weft_win win, int process, int target,
+                                unsigned char *to, const void *source, struct weft_shape shape,
+                                int tag)
+{
+    const struct weft_crew crew = weft_crew_first_warp();
+
+    if (crew.lane == 0 && self->unsettled != 0)
+        weft_settle(self, process);
+    weft_crew_meet(crew);
+    weft_copy_by_crew(self, crew, to, source, &shape);
+    weft_crew_meet(crew); /* the release covers what every lane copied */
+    if (crew.lane != 0)
+        return;
+    self->stored = 1;
+    shape.width = 0;
+    shape.height = 1;
+    if (tag >= 0) {
+        struct weft_command command = weft_proxy_command(win, target, 0, NULL, &shape, tag);
+        weft_post_put(self, process, &command, NULL, 0, true);
+    }
+    weft_turn(self);
+}
+
 /* One row that travels inside. All that the rank's leader does but for that is done. The first
  * warp. */
 WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process, int target,
@@ -161,17 +189,18 @@ WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process,
 
 /*
  * One command to the host; small contiguous payloads travel inside it, the smallest in its own
- * words. Released before it: what the host will read itself, and, since a notification stands for
- * all that the rank put there, everything if the target's memory is mapped. (By value: what is
- * passed by address to a function that is not inlined would lie in memory for the fast paths, too.)
- * The first warp.
+ * words. Released before it: what the host will read itself; all that a rank has stored to
+ * processes that are told through the host, which this may overwrite; and, since a notification
+ * stands for all that the rank put there, everything if the target's memory is mapped. (By value:
+ * what is passed by address to a function that is not inlined would lie in memory for the fast
+ * paths, too.) The first warp.
  */
 WEFT_COLD void weft_proxy_put(weft_self *self, weft_win win, struct weft_route to, int target,
                               size_t offset, const void *source, struct weft_shape shape, int tag)
 {
     const bool leads = weft_leads(self);
     const bool fits = shape.height == 1 && shape.width != 0 && shape.width <= self->inline_bytes;
-    const bool after = !fits || (tag >= 0 && (to.exposed != NULL || self->stored != 0));
+    const bool after = !fits || self->stored != 0 || (tag >= 0 && to.exposed != NULL);
 
 #ifndef __CUDACC__
     /* The host program's source may be memory of the device, which only the driver reaches. */
