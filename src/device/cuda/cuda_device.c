@@ -26,10 +26,8 @@ static weft_status choose_gpu(struct weft_device *d, int process)
     const int turn = (int)d->config->device_turn;
     d->index = (int)d->config->device_id;
     if (d->index < 0 && turn >= count)
-        weft_say(WEFT_SAY_WARN,
-                 "process %d is number %d of this node's with a GPU, and it has %d: "
-                 "it shares GPU %d",
-                 process, turn, count, turn % count);
+        weft_say(WEFT_SAY_WARN, "GPU %d is shared: this is process %d, from 0, with a GPU of %d",
+                 turn % count, turn, count);
     if (d->index < 0)
         d->index = (turn >= 0 ? turn : process) % count;
     if (d->index >= count)
