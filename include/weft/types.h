@@ -58,8 +58,8 @@ WEFT_API const char *weft_status_text(weft_status status);
 /*
  * A communicator. Handles are values, the same on all members, and carry a generation: a freed
  * handle is recognised as such. WORLD: every rank of the job. DEVICE: the ranks of the caller's
- * device. HOST: one member a process, the host program itself; kernels can use neither it nor its
- * windows.
+ * device. HOST: one member a process, the host program itself; kernels send to it, and use its
+ * windows, but are no members.
  */
 typedef uint32_t weft_comm;
 #define WEFT_COMM_NONE   ((weft_comm)0)

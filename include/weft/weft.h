@@ -1,7 +1,7 @@
 /*
  * weft/weft.h - the host API: open a job, prepare a kernel, run it, and use windows from the host.
  *
- * Unless a prototype says otherwise, a call is made by one thread of a process at a time, returns
+ * Unless a prototype says otherwise, a call is made by the thread that opened the job, returns
  * a status, sets its outputs only on WEFT_OK, and has printed one line with the numbers on stderr
  * when it fails. "Collective" means that every process of the job makes the call, in the same
  * order, and that none returns successfully before all have entered it. Sizes are in bytes.
@@ -65,7 +65,22 @@ typedef struct weft_numbers {
 WEFT_API weft_status weft_open(weft_job **job, int *argc, char **argv);
 
 /*
- * Closes the job and frees all that it holds. Collective unless the job has failed. Returns the
+ * Which threads of the program may make calls. SINGLE: the one that opens the job; a call of
+ * another is refused (STATE) where that is cheap to tell, and is an error always. MULTIPLE: any
+ * thread may make the calls weft_host_*, weft_expose, weft_unexpose and weft_exposed, several at
+ * once: a thread that waits in one keeps no other from its own. Collective calls, and those that
+ * are not made while a kernel runs, are still made by one thread of a process at a time. What
+ * several threads send has no order among them.
+ */
+typedef enum weft_thread_level { WEFT_THREAD_SINGLE, WEFT_THREAD_MULTIPLE } weft_thread_level;
+
+/* weft_open, which is SINGLE and has no lock on any call, for a choice of threads. */
+WEFT_API weft_status weft_open_threads(weft_job **job, int *argc, char **argv,
+                                       weft_thread_level level);
+
+/*
+ * Closes the job and frees all that it holds. Collective unless the job has failed. A kernel that
+ * weft_finish has not ended makes the job fail (STATE), and is ended. Returns the
  * first error that the job met, or that a call of this process returned (weft_malloc's NULL is
  * one), so that a program can return it; WEFT_ERR_SYSTEM also where standard output refused what
  * ranks logged (a full disk; not a reader that has left). job may be NULL (WEFT_OK).
@@ -134,6 +149,23 @@ WEFT_API int weft_device_of(const weft_job *job, int process);
 WEFT_API weft_status weft_run(weft_job *job, void *user, size_t user_bytes, double *milliseconds);
 
 /*
+ * weft_run in two parts: between them the kernel runs, on this device's ranks, in a task of its
+ * own, and the host program goes on. Both collective and blocking; all processes call weft_run, or
+ * all these two (or some of them the one, others the other). weft_start returns when all processes
+ * are ready and this one's kernel is on its way; weft_finish when it has ended everywhere. user
+ * stays the job's from the one to the other. Every weft_start that returned WEFT_OK has its
+ * weft_finish, also when the job has failed since. Errors: those of weft_run; STATE: no kernel was
+ * started.
+ *
+ * In between all calls are legal but those that say "not while a kernel runs".
+ */
+WEFT_API weft_status weft_start(weft_job *job, void *user, size_t user_bytes);
+WEFT_API weft_status weft_finish(weft_job *job, double *milliseconds);
+
+/* 1 while ranks of this device run, else 0. Any thread; does not block. job may be NULL (0). */
+WEFT_API int weft_running(const weft_job *job);
+
+/*
  * The intervals that weft_timer_stop appended during the last weft_run on this device, in
  * milliseconds. *list belongs to the job and is valid until the next weft_run or weft_close.
  */
@@ -164,10 +196,15 @@ WEFT_API weft_status weft_unregister(weft_job *job, void *base);
 /* Copies between host and device memory, any direction, blocking. Not while a kernel runs. */
 WEFT_API weft_status weft_copy(weft_job *job, void *target, const void *source, size_t bytes);
 
-/* ---- windows of the host ------------------------------------------------------------------- */
+/* ---- the host program as a member ----------------------------------------------------------- */
 /*
- * The host program of each process is a member of WEFT_COMM_HOST and does, without a kernel, what
- * ranks do: same semantics (device.h), member = process. Not while a kernel runs.
+ * The host program of each process is a member of WEFT_COMM_HOST and does what ranks do, while a
+ * kernel runs or not: same semantics (device.h), member = process. Its windows may be used by
+ * kernels, too, and its notifications are its own: ranks send them by weft_notify(self,
+ * WEFT_COMM_HOST, process, tag). A thread of it is no other sender: what one process's host program
+ * sends to one process takes effect in the order of the calls. Buffers of the program may be any
+ * memory, host or device, unless a call says otherwise. After a wait that ends with the job,
+ * buffers may be reused.
  */
 
 /*
@@ -185,24 +222,134 @@ WEFT_API weft_status weft_host_put_notify(weft_job *job, weft_win win, int proce
 WEFT_API weft_status weft_host_notify(weft_job *job, int process, int tag);
 
 /*
+ * One more of a rank's count, between weft_start and weft_finish. rank: in WEFT_COMM_WORLD. put:
+ * the data goes to a process's part of the window, and the notification, behind it, to a rank of
+ * that same process. What a rank has not consumed when its kernel ends is dropped. Non-blocking,
+ * but for space. Errors: STATE, RANK, TAG, and those of weft_host_put.
+ */
+WEFT_API weft_status weft_host_notify_rank(weft_job *job, int rank, int tag);
+WEFT_API weft_status weft_host_put_notify_rank(weft_job *job, weft_win win, int process,
+                                               size_t offset, const void *source, size_t bytes,
+                                               int rank, int tag);
+
+/*
  * Blocks until `count` notifications of the tag are there, and consumes them. Processes in
  * weft_close send nothing: a wait, here or in a collective call, for what only they could send
  * fails the job with MISMATCH after two seconds.
  */
 WEFT_API weft_status weft_host_wait(weft_job *job, int tag, uint32_t count);
-/* If they are there, consumes them and sets *done to 1; else sets *done to 0. */
+/*
+ * The same for so many seconds at most: TIMEOUT: they are not there, nothing was consumed, and the
+ * job goes on. No error is said. 0 or less: looks once. WEFT_TIMEOUT_S holds for this wait, too.
+ */
+WEFT_API weft_status weft_host_wait_for(weft_job *job, int tag, uint32_t count, double seconds);
+/* If they are there, consumes them and sets *done to 1; else sets *done to 0. Does not block. */
 WEFT_API weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int *done);
 
-/* All earlier puts on the window are visible at their targets. Blocking, not collective. */
+/* All earlier puts and updates on the window are visible, gets there. Blocking, not collective. */
 WEFT_API weft_status weft_host_flush(weft_job *job, weft_win win);
 
 /* Collective: nobody leaves before all have entered. */
 WEFT_API weft_status weft_host_barrier(weft_job *job);
 
 /*
+ * As weft_put_begin, weft_get and weft_get_begin. Non-blocking but for weft_host_get. The buffer is
+ * the call's until the operation is done LOCAL, or the window flushed.
+ */
+WEFT_API weft_status weft_host_put_begin(weft_job *job, weft_win win, int process, size_t offset,
+                                         const void *source, size_t bytes, weft_op *op);
+WEFT_API weft_status weft_host_get(weft_job *job, weft_win win, int process, size_t offset,
+                                   void *to, size_t bytes);
+WEFT_API weft_status weft_host_get_begin(weft_job *job, weft_win win, int process, size_t offset,
+                                         void *to, size_t bytes, weft_op *op);
+
+/*
+ * Updates of one aligned word, undivided among all that ranks and host programs make by these
+ * calls. *old (may be NULL) becomes the value before. Blocking, but for weft_host_add and _begin.
+ * source: host memory, which may be reused at once. Errors: ARGUMENT (not aligned, no such
+ * operation), BOUNDS, RANK, WINDOW; UNSUPPORTED: device memory that this host program cannot
+ * update.
+ */
+WEFT_API weft_status weft_host_fetch_add(weft_job *job, weft_win win, int process, size_t offset,
+                                         uint64_t value, uint64_t *old);
+WEFT_API weft_status weft_host_swap(weft_job *job, weft_win win, int process, size_t offset,
+                                    uint64_t value, uint64_t *old);
+WEFT_API weft_status weft_host_compare_swap(weft_job *job, weft_win win, int process, size_t offset,
+                                            uint64_t expected, uint64_t desired, uint64_t *old);
+WEFT_API weft_status weft_host_fetch_add_u32(weft_job *job, weft_win win, int process,
+                                             size_t offset, uint32_t value, uint32_t *old);
+WEFT_API weft_status weft_host_swap_u32(weft_job *job, weft_win win, int process, size_t offset,
+                                        uint32_t value, uint32_t *old);
+WEFT_API weft_status weft_host_compare_swap_u32(weft_job *job, weft_win win, int process,
+                                                size_t offset, uint32_t expected, uint32_t desired,
+                                                uint32_t *old);
+WEFT_API weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offset,
+                                   uint64_t value);
+WEFT_API weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process,
+                                                size_t offset, const void *source, size_t count,
+                                                weft_type type, weft_operation operation,
+                                                weft_op *op);
+
+/*
+ * Whether an operation of this host program is done; waits until it is; the same for so many
+ * seconds at most (TIMEOUT: as weft_host_wait_for). Errors: ARGUMENT: it is one of a rank or
+ * another job.
+ */
+WEFT_API weft_status weft_host_op_test(weft_job *job, weft_op op, weft_progress how, int *done);
+WEFT_API weft_status weft_host_op_wait(weft_job *job, weft_op op, weft_progress how);
+WEFT_API weft_status weft_host_op_wait_for(weft_job *job, weft_op op, weft_progress how,
+                                           double seconds);
+
+/* ---- windows with one member ----------------------------------------------------------------- */
+/*
+ * Memory of one process, announced to all under a number of its choice: a window with the one
+ * member 0, which host programs and ranks of any process put to, get from and update. Not
+ * collective; legal while a kernel runs.
+ */
+
+/*
+ * Announces it. Blocks until this process itself has heard of it. base: as for weft_register; it
+ * stays as it is until weft_unexpose. Errors: STATE (the number is in use), LIMIT, MEMORY, and
+ * those of weft_host_win_create.
+ */
+WEFT_API weft_status weft_expose(weft_job *job, void *base, size_t bytes, uint32_t number);
+/*
+ * Ends it. The program has seen to it that nobody uses it any more: who does meets WINDOW, or, with
+ * what is under way, ends the job. Blocks until this process has heard of it. Errors: STATE.
+ */
+WEFT_API weft_status weft_unexpose(weft_job *job, uint32_t number);
+/*
+ * The window of that process and number. Blocks until it is announced, so many seconds at most
+ * (INFINITY: for ever). Ranks of this process may use it as soon as this has returned. It is not
+ * freed. Errors: RANK; TIMEOUT: nobody has announced it by then, and the job goes on.
+ */
+WEFT_API weft_status weft_exposed(weft_job *job, int process, uint32_t number, double seconds,
+                                  weft_win *win);
+
+/* ---- groups of host programs ----------------------------------------------------------------- */
+
+/*
+ * Collective over all host programs, blocking, legal while a kernel runs: as weft_comm_split of
+ * WEFT_COMM_HOST. A group outlives runs, and goes with weft_host_group_free or the job. *group is
+ * WEFT_COMM_NONE for a negative color. Errors: LIMIT.
+ */
+WEFT_API weft_status weft_host_split(weft_job *job, int color, int key, weft_comm *group);
+/*
+ * Collective over the group; WEFT_COMM_HOST is one. Where other calls take a process, those on a
+ * window of a group take the member. Errors: COMM: no group of this process.
+ */
+WEFT_API weft_status weft_host_group_free(weft_job *job, weft_comm *group);
+WEFT_API weft_status weft_host_group_barrier(weft_job *job, weft_comm group);
+WEFT_API weft_status weft_host_group_win_create(weft_job *job, weft_comm group, void *base,
+                                                size_t bytes, weft_win *win);
+
+/* ---- gather and scatter ---------------------------------------------------------------------- */
+
+/*
  * Collective. gather: the `bytes` bytes at send of every process (they may differ) arrive in
  * process order, without gaps, in receive at root; receive is used only there. scatter: the
- * reverse; process i receives its `bytes`, taken in process order from send at root.
+ * reverse; process i receives its `bytes`, taken in process order from send at root. Not while a
+ * kernel runs: they allocate device memory.
  */
 WEFT_API weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes,
                                       void *receive);

@@ -26,16 +26,42 @@ struct weft_port {
     bool moved;                /* but a wait ended since the switch before */
     bool running;              /* its worker has switched to it */
     bool ended;
-    bool helped;    /* the worker does the host's part of a command itself */
-    bool host;      /* the host program: a plain thread, which sleeps on a bell */
-    jmp_buf escape; /* where the host program goes when the job has ended */
+    bool helped; /* the worker does the host's part of a command itself */
+    bool host;   /* the host program: plain threads, which sleep on a bell */
     struct weft_bell *bell;
-    uint32_t rounds;  /* of the present wait */
-    bool prepared;    /* the host program lies down in the next round, */
-    uint32_t ticket;  /* with this ticket of the bell */
-    uint32_t turn;    /* operations without a wait */
-    uint32_t episode; /* of a GPU's rank: waits that were told to the watchdog */
+    struct weft_lock *lock;      /* of the host program: one thread at a time; NULL: it has one */
+    struct weft_port_call *call; /* of the host program: of the thread that has the lock */
+    uint32_t turn;               /* operations without a wait */
+    uint32_t episode;            /* of a GPU's rank: waits that were told to the watchdog */
 };
+
+/*
+ * A call of the host program, on the stack of the thread that makes it. A wait in it gives the lock
+ * to other threads meanwhile.
+ */
+struct weft_port_call {
+    jmp_buf escape;    /* where it goes when its wait ends early: within the library */
+    uint64_t deadline; /* of its waits; 0: none */
+    bool late;         /* that came; else the job has ended */
+    uint32_t rounds;   /* of the present wait */
+    bool prepared;     /* it lies down in the next round, */
+    uint32_t ticket;   /* with this ticket of the bell */
+};
+
+/* The host program's alone: a call begins, and ends. */
+static inline void weft_port_enter(struct weft_port *port, struct weft_port_call *call)
+{
+    if (port->lock != NULL)
+        weft_lock(port->lock);
+    port->call = call;
+}
+
+static inline void weft_port_leave(struct weft_port *port)
+{
+    port->call = NULL;
+    if (port->lock != NULL)
+        weft_unlock(port->lock);
+}
 
 #define WEFT_PORT_GET(port, field) __atomic_load_n(&(port)->field, __ATOMIC_RELAXED)
 #define WEFT_PORT_SET(port, field, value)                                                          \
@@ -77,14 +103,18 @@ bool weft_port_posted(struct weft_port *port);
 /* The wait is over, or what was polled for is there. */
 static inline void weft_port_waited(struct weft_port *port)
 {
-    port->rounds = 0;
-    if (port->prepared)
+    struct weft_port_call *call = port->call;
+
+    if (call != NULL && call->prepared)
         weft_bell_cancel(port->bell);
-    port->prepared = false;
+    if (call != NULL) {
+        call->rounds = 0;
+        call->prepared = false;
+    }
     WEFT_PORT_SET(port, moved, true);
 }
 
-/* Ends the rank; the host program jumps to its API call, which then returns the job's status. */
+/* Ends the rank; the host program goes to its call's `escape`. */
 void weft_port_end(struct weft_port *port) __attribute__((noreturn));
 
 /* Nanoseconds of the device's clock. */

@@ -3,3 +3,18 @@
  * compiled for the CPU device call, and the host program for its own windows.
  */
 #include "rank/api.h"
+#include "rank/host.h"
+
+weft_op weft_update_begin(weft_self *self, weft_win win, int target, size_t offset,
+                          const struct weft_change *change, void *old)
+{
+    weft_op op;
+
+    weft_update_any(self, win, target, offset, *change, false, old, &op);
+    return op;
+}
+
+bool weft_op_is_of(const weft_self *self, weft_op op)
+{
+    return weft_op_exists(self, op);
+}

@@ -107,7 +107,7 @@ static inline struct weft_counted weft_count_read_parts(const weft_self *self, u
 
     counted.here = weft_poll_u32(&counter->local, ORDER_count_read_local);
     counted.others = weft_poll_u32(&counter->peer, ORDER_count_read_peer);
-    if (weft_load_relaxed_u32(&self->state->signals->proxied))
+    if (weft_load_relaxed_u32(&self->state->signals->proxied) || self->state->hosts_apart)
         counted.others += weft_poll_u32(&counter->host, ORDER_count_read_host);
     return counted;
 }

@@ -187,11 +187,12 @@ WEFT_FN void weft_fence(weft_self *self)
 WEFT_COLD void weft_await_local(weft_self *self)
 {
     const uint32_t *word = &self->link->done_local;
+    const uint32_t sent = self->sent;
     uint32_t rounds = 0, done = weft_load_acquire_u32(word, ORDER_done_local_seen);
 
     weft_trace_wait(self, WEFT_TRACE_LEFT, WEFT_TRACE_NOBODY, 0);
-    while (done != self->sent &&
-           weft_wait_round(self, &rounds, WEFT_WAIT_LOCAL, 0, done, self->sent))
+    while ((int32_t)(done - sent) < 0 &&
+           weft_wait_round(self, &rounds, WEFT_WAIT_LOCAL, 0, done, sent))
         done = weft_load_acquire_u32(word, ORDER_done_local_seen);
     weft_wait_over(self, rounds);
     weft_trace_waited(self);

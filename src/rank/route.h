@@ -21,17 +21,6 @@ WEFT_INLINE void weft_check_tag(weft_self *self, int tag, const char *text)
         weft_fail4(self, WEFT_ERR_TAG, text, tag, 0, 0, 0);
 }
 
-/* Kernels have no part in WEFT_COMM_HOST and its windows: the tables of GPUs lack them. */
-WEFT_INLINE bool weft_is_members(const weft_self *self, weft_comm comm)
-{
-#ifdef __CUDACC__
-    (void)self, (void)comm;
-    return true;
-#else
-    return comm != WEFT_COMM_HOST || self->slot == WEFT_HOST_SLOT;
-#endif
-}
-
 WEFT_INLINE struct weft_comm_entry *weft_check_comm(weft_self *self, weft_comm comm,
                                                     const char *text)
 {
@@ -39,7 +28,7 @@ WEFT_INLINE struct weft_comm_entry *weft_check_comm(weft_self *self, weft_comm c
 
     weft_check_stop(self);
     if (WEFT_UNLIKELY(index >= self->state->comms_count || comm == WEFT_COMM_NONE ||
-                      self->state->comms[index].handle != comm || !weft_is_members(self, comm)))
+                      self->state->comms[index].handle != comm))
         weft_fail4(self, WEFT_ERR_COMM, text, comm, 0, 0, 0);
     return &self->state->comms[index];
 }
@@ -50,8 +39,7 @@ WEFT_INLINE struct weft_window *weft_check_window(weft_self *self, weft_win win,
 
     weft_check_stop(self);
     if (WEFT_UNLIKELY(index >= self->state->windows_count || win == WEFT_WIN_NONE ||
-                      self->state->windows[index].handle != win ||
-                      !weft_is_members(self, self->state->windows[index].comm)))
+                      self->state->windows[index].handle != win))
         weft_fail4(self, WEFT_ERR_WINDOW, text, win, 0, 0, 0);
     return &self->state->windows[index];
 }
@@ -102,6 +90,8 @@ WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_m
     route.slot = to.slot;
     route.exposed =
         to.process == state->process ? state->exposed : state->process_table[to.process].exposed;
+    if (state->hosts_apart && (to.slot == WEFT_HOST_SLOT) != (self->slot == WEFT_HOST_SLOT))
+        route.exposed = NULL;
     route.counters =
         route.exposed != NULL ? &route.exposed->counters[weft_count_index(to.slot, 0)] : NULL;
     route.way = weft_way_to(self, to, route.exposed);

@@ -75,6 +75,7 @@ struct weft_state {
     struct weft_process_entry *process_table;
     struct weft_exposed *exposed; /* this process's own */
     struct weft_signals *signals;
+    uint32_t hosts_apart; /* ranks have other counters than host programs: both go by the host */
     uint32_t start_here, start_others; /* first values of a barrier's words: local; peer + host */
     struct weft_window *windows;
     struct weft_comm_entry *comms;
@@ -83,8 +84,13 @@ struct weft_state {
     double *intervals;                   /* what the timers measured */
     uint32_t intervals_most;
 
-    /* How the host program's own puts move data; NULL: it can load and store device memory. */
+    /*
+     * How the host program's own puts and gets move data, and how it updates a word, where only a
+     * device reaches the memory; update returns the old value; NULL: that cannot be done. copy
+     * NULL: the host program can load and store device memory.
+     */
     void (*copy)(void *context, void *target, const void *source, size_t bytes);
+    uint64_t (*update)(void *context, void *address, const struct weft_change *change);
     void *copy_context;
 };
 
@@ -126,6 +132,7 @@ enum weft_wait_kind {
     WEFT_WAIT_ANSWER,  /* a: process; have, need: answers */
     WEFT_WAIT_REPLY,   /* a: weft_collective_op, have: communicator */
     WEFT_WAIT_PROCESS, /* host program only; a: process, need: weft_exchange_op */
+    WEFT_WAIT_EXPOSED, /* host program only; a: process, need: number */
     WEFT_WAIT_NO_MORE, /* the rank has ended its kernel */
     WEFT_WAIT_STOPPED  /* the job has failed, and the rank was ended outside of a wait */
 };

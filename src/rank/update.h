@@ -11,12 +11,19 @@
 /* Whether this rank updates the target's memory itself. */
 WEFT_INLINE bool weft_updates_itself(const weft_self *self, const struct weft_route *to)
 {
+    return to->address != NULL && (to->exposed != NULL || to->process == self->process);
+}
+
+/* The old value. */
+WEFT_INLINE uint64_t weft_update_mapped(const weft_self *self, void *address,
+                                        const struct weft_change *change)
+{
 #ifndef __CUDACC__
-    if (self->state->copy != NULL)
-        return false; /* the host program, and memory of a device */
+    if (self->state->copy != NULL) /* the host program, and memory that only a device reaches */
+        return self->state->update(self->state->copy_context, address, change);
 #endif
     (void)self;
-    return to->address != NULL && to->exposed != NULL;
+    return weft_update(address, change);
 }
 
 WEFT_INLINE enum weft_seeker weft_updater(uint32_t how)
@@ -84,8 +91,9 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
     }
     if (weft_leads(self)) {
         if (itself) {
-            self->fetched = weft_update(to.address + offset, &change);
-            weft_count_nudge(to.exposed);
+            self->fetched = weft_update_mapped(self, to.address + offset, &change);
+            if (to.exposed != NULL)
+                weft_count_nudge(to.exposed);
             if (old != NULL && size == 8)
                 *(uint64_t *)old = self->fetched;
             else if (old != NULL)
@@ -209,13 +217,13 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 #ifdef __CUDACC__
         weft_update_relaxed(target + i * size, &change);
 #else
-        weft_update(target + i * size, &change);
+        weft_update_mapped(self, target + i * size, &change);
 #endif
     }
 #ifdef __CUDACC__
     asm volatile("fence.acq_rel.sys;" ::: "memory");
-#endif
     (void)self;
+#endif
 }
 
 WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target, size_t offset,
@@ -241,7 +249,8 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
         weft_accumulate_mapped(self, to.address + offset, source, count, type, operation);
         weft_join(self);
         if (weft_leads(self)) {
-            weft_count_nudge(to.exposed);
+            if (to.exposed != NULL)
+                weft_count_nudge(to.exposed);
             weft_turn(self);
         }
         return weft_op_done();

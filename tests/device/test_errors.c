@@ -33,8 +33,8 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(put_no_window, ERR_WINDOW, "weft_put", "0x0")                                                \
     X(put_bad_window, ERR_WINDOW, "weft_put", "0xdeadbeef")                                        \
     X(put_freed_window, ERR_WINDOW, "weft_put", "0x")                                              \
-    X(put_host_window, ERR_WINDOW, "weft_put", "0x")                                               \
-    X(flush_host_window, ERR_WINDOW, "weft_flush", "0x")                                           \
+    X(put_host_window, ERR_BOUNDS, "weft_put", "of 0 bytes")                                       \
+    X(free_host_window, ERR_COMM, "weft_win_free", "WEFT_COMM_HOST")                               \
     X(flush_freed_window, ERR_WINDOW, "weft_flush", "0x")                                          \
     X(flush_local_freed_window, ERR_WINDOW, "weft_flush_local", "0x")                              \
     X(ptr_freed_window, ERR_WINDOW, "weft_ptr", "0x")                                              \
@@ -45,7 +45,7 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(notify_tag, ERR_TAG, "weft_notify", "256")                                                   \
     X(notify_rank, ERR_RANK, "weft_notify", "-2")                                                  \
     X(notify_freed_comm, ERR_COMM, "weft_notify", "0x")                                            \
-    X(notify_host, ERR_COMM, "weft_notify", "0x3")                                                 \
+    X(notify_host, ERR_RANK, "weft_notify", "-3")                                                  \
     X(notify_many_count, ERR_ARGUMENT, "weft_notify_many", "-1 targets")                           \
     X(notify_many_rank, ERR_RANK, "weft_notify", "1000000")                                        \
     X(put_many_bounds, ERR_BOUNDS, "weft_put", "4294967296")                                       \
@@ -156,8 +156,8 @@ WEFT_DEVICE_FN void err_data(weft_self *self, struct data *user, weft_win win, w
     case CASE_put_host_window:
         weft_put(self, user->host, 0, 0, source, 1);
         break;
-    case CASE_flush_host_window:
-        weft_flush(self, user->host);
+    case CASE_free_host_window:
+        weft_win_free(self, &user->host);
         break;
     case CASE_flush_freed_window:
         weft_flush(self, freed);
@@ -299,7 +299,7 @@ WEFT_DEVICE_FN void err_calls(weft_self *self, struct data *user, weft_comm free
         weft_notify(self, freed, 0, 0);
         break;
     case CASE_notify_host:
-        weft_notify(self, WEFT_COMM_HOST, 0, 0);
+        weft_notify(self, WEFT_COMM_HOST, -3, 0);
         break;
     case CASE_notify_many_count:
         weft_notify_many(self, WEFT_COMM_WORLD, ranks, -1, 0);

@@ -6,22 +6,46 @@
 
 enum { HOST_SPINS = 2000, HOST_SLEEP_NS = 1000000 };
 
-/*
- * The host program has no worker to switch to: it polls a little, then sleeps on the process's
- * bell. Its caller looks again after every round: it prepares in one and sleeps in the next.
- */
-static void host_wait(struct weft_port *port)
+static void escape(struct weft_port *port, bool late)
 {
-    if (port->rounds++ < HOST_SPINS) {
-        if (port->rounds % 64 == 0)
+    weft_port_waited(port);
+    port->call->late = late;
+    longjmp(port->call->escape, 1);
+}
+
+/*
+ * A thread of the host program has no worker to switch to: it polls a little, then sleeps on the
+ * process's bell. Its caller looks again after every round: it prepares in one and sleeps in the
+ * next.
+ */
+static void host_rest(struct weft_bell *bell, struct weft_port_call *call)
+{
+    if (weft_model != NULL) {
+        weft_model->yield(call->deadline == 0); /* who may give up is no part of a deadlock */
+        return;
+    }
+    if (call->rounds++ < HOST_SPINS) {
+        if (call->rounds % 64 == 0)
             weft_task_yield(true);
         return;
     }
-    if (port->prepared)
-        weft_bell_sleep(port->bell, port->ticket, HOST_SLEEP_NS);
+    if (call->prepared)
+        weft_bell_sleep(bell, call->ticket, HOST_SLEEP_NS);
     else
-        port->ticket = weft_bell_prepare(port->bell);
-    port->prepared = !port->prepared;
+        call->ticket = weft_bell_prepare(bell);
+    call->prepared = !call->prepared;
+}
+
+/* Other threads of the host program have their turn meanwhile. */
+static void host_wait(struct weft_port *port)
+{
+    struct weft_port_call *call = port->call;
+
+    if (call->deadline != 0 && weft_now_ns() >= call->deadline)
+        escape(port, true);
+    weft_port_leave(port);
+    host_rest(port->bell, call);
+    weft_port_enter(port, call);
 }
 
 static void give_turn(struct weft_port *port, enum weft_doing doing)
@@ -32,10 +56,10 @@ static void give_turn(struct weft_port *port, enum weft_doing doing)
 
 void weft_port_wait(struct weft_port *port)
 {
-    if (weft_model != NULL)
-        weft_model->yield(true);
-    else if (port->host)
+    if (port->host)
         host_wait(port);
+    else if (weft_model != NULL)
+        weft_model->yield(true);
     else
         give_turn(port, WEFT_WAITS);
 }
@@ -69,10 +93,8 @@ void weft_port_poll(struct weft_port *port)
 
 void weft_port_end(struct weft_port *port)
 {
-    if (port->host) {
-        weft_port_waited(port);
-        longjmp(port->escape, 1);
-    }
+    if (port->host)
+        escape(port, false);
     WEFT_PORT_SET(port, ended, true);
     if (weft_model != NULL)
         weft_model->exit();

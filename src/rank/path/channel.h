@@ -58,7 +58,7 @@ WEFT_COLD void weft_out_talked(weft_self *self, struct weft_exposed *exposed, in
 {
     struct weft_out *out = &self->out[weft_out_index(process, slot)];
 
-    if (out->state >= WEFT_OUT_OPEN)
+    if (out->state >= WEFT_OUT_OPEN || slot == WEFT_HOST_SLOT) /* host programs have none */
         return;
     if (out->slot == 0) {
         out->process = process;

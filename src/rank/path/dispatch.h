@@ -133,6 +133,23 @@ WEFT_INLINE bool weft_path_stores(const weft_self *self, const struct weft_route
            (shape->height > 1 || (shape->width > 8 && shape->width > self->inline_bytes));
 }
 
+/*
+ * To this process's host program, or from it to a rank, where the two have no counter in common:
+ * this rank moves the data, and the host brings the notification behind them. All threads.
+ */
+WEFT_COLD void weft_path_put_apart(weft_self *self, weft_win win, struct weft_route to, int target,
+                                   size_t offset, const void *source, struct weft_shape shape,
+                                   int tag)
+{
+    const struct weft_shape nothing = {0, 1, 0, 0};
+
+    weft_path_meet(self, to.process);
+    weft_copy_direct(self, to.address + offset, source, &shape);
+    weft_join(self);
+    if (tag >= 0 && weft_leads(self))
+        weft_proxy_put(self, win, to, target, offset, NULL, nothing, tag);
+}
+
 /* A put that has been checked, by its way. All threads. */
 WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_route *to,
                                int target, size_t offset, const void *source,
@@ -140,6 +157,10 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
 {
     const bool eager = tag >= 0 && shape->height == 1 && shape->width < to->eager;
 
+    if (to->exposed == NULL && to->process == self->process) {
+        weft_path_put_apart(self, win, *to, target, offset, source, *shape, tag);
+        return;
+    }
     if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
         weft_join(self);
         if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)

@@ -25,7 +25,7 @@ WEFT_INLINE void weft_here_show(weft_self *self, weft_win win, const unsigned ch
         const struct weft_state *state = self->state;
         const struct weft_window *window = &state->windows[weft_handle_index(win)];
         const int32_t me = state->comms[weft_handle_index(window->comm)].rank_of_slot[self->slot];
-        if (me >= 0 && target + bytes > window->entry[me].address &&
+        if (me >= 0 && me < window->members && target + bytes > window->entry[me].address &&
             target < window->entry[me].address + window->entry[me].bytes)
             weft_used_shared(target, bytes);
     }

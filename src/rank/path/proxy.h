@@ -49,7 +49,10 @@ WEFT_COLD void weft_proxy_ask(weft_self *self, int process)
     weft_post(self, &command, NULL, 0, false);
 }
 
-/* Waits until all that this rank sent to the process through the host has landed there. */
+/*
+ * Waits until all that this rank sent to the process through the host has landed there. Other
+ * threads of a host program may send more meanwhile.
+ */
 WEFT_COLD void weft_proxy_await(weft_self *self, int process)
 {
     const uint32_t sent = (uint32_t)self->sent_to[process];
@@ -59,15 +62,17 @@ WEFT_COLD void weft_proxy_await(weft_self *self, int process)
         return;
     weft_trace_wait(self, WEFT_TRACE_LANDED, process, 0);
     uint32_t rounds = 0, seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
-    while (seen != sent &&
+    while ((int32_t)(seen - sent) < 0 &&
            weft_wait_round(self, &rounds, WEFT_WAIT_REMOTE, (uint64_t)process, seen, sent))
         seen = weft_load_acquire_u32(done, ORDER_done_remote_seen);
     weft_wait_over(self, rounds);
     weft_trace_waited(self);
-    if (seen != sent)
+    if ((int32_t)(seen - sent) < 0)
         return;
-    self->settled[process] = sent;
-    self->unsettled--;
+    const uint32_t now = (uint32_t)self->sent_to[process];
+    if (self->settled[process] != now && seen == now)
+        self->unsettled--;
+    self->settled[process] = seen;
     /* What has landed is now part of what an earlier weft_fence ordered. */
     weft_channel_fence(self);
 }

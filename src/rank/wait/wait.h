@@ -217,12 +217,19 @@ static inline bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_
     return true;
 }
 
+/* For the watchdog, too. */
+static inline void weft_wait_told_over(weft_self *self)
+{
+    weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NONE);
+    weft_tell_u32(&self->waiting->episode,
+                  __atomic_load_n(&self->waiting->episode, __ATOMIC_RELAXED) + 1);
+}
+
 static inline void weft_wait_over(weft_self *self, uint32_t rounds)
 {
     if (rounds == 0)
         return;
-    weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NONE);
-    weft_tell_u32(&self->waiting->episode, self->waiting->episode + 1);
+    weft_wait_told_over(self);
     weft_port_waited(&self->port);
 }
 

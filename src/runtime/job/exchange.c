@@ -178,7 +178,7 @@ static struct arrival *await_told(struct weft_job *job, enum weft_exchange_op op
     if (op != WEFT_EXCHANGE_RAN)
         weft_tell(host, WEFT_WAIT_PROCESS, (uint64_t)process, 0, op);
     a = await(job, process);
-    weft_wait_over(host, 1);
+    weft_wait_told_over(host); /* not the port: another thread may be in a call */
     return a;
 }
 

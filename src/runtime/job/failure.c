@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct abort_frame {
     uint32_t status;
@@ -124,17 +125,27 @@ weft_status weft_job_owned(const struct weft_job *job, const char *call)
     return WEFT_OK;
 }
 
-weft_status weft_job_idle(struct weft_job *job, const char *call)
+weft_status weft_job_ready(struct weft_job *job, const char *call)
 {
     const weft_status status = weft_job_owned(job, call);
 
     if (status != WEFT_OK)
         return status;
-    if (weft_job_status(job) != WEFT_OK)
-        return weft_job_status(job);
-    if (job->ranks.running)
+    if (!job->threads && !pthread_equal(pthread_self(), job->thread))
+        return weft_refused(job, WEFT_ERR_STATE,
+                            "%s: called by thread %d; thread %d has opened the job for itself "
+                            "alone (weft_open_threads)",
+                            call, gettid(), job->thread_id);
+    return weft_job_status(job);
+}
+
+weft_status weft_job_idle(struct weft_job *job, const char *call)
+{
+    const weft_status status = weft_job_ready(job, call);
+
+    if (status == WEFT_OK && weft_job_started(job))
         return weft_refused(job, WEFT_ERR_STATE, "%s: a kernel runs", call);
-    return WEFT_OK;
+    return status;
 }
 
 void weft_abort(weft_job *job, const char *reason)

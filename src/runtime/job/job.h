@@ -26,7 +26,9 @@ enum weft_frame_kind {
     WEFT_FRAME_ABORT,        /* failure.c */
     WEFT_FRAME_SEGMENT,      /* memory.c: new device memory */
     WEFT_FRAME_SEGMENT_FREE,
-    WEFT_FRAME_COLLECTIVE /* collective.c */
+    WEFT_FRAME_COLLECTIVE, /* collective.c */
+    WEFT_FRAME_EXPOSE,     /* exposure.c */
+    WEFT_FRAME_UNEXPOSE
 };
 
 /* Another process of the job, or this one. */
@@ -55,11 +57,16 @@ struct weft_job {
     const struct weft_device_ops *device_ops;
     struct weft_device *device;
     struct weft_process *processes;
-    uint32_t number;              /* of the jobs that this process has opened */
-    bool one_address_space;       /* processes are threads of this one */
-    uint32_t forks;               /* weft_forks when the job was opened */
-    struct weft_job *next_left;   /* open.c */
-    struct weft_job *next_random; /* random.c */
+    uint32_t number;            /* of the jobs that this process has opened */
+    bool one_address_space;     /* processes are threads of this one */
+    uint32_t forks;             /* weft_forks when the job was opened */
+    bool threads;               /* any thread of the program may make host calls; else this: */
+    pthread_t thread;           /* the one that opened it, */
+    int thread_id;              /* as the system calls it */
+    struct weft_lock host_lock; /* of the host program's rank, if `threads` */
+    const struct weft_port_call *collective; /* of the program, under way; NULL: none */
+    struct weft_job *next_left;              /* open.c */
+    struct weft_job *next_random;            /* random.c */
 
     struct weft_services services;
     struct weft_proxy proxy;
@@ -78,7 +85,7 @@ struct weft_job {
     uint32_t failing; /* this process told of an error: services stop, and it tells no other */
     uint32_t failed;  /* a weft_status: the job's first error in the control channel's order */
     char error[WEFT_ERROR_BYTES];
-    weft_status refused; /* the first error of a call that the job survived; host program only */
+    uint32_t refused; /* a weft_status: the first error of a call that the job survived */
 
     struct weft_watch *watch; /* watchdog.c; by slot */
     uint64_t failed_since;    /* watchdog.c: when it saw that the job has failed; 0: not yet */
@@ -92,8 +99,11 @@ struct weft_job {
  * job had failed before. Returns status. */
 static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
 {
-    if (job->refused == WEFT_OK && __atomic_load_n(&job->failed, __ATOMIC_RELAXED) == WEFT_OK)
-        job->refused = status;
+    uint32_t none = WEFT_OK;
+
+    if (__atomic_load_n(&job->failed, __ATOMIC_RELAXED) == WEFT_OK)
+        __atomic_compare_exchange_n(&job->refused, &none, (uint32_t)status, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
     return status;
 }
 
@@ -114,6 +124,12 @@ static inline void weft_job_host_free(struct weft_job *job, void *memory)
 {
     if (memory != NULL)
         job->device_ops->host_free(job->device, memory);
+}
+
+/* A kernel runs, or has run and weft_finish has not ended. Any thread. */
+static inline bool weft_job_started(const struct weft_job *job)
+{
+    return __atomic_load_n(&job->ranks.started, __ATOMIC_ACQUIRE);
 }
 
 static inline uint32_t weft_job_slots(const struct weft_job *job)
@@ -148,8 +164,12 @@ static inline bool weft_job_is_failing(const struct weft_job *job)
  * the call that the error names. Errors: ARGUMENT, STATE.
  */
 weft_status weft_job_owned(const struct weft_job *job, const char *call);
-/* The same, and whether the job is idle: it has not failed, and no kernel runs. Errors: the job's,
- * too. */
+/*
+ * The same, and whether the calling thread may make host calls of it, and it has not failed.
+ * Errors: the job's, too.
+ */
+weft_status weft_job_ready(struct weft_job *job, const char *call);
+/* The same, and whether no kernel runs. */
 weft_status weft_job_idle(struct weft_job *job, const char *call);
 
 /* ---- meet.c ---- */

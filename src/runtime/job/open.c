@@ -91,6 +91,7 @@ static weft_status open_state(struct weft_job *job)
     state->intervals =
         job->device_ops->host_alloc(job->device, state->intervals_most * sizeof(*state->intervals));
     if (!job->device_ops->host_access) {
+        state->hosts_apart = 1;
         state->copy = copy_by_device;
         state->copy_context = job;
     }
@@ -137,6 +138,7 @@ static weft_status open_host(struct weft_job *job)
         return status;
     }
     weft_rank_make(job, WEFT_HOST_SLOT, self, job->ranks.host_rings);
+    self->port.lock = job->threads ? &job->host_lock : NULL;
     __atomic_store_n(&job->ranks.slots, 1, __ATOMIC_RELEASE);
     return WEFT_OK;
 }
@@ -164,10 +166,11 @@ static weft_status open_together(struct weft_job *job)
 static weft_status add_services(struct weft_job *job)
 {
     static const struct weft_service *const own[] = {
-        &weft_manager_service,  &weft_ask_service,     &weft_answer_service,
-        &weft_network_service,  &weft_landing_service, &weft_failure_service,
-        &weft_exchange_service, &weft_memory_service,  &weft_collective_service,
-        &weft_waiting_service,  &weft_text_service};
+        &weft_manager_service,    &weft_ask_service,      &weft_answer_service,
+        &weft_network_service,    &weft_landing_service,  &weft_own_service,
+        &weft_failure_service,    &weft_exchange_service, &weft_memory_service,
+        &weft_collective_service, &weft_exposure_service, &weft_waiting_service,
+        &weft_text_service};
     weft_status status = WEFT_OK;
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)
@@ -273,6 +276,7 @@ static weft_status release(struct weft_job *job, bool orderly)
         weft_control_close(job->control, orderly);
     weft_exchange_close(job);
     weft_collective_close(job);
+    weft_exposure_close(job);
     if (!close_network(job)) {
         leave_behind(job);
         return printed;
@@ -327,8 +331,15 @@ static void fill_standard_streams(void)
 
 weft_status weft_open(weft_job **job, int *argc, char **argv)
 {
+    return weft_open_threads(job, argc, argv, WEFT_THREAD_SINGLE);
+}
+
+weft_status weft_open_threads(weft_job **job, int *argc, char **argv, weft_thread_level level)
+{
     if (job == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_open: job is NULL");
+    if (level != WEFT_THREAD_SINGLE && level != WEFT_THREAD_MULTIPLE)
+        return weft_err(WEFT_ERR_ARGUMENT, "weft_open_threads: level %d", (int)level);
     fill_standard_streams();
     weft_job *j = calloc(1, sizeof(*j));
     if (j == NULL)
@@ -341,6 +352,9 @@ weft_status weft_open(weft_job **job, int *argc, char **argv)
     weft_say_level((enum weft_level)j->config.log);
     j->ranks.shared_most = SIZE_MAX;
     j->forks = weft_forks();
+    j->thread = pthread_self();
+    j->thread_id = gettid();
+    j->threads = level == WEFT_THREAD_MULTIPLE;
     static uint32_t opened;
     j->number = __atomic_add_fetch(&opened, 1, __ATOMIC_RELAXED);
     status = open_steps(j);
@@ -356,13 +370,18 @@ weft_status weft_close(weft_job *job)
 {
     if (job == NULL || weft_job_owned(job, "weft_close") != WEFT_OK)
         return job == NULL ? WEFT_OK : WEFT_ERR_STATE;
-    weft_settle_ranks(job, WEFT_HOST_SLOT); /* puts that the host program did not flush */
+    if (job->ranks.in_task) { /* its ranks may wait for this program: they must end first */
+        weft_job_fail(job, WEFT_ERR_STATE, "process %d: weft_close before weft_finish of kernel %s",
+                      job->numbers.process, job->ranks.kernel->name);
+        weft_finish(job, NULL);
+    }
+    weft_settle_ranks(job); /* puts that the host program did not flush */
     const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
     const uint32_t *entered =
         &job->ranks.selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, entered, sizeof(*entered), NULL);
-    weft_status status = job->refused != WEFT_OK ? job->refused : weft_job_status(job);
+    weft_status status = job->refused != WEFT_OK ? (weft_status)job->refused : weft_job_status(job);
     if (status == WEFT_OK)
         status = written;
     const weft_status printed = release(job, true);

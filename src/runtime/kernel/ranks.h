@@ -15,10 +15,18 @@ struct weft_ranks {
     const weft_kernel *kernel;
     size_t shared_most;  /* bytes that weft_limit_shared leaves a rank, */
     size_t shared_bytes; /* and what a rank of the kernel was prepared with, at most */
-    bool running;        /* a kernel */
     bool serves;         /* the device does what others ask of its memory while it runs */
     void *user;          /* device memory for the kernel's user data */
     struct weft_share user_share;
+
+    /* The run: from weft_start (or weft_run) until weft_finish has ended. */
+    bool started, running; /* there is one; its kernel has not ended on this device */
+    bool in_task;          /* weft_finish has to join the task */
+    struct weft_task task;
+    struct weft_launch launch;
+    void *user_from; /* the program's user data: copied back at the end */
+    size_t user_bytes;
+    double ms;
 
     bool shares_device;       /* with another process of the job */
     struct weft_image *image; /* space/image.h; NULL: ranks see the host's tables themselves */
@@ -30,13 +38,13 @@ struct weft_ranks {
     unsigned char *host_rings;  /* the host program's */
 };
 
-/* ---- run.c ---- */
+/* ---- run.c, prepare.c ---- */
 
 /*
- * Waits until all has landed, and all is answered, that the ranks of the slots from first_slot on
- * asked of the host, or until the job has failed. Caller only.
+ * Waits until all has landed, and all is answered, that the ranks and the host program asked of the
+ * host, or until the job has failed. Caller only.
  */
-void weft_settle_ranks(struct weft_job *job, uint32_t first_slot);
+void weft_settle_ranks(struct weft_job *job);
 
 /* The ranks of the prepared kernel go, if there is one. */
 void weft_ranks_free(struct weft_job *job);

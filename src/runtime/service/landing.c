@@ -350,7 +350,7 @@ static weft_status apply_barrier(void *context, const struct weft_arrival *arriv
         weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
     if (word >= job->space.state.comms_count * WEFT_BARRIER_WORDS)
         return WEFT_ERR_PROTOCOL;
-    const bool host = word / WEFT_BARRIER_WORDS == WEFT_COMM_HOST;
+    const bool host = weft_notice_tag(arrival->notice) != 0; /* manager.c: make_plan */
     return counted(job, count(job, WEFT_HOST_SLOT, WEFT_BARRIER_AT + word, host, arrival));
 }
 

@@ -50,7 +50,8 @@ static bool plan_put(struct weft_job *job, const struct weft_command *command,
         const struct weft_member to = window->member[command->target];
         good = weft_inside(command->offset, command->pitch, command->width, command->height,
                            entry->bytes) &&
-               to.process != job->numbers.process && (!is_carried(command) || command->height == 1);
+               (to.process != job->numbers.process || command->width == 0) &&
+               (!is_carried(command) || command->height == 1);
         plan->put.process = to.process;
         plan->put.key = entry->key;
         plan->put.offset = entry->key_offset + command->offset;
@@ -77,7 +78,7 @@ static bool plan_count(struct weft_job *job, const struct weft_command *command,
         const struct weft_member to = comm->member[command->target];
         plan->put.process = to.process;
         plan->put.notice = weft_notice(WEFT_NOTICE_COUNT, command->tag, to.slot);
-        good = to.process != job->numbers.process;
+        good = to.process != job->numbers.process || job->space.state.hosts_apart;
     }
     weft_unlock(&job->space.tables);
     return good;
@@ -94,7 +95,9 @@ static bool make_plan(struct weft_job *job, const struct weft_command *command,
         return plan_count(job, command, plan);
     default:
         plan->put.process = (int)command->target;
-        plan->put.notice = weft_notice(WEFT_NOTICE_BARRIER, 0, (uint32_t)command->offset);
+        /* Host programs' words lie elsewhere than ranks': the tag says whose it is. */
+        plan->put.notice = weft_notice(WEFT_NOTICE_BARRIER, plan->slot == WEFT_HOST_SLOT,
+                                       (uint32_t)command->offset);
         return command->target < (uint32_t)job->numbers.processes &&
                plan->put.process != job->numbers.process &&
                command->offset < (uint64_t)job->space.state.comms_count * WEFT_BARRIER_WORDS;
@@ -136,6 +139,13 @@ static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
     if (!weft_command_payload(&manager->commands, request->payload, payload)) {
         weft_request_free(job, request);
         return WEFT_TAKEN_NOT;
+    }
+    if (request->put.process == job->numbers.process) {
+        if (!weft_own_tell(job, request->put.notice)) {
+            weft_request_free(job, request);
+            return WEFT_TAKEN_NOT;
+        }
+        request->rows = 0; /* nothing is left for the network */
     }
     if (within)
         take_within(request, command);

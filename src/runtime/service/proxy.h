@@ -85,6 +85,12 @@ struct weft_asks {
     struct weft_manager answers;    /* requests without a rank */
 };
 
+/* Notices of this process to itself: a ring from the progress task to the receive task. */
+enum { WEFT_OWN_NOTICES = 64 };
+struct weft_own {
+    uint32_t notice[WEFT_OWN_NOTICES], given, taken;
+};
+
 /* What moves data for ranks that reach others through the host. */
 struct weft_proxy {
     const struct weft_net_ops *net_ops;
@@ -98,6 +104,7 @@ struct weft_proxy {
 
     struct weft_manager *managers; /* by slot */
     struct weft_asks asks;
+    struct weft_own own;
     struct weft_pool requests[2], parts; /* without and with room for a payload */
     struct weft_stage *stage;    /* net/staging.h; NULL: the network reads all sources itself */
     unsigned char *stage_memory; /* the pool's, */
@@ -160,6 +167,14 @@ weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_p
 bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager);
 /* Hands on to the network what is there, in order. True: anything was finished. */
 bool weft_requests_issue(struct weft_job *job, struct weft_manager *manager);
+
+/* ---- own.c ---- */
+
+/* False: there is no room now; command_bell rings when there is. Progress task only. */
+bool weft_own_tell(struct weft_job *job, uint32_t notice);
+/* Whether all of them are counted. Any thread. */
+bool weft_own_done(const struct weft_job *job);
+extern const struct weft_service weft_own_service;
 
 /* Starts and stops the progress and receive tasks. */
 weft_status weft_services_start(struct weft_job *job);

@@ -188,36 +188,41 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
 
 /* ---- 1. a rank asks ------------------------------------------------------------------------- */
 
+void weft_contribution_place(struct weft_job *job, weft_comm claim, uint64_t base, uint64_t bytes,
+                             struct weft_contribution *c)
+{
+    void *memory = (void *)(uintptr_t)base;
+    struct weft_place place = {.segment = WEFT_NO_SEGMENT};
+
+    c->a = WEFT_OK;
+    c->b = bytes;
+    if (bytes != 0 && memory == NULL)
+        c->a = weft_err(WEFT_ERR_ARGUMENT, "base is NULL");
+    else if (bytes > UINTPTR_MAX - (uintptr_t)memory)
+        c->a = weft_err(WEFT_ERR_ARGUMENT, "that goes beyond the end of the address space");
+    else if (bytes != 0)
+        c->a = weft_memory_place(job, claim, memory, bytes, &place);
+    c->base = base;
+    c->segment = place.segment;
+    c->segment_offset = place.segment_offset;
+    c->key = place.key;
+    c->key_offset = place.key_offset;
+}
+
 static struct weft_contribution contribution_of(struct weft_job *job, weft_comm comm,
                                                 struct weft_gathering *g, int32_t member,
                                                 const struct weft_command *command)
 {
-    struct weft_contribution c = {.member = member, .segment = WEFT_NO_SEGMENT};
-    void *base = (void *)(uintptr_t)command->source;
-    struct weft_place place = {.segment = WEFT_NO_SEGMENT};
+    struct weft_contribution c = {
+        .member = member, .segment = WEFT_NO_SEGMENT, .a = command->offset, .b = command->width};
 
-    c.a = command->offset;
-    c.b = command->width;
     if (command->tag != WEFT_COLLECTIVE_WIN_CREATE)
         return c;
-    c.a = WEFT_OK;
-    if (command->width != 0) {
-        if (base == NULL)
-            c.a = weft_err(WEFT_ERR_ARGUMENT, "base is NULL");
-        else if (command->width > UINTPTR_MAX - (uintptr_t)base)
-            c.a = weft_err(WEFT_ERR_ARGUMENT, "that goes beyond the end of the address space");
-        else
-            c.a = weft_memory_place(job, comm, base, command->width, &place);
-        if (c.a != WEFT_OK && (g->why.text == NULL || member < g->why.member)) {
-            free(g->why.text);
-            g->why = (struct weft_objection){strdup(weft_err_last()), member};
-        }
+    weft_contribution_place(job, comm, command->source, command->width, &c);
+    if (c.a != WEFT_OK && (g->why.text == NULL || member < g->why.member)) {
+        free(g->why.text);
+        g->why = (struct weft_objection){strdup(weft_err_last()), member};
     }
-    c.base = command->source;
-    c.segment = place.segment;
-    c.segment_offset = place.segment_offset;
-    c.key = place.key;
-    c.key_offset = place.key_offset;
     return c;
 }
 

@@ -51,25 +51,60 @@ static void say_no_window(struct weft_job *job, const struct weft_comm_entry *co
     const bool here = whose >= 0 && comm->member[whose].process == job->numbers.process;
     const char *reason =
         objection.text != NULL && objection.member == whose ? objection.text : NULL;
-    const bool host = comm->handle == WEFT_COMM_HOST;
-    char name[40], why[WEFT_SAY_LINE / 2] = "";
+    const bool host = weft_comm_is_host(comm);
+    char name[40], why[WEFT_SAY_LINE / 2] = "", text[WEFT_SAY_LINE];
 
     weft_comm_name(comm->handle, name, sizeof(name));
     if (status == WEFT_ERR_LIMIT)
         snprintf(why, sizeof(why), " (WEFT_WINDOWS=%d)", (int)job->config.windows);
     else if (whose >= 0)
         snprintf(why, sizeof(why), ": %s %d%s brings %llu bytes at 0x%llx%s%s%s",
-                 host ? "process" : "rank", whose, host ? "" : " of it",
-                 (unsigned long long)all[whose].b, (unsigned long long)all[whose].base,
+                 host ? "process" : "rank", host ? comm->member[whose].process : whose,
+                 host ? "" : " of it", (unsigned long long)all[whose].b,
+                 (unsigned long long)all[whose].base,
                  status == WEFT_ERR_UNSUPPORTED
                      ? ", which weft_malloc did not give (WEFT_PATH=direct)"
                      : "",
                  reason != NULL ? ": " : "", reason != NULL ? reason : "");
-    snprintf(job->space.no_window, sizeof(job->space.no_window),
-             "weft_%swin_create on %s failed: %s%s", host ? "host_" : "", name,
+    snprintf(text, sizeof(text), "weft_%swin_create on %s failed: %s%s", host ? "host_" : "", name,
              weft_status_text(status), why);
-    if (!host && (here || comm->leader_index == 0))
-        weft_say(WEFT_SAY_WARN, "%s: %s", weft_status_name(status), job->space.no_window);
+    if (host && comm->leader_index >= 0)
+        memcpy(job->space.no_window, text, sizeof(text));
+    else if (!host && (here || comm->leader_index == 0))
+        weft_say(WEFT_SAY_WARN, "%s: %s", weft_status_name(status), text);
+}
+
+weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, bool alone,
+                            const struct weft_contribution *c, struct weft_window_entry *entry)
+{
+    const bool here = member.process == job->numbers.process;
+
+    if (c->a != WEFT_OK)
+        return c->a < WEFT_STATUS_COUNT ? (weft_status)c->a : WEFT_ERR_PROTOCOL;
+    entry->bytes = c->b;
+    entry->home = c->base;
+    entry->key = c->key;
+    entry->key_offset = c->key_offset;
+    if (here)
+        entry->address = (unsigned char *)(uintptr_t)c->base;
+    else if (c->segment != WEFT_NO_SEGMENT)
+        entry->address =
+            weft_memory_mapped(job, member.process, c->segment, c->segment_offset, c->b);
+    if (c->segment != WEFT_NO_SEGMENT || c->b == 0 || alone)
+        return WEFT_OK;
+    if (job->config.path == WEFT_PATH_DIRECT)
+        return WEFT_ERR_UNSUPPORTED;
+    if (!here)
+        return WEFT_OK;
+    /* Others can only reach it through this process's receive task. */
+    weft_store_relaxed_u32(&job->space.state.signals->proxied, 1);
+    char name[40];
+    weft_slot_name(job, member.slot, name, sizeof(name));
+    weft_say(WEFT_SAY_INFO,
+             "%s: a window of %llu bytes in memory that weft_malloc did not give: other processes "
+             "reach it through the host over %s",
+             name, (unsigned long long)c->b, job->proxy.net_ops->name);
+    return WEFT_OK;
 }
 
 /*
@@ -81,36 +116,11 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
                                 struct weft_window_entry *entry, int32_t *whose)
 {
     for (int32_t i = 0; i < comm->members; i++) {
-        const struct weft_member m = comm->member[i];
-        const struct weft_contribution *c = &all[i];
-        const bool here = m.process == job->numbers.process;
-
+        const weft_status status =
+            weft_entry_fill(job, comm->member[i], comm->leaders == 1, &all[i], &entry[i]);
         *whose = i;
-        if (c->a != WEFT_OK)
-            return c->a < WEFT_STATUS_COUNT ? (weft_status)c->a : WEFT_ERR_PROTOCOL;
-        entry[i].bytes = c->b;
-        entry[i].home = c->base;
-        entry[i].key = c->key;
-        entry[i].key_offset = c->key_offset;
-        if (here)
-            entry[i].address = (unsigned char *)(uintptr_t)c->base;
-        else if (c->segment != WEFT_NO_SEGMENT)
-            entry[i].address =
-                weft_memory_mapped(job, m.process, c->segment, c->segment_offset, c->b);
-        if (c->segment != WEFT_NO_SEGMENT || c->b == 0 || comm->leaders == 1)
-            continue;
-        if (job->config.path == WEFT_PATH_DIRECT)
-            return WEFT_ERR_UNSUPPORTED;
-        if (!here)
-            continue;
-        /* Others can only reach it through this process's receive task. */
-        weft_store_relaxed_u32(&job->space.state.signals->proxied, 1);
-        char name[40];
-        weft_slot_name(job, m.slot, name, sizeof(name));
-        weft_say(WEFT_SAY_INFO,
-                 "%s: a window of %llu bytes in memory that weft_malloc did not give: other "
-                 "processes reach it through the host over %s",
-                 name, (unsigned long long)c->b, job->proxy.net_ops->name);
+        if (status != WEFT_OK)
+            return status;
     }
     *whose = -1;
     return WEFT_OK;
@@ -141,7 +151,7 @@ static void apply_win_create(struct weft_job *job, const struct weft_comm_entry 
     answer_all(job, comm, status, win);
 }
 
-static void drop_window(struct weft_job *job, weft_win win)
+void weft_window_drop(struct weft_job *job, weft_win win)
 {
     job->space.state.windows[weft_handle_index(win)].handle = WEFT_WIN_NONE;
     weft_image_window(job, win);
@@ -178,7 +188,7 @@ static void apply_win_free(struct weft_job *job, const struct weft_comm_entry *c
                       (unsigned long long)all[0].a, name);
         return;
     }
-    drop_window(job, win);
+    weft_window_drop(job, win);
     answer_all(job, comm, WEFT_OK, 0);
 }
 
@@ -283,10 +293,11 @@ void weft_collective_sweep(struct weft_job *job)
 
     weft_lock(&job->space.tables);
     for (uint32_t i = 0; i < state->windows_count; i++)
-        if (state->windows[i].handle != WEFT_WIN_NONE && state->windows[i].comm != WEFT_COMM_HOST)
-            drop_window(job, state->windows[i].handle);
+        if (state->windows[i].handle != WEFT_WIN_NONE &&
+            !weft_comm_is_host(&state->comms[weft_handle_index(state->windows[i].comm)]))
+            weft_window_drop(job, state->windows[i].handle);
     for (uint32_t i = WEFT_COMM_HOST + 1; i < state->comms_count; i++)
-        if (state->comms[i].handle != WEFT_COMM_NONE)
+        if (state->comms[i].handle != WEFT_COMM_NONE && !weft_comm_is_host(&state->comms[i]))
             drop_comm(job, state->comms[i].handle);
     weft_unlock(&job->space.tables);
 }

@@ -82,7 +82,8 @@ static size_t take(size_t *end, size_t bytes)
 static size_t room_of(const struct weft_image_numbers *n)
 {
     const size_t least =
-        4 * weft_image_window_bytes(n->ranks) + 2 * weft_image_comm_bytes(n, n->ranks);
+        4 * weft_image_window_bytes(n->ranks) + 2 * weft_image_comm_bytes(n, n->ranks) +
+        weft_arena_size(weft_comm_bytes(n->processes, WEFT_SLOTS, n->processes)); /* HOST */
     return weft_arena_size(n->room > least ? n->room : least);
 }
 
@@ -165,12 +166,26 @@ static weft_status write_state(struct weft_job *job)
     state.windows = at(image, image->at.windows);
     state.comms = at(image, image->at.comms);
     state.copy = NULL;
+    state.update = NULL;
     state.copy_context = NULL;
     write(job, &status, state.process_table, table, n * sizeof(*table));
     write(job, &status, at(image, image->at.state), &state, sizeof(state));
     status = finish(job, status);
     free(table);
     return status;
+}
+
+/* What exists before the kernel: two of ranks, and all that host programs have made. */
+static void write_tables(struct weft_job *job)
+{
+    const struct weft_state *state = &job->space.state;
+
+    for (uint32_t i = 1; i < state->comms_count; i++)
+        if (state->comms[i].handle != WEFT_COMM_NONE)
+            weft_image_comm(job, state->comms[i].handle);
+    for (uint32_t i = 1; i < state->windows_count; i++)
+        if (state->windows[i].handle != WEFT_WIN_NONE)
+            weft_image_window(job, state->windows[i].handle);
 }
 
 weft_status weft_image_prepare(struct weft_job *job)
@@ -193,8 +208,7 @@ weft_status weft_image_prepare(struct weft_job *job)
                                    (uint32_t)job->config.counter_start, words);
     if (status == WEFT_OK)
         status = write_state(job);
-    weft_image_comm(job, WEFT_COMM_WORLD);
-    weft_image_comm(job, WEFT_COMM_DEVICE);
+    write_tables(job);
     return status;
 }
 
@@ -333,7 +347,7 @@ void weft_image_comm(struct weft_job *job, weft_comm comm)
     struct weft_comm_entry there = *entry;
     weft_status status = WEFT_OK;
 
-    if (image == NULL || image->memory == NULL || comm == WEFT_COMM_HOST)
+    if (image == NULL || image->memory == NULL)
         return;
     if (freed) {
         status = clear_words(job, index);
@@ -359,7 +373,7 @@ void weft_image_window(struct weft_job *job, weft_win win)
     struct weft_window there = *window;
     weft_status status = WEFT_OK;
 
-    if (image == NULL || image->memory == NULL || window->comm == WEFT_COMM_HOST)
+    if (image == NULL || image->memory == NULL)
         return;
     if (!freed) {
         const size_t members = (size_t)window->members;
@@ -367,8 +381,11 @@ void weft_image_window(struct weft_job *job, weft_win win)
             range_of(job, index, weft_image_window_bytes(members), "window", window->members);
         if (there.entry == NULL)
             return;
+        const struct weft_member *first =
+            job->space.state.comms[weft_handle_index(window->comm)].member;
         there.member =
             image->ranges[job->space.state.windows_count + weft_handle_index(window->comm)];
+        there.member += window->member - first; /* of an exposure: one of them */
         write(job, &status, there.entry, window->entry, members * sizeof(*window->entry));
     }
     write(job, &status, at(image, image->at.windows + index * sizeof(there)), &there,

@@ -22,6 +22,14 @@ struct weft_region {
     weft_win owner;  /* or for this window; neither: by the program */
 };
 
+/* Memory that one process announced: a window with one member. */
+struct weft_announced {
+    int32_t process; /* -1: free */
+    uint32_t number;
+    weft_win win;       /* NONE: it could not be made, */
+    weft_status status; /* and why; in the process alone that announced it */
+};
+
 /* What the job's processes expose to each other. */
 struct weft_space {
     struct weft_state state; /* the tables, as ranks see them where the host shares memory */
@@ -29,6 +37,8 @@ struct weft_space {
     struct weft_lock tables; /* over state's tables, regions and segments, on the host's side */
     struct weft_region *regions;
     uint32_t regions_count;
+    struct weft_announced *announced;
+    uint32_t announced_count;
     struct weft_gathering *gatherings; /* collective.c; by communicator index */
     char no_window[WEFT_SAY_LINE]; /* why the last could not be made: whole when it is answered */
 };
@@ -86,6 +96,21 @@ void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, ui
                          uint64_t bytes);
 extern const struct weft_service weft_memory_service;
 void weft_memory_close(struct weft_job *job);
+
+/* ---- exposure.c ---- */
+
+/* Tells all processes of memory of this one. Errors: those of weft_memory_place, and the job's. */
+weft_status weft_announce(struct weft_job *job, void *base, size_t bytes, uint32_t number);
+weft_status weft_renounce(struct weft_job *job, uint32_t number);
+/* What this process has heard of a process and number; false: nothing. Any thread. */
+bool weft_announced_find(struct weft_job *job, int process, uint32_t number,
+                         struct weft_announced *found);
+/* Whether a window is such a one. Table lock held. */
+bool weft_announced_is(const struct weft_job *job, weft_win win);
+/* It could not be made: forgets it. */
+void weft_announced_forget(struct weft_job *job, uint32_t number);
+extern const struct weft_service weft_exposure_service;
+void weft_exposure_close(struct weft_job *job);
 
 /* ---- collective.c ---- */
 

@@ -96,7 +96,7 @@ weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local
 
     const size_t processes = (size_t)state->processes;
     /* The host programs' outlives kernels; the others are made anew for each. */
-    const uint32_t slots = fixed == WEFT_COMM_HOST
+    const uint32_t slots = member[0].slot == WEFT_HOST_SLOT
                                ? WEFT_SLOTS
                                : (uint32_t)state->process_table[state->process].ranks + 1;
     struct weft_comm_entry made = {.members = members, .slots = slots};

@@ -51,6 +51,12 @@ static inline uint32_t weft_tables_local(uint32_t places)
     return places / 2 + 1;
 }
 
+/* Whether its members are host programs: then it outlives runs. */
+static inline bool weft_comm_is_host(const struct weft_comm_entry *entry)
+{
+    return entry->members > 0 && entry->member[0].slot == WEFT_HOST_SLOT;
+}
+
 /*
  * Whether only this process knows the communicator: then it alone makes and frees what belongs to
  * it. One that was split off a shared communicator is shared even if all members are here.

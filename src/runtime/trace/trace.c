@@ -128,8 +128,8 @@ void weft_trace_place(struct weft_job *job, weft_self *self)
 {
     struct weft_trace *trace = job->trace;
 
-    if (trace == NULL)
-        return;
+    if (trace == NULL || (self->slot == WEFT_HOST_SLOT && job->threads))
+        return; /* calls of several threads begin and end in each other */
     self->tracer = (struct weft_tracer){
         .alias = WEFT_TRACE_ALIAS,
         .most = (uint32_t)trace->most,

@@ -14,7 +14,8 @@
 static weft_comm comm_of(const struct weft_job *job, const struct weft_waiting *w)
 {
     const weft_comm name = (weft_comm)__atomic_load_n(&w->a, __ATOMIC_RELAXED);
-    return job->trace != NULL ? name ^ WEFT_TRACE_ALIAS : name;
+    const bool host = w == job->ranks.selves[WEFT_HOST_SLOT]->waiting;
+    return job->trace != NULL && !(host && job->threads) ? name ^ WEFT_TRACE_ALIAS : name;
 }
 
 void weft_comm_name(weft_comm comm, char *name, size_t bytes)

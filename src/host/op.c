@@ -1,0 +1,201 @@
+/*
+ * host/op.c - operations of the host program: gets, updates, and what can be waited for.
+ *
+ * A call that returns what it fetched waits for its own operation: the rank's short way, an answer
+ * in its link, is for one at a time, and here other threads may ask meanwhile.
+ */
+#include "host/host.h"
+
+#include "rank/host.h"
+#include "runtime/space/tables.h"
+
+#include <math.h>
+
+static weft_status check_op(weft_job *job, const char *call, const weft_self *self, weft_op op,
+                            weft_progress how)
+{
+    if (how != WEFT_LOCAL && how != WEFT_REMOTE)
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: %d is neither WEFT_LOCAL nor WEFT_REMOTE",
+                            call, (int)how);
+    if (!weft_op_is_of(self, op))
+        return weft_refused(job, WEFT_ERR_ARGUMENT,
+                            "%s: operation %llu to process %d (kind 0x%x) is none of the host "
+                            "program of process %d in this job",
+                            call, (unsigned long long)op.sequence, op.process, op.kind,
+                            job->numbers.process);
+    return WEFT_OK;
+}
+
+weft_status weft_host_op_test(weft_job *job, weft_op op, weft_progress how, int *done)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_op_test");
+    weft_status status = check_op(job, host_name, self, op, how);
+    if (status == WEFT_OK)
+        status = weft_host_place(job, host_name, "done", done);
+    if (status == WEFT_OK)
+        *done = weft_op_test(self, op, how);
+    if (status == WEFT_OK && !*done)
+        weft_port_poll(&self->port); /* loops around it let others run */
+    return weft_host_leave(job, status);
+}
+
+weft_status weft_host_op_wait(weft_job *job, weft_op op, weft_progress how)
+{
+    return weft_host_op_wait_for(job, op, how, HUGE_VAL);
+}
+
+weft_status weft_host_op_wait_for(weft_job *job, weft_op op, weft_progress how, double seconds)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_op_wait");
+    const weft_status status = check_op(job, host_name, self, op, how);
+    if (status == WEFT_OK) {
+        host_call.deadline = weft_host_deadline(seconds);
+        weft_op_wait(self, op, how);
+    }
+    return weft_host_leave(job, status);
+}
+
+/* ---- puts and gets --------------------------------------------------------------------------- */
+
+weft_status weft_host_put_begin(weft_job *job, weft_win win, int process, size_t offset,
+                                const void *source, size_t bytes, weft_op *op)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_put_begin");
+    weft_status status = weft_host_range(job, host_name, win, process, offset, source, bytes);
+    if (status == WEFT_OK)
+        status = weft_host_place(job, host_name, "op", op);
+    if (status == WEFT_OK)
+        *op = weft_put_begin(self, win, process, offset, source, bytes);
+    return weft_host_leave(job, status);
+}
+
+weft_status weft_host_get_begin(weft_job *job, weft_win win, int process, size_t offset, void *to,
+                                size_t bytes, weft_op *op)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_get_begin");
+    weft_status status = weft_host_range(job, host_name, win, process, offset, to, bytes);
+    if (status == WEFT_OK)
+        status = weft_host_place(job, host_name, "op", op);
+    if (status == WEFT_OK)
+        *op = weft_get_begin(self, win, process, offset, to, bytes);
+    return weft_host_leave(job, status);
+}
+
+weft_status weft_host_get(weft_job *job, weft_win win, int process, size_t offset, void *to,
+                          size_t bytes)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_get");
+    const weft_status status = weft_host_range(job, host_name, win, process, offset, to, bytes);
+    if (status == WEFT_OK)
+        weft_op_wait(self, weft_get_begin(self, win, process, offset, to, bytes), WEFT_LOCAL);
+    return weft_host_leave(job, status);
+}
+
+/* ---- updates --------------------------------------------------------------------------------- */
+
+/* Of words of `size` bytes. */
+static weft_status check_update(weft_job *job, const char *call, weft_win win, int process,
+                                size_t offset, const void *memory, size_t bytes, uint32_t size)
+{
+    const weft_status status = weft_host_range(job, call, win, process, offset, memory, bytes);
+    const struct weft_state *state = &job->space.state;
+
+    if (status != WEFT_OK)
+        return status;
+    const struct weft_window_entry *entry = &state->windows[weft_handle_index(win)].entry[process];
+    if (((entry->home + offset) & (size - 1)) != 0)
+        return weft_refused(job, WEFT_ERR_ARGUMENT,
+                            "%s: offset %zu of the window of process %d is not aligned to %u bytes",
+                            call, offset, process, size);
+    if (state->copy != NULL && state->update == NULL && entry->address != NULL)
+        return weft_refused(job, WEFT_ERR_UNSUPPORTED,
+                            "%s: the host program of process %d cannot update device memory of "
+                            "process %d",
+                            call, job->numbers.process, process);
+    return WEFT_OK;
+}
+
+/* One word; *old, of its size, is there on return. */
+static weft_status update(weft_self *self, weft_win win, int process, size_t offset,
+                          struct weft_change change, void *old)
+{
+    weft_op_wait(self, weft_update_begin(self, win, process, offset, &change, old), WEFT_LOCAL);
+    return WEFT_OK;
+}
+
+/* A call that updates one word of a type and returns what was there. */
+#define UPDATE(name, word, type, how, value, expected)                                             \
+    WEFT_HOST_BEGIN(job, self, name);                                                              \
+    word was = 0;                                                                                  \
+    weft_status status =                                                                           \
+        check_update(job, host_name, win, process, offset, &was, sizeof(was), sizeof(was));        \
+    if (status == WEFT_OK)                                                                         \
+        status = update(self, win, process, offset,                                                \
+                        (struct weft_change){value, expected, how, type}, &was);                   \
+    if (status == WEFT_OK && old != NULL)                                                          \
+        *old = was;                                                                                \
+    return weft_host_leave(job, status)
+
+weft_status weft_host_fetch_add(weft_job *job, weft_win win, int process, size_t offset,
+                                uint64_t value, uint64_t *old)
+{
+    UPDATE("weft_host_fetch_add", uint64_t, WEFT_U64, WEFT_SUM, value, 0);
+}
+
+weft_status weft_host_swap(weft_job *job, weft_win win, int process, size_t offset, uint64_t value,
+                           uint64_t *old)
+{
+    UPDATE("weft_host_swap", uint64_t, WEFT_U64, WEFT_REPLACE, value, 0);
+}
+
+weft_status weft_host_compare_swap(weft_job *job, weft_win win, int process, size_t offset,
+                                   uint64_t expected, uint64_t desired, uint64_t *old)
+{
+    UPDATE("weft_host_compare_swap", uint64_t, WEFT_U64, WEFT_COMPARE, desired, expected);
+}
+
+weft_status weft_host_fetch_add_u32(weft_job *job, weft_win win, int process, size_t offset,
+                                    uint32_t value, uint32_t *old)
+{
+    UPDATE("weft_host_fetch_add_u32", uint32_t, WEFT_U32, WEFT_SUM, value, 0);
+}
+
+weft_status weft_host_swap_u32(weft_job *job, weft_win win, int process, size_t offset,
+                               uint32_t value, uint32_t *old)
+{
+    UPDATE("weft_host_swap_u32", uint32_t, WEFT_U32, WEFT_REPLACE, value, 0);
+}
+
+weft_status weft_host_compare_swap_u32(weft_job *job, weft_win win, int process, size_t offset,
+                                       uint32_t expected, uint32_t desired, uint32_t *old)
+{
+    UPDATE("weft_host_compare_swap_u32", uint32_t, WEFT_U32, WEFT_COMPARE, desired, expected);
+}
+
+weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offset, uint64_t value)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_add");
+    const weft_status status =
+        check_update(job, host_name, win, process, offset, &value, sizeof(value), sizeof(value));
+    if (status == WEFT_OK)
+        weft_add(self, win, process, offset, value);
+    return weft_host_leave(job, status);
+}
+
+weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process, size_t offset,
+                                       const void *source, size_t count, weft_type type,
+                                       weft_operation operation, weft_op *op)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_accumulate_begin");
+    weft_status status = weft_host_place(job, host_name, "op", op);
+    if (status == WEFT_OK && !weft_change_exists(operation, type))
+        status = weft_refused(job, WEFT_ERR_ARGUMENT, "%s: type %d, operation %d", host_name,
+                              (int)type, (int)operation);
+    const uint32_t size = weft_type_bytes(type);
+    const size_t bytes = count > SIZE_MAX / 8 ? SIZE_MAX : count * size;
+    if (status == WEFT_OK)
+        status = check_update(job, host_name, win, process, offset, source, bytes, size);
+    if (status == WEFT_OK)
+        *op = weft_accumulate_begin(self, win, process, offset, source, count, type, operation);
+    return weft_host_leave(job, status);
+}

@@ -1,0 +1,244 @@
+/*
+ * runtime/kernel/prepare.c - preparing a kernel: all processes agree on it and on their ranks.
+ */
+#include "runtime/job/job.h"
+
+#include "base/say.h"
+#include "runtime/job/exchange.h"
+#include "runtime/service/landing.h"
+#include "runtime/space/image.h"
+#include "runtime/space/tables.h"
+#include "runtime/trace/timeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a process brings to weft_prepare. */
+struct brought {
+    int32_t ranks;   /* -1: it cannot */
+    char kernel[60]; /* its name, or the beginning of it */
+};
+
+static weft_status check_kernels(const struct weft_job *job, const struct brought *all)
+{
+    for (int p = 1; p < job->numbers.processes; p++)
+        if (memcmp(all[p].kernel, all[0].kernel, sizeof(all[p].kernel)) != 0)
+            return weft_err(
+                WEFT_ERR_MISMATCH, "weft_prepare: %s prepares kernel %.60s, and %s kernel %.60s",
+                job->processes[0].name, all[0].kernel, job->processes[p].name, all[p].kernel);
+    return WEFT_OK;
+}
+
+/* Learns how many ranks every process brings. */
+static weft_status agree_on_ranks(struct weft_job *job, weft_status mine, const char *kernel,
+                                  int ranks)
+{
+    const int n = job->numbers.processes;
+    struct brought brought = {.ranks = mine == WEFT_OK ? ranks : -1};
+    struct brought *all = calloc((size_t)n, sizeof(*all));
+
+    if (all == NULL) { /* the others would wait for what this process brings */
+        weft_job_fail(job, WEFT_ERR_MEMORY, "process %d: no memory for the ranks of %d processes",
+                      job->numbers.process, n);
+        return WEFT_ERR_MEMORY;
+    }
+    memcpy(brought.kernel, kernel, strnlen(kernel, sizeof(brought.kernel)));
+    weft_status status = weft_exchange(job, WEFT_EXCHANGE_PREPARE, &brought, sizeof(brought), all);
+    if (status == WEFT_OK)
+        status = mine;
+    int32_t first = 0;
+    for (int p = 0; status == WEFT_OK && p < n; p++) {
+        if (all[p].ranks < 1 || all[p].ranks >= (int32_t)WEFT_SLOTS)
+            status = weft_err(WEFT_ERR_DEVICE, "%s cannot run the kernel", job->processes[p].name);
+    }
+    if (status == WEFT_OK)
+        status = check_kernels(job, all);
+    for (int p = 0; status == WEFT_OK && p < n; p++) {
+        job->space.state.process_table[p].first_rank = first;
+        job->space.state.process_table[p].ranks = all[p].ranks;
+        first += all[p].ranks;
+    }
+    if (status == WEFT_OK) {
+        job->space.state.ranks = job->numbers.ranks = first;
+        job->numbers.ranks_here = ranks;
+        job->numbers.first_rank = job->space.state.process_table[job->numbers.process].first_rank;
+    }
+    free(all);
+    return status;
+}
+
+/* WORLD and DEVICE, from the table of processes. */
+static weft_status make_communicators(struct weft_job *job)
+{
+    const struct weft_process_entry *table = job->space.state.process_table;
+    const int me = job->numbers.process;
+    struct weft_member *all = malloc((size_t)job->numbers.ranks * sizeof(*all));
+    weft_comm comm;
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d ranks", job->numbers.ranks);
+    for (int p = 0; p < job->numbers.processes; p++)
+        for (int r = 0; r < table[p].ranks; r++)
+            all[table[p].first_rank + r] = (struct weft_member){p, 1 + (uint32_t)r};
+    weft_status status =
+        weft_comm_make(&job->space.state, WEFT_COMM_WORLD, false, all, job->numbers.ranks, &comm);
+    if (status == WEFT_OK)
+        status = weft_comm_make(&job->space.state, WEFT_COMM_DEVICE, true,
+                                all + table[me].first_rank, table[me].ranks, &comm);
+    free(all);
+    return status;
+}
+
+void weft_ranks_free(struct weft_job *job)
+{
+    const uint32_t slots = job->ranks.slots;
+
+    weft_trace_free_ranks(job); /* it looks at their states */
+    __atomic_store_n(&job->ranks.slots, 1, __ATOMIC_RELEASE);
+    for (uint32_t slot = 1; slot < slots; slot++)
+        job->ranks.selves[slot] = NULL;
+    weft_job_host_free(job, job->ranks.rank_memory);
+    weft_job_host_free(job, job->ranks.rank_rings);
+    job->ranks.rank_memory = job->ranks.rank_rings = NULL;
+    if (job->ranks.user != NULL)
+        job->device_ops->free(job->device, job->ranks.user, &job->ranks.user_share);
+    job->ranks.user = NULL;
+}
+
+static weft_status make_ranks(struct weft_job *job)
+{
+    const size_t ranks = (size_t)job->numbers.ranks_here;
+
+    job->proxy.letter_bytes = weft_letters_wanted(job);
+    weft_landing_reset(job);
+    job->ranks.self_bytes = sizeof(weft_self);
+    job->ranks.rank_memory =
+        job->device_ops->host_alloc(job->device, ranks * job->ranks.self_bytes);
+    job->ranks.user =
+        job->device_ops->alloc(job->device, job->ranks.kernel->user_bytes, &job->ranks.user_share);
+    job->ranks.rank_rings = job->device_ops->host_alloc(job->device, ranks * weft_rank_bytes(job));
+    if (job->ranks.rank_memory == NULL || job->ranks.rank_rings == NULL || job->ranks.user == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for the state of %zu ranks", ranks);
+    weft_status status = make_communicators(job);
+    if (status == WEFT_OK)
+        status = weft_image_prepare(job);
+    if (status == WEFT_OK)
+        status = weft_trace_prepare(job);
+    if (status != WEFT_OK)
+        return status;
+    for (uint32_t slot = 1; slot <= ranks; slot++) {
+        const size_t i = slot - 1;
+        weft_rank_make(job, slot,
+                       (weft_self *)(void *)(job->ranks.rank_memory + i * job->ranks.self_bytes),
+                       job->ranks.rank_rings + i * weft_rank_bytes(job));
+        __atomic_store_n(&job->ranks.slots, slot + 1, __ATOMIC_RELEASE);
+    }
+    return WEFT_OK;
+}
+
+/* A rank's state is laid out by the compiler of the kernel, too. */
+static weft_status check_layout(const struct weft_job *job, const weft_kernel *kernel)
+{
+    if (job->device_ops->host_access || kernel->cuda == NULL ||
+        kernel->cuda->self_bytes == sizeof(weft_self))
+        return WEFT_OK;
+    return weft_err(WEFT_ERR_DEVICE,
+                    "kernel %s was compiled for another version of weft (%zu and %zu bytes a rank)",
+                    kernel->name, kernel->cuda->self_bytes, sizeof(weft_self));
+}
+
+void weft_limit_shared(weft_job *job, size_t bytes)
+{
+    if (job != NULL)
+        job->ranks.shared_most = bytes;
+}
+
+static size_t shared_bytes(const struct weft_job *job, const weft_kernel *kernel)
+{
+    const size_t most = job->ranks.shared_most > kernel->shared_least ? job->ranks.shared_most
+                                                                      : kernel->shared_least;
+    return kernel->shared_bytes < most ? kernel->shared_bytes : most;
+}
+
+/* Whether the device has to do what others ask of its memory: they may, and the host cannot. */
+static bool wants_service(const struct weft_job *job)
+{
+    const int wish = job->config.cuda_service;
+
+    return job->device_ops->serve != NULL && wish != WEFT_CUDA_SERVICE_OFF &&
+           (wish == WEFT_CUDA_SERVICE_ON || job->space.state.signals->proxied != 0);
+}
+
+weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, int max_ranks)
+{
+    struct weft_wish wish = {.kernel = kernel, .threads = threads, .ranks = max_ranks};
+    const char *const name = kernel != NULL ? kernel->name : "NULL";
+    int ranks = 0;
+    weft_status status = weft_job_idle(job, "weft_prepare");
+
+    if (status != WEFT_OK)
+        return status;
+    weft_trace_write(job, false); /* of the kernel before */
+    if (kernel == NULL || threads < 1 || threads > 1024 || max_ranks < 0)
+        status = weft_err(WEFT_ERR_ARGUMENT,
+                          "weft_prepare: kernel %s, %d threads (1..1024), at most %d ranks", name,
+                          threads, max_ranks);
+    else
+        status = check_layout(job, kernel);
+    if (status == WEFT_OK) {
+        wish.shared = shared_bytes(job, kernel);
+        wish.serves = wants_service(job);
+        status = job->device_ops->ranks(job->device, &wish, &ranks);
+    }
+    status = agree_on_ranks(job, status, kernel != NULL ? kernel->name : "", ranks);
+    if (status != WEFT_OK)
+        return weft_refuse(job, status);
+
+    job->ranks.kernel = kernel;
+    job->ranks.shared_bytes = wish.shared;
+    job->ranks.serves = wish.serves;
+    job->numbers.threads = job->device_ops->threads(job->device, threads);
+    weft_services_stop(job);
+    weft_lock(&job->space.tables);
+    weft_ranks_free(job);
+    status = make_ranks(job);
+    weft_unlock(&job->space.tables);
+    if (status == WEFT_OK)
+        status = weft_services_start(job);
+    if (status == WEFT_OK) /* nobody notifies ranks that do not exist yet */
+        return weft_exchange(job, WEFT_EXCHANGE_PREPARED, NULL, 0, NULL);
+    weft_job_fail(job, status, "process %d could not prepare kernel %s", job->numbers.process,
+                  name);
+    return status;
+}
+
+const weft_numbers *weft_numbers_of(const weft_job *job)
+{
+    return &job->numbers;
+}
+
+int weft_first_rank_of(const weft_job *job, int process)
+{
+    return process < 0 || process >= job->numbers.processes
+               ? -1
+               : job->space.state.process_table[process].first_rank;
+}
+
+int weft_ranks_of(const weft_job *job, int process)
+{
+    return process < 0 || process >= job->numbers.processes
+               ? -1
+               : job->space.state.process_table[process].ranks;
+}
+
+weft_kind weft_process_kind(const weft_job *job, int process)
+{
+    return process < 0 || process >= job->numbers.processes ? WEFT_KIND_NONE
+                                                            : job->processes[process].kind;
+}
+
+int weft_device_of(const weft_job *job, int process)
+{
+    return process < 0 || process >= job->numbers.processes ? -1 : job->processes[process].device;
+}
