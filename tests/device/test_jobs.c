@@ -66,6 +66,24 @@ static void pass_on(struct test_env *env, weft_job *job, uint64_t *word, weft_wi
     TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
 }
 
+/* An operation is one of its own job alone, also where another has as many. Closes `other`. */
+static void check_operations(struct test_env *env, weft_job *job, weft_job *other)
+{
+    const int n = env->numbers->processes, next = (env->numbers->process + 1) % n;
+    uint64_t *word = weft_malloc(job, sizeof(*word)), value = 7;
+    weft_op op = {0};
+    weft_win win;
+
+    TEST_EQ(env, weft_host_win_create(job, word, sizeof(*word), &win), WEFT_OK);
+    TEST_EQ(env, weft_host_put_begin(job, win, next, 0, &value, sizeof(value), &op), WEFT_OK);
+    TEST_EQ(env, weft_host_op_wait(job, op, WEFT_REMOTE), WEFT_OK);
+    const bool done = op.sequence == 0; /* where memory is mapped all are, of any job */
+    TEST_EQ(env, weft_host_op_wait(other, op, WEFT_REMOTE), done ? WEFT_OK : WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_close(other), done ? WEFT_OK : WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_win_free(job, &win), WEFT_OK);
+    weft_free(job, word);
+}
+
 static int body(struct test_env *env)
 {
     weft_job *job[JOBS] = {env->job};
@@ -95,7 +113,7 @@ static int body(struct test_env *env)
     }
     if (TEST_EQ(env, weft_open(&job[1], NULL, NULL), WEFT_OK)) {
         run_in(env, job[1], 50000);
-        TEST_EQ(env, weft_close(job[1]), WEFT_OK);
+        check_operations(env, job[0], job[1]);
     }
     return TEST_PASSED;
 }

@@ -6,6 +6,7 @@
 #include "weft/device.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,33 @@ static int body_host_barrier(int process)
     return (int)status;
 }
 
+/* Gets from process 2, which does not answer, while a kernel runs. */
+static int body_host_get(int process)
+{
+    struct data data = {FOR_EVER};
+    weft_job *job = NULL;
+    weft_win win = WEFT_WIN_NONE;
+    uint64_t word;
+    weft_status status = weft_open(&job, NULL, NULL);
+
+    if (status == WEFT_OK)
+        status = weft_host_win_create(job, weft_malloc(job, 8), 8, &win);
+    if (status == WEFT_OK)
+        status = weft_prepare(job, &failing, 1, RANKS);
+    if (status == WEFT_OK)
+        status = weft_start(job, &data, sizeof(data));
+    fault_add(FAULT_WORD_READY);
+    if (process == 2)
+        raise(SIGSTOP);
+    usleep(100000);
+    if (status == WEFT_OK)
+        status = weft_host_get(job, win, 2, 0, &word, 8);
+    if (status != WEFT_OK && weft_finish(job, NULL) != status)
+        status = WEFT_OK;
+    weft_close(job);
+    return (int)status;
+}
+
 /* Process 1 has another limit than the others: each of them sees it, and one tells the job. */
 static int body_differ(int process)
 {
@@ -243,6 +271,14 @@ static const struct failure failures[] = {
      "process 2 (pid ",
      {0},
      "auto",
+     NULL},
+    {"one is killed, gets from it are under way",
+     body_host_get,
+     2,
+     WEFT_ERR_PEER_LOST,
+     "process 2 (pid ",
+     {0},
+     "proxy",
      NULL},
     {"a process leaves", body_leave, -1, WEFT_ERR_PEER_LOST, "process 1 (pid ", {0}, "auto", NULL},
     {"the program gives up",

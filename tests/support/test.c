@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+weft_thread_level test_threads = WEFT_THREAD_SINGLE;
+
 struct test_block {
     struct test_block *next;
     enum test_memory kind;
@@ -73,6 +75,13 @@ static void report_check(struct test_env *env, const struct test_check *check)
             (unsigned long long)check->want, check->failed);
 }
 
+static void report_run(struct test_env *env, const struct test_check *check)
+{
+    report_check(env, check);
+    if (env->expect == WEFT_OK)
+        TEST_EQ(env, check->done, env->numbers->ranks_here);
+}
+
 /* ---- what bodies call ----------------------------------------------------------------------- */
 
 bool test_prepare(struct test_env *env, const weft_kernel *kernel)
@@ -87,9 +96,22 @@ bool test_run(struct test_env *env, void *user, size_t user_bytes)
 
     memset(check, 0, sizeof(*check));
     TEST_EQ(env, weft_run(env->job, user, user_bytes, NULL), env->expect);
-    report_check(env, check);
-    if (env->expect == WEFT_OK)
-        TEST_EQ(env, check->done, env->numbers->ranks_here);
+    report_run(env, check);
+    return env->failures == before;
+}
+
+bool test_start(struct test_env *env, void *user, size_t user_bytes)
+{
+    memset(user, 0, sizeof(struct test_check));
+    return TEST_EQ(env, weft_start(env->job, user, user_bytes), WEFT_OK);
+}
+
+bool test_finish(struct test_env *env, const void *user)
+{
+    const int before = env->failures;
+
+    TEST_EQ(env, weft_finish(env->job, NULL), WEFT_OK);
+    report_run(env, user);
     return env->failures == before;
 }
 
@@ -158,7 +180,8 @@ static int run_process(void *argument)
 
     const bool cpu = __atomic_fetch_add(&launch->opened, 1, __ATOMIC_RELAXED) < options->cpus;
     const weft_status status =
-        weft_open(&env.job, cpu ? &count : launch->argc, cpu ? words : launch->argv);
+        weft_open_threads(&env.job, cpu ? &count : launch->argc, cpu ? words : launch->argv,
+                          test_threads);
     if (status != WEFT_OK) {
         fprintf(stderr, "FAILED weft_open: %s: %s\n", weft_status_name(status), weft_error(NULL));
         return TEST_FAILED;

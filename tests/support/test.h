@@ -49,6 +49,9 @@ struct test_env {
     struct test_block *blocks; /* memory to free after the body */
 };
 
+/* Which threads of a body may make host calls; to be set before test_main. */
+extern weft_thread_level test_threads;
+
 /*
  * The whole program: parses the options, opens the job in each process, runs body(env) there,
  * frees its memory, closes the job. The result is the exit code.
@@ -65,6 +68,10 @@ bool test_prepare(struct test_env *env, const weft_kernel *kernel);
  * every rank came to its end. True when all was as expected.
  */
 bool test_run(struct test_env *env, void *user, size_t user_bytes);
+
+/* The same in two parts, between which the kernel runs; user stays until the second. */
+bool test_start(struct test_env *env, void *user, size_t user_bytes);
+bool test_finish(struct test_env *env, const void *user);
 
 /*
  * Zeroed memory that is freed after the body. With --path direct and several processes all of it

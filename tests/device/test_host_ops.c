@@ -1,0 +1,192 @@
+/*
+ * What the host program does with other processes' memory, without a kernel: puts, gets and updates
+ * as operations, waits with a limit, and what it is refused, which leaves the job as it was.
+ */
+#include "support/test.h"
+
+#include "runtime/job/job.h"
+
+#include <string.h>
+
+enum { WORDS = 1000, TAG = 3 };
+
+/* Host programs update where they store themselves, or where the device does it for them. */
+static bool updates(const struct test_env *env)
+{
+    const struct weft_state *state = &env->job->space.state;
+    return state->copy == NULL || state->update != NULL;
+}
+
+struct ring {
+    weft_win win;
+    int me, n, to;
+};
+
+static void check_moves(struct test_env *env, const struct ring *ring)
+{
+    weft_job *job = env->job;
+    uint64_t *source = test_memory(env, TEST_HOST, WORDS * 8);
+    uint64_t *back = test_memory(env, TEST_HOST, WORDS * 8);
+    uint64_t word = 0;
+    weft_op op[2];
+    int done = 0;
+
+    for (size_t i = 0; i < WORDS; i++)
+        source[i] = (uint64_t)ring->me << 32 | i;
+    TEST_EQ(env, weft_host_put_begin(job, ring->win, ring->to, 0, source, WORDS * 8, &op[0]), 0);
+    TEST_EQ(env, weft_host_get_begin(job, ring->win, ring->to, 0, back, WORDS * 8, &op[1]), 0);
+    TEST_EQ(env, weft_host_op_wait(job, op[1], WEFT_LOCAL), WEFT_OK);
+    TEST_EQ(env, memcmp(source, back, WORDS * 8), 0); /* a get sees the puts before it */
+    TEST_EQ(env, weft_host_op_wait_for(job, op[0], WEFT_REMOTE, 60), WEFT_OK);
+    TEST_EQ(env, weft_host_op_test(job, op[0], WEFT_LOCAL, &done), WEFT_OK);
+    TEST_EQ(env, done, 1);
+    TEST_EQ(env, weft_host_get(job, ring->win, ring->to, 8 * 77, &word, 8), WEFT_OK);
+    TEST_EQ(env, word, source[77]);
+    TEST_EQ(env, weft_host_get(job, ring->win, ring->to, 8 * 78, &word, 4), WEFT_OK);
+    TEST_EQ(env, (uint32_t)word, 78);
+    TEST_EQ(env, weft_host_get(job, ring->win, ring->to, 0, back, 0), WEFT_OK);
+    TEST_EQ(env, weft_host_flush(job, ring->win), WEFT_OK);
+    TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+    TEST_EQ(env, weft_host_get_begin(job, ring->win, ring->me, 8, back, 100, &op[0]), WEFT_OK);
+    for (done = 0; !done && env->failures == 0;)
+        TEST_EQ(env, weft_host_op_test(job, op[0], WEFT_LOCAL, &done), WEFT_OK);
+}
+
+/* All processes update the same words: sums are exact, and every old value comes once. */
+static void check_sums(struct test_env *env, const struct ring *ring)
+{
+    enum { EACH = 20 };
+    const uint64_t ones[4] = {1, 1, 1, 1}, n = (uint64_t)ring->n;
+    weft_job *job = env->job;
+    uint64_t old = 0, last = 0, words[4];
+    uint32_t narrow = 0;
+    weft_op op;
+
+    for (uint64_t i = 0; i < EACH; i++) {
+        TEST_EQ(env, weft_host_fetch_add(job, ring->win, 0, 0, 1, &old), WEFT_OK);
+        TEST(env, i == 0 || old > last);
+        last = old;
+        TEST_EQ(env, weft_host_add(job, ring->win, 0, 8, 3), WEFT_OK);
+        TEST_EQ(env, weft_host_fetch_add_u32(job, ring->win, 0, 20, 1, &narrow), WEFT_OK);
+    }
+    TEST_EQ(env,
+            weft_host_accumulate_begin(job, ring->win, 0, 32, ones, 4, WEFT_U64, WEFT_SUM, &op),
+            WEFT_OK);
+    TEST_EQ(env, weft_host_op_wait(job, op, WEFT_REMOTE), WEFT_OK);
+    TEST_EQ(env, weft_host_flush(job, ring->win), WEFT_OK);
+    TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+    TEST_EQ(env, weft_host_fetch_add(job, ring->win, 0, 0, 0, &old), WEFT_OK);
+    TEST_EQ(env, old, EACH * n);
+    TEST_EQ(env, weft_host_fetch_add(job, ring->win, 0, 8, 0, &old), WEFT_OK);
+    TEST_EQ(env, old, 3 * EACH * n);
+    TEST_EQ(env, weft_host_fetch_add_u32(job, ring->win, 0, 20, 0, &narrow), WEFT_OK);
+    TEST_EQ(env, narrow, EACH * n);
+    TEST_EQ(env, weft_host_get(job, ring->win, 0, 32, words, sizeof(words)), WEFT_OK);
+    for (int i = 0; i < 4; i++)
+        TEST_EQ(env, words[i], n);
+    TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+}
+
+/* Of the own process's window, and of the next one's. */
+static void check_updates(struct test_env *env, const struct ring *ring)
+{
+    const uint64_t zeros[100] = {0};
+    weft_job *job = env->job;
+    uint64_t old = 1;
+    uint32_t narrow = 1;
+
+    TEST_EQ(env, weft_host_put(job, ring->win, ring->me, 0, zeros, sizeof(zeros)), WEFT_OK);
+    TEST_EQ(env, weft_host_flush(job, ring->win), WEFT_OK);
+    TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+    check_sums(env, ring);
+    TEST_EQ(env, weft_host_swap(job, ring->win, ring->to, 80, 5, &old), WEFT_OK);
+    TEST_EQ(env, old, 0);
+    TEST_EQ(env, weft_host_compare_swap(job, ring->win, ring->to, 80, 4, 9, &old), WEFT_OK);
+    TEST_EQ(env, old, 5);
+    TEST_EQ(env, weft_host_compare_swap(job, ring->win, ring->to, 80, 5, 9, &old), WEFT_OK);
+    TEST_EQ(env, old, 5);
+    TEST_EQ(env, weft_host_swap(job, ring->win, ring->to, 80, 0, NULL), WEFT_OK);
+    TEST_EQ(env, weft_host_swap_u32(job, ring->win, ring->to, 92, 7, &narrow), WEFT_OK);
+    TEST_EQ(env, narrow, 0);
+    TEST_EQ(env, weft_host_compare_swap_u32(job, ring->win, ring->to, 92, 7, 8, &narrow), WEFT_OK);
+    TEST_EQ(env, narrow, 7);
+    TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+    TEST_EQ(env, weft_host_fetch_add(job, ring->win, ring->me, 80, 1, &old), WEFT_OK);
+    TEST_EQ(env, old, 0);
+    TEST_EQ(env, weft_host_fetch_add_u32(job, ring->win, ring->me, 92, 1, &narrow), WEFT_OK);
+    TEST_EQ(env, narrow, 8);
+}
+
+/* A wait that is not over in time takes nothing, and the next one finds what came. */
+static void check_limits(struct test_env *env, const struct ring *ring)
+{
+    const double seconds = env->random ? 1e-5 : 0.05;
+    weft_job *job = env->job;
+    const uint64_t before = weft_now_ns();
+
+    TEST_EQ(env, weft_host_wait_for(job, TAG, 1, seconds), WEFT_ERR_TIMEOUT);
+    TEST(env, (double)(weft_now_ns() - before) * 1e-9 >= seconds);
+    TEST_EQ(env, weft_host_wait_for(job, TAG, 1, 0), WEFT_ERR_TIMEOUT);
+    TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+    TEST_EQ(env, weft_host_notify(job, ring->to, TAG), WEFT_OK);
+    while (weft_host_wait_for(job, TAG, 2, seconds) != WEFT_ERR_TIMEOUT && env->failures == 0)
+        TEST(env, false);
+    TEST_EQ(env, weft_host_wait_for(job, TAG, 1, 60), WEFT_OK);
+    TEST_EQ(env, weft_host_wait_for(job, TAG, 1, -1), WEFT_ERR_TIMEOUT);
+    TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+}
+
+static void check_refused(struct test_env *env, const struct ring *ring)
+{
+    weft_job *job = env->job;
+    const weft_win win = ring->win;
+    uint64_t word = 0;
+    uint32_t narrow = 0;
+    weft_op op, other = {7, 0, 0x00011}; /* of the future, and of no stamp of this job */
+
+    TEST_EQ(env, weft_host_get(job, win, ring->n, 0, &word, 8), WEFT_ERR_RANK);
+    TEST_EQ(env, weft_host_get(job, win, -1, 0, &word, 8), WEFT_ERR_RANK);
+    TEST_EQ(env, weft_host_get(job, win, 0, WORDS * 8 - 7, &word, 8), WEFT_ERR_BOUNDS);
+    TEST_EQ(env, weft_host_get(job, win, 0, 0, NULL, 8), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_get(job, WEFT_WIN_NONE, 0, 0, &word, 8), WEFT_ERR_WINDOW);
+    TEST_EQ(env, weft_host_get_begin(job, win, 0, SIZE_MAX, &word, 8, &op), WEFT_ERR_BOUNDS);
+    TEST_EQ(env, weft_host_put_begin(job, win, 0, 0, &word, 8, NULL), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_fetch_add(job, win, 0, 4, 1, &word), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_fetch_add_u32(job, win, 0, 2, 1, &narrow), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_swap(job, win, 0, WORDS * 8, 1, &word), WEFT_ERR_BOUNDS);
+    TEST_EQ(env, weft_host_add(job, win, ring->n, 0, 1), WEFT_ERR_RANK);
+    TEST_EQ(env, weft_host_accumulate_begin(job, win, 0, 0, &word, 1, WEFT_F64, WEFT_XOR, &op),
+            WEFT_ERR_ARGUMENT);
+    TEST_EQ(env,
+            weft_host_accumulate_begin(job, win, 0, 0, &word, SIZE_MAX, WEFT_U64, WEFT_SUM, &op),
+            WEFT_ERR_BOUNDS);
+    TEST_EQ(env, weft_host_op_wait(job, other, WEFT_LOCAL), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_op_test(job, other, WEFT_LOCAL, NULL), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_wait_for(job, 256, 1, 0), WEFT_ERR_TAG);
+    env->expect = WEFT_ERR_RANK; /* of weft_close: the first that was refused */
+}
+
+static int body(struct test_env *env)
+{
+    struct ring ring = {.me = env->numbers->process, .n = env->numbers->processes};
+    uint64_t *memory = test_memory(env, TEST_MAPPED, WORDS * 8);
+    uint64_t old;
+
+    ring.to = (ring.me + 1) % ring.n;
+    TEST_EQ(env, weft_host_win_create(env->job, memory, WORDS * 8, &ring.win), WEFT_OK);
+    check_moves(env, &ring);
+    check_limits(env, &ring);
+    if (updates(env))
+        check_updates(env, &ring);
+    check_refused(env, &ring);
+    if (!updates(env))
+        TEST_EQ(env, weft_host_fetch_add(env->job, ring.win, ring.me, 0, 1, &old),
+                WEFT_ERR_UNSUPPORTED);
+    TEST_EQ(env, weft_host_win_free(env->job, &ring.win), WEFT_OK);
+    return TEST_PASSED;
+}
+
+int main(int argc, char **argv)
+{
+    return test_main(argc, argv, body);
+}
