@@ -70,6 +70,8 @@ test_network()
     WEFT_PATH=proxy passes 3 "$bin/get"
     grep -q '^get: 3 processes, [0-9]* ranks: all sums right$' "$work/out" || fail "$mpi: get"
     passes 3 "$tests/test_flush" --path proxy
+    WEFT_PATH=proxy passes 2 "$bin/host_and_kernel"
+    grep -q '^host: 10000 requests served while the kernel ran$' "$work/out" || fail "$mpi: host_and_kernel"
     WEFT_COUNTER_START=4294967200 passes 2 "$tests/test_full" --path proxy
     unset WEFT_NET
 }
