@@ -2,6 +2,7 @@
  * What the host program does with other processes' memory, without a kernel: puts, gets and updates
  * as operations, waits with a limit, and what it is refused, which leaves the job as it was.
  */
+#ifndef __CUDACC__ /* no kernel */
 #include "support/test.h"
 
 #include "runtime/job/job.h"
@@ -190,3 +191,4 @@ int main(int argc, char **argv)
 {
     return test_main(argc, argv, body);
 }
+#endif

@@ -3,6 +3,7 @@
  * what the same thread of the next process sends. A thread that waits for long keeps none of the
  * others from going on. In a job that was opened for one thread others are refused.
  */
+#ifndef __CUDACC__ /* no kernel */
 #include "support/test.h"
 
 #include "runtime/job/job.h"
@@ -134,3 +135,4 @@ int main(int argc, char **argv)
             test_threads = WEFT_THREAD_SINGLE;
     return test_main(argc, argv, body);
 }
+#endif

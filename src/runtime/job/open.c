@@ -4,6 +4,7 @@
  */
 #include "runtime/job/job.h"
 
+#include "abi/errand.h"
 #include "base/fork.h"
 #include "base/say.h"
 #include "base/tune.h"
@@ -38,6 +39,23 @@ static void copy_by_device(void *context, void *target, const void *source, size
     if (weft_job_copy(job, target, source, bytes) != WEFT_OK)
         weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot put %zu bytes: %s",
                       job->numbers.process, bytes, weft_err_last());
+}
+
+/* And how it updates a word of it: by the device, as ranks do. */
+static uint64_t update_by_device(void *context, void *address, const struct weft_change *change)
+{
+    struct weft_job *job = context;
+    struct weft_errand errand = {.kind = WEFT_ERRAND_UPDATE,
+                                 .how = (uint8_t)change->how,
+                                 .type = (uint8_t)change->type,
+                                 .bytes = (uint8_t)weft_type_bytes(change->type),
+                                 .address = (uint64_t)(uintptr_t)address,
+                                 .data = {change->value, change->expected}};
+
+    if (job->device_ops->serve(job->device, &errand, 1) != WEFT_OK)
+        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot update device memory: %s",
+                      job->numbers.process, weft_err_last());
+    return errand.data[0];
 }
 
 /* Between processes only: ranks of one process share their counters, which is as fast. */
@@ -93,6 +111,8 @@ static weft_status open_state(struct weft_job *job)
     if (!job->device_ops->host_access) {
         state->hosts_apart = 1;
         state->copy = copy_by_device;
+        if (job->config.cuda_service != WEFT_CUDA_SERVICE_OFF)
+            state->update = update_by_device;
         state->copy_context = job;
     }
     job->ranks.selves = calloc(WEFT_SLOTS, sizeof(weft_self *));

@@ -166,7 +166,7 @@ static bool wants_service(const struct weft_job *job)
 {
     const int wish = job->config.cuda_service;
 
-    return job->device_ops->serve != NULL && wish != WEFT_CUDA_SERVICE_OFF &&
+    return !job->device_ops->host_access && wish != WEFT_CUDA_SERVICE_OFF &&
            (wish == WEFT_CUDA_SERVICE_ON || job->space.state.signals->proxied != 0);
 }
 
