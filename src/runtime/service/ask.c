@@ -233,8 +233,9 @@ static weft_status take_answer(void *context, const struct weft_arrival *arrival
     weft_read_shared(data, asks->posts[index].answer, asked->bytes);
     bool good = arrival->bytes == 0 || weft_landing_copy(job, asked->slot, arrival->target,
                                                          arrival->source, arrival->bytes);
-    if (good && asked->to != NULL)
-        good = weft_landing_copy(job, asked->slot, asked->to, data, asked->bytes);
+    if (good && asked->to != NULL) /* settled: a device may read `data` late */
+        good = weft_landing_copy(job, asked->slot, asked->to, data, asked->bytes) &&
+               weft_landing_settle(job);
     if (good && asked->to_link)
         tell_link(job, job->ranks.selves[asked->slot]->link, data, asked->bytes);
     if (good && asked->last && asked->tag >= 0)
