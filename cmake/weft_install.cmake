@@ -13,6 +13,7 @@ install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}
 # needs them where it is linked.
 set(WEFT_CONFIG_PACKAGES)
 set(WEFT_PC_REQUIRES)
+set(WEFT_PC_STATIC_LIBS)
 if(NOT BUILD_SHARED_LIBS)
   foreach(package IN LISTS WEFT_NET_PACKAGES)
     separate_arguments(package)
@@ -21,6 +22,10 @@ if(NOT BUILD_SHARED_LIBS)
     string(APPEND WEFT_CONFIG_PACKAGES
            "find_dependency(PkgConfig)\npkg_check_modules(${prefix} REQUIRED IMPORTED_TARGET ${name})\n")
     list(APPEND WEFT_PC_REQUIRES ${name})
+    list(REMOVE_ITEM ${prefix}_LIBRARY_DIRS ${CMAKE_C_IMPLICIT_LINK_DIRECTORIES})
+    list(TRANSFORM ${prefix}_LIBRARY_DIRS PREPEND " -L" OUTPUT_VARIABLE folders)
+    list(TRANSFORM ${prefix}_LIBRARIES PREPEND " -l" OUTPUT_VARIABLE libraries)
+    string(APPEND WEFT_PC_STATIC_LIBS ${folders} ${libraries})
   endforeach()
 endif()
 list(JOIN WEFT_PC_REQUIRES ", " WEFT_PC_REQUIRES)
@@ -29,12 +34,13 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/weft-config.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/weft-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/weft-config.cmake ${PROJECT_BINARY_DIR}/weft-config-version.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/weft_program.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
-# A static library brings nothing with it: plain `pkg-config --libs` must name what it needs.
-set(WEFT_PC_STATIC_LIBS)
+# A static library brings nothing with it: plain `pkg-config --libs` must name what it needs, in words
+# that nvcc takes, too (-lpthread, not -pthread).
 if(NOT BUILD_SHARED_LIBS)
-  set(WEFT_PC_STATIC_LIBS " -pthread -lm")
+  string(APPEND WEFT_PC_STATIC_LIBS " -lpthread -lm -ldl")
 endif()
 file(RELATIVE_PATH WEFT_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 string(REGEX REPLACE "/$" "" WEFT_PC_TO_PREFIX ${WEFT_PC_TO_PREFIX})

@@ -2,7 +2,7 @@
 include(CheckLanguage)
 
 set(WEFT_CUDA AUTO CACHE STRING "the CUDA device, and kernels compiled by nvcc: AUTO, ON or OFF")
-set(WEFT_CUDA_ARCHS "75-virtual;90" CACHE STRING "compute capabilities to compile kernels for; -virtual: as PTX")
+set(WEFT_CUDA_ARCHS "75-virtual;90-real" CACHE STRING "compute capabilities to compile kernels for; -virtual: as PTX, -real: as code")
 set(WEFT_CUDA_TEST_ARCHS "" CACHE STRING "the same for tests, case studies and benchmarks, where none can run: PTX takes a third of the time; empty: as WEFT_CUDA_ARCHS")
 set(WEFT_CUDA_REGISTERS "" CACHE STRING "most registers a thread: fewer registers, more ranks; empty: what nvcc finds best")
 set(WEFT_MPI AUTO CACHE STRING "modules for the MPIs that are here, and the MPI programs that benchmarks compare with: AUTO, ON or OFF")
@@ -49,22 +49,11 @@ function(weft_want option found missing)
   endif()
 endfunction()
 
-find_program(WEFT_NVCC nvcc HINTS /usr/local/cuda/bin)
-set(cuda_found OFF)
-if(WEFT_NVCC)
-  file(REAL_PATH ${WEFT_NVCC} nvcc_real)
-  get_filename_component(cuda_root ${nvcc_real}/../.. ABSOLUTE)
-  find_path(WEFT_CUDA_INCLUDE cuda.h HINTS ${cuda_root}/include)
-  find_library(WEFT_CUDART cudart_static HINTS ${cuda_root}/lib64 ${cuda_root}/targets/x86_64-linux/lib
-               ${cuda_root}/targets/sbsa-linux/lib)
-  if(WEFT_CUDA_INCLUDE AND WEFT_CUDART)
-    set(cuda_found ON)
-  endif()
-endif()
+weft_find_cuda()
 if(WEFT_SANITIZE AND NOT WEFT_CUDA STREQUAL "ON")
   set(WEFT_CUDA OFF) # sanitizers watch the host's code
 endif()
-weft_want(WEFT_CUDA "${cuda_found}" "nvcc, cuda.h or libcudart_static.a was not found")
+weft_want(WEFT_CUDA "${WEFT_CUDA_FOUND}" "nvcc, cuda.h or libcudart_static.a was not found")
 
 if(NOT WEFT_MPI STREQUAL "OFF")
   find_package(MPI QUIET COMPONENTS C)

@@ -18,18 +18,10 @@ function(weft_kernels_as_c)
   endforeach()
 endfunction()
 
-# weft_nvcc_flags(<result>): how nvcc compiles all that runs on GPUs.
-function(weft_nvcc_flags result)
-  set(flags -std=c++17 -O3 -lineinfo -Werror all-warnings -Xcompiler -fPIC,-fno-exceptions,-fno-threadsafe-statics
-            -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src)
-  foreach(arch IN LISTS WEFT_CUDA_ARCHS)
-    if(arch MATCHES "^([0-9]+[a-z]?)-virtual$")
-      list(APPEND flags -gencode arch=compute_${CMAKE_MATCH_1},code=compute_${CMAKE_MATCH_1})
-    else()
-      list(APPEND flags -gencode arch=compute_${arch},code=sm_${arch})
-    endif()
-  endforeach()
-  set(${result} ${flags} PARENT_SCOPE)
+# weft_cuda_flags(<result>): how this build compiles for GPUs, beside weft_nvcc_flags.
+function(weft_cuda_flags result)
+  set(${result} -O3 -lineinfo -Werror all-warnings -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
+      PARENT_SCOPE)
 endfunction()
 
 # weft_cuda_image(<kernel> <source>): the library carries the kernel itself, as a fat binary that
@@ -37,10 +29,11 @@ endfunction()
 function(weft_cuda_image kernel source)
   get_filename_component(name ${kernel} NAME_WE)
   set(image ${PROJECT_BINARY_DIR}/cuda/${name}.fatbin)
-  weft_nvcc_flags(flags)
+  weft_nvcc_flags(flags "${WEFT_CUDA_ARCHS}")
+  weft_cuda_flags(own_flags)
   add_custom_command(OUTPUT ${image}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
-    COMMAND ${WEFT_NVCC} -fatbin ${flags} ${kernel} -o ${image} -MD -MF ${image}.d
+    COMMAND ${WEFT_NVCC} -fatbin ${flags} ${own_flags} ${kernel} -o ${image} -MD -MF ${image}.d
     DEPENDS ${kernel} DEPFILE ${image}.d COMMENT "nvcc ${name}" VERBATIM)
   set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${image}
     COMPILE_DEFINITIONS "WEFT_BLOCK_IMAGE=\"${image}\"")
@@ -52,7 +45,7 @@ function(weft_cuda_kernels target includes)
   if(NOT WEFT_CUDA_IN)
     return()
   endif()
-  weft_nvcc_flags(flags)
+  weft_cuda_flags(flags)
   if(WEFT_CUDA_REGISTERS)
     list(APPEND flags -maxrregcount=${WEFT_CUDA_REGISTERS})
   endif()
@@ -62,13 +55,7 @@ function(weft_cuda_kernels target includes)
   foreach(source IN LISTS ARGN)
     file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${source})
     string(REPLACE "/" "_" name ${path})
-    set(object ${PROJECT_BINARY_DIR}/cuda/${name}.o)
-    add_custom_command(OUTPUT ${object}
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/cuda
-      COMMAND ${WEFT_NVCC} -c ${flags} -x cu ${source} -o ${object} -MD -MF ${object}.d
-      DEPENDS ${source} DEPFILE ${object}.d COMMENT "nvcc ${path}" VERBATIM)
-    target_sources(${target} PRIVATE ${object})
-    set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    weft_nvcc(${target} ${PROJECT_BINARY_DIR}/cuda/${name}.o ${source} "${WEFT_CUDA_ARCHS}" ${flags})
   endforeach()
   target_link_libraries(${target} PRIVATE ${WEFT_CUDART} rt dl Threads::Threads)
 endfunction()

@@ -24,6 +24,9 @@ prints_42() {
 gcc -std=c17 -pedantic-errors -Wall -Wextra -Werror "$here/hello.c" \
     $(pkg-config --cflags --libs weft) -o hello || fail "pkg-config: not compiled"
 prints_42 "pkg-config" ./hello
+# Words that nvcc takes as a linker, and nothing that only weft itself is made of.
+pkg-config --libs weft | grep -qE -e '-pthread|-Wl' && fail "nvcc refuses $(pkg-config --libs weft)"
+[ -z "$(pkg-config --print-requires weft)" ] || fail "users need $(pkg-config --print-requires weft)"
 [ "$(pkg-config --modversion weft)" = "$("$prefix/bin/weft-info" --version | cut -d' ' -f2)" ] ||
     fail "pkg-config and weft-info disagree about the version"
 

@@ -55,29 +55,47 @@ finish
 [ $commands -ge 5 ] || fail "only $commands commands were found in $readme"
 
 # ---- with CMake, and by nvcc -----------------------------------------------------------------------------
-# project FOLDER BLOCKS ARGUMENT...: the first blocks of CMake's are a project, which builds hello.
-project() {
-    local folder=$1
-    mkdir "$folder"
-    blocks cmake "$2" >"$folder/CMakeLists.txt"
-    cp hello.cu "$folder"
-    if cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$HOME/opt/weft" -DCMAKE_C_COMPILER="$compiler" \
-        "${@:3}" >cmake.log 2>&1 && cmake --build "$folder/build" >>cmake.log 2>&1; then
-        [ "$("$folder/build/hello" | sort | head -n 1)" = "rank 0: of 2, received 101" ] ||
-            fail "hello, built by CMake in $folder"
-    else
-        cat cmake.log
-        fail "the README's CMakeLists.txt, in $folder"
-    fi
+# received_101 PROGRAM WHAT
+received_101() {
+    [ "$(WEFT_DEVICE=cpu "$1" | sort | head -n 1)" = "rank 0: of 2, received 101" ] || fail "$2"
 }
-project cpu 1 ${sanitizers:+-DCMAKE_C_FLAGS=-fsanitize=$sanitizers}
-if command -v nvcc >/dev/null; then
-    if [ -z "$sanitizers" ]; then # which the host compiler of nvcc would have to know
-        project gpu 2 -DCMAKE_CUDA_ARCHITECTURES=90
-        nm gpu/build/hello | grep -q " [RD] hello_cuda$" || fail "hello, built by CMake, has no kernel for GPUs"
-    fi
-    nvcc -c -x cu -arch=sm_90 -std=c++17 -Werror all-warnings -I"$HOME/opt/weft/include" hello.cu \
-        -o hello.o || fail "nvcc does not take hello.cu"
+# has_kernel PROGRAM WHAT
+has_kernel() {
+    nm "$1" | grep -q " [RD] hello_cuda$" || fail "$2 has no kernel for GPUs"
+}
+gpus=no # in the programs that are made here: a host compiler of nvcc would have to know sanitizers
+[ "$(cached WEFT_CUDA)" = OFF ] || [ -n "$sanitizers" ] || ! command -v nvcc >/dev/null || gpus=yes
+
+mkdir project
+blocks cmake >project/CMakeLists.txt
+cp hello.cu project
+if cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$HOME/opt/weft" -DCMAKE_C_COMPILER="$compiler" \
+    -DCMAKE_CUDA_ARCHITECTURES=90 ${sanitizers:+-DCMAKE_C_FLAGS=-fsanitize=$sanitizers} >cmake.log 2>&1 &&
+    cmake --build project/build >>cmake.log 2>&1; then
+    received_101 project/build/hello "hello, built by CMake"
+    [ $gpus = no ] || has_kernel project/build/hello "hello, built by CMake,"
+else
+    cat cmake.log
+    fail "the README's CMakeLists.txt"
+fi
+if [ $gpus = yes ]; then
+    # The README's own lines; there may be no GPU here that -arch=native could find.
+    rm -f hello
+    while IFS= read -r line; do
+        eval "${line/-arch=native/-arch=sm_90 -Werror all-warnings}" || fail "$line"
+    done < <(blocks sh | grep -A 2 '^nvcc -c')
+    received_101 ./hello "hello, built by nvcc"
+    has_kernel hello "hello, built by nvcc,"
+    # What the table of symptoms says.
+    # shellcheck disable=SC2046 # the flags are words
+    gcc hello_cpu.o hello_gpu.o $(pkg-config --libs weft) -o refused 2>err && fail "gcc links what nvcc made for C++"
+    grep -q __gxx_personality_v0 err || fail "the symptom: $(cat err)"
+    line=$(blocks sh | grep '^nvcc -c')
+    eval "${line/-arch=native/-arch=sm_90 -Xcompiler -fno-exceptions,-fno-threadsafe-statics}" || fail "$line"
+    cuda=$(readlink -f "$(command -v nvcc)")
+    # shellcheck disable=SC2046
+    gcc hello_cpu.o hello_gpu.o $(pkg-config --libs weft) -L"${cuda%/bin/nvcc}/lib64" -lcudart_static -lrt -ldl \
+        -o hello || fail "gcc does not link what nvcc made with the flags"
 fi
 
 # ---- verbs and links -----------------------------------------------------------------------------------
