@@ -155,6 +155,10 @@ done
 check "units and another number" 125 "$weftrun" -n 4 --units cuda:1,cpu:2 true
 has err "--units cuda:1,cpu:2: 3 processes on each of 1 host(s), which is not --processes 4"
 [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+
+check "-np without a number" 125 "$weftrun" -np
+check "-np as mpirun has it" 0 "$weftrun" -np 2 sh -c 'echo "$WEFT_PROCESSES"'
+[ "$(tr '\n' ' ' <out)" = "2 2 " ] || fail "$(cat out)"
 check "help" 0 "$weftrun" --help
 has out "--output-dir"
 check "version" 0 "$weftrun" --version

@@ -33,8 +33,8 @@ enum { MOST_PROCESSES = 65536, OPTION_GRACE = 256, OPTION_RSH, OPTION_HOST_FILE,
 extern char **environ;
 
 static const struct argp_option option_list[] = {
-    {"processes", 'n', "N", 0, "start N processes (default 1, or what the hosts have slots for)",
-     0},
+    {"processes", 'n', "N", 0,
+     "start N processes (default 1, or what the hosts have slots for); -np N is the same", 0},
     {"host", 'H', "HOST[:SLOTS],...", 0, "run them on these hosts, in this order", 0},
     {"hostfile", OPTION_HOST_FILE, "FILE", 0, "the hosts, one a line: HOST or HOST slots=N", 0},
     {"units", OPTION_UNITS, "KIND:N,...", 0,
@@ -164,6 +164,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
     switch (key) {
     case 'n':
+        if (strcmp(text, "p") == 0 && state->next < state->argc)
+            text = state->argv[state->next++]; /* -np N, as mpirun has it */
         options->processes = count(state, text);
         return 0;
     case 'H':
