@@ -24,7 +24,7 @@ static const struct argp_option table[] = {
     {"seed", 'S', "N", 0, "... and which this number tells from others (default 1)", 0},
     {"preset", 'P', "NAME", 0,
      "small, thesis or fill: rows, iterations, and tolerance 0, as the other case studies have "
-     "them",
+     "them (default, without --matrix and --rows: small)",
      0},
     {"repetitions", 'x', "N", 0, "run N times (default 1)", 0},
     {"csv", 'C', NULL, 0,
@@ -186,24 +186,31 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s'", text);
         return EINVAL;
-    case ARGP_KEY_END:
-        if (options->matrix || options->rows > 0)
-            return 0;
-        argp_error(state, "--matrix is missing, or --rows for one that is made");
-        return EINVAL;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-bool options_parse(struct options *options, int argc, char **argv)
+/* One pass over the command line, over what stands in *options. */
+static bool read_all(struct options *options, int argc, char **argv)
 {
     static const struct argp argp = {.options = table, .parser = parse, .doc = about};
-    *options = (struct options){.check = true,
-                                .iterations = 10000,
-                                .tolerance = 1e-13,
-                                .nonzeros = 3000,
-                                .seed = 1,
-                                .repetitions = 1};
     return argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, options) == 0;
+}
+
+bool options_parse(struct options *options, int argc, char **argv)
+{
+    static const struct options defaults = {.check = true,
+                                            .iterations = 10000,
+                                            .tolerance = 1e-13,
+                                            .nonzeros = 3000,
+                                            .seed = 1,
+                                            .repetitions = 1};
+    *options = defaults;
+    if (!read_all(options, argc, argv))
+        return false;
+    if (options->matrix || options->rows > 0)
+        return true;
+    *options = defaults; /* no matrix is named: what else is given changes the smallest preset */
+    return read_preset("small", options) && read_all(options, argc, argv);
 }

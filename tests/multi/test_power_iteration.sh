@@ -88,6 +88,10 @@ prints 4 '^rank: 1 libc6 0\.157884' --matrix "$data/debian-depends.mtx" \
     --names "$data/debian-depends.names" --pagerank 0.85 --top 10
 [ "$(grep -c '^rank: ' "$work/out")" = 10 ] || fail "--top 10 does not give 10 lines"
 
+# Without a matrix: the small preset, which options change.
+prints 3 '^iterations: 9,'
+prints 3 '^iterations: 4,' --iterations 4 --ranks 2
+
 # The same bits again: every printed digit of every element.
 for run in 1 2; do
     passes 6 power_iteration --matrix "$work/flow.mtx" --ranks 5 --top 211 --iterations 30
@@ -107,7 +111,6 @@ bad ' 2 rows and 3 columns: not square' "$header pattern general\n2 3 0\n"
 rejects power_iteration 'cannot open' --matrix "$work/missing.mtx"
 rejects power_iteration 'needs 6 processes, not 3' --matrix "$work/flow.mtx" --grid 2x3
 rejects power_iteration "bad value '1.5'" --matrix "$work/flow.mtx" --pagerank 1.5
-rejects power_iteration 'matrix is missing'
 printf 'one\n' >"$work/few"
 rejects power_iteration 'few:1: only 1 names for 211 rows' --matrix "$work/flow.mtx" --names "$work/few"
 # A file without line ends, which has no end either.
