@@ -24,6 +24,7 @@
 #include <weft/weft.h>
 
 #include <assert.h>
+#include <string.h>
 
 #ifdef __CUDACC__
 #define WEFT_DEVICE_FN static __device__
@@ -296,8 +297,8 @@ WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t
 /*
  * Fetches `bytes` bytes from offset of another member's window, without any call by it. They show
  * all that this rank put there before. On return all threads see them in `to`, which is device
- * memory, as for a put's source. A word of 4 or 8 bytes, aligned at both ends, is fetched undivided,
- * and orders nothing. Blocking.
+ * memory, as for a put's source. A word of 4 or 8 bytes, aligned at both ends, is fetched
+ * undivided, and orders nothing. Blocking.
  */
 WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
                       size_t bytes);
@@ -308,7 +309,8 @@ WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, vo
  */
 WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                size_t bytes);
-/* height rows of `width` bytes, pitch apart in the window, to_pitch in `to`; each at least width. */
+/* height rows of `width` bytes, pitch apart in the window, to_pitch in `to`; each at least width.
+ */
 WEFT_FN weft_op weft_get_2d_begin(weft_self *self, weft_win win, int from, size_t offset,
                                   size_t pitch, void *to, size_t to_pitch, size_t width,
                                   size_t height);
@@ -317,11 +319,11 @@ WEFT_FN void weft_get_notify(weft_self *self, weft_win win, int from, size_t off
                              size_t bytes, int tag);
 
 /*
- * Updates of one aligned word of a member's window, undivided among all that ranks and host programs
- * make by these calls; they do not mix with stores and puts there. They take effect in the order of
- * this rank's puts to that target. Who updates the word next sees all that this rank did before.
- * They return the old value, and block, but for those that say otherwise. Errors, which end the
- * job: BOUNDS, ARGUMENT (not aligned), WINDOW, RANK.
+ * Updates of one aligned word of a member's window, undivided among all that ranks and host
+ * programs make by these calls; they do not mix with stores and puts there. They take effect in the
+ * order of this rank's puts to that target. Who updates the word next sees all that this rank did
+ * before. They return the old value, and block, but for those that say otherwise. Errors, which end
+ * the job: BOUNDS, ARGUMENT (not aligned), WINDOW, RANK.
  */
 WEFT_FN uint64_t weft_fetch_add(weft_self *self, weft_win win, int target, size_t offset,
                                 uint64_t value);
@@ -409,10 +411,11 @@ WEFT_FN void weft_timer_start(weft_self *self);
 WEFT_FN void weft_timer_stop(weft_self *self);
 
 /*
- * weft_log(self, format, ...): printed by the host at once, as one line, while the kernel runs.
- * Up to 8 arguments: integers (as 64 bits, whatever the length modifier), floating point, pointers;
- * no text, of which %s prints the address, and no width or precision as an argument (*).
- * One call a rank (thread 0 speaks).
+ * weft_log(self, format, ...): printed by the host at once, as one line, while the kernel runs. Up
+ * to 8 arguments: integers, floating point, pointers, and text (%s), which is copied and may be
+ * reused on return. The compiler checks them as printf's; no width or precision is an argument (*).
+ * One call a rank (thread 0 speaks). Waits for room only where the rank's earlier lines are not
+ * printed yet; a line holds up no put.
  */
 typedef struct weft_log_arg {
     uint64_t bits;
@@ -424,11 +427,12 @@ typedef enum weft_log_kind {
     WEFT_LOG_INT,
     WEFT_LOG_UINT,
     WEFT_LOG_REAL,
-    WEFT_LOG_PTR
+    WEFT_LOG_PTR,
+    WEFT_LOG_STRING /* bits: its address; on the way to the host, how many bytes it has */
 } weft_log_kind;
 
 #define WEFT_LOG_ARGS 8
-#define WEFT_LOG_TEXT 200 /* longest format; longer ones are cut */
+#define WEFT_LOG_TEXT 320 /* longest format together with its text arguments; more is cut */
 
 WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
                              const weft_log_arg *args);

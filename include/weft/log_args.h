@@ -1,36 +1,62 @@
 /*
  * weft/log_args.h - how weft_log turns its arguments into weft_log_arg values: by _Generic in C,
- * by overloads in CUDA C. Included by device.h; nothing here is for kernels to name.
+ * by overloads in C++ and CUDA C. Included by device.h; nothing here is for kernels to name.
  */
 #ifndef WEFT_LOG_ARGS_H
 #define WEFT_LOG_ARGS_H
 
-#ifdef __CUDACC__
+/* Never called: the compiler compares what stands there with the format, as it does for printf. */
+int weft_log_check(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-template <class T> static __device__ inline weft_log_arg weft_log_value(T value)
+#define weft_log(self, ...)                                                                        \
+    ((void)sizeof(weft_log_check(__VA_ARGS__)), WEFT_LOG_PASS(self, __VA_ARGS__))
+
+#ifdef __cplusplus
+
+#ifdef __CUDACC__
+#define WEFT_LOG_FN static __device__ inline
+#else
+#define WEFT_LOG_FN static inline
+#endif
+
+template <class T> WEFT_LOG_FN weft_log_arg weft_log_value(T value)
 {
-    weft_log_arg arg = {0, WEFT_LOG_INT, 0};
+    static_assert(sizeof(T) <= 8, "weft_log takes no integers of more than 8 bytes, and no long double");
+    weft_log_arg arg = {(uint64_t)value, WEFT_LOG_INT, 0};
     if ((T)-1 > (T)0)
         arg.kind = WEFT_LOG_UINT;
-    arg.bits = (uint64_t)value;
     return arg;
 }
-template <class T> static __device__ inline weft_log_arg weft_log_value(T *value)
+WEFT_LOG_FN weft_log_arg weft_log_value(bool value)
+{
+    return weft_log_value((int)value);
+}
+template <class T> WEFT_LOG_FN weft_log_arg weft_log_value(T *value)
 {
     weft_log_arg arg = {(uint64_t)value, WEFT_LOG_PTR, 0};
     return arg;
 }
-static __device__ inline weft_log_arg weft_log_value(double value)
+WEFT_LOG_FN weft_log_arg weft_log_value(const char *text)
 {
-    weft_log_arg arg = {(uint64_t)__double_as_longlong(value), WEFT_LOG_REAL, 0};
+    weft_log_arg arg = {(uint64_t)text, WEFT_LOG_STRING, 0};
     return arg;
 }
-static __device__ inline weft_log_arg weft_log_value(float value)
+WEFT_LOG_FN weft_log_arg weft_log_value(char *text)
+{
+    return weft_log_value((const char *)text);
+}
+WEFT_LOG_FN weft_log_arg weft_log_value(double value)
+{
+    weft_log_arg arg = {0, WEFT_LOG_REAL, 0};
+    memcpy(&arg.bits, &value, sizeof(value));
+    return arg;
+}
+WEFT_LOG_FN weft_log_arg weft_log_value(float value)
 {
     return weft_log_value((double)value);
 }
 template <class... A>
-static __device__ inline void weft_log(weft_self *self, const char *format, A... values)
+WEFT_LOG_FN void WEFT_LOG_PASS(weft_self *self, const char *format, A... values)
 {
     static_assert(sizeof...(A) <= WEFT_LOG_ARGS, "weft_log takes up to 8 arguments");
     weft_log_arg args[sizeof...(A) + 1] = {weft_log_value(values)..., weft_log_arg()};
@@ -50,12 +76,16 @@ static inline weft_log_arg weft_log_uint(unsigned long long value)
 static inline weft_log_arg weft_log_real(double value)
 {
     weft_log_arg arg = {0, WEFT_LOG_REAL, 0};
-    __builtin_memcpy(&arg.bits, &value, sizeof(value));
+    memcpy(&arg.bits, &value, sizeof(value));
     return arg;
 }
 static inline weft_log_arg weft_log_ptr(const void *value)
 {
     return (weft_log_arg){(uint64_t)(uintptr_t)value, WEFT_LOG_PTR, 0};
+}
+static inline weft_log_arg weft_log_string(const char *text)
+{
+    return (weft_log_arg){(uint64_t)(uintptr_t)text, WEFT_LOG_STRING, 0};
 }
 
 /* clang-format off */
@@ -66,6 +96,7 @@ static inline weft_log_arg weft_log_ptr(const void *value)
         int: weft_log_int, long: weft_log_int, long long: weft_log_int,                            \
         unsigned char: weft_log_uint, unsigned short: weft_log_uint, unsigned: weft_log_uint,      \
         unsigned long: weft_log_uint, unsigned long long: weft_log_uint,                           \
+        char *: weft_log_string, const char *: weft_log_string,                                    \
         default: weft_log_ptr)(x)
 
 #define WEFT_LOG_1(a) WEFT_LOG_VALUE(a)
@@ -88,11 +119,14 @@ static inline weft_log_arg weft_log_ptr(const void *value)
 #define WEFT_LOG_CALL6(self, ...) WEFT_LOG_CALL(6, self, __VA_ARGS__)
 #define WEFT_LOG_CALL7(self, ...) WEFT_LOG_CALL(7, self, __VA_ARGS__)
 #define WEFT_LOG_CALL8(self, ...) WEFT_LOG_CALL(8, self, __VA_ARGS__)
-#define WEFT_LOG_PICK(format, a, b, c, d, e, f, g, h, name, ...) name
-#define weft_log(self, ...)                                                                        \
-    WEFT_LOG_PICK(__VA_ARGS__, WEFT_LOG_CALL8, WEFT_LOG_CALL7, WEFT_LOG_CALL6, WEFT_LOG_CALL5,     \
-                  WEFT_LOG_CALL4, WEFT_LOG_CALL3, WEFT_LOG_CALL2, WEFT_LOG_CALL1, WEFT_LOG_CALL0,  \
-                  0)(self, __VA_ARGS__)
+#define WEFT_LOG_MANY(self, ...)                                                                   \
+    (void)sizeof(struct { int unused; static_assert(0, "weft_log takes up to 8 arguments"); })
+#define WEFT_LOG_PICK(format, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, name, ...) name
+#define WEFT_LOG_PASS(self, ...)                                                                   \
+    WEFT_LOG_PICK(__VA_ARGS__, WEFT_LOG_MANY, WEFT_LOG_MANY, WEFT_LOG_MANY, WEFT_LOG_MANY,         \
+                  WEFT_LOG_MANY, WEFT_LOG_MANY, WEFT_LOG_MANY, WEFT_LOG_MANY, WEFT_LOG_CALL8,      \
+                  WEFT_LOG_CALL7, WEFT_LOG_CALL6, WEFT_LOG_CALL5, WEFT_LOG_CALL4, WEFT_LOG_CALL3,  \
+                  WEFT_LOG_CALL2, WEFT_LOG_CALL1, WEFT_LOG_CALL0, 0)(self, __VA_ARGS__)
 /* clang-format on */
 
 #endif

@@ -23,8 +23,8 @@ enum weft_command_kind {
     WEFT_COMMAND_COUNT,      /* notify: no data; object is a communicator */
     WEFT_COMMAND_BARRIER,    /* barrier word: target is a process, offset the word */
     WEFT_COMMAND_COLLECTIVE, /* tag is a weft_collective_op; the host answers with a reply */
-    WEFT_COMMAND_LOG,        /* inline: text, then arguments */
-    WEFT_COMMAND_FAIL,       /* the same; tag is the status; the job ends */
+    WEFT_COMMAND_LOG,        /* inline: format, values, their text; in the ring of logs */
+    WEFT_COMMAND_FAIL,       /* such a text as a command; tag is the status; the job ends */
     WEFT_COMMAND_FLUSH,      /* it waits until what came before has landed; target is a process */
     WEFT_COMMAND_ASK         /* a get or an update of memory that is not mapped: abi/ask.h */
 };
@@ -56,7 +56,7 @@ struct weft_command {
     uint32_t object; /* window or communicator */
     uint32_t target; /* member of it, or process */
     uint32_t height; /* rows of a put; arguments of a log */
-    uint64_t offset; /* in the target's window; length of a log's text */
+    uint64_t offset; /* in the target's window; length of a log's format */
     uint64_t source; /* address */
     uint64_t width;  /* bytes of a row; of the inline payload if there is one */
     uint64_t pitch;  /* between rows at the target */

@@ -56,11 +56,19 @@ struct weft_process_entry {
     struct weft_exposed *exposed; /* mapped; NULL: reach it through the host proxy */
 };
 
+/* A rank's ring of logs: how far it has written, and its host has read. */
+enum { WEFT_LOG_LINES = 32 };
+struct weft_said {
+    uint32_t lines; /* a hint for the host, which looks at the ring where they differ */
+    uint32_t heard; /* the ring's credit */
+};
+
 /* Host memory that ranks look at now and then. */
 struct weft_signals {
     uint32_t stop;    /* the job has failed, ranks must end */
     uint32_t proxied; /* someone may reach this process through its host counters */
     uint64_t clock;   /* in a traced run: the device's clock when its first rank began */
+    struct weft_said said[WEFT_SLOTS];
 };
 
 struct weft_state {
@@ -125,7 +133,7 @@ enum weft_wait_kind {
     WEFT_WAIT_BARRIER, /* a: communicator; have, need: words from other processes, wrapping */
     WEFT_WAIT_ENTER,   /* as BARRIER, in weft_enter */
     WEFT_WAIT_LEAVE,   /* as BARRIER, in weft_leave */
-    WEFT_WAIT_SPACE,   /* room in the command ring */
+    WEFT_WAIT_SPACE,   /* a: 0: room in the command ring; 1: in that of logs */
     WEFT_WAIT_LOCAL,   /* flush_local */
     WEFT_WAIT_REMOTE,  /* a: process */
     WEFT_WAIT_EAGER,   /* a: process at the other end of a channel; have, need: lines */
@@ -197,7 +205,7 @@ struct weft_self {
     uint32_t stored;       /* whether it ever stored to a process that is told through the host */
     uint32_t waits;        /* on a GPU: weft_waits; with a warp and channels not BY_LETTER */
     /* All threads may read the fields above at any time: only `waits` changes in a launch. */
-    struct weft_command_producer commands;
+    struct weft_command_producer commands, logs;
     uint32_t stopped;    /* on a GPU: the leader tells the others to end (rank/wait/wait.h) */
     uint32_t news;       /* on a GPU: what the leader tells the others at the next barrier */
     uint32_t unsettled;  /* how many differ: of sent_to and settled, asked and answered */

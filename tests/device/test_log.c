@@ -4,6 +4,8 @@
  */
 #include "support/test.h"
 
+#include <inttypes.h>
+
 #ifndef __CUDACC__
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,7 @@
 
 struct data {
     struct test_check check;
+    char longest[WEFT_LOG_TEXT];
 };
 
 WEFT_KERNEL(log_kernel, struct data, user)
@@ -24,12 +27,18 @@ WEFT_KERNEL(log_kernel, struct data, user)
     weft_enter(self);
     weft_log(self, "plain");
     weft_log(self, "rank %d of %d", me, weft_size(self, WEFT_COMM_WORLD));
-    weft_log(self, "limits %llu %lld %u %d", most, least, 4294967295u, (short)-7);
+    weft_log(self, "limits %" PRIu64 " %" PRId64 " %u %d", most, least, 4294967295u, (short)-7);
     weft_log(self, "reals %g %.3f %e", 0.5f, 3.14159265, -1e300);
-    weft_log(self, "hex %x %#llx %c 100%%", 255, most, letter);
+    weft_log(self, "hex %x %#" PRIx64 " %c 100%%", 255, most, letter);
     weft_log(self, "pointer %p null %p", (void *)(uintptr_t)0x1234, (void *)0);
     weft_log(self, "eight %d %d %d %d %d %d %d %d", 1, 2, 3, 4, 5, 6, 7, 8);
     weft_log(self, "width [%5d] [%-5d] [%05d] [%8.2f]", 42, 42, 42, 2.5);
+    for (char word[] = "copied 0"; word[7] < '9'; word[7]++) /* text is copied at once */
+        weft_log(self, "text %s [%6.3s] %s %d", word, "abcdef", "", me);
+    weft_log(self, "none %s", (const char *)NULL);
+    weft_log(self, "address %p", (void *)user);
+    weft_log(self, "cut %s%s.", user->longest,
+             user->longest); /* to WEFT_LOG_TEXT, with the format */
     for (int i = 0; i < 50; i++)
         weft_log(self, "many %d from %d", i, me);
     weft_leave(self);
@@ -41,6 +50,7 @@ static int body(struct test_env *env)
 {
     struct data data = {0};
 
+    memset(data.longest, 'x', sizeof(data.longest) - 1);
     if (!test_prepare(env, &log_kernel))
         return TEST_FAILED;
     fprintf(stdout, "ranks here %d of %d\n", env->numbers->ranks_here, env->numbers->ranks);
@@ -94,6 +104,13 @@ int main(int argc, char **argv)
     wrong += expect(text, n, "pointer 0x1234 null ", "");
     wrong += expect(text, n, "eight 1 2 3 4 5 6 7 8", "");
     wrong += expect(text, n, "width [   42] [42   ] [00042] [    2.50]", "");
+    for (char word[] = "text copied 0 [   abc]  "; word[12] < '9'; word[12]++)
+        wrong += expect(text, n, word, "");
+    wrong += expect(text, n, "none (null)", "");
+    char cut[WEFT_LOG_TEXT + 2] = "cut "; /* the format has 9 bytes */
+    memset(cut + 4, 'x', WEFT_LOG_TEXT - 9);
+    strcat(cut, ".");
+    wrong += expect(text, n, cut, "");
     for (int i = 0; i < 50; i++) {
         char line[32];
         snprintf(line, sizeof(line), "many %d from ", i);

@@ -29,21 +29,32 @@ static inline void weft_ring_unlock(weft_self *self)
 }
 #endif
 
-/* Waits for room in the rank's ring, which is locked. False: the job has failed. */
-WEFT_COLD bool weft_post_space(weft_self *self, uint32_t lines)
+/* Waits for room in one of the rank's two rings, which are locked. False: the job has failed. */
+WEFT_COLD bool weft_post_space(weft_self *self, struct weft_command_producer *ring, uint32_t lines)
 {
+    const uint32_t logs = ring == &self->logs;
     uint32_t rounds = 0;
-    bool space = weft_command_space(&self->commands, lines);
+    bool space = weft_command_space(ring, lines);
 
     if (!space) {
         weft_trace_wait(self, WEFT_TRACE_ROOM, WEFT_TRACE_NOBODY, lines);
-        while (!space &&
-               weft_wait_round(self, &rounds, WEFT_WAIT_SPACE, 0, self->commands.depth, lines))
-            space = weft_command_space(&self->commands, lines);
+        while (!space && weft_wait_round(self, &rounds, WEFT_WAIT_SPACE, logs, ring->depth, lines))
+            space = weft_command_space(ring, lines);
         weft_wait_over(self, rounds);
         weft_trace_waited(self);
     }
     return space;
+}
+
+/* The host has something to do. */
+WEFT_INLINE void weft_posted(weft_self *self)
+{
+#ifndef __CUDACC__
+    if (!weft_port_posted(&self->port))
+        weft_bell_ring(self->state->command_bell);
+#else
+    (void)self; /* it polls */
+#endif
 }
 
 /*
@@ -57,14 +68,13 @@ WEFT_INLINE bool weft_post_here(weft_self *self, const struct weft_command *comm
     const uint32_t lines = weft_command_lines(payload_bytes);
 
     weft_ring_lock(self);
-    const bool space = weft_command_space(&self->commands, lines) || weft_post_space(self, lines);
+    const bool space =
+        weft_command_space(&self->commands, lines) || weft_post_space(self, &self->commands, lines);
     if (space)
         weft_command_push(&self->commands, command, payload, payload_bytes, after);
     weft_ring_unlock(self);
-#ifndef __CUDACC__
-    if (space && !weft_port_posted(&self->port))
-        weft_bell_ring(self->state->command_bell);
-#endif
+    if (space)
+        weft_posted(self);
     return space;
 }
 
@@ -85,7 +95,7 @@ WEFT_COLD bool weft_post_by_crew(weft_self *self, struct weft_crew crew,
 
     if (crew.lane == 0) {
         weft_ring_lock(self);
-        space = weft_post_space(self, weft_command_lines(payload_bytes));
+        space = weft_post_space(self, &self->commands, weft_command_lines(payload_bytes));
         if (space && after)
             weft_fence_release(ORDER_command_commit);
     }
@@ -120,19 +130,75 @@ WEFT_INLINE void weft_post_put(weft_self *self, int process, const struct weft_c
 
 /* ---- errors and text ----------------------------------------------------------------------- */
 
-/* The arguments of an error or a log, packed as the host expects them: text, then values. */
-WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint16_t tag,
-                              const char *text, int count, const weft_log_arg *args)
+/* Whether the format prints its argument of this index by %s. */
+WEFT_COLD bool weft_prints_text(const char *format, int index)
 {
-    unsigned char payload[WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg)];
+    for (; *format != 0; format++) {
+        if (*format != '%')
+            continue;
+        for (format++; *format != 0 && *format != '%'; format++) { /* flags, width, length */
+            const char small = (char)(*format | 32);
+            if (small >= 'a' && small <= 'z' && small != 'l' && *format != 'h' && *format != 'j' &&
+                *format != 'z' && *format != 't')
+                break;
+        }
+        if (*format == 0)
+            return false;
+        if (*format != '%' && index-- == 0)
+            return *format == 's';
+    }
+    return false;
+}
+
+/* What of the text has room. */
+WEFT_INLINE uint32_t weft_copy_text(unsigned char *to, const char *text, uint32_t room)
+{
     uint32_t length = 0;
 
-    while (length < WEFT_LOG_TEXT && text[length] != 0) {
-        payload[length] = (unsigned char)text[length];
-        length++;
+    for (; length < room && text[length] != 0; length++)
+        to[length] = (unsigned char)text[length];
+    return length;
+}
+
+/* To the ring of logs, whose words the host looks at when `said` tells it to. */
+WEFT_COLD bool weft_post_log(weft_self *self, const struct weft_command *command,
+                             const void *payload, uint32_t payload_bytes)
+{
+    const uint32_t lines = weft_command_lines(payload_bytes);
+
+    weft_ring_lock(self);
+    const bool space =
+        weft_command_space(&self->logs, lines) || weft_post_space(self, &self->logs, lines);
+    if (space) {
+        weft_command_push(&self->logs, command, payload, payload_bytes, true);
+        weft_store_relaxed_u32(&self->state->signals->said[self->slot].lines, self->logs.head);
     }
-    if (count > 0)
-        memcpy(payload + length, args, (size_t)count * sizeof(*args));
+    weft_ring_unlock(self);
+    if (space)
+        weft_posted(self);
+    return space;
+}
+
+/* An error or a log, as the host expects it: format, values, text. One thread. */
+WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint16_t tag,
+                              const char *format, int count, const weft_log_arg *args)
+{
+    unsigned char payload[WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg)];
+    const uint32_t length = weft_copy_text(payload, format, WEFT_LOG_TEXT);
+    const uint32_t most = WEFT_LOG_TEXT + (uint32_t)count * sizeof(*args);
+    uint32_t end = length + (uint32_t)count * sizeof(*args);
+
+    for (int i = 0; i < count; i++) {
+        weft_log_arg arg = args[i];
+        if (arg.kind == WEFT_LOG_STRING && arg.bits != 0 && weft_prints_text(format, i)) {
+            const char *const text = (const char *)(uintptr_t)arg.bits;
+            arg.bits = weft_copy_text(payload + end, text, most - end);
+            end += (uint32_t)arg.bits;
+        } else if (arg.kind == WEFT_LOG_STRING) {
+            arg.kind = WEFT_LOG_PTR;
+        }
+        memcpy(payload + length + (uint32_t)i * sizeof(arg), &arg, sizeof(arg));
+    }
 
     struct weft_command command = {0};
     command.kind = (uint8_t)kind;
@@ -140,8 +206,11 @@ WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint
     command.tag = tag;
     command.height = (uint32_t)count;
     command.offset = length;
-    command.width = length + (uint32_t)count * sizeof(*args);
-    return weft_post(self, &command, payload, (uint32_t)command.width, true);
+    command.width = end;
+
+    if (kind != WEFT_COMMAND_LOG)
+        return weft_post(self, &command, payload, end, true);
+    return weft_post_log(self, &command, payload, end);
 }
 
 WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, int count,

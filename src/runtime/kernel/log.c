@@ -40,10 +40,14 @@ static size_t conversion(const char *text, size_t bytes)
     return i < bytes && i < 16 ? i + 1 : 0;
 }
 
-/* Prints one argument with the flags of its conversion and the length that its kind has. */
-static void put_value(struct writer *w, const char *text, size_t bytes, const weft_log_arg *arg)
+/*
+ * Prints one argument with the flags of its conversion and the length that its kind has. string: of
+ * a WEFT_LOG_STRING.
+ */
+static void put_value(struct writer *w, const char *text, size_t bytes, const weft_log_arg *arg,
+                      const char *string)
 {
-    char spec[24], value[160];
+    char spec[24], value[WEFT_LOG_TEXT + 1];
     size_t n = 0;
     int printed;
     const char letter = text[bytes - 1];
@@ -59,8 +63,13 @@ static void put_value(struct writer *w, const char *text, size_t bytes, const we
     if (arg->kind == WEFT_LOG_REAL) {
         snprintf(spec + n, sizeof(spec) - n, "%c", strchr("eEfFgGaA", letter) ? letter : 'g');
         printed = snprintf(value, sizeof(value), spec, real);
+    } else if (arg->kind == WEFT_LOG_STRING) {
+        snprintf(spec + n, sizeof(spec) - n, "s");
+        printed = snprintf(value, sizeof(value), spec, string);
     } else if (letter == 'c' && arg->bits != 0 && arg->bits < 128) {
         printed = snprintf(value, sizeof(value), "%c", (int)arg->bits);
+    } else if (arg->kind == WEFT_LOG_PTR && letter == 's' && arg->bits == 0) {
+        printed = snprintf(value, sizeof(value), "(null)");
     } else if (arg->kind == WEFT_LOG_PTR && (letter == 'p' || letter == 's')) {
         printed = snprintf(value, sizeof(value), "0x%llx", (unsigned long long)arg->bits);
     } else {
@@ -73,19 +82,47 @@ static void put_value(struct writer *w, const char *text, size_t bytes, const we
         put_text(w, value, strlen(value));
 }
 
+/* What comes with a format: values, and behind them the bytes of those that are text. */
+struct arguments {
+    const unsigned char *value, *text;
+    uint32_t left, text_left; /* values; bytes of text */
+};
+
+/* The next value; string becomes its text, if it is one. */
+static weft_log_arg next_argument(struct arguments *from, char string[WEFT_LOG_TEXT + 1])
+{
+    weft_log_arg arg;
+
+    memcpy(&arg, from->value, sizeof(arg));
+    from->value += sizeof(arg);
+    from->left--;
+    if (arg.kind == WEFT_LOG_STRING) {
+        uint32_t bytes = arg.bits < from->text_left ? (uint32_t)arg.bits : from->text_left;
+        bytes = bytes < WEFT_LOG_TEXT ? bytes : WEFT_LOG_TEXT;
+        memcpy(string, from->text, bytes);
+        string[bytes] = 0;
+        from->text += bytes;
+        from->text_left -= bytes;
+    }
+    return arg;
+}
+
 void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,
                      uint32_t payload_bytes, uint32_t args)
 {
     struct writer w = {out, bytes};
     const char *text = (const char *)payload;
-    uint32_t used = 0;
+    char string[WEFT_LOG_TEXT + 1];
 
     *out = 0;
     if (text_bytes > payload_bytes || args > WEFT_LOG_ARGS ||
-        payload_bytes - text_bytes != args * sizeof(weft_log_arg)) {
+        payload_bytes - text_bytes < args * sizeof(weft_log_arg)) {
         put_text(&w, "(malformed message)", 19);
         return;
     }
+    struct arguments from = {.value = payload + text_bytes, .left = args};
+    from.text = from.value + args * sizeof(weft_log_arg);
+    from.text_left = (uint32_t)(payload + payload_bytes - from.text);
     for (size_t i = 0; i < text_bytes;) {
         size_t plain = i;
         while (plain < text_bytes && text[plain] != '%')
@@ -100,13 +137,12 @@ void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint
             continue;
         }
         const size_t length = conversion(text + i, text_bytes - i);
-        if (length == 0 || used == args) {
+        if (length == 0 || from.left == 0) {
             put_text(&w, text + i, text_bytes - i); /* as it stands: nothing to fill in */
             break;
         }
-        weft_log_arg arg;
-        memcpy(&arg, payload + text_bytes + used++ * sizeof(arg), sizeof(arg));
-        put_value(&w, text + i, length, &arg);
+        const weft_log_arg arg = next_argument(&from, string);
+        put_value(&w, text + i, length, &arg, string);
         i += length;
     }
 }

@@ -2,8 +2,8 @@
  * runtime/kernel/printer.c - the task that prints what ranks log.
  *
  * Standard output may be a pipe that nobody reads at the moment. So the progress task, which moves
- * everybody's data, leaves lines here and goes on; while there is no room, the command that logs
- * stays in its rank's ring, and only that rank waits. In a healthy job nothing is dropped. One that
+ * everybody's data, leaves lines here and goes on; while there is no room, a line stays in its rank's
+ * ring of logs, and only who logs more than that holds waits. In a healthy job nothing is dropped. One that
  * has failed ends although nobody reads.
  *
  * Random mode has no such task: its one thread prints at once.

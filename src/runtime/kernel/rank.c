@@ -1,5 +1,4 @@
-/* runtime/kernel/rank.c - what the host keeps for each rank: its state, its command ring, its link.
- */
+/* runtime/kernel/rank.c - what the host keeps for each rank: its state, its rings, its link. */
 #include "runtime/job/job.h"
 
 #include "base/say.h"
@@ -10,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ring, the link with a word a process, the wait, and the rank's own lists. */
+/* The rings, the link with a word a process, the wait, and the rank's own lists. */
 struct rank_memory {
-    size_t link, waiting, letters, sent_to, settled, barriers, all;
+    size_t logs, link, waiting, letters, sent_to, settled, barriers, all;
 };
 
 static struct rank_memory layout(const struct weft_job *job)
@@ -20,7 +19,8 @@ static struct rank_memory layout(const struct weft_job *job)
     const size_t processes = (size_t)job->numbers.processes;
     struct rank_memory m = {0};
 
-    m.link = (size_t)job->config.command_ring * sizeof(struct weft_line);
+    m.logs = (size_t)job->config.command_ring * sizeof(struct weft_line);
+    m.link = m.logs + WEFT_LOG_LINES * sizeof(struct weft_line);
     m.waiting = m.link + sizeof(struct weft_link) + 3 * processes * sizeof(uint32_t);
     m.waiting = (m.waiting + 63) / 64 * 64; /* the host writes the link, the rank what follows */
     m.letters = (m.waiting + sizeof(struct weft_waiting) + 63) / 64 * 64;
@@ -36,11 +36,24 @@ size_t weft_rank_bytes(const struct weft_job *job)
     return (layout(job).all + 63) / 64 * 64;
 }
 
+/* Both ends of a ring of commands. */
+static void make_ring(struct weft_line *lines, uint32_t depth, uint32_t start, uint32_t *credit,
+                      struct weft_command_producer *producer,
+                      struct weft_command_consumer *consumer)
+{
+    weft_command_ring_init(lines, depth, start, credit);
+    *producer = (struct weft_command_producer){
+        .lines = lines, .credit = credit, .depth = depth, .head = start, .seen = start};
+    *consumer = (struct weft_command_consumer){
+        .lines = lines, .credit = credit, .depth = depth, .tail = start};
+}
+
 void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsigned char *memory)
 {
     const struct rank_memory m = layout(job);
     const uint32_t start = (uint32_t)job->config.counter_start;
-    const uint32_t depth = (uint32_t)job->config.command_ring;
+    struct weft_manager *manager = &job->proxy.managers[slot];
+    struct weft_said *said = &job->space.state.signals->said[slot];
 
     memset(self, 0, sizeof(*self));
     self->state = &job->space.state;
@@ -68,15 +81,12 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     for (int p = 0; p < 3 * job->numbers.processes; p++)
         self->link->done_remote[p] = start;
 
-    struct weft_line *lines = (struct weft_line *)(void *)memory;
-    weft_command_ring_init(lines, depth, start, &self->link->credit);
-    self->commands = (struct weft_command_producer){.lines = lines,
-                                                    .credit = &self->link->credit,
-                                                    .depth = depth,
-                                                    .head = start,
-                                                    .seen = start};
-    job->proxy.managers[slot] = (struct weft_manager){
-        .commands = {.lines = lines, .credit = &self->link->credit, .depth = depth, .tail = start}};
+    *manager = (struct weft_manager){0};
+    make_ring((struct weft_line *)(void *)memory, (uint32_t)job->config.command_ring, start,
+              &self->link->credit, &self->commands, &manager->commands);
+    make_ring((struct weft_line *)(void *)(memory + m.logs), WEFT_LOG_LINES, start, &said->heard,
+              &self->logs, &manager->logs);
+    said->lines = start;
     job->ranks.selves[slot] = self;
     weft_image_place(job, self);
     weft_trace_place(job, self);
@@ -119,6 +129,7 @@ bool weft_rank_quiet(const struct weft_job *job, uint32_t slot)
     const weft_self *self = job->ranks.selves[slot];
 
     return weft_load_acquire_u32(&self->link->credit, ORDER_command_space) == self->commands.head &&
+           weft_load_acquire_u32(self->logs.credit, ORDER_command_space) == self->logs.head &&
            weft_load_acquire_u32(&self->link->landed, ORDER_done_remote_seen) == self->sent &&
            weft_load_acquire_u32(&self->link->answers, ORDER_answer_seen) == self->asks;
 }

@@ -65,7 +65,7 @@ bool weft_rank_quiet(const struct weft_job *job, uint32_t slot);
 
 /* ---- log.c, printer.c ---- */
 
-/* Formats a packed log record (text, then arguments). out is always terminated. */
+/* Formats a packed log record: format, values, their text. out is always terminated. */
 void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,
                      uint32_t payload_bytes, uint32_t args);
 /* "rank 3" or "host of process 1". */

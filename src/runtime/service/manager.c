@@ -23,7 +23,7 @@ enum {
 
 /* ---- what a command asks for --------------------------------------------------------------- */
 
-static void bad_command(struct weft_job *job, uint32_t slot, const struct weft_command *command)
+void weft_command_wrong(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
     char name[40];
     weft_slot_name(job, slot, name, sizeof(name));
@@ -185,32 +185,6 @@ static enum weft_taken put_command(struct weft_job *job, uint32_t slot,
     return alone ? take_flush(job, slot, command) : WEFT_TAKEN_NOT;
 }
 
-static enum weft_taken text_command(struct weft_job *job, uint32_t slot,
-                                    const struct weft_command *command, bool alone)
-{
-    struct weft_manager *manager = &job->proxy.managers[slot];
-    unsigned char payload[WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg)];
-    char name[40], text[WEFT_TEXT_BYTES];
-
-    if (!alone)
-        return WEFT_TAKEN_NOT;
-    if (command->width > sizeof(payload) || command->offset > command->width)
-        return WEFT_TAKEN_WRONG;
-    if (!weft_command_payload(&manager->commands, payload, (uint32_t)command->width))
-        return WEFT_TAKEN_NOT;
-    weft_log_format(text, sizeof(text), payload, (uint32_t)command->offset,
-                    (uint32_t)command->width, command->height);
-    weft_slot_name(job, slot, name, sizeof(name));
-    if (command->kind == WEFT_COMMAND_FAIL)
-        weft_job_fail(
-            job, command->tag < WEFT_STATUS_COUNT ? (weft_status)command->tag : WEFT_ERR_PROTOCOL,
-            "%s: %s", name, text);
-    else if (!weft_device_log(job, name, text))
-        return WEFT_TAKEN_NOT;
-    weft_command_pop(&manager->commands, (uint32_t)command->width);
-    return WEFT_TAKEN;
-}
-
 /* False: nothing more can be taken now. */
 static bool take(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
@@ -221,7 +195,7 @@ static bool take(struct weft_job *job, uint32_t slot, const struct weft_command 
     if (owner != NULL)
         taken = owner->command(job, slot, command, job->proxy.managers[slot].waiting == 0);
     if (taken == WEFT_TAKEN_WRONG)
-        bad_command(job, slot, command);
+        weft_command_wrong(job, slot, command);
     return taken == WEFT_TAKEN;
 }
 
@@ -267,7 +241,8 @@ static void manager_waits_for(const struct weft_job *job, const struct weft_wait
 {
     (void)job;
     if (wait->kind == WEFT_WAIT_SPACE)
-        snprintf(text, bytes, "for %llu of %llu lines of its command ring", wait->need, wait->have);
+        snprintf(text, bytes, "for %llu of %llu lines of its %s", wait->need, wait->have,
+                 wait->a == 0 ? "command ring" : "ring of logs: what it logged is not printed yet");
     else if (wait->kind == WEFT_WAIT_LOCAL)
         snprintf(text, bytes, "in weft_flush_local: %llu of %llu puts have left", wait->have,
                  wait->need);
@@ -284,9 +259,4 @@ const struct weft_service weft_manager_service = {
         WEFT_KIND(WEFT_WAIT_SPACE) | WEFT_KIND(WEFT_WAIT_LOCAL) | WEFT_KIND(WEFT_WAIT_REMOTE),
     .command = put_command,
     .waits_for = manager_waits_for,
-};
-
-const struct weft_service weft_text_service = {
-    .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_LOG) | WEFT_KIND(WEFT_COMMAND_FAIL),
-    .command = text_command,
 };

@@ -65,9 +65,9 @@ struct weft_request {
     unsigned char *payload; /* room for inline data, or NULL */
 };
 
-/* The host's end of one rank's command ring. */
+/* The host's end of one rank's rings. */
 struct weft_manager {
-    struct weft_command_consumer commands;
+    struct weft_command_consumer commands, logs; /* logs: text.c */
     struct weft_request *first, *last; /* taken from the ring, and not all with the network */
     uint32_t waiting;
     /* Those that done_local will count, in the order of the ring; a later one may be done first. */
@@ -132,9 +132,11 @@ struct weft_proxy {
  */
 weft_status weft_network_open(struct weft_job *job);
 
-/* ---- manager.c, request.c, progress.c ---- */
+/* ---- manager.c, request.c, progress.c, text.c ---- */
 
 extern const struct weft_service weft_manager_service, weft_text_service, weft_network_service;
+/* The job fails: a rank sent what no rank sends. */
+void weft_command_wrong(struct weft_job *job, uint32_t slot, const struct weft_command *command);
 /* Takes what it can from one rank's ring; true if it did anything. Progress task only. */
 bool weft_manager_serve(struct weft_job *job, uint32_t slot);
 /* Non-blocking: what was handed on for that process is told soon when it has landed. */

@@ -58,6 +58,24 @@ static void widths_are_bounded(void **state)
     assert_int_equal(strspn(number("%999d", 42), " "), strlen(number("%999d", 42)));
 }
 
+/* Text comes behind the values; lengths that lie are cut to what is there. */
+static void texts(void **state)
+{
+    static const char bytes[] = "onetwo";
+    weft_log_arg args[] = {{3, WEFT_LOG_STRING, 0}, {7, WEFT_LOG_INT, 0}, {99, WEFT_LOG_STRING, 0}};
+    unsigned char payload[256];
+    char out[64];
+
+    (void)state;
+    memcpy(payload, "%-5s%d %s", 9);
+    memcpy(payload + 9, args, sizeof(args));
+    memcpy(payload + 9 + sizeof(args), bytes, 6);
+    weft_log_format(out, sizeof(out), payload, 9, 9 + sizeof(args) + 6, 3);
+    assert_string_equal(out, "one  7 two");
+    assert_string_equal(formatted("%s!", 1, &(weft_log_arg){1000, WEFT_LOG_STRING, 0}), "!");
+    assert_string_equal(formatted("%s", 1, &(weft_log_arg){0, WEFT_LOG_PTR, 0}), "(null)");
+}
+
 static void malformed_messages(void **state)
 {
     char out[32];
@@ -75,6 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_conversions),
         cmocka_unit_test(widths_are_bounded),
+        cmocka_unit_test(texts),
         cmocka_unit_test(malformed_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# A kernel in C++ runs on the CPU device; every compiler finds logs whose arguments do not match their
+# format, or are too many, and says so.
+# usage: test_cxx.sh BIN-FOLDER
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/install/installed.sh
+source "$here/installed.sh"
+export PKG_CONFIG_PATH=$HOME/opt/weft/$libdir/pkgconfig
+
+# The C++ compiler beside the build's C compiler.
+case ${compiler##*/} in
+*clang*) cxx=${compiler/clang/clang++} ;;
+*gcc*) cxx=${compiler/gcc/g++} ;;
+*) cxx=${compiler%/*}/c++ ;;
+esac
+command -v "$cxx" >/dev/null || {
+    echo "there is no $cxx"
+    exit 77
+}
+# shellcheck disable=SC2046 # the flags are words
+"$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror ${sanitizers:+-fsanitize="$sanitizers"} "$here/kernel.cpp" \
+    $(pkg-config --cflags --libs weft) -o neighbours || fail "kernel.cpp was not compiled"
+./neighbours >out 2>err || fail "status $?: $(cat err)"
+grep -qx right out || fail "the neighbours: $(cat out err)"
+grep -qx "rank 1: odd rank of 4: 100, 0.5, 0x0, x, 8" out || fail "rank 1's line: $(cat out)"
+[ "$(grep -c "no arguments" out)" -eq 4 ] || fail "lines without arguments: $(cat out)"
+
+# refused WHAT TEXT COMMAND...: the compiler says the text, for logs that are wrong in this way.
+refused() {
+    local what=$1 text=$2
+    shift 2
+    "$@" -D"$what" "-I$HOME/opt/weft/include" -c -o refused.o >err 2>&1 && fail "$what: $1 takes it"
+    grep -q "$text" err || fail "$what: $1 says $(cat err)"
+}
+refused MANY "takes up to 8 arguments" "$compiler" -std=c17 "$here/log_faults.c"
+refused FORMAT "format '%d'\|format ‘%d’\|format specifies" "$compiler" -std=c17 -Wall -Werror "$here/log_faults.c"
+refused MANY "takes up to 8 arguments" "$cxx" -std=c++17 "$here/kernel.cpp"
+refused FORMAT "format '%d'\|format ‘%d’\|format specifies" "$cxx" -std=c++17 -Wall -Werror "$here/kernel.cpp"
+"$compiler" -std=c17 -pedantic-errors -Wall -Wextra -Werror "-I$HOME/opt/weft/include" -c "$here/log_faults.c" ||
+    fail "the compiler refuses the right log"
+if command -v nvcc >/dev/null; then
+    refused MANY "takes up to 8 arguments" nvcc -arch=sm_90 -x cu "$here/log_faults.c"
+    refused FORMAT "incompatible with corresponding format" nvcc -arch=sm_90 -Werror all-warnings -x cu "$here/log_faults.c"
+fi
+
+[ $failures -eq 0 ]
