@@ -9,7 +9,8 @@
  * ranks of one. Before the timed rounds come some whose contents are new, and compared.
  *
  * Timer: pairs of weft_timer_start and weft_timer_stop around nothing. What a pair takes is the
- * difference between two runs; what it reads is the median of its intervals.
+ * difference between two runs, by the device's clock and by the host's; what it reads is the median
+ * of its intervals; the clock's step is the least by which two of them differ.
  */
 #include "gpu/measure.h"
 
@@ -125,6 +126,7 @@ WEFT_KERNEL(gpu_timer, struct timer_data, user)
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { ROOM = 1048576, RANKS = 52, PAIRS = 10000 };
 
@@ -185,16 +187,44 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+static double host_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* The least difference between two that differ, of milliseconds in their order; to the nanosecond.
+ */
+static double step_of(const double *sorted, size_t count)
+{
+    double step = 0;
+    for (size_t i = 1; i < count; i++) {
+        const double more = sorted[i] - sorted[i - 1];
+        if (more > 0.5e-6 && (step == 0 || more < step))
+            step = more;
+    }
+    return step;
+}
+
+static void print_timer(const weft_numbers *numbers, const char *what, double milliseconds)
+{
+    measure_ranks_line("weft", what, 0, numbers->threads, numbers->ranks_here, milliseconds * 1e3,
+                       "us");
+}
+
 static weft_status measure_timer(weft_job *job)
 {
     const weft_numbers *numbers = weft_numbers_of(job);
-    double milliseconds[2] = {0}, *sorted = malloc(PAIRS * sizeof(*sorted));
+    double milliseconds[2] = {0}, host[2] = {0}, *sorted = malloc(PAIRS * sizeof(*sorted));
     const double *intervals;
     size_t count;
     weft_status status = sorted ? WEFT_OK : WEFT_ERR_MEMORY;
     for (int i = 0; i < 2 && status == WEFT_OK; i++) {
         struct timer_data data = {.pairs = i == 0 ? 1 : 1 + PAIRS};
+        const double begin = host_ms();
         status = weft_run(job, &data, sizeof(data), &milliseconds[i]);
+        host[i] = host_ms() - begin;
     }
     if (status == WEFT_OK)
         status = weft_intervals(job, &intervals, &count);
@@ -202,10 +232,10 @@ static weft_status measure_timer(weft_job *job)
         for (int i = 0; i < PAIRS; i++)
             sorted[i] = intervals[i];
         qsort(sorted, PAIRS, sizeof(*sorted), compare);
-        measure_ranks_line("weft", "timer_pair", 0, numbers->threads, numbers->ranks_here,
-                           (milliseconds[1] - milliseconds[0]) * 1e3 / PAIRS, "us");
-        measure_ranks_line("weft", "timer_reads", 0, numbers->threads, numbers->ranks_here,
-                           sorted[PAIRS / 2] * 1e3, "us");
+        print_timer(numbers, "timer_pair", (milliseconds[1] - milliseconds[0]) / PAIRS);
+        print_timer(numbers, "timer_pair_host", (host[1] - host[0]) / PAIRS);
+        print_timer(numbers, "timer_reads", sorted[PAIRS / 2]);
+        print_timer(numbers, "timer_step", step_of(sorted, PAIRS));
     }
     free(sorted);
     return status;

@@ -1,7 +1,8 @@
 /*
  * Timers and the run's own time: each stop appends one interval, none longer than the run, those
- * that contain work not shorter than the work, and a new run starts an empty list. Random
- * schedules have virtual time: there only the number of intervals is looked at.
+ * that contain work not shorter than the work, and a new run starts an empty list. On the CPU
+ * device the clock is the host's. Random schedules have virtual time: there only the number of
+ * intervals is looked at.
  */
 #include "support/test.h"
 
@@ -14,9 +15,19 @@ enum { INTERVALS = 20 };
 struct data {
     struct test_check check;
     uint32_t intervals;
-    uint32_t steps; /* of work in every second interval */
-    double sum;     /* so that the work is not removed */
+    uint32_t steps;           /* of work in every second interval */
+    double sum;               /* so that the work is not removed */
+    double inside[INTERVALS]; /* ms by the host's clock, read within; where a kernel can read it */
 };
+
+#ifndef __CUDACC__
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+#endif
 
 WEFT_KERNEL(timer_kernel, struct data, user)
 {
@@ -25,10 +36,17 @@ WEFT_KERNEL(timer_kernel, struct data, user)
     weft_enter(self);
     for (uint32_t i = 0; i < user->intervals; i++) {
         weft_timer_start(self);
+#ifndef __CUDACC__
+        const double begin = now_ms();
+#endif
         if (i % 2 == 1 && weft_rank(self, WEFT_COMM_DEVICE) == 0) {
             for (uint32_t k = 1; k <= user->steps; k++)
                 sum += 1.0 / k;
         }
+#ifndef __CUDACC__
+        if (weft_rank(self, WEFT_COMM_DEVICE) == 0)
+            user->inside[i] = now_ms() - begin;
+#endif
         weft_timer_stop(self);
     }
     weft_leave(self);
@@ -38,13 +56,6 @@ WEFT_KERNEL(timer_kernel, struct data, user)
 }
 
 #ifndef __CUDACC__
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 static void check_run(struct test_env *env, uint32_t intervals)
 {
     struct data data = {.intervals = intervals, .steps = env->random ? 10 : 1000000};
@@ -65,6 +76,13 @@ static void check_run(struct test_env *env, uint32_t intervals)
     }
     if (env->random)
         return;
+    double least = 1e9; /* that an interval exceeds what was read within it */
+    for (size_t i = 0; i < count; i++) {
+        const double more = list[i] - data.inside[i];
+        TEST(env, more > -1e-6); /* half a nanosecond, for conversions */
+        least = more < least ? more : least;
+    }
+    TEST(env, env->numbers->threads > 1 || count == 0 || least < 5); /* one clock, one unit */
     TEST(env, ms >= sum && ms <= around);
     if (intervals > 1) { /* a million divisions take at least 0.2 ms on any machine of today */
         TEST(env, sum - idle > 0.2 * (intervals / 2));

@@ -2,9 +2,9 @@
  * runtime/kernel/printer.c - the task that prints what ranks log.
  *
  * Standard output may be a pipe that nobody reads at the moment. So the progress task, which moves
- * everybody's data, leaves lines here and goes on; while there is no room, a line stays in its rank's
- * ring of logs, and only who logs more than that holds waits. In a healthy job nothing is dropped. One that
- * has failed ends although nobody reads.
+ * everybody's data, leaves lines here and goes on. While there is no room, a line stays in its
+ * rank's ring of logs, and a rank waits only to log more than that ring holds. In a healthy job
+ * nothing is dropped. One that has failed ends although nobody reads.
  *
  * Random mode has no such task: its one thread prints at once.
  */
