@@ -91,6 +91,8 @@ prints 4 '^rank: 1 libc6 0\.157884' --matrix "$data/debian-depends.mtx" \
 # Without a matrix: the small preset, which options change.
 prints 3 '^iterations: 9,'
 prints 3 '^iterations: 4,' --iterations 4 --ranks 2
+WEFT_RANKS=20 prints 1 'processes of 20 ranks$'
+WEFT_RANKS=3 prints 1 'processes of 3 ranks$' --ranks 5
 
 # The same bits again: every printed digit of every element.
 for run in 1 2; do

@@ -89,10 +89,11 @@ static void cpu_describe(const struct weft_device *device, char *text, size_t by
 
 static weft_status cpu_ranks(struct weft_device *device, const struct weft_wish *wish, int *ranks)
 {
-    int n = wish->ranks > 0 ? wish->ranks : DEFAULT_RANKS; /* a rank is one thread here */
+    const int most = (int)device->config->ranks;
+    int n = wish->ranks > 0 ? wish->ranks : most > 0 ? most : DEFAULT_RANKS;
 
-    if (device->config->ranks > 0 && n > device->config->ranks)
-        n = (int)device->config->ranks;
+    if (most > 0 && n > most)
+        n = most;
     *ranks = n < MOST_RANKS ? n : MOST_RANKS;
     return WEFT_OK;
 }

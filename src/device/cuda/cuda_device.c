@@ -294,6 +294,10 @@ static weft_status cuda_ranks(struct weft_device *d, const struct weft_wish *wis
             most < d->most ? " and the service block" : "");
     if (most > MOST_RANKS)
         most = MOST_RANKS;
+    if (d->config->ranks > most)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_RANKS=%d: at most %d ranks of %d threads of kernel %s fit on GPU %d",
+                        (int)d->config->ranks, most, threads, kernel->name, d->index);
     weft_say(WEFT_SAY_INFO,
              "kernel %s: %d registers a thread, %d bytes of shared memory and up to %d ranks of %d "
              "threads on GPU %d",

@@ -30,7 +30,7 @@ static void test_int(void **state)
     good(&c, "WEFT_RANKS", "208");
     assert_int_equal(c.ranks, 208);
     good(&c, "WEFT_RANKS", "0");
-    good(&c, "WEFT_RANKS", "16384");
+    good(&c, "WEFT_RANKS", "4096");
     good(&c, "WEFT_SPIN_US", "-1");
     assert_int_equal(c.spin_us, -1);
     good(&c, "WEFT_COUNTER_START", "4294967295");
@@ -40,10 +40,10 @@ static void test_int(void **state)
                                             "1.5", "1e3", "0x10", "1,2", "--1"};
     for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
         bad("WEFT_RANKS", malformed[i], "not a whole number");
-    bad("WEFT_RANKS", "-1", "not in 0..16384 ranks");
-    bad("WEFT_RANKS", "16385", "not in 0..16384 ranks");
-    bad("WEFT_RANKS", "99999999999999999999999", "not in 0..16384 ranks");
-    bad("WEFT_RANKS", "-99999999999999999999999", "not in 0..16384 ranks");
+    bad("WEFT_RANKS", "-1", "not in 0..4096 ranks");
+    bad("WEFT_RANKS", "4097", "not in 0..4096 ranks");
+    bad("WEFT_RANKS", "99999999999999999999999", "not in 0..4096 ranks");
+    bad("WEFT_RANKS", "-99999999999999999999999", "not in 0..4096 ranks");
     bad("WEFT_COUNTER_START", "4294967296", "not in 0..4294967295");
 }
 

@@ -160,13 +160,13 @@ static void test_manual(void **state)
 #define WEFT_CONFIG_TEXT(name, field, def, doc)                 says(manual, #name, doc);
 #include "base/config.def"
     assert_non_null(strstr(manual, "WEFT_RANKS = 31\n"));
-    assert_non_null(strstr(manual, "default 0, range 0..16384 ranks\n"));
+    assert_non_null(strstr(manual, "default 0, range 0..4096 ranks\n"));
     assert_non_null(strstr(manual, "WEFT_LOG = debug\n"));
     assert_non_null(strstr(manual, "default warn, one of error|warn|info|debug\n"));
     assert_non_null(strstr(manual, "WEFT_PATH = auto\n"));
     assert_non_null(strstr(manual, "WEFT_STALL_S = 2.5\n"));
     assert_non_null(strstr(manual, "WEFT_CPU_STACK = 32768\n"));
-    assert_non_null(strstr(manual, "range 0..16384 ranks\n    set by the command line\n"));
+    assert_non_null(strstr(manual, "range 0..4096 ranks\n    set by the command line\n"));
     assert_null(strstr(manual, "xyzzy")); /* the secret stays one */
 }
 
