@@ -108,12 +108,10 @@ WEFT_INLINE void weft_barrier_meet(weft_self *self, struct weft_meeting *meeting
  * alias. All threads. */
 WEFT_COLD void weft_barrier_look_up(weft_self *self, struct weft_meeting *meeting, weft_comm comm)
 {
-    const struct weft_comm_entry *entry =
-        weft_check_comm(self, comm, "weft_barrier: communicator 0x%x does not exist");
+    const struct weft_comm_entry *entry = weft_check_comm(self, comm, "weft_barrier");
 
     if (entry->rank_of_slot[self->slot] < 0)
-        weft_fail4(self, WEFT_ERR_COMM,
-                   "weft_barrier: the caller is no member of communicator 0x%x", comm, 0, 0, 0);
+        weft_fail_comm(self, "weft_barrier", "%s: %s lacks the caller", comm);
     weft_join(self);
     if (weft_leads(self)) {
         meeting->index = weft_handle_index(comm);

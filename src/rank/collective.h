@@ -41,11 +41,11 @@ WEFT_COLD uint32_t weft_collective_ask(weft_self *self, struct weft_command *com
 }
 
 WEFT_INLINE const struct weft_comm_entry *weft_check_member(weft_self *self, weft_comm comm,
-                                                            const char *text)
+                                                            const char *call)
 {
-    const struct weft_comm_entry *entry = weft_check_comm(self, comm, text);
+    const struct weft_comm_entry *entry = weft_check_comm(self, comm, call);
     if (entry->rank_of_slot[self->slot] < 0)
-        weft_fail4(self, WEFT_ERR_COMM, text, comm, 0, 0, 0);
+        weft_fail_comm(self, call, "%s: %s lacks the caller", comm);
     return entry;
 }
 
@@ -53,8 +53,7 @@ WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, si
 {
     struct weft_command command = {0};
 
-    weft_check_member(self, comm,
-                      "weft_win_create: communicator 0x%x does not exist or lacks the caller");
+    weft_check_member(self, comm, "weft_win_create");
     command.object = comm;
     command.source = (uint64_t)(uintptr_t)base;
     command.width = bytes;
@@ -64,8 +63,7 @@ WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, si
 WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
 {
     struct weft_command command = {0};
-    const struct weft_window *window =
-        weft_check_window(self, *win, "weft_win_free: window 0x%x does not exist or was freed");
+    const struct weft_window *window = weft_check_window(self, *win, "weft_win_free");
 
     weft_flush(self, *win); /* nothing of this rank may land in memory that is about to go */
     weft_route_forget(self, *win);
@@ -79,8 +77,7 @@ WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, 
 {
     struct weft_command command = {0};
 
-    weft_check_member(self, parent,
-                      "weft_comm_split: communicator 0x%x does not exist or lacks the caller");
+    weft_check_member(self, parent, "weft_comm_split");
     command.object = parent;
     command.offset = color < 0 ? UINT64_MAX : (uint64_t)color;
     command.width = (uint64_t)(int64_t)key;
@@ -94,11 +91,9 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
 {
     struct weft_command command = {0};
 
-    weft_check_member(self, *comm,
-                      "weft_comm_free: communicator 0x%x does not exist or lacks the caller");
+    weft_check_member(self, *comm, "weft_comm_free");
     if (*comm == WEFT_COMM_WORLD || *comm == WEFT_COMM_DEVICE || *comm == WEFT_COMM_HOST)
-        weft_fail4(self, WEFT_ERR_COMM, "weft_comm_free: communicator 0x%x is built in", *comm, 0,
-                   0, 0);
+        weft_fail_comm(self, "weft_comm_free", "%s: %s is built in", *comm);
     command.object = *comm;
     weft_join(self);
     weft_route_forget(self, *comm);

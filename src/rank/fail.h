@@ -18,13 +18,27 @@ WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, 
 WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text, int64_t a,
                           int64_t b, int64_t c, int64_t d);
 
-WEFT_INLINE weft_log_arg weft_number(int64_t value)
+/* The same where several calls come by: text begins with "%s: ", for the name of this one. */
+WEFT_COLD void weft_fail_in(weft_self *self, weft_status status, const char *call, const char *text,
+                            int64_t a, int64_t b, int64_t c, int64_t d);
+
+WEFT_INLINE weft_log_arg weft_value(uint64_t bits, weft_log_kind kind)
 {
     weft_log_arg arg;
-    arg.bits = (uint64_t)value;
-    arg.kind = WEFT_LOG_INT;
+    arg.bits = bits;
+    arg.kind = kind;
     arg.unused = 0;
     return arg;
+}
+
+WEFT_INLINE weft_log_arg weft_number(int64_t value)
+{
+    return weft_value((uint64_t)value, WEFT_LOG_INT);
+}
+
+WEFT_INLINE weft_log_arg weft_name(const char *text)
+{
+    return weft_value((uint64_t)(uintptr_t)text, WEFT_LOG_STRING);
 }
 
 #endif

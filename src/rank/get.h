@@ -7,22 +7,6 @@
 
 #include "rank/op.h"
 
-WEFT_COLD void weft_fail_get(weft_self *self, struct weft_shape shape, size_t offset,
-                             uint64_t bytes, int from)
-{
-    weft_log_arg args[6];
-    args[0] = weft_number((int64_t)shape.height);
-    args[1] = weft_number((int64_t)shape.width);
-    args[2] = weft_number((int64_t)shape.source_pitch);
-    args[3] = weft_number((int64_t)offset);
-    args[4] = weft_number((int64_t)bytes);
-    args[5] = weft_number(from);
-    weft_fail(self, WEFT_ERR_BOUNDS,
-              "weft_get: %llu row(s) of %llu bytes, pitch %llu, at offset %llu are not inside "
-              "the window of %llu bytes of rank %d",
-              6, args);
-}
-
 /* From mapped memory. All threads; what another thread has fetched is there after a barrier. */
 WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const unsigned char *from,
                                    const struct weft_shape *shape)
@@ -67,20 +51,21 @@ WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const uns
  * there. tag >= 0: notify this rank when it is. All threads.
  */
 WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t offset, void *to,
-                               struct weft_shape shape, int tag, bool now)
+                               struct weft_shape shape, int tag, bool now, const char *call)
 {
     WEFT_IN_SHARED(self);
     weft_check_stop(self);
-    const struct weft_route route = weft_route_window(self, win, from, WEFT_BY_GET);
+    const struct weft_route route = weft_route_window(self, win, from, call);
     const bool to_link = now && shape.height == 1 && (shape.width == 4 || shape.width == 8);
     weft_op op = weft_op_done();
 
     if (!weft_inside(offset, shape.source_pitch, shape.width, shape.height, route.bytes) ||
         shape.height > UINT32_MAX)
-        weft_fail_get(self, shape, offset, route.bytes, from);
+        weft_fail_bounds(self, call, shape.height, shape.width, shape.source_pitch, offset,
+                         route.bytes, from);
     if (to == NULL && shape.width != 0)
-        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_get: %lld bytes to NULL", (int64_t)shape.width, 0,
-                   0, 0);
+        weft_fail_in(self, WEFT_ERR_ARGUMENT, call, "%s: %lld bytes to NULL", (int64_t)shape.width,
+                     0, 0, 0);
     if (route.address != NULL || shape.width == 0) {
         if (weft_leads(self))
             weft_channel_clear(self, &route, route.home + offset,
@@ -136,20 +121,21 @@ WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
 WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
                       size_t bytes)
 {
-    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true);
+    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get");
 }
 
 WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                size_t bytes)
 {
-    return weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, false);
+    return weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, false,
+                        "weft_get_begin");
 }
 
 WEFT_FN void weft_get_notify(weft_self *self, weft_win win, int from, size_t offset, void *to,
                              size_t bytes, int tag)
 {
-    weft_check_tag(self, tag, "weft_get_notify: tag %d is not in 0..255");
-    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), tag, false);
+    weft_check_tag(self, tag, "weft_get_notify");
+    weft_get_any(self, win, from, offset, to, weft_one_row(bytes), tag, false, "weft_get_notify");
 }
 
 WEFT_FN weft_op weft_get_2d_begin(weft_self *self, weft_win win, int from, size_t offset,
@@ -163,7 +149,7 @@ WEFT_FN weft_op weft_get_2d_begin(weft_self *self, weft_win win, int from, size_
         weft_fail4(self, WEFT_ERR_ARGUMENT,
                    "weft_get_2d_begin: pitch %llu or %llu is less than width %llu", (int64_t)pitch,
                    (int64_t)to_pitch, (int64_t)width, 0);
-    return weft_get_any(self, win, from, offset, to, shape, -1, false);
+    return weft_get_any(self, win, from, offset, to, shape, -1, false, "weft_get_2d_begin");
 }
 
 #endif

@@ -12,7 +12,14 @@
 #ifndef WEFT_RANK_MANY_H
 #define WEFT_RANK_MANY_H
 
-#include "rank/parts.h"
+#include "rank/put.h"
+
+WEFT_INLINE void weft_many_put_one(weft_self *self, weft_win win, const weft_put_item *item)
+{
+    weft_check_tag(self, item->tag, "weft_put_notify_many");
+    weft_put_row(self, win, item->target, item->offset, item->source, item->bytes, item->tag,
+                 "weft_put_notify_many");
+}
 
 #ifdef __CUDACC__
 
@@ -41,9 +48,9 @@ WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, b
     if (!__any_sync(~0u, mine && !hit))
         return true;
     if (window)
-        found = weft_targets_of_window(self, handle, WEFT_BY_PUT);
+        found = weft_targets_of_window(self, handle, "weft_put_notify_many");
     else
-        found = weft_targets_of_comm(self, handle);
+        found = weft_targets_of_comm(self, handle, "weft_notify_many");
     if (mine && !hit && target >= 0 && target < found.members)
         *to = weft_route_of(self, &found, target);
     return hit || (target >= 0 && target < found.members);
@@ -207,9 +214,9 @@ WEFT_COLD void weft_many_notify_rest(weft_self *self, weft_comm comm, const int 
     for (uint32_t i = 0; i < count; i++) {
         const bool mine = i == threadIdx.x;
         if (__syncthreads_or(rest == WEFT_LANE_LEFT && mine))
-            weft_notify_recorded(self, comm, targets[i], tag, false);
+            weft_notify_recorded(self, comm, targets[i], tag, false, "weft_notify_many");
         else if (__syncthreads_or(rest == WEFT_LANE_KEEP && mine))
-            weft_route_comm(self, comm, targets[i]);
+            weft_route_comm(self, comm, targets[i], "weft_notify_many");
     }
 }
 
@@ -219,10 +226,9 @@ WEFT_COLD void weft_many_put_rest(weft_self *self, weft_win win, const weft_put_
     for (uint32_t i = 0; i < count; i++) {
         const bool mine = i == threadIdx.x;
         if (__syncthreads_or(rest == WEFT_LANE_LEFT && mine))
-            weft_put_notify(self, win, items[i].target, items[i].offset, items[i].source,
-                            items[i].bytes, items[i].tag);
+            weft_many_put_one(self, win, &items[i]);
         else if (__syncthreads_or(rest == WEFT_LANE_KEEP && mine))
-            weft_route_window(self, win, items[i].target, WEFT_BY_PUT);
+            weft_route_window(self, win, items[i].target, "weft_put_notify_many");
     }
 }
 
@@ -251,7 +257,7 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
                               int tag)
 {
     weft_check_stop(self);
-    weft_check_tag(self, tag, "weft_notify_many: tag %d is not in 0..255");
+    weft_check_tag(self, tag, "weft_notify_many");
     weft_check_many(self, targets, count, "weft_notify_many: %d targets, at address 0x%llx");
 #ifdef __CUDACC__
     const int threads = (int)blockDim.x, me = (int)threadIdx.x;
@@ -269,7 +275,7 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
         return;
 #endif
     for (int i = 0; i < count; i++)
-        weft_notify_recorded(self, comm, targets[i], tag, false);
+        weft_notify_recorded(self, comm, targets[i], tag, false, "weft_notify_many");
 }
 
 WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_item *items,
@@ -298,8 +304,7 @@ WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_
         return;
 #endif
     for (int i = 0; i < count; i++)
-        weft_put_notify(self, win, items[i].target, items[i].offset, items[i].source,
-                        items[i].bytes, items[i].tag);
+        weft_many_put_one(self, win, &items[i]);
 }
 
 #endif

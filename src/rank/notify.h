@@ -50,14 +50,14 @@ WEFT_INLINE bool weft_notify_cached(weft_self *self, weft_comm comm, int target,
 
 /* Any; in a traced job it is recorded. */
 WEFT_COLD void weft_notify_recorded(weft_self *self, weft_comm comm, int target, int tag,
-                                    bool relaxed)
+                                    bool relaxed, const char *call)
 {
     WEFT_IN_SHARED(self);
 #ifdef __CUDACC__
     if (weft_notify_cached(self, comm, target, tag, relaxed, true))
         return;
 #endif
-    const struct weft_route to = weft_route_comm(self, comm, target);
+    const struct weft_route to = weft_route_comm(self, comm, target, call);
     const bool recorded = weft_traced(self) && weft_leads(self);
 
     if (recorded)
@@ -71,25 +71,26 @@ WEFT_COLD void weft_notify_recorded(weft_self *self, weft_comm comm, int target,
         weft_trace_close_event(self, WEFT_TRACE_CALL);
 }
 
-WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed)
+WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, int tag, bool relaxed,
+                                 const char *call)
 {
     weft_check_stop(self);
-    weft_check_tag(self, tag, "weft_notify: tag %d is not in 0..255");
+    weft_check_tag(self, tag, call);
 #ifdef __CUDACC__
     if (weft_notify_cached(self, comm, target, tag, relaxed, false))
         return;
 #endif
-    weft_notify_recorded(self, comm, target, tag, relaxed);
+    weft_notify_recorded(self, comm, target, tag, relaxed, call);
 }
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
 {
-    weft_notify_any(self, comm, target, tag, false);
+    weft_notify_any(self, comm, target, tag, false, "weft_notify");
 }
 
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag)
 {
-    weft_notify_any(self, comm, target, tag, true);
+    weft_notify_any(self, comm, target, tag, true, "weft_notify_relaxed");
 }
 
 #endif

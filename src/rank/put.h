@@ -10,22 +10,6 @@
 
 #include "rank/op.h"
 
-WEFT_COLD void weft_fail_bounds(weft_self *self, struct weft_shape shape, size_t offset,
-                                uint64_t bytes, int target)
-{
-    weft_log_arg args[6];
-    args[0] = weft_number((int64_t)shape.height);
-    args[1] = weft_number((int64_t)shape.width);
-    args[2] = weft_number((int64_t)shape.pitch);
-    args[3] = weft_number((int64_t)offset);
-    args[4] = weft_number((int64_t)bytes);
-    args[5] = weft_number(target);
-    weft_fail(self, WEFT_ERR_BOUNDS,
-              "weft_put: %llu row(s) of %llu bytes, pitch %llu, at offset %llu are not inside "
-              "the window of %llu bytes of rank %d",
-              6, args);
-}
-
 #ifdef __CUDACC__
 
 /*
@@ -64,24 +48,26 @@ WEFT_INLINE bool weft_put_cached(weft_self *self, weft_win win, int target, size
 
 /* Any put; what is wrong with it is said. tag < 0: no notification. */
 WEFT_HOT void weft_put_checked(weft_self *self, weft_win win, int target, size_t offset,
-                               const void *source, struct weft_shape shape, int tag)
+                               const void *source, struct weft_shape shape, int tag,
+                               const char *call)
 {
     weft_check_stop(self);
-    const struct weft_route to = weft_route_window(self, win, target, WEFT_BY_PUT);
+    const struct weft_route to = weft_route_window(self, win, target, call);
     if (WEFT_UNLIKELY(!weft_inside(offset, shape.pitch, shape.width, shape.height, to.bytes) ||
                       shape.height > UINT32_MAX))
-        weft_fail_bounds(self, shape, offset, to.bytes, target);
+        weft_fail_bounds(self, call, shape.height, shape.width, shape.pitch, offset, to.bytes,
+                         target);
     if (WEFT_UNLIKELY(source == NULL && shape.width != 0))
-        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_put: source is NULL", 0, 0, 0, 0);
+        weft_fail_in(self, WEFT_ERR_ARGUMENT, call, "%s: source is NULL", 0, 0, 0, 0);
     weft_path_put(self, win, &to, target, offset, source, &shape, tag);
 }
 
 /* The beginning of a put. All threads. */
 WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int target,
-                                    uint64_t bytes)
+                                    uint64_t bytes, const char *call)
 {
     WEFT_IN_SHARED(self);
-    const struct weft_route to = weft_route_window(self, win, target, WEFT_BY_PUT);
+    const struct weft_route to = weft_route_window(self, win, target, call);
 
     if (weft_leads(self))
         weft_trace_open_event(self, WEFT_TRACE_PUT, WEFT_TRACE_CALL, tag, to.process, to.slot,
@@ -90,17 +76,18 @@ WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int 
 
 /* The same, recorded where the job is traced: then every put comes here. */
 WEFT_COLD void weft_put_recorded(weft_self *self, weft_win win, int target, size_t offset,
-                                 const void *source, struct weft_shape shape, int tag)
+                                 const void *source, struct weft_shape shape, int tag,
+                                 const char *call)
 {
     WEFT_IN_SHARED(self);
     if (weft_traced(self))
-        weft_trace_enter_put(self, tag, win, target, shape.height * shape.width);
-    weft_put_checked(self, win, target, offset, source, shape, tag);
+        weft_trace_enter_put(self, tag, win, target, shape.height * shape.width, call);
+    weft_put_checked(self, win, target, offset, source, shape, tag, call);
     weft_trace_leave(self);
 }
 
 WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
-                              const void *source, size_t bytes, int tag)
+                              const void *source, size_t bytes, int tag, const char *call)
 {
     struct weft_shape shape;
 
@@ -111,65 +98,67 @@ WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t 
         return;
 #else
     if (!weft_traced(self)) { /* with what is known of the shape here */
-        weft_put_checked(self, win, target, offset, source, shape, tag);
+        weft_put_checked(self, win, target, offset, source, shape, tag, call);
         return;
     }
 #endif
-    weft_put_recorded(self, win, target, offset, source, shape, tag);
+    weft_put_recorded(self, win, target, offset, source, shape, tag, call);
 }
 
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
                       size_t bytes)
 {
-    weft_put_row(self, win, target, offset, source, bytes, -1);
+    weft_put_row(self, win, target, offset, source, bytes, -1, "weft_put");
 }
 
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag)
 {
-    weft_check_tag(self, tag, "weft_put_notify: tag %d is not in 0..255");
-    weft_put_row(self, win, target, offset, source, bytes, tag);
+    weft_check_tag(self, tag, "weft_put_notify");
+    weft_put_row(self, win, target, offset, source, bytes, tag, "weft_put_notify");
 }
 
 /* An empty put is one row of nothing. Rows that overlap themselves would be ambiguous. */
 WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t offset,
                                size_t pitch, const void *source, size_t source_pitch, size_t width,
-                               size_t height, int tag)
+                               size_t height, int tag, const char *call)
 {
     struct weft_shape shape;
     const bool empty = width == 0 || height == 0;
 
     if (!empty && height > 1 && pitch < width)
-        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_put_2d: pitch %llu is less than width %llu",
-                   (int64_t)pitch, (int64_t)width, 0, 0);
+        weft_fail_in(self, WEFT_ERR_ARGUMENT, call, "%s: pitch %llu is less than width %llu",
+                     (int64_t)pitch, (int64_t)width, 0, 0);
     shape.width = empty ? 0 : width;
     shape.height = empty ? 1 : height;
     shape.pitch = pitch;
     shape.source_pitch = source_pitch;
-    weft_put_recorded(self, win, target, offset, source, shape, tag);
+    weft_put_recorded(self, win, target, offset, source, shape, tag, call);
 }
 
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
                          const void *source, size_t source_pitch, size_t width, size_t height)
 {
-    weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, -1);
+    weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, -1,
+                  "weft_put_2d");
 }
 
 WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_t offset,
                                 size_t pitch, const void *source, size_t source_pitch, size_t width,
                                 size_t height, int tag)
 {
-    weft_check_tag(self, tag, "weft_put_2d_notify: tag %d is not in 0..255");
-    weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, tag);
+    weft_check_tag(self, tag, "weft_put_2d_notify");
+    weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, tag,
+                  "weft_put_2d_notify");
 }
 
 WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t offset,
                                const void *source, size_t bytes)
 {
     weft_check_stop(self);
-    const struct weft_route to = weft_route_window(self, win, target, WEFT_BY_PUT);
+    const struct weft_route to = weft_route_window(self, win, target, "weft_put_begin");
 
-    weft_put_row(self, win, target, offset, source, bytes, -1);
+    weft_put_row(self, win, target, offset, source, bytes, -1, "weft_put_begin");
     if (to.exposed != NULL && (to.address != NULL || bytes == 0))
         return weft_op_done();
     return weft_op_of(self, to.process, WEFT_OP_PUT);
@@ -211,8 +200,7 @@ static void weft_reuse_sources(const struct weft_window *window)
 
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
-    const struct weft_window *window =
-        weft_check_window(self, win, "weft_flush_local: window 0x%x does not exist or was freed");
+    const struct weft_window *window = weft_check_window(self, win, "weft_flush_local");
     if (weft_leads(self) && self->local_done != self->sent)
         weft_await_local(self);
     if (weft_leads(self))
@@ -227,8 +215,7 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 
 WEFT_FN void weft_flush(weft_self *self, weft_win win)
 {
-    const struct weft_window *window =
-        weft_check_window(self, win, "weft_flush: window 0x%x does not exist or was freed");
+    const struct weft_window *window = weft_check_window(self, win, "weft_flush");
     weft_join(self);
     if (weft_leads(self))
         weft_path_flush(self);
@@ -242,10 +229,8 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
 
 WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target)
 {
-    const struct weft_window *window =
-        weft_check_window(self, win, "weft_ptr: window 0x%x does not exist or was freed");
-    weft_check_rank(self, target, window->members,
-                    "weft_ptr: target %d is not one of the window's %d ranks");
+    const struct weft_window *window = weft_check_window(self, win, "weft_ptr");
+    weft_check_rank(self, target, window->members, "weft_ptr");
     return window->entry[target].address;
 }
 

@@ -8,39 +8,80 @@
 
 #include "rank/state.h"
 
-/* Texts name the call; "%d" and the like are filled in by the host. */
-WEFT_INLINE void weft_check_rank(weft_self *self, int target, int members, const char *text)
+/* Of a window's ranks. call: the call that was made, here and below. */
+WEFT_INLINE void weft_check_rank(weft_self *self, int target, int members, const char *call)
 {
     if (WEFT_UNLIKELY(target < 0 || target >= members))
-        weft_fail4(self, WEFT_ERR_RANK, text, target, members, 0, 0);
+        weft_fail_in(self, WEFT_ERR_RANK, call, "%s: target %d is not one of the window's %d ranks",
+                     target, members, 0, 0);
 }
 
-WEFT_INLINE void weft_check_tag(weft_self *self, int tag, const char *text)
+/* What is wrong with a communicator, which goes by its name. text: "%s: ", the call, and "%s". */
+WEFT_COLD void weft_fail_comm(weft_self *self, const char *call, const char *text, weft_comm comm)
+{
+    weft_log_arg args[2];
+    args[0] = weft_name(call);
+    args[1] = weft_value(comm, WEFT_LOG_COMM);
+    weft_fail(self, WEFT_ERR_COMM, text, 2, args);
+}
+
+/* Of a communicator's ranks. */
+WEFT_COLD void weft_fail_target(weft_self *self, const char *call, int target, int members,
+                                weft_comm comm)
+{
+    weft_log_arg args[4];
+    args[0] = weft_name(call);
+    args[1] = weft_number(target);
+    args[2] = weft_number(members);
+    args[3] = weft_value(comm, WEFT_LOG_COMM);
+    weft_fail(self, WEFT_ERR_RANK, "%s: target %d is not one of the %d ranks of %s", 4, args);
+}
+
+WEFT_INLINE void weft_check_tag(weft_self *self, int tag, const char *call)
 {
     if (WEFT_UNLIKELY(tag < 0 || tag >= WEFT_TAGS))
-        weft_fail4(self, WEFT_ERR_TAG, text, tag, 0, 0, 0);
+        weft_fail_in(self, WEFT_ERR_TAG, call, "%s: tag %d is not in 0..255", tag, 0, 0, 0);
+}
+
+/* Rows that are not inside the window of that rank. */
+WEFT_COLD void weft_fail_bounds(weft_self *self, const char *call, uint64_t rows, uint64_t width,
+                                uint64_t pitch, uint64_t offset, uint64_t window, int rank)
+{
+    weft_log_arg args[7];
+    args[0] = weft_name(call);
+    args[1] = weft_number((int64_t)rows);
+    args[2] = weft_number((int64_t)width);
+    args[3] = weft_number((int64_t)pitch);
+    args[4] = weft_number((int64_t)offset);
+    args[5] = weft_number((int64_t)window);
+    args[6] = weft_number(rank);
+    weft_fail(self, WEFT_ERR_BOUNDS,
+              "%s: %llu row(s) of %llu bytes, pitch %llu, at offset %llu are not inside the window "
+              "of %llu bytes of rank %d",
+              7, args);
 }
 
 WEFT_INLINE struct weft_comm_entry *weft_check_comm(weft_self *self, weft_comm comm,
-                                                    const char *text)
+                                                    const char *call)
 {
     const uint32_t index = weft_handle_index(comm);
 
     weft_check_stop(self);
     if (WEFT_UNLIKELY(index >= self->state->comms_count || comm == WEFT_COMM_NONE ||
                       self->state->comms[index].handle != comm))
-        weft_fail4(self, WEFT_ERR_COMM, text, comm, 0, 0, 0);
+        weft_fail_comm(self, call, "%s: %s does not exist", comm);
     return &self->state->comms[index];
 }
 
-WEFT_INLINE struct weft_window *weft_check_window(weft_self *self, weft_win win, const char *text)
+WEFT_INLINE struct weft_window *weft_check_window(weft_self *self, weft_win win, const char *call)
 {
     const uint32_t index = weft_handle_index(win);
 
     weft_check_stop(self);
     if (WEFT_UNLIKELY(index >= self->state->windows_count || win == WEFT_WIN_NONE ||
                       self->state->windows[index].handle != win))
-        weft_fail4(self, WEFT_ERR_WINDOW, text, win, 0, 0, 0);
+        weft_fail_in(self, WEFT_ERR_WINDOW, call, "%s: window 0x%x does not exist or was freed",
+                     win, 0, 0, 0);
     return &self->state->windows[index];
 }
 
@@ -109,57 +150,36 @@ struct weft_targets {
     int members;
 };
 
-/* Who looks for a route, as complaints name it. */
-enum weft_seeker {
-    WEFT_BY_NOTIFY,
-    WEFT_BY_PUT,
-    WEFT_BY_GET,
-    WEFT_BY_ADD,
-    WEFT_BY_SWAP,
-    WEFT_BY_COMPARE,
-    WEFT_BY_ACCUMULATE
-};
-
-/* One of some literals, for weft_fail, which takes no names. */
-#define WEFT_NAMED(by, text)                                                                       \
-    ((by) == WEFT_BY_PUT       ? "weft_put" text                                                   \
-     : (by) == WEFT_BY_GET     ? "weft_get" text                                                   \
-     : (by) == WEFT_BY_ADD     ? "weft_fetch_add, weft_add" text                                   \
-     : (by) == WEFT_BY_SWAP    ? "weft_swap" text                                                  \
-     : (by) == WEFT_BY_COMPARE ? "weft_compare_swap" text                                          \
-                               : "weft_accumulate_begin" text)
-
 WEFT_INLINE struct weft_targets weft_targets_of_window(weft_self *self, weft_win win,
-                                                       enum weft_seeker by)
+                                                       const char *call)
 {
-    const struct weft_window *window =
-        weft_check_window(self, win, WEFT_NAMED(by, ": window 0x%x does not exist or was freed"));
+    const struct weft_window *window = weft_check_window(self, win, call);
     const struct weft_targets all = {window->member, window->entry, window->members};
     return all;
 }
 
 WEFT_INLINE struct weft_targets weft_find_window(weft_self *self, weft_win win, int target,
-                                                 enum weft_seeker by)
+                                                 const char *call)
 {
-    const struct weft_targets all = weft_targets_of_window(self, win, by);
-    weft_check_rank(self, target, all.members,
-                    WEFT_NAMED(by, ": target %d is not one of the window's %d ranks"));
+    const struct weft_targets all = weft_targets_of_window(self, win, call);
+    weft_check_rank(self, target, all.members, call);
     return all;
 }
 
-WEFT_INLINE struct weft_targets weft_targets_of_comm(weft_self *self, weft_comm comm)
+WEFT_INLINE struct weft_targets weft_targets_of_comm(weft_self *self, weft_comm comm,
+                                                     const char *call)
 {
-    const struct weft_comm_entry *entry =
-        weft_check_comm(self, comm, "weft_notify: communicator 0x%x does not exist");
+    const struct weft_comm_entry *entry = weft_check_comm(self, comm, call);
     const struct weft_targets all = {entry->member, NULL, entry->members};
     return all;
 }
 
-WEFT_INLINE struct weft_targets weft_find_comm(weft_self *self, weft_comm comm, int target)
+WEFT_INLINE struct weft_targets weft_find_comm(weft_self *self, weft_comm comm, int target,
+                                               const char *call)
 {
-    const struct weft_targets all = weft_targets_of_comm(self, comm);
-    weft_check_rank(self, target, all.members,
-                    "weft_notify: target %d is not one of the communicator's %d ranks");
+    const struct weft_targets all = weft_targets_of_comm(self, comm, call);
+    if (WEFT_UNLIKELY(target < 0 || target >= all.members))
+        weft_fail_target(self, call, target, all.members, comm);
     return all;
 }
 
@@ -192,17 +212,17 @@ WEFT_INLINE void weft_route_keep(struct weft_cached *cached, uint32_t handle, in
  * a rank that goes from one target to the next, each thread finds one of the next targets, which
  * takes the time of one.
  */
-WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, enum weft_seeker by)
+WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, bool window,
+                               const char *call)
 {
-    const bool window = by != WEFT_BY_NOTIFY;
     struct weft_cuda_rank *const rank = (struct weft_cuda_rank *)self;
 
     /* Before any route by a new channel is kept, those that pass it by are forgotten. */
     if (weft_leads(self))
         weft_tell_news(self);
     weft_join(self);
-    const struct weft_targets found =
-        window ? weft_find_window(self, handle, target, by) : weft_find_comm(self, handle, target);
+    const struct weft_targets found = window ? weft_find_window(self, handle, target, call)
+                                             : weft_find_comm(self, handle, target, call);
     int end = target + 1;
     if (rank->missed == handle && rank->missed_end == target)
         end = (target | (WEFT_ROUTES - 1)) + 1;
@@ -221,28 +241,29 @@ WEFT_COLD void weft_route_fill(weft_self *self, uint32_t handle, int target, enu
 }
 
 WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle, int target,
-                                                enum weft_seeker by)
+                                                bool window, const char *call)
 {
     const struct weft_cached *cached = weft_route_place(self, handle, target);
     struct weft_cached found = *cached; /* all of it at once; a hit in nearly every call */
 
     if (WEFT_UNLIKELY(target < 0 || found.handle != (handle ^ self->tracer.alias) ||
-                      found.target != (by != WEFT_BY_NOTIFY ? target : ~target))) {
-        weft_route_fill(self, handle, target, by);
+                      found.target != (window ? target : ~target))) {
+        weft_route_fill(self, handle, target, window, call);
         found = *cached;
     }
     return found.route;
 }
 
 WEFT_INLINE struct weft_route weft_route_window(weft_self *self, weft_win win, int target,
-                                                enum weft_seeker by)
+                                                const char *call)
 {
-    return weft_route_cached(self, win, target, by);
+    return weft_route_cached(self, win, target, true, call);
 }
 
-WEFT_INLINE struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target)
+WEFT_INLINE struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target,
+                                              const char *call)
 {
-    return weft_route_cached(self, comm, target, WEFT_BY_NOTIFY);
+    return weft_route_cached(self, comm, target, false, call);
 }
 
 /* The handle is about to be freed. Between two barriers. */
@@ -258,15 +279,16 @@ WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 #else
 
 static inline struct weft_route weft_route_window(weft_self *self, weft_win win, int target,
-                                                  enum weft_seeker by)
+                                                  const char *call)
 {
-    const struct weft_targets found = weft_find_window(self, win, target, by);
+    const struct weft_targets found = weft_find_window(self, win, target, call);
     return weft_route_of(self, &found, target);
 }
 
-static inline struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target)
+static inline struct weft_route weft_route_comm(weft_self *self, weft_comm comm, int target,
+                                                const char *call)
 {
-    const struct weft_targets found = weft_find_comm(self, comm, target);
+    const struct weft_targets found = weft_find_comm(self, comm, target, call);
     return weft_route_of(self, &found, target);
 }
 

@@ -8,7 +8,7 @@
 
 WEFT_FN int weft_size(weft_self *self, weft_comm comm)
 {
-    return weft_check_comm(self, comm, "weft_size: communicator 0x%x does not exist")->members;
+    return weft_check_comm(self, comm, "weft_size")->members;
 }
 
 /* The built-in ones without a look at the tables: kernels ask for them everywhere. */
@@ -18,8 +18,7 @@ WEFT_FN int weft_rank(weft_self *self, weft_comm comm)
         return self->rank;
     if (comm == WEFT_COMM_DEVICE)
         return (int)self->slot - 1;
-    return weft_check_comm(self, comm, "weft_rank: communicator 0x%x does not exist")
-        ->rank_of_slot[self->slot];
+    return weft_check_comm(self, comm, "weft_rank")->rank_of_slot[self->slot];
 }
 
 WEFT_FN int weft_processes(weft_self *self)
@@ -32,22 +31,24 @@ WEFT_FN int weft_process(weft_self *self)
     return self->process;
 }
 
-WEFT_INLINE const struct weft_process_entry *weft_check_process(weft_self *self, int process)
+WEFT_INLINE const struct weft_process_entry *weft_check_process(weft_self *self, int process,
+                                                                const char *call)
 {
     weft_check_stop(self);
-    weft_check_rank(self, process, self->state->processes,
-                    "weft_process_first: process %d is not one of %d");
+    if (WEFT_UNLIKELY(process < 0 || process >= self->state->processes))
+        weft_fail_in(self, WEFT_ERR_RANK, call, "%s: process %d is not one of %d", process,
+                     self->state->processes, 0, 0);
     return &self->state->process_table[process];
 }
 
 WEFT_FN int weft_process_first(weft_self *self, int process)
 {
-    return weft_check_process(self, process)->first_rank;
+    return weft_check_process(self, process, "weft_process_first")->first_rank;
 }
 
 WEFT_FN int weft_process_ranks(weft_self *self, int process)
 {
-    return weft_check_process(self, process)->ranks;
+    return weft_check_process(self, process, "weft_process_ranks")->ranks;
 }
 
 WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
@@ -55,7 +56,7 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
 {
     weft_check_stop(self);
     if (count < 0 || count > WEFT_LOG_ARGS)
-        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_log_values: %d arguments, at most %d", count,
+        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_log: %d arguments, at most %d", count,
                    WEFT_LOG_ARGS, 0, 0);
     if (weft_leads(self))
         weft_post_text(self, WEFT_COMMAND_LOG, 0, format, count, args);

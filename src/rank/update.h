@@ -26,29 +26,23 @@ WEFT_INLINE uint64_t weft_update_mapped(const weft_self *self, void *address,
     return weft_update(address, change);
 }
 
-WEFT_INLINE enum weft_seeker weft_updater(uint32_t how)
-{
-    return how == WEFT_SUM ? WEFT_BY_ADD : how == WEFT_REPLACE ? WEFT_BY_SWAP : WEFT_BY_COMPARE;
-}
-
 /* The route to `bytes` bytes of words, of which each is aligned; what is wrong is said. */
 WEFT_INLINE struct weft_route weft_check_update(weft_self *self, weft_win win, int target,
                                                 size_t offset, uint64_t bytes, uint32_t size,
-                                                enum weft_seeker by)
+                                                const char *call)
 {
     weft_check_stop(self);
-    const struct weft_route to = weft_route_window(self, win, target, by);
+    const struct weft_route to = weft_route_window(self, win, target, call);
 
     if (WEFT_UNLIKELY(!weft_inside(offset, 0, bytes, 1, to.bytes)))
-        weft_fail4(self, WEFT_ERR_BOUNDS,
-                   WEFT_NAMED(by, ": %llu bytes at offset %llu are not inside the window of %llu "
-                                  "bytes of rank %d"),
-                   (int64_t)bytes, (int64_t)offset, (int64_t)to.bytes, target);
+        weft_fail_in(
+            self, WEFT_ERR_BOUNDS, call,
+            "%s: %llu bytes at offset %llu are not inside the window of %llu bytes of rank %d",
+            (int64_t)bytes, (int64_t)offset, (int64_t)to.bytes, target);
     if (WEFT_UNLIKELY(((to.home + offset) & (size - 1)) != 0))
-        weft_fail4(self, WEFT_ERR_ARGUMENT,
-                   WEFT_NAMED(by, ": offset %llu of the window of rank %d is not aligned to %d "
-                                  "bytes"),
-                   (int64_t)offset, target, (int64_t)size, 0);
+        weft_fail_in(self, WEFT_ERR_ARGUMENT, call,
+                     "%s: offset %llu of the window of rank %d is not aligned to %d bytes",
+                     (int64_t)offset, target, (int64_t)size, 0);
     return to;
 }
 
@@ -74,12 +68,12 @@ WEFT_INLINE struct weft_command weft_update_command(weft_win win, int target, si
  * what to wait for. All threads.
  */
 WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, size_t offset,
-                                   struct weft_change change, bool now, void *old, weft_op *op)
+                                   struct weft_change change, bool now, void *old, weft_op *op,
+                                   const char *call)
 {
     WEFT_IN_SHARED(self);
     const uint32_t size = weft_type_bytes(change.type);
-    const struct weft_route to =
-        weft_check_update(self, win, target, offset, size, size, weft_updater(change.how));
+    const struct weft_route to = weft_check_update(self, win, target, offset, size, size, call);
     const bool itself = weft_updates_itself(self, &to);
 
     if (itself) {
@@ -132,35 +126,37 @@ WEFT_FN uint64_t weft_fetch_add(weft_self *self, weft_win win, int target, size_
                                 uint64_t value)
 {
     return weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0),
-                           true, NULL, NULL);
+                           true, NULL, NULL, "weft_fetch_add");
 }
 
 WEFT_FN uint32_t weft_fetch_add_u32(weft_self *self, weft_win win, int target, size_t offset,
                                     uint32_t value)
 {
     return (uint32_t)weft_update_any(self, win, target, offset,
-                                     weft_change(WEFT_SUM, WEFT_U32, value, 0), true, NULL, NULL);
+                                     weft_change(WEFT_SUM, WEFT_U32, value, 0), true, NULL, NULL,
+                                     "weft_fetch_add_u32");
 }
 
 WEFT_FN uint64_t weft_swap(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
     return weft_update_any(self, win, target, offset, weft_change(WEFT_REPLACE, WEFT_U64, value, 0),
-                           true, NULL, NULL);
+                           true, NULL, NULL, "weft_swap");
 }
 
 WEFT_FN uint32_t weft_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
                                uint32_t value)
 {
-    return (uint32_t)weft_update_any(
-        self, win, target, offset, weft_change(WEFT_REPLACE, WEFT_U32, value, 0), true, NULL, NULL);
+    return (uint32_t)weft_update_any(self, win, target, offset,
+                                     weft_change(WEFT_REPLACE, WEFT_U32, value, 0), true, NULL,
+                                     NULL, "weft_swap_u32");
 }
 
 WEFT_FN uint64_t weft_compare_swap(weft_self *self, weft_win win, int target, size_t offset,
                                    uint64_t expected, uint64_t desired)
 {
     return weft_update_any(self, win, target, offset,
-                           weft_change(WEFT_COMPARE, WEFT_U64, desired, expected), true, NULL,
-                           NULL);
+                           weft_change(WEFT_COMPARE, WEFT_U64, desired, expected), true, NULL, NULL,
+                           "weft_compare_swap");
 }
 
 WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
@@ -168,7 +164,7 @@ WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target
 {
     return (uint32_t)weft_update_any(self, win, target, offset,
                                      weft_change(WEFT_COMPARE, WEFT_U32, desired, expected), true,
-                                     NULL, NULL);
+                                     NULL, NULL, "weft_compare_swap_u32");
 }
 
 WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
@@ -176,14 +172,14 @@ WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, 
 {
     weft_op op;
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
-                    old, &op);
+                    old, &op, "weft_fetch_add_begin");
     return op;
 }
 
 WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
-                    NULL, NULL);
+                    NULL, NULL, "weft_add");
 }
 
 /* ---- many words ------------------------------------------------------------------------------ */
@@ -238,7 +234,7 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
     const uint32_t size = weft_type_bytes(type);
     const uint64_t bytes = count > UINT64_MAX / 8 ? UINT64_MAX : (uint64_t)count * size;
     const struct weft_route to =
-        weft_check_update(self, win, target, offset, bytes, size, WEFT_BY_ACCUMULATE);
+        weft_check_update(self, win, target, offset, bytes, size, "weft_accumulate_begin");
 
     if (bytes == 0)
         return weft_op_done();

@@ -20,72 +20,72 @@ enum { BYTES = 64, EACH = 4 * BYTES };
 
 /* X(name, status, the call in the message, a number or word in it) */
 #define CASES(X)                                                                                   \
-    X(put_beyond, ERR_BOUNDS, "weft_put", "61")                                                    \
-    X(put_wraps, ERR_BOUNDS, "weft_put", "18446744073709551615")                                   \
-    X(put_notify_beyond, ERR_BOUNDS, "weft_put", "65")                                             \
-    X(put_2d_beyond, ERR_BOUNDS, "weft_put", "4611686018427387904")                                \
-    X(put_2d_rows_overlap, ERR_ARGUMENT, "weft_put_2d", "7")                                       \
-    X(put_to_empty, ERR_BOUNDS, "weft_put", "0")                                                   \
-    X(put_null, ERR_ARGUMENT, "weft_put", "NULL")                                                  \
-    X(put_rank, ERR_RANK, "weft_put", "1000000")                                                   \
-    X(put_rank_negative, ERR_RANK, "weft_put", "-1")                                               \
-    X(put_device_window, ERR_RANK, "weft_put", "ranks")                                            \
-    X(put_no_window, ERR_WINDOW, "weft_put", "0x0")                                                \
-    X(put_bad_window, ERR_WINDOW, "weft_put", "0xdeadbeef")                                        \
-    X(put_freed_window, ERR_WINDOW, "weft_put", "0x")                                              \
-    X(put_host_window, ERR_BOUNDS, "weft_put", "of 0 bytes")                                       \
+    X(put_beyond, ERR_BOUNDS, "weft_put:", "61")                                                   \
+    X(put_wraps, ERR_BOUNDS, "weft_put:", "18446744073709551615")                                  \
+    X(put_notify_beyond, ERR_BOUNDS, "weft_put_notify:", "65")                                     \
+    X(put_2d_beyond, ERR_BOUNDS, "weft_put_2d:", "4611686018427387904")                            \
+    X(put_2d_rows_overlap, ERR_ARGUMENT, "weft_put_2d:", "7")                                      \
+    X(put_to_empty, ERR_BOUNDS, "weft_put:", "0")                                                  \
+    X(put_null, ERR_ARGUMENT, "weft_put:", "NULL")                                                 \
+    X(put_rank, ERR_RANK, "weft_put:", "1000000")                                                  \
+    X(put_rank_negative, ERR_RANK, "weft_put_notify:", "-1")                                       \
+    X(put_device_window, ERR_RANK, "weft_put:", "ranks")                                           \
+    X(put_no_window, ERR_WINDOW, "weft_put:", "0x0")                                               \
+    X(put_bad_window, ERR_WINDOW, "weft_put:", "0xdeadbeef")                                       \
+    X(put_freed_window, ERR_WINDOW, "weft_put:", "0x")                                             \
+    X(put_host_window, ERR_BOUNDS, "weft_put:", "of 0 bytes")                                      \
     X(free_host_window, ERR_COMM, "weft_win_free", "WEFT_COMM_HOST")                               \
-    X(flush_freed_window, ERR_WINDOW, "weft_flush", "0x")                                          \
-    X(flush_local_freed_window, ERR_WINDOW, "weft_flush_local", "0x")                              \
-    X(ptr_freed_window, ERR_WINDOW, "weft_ptr", "0x")                                              \
-    X(ptr_rank, ERR_RANK, "weft_ptr", "-5")                                                        \
-    X(free_twice, ERR_WINDOW, "weft_win_free", "0x")                                               \
-    X(put_tag, ERR_TAG, "weft_put_notify", "256")                                                  \
-    X(put_2d_tag, ERR_TAG, "weft_put_2d_notify", "-1")                                             \
-    X(notify_tag, ERR_TAG, "weft_notify", "256")                                                   \
-    X(notify_rank, ERR_RANK, "weft_notify", "-2")                                                  \
-    X(notify_freed_comm, ERR_COMM, "weft_notify", "0x")                                            \
-    X(notify_host, ERR_RANK, "weft_notify", "-3")                                                  \
-    X(notify_many_count, ERR_ARGUMENT, "weft_notify_many", "-1 targets")                           \
-    X(notify_many_rank, ERR_RANK, "weft_notify", "1000000")                                        \
-    X(put_many_bounds, ERR_BOUNDS, "weft_put", "4294967296")                                       \
-    X(put_many_null, ERR_ARGUMENT, "weft_put_notify_many", "3 puts")                               \
-    X(get_beyond, ERR_BOUNDS, "weft_get", "61")                                                    \
-    X(get_wraps, ERR_BOUNDS, "weft_get", "18446744073709551615")                                   \
-    X(get_2d_beyond, ERR_BOUNDS, "weft_get", "4611686018427387904")                                \
-    X(get_2d_rows_overlap, ERR_ARGUMENT, "weft_get_2d_begin", "7")                                 \
-    X(get_null, ERR_ARGUMENT, "weft_get", "9 bytes to NULL")                                       \
-    X(get_rank, ERR_RANK, "weft_get", "-3")                                                        \
-    X(get_freed_window, ERR_WINDOW, "weft_get", "0x")                                              \
-    X(get_tag, ERR_TAG, "weft_get_notify", "256")                                                  \
-    X(add_beyond, ERR_BOUNDS, "weft_fetch_add", "57")                                              \
-    X(add_unaligned, ERR_ARGUMENT, "weft_fetch_add", "aligned to 8")                               \
-    X(add_rank, ERR_RANK, "weft_fetch_add", "1000000")                                             \
-    X(swap_freed_window, ERR_WINDOW, "weft_swap", "0x")                                            \
-    X(swap_unaligned, ERR_ARGUMENT, "weft_swap", "aligned to 4")                                   \
-    X(compare_unaligned, ERR_ARGUMENT, "weft_compare_swap", "offset 1 ")                           \
-    X(compare_device_window, ERR_RANK, "weft_compare_swap", "ranks")                               \
-    X(accumulate_beyond, ERR_BOUNDS, "weft_accumulate_begin", "72 bytes")                          \
-    X(accumulate_wraps, ERR_BOUNDS, "weft_accumulate_begin", "18446744073709551615")               \
-    X(accumulate_type, ERR_ARGUMENT, "weft_accumulate_begin", "type 6")                            \
-    X(accumulate_operation, ERR_ARGUMENT, "weft_accumulate_begin", "operation 6")                  \
-    X(accumulate_xor_real, ERR_ARGUMENT, "weft_accumulate_begin", "operation 5")                   \
-    X(accumulate_null, ERR_ARGUMENT, "weft_accumulate_begin", "2 elements")                        \
-    X(op_other_rank, ERR_ARGUMENT, "weft_op_wait", "none of this rank")                            \
-    X(op_to_come, ERR_ARGUMENT, "weft_op_test", "4611686018427387904")                             \
-    X(op_process, ERR_ARGUMENT, "weft_op_wait", "process 1000000")                                 \
-    X(op_progress, ERR_ARGUMENT, "weft_op_wait", "3 is neither")                                   \
-    X(wait_tag, ERR_TAG, "weft_wait", "-1")                                                        \
-    X(test_tag, ERR_TAG, "weft_test", "300")                                                       \
-    X(wait_until_misaligned, ERR_ARGUMENT, "weft_wait_until", "8")                                 \
-    X(barrier_freed_comm, ERR_COMM, "weft_barrier", "0x")                                          \
-    X(size_no_comm, ERR_COMM, "weft_size", "0x0")                                                  \
-    X(host_comm, ERR_COMM, "weft_barrier", "0x3")                                                  \
-    X(split_no_comm, ERR_COMM, "weft_comm_split", "0x0")                                           \
-    X(free_world, ERR_COMM, "weft_comm_free", "0x1")                                               \
-    X(create_no_comm, ERR_COMM, "weft_win_create", "0x7777")                                       \
-    X(process_number, ERR_RANK, "weft_process_first", "99999")                                     \
-    X(timer_not_started, ERR_STATE, "weft_timer_stop", "")                                         \
+    X(flush_freed_window, ERR_WINDOW, "weft_flush:", "0x")                                         \
+    X(flush_local_freed_window, ERR_WINDOW, "weft_flush_local:", "0x")                             \
+    X(ptr_freed_window, ERR_WINDOW, "weft_ptr:", "0x")                                             \
+    X(ptr_rank, ERR_RANK, "weft_ptr:", "-5")                                                       \
+    X(free_twice, ERR_WINDOW, "weft_win_free:", "0x")                                              \
+    X(put_tag, ERR_TAG, "weft_put_notify:", "256")                                                 \
+    X(put_2d_tag, ERR_TAG, "weft_put_2d_notify:", "-1")                                            \
+    X(notify_tag, ERR_TAG, "weft_notify:", "256")                                                  \
+    X(notify_rank, ERR_RANK, "weft_notify_relaxed:", "-2 is not one of the")                       \
+    X(notify_freed_comm, ERR_COMM, "weft_notify:", "0x")                                           \
+    X(notify_host, ERR_RANK, "weft_notify:", "-3 is not one of the")                               \
+    X(notify_many_count, ERR_ARGUMENT, "weft_notify_many:", "-1 targets")                          \
+    X(notify_many_rank, ERR_RANK, "weft_notify_many:", "1000000")                                  \
+    X(put_many_bounds, ERR_BOUNDS, "weft_put_notify_many:", "4294967296")                          \
+    X(put_many_null, ERR_ARGUMENT, "weft_put_notify_many:", "3 puts")                              \
+    X(get_beyond, ERR_BOUNDS, "weft_get:", "61")                                                   \
+    X(get_wraps, ERR_BOUNDS, "weft_get:", "18446744073709551615")                                  \
+    X(get_2d_beyond, ERR_BOUNDS, "weft_get_2d_begin:", "4611686018427387904")                      \
+    X(get_2d_rows_overlap, ERR_ARGUMENT, "weft_get_2d_begin:", "7")                                \
+    X(get_null, ERR_ARGUMENT, "weft_get_begin:", "9 bytes to NULL")                                \
+    X(get_rank, ERR_RANK, "weft_get:", "-3")                                                       \
+    X(get_freed_window, ERR_WINDOW, "weft_get:", "0x")                                             \
+    X(get_tag, ERR_TAG, "weft_get_notify:", "256")                                                 \
+    X(add_beyond, ERR_BOUNDS, "weft_add:", "57")                                                   \
+    X(add_unaligned, ERR_ARGUMENT, "weft_fetch_add:", "aligned to 8")                              \
+    X(add_rank, ERR_RANK, "weft_fetch_add_u32:", "1000000")                                        \
+    X(swap_freed_window, ERR_WINDOW, "weft_swap:", "0x")                                           \
+    X(swap_unaligned, ERR_ARGUMENT, "weft_swap_u32:", "aligned to 4")                              \
+    X(compare_unaligned, ERR_ARGUMENT, "weft_compare_swap:", "offset 1 ")                          \
+    X(compare_device_window, ERR_RANK, "weft_compare_swap:", "ranks")                              \
+    X(accumulate_beyond, ERR_BOUNDS, "weft_accumulate_begin:", "72 bytes")                         \
+    X(accumulate_wraps, ERR_BOUNDS, "weft_accumulate_begin:", "18446744073709551615")              \
+    X(accumulate_type, ERR_ARGUMENT, "weft_accumulate_begin:", "type 6")                           \
+    X(accumulate_operation, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 6")                 \
+    X(accumulate_xor_real, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 5")                  \
+    X(accumulate_null, ERR_ARGUMENT, "weft_accumulate_begin:", "2 elements")                       \
+    X(op_other_rank, ERR_ARGUMENT, "weft_op_wait:", "none of this rank")                           \
+    X(op_to_come, ERR_ARGUMENT, "weft_op_test:", "4611686018427387904")                            \
+    X(op_process, ERR_ARGUMENT, "weft_op_wait:", "process 1000000")                                \
+    X(op_progress, ERR_ARGUMENT, "weft_op_wait:", "3 is neither")                                  \
+    X(wait_tag, ERR_TAG, "weft_wait:", "-1")                                                       \
+    X(test_tag, ERR_TAG, "weft_test:", "300")                                                      \
+    X(wait_until_misaligned, ERR_ARGUMENT, "weft_wait_until:", "8")                                \
+    X(barrier_freed_comm, ERR_COMM, "weft_barrier:", "0x")                                         \
+    X(size_no_comm, ERR_COMM, "weft_size:", "0x0")                                                 \
+    X(host_comm, ERR_COMM, "weft_barrier:", "WEFT_COMM_HOST lacks")                                \
+    X(split_no_comm, ERR_COMM, "weft_comm_split:", "0x0")                                          \
+    X(free_world, ERR_COMM, "weft_comm_free:", "WEFT_COMM_WORLD is built in")                      \
+    X(create_no_comm, ERR_COMM, "weft_win_create:", "0x7777")                                      \
+    X(process_number, ERR_RANK, "weft_process_first:", "99999")                                    \
+    X(timer_not_started, ERR_STATE, "weft_timer_stop:", "")                                        \
     X(mismatch, ERR_MISMATCH, "weft_win_create", "WEFT_COMM_WORLD")                                \
     X(timeout, ERR_TIMEOUT, "tag 77", "")                                                          \
     X(deadlock, ERR_DEADLOCK, "", "")                                                              \

@@ -61,7 +61,7 @@ WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, u
 
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
-    weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
+    weft_check_tag(self, tag, "weft_wait");
     const uint32_t waits = self->waits;
     if (waits == WEFT_WAITS_BY_WARP)
         weft_wait_warped(self, (uint32_t)tag, count);
@@ -80,7 +80,7 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 void weft_wait(weft_self *self, int tag, uint32_t count)
 {
     weft_check_stop(self);
-    weft_check_tag(self, tag, "weft_wait: tag %d is not in 0..255");
+    weft_check_tag(self, tag, "weft_wait");
     weft_trace_enter(self, WEFT_TRACE_WAIT, tag, count);
     if (WEFT_UNLIKELY(self->letters != NULL))
         weft_wait_by_letter(self, (uint32_t)tag, count);
@@ -97,7 +97,7 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
 {
     bool there = false;
 
-    weft_check_tag(self, tag, "weft_test: tag %d is not in 0..255");
+    weft_check_tag(self, tag, "weft_test");
     if (self->eager_bytes != 0)
         weft_serve_seen(self);
     if (weft_leads(self)) {
@@ -119,7 +119,7 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
 int weft_test(weft_self *self, int tag, uint32_t count)
 {
     weft_check_stop(self);
-    weft_check_tag(self, tag, "weft_test: tag %d is not in 0..255");
+    weft_check_tag(self, tag, "weft_test");
     if (self->eager_bytes != 0)
         weft_serve_now_and_then(self);
     const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
@@ -187,10 +187,9 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
     weft_check_stop(self);
     if (WEFT_UNLIKELY(address == NULL || ((uintptr_t)address & (wide ? 7 : 3)) != 0 ||
                       how < WEFT_EQ || how > WEFT_LE))
-        weft_fail4(
-            self, WEFT_ERR_ARGUMENT,
-            "weft_wait_until: address 0x%llx is not aligned to %d bytes, or comparison %d is none",
-            (int64_t)(uintptr_t)address, wide ? 8 : 4, how, 0);
+        weft_fail_in(self, WEFT_ERR_ARGUMENT, wide ? "weft_wait_until" : "weft_wait_until_u32",
+                     "%s: address 0x%llx is not aligned to %d bytes, or comparison %d is none",
+                     (int64_t)(uintptr_t)address, wide ? 8 : 4, how, 0);
     if (weft_leads(self)) {
         const uint64_t there = weft_watch(address, wide);
         if (!weft_compares(there, how, value)) {

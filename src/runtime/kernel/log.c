@@ -5,6 +5,7 @@
 #include "runtime/job/job.h"
 
 #include "abi/notice.h"
+#include "runtime/watch/watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -103,6 +104,9 @@ static weft_log_arg next_argument(struct arguments *from, char string[WEFT_LOG_T
         string[bytes] = 0;
         from->text += bytes;
         from->text_left -= bytes;
+    } else if (arg.kind == WEFT_LOG_COMM) {
+        weft_comm_name((weft_comm)arg.bits, string, WEFT_LOG_TEXT);
+        arg.kind = WEFT_LOG_STRING;
     }
     return arg;
 }
