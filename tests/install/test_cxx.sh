@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A kernel in C++ runs on the CPU device; every compiler finds logs whose arguments do not match their
+# A kernel in C++ runs on the CPU device, and so does a dCUDA program; every compiler finds logs whose arguments do not match their
 # format, or are too many, and says so.
 # usage: test_cxx.sh BIN-FOLDER
 set -u
@@ -25,6 +25,14 @@ command -v "$cxx" >/dev/null || {
 grep -qx right out || fail "the neighbours: $(cat out err)"
 grep -qx "rank 1: odd rank of 4: 100, 0.5, 0x0, x, 8" out || fail "rank 1's line: $(cat out)"
 [ "$(grep -c "no arguments" out)" -eq 4 ] || fail "lines without arguments: $(cat out)"
+
+# A dCUDA program, by pkg-config.
+root=${here%/tests/install}
+# shellcheck disable=SC2046
+"$cxx" -x c++ -std=c++17 -Wall -Wextra -Werror ${sanitizers:+-fsanitize="$sanitizers"} \
+    "$root/compat/dcuda/reduction.cu" $(pkg-config --cflags --libs weft-dcuda) -o dcuda || fail "dCUDA: not compiled"
+"$HOME/opt/weft/bin/weftrun" -n 3 ./dcuda >out 2>err || fail "dCUDA: status $?: $(cat err)"
+grep -qx "rank 0: step 99: the sum of 48 ranks is 117600" out || fail "dCUDA: $(cat out)"
 
 # refused WHAT TEXT COMMAND...: the compiler says the text, for logs that are wrong in this way.
 refused() {
