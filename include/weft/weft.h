@@ -46,6 +46,9 @@ typedef struct weft_numbers {
     int processes, process; /* how many, and which one this is */
     int devices, device;    /* distinct devices of the job, and the one this process drives */
     int nodes, node;        /* distinct hosts of the job, and this one */
+    /* Of this node: the job's processes, distinct devices that they drive, and which these are. */
+    int node_processes, node_process;
+    int node_devices, node_device;
 } weft_numbers;
 
 /*

@@ -74,6 +74,7 @@ struct weft_sharing {
     int processes; /* of this node */
     int index;     /* of this process among them */
     int on_device; /* processes that drive the same device */
+    int before;    /* those of them before this one */
 };
 
 /* Any thread may call these, unless a comment says otherwise. */
@@ -88,8 +89,9 @@ struct weft_device_ops {
     /* "2 processors, 2 workers": why this device looks as it does, for weft-info and the log. */
     void (*describe)(const struct weft_device *device, char *text, size_t bytes);
 
-    /* process: its number in the job, which by default chooses one of several devices. */
-    weft_status (*open)(struct weft_device **device, const struct weft_config *config, int process,
+    /* turn: its number among the processes of its node that open such a device, which by default
+     * chooses one of several. */
+    weft_status (*open)(struct weft_device **device, const struct weft_config *config, int turn,
                         bool one_address_space);
     void (*close)(struct weft_device *device);
 

@@ -31,6 +31,12 @@ static void check_numbers(struct test_env *env)
 
     TEST(env, n->process >= 0 && n->process < n->processes);
     TEST(env, n->device >= 0 && n->device < n->devices && n->devices <= n->processes);
+    TEST(env, n->node_process >= 0 && n->node_process < n->node_processes);
+    TEST(env, n->node_device >= 0 && n->node_device < n->node_devices);
+    if (n->nodes == 1) {
+        TEST(env, n->node_processes == n->processes && n->node_process == n->process);
+        TEST(env, n->node_devices == n->devices && n->node_device == n->device);
+    }
     TEST(env, n->node >= 0 && n->node < n->nodes && n->nodes <= n->processes);
     TEST_EQ(env, strcmp(weft_status_name(WEFT_ERR_BOUNDS), "WEFT_ERR_BOUNDS"), 0);
     TEST_EQ(env, strcmp(weft_status_name(WEFT_OK), "WEFT_OK"), 0);

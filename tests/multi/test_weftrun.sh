@@ -142,8 +142,8 @@ check "no program" 125 "$weftrun" -n 2
 
 # units: what each process drives
 check "units" 0 "$weftrun" --units cpu:1,cuda:2,cpu:1 -l sh -c \
-    'echo "$WEFT_DEVICE $WEFT_DEVICE_TURN ${WEFT_DEVICE_ID-none}"'
-[ "$(sort out | tr '\n' ' ')" = "[0] cpu -1 none [1] cuda 0 none [2] cuda 1 none [3] cpu -1 none " ] ||
+    'echo "$WEFT_DEVICE ${WEFT_DEVICE_ID-none}"'
+[ "$(sort out | tr '\n' ' ')" = "[0] cpu none [1] cuda none [2] cuda none [3] cpu none " ] ||
     fail "$(cat out)"
 WEFT_DEVICE_ID=1 check "units and a GPU's number" 0 "$weftrun" -n 2 --units cuda:1,cpu:1 -l sh -c \
     'echo "$WEFT_DEVICE ${WEFT_DEVICE_ID-none}"'

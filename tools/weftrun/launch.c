@@ -36,13 +36,11 @@ static bool set_number(const char *name, int value)
 /* What the process drives, if that was said; WEFT_DEVICE_ID chooses among GPUs. */
 static bool set_unit(const struct options *options, int k)
 {
-    int turn;
-
     if (options->units == NULL)
         return true;
-    const char *device = units_device(options->units, k, &turn);
-    return setenv("WEFT_DEVICE", device, 1) == 0 && set_number("WEFT_DEVICE_TURN", turn) &&
-           (turn >= 0 || unsetenv("WEFT_DEVICE_ID") == 0);
+    const char *device = units_device(options->units, k);
+    return setenv("WEFT_DEVICE", device, 1) == 0 &&
+           (strcmp(device, "cpu") != 0 || unsetenv("WEFT_DEVICE_ID") == 0);
 }
 
 static bool set_environment(const struct job *job, int k)

@@ -44,15 +44,13 @@ int units_count(const char *text)
     return all;
 }
 
-const char *units_device(const char *text, int process, int *turn)
+const char *units_device(const char *text, int process)
 {
     int place = process % units_count(text);
     bool cuda = false;
 
-    *turn = 0;
     for (int count; *text != 0 && place >= (count = take(&text, &cuda)); place -= count)
-        *turn += cuda ? count : 0;
-    *turn = cuda ? *turn + place : -1;
+        continue;
     return cuda ? "cuda" : "cpu";
 }
 

@@ -124,8 +124,8 @@ void hosts_free(struct options *options);
 /* How many processes of a host "cuda:1,cpu:2" and the like stand for; 0: it is malformed. */
 int units_count(const char *text);
 
-/* What a process drives: "cpu", or "cuda", and which of its host's processes with a GPU it is. */
-const char *units_device(const char *text, int process, int *turn);
+/* What a process drives: "cpu" or "cuda". */
+const char *units_device(const char *text, int process);
 
 /* Gives each host the processes of options->units. 0, or an exit status after a complaint. */
 int units_place(struct options *options);

@@ -54,11 +54,11 @@ static uint64_t cpu_share(struct weft_device *device, const struct weft_sharing 
 }
 
 static weft_status cpu_open(struct weft_device **device, const struct weft_config *config,
-                            int process, bool one_address_space)
+                            int turn, bool one_address_space)
 {
     struct weft_device *d = calloc(1, sizeof(*d));
 
-    (void)process;
+    (void)turn;
     if (d == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for the CPU device");
     if (config->device_id > 0) {

@@ -14,22 +14,21 @@
 
 enum { MOST_RANKS = WEFT_SLOTS - 1, SPIN_NS = 200000 };
 
+/* CU_DEVICE_ATTRIBUTE_MPS_ENABLED, which cuda.h has since CUDA 12. */
+static const CUdevice_attribute MPS_ENABLED = (CUdevice_attribute)133;
+
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static weft_status choose_gpu(struct weft_device *d, int process)
+static weft_status choose_gpu(struct weft_device *d, int turn)
 {
     int count = 0;
     weft_status status = weft_cuda_error(d->driver->device_count(&count), "counting GPUs");
 
     if (status != WEFT_OK)
         return status;
-    const int turn = (int)d->config->device_turn;
     d->index = (int)d->config->device_id;
-    if (d->index < 0 && turn >= count)
-        weft_say(WEFT_SAY_WARN, "GPU %d is shared: this is process %d, from 0, with a GPU of %d",
-                 turn % count, turn, count);
     if (d->index < 0)
-        d->index = (turn >= 0 ? turn : process) % count;
+        d->index = turn % count;
     if (d->index >= count)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_DEVICE_ID=%d: this machine shows %d GPU(s)",
                         d->index, count);
@@ -133,7 +132,7 @@ static void cuda_close(struct weft_device *d)
 }
 
 static weft_status cuda_open(struct weft_device **device, const struct weft_config *config,
-                             int process, bool one_address_space)
+                             int turn, bool one_address_space)
 {
     struct weft_device *d = calloc(1, sizeof(*d));
     const char *reason = "";
@@ -150,7 +149,7 @@ static weft_status cuda_open(struct weft_device **device, const struct weft_conf
     static weft_status (*const steps[])(struct weft_device *) = {
         check_gpu,    use_context,           choose_sharing,
         make_streams, weft_cuda_use_streams, weft_cuda_block_open};
-    weft_status status = choose_gpu(d, process);
+    weft_status status = choose_gpu(d, turn);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == WEFT_OK; i++)
         status = steps[i](d);
     if (status != WEFT_OK) {
@@ -185,6 +184,11 @@ static_assert(sizeof(CUuuid) == WEFT_DEVICE_ID_BYTES, "a GPU's identity is its U
 static uint64_t cuda_share(struct weft_device *d, const struct weft_sharing *with)
 {
     d->sharers = with->on_device;
+    if (with->on_device > 1 && with->before == 0 && !weft_cuda_attribute(d, MPS_ENABLED))
+        weft_say(WEFT_SAY_WARN,
+                 "%d processes share GPU %d without MPS: their kernels take turns, and a rank that "
+                 "waits for one of another process waits for milliseconds",
+                 with->on_device, d->index);
     return d->config->spin_us >= 0 ? (uint64_t)d->config->spin_us * 1000 : SPIN_NS;
 }
 

@@ -9,19 +9,14 @@
 #include "runtime/service/ask.h"
 #include "runtime/space/image.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* What processes tell each other when the job is opened: where they are, which the choice of the
- * network depends on, */
-struct where {
-    char host[72]; /* HOST_NAME_MAX is 64 */
-    char boot[40]; /* the kernel's boot id: two hosts may share a name */
-    int32_t pid;
-    uint32_t net, kind;
+/* What processes tell each other when their devices are open: what the choice of the network
+ * depends on, */
+struct devices {
+    uint32_t net;
     unsigned char device_id[WEFT_DEVICE_ID_BYTES];
 };
 
@@ -36,24 +31,17 @@ struct hello {
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };
 
-static weft_status read_boot_id(char *text, size_t bytes)
+/* The first process of the job that drives the same device. */
+static int first_on_device(const struct weft_job *job, int process)
 {
-    static const char name[] = "/proc/sys/kernel/random/boot_id";
-    FILE *f = fopen(name, "re");
-
-    if (f == NULL && (errno == ENOENT || errno == EACCES))
-        return WEFT_OK; /* then the host's name alone decides */
-    if (f == NULL)      /* one that others can read: they would take this host for another */
-        return weft_err(WEFT_ERR_SYSTEM, "cannot open %s: %s", name, strerror(errno));
-    if (fgets(text, (int)bytes, f) == NULL)
-        text[0] = 0;
-    fclose(f);
-    return WEFT_OK;
+    int p = 0;
+    while (job->processes[p].device != job->processes[process].device)
+        p++;
+    return p;
 }
 
-/* Which devices there are, in the order of their first process, and of what kind; an id of zeros
- * is nobody else's. */
-static void number_devices(struct weft_job *job, const struct where *all)
+/* Which devices there are, in the order of their first process; an id of zeros is nobody else's. */
+static void number_devices(struct weft_job *job, const struct devices *all)
 {
     static const unsigned char own[WEFT_DEVICE_ID_BYTES];
     weft_numbers *n = &job->numbers;
@@ -65,39 +53,26 @@ static void number_devices(struct weft_job *job, const struct where *all)
                          memcmp(id, all[q].device_id, sizeof(own)) != 0))
             q++;
         job->processes[p].device = q == p ? n->devices++ : job->processes[q].device;
-        job->processes[p].kind = (weft_kind)all[p].kind;
     }
     n->device = job->processes[n->process].device;
-}
-
-/* Which nodes there are, in the order of their first process. */
-static void number_nodes(struct weft_job *job, const struct where *all)
-{
-    weft_numbers *n = &job->numbers;
-
     for (int p = 0; p < n->processes; p++) {
-        int q = 0;
-        while (strcmp(all[q].host, all[p].host) != 0 || strcmp(all[q].boot, all[p].boot) != 0)
-            q++;
-        job->processes[p].node = q == p ? n->nodes++ : job->processes[q].node;
-        weft_lock(&job->space.tables); /* the monitor may be about to say that it was lost */
-        snprintf(job->processes[p].name, sizeof(job->processes[p].name),
-                 "process %d (pid %d on %.40s)", p, (int)all[p].pid, all[p].host);
-        weft_unlock(&job->space.tables);
+        if (job->processes[p].node != n->node || first_on_device(job, p) != p)
+            continue;
+        if (job->processes[p].device == n->device)
+            n->node_device = n->node_devices;
+        n->node_devices++;
     }
-    n->node = job->processes[n->process].node;
 }
 
 static void share_node(struct weft_job *job)
 {
     const weft_numbers *n = &job->numbers;
-    struct weft_sharing with = {0};
+    struct weft_sharing with = {.processes = n->node_processes, .index = n->node_process};
 
     for (int p = 0; p < n->processes; p++) {
-        const bool here = job->processes[p].node == n->node;
-        with.processes += here;
-        with.index += here && p < n->process;
-        with.on_device += job->processes[p].device == n->device;
+        const bool shared = job->processes[p].device == n->device;
+        with.on_device += shared;
+        with.before += shared && p < n->process;
     }
     job->ranks.shares_device = with.on_device > 1;
     job->proxy.spin_ns = job->device_ops->share(job->device, &with);
@@ -249,11 +224,8 @@ static weft_status await_all(struct weft_job *job)
 }
 
 /* What the choice of the network depends on, and what is shared within a node. */
-static weft_status compare_where(int p, const struct where *theirs, const struct where *mine)
+static weft_status compare_devices(int p, const struct devices *theirs, const struct devices *mine)
 {
-    if (theirs->kind != WEFT_KIND_CPU && theirs->kind != WEFT_KIND_CUDA)
-        return weft_err(WEFT_ERR_PROTOCOL, "process %d drives a device of kind %u", p,
-                        theirs->kind);
     if (theirs->net != mine->net)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_NET must be the same everywhere: %s in process %d, %s here",
@@ -262,31 +234,20 @@ static weft_status compare_where(int p, const struct where *theirs, const struct
     return WEFT_OK;
 }
 
-/* Where everybody is, and what they drive. */
-static weft_status find_nodes(struct weft_job *job)
+/* What everybody drives. */
+static weft_status find_devices(struct weft_job *job)
 {
     const int n = job->numbers.processes;
-    struct where mine = {.pid = (int32_t)getpid(), .net = (uint32_t)job->config.net};
-    struct where *all = calloc((size_t)n, sizeof(*all));
-    weft_status status = WEFT_OK;
+    struct devices mine = {.net = (uint32_t)job->config.net};
+    struct devices *all = calloc((size_t)n, sizeof(*all));
 
     if (all == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
-    if (gethostname(mine.host, sizeof(mine.host) - 1) != 0)
-        status = weft_err(WEFT_ERR_SYSTEM, "gethostname: %s", strerror(errno));
-    if (status == WEFT_OK)
-        status = read_boot_id(mine.boot, sizeof(mine.boot));
-    mine.kind = job->device_ops->host_access ? WEFT_KIND_CPU : WEFT_KIND_CUDA;
     job->device_ops->identify(job->device, mine.device_id);
-    if (status == WEFT_OK)
-        status = weft_exchange(job, WEFT_EXCHANGE_HOSTS, &mine, sizeof(mine), all);
-    for (int p = 0; status == WEFT_OK && p < n; p++) {
-        all[p].host[sizeof(all[p].host) - 1] = 0;
-        all[p].boot[sizeof(all[p].boot) - 1] = 0;
-        status = compare_where(p, &all[p], &mine);
-    }
+    weft_status status = weft_exchange(job, WEFT_EXCHANGE_HOSTS, &mine, sizeof(mine), all);
+    for (int p = 0; status == WEFT_OK && p < n; p++)
+        status = compare_devices(p, &all[p], &mine);
     if (status == WEFT_OK) {
-        number_nodes(job, all);
         number_devices(job, all);
         share_node(job);
     }
@@ -301,7 +262,7 @@ weft_status weft_meet(struct weft_job *job)
 
     if (all == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
-    weft_status status = find_nodes(job);
+    weft_status status = find_devices(job);
     if (status == WEFT_OK)
         status = weft_network_open(job);
     if (status == WEFT_OK)

@@ -10,6 +10,7 @@
 #include "base/tune.h"
 #include "boot/local.h"
 #include "runtime/job/exchange.h"
+#include "runtime/job/site.h"
 #include "runtime/service/ask.h"
 #include "runtime/service/landing.h"
 #include "runtime/space/image.h"
@@ -204,6 +205,7 @@ static weft_status open_steps(struct weft_job *job)
         open_state, add_services,      weft_exchange_open, weft_collective_open, weft_watchdog_open,
         open_host,  weft_printer_open, weft_monitor_start, open_together};
     weft_status status = weft_random_join(job);
+    int turn = 0;
 
     if (status == WEFT_OK)
         status = weft_control_join(&job->control, &job->config);
@@ -224,8 +226,9 @@ static weft_status open_steps(struct weft_job *job)
     if (status == WEFT_OK)
         weft_tune_keep(&job->config, job->device_ops->name);
     if (status == WEFT_OK)
-        status = job->device_ops->open(&job->device, &job->config, job->numbers.process,
-                                       job->one_address_space);
+        status = weft_site_meet(job, &turn);
+    if (status == WEFT_OK)
+        status = job->device_ops->open(&job->device, &job->config, turn, job->one_address_space);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == WEFT_OK; i++)
         status = steps[i](job);
     return status;

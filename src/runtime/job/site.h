@@ -1,0 +1,31 @@
+/*
+ * runtime/job/site.h - which process is where. It is known before any device is opened, since a
+ * process takes a GPU by its number on its own host.
+ */
+#ifndef WEFT_RUNTIME_JOB_SITE_H
+#define WEFT_RUNTIME_JOB_SITE_H
+
+#include "runtime/job/job.h"
+
+struct weft_site {
+    char host[72]; /* HOST_NAME_MAX is 64 */
+    char boot[40]; /* the kernel's boot id: two hosts may share a name */
+    int32_t pid;
+    uint32_t kind; /* weft_kind: of the device that it is going to open */
+};
+
+/* Node numbers of all processes, in the order of each node's first; returns how many nodes. */
+int weft_site_nodes(const struct weft_site *all, int processes, int *node);
+
+/* How many processes before this one are on its node, and open a device of its kind: its turn. */
+int weft_site_turn(const struct weft_site *all, int process);
+
+/*
+ * The processes tell each other where they are: then job->processes has their nodes, kinds and
+ * names, and job->numbers the nodes. *turn: this process's. Collective, blocking: before the
+ * monitor reads the control channel, and after the kind of device is chosen. Errors: MEMORY,
+ * SYSTEM, PEER_LOST, PROTOCOL.
+ */
+weft_status weft_site_meet(struct weft_job *job, int *turn);
+
+#endif
