@@ -123,6 +123,20 @@ WEFT_API weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int 
  */
 WEFT_API void weft_limit_shared(weft_job *job, size_t bytes);
 
+/*
+ * Takes `count` tags in a row, *first and those after it, that no other part of the program has
+ * taken: for a library, or a part of a program, that does not know which tags others use. They are
+ * the highest free ones, so that tags that a program numbers from 0 on are met last. Local, does not
+ * block: processes that make the same calls in the same order get the same tags. One thread at a
+ * time. Errors: ARGUMENT, LIMIT (not so many in a row are left).
+ */
+WEFT_API weft_status weft_tags_take(weft_job *job, int count, int *first);
+/*
+ * Gives back tags of weft_tags_take, all or some: on all processes, when no notification of them is
+ * under way or waited for. Errors: ARGUMENT (they were not taken).
+ */
+WEFT_API weft_status weft_tags_give(weft_job *job, int first, int count);
+
 /* The numbers of the job; valid until weft_close. Any thread. */
 WEFT_API const weft_numbers *weft_numbers_of(const weft_job *job);
 

@@ -25,6 +25,27 @@ WEFT_KERNEL(host_calls_kernel, struct data, user)
 }
 
 #ifndef __CUDACC__
+/* The highest free tags, the same everywhere; what is given back is taken again. */
+static void check_tags(struct test_env *env)
+{
+    int a = 0, b = 0, c = 0;
+
+    TEST_EQ(env, weft_tags_take(env->job, 3, &a), WEFT_OK);
+    TEST_EQ(env, weft_tags_take(env->job, 2, &b), WEFT_OK);
+    TEST_EQ(env, a, WEFT_TAGS - 3);
+    TEST_EQ(env, b, WEFT_TAGS - 5);
+    TEST_EQ(env, weft_tags_give(env->job, a, 3), WEFT_OK);
+    TEST_EQ(env, weft_tags_take(env->job, 4, &c), WEFT_OK); /* no room above b */
+    TEST_EQ(env, c, WEFT_TAGS - 9);
+    TEST_EQ(env, weft_tags_take(env->job, 1, &a), WEFT_OK);
+    TEST_EQ(env, a, WEFT_TAGS - 1);
+    TEST_EQ(env, weft_tags_give(env->job, a, 1), WEFT_OK);
+    TEST_EQ(env, weft_tags_give(env->job, c, 6), WEFT_OK); /* both, which lie side by side */
+    TEST_EQ(env, weft_tags_take(env->job, WEFT_TAGS, &a), WEFT_OK);
+    TEST_EQ(env, a, 0);
+    TEST_EQ(env, weft_tags_give(env->job, 0, WEFT_TAGS), WEFT_OK);
+}
+
 static void check_numbers(struct test_env *env)
 {
     const weft_numbers *n = env->numbers;
@@ -107,6 +128,7 @@ static int body(struct test_env *env)
 
     TEST_EQ(env, weft_run(env->job, &data, sizeof(data), NULL), WEFT_ERR_STATE);
     check_numbers(env);
+    check_tags(env);
     check_memory(env);
     check_wrong_calls(env);
     if (!test_prepare(env, &host_calls_kernel))

@@ -7,8 +7,6 @@
 
 #include "reduction.h"
 
-enum { TAG_DEVICE = 100 }; /* tags 0 .. ROUNDS - 1: rounds between leaders */
-
 WEFT_DEVICE_FN double partial_sum(weft_self *self, int64_t elements)
 {
     const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
@@ -21,7 +19,7 @@ WEFT_DEVICE_FN double partial_sum(weft_self *self, int64_t elements)
 }
 
 /* The device's sum, at its leader. A plain store is enough here: notify releases it. */
-WEFT_DEVICE_FN double device_sum(weft_self *self, double *slots, double mine)
+WEFT_DEVICE_FN double device_sum(weft_self *self, double *slots, double mine, int tag)
 {
     const int n = weft_size(self, WEFT_COMM_DEVICE), me = weft_rank(self, WEFT_COMM_DEVICE);
     double sum = 0;
@@ -29,17 +27,18 @@ WEFT_DEVICE_FN double device_sum(weft_self *self, double *slots, double mine)
     if (weft_thread(self) == 0)
         slots[me] = mine;
     if (me != 0) {
-        weft_notify(self, WEFT_COMM_DEVICE, 0, TAG_DEVICE);
+        weft_notify(self, WEFT_COMM_DEVICE, 0, tag);
         return 0;
     }
-    weft_wait(self, TAG_DEVICE, (uint32_t)(n - 1));
+    weft_wait(self, tag, (uint32_t)(n - 1));
     weft_for (i, n)
         sum += slots[i];
     return weft_block_sum(self, sum);
 }
 
 /* The sum over the devices, at process 0; called by leaders only. */
-WEFT_DEVICE_FN double leaders_sum(weft_self *self, weft_win win, double *arrivals, double sum)
+WEFT_DEVICE_FN double leaders_sum(weft_self *self, weft_win win, double *arrivals, double sum,
+                                  int first_tag)
 {
     const int n = weft_processes(self), me = weft_process(self);
     WEFT_SHARED double send[1];
@@ -52,12 +51,13 @@ WEFT_DEVICE_FN double leaders_sum(weft_self *self, weft_win win, double *arrival
             weft_sync(self);
             /* The leader of a device is its first rank. */
             weft_put_notify(self, win, weft_process_first(self, me - bit),
-                            (size_t)round * sizeof(double), send, sizeof(double), round);
+                            (size_t)round * sizeof(double), send, sizeof(double),
+                            first_tag + round);
             weft_flush_local(self, win); /* `send` ends with this function */
             break;
         }
         if (me + bit < n) {
-            weft_wait(self, round, 1);
+            weft_wait(self, first_tag + round, 1);
             sum += arrivals[round];
         }
     }
@@ -74,9 +74,9 @@ WEFT_KERNEL(reduction_kernel, struct reduction, user)
     weft_win win = weft_win_create(self, WEFT_COMM_WORLD, leader ? arrivals : NULL,
                                    leader ? ROUNDS * sizeof(double) : 0);
 
-    double sum = device_sum(self, user->slots, partial_sum(self, user->elements));
+    double sum = device_sum(self, user->slots, partial_sum(self, user->elements), user->device_tag);
     if (leader)
-        sum = leaders_sum(self, win, arrivals, sum);
+        sum = leaders_sum(self, win, arrivals, sum, user->round_tag);
     if (weft_rank(self, WEFT_COMM_WORLD) == 0 && weft_thread(self) == 0)
         user->sum = sum;
 

@@ -20,7 +20,10 @@ static int reduce(weft_job *job)
     const weft_numbers *numbers = weft_numbers_of(job);
     struct reduction user = {.elements = 1000000};
 
-    if (weft_prepare(job, &reduction_kernel, 128, 16) != WEFT_OK)
+    /* The two levels know nothing of each other: each has tags that nobody else uses. */
+    if (weft_tags_take(job, 1, &user.device_tag) != WEFT_OK ||
+        weft_tags_take(job, ROUNDS, &user.round_tag) != WEFT_OK ||
+        weft_prepare(job, &reduction_kernel, 128, 16) != WEFT_OK)
         return 1;
     user.slots = weft_malloc(job, ((size_t)numbers->ranks_here + ROUNDS) * sizeof(double));
     if (user.slots == NULL || weft_run(job, &user, sizeof(user), NULL) != WEFT_OK)

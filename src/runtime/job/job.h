@@ -88,6 +88,8 @@ struct weft_job {
     char error[WEFT_ERROR_BYTES];
     uint32_t refused; /* a weft_status: the first error of a call that the job survived */
 
+    bool tags_taken[WEFT_TAGS]; /* tags.c */
+
     struct weft_watch *watch; /* watchdog.c; by slot */
     uint64_t failed_since;    /* watchdog.c: when it saw that the job has failed; 0: not yet */
     bool end_told;            /* watchdog.c: it has said that the kernel of a failed job goes on */
