@@ -21,7 +21,8 @@ int weft_log_check(const char *format, ...) __attribute__((format(printf, 1, 2))
 
 template <class T> WEFT_LOG_FN weft_log_arg weft_log_value(T value)
 {
-    static_assert(sizeof(T) <= 8, "weft_log takes no integers of more than 8 bytes, and no long double");
+    static_assert(sizeof(T) <= 8,
+                  "weft_log takes no integers of more than 8 bytes, and no long double");
     weft_log_arg arg = {(uint64_t)value, WEFT_LOG_INT, 0};
     if ((T)-1 > (T)0)
         arg.kind = WEFT_LOG_UINT;

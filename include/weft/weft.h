@@ -126,9 +126,9 @@ WEFT_API void weft_limit_shared(weft_job *job, size_t bytes);
 /*
  * Takes `count` tags in a row, *first and those after it, that no other part of the program has
  * taken: for a library, or a part of a program, that does not know which tags others use. They are
- * the highest free ones, so that tags that a program numbers from 0 on are met last. Local, does not
- * block: processes that make the same calls in the same order get the same tags. One thread at a
- * time. Errors: ARGUMENT, LIMIT (not so many in a row are left).
+ * the highest free ones, so that tags that a program numbers from 0 on are met last. Local, does
+ * not block: processes that make the same calls in the same order get the same tags. One thread at
+ * a time. Errors: ARGUMENT, LIMIT (not so many in a row are left).
  */
 WEFT_API weft_status weft_tags_take(weft_job *job, int count, int *first);
 /*

@@ -1,6 +1,7 @@
 /*
- * A kernel and its host program in C++17, for the CPU device (test_cxx.sh): every rank puts a number
- * into its right neighbour's window and logs what it received. Wrong logs, by -D: FORMAT, MANY.
+ * A kernel and its host program in C++17, for the CPU device (test_cxx.sh): every rank puts a
+ * number into its right neighbour's window and logs what it received. Wrong logs, by -D: FORMAT,
+ * MANY.
  */
 #include <weft/device.h>
 

@@ -1,4 +1,5 @@
-/* Logs that no compiler may take (test_cxx.sh), by -D: FORMAT, MANY. A kernel in C and in CUDA C. */
+/* Logs that no compiler may take (test_cxx.sh), by -D: FORMAT, MANY. A kernel in C and in CUDA C.
+ */
 #include <weft/device.h>
 
 struct nothing {

@@ -53,8 +53,8 @@ static uint64_t cpu_share(struct weft_device *device, const struct weft_sharing 
     return device->workers.spin_ns;
 }
 
-static weft_status cpu_open(struct weft_device **device, const struct weft_config *config,
-                            int turn, bool one_address_space)
+static weft_status cpu_open(struct weft_device **device, const struct weft_config *config, int turn,
+                            bool one_address_space)
 {
     struct weft_device *d = calloc(1, sizeof(*d));
 

@@ -76,10 +76,10 @@ struct weft_manager {
 
 /* What ranks ask of each other's memory: ask.h. */
 struct weft_asks {
-    struct weft_post *posts;  /* the mailbox: WEFT_ASKS places for each process; NULL: none */
-    uint64_t key, *keys;      /* by which the others know it; of the others' */
-    struct weft_asked *asked; /* by process and place */
-    uint32_t *begun, *ended;  /* by process: asks sent; answered, in their order */
+    struct weft_post *posts;        /* the mailbox: WEFT_ASKS places for each process; NULL: none */
+    uint64_t key, *keys;            /* by which the others know it; of the others' */
+    struct weft_asked *asked;       /* by process and place */
+    uint32_t *begun, *ended;        /* by process: asks sent; answered, in their order */
     struct weft_answering *waiting; /* asks of others, a ring of as many as there are places: */
     uint64_t come, ready, taken;    /* arrived; the device has got all; with the progress task */
     struct weft_manager answers;    /* requests without a rank */
