@@ -97,7 +97,7 @@ typedef struct weft_op {
 typedef enum weft_progress { WEFT_LOCAL = 1, WEFT_REMOTE = 2 } weft_progress;
 
 /*
- * What weft_accumulate_begin puts together, and how. Sums of integers wrap. MIN and MAX of reals
+ * What accumulates and collectives put together, and how. Sums and products of integers wrap. MIN and MAX of reals
  * prefer any number to a NaN; zeros of both signs are equal, and the word stays. AND, OR and XOR are
  * for integers.
  */
@@ -108,7 +108,8 @@ typedef enum weft_operation {
     WEFT_MAX,
     WEFT_AND,
     WEFT_OR,
-    WEFT_XOR
+    WEFT_XOR,
+    WEFT_PROD
 } weft_operation;
 
 /* What a process drives. NONE: there is no such process. */

@@ -28,8 +28,9 @@ WEFT_INLINE uint32_t weft_type_bytes(uint32_t type)
 /* Whether there is such a change. */
 WEFT_INLINE bool weft_change_exists(uint32_t how, uint32_t type)
 {
-    return type < WEFT_TYPES && (how <= WEFT_MAX || (how <= WEFT_XOR && type < WEFT_F32) ||
-                                 how == WEFT_REPLACE || how == WEFT_COMPARE);
+    return type < WEFT_TYPES && (how <= WEFT_MAX || how == WEFT_PROD ||
+                                 (how <= WEFT_XOR && type < WEFT_F32) || how == WEFT_REPLACE ||
+                                 how == WEFT_COMPARE);
 }
 
 #define WEFT_CHANGE_REAL(name, real, word)                                                         \
@@ -42,6 +43,8 @@ WEFT_INLINE bool weft_change_exists(uint32_t how, uint32_t type)
         memcpy(&b, &from[1], sizeof(b));                                                           \
         if (how == WEFT_SUM)                                                                       \
             a += b;                                                                                \
+        else if (how == WEFT_PROD)                                                                 \
+            a *= b;                                                                                \
         else if ((how == WEFT_MIN ? b < a : b > a) || a != a) /* a NaN gives way to any value */   \
             a = b;                                                                                 \
         memcpy(&result, &a, sizeof(a));                                                            \
@@ -85,6 +88,8 @@ WEFT_INLINE uint64_t weft_change_of(uint64_t old, const struct weft_change *chan
     switch (change->how) {
     case WEFT_SUM:
         return old + value;
+    case WEFT_PROD:
+        return old * value;
     case WEFT_MIN:
         return less ? value : old;
     case WEFT_MAX:
