@@ -357,7 +357,7 @@ void weft_image_comm(struct weft_job *job, weft_comm comm)
         void *lists = range_of(job, range, bytes, "communicator", entry->members);
         if (lists == NULL)
             return;
-        weft_comm_place(&there, lists);
+        weft_comm_place(&there, lists, (size_t)job->numbers.processes);
         write(job, &status, lists, entry->member, bytes);
     }
     write(job, &status, at(image, image->at.comms + index * sizeof(there)), &there, sizeof(there));

@@ -59,7 +59,7 @@ static void place_members(const struct weft_state *state, struct weft_comm_entry
     entry->leaders = 0;
     entry->leader_index = -1;
 
-    bool *seen = (bool *)(entry->leader + state->processes); /* scratch behind the list */
+    bool *seen = (bool *)(entry->first + state->processes + 1); /* scratch behind the lists */
     memset(seen, 0, (size_t)state->processes);
     for (int32_t i = 0; i < entry->members; i++) {
         const struct weft_member m = entry->member[i];
@@ -77,6 +77,38 @@ static void place_members(const struct weft_state *state, struct weft_comm_entry
             entry->leader_index = entry->leaders;
         entry->leader[entry->leaders++] = p;
     }
+}
+
+/* The process's place among the leaders, of which it is one. */
+static int32_t leader_index(const struct weft_comm_entry *entry, int32_t process)
+{
+    int32_t low = 0, high = entry->leaders - 1;
+
+    while (low < high) {
+        const int32_t middle = (low + high) / 2;
+        if (entry->leader[middle] < process)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The ranks by process: counted, then placed from the last to the first. */
+static void sort_members(struct weft_comm_entry *entry)
+{
+    for (int32_t i = 0; i < entry->members; i++)
+        entry->first[leader_index(entry, entry->member[i].process)]++;
+    entry->least = entry->members;
+    for (int32_t p = 0; p < entry->leaders; p++) {
+        if (entry->first[p] < entry->least)
+            entry->least = entry->first[p];
+        if (p > 0)
+            entry->first[p] += entry->first[p - 1];
+    }
+    for (int32_t i = entry->members - 1; i >= 0; i--)
+        entry->by_process[--entry->first[leader_index(entry, entry->member[i].process)]] = i;
+    entry->first[entry->leaders] = entry->members;
 }
 
 weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local,
@@ -103,9 +135,10 @@ weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local
     void *lists = calloc(1, weft_comm_bytes((size_t)members, slots, processes) + processes);
     if (lists == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a communicator of %d ranks", members);
-    weft_comm_place(&made, lists);
+    weft_comm_place(&made, lists, processes);
     memcpy(made.member, member, (size_t)members * sizeof(*member));
     place_members(state, &made);
+    sort_members(&made);
 
     struct weft_comm_entry *entry = &state->comms[index];
     made.generation = entry->generation;

@@ -31,18 +31,21 @@ weft_status weft_window_make(struct weft_state *state, bool local, weft_comm com
 struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm);
 struct weft_window *weft_window_find(const struct weft_state *state, weft_win win);
 
-/* What a communicator's entry points to, one behind the other: member, rank_of_slot, leader. */
+/* What a communicator's entry points to, one behind the other, in the order of weft_comm_place. */
 static inline size_t weft_comm_bytes(size_t members, size_t slots, size_t processes)
 {
-    return members * sizeof(struct weft_member) + (slots + processes) * sizeof(int32_t);
+    return members * sizeof(struct weft_member) +
+           (slots + 2 * processes + members + 1) * sizeof(int32_t);
 }
 
 /* Points an entry of `members` members and `slots` slots to its lists. */
-static inline void weft_comm_place(struct weft_comm_entry *entry, void *lists)
+static inline void weft_comm_place(struct weft_comm_entry *entry, void *lists, size_t processes)
 {
     entry->member = lists;
     entry->rank_of_slot = (int32_t *)(entry->member + entry->members);
     entry->leader = entry->rank_of_slot + entry->slots;
+    entry->by_process = entry->leader + processes;
+    entry->first = entry->by_process + entry->members;
 }
 
 /* The first local index of a table of 2n + 1 places. */
