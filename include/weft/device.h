@@ -57,6 +57,7 @@
 #ifndef WEFT_SHARED_LEAST
 #define WEFT_SHARED_LEAST WEFT_SHARED_BYTES
 #endif
+#define WEFT_COLLECTIVES 0 /* weft/coll.h makes it 1 */
 #ifdef __CUDACC__
 extern "C" {
 extern const int weft_program_has_cuda; /* the library looks whether any object defines it */
@@ -108,7 +109,8 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     extern const weft_cuda_kernel name##_cuda __attribute__((weak));                               \
     extern const weft_kernel name;                                                                 \
     const weft_kernel name = {#name,        name##_cpu,        &name##_cuda,                       \
-                              sizeof(type), WEFT_SHARED_BYTES, WEFT_SHARED_LEAST};                 \
+                              sizeof(type), WEFT_SHARED_BYTES, WEFT_SHARED_LEAST,                  \
+                              WEFT_COLLECTIVES};                                                   \
     static void name##_body(weft_self *self, type *user)
 #endif
 

@@ -33,6 +33,7 @@ typedef struct weft_kernel {
     size_t user_bytes;            /* size of the user data that the kernel expects */
     size_t shared_bytes;          /* bytes of weft_shared that each rank should have */
     size_t shared_least;          /* bytes of weft_shared that each rank must have */
+    int collectives;              /* whether its ranks get memory for those of coll.h */
 } weft_kernel;
 
 /* Announces a kernel that another file defines. */

@@ -5,6 +5,7 @@
 #ifndef WEFT_RANK_COLLECTIVE_H
 #define WEFT_RANK_COLLECTIVE_H
 
+#include "abi/coll.h"
 #include "rank/parts.h"
 
 /*
@@ -87,6 +88,30 @@ WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, 
     return comm;
 }
 
+/* What this rank's collectives (coll/) know of a communicator. */
+WEFT_INLINE struct weft_coll_known *weft_coll_known_of(const weft_self *self, weft_comm comm)
+{
+    unsigned char *const own = self->exchange + (uint64_t)(self->slot - 1) * self->exchange_bytes;
+    return (struct weft_coll_known *)(void *)own + weft_handle_index(comm);
+}
+
+/* Whether they have a window: one of an earlier run is gone. */
+WEFT_INLINE bool weft_coll_has_window(const weft_self *self, const struct weft_coll_known *known,
+                                      weft_comm comm)
+{
+    return known->comm == comm && known->win != WEFT_WIN_NONE &&
+           self->state->windows[weft_handle_index(known->win)].handle == known->win;
+}
+
+WEFT_COLD void weft_coll_free_window(weft_self *self, weft_comm comm)
+{
+    struct weft_coll_known *const known = weft_coll_known_of(self, comm);
+    weft_win win = known->win;
+
+    if (weft_coll_has_window(self, known, comm))
+        weft_win_free(self, &win);
+}
+
 WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
 {
     struct weft_command command = {0};
@@ -94,6 +119,8 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
     weft_check_member(self, *comm, "weft_comm_free");
     if (*comm == WEFT_COMM_WORLD || *comm == WEFT_COMM_DEVICE || *comm == WEFT_COMM_HOST)
         weft_fail_comm(self, "weft_comm_free", "%s: %s is built in", *comm);
+    if (self->exchange != NULL)
+        weft_coll_free_window(self, *comm);
     command.object = *comm;
     weft_join(self);
     weft_route_forget(self, *comm);

@@ -3,6 +3,7 @@
  */
 #include "runtime/job/job.h"
 
+#include "abi/coll.h"
 #include "base/say.h"
 #include "runtime/job/exchange.h"
 #include "runtime/service/landing.h"
@@ -154,6 +155,20 @@ void weft_limit_shared(weft_job *job, size_t bytes)
         job->ranks.shared_most = bytes;
 }
 
+/* Memory for collectives: what others map, so as the program itself would get it. */
+static weft_status make_exchange(struct weft_job *job, int ranks)
+{
+    const uint64_t at = weft_coll_pieces_at(job->space.state.comms_count);
+
+    weft_free(job, job->ranks.exchange);
+    job->ranks.exchange = NULL;
+    if (!job->ranks.kernel->collectives)
+        return WEFT_OK;
+    job->ranks.exchange_bytes = (size_t)at + (size_t)job->config.coll_scratch / 256 * 256;
+    job->ranks.exchange = weft_malloc(job, (size_t)ranks * job->ranks.exchange_bytes);
+    return job->ranks.exchange != NULL ? WEFT_OK : WEFT_ERR_MEMORY;
+}
+
 static size_t shared_bytes(const struct weft_job *job, const weft_kernel *kernel)
 {
     const size_t most = job->ranks.shared_most > kernel->shared_least ? job->ranks.shared_most
@@ -199,10 +214,12 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
     job->ranks.shared_bytes = wish.shared;
     job->ranks.serves = wish.serves;
     job->numbers.threads = job->device_ops->threads(job->device, threads);
+    status = make_exchange(job, ranks);
     weft_services_stop(job);
     weft_lock(&job->space.tables);
     weft_ranks_free(job);
-    status = make_ranks(job);
+    if (status == WEFT_OK)
+        status = make_ranks(job);
     weft_unlock(&job->space.tables);
     if (status == WEFT_OK)
         status = weft_services_start(job);

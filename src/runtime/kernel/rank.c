@@ -71,6 +71,8 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
     self->answered = self->asked + job->numbers.processes;
     self->settled = (uint32_t *)(void *)(memory + m.settled);
     self->barriers = (uint32_t *)(void *)(memory + m.barriers);
+    self->exchange = job->ranks.exchange;
+    self->exchange_bytes = job->ranks.exchange_bytes;
     self->sent = self->local_done = self->link->done_local = self->link->landed = start;
     self->replies = self->link->reply = self->asks = self->link->answers = start;
     self->op_stamp = (uint8_t)(job->number * 37 + (uint32_t)job->numbers.first_rank + slot);

@@ -18,6 +18,8 @@ struct weft_ranks {
     bool serves;         /* the device does what others ask of its memory while it runs */
     void *user;          /* device memory for the kernel's user data */
     struct weft_share user_share;
+    unsigned char *exchange; /* weft_malloc'ed: for collectives (abi/coll.h), if it has some; */
+    size_t exchange_bytes;   /* of each rank */
 
     /* The run: from weft_start (or weft_run) until weft_finish has ended. */
     bool started, running; /* there is one; its kernel has not ended on this device */

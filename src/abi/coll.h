@@ -1,0 +1,54 @@
+/*
+ * abi/coll.h - the memory that ranks have for collectives, as other ranks see it: two cells for
+ * each communicator, in which a rank says what it calls and with what, and room for pieces.
+ *
+ * The host allocates it for kernels that include weft/coll.h, zeroed. Everything in it is written
+ * by its rank alone. Barriers of the communicator order who writes and who reads (coll/call.h).
+ */
+#ifndef WEFT_ABI_COLL_H
+#define WEFT_ABI_COLL_H
+
+#include "order/inline.h"
+#include "weft/types.h"
+
+#include <assert.h>
+
+enum { WEFT_COLL_CELL = 256, WEFT_COLL_DATA = 208 };
+
+/* What a rank calls: the same on all ranks, but for the padding nothing is free. */
+struct weft_coll_call {
+    uint32_t barriers; /* of the communicator that this rank had done before */
+    uint8_t what, type, operation, unused;
+    int32_t root;
+    uint32_t unused2;
+    uint64_t count;
+};
+
+struct weft_coll_cell {
+    struct weft_coll_call call;
+    unsigned char *source, *target; /* for ranks of the same process */
+    uint64_t unused;
+    unsigned char data[WEFT_COLL_DATA]; /* a small source itself */
+};
+
+static_assert(sizeof(struct weft_coll_cell) == WEFT_COLL_CELL, "cells of all ranks are alike");
+
+/* What a rank knows of a communicator of several processes. */
+struct weft_coll_known {
+    uint32_t comm;   /* handle, and */
+    uint32_t win;    /* the window over this memory of its members; stale: there is none */
+    uint32_t mapped; /* every member maps that of every other */
+    uint32_t unused;
+};
+
+/* Where things lie in a rank's memory: what it knows, cells, pieces. */
+WEFT_INLINE uint64_t weft_coll_cells_at(uint32_t comms)
+{
+    return ((uint64_t)comms * sizeof(struct weft_coll_known) + 255) / 256 * 256;
+}
+WEFT_INLINE uint64_t weft_coll_pieces_at(uint32_t comms)
+{
+    return weft_coll_cells_at(comms) + (uint64_t)comms * 2 * WEFT_COLL_CELL;
+}
+
+#endif

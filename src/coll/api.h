@@ -1,0 +1,175 @@
+/*
+ * coll/api.h - the calls of weft/coll.h. For GPUs that header includes this one, so that they are
+ * compiled into each kernel; for the CPU device they are compiled once, in api.c.
+ */
+#ifndef WEFT_COLL_API_H
+#define WEFT_COLL_API_H
+
+#include "coll/blocks.h"
+#include "weft/coll.h"
+
+/* Whether what a rank gives fits into a cell, and what comes of each process where it is fetched.
+ */
+WEFT_INLINE bool weft_coll_is_few(const weft_self *self, const struct weft_coll *c)
+{
+    const size_t bytes = c->count * c->size;
+
+    return bytes <= WEFT_COLL_DATA &&
+           (c->leaders == 1 ||
+            (offsetof(struct weft_coll_cell, data) + bytes) * (size_t)c->leaders <=
+                weft_coll_room(self).bytes);
+}
+
+/* In one process, of few elements: those of the first `members` ranks put together. */
+WEFT_INLINE void weft_coll_reduce_cells(weft_self *self, const struct weft_coll *c, int32_t members)
+{
+    const struct weft_coll_from from = {WEFT_COLL_CELLS, false, members, 0, 0, 0, NULL, 0};
+
+    if (c->target != NULL)
+        weft_coll_fold(self, c, &from, c->target, c->count, true);
+    weft_join(self);
+}
+
+WEFT_INLINE void weft_coll_reduce_any(weft_self *self, struct weft_coll *c)
+{
+    const int32_t root = c->call.root;
+    const bool few = weft_coll_is_few(self, c);
+
+    if (few && c->leaders > 1) {
+        weft_coll_few_far(self, c, -1);
+        return;
+    }
+    weft_coll_publish(self, c, c->source, few ? c->count * c->size : 0);
+    weft_coll_agree(self, c);
+    if (few)
+        weft_coll_reduce_cells(self, c, c->members);
+    else if (c->leaders == 1)
+        weft_coll_reduce_here(self, c);
+    else
+        weft_coll_reduce_far(self, c, -1, root < 0 || weft_coll_is_here(self, c, root));
+}
+
+WEFT_FN void weft_reduce(weft_self *self, weft_comm comm, int root, const void *source,
+                         void *target, size_t count, weft_type type, weft_operation operation)
+{
+    struct weft_coll c;
+
+    weft_coll_begin(self, &c, WEFT_COLL_REDUCE, comm, root, source, target, count, type, operation);
+    weft_coll_reduce_any(self, &c);
+}
+
+WEFT_FN void weft_allreduce(weft_self *self, weft_comm comm, const void *source, void *target,
+                            size_t count, weft_type type, weft_operation operation)
+{
+    struct weft_coll c;
+
+    weft_coll_begin(self, &c, WEFT_COLL_ALLREDUCE, comm, -1, source, target, count, type,
+                    operation);
+    weft_coll_reduce_any(self, &c);
+}
+
+WEFT_FN void weft_broadcast(weft_self *self, weft_comm comm, int root, void *data, size_t count,
+                            weft_type type)
+{
+    struct weft_coll c;
+
+    weft_coll_begin(self, &c, WEFT_COLL_BROADCAST, comm, root, data, data, count, type, WEFT_SUM);
+    const size_t bytes = count * c.size;
+    const bool few = weft_coll_is_few(self, &c);
+    c.target = root == c.me ? NULL : (unsigned char *)data;
+    if (few && c.leaders > 1) {
+        weft_coll_few_far(self, &c, root);
+        return;
+    }
+    weft_coll_publish(self, &c, c.source, few && root == c.me ? bytes : 0);
+    weft_coll_agree(self, &c);
+    if (c.leaders > 1) {
+        weft_coll_reduce_far(self, &c, root, true);
+        return;
+    }
+    const struct weft_coll_cell *const cell = weft_coll_cell_of_rank(self, &c, root);
+    if (c.target != NULL)
+        weft_coll_fetch(self, c.target, few ? cell->data : weft_coll_place(&cell->source), bytes);
+    if (few)
+        weft_join(self);
+    else
+        weft_barrier(self, comm);
+}
+
+WEFT_FN void weft_reduce_scatter(weft_self *self, weft_comm comm, const void *source, void *target,
+                                 size_t count, weft_type type, weft_operation operation)
+{
+    struct weft_coll c;
+
+    weft_coll_begin(self, &c, WEFT_COLL_REDUCE_SCATTER, comm, -1, source, target, count, type,
+                    operation);
+    weft_coll_publish(self, &c, NULL, 0);
+    weft_coll_agree(self, &c);
+    if (c.leaders > 1) {
+        weft_coll_reduce_scatter_far(self, &c);
+        return;
+    }
+    const struct weft_coll_from from = {
+        WEFT_COLL_SOURCES, false, c.members, 0, (size_t)c.me * count * c.size, 0, NULL, 0};
+    weft_coll_fold(self, &c, &from, c.target, count, true);
+    weft_barrier(self, comm);
+}
+
+WEFT_FN void weft_scan(weft_self *self, weft_comm comm, const void *source, void *target,
+                       size_t count, weft_type type, weft_operation operation)
+{
+    struct weft_coll c;
+
+    weft_coll_begin(self, &c, WEFT_COLL_SCAN, comm, -1, source, target, count, type, operation);
+    const bool few = c.leaders == 1 && weft_coll_is_few(self, &c);
+    weft_coll_publish(self, &c, c.source, few ? count * c.size : 0);
+    weft_coll_agree(self, &c);
+    if (few)
+        weft_coll_reduce_cells(self, &c, c.me + 1);
+    else
+        weft_coll_scan_blocks(self, &c);
+}
+
+/* root < 0: for all. */
+WEFT_INLINE void weft_coll_gather_any(weft_self *self, struct weft_coll *c)
+{
+    const bool few = c->leaders == 1 && weft_coll_is_few(self, c);
+
+    weft_coll_publish(self, c, c->source, few ? c->count * c->size : 0);
+    weft_coll_agree(self, c);
+    if (!few)
+        weft_coll_gather_blocks(self, c);
+    else if (c->target != NULL && c->count != 0)
+        weft_coll_gather_cells(self, c);
+}
+
+WEFT_FN void weft_gather(weft_self *self, weft_comm comm, int root, const void *source,
+                         void *target, size_t count, weft_type type)
+{
+    struct weft_coll c;
+
+    weft_coll_begin(self, &c, WEFT_COLL_GATHER, comm, root, source, target, count, type, WEFT_SUM);
+    weft_coll_gather_any(self, &c);
+}
+
+WEFT_FN void weft_allgather(weft_self *self, weft_comm comm, const void *source, void *target,
+                            size_t count, weft_type type)
+{
+    struct weft_coll c;
+
+    weft_coll_begin(self, &c, WEFT_COLL_ALLGATHER, comm, -1, source, target, count, type, WEFT_SUM);
+    weft_coll_gather_any(self, &c);
+}
+
+WEFT_FN void weft_alltoall(weft_self *self, weft_comm comm, const void *source, void *target,
+                           size_t count, weft_type type)
+{
+    struct weft_coll c;
+
+    weft_coll_begin(self, &c, WEFT_COLL_ALLTOALL, comm, -1, source, target, count, type, WEFT_SUM);
+    weft_coll_publish(self, &c, NULL, 0);
+    weft_coll_agree(self, &c);
+    weft_coll_alltoall_blocks(self, &c);
+}
+
+#endif

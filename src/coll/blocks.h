@@ -1,0 +1,188 @@
+/*
+ * coll/blocks.h - blocks of ranks that go from one to another as they are, and weft_scan, for which
+ * elements of all ranks have to be where they are put together.
+ *
+ * In a process: between two barriers, by direct loads and stores. To others, piece by piece: each
+ * rank has a piece of its source in its memory, and the ranks of a process share the others' among
+ * them, so that each piece comes in once a process; pieces have two places in turns.
+ */
+#ifndef WEFT_COLL_BLOCKS_H
+#define WEFT_COLL_BLOCKS_H
+
+#include "coll/reduce.h"
+
+/* Small blocks of one process, out of the cells: the threads go over the elements of all. */
+WEFT_INLINE void weft_coll_gather_cells(weft_self *self, const struct weft_coll *c)
+{
+    const size_t count = c->count;
+#ifdef __CUDACC__
+    weft_for (k, count * (size_t)c->members) {
+        const size_t i = k / count;
+        const uint64_t one =
+            weft_coll_load(weft_coll_cell(self, c, (int32_t)i)->data, k - i * count, c->size);
+        if (c->size == 8)
+            ((uint64_t *)c->target)[k] = one;
+        else
+            ((uint32_t *)c->target)[k] = (uint32_t)one;
+    }
+#else
+    for (int32_t i = 0; i < c->members; i++)
+        weft_coll_fetch(self, c->target + (size_t)i * count * c->size,
+                        weft_coll_cell(self, c, i)->data, count * c->size);
+#endif
+    weft_join(self);
+}
+
+/* A block, or a piece of it, to those of this process that get it: all, or the root. */
+WEFT_INLINE void weft_coll_hand_out(weft_self *self, const struct weft_coll *c, size_t at,
+                                    const unsigned char *block, size_t bytes)
+{
+    const int32_t root = c->call.root;
+
+    if (root >= 0) {
+        if (weft_coll_is_here(self, c, root))
+            weft_coll_push(self,
+                           weft_coll_place(&weft_coll_cell_of_rank(self, c, root)->target) + at,
+                           block, bytes);
+        return;
+    }
+    for (int32_t k = 0; k < c->here; k++) {
+        const int32_t j = c->mine + k < c->here ? c->mine + k : c->mine + k - c->here;
+        weft_coll_push(self, weft_coll_place(&weft_coll_cell(self, c, j)->target) + at, block,
+                       bytes);
+    }
+}
+
+/* The rank that is the i-th of those in other processes. */
+WEFT_INLINE int32_t weft_coll_other(const struct weft_coll *c, int32_t i)
+{
+    return c->entry->by_process[i < c->entry->first[c->lead] ? i : i + c->here];
+}
+
+/* weft_gather and weft_allgather: own block to those here, then the others' pieces. */
+WEFT_COLD void weft_coll_gather_blocks(weft_self *self, const struct weft_coll *c)
+{
+    const size_t block = c->count * c->size;
+    const int32_t others = c->members - c->here;
+    const bool for_us = c->call.root < 0 || weft_coll_is_here(self, c, c->call.root);
+    const struct weft_coll_room room = weft_coll_room(self);
+    int32_t turn = 0;
+
+    WEFT_IN_SHARED(self);
+    weft_coll_hand_out(self, c, (size_t)c->me * block, c->source, block);
+    for (size_t at = 0, bytes; others != 0 && at < block; at += bytes, turn ^= 1) {
+        bytes = block - at < room.bytes ? block - at : room.bytes;
+        weft_coll_push(self, weft_coll_own(self, room.turn[turn]), c->source + at, bytes);
+        weft_barrier(self, c->comm);
+        for (int32_t i = c->mine; for_us && i < others; i += c->here) {
+            const int32_t rank = weft_coll_other(c, i);
+            const unsigned char *from = c->window->entry[rank].address;
+            if (from != NULL) {
+                from += room.turn[turn];
+            } else {
+                from = weft_coll_own(self, room.fetched);
+                weft_get(self, c->win, rank, room.turn[turn], weft_coll_own(self, room.fetched),
+                         bytes);
+            }
+            weft_coll_hand_out(self, c, (size_t)rank * block + at, from, bytes);
+            weft_join(self); /* before the next is fetched there */
+        }
+    }
+    weft_barrier(self, c->comm);
+}
+
+/* A piece of each block for another process, one behind the other in this rank's memory. */
+WEFT_INLINE void weft_coll_lay_out(weft_self *self, const struct weft_coll *c, uint64_t to,
+                                   size_t apart, size_t at, size_t bytes)
+{
+    const size_t block = c->count * c->size;
+
+    for (int32_t i = 0; i < c->members - c->here; i++) {
+        const size_t rank = (size_t)weft_coll_other(c, i);
+        weft_coll_push(self, weft_coll_own(self, to + rank * apart), c->source + rank * block + at,
+                       bytes);
+    }
+}
+
+WEFT_COLD void weft_coll_alltoall_blocks(weft_self *self, const struct weft_coll *c)
+{
+    const size_t block = c->count * c->size, me = (size_t)c->me;
+    const int32_t others = c->members - c->here;
+    const struct weft_coll_room room = weft_coll_room(self);
+    const size_t apart = others != 0 ? weft_coll_fits(self, c, (size_t)c->members) * c->size : 0;
+    int32_t turn = 0;
+
+    WEFT_IN_SHARED(self);
+    for (int32_t k = 0; k < c->here; k++) {
+        const int32_t j = c->mine + k < c->here ? c->mine + k : c->mine + k - c->here;
+        weft_coll_fetch(self, c->target + (size_t)weft_coll_rank_here(c, j) * block,
+                        weft_coll_place(&weft_coll_cell(self, c, j)->source) + me * block, block);
+    }
+    for (size_t at = 0, bytes; others != 0 && at < block; at += bytes, turn ^= 1) {
+        bytes = block - at < apart ? block - at : apart;
+        weft_coll_lay_out(self, c, room.turn[turn], apart, at, bytes);
+        weft_barrier(self, c->comm);
+        for (int32_t i = 0; i < others; i++) {
+            const int32_t rank = weft_coll_other(c, i);
+            const unsigned char *const from = c->window->entry[rank].address;
+            const uint64_t there = room.turn[turn] + me * apart;
+            unsigned char *const to = c->target + (size_t)rank * block + at;
+            if (from != NULL)
+                weft_coll_fetch(self, to, from + there, bytes);
+            else
+                weft_coll_ask(self, c, rank, there, to, bytes);
+        }
+        if (!c->mapped)
+            weft_flush(self, c->win);
+    }
+    weft_barrier(self, c->comm);
+}
+
+/* ---- scan ---------------------------------------------------------------------------------- */
+
+/* Elements [at, at + count) of everybody, put together rank by rank, a slice of them by this one.
+ */
+WEFT_INLINE void weft_coll_scan_slices(weft_self *self, const struct weft_coll *c, size_t at,
+                                       size_t count, uint64_t turn)
+{
+    const struct weft_coll_span span = weft_coll_slice(count, c->here, c->mine, c->size);
+    struct weft_coll_from from = {
+        WEFT_COLL_RANKS, true, c->members, 0, (at + span.first) * c->size, 0, NULL, 0};
+
+    if (c->leaders > 1) {
+        from.at = turn + span.first * c->size;
+        from.stride = span.count * c->size;
+        from.fetched = weft_coll_own(self, weft_coll_room(self).fetched);
+    }
+    if (c->leaders > 1 && !c->mapped && span.count != 0) {
+        for (int32_t i = 0; i < c->members; i++)
+            weft_coll_ask(self, c, i, from.at, from.fetched + (size_t)i * from.stride, from.stride);
+        weft_flush(self, c->win);
+    }
+    weft_coll_fold(self, c, &from, NULL, span.count, false);
+}
+
+WEFT_COLD void weft_coll_scan_blocks(weft_self *self, const struct weft_coll *c)
+{
+    const bool far = c->leaders > 1;
+    const struct weft_coll_room room = weft_coll_room(self);
+    const size_t even = 16 / c->size;
+    /* So many that what everybody has of a slice fits, a slice being cut evenly. */
+    const size_t slice = far ? weft_coll_fits(self, c, (size_t)c->members * even) * even : 0;
+    const size_t most = far ? slice * (size_t)c->entry->least - 1 : c->count;
+    int32_t turn = 0;
+
+    WEFT_IN_SHARED(self);
+    for (size_t at = 0, count; at < c->count; at += count, turn ^= 1) {
+        count = c->count - at < most ? c->count - at : most;
+        if (far) {
+            weft_coll_push(self, weft_coll_own(self, room.turn[turn]), c->source + at * c->size,
+                           count * c->size);
+            weft_barrier(self, c->comm);
+        }
+        weft_coll_scan_slices(self, c, at, count, room.turn[turn]);
+    }
+    weft_barrier(self, c->comm);
+}
+
+#endif
