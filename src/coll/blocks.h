@@ -39,14 +39,12 @@ WEFT_INLINE void weft_coll_hand_out(weft_self *self, const struct weft_coll *c, 
 {
     const int32_t root = c->call.root;
 
-    if (root >= 0) {
-        if (weft_coll_is_here(self, c, root))
-            weft_coll_push(self,
-                           weft_coll_place(&weft_coll_cell_of_rank(self, c, root)->target) + at,
-                           block, bytes);
-        return;
-    }
-    for (int32_t k = 0; k < c->here; k++) {
+    if (c->target != NULL)
+        weft_coll_fetch(self, c->target + at, block, bytes);
+    if (root >= 0 && root != c->me && weft_coll_is_here(self, c, root))
+        weft_coll_push(self, weft_coll_place(&weft_coll_cell_of_rank(self, c, root)->target) + at,
+                       block, bytes);
+    for (int32_t k = 1; root < 0 && k < c->here; k++) {
         const int32_t j = c->mine + k < c->here ? c->mine + k : c->mine + k - c->here;
         weft_coll_push(self, weft_coll_place(&weft_coll_cell(self, c, j)->target) + at, block,
                        bytes);

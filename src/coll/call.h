@@ -210,8 +210,10 @@ WEFT_INLINE void weft_coll_push(weft_self *self, unsigned char *to, const unsign
     weft_coll_fetch(self, to, from, bytes);
 #else
     (void)self;
-    if (to != from && bytes != 0)
-        weft_write_shared(to, from, bytes);
+    if (to == from || bytes == 0)
+        return;
+    weft_used_shared(from, bytes);
+    weft_write_shared(to, from, bytes);
 #endif
 }
 

@@ -142,7 +142,7 @@ WEFT_INLINE void weft_coll_fold_many(weft_self *self, const struct weft_coll *c,
             }
             if (from->each && weft_coll_is_here(self, c, i))
                 weft_coll_store(weft_coll_each(self, c, from, i), value, first, threads, count,
-                                size, false);
+                                size, i == c->me);
         }
         if (!from->each)
             weft_coll_store(to, value, first, threads, count, size, own);
