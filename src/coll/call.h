@@ -76,19 +76,22 @@ WEFT_COLD void weft_coll_fail(weft_self *self, uint32_t what, weft_status status
     weft_fail_in(self, status, weft_coll_name(what), text, a, b, c, d);
 }
 
-/* Two ranks make different calls: "... of WEFT_COMM_WORLD: rank 2 has `field` a, rank 3 b". */
+/* Two ranks make different calls: "... of WEFT_COMM_WORLD: rank 2 has `field` a, rank 3 has `field`
+ * b". */
 WEFT_COLD void weft_coll_fail_field(weft_self *self, const struct weft_coll *c, const char *field,
                                     int64_t mine, int32_t rank, int64_t theirs)
 {
-    weft_log_arg args[7];
+    weft_log_arg args[8];
     args[0] = weft_name(weft_coll_name(c->call.what));
     args[1] = weft_value(c->comm, WEFT_LOG_COMM);
     args[2] = weft_number(c->me);
     args[3] = weft_name(field);
     args[4] = weft_number(mine);
     args[5] = weft_number(rank);
-    args[6] = weft_number(theirs);
-    weft_fail(self, WEFT_ERR_MISMATCH, "%s on %s: rank %d has %s %lld, rank %d has %lld", 7, args);
+    args[6] = weft_name(field);
+    args[7] = weft_number(theirs);
+    weft_fail(self, WEFT_ERR_MISMATCH, "%s on %s: rank %d has %s %lld, rank %d has %s %lld", 8,
+              args);
 }
 
 WEFT_COLD void weft_coll_fail_call(weft_self *self, const struct weft_coll *c, int32_t rank,

@@ -1,0 +1,217 @@
+/*
+ * Collectives that ranks do not agree about, or that cannot be, end the job with one line that
+ * names the call and both sides' values; nobody hangs, and no call returns.
+ *
+ * Each case is a job of its own, in a child process whose output is read. Its last rank errs.
+ */
+#include "support/test.h"
+
+#include <weft/coll.h>
+
+#ifndef __CUDACC__
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#endif
+
+enum { WORDS = 1000 };
+
+/* X(name, status, the call in the message, words in it) */
+#define CASES(X)                                                                                   \
+    X(counts, ERR_MISMATCH, "weft_allreduce on WEFT_COMM_WORLD", "has count 5")                    \
+    X(count_large, ERR_MISMATCH, "weft_allreduce on WEFT_COMM_WORLD", "has count 500")             \
+    X(count_small_large, ERR_MISMATCH, "weft_reduce on WEFT_COMM_WORLD", "has count 500")          \
+    X(types, ERR_MISMATCH, "weft_scan on WEFT_COMM_WORLD", "has type 5")                           \
+    X(operations, ERR_MISMATCH, "weft_reduce_scatter on WEFT_COMM_WORLD", "has operation 2")       \
+    X(roots, ERR_MISMATCH, "weft_broadcast on WEFT_COMM_WORLD", "has root 1")                      \
+    X(calls, ERR_MISMATCH, "weft_allgather", "weft_alltoall")                                      \
+    X(barrier, ERR_MISMATCH, "weft_gather", "meets a barrier")                                     \
+    X(root, ERR_RANK, "weft_gather: root 77", "")                                                  \
+    X(root_negative, ERR_RANK, "weft_broadcast: root -1", "")                                      \
+    X(null, ERR_ARGUMENT, "weft_allreduce: source 0x0", "")                                        \
+    X(unaligned, ERR_ARGUMENT, "weft_alltoall: source", "8 bytes")                                 \
+    X(type, ERR_ARGUMENT, "weft_allgather: type 6", "")                                            \
+    X(operation, ERR_ARGUMENT, "weft_reduce: type 4, operation 3", "")                             \
+    X(many, ERR_ARGUMENT, "weft_scan", "18446744073709551615 elements")                            \
+    X(freed, ERR_COMM, "weft_allreduce: communicator 0x", "")
+
+enum error_case {
+#define CASE_ENUM(name, status, call, words) CASE_##name,
+    CASES(CASE_ENUM)
+#undef CASE_ENUM
+        CASE_COUNT
+};
+
+struct data {
+    struct test_check check;
+    double *memory;    /* 2 * WORDS a rank */
+    uint32_t number;   /* an error_case */
+    uint32_t returned; /* ranks whose second call came back */
+};
+
+/* bad: this rank errs. */
+WEFT_DEVICE_FN void disagree(weft_self *self, enum error_case number, double *from, double *to,
+                             int bad)
+{
+    const weft_comm all = WEFT_COMM_WORLD;
+
+    switch (number) {
+    case CASE_counts:
+        weft_allreduce(self, all, from, to, bad ? 5 : 4, WEFT_F64, WEFT_SUM);
+        break;
+    case CASE_count_large:
+        weft_allreduce(self, all, from, to, bad ? 500 : 501, WEFT_F64, WEFT_SUM);
+        break;
+    case CASE_count_small_large:
+        weft_reduce(self, all, 0, from, to, bad ? 500 : 1, WEFT_F64, WEFT_SUM);
+        break;
+    case CASE_types:
+        weft_scan(self, all, from, to, 3, bad ? WEFT_I64 : WEFT_F64, WEFT_SUM);
+        break;
+    case CASE_operations:
+        weft_reduce_scatter(self, all, from, to, 3, WEFT_F64, bad ? WEFT_MIN : WEFT_MAX);
+        break;
+    case CASE_roots:
+        weft_broadcast(self, all, bad, from, 3, WEFT_F64);
+        break;
+    case CASE_calls:
+        if (bad)
+            weft_alltoall(self, all, from, to, 3, WEFT_F64);
+        else
+            weft_allgather(self, all, from, to, 3, WEFT_F64);
+        break;
+    case CASE_barrier:
+        if (bad)
+            weft_barrier(self, all);
+        else
+            weft_gather(self, all, 0, from, to, 1, WEFT_F64);
+        break;
+    default:
+        break;
+    }
+}
+
+WEFT_DEVICE_FN void ask_for_nothing(weft_self *self, enum error_case number, double *from,
+                                    double *to, weft_comm freed)
+{
+    const weft_comm all = WEFT_COMM_WORLD;
+
+    switch (number) {
+    case CASE_root:
+        weft_gather(self, all, 77, from, to, 1, WEFT_F64);
+        break;
+    case CASE_root_negative:
+        weft_broadcast(self, all, -1, from, 1, WEFT_F64);
+        break;
+    case CASE_null:
+        weft_allreduce(self, all, NULL, to, 1, WEFT_F64, WEFT_SUM);
+        break;
+    case CASE_unaligned:
+        weft_alltoall(self, all, (float *)from + 1, to, 1, WEFT_F64);
+        break;
+    case CASE_type:
+        weft_allgather(self, all, from, to, 1, (weft_type)6);
+        break;
+    case CASE_operation:
+        weft_reduce(self, all, 0, from, to, 1, WEFT_F32, WEFT_AND);
+        break;
+    case CASE_many:
+        weft_scan(self, all, from, to, SIZE_MAX, WEFT_F64, WEFT_SUM);
+        break;
+    case CASE_freed:
+        weft_allreduce(self, freed, from, to, 1, WEFT_F64, WEFT_SUM);
+        break;
+    default:
+        break;
+    }
+}
+
+WEFT_KERNEL(coll_errors_kernel, struct data, user)
+{
+    const int me = weft_rank(self, WEFT_COMM_WORLD), n = weft_size(self, WEFT_COMM_WORLD);
+    double *const from = (double *)test_mine(self, user->memory, 2 * WORDS * sizeof(*user->memory));
+    double *const to = from + WORDS;
+    const enum error_case number = (enum error_case)user->number;
+
+    weft_comm comm = weft_comm_split(self, WEFT_COMM_WORLD, 0, 0);
+    const weft_comm freed = comm;
+    weft_allreduce(self, comm, from, to, 2, WEFT_F64, WEFT_SUM);
+    weft_comm_free(self, &comm);
+    weft_allreduce(self, WEFT_COMM_WORLD, from, to, 2, WEFT_F64, WEFT_SUM);
+    disagree(self, number, from, to, me == n - 1);
+    if (me == n - 1)
+        ask_for_nothing(self, number, from, to, freed);
+    weft_barrier(self, WEFT_COMM_WORLD);
+    weft_barrier(self, WEFT_COMM_WORLD);
+    if (weft_thread(self) == 0)
+        test_add_u32(&user->returned, 1);
+}
+
+#ifndef __CUDACC__
+
+struct error {
+    const char *name;
+    weft_status status;
+    const char *call, *words;
+};
+static const struct error errors[CASE_COUNT] = {
+#define CASE_ROW(name, status, call, words) {#name, WEFT_##status, call, words},
+    CASES(CASE_ROW)
+#undef CASE_ROW
+};
+
+static const char present[] = "a process of the job is here";
+
+static int body(struct test_env *env)
+{
+    struct data data = {0};
+
+    while (data.number < CASE_COUNT && strcmp(errors[data.number].name, env->only) != 0)
+        data.number++;
+    if (data.number == CASE_COUNT || !test_prepare(env, &coll_errors_kernel))
+        return TEST_FAILED;
+    data.memory = test_memory(env, TEST_MAPPED,
+                              (size_t)env->numbers->ranks_here * 2 * WORDS * sizeof(double));
+    env->expect = errors[data.number].status;
+    fprintf(stderr, "%s\n", present);
+    test_run(env, &data, sizeof(data));
+    TEST_EQ(env, data.returned, 0);
+    return TEST_PASSED;
+}
+
+static int child(int argc, char **argv)
+{
+    return test_main(argc, argv, body);
+}
+
+/* Runs one case in a child; the line must be there once for each process. */
+static int run_case(const struct error *error, int argc, char **argv)
+{
+    char *arguments[argc + 3], option[] = "--case", name[64], *text;
+    const char *const words[] = {weft_status_name(error->status), error->call, error->words, NULL};
+    const char *const here[] = {present, NULL};
+
+    memcpy(arguments, argv, (size_t)argc * sizeof(*argv));
+    snprintf(name, sizeof(name), "%s", error->name);
+    arguments[argc] = option;
+    arguments[argc + 1] = name;
+    arguments[argc + 2] = NULL;
+    const int result = test_capture(child, argc + 2, arguments, &text);
+    const bool good =
+        result == TEST_PASSED && test_lines_with(text, words) == test_lines_with(text, here);
+    if (!good)
+        fprintf(stderr, "FAILED case %s: exit code %d; it printed:\n%s", error->name, result, text);
+    free(text);
+    return good ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    int wrong = 0;
+
+    setenv("WEFT_TIMEOUT_S", "20", 1);
+    for (int i = 0; i < CASE_COUNT; i++)
+        wrong += run_case(&errors[i], argc, argv);
+    return wrong != 0 ? TEST_FAILED : TEST_PASSED;
+}
+#endif
