@@ -16,8 +16,7 @@ WEFT_INLINE bool weft_coll_is_few(const weft_self *self, const struct weft_coll 
 
     return bytes <= WEFT_COLL_DATA &&
            (c->leaders == 1 ||
-            (offsetof(struct weft_coll_cell, data) + bytes) * (size_t)c->leaders <=
-                weft_coll_room(self).bytes);
+            weft_coll_cell_bytes(bytes) * (size_t)c->leaders <= weft_coll_room(self).bytes);
 }
 
 /* In one process, of few elements: those of the first `members` ranks put together. */

@@ -91,6 +91,13 @@ WEFT_INLINE void weft_coll_agree_far(weft_self *self, const struct weft_coll *c,
                     (const struct weft_coll_cell *)(const void *)weft_coll_at(self, c, from, next));
 }
 
+/* What is used of a cell with so many bytes of data: such pieces, one behind the other, are
+ * aligned. */
+WEFT_INLINE size_t weft_coll_cell_bytes(size_t bytes)
+{
+    return (offsetof(struct weft_coll_cell, data) + bytes + 15) / 16 * 16;
+}
+
 /* After a call was published: whether all members make the same. */
 WEFT_INLINE void weft_coll_agree(weft_self *self, const struct weft_coll *c)
 {
@@ -115,6 +122,7 @@ WEFT_INLINE void weft_coll_agree(weft_self *self, const struct weft_coll *c)
 WEFT_COLD void weft_coll_few_far(weft_self *self, struct weft_coll *c, int32_t root)
 {
     const size_t bytes = c->count * c->size, data_at = offsetof(struct weft_coll_cell, data);
+    const size_t used = weft_coll_cell_bytes(bytes);
     struct weft_coll_from from = {WEFT_COLL_CELLS, false, c->here, 0, 0, 0, NULL, 0};
     int32_t source = 0; /* whose of the processes is for all */
 
@@ -132,8 +140,7 @@ WEFT_COLD void weft_coll_few_far(weft_self *self, struct weft_coll *c, int32_t r
 
     if (c->mapped || c->mine == 0) {
         next = weft_coll_next(self, c, c->call.barriers + 1);
-        from = weft_coll_column(self, c, 0, weft_coll_cell_at(self, c, c->call.barriers),
-                                data_at + bytes);
+        from = weft_coll_column(self, c, 0, weft_coll_cell_at(self, c, c->call.barriers), used);
         weft_coll_agree_far(self, c, &from);
         from.at += data_at;
         from.fetched += data_at;
