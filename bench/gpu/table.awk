@@ -24,6 +24,8 @@ END {
         "weft floor", "weft floor", "floor")
     table("us; on 1, 2 and 4 GPUs; bytes: ranks of all; floor: grid.sync", "barrier barrier2 barrier4",
         "weft floor nvshmem", "weft floor NVSHMEM", "floor nvshmem")
+    table("weft_allreduce of all ranks, us each; on 1 and 2 GPUs; floor: one barrier of them", "coll coll2",
+        "weft floor", "weft floor", "floor")
     table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",
         "bandwidth", "weft floor nvshmem memcpy", "weft floor NVSHMEM cudaMemcpy", "floor nvshmem")
     staged_table()

@@ -11,7 +11,7 @@ cannot_write()
     [ $? = 1 ] && grep -q 'standard output could not be written' "$work/err"
 }
 
-for example in get halo host_window reduction reduction_two_level ring; do
+for example in collectives get halo host_window reduction reduction_two_level ring; do
     helps $example "weftrun -n N\] $example "
     rejects $example '--bogus is not an option' --bogus
     run $example x
