@@ -81,10 +81,10 @@ static weft_status measure_size(weft_job *job, struct gpu_coll_data *data, bool 
         return status;
     *right = measure_right("allreduce", bytes, wrong) && *right;
     if (numbers->process == 0) {
-        measure_line("weft", "allreduce", bytes, numbers->threads,
-                     intervals[0] * 1e3 / (double)data->repeats);
-        measure_line("floor", "allreduce", bytes, numbers->threads,
-                     intervals[1] * 1e3 / (double)data->repeats);
+        measure_ranks_line("weft", "allreduce", bytes, numbers->threads, numbers->ranks_here,
+                           intervals[0] * 1e3 / (double)data->repeats, "us");
+        measure_ranks_line("floor", "allreduce", bytes, numbers->threads, numbers->ranks_here,
+                           intervals[1] * 1e3 / (double)data->repeats, "us");
     }
     return WEFT_OK;
 }

@@ -10,9 +10,9 @@
  * to their type; a source is device memory, as for a put (device.h), a target any memory that
  * all ranks of the device can store to. They may not overlap but where the prototype says so, and
  * targets of different ranks never. On return this rank's result is there for all its threads, and
- * its source and target may be reused; other ranks may not have returned yet. What a rank stored or
- * put elsewhere before is not ordered by a collective, with one exception: nobody returns
- * from weft_allreduce, weft_allgather or weft_alltoall before all have entered it.
+ * its source and target may be reused; other ranks may not have returned yet. From
+ * weft_allreduce, weft_allgather and weft_alltoall nobody returns before all have entered, and all
+ * then see what weft_barrier promises; the other calls order nothing else.
  *
  * Results do not depend on who comes first. Within a process elements are put together in the order
  * of ranks; of several processes, each puts its own ranks' together, and then these are, in the
