@@ -93,12 +93,10 @@ WEFT_DEVICE_FN void once(const struct get_side *me)
 }
 
 /* The last rank's half of a put and its answer. */
-WEFT_DEVICE_FN void answer(const struct get_side *me, uint64_t trips)
+WEFT_DEVICE_FN void answer(const struct get_side *me)
 {
-    for (uint64_t i = 0; i < trips; i++) {
-        weft_wait(me->self, TAG, 1);
-        weft_put_notify(me->self, me->win, 0, me->offset, me->to, me->bytes, TAG);
-    }
+    weft_wait(me->self, TAG, 1);
+    weft_put_notify(me->self, me->win, 0, me->offset, me->to, me->bytes, TAG);
 }
 
 WEFT_DEVICE_FN uint64_t check(const struct get_side *me)
@@ -142,13 +140,12 @@ WEFT_KERNEL(gpu_get, struct get_data, user)
     if (reads && me.way != GET_TRIP)
         for (uint64_t i = 0; i < trips.checked; i++)
             wrong += check(&me);
-    if (rank == me.last && me.way == GET_TRIP)
-        answer(&me, trips.warm_up + trips.timed);
-    for (uint64_t i = 0; reads && i < trips.warm_up; i++)
-        once(&me);
+    const bool answers = rank == me.last && me.way == GET_TRIP;
+    for (uint64_t i = 0; (reads || answers) && i < trips.warm_up; i++)
+        reads ? once(&me) : answer(&me);
     weft_timer_start(self);
-    for (uint64_t i = 0; reads && i < trips.timed; i++)
-        once(&me);
+    for (uint64_t i = 0; (reads || answers) && i < trips.timed; i++)
+        reads ? once(&me) : answer(&me);
     weft_timer_stop(self);
 
     weft_win win = me.win;
@@ -184,7 +181,8 @@ static weft_status run_one(weft_job *job, const struct measure_options *options,
                            struct get_data *data, bool *right)
 {
     const weft_numbers *numbers = weft_numbers_of(job);
-    const int readers = (int)data->readers;
+    const int all = (int)data->readers, here = numbers->ranks_here;
+    const int readers = all < here ? all : here; /* of process 0, whose time it is */
     const double *intervals;
     size_t count;
 

@@ -61,10 +61,10 @@ typedef struct weft_numbers {
  * all processes do so in the same order. Errors: ARGUMENT, CONFIG, SYSTEM, MEMORY, DEVICE,
  * UNSUPPORTED, NETWORK, PEER_LOST, PROTOCOL, TIMEOUT. The job is freed by weft_close.
  *
- * CUDA_MODULE_LOADING and FI_UNIVERSE_SIZE are set in the environment if they are not: no other
- * thread may use it (getenv) meanwhile. A child that the program forks while a job is open must
- * exec or end soon: it holds the job's connections, and as long as it does, nobody learns that its
- * parent was killed. What it calls of the job itself is refused (STATE).
+ * CUDA_MODULE_LOADING, CUDA_DEVICE_MAX_CONNECTIONS and FI_UNIVERSE_SIZE are set in the environment
+ * if they are not: no other thread may use it (getenv) meanwhile. A child that the program forks
+ * while a job is open must exec or end soon: it holds the job's connections, and as long as it does,
+ * nobody learns that its parent was killed. What it calls of the job itself is refused (STATE).
  */
 WEFT_API weft_status weft_open(weft_job **job, int *argc, char **argv);
 

@@ -112,6 +112,36 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
     return op;
 }
 
+#ifdef __CUDACC__
+
+/* A word of this device's memory, whose route is known: one load. False: nothing has been done. */
+WEFT_INLINE bool weft_get_word(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                               size_t bytes)
+{
+    const uint32_t place = (win ^ (uint32_t)from) % WEFT_ROUTES;
+    const struct weft_cached *const found = &((struct weft_cuda_rank *)self)->routes[place];
+    const unsigned char *const at = found->route.address + offset;
+    const bool plain = found->handle == win && found->target == from &&
+                       found->route.way == WEFT_WAY_HERE && found->route.address != NULL &&
+                       (bytes == 8 || bytes == 4) && bytes <= found->route.bytes &&
+                       offset <= found->route.bytes - bytes && to != NULL &&
+                       (((uintptr_t)to | (uintptr_t)at) & (bytes - 1)) == 0;
+
+    if (!plain)
+        return false;
+    if (threadIdx.x == 0) {
+        if (bytes == 8)
+            *(uint64_t *)to = weft_load_relaxed_u64((const uint64_t *)at);
+        else
+            *(uint32_t *)to = weft_load_relaxed_u32((const uint32_t *)at);
+        weft_turn(self);
+    }
+    weft_join(self);
+    return true;
+}
+
+#endif
+
 WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
 {
     const struct weft_shape shape = {bytes, 1, bytes, bytes};
@@ -121,6 +151,10 @@ WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
 WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
                       size_t bytes)
 {
+#ifdef __CUDACC__
+    if (weft_get_word(self, win, from, offset, to, bytes))
+        return;
+#endif
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get");
 }
 
