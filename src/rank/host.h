@@ -6,7 +6,7 @@
 
 #include "rank/state.h"
 
-/* An update of a word, non-blocking; its old value goes to *old, of the word's size. */
+/* A checked update of a word, non-blocking; its old value goes to *old, of the word's size. */
 weft_op weft_update_begin(weft_self *self, weft_win win, int target, size_t offset,
                           const struct weft_change *change, void *old);
 /* Whether the operation can be one of this rank. */
