@@ -108,8 +108,8 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     }                                                                                              \
     extern const weft_cuda_kernel name##_cuda __attribute__((weak));                               \
     extern const weft_kernel name;                                                                 \
-    const weft_kernel name = {#name,        name##_cpu,        &name##_cuda,                       \
-                              sizeof(type), WEFT_SHARED_BYTES, WEFT_SHARED_LEAST,                  \
+    const weft_kernel name = {#name,           name##_cpu,        &name##_cuda,                    \
+                              sizeof(type),    WEFT_SHARED_BYTES, WEFT_SHARED_LEAST,               \
                               WEFT_COLLECTIVES};                                                   \
     static void name##_body(weft_self *self, type *user)
 #endif

@@ -97,9 +97,9 @@ typedef struct weft_op {
 typedef enum weft_progress { WEFT_LOCAL = 1, WEFT_REMOTE = 2 } weft_progress;
 
 /*
- * What accumulates and collectives put together, and how. Sums and products of integers wrap. MIN and MAX of reals
- * prefer any number to a NaN; zeros of both signs are equal, and the word stays. AND, OR and XOR are
- * for integers.
+ * What accumulates and collectives put together, and how. Sums and products of integers wrap. MIN
+ * and MAX of reals prefer any number to a NaN; zeros of both signs are equal, and the word stays.
+ * AND, OR and XOR are for integers.
  */
 typedef enum weft_type { WEFT_I32, WEFT_U32, WEFT_I64, WEFT_U64, WEFT_F32, WEFT_F64 } weft_type;
 typedef enum weft_operation {

@@ -36,8 +36,8 @@ struct weft_comm_entry {
     int32_t *leader;      /* in ascending order, */
     int32_t leader_index; /* and this process among them; -1: none */
     int32_t *by_process;  /* the ranks by process, in the order of `leader`, then by rank; */
-    int32_t *first;       /* by leader: where its process's ranks begin there; behind them the end */
-    int32_t least;        /* ranks that each of these processes has at least */
+    int32_t *first; /* by leader: where its process's ranks begin there; behind them the end */
+    int32_t least;  /* ranks that each of these processes has at least */
     uint32_t generation;
 };
 

@@ -28,9 +28,9 @@ WEFT_INLINE uint32_t weft_type_bytes(uint32_t type)
 /* Whether there is such a change. */
 WEFT_INLINE bool weft_change_exists(uint32_t how, uint32_t type)
 {
-    return type < WEFT_TYPES && (how <= WEFT_MAX || how == WEFT_PROD ||
-                                 (how <= WEFT_XOR && type < WEFT_F32) || how == WEFT_REPLACE ||
-                                 how == WEFT_COMPARE);
+    return type < WEFT_TYPES &&
+           (how <= WEFT_MAX || how == WEFT_PROD || (how <= WEFT_XOR && type < WEFT_F32) ||
+            how == WEFT_REPLACE || how == WEFT_COMPARE);
 }
 
 #define WEFT_CHANGE_REAL(name, real, word)                                                         \

@@ -68,7 +68,7 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(accumulate_beyond, ERR_BOUNDS, "weft_accumulate_begin:", "72 bytes")                         \
     X(accumulate_wraps, ERR_BOUNDS, "weft_accumulate_begin:", "18446744073709551615")              \
     X(accumulate_type, ERR_ARGUMENT, "weft_accumulate_begin:", "type 6")                           \
-    X(accumulate_operation, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 6")                 \
+    X(accumulate_operation, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 7")                 \
     X(accumulate_xor_real, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 5")                  \
     X(accumulate_null, ERR_ARGUMENT, "weft_accumulate_begin:", "2 elements")                       \
     X(op_other_rank, ERR_ARGUMENT, "weft_op_wait:", "none of this rank")                           \
@@ -256,7 +256,7 @@ WEFT_DEVICE_FN void err_fetching(weft_self *self, struct data *user, weft_win wi
         weft_accumulate_begin(self, win, 0, 0, to, 1, (weft_type)6, WEFT_SUM);
         break;
     case CASE_accumulate_operation:
-        weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_U64, (weft_operation)6);
+        weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_U64, (weft_operation)7);
         break;
     case CASE_accumulate_xor_real:
         weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_F64, WEFT_XOR);

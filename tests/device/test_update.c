@@ -111,7 +111,7 @@ struct sample {
 #define F64_NAN     0x7ff8000000000000u
 #define F64_MINUS_0 0x8000000000000000u
 
-enum { SAMPLES = 38 };
+enum { SAMPLES = 41 };
 WEFT_DEVICE_FN struct sample sample_at(int i)
 {
     const uint64_t m5 = (uint64_t)-5, m5_32 = (uint32_t)-5, low = 0x8000000000000000u;
@@ -124,6 +124,7 @@ WEFT_DEVICE_FN struct sample sample_at(int i)
         {WEFT_I32, WEFT_AND, 0xf0f0f0f0u, 0xff00ff00u, 0xf000f000u},
         {WEFT_I32, WEFT_OR, 0xf0f0f0f0u, 0xff00ff00u, 0xfff0fff0u},
         {WEFT_I32, WEFT_XOR, 0xf0f0f0f0u, 0xff00ff00u, 0x0ff00ff0u},
+        {WEFT_I32, WEFT_PROD, 3, m5_32, (uint32_t)-15},
         {WEFT_U32, WEFT_SUM, 0xffffffffu, 2, 1},
         {WEFT_U32, WEFT_MIN, m5_32, 3, 3},
         {WEFT_U32, WEFT_MAX, m5_32, 3, m5_32},
@@ -138,6 +139,7 @@ WEFT_DEVICE_FN struct sample sample_at(int i)
         {WEFT_U64, WEFT_MAX, 3, low, low},
         {WEFT_U64, WEFT_OR, low, 1, low + 1},
         {WEFT_U64, WEFT_XOR, low + 1, 1, low},
+        {WEFT_U64, WEFT_PROD, low + 1, 3, low + 3},                  /* wraps */
         {WEFT_F32, WEFT_SUM, 0x3fc00000u, 0xbf000000u, 0x3f800000u}, /* 1.5 - 0.5 */
         {WEFT_F32, WEFT_MIN, 0x3fc00000u, 0xbf000000u, 0xbf000000u},
         {WEFT_F32, WEFT_MAX, 0xbf800000u, 0xbf000000u, 0xbf000000u}, /* -1, -0.5 */
@@ -145,6 +147,7 @@ WEFT_DEVICE_FN struct sample sample_at(int i)
         {WEFT_F32, WEFT_MIN, F32_NAN, 0x3f800000u, 0x3f800000u},     /* and replaced */
         {WEFT_F32, WEFT_MAX, 0, 0x80000000u, 0},
         {WEFT_F64, WEFT_SUM, 0x3ff8000000000000u, 0xbfe0000000000000u, 0x3ff0000000000000u},
+        {WEFT_F64, WEFT_PROD, 0x3ff8000000000000u, 0xbfe0000000000000u, 0xbfe8000000000000u},
         {WEFT_F64, WEFT_MIN, 0x3ff0000000000000u, 0xbfe0000000000000u, 0xbfe0000000000000u},
         {WEFT_F64, WEFT_MAX, 0xbff0000000000000u, 0xbfe0000000000000u, 0xbfe0000000000000u},
         {WEFT_F64, WEFT_MAX, 0x3ff0000000000000u, F64_NAN, 0x3ff0000000000000u},

@@ -43,8 +43,8 @@ static uint64_t any_word(void)
 
 static void any_errand(struct weft_errand *errand)
 {
-    static const uint8_t hows[] = {WEFT_SUM, WEFT_MIN, WEFT_MAX,     WEFT_AND,
-                                   WEFT_OR,  WEFT_XOR, WEFT_REPLACE, WEFT_COMPARE};
+    static const uint8_t hows[] = {WEFT_SUM, WEFT_PROD, WEFT_MIN,     WEFT_MAX,    WEFT_AND,
+                                   WEFT_OR,  WEFT_XOR,  WEFT_REPLACE, WEFT_COMPARE};
     const uint32_t align = 1u << any_below(4);
 
     *errand = (struct weft_errand){.kind = (uint8_t)(1 + any_below(3))};
