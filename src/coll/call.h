@@ -322,8 +322,7 @@ WEFT_INLINE void weft_coll_look_up(weft_self *self, struct weft_coll *c, weft_co
 
     weft_check_stop(self);
     if (WEFT_UNLIKELY(comm == WEFT_COMM_NONE || index >= self->state->comms_count ||
-                      entry->handle != comm || !weft_is_members(self, comm) ||
-                      entry->rank_of_slot[self->slot] < 0))
+                      entry->handle != comm || entry->rank_of_slot[self->slot] < 0))
         weft_coll_fail(self, c->call.what, WEFT_ERR_COMM,
                        "%s: communicator 0x%llx does not exist or lacks the caller", comm, 0, 0, 0);
     c->entry = entry;

@@ -65,10 +65,27 @@ WEFT_INLINE unsigned char *weft_coll_each(const weft_self *self, const struct we
                : NULL;
 }
 
+/* Elements of a thread at once, and who divides them: on the CPU device one thread makes a call. */
 #ifdef __CUDACC__
-enum { WEFT_COLL_DEEP = 4 }; /* elements of a thread at once */
+enum { WEFT_COLL_DEEP = 4 };
+WEFT_INLINE size_t weft_coll_thread(void)
+{
+    return threadIdx.x;
+}
+WEFT_INLINE size_t weft_coll_threads(void)
+{
+    return blockDim.x;
+}
 #else
 enum { WEFT_COLL_DEEP = 64 };
+WEFT_INLINE size_t weft_coll_thread(void)
+{
+    return 0;
+}
+WEFT_INLINE size_t weft_coll_threads(void)
+{
+    return 1;
+}
 #endif
 enum { WEFT_COLL_FEW = 8, WEFT_COLL_TILE = 256 }; /* elements of each rank; of all at once */
 
@@ -120,11 +137,10 @@ WEFT_INLINE void weft_coll_fold_many(weft_self *self, const struct weft_coll *c,
                                      const struct weft_coll_from *from, unsigned char *to,
                                      size_t count, bool own, uint32_t type, uint32_t how)
 {
-    const size_t threads = (size_t)weft_threads(self);
+    const size_t threads = weft_coll_threads();
     const uint32_t size = weft_type_bytes(type);
 
-    for (size_t first = (size_t)weft_thread(self); first < count;
-         first += WEFT_COLL_DEEP * threads) {
+    for (size_t first = weft_coll_thread(); first < count; first += WEFT_COLL_DEEP * threads) {
         uint64_t value[WEFT_COLL_DEEP] = {0};
         for (int32_t i = 0; i < from->members; i++) {
             const unsigned char *const at = weft_coll_at(self, c, from, i);
@@ -161,7 +177,7 @@ WEFT_INLINE void weft_coll_fold_few(weft_self *self, const struct weft_coll *c,
 
     for (int32_t first = 0; first < from->members; first += most) {
         const int32_t left = from->members - first, n = left < most ? left : most;
-        weft_for (k, (uint32_t)n * count) {
+        for (size_t k = weft_coll_thread(); k < (uint32_t)n * count; k += weft_coll_threads()) {
             const uint32_t i = (uint32_t)k / count;
             const unsigned char *const at = weft_coll_at(self, c, from, first + (int32_t)i);
 #ifndef __CUDACC__
@@ -169,17 +185,17 @@ WEFT_INLINE void weft_coll_fold_few(weft_self *self, const struct weft_coll *c,
 #endif
             tile[k] = weft_coll_load(at, (uint32_t)k - i * count, size);
         }
-        weft_sync(self);
-        weft_for (e, count) {
+        weft_join(self);
+        for (size_t e = weft_coll_thread(); e < count; e += weft_coll_threads()) {
             uint64_t value = first == 0 ? tile[e] : sum[e];
             for (int32_t i = first == 0; i < n; i++)
                 value = weft_coll_put_together(value, tile[(uint32_t)i * count + e], type, how);
             sum[e] = value;
         }
-        weft_sync(self);
+        weft_join(self);
     }
 #ifdef __CUDACC__
-    weft_for (e, count)
+    for (size_t e = weft_coll_thread(); e < count; e += weft_coll_threads())
         weft_coll_store(to, sum + e, e, count, count, size, own);
 #else
     weft_coll_store(to, sum, 0, 1, count, size, own);
@@ -206,11 +222,14 @@ WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
                               const struct weft_coll_from *from, unsigned char *to, size_t count,
                               bool own)
 {
-    WEFT_SHARED uint64_t tile[WEFT_COLL_TILE + WEFT_COLL_FEW];
+#ifdef __CUDACC__
+    __shared__
+#endif
+        uint64_t tile[WEFT_COLL_TILE + WEFT_COLL_FEW];
     const uint32_t how = c->call.operation;
 
     WEFT_IN_SHARED(self);
-    weft_sync(self); /* what is read has been written, and the tile is free */
+    weft_join(self); /* what is read has been written, and the tile is free */
     if (count == 0)
         return;
 #define WEFT_COLL_FOLD(type)                                                                       \
@@ -231,7 +250,7 @@ WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
         break;
     }
 #undef WEFT_COLL_FOLD
-    weft_sync(self);
+    weft_join(self);
 }
 
 #endif
