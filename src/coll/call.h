@@ -11,8 +11,12 @@
 #ifndef WEFT_COLL_CALL_H
 #define WEFT_COLL_CALL_H
 
-#include "abi/coll.h"
+#include "rank/exchange.h"
+#include "rank/parts.h"
+#include "weft/coll.h"
+#ifdef __CUDACC__
 #include "rank/api.h"
+#endif
 
 enum weft_coll_what {
     WEFT_COLL_BROADCAST = 1,

@@ -95,7 +95,9 @@ WEFT_INLINE uint64_t weft_coll_load(const unsigned char *from, size_t i, uint32_
 #ifdef __CUDACC__
     return size == 8 ? ((const uint64_t *)from)[i] : ((const uint32_t *)from)[i];
 #else
-    return weft_element(from, i, size);
+    uint64_t value = 0;
+    memcpy(&value, from + i * size, size);
+    return value;
 #endif
 }
 

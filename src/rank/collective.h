@@ -5,7 +5,7 @@
 #ifndef WEFT_RANK_COLLECTIVE_H
 #define WEFT_RANK_COLLECTIVE_H
 
-#include "abi/coll.h"
+#include "rank/exchange.h"
 #include "rank/parts.h"
 
 /*
@@ -86,21 +86,6 @@ WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, 
     if (comm != WEFT_COMM_NONE && weft_leads(self))
         self->barriers[weft_handle_index(comm)] = 0;
     return comm;
-}
-
-/* What this rank's collectives (coll/) know of a communicator. */
-WEFT_INLINE struct weft_coll_known *weft_coll_known_of(const weft_self *self, weft_comm comm)
-{
-    unsigned char *const own = self->exchange + (uint64_t)(self->slot - 1) * self->exchange_bytes;
-    return (struct weft_coll_known *)(void *)own + weft_handle_index(comm);
-}
-
-/* Whether they have a window: one of an earlier run is gone. */
-WEFT_INLINE bool weft_coll_has_window(const weft_self *self, const struct weft_coll_known *known,
-                                      weft_comm comm)
-{
-    return known->comm == comm && known->win != WEFT_WIN_NONE &&
-           self->state->windows[weft_handle_index(known->win)].handle == known->win;
 }
 
 WEFT_COLD void weft_coll_free_window(weft_self *self, weft_comm comm)
