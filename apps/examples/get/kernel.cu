@@ -17,7 +17,7 @@ WEFT_DEVICE_FN uint64_t place_of(uint64_t key, uint64_t i, uint64_t places, int 
 
 /* Where the key is, or now is; 0: `insert` is not set, and it is nowhere. */
 WEFT_DEVICE_FN int find(weft_self *self, weft_win table, struct get *user, struct cell *found,
-                     uint64_t key, int insert, int *rank, uint64_t *offset)
+                        uint64_t key, int insert, int *rank, uint64_t *offset)
 {
     for (uint64_t i = 0;; i++) {
         *offset = place_of(key, i, user->places, weft_size(self, WEFT_COMM_WORLD), rank);
@@ -59,8 +59,7 @@ WEFT_KERNEL(get_kernel, struct get, user)
 
     for (uint64_t k = 0; k < KEYS; k++) {
         const uint64_t key = (uint64_t)other * KEYS + k + 1;
-        wrong += !find(self, table, user, found, key, 0, &rank, &offset) ||
-                 found->value != 3 * key;
+        wrong += !find(self, table, user, found, key, 0, &rank, &offset) || found->value != 3 * key;
         weft_sync(self);
     }
     weft_get(self, count, 0, 0, &found->key, sizeof(found->key));

@@ -2,8 +2,8 @@
  * device/cuda/block/block.cu - the service block: one warp of the library's own on the GPU. It
  * takes errands out of pinned host memory, one after the other, and answers there.
  *
- * Eight lanes poll the words of the next line: all of an errand crosses the bus in one load, and its
- * answer in one store. Each word vouches for itself (ring/command.h).
+ * Eight lanes poll the words of the next line: all of an errand crosses the bus in one load, and
+ * its answer in one store. Each word vouches for itself (ring/command.h).
  */
 #include "device/cuda/block/control.h"
 #include "device/cuda/block/errands.h"
@@ -73,7 +73,8 @@ WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, 
 #ifdef __cplusplus
 extern "C"
 #endif
-    __global__ void __launch_bounds__(WEFT_BLOCK_THREADS)
+    __global__ void
+    __launch_bounds__(WEFT_BLOCK_THREADS)
         weft_block(struct weft_block_control *control, uint32_t next, uint64_t lease, uint64_t turn)
 {
     const uint32_t lane = threadIdx.x;
