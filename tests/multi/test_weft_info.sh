@@ -76,7 +76,7 @@ check 1 env WEFT_TUNE=off "$info" --tune
 has err "no place for the file"
 far=$bin/tests/far_weft_info # as where there is a GPU
 if [ -x "$far" ]; then
-    check 0 "$far" --tune="$folder/far"
+    check 0 env WEFT_DEVICE=cuda "$far" --tune="$folder/far"
     has out "pieces of 65536"
     has out "into device memory"
     has far "SHM_RING="
