@@ -28,6 +28,7 @@ static struct weft_job *job_of_three(uint64_t *key)
         MUST(weft_open(&job, NULL, NULL) == WEFT_OK);
         MUST(weft_register(job, memory + BESIDE, BYTES) == WEFT_OK);
         registered = job->space.regions[0].key;
+        weft_services_stop(job); /* what follows is theirs */
         job->numbers.processes = PROCESSES;
         MUST(weft_asks_open(job) == WEFT_OK);
         job->numbers.processes = 1; /* for the tasks */
