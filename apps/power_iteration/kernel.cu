@@ -303,8 +303,8 @@ WEFT_DEVICE_FN void iterate(const struct place *me)
 WEFT_KERNEL(power_iteration, struct power_data, data)
 {
     weft_enter(self);
-    WEFT_SHARED struct power_shared shared;
-    struct place me = find_place(self, data, &shared);
+    WEFT_SHARED(struct power_shared, shared, 1);
+    struct place me = find_place(self, data, shared);
     find_wide_rows(&me);
     find_segments(&me);
     keep_rows(&me);
@@ -316,9 +316,9 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
     find_mirrors(&me);
     find_puts(&me);
     if (weft_thread(self) == 0)
-        shared.place = me;
+        shared->place = me;
     weft_timer_start(self); /* the rank's threads meet there */
-    iterate(&shared.place);
+    iterate(&shared->place);
     weft_timer_stop(self);
     weft_win_free(self, &me.win);
     weft_leave(self);

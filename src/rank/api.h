@@ -66,16 +66,71 @@ size_t weft_shared_bytes(const weft_self *self)
     return self->shared_bytes;
 }
 
+void *weft_share(weft_self *self, const void *key, size_t bytes)
+{
+    void *memory = weft_team_share(self->port.team, key, bytes);
+
+    if (memory == NULL)
+        weft_fail4(self, WEFT_ERR_MEMORY, "WEFT_SHARED: no %llu bytes", (int64_t)bytes, 0, 0, 0);
+    return memory;
+}
+
+void weft_sync_threads(const weft_self *self)
+{
+    weft_self *rank = (weft_self *)(uintptr_t)self; /* a meeting is no change of the rank */
+    struct weft_call call = {.name = "weft_sync"};
+
+    if (self->port.meets != NULL && weft_arrive_at(rank, &call))
+        weft_team_made(&rank->port);
+}
+
+/* The sum over each group of `lanes` threads, which all have come with their addends. */
+static void weft_team_sums(weft_self *self, int lanes)
+{
+    for (int first = 0; first < weft_strand.threads; first += lanes) {
+        double sum = 0;
+        for (int t = first; t < first + lanes; t++)
+            sum += weft_team_call(self->port.team, t)->addend;
+        for (int t = first; t < first + lanes; t++)
+            *(double *)weft_team_call(self->port.team, t)->sum = sum;
+    }
+}
+
 double weft_lane_sum(weft_self *self, double value, int lanes)
 {
-    (void)self, (void)lanes; /* 1 divides the one thread */
-    return value;
+    double sum = value; /* 1 divides the one thread */
+
+    if (WEFT_UNLIKELY(self->port.meets != NULL)) {
+        struct weft_call call = {.name = __func__,
+                                 .arguments = "lanes",
+                                 .count = 1,
+                                 .value = {(uint64_t)lanes},
+                                 .addend = value,
+                                 .sum = &sum};
+        if (weft_arrive_at(self, &call)) {
+            if (lanes < 1 || weft_strand.threads % lanes != 0)
+                weft_fail4(self, WEFT_ERR_ARGUMENT,
+                           "weft_lane_sum: %d lanes do not divide %d threads", lanes,
+                           weft_strand.threads, 0, 0);
+            weft_team_sums(self, lanes);
+            weft_team_made(&self->port);
+        }
+    }
+    return sum;
 }
 
 double weft_block_sum(weft_self *self, double value)
 {
-    (void)self;
-    return value; /* a rank of the CPU device has one thread */
+    double sum = value;
+
+    if (WEFT_UNLIKELY(self->port.meets != NULL)) {
+        struct weft_call call = {.name = __func__, .addend = value, .sum = &sum};
+        if (weft_arrive_at(self, &call)) {
+            weft_team_sums(self, weft_strand.threads);
+            weft_team_made(&self->port);
+        }
+    }
+    return sum;
 }
 
 #endif

@@ -54,6 +54,7 @@ WEFT_FN int weft_process_ranks(weft_self *self, int process)
 WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
                              const weft_log_arg *args)
 {
+    WEFT_BY_FIRST(self);
     weft_check_stop(self);
     if (count < 0 || count > WEFT_LOG_ARGS)
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_log: %d arguments, at most %d", count,
@@ -68,6 +69,7 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
  */
 WEFT_FN void weft_timer_start(weft_self *self)
 {
+    WEFT_TOGETHER(self, weft_timer_start(self), 0)
     weft_barrier(self, WEFT_COMM_DEVICE);
     if (weft_rank(self, WEFT_COMM_DEVICE) == 0 && weft_leads(self))
         self->timer_started = weft_port_clock();
@@ -75,6 +77,7 @@ WEFT_FN void weft_timer_start(weft_self *self)
 
 WEFT_FN void weft_timer_stop(weft_self *self)
 {
+    WEFT_TOGETHER(self, weft_timer_stop(self), 0)
     weft_barrier(self, WEFT_COMM_DEVICE);
     if (weft_rank(self, WEFT_COMM_DEVICE) != 0 || !weft_leads(self))
         return;

@@ -259,6 +259,36 @@ WEFT_INLINE unsigned char *weft_channel_area(const struct weft_state *state,
     return (unsigned char *)exposed + state->channels_at;
 }
 
+/*
+ * Which of its rank's threads the caller is, and how many make a call. On the CPU device it is one,
+ * even for a rank of several (rank/together.h).
+ */
+WEFT_INLINE unsigned weft_actor(const weft_self *self)
+{
+    (void)self;
+#ifdef __CUDACC__
+    return threadIdx.x;
+#else
+    return 0;
+#endif
+}
+
+WEFT_INLINE unsigned weft_actors(const weft_self *self)
+{
+    (void)self;
+#ifdef __CUDACC__
+    return blockDim.x;
+#else
+    return 1;
+#endif
+}
+
+/* The thread that acts for the rank. */
+WEFT_INLINE bool weft_leads(const weft_self *self)
+{
+    return weft_actor(self) == 0;
+}
+
 #ifdef __CUDACC__
 #include "rank/state_cuda.h"
 #endif

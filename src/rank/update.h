@@ -127,6 +127,8 @@ WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t
 WEFT_FN uint64_t weft_fetch_add(weft_self *self, weft_win win, int target, size_t offset,
                                 uint64_t value)
 {
+    WEFT_TOGETHER_FOR(uint64_t, self, weft_fetch_add(self, win, target, offset, value), win, target,
+                      offset, value)
     return weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0),
                            true, NULL, NULL, "weft_fetch_add");
 }
@@ -134,6 +136,8 @@ WEFT_FN uint64_t weft_fetch_add(weft_self *self, weft_win win, int target, size_
 WEFT_FN uint32_t weft_fetch_add_u32(weft_self *self, weft_win win, int target, size_t offset,
                                     uint32_t value)
 {
+    WEFT_TOGETHER_FOR(uint32_t, self, weft_fetch_add_u32(self, win, target, offset, value), win,
+                      target, offset, value)
     return (uint32_t)weft_update_any(self, win, target, offset,
                                      weft_change(WEFT_SUM, WEFT_U32, value, 0), true, NULL, NULL,
                                      "weft_fetch_add_u32");
@@ -141,6 +145,8 @@ WEFT_FN uint32_t weft_fetch_add_u32(weft_self *self, weft_win win, int target, s
 
 WEFT_FN uint64_t weft_swap(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
+    WEFT_TOGETHER_FOR(uint64_t, self, weft_swap(self, win, target, offset, value), win, target,
+                      offset, value)
     return weft_update_any(self, win, target, offset, weft_change(WEFT_REPLACE, WEFT_U64, value, 0),
                            true, NULL, NULL, "weft_swap");
 }
@@ -148,6 +154,8 @@ WEFT_FN uint64_t weft_swap(weft_self *self, weft_win win, int target, size_t off
 WEFT_FN uint32_t weft_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
                                uint32_t value)
 {
+    WEFT_TOGETHER_FOR(uint32_t, self, weft_swap_u32(self, win, target, offset, value), win, target,
+                      offset, value)
     return (uint32_t)weft_update_any(self, win, target, offset,
                                      weft_change(WEFT_REPLACE, WEFT_U32, value, 0), true, NULL,
                                      NULL, "weft_swap_u32");
@@ -156,6 +164,9 @@ WEFT_FN uint32_t weft_swap_u32(weft_self *self, weft_win win, int target, size_t
 WEFT_FN uint64_t weft_compare_swap(weft_self *self, weft_win win, int target, size_t offset,
                                    uint64_t expected, uint64_t desired)
 {
+    WEFT_TOGETHER_FOR(uint64_t, self,
+                      weft_compare_swap(self, win, target, offset, expected, desired), win, target,
+                      offset, expected, desired)
     return weft_update_any(self, win, target, offset,
                            weft_change(WEFT_COMPARE, WEFT_U64, desired, expected), true, NULL, NULL,
                            "weft_compare_swap");
@@ -164,6 +175,9 @@ WEFT_FN uint64_t weft_compare_swap(weft_self *self, weft_win win, int target, si
 WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
                                        uint32_t expected, uint32_t desired)
 {
+    WEFT_TOGETHER_FOR(uint32_t, self,
+                      weft_compare_swap_u32(self, win, target, offset, expected, desired), win,
+                      target, offset, expected, desired)
     return (uint32_t)weft_update_any(self, win, target, offset,
                                      weft_change(WEFT_COMPARE, WEFT_U32, desired, expected), true,
                                      NULL, NULL, "weft_compare_swap_u32");
@@ -172,6 +186,8 @@ WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target
 WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
                                      uint64_t value, uint64_t *old)
 {
+    WEFT_TOGETHER_FOR(weft_op, self, weft_fetch_add_begin(self, win, target, offset, value, old),
+                      win, target, offset, value, old)
     weft_op op;
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
                     old, &op, "weft_fetch_add_begin");
@@ -180,6 +196,7 @@ WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, 
 
 WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
+    WEFT_TOGETHER(self, weft_add(self, win, target, offset, value), win, target, offset, value)
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
                     NULL, NULL, "weft_add");
 }
@@ -209,7 +226,7 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 #ifdef __CUDACC__
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 #endif
-    weft_for (i, count) {
+    for (size_t i = weft_actor(self); i < count; i += weft_actors(self)) {
         const struct weft_change change =
             weft_change(operation, type, weft_element(source, i, size), 0);
 #ifdef __CUDACC__
@@ -228,6 +245,10 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
                                       const void *source, size_t count, weft_type type,
                                       weft_operation operation)
 {
+    WEFT_TOGETHER_FOR(
+        weft_op, self,
+        weft_accumulate_begin(self, win, target, offset, source, count, type, operation), win,
+        target, offset, source, count, type, operation)
     WEFT_IN_SHARED(self);
     if (!weft_change_exists(operation, type) || (source == NULL && count != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT,

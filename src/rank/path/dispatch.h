@@ -163,7 +163,7 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     }
     if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
         weft_join(self);
-        if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)
+        if (weft_actor(self) >= weft_crew_first_warp().lanes)
             return;
         if (weft_path_stores(self, to, shape))
             weft_proxy_store(self, win, to->process, target, to->address + offset, source, *shape,

@@ -67,7 +67,7 @@ WEFT_COLD void weft_trace_moment(weft_self *self, enum weft_trace_kind kind)
     struct weft_tracer *const tracer = &self->tracer;
     struct weft_trace_event event;
 
-    if (weft_thread(self) != 0)
+    if (!weft_leads(self))
         return;
     event.process = WEFT_TRACE_NOBODY;
     event.slot = WEFT_TRACE_ANYRANK;
@@ -177,13 +177,13 @@ WEFT_COLD void weft_trace_end(weft_self *self, int depth)
 WEFT_INLINE void weft_trace_enter(weft_self *self, enum weft_trace_kind kind, int tag,
                                   uint64_t amount)
 {
-    if (weft_traced(self) && weft_thread(self) == 0)
+    if (weft_traced(self) && weft_leads(self))
         weft_trace_begin(self, kind, WEFT_TRACE_CALL, tag, WEFT_TRACE_NOBODY, amount);
 }
 
 WEFT_INLINE void weft_trace_leave(weft_self *self)
 {
-    if (weft_traced(self) && weft_thread(self) == 0)
+    if (weft_traced(self) && weft_leads(self))
         weft_trace_end(self, WEFT_TRACE_CALL);
 }
 
@@ -194,13 +194,13 @@ WEFT_INLINE void weft_trace_leave(weft_self *self)
 WEFT_INLINE void weft_trace_wait(weft_self *self, enum weft_trace_kind kind, int32_t process,
                                  uint64_t amount)
 {
-    if (weft_traced(self) && weft_thread(self) == 0)
+    if (weft_traced(self) && weft_leads(self))
         weft_trace_begin(self, kind, WEFT_TRACE_INNER, -1, process, amount);
 }
 
 WEFT_INLINE void weft_trace_waited(weft_self *self)
 {
-    if (weft_traced(self) && weft_thread(self) == 0)
+    if (weft_traced(self) && weft_leads(self))
         weft_trace_end(self, WEFT_TRACE_INNER);
 }
 

@@ -14,12 +14,6 @@
 
 #include "rank/state.h"
 
-/* The thread that acts for the rank. */
-WEFT_INLINE bool weft_leads(const weft_self *self)
-{
-    return weft_thread(self) == 0;
-}
-
 /* For the watchdog: plain words that it may read at any moment. */
 WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a, uint64_t have,
                            uint64_t need)
