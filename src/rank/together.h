@@ -22,8 +22,6 @@
 
 #else
 
-#include "device/cpu/team.h"
-
 /* True: the caller is to make the call. */
 static inline bool weft_arrive_at(weft_self *self, struct weft_call *call)
 {

@@ -237,7 +237,6 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
     }
 #ifdef __CUDACC__
     asm volatile("fence.acq_rel.sys;" ::: "memory");
-    (void)self;
 #endif
 }
 
