@@ -63,8 +63,9 @@ typedef struct weft_numbers {
  *
  * CUDA_MODULE_LOADING, CUDA_DEVICE_MAX_CONNECTIONS and FI_UNIVERSE_SIZE are set in the environment
  * if they are not: no other thread may use it (getenv) meanwhile. A child that the program forks
- * while a job is open must exec or end soon: it holds the job's connections, and as long as it does,
- * nobody learns that its parent was killed. What it calls of the job itself is refused (STATE).
+ * while a job is open must exec or end soon: it holds the job's connections, and as long as it
+ * does, nobody learns that its parent was killed. What it calls of the job itself is refused
+ * (STATE).
  */
 WEFT_API weft_status weft_open(weft_job **job, int *argc, char **argv);
 

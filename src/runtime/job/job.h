@@ -29,7 +29,7 @@ enum weft_frame_kind {
     WEFT_FRAME_COLLECTIVE, /* collective.c */
     WEFT_FRAME_EXPOSE,     /* exposure.c */
     WEFT_FRAME_UNEXPOSE,
-    WEFT_FRAME_SITE        /* site.c; before all others */
+    WEFT_FRAME_SITE /* site.c; before all others */
 };
 
 /* Another process of the job, or this one. */
