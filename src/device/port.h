@@ -44,7 +44,7 @@ struct weft_port_call {
     uint64_t deadline; /* of its waits; 0: none */
     bool late;         /* that came; else the job has ended */
     uint32_t rounds;   /* of the present wait */
-    bool prepared;     /* it lies down in the next round, */
+    bool prepared;     /* it lies down in the next round */
     uint32_t ticket;   /* with this ticket of the bell */
 };
 

@@ -195,7 +195,7 @@ struct weft_self {
     struct weft_link *link;
     struct weft_waiting *waiting;    /* host memory */
     struct weft_letter_box *letters; /* host memory; NULL: it gets none */
-    unsigned char *exchange;         /* all ranks' memory for collectives (abi/coll.h), or NULL, */
+    unsigned char *exchange;         /* all ranks' memory for collectives (abi/coll.h), or NULL */
     uint64_t exchange_bytes;         /* and of each */
     void *shared;                    /* weft_shared; CPU device only */
     size_t shared_bytes;             /* of weft_shared; CPU device only */
