@@ -36,7 +36,7 @@ WEFT_COLD bool weft_post_space(weft_self *self, struct weft_command_producer *ri
     uint32_t rounds = 0;
     bool space = weft_command_space(ring, lines);
 
-    if (!space) {
+    if (!space && !weft_has_stopped(self)) { /* on a GPU a rank may log on until its next barrier */
         weft_trace_wait(self, WEFT_TRACE_ROOM, WEFT_TRACE_NOBODY, lines);
         while (!space && weft_wait_round(self, &rounds, WEFT_WAIT_SPACE, logs, ring->depth, lines))
             space = weft_command_space(ring, lines);
@@ -223,7 +223,7 @@ WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, 
             while (!weft_look_stop(self))
                 continue;
     }
-    while ((*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) == 0)
+    while (!weft_has_stopped(self))
         continue;
     weft_exit(self);
 #else

@@ -77,6 +77,12 @@ WEFT_COLD bool weft_attend_to(weft_self *self)
     return (told & WEFT_AGAIN) != 0;
 }
 
+/* Whether the leader knows that the job has failed. */
+WEFT_INLINE bool weft_has_stopped(const weft_self *self)
+{
+    return (*(const volatile uint32_t *)&self->stopped & WEFT_STOPPED) != 0;
+}
+
 /* Whether a wait goes on. */
 WEFT_INLINE bool weft_attend(weft_self *self)
 {
@@ -119,7 +125,7 @@ WEFT_COLD bool weft_look_stop(weft_self *self)
 {
     if (WEFT_UNLIKELY(weft_load_relaxed_u32(&self->state->signals->stop) != 0))
         atomicOr(&self->stopped, (uint32_t)WEFT_STOPPED);
-    return (*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) != 0;
+    return weft_has_stopped(self);
 }
 
 /* At the start of every call: ranks that only send look now and then (weft_turn). */
@@ -167,6 +173,12 @@ WEFT_INLINE void weft_wait_over(weft_self *self, uint32_t rounds)
 }
 
 #else
+
+static inline bool weft_has_stopped(const weft_self *self)
+{
+    (void)self; /* its calls do not return (weft_check_stop) */
+    return false;
+}
 
 static inline void weft_routes_stale(weft_self *self)
 {

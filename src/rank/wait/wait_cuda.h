@@ -39,7 +39,7 @@ WEFT_COLD bool weft_warp_round(weft_self *self, uint32_t rounds, uint32_t tag, u
     }
     __syncwarp();
     /* Each looks itself: the leader may have ended alone, in a call that was its alone. */
-    return __all_sync(~0u, on && (*(volatile uint32_t *)&self->stopped & WEFT_STOPPED) == 0);
+    return __all_sync(~0u, on && !weft_has_stopped(self));
 }
 
 /*
