@@ -21,11 +21,10 @@ WEFT_INLINE bool weft_coll_is_few(const weft_self *self, const struct weft_coll 
 /* In one process, of few elements: those of the first `members` ranks put together. */
 WEFT_INLINE void weft_coll_reduce_cells(weft_self *self, const struct weft_coll *c, int32_t members)
 {
-    const struct weft_coll_from from = {WEFT_COLL_CELLS, false, members, 0, 0, 0, NULL, 0};
+    const struct weft_coll_from from = {WEFT_COLL_CELLS, false, false, members, 0, 0, 0, NULL, 0};
 
     if (c->target != NULL)
         weft_coll_fold(self, c, &from, c->target, c->count, true);
-    weft_join(self);
 }
 
 WEFT_INLINE void weft_coll_reduce_any(weft_self *self, struct weft_coll *c)
@@ -108,7 +107,7 @@ WEFT_FN void weft_reduce_scatter(weft_self *self, weft_comm comm, const void *so
         return;
     }
     const struct weft_coll_from from = {
-        WEFT_COLL_SOURCES, false, c.members, 0, (size_t)c.me * count * c.size, 0, NULL, 0};
+        WEFT_COLL_SOURCES, false, false, c.members, 0, (size_t)c.me * count * c.size, 0, NULL, 0};
     weft_coll_fold(self, &c, &from, c.target, count, true);
     weft_barrier(self, comm);
 }

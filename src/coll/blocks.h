@@ -145,7 +145,7 @@ WEFT_INLINE void weft_coll_scan_slices(weft_self *self, const struct weft_coll *
 {
     const struct weft_coll_span span = weft_coll_slice(count, c->here, c->mine, c->size);
     struct weft_coll_from from = {
-        WEFT_COLL_RANKS, true, c->members, 0, (at + span.first) * c->size, 0, NULL, 0};
+        WEFT_COLL_RANKS, true, false, c->members, 0, (at + span.first) * c->size, 0, NULL, 0};
 
     if (c->leaders > 1) {
         from.at = turn + span.first * c->size;

@@ -272,13 +272,13 @@ WEFT_INLINE void weft_coll_check(weft_self *self, const struct weft_coll *c, int
 
 /*
  * Each looks at the next member of its process, the last at the first: where any two differ, two
- * neighbours do, of which one makes a collective call.
+ * neighbours do, of which one makes a collective call. One thread looks, while others go on.
  */
 WEFT_INLINE void weft_coll_agree_here(weft_self *self, const struct weft_coll *c)
 {
     const int32_t next = c->mine + 1 < c->here ? c->mine + 1 : 0;
 
-    if (next != c->mine)
+    if (next != c->mine && weft_thread(self) == weft_threads(self) - 1)
         weft_coll_check(self, c, weft_coll_rank_here(c, next), weft_coll_cell(self, c, next));
 }
 

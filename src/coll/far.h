@@ -63,7 +63,8 @@ WEFT_INLINE void weft_coll_ask(weft_self *self, const struct weft_coll *c, int32
 WEFT_COLD struct weft_coll_from weft_coll_column(weft_self *self, const struct weft_coll *c,
                                                  int32_t column, uint64_t at, size_t bytes)
 {
-    struct weft_coll_from from = {WEFT_COLL_COLUMN, false, c->leaders, column, 0, at, NULL, bytes};
+    struct weft_coll_from from = {
+        WEFT_COLL_COLUMN, false, false, c->leaders, column, 0, at, NULL, bytes};
 
     WEFT_IN_SHARED(self);
     from.fetched = weft_coll_own(self, weft_coll_room(self).fetched);
@@ -105,7 +106,7 @@ WEFT_INLINE void weft_coll_agree(weft_self *self, const struct weft_coll *c)
     if (c->leaders == 1 || c->mine != 0)
         return;
     const int32_t next = c->lead + 1 < c->leaders ? c->lead + 1 : 0;
-    struct weft_coll_from from = {WEFT_COLL_COLUMN, false, c->leaders, 0, 0, 0, NULL, 0};
+    struct weft_coll_from from = {WEFT_COLL_COLUMN, false, false, c->leaders, 0, 0, 0, NULL, 0};
     from.at = weft_coll_cell_at(self, c, c->call.barriers);
     from.fetched = weft_coll_own(self, weft_coll_room(self).fetched);
     if (c->window->entry[weft_coll_rank_of(c, next, 0)].address == NULL)
@@ -123,7 +124,7 @@ WEFT_COLD void weft_coll_few_far(weft_self *self, struct weft_coll *c, int32_t r
 {
     const size_t bytes = c->count * c->size, data_at = offsetof(struct weft_coll_cell, data);
     const size_t used = weft_coll_cell_bytes(bytes);
-    struct weft_coll_from from = {WEFT_COLL_CELLS, false, c->here, 0, 0, 0, NULL, 0};
+    struct weft_coll_from from = {WEFT_COLL_CELLS, false, false, c->here, 0, 0, 0, NULL, 0};
     int32_t source = 0; /* whose of the processes is for all */
 
     WEFT_IN_SHARED(self);

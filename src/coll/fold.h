@@ -1,9 +1,10 @@
 /*
- * coll/fold.h - elements of several ranks put together, always in the same order: for each
- * element, one thread goes from the first rank to the last.
+ * coll/fold.h - elements of several ranks put together, always in the same order: those of
+ * WEFT_COLL_GROUP ranks that follow each other, one after the other, then what came of the groups.
  *
- * Of few elements, the threads of a GPU load those of many ranks at once, and put them together
- * from shared memory. The result is the same.
+ * Of few elements, the threads of a GPU load those of many ranks at once, and put the groups
+ * together side by side, in shared memory. Of many, a thread has some elements and loads those of
+ * several ranks before it puts them together. The result is the same.
  */
 #ifndef WEFT_COLL_FOLD_H
 #define WEFT_COLL_FOLD_H
@@ -21,6 +22,7 @@ enum weft_coll_from_kind {
 struct weft_coll_from {
     enum weft_coll_from_kind kind;
     bool each;       /* the members of this process get what has come together so far, each */
+    bool spread;     /* all members, which are of this process, get what has come together */
     int32_t members; /* how many there are */
     int32_t column;  /* which rank of each process */
     size_t offset;   /* from the cells' data, or the sources and targets */
@@ -65,9 +67,12 @@ WEFT_INLINE unsigned char *weft_coll_each(const weft_self *self, const struct we
                : NULL;
 }
 
-/* Elements of a thread at once, and who divides them: on the CPU device one thread makes a call. */
+/* Who divides elements: on the CPU device one thread makes a call. */
 #ifdef __CUDACC__
-enum { WEFT_COLL_DEEP = 4 };
+enum {
+    WEFT_COLL_DEEP = 4,
+    WEFT_COLL_AHEAD = 8
+}; /* elements of a thread at once, of so many ranks */
 WEFT_INLINE size_t weft_coll_thread(void)
 {
     return threadIdx.x;
@@ -77,7 +82,7 @@ WEFT_INLINE size_t weft_coll_threads(void)
     return blockDim.x;
 }
 #else
-enum { WEFT_COLL_DEEP = 64 };
+enum { WEFT_COLL_DEEP = 64, WEFT_COLL_AHEAD = 1 };
 WEFT_INLINE size_t weft_coll_thread(void)
 {
     return 0;
@@ -87,7 +92,14 @@ WEFT_INLINE size_t weft_coll_threads(void)
     return 1;
 }
 #endif
-enum { WEFT_COLL_FEW = 8, WEFT_COLL_TILE = 256 }; /* elements of each rank; of all at once */
+enum { WEFT_COLL_GROUP = 16, WEFT_COLL_TILE = 256 }; /* ranks; elements that came of groups */
+static_assert(WEFT_COLL_DEEP * WEFT_COLL_AHEAD >= WEFT_COLL_GROUP, "a thread holds one of a group");
+
+/* The ranks of a group: of a scan all are one. */
+WEFT_INLINE int32_t weft_coll_group(const struct weft_coll *c)
+{
+    return c->call.what == WEFT_COLL_SCAN ? c->members : WEFT_COLL_GROUP;
+}
 
 /* Elements are aligned. */
 WEFT_INLINE uint64_t weft_coll_load(const unsigned char *from, size_t i, uint32_t size)
@@ -128,80 +140,139 @@ WEFT_INLINE void weft_coll_store(unsigned char *to, const uint64_t *value, size_
 #endif
 }
 
+WEFT_INLINE void weft_coll_store_one(unsigned char *to, size_t i, uint64_t value, uint32_t size,
+                                     bool own)
+{
+    weft_coll_store(to + i * size, &value, 0, 1, 1, size, own);
+}
+
 WEFT_INLINE uint64_t weft_coll_put_together(uint64_t a, uint64_t b, uint32_t type, uint32_t how)
 {
     const struct weft_change change = {b, 0, how, type};
     return weft_change_of(a, &change);
 }
 
-/* Many elements. */
+/*
+ * part[k]: element at + k * threads, below count, of ranks [first, end) put together, of `ahead` of
+ * them at once; deep: so many elements.
+ */
+WEFT_INLINE void weft_coll_fold_ranks(const weft_self *self, const struct weft_coll *c,
+                                      const struct weft_coll_from *from, int32_t first, int32_t end,
+                                      size_t at, size_t count, uint32_t type, uint32_t how,
+                                      int32_t ahead, uint32_t deep, uint64_t *part)
+{
+    const size_t apart = weft_coll_threads();
+    const uint32_t size = weft_type_bytes(type);
+    const unsigned char *place[WEFT_COLL_GROUP];
+    uint64_t one[WEFT_COLL_AHEAD * WEFT_COLL_DEEP];
+
+    for (int32_t begin = first; begin < end; begin += ahead) {
+        WEFT_UNROLL
+        for (int32_t j = 0; j < ahead; j++)
+            place[j] = weft_coll_at(self, c, from, begin + j < end ? begin + j : end - 1);
+        WEFT_UNROLL
+        for (int32_t j = 0; j < ahead; j++) {
+#ifndef __CUDACC__
+            weft_used_shared(place[j] + at * size, (count - at < deep ? count - at : deep) * size);
+#endif
+            WEFT_UNROLL
+            for (uint32_t k = 0; k < deep; k++)
+                if (at + k * apart < count)
+                    one[(uint32_t)j * deep + k] = weft_coll_load(place[j], at + k * apart, size);
+        }
+        WEFT_UNROLL
+        for (int32_t j = 0; j < ahead && begin + j < end; j++) {
+            WEFT_UNROLL
+            for (uint32_t k = 0; k < deep; k++) {
+                if (at + k * apart >= count)
+                    break;
+                const uint64_t next = one[(uint32_t)j * deep + k];
+                part[k] =
+                    begin + j == first ? next : weft_coll_put_together(part[k], next, type, how);
+            }
+            if (from->each && weft_coll_is_here(self, c, begin + j))
+                weft_coll_store(weft_coll_each(self, c, from, begin + j), part, at, apart, count,
+                                size, begin + j == c->me);
+        }
+    }
+}
+
+/* What has come together of this thread's elements, to all members' targets. */
+WEFT_INLINE void weft_coll_spread(const weft_self *self, const struct weft_coll *c,
+                                  const struct weft_coll_from *from, const uint64_t *all, size_t at,
+                                  size_t count, uint32_t size)
+{
+    unsigned char *place[WEFT_COLL_AHEAD];
+    int32_t member[WEFT_COLL_AHEAD];
+
+    for (int32_t begin = 0; begin < c->here; begin += WEFT_COLL_AHEAD) {
+        WEFT_UNROLL
+        for (int32_t j = 0; j < WEFT_COLL_AHEAD; j++) { /* each rank begins at itself */
+            member[j] = c->mine + begin + j;
+            member[j] -= member[j] < c->here ? 0 : c->here;
+            if (begin + j < c->here)
+                place[j] = weft_coll_place(&weft_coll_cell(self, c, member[j])->target);
+        }
+        WEFT_UNROLL
+        for (int32_t j = 0; j < WEFT_COLL_AHEAD && begin + j < c->here; j++)
+            weft_coll_store(place[j] + from->offset, all, at, weft_coll_threads(), count, size,
+                            member[j] == c->mine);
+    }
+}
+
+/* Many elements: each thread has some. */
 WEFT_INLINE void weft_coll_fold_many(weft_self *self, const struct weft_coll *c,
                                      const struct weft_coll_from *from, unsigned char *to,
                                      size_t count, bool own, uint32_t type, uint32_t how)
 {
     const size_t threads = weft_coll_threads();
-    const uint32_t size = weft_type_bytes(type);
+    const int32_t group = weft_coll_group(c);
 
-    for (size_t first = weft_coll_thread(); first < count; first += WEFT_COLL_DEEP * threads) {
-        uint64_t value[WEFT_COLL_DEEP] = {0};
-        for (int32_t i = 0; i < from->members; i++) {
-            const unsigned char *const at = weft_coll_at(self, c, from, i);
-#ifndef __CUDACC__
-            const size_t left = count - first;
-            weft_used_shared(at + first * size,
-                             (left < WEFT_COLL_DEEP ? left : WEFT_COLL_DEEP) * size);
-#endif
+    for (size_t at = weft_coll_thread(); at < count; at += WEFT_COLL_DEEP * threads) {
+        uint64_t all[WEFT_COLL_DEEP] = {0}, part[WEFT_COLL_DEEP] = {0};
+        for (int32_t first = 0; first < from->members; first += group) {
+            const int32_t left = from->members - first;
+            weft_coll_fold_ranks(self, c, from, first, first + (left < group ? left : group), at,
+                                 count, type, how, WEFT_COLL_AHEAD, WEFT_COLL_DEEP, part);
             WEFT_UNROLL
-            for (size_t k = 0; k < WEFT_COLL_DEEP; k++) {
-                if (first + k * threads >= count)
-                    break;
-                const uint64_t one = weft_coll_load(at, first + k * threads, size);
-                value[k] = i == 0 ? one : weft_coll_put_together(value[k], one, type, how);
-            }
-            if (from->each && weft_coll_is_here(self, c, i))
-                weft_coll_store(weft_coll_each(self, c, from, i), value, first, threads, count,
-                                size, i == c->me);
+            for (uint32_t k = 0; k < WEFT_COLL_DEEP; k++)
+                all[k] = first == 0 ? part[k] : weft_coll_put_together(all[k], part[k], type, how);
         }
-        if (!from->each)
-            weft_coll_store(to, value, first, threads, count, size, own);
+        if (from->spread)
+            weft_coll_spread(self, c, from, all, at, count, weft_type_bytes(type));
+        else if (!from->each)
+            weft_coll_store(to, all, at, threads, count, weft_type_bytes(type), own);
     }
 }
 
-/* Few of them. tile: shared by the threads; what has come together lies behind the others. */
+/* Few elements of several groups: each thread has one of one group. tile: shared by the threads. */
 WEFT_INLINE void weft_coll_fold_few(weft_self *self, const struct weft_coll *c,
                                     const struct weft_coll_from *from, unsigned char *to,
-                                    uint32_t count, bool own, uint32_t type, uint32_t how,
-                                    uint64_t *tile)
+                                    uint32_t count, uint32_t groups, bool own, uint32_t type,
+                                    uint32_t how, uint64_t *tile)
 {
-    const uint32_t size = weft_type_bytes(type);
-    const int32_t most = (int32_t)(WEFT_COLL_TILE / count);
-    uint64_t *const sum = tile + WEFT_COLL_TILE;
-
-    for (int32_t first = 0; first < from->members; first += most) {
-        const int32_t left = from->members - first, n = left < most ? left : most;
-        for (size_t k = weft_coll_thread(); k < (uint32_t)n * count; k += weft_coll_threads()) {
-            const uint32_t i = (uint32_t)k / count;
-            const unsigned char *const at = weft_coll_at(self, c, from, first + (int32_t)i);
-#ifndef __CUDACC__
-            weft_used_shared(at, count * size);
-#endif
-            tile[k] = weft_coll_load(at, (uint32_t)k - i * count, size);
-        }
-        weft_join(self);
-        for (size_t e = weft_coll_thread(); e < count; e += weft_coll_threads()) {
-            uint64_t value = first == 0 ? tile[e] : sum[e];
-            for (int32_t i = first == 0; i < n; i++)
-                value = weft_coll_put_together(value, tile[(uint32_t)i * count + e], type, how);
-            sum[e] = value;
-        }
-        weft_join(self);
+    for (size_t i = weft_coll_thread(); i < groups * count; i += weft_coll_threads()) {
+        const uint32_t g = (uint32_t)i / count;
+        const int32_t first = (int32_t)g * WEFT_COLL_GROUP, left = from->members - first;
+        weft_coll_fold_ranks(self, c, from, first,
+                             first + (left < WEFT_COLL_GROUP ? left : WEFT_COLL_GROUP),
+                             i - g * count, count, type, how, WEFT_COLL_GROUP, 1, &tile[i]);
     }
-#ifdef __CUDACC__
+    weft_join(self);
     for (size_t e = weft_coll_thread(); e < count; e += weft_coll_threads())
-        weft_coll_store(to, sum + e, e, count, count, size, own);
-#else
-    weft_coll_store(to, sum, 0, 1, count, size, own);
-#endif
+        for (uint32_t g = 1; g < groups; g++)
+            tile[e] = weft_coll_put_together(tile[e], tile[g * count + e], type, how);
+    if (from->spread)
+        weft_join(self);
+    const size_t stores = from->spread ? (size_t)c->here * count : count;
+    for (size_t i = weft_coll_thread(); i < stores; i += weft_coll_threads()) {
+        const int32_t j = (int32_t)(i / count);
+        const size_t e = i - (size_t)j * count;
+        unsigned char *const place =
+            from->spread ? weft_coll_place(&weft_coll_cell(self, c, j)->target) + from->offset : to;
+        weft_coll_store_one(place, e, tile[e], weft_type_bytes(type),
+                            from->spread ? j == c->mine : own);
+    }
 }
 
 WEFT_INLINE void weft_coll_fold_as(weft_self *self, const struct weft_coll *c,
@@ -209,16 +280,19 @@ WEFT_INLINE void weft_coll_fold_as(weft_self *self, const struct weft_coll *c,
                                    size_t count, bool own, uint32_t type, uint32_t how,
                                    uint64_t *tile)
 {
-    if (count <= WEFT_COLL_FEW && !from->each)
-        weft_coll_fold_few(self, c, from, to, (uint32_t)count, own, type, how, tile);
+    const uint32_t groups = (uint32_t)(from->members + WEFT_COLL_GROUP - 1) / WEFT_COLL_GROUP;
+
+    if (c->call.what != WEFT_COLL_SCAN && count * groups <= WEFT_COLL_TILE)
+        weft_coll_fold_few(self, c, from, to, (uint32_t)count, groups, own, type, how, tile);
     else
         weft_coll_fold_many(self, c, from, to, count, own, type, how);
 }
 
 /*
  * Puts `count` elements of each together, into `to`; from->each: into the members' targets. own:
- * nobody but this rank reads `to`. All threads; there for all of them on return. Sums, which most
- * calls want, are compiled apart for each type.
+ * nobody but this rank reads `to`. All threads, of which each has met the others since what is read
+ * was written; there for all of them on return. Sums, which most calls want, are compiled apart for
+ * each type.
  */
 WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
                               const struct weft_coll_from *from, unsigned char *to, size_t count,
@@ -227,11 +301,10 @@ WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
 #ifdef __CUDACC__
     __shared__
 #endif
-        uint64_t tile[WEFT_COLL_TILE + WEFT_COLL_FEW];
+        uint64_t tile[WEFT_COLL_TILE];
     const uint32_t how = c->call.operation;
 
     WEFT_IN_SHARED(self);
-    weft_join(self); /* what is read has been written, and the tile is free */
     if (count == 0)
         return;
 #define WEFT_COLL_FOLD(type)                                                                       \

@@ -41,18 +41,14 @@ WEFT_INLINE struct weft_coll_span weft_coll_slice(size_t count, int32_t parts, i
 WEFT_INLINE void weft_coll_reduce_here(weft_self *self, const struct weft_coll *c)
 {
     const struct weft_coll_span span = weft_coll_slice(c->count, c->here, c->mine, c->size);
-    const size_t at = span.first * c->size, bytes = span.count * c->size;
-    const struct weft_coll_from from = {WEFT_COLL_SOURCES, false, c->here, 0, at, 0, NULL, 0};
+    const size_t at = span.first * c->size;
     const int32_t root = c->call.root;
+    const struct weft_coll_from from = {
+        WEFT_COLL_SOURCES, false, root < 0, c->here, 0, at, 0, NULL, 0};
+    unsigned char *const to =
+        root < 0 ? NULL : weft_coll_place(&weft_coll_cell_of_rank(self, c, root)->target) + at;
 
-    unsigned char *const first =
-        root < 0 ? c->target : weft_coll_place(&weft_coll_cell_of_rank(self, c, root)->target);
-    weft_coll_fold(self, c, &from, first + at, span.count, c->target == first);
-    for (int32_t k = 1; root < 0 && k < c->here; k++) {
-        const int32_t j = c->mine + k < c->here ? c->mine + k : c->mine + k - c->here;
-        weft_coll_push(self, weft_coll_place(&weft_coll_cell(self, c, j)->target) + at, first + at,
-                       bytes);
-    }
+    weft_coll_fold(self, c, &from, to, span.count, root == c->me);
     weft_barrier(self, c->comm);
 }
 
@@ -101,7 +97,8 @@ WEFT_INLINE void weft_coll_fill(weft_self *self, const struct weft_coll *c, int3
                                 struct weft_coll_span chunk, uint64_t to)
 {
     const size_t at = chunk.first * c->size;
-    const struct weft_coll_from from = {WEFT_COLL_SOURCES, false, c->here, 0, at, 0, NULL, 0};
+    const struct weft_coll_from from = {
+        WEFT_COLL_SOURCES, false, false, c->here, 0, at, 0, NULL, 0};
     unsigned char *const own = weft_coll_own(self, to);
 
     if (root < 0)

@@ -141,6 +141,8 @@ WEFT_DEVICE_FN uint64_t reference(const struct job *job, uint64_t a, uint64_t b)
     }
 }
 
+enum { GROUP = 16 }; /* ranks of a process that are put together before their groups are */
+
 /* Element i of the first `members` members, put together process by process; a scan's: at once. */
 WEFT_DEVICE_FN uint64_t together(weft_self *self, const struct job *job, int members, size_t i)
 {
@@ -149,14 +151,19 @@ WEFT_DEVICE_FN uint64_t together(weft_self *self, const struct job *job, int mem
 
     for (int p = 0; p < (job->call == SCAN ? 1 : weft_processes(self)); p++) {
         const int first = weft_process_first(self, p), end = first + weft_process_ranks(self, p);
-        uint64_t part = 0;
-        int here = 0;
+        uint64_t part = 0, group = 0;
+        int here = 0; /* members of the process so far */
         for (int m = 0; m < members; m++) {
             const int rank = world_rank(self, job->kind, m);
+            const bool begins = here == 0 || (job->call != SCAN && here % GROUP == 0);
             if (job->call != SCAN && (rank < first || rank >= end))
                 continue;
-            part = here++ == 0 ? element(job, m, i) : reference(job, part, element(job, m, i));
+            if (begins && here != 0)
+                part = here == GROUP ? group : reference(job, part, group);
+            group = begins ? element(job, m, i) : reference(job, group, element(job, m, i));
+            here++;
         }
+        part = here <= GROUP || job->call == SCAN ? group : reference(job, part, group);
         if (here != 0)
             all = some++ == 0 ? part : reference(job, all, part);
     }
