@@ -27,11 +27,12 @@ WEFT_INLINE void weft_coll_reduce_cells(weft_self *self, const struct weft_coll 
         weft_coll_fold(self, c, &from, c->target, c->count, true);
 }
 
-WEFT_INLINE void weft_coll_reduce_any(weft_self *self, struct weft_coll *c)
+WEFT_COLD void weft_coll_reduce_any(weft_self *self, struct weft_coll *c)
 {
     const int32_t root = c->call.root;
-    const bool few = weft_coll_is_few(self, c);
 
+    WEFT_IN_SHARED(self);
+    const bool few = weft_coll_is_few(self, c);
     if (few && c->leaders > 1) {
         weft_coll_few_far(self, c, -1);
         return;

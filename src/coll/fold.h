@@ -67,39 +67,13 @@ WEFT_INLINE unsigned char *weft_coll_each(const weft_self *self, const struct we
                : NULL;
 }
 
-/* Who divides elements: on the CPU device one thread makes a call. */
+/* Ranks that are put together at once; what came of so many; elements of a thread at once. */
+enum { WEFT_COLL_GROUP = 16, WEFT_COLL_TILE = 256 };
 #ifdef __CUDACC__
-enum {
-    WEFT_COLL_DEEP = 4,
-    WEFT_COLL_AHEAD = 8
-}; /* elements of a thread at once, of so many ranks */
-WEFT_INLINE size_t weft_coll_thread(void)
-{
-    return threadIdx.x;
-}
-WEFT_INLINE size_t weft_coll_threads(void)
-{
-    return blockDim.x;
-}
+enum { WEFT_COLL_DEEP = 1 };
 #else
-enum { WEFT_COLL_DEEP = 64, WEFT_COLL_AHEAD = 1 };
-WEFT_INLINE size_t weft_coll_thread(void)
-{
-    return 0;
-}
-WEFT_INLINE size_t weft_coll_threads(void)
-{
-    return 1;
-}
+enum { WEFT_COLL_DEEP = 64 };
 #endif
-enum { WEFT_COLL_GROUP = 16, WEFT_COLL_TILE = 256 }; /* ranks; elements that came of groups */
-static_assert(WEFT_COLL_DEEP * WEFT_COLL_AHEAD >= WEFT_COLL_GROUP, "a thread holds one of a group");
-
-/* The ranks of a group: of a scan all are one. */
-WEFT_INLINE int32_t weft_coll_group(const struct weft_coll *c)
-{
-    return c->call.what == WEFT_COLL_SCAN ? c->members : WEFT_COLL_GROUP;
-}
 
 /* Elements are aligned. */
 WEFT_INLINE uint64_t weft_coll_load(const unsigned char *from, size_t i, uint32_t size)
@@ -113,37 +87,26 @@ WEFT_INLINE uint64_t weft_coll_load(const unsigned char *from, size_t i, uint32_
 #endif
 }
 
-/* Elements `apart` from each other, of this thread. own: nobody else reads them. */
-WEFT_INLINE void weft_coll_store(unsigned char *to, const uint64_t *value, size_t first,
-                                 size_t apart, size_t count, uint32_t size, bool own)
+/* This thread's elements, at + k of them. own: nobody else reads them. */
+WEFT_INLINE void weft_coll_store(unsigned char *to, const uint64_t *value, size_t at, size_t count,
+                                 uint32_t size, bool own)
 {
 #ifdef __CUDACC__
-    (void)own;
-    WEFT_UNROLL
-    for (size_t k = 0; k < WEFT_COLL_DEEP; k++) {
-        const size_t i = first + k * apart;
-        if (i < count && size == 8)
-            ((uint64_t *)to)[i] = value[k];
-        else if (i < count)
-            ((uint32_t *)to)[i] = (uint32_t)value[k];
-    }
+    (void)count, (void)own;
+    if (size == 8)
+        ((uint64_t *)to)[at] = value[0];
+    else
+        ((uint32_t *)to)[at] = (uint32_t)value[0];
 #else
     unsigned char packed[WEFT_COLL_DEEP * 8];
-    const size_t n = count - first < WEFT_COLL_DEEP ? count - first : WEFT_COLL_DEEP;
-    (void)apart;
+    const size_t n = count - at < WEFT_COLL_DEEP ? count - at : WEFT_COLL_DEEP;
     for (size_t k = 0; k < n; k++)
         memcpy(packed + k * size, &value[k], size);
     if (own)
-        memcpy(to + first * size, packed, n * size);
+        memcpy(to + at * size, packed, n * size);
     else
-        weft_write_shared(to + first * size, packed, n * size);
+        weft_write_shared(to + at * size, packed, n * size);
 #endif
-}
-
-WEFT_INLINE void weft_coll_store_one(unsigned char *to, size_t i, uint64_t value, uint32_t size,
-                                     bool own)
-{
-    weft_coll_store(to + i * size, &value, 0, 1, 1, size, own);
 }
 
 WEFT_INLINE uint64_t weft_coll_put_together(uint64_t a, uint64_t b, uint32_t type, uint32_t how)
@@ -152,71 +115,90 @@ WEFT_INLINE uint64_t weft_coll_put_together(uint64_t a, uint64_t b, uint32_t typ
     return weft_change_of(a, &change);
 }
 
-/*
- * part[k]: element at + k * threads, below count, of ranks [first, end) put together, of `ahead` of
- * them at once; deep: so many elements.
- */
-WEFT_INLINE void weft_coll_fold_ranks(const weft_self *self, const struct weft_coll *c,
-                                      const struct weft_coll_from *from, int32_t first, int32_t end,
-                                      size_t at, size_t count, uint32_t type, uint32_t how,
-                                      int32_t ahead, uint32_t deep, uint64_t *part)
+/* For operations that are not compiled apart for a type. */
+WEFT_COLD uint64_t weft_coll_put_any(uint64_t a, uint64_t b, uint32_t type, uint32_t how)
 {
-    const size_t apart = weft_coll_threads();
-    const uint32_t size = weft_type_bytes(type);
-    const unsigned char *place[WEFT_COLL_GROUP];
-    uint64_t one[WEFT_COLL_AHEAD * WEFT_COLL_DEEP];
+    return weft_coll_put_together(a, b, type, how);
+}
+WEFT_INLINE uint64_t weft_coll_put(uint64_t a, uint64_t b, uint32_t type, uint32_t how)
+{
+    return how == WEFT_SUM ? weft_coll_put_together(a, b, type, WEFT_SUM)
+                           : weft_coll_put_any(a, b, type, how);
+}
 
-    for (int32_t begin = first; begin < end; begin += ahead) {
-        WEFT_UNROLL
-        for (int32_t j = 0; j < ahead; j++)
-            place[j] = weft_coll_at(self, c, from, begin + j < end ? begin + j : end - 1);
-        WEFT_UNROLL
-        for (int32_t j = 0; j < ahead; j++) {
+/* How many of the ranks from `first` on make a group, and where these have theirs. */
+WEFT_COLD int32_t weft_coll_places(const weft_self *self, const struct weft_coll *c,
+                                   const struct weft_coll_from *from, int32_t first,
+                                   const unsigned char *place[WEFT_COLL_GROUP])
+{
+    const int32_t left = from->members - first;
+    const int32_t n = left < WEFT_COLL_GROUP ? left : WEFT_COLL_GROUP;
+
+    WEFT_UNROLL
+    for (int32_t j = 0; j < WEFT_COLL_GROUP; j++)
+        place[j] = weft_coll_at(self, c, from, first + (j < n ? j : n - 1));
+    return n;
+}
+
+/* How many elements a thread has at once, from `at` on. */
+WEFT_INLINE uint32_t weft_coll_deep(size_t at, size_t count)
+{
+    const bool whole = WEFT_COLL_DEEP == 1 || count - at >= WEFT_COLL_DEEP;
+    return whole ? (uint32_t)WEFT_COLL_DEEP : (uint32_t)(count - at);
+}
+
+/* A thread's elements of n ranks: those of rank j from one[j * WEFT_COLL_DEEP] on. */
+WEFT_INLINE void weft_coll_load_group(const unsigned char *const *place, int32_t n, size_t at,
+                                      uint32_t deep, uint32_t size, uint64_t *one)
+{
+    WEFT_UNROLL
+    for (int32_t j = 0; j < WEFT_COLL_GROUP; j++) {
+        if (j >= n)
+            break;
 #ifndef __CUDACC__
-            weft_used_shared(place[j] + at * size, (count - at < deep ? count - at : deep) * size);
+        weft_used_shared(place[j] + at * size, deep * size);
 #endif
-            WEFT_UNROLL
-            for (uint32_t k = 0; k < deep; k++)
-                if (at + k * apart < count)
-                    one[(uint32_t)j * deep + k] = weft_coll_load(place[j], at + k * apart, size);
-        }
-        WEFT_UNROLL
-        for (int32_t j = 0; j < ahead && begin + j < end; j++) {
-            WEFT_UNROLL
-            for (uint32_t k = 0; k < deep; k++) {
-                if (at + k * apart >= count)
-                    break;
-                const uint64_t next = one[(uint32_t)j * deep + k];
-                part[k] =
-                    begin + j == first ? next : weft_coll_put_together(part[k], next, type, how);
-            }
-            if (from->each && weft_coll_is_here(self, c, begin + j))
-                weft_coll_store(weft_coll_each(self, c, from, begin + j), part, at, apart, count,
-                                size, begin + j == c->me);
+        for (uint32_t k = 0; k < deep; k++)
+            one[j * WEFT_COLL_DEEP + (int32_t)k] = weft_coll_load(place[j], at + k, size);
+    }
+}
+
+/* The same put together: part[k] is of element at + k. */
+WEFT_INLINE void weft_coll_fold_group(const unsigned char *const *place, int32_t n, size_t at,
+                                      uint32_t deep, uint32_t type, uint32_t how, uint64_t *part)
+{
+    uint64_t one[WEFT_COLL_GROUP * WEFT_COLL_DEEP];
+
+    weft_coll_load_group(place, n, at, deep, weft_type_bytes(type), one);
+    WEFT_UNROLL
+    for (int32_t j = 0; j < WEFT_COLL_GROUP; j++) {
+        if (j >= n)
+            break;
+        for (uint32_t k = 0; k < deep; k++) {
+            const uint64_t next = one[j * WEFT_COLL_DEEP + (int32_t)k];
+            part[k] = j == 0 ? next : weft_coll_put(part[k], next, type, how);
         }
     }
 }
 
 /* What has come together of this thread's elements, to all members' targets. */
-WEFT_INLINE void weft_coll_spread(const weft_self *self, const struct weft_coll *c,
-                                  const struct weft_coll_from *from, const uint64_t *all, size_t at,
-                                  size_t count, uint32_t size)
+WEFT_COLD void weft_coll_spread(const weft_self *self, const struct weft_coll *c,
+                                const struct weft_coll_from *from, const uint64_t *all, size_t at,
+                                size_t count)
 {
-    unsigned char *place[WEFT_COLL_AHEAD];
-    int32_t member[WEFT_COLL_AHEAD];
+    enum { AHEAD = 8 };
+    unsigned char *place[AHEAD];
 
-    for (int32_t begin = 0; begin < c->here; begin += WEFT_COLL_AHEAD) {
+    for (int32_t begin = 0; begin < c->here; begin += AHEAD) {
         WEFT_UNROLL
-        for (int32_t j = 0; j < WEFT_COLL_AHEAD; j++) { /* each rank begins at itself */
-            member[j] = c->mine + begin + j;
-            member[j] -= member[j] < c->here ? 0 : c->here;
+        for (int32_t j = 0; j < AHEAD; j++)
             if (begin + j < c->here)
-                place[j] = weft_coll_place(&weft_coll_cell(self, c, member[j])->target);
-        }
+                place[j] = weft_coll_place(&weft_coll_cell(self, c, begin + j)->target);
         WEFT_UNROLL
-        for (int32_t j = 0; j < WEFT_COLL_AHEAD && begin + j < c->here; j++)
-            weft_coll_store(place[j] + from->offset, all, at, weft_coll_threads(), count, size,
-                            member[j] == c->mine);
+        for (int32_t j = 0; j < AHEAD; j++)
+            if (begin + j < c->here)
+                weft_coll_store(place[j] + from->offset, all, at, count, c->size,
+                                begin + j == c->mine);
     }
 }
 
@@ -225,53 +207,54 @@ WEFT_INLINE void weft_coll_fold_many(weft_self *self, const struct weft_coll *c,
                                      const struct weft_coll_from *from, unsigned char *to,
                                      size_t count, bool own, uint32_t type, uint32_t how)
 {
-    const size_t threads = weft_coll_threads();
-    const int32_t group = weft_coll_group(c);
+    const unsigned char *place[WEFT_COLL_GROUP];
 
-    for (size_t at = weft_coll_thread(); at < count; at += WEFT_COLL_DEEP * threads) {
-        uint64_t all[WEFT_COLL_DEEP] = {0}, part[WEFT_COLL_DEEP] = {0};
-        for (int32_t first = 0; first < from->members; first += group) {
-            const int32_t left = from->members - first;
-            weft_coll_fold_ranks(self, c, from, first, first + (left < group ? left : group), at,
-                                 count, type, how, WEFT_COLL_AHEAD, WEFT_COLL_DEEP, part);
-            WEFT_UNROLL
-            for (uint32_t k = 0; k < WEFT_COLL_DEEP; k++)
-                all[k] = first == 0 ? part[k] : weft_coll_put_together(all[k], part[k], type, how);
+    for (size_t at = (size_t)weft_thread(self) * WEFT_COLL_DEEP; at < count;
+         at += (size_t)weft_threads(self) * WEFT_COLL_DEEP) {
+        const uint32_t deep = weft_coll_deep(at, count);
+        uint64_t all[WEFT_COLL_DEEP], part[WEFT_COLL_DEEP];
+        for (int32_t first = 0; first < from->members; first += WEFT_COLL_GROUP) {
+            const int32_t n = weft_coll_places(self, c, from, first, place);
+            weft_coll_fold_group(place, n, at, deep, type, how, part);
+            for (uint32_t k = 0; k < deep; k++)
+                all[k] = first == 0 ? part[k] : weft_coll_put(all[k], part[k], type, how);
         }
         if (from->spread)
-            weft_coll_spread(self, c, from, all, at, count, weft_type_bytes(type));
-        else if (!from->each)
-            weft_coll_store(to, all, at, threads, count, weft_type_bytes(type), own);
+            weft_coll_spread(self, c, from, all, at, count);
+        else
+            weft_coll_store(to, all, at, count, c->size, own);
     }
 }
 
-/* Few elements of several groups: each thread has one of one group. tile: shared by the threads. */
+/* Few elements of some groups: a thread has one of one group. tile: shared by the threads. */
 WEFT_INLINE void weft_coll_fold_few(weft_self *self, const struct weft_coll *c,
                                     const struct weft_coll_from *from, unsigned char *to,
                                     uint32_t count, uint32_t groups, bool own, uint32_t type,
                                     uint32_t how, uint64_t *tile)
 {
-    for (size_t i = weft_coll_thread(); i < groups * count; i += weft_coll_threads()) {
-        const uint32_t g = (uint32_t)i / count;
-        const int32_t first = (int32_t)g * WEFT_COLL_GROUP, left = from->members - first;
-        weft_coll_fold_ranks(self, c, from, first,
-                             first + (left < WEFT_COLL_GROUP ? left : WEFT_COLL_GROUP),
-                             i - g * count, count, type, how, WEFT_COLL_GROUP, 1, &tile[i]);
+    const unsigned char *place[WEFT_COLL_GROUP];
+    const uint32_t me = (uint32_t)weft_thread(self), threads = (uint32_t)weft_threads(self);
+    const uint32_t stores = from->spread ? (uint32_t)c->here * count : count;
+
+    for (uint32_t i = me; i < groups * count; i += threads) {
+        const uint32_t g = i / count, e = i - g * count;
+        const int32_t n = weft_coll_places(self, c, from, (int32_t)g * WEFT_COLL_GROUP, place);
+        weft_coll_fold_group(place, n, e, 1, type, how, &tile[i]);
     }
     weft_join(self);
-    for (size_t e = weft_coll_thread(); e < count; e += weft_coll_threads())
+    for (uint32_t e = me; e < count; e += threads)
         for (uint32_t g = 1; g < groups; g++)
-            tile[e] = weft_coll_put_together(tile[e], tile[g * count + e], type, how);
+            tile[e] = weft_coll_put(tile[e], tile[g * count + e], type, how);
     if (from->spread)
         weft_join(self);
-    const size_t stores = from->spread ? (size_t)c->here * count : count;
-    for (size_t i = weft_coll_thread(); i < stores; i += weft_coll_threads()) {
-        const int32_t j = (int32_t)(i / count);
-        const size_t e = i - (size_t)j * count;
-        unsigned char *const place =
-            from->spread ? weft_coll_place(&weft_coll_cell(self, c, j)->target) + from->offset : to;
-        weft_coll_store_one(place, e, tile[e], weft_type_bytes(type),
-                            from->spread ? j == c->mine : own);
+    for (uint32_t i = me; i < stores; i += threads) {
+        const uint32_t j = i / count, e = i - j * count;
+        unsigned char *const place_of =
+            from->spread
+                ? weft_coll_place(&weft_coll_cell(self, c, (int32_t)j)->target) + from->offset
+                : to;
+        weft_coll_store(place_of + (size_t)e * c->size, &tile[e], 0, 1, c->size,
+                        from->spread ? (int32_t)j == c->mine : own);
     }
 }
 
@@ -282,10 +265,40 @@ WEFT_INLINE void weft_coll_fold_as(weft_self *self, const struct weft_coll *c,
 {
     const uint32_t groups = (uint32_t)(from->members + WEFT_COLL_GROUP - 1) / WEFT_COLL_GROUP;
 
-    if (c->call.what != WEFT_COLL_SCAN && count * groups <= WEFT_COLL_TILE)
+    if (count * groups <= WEFT_COLL_TILE)
         weft_coll_fold_few(self, c, from, to, (uint32_t)count, groups, own, type, how, tile);
     else
         weft_coll_fold_many(self, c, from, to, count, own, type, how);
+}
+
+/* A scan: one rank after the other, and each gets what has come together so far, if it is to. */
+WEFT_COLD void weft_coll_fold_scan(weft_self *self, const struct weft_coll *c,
+                                   const struct weft_coll_from *from, unsigned char *to,
+                                   size_t count)
+{
+    const unsigned char *place[WEFT_COLL_GROUP];
+
+    for (size_t at = (size_t)weft_thread(self) * WEFT_COLL_DEEP; at < count;
+         at += (size_t)weft_threads(self) * WEFT_COLL_DEEP) {
+        const uint32_t deep = weft_coll_deep(at, count);
+        uint64_t all[WEFT_COLL_DEEP], one[WEFT_COLL_GROUP * WEFT_COLL_DEEP];
+        for (int32_t i = 0; i < from->members; i++) {
+            const int32_t j = i % WEFT_COLL_GROUP;
+            if (j == 0)
+                weft_coll_load_group(place, weft_coll_places(self, c, from, i, place), at, deep,
+                                     c->size, one);
+            for (uint32_t k = 0; k < deep; k++) {
+                const uint64_t next = one[j * WEFT_COLL_DEEP + (int32_t)k];
+                all[k] = i == 0 ? next
+                                : weft_coll_put_any(all[k], next, c->call.type, c->call.operation);
+            }
+            if (from->each && weft_coll_is_here(self, c, i))
+                weft_coll_store(weft_coll_each(self, c, from, i), all, at, count, c->size,
+                                i == c->me);
+        }
+        if (!from->each)
+            weft_coll_store(to, all, at, count, c->size, true);
+    }
 }
 
 /*
@@ -309,21 +322,23 @@ WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
         return;
 #define WEFT_COLL_FOLD(type)                                                                       \
     case type:                                                                                     \
-        if (how == WEFT_SUM)                                                                       \
-            weft_coll_fold_as(self, c, from, to, count, own, type, WEFT_SUM, tile);                \
-        else                                                                                       \
-            weft_coll_fold_as(self, c, from, to, count, own, type, how, tile);                     \
+        weft_coll_fold_as(self, c, from, to, count, own, type, WEFT_SUM, tile);                    \
         break;
-    switch (c->call.type) {
-        WEFT_COLL_FOLD(WEFT_I32)
-        WEFT_COLL_FOLD(WEFT_U32)
-        WEFT_COLL_FOLD(WEFT_I64)
-        WEFT_COLL_FOLD(WEFT_U64)
-        WEFT_COLL_FOLD(WEFT_F32)
-        WEFT_COLL_FOLD(WEFT_F64)
-    default:
-        break;
-    }
+    if (c->call.what == WEFT_COLL_SCAN)
+        weft_coll_fold_scan(self, c, from, to, count);
+    else if (how != WEFT_SUM)
+        weft_coll_fold_as(self, c, from, to, count, own, c->call.type, how, tile);
+    else
+        switch (c->call.type) {
+            WEFT_COLL_FOLD(WEFT_I32)
+            WEFT_COLL_FOLD(WEFT_U32)
+            WEFT_COLL_FOLD(WEFT_I64)
+            WEFT_COLL_FOLD(WEFT_U64)
+            WEFT_COLL_FOLD(WEFT_F32)
+            WEFT_COLL_FOLD(WEFT_F64)
+        default:
+            break;
+        }
 #undef WEFT_COLL_FOLD
     weft_join(self);
 }
