@@ -55,6 +55,25 @@ weft_status weft_host_op_wait_for(weft_job *job, weft_op op, weft_progress how, 
     return weft_host_leave(job, status);
 }
 
+weft_status weft_host_batch_begin(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_batch_begin");
+    weft_batch_begin(self);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_host_batch_end(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_batch_end");
+    weft_status status = WEFT_OK;
+    if (self->batches == 0)
+        status = weft_refused(job, WEFT_ERR_STATE, "%s: process %d has begun no batch", host_name,
+                              job->numbers.process);
+    else
+        weft_batch_end(self);
+    return weft_host_leave(job, status);
+}
+
 /* ---- puts and gets --------------------------------------------------------------------------- */
 
 weft_status weft_host_put_begin(weft_job *job, weft_win win, int process, size_t offset,

@@ -75,6 +75,7 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(op_to_come, ERR_ARGUMENT, "weft_op_test:", "4611686018427387904")                            \
     X(op_process, ERR_ARGUMENT, "weft_op_wait:", "process 1000000")                                \
     X(op_progress, ERR_ARGUMENT, "weft_op_wait:", "3 is neither")                                  \
+    X(batch_end, ERR_STATE, "weft_batch_end:", "no batch was begun")                               \
     X(wait_tag, ERR_TAG, "weft_wait:", "-1")                                                       \
     X(test_tag, ERR_TAG, "weft_test:", "300")                                                      \
     X(wait_until_misaligned, ERR_ARGUMENT, "weft_wait_until:", "8")                                \
@@ -272,6 +273,11 @@ WEFT_DEVICE_FN void err_fetching(weft_self *self, struct data *user, weft_win wi
         break;
     case CASE_op_process:
         weft_op_wait(self, nowhere, WEFT_LOCAL);
+        break;
+    case CASE_batch_end:
+        weft_batch_begin(self);
+        weft_batch_end(self);
+        weft_batch_end(self);
         break;
     case CASE_op_progress:
         weft_op_wait(self, done, (weft_progress)3);

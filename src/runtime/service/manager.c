@@ -16,10 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    BATCH = 32, /* commands in a turn */
-    AHEAD = 8   /* commands under way of a rank, where the host fetches what they send */
-};
+enum { AHEAD = 8 /* commands under way of a rank, where the host fetches what they send */ };
 
 /* ---- what a command asks for --------------------------------------------------------------- */
 
@@ -211,7 +208,7 @@ bool weft_manager_serve(struct weft_job *job, uint32_t slot)
         did = weft_requests_fetch(job, manager);
         did |= weft_requests_issue(job, manager);
     }
-    for (int n = 0; n < BATCH; n++) {
+    for (int n = 0; n < WEFT_COMMANDS_A_TURN; n++) {
         if (!weft_command_peek(&manager->commands, &command) || !take(job, slot, &command))
             break;
         did = true;
