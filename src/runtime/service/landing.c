@@ -320,46 +320,33 @@ static bool count(struct weft_job *job, uint32_t slot, uint32_t index, bool host
     return true;
 }
 
-static weft_status counted(struct weft_job *job, bool good)
-{
-    if (!good)
-        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot land what arrived: %s",
-                      job->numbers.process, weft_err_last());
-    return good ? WEFT_OK : WEFT_ERR_DEVICE;
-}
-
-static weft_status apply_count(void *context, const struct weft_arrival *arrival)
+/* COUNT: of a slot's tag. BARRIER: of a word; its tag says whether it is the host programs'. */
+static weft_status apply(void *context, const struct weft_arrival *arrival)
 {
     struct weft_job *job = context;
-    const uint32_t slot = weft_notice_slot(arrival->notice);
+    const bool barrier = weft_notice_kind_of(arrival->notice) == WEFT_NOTICE_BARRIER;
+    const uint32_t what = weft_notice_slot(arrival->notice), tag = weft_notice_tag(arrival->notice);
+    const uint32_t most =
+        barrier ? job->space.state.comms_count * WEFT_BARRIER_WORDS : weft_job_slots(job);
 
     if (job->trace != NULL)
         weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
-    if (slot >= weft_job_slots(job))
+    if (what >= most)
         return WEFT_ERR_PROTOCOL;
-    const uint32_t index = weft_count_index(slot, weft_notice_tag(arrival->notice));
-    return counted(job, count(job, slot, index, slot == WEFT_HOST_SLOT, arrival));
-}
-
-static weft_status apply_barrier(void *context, const struct weft_arrival *arrival)
-{
-    struct weft_job *job = context;
-    const uint32_t word = weft_notice_slot(arrival->notice);
-
-    if (job->trace != NULL)
-        weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
-    if (word >= job->space.state.comms_count * WEFT_BARRIER_WORDS)
-        return WEFT_ERR_PROTOCOL;
-    const bool host = weft_notice_tag(arrival->notice) != 0; /* manager.c: make_plan */
-    return counted(job, count(job, WEFT_HOST_SLOT, WEFT_BARRIER_AT + word, host, arrival));
+    if (barrier ? count(job, WEFT_HOST_SLOT, WEFT_BARRIER_AT + what, tag != 0, arrival)
+                : count(job, what, weft_count_index(what, tag), what == WEFT_HOST_SLOT, arrival))
+        return WEFT_OK;
+    weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot land what arrived: %s",
+                  job->numbers.process, weft_err_last());
+    return WEFT_ERR_DEVICE;
 }
 
 weft_status weft_landing_open(struct weft_job *job)
 {
     const bool image = job->ranks.image != NULL;
 
-    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_COUNT, apply_count, job);
-    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_BARRIER, apply_barrier, job);
+    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_COUNT, apply, job);
+    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_BARRIER, apply, job);
     if (!image && job->config.letters <= 0)
         return WEFT_OK;
     job->proxy.landings = calloc(1, sizeof(*job->proxy.landings));

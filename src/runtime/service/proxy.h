@@ -161,9 +161,12 @@ void weft_request_from_memory(struct weft_job *job, struct weft_request *request
 /* Goes to the network when those before it have. */
 void weft_requests_add(struct weft_job *job, struct weft_manager *manager,
                        struct weft_request *request);
-/* Not OK: not accepted. FULL: look again later; STAGE: from host memory; else the job has failed.
+/*
+ * One more put, counted in both. Not OK: not accepted, nor counted. FULL: look again later; STAGE:
+ * from host memory; else the job has failed.
  */
-weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put);
+weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put,
+                                   uint64_t *unsent, uint64_t *unlanded);
 
 /* Begins copies for the rank's next commands, in their order. True: some were begun. */
 bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager);

@@ -328,10 +328,16 @@ bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager)
 
 /* ---- to the network ------------------------------------------------------------------------ */
 
-weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put)
+weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put,
+                                   uint64_t *unsent, uint64_t *unlanded)
 {
+    ++*unsent; /* before: the network may report it from within put */
+    ++*unlanded;
     const weft_status status = job->proxy.net_ops->put(job->proxy.net, put);
-
+    if (status != WEFT_OK) {
+        --*unsent;
+        --*unlanded;
+    }
     if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
         weft_job_fail(job, status, "process %d cannot put %zu bytes to process %d: %s",
                       job->numbers.process, put->bytes, put->process, weft_err_last());
@@ -354,13 +360,8 @@ static bool issue_part(struct weft_job *job, struct weft_part *part)
         put.bytes = part->width;
         if (row + 1 != request->rows || part->from + part->width != request->width)
             put.notice = 0;
-        part->unsent++; /* before: the network may report it from within put */
-        part->unlanded++;
-        if (weft_request_hand_over(job, &put) != WEFT_OK) {
-            part->unsent--;
-            part->unlanded--;
+        if (weft_request_hand_over(job, &put, &part->unsent, &part->unlanded) != WEFT_OK)
             return false;
-        }
         part->issued++;
     }
     return true;
@@ -405,18 +406,14 @@ static bool issue_rows(struct weft_job *job, struct weft_request *request)
         put.bytes = request->width;
         if (request->row + 1 != request->rows)
             put.notice = 0;
-        request->unsent++;
-        request->unlanded++;
-        const weft_status status = weft_request_hand_over(job, &put);
-        if (status != WEFT_OK) {
-            request->unsent--;
-            request->unlanded--;
-            if (status == WEFT_NET_STAGE) { /* the rest of the rows, too */
-                request->put.device = false;
-                request->staged = true;
-            }
-            return false;
+        const weft_status status =
+            weft_request_hand_over(job, &put, &request->unsent, &request->unlanded);
+        if (status == WEFT_NET_STAGE) { /* the rest of the rows, too */
+            request->put.device = false;
+            request->staged = true;
         }
+        if (status != WEFT_OK)
+            return false;
         request->row++;
     }
     source_done(job, request);
