@@ -132,7 +132,7 @@ struct weft_proxy {
  */
 weft_status weft_network_open(struct weft_job *job);
 
-/* ---- manager.c, request.c, progress.c, text.c ---- */
+/* ---- manager.c, request.c, issue.c, progress.c, text.c ---- */
 
 extern const struct weft_service weft_manager_service, weft_text_service, weft_network_service;
 /* The job fails: a rank sent what no rank sends. */
@@ -153,6 +153,13 @@ size_t weft_request_room(const struct weft_job *job);
 /* A new one of that rank, of which nothing has been handed on; NULL: the job has failed. */
 struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool with_payload);
 void weft_request_free(struct weft_job *job, struct weft_request *request);
+
+/* Its source may be reused; the rank counts it when all before it may. */
+void weft_request_source_done(struct weft_job *job, struct weft_request *request);
+/* One more of it has landed. It may be gone after this. */
+void weft_request_target_done(struct weft_job *job, struct weft_request *request);
+/* A record of that pool's size; NULL: no memory. */
+void *weft_pool_take(struct weft_pool *pool, size_t bytes);
 
 /* The slot of one that is no rank's. */
 #define WEFT_NO_SLOT UINT32_MAX
