@@ -25,8 +25,7 @@ static void copy_by_device(void *context, void *target, const void *source, size
     struct weft_job *job = context;
 
     if (weft_job_copy(job, target, source, bytes) != WEFT_OK)
-        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot put %zu bytes: %s",
-                      job->numbers.process, bytes, weft_err_last());
+        weft_job_cannot(job, WEFT_ERR_DEVICE, "put %zu bytes", bytes);
 }
 
 /* And how it updates a word of it: by the device, as ranks do. */
@@ -41,8 +40,7 @@ static uint64_t update_by_device(void *context, void *address, const struct weft
                                  .data = {change->value, change->expected}};
 
     if (job->device_ops->serve(job->device, &errand, 1) != WEFT_OK)
-        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot update device memory: %s",
-                      job->numbers.process, weft_err_last());
+        weft_job_cannot(job, WEFT_ERR_DEVICE, "update device memory");
     return errand.data[0];
 }
 

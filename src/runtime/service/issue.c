@@ -21,9 +21,8 @@ enum { PIECES = 2 }; /* copies from the device that a turn begins */
 
 static void fetch_failed(struct weft_job *job, const struct weft_part *part)
 {
-    weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot fetch %llu bytes from its device: %s",
-                  job->numbers.process, (unsigned long long)part->rows * part->width,
-                  weft_err_last());
+    weft_job_cannot(job, WEFT_ERR_DEVICE, "fetch %llu bytes from its device",
+                    (unsigned long long)part->rows * part->width);
 }
 
 /* How much of the rectangle comes next: some whole rows, or some of one. */
@@ -126,8 +125,7 @@ weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_p
         --*unlanded;
     }
     if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
-        weft_job_fail(job, status, "process %d cannot put %zu bytes to process %d: %s",
-                      job->numbers.process, put->bytes, put->process, weft_err_last());
+        weft_job_cannot(job, status, "put %zu bytes to process %d", put->bytes, put->process);
     if (status == WEFT_OK && job->trace != NULL)
         weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, put->bytes);
     return status;

@@ -132,8 +132,7 @@ static bool landing_round(struct weft_job *job)
     if (job->proxy.landings == NULL || job->proxy.landings->out_count == 0)
         return false;
     if (!look(job, &did))
-        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot land what came as a letter: %s",
-                      job->numbers.process, weft_err_last());
+        weft_job_cannot(job, WEFT_ERR_DEVICE, "land what came as a letter");
     /* No bell rings when a rank has answered: the task looks again. */
     return did || job->proxy.landings->out_count != 0;
 }
@@ -275,8 +274,7 @@ static weft_status apply(void *context, const struct weft_arrival *arrival)
     if (barrier ? count(job, WEFT_HOST_SLOT, WEFT_BARRIER_AT + what, tag != 0, arrival)
                 : count(job, what, weft_count_index(what, tag), what == WEFT_HOST_SLOT, arrival))
         return WEFT_OK;
-    weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot land what arrived: %s",
-                  job->numbers.process, weft_err_last());
+    weft_job_cannot(job, WEFT_ERR_DEVICE, "land what arrived");
     return WEFT_ERR_DEVICE;
 }
 

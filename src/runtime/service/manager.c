@@ -160,8 +160,7 @@ void weft_flush_process(struct weft_job *job, int process)
     const weft_status status = job->proxy.net_ops->flush(job->proxy.net, process);
 
     if (status != WEFT_OK)
-        weft_job_fail(job, status, "process %d cannot flush: %s", job->numbers.process,
-                      weft_err_last());
+        weft_job_cannot(job, status, "flush");
 }
 
 static enum weft_taken take_flush(struct weft_job *job, uint32_t slot,
