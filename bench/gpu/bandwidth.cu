@@ -108,8 +108,6 @@ WEFT_KERNEL(gpu_bandwidth, struct bandwidth_data, user)
 
 #include "gpu/job.h"
 
-#include <stdlib.h>
-
 /* Process 0 prints. *right becomes false if anything that came here was wrong. */
 static weft_status measure_stream(weft_job *job, const struct measure_options *options,
                                   size_t bytes, bool *right)
@@ -151,30 +149,28 @@ static weft_status measure_sizes(weft_job *job, struct measure_options *options,
     return status;
 }
 
-int main(int argc, char **argv)
+/* One number of ranks after the other. */
+static weft_status measure_all(weft_job *job, struct measure_options *options, bool *right)
 {
-    struct measure_options options;
-    weft_job *job;
-    bool right = true;
-    if (weft_open(&job, &argc, argv) != WEFT_OK)
-        return EXIT_FAILURE;
-    measure_parse(&options, argc, argv,
-                  MEASURE_HAS_TO | MEASURE_HAS_PUTS | MEASURE_HAS_FROM | MEASURE_NO_REPEATS,
-                  "Bandwidth of puts from so many ranks of each device, one number of RANKS after "
-                  "the other (default: as many as it holds), one way and both ways. Run: weftrun "
-                  "-n 2 bench_gpu_bandwidth 1 16; through the hosts: WEFT_PATH=proxy",
-                  "[RANKS...]", MEASURE_LIST);
-    measure_list(&options, 0);
     weft_status status = WEFT_OK;
-    for (int i = 0; i < options.list_count && status == WEFT_OK; i++) {
-        status = job_prepare(job, &gpu_bandwidth, options.threads, options.list[i], 2);
+
+    for (int i = 0; i < options->list_count && status == WEFT_OK; i++) {
+        status = job_prepare(job, &gpu_bandwidth, options->threads, options->list[i], 2);
         if (status == WEFT_OK && i == 0 && weft_numbers_of(job)->process == 0)
             measure_header();
         if (status == WEFT_OK)
-            status = measure_sizes(job, &options, &right);
+            status = measure_sizes(job, options, right);
     }
-    free(options.list);
-    weft_status closed = weft_close(job);
-    return status == WEFT_OK && closed == WEFT_OK && right ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    return job_main(argc, argv,
+                    MEASURE_HAS_TO | MEASURE_HAS_PUTS | MEASURE_HAS_FROM | MEASURE_NO_REPEATS,
+                    "Bandwidth of puts from so many ranks of each device, one number of RANKS "
+                    "after the other (default: as many as it holds), one way and both ways. Run: "
+                    "weftrun -n 2 bench_gpu_bandwidth 1 16; through the hosts: WEFT_PATH=proxy",
+                    "[RANKS...]", MEASURE_LIST, measure_all);
 }
 #endif

@@ -57,7 +57,7 @@ WEFT_KERNEL(gpu_barrier, struct gpu_barrier_data, user)
 
 #ifndef __CUDACC__
 
-#include <stdlib.h>
+#include "gpu/job.h"
 
 /* Runs the prepared kernel; process 0 prints the result. *right: whether all checks held here. */
 static weft_status measure_barrier(weft_job *job, struct barrier_rank *ranks, uint64_t repeats,
@@ -66,12 +66,9 @@ static weft_status measure_barrier(weft_job *job, struct barrier_rank *ranks, ui
     const weft_numbers *numbers = weft_numbers_of(job);
     struct gpu_barrier_data data = {
         .ranks = ranks, .warm_up = repeats / 10 + 1, .repeats = repeats};
-    const double *intervals;
-    size_t count;
+    double seconds;
     uint64_t wrong = 0;
-    weft_status status = weft_run(job, &data, sizeof(data), NULL);
-    if (status == WEFT_OK)
-        status = weft_intervals(job, &intervals, &count);
+    weft_status status = job_time(job, &data, sizeof(data), &seconds);
     for (int i = 0; i < numbers->ranks_here && status == WEFT_OK; i++) {
         struct barrier_rank one;
         status = weft_copy(job, &one, ranks + i, sizeof(one));
@@ -83,29 +80,28 @@ static weft_status measure_barrier(weft_job *job, struct barrier_rank *ranks, ui
     if (numbers->process == 0) {
         measure_header();
         measure_line("weft", "barrier", (size_t)numbers->ranks, numbers->threads,
-                     intervals[0] * 1e3 / (double)repeats);
+                     seconds * 1e6 / (double)repeats);
     }
     return WEFT_OK;
 }
 
+static weft_status measure_all(weft_job *job, struct measure_options *options, bool *right)
+{
+    weft_status status = weft_prepare(job, &gpu_barrier, options->threads, options->ranks);
+
+    if (status != WEFT_OK)
+        return status;
+    struct barrier_rank *ranks =
+        weft_malloc(job, (size_t)weft_numbers_of(job)->ranks_here * sizeof(*ranks));
+    status = ranks != NULL ? measure_barrier(job, ranks, options->repeats, right) : WEFT_ERR_MEMORY;
+    weft_free(job, ranks);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
-    struct measure_options options;
-    weft_job *job;
-    struct barrier_rank *ranks = NULL;
-    bool right = false;
-    if (weft_open(&job, &argc, argv) != WEFT_OK)
-        return EXIT_FAILURE;
-    measure_parse(&options, argc, argv, MEASURE_HAS_RANKS,
-                  "Time of weft_barrier. Run alone, or: weftrun -n PROCESSES bench_gpu_barrier",
-                  NULL, 0);
-    weft_status status = weft_prepare(job, &gpu_barrier, options.threads, options.ranks);
-    if (status == WEFT_OK) {
-        ranks = weft_malloc(job, (size_t)weft_numbers_of(job)->ranks_here * sizeof(*ranks));
-        status = ranks ? measure_barrier(job, ranks, options.repeats, &right) : WEFT_ERR_MEMORY;
-    }
-    weft_free(job, ranks);
-    weft_status closed = weft_close(job);
-    return status == WEFT_OK && closed == WEFT_OK && right ? EXIT_SUCCESS : EXIT_FAILURE;
+    return job_main(argc, argv, MEASURE_HAS_RANKS,
+                    "Time of weft_barrier. Run alone, or: weftrun -n PROCESSES bench_gpu_barrier",
+                    NULL, 0, measure_all);
 }
 #endif

@@ -58,7 +58,7 @@ WEFT_KERNEL(gpu_coll, struct gpu_coll_data, user)
 
 #ifndef __CUDACC__
 
-#include <stdlib.h>
+#include "gpu/job.h"
 
 /* One size; process 0 prints its lines. *right: whether all checks held here. */
 static weft_status measure_size(weft_job *job, struct gpu_coll_data *data, bool *right)
@@ -112,21 +112,17 @@ static weft_status measure_sizes(weft_job *job, const struct measure_options *op
     return status;
 }
 
+static weft_status measure_all(weft_job *job, struct measure_options *options, bool *right)
+{
+    const weft_status status = weft_prepare(job, &gpu_coll, options->threads, options->ranks);
+
+    return status == WEFT_OK ? measure_sizes(job, options, right) : status;
+}
+
 int main(int argc, char **argv)
 {
-    struct measure_options options;
-    weft_job *job;
-    bool right = true;
-
-    if (weft_open(&job, &argc, argv) != WEFT_OK)
-        return EXIT_FAILURE;
-    measure_parse(&options, argc, argv, MEASURE_HAS_RANKS | MEASURE_HAS_TO,
-                  "Time of weft_allreduce. Run alone, or: weftrun -n PROCESSES bench_gpu_coll",
-                  NULL, 0);
-    weft_status status = weft_prepare(job, &gpu_coll, options.threads, options.ranks);
-    if (status == WEFT_OK)
-        status = measure_sizes(job, &options, &right);
-    weft_status closed = weft_close(job);
-    return status == WEFT_OK && closed == WEFT_OK && right ? EXIT_SUCCESS : EXIT_FAILURE;
+    return job_main(argc, argv, MEASURE_HAS_RANKS | MEASURE_HAS_TO,
+                    "Time of weft_allreduce. Run alone, or: weftrun -n PROCESSES bench_gpu_coll",
+                    NULL, 0, measure_all);
 }
 #endif

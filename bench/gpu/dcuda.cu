@@ -241,29 +241,26 @@ static weft_status measure_timer(weft_job *job)
     return status;
 }
 
-int main(int argc, char **argv)
+static weft_status measure_all(weft_job *job, struct measure_options *options, bool *right)
 {
-    struct measure_options options;
-    weft_job *job;
-    bool right = true;
-    if (weft_open(&job, &argc, argv) != WEFT_OK)
-        return EXIT_FAILURE;
-    measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_SAME | MEASURE_HAS_RANKS,
-                  "dCUDA's tables of bandwidth and timer. --ranks: of each side, 52 if not given. "
-                  "Run: bench_gpu_dcuda --same, or weftrun -n 2 bench_gpu_dcuda",
-                  NULL, 0);
-    const int side = options.ranks ? options.ranks : RANKS;
-    const int ranks = options.same ? 2 * side : side, processes = options.same ? 1 : 2;
-    weft_status status = job_prepare(job, &gpu_active, options.threads, ranks, processes);
+    const int side = options->ranks ? options->ranks : RANKS;
+    const int ranks = options->same ? 2 * side : side, processes = options->same ? 1 : 2;
+    weft_status status = job_prepare(job, &gpu_active, options->threads, ranks, processes);
+
     if (status == WEFT_OK && weft_numbers_of(job)->process == 0)
         measure_header();
     if (status == WEFT_OK)
-        status = measure_active(job, &options, &right);
+        status = measure_active(job, options, right);
     if (status == WEFT_OK)
-        status = job_prepare(job, &gpu_timer, options.threads, side, processes);
-    if (status == WEFT_OK)
-        status = measure_timer(job);
-    weft_status closed = weft_close(job);
-    return status == WEFT_OK && closed == WEFT_OK && right ? EXIT_SUCCESS : EXIT_FAILURE;
+        status = job_prepare(job, &gpu_timer, options->threads, side, processes);
+    return status == WEFT_OK ? measure_timer(job) : status;
+}
+
+int main(int argc, char **argv)
+{
+    return job_main(argc, argv, MEASURE_HAS_TO | MEASURE_HAS_SAME | MEASURE_HAS_RANKS,
+                    "dCUDA's tables of bandwidth and timer. --ranks: of each side, 52 if not "
+                    "given. Run: bench_gpu_dcuda --same, or weftrun -n 2 bench_gpu_dcuda",
+                    NULL, 0, measure_all);
 }
 #endif

@@ -160,8 +160,9 @@ WEFT_KERNEL(gpu_get, struct get_data, user)
 
 #ifndef __CUDACC__
 
+#include "gpu/job.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 
 static const struct {
     const char *name, *kind;
@@ -183,20 +184,17 @@ static weft_status run_one(weft_job *job, const struct measure_options *options,
     const weft_numbers *numbers = weft_numbers_of(job);
     const int all = (int)data->readers, here = numbers->ranks_here;
     const int readers = all < here ? all : here; /* of process 0, whose time it is */
-    const double *intervals;
-    size_t count;
+    double seconds;
 
     data->way = (uint64_t)ways[way].way;
     data->trips = measure_trips_of(options, data->bytes * data->readers);
-    weft_status status = weft_run(job, data, sizeof(*data), NULL);
-    if (status == WEFT_OK)
-        status = weft_intervals(job, &intervals, &count);
+    weft_status status = job_time(job, data, sizeof(*data), &seconds);
     if (status != WEFT_OK)
         return status;
     *right &= measure_right(ways[way].kind, data->bytes, data->wrong);
     if (numbers->process != 0 || (ways[way].way == GET_LOAD && !data->mapped))
         return status;
-    const double each = intervals[0] * 1e-3 / (double)data->trips.timed / ways[way].per;
+    const double each = seconds / (double)data->trips.timed / ways[way].per;
     if (readers == 1)
         measure_line(ways[way].name, ways[way].kind, data->bytes, numbers->threads, each * 1e6);
     else
@@ -221,36 +219,35 @@ static weft_status run_all(weft_job *job, const struct measure_options *options,
     return status;
 }
 
-int main(int argc, char **argv)
+static weft_status measure_all(weft_job *job, struct measure_options *options, bool *right)
 {
     enum { ROOM = 1 << 20 };
-    struct measure_options options;
-    weft_job *job;
-    bool right = true;
-    if (weft_open(&job, &argc, argv) != WEFT_OK)
-        return EXIT_FAILURE;
-    measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_SAME | MEASURE_HAS_RANKS,
-                  "Reading and updating another rank's memory. Run: bench_gpu_get --same, or "
-                  "weftrun -n 2 bench_gpu_get; --ranks: all but the last rank read at once",
-                  NULL, 0);
-    weft_status status = weft_prepare(job, &gpu_get, options.threads,
-                                      options.ranks > 1 ? options.ranks
-                                      : options.same    ? 2
-                                                        : 1);
+    struct get_data data = {.room = ROOM, .readers = 1};
+    weft_status status = weft_prepare(job, &gpu_get, options->threads,
+                                      options->ranks > 1 ? options->ranks
+                                      : options->same    ? 2
+                                                         : 1);
     const weft_numbers *numbers = weft_numbers_of(job);
+
     if (status == WEFT_OK && numbers->ranks < 2) {
         fprintf(stderr, "bench: runs as 2 processes, or as 1 with --same: there is 1 rank\n");
         status = WEFT_ERR_ARGUMENT;
     }
-    struct get_data data = {.room = ROOM, .readers = options.ranks > 1 ? 0 : 1};
-    if (data.readers == 0)
+    if (status != WEFT_OK)
+        return status;
+    if (options->ranks > 1)
         data.readers = (uint64_t)numbers->ranks - 1;
-    if (status == WEFT_OK) {
-        data.memory = weft_malloc(job, 2 * (size_t)numbers->ranks_here * data.room);
-        status = data.memory ? run_all(job, &options, &data, &right) : WEFT_ERR_MEMORY;
-    }
+    data.memory = weft_malloc(job, 2 * (size_t)numbers->ranks_here * data.room);
+    status = data.memory != NULL ? run_all(job, options, &data, right) : WEFT_ERR_MEMORY;
     weft_free(job, data.memory);
-    weft_status closed = weft_close(job);
-    return status == WEFT_OK && closed == WEFT_OK && right ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    return job_main(argc, argv, MEASURE_HAS_TO | MEASURE_HAS_SAME | MEASURE_HAS_RANKS,
+                    "Reading and updating another rank's memory. Run: bench_gpu_get --same, or "
+                    "weftrun -n 2 bench_gpu_get; --ranks: all but the last rank read at once",
+                    NULL, 0, measure_all);
 }
 #endif

@@ -106,8 +106,9 @@ WEFT_KERNEL(gpu_latency, struct latency_data, user)
 
 #ifndef __CUDACC__
 
+#include "gpu/job.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 
 /* All messages, one run each; process 0 prints. *right becomes false if any was wrong here. */
 static weft_status run_all(weft_job *job, const struct measure_options *options,
@@ -119,51 +120,46 @@ static weft_status run_all(weft_job *job, const struct measure_options *options,
         measure_header();
     for (int i = 0; i < MEASURES && status == WEFT_OK; i++) {
         const struct measure *m = &measures[i];
-        const double *intervals;
-        size_t count;
+        double seconds;
         if (m->bytes > options->to)
             continue;
         data->bytes = m->bytes;
         data->way = (uint64_t)m->way;
         data->trips = measure_trips_of(options, m->bytes);
-        status = weft_run(job, data, sizeof(*data), NULL);
-        if (status == WEFT_OK)
-            status = weft_intervals(job, &intervals, &count);
+        status = job_time(job, data, sizeof(*data), &seconds);
         if (status != WEFT_OK)
             break;
         *right &= measure_right(m->kind, m->bytes, data->wrong[0] + data->wrong[1]);
         if (numbers->process == 0)
             measure_line("weft", m->kind, m->bytes, numbers->threads,
-                         measure_one_way(&data->trips, intervals[0] * 1e-3));
+                         measure_one_way(&data->trips, seconds));
     }
     return status;
 }
 
-int main(int argc, char **argv)
+static weft_status measure_all(weft_job *job, struct measure_options *options, bool *right)
 {
-    struct measure_options options;
-    weft_job *job;
-    bool right = true;
-    if (weft_open(&job, &argc, argv) != WEFT_OK)
-        return EXIT_FAILURE;
-    measure_parse(&options, argc, argv, MEASURE_HAS_TO | MEASURE_HAS_SAME,
-                  "Latency of notifications and puts. Run: bench_gpu_latency --same, or "
-                  "weftrun -n 2 bench_gpu_latency",
-                  NULL, 0);
-    weft_status status = weft_prepare(job, &gpu_latency, options.threads, options.same ? 2 : 1);
+    struct latency_data data = {.room = 1048576};
+    weft_status status = weft_prepare(job, &gpu_latency, options->threads, options->same ? 2 : 1);
+
     if (status == WEFT_OK && weft_numbers_of(job)->ranks != 2) {
         fprintf(stderr, "bench: runs as 2 processes, or as 1 with --same: there are %d ranks\n",
                 weft_numbers_of(job)->ranks);
         status = WEFT_ERR_ARGUMENT;
     }
-    struct latency_data data = {.room = 1048576};
-    if (status == WEFT_OK) {
-        const size_t here = (size_t)weft_numbers_of(job)->ranks_here;
-        data.memory = weft_malloc(job, 2 * here * data.room);
-        status = data.memory ? run_all(job, &options, &data, &right) : WEFT_ERR_MEMORY;
-    }
+    if (status != WEFT_OK)
+        return status;
+    data.memory = weft_malloc(job, 2 * (size_t)weft_numbers_of(job)->ranks_here * data.room);
+    status = data.memory != NULL ? run_all(job, options, &data, right) : WEFT_ERR_MEMORY;
     weft_free(job, data.memory);
-    weft_status closed = weft_close(job);
-    return status == WEFT_OK && closed == WEFT_OK && right ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    return job_main(argc, argv, MEASURE_HAS_TO | MEASURE_HAS_SAME,
+                    "Latency of notifications and puts. Run: bench_gpu_latency --same, or "
+                    "weftrun -n 2 bench_gpu_latency",
+                    NULL, 0, measure_all);
 }
 #endif

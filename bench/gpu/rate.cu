@@ -142,7 +142,6 @@ WEFT_KERNEL(gpu_rate, struct rate_data, user)
 #include "gpu/job.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static const char *const kinds[] = {"to_one", "to_many", "answered"};
 
@@ -187,27 +186,25 @@ static weft_status measure_rates(weft_job *job, const struct measure_options *op
     return status;
 }
 
-int main(int argc, char **argv)
+/* One number of ranks after the other. */
+static weft_status measure_all(weft_job *job, struct measure_options *options, bool *right)
 {
-    struct measure_options options;
-    weft_job *job;
-    bool right = true;
-    if (weft_open(&job, &argc, argv) != WEFT_OK)
-        return EXIT_FAILURE;
-    measure_parse(&options, argc, argv, MEASURE_HAS_BYTES,
-                  "Rate of small messages from many ranks. Run: weftrun -n 2 bench_gpu_rate",
-                  "[RANKS...]", MEASURE_LIST);
-    measure_list(&options, 0);
     weft_status status = WEFT_OK;
-    for (int i = 0; i < options.list_count && status == WEFT_OK; i++) {
-        status = job_prepare(job, &gpu_rate, options.threads, options.list[i], 2);
+
+    for (int i = 0; i < options->list_count && status == WEFT_OK; i++) {
+        status = job_prepare(job, &gpu_rate, options->threads, options->list[i], 2);
         if (status == WEFT_OK && i == 0 && weft_numbers_of(job)->process == 0)
             measure_header();
         if (status == WEFT_OK)
-            status = measure_rates(job, &options, &right);
+            status = measure_rates(job, options, right);
     }
-    free(options.list);
-    weft_status closed = weft_close(job);
-    return status == WEFT_OK && closed == WEFT_OK && right ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    return job_main(argc, argv, MEASURE_HAS_BYTES,
+                    "Rate of small messages from many ranks. Run: weftrun -n 2 bench_gpu_rate",
+                    "[RANKS...]", MEASURE_LIST, measure_all);
 }
 #endif

@@ -361,6 +361,18 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
 WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how);
 WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how);
 
+/*
+ * What this rank begins between the two (puts, gets, updates and notifications) may leave together:
+ * the host is told once of many commands. Batches may lie within each other; the outermost counts.
+ * Nothing else changes: order, and when an operation is done. What has begun leaves at the latest
+ * when the rank waits, finds an operation or notification not there, ends its batch, or ends its
+ * kernel. This saves a wake-up of the host on the CPU device, for what goes through the host. The
+ * host of a GPU polls: there a batch saves nothing. Non-blocking. Error: an end without a beginning
+ * ends the job (STATE).
+ */
+WEFT_FN void weft_batch_begin(weft_self *self);
+WEFT_FN void weft_batch_end(weft_self *self);
+
 /* The sources of all earlier puts on the window may be reused; all that was fetched is there. */
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win);
 /* All earlier puts and updates of the window are visible, their sources free, and fetches done. */

@@ -319,6 +319,14 @@ WEFT_API weft_status weft_host_op_wait(weft_job *job, weft_op op, weft_progress 
 WEFT_API weft_status weft_host_op_wait_for(weft_job *job, weft_op op, weft_progress how,
                                            double seconds);
 
+/*
+ * As weft_batch_begin and weft_batch_end: what any thread of the host program begins between them
+ * may leave together, at the latest when one of its threads waits. Non-blocking. Errors: STATE: no
+ * batch was begun.
+ */
+WEFT_API weft_status weft_host_batch_begin(weft_job *job);
+WEFT_API weft_status weft_host_batch_end(weft_job *job);
+
 /* ---- windows with one member ----------------------------------------------------------------- */
 /*
  * Memory of one process, announced to all under a number of its choice: a window with the one

@@ -39,7 +39,8 @@ enum weft_command_flag {
 
 enum {
     WEFT_INLINE_MOST = 1024, /* the most that WEFT_INLINE may be (rank/settings.def) */
-    WEFT_WITHIN_MOST = 16
+    WEFT_WITHIN_MOST = 16,
+    WEFT_COMMANDS_A_TURN = 32 /* of a rank, that its host takes before it looks at the next */
 };
 
 enum weft_collective_op {

@@ -18,15 +18,22 @@
 #include "rank/api.h"
 #endif
 
+/* Name in capitals, function. */
+#define WEFT_COLL_MAP(X)                                                                           \
+    X(BROADCAST, "weft_broadcast")                                                                 \
+    X(REDUCE, "weft_reduce")                                                                       \
+    X(ALLREDUCE, "weft_allreduce")                                                                 \
+    X(REDUCE_SCATTER, "weft_reduce_scatter")                                                       \
+    X(SCAN, "weft_scan")                                                                           \
+    X(GATHER, "weft_gather")                                                                       \
+    X(ALLGATHER, "weft_allgather")                                                                 \
+    X(ALLTOALL, "weft_alltoall")
+
 enum weft_coll_what {
-    WEFT_COLL_BROADCAST = 1,
-    WEFT_COLL_REDUCE,
-    WEFT_COLL_ALLREDUCE,
-    WEFT_COLL_REDUCE_SCATTER,
-    WEFT_COLL_SCAN,
-    WEFT_COLL_GATHER,
-    WEFT_COLL_ALLGATHER,
-    WEFT_COLL_ALLTOALL
+    WEFT_COLL_NONE,
+#define WEFT_COLL_ENUM(what, name) WEFT_COLL_##what,
+    WEFT_COLL_MAP(WEFT_COLL_ENUM)
+#undef WEFT_COLL_ENUM
 };
 
 /* One call, as its rank sees it; the same for all threads. */
@@ -52,22 +59,11 @@ struct weft_coll {
 WEFT_COLD const char *weft_coll_name(uint32_t what)
 {
     switch (what) {
-    case WEFT_COLL_BROADCAST:
-        return "weft_broadcast";
-    case WEFT_COLL_REDUCE:
-        return "weft_reduce";
-    case WEFT_COLL_ALLREDUCE:
-        return "weft_allreduce";
-    case WEFT_COLL_REDUCE_SCATTER:
-        return "weft_reduce_scatter";
-    case WEFT_COLL_SCAN:
-        return "weft_scan";
-    case WEFT_COLL_GATHER:
-        return "weft_gather";
-    case WEFT_COLL_ALLGATHER:
-        return "weft_allgather";
-    case WEFT_COLL_ALLTOALL:
-        return "weft_alltoall";
+#define WEFT_COLL_NAME(which, name)                                                                \
+    case WEFT_COLL_##which:                                                                        \
+        return name;
+        WEFT_COLL_MAP(WEFT_COLL_NAME)
+#undef WEFT_COLL_NAME
     default:
         return "no collective";
     }

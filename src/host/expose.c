@@ -50,35 +50,29 @@ weft_status weft_expose(weft_job *job, void *base, size_t bytes, uint32_t number
 {
     WEFT_HOST_BEGIN(job, self, "weft_expose");
     struct weft_announced found;
-    weft_status status = check_number(job, host_name, number, false);
 
-    if (status == WEFT_OK)
-        status = announce(job, base, bytes, number);
-    if (status != WEFT_OK)
-        return weft_host_leave(job, status);
+    WEFT_HOST_TRY(check_number(job, host_name, number, false));
+    WEFT_HOST_TRY(announce(job, base, bytes, number));
     await(job, self, job->numbers.process, number, true, &found);
-    if (found.status != WEFT_OK) {
-        weft_announced_forget(job, number);
-        status = weft_refused(job, found.status,
-                              "%s: process %d cannot expose %zu bytes at %p under number %u "
-                              "(WEFT_WINDOWS=%d)",
-                              host_name, job->numbers.process, bytes, base, number,
-                              (int)job->config.windows);
-    }
-    return weft_host_leave(job, status);
+    if (found.status == WEFT_OK)
+        return weft_host_leave(job, WEFT_OK);
+    weft_announced_forget(job, number);
+    return weft_host_leave(
+        job, weft_refused(
+                 job, found.status,
+                 "%s: process %d cannot expose %zu bytes at %p under number %u (WEFT_WINDOWS=%d)",
+                 host_name, job->numbers.process, bytes, base, number, (int)job->config.windows));
 }
 
 weft_status weft_unexpose(weft_job *job, uint32_t number)
 {
     WEFT_HOST_BEGIN(job, self, "weft_unexpose");
     struct weft_announced found;
-    weft_status status = check_number(job, host_name, number, true);
 
-    if (status == WEFT_OK)
-        status = weft_renounce(job, number);
-    if (status == WEFT_OK)
-        await(job, self, job->numbers.process, number, false, &found);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(check_number(job, host_name, number, true));
+    WEFT_HOST_TRY(weft_renounce(job, number));
+    await(job, self, job->numbers.process, number, false, &found);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 /* TIMEOUT: in silence. */
@@ -86,12 +80,9 @@ static weft_status find(weft_job *job, int process, uint32_t number, double seco
 {
     WEFT_HOST_BEGIN(job, self, "weft_exposed");
     struct weft_announced found;
-    weft_status status = weft_host_process(job, host_name, process);
 
-    if (status == WEFT_OK)
-        status = weft_host_place(job, host_name, "win", win);
-    if (status != WEFT_OK)
-        return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_process(job, host_name, process));
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "win", win));
     host_call.deadline = weft_host_deadline(seconds);
     await(job, self, process, number, true, &found);
     *win = found.win;

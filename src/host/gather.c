@@ -20,6 +20,9 @@ struct pieces {
     struct piece *of; /* by process */
     uint64_t *offset;
     uint64_t all;
+    void *stage; /* where others put what this process receives */
+    uint64_t stage_bytes;
+    weft_win win; /* over the stage */
 };
 
 /* Whether the call can be done; every process finds the same, so that all refuse it together. */
@@ -56,8 +59,8 @@ static weft_status exchange_pieces(weft_job *job, const char *call, const struct
 {
     const size_t n = (size_t)job->numbers.processes;
 
-    *pieces = (struct pieces){.of = calloc(n, sizeof(*pieces->of)),
-                              .offset = calloc(n, sizeof(*pieces->offset))};
+    pieces->of = calloc(n, sizeof(*pieces->of));
+    pieces->offset = calloc(n, sizeof(*pieces->offset));
     if (pieces->of == NULL || pieces->offset == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "%s: process %d has no memory for %zu pieces", call,
                       job->numbers.process, n);
@@ -67,30 +70,43 @@ static weft_status exchange_pieces(weft_job *job, const char *call, const struct
     return status == WEFT_OK ? check_pieces(job, call, pieces) : status;
 }
 
-/* Memory that others may put into, and its window. Collective; bytes may be 0. */
-static weft_status open_stage(weft_job *job, uint64_t bytes, void **stage, weft_win *win)
+/*
+ * The beginning: everybody knows of all pieces, and has a stage that others may put into, for all
+ * of them at the root or for its own. Collective.
+ */
+static weft_status begin(weft_job *job, const char *call, const struct piece *mine, bool to_root,
+                         struct pieces *pieces)
 {
-    *stage = NULL;
-    if (bytes != 0) {
-        *stage = weft_malloc(job, bytes);
-        if (*stage == NULL) {
+    weft_status status = weft_job_idle(job, call);
+
+    *pieces = (struct pieces){0};
+    if (status == WEFT_OK)
+        status = exchange_pieces(job, call, mine, pieces);
+    if (status != WEFT_OK)
+        return status;
+    pieces->stage_bytes = !to_root                             ? mine->bytes
+                          : job->numbers.process == mine->root ? pieces->all
+                                                               : 0;
+    if (pieces->stage_bytes != 0) {
+        pieces->stage = weft_malloc(job, pieces->stage_bytes);
+        if (pieces->stage == NULL) {
             weft_job_fail(job, WEFT_ERR_MEMORY, "process %d: no %llu bytes to gather or scatter",
-                          job->numbers.process, (unsigned long long)bytes);
+                          job->numbers.process, (unsigned long long)pieces->stage_bytes);
             return WEFT_ERR_MEMORY;
         }
     }
-    return weft_host_win_create(job, *stage, bytes, win);
+    return weft_host_win_create(job, pieces->stage, pieces->stage_bytes, &pieces->win);
 }
 
-/* When all have put: what came to the stage is the receiver's, and the rest goes. */
-static weft_status take_stage(weft_job *job, weft_status status, weft_win *win, void *receive,
-                              void *stage, uint64_t bytes, const struct pieces *pieces)
+/* The end, when all have put: what came to the stage is the receiver's. Collective. */
+static weft_status end(weft_job *job, weft_status status, struct pieces *pieces, void *receive)
 {
     if (status == WEFT_OK)
-        status = weft_host_win_free(job, win); /* flushes, and waits for all */
-    if (status == WEFT_OK && bytes != 0)
-        status = weft_copy(job, receive, stage, bytes);
-    weft_free(job, stage);
+        status = weft_host_win_free(job, &pieces->win); /* flushes, and waits for all */
+    if (status == WEFT_OK && pieces->stage_bytes != 0)
+        status = weft_copy(job, receive, pieces->stage, pieces->stage_bytes);
+    if (pieces->stage != NULL) /* there may be no job */
+        weft_free(job, pieces->stage);
     free(pieces->of);
     free(pieces->offset);
     return status;
@@ -100,19 +116,12 @@ weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t b
 {
     const struct piece mine = {bytes, root, send != NULL, receive != NULL};
     struct pieces pieces;
-    void *stage = NULL;
-    weft_win win = WEFT_WIN_NONE;
-    weft_status status = weft_job_idle(job, "weft_host_gather");
+    weft_status status = begin(job, "weft_host_gather", &mine, true, &pieces);
 
-    if (status != WEFT_OK)
-        return status;
-    const bool at_root = job->numbers.process == root;
-    status = exchange_pieces(job, "weft_host_gather", &mine, &pieces);
     if (status == WEFT_OK)
-        status = open_stage(job, at_root ? pieces.all : 0, &stage, &win);
-    if (status == WEFT_OK)
-        status = weft_host_put(job, win, root, pieces.offset[job->numbers.process], send, bytes);
-    return take_stage(job, status, &win, receive, stage, at_root ? pieces.all : 0, &pieces);
+        status =
+            weft_host_put(job, pieces.win, root, pieces.offset[job->numbers.process], send, bytes);
+    return end(job, status, &pieces, receive);
 }
 
 weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
@@ -120,18 +129,11 @@ weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *r
 {
     const struct piece mine = {bytes, root, receive != NULL, send != NULL};
     struct pieces pieces;
-    void *stage = NULL;
-    weft_win win = WEFT_WIN_NONE;
-    weft_status status = weft_job_idle(job, "weft_host_scatter");
+    weft_status status = begin(job, "weft_host_scatter", &mine, false, &pieces);
 
-    if (status != WEFT_OK)
-        return status;
-    status = exchange_pieces(job, "weft_host_scatter", &mine, &pieces);
-    if (status == WEFT_OK)
-        status = open_stage(job, bytes, &stage, &win);
     for (int p = 0; status == WEFT_OK && job->numbers.process == root && p < job->numbers.processes;
          p++)
-        status = weft_host_put(job, win, p, 0, (const char *)send + pieces.offset[p],
+        status = weft_host_put(job, pieces.win, p, 0, (const char *)send + pieces.offset[p],
                                pieces.of[p].bytes);
-    return take_stage(job, status, &win, receive, stage, bytes, &pieces);
+    return end(job, status, &pieces, receive);
 }

@@ -24,7 +24,8 @@ weft_status weft_host_escaped(weft_job *job);
 /* The call is collective: one thread of the program at a time makes such calls. Errors: STATE. */
 weft_status weft_host_together(weft_job *job, const char *name);
 
-/* Every call begins so. Its name and its thread's place stand in host_name and host_call. */
+/* Every call begins so. Its name, its thread's place and its status stand in host_name, host_call
+ * and host_status. */
 #define WEFT_HOST_BEGIN(job, self, name)                                                           \
     static const char host_name[] = name;                                                          \
     struct weft_port_call host_call = {.deadline = 0};                                             \
@@ -34,6 +35,14 @@ weft_status weft_host_together(weft_job *job, const char *name);
         return host_status;                                                                        \
     if (setjmp(host_call.escape) != 0)                                                             \
     return weft_host_escaped(job)
+
+/* A check or a step of it: the call ends with the first error. */
+#define WEFT_HOST_TRY(step)                                                                        \
+    do {                                                                                           \
+        host_status = (step);                                                                      \
+        if (host_status != WEFT_OK)                                                                \
+            return weft_host_leave(job, host_status);                                              \
+    } while (0)
 
 /* The time, in weft_now_ns, at which a wait of so many seconds is over; 0: never. */
 uint64_t weft_host_deadline(double seconds);

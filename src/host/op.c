@@ -29,14 +29,12 @@ static weft_status check_op(weft_job *job, const char *call, const weft_self *se
 weft_status weft_host_op_test(weft_job *job, weft_op op, weft_progress how, int *done)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_op_test");
-    weft_status status = check_op(job, host_name, self, op, how);
-    if (status == WEFT_OK)
-        status = weft_host_place(job, host_name, "done", done);
-    if (status == WEFT_OK)
-        *done = weft_op_test(self, op, how);
-    if (status == WEFT_OK && !*done)
+    WEFT_HOST_TRY(check_op(job, host_name, self, op, how));
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "done", done));
+    *done = weft_op_test(self, op, how);
+    if (!*done)
         weft_port_poll(&self->port); /* loops around it let others run */
-    return weft_host_leave(job, status);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_op_wait(weft_job *job, weft_op op, weft_progress how)
@@ -47,12 +45,27 @@ weft_status weft_host_op_wait(weft_job *job, weft_op op, weft_progress how)
 weft_status weft_host_op_wait_for(weft_job *job, weft_op op, weft_progress how, double seconds)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_op_wait");
-    const weft_status status = check_op(job, host_name, self, op, how);
-    if (status == WEFT_OK) {
-        host_call.deadline = weft_host_deadline(seconds);
-        weft_op_wait(self, op, how);
-    }
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(check_op(job, host_name, self, op, how));
+    host_call.deadline = weft_host_deadline(seconds);
+    weft_op_wait(self, op, how);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_host_batch_begin(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_batch_begin");
+    weft_batch_begin(self);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_host_batch_end(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_batch_end");
+    if (self->batches == 0)
+        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_STATE, "%s: process %d has begun no batch",
+                                   host_name, job->numbers.process));
+    weft_batch_end(self);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 /* ---- puts and gets --------------------------------------------------------------------------- */
@@ -61,34 +74,29 @@ weft_status weft_host_put_begin(weft_job *job, weft_win win, int process, size_t
                                 const void *source, size_t bytes, weft_op *op)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_put_begin");
-    weft_status status = weft_host_range(job, host_name, win, process, offset, source, bytes);
-    if (status == WEFT_OK)
-        status = weft_host_place(job, host_name, "op", op);
-    if (status == WEFT_OK)
-        *op = weft_put_begin(self, win, process, offset, source, bytes);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_range(job, host_name, win, process, offset, source, bytes));
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "op", op));
+    *op = weft_put_begin(self, win, process, offset, source, bytes);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_get_begin(weft_job *job, weft_win win, int process, size_t offset, void *to,
                                 size_t bytes, weft_op *op)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_get_begin");
-    weft_status status = weft_host_range(job, host_name, win, process, offset, to, bytes);
-    if (status == WEFT_OK)
-        status = weft_host_place(job, host_name, "op", op);
-    if (status == WEFT_OK)
-        *op = weft_get_begin(self, win, process, offset, to, bytes);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_range(job, host_name, win, process, offset, to, bytes));
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "op", op));
+    *op = weft_get_begin(self, win, process, offset, to, bytes);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_get(weft_job *job, weft_win win, int process, size_t offset, void *to,
                           size_t bytes)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_get");
-    const weft_status status = weft_host_range(job, host_name, win, process, offset, to, bytes);
-    if (status == WEFT_OK)
-        weft_op_wait(self, weft_get_begin(self, win, process, offset, to, bytes), WEFT_LOCAL);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_range(job, host_name, win, process, offset, to, bytes));
+    weft_op_wait(self, weft_get_begin(self, win, process, offset, to, bytes), WEFT_LOCAL);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 /* ---- updates --------------------------------------------------------------------------------- */
@@ -115,26 +123,17 @@ static weft_status check_update(weft_job *job, const char *call, weft_win win, i
     return WEFT_OK;
 }
 
-/* One word; *old, of its size, is there on return. */
-static weft_status update(weft_self *self, weft_win win, int process, size_t offset,
-                          struct weft_change change, void *old)
-{
-    weft_op_wait(self, weft_update_begin(self, win, process, offset, &change, old), WEFT_LOCAL);
-    return WEFT_OK;
-}
-
 /* A call that updates one word of a type and returns what was there. */
 #define UPDATE(name, word, type, how, value, expected)                                             \
     WEFT_HOST_BEGIN(job, self, name);                                                              \
+    const struct weft_change change = {value, expected, how, type};                                \
     word was = 0;                                                                                  \
-    weft_status status =                                                                           \
-        check_update(job, host_name, win, process, offset, &was, sizeof(was), sizeof(was));        \
-    if (status == WEFT_OK)                                                                         \
-        status = update(self, win, process, offset,                                                \
-                        (struct weft_change){value, expected, how, type}, &was);                   \
-    if (status == WEFT_OK && old != NULL)                                                          \
+    WEFT_HOST_TRY(                                                                                 \
+        check_update(job, host_name, win, process, offset, &was, sizeof(was), sizeof(was)));       \
+    weft_op_wait(self, weft_update_begin(self, win, process, offset, &change, &was), WEFT_LOCAL);  \
+    if (old != NULL)                                                                               \
         *old = was;                                                                                \
-    return weft_host_leave(job, status)
+    return weft_host_leave(job, WEFT_OK)
 
 weft_status weft_host_fetch_add(weft_job *job, weft_win win, int process, size_t offset,
                                 uint64_t value, uint64_t *old)
@@ -175,11 +174,10 @@ weft_status weft_host_compare_swap_u32(weft_job *job, weft_win win, int process,
 weft_status weft_host_add(weft_job *job, weft_win win, int process, size_t offset, uint64_t value)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_add");
-    const weft_status status =
-        check_update(job, host_name, win, process, offset, &value, sizeof(value), sizeof(value));
-    if (status == WEFT_OK)
-        weft_add(self, win, process, offset, value);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(
+        check_update(job, host_name, win, process, offset, &value, sizeof(value), sizeof(value)));
+    weft_add(self, win, process, offset, value);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process, size_t offset,
@@ -187,15 +185,13 @@ weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process,
                                        weft_operation operation, weft_op *op)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_accumulate_begin");
-    weft_status status = weft_host_place(job, host_name, "op", op);
-    if (status == WEFT_OK && !weft_change_exists(operation, type))
-        status = weft_refused(job, WEFT_ERR_ARGUMENT, "%s: type %d, operation %d", host_name,
-                              (int)type, (int)operation);
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "op", op));
+    if (!weft_change_exists(operation, type))
+        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_ARGUMENT, "%s: type %d, operation %d", host_name,
+                                   (int)type, (int)operation));
     const uint32_t size = weft_type_bytes(type);
     const size_t bytes = count > SIZE_MAX / 8 ? SIZE_MAX : count * size;
-    if (status == WEFT_OK)
-        status = check_update(job, host_name, win, process, offset, source, bytes, size);
-    if (status == WEFT_OK)
-        *op = weft_accumulate_begin(self, win, process, offset, source, count, type, operation);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(check_update(job, host_name, win, process, offset, source, bytes, size));
+    *op = weft_accumulate_begin(self, win, process, offset, source, count, type, operation);
+    return weft_host_leave(job, WEFT_OK);
 }

@@ -6,6 +6,8 @@
 
 #include "runtime/space/tables.h"
 
+#include <math.h>
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* A communicator of host programs that this one is a member of. */
@@ -26,53 +28,45 @@ static weft_status check_group(weft_job *job, const char *call, weft_comm group)
 weft_status weft_host_split(weft_job *job, int color, int key, weft_comm *group)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_split");
-    weft_status status = weft_host_place(job, host_name, "group", group);
-    if (status == WEFT_OK)
-        status = weft_host_together(job, host_name);
-    if (status != WEFT_OK)
-        return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "group", group));
+    WEFT_HOST_TRY(weft_host_together(job, host_name));
     const weft_comm made = weft_comm_split(self, WEFT_COMM_HOST, color, key);
     if (made == WEFT_COMM_NONE && weft_failure(self) != WEFT_OK)
-        status = weft_refused(job, weft_failure(self), "%s: no more communicators (WEFT_COMMS=%d)",
-                              host_name, (int)job->config.comms);
-    else
-        *group = made;
-    return weft_host_leave(job, status);
+        WEFT_HOST_TRY(weft_refused(job, weft_failure(self),
+                                   "%s: no more communicators (WEFT_COMMS=%d)", host_name,
+                                   (int)job->config.comms));
+    *group = made;
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_group_free(weft_job *job, weft_comm *group)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_group_free");
-    weft_status status = weft_host_place(job, host_name, "group", group);
-    if (status == WEFT_OK)
-        status = check_group(job, host_name, *group);
-    if (status == WEFT_OK && *group == WEFT_COMM_HOST)
-        status = weft_refused(job, WEFT_ERR_COMM, "%s: WEFT_COMM_HOST is built in", host_name);
-    if (status == WEFT_OK)
-        status = weft_host_together(job, host_name);
-    if (status == WEFT_OK)
-        weft_comm_free(self, group);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "group", group));
+    WEFT_HOST_TRY(check_group(job, host_name, *group));
+    if (*group == WEFT_COMM_HOST)
+        WEFT_HOST_TRY(
+            weft_refused(job, WEFT_ERR_COMM, "%s: WEFT_COMM_HOST is built in", host_name));
+    WEFT_HOST_TRY(weft_host_together(job, host_name));
+    weft_comm_free(self, group);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_group_barrier(weft_job *job, weft_comm group)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_group_barrier");
-    weft_status status = check_group(job, host_name, group);
-    if (status == WEFT_OK)
-        status = weft_host_together(job, host_name);
-    if (status == WEFT_OK)
-        weft_barrier(self, group);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(check_group(job, host_name, group));
+    WEFT_HOST_TRY(weft_host_together(job, host_name));
+    weft_barrier(self, group);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_barrier(weft_job *job)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_barrier");
-    const weft_status status = weft_host_together(job, host_name);
-    if (status == WEFT_OK)
-        weft_barrier(self, WEFT_COMM_HOST);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_together(job, host_name));
+    weft_barrier(self, WEFT_COMM_HOST);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -81,19 +75,14 @@ weft_status weft_host_group_win_create(weft_job *job, weft_comm group, void *bas
                                        weft_win *win)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_win_create");
-    weft_status status = weft_host_place(job, host_name, "win", win);
-    if (status == WEFT_OK)
-        status = check_group(job, host_name, group);
-    if (status == WEFT_OK)
-        status = weft_host_together(job, host_name);
-    if (status != WEFT_OK)
-        return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "win", win));
+    WEFT_HOST_TRY(check_group(job, host_name, group));
+    WEFT_HOST_TRY(weft_host_together(job, host_name));
     const weft_win made = weft_win_create(self, group, base, bytes);
     if (made == WEFT_WIN_NONE)
-        status = weft_refused(job, weft_failure(self), "%s", job->space.no_window);
-    else
-        *win = made;
-    return weft_host_leave(job, status);
+        WEFT_HOST_TRY(weft_refused(job, weft_failure(self), "%s", job->space.no_window));
+    *win = made;
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_win_create(weft_job *job, void *base, size_t bytes, weft_win *win)
@@ -118,14 +107,11 @@ static weft_status check_free(weft_job *job, const char *call, weft_win win)
 weft_status weft_host_win_free(weft_job *job, weft_win *win)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_win_free");
-    weft_status status = weft_host_place(job, host_name, "win", win);
-    if (status == WEFT_OK)
-        status = check_free(job, host_name, *win);
-    if (status == WEFT_OK)
-        status = weft_host_together(job, host_name);
-    if (status == WEFT_OK)
-        weft_win_free(self, win);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "win", win));
+    WEFT_HOST_TRY(check_free(job, host_name, *win));
+    WEFT_HOST_TRY(weft_host_together(job, host_name));
+    weft_win_free(self, win);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 /* ---- puts and notifications ------------------------------------------------------------------ */
@@ -134,33 +120,28 @@ weft_status weft_host_put(weft_job *job, weft_win win, int process, size_t offse
                           const void *source, size_t bytes)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_put");
-    const weft_status status = weft_host_range(job, host_name, win, process, offset, source, bytes);
-    if (status == WEFT_OK)
-        weft_put(self, win, process, offset, source, bytes);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_range(job, host_name, win, process, offset, source, bytes));
+    weft_put(self, win, process, offset, source, bytes);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_put_notify(weft_job *job, weft_win win, int process, size_t offset,
                                  const void *source, size_t bytes, int tag)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_put_notify");
-    weft_status status = weft_host_range(job, host_name, win, process, offset, source, bytes);
-    if (status == WEFT_OK)
-        status = weft_host_tag(job, host_name, tag);
-    if (status == WEFT_OK)
-        weft_put_notify(self, win, process, offset, source, bytes, tag);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_range(job, host_name, win, process, offset, source, bytes));
+    WEFT_HOST_TRY(weft_host_tag(job, host_name, tag));
+    weft_put_notify(self, win, process, offset, source, bytes, tag);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_notify(weft_job *job, int process, int tag)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_notify");
-    weft_status status = weft_host_process(job, host_name, process);
-    if (status == WEFT_OK)
-        status = weft_host_tag(job, host_name, tag);
-    if (status == WEFT_OK)
-        weft_notify(self, WEFT_COMM_HOST, process, tag);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_process(job, host_name, process));
+    WEFT_HOST_TRY(weft_host_tag(job, host_name, tag));
+    weft_notify(self, WEFT_COMM_HOST, process, tag);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 /* Ranks count only while they run: before the others are ready a count would be lost. */
@@ -178,74 +159,58 @@ static weft_status check_rank(weft_job *job, const char *call, int rank, int tag
 weft_status weft_host_notify_rank(weft_job *job, int rank, int tag)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_notify_rank");
-    const weft_status status = check_rank(job, host_name, rank, tag);
-    if (status == WEFT_OK)
-        weft_notify(self, WEFT_COMM_WORLD, rank, tag);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(check_rank(job, host_name, rank, tag));
+    weft_notify(self, WEFT_COMM_WORLD, rank, tag);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_put_notify_rank(weft_job *job, weft_win win, int process, size_t offset,
                                       const void *source, size_t bytes, int rank, int tag)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_put_notify_rank");
-    weft_status status = weft_host_range(job, host_name, win, process, offset, source, bytes);
-    if (status == WEFT_OK)
-        status = check_rank(job, host_name, rank, tag);
-    if (status != WEFT_OK)
-        return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_range(job, host_name, win, process, offset, source, bytes));
+    WEFT_HOST_TRY(check_rank(job, host_name, rank, tag));
     const struct weft_state *state = &job->space.state;
     const int place = state->windows[weft_handle_index(win)].member[process].process;
     const int owner = state->comms[weft_handle_index(WEFT_COMM_WORLD)].member[rank].process;
-    if (place == owner) { /* all that goes to one process takes effect in the order sent */
-        weft_put(self, win, process, offset, source, bytes);
-        weft_notify(self, WEFT_COMM_WORLD, rank, tag);
-    } else {
-        status = weft_refused(job, WEFT_ERR_RANK,
-                              "%s: rank %d is one of process %d, and the data goes to process %d",
-                              host_name, rank, owner, place);
-    }
-    return weft_host_leave(job, status);
+    if (place != owner)
+        WEFT_HOST_TRY(weft_refused(
+            job, WEFT_ERR_RANK, "%s: rank %d is one of process %d, and the data goes to process %d",
+            host_name, rank, owner, place));
+    weft_put(self, win, process, offset, source, bytes);
+    weft_notify(self, WEFT_COMM_WORLD, rank, tag); /* one process: in the order sent */
+    return weft_host_leave(job, WEFT_OK);
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
 weft_status weft_host_wait(weft_job *job, int tag, uint32_t count)
 {
-    WEFT_HOST_BEGIN(job, self, "weft_host_wait");
-    const weft_status status = weft_host_tag(job, host_name, tag);
-    if (status == WEFT_OK)
-        weft_wait(self, tag, count);
-    return weft_host_leave(job, status);
+    return weft_host_wait_for(job, tag, count, HUGE_VAL);
 }
 
 weft_status weft_host_wait_for(weft_job *job, int tag, uint32_t count, double seconds)
 {
-    WEFT_HOST_BEGIN(job, self, "weft_host_wait_for");
-    const weft_status status = weft_host_tag(job, host_name, tag);
-    if (status == WEFT_OK) {
-        host_call.deadline = weft_host_deadline(seconds);
-        weft_wait(self, tag, count);
-    }
-    return weft_host_leave(job, status);
+    WEFT_HOST_BEGIN(job, self, "weft_host_wait");
+    WEFT_HOST_TRY(weft_host_tag(job, host_name, tag));
+    host_call.deadline = weft_host_deadline(seconds);
+    weft_wait(self, tag, count);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int *done)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_test");
-    weft_status status = weft_host_tag(job, host_name, tag);
-    if (status == WEFT_OK)
-        status = weft_host_place(job, host_name, "done", done);
-    if (status == WEFT_OK)
-        *done = weft_test(self, tag, count);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_tag(job, host_name, tag));
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "done", done));
+    *done = weft_test(self, tag, count);
+    return weft_host_leave(job, WEFT_OK);
 }
 
 weft_status weft_host_flush(weft_job *job, weft_win win)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_flush");
-    const weft_status status =
-        weft_host_window(job, host_name, win) != NULL ? WEFT_OK : WEFT_ERR_WINDOW;
-    if (status == WEFT_OK)
-        weft_flush(self, win);
-    return weft_host_leave(job, status);
+    WEFT_HOST_TRY(weft_host_window(job, host_name, win) != NULL ? WEFT_OK : WEFT_ERR_WINDOW);
+    weft_flush(self, win);
+    return weft_host_leave(job, WEFT_OK);
 }

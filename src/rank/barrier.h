@@ -199,8 +199,10 @@ WEFT_FN void weft_end(weft_self *self)
         weft_end_channels(self);
     if (weft_traced(self))
         weft_trace_moment(self, WEFT_TRACE_RUN_END);
-    if (weft_leads(self))
+    if (weft_leads(self)) {
+        weft_batch_send(self);
         weft_tell_u32(&self->waiting->kind, WEFT_WAIT_NO_MORE);
+    }
 }
 
 WEFT_FN void weft_enter(weft_self *self)

@@ -85,9 +85,6 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
     weft_join(self);
     if (weft_leads(self)) {
         struct weft_command command = {0};
-        struct weft_out *const out = weft_route_out(self, &route);
-        if (out != NULL)
-            weft_out_drain(self, out);
         command.flags = tag >= 0 ? WEFT_COMMAND_NOTIFY : 0;
         command.tag = weft_ask_tag(WEFT_ASK_GET, WEFT_U64, to_link, tag);
         command.object = win;
@@ -98,7 +95,7 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
         command.source_pitch = shape.pitch;
         command.width = shape.width;
         command.pitch = shape.source_pitch;
-        weft_ask_post(self, route.process, &command, NULL, 0);
+        weft_ask_owner(self, &route, &command, NULL, 0);
         if (to_link) {
             const uint64_t value = weft_ask_result(self, route.process);
             memcpy(to, &value, shape.width);

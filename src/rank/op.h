@@ -95,6 +95,8 @@ WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how)
             weft_channel_fence(self);
         if (done)
             weft_op_reuse();
+        else
+            weft_batch_send(self);
         self->result = done;
         weft_turn(self);
     }
@@ -129,6 +131,26 @@ WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
         weft_op_reuse();
     }
     weft_join(self);
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+WEFT_FN void weft_batch_begin(weft_self *self)
+{
+    weft_check_stop(self);
+    if (weft_leads(self))
+        self->batches++;
+}
+
+WEFT_FN void weft_batch_end(weft_self *self)
+{
+    weft_check_stop(self);
+    if (!weft_leads(self))
+        return;
+    if (WEFT_UNLIKELY(self->batches == 0))
+        weft_fail4(self, WEFT_ERR_STATE, "weft_batch_end: no batch was begun", 0, 0, 0, 0);
+    if (--self->batches == 0)
+        weft_batch_send(self);
 }
 
 #endif

@@ -10,7 +10,8 @@
 #include "rank/fail.h"          /* complaining, */
 #include "rank/trace/trace.h"   /* recording */
 
-#include "rank/wait/land.h"     /* what a wait serves, */
+#include "rank/path/bell.h"     /* what a wait rings and serves, */
+#include "rank/wait/land.h"
 #include "rank/wait/mailbox.h"
 #include "rank/wait/wait.h"     /* and waiting */
 #ifdef __CUDACC__

@@ -188,15 +188,17 @@ WEFT_COLD void weft_await_local(weft_self *self)
     self->local_done = done;
 }
 
-#ifndef __CUDACC__
 /* The sources of puts on the window, and of no other, may be reused. */
-static void weft_reuse_sources(const struct weft_window *window)
+WEFT_INLINE void weft_reuse_sources(const struct weft_window *window)
 {
+#ifndef __CUDACC__
     for (int i = 0; WEFT_UNLIKELY(weft_model != NULL) && i < window->members; i++)
         if (window->entry[i].address != NULL)
             weft_reuse(window->entry[i].address, window->entry[i].bytes);
-}
+#else
+    (void)window;
 #endif
+}
 
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
@@ -205,11 +207,7 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
         weft_await_local(self);
     if (weft_leads(self))
         weft_ask_flush(self);
-#ifndef __CUDACC__
     weft_reuse_sources(window);
-#else
-    (void)window;
-#endif
     weft_join(self);
 }
 
@@ -219,11 +217,7 @@ WEFT_FN void weft_flush(weft_self *self, weft_win win)
     weft_join(self);
     if (weft_leads(self))
         weft_path_flush(self);
-#ifndef __CUDACC__
     weft_reuse_sources(window);
-#else
-    (void)window;
-#endif
     weft_join(self);
 }
 

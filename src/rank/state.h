@@ -208,6 +208,8 @@ struct weft_self {
     uint32_t waits;        /* on a GPU: weft_waits; with a warp and channels not BY_LETTER */
     /* All threads may read the fields above at any time: only `waits` changes in a launch. */
     struct weft_command_producer commands, logs;
+    uint32_t batches;    /* begun, and not ended */
+    uint32_t held;       /* commands of a batch that the host was not told of */
     uint32_t stopped;    /* on a GPU: the leader tells the others to end (rank/wait/wait.h) */
     uint32_t news;       /* on a GPU: what the leader tells the others at the next barrier */
     uint32_t unsettled;  /* how many differ: of sent_to and settled, asked and answered */

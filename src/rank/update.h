@@ -94,15 +94,12 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
                 *(uint32_t *)old = (uint32_t)self->fetched;
             weft_turn(self);
         } else {
-            struct weft_out *const out = weft_route_out(self, &to);
             struct weft_command command =
                 weft_update_command(win, target, offset, size, change.how, change.type, old, now);
             command.flags = WEFT_COMMAND_WITHIN;
             command.source = change.value;
             command.source_pitch = change.expected;
-            if (out != NULL)
-                weft_out_drain(self, out);
-            weft_ask_post(self, to.process, &command, NULL, 0);
+            weft_ask_owner(self, &to, &command, NULL, 0);
             if (now)
                 self->fetched = weft_ask_result(self, to.process);
         }
@@ -122,50 +119,47 @@ WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t
     return change;
 }
 
+/* The old value of a word of this type, which `call` changes; it is there on return. */
+#define WEFT_UPDATE_NOW(call, how, type, value, expected)                                          \
+    weft_update_any(self, win, target, offset, weft_change(how, type, value, expected), true,      \
+                    NULL, NULL, call)
+
 WEFT_FN uint64_t weft_fetch_add(weft_self *self, weft_win win, int target, size_t offset,
                                 uint64_t value)
 {
-    return weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0),
-                           true, NULL, NULL, "weft_fetch_add");
+    return WEFT_UPDATE_NOW("weft_fetch_add", WEFT_SUM, WEFT_U64, value, 0);
 }
 
 WEFT_FN uint32_t weft_fetch_add_u32(weft_self *self, weft_win win, int target, size_t offset,
                                     uint32_t value)
 {
-    return (uint32_t)weft_update_any(self, win, target, offset,
-                                     weft_change(WEFT_SUM, WEFT_U32, value, 0), true, NULL, NULL,
-                                     "weft_fetch_add_u32");
+    return (uint32_t)WEFT_UPDATE_NOW("weft_fetch_add_u32", WEFT_SUM, WEFT_U32, value, 0);
 }
 
 WEFT_FN uint64_t weft_swap(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
-    return weft_update_any(self, win, target, offset, weft_change(WEFT_REPLACE, WEFT_U64, value, 0),
-                           true, NULL, NULL, "weft_swap");
+    return WEFT_UPDATE_NOW("weft_swap", WEFT_REPLACE, WEFT_U64, value, 0);
 }
 
 WEFT_FN uint32_t weft_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
                                uint32_t value)
 {
-    return (uint32_t)weft_update_any(self, win, target, offset,
-                                     weft_change(WEFT_REPLACE, WEFT_U32, value, 0), true, NULL,
-                                     NULL, "weft_swap_u32");
+    return (uint32_t)WEFT_UPDATE_NOW("weft_swap_u32", WEFT_REPLACE, WEFT_U32, value, 0);
 }
 
 WEFT_FN uint64_t weft_compare_swap(weft_self *self, weft_win win, int target, size_t offset,
                                    uint64_t expected, uint64_t desired)
 {
-    return weft_update_any(self, win, target, offset,
-                           weft_change(WEFT_COMPARE, WEFT_U64, desired, expected), true, NULL, NULL,
-                           "weft_compare_swap");
+    return WEFT_UPDATE_NOW("weft_compare_swap", WEFT_COMPARE, WEFT_U64, desired, expected);
 }
 
 WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
                                        uint32_t expected, uint32_t desired)
 {
-    return (uint32_t)weft_update_any(self, win, target, offset,
-                                     weft_change(WEFT_COMPARE, WEFT_U32, desired, expected), true,
-                                     NULL, NULL, "weft_compare_swap_u32");
+    return (uint32_t)WEFT_UPDATE_NOW("weft_compare_swap_u32", WEFT_COMPARE, WEFT_U32, desired,
+                                     expected);
 }
+#undef WEFT_UPDATE_NOW
 
 WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
                                      uint64_t value, uint64_t *old)
@@ -255,15 +249,12 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
     if (weft_leads(self)) {
         const uint64_t room = self->inline_bytes < WEFT_WITHIN_MOST ? (uint64_t)WEFT_WITHIN_MOST
                                                                     : self->inline_bytes / 8 * 8;
-        struct weft_out *const out = weft_route_out(self, &to);
-        if (out != NULL)
-            weft_out_drain(self, out);
         for (uint64_t at = 0; at < bytes; at += room) {
             const uint64_t piece = bytes - at < room ? bytes - at : room;
             struct weft_command command =
                 weft_update_command(win, target, offset + at, piece, operation, type, NULL, false);
-            weft_ask_post(self, to.process, &command, (const unsigned char *)source + at,
-                          (uint32_t)piece);
+            weft_ask_owner(self, &to, &command, (const unsigned char *)source + at,
+                           (uint32_t)piece);
         }
     }
     return weft_op_of(self, to.process, WEFT_OP_ASK);

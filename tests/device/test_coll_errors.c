@@ -1,18 +1,10 @@
 /*
  * Collectives that ranks do not agree about, or that cannot be, end the job with one line that
- * names the call and both sides' values; nobody hangs, and no call returns.
- *
- * Each case is a job of its own, in a child process whose output is read. Its last rank errs.
+ * names the call and both sides' values; nobody hangs, and no call returns. The last rank errs.
  */
-#include "support/test.h"
+#include "support/error_cases.h"
 
 #include <weft/coll.h>
-
-#ifndef __CUDACC__
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#endif
 
 enum { WORDS = 1000 };
 
@@ -35,12 +27,7 @@ enum { WORDS = 1000 };
     X(many, ERR_ARGUMENT, "weft_scan", "18446744073709551615 elements")                            \
     X(freed, ERR_COMM, "weft_allreduce: communicator 0x", "")
 
-enum error_case {
-#define CASE_ENUM(name, status, call, words) CASE_##name,
-    CASES(CASE_ENUM)
-#undef CASE_ENUM
-        CASE_COUNT
-};
+enum error_case { CASES(ERROR_ENUM) CASE_COUNT };
 
 struct data {
     struct test_check check;
@@ -149,69 +136,24 @@ WEFT_KERNEL(coll_errors_kernel, struct data, user)
 
 #ifndef __CUDACC__
 
-struct error {
-    const char *name;
-    weft_status status;
-    const char *call, *words;
-};
-static const struct error errors[CASE_COUNT] = {
-#define CASE_ROW(name, status, call, words) {#name, WEFT_##status, call, words},
-    CASES(CASE_ROW)
-#undef CASE_ROW
-};
-
-static const char present[] = "a process of the job is here";
+static const struct error_row errors[CASE_COUNT] = {CASES(ERROR_ROW)};
 
 static int body(struct test_env *env)
 {
-    struct data data = {0};
+    struct data data = {.number = (uint32_t)error_case_find(env, errors, CASE_COUNT)};
 
-    while (data.number < CASE_COUNT && strcmp(errors[data.number].name, env->only) != 0)
-        data.number++;
     if (data.number == CASE_COUNT || !test_prepare(env, &coll_errors_kernel))
         return TEST_FAILED;
     data.memory = test_memory(env, TEST_MAPPED,
                               (size_t)env->numbers->ranks_here * 2 * WORDS * sizeof(double));
-    env->expect = errors[data.number].status;
-    fprintf(stderr, "%s\n", present);
+    error_case_expect(env, &errors[data.number]);
     test_run(env, &data, sizeof(data));
     TEST_EQ(env, data.returned, 0);
     return TEST_PASSED;
 }
 
-static int child(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
-
-/* Runs one case in a child; the line must be there once for each process. */
-static int run_case(const struct error *error, int argc, char **argv)
-{
-    char *arguments[argc + 3], option[] = "--case", name[64], *text;
-    const char *const words[] = {weft_status_name(error->status), error->call, error->words, NULL};
-    const char *const here[] = {present, NULL};
-
-    memcpy(arguments, argv, (size_t)argc * sizeof(*argv));
-    snprintf(name, sizeof(name), "%s", error->name);
-    arguments[argc] = option;
-    arguments[argc + 1] = name;
-    arguments[argc + 2] = NULL;
-    const int result = test_capture(child, argc + 2, arguments, &text);
-    const bool good =
-        result == TEST_PASSED && test_lines_with(text, words) == test_lines_with(text, here);
-    if (!good)
-        fprintf(stderr, "FAILED case %s: exit code %d; it printed:\n%s", error->name, result, text);
-    free(text);
-    return good ? 0 : 1;
-}
-
 int main(int argc, char **argv)
 {
-    int wrong = 0;
-
-    setenv("WEFT_TIMEOUT_S", "20", 1);
-    for (int i = 0; i < CASE_COUNT; i++)
-        wrong += run_case(&errors[i], argc, argv);
-    return wrong != 0 ? TEST_FAILED : TEST_PASSED;
+    return error_cases_main(argc, argv, errors, CASE_COUNT, body);
 }
 #endif

@@ -2,17 +2,11 @@
  * What a rank does wrong ends the run on every process with the status that says what it was, is
  * said in one line with rank, call and numbers, and leaves a job that can be closed. No rank's
  * call returns to the kernel any more, whatever it was waiting in.
- *
- * Each case is a job of its own, in a child process whose output is read. Under weftrun a program
- * can be one job only: give --case NAME there.
  */
-#include "support/test.h"
+#include "support/error_cases.h"
 
 #ifndef __CUDACC__
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #endif
 
@@ -50,31 +44,6 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(notify_many_rank, ERR_RANK, "weft_notify_many:", "1000000")                                  \
     X(put_many_bounds, ERR_BOUNDS, "weft_put_notify_many:", "4294967296")                          \
     X(put_many_null, ERR_ARGUMENT, "weft_put_notify_many:", "3 puts")                              \
-    X(get_beyond, ERR_BOUNDS, "weft_get:", "61")                                                   \
-    X(get_wraps, ERR_BOUNDS, "weft_get:", "18446744073709551615")                                  \
-    X(get_2d_beyond, ERR_BOUNDS, "weft_get_2d_begin:", "4611686018427387904")                      \
-    X(get_2d_rows_overlap, ERR_ARGUMENT, "weft_get_2d_begin:", "7")                                \
-    X(get_null, ERR_ARGUMENT, "weft_get_begin:", "9 bytes to NULL")                                \
-    X(get_rank, ERR_RANK, "weft_get:", "-3")                                                       \
-    X(get_freed_window, ERR_WINDOW, "weft_get:", "0x")                                             \
-    X(get_tag, ERR_TAG, "weft_get_notify:", "256")                                                 \
-    X(add_beyond, ERR_BOUNDS, "weft_add:", "57")                                                   \
-    X(add_unaligned, ERR_ARGUMENT, "weft_fetch_add:", "aligned to 8")                              \
-    X(add_rank, ERR_RANK, "weft_fetch_add_u32:", "1000000")                                        \
-    X(swap_freed_window, ERR_WINDOW, "weft_swap:", "0x")                                           \
-    X(swap_unaligned, ERR_ARGUMENT, "weft_swap_u32:", "aligned to 4")                              \
-    X(compare_unaligned, ERR_ARGUMENT, "weft_compare_swap:", "offset 1 ")                          \
-    X(compare_device_window, ERR_RANK, "weft_compare_swap:", "ranks")                              \
-    X(accumulate_beyond, ERR_BOUNDS, "weft_accumulate_begin:", "72 bytes")                         \
-    X(accumulate_wraps, ERR_BOUNDS, "weft_accumulate_begin:", "18446744073709551615")              \
-    X(accumulate_type, ERR_ARGUMENT, "weft_accumulate_begin:", "type 6")                           \
-    X(accumulate_operation, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 7")                 \
-    X(accumulate_xor_real, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 5")                  \
-    X(accumulate_null, ERR_ARGUMENT, "weft_accumulate_begin:", "2 elements")                       \
-    X(op_other_rank, ERR_ARGUMENT, "weft_op_wait:", "none of this rank")                           \
-    X(op_to_come, ERR_ARGUMENT, "weft_op_test:", "4611686018427387904")                            \
-    X(op_process, ERR_ARGUMENT, "weft_op_wait:", "process 1000000")                                \
-    X(op_progress, ERR_ARGUMENT, "weft_op_wait:", "3 is neither")                                  \
     X(wait_tag, ERR_TAG, "weft_wait:", "-1")                                                       \
     X(test_tag, ERR_TAG, "weft_test:", "300")                                                      \
     X(wait_until_misaligned, ERR_ARGUMENT, "weft_wait_until:", "8")                                \
@@ -91,12 +60,7 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(deadlock, ERR_DEADLOCK, "", "")                                                              \
     X(aborted, ERR_USER, "a reason of its own", "")
 
-enum error_case {
-#define CASE_ENUM(name, status, call, number) CASE_##name,
-    CASES(CASE_ENUM)
-#undef CASE_ENUM
-        CASE_COUNT
-};
+enum error_case { CASES(ERROR_ENUM) CASE_COUNT };
 
 struct data {
     struct test_check check;
@@ -185,96 +149,6 @@ WEFT_DEVICE_FN void err_data(weft_self *self, struct data *user, weft_win win, w
         break;
     case CASE_put_many_null:
         weft_put_notify_many(self, win, NULL, 3);
-        break;
-    default:
-        break;
-    }
-}
-
-/* Of gets, updates and operations. */
-WEFT_DEVICE_FN void err_fetching(weft_self *self, struct data *user, weft_win win, weft_win device,
-                                 weft_win freed)
-{
-    unsigned char *to = test_mine(self, user->memory, EACH) + BYTES;
-    /* kind: 1 a put, 2 a get; above it a stamp, of which this one is of no rank here. */
-    const weft_op other = {1, 0, 0xff1}, to_come = {(uint64_t)1 << 62, 0, 0xff2};
-    const weft_op nowhere = {1, 1000000, 0xff1}, done = {0, 0, 0};
-
-    switch ((enum error_case)user->number) {
-    case CASE_get_beyond:
-        weft_get(self, win, 0, 61, to, 4);
-        break;
-    case CASE_get_wraps:
-        weft_get(self, win, 0, SIZE_MAX, to, 2);
-        break;
-    case CASE_get_2d_beyond:
-        weft_get_2d_begin(self, win, 0, 0, (size_t)1 << 62, to, 1, 1, 5);
-        break;
-    case CASE_get_2d_rows_overlap:
-        weft_get_2d_begin(self, win, 0, 0, 8, to, 7, 8, 2);
-        break;
-    case CASE_get_null:
-        weft_get_begin(self, win, 0, 0, NULL, 9);
-        break;
-    case CASE_get_rank:
-        weft_get(self, win, -3, 0, to, 1);
-        break;
-    case CASE_get_freed_window:
-        weft_get(self, freed, 0, 0, to, 1);
-        break;
-    case CASE_get_tag:
-        weft_get_notify(self, win, 0, 0, to, 1, 256);
-        break;
-    case CASE_add_beyond:
-        weft_add(self, win, 0, 57, 1);
-        break;
-    case CASE_add_unaligned:
-        weft_fetch_add(self, win, 0, 4, 1);
-        break;
-    case CASE_add_rank:
-        weft_fetch_add_u32(self, win, 1000000, 0, 1);
-        break;
-    case CASE_swap_freed_window:
-        weft_swap(self, freed, 0, 0, 1);
-        break;
-    case CASE_swap_unaligned:
-        weft_swap_u32(self, win, 0, 2, 1);
-        break;
-    case CASE_compare_unaligned:
-        weft_compare_swap(self, win, 0, 1, 1, 2);
-        break;
-    case CASE_compare_device_window:
-        weft_compare_swap(self, device, weft_size(self, WEFT_COMM_DEVICE), 0, 1, 2);
-        break;
-    case CASE_accumulate_beyond:
-        weft_accumulate_begin(self, win, 0, 0, to, 9, WEFT_U64, WEFT_SUM);
-        break;
-    case CASE_accumulate_wraps:
-        weft_accumulate_begin(self, win, 0, 0, to, SIZE_MAX / 4 + 1, WEFT_U32, WEFT_SUM);
-        break;
-    case CASE_accumulate_type:
-        weft_accumulate_begin(self, win, 0, 0, to, 1, (weft_type)6, WEFT_SUM);
-        break;
-    case CASE_accumulate_operation:
-        weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_U64, (weft_operation)7);
-        break;
-    case CASE_accumulate_xor_real:
-        weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_F64, WEFT_XOR);
-        break;
-    case CASE_accumulate_null:
-        weft_accumulate_begin(self, win, 0, 0, NULL, 2, WEFT_U64, WEFT_SUM);
-        break;
-    case CASE_op_other_rank:
-        weft_op_wait(self, other, WEFT_LOCAL);
-        break;
-    case CASE_op_to_come:
-        weft_op_test(self, to_come, WEFT_LOCAL);
-        break;
-    case CASE_op_process:
-        weft_op_wait(self, nowhere, WEFT_LOCAL);
-        break;
-    case CASE_op_progress:
-        weft_op_wait(self, done, (weft_progress)3);
         break;
     default:
         break;
@@ -399,7 +273,6 @@ WEFT_KERNEL(errors_kernel, struct data, user)
     weft_barrier(self, WEFT_COMM_WORLD);
     if (me == n - 1) {
         err_data(self, user, win, device, freed);
-        err_fetching(self, user, win, device, freed);
         err_calls(self, user, freed_comm);
     } else {
         wait_for_ever(self, user, win);
@@ -408,17 +281,7 @@ WEFT_KERNEL(errors_kernel, struct data, user)
 }
 
 #ifndef __CUDACC__
-static const struct error {
-    const char *name;
-    weft_status status;
-    const char *call, *number;
-} errors[CASE_COUNT] = {
-#define CASE_ROW(name, status, call, number) {#name, WEFT_##status, call, number},
-    CASES(CASE_ROW)
-#undef CASE_ROW
-};
-
-static const char present[] = "a process of the job is here";
+static const struct error_row errors[CASE_COUNT] = {CASES(ERROR_ROW)};
 
 static void *abort_soon(void *argument)
 {
@@ -431,11 +294,9 @@ static void *abort_soon(void *argument)
 
 static int body(struct test_env *env)
 {
-    struct data data = {0};
+    struct data data = {.number = (uint32_t)error_case_find(env, errors, CASE_COUNT)};
     pthread_t thread;
 
-    while (data.number < CASE_COUNT && strcmp(errors[data.number].name, env->only) != 0)
-        data.number++;
     if (data.number == CASE_COUNT)
         return TEST_FAILED;
     const bool aborts = data.number == CASE_aborted;
@@ -451,8 +312,7 @@ static int body(struct test_env *env)
     data.memory = test_memory(env, TEST_MAPPED, (size_t)n->ranks_here * EACH);
     if (!TEST(env, weft_host_win_create(env->job, NULL, 0, &data.host) == WEFT_OK))
         return TEST_FAILED;
-    env->expect = errors[data.number].status;
-    fprintf(stderr, "%s\n", present);
+    error_case_expect(env, &errors[data.number]);
     if (aborts && n->process == 0 && pthread_create(&thread, NULL, abort_soon, env->job) != 0)
         return TEST_FAILED;
     test_run(env, &data, sizeof(data));
@@ -465,48 +325,8 @@ static int body(struct test_env *env)
     return TEST_PASSED;
 }
 
-static int child(int argc, char **argv)
-{
-    return test_main(argc, argv, body);
-}
-
-/* Runs one case in a child; the line must be there once for each process. */
-static int run_case(const struct error *error, int argc, char **argv)
-{
-    char *arguments[argc + 3], option[] = "--case", name[64], *text;
-    const char *const words[] = {weft_status_name(error->status), error->call, error->number, NULL};
-    const char *const here[] = {present, NULL};
-
-    memcpy(arguments, argv, (size_t)argc * sizeof(*argv));
-    snprintf(name, sizeof(name), "%s", error->name);
-    arguments[argc] = option;
-    arguments[argc + 1] = name;
-    arguments[argc + 2] = NULL;
-    const int result = test_capture(child, argc + 2, arguments, &text);
-    const bool said = test_lines_with(text, words) == test_lines_with(text, here);
-    if (result == TEST_SKIPPED || (result == TEST_PASSED && said)) {
-        free(text);
-        return 0;
-    }
-    fprintf(stderr, "FAILED case %s: exit code %d%s; it printed:\n%s", error->name, result,
-            said ? "" : ", and the error was not said once with rank, call and number", text);
-    free(text);
-    return 1;
-}
-
 int main(int argc, char **argv)
 {
-    const char *only = NULL;
-    int wrong = 0;
-
-    for (int i = 1; i + 1 < argc; i++)
-        only = strcmp(argv[i], "--case") == 0 ? argv[i + 1] : only;
-    for (int i = 0; i < CASE_COUNT; i++) {
-        if (only == NULL || strcmp(only, errors[i].name) == 0) {
-            setenv("WEFT_TIMEOUT_S", i == CASE_timeout ? "2" : "60", 1);
-            wrong += run_case(&errors[i], argc, argv);
-        }
-    }
-    return wrong != 0 ? TEST_FAILED : TEST_PASSED;
+    return error_cases_main(argc, argv, errors, CASE_COUNT, body);
 }
 #endif

@@ -82,52 +82,16 @@ WEFT_KERNEL(failing, struct data, data)
     }
 }
 
-/* A process that runs the kernel; its exit code is the status. */
-static int run_kernel(int what)
-{
-    struct data data = {what};
-    return fault_run(&failing, RANKS, &data, sizeof(data));
-}
+/* What the ranks do in the next job: body_kernel's. */
+static int ranks_do;
 
-static int body_for_ever(int process)
+/* A process that runs the kernel; its exit code is the status. */
+static int body_kernel(int process)
 {
+    struct data data = {ranks_do};
+
     (void)process;
-    return run_kernel(FOR_EVER);
-}
-static int body_bad_rank(int process)
-{
-    (void)process;
-    return run_kernel(BAD_RANK);
-}
-static int body_wait(int process)
-{
-    (void)process;
-    return run_kernel(WAIT_FOR_NOBODY);
-}
-static int body_ended(int process)
-{
-    (void)process;
-    return run_kernel(WAIT_FOR_ENDED);
-}
-static int body_barrier(int process)
-{
-    (void)process;
-    return run_kernel(MISS_BARRIER);
-}
-static int body_window(int process)
-{
-    (void)process;
-    return run_kernel(MISS_WINDOW);
-}
-static int body_compute_on(int process)
-{
-    (void)process;
-    return run_kernel(COMPUTE_ON);
-}
-static int body_disagree(int process)
-{
-    (void)process;
-    return run_kernel(DISAGREE);
+    return fault_run(&failing, RANKS, &data, sizeof(data));
 }
 
 /* Process 1 leaves without closing the job. */
@@ -136,7 +100,7 @@ static int body_leave(int process)
     weft_job *job;
 
     if (process != 1)
-        return run_kernel(FOR_EVER);
+        return body_kernel(process);
     if (weft_open(&job, NULL, NULL) == WEFT_OK)
         weft_prepare(job, &failing, 1, RANKS);
     _exit(0);
@@ -149,7 +113,7 @@ static int body_abort(int process)
     weft_status status;
 
     if (process != 3)
-        return run_kernel(FOR_EVER);
+        return body_kernel(process);
     status = weft_open(&job, NULL, NULL);
     if (status == WEFT_OK)
         weft_abort(job, "the input is empty");
@@ -230,138 +194,108 @@ static int body_differ(int process)
 
 struct failure {
     const char *name;
-    int (*body)(int process);
-    int kill;           /* process to kill; -1: none */
+    int (*body)(int process); /* NULL: body_kernel, for ranks_do */
+    int ranks_do;
+    bool kills;         /* one process is killed */
+    int victim;         /* its number */
     weft_status status; /* of all processes that were not killed */
     const char *says;   /* a line of every such process */
     const char *environment[2];
-    const char *path;
+    const char *path;  /* NULL: auto */
     const char *cause; /* another line, of process 0; or NULL */
 };
 
 static const struct failure failures[] = {
-    {"a process is killed",
-     body_for_ever,
-     2,
-     WEFT_ERR_PEER_LOST,
-     "process 2 (pid ",
-     {0},
-     "auto",
-     NULL},
-    {"process 0 is killed",
-     body_for_ever,
-     0,
-     WEFT_ERR_PEER_LOST,
-     "process 0 (pid ",
-     {0},
-     "auto",
-     NULL},
-    {"one is killed, proxied",
-     body_for_ever,
-     3,
-     WEFT_ERR_PEER_LOST,
-     "process 3 (pid ",
-     {0},
-     "proxy",
-     NULL},
-    {"one is killed in a host barrier",
-     body_host_barrier,
-     2,
-     WEFT_ERR_PEER_LOST,
-     "process 2 (pid ",
-     {0},
-     "auto",
-     NULL},
-    {"one is killed, gets from it are under way",
-     body_host_get,
-     2,
-     WEFT_ERR_PEER_LOST,
-     "process 2 (pid ",
-     {0},
-     "proxy",
-     NULL},
-    {"a process leaves", body_leave, -1, WEFT_ERR_PEER_LOST, "process 1 (pid ", {0}, "auto", NULL},
-    {"the program gives up",
-     body_abort,
-     -1,
-     WEFT_ERR_USER,
-     "process 3: the input is empty",
-     {0},
-     "auto",
-     NULL},
-    {"a bad rank",
-     body_bad_rank,
-     -1,
-     WEFT_ERR_RANK,
-     "rank 4: weft_notify: target 19 is not one of the 12 ranks of WEFT_COMM_WORLD",
-     {0},
-     "auto",
-     NULL},
-    {"a bad rank, proxied",
-     body_bad_rank,
-     -1,
-     WEFT_ERR_RANK,
-     "rank 4: weft_notify: target 19 is not one of the 12 ranks of WEFT_COMM_WORLD",
-     {0},
-     "proxy",
-     NULL},
-    {"a wait for nobody",
-     body_wait,
-     -1,
-     WEFT_ERR_TIMEOUT,
-     "in weft_wait for tag",
-     {"WEFT_TIMEOUT_S", "3"},
-     "auto",
-     NULL},
-    {"a wait for ranks that have ended",
-     body_ended,
-     -1,
-     WEFT_ERR_TIMEOUT,
-     "in weft_wait for tag 43",
-     {"WEFT_TIMEOUT_S", "3"},
-     "auto",
-     "rank 0, rank 2 have ended their kernel\n"},
-    {"a missed barrier",
-     body_barrier,
-     -1,
-     WEFT_ERR_TIMEOUT,
-     "s in ",
-     {"WEFT_TIMEOUT_S", "3"},
-     "auto",
-     "for tag 9: has 0 of 1"},
-    {"a missed window",
-     body_window,
-     -1,
-     WEFT_ERR_TIMEOUT,
-     "in weft_win_create of WEFT_COMM_WORLD: not there: ",
-     {"WEFT_TIMEOUT_S", "3"},
-     "auto",
-     "for tag 9: has 0 of 1"},
-    {"a rank computes on",
-     body_compute_on,
-     -1,
-     WEFT_ERR_RANK,
-     "rank 4: weft_notify: target -3",
-     {"WEFT_STALL_S", "0.3"},
-     "auto",
-     "ranks that compute on without a call of weft's: rank 0\n"},
-    {"ranks disagree", body_disagree, -1, WEFT_ERR_MISMATCH, "weft_comm_split", {0}, "auto", NULL},
-    {"settings differ",
-     body_differ,
-     -1,
-     WEFT_ERR_CONFIG,
-     "could not open the job: WEFT_WINDOWS",
-     {0},
-     "auto",
-     NULL},
-    {"processes disagree",
-     body_mismatch,
-     -1,
-     WEFT_ERR_MISMATCH,
-     " while process ",
-     {0},
-     "auto",
-     NULL},
+    {.name = "a process is killed",
+     .ranks_do = FOR_EVER,
+     .kills = true,
+     .victim = 2,
+     .status = WEFT_ERR_PEER_LOST,
+     .says = "process 2 (pid "},
+    {.name = "process 0 is killed",
+     .ranks_do = FOR_EVER,
+     .kills = true,
+     .victim = 0,
+     .status = WEFT_ERR_PEER_LOST,
+     .says = "process 0 (pid "},
+    {.name = "one is killed, proxied",
+     .ranks_do = FOR_EVER,
+     .kills = true,
+     .victim = 3,
+     .status = WEFT_ERR_PEER_LOST,
+     .says = "process 3 (pid ",
+     .path = "proxy"},
+    {.name = "one is killed in a host barrier",
+     .body = body_host_barrier,
+     .kills = true,
+     .victim = 2,
+     .status = WEFT_ERR_PEER_LOST,
+     .says = "process 2 (pid "},
+    {.name = "one is killed, gets from it are under way",
+     .body = body_host_get,
+     .kills = true,
+     .victim = 2,
+     .status = WEFT_ERR_PEER_LOST,
+     .says = "process 2 (pid ",
+     .path = "proxy"},
+    {.name = "a process leaves",
+     .body = body_leave,
+     .status = WEFT_ERR_PEER_LOST,
+     .says = "process 1 (pid "},
+    {.name = "the program gives up",
+     .body = body_abort,
+     .status = WEFT_ERR_USER,
+     .says = "process 3: the input is empty"},
+    {.name = "a bad rank",
+     .ranks_do = BAD_RANK,
+     .status = WEFT_ERR_RANK,
+     .says = "rank 4: weft_notify: target 19 is not one of the 12 ranks of WEFT_COMM_WORLD"},
+    {.name = "a bad rank, proxied",
+     .ranks_do = BAD_RANK,
+     .status = WEFT_ERR_RANK,
+     .says = "rank 4: weft_notify: target 19 is not one of the 12 ranks of WEFT_COMM_WORLD",
+     .path = "proxy"},
+    {.name = "a wait for nobody",
+     .ranks_do = WAIT_FOR_NOBODY,
+     .status = WEFT_ERR_TIMEOUT,
+     .says = "in weft_wait for tag",
+     .environment = {"WEFT_TIMEOUT_S", "3"}},
+    {.name = "a wait for ranks that have ended",
+     .ranks_do = WAIT_FOR_ENDED,
+     .status = WEFT_ERR_TIMEOUT,
+     .says = "in weft_wait for tag 43",
+     .environment = {"WEFT_TIMEOUT_S", "3"},
+     .cause = "rank 0, rank 2 have ended their kernel\n"},
+    {.name = "a missed barrier",
+     .ranks_do = MISS_BARRIER,
+     .status = WEFT_ERR_TIMEOUT,
+     .says = "s in ",
+     .environment = {"WEFT_TIMEOUT_S", "3"},
+     .cause = "for tag 9: has 0 of 1"},
+    {.name = "a missed window",
+     .ranks_do = MISS_WINDOW,
+     .status = WEFT_ERR_TIMEOUT,
+     .says = "in weft_win_create of WEFT_COMM_WORLD: not there: ",
+     .environment = {"WEFT_TIMEOUT_S", "3"},
+     .cause = "for tag 9: has 0 of 1"},
+    {.name = "a rank computes on",
+     .ranks_do = COMPUTE_ON,
+     .status = WEFT_ERR_RANK,
+     .says = "rank 4: weft_notify: target -3",
+     .environment = {"WEFT_STALL_S", "0.3"},
+     .cause = "ranks that compute on without a call of weft's: rank 0\n"},
+    {.name = "ranks disagree",
+     .ranks_do = DISAGREE,
+     .status = WEFT_ERR_MISMATCH,
+     .says = "weft_comm_split"},
+    {.name = "settings differ",
+     .body = body_differ,
+     .status = WEFT_ERR_CONFIG,
+     .says = "could not open the job: WEFT_WINDOWS"},
+    {.name = "processes disagree",
+     .body = body_mismatch,
+     .status = WEFT_ERR_MISMATCH,
+     .says = " while process "},
 };
 
 static int failed_checks;
@@ -394,20 +328,21 @@ static void run_failure(const struct failure *f)
     static struct fault_job job;
     const int before = left_behind();
 
-    setenv("WEFT_PATH", f->path, 1);
+    setenv("WEFT_PATH", f->path != NULL ? f->path : "auto", 1);
+    ranks_do = f->ranks_do;
     if (f->environment[0] != NULL)
         setenv(f->environment[0], f->environment[1], 1);
-    fault_start(&job, PROCESSES, f->body);
+    fault_start(&job, PROCESSES, f->body != NULL ? f->body : body_kernel);
     fault_await(&job);
-    if (f->kill >= 0)
-        fault_kill(&job, f->kill, 0.5);
-    const double from = f->kill >= 0 ? fault_now() - job.started : job.ready;
+    if (f->kills)
+        fault_kill(&job, f->victim, 0.5);
+    const double from = f->kills ? fault_now() - job.started : job.ready;
     if (!fault_wait(&job, 20 * fault_scale()))
         check(false, f, 0, "a process had to be killed after 20 s", &job);
     if (f->environment[0] != NULL)
         unsetenv(f->environment[0]);
     for (int p = 0; p < PROCESSES; p++) {
-        if (p == f->kill || (f->body == body_leave && p == 1))
+        if ((f->kills && p == f->victim) || (f->body == body_leave && p == 1))
             continue;
         check(job.status[p] == (int)f->status, f, p, "another status than expected", &job);
         const char *said = strstr(job.text[p], f->says);

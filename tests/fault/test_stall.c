@@ -50,47 +50,23 @@ WEFT_KERNEL(stalling, struct data, data)
     }
 }
 
-static int run_kernel(int what)
+/* What the ranks do in the next job. */
+static int ranks_do;
+
+static int body(int process)
 {
-    struct data data = {what};
+    struct data data = {ranks_do};
+
+    (void)process;
     return fault_run(&stalling, RANKS, &data, sizeof(data));
 }
 
-static int body_wait(int process)
-{
-    (void)process;
-    return run_kernel(WAIT_FOR_NOBODY);
-}
-static int body_barrier(int process)
-{
-    (void)process;
-    return run_kernel(MISS_BARRIER);
-}
-
-static int body_enter(int process)
-{
-    (void)process;
-    return run_kernel(MISS_ENTER);
-}
-
-static int body_leave(int process)
-{
-    (void)process;
-    return run_kernel(MISS_LEAVE);
-}
-
-static int body_compute(int process)
-{
-    (void)process;
-    return run_kernel(COMPUTE);
-}
-
 /* Whether a process says both in its lines; it is no error however long it takes. */
-static int run_stall(const char *name, int (*body)(int process), const char *first,
-                     const char *second)
+static int run_stall(const char *name, int what, const char *first, const char *second)
 {
     static struct fault_job job;
 
+    ranks_do = what;
     fault_start(&job, PROCESSES, body);
     const bool said = fault_says(&job, first, second, 30 * fault_scale());
     for (int p = 0; p < PROCESSES; p++)
@@ -110,13 +86,13 @@ int main(void)
     setbuf(stdout, NULL);
     setenv("WEFT_STALL_S", "0.3", 1);
     const int failed =
-        run_stall("a wait for nobody", body_wait, "rank 1 has waited",
+        run_stall("a wait for nobody", WAIT_FOR_NOBODY, "rank 1 has waited",
                   "for tag 42: has 0 of 3 notifications") +
-        run_stall("a missed barrier", body_barrier,
+        run_stall("a missed barrier", MISS_BARRIER,
                   "in a barrier of WEFT_COMM_WORLD: not there: rank 2", "rank 0 has") +
-        run_stall("a missed enter", body_enter, "in weft_enter: not there: rank 2", "rank 0 has") +
-        run_stall("a missed leave", body_leave, "in weft_leave: not there: rank 2", "rank 0 has") +
-        run_stall("a rank that computes", body_compute, "rank 1 has waited",
+        run_stall("a missed enter", MISS_ENTER, "in weft_enter: not there: rank 2", "rank 0 has") +
+        run_stall("a missed leave", MISS_LEAVE, "in weft_leave: not there: rank 2", "rank 0 has") +
+        run_stall("a rank that computes", COMPUTE, "rank 1 has waited",
                   "rank 2 does not wait at present");
     printf("%d checks failed\n", failed);
     return failed != 0;

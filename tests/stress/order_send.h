@@ -14,6 +14,7 @@ enum { FETCHED = 4096 }; /* the largest put */
 struct data {
     struct test_check check;
     unsigned char *window[WINDOWS]; /* FAN * AREA a rank */
+    unsigned char *hosts[WINDOWS];  /* AREA a rank, for a host program; NULL: none sends */
     unsigned char *sources;         /* FAN * SOURCE a rank */
     unsigned char *shadows;         /* WINDOWS * REWRITE a rank */
     unsigned char *fetched;         /* FETCHED a rank */
@@ -21,9 +22,15 @@ struct data {
     uint32_t bursts, ops, most;
 };
 
-/* A channel to, or from, the rank at distance `d`. */
+/* The host program that sends to a rank: those of a process expect different ones. */
+WEFT_DEVICE_FN inline int host_of(int process, int slot, int processes)
+{
+    return (process + slot) % processes;
+}
+
+/* A channel to, or from, the rank at distance `d`, or from a host program: d is FAN then. */
 struct channel {
-    int d, peer; /* peer: world rank of the other side */
+    int d, peer; /* peer: world rank of the other side, or its process */
     struct plan plan;
     uint32_t checked;                 /* receiver: operations whose data was looked at */
     uint32_t shared;                  /* receiver: notifications on the shared tag so far */

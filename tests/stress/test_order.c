@@ -10,14 +10,21 @@
  *    last writer left them, now and at the end of the run;
  *  - counts and sums of updates are exact: none is lost, none is left.
  * And the sender: a get brings what it put there before, not what it puts there after.
+ *
+ * --case hosts: host programs send to the ranks meanwhile (order_host.h), and the same holds.
  */
 #include "order_send.h"
+#ifndef __CUDACC__
+#include "order_host.h"
+#endif
 
 /* ---- receiving ------------------------------------------------------------------------------ */
 
 WEFT_DEVICE_FN unsigned char *area_of(weft_self *self, struct data *user,
                                       const struct channel *from, int window)
 {
+    if (from->d == FAN)
+        return test_mine(self, user->hosts[window], AREA);
     return test_mine(self, user->window[window], FAN * AREA) + (size_t)from->d * AREA;
 }
 
@@ -183,56 +190,93 @@ WEFT_DEVICE_FN bool receive_step(weft_self *self, struct data *user, struct chan
 
 /* ---- the rank ------------------------------------------------------------------------------- */
 
+WEFT_DEVICE_FN void open_from(weft_self *self, const struct data *user, struct channel *from, int d,
+                              int peer, int sender)
+{
+    from->d = d;
+    from->peer = peer;
+    from->shared = 0;
+    plan_open(&from->plan, user->seed, sender, weft_rank(self, WEFT_COMM_WORLD), user->ops,
+              user->most);
+    for (int w = 0; w < WINDOWS; w++)
+        for (int v = 0; v < VERSIONS; v++)
+            from->last[w][v] = 0;
+}
+
+/* The last of `from` is a host program's, if they send. */
 WEFT_DEVICE_FN void open_channels(weft_self *self, struct data *user, int fan, struct channel *to,
                                   struct channel *from)
 {
     const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
+    const int host =
+        host_of(weft_process(self), weft_rank(self, WEFT_COMM_DEVICE), weft_processes(self));
 
     for (int d = 0; d < fan; d++) {
-        to[d].d = from[d].d = d;
+        to[d].d = d;
         to[d].peer = (me + d) % n;
-        from[d].peer = (me + n - d) % n;
-        from[d].shared = 0;
         plan_open(&to[d].plan, user->seed, me, to[d].peer, user->ops, user->most);
-        plan_open(&from[d].plan, user->seed, from[d].peer, me, user->ops, user->most);
-        for (int w = 0; w < WINDOWS; w++) {
-            for (int v = 0; v < VERSIONS; v++)
-                from[d].last[w][v] = 0;
-        }
+        open_from(self, user, &from[d], d, (me + n - d) % n, (me + n - d) % n);
     }
+    if (user->hosts[0] != NULL)
+        open_from(self, user, &from[fan], FAN, host, n + host);
 }
 
-/* Sends a burst on every channel and receives one on every channel, in random turns. */
+/* The sender may begin its next burst. A host program knows the rank by the tag. */
+WEFT_DEVICE_FN void acknowledge(weft_self *self, const struct channel *from)
+{
+    if (from->d == FAN)
+        weft_notify(self, WEFT_COMM_HOST, from->peer, weft_rank(self, WEFT_COMM_WORLD));
+    else
+        weft_notify(self, WEFT_COMM_WORLD, from->peer, TAG_ACK + from->d);
+}
+
+/*
+ * Sends a burst on every channel and receives one on every channel, in random turns, with batches
+ * that begin and end anywhere.
+ */
 WEFT_DEVICE_FN void run_burst(weft_self *self, struct data *user, int fan, struct channel *to,
                               struct channel *from, const weft_win *win, uint32_t burst,
                               uint64_t *random)
 {
-    int sending = fan, receiving = fan;
+    const int ins = fan + (user->hosts[0] != NULL);
+    int sending = fan, receiving = ins;
+    bool batch = false;
 
     for (int w = 0; w < WINDOWS; w++)
         weft_flush_local(self, win[w]);
-    for (int d = 0; d < fan; d++) {
+    for (int d = 0; d < fan; d++)
         plan_burst(&to[d].plan, burst);
+    for (int d = 0; d < ins; d++) {
         plan_burst(&from[d].plan, burst);
         from[d].checked = 0;
     }
     while (sending > 0 || receiving > 0) {
-        int d = (int)test_random(random, (uint32_t)fan);
+        int d = (int)test_random(random, (uint32_t)ins);
         if (sending > 0 && (receiving == 0 || test_random(random, 3) != 0)) {
+            d %= fan;
+            if (test_random(random, 4) == 0) {
+                batch = !batch;
+                if (batch)
+                    weft_batch_begin(self);
+                else
+                    weft_batch_end(self);
+            }
             while (to[d].plan.next == to[d].plan.ops)
                 d = (d + 1) % fan;
             sending -= send_some(self, user, fan, to, d, win, test_random(random, 2) == 0);
         } else {
             while (from[d].plan.next == from[d].plan.ops)
-                d = (d + 1) % fan;
+                d = (d + 1) % ins;
             if (receive_step(self, user, &from[d], burst, random, sending == 0)) {
-                weft_notify(self, WEFT_COMM_WORLD, from[d].peer, TAG_ACK + d);
+                acknowledge(self, &from[d]);
                 receiving--;
             }
         }
     }
     for (int d = 0; d < fan; d++)
         weft_wait(self, TAG_ACK + d, 1);
+    if (batch)
+        weft_batch_end(self);
 }
 
 WEFT_KERNEL(order_kernel, struct data, user)
@@ -240,7 +284,8 @@ WEFT_KERNEL(order_kernel, struct data, user)
     const int n = weft_size(self, WEFT_COMM_WORLD);
     const int fan = n < FAN ? n : (int)FAN;
     uint64_t random = user->seed * 31 + (uint64_t)weft_rank(self, WEFT_COMM_WORLD);
-    struct channel to[FAN], from[FAN];
+    const int ins = fan + (user->hosts[0] != NULL);
+    struct channel to[FAN], from[FAN + 1];
     weft_win win[WINDOWS];
     uint32_t shared = 0;
 
@@ -253,12 +298,12 @@ WEFT_KERNEL(order_kernel, struct data, user)
     open_channels(self, user, fan, to, from);
     for (uint32_t burst = 0; burst < user->bursts; burst++)
         run_burst(self, user, fan, to, from, win, burst, &random);
-    for (int d = 0; d < fan; d++)
+    for (int d = 0; d < ins; d++)
         shared += from[d].shared;
     weft_wait(self, TAG_SHARED, shared);
     weft_barrier(self, WEFT_COMM_WORLD);
     CHECK_EQ(self, &user->check, weft_test(self, TAG_SHARED, 1), 0);
-    for (int d = 0; d < fan; d++)
+    for (int d = 0; d < ins; d++)
         check_late(self, user, &from[d], user->bursts - 1);
     for (int w = 0; w < WINDOWS; w++)
         weft_win_free(self, &win[w]);
@@ -267,6 +312,33 @@ WEFT_KERNEL(order_kernel, struct data, user)
 }
 
 #ifndef __CUDACC__
+/* A tag of the host program stands for each rank. */
+static void run_with_hosts(struct test_env *env, struct data *data)
+{
+    const size_t bytes = (size_t)env->numbers->ranks_here * AREA;
+    const struct weft_state *state = &env->job->space.state;
+    weft_win win[WINDOWS];
+    struct host_sender from = {.env = env,
+                               .win = win,
+                               .updates = state->copy == NULL || state->update != NULL,
+                               .bursts = data->bursts,
+                               .random = env->seed * 37 + (uint64_t)env->numbers->process};
+
+    if (!TEST(env, env->numbers->ranks <= WEFT_TAGS))
+        return;
+    for (int w = 0; w < WINDOWS; w++) {
+        data->hosts[w] = test_memory(env, w == 0 ? TEST_MAPPED : TEST_PLAIN, bytes);
+        TEST_EQ(env, weft_host_win_create(env->job, data->hosts[w], bytes, &win[w]), WEFT_OK);
+    }
+    host_open(&from, data);
+    if (test_start(env, data, sizeof(*data))) {
+        host_send(&from);
+        test_finish(env, data);
+    }
+    for (int w = 0; w < WINDOWS; w++)
+        TEST_EQ(env, weft_host_win_free(env->job, &win[w]), WEFT_OK);
+}
+
 static int body(struct test_env *env)
 {
     if (!test_prepare(env, &order_kernel))
@@ -283,7 +355,10 @@ static int body(struct test_env *env)
         .ops = env->random ? 12 : MOST_OPS,
         .most = env->random ? 300 : 4096,
     };
-    test_run(env, &data, sizeof(data));
+    if (env->only == NULL)
+        test_run(env, &data, sizeof(data));
+    else
+        run_with_hosts(env, &data);
     return TEST_PASSED;
 }
 

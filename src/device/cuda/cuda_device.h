@@ -75,6 +75,11 @@ WEFT_CUDA_OP(passed);
 WEFT_CUDA_OP(fill);
 WEFT_CUDA_OP(store);
 WEFT_CUDA_OP(wait);
+
+/* kernel.c */
+WEFT_CUDA_OP(ranks);
+WEFT_CUDA_OP(run);
+
 /*
  * block/block.c. stay and leave: before and after a kernel. serves: the block is there all the
  * while; else it comes for errands, if the kernel does not fill the GPU.

@@ -67,6 +67,17 @@ WEFT_COLD void weft_ask_post(weft_self *self, int process, struct weft_command *
     self->asks++;
 }
 
+/* The same, behind what a channel to the owner still carries. The leader. */
+WEFT_INLINE void weft_ask_owner(weft_self *self, const struct weft_route *to,
+                                struct weft_command *command, const void *operands, uint32_t bytes)
+{
+    struct weft_out *const out = weft_route_out(self, to);
+
+    if (out != NULL)
+        weft_out_drain(self, out);
+    weft_ask_post(self, to->process, command, operands, bytes);
+}
+
 /*
  * Waits for the one ask whose answer comes to the link, and returns it. Each of its words carries
  * the stamp, so that one load says whether both are there.

@@ -46,17 +46,6 @@ WEFT_COLD bool weft_post_space(weft_self *self, struct weft_command_producer *ri
     return space;
 }
 
-/* The host has something to do. */
-WEFT_INLINE void weft_posted(weft_self *self)
-{
-#ifndef __CUDACC__
-    if (!weft_port_posted(&self->port))
-        weft_bell_ring(self->state->command_bell);
-#else
-    (void)self; /* it polls */
-#endif
-}
-
 /*
  * Puts a command into the rank's ring, waiting for room, and wakes the host. `after`: whoever acts
  * on the command sees what the rank did before it. False: the job has failed. (Where it is inlined
@@ -74,7 +63,7 @@ WEFT_INLINE bool weft_post_here(weft_self *self, const struct weft_command *comm
         weft_command_push(&self->commands, command, payload, payload_bytes, after);
     weft_ring_unlock(self);
     if (space)
-        weft_posted(self);
+        weft_posted_in_batch(self);
     return space;
 }
 

@@ -128,6 +128,7 @@ int weft_test(weft_self *self, int tag, uint32_t count)
         self->consumed[tag] += count;
         weft_port_waited(&self->port);
     } else {
+        weft_batch_send(self);
         weft_port_poll(&self->port); /* loops around weft_test must let others run */
     }
     return there;

@@ -224,6 +224,7 @@ static inline bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_
     ++*rounds;
     weft_tell(self, kind, a, have, need);
     weft_check_stop(self);
+    weft_batch_send(self);
     weft_serve_now_and_then(self);
     weft_port_wait(&self->port);
     return true;

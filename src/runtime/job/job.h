@@ -62,8 +62,8 @@ struct weft_job {
     bool one_address_space;     /* processes are threads of this one */
     uint32_t forks;             /* weft_forks when the job was opened */
     bool threads;               /* any thread of the program may make host calls; else this: */
-    pthread_t thread;           /* the one that opened it, */
-    int thread_id;              /* as the system calls it */
+    pthread_t thread;           /* the one that opened it */
+    int thread_id;              /* the same, as the system calls it */
     struct weft_lock host_lock; /* of the host program's rank, if `threads` */
     const struct weft_port_call *collective; /* of the program, under way; NULL: none */
     struct weft_job *next_left;              /* open.c */
@@ -148,6 +148,10 @@ static inline uint32_t weft_job_slots(const struct weft_job *job)
  */
 void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same: this process cannot do what the text says, for the reason that was said last. */
+#define weft_job_cannot(job, status, format, ...)                                                  \
+    weft_job_fail((job), (status), "process %d cannot " format ": %s", (job)->numbers.process,     \
+                  ##__VA_ARGS__, weft_err_last())
 /* The job has failed: an abort frame arrived, or a process was lost. Monitor only. */
 void weft_job_failed(struct weft_job *job, weft_status status, const char *text);
 extern const struct weft_service weft_failure_service;
@@ -174,6 +178,14 @@ weft_status weft_job_owned(const struct weft_job *job, const char *call);
 weft_status weft_job_ready(struct weft_job *job, const char *call);
 /* The same, and whether no kernel runs. */
 weft_status weft_job_idle(struct weft_job *job, const char *call);
+
+/* ---- state.c ---- */
+
+/* Counters, tables and lists; the host program's rank, and the communicator of all of them. */
+weft_status weft_state_open(struct weft_job *job);
+weft_status weft_state_open_host(struct weft_job *job);
+/* Frees what they made, however far they came. */
+void weft_state_close(struct weft_job *job);
 
 /* ---- meet.c ---- */
 

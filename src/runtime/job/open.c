@@ -4,7 +4,6 @@
  */
 #include "runtime/job/job.h"
 
-#include "abi/errand.h"
 #include "base/fork.h"
 #include "base/say.h"
 #include "base/tune.h"
@@ -24,145 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    EAGER_ON_GPUS = WEFT_EAGER_MOST, /* bytes; measured on an H200 */
-    INLINE_HERE = 224,               /* where the network reads sources itself, */
-    INLINE_ELSE = WEFT_INLINE_MOST   /* and where the host fetches them first; on an H200 */
-};
-
 static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back to its sender */
-
-/* How the host program's puts move data that only the device and its driver reach. */
-static void copy_by_device(void *context, void *target, const void *source, size_t bytes)
-{
-    struct weft_job *job = context;
-
-    if (weft_job_copy(job, target, source, bytes) != WEFT_OK)
-        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot put %zu bytes: %s",
-                      job->numbers.process, bytes, weft_err_last());
-}
-
-/* And how it updates a word of it: by the device, as ranks do. */
-static uint64_t update_by_device(void *context, void *address, const struct weft_change *change)
-{
-    struct weft_job *job = context;
-    struct weft_errand errand = {.kind = WEFT_ERRAND_UPDATE,
-                                 .how = (uint8_t)change->how,
-                                 .type = (uint8_t)change->type,
-                                 .bytes = (uint8_t)weft_type_bytes(change->type),
-                                 .address = (uint64_t)(uintptr_t)address,
-                                 .data = {change->value, change->expected}};
-
-    if (job->device_ops->serve(job->device, &errand, 1) != WEFT_OK)
-        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot update device memory: %s",
-                      job->numbers.process, weft_err_last());
-    return errand.data[0];
-}
-
-/* Between processes only: ranks of one process share their counters, which is as fast. */
-static void plan_channels(struct weft_job *job, size_t counters)
-{
-    struct weft_state *state = &job->space.state;
-
-    if (job->config.eager >= 0)
-        state->eager_bytes = (uint32_t)job->config.eager;
-    else
-        state->eager_bytes = job->device_ops->host_access ? 0 : EAGER_ON_GPUS;
-    if (state->processes > 1 && state->eager_bytes > 0)
-        state->channels = (uint32_t)job->config.channels;
-    state->eager_after = (uint32_t)job->config.eager_after;
-    state->channel_start = (uint32_t)job->config.counter_start;
-    state->channels_at = sizeof(struct weft_exposed) + counters * sizeof(struct weft_counter);
-    state->channels_at = (state->channels_at + 63) / 64 * 64;
-}
-
-size_t weft_exposed_bytes(const struct weft_state *state, size_t counters, bool of_ranks)
-{
-    return of_ranks ? state->channels_at + weft_channels_bytes(WEFT_SLOTS, state->channels)
-                    : sizeof(struct weft_exposed) + counters * sizeof(struct weft_counter);
-}
-
-/* The counters, tables and lists that do not depend on the kernel. */
-static weft_status open_state(struct weft_job *job)
-{
-    struct weft_state *state = &job->space.state;
-    void *exposed;
-
-    state->process = job->numbers.process;
-    state->processes = job->numbers.processes;
-    weft_status status =
-        weft_tables_open(state, (uint32_t)job->config.windows, (uint32_t)job->config.comms);
-    if (status != WEFT_OK)
-        return status;
-    const size_t counters = weft_space_counters(&job->space);
-    plan_channels(job, counters);
-    status = weft_share_create(weft_exposed_bytes(state, counters, job->device_ops->host_access),
-                               &exposed, &job->space.exposed_share);
-    if (status != WEFT_OK)
-        return status;
-    state->exposed = exposed;
-    state->signals = job->device_ops->host_alloc(job->device, sizeof(*state->signals));
-    state->process_table = calloc((size_t)state->processes, sizeof(*state->process_table));
-    state->inline_bytes = job->config.inline_bytes >= 0  ? (uint32_t)job->config.inline_bytes
-                          : job->device_ops->host_access ? INLINE_HERE
-                                                         : INLINE_ELSE;
-    state->intervals_most = (uint32_t)job->config.timer_intervals;
-    state->intervals =
-        job->device_ops->host_alloc(job->device, state->intervals_most * sizeof(*state->intervals));
-    if (!job->device_ops->host_access) {
-        state->hosts_apart = 1;
-        state->copy = copy_by_device;
-        if (job->config.cuda_service != WEFT_CUDA_SERVICE_OFF)
-            state->update = update_by_device;
-        state->copy_context = job;
-    }
-    job->ranks.selves = calloc(WEFT_SLOTS, sizeof(weft_self *));
-    job->proxy.managers = calloc(WEFT_SLOTS, sizeof(*job->proxy.managers));
-    if (state->signals == NULL || state->process_table == NULL || state->intervals == NULL ||
-        job->ranks.selves == NULL || job->proxy.managers == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
-
-    const uint32_t start = (uint32_t)job->config.counter_start;
-    for (size_t i = 0; start != 0 && i < counters; i++)
-        state->exposed->counters[i].local = state->exposed->counters[i].peer = start;
-    state->start_here = state->start_others = start; /* host words start at 0 */
-    status = weft_image_open(job);
-    if (status == WEFT_OK)
-        status = weft_asks_open(job);
-    return status == WEFT_OK ? weft_landing_open(job) : status;
-}
-
-/* The host program's own rank, and the communicator of all of them. */
-static weft_status open_host(struct weft_job *job)
-{
-    const int n = job->numbers.processes;
-    struct weft_member *members = calloc((size_t)n, sizeof(*members));
-    weft_self *self = malloc(sizeof(*self));
-    weft_comm comm;
-
-    if (members == NULL || self == NULL) {
-        free(members);
-        free(self);
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
-    }
-    for (int p = 0; p < n; p++)
-        members[p] = (struct weft_member){p, WEFT_HOST_SLOT};
-    weft_status status =
-        weft_comm_make(&job->space.state, WEFT_COMM_HOST, false, members, n, &comm);
-    free(members);
-    if (status == WEFT_OK) {
-        job->ranks.host_rings = job->device_ops->host_alloc(job->device, weft_rank_bytes(job));
-        status = job->ranks.host_rings != NULL ? WEFT_OK : WEFT_ERR_MEMORY;
-    }
-    if (status != WEFT_OK) {
-        free(self);
-        return status;
-    }
-    weft_rank_make(job, WEFT_HOST_SLOT, self, job->ranks.host_rings);
-    self->port.lock = job->threads ? &job->host_lock : NULL;
-    __atomic_store_n(&job->ranks.slots, 1, __ATOMIC_RELEASE);
-    return WEFT_OK;
-}
 
 /*
  * The steps in which one process may fail while the others go on: an error is the job's then, which
@@ -202,8 +63,9 @@ static weft_status add_services(struct weft_job *job)
 static weft_status open_steps(struct weft_job *job)
 {
     static weft_status (*const steps[])(struct weft_job *) = {
-        open_state, add_services,      weft_exchange_open, weft_collective_open, weft_watchdog_open,
-        open_host,  weft_printer_open, weft_monitor_start, open_together};
+        weft_state_open,      add_services,       weft_exchange_open,
+        weft_collective_open, weft_watchdog_open, weft_state_open_host,
+        weft_printer_open,    weft_monitor_start, open_together};
     weft_status status = weft_random_join(job);
     int turn = 0;
 
@@ -232,31 +94,6 @@ static weft_status open_steps(struct weft_job *job)
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && status == WEFT_OK; i++)
         status = steps[i](job);
     return status;
-}
-
-static void release_state(struct weft_job *job)
-{
-    struct weft_state *state = &job->space.state;
-
-    weft_ranks_free(job);
-    if (job->ranks.selves != NULL)
-        free(job->ranks.selves[WEFT_HOST_SLOT]);
-    for (int p = 0; state->process_table != NULL && p < job->numbers.processes; p++)
-        if (state->process_table[p].exposed != NULL)
-            weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
-                             job->one_address_space);
-    weft_landing_close(job);
-    weft_image_close(job);
-    weft_job_host_free(job, state->signals);
-    weft_job_host_free(job, state->intervals);
-    weft_job_host_free(job, job->ranks.host_rings);
-    if (state->exposed != NULL)
-        weft_share_destroy(state->exposed, &job->space.exposed_share);
-    weft_tables_close(state);
-    free(state->process_table);
-    free(job->ranks.selves);
-    free(job->proxy.managers);
-    free(job->watch);
 }
 
 /*
@@ -309,7 +146,7 @@ static weft_status release(struct weft_job *job, bool orderly)
     if (job->device != NULL && job->processes != NULL)
         weft_memory_close(job);
     weft_trace_close(job);
-    release_state(job);
+    weft_state_close(job);
     if (job->device != NULL)
         job->device_ops->close(job->device);
     free(job->processes);

@@ -235,27 +235,27 @@ const weft_numbers *weft_numbers_of(const weft_job *job)
     return &job->numbers;
 }
 
+static bool is_process(const weft_job *job, int process)
+{
+    return process >= 0 && process < job->numbers.processes;
+}
+
 int weft_first_rank_of(const weft_job *job, int process)
 {
-    return process < 0 || process >= job->numbers.processes
-               ? -1
-               : job->space.state.process_table[process].first_rank;
+    return is_process(job, process) ? job->space.state.process_table[process].first_rank : -1;
 }
 
 int weft_ranks_of(const weft_job *job, int process)
 {
-    return process < 0 || process >= job->numbers.processes
-               ? -1
-               : job->space.state.process_table[process].ranks;
+    return is_process(job, process) ? job->space.state.process_table[process].ranks : -1;
 }
 
 weft_kind weft_process_kind(const weft_job *job, int process)
 {
-    return process < 0 || process >= job->numbers.processes ? WEFT_KIND_NONE
-                                                            : job->processes[process].kind;
+    return is_process(job, process) ? job->processes[process].kind : WEFT_KIND_NONE;
 }
 
 int weft_device_of(const weft_job *job, int process)
 {
-    return process < 0 || process >= job->numbers.processes ? -1 : job->processes[process].device;
+    return is_process(job, process) ? job->processes[process].device : -1;
 }

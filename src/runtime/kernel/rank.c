@@ -110,6 +110,7 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     memset(self->meeting, 0, sizeof(self->meeting));
     __atomic_store_n(&self->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
     self->failure = WEFT_OK;
+    self->batches = self->held = 0;
     self->shared_bytes = job->ranks.shared_bytes;
     self->timer_started = 0;
     self->intervals_count = 0;

@@ -167,8 +167,7 @@ static bool receive_round(struct weft_job *job)
 
     for (; ready != asks->come; ready++) {
         if (!is_ready(job, &asks->waiting[ready % places], &there)) {
-            weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot answer what was asked: %s",
-                          job->numbers.process, weft_err_last());
+            weft_job_cannot(job, WEFT_ERR_DEVICE, "answer what was asked");
             return false;
         }
         if (!there)

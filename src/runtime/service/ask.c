@@ -169,12 +169,8 @@ bool weft_ask_issue(struct weft_job *job, struct weft_request *request)
                                          .notice = weft_notice(WEFT_NOTICE_ASK, 0, (uint32_t)there),
                                          .cookie = &request->whole};
         __atomic_store_n(&asks->begun[process], begun + 1, __ATOMIC_RELEASE);
-        request->unsent++;
-        request->unlanded++;
-        if (weft_request_hand_over(job, &put) != WEFT_OK) {
+        if (weft_request_hand_over(job, &put, &request->unsent, &request->unlanded) != WEFT_OK) {
             __atomic_store_n(&asks->begun[process], begun, __ATOMIC_RELEASE);
-            request->unsent--;
-            request->unlanded--;
             request->row = row;
             request->done = done;
             return false;
@@ -187,13 +183,11 @@ bool weft_ask_issue(struct weft_job *job, struct weft_request *request)
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* To the rank's link: it looks at nothing else. */
-static void tell_link(struct weft_job *job, struct weft_link *link, const unsigned char *data,
-                      uint32_t bytes)
+static void tell_link(struct weft_link *link, const unsigned char *data, uint32_t bytes)
 {
     const uint64_t stamp = (uint64_t)++link->results << 32;
     uint64_t value = 0;
 
-    (void)job;
     memcpy(&value, data, bytes);
     weft_store_release_u64(&link->result[0], stamp | (uint32_t)value, ORDER_answer_post);
     weft_store_release_u64(&link->result[1], stamp | value >> 32, ORDER_answer_post);
@@ -237,7 +231,7 @@ static weft_status take_answer(void *context, const struct weft_arrival *arrival
         good = weft_landing_copy(job, asked->slot, asked->to, data, asked->bytes) &&
                weft_landing_settle(job);
     if (good && asked->to_link)
-        tell_link(job, job->ranks.selves[asked->slot]->link, data, asked->bytes);
+        tell_link(job->ranks.selves[asked->slot]->link, data, asked->bytes);
     if (good && asked->last && asked->tag >= 0)
         good = weft_landing_count(job, asked->slot, (uint32_t)asked->tag);
     const weft_status status = !good         ? WEFT_ERR_DEVICE

@@ -5,7 +5,7 @@
 #include "base/say.h"
 #include "rank/counter.h"
 #include "runtime/service/ask.h"
-#include "runtime/space/image.h"
+#include "runtime/service/stream.h"
 #include "runtime/trace/timeline.h"
 
 #include <stdlib.h>
@@ -27,9 +27,8 @@ struct letter_out {
 };
 
 struct weft_landing {
-    /* The stream. */
-    bool unmarked, busy;  /* something was given to it after its last mark; that was not passed */
-    uint64_t mark, again; /* its last mark; that after what letters did not bring */
+    struct weft_receive_stream stream;
+    uint64_t again; /* its mark after what letters did not bring */
     /* Marks that were given out: the stream's last one then, and how many letters there were. */
     uint64_t marks;
     struct mark {
@@ -71,66 +70,6 @@ void weft_landing_reset(struct weft_job *job)
     memset(job->proxy.landings->box, 0, sizeof(job->proxy.landings->box));
 }
 
-/* ---- the stream ------------------------------------------------------------------------------ */
-
-static bool stream_copy(struct weft_job *job, void *target, const void *source, size_t bytes)
-{
-    if (job->ranks.image == NULL) {
-        weft_land(target, source, bytes);
-        return true;
-    }
-    job->proxy.landings->unmarked = true;
-    return job->device_ops->copy(job->device, WEFT_STREAM_RECEIVE, target, source, bytes) ==
-           WEFT_OK;
-}
-
-static void stream_count(struct weft_job *job, uint32_t index)
-{
-    if (job->ranks.image == NULL) {
-        weft_count_add_host(job->space.state.exposed, index);
-        return;
-    }
-    job->proxy.landings->unmarked = true;
-    weft_image_count(job, index);
-}
-
-static bool stream_mark(struct weft_job *job)
-{
-    struct weft_landing *landing = job->proxy.landings;
-
-    if (!landing->unmarked)
-        return true;
-    if (job->device_ops->mark(job->device, WEFT_STREAM_RECEIVE, &landing->mark) != WEFT_OK)
-        return false;
-    landing->unmarked = false;
-    landing->busy = true;
-    return true;
-}
-
-/* Whether a mark of it was passed. */
-static bool stream_passed(struct weft_job *job, uint64_t mark, bool *passed)
-{
-    struct weft_landing *landing = job->proxy.landings;
-
-    *passed = !landing->busy;
-    if (*passed)
-        return true;
-    if (job->device_ops->passed(job->device, WEFT_STREAM_RECEIVE, mark, passed) != WEFT_OK)
-        return false;
-    if (*passed && mark == landing->mark)
-        landing->busy = false;
-    return true;
-}
-
-/* Nothing is on its way there, as far as one can tell without waiting. */
-static bool stream_is_idle(struct weft_job *job)
-{
-    bool passed = false;
-
-    return !job->proxy.landings->unmarked &&
-           stream_passed(job, job->proxy.landings->mark, &passed) && passed;
-}
-
 /* ---- what became of letters ---------------------------------------------------------------- */
 
 static struct weft_letter_box *box_of(const struct weft_job *job, uint32_t slot)
@@ -147,12 +86,13 @@ static bool land_again(struct weft_job *job, uint32_t slot, const struct letter_
 
     landing->refused++;
     weft_used_shared(payload, letter->bytes); /* as the host wrote it */
-    if (letter->bytes != 0 && !stream_copy(job, letter->target, payload, letter->bytes))
+    if (letter->bytes != 0 &&
+        !weft_stream_copy(job, &landing->stream, letter->target, payload, letter->bytes))
         return false;
-    stream_count(job, weft_count_index(slot, letter->tag));
-    if (!stream_mark(job))
+    weft_stream_count(job, &landing->stream, weft_count_index(slot, letter->tag));
+    if (!weft_stream_mark(job, &landing->stream))
         return false;
-    landing->again = landing->mark;
+    landing->again = landing->stream.mark;
     return true;
 }
 
@@ -192,8 +132,7 @@ static bool landing_round(struct weft_job *job)
     if (job->proxy.landings == NULL || job->proxy.landings->out_count == 0)
         return false;
     if (!look(job, &did))
-        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot land what came as a letter: %s",
-                      job->numbers.process, weft_err_last());
+        weft_job_cannot(job, WEFT_ERR_DEVICE, "land what came as a letter");
     /* No bell rings when a rank has answered: the task looks again. */
     return did || job->proxy.landings->out_count != 0;
 }
@@ -222,15 +161,9 @@ static bool await_letters(struct weft_job *job, uint32_t slot)
 static bool settle(void *context)
 {
     struct weft_job *job = context;
-    struct weft_landing *landing = job->proxy.landings;
 
-    if (!await_letters(job, WEFT_HOST_SLOT))
-        return false;
-    if (job->ranks.image != NULL &&
-        job->device_ops->wait(job->device, WEFT_STREAM_RECEIVE) != WEFT_OK)
-        return false;
-    landing->unmarked = landing->busy = false;
-    return true;
+    return await_letters(job, WEFT_HOST_SLOT) &&
+           weft_stream_settle(job, &job->proxy.landings->stream);
 }
 
 /* ---- writing letters ----------------------------------------------------------------------- */
@@ -241,7 +174,8 @@ static uint64_t open_door(struct weft_job *job, uint32_t slot, const struct weft
     if (box == NULL || job->proxy.landings->box[slot].out)
         return 0;
     const uint64_t door = weft_load_acquire_u64(&box->door, ORDER_letter_told);
-    return weft_door_open(door) && stream_is_idle(job) ? door : 0;
+    return weft_door_open(door) && weft_stream_is_idle(job, &job->proxy.landings->stream) ? door
+                                                                                          : 0;
 }
 
 /* All of a payload lies behind the head, also a short one: from there it may land again. */
@@ -299,67 +233,57 @@ static bool write_letter(struct weft_job *job, uint32_t slot, const struct weft_
 static bool count(struct weft_job *job, uint32_t slot, uint32_t index, bool host,
                   const struct weft_arrival *arrival)
 {
-    const bool stream = job->proxy.landings != NULL;
+    struct weft_landing *landing = job->proxy.landings;
 
-    if (stream && box_of(job, slot) != NULL && !weft_job_is_failing(job)) {
+    if (landing == NULL) {
+        weft_count_add_host(job->space.state.exposed, index);
+        return true;
+    }
+    if (box_of(job, slot) != NULL && !weft_job_is_failing(job)) {
         if (!await_letters(job, slot))
             return false;
         if (write_letter(job, slot, arrival))
             return true;
     }
-    if (stream && arrival->bytes != 0 &&
-        (!await_letters(job, slot) ||
-         !stream_copy(job, arrival->target, arrival->source, arrival->bytes)))
+    if (arrival->bytes != 0 &&
+        (!await_letters(job, slot) || !weft_stream_copy(job, &landing->stream, arrival->target,
+                                                        arrival->source, arrival->bytes)))
         return false;
-    if (stream && host && !settle(job))
+    if (host && !settle(job))
         return false;
-    if (stream && !host)
-        stream_count(job, index);
-    else
+    if (host)
         weft_count_add_host(job->space.state.exposed, index);
+    else
+        weft_stream_count(job, &landing->stream, index);
     return true;
 }
 
-static weft_status counted(struct weft_job *job, bool good)
-{
-    if (!good)
-        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot land what arrived: %s",
-                      job->numbers.process, weft_err_last());
-    return good ? WEFT_OK : WEFT_ERR_DEVICE;
-}
-
-static weft_status apply_count(void *context, const struct weft_arrival *arrival)
+/* COUNT: of a slot's tag. BARRIER: of a word; its tag says whether it is the host programs'. */
+static weft_status apply(void *context, const struct weft_arrival *arrival)
 {
     struct weft_job *job = context;
-    const uint32_t slot = weft_notice_slot(arrival->notice);
+    const bool barrier = weft_notice_kind_of(arrival->notice) == WEFT_NOTICE_BARRIER;
+    const uint32_t what = weft_notice_slot(arrival->notice), tag = weft_notice_tag(arrival->notice);
+    const uint32_t most =
+        barrier ? job->space.state.comms_count * WEFT_BARRIER_WORDS : weft_job_slots(job);
 
     if (job->trace != NULL)
         weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
-    if (slot >= weft_job_slots(job))
+    if (what >= most)
         return WEFT_ERR_PROTOCOL;
-    const uint32_t index = weft_count_index(slot, weft_notice_tag(arrival->notice));
-    return counted(job, count(job, slot, index, slot == WEFT_HOST_SLOT, arrival));
-}
-
-static weft_status apply_barrier(void *context, const struct weft_arrival *arrival)
-{
-    struct weft_job *job = context;
-    const uint32_t word = weft_notice_slot(arrival->notice);
-
-    if (job->trace != NULL)
-        weft_trace_net(job, WEFT_NET_RECEIVE, arrival->process, arrival->notice, 0);
-    if (word >= job->space.state.comms_count * WEFT_BARRIER_WORDS)
-        return WEFT_ERR_PROTOCOL;
-    const bool host = weft_notice_tag(arrival->notice) != 0; /* manager.c: make_plan */
-    return counted(job, count(job, WEFT_HOST_SLOT, WEFT_BARRIER_AT + word, host, arrival));
+    if (barrier ? count(job, WEFT_HOST_SLOT, WEFT_BARRIER_AT + what, tag != 0, arrival)
+                : count(job, what, weft_count_index(what, tag), what == WEFT_HOST_SLOT, arrival))
+        return WEFT_OK;
+    weft_job_cannot(job, WEFT_ERR_DEVICE, "land what arrived");
+    return WEFT_ERR_DEVICE;
 }
 
 weft_status weft_landing_open(struct weft_job *job)
 {
     const bool image = job->ranks.image != NULL;
 
-    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_COUNT, apply_count, job);
-    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_BARRIER, apply_barrier, job);
+    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_COUNT, apply, job);
+    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_BARRIER, apply, job);
     if (!image && job->config.letters <= 0)
         return WEFT_OK;
     job->proxy.landings = calloc(1, sizeof(*job->proxy.landings));
@@ -373,7 +297,8 @@ weft_status weft_landing_open(struct weft_job *job)
 static bool land(void *context, void *target, const void *source, size_t bytes)
 {
     struct weft_job *job = context;
-    return await_letters(job, WEFT_HOST_SLOT) && stream_copy(job, target, source, bytes);
+    return await_letters(job, WEFT_HOST_SLOT) &&
+           weft_stream_copy(job, &job->proxy.landings->stream, target, source, bytes);
 }
 
 static bool mark(void *context, uint64_t *mark)
@@ -381,10 +306,10 @@ static bool mark(void *context, uint64_t *mark)
     struct weft_job *job = context;
     struct weft_landing *landing = job->proxy.landings;
 
-    if (!stream_mark(job))
+    if (!weft_stream_mark(job, &landing->stream))
         return false;
     *mark = landing->marks++;
-    landing->given[*mark % MARKS] = (struct mark){landing->mark, landing->letters};
+    landing->given[*mark % MARKS] = (struct mark){landing->stream.mark, landing->letters};
     return true;
 }
 
@@ -401,8 +326,9 @@ static bool settled(void *context, uint64_t mark, bool *there)
     for (uint32_t i = 0; i < landing->out_count; i++)
         if ((int32_t)(landing->box[landing->out[i]].number - given->letters) < 0)
             return true;
-    return stream_passed(job, given->stream > landing->again ? given->stream : landing->again,
-                         there);
+    return weft_stream_passed(job, &landing->stream,
+                              given->stream > landing->again ? given->stream : landing->again,
+                              there);
 }
 
 const struct weft_arrive_device *weft_landing_device(struct weft_job *job)
@@ -440,12 +366,10 @@ bool weft_landing_copy(struct weft_job *job, uint32_t slot, void *target, const 
 
 bool weft_landing_store(struct weft_job *job, uint32_t *word, uint32_t value)
 {
-    if (job->ranks.image == NULL) {
-        weft_store_release_u32(word, value, ORDER_answer_post);
-        return true;
-    }
-    job->proxy.landings->unmarked = true;
-    return job->device_ops->store(job->device, WEFT_STREAM_RECEIVE, word, value) == WEFT_OK;
+    if (job->ranks.image != NULL)
+        return weft_stream_store(job, &job->proxy.landings->stream, word, value);
+    weft_store_release_u32(word, value, ORDER_answer_post);
+    return true;
 }
 
 bool weft_landing_count(struct weft_job *job, uint32_t slot, uint32_t tag)

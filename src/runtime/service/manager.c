@@ -16,10 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    BATCH = 32, /* commands in a turn */
-    AHEAD = 8   /* commands under way of a rank, where the host fetches what they send */
-};
+enum { AHEAD = 8 /* commands under way of a rank, where the host fetches what they send */ };
 
 /* ---- what a command asks for --------------------------------------------------------------- */
 
@@ -163,8 +160,7 @@ void weft_flush_process(struct weft_job *job, int process)
     const weft_status status = job->proxy.net_ops->flush(job->proxy.net, process);
 
     if (status != WEFT_OK)
-        weft_job_fail(job, status, "process %d cannot flush: %s", job->numbers.process,
-                      weft_err_last());
+        weft_job_cannot(job, status, "flush");
 }
 
 static enum weft_taken take_flush(struct weft_job *job, uint32_t slot,
@@ -211,7 +207,7 @@ bool weft_manager_serve(struct weft_job *job, uint32_t slot)
         did = weft_requests_fetch(job, manager);
         did |= weft_requests_issue(job, manager);
     }
-    for (int n = 0; n < BATCH; n++) {
+    for (int n = 0; n < WEFT_COMMANDS_A_TURN; n++) {
         if (!weft_command_peek(&manager->commands, &command) || !take(job, slot, &command))
             break;
         did = true;

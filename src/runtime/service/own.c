@@ -45,8 +45,7 @@ static bool own_round(struct weft_job *job)
             return true; /* the device failed, and so has the job */
     }
     if (!weft_landing_settle(job)) {
-        weft_job_fail(job, WEFT_ERR_DEVICE, "process %d cannot tell itself: %s",
-                      job->numbers.process, weft_err_last());
+        weft_job_cannot(job, WEFT_ERR_DEVICE, "tell itself");
         return true;
     }
     weft_store_release_u32(&own->taken, given, ORDER_command_credit);

@@ -37,8 +37,7 @@ static bool drive_network(struct weft_job *job, enum weft_net_side side)
         return false;
     const weft_status status = job->proxy.net_ops->progress(job->proxy.net, side, &did);
     if (status != WEFT_OK)
-        weft_job_fail(job, status, "process %d cannot %s: %s", job->numbers.process,
-                      side == WEFT_NET_SEND ? "send" : "receive", weft_err_last());
+        weft_job_cannot(job, status, "%s", side == WEFT_NET_SEND ? "send" : "receive");
     return did;
 }
 

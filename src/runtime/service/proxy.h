@@ -132,7 +132,7 @@ struct weft_proxy {
  */
 weft_status weft_network_open(struct weft_job *job);
 
-/* ---- manager.c, request.c, progress.c, text.c ---- */
+/* ---- manager.c, request.c, issue.c, progress.c, text.c ---- */
 
 extern const struct weft_service weft_manager_service, weft_text_service, weft_network_service;
 /* The job fails: a rank sent what no rank sends. */
@@ -154,6 +154,13 @@ size_t weft_request_room(const struct weft_job *job);
 struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool with_payload);
 void weft_request_free(struct weft_job *job, struct weft_request *request);
 
+/* Its source may be reused; the rank counts it when all before it may. */
+void weft_request_source_done(struct weft_job *job, struct weft_request *request);
+/* One more of it has landed. It may be gone after this. */
+void weft_request_target_done(struct weft_job *job, struct weft_request *request);
+/* A record of that pool's size; NULL: no memory. */
+void *weft_pool_take(struct weft_pool *pool, size_t bytes);
+
 /* The slot of one that is no rank's. */
 #define WEFT_NO_SLOT UINT32_MAX
 /* Its source is memory of windows, not in the request: how the network may read it. */
@@ -161,9 +168,12 @@ void weft_request_from_memory(struct weft_job *job, struct weft_request *request
 /* Goes to the network when those before it have. */
 void weft_requests_add(struct weft_job *job, struct weft_manager *manager,
                        struct weft_request *request);
-/* Not OK: not accepted. FULL: look again later; STAGE: from host memory; else the job has failed.
+/*
+ * One more put, counted in both. Not OK: not accepted, nor counted. FULL: look again later; STAGE:
+ * from host memory; else the job has failed.
  */
-weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put);
+weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put,
+                                   uint64_t *unsent, uint64_t *unlanded);
 
 /* Begins copies for the rank's next commands, in their order. True: some were begun. */
 bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager);

@@ -25,8 +25,8 @@ static bool stays(const struct weft_job *job, const struct weft_region *region, 
     return comm != NULL && comm->rank_of_slot[slot] >= 0;
 }
 
-bool weft_memory_known(struct weft_job *job, uint32_t slot, const void *base, size_t bytes,
-                       struct weft_place *place)
+bool weft_memory_in_segment(const struct weft_job *job, const void *base, size_t bytes,
+                            struct weft_place *place)
 {
     const struct weft_process *self = &job->processes[job->numbers.process];
     uint64_t offset;
@@ -38,6 +38,16 @@ bool weft_memory_known(struct weft_job *job, uint32_t slot, const void *base, si
             return true;
         }
     }
+    return false;
+}
+
+bool weft_memory_known(struct weft_job *job, uint32_t slot, const void *base, size_t bytes,
+                       struct weft_place *place)
+{
+    uint64_t offset;
+
+    if (weft_memory_in_segment(job, base, bytes, place))
+        return true;
     for (uint32_t i = 0; i < job->space.regions_count; i++) {
         const struct weft_region *r = &job->space.regions[i];
         if (weft_contains(r->base, r->bytes, base, bytes, &offset) && stays(job, r, slot)) {

@@ -276,8 +276,7 @@ void weft_image_count(struct weft_job *job, uint32_t index)
         job->device_ops->store(job->device, WEFT_STREAM_RECEIVE,
                                &image->exposed->counters[index].host, ++image->counts[index]);
     if (status != WEFT_OK)
-        weft_job_fail(job, status, "process %d cannot count a notification: %s",
-                      job->numbers.process, weft_err_last());
+        weft_job_cannot(job, status, "count a notification");
 }
 
 /* ---- entries of the tables ---- */
@@ -330,8 +329,7 @@ static void conclude(struct weft_job *job, weft_status status, uint32_t index, b
 
     status = finish(job, status);
     if (status != WEFT_OK)
-        weft_job_fail(job, status, "process %d cannot write to its device: %s",
-                      job->numbers.process, weft_err_last());
+        weft_job_cannot(job, status, "write to its device");
     if (!freed)
         return;
     weft_arena_give(&image->arena, image->ranges[index]);

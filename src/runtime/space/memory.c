@@ -282,22 +282,19 @@ static const struct weft_region *find_region(const struct weft_job *job, weft_co
 weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, size_t bytes,
                               struct weft_place *place)
 {
-    const struct weft_process *self = self_process(job);
     const struct weft_region *region;
+    struct weft_place begin;
     uint64_t offset;
 
-    for (uint32_t i = 0; i < self->segments_count; i++) {
-        const struct weft_segment *s = &self->segments[i];
-        if (weft_contains(s->address, s->share.bytes, base, bytes, &offset)) {
-            *place = (struct weft_place){i, offset, s->key, offset};
-            return WEFT_OK;
-        }
-        if (weft_contains(s->address, s->share.bytes, base, 1, &offset))
-            return weft_err(WEFT_ERR_ARGUMENT,
-                            "%zu bytes at %p for a window: only %llu bytes are left there of what "
-                            "weft_malloc gave",
-                            bytes, base, (unsigned long long)(s->share.bytes - offset));
-    }
+    if (weft_memory_in_segment(job, base, bytes, place))
+        return WEFT_OK;
+    if (weft_memory_in_segment(job, base, 1, &begin))
+        return weft_err(
+            WEFT_ERR_ARGUMENT,
+            "%zu bytes at %p for a window: only %llu bytes are left there of what weft_malloc gave",
+            bytes, base,
+            (unsigned long long)(self_process(job)->segments[begin.segment].share.bytes -
+                                 begin.segment_offset));
     while ((region = find_region(job, comm, base, bytes, &offset)) == NULL) {
         weft_status status = add_region(job, base, bytes, comm);
         if (status != WEFT_OK)

@@ -18,16 +18,16 @@ struct weft_region {
     unsigned char *base; /* NULL: free */
     size_t bytes;
     uint64_t key;
-    weft_comm claim; /* registered for a window that this communicator is creating, */
-    weft_win owner;  /* or for this window; neither: by the program */
+    weft_comm claim; /* a window of this communicator is being made of it; NONE: none is */
+    weft_win owner; /* it goes with this window; NONE, without a claim: the program registered it */
 };
 
 /* Memory that one process announced: a window with one member. */
 struct weft_announced {
     int32_t process; /* -1: free */
     uint32_t number;
-    weft_win win;       /* NONE: it could not be made, */
-    weft_status status; /* and why; in the process alone that announced it */
+    weft_win win;       /* NONE: it could not be made */
+    weft_status status; /* why not; in the process alone that announced it */
 };
 
 /* What the job's processes expose to each other. */
@@ -72,6 +72,9 @@ weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, 
                               struct weft_place *place);
 /* ---- find.c ---- */
 
+/* Whether it lies in memory that weft_malloc gave. Table lock held. */
+bool weft_memory_in_segment(const struct weft_job *job, const void *base, size_t bytes,
+                            struct weft_place *place);
 /*
  * Finds it as a place that the network knows, and goes on to know while the rank in `slot` has
  * something under way. False: there is none. Table lock held.

@@ -151,10 +151,10 @@ static void report_deadlock(struct weft_job *job)
 }
 
 /* After the lines of those that wait. */
-static void say_rest(const struct weft_job *job, int lines, int more)
+static void say_rest(const struct weft_job *job, int lines)
 {
-    if (more > 0)
-        weft_say(WEFT_SAY_ERROR, "and %d more ranks of this process wait", more);
+    if (lines > MOST_LINES)
+        weft_say(WEFT_SAY_ERROR, "and %d more ranks of this process wait", lines - MOST_LINES);
     if (lines > 0)
         say_others(job);
 }
@@ -261,7 +261,7 @@ static void look(struct weft_job *job)
 {
     const uint64_t now = weft_now_ns();
     const double stall = job->config.stall_s, timeout = job->config.timeout_s;
-    int lines = 0, more = 0;
+    int lines = 0;
 
     if (weft_job_status(job) != WEFT_OK) {
         look_at_end(job, now);
@@ -292,16 +292,14 @@ static void look(struct weft_job *job)
         }
         if (lines++ < MOST_LINES)
             report(job, slot, seconds, WEFT_OK);
-        else
-            more++;
     }
-    say_rest(job, lines, more);
+    say_rest(job, lines);
 }
 
 void weft_watchdog_tell(struct weft_job *job)
 {
     const uint64_t now = weft_now_ns();
-    int lines = 0, more = 0;
+    int lines = 0;
 
     weft_lock(&job->space.tables);
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
@@ -311,10 +309,8 @@ void weft_watchdog_tell(struct weft_job *job)
         if (lines++ < MOST_LINES)
             /* no true time in random mode */
             report(job, slot, weft_model != NULL ? 0 : (double)lasted * 1e-9, WEFT_OK);
-        else
-            more++;
     }
-    say_rest(job, lines, more);
+    say_rest(job, lines);
     weft_unlock(&job->space.tables);
 }
 

@@ -1,0 +1,44 @@
+/*
+ * rank/path/bell.h - telling the host that commands are there: at once, or, in a batch, for several
+ * together. A batch holds the bell back until it ends, until the rank waits, tests or ends, and
+ * for no more commands than the host takes in one turn. A GPU's rank tells nobody: its host polls.
+ */
+#ifndef WEFT_RANK_PATH_BELL_H
+#define WEFT_RANK_PATH_BELL_H
+
+#include "rank/state.h"
+
+/* The host has something to do, and finds all that the rank has posted. */
+WEFT_INLINE void weft_posted(weft_self *self)
+{
+#ifndef __CUDACC__
+    self->held = 0;
+    if (!weft_port_posted(&self->port))
+        weft_bell_ring(self->state->command_bell);
+#else
+    (void)self;
+#endif
+}
+
+/* The same of a command that may wait for others of its batch. */
+WEFT_INLINE void weft_posted_in_batch(weft_self *self)
+{
+#ifndef __CUDACC__
+    if (WEFT_UNLIKELY(self->batches != 0) && ++self->held < WEFT_COMMANDS_A_TURN)
+        return;
+#endif
+    weft_posted(self);
+}
+
+/* Rings for what a batch holds back. The leader. */
+WEFT_INLINE void weft_batch_send(weft_self *self)
+{
+#ifndef __CUDACC__
+    if (WEFT_UNLIKELY(self->held != 0))
+        weft_posted(self);
+#else
+    (void)self;
+#endif
+}
+
+#endif

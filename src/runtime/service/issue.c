@@ -1,0 +1,227 @@
+/*
+ * runtime/service/issue.c - requests on their way to the network; the progress task's.
+ *
+ * A put whose source the network cannot read where it lies goes through pinned host memory
+ * (staging.h) in pieces: copies from the device are begun, of several pieces and of the next
+ * commands, too; each piece is handed on when its copy is done, in the order of the commands; its
+ * memory is free again when the network has read it. So the copy engine, the network, and the
+ * device at the other end work at the same time. Nothing here waits, and each turn of a rank begins
+ * few pieces, so that many ranks share the engine.
+ */
+#include "runtime/job/job.h"
+
+#include "base/say.h"
+#include "net/staging.h"
+#include "runtime/service/ask.h"
+#include "runtime/trace/timeline.h"
+
+enum { PIECES = 2 }; /* copies from the device that a turn begins */
+
+/* ---- from the device to the host ----------------------------------------------------------- */
+
+static void fetch_failed(struct weft_job *job, const struct weft_part *part)
+{
+    weft_job_cannot(job, WEFT_ERR_DEVICE, "fetch %llu bytes from its device",
+                    (unsigned long long)part->rows * part->width);
+}
+
+/* How much of the rectangle comes next: some whole rows, or some of one. */
+static void cut(const struct weft_request *request, uint64_t most, struct weft_part *part)
+{
+    const uint64_t rows = request->rows - request->row, width = request->width - request->done;
+
+    part->row = request->row;
+    part->from = request->done;
+    part->rows = 1;
+    part->width = width < most ? width : most;
+    if (request->done == 0 && request->width <= most)
+        part->rows = most / request->width < rows ? most / request->width : rows;
+}
+
+/*
+ * Begins to copy the next part; its mark is the caller's to set. NULL: there is no room now, all is
+ * begun, or the job has failed.
+ */
+static struct weft_part *fetch_part(struct weft_job *job, struct weft_request *request)
+{
+    const struct weft_device_ops *ops = job->device_ops;
+    struct weft_part part = {.request = request, .unsent = 1, .unlanded = 1};
+
+    if (request->row == request->rows || request->parts == request->depth)
+        return NULL;
+    cut(request, request->piece, &part);
+    part.memory = weft_stage_take(job->proxy.stage, request->slot, request->put.process,
+                                  part.rows * part.width, &part.room);
+    if (part.memory == NULL)
+        return NULL;
+    cut(request, part.room, &part);
+    const unsigned char *source = request->source + part.row * request->source_pitch + part.from;
+    const weft_status status =
+        part.rows == 1 ? ops->copy(job->device, WEFT_STREAM_SEND, part.memory, source, part.width)
+                       : ops->gather(job->device, WEFT_STREAM_SEND, part.memory, source,
+                                     request->source_pitch, part.width, part.rows);
+    struct weft_part *kept = weft_pool_take(&job->proxy.parts, sizeof(*kept));
+
+    if (status != WEFT_OK) {
+        fetch_failed(job, &part);
+        return NULL;
+    }
+    if (kept == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a part of %llu bytes",
+                      (unsigned long long)part.rows * part.width);
+        return NULL;
+    }
+    *kept = part;
+    *(request->last != NULL ? &request->last->next : &request->first) = kept;
+    request->last = kept;
+    request->parts++;
+    request->unsent++;
+    request->done = part.from + part.width;
+    if (request->done == request->width) {
+        request->done = 0;
+        request->row += part.rows;
+    }
+    if (request->row == request->rows)
+        weft_request_source_done(job, request);
+    return kept;
+}
+
+/* One mark for all: looking whether it was passed takes longer than setting it. */
+static void mark_parts(struct weft_job *job, struct weft_part *const *parts, int count)
+{
+    uint64_t mark = 0;
+
+    if (count > 0 && job->device_ops->mark(job->device, WEFT_STREAM_SEND, &mark) != WEFT_OK)
+        fetch_failed(job, parts[0]);
+    for (int i = 0; i < count; i++)
+        parts[i]->mark = mark;
+}
+
+bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager)
+{
+    struct weft_part *parts[PIECES];
+    int begun = 0;
+
+    for (struct weft_request *r = manager->first; r != NULL && begun < PIECES; r = r->next) {
+        while (r->staged && begun < PIECES && (parts[begun] = fetch_part(job, r)) != NULL)
+            begun++;
+        if ((r->staged || r->put.device) && r->row != r->rows)
+            break; /* the network may want it staged yet: those behind it must leave it room */
+    }
+    mark_parts(job, parts, begun);
+    return begun != 0;
+}
+
+/* ---- to the network ------------------------------------------------------------------------ */
+
+weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put,
+                                   uint64_t *unsent, uint64_t *unlanded)
+{
+    ++*unsent; /* before: the network may report it from within put */
+    ++*unlanded;
+    const weft_status status = job->proxy.net_ops->put(job->proxy.net, put);
+    if (status != WEFT_OK) {
+        --*unsent;
+        --*unlanded;
+    }
+    if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
+        weft_job_cannot(job, status, "put %zu bytes to process %d", put->bytes, put->process);
+    if (status == WEFT_OK && job->trace != NULL)
+        weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, put->bytes);
+    return status;
+}
+
+/* The rows of a part that is there. True: all are accepted. */
+static bool issue_part(struct weft_job *job, struct weft_part *part)
+{
+    struct weft_request *request = part->request;
+
+    while (part->issued < part->rows) {
+        const uint64_t row = part->row + part->issued;
+        struct weft_net_put put = request->put;
+        put.cookie = part;
+        put.offset += row * request->pitch + part->from;
+        put.source = part->memory + part->issued * part->width;
+        put.bytes = part->width;
+        if (row + 1 != request->rows || part->from + part->width != request->width)
+            put.notice = 0;
+        if (weft_request_hand_over(job, &put, &part->unsent, &part->unlanded) != WEFT_OK)
+            return false;
+        part->issued++;
+    }
+    return true;
+}
+
+/* A staged put. True: all of it is accepted. */
+static bool issue_staged(struct weft_job *job, struct weft_request *request)
+{
+    struct weft_part *part;
+
+    while ((part = request->first) != NULL) {
+        bool was_there = part->there;
+        if (!was_there && job->device_ops->passed(job->device, WEFT_STREAM_SEND, part->mark,
+                                                  &part->there) != WEFT_OK) {
+            fetch_failed(job, part);
+            return false;
+        }
+        if (!part->there)
+            return false;
+        if (!was_there)
+            weft_request_source_done(job, request);
+        if (!issue_part(job, part))
+            return false;
+        request->first = part->next;
+        if (request->first == NULL)
+            request->last = NULL;
+        request->unlanded++; /* the part; it ends here if the network has reported all already */
+        weft_request_sent(job, part);
+        weft_request_landed(job, part);
+    }
+    return request->row == request->rows;
+}
+
+/* A put that the network reads itself, or a notice. True: all of it is accepted. */
+static bool issue_rows(struct weft_job *job, struct weft_request *request)
+{
+    while (request->row < request->rows) {
+        struct weft_net_put put = request->put;
+        put.cookie = &request->whole;
+        put.offset += request->row * request->pitch;
+        put.source = request->source + request->row * request->source_pitch;
+        put.bytes = request->width;
+        if (request->row + 1 != request->rows)
+            put.notice = 0;
+        const weft_status status =
+            weft_request_hand_over(job, &put, &request->unsent, &request->unlanded);
+        if (status == WEFT_NET_STAGE) { /* the rest of the rows, too */
+            request->put.device = false;
+            request->staged = true;
+        }
+        if (status != WEFT_OK)
+            return false;
+        request->row++;
+    }
+    weft_request_source_done(job, request);
+    return true;
+}
+
+bool weft_requests_issue(struct weft_job *job, struct weft_manager *manager)
+{
+    struct weft_request *request;
+    bool did = false;
+
+    if (weft_job_is_failing(job))
+        return false; /* what could not be fetched must not be sent */
+    while ((request = manager->first) != NULL &&
+           (request->asking != NULL ? weft_ask_issue(job, request)
+            : request->staged       ? issue_staged(job, request)
+                                    : issue_rows(job, request))) {
+        manager->first = request->next;
+        if (manager->first == NULL)
+            manager->last = NULL;
+        manager->waiting--;
+        weft_request_target_done(job, request);
+        did = true;
+    }
+    return did;
+}

@@ -1,0 +1,179 @@
+/*
+ * As test_errors, of gets, updates, operations and batches: what the last rank does wrong ends the
+ * job with one line, and no call of the others, which wait, returns.
+ */
+#include "support/error_cases.h"
+
+enum { BYTES = 64, EACH = 4 * BYTES };
+
+/* X(name, status, the call in the message, a number or word in it) */
+#define CASES(X)                                                                                   \
+    X(get_beyond, ERR_BOUNDS, "weft_get:", "61")                                                   \
+    X(get_wraps, ERR_BOUNDS, "weft_get:", "18446744073709551615")                                  \
+    X(get_2d_beyond, ERR_BOUNDS, "weft_get_2d_begin:", "4611686018427387904")                      \
+    X(get_2d_rows_overlap, ERR_ARGUMENT, "weft_get_2d_begin:", "7")                                \
+    X(get_null, ERR_ARGUMENT, "weft_get_begin:", "9 bytes to NULL")                                \
+    X(get_rank, ERR_RANK, "weft_get:", "-3")                                                       \
+    X(get_freed_window, ERR_WINDOW, "weft_get:", "0x")                                             \
+    X(get_tag, ERR_TAG, "weft_get_notify:", "256")                                                 \
+    X(add_beyond, ERR_BOUNDS, "weft_add:", "57")                                                   \
+    X(add_unaligned, ERR_ARGUMENT, "weft_fetch_add:", "aligned to 8")                              \
+    X(add_rank, ERR_RANK, "weft_fetch_add_u32:", "1000000")                                        \
+    X(swap_freed_window, ERR_WINDOW, "weft_swap:", "0x")                                           \
+    X(swap_unaligned, ERR_ARGUMENT, "weft_swap_u32:", "aligned to 4")                              \
+    X(compare_unaligned, ERR_ARGUMENT, "weft_compare_swap:", "offset 1 ")                          \
+    X(compare_device_window, ERR_RANK, "weft_compare_swap:", "ranks")                              \
+    X(accumulate_beyond, ERR_BOUNDS, "weft_accumulate_begin:", "72 bytes")                         \
+    X(accumulate_wraps, ERR_BOUNDS, "weft_accumulate_begin:", "18446744073709551615")              \
+    X(accumulate_type, ERR_ARGUMENT, "weft_accumulate_begin:", "type 6")                           \
+    X(accumulate_operation, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 7")                 \
+    X(accumulate_xor_real, ERR_ARGUMENT, "weft_accumulate_begin:", "operation 5")                  \
+    X(accumulate_null, ERR_ARGUMENT, "weft_accumulate_begin:", "2 elements")                       \
+    X(op_other_rank, ERR_ARGUMENT, "weft_op_wait:", "none of this rank")                           \
+    X(op_to_come, ERR_ARGUMENT, "weft_op_test:", "4611686018427387904")                            \
+    X(op_process, ERR_ARGUMENT, "weft_op_wait:", "process 1000000")                                \
+    X(op_progress, ERR_ARGUMENT, "weft_op_wait:", "3 is neither")                                  \
+    X(batch_end, ERR_STATE, "weft_batch_end:", "no batch was begun")
+
+enum error_case { CASES(ERROR_ENUM) CASE_COUNT };
+
+struct data {
+    struct test_check check;
+    unsigned char *memory; /* EACH a rank */
+    uint32_t number;       /* an error_case */
+    uint32_t returned;     /* ranks that came back from what ends the job */
+};
+
+WEFT_DEVICE_FN void err_fetching(weft_self *self, struct data *user, weft_win win, weft_win device,
+                                 weft_win freed)
+{
+    unsigned char *to = test_mine(self, user->memory, EACH) + BYTES;
+    /* kind: 1 a put, 2 a get; above it a stamp, of which this one is of no rank here. */
+    const weft_op other = {1, 0, 0xff1}, to_come = {(uint64_t)1 << 62, 0, 0xff2};
+    const weft_op nowhere = {1, 1000000, 0xff1}, done = {0, 0, 0};
+
+    switch ((enum error_case)user->number) {
+    case CASE_get_beyond:
+        weft_get(self, win, 0, 61, to, 4);
+        break;
+    case CASE_get_wraps:
+        weft_get(self, win, 0, SIZE_MAX, to, 2);
+        break;
+    case CASE_get_2d_beyond:
+        weft_get_2d_begin(self, win, 0, 0, (size_t)1 << 62, to, 1, 1, 5);
+        break;
+    case CASE_get_2d_rows_overlap:
+        weft_get_2d_begin(self, win, 0, 0, 8, to, 7, 8, 2);
+        break;
+    case CASE_get_null:
+        weft_get_begin(self, win, 0, 0, NULL, 9);
+        break;
+    case CASE_get_rank:
+        weft_get(self, win, -3, 0, to, 1);
+        break;
+    case CASE_get_freed_window:
+        weft_get(self, freed, 0, 0, to, 1);
+        break;
+    case CASE_get_tag:
+        weft_get_notify(self, win, 0, 0, to, 1, 256);
+        break;
+    case CASE_add_beyond:
+        weft_add(self, win, 0, 57, 1);
+        break;
+    case CASE_add_unaligned:
+        weft_fetch_add(self, win, 0, 4, 1);
+        break;
+    case CASE_add_rank:
+        weft_fetch_add_u32(self, win, 1000000, 0, 1);
+        break;
+    case CASE_swap_freed_window:
+        weft_swap(self, freed, 0, 0, 1);
+        break;
+    case CASE_swap_unaligned:
+        weft_swap_u32(self, win, 0, 2, 1);
+        break;
+    case CASE_compare_unaligned:
+        weft_compare_swap(self, win, 0, 1, 1, 2);
+        break;
+    case CASE_compare_device_window:
+        weft_compare_swap(self, device, weft_size(self, WEFT_COMM_DEVICE), 0, 1, 2);
+        break;
+    case CASE_accumulate_beyond:
+        weft_accumulate_begin(self, win, 0, 0, to, 9, WEFT_U64, WEFT_SUM);
+        break;
+    case CASE_accumulate_wraps:
+        weft_accumulate_begin(self, win, 0, 0, to, SIZE_MAX / 4 + 1, WEFT_U32, WEFT_SUM);
+        break;
+    case CASE_accumulate_type:
+        weft_accumulate_begin(self, win, 0, 0, to, 1, (weft_type)6, WEFT_SUM);
+        break;
+    case CASE_accumulate_operation:
+        weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_U64, (weft_operation)7);
+        break;
+    case CASE_accumulate_xor_real:
+        weft_accumulate_begin(self, win, 0, 0, to, 1, WEFT_F64, WEFT_XOR);
+        break;
+    case CASE_accumulate_null:
+        weft_accumulate_begin(self, win, 0, 0, NULL, 2, WEFT_U64, WEFT_SUM);
+        break;
+    case CASE_op_other_rank:
+        weft_op_wait(self, other, WEFT_LOCAL);
+        break;
+    case CASE_op_to_come:
+        weft_op_test(self, to_come, WEFT_LOCAL);
+        break;
+    case CASE_op_process:
+        weft_op_wait(self, nowhere, WEFT_LOCAL);
+        break;
+    case CASE_batch_end:
+        weft_batch_begin(self);
+        weft_batch_end(self);
+        weft_batch_end(self);
+        break;
+    case CASE_op_progress:
+        weft_op_wait(self, done, (weft_progress)3);
+        break;
+    default:
+        break;
+    }
+}
+
+WEFT_KERNEL(op_errors_kernel, struct data, user)
+{
+    const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
+    unsigned char *memory = test_mine(self, user->memory, EACH);
+
+    weft_win win = weft_win_create(self, WEFT_COMM_WORLD, memory, BYTES);
+    weft_win device = weft_win_create(self, WEFT_COMM_DEVICE, NULL, 0);
+    weft_win window = weft_win_create(self, WEFT_COMM_WORLD, memory, BYTES);
+    const weft_win freed = window;
+    weft_win_free(self, &window);
+    weft_barrier(self, WEFT_COMM_WORLD);
+    if (me == n - 1)
+        err_fetching(self, user, win, device, freed);
+    else
+        weft_wait(self, 77, 5);
+    test_add_u32(&user->returned, 1);
+}
+
+#ifndef __CUDACC__
+static const struct error_row errors[CASE_COUNT] = {CASES(ERROR_ROW)};
+
+static int body(struct test_env *env)
+{
+    struct data data = {.number = (uint32_t)error_case_find(env, errors, CASE_COUNT)};
+
+    if (data.number == CASE_COUNT || !test_prepare(env, &op_errors_kernel))
+        return TEST_FAILED;
+    data.memory = test_memory(env, TEST_MAPPED, (size_t)env->numbers->ranks_here * EACH);
+    error_case_expect(env, &errors[data.number]);
+    test_run(env, &data, sizeof(data));
+    TEST_EQ(env, data.returned, 0);
+    return TEST_PASSED;
+}
+
+int main(int argc, char **argv)
+{
+    return error_cases_main(argc, argv, errors, CASE_COUNT, body);
+}
+#endif

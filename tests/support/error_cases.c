@@ -1,0 +1,67 @@
+/* support/error_cases.c - see the header. */
+#include "support/error_cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char present[] = "a process of the job is here";
+static int (*body_of)(struct test_env *env);
+
+int error_case_find(const struct test_env *env, const struct error_row *cases, int count)
+{
+    int number = 0;
+
+    while (number < count && (env->only == NULL || strcmp(cases[number].name, env->only) != 0))
+        number++;
+    return number;
+}
+
+void error_case_expect(struct test_env *env, const struct error_row *error)
+{
+    env->expect = error->status;
+    fprintf(stderr, "%s\n", present);
+}
+
+static int child(int argc, char **argv)
+{
+    return test_main(argc, argv, body_of);
+}
+
+/* The line must be there once for each process. */
+static int run_case(const struct error_row *error, int argc, char **argv)
+{
+    char *arguments[argc + 3], option[] = "--case", name[64], *text;
+    const char *const words[] = {weft_status_name(error->status), error->call, error->words, NULL};
+    const char *const here[] = {present, NULL};
+
+    memcpy(arguments, argv, (size_t)argc * sizeof(*argv));
+    snprintf(name, sizeof(name), "%s", error->name);
+    arguments[argc] = option;
+    arguments[argc + 1] = name;
+    arguments[argc + 2] = NULL;
+    setenv("WEFT_TIMEOUT_S", error->status == WEFT_ERR_TIMEOUT ? "2" : "60", 1);
+    const int result = test_capture(child, argc + 2, arguments, &text);
+    const bool said = test_lines_with(text, words) == test_lines_with(text, here);
+    const bool good = result == TEST_SKIPPED || (result == TEST_PASSED && said);
+    if (!good)
+        fprintf(stderr, "FAILED case %s: exit code %d%s; it printed:\n%s", error->name, result,
+                said ? "" : ", and the error was not said once with rank, call and number", text);
+    free(text);
+    return good ? 0 : 1;
+}
+
+int error_cases_main(int argc, char **argv, const struct error_row *cases, int count,
+                     int (*body)(struct test_env *env))
+{
+    const char *only = NULL;
+    int wrong = 0;
+
+    body_of = body;
+    for (int i = 1; i + 1 < argc; i++)
+        only = strcmp(argv[i], "--case") == 0 ? argv[i + 1] : only;
+    for (int i = 0; i < count; i++)
+        if (only == NULL || strcmp(only, cases[i].name) == 0)
+            wrong += run_case(&cases[i], argc, argv);
+    return wrong != 0 ? TEST_FAILED : TEST_PASSED;
+}

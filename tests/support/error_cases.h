@@ -1,0 +1,29 @@
+/*
+ * support/error_cases.h - programs whose cases are jobs that end in an error. Each case is run in a
+ * child process, whose output is read: every process says the error once, with what is expected in
+ * the line. Under weftrun a program can be one job only: give --case NAME there.
+ */
+#ifndef WEFT_TESTS_ERROR_CASES_H
+#define WEFT_TESTS_ERROR_CASES_H
+
+#include "support/test.h"
+
+/* A row of a list X(name, status, call, words). */
+struct error_row {
+    const char *name;
+    weft_status status;
+    const char *call, *words; /* in the line: the call, and what tells the numbers */
+};
+#define ERROR_ENUM(name, status, call, words) CASE_##name,
+#define ERROR_ROW(name, status, call, words)  {#name, WEFT_##status, call, words},
+
+/* For a body: the number of the case that --case names; `count`: there is none. */
+int error_case_find(const struct test_env *env, const struct error_row *cases, int count);
+/* For a body that is about to run its kernel: the job ends in that error. */
+void error_case_expect(struct test_env *env, const struct error_row *error);
+
+/* The whole program. WEFT_TIMEOUT_S is a minute, and two seconds for who expects TIMEOUT. */
+int error_cases_main(int argc, char **argv, const struct error_row *cases, int count,
+                     int (*body)(struct test_env *env));
+
+#endif
