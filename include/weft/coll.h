@@ -15,10 +15,10 @@
  * then see what weft_barrier promises; the other calls order nothing else.
  *
  * Results do not depend on who comes first. Within a process the elements of 16 ranks that follow
- * each other are put together in their order, then these groups are; of several processes, each puts
- * its own ranks' together, and then these are, in the order of processes. (weft_scan: in the order
- * of ranks throughout.) So floating-point results are bit-equal on all ranks, and from run to run of
- * the same communicator.
+ * each other are put together in their order, then these groups are; of several processes, each
+ * puts its own ranks' together, and then these are, in the order of processes. (weft_scan: in the
+ * order of ranks throughout.) So floating-point results are bit-equal on all ranks, and from run to
+ * run of the same communicator.
  *
  * The first call on a communicator of several processes creates a window over it (WEFT_WINDOWS),
  * which weft_comm_free frees.

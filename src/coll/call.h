@@ -49,6 +49,7 @@ struct weft_coll {
     int32_t leaders, lead; /* processes, and this one among them */
     int32_t here, mine;    /* members of this process, and this rank among them */
     uint32_t size;         /* of an element */
+    uint64_t cell_at;      /* where the cells of this call are in each rank's memory */
     size_t count;
     unsigned char *source; /* nobody writes there */
     unsigned char *target; /* NULL: it gets nothing */
@@ -153,7 +154,7 @@ WEFT_INLINE struct weft_coll_cell *weft_coll_cell(const weft_self *self, const s
                                                   int32_t j)
 {
     return (struct weft_coll_cell *)(void *)(weft_coll_memory(self, weft_coll_slot_here(c, j)) +
-                                             weft_coll_cell_at(self, c, c->call.barriers));
+                                             c->cell_at);
 }
 
 /* The same of a member that is known to be of this process. */
@@ -161,7 +162,7 @@ WEFT_INLINE struct weft_coll_cell *weft_coll_cell_of_rank(const weft_self *self,
                                                           const struct weft_coll *c, int32_t rank)
 {
     return (struct weft_coll_cell *)(void *)(weft_coll_memory(self, c->entry->member[rank].slot) +
-                                             weft_coll_cell_at(self, c, c->call.barriers));
+                                             c->cell_at);
 }
 
 WEFT_INLINE bool weft_coll_is_here(const weft_self *self, const struct weft_coll *c, int32_t rank)
@@ -233,6 +234,7 @@ WEFT_INLINE void weft_coll_publish(weft_self *self, struct weft_coll *c, const u
 {
     weft_join(self); /* the source is there, and nobody reads what follows */
     c->call.barriers = weft_coll_barriers(self, c);
+    c->cell_at = weft_coll_cell_at(self, c, c->call.barriers);
     struct weft_coll_cell *const cell = weft_coll_next(self, c, c->call.barriers);
 
     if (weft_leads(self)) {

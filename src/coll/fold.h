@@ -133,10 +133,14 @@ WEFT_COLD int32_t weft_coll_places(const weft_self *self, const struct weft_coll
 {
     const int32_t left = from->members - first;
     const int32_t n = left < WEFT_COLL_GROUP ? left : WEFT_COLL_GROUP;
+    const unsigned char *at[WEFT_COLL_GROUP]; /* in registers: no load waits for the one before */
 
     WEFT_UNROLL
     for (int32_t j = 0; j < WEFT_COLL_GROUP; j++)
-        place[j] = weft_coll_at(self, c, from, first + (j < n ? j : n - 1));
+        at[j] = weft_coll_at(self, c, from, first + (j < n ? j : n - 1));
+    WEFT_UNROLL
+    for (int32_t j = 0; j < WEFT_COLL_GROUP; j++)
+        place[j] = at[j];
     return n;
 }
 

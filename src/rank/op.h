@@ -145,11 +145,11 @@ WEFT_FN void weft_batch_begin(weft_self *self)
 WEFT_FN void weft_batch_end(weft_self *self)
 {
     weft_check_stop(self);
-    if (!weft_leads(self))
-        return;
+    weft_join(self); /* all have seen the last batch as it was */
     if (WEFT_UNLIKELY(self->batches == 0))
         weft_fail4(self, WEFT_ERR_STATE, "weft_batch_end: no batch was begun", 0, 0, 0, 0);
-    if (--self->batches == 0)
+    weft_join(self);
+    if (weft_leads(self) && --self->batches == 0)
         weft_batch_send(self);
 }
 

@@ -179,9 +179,8 @@ static int run_process(void *argument)
     struct test_env env = {0};
 
     const bool cpu = __atomic_fetch_add(&launch->opened, 1, __ATOMIC_RELAXED) < options->cpus;
-    const weft_status status =
-        weft_open_threads(&env.job, cpu ? &count : launch->argc, cpu ? words : launch->argv,
-                          test_threads);
+    const weft_status status = weft_open_threads(&env.job, cpu ? &count : launch->argc,
+                                                 cpu ? words : launch->argv, test_threads);
     if (status != WEFT_OK) {
         fprintf(stderr, "FAILED weft_open: %s: %s\n", weft_status_name(status), weft_error(NULL));
         return TEST_FAILED;
