@@ -321,8 +321,8 @@ WEFT_API weft_status weft_host_op_wait_for(weft_job *job, weft_op op, weft_progr
 
 /*
  * As weft_batch_begin and weft_batch_end: what any thread of the host program begins between them
- * may leave together, at the latest when one of its threads waits. Non-blocking. Errors: STATE: no
- * batch was begun.
+ * may leave together, at the latest when a thread waits in a call or the batch ends. Batches may
+ * lie within each other. Non-blocking. Errors: STATE: no batch was begun.
  */
 WEFT_API weft_status weft_host_batch_begin(weft_job *job);
 WEFT_API weft_status weft_host_batch_end(weft_job *job);

@@ -219,6 +219,7 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
     weft_status status = send_mine(job, op, mine, bytes);
     if (status != WEFT_OK)
         return status;
+    weft_bell_ring(job->proxy.command_bell); /* a batch of the host program may hold it back */
     for (int p = 0; p < job->numbers.processes; p++) {
         struct arrival *a = await_told(job, op, p);
         if (a == NULL)

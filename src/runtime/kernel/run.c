@@ -212,6 +212,7 @@ weft_status weft_finish(weft_job *job, double *milliseconds)
         return weft_job_status(job);
     if (!job->ranks.in_task)
         return weft_refused(job, WEFT_ERR_STATE, "weft_finish: weft_start has started no kernel");
+    weft_bell_ring(job->proxy.command_bell); /* a batch of the host program may hold it back */
     weft_task_join(&job->ranks.task);
     job->ranks.in_task = false;
     return end_run(job, milliseconds);

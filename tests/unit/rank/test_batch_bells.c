@@ -22,11 +22,10 @@ struct lone {
     struct weft_waiting waiting;
     struct weft_counter counters[WEFT_TAGS * 2];
     struct weft_line lines[LINES];
-    struct weft_exposed exposed;
+    _Alignas(64) unsigned char exposed[sizeof(struct weft_exposed)];
     uint64_t sent_to[PROCESSES], asked[PROCESSES], answered[PROCESSES];
     uint32_t settled[PROCESSES];
-    struct weft_link link;
-    uint32_t more[3 * PROCESSES]; /* of the link */
+    _Alignas(8) unsigned char link[sizeof(struct weft_link) + 3 * PROCESSES * sizeof(uint32_t)];
 };
 
 static struct lone lone;
@@ -39,21 +38,21 @@ static int setup(void **state)
     memset(&lone, 0, sizeof(lone));
     lone.state = (struct weft_state){.processes = PROCESSES,
                                      .signals = &lone.signals,
-                                     .exposed = &lone.exposed,
+                                     .exposed = (struct weft_exposed *)(void *)lone.exposed,
                                      .command_bell = &lone.host};
     self->state = &lone.state;
     self->port = (struct weft_port){.host = true, .bell = &lone.own, .call = &lone.call};
     self->counters = lone.counters;
-    self->link = &lone.link;
+    self->link = (struct weft_link *)(void *)lone.link;
     self->waiting = &lone.waiting;
     self->slot = 1;
     self->sent_to = lone.sent_to;
     self->asked = lone.asked;
     self->answered = lone.answered;
     self->settled = lone.settled;
-    weft_command_ring_init(lone.lines, LINES, 0, &lone.link.credit);
+    weft_command_ring_init(lone.lines, LINES, 0, &self->link->credit);
     self->commands = (struct weft_command_producer){
-        .lines = lone.lines, .credit = &lone.link.credit, .depth = LINES};
+        .lines = lone.lines, .credit = &self->link->credit, .depth = LINES};
     weft_bell_prepare(&lone.host);
     return 0;
 }
