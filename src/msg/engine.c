@@ -142,14 +142,14 @@ bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head h
     }
 }
 
-void weft_msg_malformed(struct weft_messages *m, int process, struct weft_mail_head head,
-                        const struct weft_mail_text *text)
+weft_status weft_msg_malformed(int process, struct weft_mail_head head,
+                               const struct weft_mail_text *text)
 {
-    weft_job_fail(m->job, WEFT_ERR_PROTOCOL,
-                  "process %d sent a malformed message: kind %u, flags 0x%x, %u bytes of %llu, tag "
-                  "%d, context 0x%x, request 0x%llx",
-                  process, head.kind, head.flags, head.count, (unsigned long long)text->bytes,
-                  text->tag, text->context, (unsigned long long)text->request);
+    return weft_err(WEFT_ERR_PROTOCOL,
+                    "process %d sent a malformed message: kind %u, flags 0x%x, %u bytes of %llu, "
+                    "tag %d, context 0x%x, request 0x%llx",
+                    process, head.kind, head.flags, head.count, (unsigned long long)text->bytes,
+                    text->tag, text->context, (unsigned long long)text->request);
 }
 
 /* Some of what a process has sent by memory. */
@@ -167,7 +167,7 @@ static bool drain(struct weft_messages *m, int process)
             return i > 0;
         }
         if (result == WEFT_MAIL_BROKEN || !weft_msg_take(m, process, head, &text, payload)) {
-            weft_msg_malformed(m, process, head, &text);
+            weft_job_fail(m->job, weft_msg_malformed(process, head, &text), "%s", weft_err_last());
             return false;
         }
         weft_mail_pass(in);

@@ -159,7 +159,7 @@ static bool take_credit(struct weft_msg_peer *peer, uint32_t said, struct weft_m
     return true;
 }
 
-static bool take_frame(struct weft_messages *m, int process, uint32_t tag)
+static weft_status take_frame(struct weft_messages *m, int process, uint32_t tag)
 {
     struct weft_msg_peer *peer = &m->peers[process];
     struct weft_far *far = &peer->far;
@@ -176,15 +176,13 @@ static bool take_frame(struct weft_messages *m, int process, uint32_t tag)
     if (weft_mail_place(unit, need, far->in_units) != unit || need > far->in_units / 2 ||
         !take_credit(peer, (uint32_t)line.commit, head, &line.text) ||
         !weft_msg_take(m, process, head, &line.text,
-                       need == 1 ? line.text.data.within : (const unsigned char *)(from + 1))) {
-        weft_msg_malformed(m, process, head, &line.text);
-        return false;
-    }
+                       need == 1 ? line.text.data.within : (const unsigned char *)(from + 1)))
+        return weft_msg_malformed(process, head, &line.text);
     far->tail = unit + need;
     far->hears = true;
     weft_msg_flush(m, process);
     weft_far_credit(m, process);
-    return true;
+    return WEFT_OK;
 }
 
 weft_status weft_far_take(void *context, const struct weft_arrival *arrival)
@@ -200,7 +198,9 @@ weft_status weft_far_take(void *context, const struct weft_arrival *arrival)
     weft_msg_lock(m);
     if (tag == KNOCK) /* the round that brought it goes on with those rings */
         m->knocked = true;
-    const bool good = tag == KNOCK || (m->exposed && take_frame(m, (int)process, tag));
+    const weft_status status = tag == KNOCK ? WEFT_OK
+                               : m->exposed ? take_frame(m, (int)process, tag)
+                                            : WEFT_ERR_PROTOCOL;
     weft_msg_unlock(m);
-    return good || weft_job_is_failing(job) ? WEFT_OK : WEFT_ERR_PROTOCOL;
+    return weft_job_is_failing(job) ? WEFT_OK : status;
 }

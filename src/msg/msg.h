@@ -173,10 +173,11 @@ void weft_msg_wake(struct weft_messages *m, struct weft_msg_peer *peer, bool aft
 bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head head,
                    const struct weft_mail_text *text, const unsigned char *payload);
 
-/* The job fails: memory for `what` is missing; a frame cannot be. */
+/* The job fails: memory for `what` is missing. */
 void weft_msg_no_memory(struct weft_messages *m, const char *what);
-void weft_msg_malformed(struct weft_messages *m, int process, struct weft_mail_head head,
-                        const struct weft_mail_text *text);
+/* PROTOCOL, said: a frame cannot be. */
+weft_status weft_msg_malformed(int process, struct weft_mail_head head,
+                               const struct weft_mail_text *text);
 
 /* A thread of the program begins to wait, or has waited. Lock held. */
 void weft_msg_attend(struct weft_messages *m);
