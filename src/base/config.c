@@ -207,6 +207,9 @@ static weft_status check(const struct weft_config *c)
     if (c->shm_ring != 0 && (c->shm_ring < 4096 || !power_of_two(c->shm_ring)))
         return weft_err(WEFT_ERR_CONFIG, "WEFT_SHM_RING=%llu: not a power of two from 4096 on",
                         (unsigned long long)c->shm_ring);
+    if (!power_of_two(c->msg_ring))
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_MSG_RING=%llu: not a power of two",
+                        (unsigned long long)c->msg_ring);
     if (strcmp(c->cpu_schedule, "fair") != 0 && !random)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_CPU_SCHEDULE=%s: neither fair nor random:SEED",
                         c->cpu_schedule);

@@ -88,6 +88,15 @@ static inline void weft_bell_ring_added(struct weft_bell *bell)
 #endif
 }
 
+/*
+ * Whether anybody sleeps, for who wakes him another way. Right after a ring, of whatever bell,
+ * which has the fence.
+ */
+static inline bool weft_bell_has_sleeper(const struct weft_bell *bell)
+{
+    return weft_model == NULL && __atomic_load_n(&bell->sleepers, __ATOMIC_RELAXED) != 0;
+}
+
 /* A lock for memory of one process; all zero is an unlocked lock. */
 struct weft_lock {
     uint32_t word; /* 0 free, 1 held, 2 held and waited for */

@@ -66,8 +66,12 @@ enum weft_device_stream {
     WEFT_STREAM_TABLES,
     WEFT_STREAM_SEND,
     WEFT_STREAM_RECEIVE,
+    WEFT_STREAM_MESSAGES, /* whoever has the lock of msg/ */
     WEFT_STREAMS
 };
+
+/* Whose memory some is. HOST: the host loads and stores it, as it does managed memory. */
+enum weft_memory { WEFT_MEMORY_HOST, WEFT_MEMORY_DEVICE, WEFT_MEMORY_OTHER_DEVICE };
 
 /* How many processes share a node and a device; the process itself counts. */
 struct weft_sharing {
@@ -134,6 +138,9 @@ struct weft_device_ops {
     /* Why this device has no access to the program's own memory; NULL: it has. Also during a run.
      */
     const char *(*no_access)(struct weft_device *device, const void *memory, size_t bytes);
+
+    /* Whose memory it is. May be left out where there is host access: nobody asks. */
+    enum weft_memory (*whose)(struct weft_device *device, const void *memory);
 
     /* Zeroed host memory, aligned to 64 bytes, which ranks can load and store. */
     void *(*host_alloc)(struct weft_device *device, size_t bytes);
@@ -207,6 +214,13 @@ extern const struct weft_device_ops weft_cuda_device;
  * lacks it. local: processes are threads of this one, which only the CPU device can serve.
  */
 const struct weft_device_ops *weft_device_choose(const struct weft_config *config, bool local);
+
+/*
+ * For jobs on the CPU device: whether it is a GPU's memory, which the host must not touch. Only
+ * where the program has loaded a CUDA driver; that is looked for if `look`, which takes a while,
+ * and else known from the last time.
+ */
+bool weft_device_is_foreign(const void *memory, bool look);
 
 /* Why no program can use a GPU on this machine, with this build; NULL: it can. */
 const char *weft_device_no_gpu(void);

@@ -237,6 +237,14 @@ static weft_status give(const struct weft_arrive *arrive, const struct weft_arri
                : WEFT_ERR_DEVICE;
 }
 
+static bool is_own(const struct weft_arrive_device *device, const void *target)
+{
+    for (size_t i = 0; i < sizeof(device->own) / sizeof(device->own[0]); i++)
+        if ((uintptr_t)target - (uintptr_t)device->own[i].memory < device->own[i].bytes)
+            return true;
+    return false;
+}
+
 weft_status weft_arrive_deliver(struct weft_arrive *arrive, int process, uint64_t key,
                                 uint64_t offset, const void *data, size_t bytes, uint32_t notice)
 {
@@ -250,8 +258,7 @@ weft_status weft_arrive_deliver(struct weft_arrive *arrive, int process, uint64_
         const struct weft_exposure *region = find(arrive, key, offset, bytes);
         if (region != NULL) {
             arrival.target = region->base + offset;
-            later = later && (uintptr_t)arrival.target - (uintptr_t)arrive->device->own >=
-                                 arrive->device->own_bytes;
+            later = later && !is_own(arrive->device, arrival.target);
             if (later)
                 status = give(arrive, &arrival);
             else

@@ -60,8 +60,10 @@ struct weft_arrive_device {
     bool (*mark)(void *context, uint64_t *mark);
     bool (*settled)(void *context, uint64_t mark, bool *there);
     /* Memory of the host's own among the regions: it stores there itself, at once. */
-    const void *own;
-    size_t own_bytes;
+    struct {
+        const void *memory;
+        size_t bytes;
+    } own[2];
     /* The device itself; ops NULL: it is none that fetches from pinned memory. */
     const struct weft_device_ops *ops;
     struct weft_device *device;

@@ -13,6 +13,7 @@ static const char *const names[ORDER_COUNT] = {
         [DRAIN_commands] = "drain_commands",
     [DRAIN_receive] = "drain_receive",
     [DRAIN_progress] = "drain_progress",
+    [DRAIN_messages] = "drain_messages",
     [DRAIN_sources] = "drain_sources",
 };
 

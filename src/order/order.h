@@ -41,6 +41,10 @@
     X(letter_seen, "who takes the letter sees it; pairs with letter_post")                         \
     X(letter_taken, "a letter was read, and its payload stored; pairs with letter_told")           \
     X(letter_told, "the box is used again, and the sender told; pairs with letter_taken")          \
+    X(mail_publish, "a frame, its payload, all before it; pairs with mail_poll")                   \
+    X(mail_poll, "who reads the frame sees that; pairs with mail_publish")                         \
+    X(mail_credit, "frames were read and used; pairs with mail_space")                             \
+    X(mail_space, "a sender overwrites them only then; pairs with mail_credit")                    \
     X(update, "all before an atomic update of a word; pairs with update_seen")                     \
     X(update_seen, "who updates the word next sees it; pairs with update")                         \
     X(ask_post, "an ask and what came before it, for who answers; pairs with ask_seen")            \
@@ -60,6 +64,7 @@ enum weft_order {
     DRAIN_commands, /* manager: ranks' command rings */
     DRAIN_receive,  /* receive thread: arrivals from the network */
     DRAIN_progress, /* progress thread: sends and completions under way */
+    DRAIN_messages, /* whoever looks: messages that have arrived */
     DRAIN_sources,  /* flush, flush_local: sources of direct puts that are read late */
     ORDER_COUNT
 };

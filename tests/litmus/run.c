@@ -2,6 +2,7 @@
 #include "litmus.h"
 
 #include "kernels.h"
+#include "messages.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -45,8 +46,29 @@ const struct litmus litmus_table[] = {
     {"update-letter", &litmus_update, "proxy", "letters", "the same, beside letters"},
     {"tickets", &litmus_tickets, "proxy", "default", "more updates than there are places"},
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host"},
+    {"messages", NULL, "direct", "small", "messages by memory, full rings"},
+    {"messages-proxy", NULL, "proxy", "small", "the same over a network"},
 };
 const int litmus_count = sizeof(litmus_table) / sizeof(litmus_table[0]);
+
+/* The kernel, once. Non-zero: it failed. */
+static int run_kernel(const struct litmus *litmus, weft_job *job, struct litmus_data *data)
+{
+    int failed = 1;
+
+    data->mapped = weft_malloc(job, RANKS * LITMUS_EACH);
+    data->plain = calloc(RANKS, LITMUS_EACH);
+    if (data->mapped != NULL && data->plain != NULL &&
+        weft_register(job, data->plain, RANKS * LITMUS_EACH) == WEFT_OK &&
+        weft_prepare(job, litmus->kernel, 1, RANKS) == WEFT_OK &&
+        weft_run(job, data, sizeof(*data), NULL) == WEFT_OK)
+        failed = data->check.failed != 0 || data->check.done != RANKS;
+    if (data->check.failed != 0)
+        fprintf(stderr, "litmus %s: rank %d, line %d: %lld instead of %lld\n", litmus->name,
+                data->check.rank, data->check.line, (long long)data->check.got,
+                (long long)data->check.want);
+    return failed;
+}
 
 /* One process of the job. */
 static int process_main(void *argument)
@@ -54,21 +76,10 @@ static int process_main(void *argument)
     const struct litmus *litmus = argument;
     struct litmus_data data = {0};
     weft_job *job;
-    int failed = 1;
 
     if (weft_open(&job, NULL, NULL) != WEFT_OK)
         return 1;
-    data.mapped = weft_malloc(job, RANKS * LITMUS_EACH);
-    data.plain = calloc(RANKS, LITMUS_EACH);
-    if (data.mapped != NULL && data.plain != NULL &&
-        weft_register(job, data.plain, RANKS * LITMUS_EACH) == WEFT_OK &&
-        weft_prepare(job, litmus->kernel, 1, RANKS) == WEFT_OK &&
-        weft_run(job, &data, sizeof(data), NULL) == WEFT_OK)
-        failed = data.check.failed != 0 || data.check.done != RANKS;
-    if (data.check.failed != 0)
-        fprintf(stderr, "litmus %s: rank %d, line %d: %lld instead of %lld\n", litmus->name,
-                data.check.rank, data.check.line, (long long)data.check.got,
-                (long long)data.check.want);
+    int failed = litmus->kernel != NULL ? run_kernel(litmus, job, &data) : litmus_messages(job);
     if (weft_close(job) != WEFT_OK)
         failed = 1;
     free(data.plain);
@@ -97,6 +108,7 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_SHM_RING", small ? "4096" : "16384", 1);
     setenv("WEFT_EAGER", litmus->rings[0] == 'e' ? "1024" : "0", 1);
     setenv("WEFT_EAGER_AFTER", "1", 1);
+    setenv("WEFT_MSG_RING", small ? "512" : "16384", 1);
     setenv("WEFT_LETTERS", litmus->rings[0] == 'l' ? "1024" : "0", 1);
 
     const int kept = quiet ? silence() : -1;

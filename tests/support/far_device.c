@@ -32,8 +32,15 @@ struct stream {
     bool stop;
 };
 
+enum { RANGES = 256 }; /* of memory that it has given, at once */
+
 struct weft_device {
     struct weft_device *cpu;
+    struct {
+        unsigned char *memory; /* NULL: none */
+        size_t bytes;
+    } range[RANGES];
+    pthread_mutex_t range_lock;
     struct weft_bell *bell; /* on which ranks sleep */
     struct stream streams[WEFT_STREAMS];
 };
@@ -240,6 +247,7 @@ static weft_status far_open(struct weft_device **device, const struct weft_confi
         free(d);
         return status;
     }
+    pthread_mutex_init(&d->range_lock, NULL);
     for (int i = 0; i < WEFT_STREAMS; i++) {
         struct stream *stream = &d->streams[i];
         stream->device = d;
@@ -295,9 +303,33 @@ static int far_threads(const struct weft_device *d, int threads)
     return weft_cpu_device.threads(d->cpu, threads);
 }
 
+/* Remembers what it has given, as long as there is room. */
 static void *far_alloc(struct weft_device *d, size_t bytes, struct weft_share *handle)
 {
-    return weft_cpu_device.alloc(d->cpu, bytes, handle);
+    void *memory = weft_cpu_device.alloc(d->cpu, bytes, handle);
+
+    pthread_mutex_lock(&d->range_lock);
+    for (int i = 0; i < RANGES && memory != NULL; i++)
+        if (d->range[i].memory == NULL) {
+            d->range[i].memory = memory;
+            d->range[i].bytes = bytes;
+            break;
+        }
+    pthread_mutex_unlock(&d->range_lock);
+    return memory;
+}
+
+static enum weft_memory far_whose(struct weft_device *d, const void *memory)
+{
+    enum weft_memory whose = WEFT_MEMORY_HOST;
+
+    pthread_mutex_lock(&d->range_lock);
+    for (int i = 0; i < RANGES; i++)
+        if (d->range[i].memory != NULL &&
+            (uintptr_t)memory - (uintptr_t)d->range[i].memory < d->range[i].bytes)
+            whose = WEFT_MEMORY_DEVICE;
+    pthread_mutex_unlock(&d->range_lock);
+    return whose;
 }
 
 static void *far_alloc_running(struct weft_device *d, size_t bytes, struct weft_share *handle)
@@ -311,6 +343,11 @@ static void *far_alloc_running(struct weft_device *d, size_t bytes, struct weft_
 
 static void far_free(struct weft_device *d, void *memory, const struct weft_share *handle)
 {
+    pthread_mutex_lock(&d->range_lock);
+    for (int i = 0; i < RANGES; i++)
+        if (d->range[i].memory == memory)
+            d->range[i].memory = NULL;
+    pthread_mutex_unlock(&d->range_lock);
     weft_cpu_device.free(d->cpu, memory, handle);
 }
 
@@ -364,6 +401,7 @@ static const struct weft_device_ops far_ops = {
     .map = far_map,
     .unmap = far_unmap,
     .no_access = far_no_access,
+    .whose = far_whose,
     .copy = far_copy,
     .gather = far_gather,
     .mark = far_mark,

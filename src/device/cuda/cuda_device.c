@@ -210,6 +210,7 @@ const struct weft_device_ops weft_cuda_device = {
     .alloc_running = weft_cuda_alloc_running,
     .free = weft_cuda_free,
     .no_access = weft_cuda_no_access,
+    .whose = weft_cuda_whose,
     .host_alloc = weft_cuda_host_alloc,
     .host_free = weft_cuda_host_free,
     .map = weft_cuda_map,

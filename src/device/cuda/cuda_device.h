@@ -59,6 +59,7 @@ WEFT_CUDA_OP(free);
 WEFT_CUDA_OP(host_alloc);
 WEFT_CUDA_OP(host_free);
 WEFT_CUDA_OP(no_access);
+WEFT_CUDA_OP(whose);
 WEFT_CUDA_OP(map);
 WEFT_CUDA_OP(unmap);
 WEFT_CUDA_OP(has_atomics);

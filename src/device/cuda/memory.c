@@ -334,6 +334,26 @@ const char *weft_cuda_no_access(struct weft_device *d, const void *memory, size_
     return NULL;
 }
 
+enum weft_memory weft_cuda_whose(struct weft_device *d, const void *memory)
+{
+    const CUdeviceptr at = (CUdeviceptr)(uintptr_t)memory;
+    CUmemorytype type;
+    unsigned managed = 0;
+    int ordinal = -1;
+
+    d->driver->context_use(d->context);
+    if (d->driver->pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) != CUDA_SUCCESS ||
+        type != CU_MEMORYTYPE_DEVICE ||
+        d->driver->pointer_attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at) !=
+            CUDA_SUCCESS ||
+        managed != 0)
+        return WEFT_MEMORY_HOST;
+    if (d->driver->pointer_attribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) !=
+        CUDA_SUCCESS)
+        return WEFT_MEMORY_OTHER_DEVICE;
+    return (CUdevice)ordinal == d->device ? WEFT_MEMORY_DEVICE : WEFT_MEMORY_OTHER_DEVICE;
+}
+
 const char *weft_cuda_pin(struct weft_device *d, void *memory, size_t bytes)
 {
     const char *reason = NULL;

@@ -153,6 +153,7 @@ const char *weft_exchange_name(uint32_t op)
         [WEFT_EXCHANGE_NETWORK] = "weft_open",
         [WEFT_EXCHANGE_OPEN] = "weft_open",
         [WEFT_EXCHANGE_READY] = "weft_open",
+        [WEFT_EXCHANGE_MESSAGES] = "weft_open",
         [WEFT_EXCHANGE_TRACE] = "weft_open",
         [WEFT_EXCHANGE_PREPARE] = "weft_prepare",
         [WEFT_EXCHANGE_PREPARED] = "weft_prepare",

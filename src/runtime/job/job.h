@@ -49,6 +49,7 @@ struct weft_process {
 };
 
 struct weft_exchange_slot;
+struct weft_messages;
 struct weft_trace;
 
 struct weft_job {
@@ -95,7 +96,8 @@ struct weft_job {
     bool end_told;            /* watchdog.c: it has said that the kernel of a failed job goes on */
     uint32_t stuck_looks;     /* watchdog.c: how often a service of a failed job had not ended */
     struct weft_printer *printer;
-    struct weft_trace *trace; /* trace/timeline.h; NULL: there is none */
+    struct weft_trace *trace;       /* trace/timeline.h; NULL: there is none */
+    struct weft_messages *messages; /* of the layer msg */
 };
 
 /* Notes that a call of the program failed while the job goes on: weft_close returns it, unless the

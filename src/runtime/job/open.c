@@ -9,6 +9,7 @@
 #include "base/tune.h"
 #include "boot/local.h"
 #include "runtime/job/exchange.h"
+#include "runtime/job/module.h"
 #include "runtime/job/site.h"
 #include "runtime/service/ask.h"
 #include "runtime/service/landing.h"
@@ -34,6 +35,8 @@ static weft_status open_together(struct weft_job *job)
     const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
     weft_status status = weft_meet(job);
 
+    for (int i = 0; weft_modules[i] != NULL && status == WEFT_OK; i++)
+        status = weft_modules[i]->meet(job);
     if (status == WEFT_OK)
         status = weft_trace_open(job);
     if (status == WEFT_OK)
@@ -44,7 +47,7 @@ static weft_status open_together(struct weft_job *job)
     return status;
 }
 
-/* What the runtime itself does; rounds go in this order. Layers above add theirs. */
+/* What the runtime itself does, then what layers above do; rounds go in this order. */
 static weft_status add_services(struct weft_job *job)
 {
     static const struct weft_service *const own[] = {
@@ -57,7 +60,19 @@ static weft_status add_services(struct weft_job *job)
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)
         status = weft_service_add(&job->services, own[i]);
+    for (int i = 0; weft_modules[i] != NULL && status == WEFT_OK; i++)
+        status = weft_modules[i]->open(job);
     return status;
+}
+
+static void close_modules(struct weft_job *job)
+{
+    int count = 0;
+
+    while (weft_modules[count] != NULL)
+        count++;
+    while (count-- > 0)
+        weft_modules[count]->close(job);
 }
 
 static weft_status open_steps(struct weft_job *job)
@@ -141,6 +156,7 @@ static weft_status release(struct weft_job *job, bool orderly)
         leave_behind(job);
         return printed;
     }
+    close_modules(job);
     weft_requests_close(job);
     weft_asks_close(job);
     if (job->device != NULL && job->processes != NULL)
@@ -241,6 +257,8 @@ weft_status weft_close(weft_job *job)
         &job->ranks.selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, entered, sizeof(*entered), NULL);
+    for (int i = 0; weft_modules[i] != NULL; i++)
+        weft_modules[i]->leave(job);
     weft_status status = job->refused != WEFT_OK ? (weft_status)job->refused : weft_job_status(job);
     if (status == WEFT_OK)
         status = written;

@@ -339,8 +339,7 @@ const struct weft_arrive_device *weft_landing_device(struct weft_job *job)
         return NULL;
     landing->device = (struct weft_arrive_device){
         .context = job,
-        .own = job->proxy.asks.posts,
-        .own_bytes = job->proxy.asks.posts != NULL ? weft_asks_bytes(job) : 0,
+        .own[0] = {job->proxy.asks.posts, job->proxy.asks.posts != NULL ? weft_asks_bytes(job) : 0},
         .land = land,
         .settle = settle,
         .mark = mark,
@@ -348,6 +347,14 @@ const struct weft_arrive_device *weft_landing_device(struct weft_job *job)
         .ops = job->ranks.image != NULL ? job->device_ops : NULL,
         .device = job->device};
     return &landing->device;
+}
+
+void weft_landing_own(struct weft_job *job, const void *memory, size_t bytes)
+{
+    if (job->proxy.landings == NULL)
+        return;
+    job->proxy.landings->device.own[1].memory = memory;
+    job->proxy.landings->device.own[1].bytes = bytes;
 }
 
 /* ---- what answers ask of the device ---------------------------------------------------------- */

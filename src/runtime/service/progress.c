@@ -113,6 +113,19 @@ void weft_services_posted(void *context, int rank)
         weft_bell_ring(job->proxy.command_bell);
 }
 
+void weft_services_send(struct weft_job *job, weft_service_round *round)
+{
+    if (weft_model != NULL || !weft_lock_try(&job->proxy.duty[WEFT_NET_SEND])) {
+        weft_bell_ring(job->proxy.command_bell);
+        return;
+    }
+    const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* as in round_of */
+    if (!weft_job_is_failing(job))
+        round(job);
+    weft_err_level(before);
+    weft_unlock(&job->proxy.duty[WEFT_NET_SEND]);
+}
+
 bool weft_services_help(void *context, uint64_t now)
 {
     struct weft_job *job = context;
@@ -206,11 +219,16 @@ static bool spinning(const struct weft_job *job, uint64_t *idle_since)
 }
 
 /* How long to sleep after so many sleeps in vain. */
-static uint64_t sleep_ns(bool rung, uint32_t in_vain)
+static uint64_t sleep_ns(const struct weft_job *job, enum weft_net_side side, bool rung,
+                         uint32_t in_vain)
 {
     const uint32_t doubled = in_vain >> POLL_DOUBLES;
+    const uint64_t ns =
+        rung ? SLEEP_NS : (uint64_t)POLL_NS << (doubled < POLL_MOST ? doubled : POLL_MOST);
+    const uint64_t look =
+        side == WEFT_NET_RECEIVE ? __atomic_load_n(&job->proxy.look_ns, __ATOMIC_RELAXED) : 0;
 
-    return rung ? SLEEP_NS : (uint64_t)POLL_NS << (doubled < POLL_MOST ? doubled : POLL_MOST);
+    return look != 0 && look < ns ? look : ns;
 }
 
 /*
@@ -250,7 +268,8 @@ static void serve(struct weft_job *job, enum weft_net_side side)
         if (own_round(job, side) || stopping(job) || weft_job_status(job) != WEFT_OK)
             weft_bell_cancel(bell);
         else
-            weft_bell_sleep(bell, ticket, sleep_ns(rung, job->ranks.image == NULL ? in_vain++ : 0));
+            weft_bell_sleep(bell, ticket,
+                            sleep_ns(job, side, rung, job->ranks.image == NULL ? in_vain++ : 0));
     }
     if (weft_model == NULL) {
         weft_lock(&job->proxy.duty[side]); /* who helps ends his round, and begins no other */

@@ -114,11 +114,12 @@ struct weft_proxy {
     bool services_run;
     uint64_t spin_ns; /* of an idle service, before it sleeps */
     uint32_t stop_services;
-    uint32_t services_busy;        /* how many of the two have not ended */
-    struct weft_lock duty[2];      /* by side: held by who does a round of that service */
-    uint64_t helped;               /* when workers last did rounds for the services */
-    uint32_t computed, left;       /* times that they had not for long; that one stopped */
-    uint32_t watched;              /* the receive task looks whether they do */
+    uint32_t services_busy;   /* how many of the two have not ended */
+    struct weft_lock duty[2]; /* by side: held by who does a round of that service */
+    uint64_t helped;          /* when workers last did rounds for the services */
+    uint32_t computed, left;  /* times that they had not for long; that one stopped */
+    uint32_t watched;         /* the receive task looks whether they do */
+    uint64_t look_ns; /* it sleeps no longer; 0: as long as it may. Within rounds of that side */
     struct weft_bell parked_bell;  /* the services, meanwhile */
     struct weft_bell own_bells[2]; /* by side, where the network has none to share */
     struct weft_bell *command_bell, *receive_bell;
@@ -194,6 +195,9 @@ void weft_services_stop(struct weft_job *job);
 /* What weft_launch wants of the services: threads that run ranks do their work. */
 void weft_services_posted(void *job, int rank);
 bool weft_services_help(void *job, uint64_t now);
+/* A module has something to send: does its round now, or, if somebody is at it, leaves it to him.
+ */
+void weft_services_send(struct weft_job *job, weft_service_round *round);
 void weft_services_leave(void *job);
 
 /* Both services have seen that the job failed, and touch nothing any more: ranks may end. */

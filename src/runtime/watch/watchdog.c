@@ -226,6 +226,7 @@ static bool waits_in_vain(struct weft_job *job, int *closed)
         return false;
     switch (__atomic_load_n(&job->ranks.selves[WEFT_HOST_SLOT]->waiting->kind, __ATOMIC_RELAXED)) {
     case WEFT_WAIT_TAG:
+    case WEFT_WAIT_MESSAGE:
         return *closed == job->numbers.processes - 1;
     case WEFT_WAIT_BARRIER:
         return (int32_t)(entered - barriers_here(job)) < 0;

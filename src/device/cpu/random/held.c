@@ -120,8 +120,7 @@ void weft_held_sources(struct weft_held_queue *queue, const void *target, size_t
 {
     struct weft_held *held;
 
-    TAILQ_FOREACH(held, &queue->stores, in_queue)
-    {
+    TAILQ_FOREACH (held, &queue->stores, in_queue) {
         if (held->store.late && meet(held->store.target, held->store.bytes, target, bytes))
             take_source(held);
     }

@@ -1,0 +1,79 @@
+/*
+ * abi/message.h - the frames of messages between host programs (weft/message.h): a line each, with
+ * or without a payload behind it. ring/mail.h and msg/far.c carry them.
+ *
+ * The sender of a message sends EAGER, with all its bytes, or OFFER, and keeps them. The receiver
+ * of an offer reads the bytes itself and answers TAKEN, or answers GRANT, upon which the sender
+ * sends PIECEs. A frame names the requests that it is about by their numbers, which are the
+ * receiver's business to check: they come from another process.
+ */
+#ifndef WEFT_ABI_MESSAGE_H
+#define WEFT_ABI_MESSAGE_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WEFT_MAIL_WITHIN = 32 /* bytes of a payload that fit the line */ };
+
+enum weft_mail_kind {
+    WEFT_MAIL_EAGER = 1, /* the message */
+    WEFT_MAIL_OFFER,     /* `bytes` lie at data.offer; `request` is the sender's */
+    WEFT_MAIL_TAKEN,     /* the sender's `request` is complete: it was matched, and read */
+    WEFT_MAIL_GRANT,     /* send `bytes` of `request` to the receiver's data.grant */
+    WEFT_MAIL_PIECE,     /* of the receiver's `request`; `bytes` is where it begins */
+    WEFT_MAIL_CREDIT     /* so much was taken in all: data.taken (msg/far.c) */
+};
+
+/* Flags of EAGER and OFFER. */
+enum {
+    WEFT_MAIL_WANTED = 1,    /* EAGER: TAKEN is to be answered */
+    WEFT_MAIL_COLLECTIVE = 2 /* it matches in the context's second matching */
+};
+
+/* What a frame says, apart from its place in the ring. */
+struct weft_mail_text {
+    uint32_t context; /* a communicator's handle */
+    int32_t tag;
+    uint64_t bytes;   /* of the message */
+    uint64_t request; /* 0: none */
+    union {
+        unsigned char within[WEFT_MAIL_WITHIN];
+        uint64_t offer; /* an address in the sender's process; 0: it cannot be read */
+        uint64_t grant; /* a request of the receiver's */
+        uint32_t taken; /* units of payload */
+    } data;
+};
+
+/*
+ * A line. commit: bits 0 to 31 are the ring's, then 16 bits bytes of payload, 8 the kind, 8 flags.
+ * It is stored last: who sees it there sees the rest.
+ */
+struct weft_mail {
+    uint64_t commit;
+    struct weft_mail_text text;
+};
+
+static_assert(sizeof(struct weft_mail) == 64, "a frame crosses in one line");
+static_assert(offsetof(struct weft_mail, text.data) == 32, "the payload is the line's second half");
+
+/* What a commit word says, but for the ring's half. */
+struct weft_mail_head {
+    uint16_t count; /* bytes of payload */
+    uint8_t kind, flags;
+};
+
+static inline uint64_t weft_mail_commit(struct weft_mail_head head, uint32_t ring)
+{
+    return (uint64_t)head.flags << 56 | (uint64_t)head.kind << 48 | (uint64_t)head.count << 32 |
+           ring;
+}
+
+static inline struct weft_mail_head weft_mail_head_of(uint64_t commit)
+{
+    return (struct weft_mail_head){.count = (uint16_t)(commit >> 32),
+                                   .kind = (uint8_t)(commit >> 48),
+                                   .flags = (uint8_t)(commit >> 56)};
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* msg/call.c - see the header. */
+#include "msg/call.h"
+
+#include "runtime/space/tables.h"
+
+#include <stdlib.h>
+
+weft_status weft_msg_begin(struct weft_msg_call *call, weft_job *job, const char *name)
+{
+    const weft_status status = weft_job_ready(job, name);
+
+    if (status != WEFT_OK)
+        return status;
+    call->name = name;
+    call->m = job->messages;
+    weft_msg_lock(call->m);
+    return WEFT_OK;
+}
+
+/*
+ * The context of a group of weft_host_split, whose members become known at its first use. NULL: it
+ * is none of this process, or (*memory false) there is no memory. Tables and messages locked.
+ */
+static struct weft_msg_context *context_of_group(struct weft_messages *m, weft_comm comm,
+                                                 bool *memory)
+{
+    const struct weft_comm_entry *entry = weft_comm_find(&m->job->space.state, comm);
+    int *process;
+
+    *memory = true;
+    if (entry == NULL || !weft_comm_is_host(entry) || entry->rank_of_slot[WEFT_HOST_SLOT] < 0)
+        return NULL;
+    struct weft_msg_context *context = weft_context_find(&m->contexts, comm);
+    if (context == NULL)
+        context = weft_context_make(&m->contexts, comm);
+    if (context == NULL || context->members != 0) {
+        *memory = context != NULL;
+        return context;
+    }
+    process = malloc((size_t)entry->members * sizeof(*process));
+    for (int i = 0; process != NULL && i < entry->members; i++)
+        process[i] = entry->member[i].process;
+    *memory = process != NULL &&
+              weft_context_know(context, process, entry->members, m->job->numbers.processes);
+    free(process);
+    return *memory ? context : NULL;
+}
+
+static weft_status begin_in_group(struct weft_msg_call *call, weft_job *job, const char *name,
+                                  weft_comm comm)
+{
+    bool memory = true;
+
+    if (!weft_group_is(comm))
+        weft_lock(&job->space.tables);
+    const weft_status status = weft_msg_begin(call, job, name);
+    if (status == WEFT_OK) {
+        call->context = weft_group_is(comm) ? weft_context_find(&call->m->contexts, comm)
+                                            : context_of_group(call->m, comm, &memory);
+        if (call->context != NULL && call->context->members == 0)
+            call->context = NULL; /* messages are there, but the group was not taken */
+    }
+    if (!weft_group_is(comm))
+        weft_unlock(&job->space.tables);
+    if (status != WEFT_OK || call->context != NULL)
+        return status;
+    if (!memory)
+        return weft_msg_refuse(call, WEFT_ERR_MEMORY, "no memory for communicator 0x%x", comm);
+    return weft_msg_refuse(call, WEFT_ERR_COMM,
+                           "0x%x is no communicator of host programs with process %d", comm,
+                           job->numbers.process);
+}
+
+weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const char *name,
+                              weft_comm comm)
+{
+    weft_status status;
+
+    if (comm != WEFT_COMM_HOST) {
+        status = weft_job_ready(job, name);
+        return status == WEFT_OK ? begin_in_group(call, job, name, comm) : status;
+    }
+    status = weft_msg_begin(call, job, name);
+    if (status == WEFT_OK)
+        call->context = weft_context_find(&call->m->contexts, comm);
+    return status;
+}
+
+weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job, const char *name,
+                                weft_comm comm, int member, int tag, bool wild)
+{
+    const weft_status status = weft_msg_begin_in(call, job, name, comm);
+
+    if (status != WEFT_OK)
+        return status;
+    if ((member < 0 && (!wild || member != WEFT_ANY)) || member >= call->context->members)
+        return weft_msg_refuse(call, WEFT_ERR_RANK, "process %d is not one of %d", member,
+                               call->context->members);
+    if (tag < 0 && (!wild || tag != WEFT_ANY))
+        return weft_msg_refuse(call, WEFT_ERR_TAG, "tag %d is not in 0..%d", tag, WEFT_TAG_MOST);
+    call->process = member == WEFT_ANY ? WEFT_ANY : weft_context_process(call->context, member);
+    call->tag = tag;
+    return WEFT_OK;
+}
+
+struct weft_transfer *weft_msg_find(struct weft_msg_call *call, weft_message_op op, bool matched)
+{
+    struct weft_transfer *transfer = weft_transfer_find(&call->m->transfers, weft_op_number(op));
+
+    if (transfer != NULL && (transfer->state == WEFT_TRANSFER_MATCHED) == matched)
+        return transfer;
+    weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "operation %u, %u of process %d %s", op.index,
+                    op.generation, call->m->job->numbers.process,
+                    transfer == NULL ? "is none, or is over"
+                    : matched        ? "is no matched message"
+                                     : "is a matched message, to be received");
+    return NULL;
+}
+
+struct weft_transfer *weft_msg_make(struct weft_msg_call *call, enum weft_transfer_state state)
+{
+    struct weft_transfer *transfer = weft_transfer_take(&call->m->transfers, state);
+
+    if (transfer == NULL) {
+        weft_msg_refuse(call, WEFT_ERR_MEMORY, "no memory for more than %u operations",
+                        call->m->transfers.used);
+        return NULL;
+    }
+    transfer->call = call->name;
+    transfer->context = call->context;
+    transfer->posted.from = call->process;
+    transfer->posted.tag = call->tag;
+    return transfer;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void weft_msg_tell_none(weft_message *message)
+{
+    if (message != NULL)
+        *message = (weft_message){.from = WEFT_ANY, .tag = WEFT_ANY};
+}
+
+weft_status weft_msg_tell(const struct weft_transfer *transfer, weft_message *message)
+{
+    const weft_status status = transfer->message.status;
+
+    if (message == NULL)
+        return status;
+    *message = transfer->message;
+    message->from =
+        transfer->sends ? WEFT_ANY : weft_context_member(transfer->context, transfer->message.from);
+    return status;
+}
+
+weft_status weft_msg_end(struct weft_msg_call *call, struct weft_transfer *transfer,
+                         weft_message *message)
+{
+    weft_message told;
+    const weft_status status = weft_msg_tell(transfer, &told);
+
+    if (status == WEFT_ERR_BOUNDS)
+        weft_refused(call->m->job, status,
+                     "%s: %zu bytes from process %d, tag %d, do not fit %zu bytes", transfer->call,
+                     told.bytes, told.from, told.tag, transfer->most);
+    if (message != NULL)
+        *message = told;
+    if (transfer->sends)
+        weft_msg_reuse(&call->m->peers[transfer->posted.from]);
+    weft_transfer_give(&call->m->transfers, transfer);
+    return status;
+}
+
+bool weft_msg_is_done(struct weft_messages *m, void *transfer)
+{
+    (void)m;
+    return ((const struct weft_transfer *)transfer)->state == WEFT_TRANSFER_DONE;
+}
+
+weft_status weft_msg_finish(struct weft_msg_call *call, struct weft_transfer *transfer,
+                            weft_message *message, double seconds)
+{
+    weft_status status = weft_msg_wait(call->m, call->name, weft_msg_is_done, transfer,
+                                       weft_transfer_number(transfer), seconds);
+
+    if (status != WEFT_OK)
+        return status;
+    status = weft_msg_end(call, transfer, message);
+    weft_msg_unlock(call->m);
+    return status;
+}

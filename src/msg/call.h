@@ -1,0 +1,56 @@
+/*
+ * msg/call.h - how the calls of weft/message.h begin, and how operations end.
+ */
+#ifndef WEFT_MSG_CALL_H
+#define WEFT_MSG_CALL_H
+
+#include "msg/msg.h"
+
+/* What a call names: checked, and the lock held, or an error that is said, and the lock free. */
+struct weft_msg_call {
+    const char *name;
+    struct weft_messages *m;
+    struct weft_msg_context *context;
+    int process, tag; /* of the other side; WEFT_ANY */
+    bool woken;       /* the receiver of what was sent is, or need not be */
+};
+
+/* The call may be made; the lock is held. Errors: the job's, ARGUMENT, STATE. */
+weft_status weft_msg_begin(struct weft_msg_call *call, weft_job *job, const char *name);
+/* The same, with a communicator. Errors: COMM, too. */
+weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const char *name,
+                              weft_comm comm);
+/* The same, with a member and a tag; wild: WEFT_ANY is one. Errors: RANK, TAG, too. */
+weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job, const char *name,
+                                weft_comm comm, int member, int tag, bool wild);
+/* An error that is said; the lock is given up. */
+#define weft_msg_refuse(call, status, format, ...)                                                 \
+    ({                                                                                             \
+        weft_msg_unlock((call)->m);                                                                \
+        weft_refused((call)->m->job, (status), "%s: " format, (call)->name, __VA_ARGS__);          \
+    })
+
+/* An operation of the program's; NULL: it is none, or a matched message where `matched` is not set,
+ * which is said, and the lock is given up. */
+struct weft_transfer *weft_msg_find(struct weft_msg_call *call, weft_message_op op, bool matched);
+/* A new one for the call. NULL: no memory; said, the lock is given up. */
+struct weft_transfer *weft_msg_make(struct weft_msg_call *call, enum weft_transfer_state state);
+
+static inline bool weft_msg_is_none(weft_message_op op)
+{
+    return op.index == 0 && op.generation == 0;
+}
+/* *message, which may be NULL, tells of an operation that is none. */
+void weft_msg_tell_none(weft_message *message);
+/* *message, which may be NULL, tells of one that is complete. Its status. */
+weft_status weft_msg_tell(const struct weft_transfer *transfer, weft_message *message);
+/* The same, and the operation is over; that a message did not fit is said. */
+weft_status weft_msg_end(struct weft_msg_call *call, struct weft_transfer *transfer,
+                         weft_message *message);
+/* For weft_msg_wait: whether a transfer is complete. */
+bool weft_msg_is_done(struct weft_messages *m, void *transfer);
+/* Waits until it is, as weft_msg_wait, and ends it; gives the lock up. */
+weft_status weft_msg_finish(struct weft_msg_call *call, struct weft_transfer *transfer,
+                            weft_message *message, double seconds);
+
+#endif

@@ -1,0 +1,206 @@
+/* msg/complete.c - operations are tested and waited for. */
+#include "msg/call.h"
+
+#include <math.h>
+
+/* Of the calls with one operation: the lock is held, *transfer is it; NULL: it is none. */
+static weft_status begin(struct weft_msg_call *call, weft_job *job, const char *name,
+                         const weft_message_op *op, struct weft_transfer **transfer)
+{
+    const weft_status status = weft_msg_begin(call, job, name);
+
+    *transfer = NULL;
+    if (status != WEFT_OK)
+        return status;
+    if (op == NULL)
+        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
+    if (weft_msg_is_none(*op))
+        return WEFT_OK;
+    *transfer = weft_msg_find(call, *op, false);
+    return *transfer != NULL ? WEFT_OK : WEFT_ERR_ARGUMENT;
+}
+
+static weft_status wait(weft_job *job, const char *name, weft_message_op *op, double seconds,
+                        weft_message *message)
+{
+    struct weft_msg_call call = {0};
+    struct weft_transfer *transfer;
+    weft_status status = begin(&call, job, name, op, &transfer);
+
+    if (status != WEFT_OK)
+        return status;
+    if (transfer == NULL) {
+        weft_msg_unlock(call.m);
+        weft_msg_tell_none(message);
+        return WEFT_OK;
+    }
+    status = weft_msg_wait(call.m, name, weft_msg_is_done, transfer, weft_transfer_number(transfer),
+                           seconds);
+    if (status != WEFT_OK)
+        return status;
+    *op = WEFT_MESSAGE_NONE;
+    status = weft_msg_end(&call, transfer, message);
+    weft_msg_unlock(call.m);
+    return status;
+}
+
+weft_status weft_host_message_wait(weft_job *job, weft_message_op *op, weft_message *message)
+{
+    return wait(job, "weft_host_message_wait", op, HUGE_VAL, message);
+}
+
+weft_status weft_host_message_wait_for(weft_job *job, weft_message_op *op, double seconds,
+                                       weft_message *message)
+{
+    return wait(job, "weft_host_message_wait_for", op, seconds, message);
+}
+
+/* Whether it is complete, after a look at what has arrived if it was not. */
+static bool is_complete(struct weft_msg_call *call, struct weft_transfer *transfer)
+{
+    if (transfer == NULL || transfer->state == WEFT_TRANSFER_DONE)
+        return true;
+    weft_msg_glance(call->m);
+    return transfer->state == WEFT_TRANSFER_DONE;
+}
+
+/* ends: *op is ended where it is complete. */
+static weft_status test(weft_job *job, const char *name, weft_message_op *op, bool ends, int *done,
+                        weft_message *message)
+{
+    struct weft_msg_call call = {0};
+    struct weft_transfer *transfer;
+    weft_status status = begin(&call, job, name, op, &transfer);
+
+    if (status != WEFT_OK)
+        return status;
+    if (done == NULL)
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "done");
+    *done = is_complete(&call, transfer);
+    if (transfer == NULL) {
+        weft_msg_tell_none(message);
+    } else if (*done && !ends) {
+        status = weft_msg_tell(transfer, message);
+    } else if (*done) {
+        status = weft_msg_end(&call, transfer, message);
+        *op = WEFT_MESSAGE_NONE;
+    }
+    weft_msg_unlock(call.m);
+    if (!*done)
+        weft_msg_idle(call.m);
+    return status;
+}
+
+weft_status weft_host_message_test(weft_job *job, weft_message_op *op, int *done,
+                                   weft_message *message)
+{
+    return test(job, "weft_host_message_test", op, true, done, message);
+}
+
+weft_status weft_host_message_look(weft_job *job, weft_message_op op, int *done,
+                                   weft_message *message)
+{
+    return test(job, "weft_host_message_look", &op, false, done, message);
+}
+
+/* ---- several --------------------------------------------------------------------------------- */
+
+/* All are operations, or none. On an error the lock is free. */
+static weft_status begin_all(struct weft_msg_call *call, weft_job *job, const char *name,
+                             const weft_message_op *ops, size_t count)
+{
+    const weft_status status = weft_msg_begin(call, job, name);
+
+    if (status != WEFT_OK)
+        return status;
+    if (ops == NULL && count != 0)
+        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%zu operations at NULL", count);
+    for (size_t i = 0; i < count; i++)
+        if (!weft_msg_is_none(ops[i]) && weft_msg_find(call, ops[i], false) == NULL)
+            return WEFT_ERR_ARGUMENT;
+    return WEFT_OK;
+}
+
+weft_status weft_host_message_wait_all(weft_job *job, weft_message_op *ops, size_t count,
+                                       weft_message *messages)
+{
+    struct weft_msg_call call = {0};
+    weft_status first = WEFT_OK,
+                status = begin_all(&call, job, "weft_host_message_wait_all", ops, count);
+
+    for (size_t i = 0; i < count && status == WEFT_OK; i++) {
+        weft_message *message = messages != NULL ? &messages[i] : NULL;
+        if (weft_msg_is_none(ops[i])) {
+            weft_msg_tell_none(message);
+            continue;
+        }
+        struct weft_transfer *transfer =
+            weft_transfer_find(&call.m->transfers, weft_op_number(ops[i]));
+        if (transfer == NULL) /* twice in the list */
+            return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "operation %u, %u is over",
+                                   ops[i].index, ops[i].generation);
+        status = weft_msg_wait(call.m, call.name, weft_msg_is_done, transfer,
+                               weft_transfer_number(transfer), HUGE_VAL);
+        if (status != WEFT_OK)
+            return status;
+        ops[i] = WEFT_MESSAGE_NONE;
+        const weft_status its = weft_msg_end(&call, transfer, message);
+        first = first == WEFT_OK ? its : first;
+    }
+    if (status != WEFT_OK)
+        return status;
+    weft_msg_unlock(call.m);
+    return first;
+}
+
+struct any {
+    const weft_message_op *ops;
+    size_t count;
+    struct weft_transfer *found;
+    size_t at;
+};
+
+static bool any_is_done(struct weft_messages *m, void *what)
+{
+    struct any *any = what;
+
+    for (any->at = 0; any->at < any->count; any->at++) {
+        if (weft_msg_is_none(any->ops[any->at]))
+            continue;
+        any->found = weft_transfer_find(&m->transfers, weft_op_number(any->ops[any->at]));
+        if (any->found != NULL && any->found->state == WEFT_TRANSFER_DONE)
+            return true;
+    }
+    return false;
+}
+
+weft_status weft_host_message_wait_any(weft_job *job, weft_message_op *ops, size_t count,
+                                       int *index, weft_message *message)
+{
+    struct weft_msg_call call = {0};
+    struct any any = {.ops = ops, .count = count};
+    weft_status status = begin_all(&call, job, "weft_host_message_wait_any", ops, count);
+    size_t first = 0;
+
+    if (status != WEFT_OK)
+        return status;
+    if (index == NULL)
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "index");
+    while (first < count && weft_msg_is_none(ops[first]))
+        first++;
+    if (first == count) {
+        weft_msg_unlock(call.m);
+        *index = -1;
+        weft_msg_tell_none(message);
+        return WEFT_OK;
+    }
+    status =
+        weft_msg_wait(call.m, call.name, any_is_done, &any, weft_op_number(ops[first]), HUGE_VAL);
+    if (status != WEFT_OK)
+        return status;
+    *index = (int)any.at;
+    ops[any.at] = WEFT_MESSAGE_NONE;
+    status = weft_msg_end(&call, any.found, message);
+    weft_msg_unlock(call.m);
+    return status;
+}

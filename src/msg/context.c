@@ -1,0 +1,97 @@
+/* msg/context.c - see the header. */
+#include "msg/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct weft_msg_context **bin_of(struct weft_contexts *contexts, weft_comm handle)
+{
+    return &contexts->bin[(handle ^ handle >> WEFT_HANDLE_BITS) % WEFT_CONTEXT_BINS];
+}
+
+struct weft_msg_context *weft_context_look(struct weft_contexts *contexts, weft_comm handle)
+{
+    struct weft_msg_context *found = *bin_of(contexts, handle);
+
+    while (found != NULL && found->handle != handle)
+        found = found->next;
+    if (found != NULL)
+        contexts->last = found;
+    return found;
+}
+
+/* Those of communicators that had the same place in the table before, if nothing is left in them.
+ */
+static void drop_earlier(struct weft_contexts *contexts, weft_comm handle)
+{
+    for (int i = 0; i < WEFT_CONTEXT_BINS && !weft_group_is(handle); i++) {
+        struct weft_msg_context *next = contexts->bin[i], *context;
+        while ((context = next) != NULL) {
+            next = context->next;
+            if (weft_handle_index(context->handle) == weft_handle_index(handle) &&
+                weft_context_empty(context))
+                weft_context_drop(contexts, context);
+        }
+    }
+}
+
+struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_comm handle)
+{
+    struct weft_msg_context **bin = bin_of(contexts, handle);
+    struct weft_msg_context *made = calloc(1, sizeof(*made));
+
+    if (made == NULL)
+        return NULL;
+    drop_earlier(contexts, handle);
+    for (int i = 0; i < WEFT_MATCHINGS; i++)
+        weft_match_open(&made->match[i]);
+    made->handle = handle;
+    made->next = *bin;
+    *bin = made;
+    return made;
+}
+
+bool weft_context_know(struct weft_msg_context *context, const int *process, int members,
+                       int processes)
+{
+    int *lists = malloc(((size_t)members + (size_t)processes) * sizeof(*lists));
+
+    if (lists == NULL)
+        return false;
+    context->process = lists;
+    context->member = lists + members;
+    memcpy(context->process, process, (size_t)members * sizeof(*lists));
+    for (int p = 0; p < processes; p++)
+        context->member[p] = -1;
+    for (int i = 0; i < members; i++)
+        context->member[process[i]] = i;
+    context->members = members;
+    return true;
+}
+
+bool weft_context_empty(const struct weft_msg_context *context)
+{
+    for (int i = 0; i < WEFT_MATCHINGS; i++)
+        if (!weft_match_empty(&context->match[i]))
+            return false;
+    return true;
+}
+
+void weft_context_drop(struct weft_contexts *contexts, struct weft_msg_context *context)
+{
+    struct weft_msg_context **at = bin_of(contexts, context->handle);
+
+    while (*at != context)
+        at = &(*at)->next;
+    *at = context->next;
+    contexts->last = NULL;
+    free(context->process);
+    free(context);
+}
+
+void weft_contexts_close(struct weft_contexts *contexts)
+{
+    for (int i = 0; i < WEFT_CONTEXT_BINS; i++)
+        while (contexts->bin[i] != NULL)
+            weft_context_drop(contexts, contexts->bin[i]);
+}

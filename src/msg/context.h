@@ -1,0 +1,74 @@
+/*
+ * msg/context.h - contexts: where messages match. One for each communicator of host programs, by
+ * its handle; each has two matchings, so that a collective never takes a message.
+ *
+ * A message may come before this process has used its communicator, or has even heard of it. The
+ * context is made then, and its members become known when the program first names it.
+ */
+#ifndef WEFT_MSG_CONTEXT_H
+#define WEFT_MSG_CONTEXT_H
+
+#include "abi/window.h"
+#include "msg/match.h"
+#include "weft/types.h"
+
+enum weft_matching { WEFT_OF_PROGRAM, WEFT_OF_COLLECTIVES, WEFT_MATCHINGS };
+
+struct weft_msg_context {
+    struct weft_msg_context *next; /* of its bin */
+    weft_comm handle;
+    int members;  /* 0: not known yet */
+    int *process; /* by member; NULL: the same numbers */
+    int *member;  /* by process; -1: none; NULL: the same numbers */
+    struct weft_match match[WEFT_MATCHINGS];
+};
+
+enum { WEFT_CONTEXT_BINS = 64 };
+
+struct weft_contexts {
+    struct weft_msg_context *bin[WEFT_CONTEXT_BINS], *last; /* last: found at last, or NULL */
+};
+
+/* The handles of groups that a front end numbers: at no place of a table of communicators. */
+#define WEFT_GROUP_PLACE ((1u << WEFT_HANDLE_BITS) - 1)
+static inline weft_comm weft_group_handle(uint32_t number)
+{
+    return number << WEFT_HANDLE_BITS | WEFT_GROUP_PLACE;
+}
+static inline bool weft_group_is(weft_comm handle)
+{
+    return weft_handle_index(handle) == WEFT_GROUP_PLACE;
+}
+
+struct weft_msg_context *weft_context_look(struct weft_contexts *contexts, weft_comm handle);
+static inline struct weft_msg_context *weft_context_find(struct weft_contexts *contexts,
+                                                         weft_comm handle)
+{
+    if (contexts->last != NULL && contexts->last->handle == handle)
+        return contexts->last;
+    return weft_context_look(contexts, handle);
+}
+
+/* A new one, without members; in the place of an earlier communicator's that is empty. NULL: no
+ * memory. */
+struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_comm handle);
+
+/* Its members become known, copied. False: no memory. */
+bool weft_context_know(struct weft_msg_context *context, const int *process, int members,
+                       int processes);
+
+bool weft_context_empty(const struct weft_msg_context *context);
+void weft_context_drop(struct weft_contexts *contexts, struct weft_msg_context *context);
+/* All of them. */
+void weft_contexts_close(struct weft_contexts *contexts);
+
+static inline int weft_context_process(const struct weft_msg_context *context, int member)
+{
+    return context->process != NULL ? context->process[member] : member;
+}
+static inline int weft_context_member(const struct weft_msg_context *context, int process)
+{
+    return context->member != NULL ? context->member[process] : process;
+}
+
+#endif

@@ -1,0 +1,186 @@
+/* msg/explain.c - in words: what a call waits for, and what is left at the end. */
+#include "msg/msg.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { NAMED = 4 /* messages that are named one by one */ };
+
+/* Text that grows, up to its room. */
+struct text {
+    char *at;
+    size_t room, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
+{
+    va_list list;
+
+    if (text->used >= text->room)
+        return;
+    va_start(list, format);
+    const int more = vsnprintf(text->at + text->used, text->room - text->used, format, list);
+    va_end(list);
+    text->used += more > 0 ? (size_t)more : 0;
+}
+
+/* "process 0", "any process". In a group members are told by their processes, too. */
+static void add_process(struct text *text, const struct weft_msg_context *context, int process)
+{
+    if (process == WEFT_ANY)
+        add(text, "any process");
+    else if (context->process == NULL || context->members == 0)
+        add(text, "process %d", process);
+    else
+        add(text, "member %d (process %d) of 0x%x", weft_context_member(context, process), process,
+            context->handle);
+}
+
+static void add_tag(struct text *text, int tag)
+{
+    if (tag == WEFT_ANY)
+        add(text, " with any tag");
+    else
+        add(text, " with tag %d", tag);
+}
+
+/* "tag 6 (8 bytes), tag 9 (16 bytes) and 3 more": those of a process, or of all. */
+static void add_kept(struct text *text, const struct weft_msg_context *context, int process)
+{
+    const struct weft_kept *kept;
+    int count = 0;
+
+    TAILQ_FOREACH (kept, &context->match[WEFT_OF_PROGRAM].arrived, in_order) {
+        const struct weft_unexpected *message = (const void *)kept;
+        if ((process != WEFT_ANY && kept->from != process) || count++ >= NAMED)
+            continue;
+        add(text, "%stag %d (%llu bytes", count == 1 ? "" : ", ", kept->tag,
+            (unsigned long long)message->bytes);
+        if (process == WEFT_ANY) {
+            add(text, " from ");
+            add_process(text, context, kept->from);
+        }
+        add(text, ")");
+    }
+    if (count > NAMED)
+        add(text, " and %d more", count - NAMED);
+    if (count == 0)
+        add(text, "nothing");
+}
+
+static void add_waiting(struct text *text, const struct weft_transfer *transfer)
+{
+    const struct weft_msg_context *context = transfer->context;
+    const bool from_any = transfer->posted.from == WEFT_ANY;
+
+    add(text, "for a message from ");
+    add_process(text, context, transfer->posted.from);
+    add_tag(text, transfer->posted.tag);
+    add(text, from_any ? ": there, unmatched: " : ": there from it, unmatched: ");
+    add_kept(text, context, transfer->posted.from);
+}
+
+static void add_transfer(struct text *text, const struct weft_transfer *transfer)
+{
+    switch (transfer->state) {
+    case WEFT_TRANSFER_WAITS:
+    case WEFT_TRANSFER_PROBES:
+        add_waiting(text, transfer);
+        return;
+    case WEFT_TRANSFER_READS:
+    case WEFT_TRANSFER_GRANTED:
+        add(text, "for a message from ");
+        add_process(text, transfer->context, transfer->peer);
+        add_tag(text, transfer->message.tag);
+        add(text, ": %zu of %zu bytes came", transfer->moved, transfer->room);
+        return;
+    case WEFT_TRANSFER_QUEUED:
+    case WEFT_TRANSFER_SENT:
+        add(text, "for ");
+        add_process(text, transfer->context, transfer->peer);
+        add(text, " to receive %zu bytes", transfer->room);
+        add_tag(text, transfer->posted.tag);
+        return;
+    case WEFT_TRANSFER_PIECES:
+        add(text, "to send process %d %zu bytes: %zu went", transfer->peer, transfer->room,
+            transfer->moved);
+        return;
+    default:
+        add(text, "for a message");
+    }
+}
+
+static void message_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
+                              char *text, size_t bytes)
+{
+    struct weft_messages *m = job->messages;
+    struct text to = {text, bytes, 0};
+
+    weft_msg_lock(m);
+    const struct weft_transfer *transfer = weft_transfer_find(&m->transfers, wait->a);
+    if (transfer != NULL)
+        add(&to, "in %s ", transfer->call);
+    if (transfer != NULL)
+        add_transfer(&to, transfer);
+    else
+        add(&to, "for a message that is there now");
+    weft_unlock(&m->lock);
+}
+
+const struct weft_service weft_msg_service = {.owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_MESSAGE),
+                                              .waits_for = message_waits_for};
+
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+static void add_left(struct text *text, int *count, const struct weft_msg_context *context)
+{
+    const struct weft_kept *kept;
+
+    TAILQ_FOREACH (kept, &context->match[WEFT_OF_PROGRAM].arrived, in_order) {
+        if ((*count)++ >= NAMED)
+            continue;
+        add(text, "%sfrom ", *count == 1 ? "" : ", ");
+        add_process(text, context, kept->from);
+        add_tag(text, kept->tag);
+        add(text, " (%llu bytes)",
+            (unsigned long long)((const struct weft_unexpected *)kept)->bytes);
+    }
+}
+
+static void say_messages(struct weft_messages *m)
+{
+    char line[512] = "";
+    struct text text = {line, sizeof(line), 0};
+    int count = 0;
+
+    for (int bin = 0; bin < WEFT_CONTEXT_BINS; bin++)
+        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
+            add_left(&text, &count, c);
+    if (count != 0)
+        weft_say(WEFT_SAY_WARN, "%d message%s never received: %s%s", count,
+                 count == 1 ? " was" : "s were", line, count > NAMED ? ", ..." : "");
+}
+
+static void say_transfers(struct weft_messages *m)
+{
+    char line[768] = "";
+    struct text text = {line, sizeof(line), 0};
+    const struct weft_transfer *transfer = NULL;
+    int count = 0;
+
+    while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL) {
+        if (transfer->state == WEFT_TRANSFER_DONE || count++ >= NAMED)
+            continue;
+        add(&text, "%s%s ", count == 1 ? "" : ", ", transfer->call);
+        add_transfer(&text, transfer);
+    }
+    if (count != 0)
+        weft_say(WEFT_SAY_WARN, "%d operation%s never completed: %s%s", count,
+                 count == 1 ? " was" : "s were", line, count > NAMED ? ", ..." : "");
+}
+
+void weft_msg_leftovers(struct weft_messages *m)
+{
+    say_messages(m);
+    say_transfers(m);
+}

@@ -1,0 +1,206 @@
+/*
+ * msg/far.c - frames over a network: a ring at the receiver, which it has exposed, and a shadow of
+ * it at the sender, from which the network reads.
+ *
+ * A frame is one put: its line and, behind it, its payload, with a notice MESSAGE that says whose
+ * it is. A frame that would cross the end of the ring begins at its start. Units of 64 bytes are
+ * counted, as in ring/mail.h; the ring's half of the commit word says how far the sender has read
+ * the frames of the other direction. A side with nothing to send says that in a frame CREDIT, for
+ * which the last unit of a ring is kept.
+ *
+ * Threads write to the shadow; the progress task, or who does its round, hands it on.
+ */
+#include "msg/msg.h"
+
+#include "abi/notice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Tags of the notice. KNOCK: no frame; look at the rings in memory (engine.c). */
+enum { FRAME, KNOCK, FRAME_AT_START };
+
+enum { SKIP = 255 /* a kind, in the shadow alone: the next frame is at the start */ };
+
+static uint32_t frame_units(uint32_t count)
+{
+    return 1 + weft_mail_need(count);
+}
+
+static struct weft_mail *shadow_line(const struct weft_far *far, uint32_t unit)
+{
+    return (struct weft_mail *)(void *)far->shadow + (unit & (far->units - 1));
+}
+
+static bool make_shadow(struct weft_messages *m, struct weft_far *far)
+{
+    if (far->shadow == NULL)
+        far->shadow = aligned_alloc(WEFT_MAIL_UNIT, (size_t)far->units * WEFT_MAIL_UNIT);
+    if (far->shadow == NULL)
+        weft_msg_no_memory(m, "messages to another process");
+    return far->shadow != NULL;
+}
+
+bool weft_far_push(struct weft_messages *m, int process, struct weft_mail_head head,
+                   const struct weft_mail_text *text, const void *payload)
+{
+    struct weft_far *far = &m->peers[process].far;
+    const uint32_t need = frame_units(head.count), reserve = head.kind != WEFT_MAIL_CREDIT;
+    const uint32_t unit = weft_mail_place(far->head, need, far->units);
+
+    if (unit + need + reserve - far->seen > far->units || !make_shadow(m, far))
+        return false;
+    if (unit != far->head)
+        shadow_line(far, far->head)->commit =
+            weft_mail_commit((struct weft_mail_head){.kind = SKIP}, 0);
+    struct weft_mail *line = shadow_line(far, unit);
+    line->commit = weft_mail_commit(head, far->tail);
+    line->text = *text;
+    if (payload != NULL && head.count != 0)
+        memcpy(need == 1 ? line->text.data.within : (unsigned char *)(line + 1), payload,
+               head.count);
+    far->told = far->tail;
+    far->head = unit + need;
+    m->posted = true;
+    return true;
+}
+
+void weft_far_credit(struct weft_messages *m, int process)
+{
+    struct weft_msg_peer *peer = &m->peers[process];
+    struct weft_far *far = &peer->far;
+    const struct weft_mail_text text = {.data.taken = peer->took};
+
+    if (far->tail - far->told < far->in_units / 4 &&
+        (peer->took - far->told_taken) * 4 < m->keeps + (m->keeps == 0))
+        return;
+    if (weft_far_push(m, process, (struct weft_mail_head){.kind = WEFT_MAIL_CREDIT}, &text, NULL))
+        far->told_taken = peer->took;
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+/* The next frame to a process, or a knock; false: there is none. Lock held. */
+static bool next_put(struct weft_messages *m, int process, struct weft_net_put *put)
+{
+    struct weft_msg_peer *peer = &m->peers[process];
+    struct weft_far *far = &peer->far;
+    uint32_t tag = peer->knocks ? KNOCK : FRAME;
+
+    *put = (struct weft_net_put){.process = process, .key = far->key};
+    if (!peer->knocks && far->posted == far->head)
+        return false;
+    if (!peer->knocks) {
+        if (weft_mail_head_of(shadow_line(far, far->posted)->commit).kind == SKIP) {
+            far->posted = weft_mail_place(far->posted, far->units, far->units);
+            tag = FRAME_AT_START;
+        }
+        const struct weft_mail *line = shadow_line(far, far->posted);
+        const uint32_t count = weft_mail_head_of(line->commit).count;
+        put->source = line;
+        put->bytes = sizeof(*line) + (count > WEFT_MAIL_WITHIN ? count : 0);
+        put->offset = far->offset + (uint64_t)(far->posted & (far->units - 1)) * WEFT_MAIL_UNIT;
+        far->posted += frame_units(count);
+    }
+    peer->knocks = false;
+    put->notice = weft_notice(WEFT_NOTICE_MESSAGE, tag, (uint32_t)m->job->numbers.process);
+    return true;
+}
+
+/* Hands it on. False: there is no memory, and the job fails. */
+static bool post(struct weft_messages *m, const struct weft_net_put *put)
+{
+    struct weft_request *request = weft_request_make(m->job, WEFT_NO_SLOT, false);
+
+    if (request == NULL)
+        return false;
+    request->put = *put;
+    request->source = put->source;
+    request->rows = 1;
+    request->width = put->bytes;
+    weft_requests_add(m->job, &m->posts, request);
+    return true;
+}
+
+bool weft_far_round(struct weft_job *job)
+{
+    struct weft_messages *m = job->messages;
+    bool did = m->posts.waiting != 0 && weft_requests_issue(job, &m->posts);
+
+    for (int p = 0; p < job->numbers.processes; p++)
+        for (;;) {
+            struct weft_net_put put;
+            weft_msg_lock(m);
+            const bool some = next_put(m, p, &put);
+            weft_unlock(&m->lock); /* whose post it is sends it */
+            if (!some || !post(m, &put))
+                break;
+            did = true;
+        }
+    return did;
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+/* What the frame says of the other direction. False: it cannot be. */
+static bool take_credit(struct weft_msg_peer *peer, uint32_t said, struct weft_mail_head head,
+                        const struct weft_mail_text *text)
+{
+    struct weft_far *far = &peer->far;
+
+    if (said - far->seen > far->head - far->seen)
+        return false;
+    if (head.kind == WEFT_MAIL_CREDIT) {
+        if (text->data.taken - peer->taken > peer->given - peer->taken)
+            return false;
+        peer->taken = text->data.taken;
+    }
+    far->seen = said;
+    return true;
+}
+
+static weft_status take_frame(struct weft_messages *m, int process, uint32_t tag)
+{
+    struct weft_msg_peer *peer = &m->peers[process];
+    struct weft_far *far = &peer->far;
+    const uint32_t unit = tag != FRAME_AT_START
+                              ? far->tail
+                              : weft_mail_place(far->tail, far->in_units, far->in_units);
+    const struct weft_mail *from =
+        (const struct weft_mail *)(const void *)far->in + (unit & (far->in_units - 1));
+    struct weft_mail line;
+
+    weft_read_shared(&line, from, sizeof(line));
+    const struct weft_mail_head head = weft_mail_head_of(line.commit);
+    const uint32_t need = frame_units(head.count);
+    if (weft_mail_place(unit, need, far->in_units) != unit || need > far->in_units / 2 ||
+        !take_credit(peer, (uint32_t)line.commit, head, &line.text) ||
+        !weft_msg_take(m, process, head, &line.text,
+                       need == 1 ? line.text.data.within : (const unsigned char *)(from + 1)))
+        return weft_msg_malformed(process, head, &line.text);
+    far->tail = unit + need;
+    far->hears = true;
+    weft_msg_flush(m, process);
+    weft_far_credit(m, process);
+    return WEFT_OK;
+}
+
+weft_status weft_far_take(void *context, const struct weft_arrival *arrival)
+{
+    struct weft_job *job = context;
+    struct weft_messages *m = job->messages;
+    const uint32_t process = weft_notice_slot(arrival->notice);
+    const uint32_t tag = weft_notice_tag(arrival->notice);
+
+    if (process >= (uint32_t)job->numbers.processes || process == (uint32_t)job->numbers.process ||
+        (arrival->process >= 0 && arrival->process != (int)process) || tag > FRAME_AT_START)
+        return WEFT_ERR_PROTOCOL;
+    weft_msg_lock(m);
+    if (tag == KNOCK) /* the round that brought it goes on with those rings */
+        m->knocked = true;
+    const weft_status status = tag == KNOCK ? WEFT_OK
+                               : m->exposed ? take_frame(m, (int)process, tag)
+                                            : WEFT_ERR_PROTOCOL;
+    weft_msg_unlock(m);
+    return weft_job_is_failing(job) ? WEFT_OK : status;
+}

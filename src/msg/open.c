@@ -1,0 +1,279 @@
+/* msg/open.c - the part of a job that has messages is opened, meets the others, and is closed. */
+#include "msg/msg.h"
+
+#include "abi/notice.h"
+#include "msg/copy.h"
+#include "runtime/job/exchange.h"
+#include "runtime/job/module.h"
+#include "runtime/service/landing.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    KEEP_MOST = 1u << 24, /* units of payload, of one process: a gigabyte */
+    OWN_PIECE = 32768     /* bytes of a piece that goes to this process itself */
+};
+
+/* What processes tell each other. */
+struct introduction {
+    struct weft_share box;
+    uint64_t key;  /* of the box, to the network */
+    uint64_t size; /* of the rings in it */
+    uint64_t nonce, nonce_at;
+    int32_t pid;
+    uint32_t keeps; /* units of payload, of each other process */
+};
+static_assert(sizeof(struct introduction) == sizeof(struct weft_share) + 40, "no padding");
+
+/* What it may keep of each process, in units. */
+static uint32_t share_of(const struct weft_job *job)
+{
+    const uint64_t units =
+        job->config.msg_unexpected / (uint64_t)job->numbers.processes / WEFT_MAIL_UNIT;
+
+    return units < KEEP_MOST ? (uint32_t)units : KEEP_MOST;
+}
+
+static weft_status make_box(struct weft_messages *m)
+{
+    const struct weft_job *job = m->job;
+    const uint32_t size = (uint32_t)job->config.msg_ring;
+    const uint32_t start = (uint32_t)job->config.counter_start;
+    const int n = job->numbers.processes;
+    void *memory;
+
+    const weft_status status = weft_share_create(
+        sizeof(struct weft_msg_box) + (uint64_t)n * weft_mail_ring_bytes(size), &memory, &m->share);
+    if (status != WEFT_OK)
+        return status;
+    m->box = memory;
+    for (int p = 0; p < n; p++) {
+        struct weft_msg_peer *peer = &m->peers[p];
+        struct weft_mail_ring *ring = weft_msg_ring(m->box, size, p);
+        weft_mail_ring_init(ring, size, start);
+        weft_mail_consume(&peer->in, ring, size, start);
+        peer->far.in = peer->in.payload;
+        peer->far.in_units = size / WEFT_MAIL_UNIT;
+        peer->far.tail = peer->far.told = start;
+        peer->far.head = peer->far.posted = peer->far.seen = start;
+    }
+    return WEFT_OK;
+}
+
+static weft_status msg_open(struct weft_job *job)
+{
+    const size_t n = (size_t)job->numbers.processes;
+    struct weft_messages *m = calloc(1, sizeof(*m));
+    const int process = job->numbers.process;
+
+    job->messages = m;
+    if (m != NULL) {
+        m->job = job;
+        m->peers = calloc(n, sizeof(*m->peers));
+        m->mapped = calloc(n, sizeof(*m->mapped));
+    }
+    if (m == NULL || m->peers == NULL || m->mapped == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for messages of %zu processes", n);
+    STAILQ_INIT(&m->reading);
+    STAILQ_INIT(&m->pieces);
+    for (size_t p = 0; p < n; p++)
+        STAILQ_INIT(&m->peers[p].outgoing);
+    m->nonce = weft_now_ns() ^ (uint64_t)getpid() << 40 ^ (uint64_t)(uintptr_t)m;
+    m->keeps = share_of(job);
+    m->peers[process].most = m->keeps;
+    m->peers[process].eager = (uint32_t)job->config.msg_eager;
+    m->peers[process].piece = OWN_PIECE;
+    m->peers[process].reads = true;
+    struct weft_msg_context *context = weft_context_make(&m->contexts, WEFT_COMM_HOST);
+    if (context == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for messages of %zu processes", n);
+    context->members = job->numbers.processes;
+    weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_MESSAGE, weft_far_take, job);
+    weft_status status = make_box(m);
+    if (status == WEFT_OK)
+        status = weft_msg_open_copiers(m);
+    if (status == WEFT_OK)
+        status = weft_service_add(&job->services, &weft_msg_rounds);
+    return status == WEFT_OK ? weft_service_add(&job->services, &weft_msg_service) : status;
+}
+
+/* ---- meeting --------------------------------------------------------------------------------- */
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+    return (uint32_t)(a < b ? a : b);
+}
+
+/* A process whose memory ranks of this one map: so does its host program. Why not; NULL: it does.
+ */
+static const char *map_peer(struct weft_messages *m, int process, const struct introduction *theirs)
+{
+    struct weft_msg_peer *peer = &m->peers[process];
+    struct weft_exposed *exposed = m->job->space.state.process_table[process].exposed;
+    const uint32_t size = (uint32_t)theirs->size;
+    const char *reason = "it is reached through the host";
+
+    if (exposed == NULL ||
+        theirs->box.bytes < sizeof(struct weft_msg_box) +
+                                (uint64_t)m->job->numbers.processes * weft_mail_ring_bytes(size))
+        return reason;
+    peer->box = weft_share_map(&theirs->box, m->job->one_address_space, &reason);
+    if (peer->box == NULL)
+        return reason;
+    peer->share = theirs->box;
+    peer->bell = &exposed->bell;
+    peer->knocked = peer->box->watch.rung - 1;
+    weft_mail_produce(&peer->out, weft_msg_ring(peer->box, size, m->job->numbers.process), size,
+                      (uint32_t)m->job->config.counter_start);
+    peer->eager = least(m->job->config.msg_eager, weft_mail_most(size));
+    peer->piece = least(size / 4, weft_mail_most(size));
+    peer->reads = weft_msg_can_read(m, process, theirs->nonce_at, theirs->nonce);
+    if (!peer->reads)
+        weft_say(WEFT_SAY_INFO,
+                 "messages of process %d come in pieces: its memory cannot be read "
+                 "(process_vm_readv)",
+                 process);
+    return NULL;
+}
+
+static weft_status meet_peer(struct weft_messages *m, int process,
+                             const struct introduction *theirs)
+{
+    struct weft_msg_peer *peer = &m->peers[process];
+    const uint64_t size = theirs->size;
+
+    if (size < 2 * WEFT_MAIL_PART || size > UINT32_MAX / 2 || (size & (size - 1)) != 0 ||
+        theirs->keeps > KEEP_MOST)
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "process %d announces rings of %llu bytes for messages, and %u units of "
+                        "memory",
+                        process, (unsigned long long)size, theirs->keeps);
+    peer->pid = theirs->pid;
+    peer->most = theirs->keeps;
+    if (m->job->processes[process].node == m->job->numbers.node)
+        m->mapped[m->mapped_count++] = process; /* whether or not this process maps it */
+    if (map_peer(m, process, theirs) == NULL)
+        return WEFT_OK;
+    peer->far.key = theirs->key;
+    peer->far.units = (uint32_t)size / WEFT_MAIL_UNIT;
+    peer->far.offset = sizeof(struct weft_msg_box) +
+                       (uint64_t)m->job->numbers.process * weft_mail_ring_bytes((uint32_t)size) +
+                       weft_mail_payload_at((uint32_t)size);
+    peer->eager = least(m->job->config.msg_eager_net, size / 2 - WEFT_MAIL_UNIT);
+    peer->piece = least(size / 4 - WEFT_MAIL_UNIT, weft_mail_most((uint32_t)size));
+    return WEFT_OK;
+}
+
+/* The network may put frames into the box. */
+static weft_status expose(struct weft_messages *m)
+{
+    struct weft_proxy *proxy = &m->job->proxy;
+
+    if (weft_load_relaxed_u32(&m->job->space.state.signals->proxied) == 0)
+        return WEFT_OK;
+    weft_landing_own(m->job, m->box, m->share.bytes);
+    const weft_status status = proxy->net_ops->reg(proxy->net, m->box, m->share.bytes, &m->key);
+    m->exposed = status == WEFT_OK;
+    return status;
+}
+
+static weft_status msg_meet(struct weft_job *job)
+{
+    struct weft_messages *m = job->messages;
+    const int n = job->numbers.processes;
+    struct introduction *all = calloc((size_t)n, sizeof(*all));
+
+    if (all == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", n);
+    weft_status status = expose(m);
+    const struct introduction mine = {.box = m->share,
+                                      .key = m->key,
+                                      .size = job->config.msg_ring,
+                                      .nonce = m->nonce,
+                                      .nonce_at = (uint64_t)(uintptr_t)&m->nonce,
+                                      .pid = (int32_t)getpid(),
+                                      .keeps = m->keeps};
+    if (status == WEFT_OK)
+        status = weft_exchange(job, WEFT_EXCHANGE_MESSAGES, &mine, sizeof(mine), all);
+    for (int p = 0; p < n && status == WEFT_OK; p++)
+        if (p != job->numbers.process)
+            status = meet_peer(m, p, &all[p]);
+    free(all);
+    return status;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void msg_leave(struct weft_job *job)
+{
+    struct weft_messages *m = job->messages;
+
+    weft_msg_lock(m);
+    if (weft_job_status(job) == WEFT_OK) {
+        weft_msg_round(m);
+        weft_msg_leftovers(m);
+    }
+    if (m->eager + m->offers + m->read + m->granted != 0)
+        weft_say(WEFT_SAY_INFO,
+                 "messages: %llu went at once, %llu were offered; of others' %llu were read where "
+                 "they lay, %llu came in pieces",
+                 m->eager, m->offers, m->read, m->granted);
+    weft_msg_unlock(m);
+}
+
+static void close_peer(struct weft_messages *m, struct weft_msg_peer *peer)
+{
+    struct weft_outgoing *first;
+
+    while ((first = STAILQ_FIRST(&peer->outgoing)) != NULL) {
+        STAILQ_REMOVE_HEAD(&peer->outgoing, link);
+        free(first);
+    }
+    if (peer->box != NULL)
+        weft_share_unmap(peer->box, &peer->share, m->job->one_address_space);
+    free(peer->far.shadow);
+}
+
+/* What is kept of a message belongs to a context, or to a transfer that stands for it. */
+static void free_kept(struct weft_messages *m)
+{
+    struct weft_transfer *transfer = NULL;
+
+    for (int bin = 0; bin < WEFT_CONTEXT_BINS; bin++)
+        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
+            for (int i = 0; i < WEFT_MATCHINGS; i++) {
+                struct weft_kept *kept;
+                while ((kept = TAILQ_FIRST(&c->match[i].arrived)) != NULL) {
+                    weft_match_take(&c->match[i], kept);
+                    weft_unexpected_free(&m->unexpected, (void *)kept);
+                }
+            }
+    while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL)
+        if (transfer->state == WEFT_TRANSFER_MATCHED)
+            weft_unexpected_free(&m->unexpected, transfer->matched);
+}
+
+static void msg_close(struct weft_job *job)
+{
+    struct weft_messages *m = job->messages;
+
+    if (m == NULL)
+        return;
+    for (int p = 0; m->peers != NULL && p < job->numbers.processes; p++)
+        close_peer(m, &m->peers[p]);
+    free_kept(m);
+    weft_unexpected_close(&m->unexpected);
+    weft_msg_close_copiers(m);
+    weft_transfer_table_close(&m->transfers);
+    weft_contexts_close(&m->contexts);
+    if (m->box != NULL)
+        weft_share_destroy(m->box, &m->share);
+    free(m->peers);
+    free(m->mapped);
+    free(m);
+    job->messages = NULL;
+}
+
+const struct weft_module weft_msg_module = {msg_open, msg_meet, msg_leave, msg_close};

@@ -1,0 +1,282 @@
+/* msg/receive.c - receives, and probes. */
+#include "msg/copy.h"
+
+#include <math.h>
+
+/* ---- receives -------------------------------------------------------------------------------- */
+
+static void aim(struct weft_transfer *transfer, void *target, size_t most, bool device)
+{
+    transfer->device = device;
+    transfer->buffer = target;
+    transfer->most = transfer->room = most;
+}
+
+/* Begins a receive; NULL: *status says why, and the lock is free. */
+static struct weft_transfer *begin(struct weft_msg_call *call, void *target, size_t most,
+                                   weft_status *status)
+{
+    struct weft_match *match = &call->context->match[WEFT_OF_PROGRAM];
+    bool device;
+
+    *status = weft_msg_place(call, target, most, &device);
+    if (*status != WEFT_OK)
+        return NULL;
+    struct weft_transfer *transfer = weft_msg_make(call, WEFT_TRANSFER_WAITS);
+    if (transfer == NULL) {
+        *status = WEFT_ERR_MEMORY;
+        return NULL;
+    }
+    aim(transfer, target, most, device);
+    struct weft_kept *kept = weft_match_find(match, call->process, call->tag);
+    if (kept == NULL) {
+        weft_match_post(match, &transfer->posted);
+        return transfer;
+    }
+    weft_match_take(match, kept);
+    weft_msg_receive_kept(call->m, transfer, (struct weft_unexpected *)(void *)kept);
+    return transfer;
+}
+
+weft_status weft_host_receive(weft_job *job, weft_comm comm, int from, int tag, void *target,
+                              size_t most, weft_message *message)
+{
+    struct weft_msg_call call = {0};
+    weft_status status =
+        weft_msg_begin_with(&call, job, "weft_host_receive", comm, from, tag, true);
+
+    if (status != WEFT_OK)
+        return status;
+    struct weft_transfer *transfer = begin(&call, target, most, &status);
+    return transfer != NULL ? weft_msg_finish(&call, transfer, message, HUGE_VAL) : status;
+}
+
+weft_status weft_host_receive_begin(weft_job *job, weft_comm comm, int from, int tag, void *target,
+                                    size_t most, weft_message_op *op)
+{
+    struct weft_msg_call call = {0};
+    weft_status status =
+        weft_msg_begin_with(&call, job, "weft_host_receive_begin", comm, from, tag, true);
+
+    if (status == WEFT_OK && op == NULL)
+        status = weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
+    if (status != WEFT_OK)
+        return status;
+    const struct weft_transfer *transfer = begin(&call, target, most, &status);
+    if (transfer == NULL)
+        return status;
+    *op = weft_transfer_op(transfer);
+    weft_msg_unlock(call.m);
+    return WEFT_OK;
+}
+
+weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *cancelled)
+{
+    struct weft_msg_call call = {0};
+    weft_status status = weft_msg_begin(&call, job, "weft_host_message_cancel");
+
+    if (status != WEFT_OK)
+        return status;
+    if (op == NULL || cancelled == NULL)
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL",
+                               op == NULL ? "op" : "cancelled");
+    struct weft_transfer *transfer = weft_msg_find(&call, *op, false);
+    if (transfer == NULL)
+        return WEFT_ERR_ARGUMENT;
+    if (transfer->sends)
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s of process %d is a send",
+                               "the operation", job->numbers.process);
+    *cancelled = transfer->state == WEFT_TRANSFER_WAITS;
+    if (*cancelled) {
+        weft_match_cancel(&transfer->context->match[WEFT_OF_PROGRAM], &transfer->posted);
+        weft_transfer_give(&call.m->transfers, transfer);
+        *op = WEFT_MESSAGE_NONE;
+    }
+    weft_msg_unlock(call.m);
+    return WEFT_OK;
+}
+
+/* ---- matched messages ------------------------------------------------------------------------ */
+
+/* The message becomes a receive; NULL: *status says why, and the lock is free. */
+static struct weft_transfer *begin_matched(struct weft_msg_call *call, weft_message_op *matched,
+                                           void *target, size_t most, weft_status *status)
+{
+    bool device;
+
+    *status = matched != NULL ? weft_msg_place(call, target, most, &device)
+                              : weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%s is NULL", "matched");
+    if (*status != WEFT_OK)
+        return NULL;
+    struct weft_transfer *transfer = weft_msg_find(call, *matched, true);
+    if (transfer == NULL) {
+        *status = WEFT_ERR_ARGUMENT;
+        return NULL;
+    }
+    *matched = WEFT_MESSAGE_NONE;
+    transfer->call = call->name;
+    aim(transfer, target, most, device);
+    weft_msg_receive_kept(call->m, transfer, transfer->matched);
+    return transfer;
+}
+
+weft_status weft_host_receive_matched(weft_job *job, weft_message_op *matched, void *target,
+                                      size_t most, weft_message *message)
+{
+    struct weft_msg_call call = {0};
+    weft_status status = weft_msg_begin(&call, job, "weft_host_receive_matched");
+
+    if (status != WEFT_OK)
+        return status;
+    struct weft_transfer *transfer = begin_matched(&call, matched, target, most, &status);
+    return transfer != NULL ? weft_msg_finish(&call, transfer, message, HUGE_VAL) : status;
+}
+
+weft_status weft_host_receive_matched_begin(weft_job *job, weft_message_op *matched, void *target,
+                                            size_t most, weft_message_op *op)
+{
+    struct weft_msg_call call = {0};
+    weft_status status = weft_msg_begin(&call, job, "weft_host_receive_matched_begin");
+
+    if (status == WEFT_OK && op == NULL)
+        status = weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
+    if (status != WEFT_OK)
+        return status;
+    const struct weft_transfer *transfer = begin_matched(&call, matched, target, most, &status);
+    if (transfer == NULL)
+        return status;
+    *op = weft_transfer_op(transfer);
+    weft_msg_unlock(call.m);
+    return WEFT_OK;
+}
+
+/* ---- probes ---------------------------------------------------------------------------------- */
+
+static void tell_kept(const struct weft_msg_call *call, const struct weft_unexpected *kept,
+                      weft_message *message)
+{
+    if (message != NULL)
+        *message = (weft_message){.from = weft_context_member(call->context, kept->kept.from),
+                                  .tag = kept->kept.tag,
+                                  .bytes = (size_t)kept->bytes};
+}
+
+static struct weft_unexpected *find(const struct weft_msg_call *call)
+{
+    return (struct weft_unexpected *)(void *)weft_match_find(&call->context->match[WEFT_OF_PROGRAM],
+                                                             call->process, call->tag);
+}
+
+static bool is_there(struct weft_messages *m, void *call)
+{
+    (void)m;
+    return find(call) != NULL;
+}
+
+/* Waits until there is one. A transfer stands for it meanwhile, for who watches waits. */
+static weft_status await(struct weft_msg_call *call)
+{
+    struct weft_transfer *stands = weft_msg_make(call, WEFT_TRANSFER_PROBES);
+
+    if (stands == NULL)
+        return WEFT_ERR_MEMORY;
+    const weft_status status =
+        weft_msg_wait(call->m, call->name, is_there, call, weft_transfer_number(stands), HUGE_VAL);
+    if (status == WEFT_OK)
+        weft_transfer_give(&call->m->transfers, stands);
+    return status;
+}
+
+/* What is there is out of matching, and *matched stands for it. */
+static weft_status take(struct weft_msg_call *call, weft_message_op *matched, weft_message *message)
+{
+    struct weft_unexpected *kept = find(call);
+    struct weft_transfer *transfer = weft_msg_make(call, WEFT_TRANSFER_MATCHED);
+
+    if (transfer == NULL)
+        return WEFT_ERR_MEMORY;
+    weft_match_take(&call->context->match[WEFT_OF_PROGRAM], &kept->kept);
+    transfer->matched = kept;
+    transfer->posted.from = kept->kept.from;
+    transfer->posted.tag = kept->kept.tag;
+    tell_kept(call, kept, message);
+    *matched = weft_transfer_op(transfer);
+    weft_msg_unlock(call->m);
+    return WEFT_OK;
+}
+
+/* What a probe does, and where it answers. */
+struct probing {
+    bool waits, takes; /* else it looks once; else the message stays where it is */
+    int *there;
+    weft_message_op *matched;
+    weft_message *message;
+};
+
+static weft_status look_or_wait(struct weft_msg_call *call, const struct probing *what)
+{
+    if (what->waits)
+        return await(call);
+    if (find(call) == NULL)
+        weft_msg_glance(call->m);
+    return WEFT_OK;
+}
+
+static weft_status probe(weft_job *job, const char *name, weft_comm comm, int from, int tag,
+                         const struct probing *what)
+{
+    struct weft_msg_call call = {0};
+    weft_status status = weft_msg_begin_with(&call, job, name, comm, from, tag, true);
+
+    if (status != WEFT_OK)
+        return status;
+    if ((what->there == NULL && !what->waits) || (what->matched == NULL && what->takes))
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL",
+                               what->there == NULL && !what->waits ? "there" : "matched");
+    status = look_or_wait(&call, what);
+    if (status != WEFT_OK)
+        return status;
+    const struct weft_unexpected *kept = find(&call);
+    if (!what->waits)
+        *what->there = kept != NULL;
+    if (kept == NULL) {
+        weft_msg_unlock(call.m);
+        weft_msg_idle(call.m);
+        return WEFT_OK;
+    }
+    if (what->takes)
+        return take(&call, what->matched, what->message);
+    tell_kept(&call, kept, what->message);
+    weft_msg_unlock(call.m);
+    return WEFT_OK;
+}
+
+weft_status weft_host_probe(weft_job *job, weft_comm comm, int from, int tag, int *there,
+                            weft_message *message)
+{
+    const struct probing what = {.there = there, .message = message};
+    return probe(job, "weft_host_probe", comm, from, tag, &what);
+}
+
+weft_status weft_host_probe_wait(weft_job *job, weft_comm comm, int from, int tag,
+                                 weft_message *message)
+{
+    const struct probing what = {.waits = true, .message = message};
+    return probe(job, "weft_host_probe_wait", comm, from, tag, &what);
+}
+
+weft_status weft_host_probe_match(weft_job *job, weft_comm comm, int from, int tag, int *there,
+                                  weft_message_op *matched, weft_message *message)
+{
+    const struct probing what = {
+        .takes = true, .there = there, .matched = matched, .message = message};
+    return probe(job, "weft_host_probe_match", comm, from, tag, &what);
+}
+
+weft_status weft_host_probe_match_wait(weft_job *job, weft_comm comm, int from, int tag,
+                                       weft_message_op *matched, weft_message *message)
+{
+    const struct probing what = {
+        .waits = true, .takes = true, .matched = matched, .message = message};
+    return probe(job, "weft_host_probe_match_wait", comm, from, tag, &what);
+}

@@ -1,0 +1,224 @@
+/*
+ * msg/rendezvous.c - messages that stay with their sender until they are received: the receiver
+ * reads them out of the sender's memory, or grants the sender to send them in pieces.
+ */
+#include "msg/copy.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+enum {
+    CHUNK = 1 << 19, /* bytes read while others wait for the lock */
+    PIECES = 4       /* that are sent meanwhile */
+};
+
+static void send_answer(struct weft_messages *m, const struct weft_transfer *transfer,
+                        enum weft_mail_kind kind)
+{
+    const struct weft_mail_text text = {.request = transfer->theirs,
+                                        .bytes = transfer->room,
+                                        .data.grant = weft_transfer_number(transfer)};
+
+    weft_msg_send(m, transfer->peer, (struct weft_mail_head){.kind = (uint8_t)kind}, &text, NULL,
+                  NULL);
+}
+
+/* ---- the receiver reads ---------------------------------------------------------------------- */
+
+bool weft_msg_can_read(const struct weft_messages *m, int process, uint64_t address, uint64_t nonce)
+{
+    uint64_t found = 0;
+    const struct iovec to = {&found, sizeof(found)};
+    const struct iovec from = {(void *)(uintptr_t)address, sizeof(found)};
+
+    if (process == m->job->numbers.process || m->job->one_address_space)
+        return true;
+    return process_vm_readv(m->peers[process].pid, &to, 1, &from, 1, 0) == sizeof(found) &&
+           found == nonce;
+}
+
+/* The next bytes; 0: there are none, errno says why. */
+static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer, size_t bytes)
+{
+    unsigned char *const there = transfer->buffer + transfer->moved;
+    unsigned char *const target = transfer->device ? m->stage : there;
+    void *source = (void *)(uintptr_t)(transfer->offer + transfer->moved);
+    const struct iovec to = {target, bytes}, from = {source, bytes};
+
+    ssize_t got = (ssize_t)bytes;
+
+    if (m->job->one_address_space || transfer->peer == m->job->numbers.process)
+        weft_read_shared(target, source, bytes);
+    else
+        got = process_vm_readv(m->peers[transfer->peer].pid, &to, 1, &from, 1, 0);
+    if (got > 0 && transfer->device && !weft_msg_land(m, there, target, (size_t)got))
+        return 0;
+    return got > 0 ? (size_t)got : 0;
+}
+
+static void granted(struct weft_messages *m, struct weft_transfer *transfer)
+{
+    m->granted++;
+    transfer->moved = 0;
+    transfer->state = WEFT_TRANSFER_GRANTED;
+    send_answer(m, transfer, WEFT_MAIL_GRANT);
+}
+
+/* The sender has ended, which the control channel will tell; or its memory cannot be read. */
+static void cannot_read(struct weft_messages *m, struct weft_transfer *transfer, int error)
+{
+    struct weft_msg_peer *peer = &m->peers[transfer->peer];
+
+    if (error == ESRCH || weft_job_is_failing(m->job))
+        return;
+    if (error == EPERM || error == ENOSYS) {
+        weft_say(WEFT_SAY_INFO, "messages of process %d come in pieces: process_vm_readv: %s",
+                 transfer->peer, strerror(error));
+        peer->reads = false;
+        granted(m, transfer);
+        return;
+    }
+    weft_job_fail(m->job, WEFT_ERR_ARGUMENT,
+                  "process %d cannot read %zu bytes at 0x%llx of process %d, which has sent them: "
+                  "%s",
+                  m->job->numbers.process, transfer->room - transfer->moved,
+                  (unsigned long long)(transfer->offer + transfer->moved), transfer->peer,
+                  strerror(error));
+}
+
+/* Some of it. True: it goes on; false: it is over, in whatever way. */
+static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
+{
+    const size_t left = transfer->room - transfer->moved;
+
+    errno = 0;
+    const size_t got = left == 0 ? 0 : read_some(m, transfer, left < CHUNK ? left : CHUNK);
+    transfer->moved += got;
+    if (transfer->moved == transfer->room) {
+        send_answer(m, transfer, WEFT_MAIL_TAKEN);
+        weft_msg_complete(m, transfer);
+        return false;
+    }
+    if (got == 0)
+        cannot_read(m, transfer, errno);
+    return got != 0;
+}
+
+void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
+{
+    if ((!m->peers[transfer->peer].reads || transfer->offer == 0) && transfer->room != 0) {
+        granted(m, transfer);
+        return;
+    }
+    m->read++;
+    transfer->state = WEFT_TRANSFER_READS;
+    if (read_on(m, transfer))
+        STAILQ_INSERT_TAIL(&m->reading, transfer, link);
+}
+
+/* ---- the sender sends pieces ----------------------------------------------------------------- */
+
+/* As many as there is room for. True: some went. */
+static bool send_pieces(struct weft_messages *m, struct weft_transfer *transfer)
+{
+    struct weft_msg_peer *peer = &m->peers[transfer->peer];
+    int sent = 0;
+
+    while (sent < PIECES && transfer->moved != transfer->room && STAILQ_EMPTY(&peer->outgoing)) {
+        const size_t left = transfer->room - transfer->moved;
+        const uint16_t count = (uint16_t)(left < peer->piece ? left : peer->piece);
+        const struct weft_mail_head head = {.kind = WEFT_MAIL_PIECE, .count = count};
+        const struct weft_mail_text text = {.request = transfer->theirs, .bytes = transfer->moved};
+        const unsigned char *payload = transfer->buffer + transfer->moved;
+        if (transfer->device && !weft_msg_fetch(m, m->stage, payload, count))
+            break;
+        if (!weft_msg_try(m, transfer->peer, head, &text, transfer->device ? m->stage : payload))
+            break;
+        transfer->moved += count;
+        sent++;
+    }
+    return sent != 0;
+}
+
+bool weft_msg_move(struct weft_messages *m)
+{
+    struct weft_transfer *transfer = STAILQ_FIRST(&m->reading);
+    bool did = transfer != NULL;
+
+    if (transfer != NULL) {
+        STAILQ_REMOVE_HEAD(&m->reading, link);
+        if (read_on(m, transfer))
+            STAILQ_INSERT_TAIL(&m->reading, transfer, link);
+    }
+    transfer = STAILQ_FIRST(&m->pieces);
+    if (transfer == NULL)
+        return did;
+    did |= send_pieces(m, transfer);
+    STAILQ_REMOVE_HEAD(&m->pieces, link);
+    if (transfer->moved != transfer->room) {
+        STAILQ_INSERT_TAIL(&m->pieces, transfer, link);
+        return did;
+    }
+    weft_msg_reuse(&m->peers[transfer->peer]);
+    weft_msg_complete(m, transfer);
+    return true;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+/* A send to that process, of which the receiver tells. */
+static struct weft_transfer *sent_to(struct weft_messages *m, int process, uint64_t number)
+{
+    struct weft_transfer *transfer = weft_transfer_find(&m->transfers, number);
+
+    return transfer != NULL && transfer->state == WEFT_TRANSFER_SENT && transfer->peer == process
+               ? transfer
+               : NULL;
+}
+
+bool weft_msg_take_taken(struct weft_messages *m, int process, const struct weft_mail_text *text)
+{
+    struct weft_transfer *transfer = sent_to(m, process, text->request);
+
+    if (transfer == NULL)
+        return false;
+    weft_msg_complete(m, transfer);
+    return true;
+}
+
+bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft_mail_text *text)
+{
+    struct weft_transfer *transfer = sent_to(m, process, text->request);
+
+    if (transfer == NULL || text->bytes == 0 || text->bytes > transfer->room)
+        return false;
+    transfer->theirs = text->data.grant;
+    transfer->room = (size_t)text->bytes;
+    transfer->moved = 0;
+    transfer->state = WEFT_TRANSFER_PIECES;
+    STAILQ_INSERT_TAIL(&m->pieces, transfer, link);
+    return true;
+}
+
+bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_head head,
+                         const struct weft_mail_text *text, const unsigned char *payload)
+{
+    struct weft_transfer *transfer = weft_transfer_find(&m->transfers, text->request);
+
+    if (transfer == NULL || transfer->state != WEFT_TRANSFER_GRANTED || transfer->peer != process ||
+        text->bytes != transfer->moved || head.count > transfer->room - transfer->moved ||
+        head.count == 0)
+        return false;
+    unsigned char *const there = transfer->buffer + transfer->moved;
+    if (transfer->device)
+        weft_msg_land(m, there, payload, head.count);
+    else if (head.count > WEFT_MAIL_WITHIN)
+        weft_read_shared(there, payload, head.count);
+    else
+        memcpy(there, payload, head.count);
+    transfer->moved += head.count;
+    if (transfer->moved == transfer->room)
+        weft_msg_complete(m, transfer);
+    return true;
+}

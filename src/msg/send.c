@@ -1,0 +1,176 @@
+/* msg/send.c - sends. */
+#include "msg/copy.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What is sent. */
+struct sending {
+    const void *source;
+    size_t bytes;
+    bool synchronous, device; /* device: source is its memory */
+};
+
+static struct weft_mail_text text_of(const struct weft_msg_call *call, const struct sending *what)
+{
+    return (struct weft_mail_text){
+        .context = call->context->handle, .tag = call->tag, .bytes = what->bytes};
+}
+
+/* All of the message, and of its bytes, goes at once. False: it does not. */
+static bool send_now(struct weft_msg_call *call, const struct sending *what)
+{
+    struct weft_messages *m = call->m;
+    struct weft_msg_peer *peer = &m->peers[call->process];
+    const struct weft_mail_text text = text_of(call, what);
+    const struct weft_mail_head head = {.kind = WEFT_MAIL_EAGER, .count = (uint16_t)what->bytes};
+
+    if (what->synchronous || what->bytes > peer->eager ||
+        !weft_msg_may_keep(m, peer, (uint32_t)what->bytes))
+        return false;
+    const void *payload = what->device ? m->stage : what->source;
+    if (what->device && !weft_msg_fetch(m, m->stage, what->source, what->bytes))
+        return false;
+    if (!weft_msg_is_open(peer)) {
+        if (!weft_msg_try(m, call->process, head, &text, payload))
+            return false;
+        call->woken = true;
+    } else if (!weft_mail_push(&peer->out, head, &text, payload)) {
+        return false;
+    }
+    peer->given += weft_mail_need(head.count);
+    m->eager++;
+    return true;
+}
+
+/* It does not: all of it in its turn, or the header alone. */
+static void send_later(struct weft_msg_call *call, struct weft_transfer *transfer,
+                       const struct sending *what)
+{
+    struct weft_messages *m = call->m;
+    struct weft_msg_peer *peer = &m->peers[call->process];
+    const bool eager = !what->device && what->bytes <= peer->eager &&
+                       weft_msg_may_keep(m, peer, (uint32_t)what->bytes);
+    struct weft_mail_text text = text_of(call, what);
+    struct weft_mail_head head = {.kind = WEFT_MAIL_OFFER};
+
+    text.request = weft_transfer_number(transfer);
+    if (eager) {
+        head = (struct weft_mail_head){.kind = WEFT_MAIL_EAGER,
+                                       .count = (uint16_t)what->bytes,
+                                       .flags = what->synchronous ? WEFT_MAIL_WANTED : 0};
+        peer->given += weft_mail_need(head.count);
+        m->eager++;
+    } else {
+        text.data.offer = what->device ? 0 : (uint64_t)(uintptr_t)what->source;
+        m->offers++;
+    }
+    transfer->state = WEFT_TRANSFER_SENT; /* before: an answer may come within */
+    if (!weft_msg_send(m, call->process, head, &text, eager ? what->source : NULL, transfer))
+        transfer->state = WEFT_TRANSFER_QUEUED;
+    else if (eager && !what->synchronous)
+        weft_msg_complete(m, transfer);
+    call->woken = true;
+}
+
+/*
+ * Begins a send. *transfer: NULL: it is complete, but for who must be woken. The lock is held if it
+ * returns OK.
+ */
+static weft_status begin(struct weft_msg_call *call, struct sending *what,
+                         struct weft_transfer **transfer)
+{
+    const weft_status status = weft_msg_place(call, what->source, what->bytes, &what->device);
+
+    *transfer = NULL;
+    if (status != WEFT_OK)
+        return status;
+    const bool gone = send_now(call, what);
+    if (gone && weft_model == NULL)
+        return WEFT_OK;
+    struct weft_transfer *made =
+        weft_msg_make(call, gone ? WEFT_TRANSFER_DONE : WEFT_TRANSFER_QUEUED);
+    if (made == NULL)
+        return WEFT_ERR_MEMORY;
+    made->sends = true;
+    made->device = what->device;
+    made->peer = call->process;
+    made->buffer = (unsigned char *)(uintptr_t)what->source;
+    made->room = what->bytes;
+    if (!gone)
+        send_later(call, made, what);
+    *transfer = made; /* in random mode also what has gone: its buffer is read until the wait */
+    return WEFT_OK;
+}
+
+static void unlock_and_wake(struct weft_msg_call *call)
+{
+    struct weft_msg_peer *peer = &call->m->peers[call->process];
+
+    weft_msg_unlock(call->m);
+    if (!call->woken && peer->out.ring != NULL)
+        weft_msg_wake(call->m, peer, true);
+}
+
+static weft_status send(weft_job *job, const char *name, weft_comm comm, int to, int tag,
+                        struct sending *what)
+{
+    struct weft_msg_call call = {0};
+    struct weft_transfer *transfer;
+    weft_status status = weft_msg_begin_with(&call, job, name, comm, to, tag, false);
+
+    if (status == WEFT_OK)
+        status = begin(&call, what, &transfer);
+    if (status != WEFT_OK)
+        return status;
+    if (transfer != NULL)
+        return weft_msg_finish(&call, transfer, NULL, HUGE_VAL);
+    unlock_and_wake(&call);
+    return WEFT_OK;
+}
+
+static weft_status send_begin(weft_job *job, const char *name, weft_comm comm, int to, int tag,
+                              struct sending *what, weft_message_op *op)
+{
+    struct weft_msg_call call = {0};
+    struct weft_transfer *transfer;
+    weft_status status = weft_msg_begin_with(&call, job, name, comm, to, tag, false);
+
+    if (status == WEFT_OK && op == NULL)
+        status = weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL", "op");
+    if (status == WEFT_OK)
+        status = begin(&call, what, &transfer);
+    if (status != WEFT_OK)
+        return status;
+    *op = transfer != NULL ? weft_transfer_op(transfer) : WEFT_MESSAGE_NONE;
+    unlock_and_wake(&call);
+    return WEFT_OK;
+}
+
+weft_status weft_host_send(weft_job *job, weft_comm comm, int to, int tag, const void *source,
+                           size_t bytes)
+{
+    struct sending what = {source, bytes, .synchronous = false};
+    return send(job, "weft_host_send", comm, to, tag, &what);
+}
+
+weft_status weft_host_send_synchronous(weft_job *job, weft_comm comm, int to, int tag,
+                                       const void *source, size_t bytes)
+{
+    struct sending what = {source, bytes, .synchronous = true};
+    return send(job, "weft_host_send_synchronous", comm, to, tag, &what);
+}
+
+weft_status weft_host_send_begin(weft_job *job, weft_comm comm, int to, int tag, const void *source,
+                                 size_t bytes, weft_message_op *op)
+{
+    struct sending what = {source, bytes, .synchronous = false};
+    return send_begin(job, "weft_host_send_begin", comm, to, tag, &what, op);
+}
+
+weft_status weft_host_send_synchronous_begin(weft_job *job, weft_comm comm, int to, int tag,
+                                             const void *source, size_t bytes, weft_message_op *op)
+{
+    struct sending what = {source, bytes, .synchronous = true};
+    return send_begin(job, "weft_host_send_synchronous_begin", comm, to, tag, &what, op);
+}

@@ -1,0 +1,86 @@
+/*
+ * msg/transfer.h - sends, receives and matched messages that are under way: a table whose entries
+ * stay where they are. A number is a place and its generation, so that one that is no longer good
+ * is recognised; it goes to programs as a weft_message_op, and to other processes in frames.
+ */
+#ifndef WEFT_MSG_TRANSFER_H
+#define WEFT_MSG_TRANSFER_H
+
+#include "msg/match.h"
+#include "weft/message.h"
+
+#include <stdbool.h>
+
+struct weft_msg_context;
+struct weft_unexpected;
+
+enum weft_transfer_state {
+    WEFT_TRANSFER_FREE,
+    WEFT_TRANSFER_WAITS,   /* a receive that no message has matched */
+    WEFT_TRANSFER_READS,   /* a receive that reads what was offered, */
+    WEFT_TRANSFER_GRANTED, /* or waits for its pieces */
+    WEFT_TRANSFER_QUEUED,  /* a send whose frame waits for room, */
+    WEFT_TRANSFER_SENT,    /* or is with the receiver, whose word it waits for */
+    WEFT_TRANSFER_PIECES,  /* a send in pieces */
+    WEFT_TRANSFER_MATCHED, /* a message that no other receive finds */
+    WEFT_TRANSFER_PROBES,  /* stands for a probe that waits */
+    WEFT_TRANSFER_DONE
+};
+
+struct weft_transfer {
+    struct weft_posted posted; /* first: matching knows a receive by that. from is a process */
+    STAILQ_ENTRY(weft_transfer) link; /* free, or in one of the engine's lists */
+    uint32_t index, generation;
+    enum weft_transfer_state state;
+    bool sends, device; /* device: the buffer is its memory */
+    struct weft_msg_context *context;
+    const char *call;     /* that began it */
+    weft_message message; /* from: a process */
+    unsigned char *buffer;
+    size_t most;            /* bytes that a receive may take */
+    size_t room;            /* of the buffer; then of what is moved */
+    size_t moved;           /* so far */
+    int32_t peer;           /* the other process, once it is known */
+    uint64_t theirs, offer; /* the transfer over there; where its bytes lie */
+    struct weft_unexpected *matched;
+};
+
+STAILQ_HEAD(weft_transfer_list, weft_transfer);
+
+struct weft_transfer_table {
+    struct weft_transfer **blocks;
+    uint32_t count; /* of blocks */
+    struct weft_transfer *idle;
+    uint32_t used;
+};
+
+/* All zero but for its number and state; NULL: no memory. */
+struct weft_transfer *weft_transfer_take(struct weft_transfer_table *table,
+                                         enum weft_transfer_state state);
+void weft_transfer_give(struct weft_transfer_table *table, struct weft_transfer *transfer);
+/* NULL: no such transfer. */
+struct weft_transfer *weft_transfer_find(const struct weft_transfer_table *table, uint64_t number);
+/* The one behind it, in the order of places; NULL before the first. NULL: there is none. */
+struct weft_transfer *weft_transfer_next(const struct weft_transfer_table *table,
+                                         const struct weft_transfer *transfer);
+/* Whether one of them is in that context. */
+bool weft_transfer_uses(const struct weft_transfer_table *table,
+                        const struct weft_msg_context *context);
+void weft_transfer_table_close(struct weft_transfer_table *table);
+
+static inline uint64_t weft_transfer_number(const struct weft_transfer *transfer)
+{
+    return (uint64_t)transfer->generation << 32 | transfer->index;
+}
+
+static inline weft_message_op weft_transfer_op(const struct weft_transfer *transfer)
+{
+    return (weft_message_op){transfer->index, transfer->generation};
+}
+
+static inline uint64_t weft_op_number(weft_message_op op)
+{
+    return (uint64_t)op.generation << 32 | op.index;
+}
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * fuzz_message.c - frames of messages that another process sends: lines with any bytes in a ring
+ * that it maps, and behind notices over a network, beside operations that they may meet. What
+ * cannot be is refused; nothing is written but what receives ask for.
+ */
+#include "fuzz.h"
+
+#include "abi/notice.h"
+#include "msg/msg.h"
+#include "net/arrive.h"
+
+#include <weft/message.h>
+
+enum { PROCESSES = 2, SIZE = 4096, BYTES = 256, BESIDE = 64 };
+
+static unsigned char memory[BESIDE + BYTES + BESIDE];
+
+/* A job of one that takes itself for process 0 of two; the other does not exist. */
+static struct weft_messages *messages_of_two(void)
+{
+    static weft_job *job;
+
+    if (job == NULL) {
+        setenv("WEFT_DEVICE", "cpu", 1);
+        setenv("WEFT_MSG_RING", "4096", 1);
+        setenv("WEFT_LOG", "error", 1);
+        MUST(weft_open(&job, NULL, NULL) == WEFT_OK);
+        weft_services_stop(job); /* what follows is theirs */
+        weft_lock(&job->proxy.duty[WEFT_NET_SEND]); /* answers go nowhere */
+    }
+    return job->messages;
+}
+
+static uint64_t any_number(struct fuzz_bytes *in)
+{
+    const unsigned how = fuzz_byte(in);
+
+    if (how < 128)
+        return how;
+    if (how < 192)
+        return UINT64_MAX - (how - 128);
+    return (uint64_t)fuzz_word(in) << 32 | fuzz_word(in);
+}
+
+static struct weft_mail_text any_text(struct fuzz_bytes *in)
+{
+    struct weft_mail_text text = {.context = fuzz_byte(in) < 200 ? WEFT_COMM_HOST
+                                                                 : (uint32_t)any_number(in),
+                                  .tag = (int32_t)any_number(in),
+                                  .bytes = any_number(in)};
+
+    text.request = fuzz_byte(in) < 128 ? (uint64_t)(fuzz_byte(in) + 1) << 32 | fuzz_byte(in) % 4
+                                       : any_number(in);
+    text.data.grant = any_number(in);
+    return text;
+}
+
+static struct weft_mail_head any_head(struct fuzz_bytes *in)
+{
+    return (struct weft_mail_head){.kind = (uint8_t)(fuzz_byte(in) % 8),
+                                   .flags = (uint8_t)fuzz_byte(in),
+                                   .count = (uint16_t)any_number(in)};
+}
+
+/* The ends are as at the start, so that one input is as good as any other. */
+static void begin(struct weft_messages *m)
+{
+    static unsigned char box[sizeof(struct weft_msg_box) + 4 * 8192] __attribute__((aligned(64)));
+    static struct weft_msg_peer peers[PROCESSES];
+    struct weft_mail_ring *ring = (void *)(box + sizeof(struct weft_msg_box));
+
+    memset(box, 0, sizeof(box));
+    memset(peers, 0, sizeof(peers));
+    peers[0] = m->peers[0];
+    STAILQ_INIT(&peers[1].outgoing);
+    weft_mail_consume(&peers[1].in, ring, SIZE, 0);
+    peers[1].far = (struct weft_far){.units = SIZE / WEFT_MAIL_UNIT,
+                                     .in = peers[1].in.payload,
+                                     .in_units = SIZE / WEFT_MAIL_UNIT};
+    m->peers = peers;
+}
+
+/* A line of process 1 in its ring: what is said of it lies in the ring. */
+static void deliver_near(struct weft_messages *m, struct fuzz_bytes *in)
+{
+    struct weft_mail_consumer *ring = &m->peers[1].in;
+    struct weft_mail line = {.commit = weft_mail_commit(any_head(in), ring->line + 1)};
+    const unsigned char *payload;
+    struct weft_mail_head head;
+    struct weft_mail_text text;
+
+    line.text = any_text(in);
+    ring->ring->line[ring->line & (ring->lines - 1)] = line;
+    const enum weft_mail_result result = weft_mail_peek(ring, &head, &text, &payload);
+    MUST(result != WEFT_MAIL_NONE);
+    if (result == WEFT_MAIL_BROKEN)
+        return;
+    MUST(head.count <= WEFT_MAIL_WITHIN ||
+         (payload >= ring->payload && payload + head.count <= ring->payload + SIZE));
+    weft_msg_lock(m);
+    if (weft_msg_take(m, 1, head, &text, payload))
+        weft_mail_pass(ring);
+    weft_msg_unlock(m);
+}
+
+/* One behind a notice. */
+static void deliver_far(struct weft_messages *m, struct fuzz_bytes *in)
+{
+    const struct weft_far *far = &m->peers[1].far;
+    const unsigned tag = fuzz_byte(in) % 4;
+    const uint32_t unit = tag == 2 ? 0 : far->tail & (far->in_units - 1);
+    struct weft_mail line = {.commit = weft_mail_commit(any_head(in), (uint32_t)any_number(in))};
+    const struct weft_arrival arrival = {
+        .process = (int)(fuzz_byte(in) % 4) - 1,
+        .notice = weft_notice(WEFT_NOTICE_MESSAGE, tag, fuzz_byte(in) % 3)};
+
+    line.text = any_text(in);
+    memcpy((unsigned char *)(uintptr_t)far->in + (size_t)unit * WEFT_MAIL_UNIT, &line,
+           sizeof(line));
+    weft_notice_take(&m->job->proxy.kinds, &arrival);
+    MUST(!weft_job_is_failing(m->job));
+}
+
+/* Operations that frames may meet. */
+static void operate(struct weft_messages *m, struct fuzz_bytes *in)
+{
+    weft_message_op op;
+    int done;
+
+    switch (fuzz_byte(in) % 4) {
+    case 0:
+        weft_host_receive_begin(m->job, WEFT_COMM_HOST, 1, (int)(fuzz_byte(in) % 128),
+                                memory + BESIDE, BYTES, &op);
+        break;
+    case 1:
+        weft_host_receive_begin(m->job, WEFT_COMM_HOST, WEFT_ANY, WEFT_ANY, memory + BESIDE,
+                                fuzz_byte(in), &op);
+        break;
+    case 2:
+        weft_host_send_begin(m->job, WEFT_COMM_HOST, 1, 1, memory + BESIDE, BYTES, &op);
+        break;
+    default:
+        weft_host_probe(m->job, WEFT_COMM_HOST, WEFT_ANY, WEFT_ANY, &done, NULL);
+    }
+}
+
+/* Nothing is left for the next input. */
+static void forget(struct weft_messages *m)
+{
+    struct weft_transfer *transfer;
+    struct weft_outgoing *first;
+    struct weft_kept *kept;
+
+    for (int p = 0; p < PROCESSES; p++)
+        while ((first = STAILQ_FIRST(&m->peers[p].outgoing)) != NULL) {
+            STAILQ_REMOVE_HEAD(&m->peers[p].outgoing, link);
+            free(first);
+        }
+    m->outgoing = 0;
+    STAILQ_INIT(&m->reading);
+    STAILQ_INIT(&m->pieces);
+    while ((transfer = weft_transfer_next(&m->transfers, NULL)) != NULL) {
+        if (transfer->state == WEFT_TRANSFER_WAITS)
+            weft_match_cancel(&transfer->context->match[0], &transfer->posted);
+        weft_transfer_give(&m->transfers, transfer);
+    }
+    for (int bin = 0; bin < WEFT_CONTEXT_BINS; bin++)
+        for (struct weft_msg_context *c = m->contexts.bin[bin]; c != NULL; c = c->next)
+            for (int i = 0; i < WEFT_MATCHINGS; i++)
+                while ((kept = TAILQ_FIRST(&c->match[i].arrived)) != NULL) {
+                    weft_match_take(&c->match[i], kept);
+                    weft_unexpected_free(&m->unexpected, (void *)kept);
+                }
+    free(m->peers[1].far.shadow);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_bytes in = {data, size};
+    struct weft_messages *m = messages_of_two();
+    struct weft_msg_peer *const own = m->peers;
+
+    begin(m);
+    m->job->numbers.processes = PROCESSES;
+    weft_context_find(&m->contexts, WEFT_COMM_HOST)->members = PROCESSES;
+    m->exposed = true;
+    while (in.size > 0) {
+        const unsigned what = fuzz_byte(&in) % 4;
+        if (what == 0)
+            operate(m, &in);
+        else if (what == 1)
+            deliver_near(m, &in);
+        else
+            deliver_far(m, &in);
+        for (int i = 0; i < BESIDE; i++)
+            MUST(memory[i] == 0 && memory[BESIDE + BYTES + i] == 0);
+    }
+    forget(m);
+    m->peers = own;
+    m->exposed = false;
+    m->job->numbers.processes = 1;
+    return 0;
+}
