@@ -40,11 +40,11 @@ nobody() {
 }
 
 check "environment" 0 "$weftrun" -n 3 -x "A=b c" -l -- sh -c \
-    'echo "$WEFT_PROCESS of $WEFT_PROCESSES at $WEFT_ROOT fd ${WEFT_ROOT_FD-none} A=$A ${#WEFT_SECRET}"'
+    'echo "$WEFT_PROCESS of $WEFT_PROCESSES at $WEFT_ROOT fd ${WEFT_ROOT_FD-none} A=$A ${#WEFT_SECRET} $LOCAL_RANK $MPI_LOCALRANKID"'
 for k in 1 2; do
-    grep -Eq "^\[$k\] $k of 3 at 127\.0\.0\.1:[0-9]+ fd none A=b c 32$" out || fail "process $k"
+    grep -Eq "^\[$k\] $k of 3 at 127\.0\.0\.1:[0-9]+ fd none A=b c 32 $k $k$" out || fail "process $k"
 done
-grep -Eq '^\[0\] 0 of 3 at 127\.0\.0\.1:[0-9]+ fd [0-9]+ A=b c 32$' out || fail "process 0"
+grep -Eq '^\[0\] 0 of 3 at 127\.0\.0\.1:[0-9]+ fd [0-9]+ A=b c 32 0 0$' out || fail "process 0"
 
 WEFT_STALL_S=3 WEFT_ROOT_FD=99 check "inherited variables" 0 "$weftrun" -n 2 -l sh -c \
     'echo "$WEFT_STALL_S ${WEFT_ROOT_FD-none}"'

@@ -43,6 +43,13 @@ static bool set_unit(const struct options *options, int k)
            (strcmp(device, "cpu") != 0 || unsetenv("WEFT_DEVICE_ID") == 0);
 }
 
+/* The number of a process on its host, under the names by which programs ask for it. */
+static bool set_local(const struct job *job, int k)
+{
+    return set_number("LOCAL_RANK", k - job->first) &&
+           set_number("MPI_LOCALRANKID", k - job->first);
+}
+
 static bool set_environment(const struct job *job, int k)
 {
     for (char **v = job->options->variables; v != NULL && *v != NULL; v++) {
@@ -52,7 +59,7 @@ static bool set_environment(const struct job *job, int k)
     /* A weftrun inside a weftrun: the outer one's socket is not this job's. */
     return unsetenv("WEFT_ROOT_FD") == 0 && set_number("WEFT_PROCESS", k) &&
            set_number("WEFT_PROCESSES", job->options->processes) && set_unit(job->options, k) &&
-           setenv("WEFT_ROOT", job->root, 1) == 0 && setenv("WEFT_SECRET", job->secret, 1) == 0 &&
+           set_local(job, k) && setenv("WEFT_ROOT", job->root, 1) == 0 && setenv("WEFT_SECRET", job->secret, 1) == 0 &&
            (k != 0 || set_number("WEFT_ROOT_FD", job->listener));
 }
 

@@ -68,6 +68,7 @@ static bool take_job(struct helper *helper, const char *text, size_t bytes)
         helper->first > processes - helper->count)
         return false;
     helper->options.processes = processes;
+    helper->job.first = helper->first;
     helper->job.processes = calloc((size_t)processes, sizeof(helper->job.processes[0]));
     helper->polled = calloc(2 * (4 + 2 * (size_t)helper->count), sizeof(helper->polled[0]));
     if (helper->job.processes == NULL || helper->polled == NULL)

@@ -84,6 +84,7 @@ struct job {
     sigset_t signals;    /* the mask that weftrun was started with */
     struct rlimit files; /* and its limit of open files */
     int listener;        /* the root's socket, for process 0; -1: it has none here */
+    int first;           /* the first process on this host */
     char root[WEFT_ROOT_BYTES];
     char secret[WEFT_SECRET_BYTES];
     /* with helpers: */

@@ -1,0 +1,268 @@
+/*
+ * compat/mpi/agree.c - how the members of a communicator agree on the number of a new one: each
+ * says which numbers are free in its process; of those that are in all, they try one; each says
+ * whether it is free still, since it may make several communicators at once. Until all say yes.
+ *
+ * Agreements on one communicator are made one after the other, in messages of their own, so that
+ * they stand in no order with its collectives.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+
+enum {
+    NUMBERS = WEFT_MESSAGE_GROUPS / WEFTMPI_GROUPS,
+    BLOCK = 2048, /* numbers that one message tells of */
+    WORDS = BLOCK / 64
+};
+
+static uint64_t used[NUMBERS / 64] = {3}; /* 0: MPI_COMM_WORLD, 1: MPI_COMM_SELF */
+
+struct weftmpi_agreement {
+    struct weftmpi_agreement *behind; /* the next on this communicator */
+    struct weftmpi_agreement *next;   /* of all */
+    struct weftmpi_comm *parent, *from;
+    struct weftmpi_group *group; /* NULL: this process gets no communicator */
+    struct weftmpi_topology *topology;
+    MPI_Comm *made;
+    const char *call;
+    weft_team_op *op;
+    bool voting, over;
+    int error; /* once it is over */
+    unsigned attempt, block;
+    int number; /* that is tried; -1: this process has not taken it */
+    uint64_t words[WORDS];
+};
+
+/* The number is used now. False: it was before. */
+static bool take(int number)
+{
+    weftmpi_lock();
+    const bool was_free = (used[number / 64] >> number % 64 & 1) == 0;
+    used[number / 64] |= (uint64_t)1 << number % 64;
+    weftmpi_unlock();
+    return was_free;
+}
+
+void weftmpi_number_give(int number)
+{
+    weftmpi_lock();
+    used[number / 64] &= ~((uint64_t)1 << number % 64);
+    weftmpi_unlock();
+}
+
+static void both(const weft_combine *combine, const void *from, void *into, size_t count)
+{
+    const uint64_t *a = from;
+    uint64_t *b = into;
+
+    (void)combine;
+    for (size_t i = 0; i < count; i++)
+        b[i] &= a[i];
+}
+static const weft_combine and_words = {both, sizeof(uint64_t), 1, 0, NULL, NULL};
+
+static weft_status begin(struct weftmpi_agreement *agreement, size_t words)
+{
+    struct weftmpi_comm *parent = agreement->parent;
+    weft_status status = WEFT_OK;
+
+    if (parent->agree_team == NULL) {
+        status =
+            weft_message_group_take(weftmpi.job, (uint32_t)parent->number * WEFTMPI_GROUPS + 2,
+                                    parent->group->processes, parent->size, &parent->agreements);
+        if (status == WEFT_OK)
+            status = weft_team_open(weftmpi.job, parent->agreements, parent->size, parent->rank,
+                                    parent->name, NULL, &parent->agree_team);
+    }
+    if (status == WEFT_OK)
+        status = weft_team_allreduce(parent->agree_team, agreement->words, agreement->words, words,
+                                     &and_words, &agreement->op);
+    return status;
+}
+
+/* Says which numbers of the block are free here. Who gets no communicator has no say. */
+static weft_status begin_offer(struct weftmpi_agreement *agreement)
+{
+    agreement->voting = false;
+    for (int i = 0; i < WORDS; i++)
+        agreement->words[i] =
+            agreement->group == NULL ? ~(uint64_t)0 : ~used[agreement->block * WORDS + i];
+    return begin(agreement, WORDS);
+}
+
+/* Tries one of the numbers that are free everywhere; others at every attempt. */
+static weft_status begin_vote(struct weftmpi_agreement *agreement)
+{
+    const unsigned start = agreement->attempt == 0 ? 0
+                                                   : (unsigned)agreement->parent->number * 37 +
+                                                         agreement->attempt * 101;
+
+    for (unsigned i = 0; i < BLOCK; i++) {
+        const unsigned bit = (start + i) % BLOCK;
+        if ((agreement->words[bit / 64] >> bit % 64 & 1) == 0)
+            continue;
+        agreement->number = (int)(agreement->block * BLOCK + bit);
+        agreement->words[0] = agreement->group == NULL || take(agreement->number);
+        if (agreement->words[0] == 0)
+            agreement->number = -1;
+        agreement->voting = true;
+        return begin(agreement, 1);
+    }
+    agreement->block++;
+    return agreement->block < NUMBERS / BLOCK ? begin_offer(agreement) : WEFT_ERR_LIMIT;
+}
+
+/* The number is everybody's: the communicator. */
+static weft_status make(struct weftmpi_agreement *agreement)
+{
+    struct weftmpi_comm *from = agreement->from, *parent = agreement->parent;
+
+    if (agreement->group == NULL)
+        return WEFT_OK;
+    struct weftmpi_comm *comm = weftmpi_comm_make(agreement->group, agreement->number, NULL);
+    if (comm == NULL)
+        return WEFT_ERR_MEMORY;
+    agreement->group = NULL;
+    weftmpi_hold(&parent->errhandler->references);
+    weftmpi_errhandler_leave(comm->errhandler);
+    comm->errhandler = parent->errhandler;
+    comm->topology = agreement->topology;
+    agreement->topology = NULL;
+    if (from != NULL && from->topology != NULL)
+        comm->topology = weftmpi_topology_copy(from->topology);
+    if (from != NULL && (agreement->error = weftmpi_attributes_copy(from, comm)) != MPI_SUCCESS) {
+        weftmpi_attributes_delete(comm);
+        weftmpi_comm_leave(comm);
+        return WEFT_OK;
+    }
+    *agreement->made = comm->handle;
+    return WEFT_OK;
+}
+
+static weft_status end_vote(struct weftmpi_agreement *agreement)
+{
+    if (agreement->words[0] != 0) {
+        agreement->over = true;
+        return make(agreement);
+    }
+    if (agreement->group != NULL && agreement->number >= 0)
+        weftmpi_number_give(agreement->number);
+    agreement->attempt++;
+    return begin_offer(agreement);
+}
+
+/* Out of the lists: the next on this communicator begins. */
+static void leave(struct weftmpi_agreement *agreement)
+{
+    struct weftmpi_agreement **at = &weftmpi.agreeing;
+
+    if (agreement->group != NULL)
+        weftmpi_group_leave(agreement->group);
+    weftmpi_topology_free(agreement->topology);
+    while (*at != agreement)
+        at = &(*at)->next;
+    *at = agreement->next;
+    weftmpi.agreements--;
+    agreement->parent->agreeing = agreement->behind;
+    if (agreement->behind != NULL) {
+        const weft_status status = begin_offer(agreement->behind);
+        agreement->behind->over = status != WEFT_OK;
+        agreement->behind->error =
+            weftmpi_failed(agreement->parent, agreement->behind->call, status);
+    }
+}
+
+/* Moves it as far as it gets. The lock is held. */
+static void move(struct weftmpi_agreement *agreement)
+{
+    int done = 1;
+
+    while (!agreement->over && agreement->parent->agreeing == agreement && done) {
+        weft_status status = weft_team_test(&agreement->op, &done);
+        if (status == WEFT_OK && done)
+            status = agreement->voting ? end_vote(agreement) : begin_vote(agreement);
+        if (status != WEFT_OK) {
+            agreement->over = true;
+            agreement->error = weftmpi_failed(agreement->parent, agreement->call, status);
+        }
+    }
+    if (agreement->over && agreement->parent->agreeing == agreement)
+        leave(agreement);
+}
+
+void weftmpi_agree_drive(void)
+{
+    struct weftmpi_agreement *next;
+
+    weftmpi_lock();
+    for (struct weftmpi_agreement *a = weftmpi.agreeing; a != NULL; a = next) {
+        next = a->next;
+        move(a);
+    }
+    weftmpi_unlock();
+}
+
+bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error)
+{
+    struct weftmpi_agreement *agreement = request->state;
+
+    weftmpi_agree_drive();
+    weftmpi_lock();
+    const bool over = agreement->over;
+    weftmpi_unlock();
+    if (over) {
+        *error = agreement->error;
+        free(agreement);
+        request->state = NULL;
+    } else if (seconds > 0) { /* another's turn, or messages of others */
+        weftmpi_pause();
+    }
+    return over;
+}
+
+int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
+                  struct weftmpi_group *group, struct weftmpi_comm *from,
+                  struct weftmpi_topology *topology, MPI_Comm *made)
+{
+    struct weftmpi_agreement *agreement = calloc(1, sizeof(*agreement));
+
+    weftmpi_request_open(request, WEFTMPI_AGREE, call, parent);
+    *made = MPI_COMM_NULL;
+    if (agreement == NULL) {
+        if (group != NULL)
+            weftmpi_group_leave(group);
+        weftmpi_topology_free(topology);
+        return weftmpi_fail(parent, call, MPI_ERR_NO_MEM, "no memory");
+    }
+    *agreement = (struct weftmpi_agreement){.parent = parent,
+                                            .from = from,
+                                            .group = group,
+                                            .topology = topology,
+                                            .made = made,
+                                            .call = call,
+                                            .number = -1};
+    request->state = agreement;
+    weftmpi_lock();
+    struct weftmpi_agreement **last = &parent->agreeing;
+    while (*last != NULL)
+        last = &(*last)->behind;
+    *last = agreement;
+    agreement->next = weftmpi.agreeing;
+    weftmpi.agreeing = agreement;
+    weftmpi.agreements++;
+    const weft_status status = parent->agreeing == agreement ? begin_offer(agreement) : WEFT_OK;
+    if (status != WEFT_OK)
+        leave(agreement);
+    weftmpi_unlock();
+    return weftmpi_failed(parent, call, status);
+}
+
+int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_group *group,
+                      struct weftmpi_topology *topology, MPI_Comm *made)
+{
+    struct weftmpi_request request;
+    const int error = weftmpi_agree(&request, call, parent, group, NULL, topology, made);
+
+    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
+}

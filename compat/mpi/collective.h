@@ -1,0 +1,47 @@
+/* compat/mpi/collective.h - buffers of collectives: collective.c, exchange.c. */
+#ifndef WEFTMPI_COLLECTIVE_H
+#define WEFTMPI_COLLECTIVE_H
+
+#include "internal.h"
+
+/* Defines both forms of a collective: begin_<name>(request, call, arguments) begins it. */
+#define BOTH(name, iname, arguments, ...)                                                          \
+    API(name, (__VA_ARGS__))                                                                       \
+    {                                                                                              \
+        struct weftmpi_request begun = {0};                                                        \
+        const char *const call = "MPI_" #name;                                                     \
+        const int error = begin_##name arguments;                                                  \
+        return weftmpi_request_wait(&begun, error, MPI_STATUS_IGNORE);                             \
+    }                                                                                              \
+    API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
+    {                                                                                              \
+        struct weftmpi_request begun = {0};                                                        \
+        const char *const call = "MPI_" #iname;                                                    \
+        const int error = begin_##name arguments;                                                  \
+        return weftmpi_request_keep(&begun, error, request);                                       \
+    }
+
+/* The request of a call on a communicator. */
+static inline int weftmpi_open(struct weftmpi_request *request, const char *call, MPI_Comm handle)
+{
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in(call, handle, &comm));
+    weftmpi_request_open(request, WEFTMPI_COLLECTIVE, call, comm);
+    return MPI_SUCCESS;
+}
+
+/* `count` elements at user, in a row: where they are, or packed. *row. */
+int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
+                   const struct weftmpi_type *type, const void **row);
+/* Where they may arrive in a row; they are unpacked when the request completes. */
+int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
+                    struct weftmpi_type *type, void **row);
+int weftmpi_no_memory(const struct weftmpi_request *request);
+/* An element's place in a buffer. */
+static inline void *weftmpi_element(const void *user, const struct weftmpi_type *type, MPI_Aint i)
+{
+    return (char *)user + i * weftmpi_extent(type);
+}
+
+#endif

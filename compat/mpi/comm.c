@@ -1,0 +1,287 @@
+/* compat/mpi/comm.c - communicators: a group of processes, and groups of messages for it. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What texts of collectives call them; by enum weft_team_kind. */
+static const char *const names[WEFT_TEAM_KINDS] = {
+    "MPI_Barrier",        "MPI_Bcast",    "MPI_Reduce",      "MPI_Allreduce",
+    "MPI_Reduce_scatter", "MPI_Scan",     "MPI_Exscan",      "MPI_Gather",
+    "MPI_Gatherv",        "MPI_Scatter",  "MPI_Scatterv",    "MPI_Allgather",
+    "MPI_Allgatherv",     "MPI_Alltoall", "MPI_Alltoallv/w", "MPI_Neighbor_*",
+};
+
+struct weftmpi_comm *weftmpi_comm_of(MPI_Comm handle)
+{
+    if (handle == MPI_COMM_WORLD)
+        return weftmpi.world;
+    if (handle == MPI_COMM_SELF)
+        return weftmpi.self;
+    return weftmpi_handle_find(WEFTMPI_COMM, WEFTMPI_NUMBER(handle));
+}
+
+int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm)
+{
+    TRY(weftmpi_is_open(call));
+    *comm = weftmpi_comm_of(handle);
+    if (*comm == NULL)
+        return weftmpi_fail(NULL, call, MPI_ERR_COMM, "no communicator, or it was freed");
+    return MPI_SUCCESS;
+}
+
+static bool take_groups(struct weftmpi_comm *comm)
+{
+    const uint32_t first = (uint32_t)comm->number * WEFTMPI_GROUPS;
+    const int *processes = comm->group->processes;
+
+    return weft_message_group_take(weftmpi.job, first, processes, comm->size, &comm->messages) ==
+               WEFT_OK &&
+           weft_message_group_take(weftmpi.job, first + 1, processes, comm->size,
+                                   &comm->collectives) == WEFT_OK &&
+           weft_team_open(weftmpi.job, comm->collectives, comm->size, comm->rank, comm->name, names,
+                          &comm->team) == WEFT_OK;
+}
+
+/* False: something is left in one, whose number is then not used again. */
+static bool give_groups(struct weftmpi_comm *comm)
+{
+    weft_comm *const groups[] = {&comm->messages, &comm->collectives, &comm->agreements};
+    bool free_again = true;
+
+    if (comm->team != NULL)
+        free_again = weft_team_close(&comm->team) == WEFT_OK;
+    if (comm->agree_team != NULL)
+        free_again = weft_team_close(&comm->agree_team) == WEFT_OK && free_again;
+    for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+        if (*groups[i] != WEFT_COMM_NONE)
+            free_again = weft_message_group_give(weftmpi.job, groups[i]) == WEFT_OK && free_again;
+    return free_again;
+}
+
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number, MPI_Comm handle)
+{
+    struct weftmpi_comm *comm = calloc(1, sizeof(*comm));
+
+    if (comm == NULL)
+        return NULL;
+    *comm = (struct weftmpi_comm){
+        .group = group,
+        .size = group->size,
+        .rank = weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process),
+        .number = number,
+        .references = 1,
+        .errhandler = weftmpi_errhandler_of(MPI_ERRORS_ARE_FATAL),
+    };
+    weftmpi_hold(&comm->errhandler->references);
+    if (handle == NULL)
+        handle = (MPI_Comm)(uintptr_t)weftmpi_handle_make(WEFTMPI_COMM, comm);
+    comm->handle = handle;
+    snprintf(comm->name, sizeof(comm->name), "communicator %d", number);
+    if (handle == NULL || !take_groups(comm)) {
+        comm->group = NULL;
+        weftmpi_comm_leave(comm);
+        return NULL;
+    }
+    return comm;
+}
+
+void weftmpi_comm_leave(struct weftmpi_comm *comm)
+{
+    if (!weftmpi_let_go(&comm->references))
+        return;
+    if (give_groups(comm))
+        weftmpi_number_give(comm->number);
+    weftmpi_handle_drop(WEFTMPI_NUMBER(comm->handle));
+    weftmpi_errhandler_leave(comm->errhandler);
+    weftmpi_topology_free(comm->topology);
+    if (comm->group != NULL)
+        weftmpi_group_leave(comm->group);
+    free(comm);
+}
+
+/* ---- what programs ask ------------------------------------------------------------------------
+ */
+
+API(Comm_size, (MPI_Comm handle, int *size))
+{
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in("MPI_Comm_size", handle, &comm));
+    *size = comm->size;
+    return MPI_SUCCESS;
+}
+
+API(Comm_rank, (MPI_Comm handle, int *rank))
+{
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in("MPI_Comm_rank", handle, &comm));
+    *rank = comm->rank;
+    return MPI_SUCCESS;
+}
+
+API(Comm_test_inter, (MPI_Comm handle, int *flag))
+{
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in("MPI_Comm_test_inter", handle, &comm));
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+API(Comm_set_name, (MPI_Comm handle, const char *name))
+{
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in("MPI_Comm_set_name", handle, &comm));
+    snprintf(comm->name, sizeof(comm->name), "%s", name);
+    return MPI_SUCCESS;
+}
+
+API(Comm_get_name, (MPI_Comm handle, char *name, int *length))
+{
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in("MPI_Comm_get_name", handle, &comm));
+    *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", comm->name);
+    return MPI_SUCCESS;
+}
+
+API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
+{
+    struct weftmpi_comm *a, *b;
+
+    TRY(weftmpi_comm_in("MPI_Comm_compare", handle_a, &a));
+    TRY(weftmpi_comm_in("MPI_Comm_compare", handle_b, &b));
+    *result = a == b ? MPI_IDENT : weftmpi_group_compare(a->group, b->group);
+    if (a != b && *result == MPI_IDENT)
+        *result = MPI_CONGRUENT;
+    return MPI_SUCCESS;
+}
+
+/* ---- made and freed ---------------------------------------------------------------------------
+ */
+
+API(Comm_dup, (MPI_Comm handle, MPI_Comm *copy))
+{
+    struct weftmpi_request request;
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in("MPI_Comm_dup", handle, &comm));
+    weftmpi_hold(&comm->group->references);
+    const int error = weftmpi_agree(&request, "MPI_Comm_dup", comm, comm->group, comm, NULL, copy);
+    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
+}
+
+API(Comm_idup, (MPI_Comm handle, MPI_Comm *copy, MPI_Request *request))
+{
+    struct weftmpi_request begun;
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in("MPI_Comm_idup", handle, &comm));
+    weftmpi_hold(&comm->group->references);
+    const int error = weftmpi_agree(&begun, "MPI_Comm_idup", comm, comm->group, comm, NULL, copy);
+    return weftmpi_request_keep(&begun, error, request);
+}
+
+struct claim {
+    int color, key, rank;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct claim *x = a, *y = b;
+
+    return x->key != y->key ? (x->key < y->key ? -1 : 1) : x->rank - y->rank;
+}
+
+static int split(const char *call, struct weftmpi_comm *comm, int color, int key, MPI_Comm *part)
+{
+    struct claim mine = {color, key, comm->rank};
+    struct claim *all = malloc((size_t)comm->size * sizeof(*all));
+    weft_team_op *op = NULL;
+    int members = 0;
+
+    if (all == NULL)
+        return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+    weft_status status = weft_team_allgather(comm->team, &mine, sizeof(mine), all, &op);
+    if (status == WEFT_OK)
+        status = weftmpi_team_wait(&op);
+    for (int i = 0; status == WEFT_OK && i < comm->size; i++)
+        if (all[i].color == color)
+            all[members++] = all[i];
+    struct weftmpi_group *group = NULL;
+    if (status == WEFT_OK && color != MPI_UNDEFINED) {
+        qsort(all, (size_t)members, sizeof(*all), by_key);
+        group = weftmpi_group_make(members);
+        for (int i = 0; group != NULL && i < members; i++)
+            group->processes[i] = comm->group->processes[all[i].rank];
+        if (group == NULL)
+            status = WEFT_ERR_MEMORY;
+    }
+    free(all);
+    TRY(weftmpi_failed(comm, call, status));
+    return weftmpi_agree_now(call, comm, group, NULL, part);
+}
+
+API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
+{
+    static const char call[] = "MPI_Comm_split";
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in(call, handle, &comm));
+    if (color < 0 && color != MPI_UNDEFINED)
+        return weftmpi_fail(comm, call, MPI_ERR_ARG, "color %d", color);
+    return split(call, comm, color, key, part);
+}
+
+API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Comm *part))
+{
+    static const char call[] = "MPI_Comm_split_type";
+    struct weftmpi_comm *comm;
+
+    (void)info;
+    TRY(weftmpi_comm_in(call, handle, &comm));
+    if (type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED)
+        return weftmpi_fail(comm, call, MPI_ERR_ARG, "type %d", type);
+    return split(call, comm,
+                 type == MPI_UNDEFINED ? MPI_UNDEFINED : weft_numbers_of(weftmpi.job)->node, key,
+                 part);
+}
+
+API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
+{
+    static const char call[] = "MPI_Comm_create";
+    struct weftmpi_group *group = weftmpi_group_of(group_handle);
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in(call, handle, &comm));
+    if (group == NULL)
+        return weftmpi_fail(comm, call, MPI_ERR_GROUP, "no group, or it was freed");
+    for (int i = 0; i < group->size; i++)
+        if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
+            return weftmpi_fail(comm, call, MPI_ERR_GROUP, "rank %d of the group is not in %s", i,
+                                comm->name);
+    if (weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process) < 0)
+        group = NULL;
+    else
+        weftmpi_hold(&group->references);
+    return weftmpi_agree_now(call, comm, group, NULL, part);
+}
+
+API(Comm_free, (MPI_Comm * handle))
+{
+    static const char call[] = "MPI_Comm_free";
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in(call, *handle, &comm));
+    if (comm == weftmpi.world || comm == weftmpi.self)
+        return weftmpi_fail(comm, call, MPI_ERR_COMM, "%s stays", comm->name);
+    TRY(weftmpi_attributes_delete(comm));
+    weftmpi_handle_drop(WEFTMPI_NUMBER(comm->handle));
+    *handle = MPI_COMM_NULL;
+    weftmpi_comm_leave(comm);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,386 @@
+/*
+ * compat/mpi/construct.c - datatypes that programs make: each is flattened as it is made, into runs
+ * of memory in the order of its type map.
+ */
+#include "internal.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- runs -------------------------------------------------------------------------------------
+ */
+
+/* Puts a run behind the last one, or joins them. False: no memory. */
+static bool add_run(struct weftmpi_type *type, struct weftmpi_run run)
+{
+    struct weftmpi_run *last = type->runs_count == 0 ? NULL : &type->runs[type->runs_count - 1];
+
+    if (run.bytes == 0 || run.repeat == 0)
+        return true;
+    if (run.repeat > 1 && run.stride == (MPI_Aint)run.bytes)
+        run = (struct weftmpi_run){run.offset, 0, run.bytes * run.repeat, 1};
+    if (last != NULL && run.repeat == 1 && last->repeat == 1 &&
+        last->offset + (MPI_Aint)last->bytes == run.offset) {
+        last->bytes += run.bytes;
+        return true;
+    }
+    if (last != NULL && last->bytes == run.bytes &&
+        (last->repeat == 1 || last->offset + last->stride * (MPI_Aint)last->repeat == run.offset)) {
+        const MPI_Aint stride = last->repeat == 1 ? run.offset - last->offset : last->stride;
+        if (run.repeat == 1 || run.stride == stride) {
+            last->stride = stride;
+            last->repeat += run.repeat;
+            return true;
+        }
+    }
+    if ((type->runs_count & (type->runs_count - 1)) == 0) { /* a power of two, or none */
+        const size_t room = type->runs_count == 0 ? 1 : 2 * type->runs_count;
+        struct weftmpi_run *runs = realloc(type->runs, room * sizeof(*runs));
+        if (runs == NULL)
+            return false;
+        type->runs = runs;
+    }
+    type->runs[type->runs_count++] = run;
+    return true;
+}
+
+/* The runs of one element. */
+static bool add_element(struct weftmpi_type *type, const struct weftmpi_type *old, MPI_Aint offset)
+{
+    for (size_t i = 0; i < old->runs_count; i++) {
+        struct weftmpi_run run = old->runs[i];
+        run.offset += offset;
+        if (!add_run(type, run))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the basic elements -----------------------------------------------------------------------
+ */
+
+static bool add_basics(struct weftmpi_type *type, struct weftmpi_basics basics)
+{
+    struct weftmpi_basics *last =
+        type->pattern_count == 0 ? NULL : &type->pattern[type->pattern_count - 1];
+
+    if (last != NULL && last->bytes == basics.bytes) {
+        last->count += basics.count;
+        return true;
+    }
+    struct weftmpi_basics *pattern =
+        realloc(type->pattern, (type->pattern_count + 1) * sizeof(*pattern));
+    if (pattern == NULL)
+        return false;
+    type->pattern = pattern;
+    pattern[type->pattern_count++] = basics;
+    return true;
+}
+
+/* Behind what is there, those of `count` elements of old. */
+static bool add_pattern(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count)
+{
+    const size_t repeats = old->repeats * count;
+
+    if (old->pattern_count == 1)
+        return add_basics(
+            type, (struct weftmpi_basics){old->pattern[0].bytes, old->pattern[0].count * repeats});
+    /* A repeated pattern stays one as long as it is all there is. */
+    const bool same =
+        type->pattern_count == old->pattern_count &&
+        memcmp(type->pattern, old->pattern, old->pattern_count * sizeof(*old->pattern)) == 0;
+    if (same) {
+        type->repeats += repeats;
+        return true;
+    }
+    if (type->pattern_count == 0) {
+        type->pattern = malloc(old->pattern_count * sizeof(*old->pattern));
+        if (type->pattern == NULL)
+            return false;
+        memcpy(type->pattern, old->pattern, old->pattern_count * sizeof(*old->pattern));
+        type->pattern_count = old->pattern_count;
+        type->repeats = repeats;
+        return true;
+    }
+    for (size_t r = 0; r < repeats; r++)
+        for (size_t i = 0; i < old->pattern_count; i++)
+            if (!add_basics(type, old->pattern[i]))
+                return false;
+    return true;
+}
+
+/* Before anything else is put behind a repeated pattern. */
+static bool spell_out(struct weftmpi_type *type)
+{
+    const size_t repeats = type->repeats, count = type->pattern_count;
+
+    if (count < 2)
+        return true;
+    type->repeats = 1;
+    for (size_t r = 1; r < repeats; r++)
+        for (size_t i = 0; i < count; i++)
+            if (!add_basics(type, type->pattern[i]))
+                return false;
+    return true;
+}
+
+/* ---- types ------------------------------------------------------------------------------------
+ */
+
+static struct weftmpi_type *make(void)
+{
+    struct weftmpi_type *type = calloc(1, sizeof(*type));
+
+    if (type != NULL)
+        *type = (struct weftmpi_type){.lower = INTPTR_MAX,
+                                      .upper = INTPTR_MIN,
+                                      .true_lower = INTPTR_MAX,
+                                      .true_upper = INTPTR_MIN,
+                                      .align = 1,
+                                      .references = 1,
+                                      .repeats = 1};
+    return type;
+}
+
+static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to)
+{
+    if (from < *lower)
+        *lower = from;
+    if (to > *upper)
+        *upper = to;
+}
+
+/* Behind what is there, `count` elements of old, `stride` apart, the first at offset. */
+static bool add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
+                MPI_Aint offset, MPI_Aint stride)
+{
+    if (count == 0)
+        return true;
+    const MPI_Aint last = offset + stride * (MPI_Aint)(count - 1);
+    stretch(&type->lower, &type->upper, offset + old->lower, offset + old->upper);
+    stretch(&type->lower, &type->upper, last + old->lower, last + old->upper);
+    if (old->size != 0) {
+        stretch(&type->true_lower, &type->true_upper, offset + old->true_lower,
+                offset + old->true_upper);
+        stretch(&type->true_lower, &type->true_upper, last + old->true_lower,
+                last + old->true_upper);
+    }
+    type->size += old->size * count;
+    if (old->align > type->align)
+        type->align = old->align;
+    if (old->runs_count == 1 && old->runs[0].repeat == 1)
+        return add_run(type, (struct weftmpi_run){offset + old->runs[0].offset, stride,
+                                                  old->runs[0].bytes, count});
+    for (size_t i = 0; i < count; i++)
+        if (!add_element(type, old, offset + stride * (MPI_Aint)i))
+            return false;
+    return true;
+}
+
+/* The type is complete (or, if not, there was no memory): *handle. Takes it. */
+static int give(const char *call, struct weftmpi_type *type, bool complete, MPI_Datatype *handle)
+{
+    const uint64_t number = complete ? weftmpi_handle_make(WEFTMPI_TYPE, type) : 0;
+
+    if (number == 0) {
+        if (type != NULL) {
+            free(type->runs);
+            free(type->pattern);
+        }
+        free(type);
+        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory for a datatype");
+    }
+    if (type->lower > type->upper)
+        type->lower = type->upper = 0;
+    if (type->size == 0)
+        type->true_lower = type->true_upper = 0;
+    type->dense = type->size == 0 || (type->runs_count == 1 && type->runs[0].repeat == 1 &&
+                                      (MPI_Aint)type->size == weftmpi_extent(type));
+    type->handle = *handle = (MPI_Datatype)(uintptr_t)number;
+    return MPI_SUCCESS;
+}
+
+static int old_in(const char *call, MPI_Datatype handle, int count, struct weftmpi_type **old)
+{
+    *old = weftmpi_type_of(handle);
+    if (*old == NULL)
+        return weftmpi_fail(NULL, call, MPI_ERR_TYPE, "no datatype, or it was freed");
+    return count >= 0 ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_COUNT, "count %d", count);
+}
+
+/* `count` blocks of lengths elements (all `length` if lengths is NULL) at offsets in bytes. */
+static int blocks(const char *call, int count, const int *lengths, int length,
+                  const MPI_Aint *offsets, const int *places, const struct weftmpi_type *old,
+                  MPI_Datatype *handle)
+{
+    const MPI_Aint extent = weftmpi_extent(old);
+    struct weftmpi_type *type = make();
+    bool complete = type != NULL;
+    size_t all = 0;
+
+    for (int i = 0; i < count; i++) {
+        const int many = lengths != NULL ? lengths[i] : length;
+        const MPI_Aint offset = offsets != NULL ? offsets[i] : places[i] * extent;
+        if (many < 0) {
+            give(call, type, false, handle);
+            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "block %d has %d elements", i, many);
+        }
+        complete = complete && add(type, old, (size_t)many, offset, extent);
+        all += (size_t)many;
+    }
+    return give(call, type, complete && add_pattern(type, old, all), handle);
+}
+
+static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_Datatype handle,
+                  bool in_elements, MPI_Datatype *made)
+{
+    struct weftmpi_type *old;
+
+    TRY(old_in(call, handle, count, &old));
+    if (length < 0)
+        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "blocks of %d elements", length);
+    const MPI_Aint extent = weftmpi_extent(old), step = in_elements ? stride * extent : stride;
+    struct weftmpi_type *type = make(), *block = make();
+    bool complete = type != NULL && block != NULL && add(block, old, (size_t)length, 0, extent) &&
+                    (length == 0 || add(type, block, (size_t)count, 0, step)) &&
+                    add_pattern(type, old, (size_t)count * (size_t)length);
+    if (block != NULL) {
+        free(block->runs);
+        free(block);
+    }
+    return give(call, type, complete, made);
+}
+
+API(Type_contiguous, (int count, MPI_Datatype old, MPI_Datatype *made))
+{
+    return vector("MPI_Type_contiguous", 1, count, 0, old, false, made);
+}
+
+API(Type_vector, (int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made))
+{
+    return vector("MPI_Type_vector", count, length, stride, old, true, made);
+}
+
+API(Type_create_hvector,
+    (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made))
+{
+    return vector("MPI_Type_create_hvector", count, length, stride, old, false, made);
+}
+
+API(Type_indexed,
+    (int count, const int lengths[], const int offsets[], MPI_Datatype handle, MPI_Datatype *made))
+{
+    struct weftmpi_type *old;
+
+    TRY(old_in("MPI_Type_indexed", handle, count, &old));
+    return blocks("MPI_Type_indexed", count, lengths, 0, NULL, offsets, old, made);
+}
+
+API(Type_create_hindexed, (int count, const int lengths[], const MPI_Aint offsets[],
+                           MPI_Datatype handle, MPI_Datatype *made))
+{
+    struct weftmpi_type *old;
+
+    TRY(old_in("MPI_Type_create_hindexed", handle, count, &old));
+    return blocks("MPI_Type_create_hindexed", count, lengths, 0, offsets, NULL, old, made);
+}
+
+API(Type_create_indexed_block,
+    (int count, int length, const int offsets[], MPI_Datatype handle, MPI_Datatype *made))
+{
+    struct weftmpi_type *old;
+
+    TRY(old_in("MPI_Type_create_indexed_block", handle, count, &old));
+    return blocks("MPI_Type_create_indexed_block", count, NULL, length, NULL, offsets, old, made);
+}
+
+API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[],
+                         const MPI_Datatype olds[], MPI_Datatype *made))
+{
+    static const char call[] = "MPI_Type_create_struct";
+    struct weftmpi_type *old;
+
+    for (int i = 0; i < count; i++)
+        TRY(old_in(call, olds[i], lengths[i], &old));
+    struct weftmpi_type *type = make();
+    bool complete = type != NULL;
+    for (int i = 0; i < count && complete; i++) {
+        old = weftmpi_type_of(olds[i]);
+        complete =
+            add(type, old, (size_t)lengths[i], offsets[i], weftmpi_extent(old)) &&
+            (lengths[i] == 0 || (spell_out(type) && add_pattern(type, old, (size_t)lengths[i])));
+    }
+    if (complete && type->upper > type->lower) { /* as a compiler pads a struct */
+        const MPI_Aint align = (MPI_Aint)type->align, rest = (type->upper - type->lower) % align;
+        type->upper += rest == 0 ? 0 : align - rest;
+    }
+    return give(call, type, complete, made);
+}
+
+API(Type_create_resized, (MPI_Datatype handle, MPI_Aint lower, MPI_Aint extent, MPI_Datatype *made))
+{
+    static const char call[] = "MPI_Type_create_resized";
+    struct weftmpi_type *old, *type;
+
+    TRY(old_in(call, handle, 0, &old));
+    type = make();
+    const bool complete = type != NULL && add(type, old, 1, 0, 0) && add_pattern(type, old, 1);
+    if (complete) {
+        type->lower = lower;
+        type->upper = lower + extent;
+    }
+    return give(call, type, complete, made);
+}
+
+API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
+{
+    struct weftmpi_type *old;
+
+    TRY(old_in("MPI_Type_dup", handle, 0, &old));
+    TRY(PMPI_Type_create_resized(handle, old->lower, weftmpi_extent(old), made));
+    weftmpi_type_of(*made)->committed = old->committed;
+    return MPI_SUCCESS;
+}
+
+/* Dimension by dimension, the one that varies fastest first: rows of rows. */
+API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], const int starts[],
+                           int order, MPI_Datatype handle, MPI_Datatype *made))
+{
+    static const char call[] = "MPI_Type_create_subarray";
+    struct weftmpi_type *old;
+
+    TRY(old_in(call, handle, ndims, &old));
+    const MPI_Aint extent = weftmpi_extent(old);
+    MPI_Aint step = extent, offset = 0;
+    size_t elements = 1;
+    struct weftmpi_type *row = make();
+    bool complete = row != NULL && add(row, old, 1, 0, extent);
+    for (int k = 0; k < ndims; k++) {
+        const int i = order == MPI_ORDER_C ? ndims - 1 - k : k;
+        if (sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 ||
+            starts[i] > sizes[i] - subsizes[i] || ndims < 1) {
+            give(call, row, false, made);
+            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "dimension %d: %d from %d on, of %d", i,
+                                subsizes[i], starts[i], sizes[i]);
+        }
+        struct weftmpi_type *rows = make();
+        complete = complete && rows != NULL && add(rows, row, (size_t)subsizes[i], 0, step);
+        if (row != NULL)
+            free(row->runs);
+        free(row);
+        row = rows;
+        offset += starts[i] * step;
+        step *= sizes[i];
+        elements *= (size_t)subsizes[i];
+    }
+    for (size_t i = 0; complete && i < row->runs_count; i++)
+        row->runs[i].offset += offset;
+    if (complete) {
+        row->true_lower += offset;
+        row->true_upper += offset;
+        row->lower = 0;
+        row->upper = step;
+    }
+    return give(call, row, complete && add_pattern(row, old, elements), made);
+}

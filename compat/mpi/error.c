@@ -1,0 +1,214 @@
+/* compat/mpi/error.c - error classes, their texts, and handlers. */
+#include "internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    int number;
+    const char *text;
+} classes[] = {
+    {MPI_SUCCESS, "MPI_SUCCESS: no error"},
+    {MPI_ERR_BUFFER, "MPI_ERR_BUFFER: bad buffer"},
+    {MPI_ERR_COUNT, "MPI_ERR_COUNT: bad count"},
+    {MPI_ERR_TYPE, "MPI_ERR_TYPE: bad datatype"},
+    {MPI_ERR_TAG, "MPI_ERR_TAG: bad tag"},
+    {MPI_ERR_COMM, "MPI_ERR_COMM: no communicator, or it was freed"},
+    {MPI_ERR_RANK, "MPI_ERR_RANK: no such rank in the communicator"},
+    {MPI_ERR_REQUEST, "MPI_ERR_REQUEST: no request, or it was freed"},
+    {MPI_ERR_ROOT, "MPI_ERR_ROOT: bad root"},
+    {MPI_ERR_GROUP, "MPI_ERR_GROUP: no group, or it was freed"},
+    {MPI_ERR_OP, "MPI_ERR_OP: no operation, or not for this datatype"},
+    {MPI_ERR_TOPOLOGY, "MPI_ERR_TOPOLOGY: the communicator has no such topology"},
+    {MPI_ERR_DIMS, "MPI_ERR_DIMS: bad dimensions"},
+    {MPI_ERR_ARG, "MPI_ERR_ARG: bad argument"},
+    {MPI_ERR_UNKNOWN, "MPI_ERR_UNKNOWN: unknown error"},
+    {MPI_ERR_TRUNCATE, "MPI_ERR_TRUNCATE: the message is longer than the receive"},
+    {MPI_ERR_OTHER, "MPI_ERR_OTHER: another error"},
+    {MPI_ERR_INTERN, "MPI_ERR_INTERN: internal error"},
+    {MPI_ERR_PENDING, "MPI_ERR_PENDING: the request is not complete"},
+    {MPI_ERR_IN_STATUS, "MPI_ERR_IN_STATUS: the error is in the status"},
+    {MPI_ERR_INFO_KEY, "MPI_ERR_INFO_KEY: the key is too long"},
+    {MPI_ERR_INFO_NOKEY, "MPI_ERR_INFO_NOKEY: no such key"},
+    {MPI_ERR_INFO_VALUE, "MPI_ERR_INFO_VALUE: the value is too long"},
+    {MPI_ERR_INFO, "MPI_ERR_INFO: no info, or it was freed"},
+    {MPI_ERR_KEYVAL, "MPI_ERR_KEYVAL: no keyval, or it was freed"},
+    {MPI_ERR_NO_MEM, "MPI_ERR_NO_MEM: out of memory"},
+    {MPI_ERR_UNSUPPORTED_OPERATION, "MPI_ERR_UNSUPPORTED_OPERATION: not supported"},
+    {MPI_ERR_WIN, "MPI_ERR_WIN: no window"},
+};
+
+int weftmpi_class(weft_status status)
+{
+    switch (status) {
+    case WEFT_OK:
+        return MPI_SUCCESS;
+    case WEFT_ERR_BOUNDS:
+        return MPI_ERR_TRUNCATE;
+    case WEFT_ERR_RANK:
+        return MPI_ERR_RANK;
+    case WEFT_ERR_TAG:
+        return MPI_ERR_TAG;
+    case WEFT_ERR_COMM:
+        return MPI_ERR_COMM;
+    case WEFT_ERR_MEMORY:
+        return MPI_ERR_NO_MEM;
+    case WEFT_ERR_ARGUMENT:
+        return MPI_ERR_ARG;
+    case WEFT_ERR_UNSUPPORTED:
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    default:
+        return MPI_ERR_OTHER;
+    }
+}
+
+/* Ends the whole job, for an error that is fatal. */
+static void die(const char *text, int error_class)
+{
+    if (weftmpi.job != NULL)
+        weft_abort(weftmpi.job, text);
+    weftmpi_exit(error_class);
+}
+
+/* Calls the handler of a communicator. */
+static int raise_error(struct weftmpi_comm *comm, int error_class, const char *text)
+{
+    struct weftmpi_errhandler *handler = comm == NULL ? NULL : comm->errhandler;
+
+    if (handler == NULL || handler->handle == MPI_ERRORS_ARE_FATAL) {
+        fprintf(stderr, "weft-mpi: [p%d] %s\n",
+                weftmpi.job == NULL ? 0 : weft_numbers_of(weftmpi.job)->process, text);
+        die(text, error_class);
+    } else if (handler->function != NULL) {
+        MPI_Comm handle = comm->handle;
+        int code = error_class;
+        handler->function(&handle, &code);
+    }
+    return error_class;
+}
+
+int weftmpi_fail(struct weftmpi_comm *comm, const char *call, int error_class, const char *format,
+                 ...)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    va_list list;
+
+    if (comm == NULL)
+        comm = weftmpi.world;
+    const int used = call == NULL ? 0 : snprintf(text, sizeof(text), "%s: ", call);
+    va_start(list, format);
+    vsnprintf(text + used, sizeof(text) - (size_t)used, format, list);
+    va_end(list);
+    return raise_error(comm, error_class, text);
+}
+
+int weftmpi_failed(struct weftmpi_comm *comm, const char *call, weft_status status)
+{
+    if (status == WEFT_OK)
+        return MPI_SUCCESS;
+    return weftmpi_fail(comm, call, weftmpi_class(status), "%s",
+                        *weft_error(weftmpi.job) != '\0' ? weft_error(weftmpi.job)
+                                                         : weft_status_text(status));
+}
+
+int weftmpi_is_open(const char *call)
+{
+    if (weftmpi.begun && !weftmpi.ended)
+        return MPI_SUCCESS;
+    fprintf(stderr, "weft-mpi: %s was called %s\n", call,
+            weftmpi.ended ? "after MPI_Finalize" : "before MPI_Init");
+    weftmpi_exit(MPI_ERR_OTHER);
+}
+
+API(Error_class, (int code, int *error_class))
+{
+    *error_class = code;
+    return MPI_SUCCESS;
+}
+
+API(Error_string, (int code, char *text, int *length))
+{
+    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+        if (classes[i].number == code) {
+            *length = snprintf(text, MPI_MAX_ERROR_STRING, "%s", classes[i].text);
+            return MPI_SUCCESS;
+        }
+    }
+    *length = snprintf(text, MPI_MAX_ERROR_STRING, "error %d", code);
+    return code >= 0 && code <= MPI_ERR_LASTCODE ? MPI_SUCCESS : MPI_ERR_ARG;
+}
+
+/* ---- handlers ---------------------------------------------------------------------------------
+ */
+
+static struct weftmpi_errhandler fatal = {MPI_ERRORS_ARE_FATAL, NULL, 1};
+static struct weftmpi_errhandler returned = {MPI_ERRORS_RETURN, NULL, 1};
+
+struct weftmpi_errhandler *weftmpi_errhandler_of(MPI_Errhandler handle)
+{
+    if (handle == MPI_ERRORS_ARE_FATAL)
+        return &fatal;
+    if (handle == MPI_ERRORS_RETURN)
+        return &returned;
+    return weftmpi_handle_find(WEFTMPI_ERRHANDLER, WEFTMPI_NUMBER(handle));
+}
+
+void weftmpi_errhandler_leave(struct weftmpi_errhandler *handler)
+{
+    if (weftmpi_let_go(&handler->references)) {
+        weftmpi_handle_drop(WEFTMPI_NUMBER(handler->handle));
+        free(handler);
+    }
+}
+
+API(Comm_create_errhandler, (MPI_Comm_errhandler_function * function, MPI_Errhandler *handle))
+{
+    struct weftmpi_errhandler *handler = calloc(1, sizeof(*handler));
+    const uint64_t number = handler == NULL ? 0 : weftmpi_handle_make(WEFTMPI_ERRHANDLER, handler);
+
+    if (number == 0) {
+        free(handler);
+        return weftmpi_fail(NULL, "MPI_Comm_create_errhandler", MPI_ERR_NO_MEM, "no memory");
+    }
+    *handler = (struct weftmpi_errhandler){(MPI_Errhandler)(uintptr_t)number, function, 1};
+    *handle = handler->handle;
+    return MPI_SUCCESS;
+}
+
+API(Comm_set_errhandler, (MPI_Comm handle, MPI_Errhandler errhandler))
+{
+    static const char call[] = "MPI_Comm_set_errhandler";
+    struct weftmpi_errhandler *handler = weftmpi_errhandler_of(errhandler);
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in(call, handle, &comm));
+    if (handler == NULL)
+        return weftmpi_fail(comm, call, MPI_ERR_ARG, "no error handler");
+    weftmpi_hold(&handler->references);
+    weftmpi_errhandler_leave(comm->errhandler);
+    comm->errhandler = handler;
+    return MPI_SUCCESS;
+}
+
+API(Comm_get_errhandler, (MPI_Comm handle, MPI_Errhandler *errhandler))
+{
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in("MPI_Comm_get_errhandler", handle, &comm));
+    weftmpi_hold(&comm->errhandler->references);
+    *errhandler = comm->errhandler->handle;
+    return MPI_SUCCESS;
+}
+
+API(Errhandler_free, (MPI_Errhandler * handle))
+{
+    struct weftmpi_errhandler *handler = weftmpi_errhandler_of(*handle);
+
+    if (handler == NULL)
+        return weftmpi_fail(NULL, "MPI_Errhandler_free", MPI_ERR_ARG, "no error handler");
+    weftmpi_errhandler_leave(handler);
+    *handle = MPI_ERRHANDLER_NULL;
+    return MPI_SUCCESS;
+}

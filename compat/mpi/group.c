@@ -1,0 +1,282 @@
+/* compat/mpi/group.c - groups: lists of processes. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct weftmpi_group empty = {.handle = MPI_GROUP_EMPTY, .size = 0, .references = 1};
+
+struct weftmpi_group *weftmpi_group_make(int size)
+{
+    struct weftmpi_group *group =
+        calloc(1, sizeof(*group) + (size_t)size * sizeof(group->processes[0]));
+
+    if (group != NULL) {
+        group->size = size;
+        group->references = 1;
+    }
+    return group;
+}
+
+void weftmpi_group_leave(struct weftmpi_group *group)
+{
+    if (weftmpi_let_go(&group->references)) {
+        if (group->handle != NULL)
+            weftmpi_handle_drop(WEFTMPI_NUMBER(group->handle));
+        free(group);
+    }
+}
+
+struct weftmpi_group *weftmpi_group_of(MPI_Group handle)
+{
+    return handle == MPI_GROUP_EMPTY ? &empty
+                                     : weftmpi_handle_find(WEFTMPI_GROUP, WEFTMPI_NUMBER(handle));
+}
+
+int weftmpi_group_rank(const struct weftmpi_group *group, int process)
+{
+    for (int i = 0; i < group->size; i++)
+        if (group->processes[i] == process)
+            return i;
+    return MPI_UNDEFINED;
+}
+
+static int here(void)
+{
+    return weft_numbers_of(weftmpi.job)->process;
+}
+
+static int group_in(const char *call, MPI_Group handle, struct weftmpi_group **group)
+{
+    TRY(weftmpi_is_open(call));
+    *group = weftmpi_group_of(handle);
+    if (*group == NULL)
+        return weftmpi_fail(NULL, call, MPI_ERR_GROUP, "no group, or it was freed");
+    return MPI_SUCCESS;
+}
+
+/* The handle of a group, whose reference it takes. */
+static int give(const char *call, struct weftmpi_group *group, MPI_Group *handle)
+{
+    if (group != NULL && group->size == 0) {
+        free(group);
+        *handle = MPI_GROUP_EMPTY;
+        weftmpi_hold(&empty.references);
+        return MPI_SUCCESS;
+    }
+    const uint64_t number = group == NULL ? 0 : weftmpi_handle_make(WEFTMPI_GROUP, group);
+    if (number == 0) {
+        free(group);
+        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory for a group");
+    }
+    *handle = group->handle = (MPI_Group)(uintptr_t)number;
+    return MPI_SUCCESS;
+}
+
+API(Comm_group, (MPI_Comm handle, MPI_Group *group))
+{
+    static const char call[] = "MPI_Comm_group";
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in(call, handle, &comm));
+    struct weftmpi_group *copy = weftmpi_group_make(comm->size);
+    if (copy != NULL)
+        memcpy(copy->processes, comm->group->processes,
+               (size_t)comm->size * sizeof(copy->processes[0]));
+    return give(call, copy, group);
+}
+
+API(Group_size, (MPI_Group handle, int *size))
+{
+    struct weftmpi_group *group;
+
+    TRY(group_in("MPI_Group_size", handle, &group));
+    *size = group->size;
+    return MPI_SUCCESS;
+}
+
+API(Group_rank, (MPI_Group handle, int *rank))
+{
+    struct weftmpi_group *group;
+
+    TRY(group_in("MPI_Group_rank", handle, &group));
+    *rank = weftmpi_group_rank(group, here());
+    return MPI_SUCCESS;
+}
+
+/* How often each rank of the group is named, which must be once at most. */
+static int mark(const char *call, const struct weftmpi_group *group, int rank, unsigned char *named)
+{
+    if (rank < 0 || rank >= group->size)
+        return weftmpi_fail(NULL, call, MPI_ERR_RANK, "rank %d of %d", rank, group->size);
+    if (named[rank]++ != 0)
+        return weftmpi_fail(NULL, call, MPI_ERR_RANK, "rank %d is named twice", rank);
+    return MPI_SUCCESS;
+}
+
+/* The group of the ranks that are named, in order (`ranks`), or of those that are not. */
+static int choose(const char *call, struct weftmpi_group *group, int n, const int *ranks,
+                  bool exclude, MPI_Group *made)
+{
+    unsigned char *named = calloc((size_t)group->size + 1, 1);
+    int error = MPI_SUCCESS, at = 0;
+
+    for (int i = 0; named != NULL && i < n && error == MPI_SUCCESS; i++)
+        error = mark(call, group, ranks[i], named);
+    if (error != MPI_SUCCESS) {
+        free(named);
+        return error;
+    }
+    struct weftmpi_group *chosen =
+        named == NULL ? NULL : weftmpi_group_make(exclude ? group->size - n : n);
+    for (int i = 0; chosen != NULL && i < (exclude ? group->size : n); i++)
+        if (!exclude)
+            chosen->processes[at++] = group->processes[ranks[i]];
+        else if (!named[i])
+            chosen->processes[at++] = group->processes[i];
+    free(named);
+    return give(call, chosen, made);
+}
+
+API(Group_incl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
+{
+    struct weftmpi_group *group;
+
+    TRY(group_in("MPI_Group_incl", handle, &group));
+    return choose("MPI_Group_incl", group, n, ranks, false, made);
+}
+
+API(Group_excl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
+{
+    struct weftmpi_group *group;
+
+    TRY(group_in("MPI_Group_excl", handle, &group));
+    return choose("MPI_Group_excl", group, n, ranks, true, made);
+}
+
+/* The same with first, last and stride. */
+static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[][3], bool exclude,
+                         MPI_Group *made)
+{
+    struct weftmpi_group *group;
+
+    TRY(group_in(call, handle, &group));
+    int *ranks = malloc(((size_t)group->size + 1) * sizeof(*ranks)), count = 0;
+    if (ranks == NULL)
+        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+    for (int i = 0; i < n; i++) {
+        const int first = ranges[i][0], last = ranges[i][1], step = ranges[i][2];
+        const long many = step == 0 ? -1 : ((long)last - first) / step + 1;
+        if (step == 0 || many > group->size - count) {
+            free(ranks);
+            return weftmpi_fail(NULL, call, MPI_ERR_ARG,
+                                "range %d: %d to %d by %d in a group of %d", i, first, last, step,
+                                group->size);
+        }
+        for (long k = 0; k < many; k++)
+            ranks[count++] = first + (int)k * step;
+    }
+    const int error = choose(call, group, count, ranks, exclude, made);
+    free(ranks);
+    return error;
+}
+
+API(Group_range_incl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made))
+{
+    return choose_ranges("MPI_Group_range_incl", handle, n, ranges, false, made);
+}
+
+API(Group_range_excl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made))
+{
+    return choose_ranges("MPI_Group_range_excl", handle, n, ranges, true, made);
+}
+
+/* Those of a that are (`with`), or are not, in b; then those of b that are not in a if `both`. */
+static int combine(const char *call, MPI_Group handle_a, MPI_Group handle_b, bool with, bool all,
+                   MPI_Group *made)
+{
+    struct weftmpi_group *a, *b;
+
+    TRY(group_in(call, handle_a, &a));
+    TRY(group_in(call, handle_b, &b));
+    struct weftmpi_group *group = weftmpi_group_make(a->size + b->size);
+    int at = 0;
+    for (int i = 0; group != NULL && i < a->size; i++)
+        if (all || (weftmpi_group_rank(b, a->processes[i]) >= 0) == with)
+            group->processes[at++] = a->processes[i];
+    for (int i = 0; group != NULL && all && i < b->size; i++)
+        if (weftmpi_group_rank(a, b->processes[i]) < 0)
+            group->processes[at++] = b->processes[i];
+    if (group != NULL)
+        group->size = at;
+    return give(call, group, made);
+}
+
+API(Group_union, (MPI_Group a, MPI_Group b, MPI_Group *made))
+{
+    return combine("MPI_Group_union", a, b, false, true, made);
+}
+
+API(Group_intersection, (MPI_Group a, MPI_Group b, MPI_Group *made))
+{
+    return combine("MPI_Group_intersection", a, b, true, false, made);
+}
+
+API(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made))
+{
+    return combine("MPI_Group_difference", a, b, false, false, made);
+}
+
+API(Group_translate_ranks,
+    (MPI_Group handle_a, int n, const int ranks[], MPI_Group handle_b, int translated[]))
+{
+    static const char call[] = "MPI_Group_translate_ranks";
+    struct weftmpi_group *a, *b;
+
+    TRY(group_in(call, handle_a, &a));
+    TRY(group_in(call, handle_b, &b));
+    for (int i = 0; i < n; i++) {
+        if (ranks[i] == MPI_PROC_NULL) {
+            translated[i] = MPI_PROC_NULL;
+            continue;
+        }
+        if (ranks[i] < 0 || ranks[i] >= a->size)
+            return weftmpi_fail(NULL, call, MPI_ERR_RANK, "rank %d of %d", ranks[i], a->size);
+        translated[i] = weftmpi_group_rank(b, a->processes[ranks[i]]);
+    }
+    return MPI_SUCCESS;
+}
+
+int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b)
+{
+    int result = MPI_IDENT;
+
+    if (a->size != b->size)
+        return MPI_UNEQUAL;
+    for (int i = 0; i < a->size; i++)
+        if (weftmpi_group_rank(b, a->processes[i]) < 0)
+            return MPI_UNEQUAL;
+        else if (a->processes[i] != b->processes[i])
+            result = MPI_SIMILAR;
+    return result;
+}
+
+API(Group_compare, (MPI_Group handle_a, MPI_Group handle_b, int *result))
+{
+    struct weftmpi_group *a, *b;
+
+    TRY(group_in("MPI_Group_compare", handle_a, &a));
+    TRY(group_in("MPI_Group_compare", handle_b, &b));
+    *result = weftmpi_group_compare(a, b);
+    return MPI_SUCCESS;
+}
+
+API(Group_free, (MPI_Group * handle))
+{
+    struct weftmpi_group *group;
+
+    TRY(group_in("MPI_Group_free", *handle, &group));
+    weftmpi_group_leave(group);
+    *handle = MPI_GROUP_NULL;
+    return MPI_SUCCESS;
+}

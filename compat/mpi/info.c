@@ -1,0 +1,183 @@
+/* compat/mpi/info.c - info objects: keys and values, in the order in which they were set. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct weftmpi_info {
+    int count;
+    struct entry {
+        char key[MPI_MAX_INFO_KEY], value[MPI_MAX_INFO_VAL];
+    } * entries;
+};
+
+static int no_info(const char *call)
+{
+    return weftmpi_fail(NULL, call, MPI_ERR_INFO, "no info object");
+}
+
+/* MPI_INFO_ENV has no keys. */
+static struct weftmpi_info *find(MPI_Info handle)
+{
+    static struct weftmpi_info environment;
+
+    return handle == MPI_INFO_ENV ? &environment
+                                  : weftmpi_handle_find(WEFTMPI_INFO, WEFTMPI_NUMBER(handle));
+}
+
+static struct entry *look(const struct weftmpi_info *info, const char *key)
+{
+    for (int i = 0; i < info->count; i++)
+        if (strcmp(info->entries[i].key, key) == 0)
+            return &info->entries[i];
+    return NULL;
+}
+
+API(Info_create, (MPI_Info * handle))
+{
+    struct weftmpi_info *info = calloc(1, sizeof(*info));
+    const uint64_t number = info == NULL ? 0 : weftmpi_handle_make(WEFTMPI_INFO, info);
+
+    if (number == 0) {
+        free(info);
+        return weftmpi_fail(NULL, "MPI_Info_create", MPI_ERR_NO_MEM, "no memory");
+    }
+    *handle = (MPI_Info)(uintptr_t)number;
+    return MPI_SUCCESS;
+}
+
+API(Info_set, (MPI_Info handle, const char *key, const char *value))
+{
+    static const char call[] = "MPI_Info_set";
+    struct weftmpi_info *info = find(handle);
+
+    if (info == NULL || handle == MPI_INFO_ENV)
+        return no_info(call);
+    if (strlen(key) >= MPI_MAX_INFO_KEY || *key == '\0')
+        return weftmpi_fail(NULL, call, MPI_ERR_INFO_KEY, "a key of %zu bytes", strlen(key));
+    if (strlen(value) >= MPI_MAX_INFO_VAL)
+        return weftmpi_fail(NULL, call, MPI_ERR_INFO_VALUE, "a value of %zu bytes", strlen(value));
+    struct entry *entry = look(info, key);
+    if (entry == NULL) {
+        entry = realloc(info->entries, (size_t)(info->count + 1) * sizeof(*entry));
+        if (entry == NULL)
+            return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+        info->entries = entry;
+        entry += info->count++;
+        strcpy(entry->key, key);
+    }
+    strcpy(entry->value, value);
+    return MPI_SUCCESS;
+}
+
+API(Info_get, (MPI_Info handle, const char *key, int length, char *value, int *flag))
+{
+    const struct weftmpi_info *info = find(handle);
+
+    if (info == NULL)
+        return no_info("MPI_Info_get");
+    const struct entry *entry = look(info, key);
+    *flag = entry != NULL;
+    if (entry != NULL)
+        snprintf(value, (size_t)length + 1, "%s", entry->value);
+    return MPI_SUCCESS;
+}
+
+API(Info_get_string, (MPI_Info handle, const char *key, int *length, char *value, int *flag))
+{
+    const struct weftmpi_info *info = find(handle);
+
+    if (info == NULL)
+        return no_info("MPI_Info_get_string");
+    const struct entry *entry = look(info, key);
+    *flag = entry != NULL;
+    if (entry == NULL)
+        return MPI_SUCCESS;
+    if (*length > 0)
+        snprintf(value, (size_t)*length, "%s", entry->value);
+    *length = (int)strlen(entry->value) + 1;
+    return MPI_SUCCESS;
+}
+
+API(Info_get_valuelen, (MPI_Info handle, const char *key, int *length, int *flag))
+{
+    const struct weftmpi_info *info = find(handle);
+
+    if (info == NULL)
+        return no_info("MPI_Info_get_valuelen");
+    const struct entry *entry = look(info, key);
+    *flag = entry != NULL;
+    if (entry != NULL)
+        *length = (int)strlen(entry->value);
+    return MPI_SUCCESS;
+}
+
+API(Info_get_nkeys, (MPI_Info handle, int *count))
+{
+    const struct weftmpi_info *info = find(handle);
+
+    if (info == NULL)
+        return no_info("MPI_Info_get_nkeys");
+    *count = info->count;
+    return MPI_SUCCESS;
+}
+
+API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
+{
+    static const char call[] = "MPI_Info_get_nthkey";
+    const struct weftmpi_info *info = find(handle);
+
+    if (info == NULL)
+        return no_info(call);
+    if (n < 0 || n >= info->count)
+        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "key %d of %d", n, info->count);
+    strcpy(key, info->entries[n].key);
+    return MPI_SUCCESS;
+}
+
+API(Info_delete, (MPI_Info handle, const char *key))
+{
+    static const char call[] = "MPI_Info_delete";
+    struct weftmpi_info *info = find(handle);
+
+    if (info == NULL)
+        return no_info(call);
+    struct entry *entry = look(info, key);
+    if (entry == NULL)
+        return weftmpi_fail(NULL, call, MPI_ERR_INFO_NOKEY, "no key '%s'", key);
+    info->count--;
+    memmove(entry, entry + 1, (size_t)(info->entries + info->count - entry) * sizeof(*entry));
+    return MPI_SUCCESS;
+}
+
+API(Info_dup, (MPI_Info handle, MPI_Info *copy))
+{
+    static const char call[] = "MPI_Info_dup";
+    const struct weftmpi_info *info = find(handle);
+
+    if (info == NULL)
+        return no_info(call);
+    TRY(PMPI_Info_create(copy));
+    struct weftmpi_info *made = find(*copy);
+    made->entries = calloc((size_t)info->count + 1, sizeof(*made->entries));
+    if (made->entries == NULL)
+        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+    if (info->count != 0)
+        memcpy(made->entries, info->entries, (size_t)info->count * sizeof(*made->entries));
+    made->count = info->count;
+    return MPI_SUCCESS;
+}
+
+API(Info_free, (MPI_Info * handle))
+{
+    struct weftmpi_info *info = find(*handle);
+
+    if (info == NULL || *handle == MPI_INFO_ENV)
+        return no_info("MPI_Info_free");
+    weftmpi_handle_drop(WEFTMPI_NUMBER(*handle));
+    free(info->entries);
+    free(info);
+    *handle = MPI_INFO_NULL;
+    return MPI_SUCCESS;
+}

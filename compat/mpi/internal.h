@@ -1,0 +1,343 @@
+/*
+ * compat/mpi/internal.h - what the files of the library share. MPI over weft's public API alone:
+ * a communicator is two groups of messages, one for point-to-point and one for collectives; a
+ * request is an operation of one of them; the rest is MPI's own and stays in the process.
+ */
+#ifndef WEFTMPI_INTERNAL_H
+#define WEFTMPI_INTERNAL_H
+
+#include <mpi.h>
+#include <weft/team.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Defines MPI_<name>, which a tool may put its own before, and PMPI_<name>. */
+#define API(name, parameters)                                                                      \
+    extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));                \
+    __attribute__((weak)) int MPI_##name parameters
+
+/* ---- handle.c ----------------------------------------------------------------------------------
+ */
+
+enum weftmpi_kind {
+    WEFTMPI_NONE,
+    WEFTMPI_COMM,
+    WEFTMPI_GROUP,
+    WEFTMPI_TYPE,
+    WEFTMPI_OP,
+    WEFTMPI_INFO,
+    WEFTMPI_ERRHANDLER,
+    WEFTMPI_REQUEST,
+    WEFTMPI_MESSAGE
+};
+
+/* A handle of an object, until it is dropped; 0: no memory. Any thread. */
+uint64_t weftmpi_handle_make(enum weftmpi_kind kind, void *object);
+void weftmpi_handle_drop(uint64_t handle);
+/* The object; NULL: no handle of that kind, or one that was dropped. */
+void *weftmpi_handle_find(enum weftmpi_kind kind, uint64_t handle);
+
+#define WEFTMPI_NUMBER(handle) ((uint64_t)(uintptr_t)(handle))
+
+/* The library's lock, which does nothing unless threads may call together. Recursive. */
+void weftmpi_lock(void);
+void weftmpi_unlock(void);
+
+static inline void weftmpi_hold(int *references)
+{
+    __atomic_add_fetch(references, 1, __ATOMIC_RELAXED);
+}
+/* True: that was the last. */
+static inline bool weftmpi_let_go(int *references)
+{
+    return __atomic_sub_fetch(references, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+/* ---- objects -----------------------------------------------------------------------------------
+ */
+
+struct weftmpi_errhandler {
+    MPI_Errhandler handle;
+    MPI_Comm_errhandler_function *function; /* NULL: one of the standard's */
+    int references;
+};
+
+struct weftmpi_group {
+    MPI_Group handle;
+    int size, references;
+    int processes[]; /* of the job, by rank in the group */
+};
+
+struct weftmpi_attribute {
+    struct weftmpi_attribute *next;
+    int keyval;
+    void *value;
+};
+
+struct weftmpi_topology {
+    int kind; /* MPI_CART, MPI_DIST_GRAPH */
+    int ndims, *dims, *periods, *coords;
+    int indegree, outdegree, *sources, *targets, *source_weights, *target_weights;
+    bool weighted;
+    int *numbers; /* of all these arrays */
+    size_t count;
+};
+
+struct weftmpi_comm {
+    MPI_Comm handle;
+    struct weftmpi_group *group;
+    int size, rank;
+    int number; /* of its groups of messages: WEFTMPI_GROUPS * number and those behind it */
+    int references;
+    weft_comm messages, collectives, agreements;
+    weft_team *team, *agree_team;       /* agree_team: from the first agreement on */
+    struct weftmpi_agreement *agreeing; /* agreements in their order; the first is under way */
+    struct weftmpi_errhandler *errhandler;
+    struct weftmpi_attribute *attributes;
+    struct weftmpi_topology *topology;
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+/* `repeat` stretches of `bytes`, `stride` apart; the first at `offset` of an element. */
+struct weftmpi_run {
+    MPI_Aint offset, stride;
+    size_t bytes, repeat;
+};
+/* `count` elements of a basic type in a row, as Get_elements counts them. */
+struct weftmpi_basics {
+    size_t bytes, count;
+};
+
+struct weftmpi_type {
+    MPI_Datatype handle;
+    size_t size; /* bytes that it packs into */
+    MPI_Aint lower, upper, true_lower, true_upper;
+    size_t align;
+    bool dense; /* elements in a row are one stretch of memory from true_lower on */
+    bool committed, basic;
+    int references;
+    struct weftmpi_run *runs;
+    size_t runs_count;
+    struct weftmpi_basics *pattern; /* of the first of `repeats` equal parts */
+    size_t pattern_count, repeats;
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+struct weftmpi_op {
+    MPI_Op handle;
+    MPI_User_function *function; /* NULL: of the standard's */
+    int number;                  /* of those */
+    bool commutes;
+    int references;
+};
+
+struct weftmpi_agreement; /* agree.c */
+
+enum { WEFTMPI_GROUPS = 4 }; /* groups of messages a communicator: one is not used */
+
+/* ---- requests ----------------------------------------------------------------------------------
+ */
+
+enum weftmpi_way {
+    WEFTMPI_SEND,
+    WEFTMPI_SEND_SYNCHRONOUS,
+    WEFTMPI_SEND_BUFFERED,
+    WEFTMPI_RECEIVE,
+    WEFTMPI_COLLECTIVE,
+    WEFTMPI_SENDRECV, /* a receive, and a send behind it */
+    WEFTMPI_AGREE     /* a communicator is made: agree.c */
+};
+
+/* Packed bytes that go where the program wants them when the request completes. */
+struct weftmpi_unpack {
+    void *packed, *into;
+    struct weftmpi_type *type;
+    size_t bytes;
+    size_t spread; /* not 0: so many elements, which are not packed, but have their gaps */
+};
+
+struct weftmpi_request {
+    MPI_Request handle;
+    enum weftmpi_way way;
+    bool persistent, active, complete;
+    bool counted; /* in weftmpi.collectives */
+    struct weftmpi_comm *comm;
+    weft_message_op op, second; /* second: of SENDRECV, the send */
+    weft_team_op *collective;
+    const char *call;
+    MPI_Status status; /* once it is complete */
+    int error;
+    /* What the program gave, for persistent requests and unpacking. */
+    void *buffer;
+    int count, peer, tag;
+    struct weftmpi_type *type;
+    /* Memory until it is complete. */
+    struct weftmpi_unpack *unpacks;
+    size_t unpacks_count;
+    void **memory;
+    size_t memory_count;
+    void *state;                  /* agree.c's */
+    struct weftmpi_request *next; /* among the orphans */
+};
+
+/* ---- error.c -----------------------------------------------------------------------------------
+ */
+
+/*
+ * Raises an error on a communicator (NULL: MPI_COMM_WORLD): "call: text" (call NULL: the text) is
+ * said, and ends the job, or its handler is called. Returns the class.
+ */
+int weftmpi_fail(struct weftmpi_comm *comm, const char *call, int error_class, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
+/* Ends this process, whose job has failed or was never opened. */
+void weftmpi_exit(int code) __attribute__((noreturn));
+/* The class of a weft status. */
+int weftmpi_class(weft_status status);
+/* The same of a status that a call of weft returned, which has said why. */
+int weftmpi_failed(struct weftmpi_comm *comm, const char *call, weft_status status);
+struct weftmpi_errhandler *weftmpi_errhandler_of(MPI_Errhandler handle);
+void weftmpi_errhandler_leave(struct weftmpi_errhandler *handler);
+
+/* ---- checks: each raises the error and returns its class, or MPI_SUCCESS -----------------------
+ */
+
+/* The library is open; *comm is the communicator. */
+int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
+int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype handle, int count,
+                    struct weftmpi_type **type);
+int weftmpi_is_open(const char *call);
+
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        const int try_error = (expression);                                                        \
+        if (try_error != MPI_SUCCESS)                                                              \
+            return try_error;                                                                      \
+    } while (0)
+
+/* ---- start.c -----------------------------------------------------------------------------------
+ */
+
+extern struct weftmpi_state {
+    weft_job *job;
+    int level; /* of threads */
+    bool begun, ended;
+    pthread_t main_thread;
+    struct weftmpi_comm *world, *self;
+    /* Under way, for whoever waits to drive. */
+    int collectives, agreements;
+    struct weftmpi_agreement *agreeing;
+} weftmpi;
+
+/* ---- type.c, pack.c ----------------------------------------------------------------------------
+ */
+
+struct weftmpi_type *weftmpi_type_of(MPI_Datatype handle);
+void weftmpi_type_leave(struct weftmpi_type *type);
+static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
+{
+    return type->upper - type->lower;
+}
+/* Between count elements at user and count * size bytes in a row. */
+void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed);
+/* bytes may end within an element. */
+void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user);
+/* How many basic elements so many bytes are; -1: they end within one. */
+MPI_Count weftmpi_elements(const struct weftmpi_type *type, size_t bytes);
+
+/* ---- operate.c ---------------------------------------------------------------------------------
+ */
+
+struct weftmpi_op *weftmpi_op_of(MPI_Op handle);
+void weftmpi_op_leave(struct weftmpi_op *op);
+bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
+/* into[i] = from[i] op into[i]. */
+void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
+                     void *into, size_t count);
+
+/* ---- group.c, attribute.c, topology.c, info.c --------------------------------------------------
+ */
+
+struct weftmpi_group *weftmpi_group_make(int size); /* one reference; NULL: no memory */
+void weftmpi_group_leave(struct weftmpi_group *group);
+struct weftmpi_group *weftmpi_group_of(MPI_Group handle);
+int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_group *b);
+int weftmpi_group_rank(const struct weftmpi_group *group, int process);
+/* Copies and deletes by the callbacks of their keyvals; an error code of these. */
+int weftmpi_attributes_copy(const struct weftmpi_comm *from, struct weftmpi_comm *to);
+int weftmpi_attributes_delete(struct weftmpi_comm *comm);
+void weftmpi_topology_free(struct weftmpi_topology *topology);
+/*
+ * The neighbours, those that send first: (*ranks)[0..in), then [in..in + out). The caller frees
+ * *ranks. MPI_PROC_NULL: outside of a grid.
+ */
+int weftmpi_neighbours(struct weftmpi_comm *comm, const char *call, int *in, int *out, int **ranks);
+struct weftmpi_topology *weftmpi_topology_copy(const struct weftmpi_topology *topology);
+
+/* ---- comm.c, agree.c ---------------------------------------------------------------------------
+ */
+
+struct weftmpi_comm *weftmpi_comm_of(MPI_Comm handle);
+/* A communicator of that group and number; takes the group's reference. NULL: no memory. */
+struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_group *group, int number, MPI_Comm handle);
+void weftmpi_comm_leave(struct weftmpi_comm *comm); /* freed with the last */
+
+/*
+ * Begins to make a communicator: all of `parent` agree on its number, and those with a group (its
+ * reference is taken) get it at *made when the request is complete; others MPI_COMM_NULL. from:
+ * attributes, topology, name of the errors' handler are copied of it; may be NULL. topology: given
+ * to it; may be NULL.
+ */
+int weftmpi_agree(struct weftmpi_request *request, const char *call, struct weftmpi_comm *parent,
+                  struct weftmpi_group *group, struct weftmpi_comm *from,
+                  struct weftmpi_topology *topology, MPI_Comm *made);
+/* The same, and waits; nothing is copied. */
+int weftmpi_agree_now(const char *call, struct weftmpi_comm *parent, struct weftmpi_group *group,
+                      struct weftmpi_topology *topology, MPI_Comm *made);
+/* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
+bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);
+void weftmpi_agree_drive(void); /* moves all on */
+void weftmpi_number_give(int number);
+
+/* ---- request.c ---------------------------------------------------------------------------------
+ */
+
+/* An empty one, without a handle: on the stack of a blocking call, or to be kept. */
+void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
+                          struct weftmpi_comm *comm);
+/* Memory that lives until it is complete; NULL: none. */
+void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes);
+/* The bytes at packed are unpacked into `into` when it completes. False: no memory. */
+bool weftmpi_request_unpack(struct weftmpi_request *request, void *packed, void *into,
+                            struct weftmpi_type *type, size_t bytes);
+/*
+ * It was begun, with that error or MPI_SUCCESS. For a blocking call: waits for it, and its error.
+ * For the others: a copy of it with a handle.
+ */
+int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
+int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_Request *handle);
+/* Moves what does not move by itself. True: there is something. */
+bool weftmpi_drive(void);
+void weftmpi_pause(void); /* between two looks */
+/* Waits for a collective while all others move. */
+weft_status weftmpi_team_wait(weft_team_op **op);
+/* The request of a send that is complete at once. */
+#define WEFTMPI_REQUEST_DONE ((MPI_Request)0x181)
+/* Waits for sends and receives whose requests were freed. At the end. */
+void weftmpi_orphans_end(void);
+
+/* ---- point.c -----------------------------------------------------------------------------------
+ */
+
+/* Begins what the request says; a persistent one again. Raises the error. */
+int weftmpi_point_begin(struct weftmpi_request *request);
+/* A buffered send: the bytes are copied. */
+weft_status weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
+/* Waits for all of them. */
+void weftmpi_buffered_end(void);
+void weftmpi_empty_status(MPI_Status *status);
+void weftmpi_set_status(MPI_Status *status, const weft_message *message);
+size_t weftmpi_status_bytes(const MPI_Status *status);
+
+#endif

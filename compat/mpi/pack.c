@@ -1,0 +1,178 @@
+/* compat/mpi/pack.c - elements of a datatype, and their bytes in a row. */
+#include "internal.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* Both ways: stretches of equal size, those of the short ones without a call. */
+#define COPY_STRETCHES(into, into_step, from, from_step)                                           \
+    for (size_t i = 0; i < repeat; i++) {                                                          \
+        if (bytes == 8)                                                                            \
+            memcpy(into, from, 8);                                                                 \
+        else if (bytes == 4)                                                                       \
+            memcpy(into, from, 4);                                                                 \
+        else                                                                                       \
+            memcpy(into, from, bytes);                                                             \
+        (into) += (into_step);                                                                     \
+        (from) += (from_step);                                                                     \
+    }
+
+void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed)
+{
+    char *into = packed;
+
+    if (type->dense) {
+        if (count != 0)
+            memcpy(into, (const char *)user + type->true_lower, count * type->size);
+        return;
+    }
+    for (size_t k = 0; k < count; k++) {
+        const char *element = (const char *)user + (MPI_Aint)k * weftmpi_extent(type);
+        for (size_t r = 0; r < type->runs_count; r++) {
+            const size_t bytes = type->runs[r].bytes, repeat = type->runs[r].repeat;
+            const char *from = element + type->runs[r].offset;
+            COPY_STRETCHES(into, bytes, from, type->runs[r].stride)
+        }
+    }
+}
+
+/* The last element, of which only some bytes are there. */
+static void unpack_part(const struct weftmpi_type *type, size_t left, const char *packed,
+                        char *element)
+{
+    for (size_t r = 0; r < type->runs_count; r++) {
+        for (size_t i = 0; i < type->runs[r].repeat && left != 0; i++) {
+            const size_t bytes = left < type->runs[r].bytes ? left : type->runs[r].bytes;
+            memcpy(element + type->runs[r].offset + (MPI_Aint)i * type->runs[r].stride, packed,
+                   bytes);
+            packed += bytes;
+            left -= bytes;
+        }
+    }
+}
+
+void weftmpi_unpack(const struct weftmpi_type *type, size_t all, const void *packed, void *user)
+{
+    const char *from = packed;
+
+    if (type->dense || type->size == 0) {
+        if (all != 0)
+            memcpy((char *)user + type->true_lower, from, all);
+        return;
+    }
+    const size_t count = all / type->size;
+    for (size_t k = 0; k < count; k++) {
+        char *element = (char *)user + (MPI_Aint)k * weftmpi_extent(type);
+        for (size_t r = 0; r < type->runs_count; r++) {
+            const size_t bytes = type->runs[r].bytes, repeat = type->runs[r].repeat;
+            char *into = element + type->runs[r].offset;
+            COPY_STRETCHES(into, type->runs[r].stride, from, bytes)
+        }
+    }
+    unpack_part(type, all % type->size, from,
+                (char *)user + (MPI_Aint)count * weftmpi_extent(type));
+}
+
+MPI_Count weftmpi_elements(const struct weftmpi_type *type, size_t bytes)
+{
+    if (type->size == 0 || bytes == 0)
+        return 0;
+    const size_t whole = bytes / type->size;
+    size_t rest = bytes % type->size;
+    MPI_Count each = 0, elements = 0;
+    for (size_t i = 0; i < type->pattern_count; i++)
+        each += (MPI_Count)(type->pattern[i].count * type->repeats);
+    elements = (MPI_Count)whole * each;
+    for (size_t k = 0; k < type->repeats && rest != 0; k++) {
+        for (size_t i = 0; i < type->pattern_count && rest != 0; i++) {
+            const struct weftmpi_basics *part = &type->pattern[i];
+            const size_t many = rest / part->bytes < part->count ? rest / part->bytes : part->count;
+            elements += (MPI_Count)many;
+            rest -= many * part->bytes;
+            if (many < part->count)
+                return rest == 0 ? elements : -1;
+        }
+    }
+    return elements;
+}
+
+/* ---- what programs call -----------------------------------------------------------------------
+ */
+
+API(Pack, (const void *in, int count, MPI_Datatype handle, void *out, int bytes, int *position,
+           MPI_Comm comm_handle))
+{
+    static const char call[] = "MPI_Pack";
+    struct weftmpi_comm *comm;
+    struct weftmpi_type *type;
+
+    TRY(weftmpi_comm_in(call, comm_handle, &comm));
+    TRY(weftmpi_type_in(comm, call, handle, count, &type));
+    const size_t size = type->size * (size_t)count;
+    if (*position < 0 || *position > bytes || size > (size_t)(bytes - *position))
+        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d", size,
+                            *position, bytes);
+    weftmpi_pack(type, (size_t)count, in, (char *)out + *position);
+    *position += (int)size;
+    return MPI_SUCCESS;
+}
+
+API(Unpack, (const void *in, int bytes, int *position, void *out, int count, MPI_Datatype handle,
+             MPI_Comm comm_handle))
+{
+    static const char call[] = "MPI_Unpack";
+    struct weftmpi_comm *comm;
+    struct weftmpi_type *type;
+
+    TRY(weftmpi_comm_in(call, comm_handle, &comm));
+    TRY(weftmpi_type_in(comm, call, handle, count, &type));
+    const size_t size = type->size * (size_t)count;
+    if (*position < 0 || *position > bytes || size > (size_t)(bytes - *position))
+        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d", size,
+                            *position, bytes);
+    weftmpi_unpack(type, size, (const char *)in + *position, out);
+    *position += (int)size;
+    return MPI_SUCCESS;
+}
+
+API(Pack_size, (int count, MPI_Datatype handle, MPI_Comm comm_handle, int *bytes))
+{
+    static const char call[] = "MPI_Pack_size";
+    struct weftmpi_comm *comm;
+    struct weftmpi_type *type;
+
+    TRY(weftmpi_comm_in(call, comm_handle, &comm));
+    TRY(weftmpi_type_in(comm, call, handle, count, &type));
+    if (type->size * (size_t)count > INT_MAX)
+        return weftmpi_fail(comm, call, MPI_ERR_COUNT, "%d elements of %zu bytes", count,
+                            type->size);
+    *bytes = (int)(type->size * (size_t)count);
+    return MPI_SUCCESS;
+}
+
+API(Get_count, (const MPI_Status *status, MPI_Datatype handle, int *count))
+{
+    const struct weftmpi_type *type = weftmpi_type_of(handle);
+    const size_t bytes = weftmpi_status_bytes(status);
+
+    if (type == NULL)
+        return weftmpi_fail(NULL, "MPI_Get_count", MPI_ERR_TYPE, "no datatype, or it was freed");
+    if (type->size == 0)
+        *count = bytes == 0 ? 0 : MPI_UNDEFINED;
+    else if (bytes % type->size != 0 || bytes / type->size > INT_MAX)
+        *count = MPI_UNDEFINED;
+    else
+        *count = (int)(bytes / type->size);
+    return MPI_SUCCESS;
+}
+
+API(Get_elements, (const MPI_Status *status, MPI_Datatype handle, int *count))
+{
+    const struct weftmpi_type *type = weftmpi_type_of(handle);
+
+    if (type == NULL)
+        return weftmpi_fail(NULL, "MPI_Get_elements", MPI_ERR_TYPE, "no datatype, or it was freed");
+    const MPI_Count elements = weftmpi_elements(type, weftmpi_status_bytes(status));
+    *count = elements < 0 || elements > INT_MAX ? MPI_UNDEFINED : (int)elements;
+    return MPI_SUCCESS;
+}

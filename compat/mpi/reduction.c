@@ -1,0 +1,233 @@
+/*
+ * compat/mpi/reduction.c - reductions. Elements keep the layout that their operation expects; those
+ * of a datatype with gaps are put together in memory of the request.
+ */
+#include "collective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reduction {
+    struct weftmpi_type *type;
+    weft_combine combine;
+};
+
+static void combine(const weft_combine *combine, const void *from, void *into, size_t count)
+{
+    const struct weftmpi_type *type = combine->type;
+
+    weftmpi_operate(combine->operation, type, (const char *)from - type->lower,
+                    (char *)into - type->lower, count);
+}
+
+/* Whether elements in the program's buffer are as those in a message. */
+static bool is_plain(const struct weftmpi_type *type)
+{
+    return type->basic || (type->dense && type->lower == type->true_lower);
+}
+
+static int open_reduction(struct weftmpi_request *request, const char *call, MPI_Comm comm,
+                          int count, MPI_Datatype type, MPI_Op handle, struct reduction *reduction)
+{
+    TRY(weftmpi_open(request, call, comm));
+    TRY(weftmpi_type_in(request->comm, call, type, count, &reduction->type));
+    const struct weftmpi_op *op = weftmpi_op_of(handle);
+    const struct weftmpi_type *of = reduction->type;
+    if (op == NULL || !weftmpi_can_operate(op, of))
+        return weftmpi_fail(request->comm, call, MPI_ERR_OP, "no operation, or not for %s",
+                            of->name);
+    if (of->true_lower < of->lower || of->true_upper > of->upper)
+        return weftmpi_fail(request->comm, call, MPI_ERR_TYPE,
+                            "elements of the datatype overlap: %td to %td, extent %td",
+                            (ptrdiff_t)of->true_lower, (ptrdiff_t)of->true_upper,
+                            (ptrdiff_t)weftmpi_extent(of));
+    reduction->combine = (weft_combine){
+        .combine = combine,
+        .bytes = (size_t)weftmpi_extent(of),
+        .commutes = op->commutes,
+        .check = op->function != NULL ? 0 : (uint32_t)(op->number + 1) << 8 | (of->size & 0xff),
+        .type = of,
+        .operation = op,
+    };
+    return MPI_SUCCESS;
+}
+
+/* Elements with gaps, in memory of the request; NULL user: empty. */
+static int spread(struct weftmpi_request *request, const struct weftmpi_type *type,
+                  const void *user, size_t count, void **elements)
+{
+    const size_t bytes = count * (size_t)weftmpi_extent(type);
+    void *packed = malloc(count * type->size + 1);
+
+    *elements = weftmpi_request_memory(request, bytes);
+    if (*elements == NULL || packed == NULL) {
+        free(packed);
+        return weftmpi_no_memory(request);
+    }
+    memset(*elements, 0, bytes);
+    if (user != NULL) {
+        weftmpi_pack(type, count, user, packed);
+        weftmpi_unpack(type, count * type->size, packed, (char *)*elements - type->lower);
+    }
+    free(packed);
+    return MPI_SUCCESS;
+}
+
+static int source_of(struct weftmpi_request *request, const struct reduction *reduction,
+                     const void *user, size_t count, const void **source)
+{
+    void *elements;
+
+    *source = (const char *)user + reduction->type->lower;
+    if (is_plain(reduction->type))
+        return MPI_SUCCESS;
+    TRY(spread(request, reduction->type, user, count, &elements));
+    *source = elements;
+    return MPI_SUCCESS;
+}
+
+static int target_of(struct weftmpi_request *request, const struct reduction *reduction, void *user,
+                     size_t count, void **target)
+{
+    struct weftmpi_type *type = reduction->type;
+
+    *target = (char *)user + type->lower;
+    if (is_plain(type))
+        return MPI_SUCCESS;
+    TRY(spread(request, type, user, count, target));
+    if (!weftmpi_request_unpack(request, *target, user, type, count * type->size))
+        return weftmpi_no_memory(request);
+    request->unpacks[request->unpacks_count - 1].spread = count;
+    return MPI_SUCCESS;
+}
+
+static int begin_Reduce(struct weftmpi_request *request, const char *call, const void *send,
+                        void *receive, int count, MPI_Datatype type, MPI_Op op, int root,
+                        MPI_Comm comm)
+{
+    struct reduction reduction;
+    const void *source;
+    void *target = NULL;
+
+    TRY(open_reduction(request, call, comm, count, type, op, &reduction));
+    if (root < 0 || root >= request->comm->size)
+        return weftmpi_fail(request->comm, call, MPI_ERR_ROOT, "root %d of %d", root,
+                            request->comm->size);
+    const bool here = request->comm->rank == root;
+    if (here)
+        TRY(target_of(request, &reduction, receive, (size_t)count, &target));
+    TRY(source_of(request, &reduction, here && send == MPI_IN_PLACE ? receive : send, (size_t)count,
+                  &source));
+    return weftmpi_failed(request->comm, call,
+                          weft_team_reduce(request->comm->team, root, source, target, (size_t)count,
+                                           &reduction.combine, &request->collective));
+}
+
+/* Source and target of the reductions that have both everywhere. */
+static int open_both(struct weftmpi_request *request, const char *call, const void *send,
+                     void *receive, size_t sent, size_t received, const struct reduction *reduction,
+                     const void **source, void **target)
+{
+    (void)call;
+    TRY(source_of(request, reduction, send == MPI_IN_PLACE ? receive : send, sent, source));
+    return target_of(request, reduction, receive, received, target);
+}
+
+static int begin_Allreduce(struct weftmpi_request *request, const char *call, const void *send,
+                           void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    struct reduction reduction;
+    const void *source;
+    void *target;
+
+    TRY(open_reduction(request, call, comm, count, type, op, &reduction));
+    TRY(open_both(request, call, send, receive, (size_t)count, (size_t)count, &reduction, &source,
+                  &target));
+    return weftmpi_failed(request->comm, call,
+                          weft_team_allreduce(request->comm->team, source, target, (size_t)count,
+                                              &reduction.combine, &request->collective));
+}
+
+static int scan(struct weftmpi_request *request, const char *call, bool before, const void *send,
+                void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    struct reduction reduction;
+    const void *source;
+    void *target;
+
+    TRY(open_reduction(request, call, comm, count, type, op, &reduction));
+    TRY(open_both(request, call, send, receive, (size_t)count, (size_t)count, &reduction, &source,
+                  &target));
+    return weftmpi_failed(request->comm, call,
+                          weft_team_scan(request->comm->team, before, source, target, (size_t)count,
+                                         &reduction.combine, &request->collective));
+}
+
+static int begin_Scan(struct weftmpi_request *request, const char *call, const void *send,
+                      void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    return scan(request, call, false, send, receive, count, type, op, comm);
+}
+
+static int begin_Exscan(struct weftmpi_request *request, const char *call, const void *send,
+                        void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    return scan(request, call, true, send, receive, count, type, op, comm);
+}
+
+/* counts NULL: `count` for each. */
+static int reduce_scatter(struct weftmpi_request *request, const char *call, const void *send,
+                          void *receive, const int counts[], int count, MPI_Datatype type,
+                          MPI_Op op, MPI_Comm comm)
+{
+    struct reduction reduction;
+    const void *source;
+    void *target;
+    size_t all = 0;
+
+    TRY(open_reduction(request, call, comm, count, type, op, &reduction));
+    const int n = request->comm->size;
+    size_t *each = weftmpi_request_memory(request, (size_t)n * sizeof(*each));
+    if (each == NULL)
+        return weftmpi_no_memory(request);
+    for (int i = 0; i < n; i++) {
+        if (counts != NULL && counts[i] < 0)
+            return weftmpi_fail(request->comm, call, MPI_ERR_COUNT, "count %d for rank %d",
+                                counts[i], i);
+        each[i] = (size_t)(counts != NULL ? counts[i] : count);
+        all += each[i];
+    }
+    TRY(open_both(request, call, send, receive, all, each[request->comm->rank], &reduction, &source,
+                  &target));
+    return weftmpi_failed(request->comm, call,
+                          weft_team_reduce_scatter(request->comm->team, source, target, each,
+                                                   &reduction.combine, &request->collective));
+}
+
+static int begin_Reduce_scatter(struct weftmpi_request *request, const char *call, const void *send,
+                                void *receive, const int counts[], MPI_Datatype type, MPI_Op op,
+                                MPI_Comm comm)
+{
+    return reduce_scatter(request, call, send, receive, counts, 0, type, op, comm);
+}
+
+static int begin_Reduce_scatter_block(struct weftmpi_request *request, const char *call,
+                                      const void *send, void *receive, int count, MPI_Datatype type,
+                                      MPI_Op op, MPI_Comm comm)
+{
+    return reduce_scatter(request, call, send, receive, NULL, count, type, op, comm);
+}
+
+#define ELEMENTS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
+
+BOTH(Reduce, Ireduce, (&begun, call, send, receive, count, type, op, root, comm), ELEMENTS,
+     int root, MPI_Comm comm)
+BOTH(Allreduce, Iallreduce, (&begun, call, send, receive, count, type, op, comm), ELEMENTS,
+     MPI_Comm comm)
+BOTH(Scan, Iscan, (&begun, call, send, receive, count, type, op, comm), ELEMENTS, MPI_Comm comm)
+BOTH(Exscan, Iexscan, (&begun, call, send, receive, count, type, op, comm), ELEMENTS, MPI_Comm comm)
+BOTH(Reduce_scatter_block, Ireduce_scatter_block,
+     (&begun, call, send, receive, count, type, op, comm), ELEMENTS, MPI_Comm comm)
+BOTH(Reduce_scatter, Ireduce_scatter, (&begun, call, send, receive, counts, type, op, comm),
+     const void *send, void *receive, const int counts[], MPI_Datatype type, MPI_Op op,
+     MPI_Comm comm)

@@ -1,0 +1,14 @@
+/* compat/mpi/refuse.c - functions that link, and say that they are not there. */
+#include "internal.h"
+
+#define WEFT_MPI_FUNCTION(name, parameters)
+/* A definition without names of parameters would be C23's: the names are not used. */
+#define WEFT_MPI_REFUSED(name, parameters)                                                         \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        TRY(weftmpi_is_open("MPI_" #name));                                                        \
+        return weftmpi_fail(NULL, NULL, MPI_ERR_UNSUPPORTED_OPERATION,                             \
+                            "MPI_" #name " is not supported by this library (docs/mpi.md)");       \
+    }
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <mpi_functions.def>

@@ -1,0 +1,223 @@
+/* compat/mpi/start.c - the job: opened by MPI_Init, closed by MPI_Finalize. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mpi-ext.h>
+
+struct weftmpi_state weftmpi;
+
+void weftmpi_exit(int code)
+{
+    fflush(NULL);
+    if (weftmpi.job != NULL)
+        weft_close(weftmpi.job);
+    _exit(code == 0 ? 1 : code & 0xff);
+}
+
+/* A launcher's processes that only its own MPI library could join into one job. */
+static void refuse_launcher(const char *call)
+{
+    const char *size = getenv("PMI_SIZE");
+
+    if (size != NULL && atoi(size) > 1 && getenv("PMIX_RANK") == NULL &&
+        getenv("WEFT_PROCESSES") == NULL) {
+        fprintf(stderr,
+                "weft-mpi: %s: this launcher of %s processes speaks PMI without PMIx: start the "
+                "program by weftrun, or by an mpirun or srun with PMIx\n",
+                call, size);
+        _exit(1);
+    }
+}
+
+static struct weftmpi_comm *open_comm(int number, MPI_Comm handle, const char *name, int first,
+                                      int size)
+{
+    struct weftmpi_group *group = weftmpi_group_make(size);
+    struct weftmpi_comm *comm;
+
+    for (int i = 0; group != NULL && i < size; i++)
+        group->processes[i] = first + i;
+    comm = group == NULL ? NULL : weftmpi_comm_make(group, number, handle);
+    if (comm != NULL)
+        snprintf(comm->name, sizeof(comm->name), "%s", name);
+    return comm;
+}
+
+static int init(const char *call, int *argc, char ***argv, int level)
+{
+    if (weftmpi.begun) {
+        fprintf(stderr, "weft-mpi: %s was called before\n", call);
+        return MPI_ERR_OTHER;
+    }
+    refuse_launcher(call);
+    weftmpi.level = level;
+    weftmpi.main_thread = pthread_self();
+    const weft_status status = weft_open_threads(
+        &weftmpi.job, argv == NULL ? NULL : argc, argv == NULL ? NULL : *argv,
+        level >= MPI_THREAD_SERIALIZED ? WEFT_THREAD_MULTIPLE : WEFT_THREAD_SINGLE);
+    if (status != WEFT_OK)
+        weftmpi_exit(MPI_ERR_OTHER);
+    weftmpi.begun = true;
+    const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
+    weftmpi.world = open_comm(0, MPI_COMM_WORLD, "MPI_COMM_WORLD", 0, numbers->processes);
+    weftmpi.self = open_comm(1, MPI_COMM_SELF, "MPI_COMM_SELF", numbers->process, 1);
+    if (weftmpi.world == NULL || weftmpi.self == NULL)
+        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+    return MPI_SUCCESS;
+}
+
+API(Init, (int *argc, char ***argv))
+{
+    return init("MPI_Init", argc, argv, MPI_THREAD_SINGLE);
+}
+
+API(Init_thread, (int *argc, char ***argv, int required, int *provided))
+{
+    *provided = required;
+    return init("MPI_Init_thread", argc, argv, required);
+}
+
+/* The attributes of MPI_COMM_SELF go first, so that programs are told; then all that is left. */
+API(Finalize, (void))
+{
+    static const char call[] = "MPI_Finalize";
+    weft_team_op *op = NULL;
+
+    TRY(weftmpi_is_open(call));
+    TRY(weftmpi_attributes_delete(weftmpi.self));
+    TRY(weftmpi_attributes_delete(weftmpi.world));
+    weftmpi_orphans_end();
+    weftmpi_buffered_end();
+    weft_status status = weft_team_barrier(weftmpi.world->team, &op);
+    if (status == WEFT_OK)
+        status = weftmpi_team_wait(&op);
+    TRY(weftmpi_failed(NULL, call, status));
+    weftmpi_comm_leave(weftmpi.self);
+    weftmpi_comm_leave(weftmpi.world);
+    weftmpi.world = weftmpi.self = NULL;
+    weftmpi.ended = true;
+    weft_close(weftmpi.job);
+    weftmpi.job = NULL;
+    return MPI_SUCCESS;
+}
+
+API(Initialized, (int *flag))
+{
+    *flag = weftmpi.begun;
+    return MPI_SUCCESS;
+}
+
+API(Finalized, (int *flag))
+{
+    *flag = weftmpi.ended;
+    return MPI_SUCCESS;
+}
+
+API(Query_thread, (int *provided))
+{
+    TRY(weftmpi_is_open("MPI_Query_thread"));
+    *provided = weftmpi.level;
+    return MPI_SUCCESS;
+}
+
+API(Is_thread_main, (int *flag))
+{
+    TRY(weftmpi_is_open("MPI_Is_thread_main"));
+    *flag = pthread_equal(pthread_self(), weftmpi.main_thread);
+    return MPI_SUCCESS;
+}
+
+API(Abort, (MPI_Comm comm, int code))
+{
+    char text[80];
+
+    (void)comm;
+    TRY(weftmpi_is_open("MPI_Abort"));
+    snprintf(text, sizeof(text), "MPI_Abort with code %d in process %d", code,
+             weft_numbers_of(weftmpi.job)->process);
+    fprintf(stderr, "weft-mpi: %s\n", text);
+    weft_abort(weftmpi.job, text);
+    fflush(NULL);
+    _exit(code == 0 ? 1 : code & 0xff); /* the first to end: the job's status is this code */
+}
+
+/* ---- what programs ask ------------------------------------------------------------------------
+ */
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+extern double PMPI_Wtime(void) __attribute__((alias("MPI_Wtime")));
+__attribute__((weak)) double MPI_Wtime(void)
+{
+    return now();
+}
+
+extern double PMPI_Wtick(void) __attribute__((alias("MPI_Wtick")));
+__attribute__((weak)) double MPI_Wtick(void)
+{
+    return 1e-9;
+}
+
+API(Get_processor_name, (char *name, int *length))
+{
+    TRY(weftmpi_is_open("MPI_Get_processor_name"));
+    if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0)
+        return weftmpi_fail(NULL, "MPI_Get_processor_name", MPI_ERR_OTHER, "no host name");
+    name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
+    *length = (int)strlen(name);
+    return MPI_SUCCESS;
+}
+
+API(Get_version, (int *version, int *subversion))
+{
+    *version = MPI_VERSION;
+    *subversion = MPI_SUBVERSION;
+    return MPI_SUCCESS;
+}
+
+API(Get_library_version, (char *version, int *length))
+{
+    *length = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "weft %d.%d.%d, MPI %d.%d",
+                       WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH, MPI_VERSION,
+                       MPI_SUBVERSION);
+    return MPI_SUCCESS;
+}
+
+API(Alloc_mem, (MPI_Aint bytes, MPI_Info info, void *base))
+{
+    (void)info;
+    void *memory = bytes < 0 ? NULL : malloc((size_t)bytes + 1);
+    if (memory == NULL)
+        return weftmpi_fail(NULL, "MPI_Alloc_mem", MPI_ERR_NO_MEM, "%td bytes", (ptrdiff_t)bytes);
+    *(void **)base = memory;
+    return MPI_SUCCESS;
+}
+
+API(Free_mem, (void *base))
+{
+    free(base);
+    return MPI_SUCCESS;
+}
+
+API(Get_address, (const void *location, MPI_Aint *address))
+{
+    *address = (MPI_Aint)location;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Query_cuda_support(void)
+{
+    return weftmpi.job != NULL &&
+           weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) == WEFT_KIND_CUDA;
+}

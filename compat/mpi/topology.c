@@ -1,0 +1,403 @@
+/* compat/mpi/topology.c - grids and graphs of processes. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void weftmpi_topology_free(struct weftmpi_topology *topology)
+{
+    if (topology == NULL)
+        return;
+    free(topology->numbers);
+    free(topology);
+}
+
+/* One of that kind, with room for so many numbers, which its arrays share; NULL: no memory. */
+static struct weftmpi_topology *make(int kind, size_t numbers)
+{
+    struct weftmpi_topology *topology = calloc(1, sizeof(*topology));
+
+    if (topology == NULL)
+        return NULL;
+    topology->kind = kind;
+    topology->count = numbers;
+    topology->numbers = calloc(numbers + 1, sizeof(int));
+    if (topology->numbers == NULL) {
+        free(topology);
+        return NULL;
+    }
+    return topology;
+}
+
+/* The arrays among the numbers. */
+static void lay_out(struct weftmpi_topology *topology)
+{
+    int *at = topology->numbers;
+
+    topology->dims = at;
+    topology->periods = at + topology->ndims;
+    topology->coords = at + 2 * topology->ndims;
+    topology->sources = at;
+    topology->source_weights = at + topology->indegree;
+    topology->targets = at + 2 * topology->indegree;
+    topology->target_weights = at + 2 * topology->indegree + topology->outdegree;
+}
+
+struct weftmpi_topology *weftmpi_topology_copy(const struct weftmpi_topology *topology)
+{
+    struct weftmpi_topology *copy = make(topology->kind, topology->count);
+
+    if (copy != NULL) {
+        int *numbers = copy->numbers;
+        memcpy(numbers, topology->numbers, topology->count * sizeof(int));
+        *copy = *topology;
+        copy->numbers = numbers;
+        lay_out(copy);
+    }
+    return copy;
+}
+
+static int topology_in(const char *call, MPI_Comm handle, int kind, struct weftmpi_comm **comm,
+                       struct weftmpi_topology **topology)
+{
+    TRY(weftmpi_comm_in(call, handle, comm));
+    *topology = (*comm)->topology;
+    if (*topology == NULL || (*topology)->kind != kind)
+        return weftmpi_fail(*comm, call, MPI_ERR_TOPOLOGY, "%s has no %s", (*comm)->name,
+                            kind == MPI_CART ? "grid" : "graph");
+    return MPI_SUCCESS;
+}
+
+API(Topo_test, (MPI_Comm handle, int *kind))
+{
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in("MPI_Topo_test", handle, &comm));
+    *kind = comm->topology == NULL ? MPI_UNDEFINED : comm->topology->kind;
+    return MPI_SUCCESS;
+}
+
+/* ---- grids ------------------------------------------------------------------------------------
+ */
+
+/* Whether `factor`, so many times, is at least `left`. */
+static bool reaches(int factor, int times, int left)
+{
+    long product = 1;
+
+    for (int k = 0; k < times && product < left; k++)
+        product *= factor;
+    return product >= left;
+}
+
+/*
+ * Cuts `left` into as even factors as it has, for the dimensions that are 0; the largest first.
+ * Each factor is the smallest for which the others need not be larger.
+ */
+static void divide(int left, int ndims, int dims[], int zeros)
+{
+    int factors[zeros];
+
+    for (int i = 0; i < zeros; i++) {
+        int factor = 1;
+        for (; left % factor != 0 || !reaches(factor, zeros - i, left); factor++)
+            ;
+        left /= factor;
+        int at = i; /* in order */
+        for (; at > 0 && factors[at - 1] < factor; at--)
+            factors[at] = factors[at - 1];
+        factors[at] = factor;
+    }
+    for (int i = 0, at = 0; i < ndims; i++)
+        if (dims[i] == 0)
+            dims[i] = factors[at++];
+}
+
+API(Dims_create, (int nodes, int ndims, int dims[]))
+{
+    static const char call[] = "MPI_Dims_create";
+    int left = nodes, zeros = 0;
+
+    for (int i = 0; i < ndims; i++) {
+        if (dims[i] < 0 || (dims[i] > 0 && left % dims[i] != 0))
+            return weftmpi_fail(NULL, call, MPI_ERR_DIMS, "dimension %d is %d, of %d nodes", i,
+                                dims[i], nodes);
+        zeros += dims[i] == 0;
+        left /= dims[i] == 0 ? 1 : dims[i];
+    }
+    if (nodes < 1 || (zeros == 0 && left != 1))
+        return weftmpi_fail(NULL, call, MPI_ERR_DIMS, "%d nodes do not fill the dimensions", nodes);
+    if (zeros != 0)
+        divide(left, ndims, dims, zeros);
+    return MPI_SUCCESS;
+}
+
+static void coords_of(const struct weftmpi_topology *grid, int rank, int coords[])
+{
+    for (int i = grid->ndims - 1; i >= 0; i--) {
+        coords[i] = rank % grid->dims[i];
+        rank /= grid->dims[i];
+    }
+}
+
+/* A grid, as the member of that rank sees it. */
+static struct weftmpi_topology *make_grid(int ndims, const int dims[], const int periods[],
+                                          int rank)
+{
+    struct weftmpi_topology *grid = make(MPI_CART, 3 * (size_t)ndims);
+
+    if (grid == NULL)
+        return NULL;
+    grid->ndims = ndims;
+    lay_out(grid);
+    for (int i = 0; i < ndims; i++) {
+        grid->dims[i] = dims[i];
+        grid->periods[i] = periods[i] != 0;
+    }
+    coords_of(grid, rank, grid->coords);
+    return grid;
+}
+
+API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
+                  MPI_Comm *cart))
+{
+    static const char call[] = "MPI_Cart_create";
+    struct weftmpi_comm *comm;
+    long cells = 1;
+
+    (void)reorder; /* ranks stay */
+    TRY(weftmpi_comm_in(call, handle, &comm));
+    if (ndims < 0)
+        return weftmpi_fail(comm, call, MPI_ERR_DIMS, "%d dimensions", ndims);
+    for (int i = 0; i < ndims; i++) {
+        cells *= dims[i];
+        if (dims[i] < 1 || cells > comm->size)
+            return weftmpi_fail(comm, call, MPI_ERR_DIMS, "dimension %d is %d; %s has %d processes",
+                                i, dims[i], comm->name, comm->size);
+    }
+    struct weftmpi_group *group = NULL;
+    struct weftmpi_topology *grid = NULL;
+    if (comm->rank < cells) {
+        group = weftmpi_group_make((int)cells);
+        grid = make_grid(ndims, dims, periods, comm->rank);
+        if (group == NULL || grid == NULL)
+            return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+        memcpy(group->processes, comm->group->processes, (size_t)cells * sizeof(int));
+    }
+    return weftmpi_agree_now(call, comm, group, grid, cart);
+}
+
+API(Cartdim_get, (MPI_Comm handle, int *ndims))
+{
+    struct weftmpi_topology *grid;
+    struct weftmpi_comm *comm;
+
+    TRY(topology_in("MPI_Cartdim_get", handle, MPI_CART, &comm, &grid));
+    *ndims = grid->ndims;
+    return MPI_SUCCESS;
+}
+
+API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[]))
+{
+    struct weftmpi_topology *grid;
+    struct weftmpi_comm *comm;
+
+    TRY(topology_in("MPI_Cart_get", handle, MPI_CART, &comm, &grid));
+    for (int i = 0; i < grid->ndims && i < most; i++) {
+        dims[i] = grid->dims[i];
+        periods[i] = grid->periods[i];
+        coords[i] = grid->coords[i];
+    }
+    return MPI_SUCCESS;
+}
+
+API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
+{
+    static const char call[] = "MPI_Cart_coords";
+    struct weftmpi_topology *grid;
+    struct weftmpi_comm *comm;
+
+    TRY(topology_in(call, handle, MPI_CART, &comm, &grid));
+    if (rank < 0 || rank >= comm->size)
+        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
+    if (most < grid->ndims)
+        return weftmpi_fail(comm, call, MPI_ERR_ARG, "room for %d of %d", most, grid->ndims);
+    coords_of(grid, rank, coords);
+    return MPI_SUCCESS;
+}
+
+/* The rank at coordinates, of which periodic ones wrap; MPI_PROC_NULL: they are outside. */
+static int rank_near(const struct weftmpi_topology *grid, const int coords[], int moved, int by)
+{
+    int rank = 0;
+
+    for (int i = 0; i < grid->ndims; i++) {
+        const int n = grid->dims[i];
+        int at = coords[i] + (i == moved ? by : 0);
+        if (grid->periods[i])
+            at = (at % n + n) % n;
+        if (at < 0 || at >= n)
+            return MPI_PROC_NULL;
+        rank = rank * n + at;
+    }
+    return rank;
+}
+
+API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
+{
+    static const char call[] = "MPI_Cart_rank";
+    struct weftmpi_topology *grid;
+    struct weftmpi_comm *comm;
+
+    TRY(topology_in(call, handle, MPI_CART, &comm, &grid));
+    const int found = rank_near(grid, coords, -1, 0);
+    if (found == MPI_PROC_NULL)
+        return weftmpi_fail(comm, call, MPI_ERR_ARG, "coordinates outside of the grid");
+    *rank = found;
+    return MPI_SUCCESS;
+}
+
+API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *to))
+{
+    static const char call[] = "MPI_Cart_shift";
+    struct weftmpi_topology *grid;
+    struct weftmpi_comm *comm;
+
+    TRY(topology_in(call, handle, MPI_CART, &comm, &grid));
+    if (direction < 0 || direction >= grid->ndims)
+        return weftmpi_fail(comm, call, MPI_ERR_DIMS, "direction %d of %d", direction, grid->ndims);
+    *from = rank_near(grid, grid->coords, direction, -distance);
+    *to = rank_near(grid, grid->coords, direction, distance);
+    return MPI_SUCCESS;
+}
+
+API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
+{
+    static const char call[] = "MPI_Cart_sub";
+    struct weftmpi_topology *grid;
+    struct weftmpi_comm *comm;
+
+    TRY(topology_in(call, handle, MPI_CART, &comm, &grid));
+    struct weftmpi_topology *sub = make(MPI_CART, 3 * (size_t)grid->ndims);
+    struct weftmpi_group *group = weftmpi_group_make(comm->size);
+    if (sub == NULL || group == NULL)
+        return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+    for (int i = 0; i < grid->ndims; i++)
+        sub->ndims += remain[i] != 0;
+    lay_out(sub);
+    for (int i = 0, at = 0; i < grid->ndims; i++) {
+        if (!remain[i])
+            continue;
+        sub->dims[at] = grid->dims[i];
+        sub->periods[at] = grid->periods[i];
+        sub->coords[at++] = grid->coords[i];
+    }
+    /* Those whose other coordinates are this one's, in the order of the grid. */
+    int *coords = calloc((size_t)grid->ndims + 1, sizeof(int));
+    group->size = 0;
+    for (int rank = 0; coords != NULL && rank < comm->size; rank++) {
+        bool same = true;
+        coords_of(grid, rank, coords);
+        for (int i = 0; i < grid->ndims; i++)
+            same = same && (remain[i] || coords[i] == grid->coords[i]);
+        if (same)
+            group->processes[group->size++] = comm->group->processes[rank];
+    }
+    free(coords);
+    return weftmpi_agree_now(call, comm, group, sub, part);
+}
+
+/* ---- graphs -----------------------------------------------------------------------------------
+ */
+
+API(Dist_graph_create_adjacent,
+    (MPI_Comm handle, int indegree, const int sources[], const int source_weights[], int outdegree,
+     const int targets[], const int target_weights[], MPI_Info info, int reorder, MPI_Comm *graph))
+{
+    static const char call[] = "MPI_Dist_graph_create_adjacent";
+    struct weftmpi_comm *comm;
+
+    (void)info;
+    (void)reorder;
+    TRY(weftmpi_comm_in(call, handle, &comm));
+    if (indegree < 0 || outdegree < 0)
+        return weftmpi_fail(comm, call, MPI_ERR_ARG, "degrees %d and %d", indegree, outdegree);
+    for (int i = 0; i < indegree + outdegree; i++) {
+        const int rank = i < indegree ? sources[i] : targets[i - indegree];
+        if (rank < 0 || rank >= comm->size)
+            return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
+    }
+    struct weftmpi_topology *made =
+        make(MPI_DIST_GRAPH, 2 * ((size_t)indegree + (size_t)outdegree));
+    if (made == NULL)
+        return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+    made->indegree = indegree;
+    made->outdegree = outdegree;
+    made->weighted = source_weights != MPI_UNWEIGHTED;
+    lay_out(made);
+    for (int i = 0; i < indegree; i++) {
+        made->sources[i] = sources[i];
+        made->source_weights[i] = made->weighted ? source_weights[i] : 1;
+    }
+    for (int i = 0; i < outdegree; i++) {
+        made->targets[i] = targets[i];
+        made->target_weights[i] = made->weighted ? target_weights[i] : 1;
+    }
+    weftmpi_hold(&comm->group->references);
+    return weftmpi_agree_now(call, comm, comm->group, made, graph);
+}
+
+API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))
+{
+    struct weftmpi_topology *graph;
+    struct weftmpi_comm *comm;
+
+    TRY(topology_in("MPI_Dist_graph_neighbors_count", handle, MPI_DIST_GRAPH, &comm, &graph));
+    *indegree = graph->indegree;
+    *outdegree = graph->outdegree;
+    *weighted = graph->weighted;
+    return MPI_SUCCESS;
+}
+
+API(Dist_graph_neighbors, (MPI_Comm handle, int most_in, int sources[], int source_weights[],
+                           int most_out, int targets[], int target_weights[]))
+{
+    struct weftmpi_topology *graph;
+    struct weftmpi_comm *comm;
+
+    TRY(topology_in("MPI_Dist_graph_neighbors", handle, MPI_DIST_GRAPH, &comm, &graph));
+    for (int i = 0; i < graph->indegree && i < most_in; i++) {
+        sources[i] = graph->sources[i];
+        if (graph->weighted && source_weights != MPI_UNWEIGHTED)
+            source_weights[i] = graph->source_weights[i];
+    }
+    for (int i = 0; i < graph->outdegree && i < most_out; i++) {
+        targets[i] = graph->targets[i];
+        if (graph->weighted && target_weights != MPI_UNWEIGHTED)
+            target_weights[i] = graph->target_weights[i];
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- neighbours -------------------------------------------------------------------------------
+ */
+
+int weftmpi_neighbours(struct weftmpi_comm *comm, const char *call, int *in, int *out, int **ranks)
+{
+    const struct weftmpi_topology *topology = comm->topology;
+
+    if (topology == NULL)
+        return weftmpi_fail(comm, call, MPI_ERR_TOPOLOGY, "%s has no topology", comm->name);
+    *in = topology->kind == MPI_CART ? 2 * topology->ndims : topology->indegree;
+    *out = topology->kind == MPI_CART ? 2 * topology->ndims : topology->outdegree;
+    *ranks = malloc(((size_t)*in + (size_t)*out + 1) * sizeof(int));
+    if (*ranks == NULL)
+        return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+    for (int i = 0; i < *in; i++)
+        (*ranks)[i] = topology->kind == MPI_CART
+                          ? rank_near(topology, topology->coords, i / 2, i % 2 == 0 ? -1 : 1)
+                          : topology->sources[i];
+    for (int i = 0; i < *out; i++)
+        (*ranks)[*in + i] = topology->kind == MPI_CART ? (*ranks)[i] : topology->targets[i];
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,162 @@
+/*
+ * weft/team.h - collectives of host programs, on the messages of a communicator. Included instead
+ * of weft/message.h, or beside it.
+ *
+ * A team is a communicator of host programs whose messages all belong to its collectives. Every
+ * member makes the same calls on it in the same order. A call returns when the collective is begun;
+ * weft_team_test and weft_team_wait complete it; several may be under way. Where members' calls
+ * differ (in what they are, in the root, in bytes), one of them says both, and the job fails
+ * (MISMATCH).
+ *
+ * Collectives move while a member is in weft_team_test, weft_team_wait or weft_team_drive, of any
+ * of the job's teams: a library that blocks elsewhere calls weft_team_drive meanwhile.
+ *
+ * Buffers are host memory and the call's until the collective is complete; arrays of sizes and
+ * offsets only until the call returns. Sizes and offsets are in bytes. A source may be its target
+ * (in place) where the prototype says so; else they do not overlap. Results of reductions do not
+ * depend on who comes first. Any thread, if the job was opened MULTIPLE; the calls on one team are
+ * made by one thread at a time.
+ *
+ * Errors of all that begin: RANK (root), MEMORY, and those of messages.
+ */
+#ifndef WEFT_TEAM_H
+#define WEFT_TEAM_H
+
+#include <weft/message.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_team weft_team;
+typedef struct weft_team_op weft_team_op; /* a collective under way; NULL: none, or it is over */
+
+/*
+ * What a reduction does to elements: into[i] = from[i] op into[i], where `from` is of lower members
+ * than `into`. commutes: the order of members does not matter, only that it is always the same.
+ * check: a number of the program's choice, which all members give alike.
+ */
+typedef struct weft_combine {
+    void (*combine)(const struct weft_combine *combine, const void *from, void *into, size_t count);
+    size_t bytes; /* of an element */
+    int commutes;
+    uint32_t check;
+    const void *type, *operation; /* of the program's own */
+} weft_combine;
+
+/*
+ * The team of a communicator; `members` are in it, of which this process is number `me`. names:
+ * what texts call the collectives, by enum weft_team_kind, or NULL; it and name are not copied.
+ * Local, non-blocking. Freed by weft_team_close. Errors: MEMORY.
+ */
+WEFT_API weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me,
+                                    const char *name, const char *const *names, weft_team **team);
+/*
+ * Nothing of it is under way. *team becomes NULL. Errors: MISMATCH: a message of a collective is
+ * there that no call of this process has to do with.
+ */
+WEFT_API weft_status weft_team_close(weft_team **team);
+
+enum weft_team_kind {
+    WEFT_TEAM_BARRIER,
+    WEFT_TEAM_BROADCAST,
+    WEFT_TEAM_REDUCE,
+    WEFT_TEAM_ALLREDUCE,
+    WEFT_TEAM_REDUCE_SCATTER,
+    WEFT_TEAM_SCAN,
+    WEFT_TEAM_SCAN_BEFORE,
+    WEFT_TEAM_GATHER,
+    WEFT_TEAM_GATHER_SIZES,
+    WEFT_TEAM_SCATTER,
+    WEFT_TEAM_SCATTER_SIZES,
+    WEFT_TEAM_ALLGATHER,
+    WEFT_TEAM_ALLGATHER_SIZES,
+    WEFT_TEAM_ALLTOALL,
+    WEFT_TEAM_ALLTOALL_SIZES,
+    WEFT_TEAM_EXCHANGE,
+    WEFT_TEAM_KINDS
+};
+
+/* Complete when all have begun it. */
+WEFT_API weft_status weft_team_barrier(weft_team *team, weft_team_op **op);
+/* `bytes` at data of the root arrive at data of all others. */
+WEFT_API weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t bytes,
+                                         weft_team_op **op);
+
+/* ---- reductions: count elements of each, put together one by one; in place -------------------- */
+
+/* At target of the root, which is not used elsewhere. */
+WEFT_API weft_status weft_team_reduce(weft_team *team, int root, const void *source, void *target,
+                                      size_t count, const weft_combine *combine, weft_team_op **op);
+/* At target of all. */
+WEFT_API weft_status weft_team_allreduce(weft_team *team, const void *source, void *target,
+                                         size_t count, const weft_combine *combine,
+                                         weft_team_op **op);
+/* counts[i] of them, in the order of members, at target of member i. */
+WEFT_API weft_status weft_team_reduce_scatter(weft_team *team, const void *source, void *target,
+                                              const size_t counts[], const weft_combine *combine,
+                                              weft_team_op **op);
+/*
+ * Member i gets those of members 0 to i; `before`: 0 to i - 1, and member 0's target stays as it
+ * is.
+ */
+WEFT_API weft_status weft_team_scan(weft_team *team, int before, const void *source, void *target,
+                                    size_t count, const weft_combine *combine, weft_team_op **op);
+
+/* ---- pieces; with sizes: member i's has sizes[i] bytes, at offsets[i] -------------------------- */
+
+/* Each member's piece, in their order, at target of the root. source NULL there: it is in place. */
+WEFT_API weft_status weft_team_gather(weft_team *team, int root, const void *source, size_t bytes,
+                                      void *target, weft_team_op **op);
+WEFT_API weft_status weft_team_gather_sizes(weft_team *team, int root, const void *source,
+                                            size_t bytes, void *target, const size_t sizes[],
+                                            const size_t offsets[], weft_team_op **op);
+/* The reverse. target NULL at the root: its piece stays where it is. */
+WEFT_API weft_status weft_team_scatter(weft_team *team, int root, const void *source, void *target,
+                                       size_t bytes, weft_team_op **op);
+WEFT_API weft_status weft_team_scatter_sizes(weft_team *team, int root, const void *source,
+                                             const size_t sizes[], const size_t offsets[],
+                                             void *target, size_t bytes, weft_team_op **op);
+/* Each member's piece at target of all. source NULL: it is in place. */
+WEFT_API weft_status weft_team_allgather(weft_team *team, const void *source, size_t bytes,
+                                         void *target, weft_team_op **op);
+WEFT_API weft_status weft_team_allgather_sizes(weft_team *team, const void *source, void *target,
+                                               const size_t sizes[], const size_t offsets[],
+                                               weft_team_op **op);
+/* Piece i of source goes to member i, whose piece for this one arrives as piece i of target. */
+WEFT_API weft_status weft_team_alltoall(weft_team *team, const void *source, void *target,
+                                        size_t bytes, weft_team_op **op);
+
+/* One piece of an exchange: bytes at data to or from a member. */
+typedef struct weft_piece {
+    void *data;
+    size_t bytes;
+    int member;
+} weft_piece;
+/*
+ * Sends and receives pieces. Between two members those of equal number in their lists belong
+ * together, and have equal sizes. kind: what texts call it.
+ */
+WEFT_API weft_status weft_team_exchange(weft_team *team, enum weft_team_kind kind,
+                                        const weft_piece *sends, size_t sends_count,
+                                        const weft_piece *receives, size_t receives_count,
+                                        weft_team_op **op);
+
+/* ---- completion ------------------------------------------------------------------------------- */
+
+/* *done: 1: it is complete, and *op NULL. Non-blocking. */
+WEFT_API weft_status weft_team_test(weft_team_op **op, int *done);
+/* Blocks until it is complete; *op becomes NULL. */
+WEFT_API weft_status weft_team_wait(weft_team_op **op);
+/* The same for so many seconds at most: TIMEOUT: it goes on. No error is said. */
+WEFT_API weft_status weft_team_wait_for(weft_team_op **op, double seconds);
+/*
+ * Moves all that is under way on the job's teams. *left: how many of them are not complete.
+ * Non-blocking.
+ */
+WEFT_API weft_status weft_team_drive(weft_job *job, int *left);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,90 @@
+/*
+ * coll/host/mismatch.c - members whose calls differ. The tag of a collective's messages says what
+ * it is, so that another's messages match none of its receives. They are found by a member that
+ * waits, by its next call, and when the team is closed.
+ */
+#include "coll/host/plan.h"
+
+#include "runtime/job/job.h"
+
+#include <stdio.h>
+
+/* number 10 bits, kind 5, root or check 16. */
+enum { NUMBERS = 1024 };
+
+_Static_assert(WEFT_TEAM_KINDS <= 32, "a kind has 5 bits");
+
+int weft_team_tag(uint32_t number, enum weft_team_kind kind, uint32_t root)
+{
+    return (int)((number % NUMBERS) << 21 | (uint32_t)kind << 16 | (root & 0xffff));
+}
+
+static uint32_t number_of(int tag)
+{
+    return (uint32_t)tag >> 21;
+}
+
+static enum weft_team_kind kind_of(int tag)
+{
+    return (enum weft_team_kind)((uint32_t)tag >> 16 & 31);
+}
+
+const char *weft_team_name(const weft_team *team, int tag)
+{
+    return kind_of(tag) < WEFT_TEAM_KINDS ? team->names[kind_of(tag)] : "nothing known";
+}
+
+static bool has_root(enum weft_team_kind kind)
+{
+    return kind == WEFT_TEAM_BROADCAST || kind == WEFT_TEAM_REDUCE || kind == WEFT_TEAM_GATHER ||
+           kind == WEFT_TEAM_GATHER_SIZES || kind == WEFT_TEAM_SCATTER ||
+           kind == WEFT_TEAM_SCATTER_SIZES;
+}
+
+/* Both calls, of this member and of another. */
+static weft_status differ(const weft_team *team, int mine, int from, int theirs)
+{
+    const char *name = weft_team_name(team, mine);
+
+    if (kind_of(mine) != kind_of(theirs))
+        weft_job_fail(team->job, WEFT_ERR_MISMATCH, "%s %u on %s in process %d, %s in process %d",
+                      name, number_of(mine), team->name, team->me, weft_team_name(team, theirs),
+                      from);
+    else if (has_root(kind_of(mine)))
+        weft_job_fail(team->job, WEFT_ERR_MISMATCH,
+                      "%s %u on %s: root %d in process %d, root %d in process %d", name,
+                      number_of(mine), team->name, mine & 0xffff, team->me, theirs & 0xffff, from);
+    else
+        weft_job_fail(team->job, WEFT_ERR_MISMATCH,
+                      "%s %u on %s: the types or operations of process %d and process %d differ",
+                      name, number_of(mine), team->name, team->me, from);
+    return WEFT_ERR_MISMATCH;
+}
+
+weft_status weft_team_strangers(weft_team *team, int from)
+{
+    weft_message message;
+    int there = 0;
+    const weft_status status =
+        weft_host_probe(team->job, team->comm, from, WEFT_ANY, &there, &message);
+
+    if (status != WEFT_OK || !there)
+        return status;
+    const uint32_t number = number_of(message.tag);
+    const uint32_t behind = (team->number - 1 - number) % NUMBERS;
+    if (behind >= WEFT_TEAM_HISTORY || behind >= team->number)
+        return WEFT_OK; /* of a call that this member has not made yet */
+    const int mine = team->history[number % WEFT_TEAM_HISTORY];
+    return mine == message.tag ? WEFT_OK : differ(team, mine, message.from, message.tag);
+}
+
+weft_status weft_team_unequal(const weft_team_op *op, const struct weft_step *step, size_t bytes)
+{
+    const weft_team *team = op->team;
+
+    weft_job_fail(team->job, WEFT_ERR_MISMATCH,
+                  "%s %u on %s: %zu bytes from process %d, and process %d expects %zu",
+                  weft_team_name(team, op->tag), number_of(op->tag), team->name, bytes,
+                  step->member, team->me, step->size);
+    return WEFT_ERR_MISMATCH;
+}

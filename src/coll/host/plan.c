@@ -1,0 +1,358 @@
+/* coll/host/plan.c - see plan.h: plans are written, and carried out by whoever waits. */
+#include "coll/host/plan.h"
+
+#include "runtime/job/job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+static void add(weft_team_op *op, struct weft_step step)
+{
+    if (op->count == op->room) {
+        const size_t room = op->room == 0 ? 16 : 2 * op->room;
+        struct weft_step *steps = realloc(op->steps, room * sizeof(*steps));
+        if (steps == NULL) {
+            op->failed = WEFT_ERR_MEMORY;
+            return;
+        }
+        op->steps = steps;
+        op->room = room;
+    }
+    op->steps[op->count++] = step;
+}
+
+void weft_plan_send(weft_team_op *op, int member, const void *from, size_t bytes)
+{
+    add(op, (struct weft_step){WEFT_STEP_SEND, member, from, NULL, bytes, WEFT_MESSAGE_NONE});
+}
+
+void weft_plan_receive(weft_team_op *op, int member, void *into, size_t bytes)
+{
+    add(op, (struct weft_step){WEFT_STEP_RECEIVE, member, NULL, into, bytes, WEFT_MESSAGE_NONE});
+}
+
+void weft_plan_combine(weft_team_op *op, const void *from, void *into, size_t count)
+{
+    if (count != 0)
+        add(op, (struct weft_step){WEFT_STEP_COMBINE, 0, from, into, count, WEFT_MESSAGE_NONE});
+}
+
+void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes)
+{
+    if (bytes != 0 && into != from)
+        add(op, (struct weft_step){WEFT_STEP_COPY, 0, from, into, bytes, WEFT_MESSAGE_NONE});
+}
+
+void weft_plan_next(weft_team_op *op)
+{
+    add(op, (struct weft_step){.kind = WEFT_STEP_NEXT});
+}
+
+void *weft_plan_scratch(weft_team_op *op, size_t bytes)
+{
+    const size_t rounded = (bytes + 63) & ~(size_t)63;
+
+    if (rounded <= sizeof(op->small) - op->small_used) {
+        op->small_used += rounded;
+        return op->small + op->small_used - rounded;
+    }
+    void **list = realloc(op->scratch, (op->scratch_count + 1) * sizeof(*list));
+    void *memory = aligned_alloc(64, rounded < bytes ? SIZE_MAX & ~(size_t)63 : rounded);
+    if (list != NULL)
+        op->scratch = list;
+    if (list == NULL || memory == NULL) {
+        free(memory);
+        op->failed = WEFT_ERR_MEMORY;
+        return op->small;
+    }
+    op->scratch[op->scratch_count++] = memory;
+    return memory;
+}
+
+weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t root,
+                             weft_status *status)
+{
+    weft_team_op *op = team->spare;
+
+    *status = weft_job_ready(team->job, team->names[kind]);
+    if (*status == WEFT_OK)
+        *status = weft_team_strangers(team, WEFT_ANY);
+    if (*status != WEFT_OK)
+        return NULL;
+    if (op == NULL && (op = calloc(1, sizeof(*op))) == NULL) {
+        *status = weft_refused(team->job, WEFT_ERR_MEMORY, "%s: no memory", team->names[kind]);
+        return NULL;
+    }
+    team->spare = NULL;
+    op->team = team;
+    op->tag = weft_team_tag(team->number, kind, root);
+    team->history[team->number++ % WEFT_TEAM_HISTORY] = op->tag;
+    op->combine = (weft_combine){NULL};
+    op->next = NULL;
+    op->before = NULL;
+    op->count = op->at = op->small_used = 0;
+    op->begun = op->waited = false;
+    op->failed = WEFT_OK;
+    return op;
+}
+
+/* ---- carrying out -----------------------------------------------------------------------------
+ */
+
+static weft_status begin_round(weft_team_op *op)
+{
+    weft_team *team = op->team;
+    weft_status status = WEFT_OK;
+
+    for (struct weft_step *step = op->steps + op->at;
+         status == WEFT_OK && step < op->steps + op->count && step->kind != WEFT_STEP_NEXT;
+         step++) {
+        if (step->kind == WEFT_STEP_RECEIVE)
+            status = weft_host_receive_begin(team->job, team->comm, step->member, op->tag,
+                                             step->into, step->size, &step->op);
+        else if (step->kind == WEFT_STEP_SEND)
+            status = weft_host_send_begin(team->job, team->comm, step->member, op->tag, step->from,
+                                          step->size, &step->op);
+    }
+    op->begun = true;
+    return status;
+}
+
+static inline bool is_over(const struct weft_step *step)
+{
+    return step->op.index == 0 && step->op.generation == 0;
+}
+
+/* A message has come to its end, with that status. */
+static weft_status ended(weft_team_op *op, const struct weft_step *step, weft_status status,
+                         const weft_message *message)
+{
+    if (step->kind == WEFT_STEP_RECEIVE && (status == WEFT_OK || status == WEFT_ERR_BOUNDS) &&
+        message->bytes != step->size)
+        return weft_team_unequal(op, step, message->bytes);
+    return status;
+}
+
+/* The local steps of the round, whose messages are over; *op is then at the next round. */
+static void end_round(weft_team_op *op)
+{
+    const struct weft_step *step = op->steps + op->at;
+
+    for (; step < op->steps + op->count && step->kind != WEFT_STEP_NEXT; step++) {
+        if (step->kind == WEFT_STEP_COMBINE)
+            op->combine.combine(&op->combine, step->from, step->into, step->size);
+        else if (step->kind == WEFT_STEP_COPY)
+            memmove(step->into, step->from, step->size);
+    }
+    op->at = (size_t)(step - op->steps) + 1;
+    op->begun = false;
+}
+
+/* Drives it as far as it gets. *open: the message that it waits for; NULL: it is complete. */
+static weft_status advance(weft_team_op *op, struct weft_step **open)
+{
+    *open = NULL;
+    while (op->at < op->count) {
+        weft_status status = op->begun ? WEFT_OK : begin_round(op);
+        struct weft_step *step = op->steps + op->at;
+        for (; status == WEFT_OK && step < op->steps + op->count && step->kind != WEFT_STEP_NEXT;
+             step++) {
+            weft_message message;
+            int done = 1;
+            if (step->kind > WEFT_STEP_RECEIVE || is_over(step))
+                continue;
+            status = weft_host_message_test(op->team->job, &step->op, &done, &message);
+            if (!done && status == WEFT_OK) {
+                *open = step;
+                return WEFT_OK;
+            }
+            status = ended(op, step, status, &message);
+        }
+        if (status != WEFT_OK)
+            return status;
+        end_round(op);
+    }
+    return WEFT_OK;
+}
+
+/* ---- completion -------------------------------------------------------------------------------
+ */
+
+static void unlink_active(weft_team_op *op)
+{
+    *op->before = op->next;
+    if (op->next != NULL)
+        op->next->before = op->before;
+    op->team->of->count--;
+}
+
+/* It is over, and no longer among the active: its memory. */
+static void close_op(weft_team_op *op)
+{
+    weft_team *team = op->team;
+
+    for (size_t i = 0; i < op->scratch_count; i++)
+        free(op->scratch[i]);
+    op->scratch_count = 0;
+    if (team->spare == NULL && op->room <= 256) {
+        team->spare = op;
+        return;
+    }
+    free(op->scratch);
+    free(op->steps);
+    free(op);
+}
+
+/* Moves all that nobody else drives. The lock is held. */
+static void drive_others(struct weft_teams *teams, const weft_team_op *but)
+{
+    struct weft_step *open;
+
+    for (weft_team_op *op = teams->active; op != NULL; op = op->next)
+        if (op != but && !op->waited && op->failed == WEFT_OK)
+            op->failed = advance(op, &open);
+}
+
+weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
+{
+    struct weft_teams *teams = plan->team->of;
+    struct weft_step *open;
+
+    if (plan->failed != WEFT_OK) {
+        const weft_status status =
+            weft_refused(plan->team->job, plan->failed, "%s: %s",
+                         weft_team_name(plan->team, plan->tag), weft_status_text(plan->failed));
+        close_op(plan);
+        return status;
+    }
+    weft_lock(&teams->lock);
+    plan->next = teams->active;
+    plan->before = &teams->active;
+    if (plan->next != NULL)
+        plan->next->before = &plan->next;
+    teams->active = plan;
+    teams->count++;
+    plan->failed = advance(plan, &open);
+    weft_unlock(&teams->lock);
+    *op = plan;
+    return WEFT_OK;
+}
+
+/* Takes the op away if it is over; its status. */
+static weft_status end_if_over(weft_team_op **op, bool *over)
+{
+    struct weft_teams *teams = (*op)->team->of;
+    const weft_status status = (*op)->failed;
+
+    weft_lock(&teams->lock);
+    *over = status != WEFT_OK || (*op)->at >= (*op)->count;
+    if (*over) {
+        unlink_active(*op);
+        close_op(*op);
+        *op = NULL;
+    }
+    weft_unlock(&teams->lock);
+    return status;
+}
+
+weft_status weft_team_test(weft_team_op **op, int *done)
+{
+    bool over;
+
+    *done = 1;
+    if (*op == NULL)
+        return WEFT_OK;
+    struct weft_teams *teams = (*op)->team->of;
+    weft_lock(&teams->lock);
+    drive_others(teams, NULL);
+    weft_unlock(&teams->lock);
+    const weft_status status = end_if_over(op, &over);
+    *done = over;
+    return status;
+}
+
+/* How long to wait for one message, after so many waits: others may want to be driven meanwhile. */
+static double patience(const weft_team_op *op, unsigned waits)
+{
+    if (op->team->of->count > 1)
+        return 50e-6;
+    if (waits < 3)
+        return waits == 0 ? 1e-3 : 0.1;
+    return op->team->job->threads ? 10e-3 : INFINITY;
+}
+
+/* Waits for one of its messages, and lets others move if it does not come. */
+static void wait_message(weft_team_op *op, struct weft_step *open, double seconds)
+{
+    struct weft_teams *teams = op->team->of;
+    weft_message message;
+    const weft_status status =
+        weft_host_message_wait_for(op->team->job, &open->op, seconds, &message);
+
+    if (status != WEFT_ERR_TIMEOUT || weft_job_is_failing(op->team->job)) {
+        op->failed = ended(op, open, status, &message);
+        return;
+    }
+    op->failed = weft_team_strangers(op->team, open->member);
+    weft_lock(&teams->lock);
+    drive_others(teams, op);
+    weft_unlock(&teams->lock);
+}
+
+/* Marks it as one that its waiter alone drives, or not. */
+static void claim(weft_team_op *op, bool waited)
+{
+    weft_lock(&op->team->of->lock);
+    op->waited = waited;
+    weft_unlock(&op->team->of->lock);
+}
+
+weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
+{
+    weft_team_op *op = *pointer;
+    struct weft_step *open = NULL;
+    bool over;
+
+    if (op == NULL)
+        return WEFT_OK;
+    const uint64_t deadline =
+        seconds < 1e9 ? weft_now_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
+    claim(op, true);
+    for (unsigned waits = 0; op->failed == WEFT_OK; waits++) {
+        op->failed = advance(op, &open);
+        if (op->failed != WEFT_OK || open == NULL)
+            break;
+        const uint64_t now = deadline == UINT64_MAX ? 0 : weft_now_ns();
+        if (now >= deadline) {
+            claim(op, false);
+            return WEFT_ERR_TIMEOUT;
+        }
+        const double left = deadline == UINT64_MAX ? INFINITY : (double)(deadline - now) * 1e-9;
+        wait_message(op, open, fmin(left, patience(op, waits)));
+    }
+    return end_if_over(pointer, &over);
+}
+
+weft_status weft_team_wait(weft_team_op **op)
+{
+    return weft_team_wait_for(op, INFINITY);
+}
+
+weft_status weft_team_drive(weft_job *job, int *left)
+{
+    struct weft_teams *teams = weft_teams_of(job, false);
+
+    *left = 0;
+    if (teams == NULL)
+        return WEFT_OK;
+    weft_lock(&teams->lock);
+    drive_others(teams, NULL);
+    for (const weft_team_op *op = teams->active; op != NULL; op = op->next)
+        *left += op->at < op->count && op->failed == WEFT_OK;
+    weft_unlock(&teams->lock);
+    return weft_job_status(job);
+}

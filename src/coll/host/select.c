@@ -1,0 +1,216 @@
+/*
+ * coll/host/select.c - which algorithm for what. The limits are those that Thakur, Rabenseifner,
+ * Gropp (2005) and the implementations after them found for hosts and networks; the number of
+ * rounds decides below them, the bytes that move above.
+ */
+#include "coll/host/ways.h"
+
+enum {
+    BROADCAST_WHOLE = 12 << 10, /* bytes, up to which the tree carries all of it */
+    ALLREDUCE_WHOLE = 8 << 10,
+    TREE_PIECE = 2 << 10,      /* bytes of a piece, up to which gather and scatter use trees */
+    ALLGATHER_BRUCK = 1 << 10, /* bytes of a piece */
+    ALLTOALL_BRUCK = 256,
+    ALLTOALL_AT_ONCE = 32 << 10,
+    REDUCE_SCATTER_WHOLE = 2 << 10 /* bytes of all elements */
+};
+
+/* Opens the next op of a team, or returns. */
+#define OPEN(op, team, kind, root)                                                                 \
+    weft_status status;                                                                            \
+    weft_team_op *const op = weft_plan_open(team, kind, (uint32_t)(root), &status);                \
+    if (op == NULL)                                                                                \
+    return status
+
+weft_status weft_team_barrier(weft_team *team, weft_team_op **op)
+{
+    OPEN(plan, team, WEFT_TEAM_BARRIER, 0);
+    weft_doubling_barrier(plan);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t bytes,
+                                weft_team_op **op)
+{
+    if (weft_plan_root(team, WEFT_TEAM_BROADCAST, root) != WEFT_OK)
+        return WEFT_ERR_RANK;
+    OPEN(plan, team, WEFT_TEAM_BROADCAST, root);
+    if (bytes <= BROADCAST_WHOLE || team->members < 4)
+        weft_tree_broadcast(plan, root, data, bytes);
+    else
+        weft_tree_scatter_broadcast(plan, root, data, bytes);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_reduce(weft_team *team, int root, const void *source, void *target,
+                             size_t count, const weft_combine *combine, weft_team_op **op)
+{
+    if (weft_plan_root(team, WEFT_TEAM_REDUCE, root) != WEFT_OK)
+        return WEFT_ERR_RANK;
+    OPEN(plan, team, WEFT_TEAM_REDUCE, root);
+    plan->combine = *combine;
+    weft_tree_reduce(plan, root, source, target, count);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_allreduce(weft_team *team, const void *source, void *target, size_t count,
+                                const weft_combine *combine, weft_team_op **op)
+{
+    OPEN(plan, team, WEFT_TEAM_ALLREDUCE, combine->check);
+    plan->combine = *combine;
+    if (combine->commutes && count * combine->bytes > ALLREDUCE_WHOLE &&
+        count >= (size_t)team->members)
+        weft_halving_allreduce(plan, source, target, count);
+    else
+        weft_doubling_allreduce(plan, source, target, count);
+    return weft_plan_begin(plan, op);
+}
+
+/* To member 0, which sends everybody its own. */
+static void reduce_and_scatter(weft_team_op *plan, const void *source, void *target,
+                               const size_t counts[])
+{
+    const int n = plan->team->members, me = plan->team->me;
+    const size_t each = plan->combine.bytes;
+    size_t count = 0, at = 0;
+
+    for (int i = 0; i < n; i++)
+        count += counts[i];
+    void *sum = me == 0 ? weft_plan_scratch(plan, count * each) : NULL;
+    weft_tree_reduce(plan, 0, source, sum, count);
+    weft_plan_next(plan);
+    if (me != 0) {
+        weft_plan_receive(plan, 0, target, counts[me] * each);
+        return;
+    }
+    for (int i = 0; i < n; at += counts[i] * each, i++)
+        if (i != 0)
+            weft_plan_send(plan, i, weft_at(sum, at), counts[i] * each);
+    weft_plan_copy(plan, target, sum, counts[0] * each);
+}
+
+weft_status weft_team_reduce_scatter(weft_team *team, const void *source, void *target,
+                                     const size_t counts[], const weft_combine *combine,
+                                     weft_team_op **op)
+{
+    size_t count = 0;
+
+    OPEN(plan, team, WEFT_TEAM_REDUCE_SCATTER, combine->check);
+    plan->combine = *combine;
+    for (int i = 0; i < team->members; i++)
+        count += counts[i];
+    if (combine->commutes && count * combine->bytes > REDUCE_SCATTER_WHOLE)
+        weft_pairwise_reduce_scatter(plan, source, target, counts);
+    else
+        reduce_and_scatter(plan, source, target, counts);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_scan(weft_team *team, int before, const void *source, void *target,
+                           size_t count, const weft_combine *combine, weft_team_op **op)
+{
+    OPEN(plan, team, before ? WEFT_TEAM_SCAN_BEFORE : WEFT_TEAM_SCAN, combine->check);
+    plan->combine = *combine;
+    weft_doubling_scan(plan, before, source, target, count);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_gather(weft_team *team, int root, const void *source, size_t bytes,
+                             void *target, weft_team_op **op)
+{
+    if (weft_plan_root(team, WEFT_TEAM_GATHER, root) != WEFT_OK)
+        return WEFT_ERR_RANK;
+    OPEN(plan, team, WEFT_TEAM_GATHER, root);
+    if (bytes <= TREE_PIECE)
+        weft_tree_gather(plan, root, source, bytes, target);
+    else
+        weft_linear_gather(plan, root, source, bytes, target, NULL, NULL);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_gather_sizes(weft_team *team, int root, const void *source, size_t bytes,
+                                   void *target, const size_t sizes[], const size_t offsets[],
+                                   weft_team_op **op)
+{
+    if (weft_plan_root(team, WEFT_TEAM_GATHER_SIZES, root) != WEFT_OK)
+        return WEFT_ERR_RANK;
+    OPEN(plan, team, WEFT_TEAM_GATHER_SIZES, root);
+    weft_linear_gather(plan, root, source, bytes, target, sizes, offsets);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_scatter(weft_team *team, int root, const void *source, void *target,
+                              size_t bytes, weft_team_op **op)
+{
+    if (weft_plan_root(team, WEFT_TEAM_SCATTER, root) != WEFT_OK)
+        return WEFT_ERR_RANK;
+    OPEN(plan, team, WEFT_TEAM_SCATTER, root);
+    if (bytes <= TREE_PIECE)
+        weft_tree_scatter(plan, root, source, target, bytes);
+    else
+        weft_linear_scatter(plan, root, source, NULL, NULL, target, bytes);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_scatter_sizes(weft_team *team, int root, const void *source,
+                                    const size_t sizes[], const size_t offsets[], void *target,
+                                    size_t bytes, weft_team_op **op)
+{
+    if (weft_plan_root(team, WEFT_TEAM_SCATTER_SIZES, root) != WEFT_OK)
+        return WEFT_ERR_RANK;
+    OPEN(plan, team, WEFT_TEAM_SCATTER_SIZES, root);
+    weft_linear_scatter(plan, root, source, sizes, offsets, target, bytes);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_allgather(weft_team *team, const void *source, size_t bytes, void *target,
+                                weft_team_op **op)
+{
+    void *own = weft_at(target, bytes * (size_t)team->me);
+
+    OPEN(plan, team, WEFT_TEAM_ALLGATHER, 0);
+    if (source == NULL)
+        source = own;
+    if (bytes <= ALLGATHER_BRUCK) {
+        weft_bruck_allgather(plan, source, bytes, target);
+    } else {
+        weft_plan_copy(plan, own, source, bytes);
+        weft_plan_next(plan);
+        weft_ring_allgather_equal(plan, 0, target, bytes, bytes * (size_t)team->members);
+    }
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_allgather_sizes(weft_team *team, const void *source, void *target,
+                                      const size_t sizes[], const size_t offsets[],
+                                      weft_team_op **op)
+{
+    OPEN(plan, team, WEFT_TEAM_ALLGATHER_SIZES, 0);
+    if (source != NULL)
+        weft_plan_copy(plan, weft_at(target, offsets[team->me]), source, sizes[team->me]);
+    weft_plan_next(plan);
+    weft_ring_allgather(plan, target, sizes, offsets);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_alltoall(weft_team *team, const void *source, void *target, size_t bytes,
+                               weft_team_op **op)
+{
+    OPEN(plan, team, WEFT_TEAM_ALLTOALL, 0);
+    if (bytes <= ALLTOALL_BRUCK && team->members > 2)
+        weft_bruck_alltoall(plan, source, target, bytes);
+    else if (bytes <= ALLTOALL_AT_ONCE)
+        weft_linear_alltoall(plan, source, target, bytes);
+    else
+        weft_pairwise_alltoall(plan, source, target, bytes);
+    return weft_plan_begin(plan, op);
+}
+
+weft_status weft_team_exchange(weft_team *team, enum weft_team_kind kind, const weft_piece *sends,
+                               size_t sends_count, const weft_piece *receives,
+                               size_t receives_count, weft_team_op **op)
+{
+    OPEN(plan, team, kind, 0);
+    weft_linear_exchange(plan, sends, sends_count, receives, receives_count);
+    return weft_plan_begin(plan, op);
+}

@@ -1,0 +1,50 @@
+/*
+ * mpi_test.h - what the programs of tests/mpi share: checks that name their line, and end the job.
+ */
+#ifndef WEFT_TESTS_MPI_TEST_H
+#define WEFT_TESTS_MPI_TEST_H
+
+#include <mpi.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size; /* in MPI_COMM_WORLD */
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: process %d of %d: not true: %s\n", __FILE__, __LINE__, rank,   \
+                    size, #condition);                                                             \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
+        }                                                                                          \
+    } while (0)
+
+static inline void begin(int *argc, char ***argv)
+{
+    MPI_Init(argc, argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+}
+
+/* Numbers that both ends of a message can make. */
+static inline uint32_t mix(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t x = a * 2654435761u ^ b * 2246822519u ^ c * 3266489917u;
+
+    x ^= x >> 15;
+    x *= 2246822519u;
+    return x ^ x >> 13;
+}
+
+static inline void *memory(size_t bytes)
+{
+    void *memory = malloc(bytes + 1);
+
+    CHECK(memory != NULL);
+    return memory;
+}
+
+#endif

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# What MPI over weft must refuse, in one line each; its symbols against its list; its wrappers, in the
+# build and installed.
+# usage: test_mpi_errors.sh BIN-FOLDER
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=${here%/tests/mpi}
+# shellcheck source=tests/install/installed.sh
+source "$root/tests/install/installed.sh"
+weftrun=$bin/weftrun
+# program NAME BODY: a program whose main has that body, between MPI_Init and MPI_Finalize.
+program() {
+    {
+        printf '#include <mpi.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
+        printf 'int main(int argc, char **argv)\n{\n    int rank, size, data[16] = {0};\n'
+        printf '    MPI_Init(&argc, &argv);\n    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n'
+        printf '    MPI_Comm_size(MPI_COMM_WORLD, &size);\n    (void)data;\n'
+        printf '%s\n    MPI_Finalize();\n    return 0;\n}\n' "$2"
+    } >"$1.c"
+    WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} "$1.c" -o "$1" ||
+        fail "$1 was not compiled"
+}
+# refused N TEXT BODY: on N processes it fails within 20 s, and the text is among what it says.
+refused() {
+    program refused "$3"
+    timeout 20 "$weftrun" -n "$1" ./refused >out 2>err
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] || fail "'$3' ended with $status: $(cat err)"
+    grep -qE "$2" err || fail "'$3' says $(cat err)"
+}
+
+refused 2 "MPI_Bcast 0 on MPI_COMM_WORLD: root 0 in process 0, root 1 in process 1|MPI_Bcast 0 on MPI_COMM_WORLD: root 1 in process 1, root 0 in process 0" \
+    'MPI_Bcast(data, 4, MPI_INT, rank, MPI_COMM_WORLD);'
+refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD in process 0, MPI_Bcast in process 1|MPI_Bcast 0 on MPI_COMM_WORLD in process 1, MPI_Allreduce in process 0" \
+    'if (rank == 0) MPI_Allreduce(data, data + 8, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+     else MPI_Bcast(data, 4, MPI_INT, 0, MPI_COMM_WORLD);'
+refused 2 "MPI_Bcast 0 on MPI_COMM_WORLD: 8 bytes from process 0, and process 1 expects 16" \
+    'MPI_Bcast(data, rank == 0 ? 2 : 4, MPI_INT, 0, MPI_COMM_WORLD);'
+refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD: the types or operations of process . and process . differ" \
+    'MPI_Allreduce(data, data + 8, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);'
+refused 2 "16 bytes from process 0, tag 3, do not fit 8 bytes" \
+    'if (rank == 0) MPI_Send(data, 4, MPI_INT, 1, 3, MPI_COMM_WORLD);
+     else MPI_Recv(data, 2, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);'
+refused 1 "MPI_Send: rank 1 of 1 in MPI_COMM_WORLD" 'MPI_Send(data, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);'
+refused 1 "MPI_Send: count -1" 'MPI_Send(data, -1, MPI_INT, 0, 0, MPI_COMM_WORLD);'
+refused 1 "MPI_Barrier: no communicator, or it was freed" \
+    'MPI_Comm c, d; MPI_Comm_dup(MPI_COMM_WORLD, &c); d = c; MPI_Comm_free(&c); MPI_Barrier(d);'
+refused 1 "MPI_Wait: no request, or it was freed" \
+    'MPI_Request r, s; MPI_Irecv(data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &r); s = r;
+     MPI_Send(data, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); MPI_Wait(&r, MPI_STATUS_IGNORE); MPI_Wait(&s, MPI_STATUS_IGNORE);'
+refused 1 "MPI_Win_create is not supported by this library" \
+    'MPI_Win w; MPI_Win_create(data, 64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w);'
+refused 2 "MPI_Abort with code 7 in process 1" 'if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 7); MPI_Barrier(MPI_COMM_WORLD);'
+[ $status -eq 7 ] || fail "MPI_Abort's code became $status"
+refused 1 "MPI_Comm_size was called after MPI_Finalize" 'MPI_Finalize(); MPI_Comm_size(MPI_COMM_WORLD, &size);'
+program lost 'if (rank == 1) abort(); MPI_Barrier(MPI_COMM_WORLD);'
+timeout 20 "$weftrun" -n 3 ./lost >out 2>err
+[ $? -ne 124 ] || fail "a lost process leaves others waiting"
+grep -q "process 1" err || fail "a lost process is not named: $(cat err)"
+PMI_SIZE=2 timeout 20 ./lost >out 2>err && fail "a launcher without PMIx is taken"
+grep -q "start the program by weftrun" err || fail "a launcher without PMIx: $(cat err)"
+program left 'if (rank == 0) MPI_Send(data, 2, MPI_INT, 1, 9, MPI_COMM_WORLD);'
+timeout 20 "$weftrun" -n 2 ./left >out 2>err
+grep -q "never received" err || fail "a message that nobody received: $(cat err)"
+
+# The wrappers.
+program whole 'printf("%d of %d\\n", rank, size);'
+timeout 20 "$HOME/opt/weft/bin/weftrun" -n 2 ./whole >out 2>err || fail "installed: $(cat err)"
+[ "$(sort out | tr '\n' ,)" = "0 of 2,1 of 2," ] || fail "installed: $(cat out)"
+"$HOME/opt/weft/bin/weftmpicc" -show -c x.c | grep -q "weft-mpi" || fail "-show"
+"$HOME/opt/weft/bin/weftmpicc" -show -c x.c | grep -q "lweft" && fail "-show -c links"
+WEFTMPI_BUILD=$build "$root/tools/weftmpicxx" -show x.cc | grep -q "c++ .*-lweft-mpi" || fail "weftmpicxx -show"
+
+# The library's symbols are those of the list, each with its PMPI_ name.
+nm --defined-only "$HOME/opt/weft/$libdir/libweft-mpi.a" 2>/dev/null |
+    awk '$2 ~ /[TW]/ && $3 ~ /^P?MPIX?_/ { print $3 }' | sort >symbols
+list=$root/include/weft-mpi/mpi_functions.def
+functions=$(grep -oP '^WEFT_MPI_FUNCTION\(\K\w+' "$list")
+refusals=$(grep -oP '^WEFT_MPI_REFUSED\(\K\w+' "$list")
+for name in $functions $refusals Wtime Wtick; do
+    printf 'MPI_%s\nPMPI_%s\n' "$name" "$name"
+done | cat - <(echo MPIX_Query_cuda_support) | sort >listed
+missing=$(comm -23 listed symbols | wc -l)
+echo "$(($(wc -w <<<"$functions") + 3)) functions and $(wc -w <<<"$refusals") refusals, $missing missing"
+[ "$missing" -eq 0 ] || fail "missing: $(comm -23 listed symbols)"
+[ -z "$(comm -13 listed symbols)" ] || fail "not in the list: $(comm -13 listed symbols)"
+nm --defined-only "$HOME/opt/weft/$libdir/libweft-mpi.a" 2>/dev/null |
+    awk '$2 ~ /[TWDB]/ && $3 !~ /^(P?MPIX?_|weftmpi)/ { print $3 }' | grep . && fail "other symbols"
+
+[ $failures -eq 0 ]

@@ -1,0 +1,391 @@
+/*
+ * tests/mpi/test_mpi_types.c - datatypes, packing, operations and info objects: what one process
+ * can tell by itself. Random types are compared with a list of their bytes.
+ */
+#include "mpi_test.h"
+
+#include <complex.h>
+#include <limits.h>
+
+static uint32_t seed = 1;
+
+static int pick(int below)
+{
+    seed = mix(seed, 17, 4);
+    return (int)(seed % (uint32_t)below);
+}
+
+/* A type, and the offsets of its bytes in the order of its type map. */
+struct model {
+    MPI_Datatype type;
+    int count;
+    MPI_Aint at[3000], lower, upper;
+};
+
+static void join(struct model *to, const struct model *old, MPI_Aint offset)
+{
+    for (int i = 0; i < old->count; i++)
+        to->at[to->count++] = old->at[i] + offset;
+    to->lower = to->lower < old->lower + offset ? to->lower : old->lower + offset;
+    to->upper = to->upper > old->upper + offset ? to->upper : old->upper + offset;
+}
+
+static void start(struct model *made)
+{
+    made->count = 0;
+    made->lower = INT_MAX;
+    made->upper = INT_MIN;
+}
+
+/* A new type of old ones, by one of the constructors. */
+static void construct(struct model *made, const struct model *old)
+{
+    const MPI_Aint extent = old->upper - old->lower;
+    const int n = 1 + pick(3), length = 1 + pick(2), form = pick(8);
+    int lengths[3], offsets[3];
+    MPI_Aint places[3];
+    MPI_Datatype types[3] = {old->type, old->type, old->type};
+
+    start(made);
+    for (int i = 0; i < n; i++) {
+        lengths[i] = 1 + pick(2);
+        offsets[i] = i * 3 + pick(2);
+        places[i] = offsets[i] * (extent > 0 ? extent : 1) + pick(3);
+    }
+    switch (form) {
+    case 0:
+        MPI_Type_contiguous(n, old->type, &made->type);
+        for (int i = 0; i < n; i++)
+            join(made, old, i * extent);
+        break;
+    case 1:
+        MPI_Type_vector(n, length, 3, old->type, &made->type);
+        for (int i = 0; i < n * length; i++)
+            join(made, old, (i / length * 3 + i % length) * extent);
+        break;
+    case 2:
+        MPI_Type_create_hvector(n, length, 3 * extent + 5, old->type, &made->type);
+        for (int i = 0; i < n * length; i++)
+            join(made, old, i / length * (3 * extent + 5) + i % length * extent);
+        break;
+    case 3:
+        MPI_Type_indexed(n, lengths, offsets, old->type, &made->type);
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < lengths[i]; k++)
+                join(made, old, (offsets[i] + k) * extent);
+        break;
+    case 4:
+        MPI_Type_create_hindexed(n, lengths, places, old->type, &made->type);
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < lengths[i]; k++)
+                join(made, old, places[i] + k * extent);
+        break;
+    case 5:
+        MPI_Type_create_indexed_block(n, length, offsets, old->type, &made->type);
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < length; k++)
+                join(made, old, (offsets[i] + k) * extent);
+        break;
+    case 6:
+        MPI_Type_create_struct(n, lengths, places, types, &made->type);
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < lengths[i]; k++)
+                join(made, old, places[i] + k * extent);
+        break;
+    default:
+        MPI_Type_create_resized(old->type, old->lower, extent + 4, &made->type);
+        join(made, old, 0);
+        made->upper = made->lower + extent + 4;
+        break;
+    }
+}
+
+static void compare(const struct model *model)
+{
+    enum { COUNT = 3 };
+    int bytes, position = 0, packed_size;
+    MPI_Aint lower, extent, true_lower, true_extent, low = INT_MAX, high = INT_MIN;
+    MPI_Datatype type;
+
+    MPI_Type_dup(model->type, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_size(type, &bytes);
+    MPI_Type_get_extent(type, &lower, &extent);
+    MPI_Type_get_true_extent(type, &true_lower, &true_extent);
+    for (int i = 0; i < model->count; i++) {
+        low = model->at[i] < low ? model->at[i] : low;
+        high = model->at[i] + 1 > high ? model->at[i] + 1 : high;
+    }
+    CHECK(bytes == model->count && lower == model->lower && extent == model->upper - model->lower);
+    CHECK(true_lower == low && true_extent == high - low);
+    const size_t room = (size_t)(4 * extent + high + 100);
+    unsigned char *user = memory(room), *copy = memory(room);
+    unsigned char *packed = memory((size_t)(bytes * COUNT));
+    for (size_t i = 0; i < room; i++) {
+        user[i] = (unsigned char)mix((uint32_t)i, 5, 5);
+        copy[i] = 0;
+    }
+    MPI_Pack_size(COUNT, type, MPI_COMM_SELF, &packed_size);
+    CHECK(packed_size >= bytes * COUNT);
+    MPI_Pack(user, COUNT, type, packed, bytes * COUNT, &position, MPI_COMM_SELF);
+    CHECK(position == bytes * COUNT);
+    for (int k = 0; k < COUNT; k++)
+        for (int i = 0; i < model->count; i++)
+            CHECK(packed[k * bytes + i] == user[k * extent + model->at[i]]);
+    /* A message of a part of an element fills that part. */
+    const int part = bytes * COUNT - (bytes > 1 ? bytes / 2 : 0);
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Irecv(copy, COUNT, type, 0, 1, MPI_COMM_SELF, &request);
+    MPI_Send(packed, part, MPI_BYTE, 0, 1, MPI_COMM_SELF);
+    MPI_Wait(&request, &status);
+    for (int i = 0; i < part; i++)
+        CHECK(copy[i / bytes * extent + model->at[i % bytes]] == packed[i]);
+    position = 0;
+    MPI_Unpack(packed, bytes * COUNT, &position, copy, COUNT, type, MPI_COMM_SELF);
+    for (int k = 0; k < COUNT; k++)
+        for (int i = 0; i < model->count; i++)
+            CHECK(copy[k * extent + model->at[i]] == user[k * extent + model->at[i]]);
+    MPI_Type_free(&type);
+    free(user);
+    free(copy);
+    free(packed);
+}
+
+static void random_types(void)
+{
+    static struct model models[4];
+
+    for (int round = 0; round < 3000; round++) {
+        const int depth = 1 + pick(3);
+        start(&models[0]);
+        models[0].type = MPI_SHORT;
+        models[0].lower = 0;
+        models[0].upper = 2;
+        models[0].at[models[0].count++] = 0;
+        models[0].at[models[0].count++] = 1;
+        int last = 0;
+        for (; last < depth && models[last].count < 200; last++) {
+            construct(&models[last + 1], &models[last]);
+            /* Of a struct the extent is padded, which compare() leaves to the next check. */
+            MPI_Aint lower, extent;
+            MPI_Type_get_extent(models[last + 1].type, &lower, &extent);
+            const MPI_Aint pad = extent - (models[last + 1].upper - models[last + 1].lower);
+            CHECK(pad == 0 || pad == 1);
+            models[last + 1].upper += pad;
+        }
+        compare(&models[last]);
+        for (; last > 0; last--)
+            MPI_Type_free(&models[last].type);
+    }
+}
+
+static void subarrays(void)
+{
+    int sizes[3] = {4, 5, 6}, sub[3] = {2, 3, 2}, starts[3] = {1, 1, 3}, whole[120], part[12];
+    MPI_Datatype type;
+    MPI_Aint lower, extent;
+
+    for (int i = 0; i < 120; i++)
+        whole[i] = i;
+    for (int fortran = 0; fortran < 2; fortran++) {
+        int position = 0;
+        MPI_Type_create_subarray(3, sizes, sub, starts, fortran ? MPI_ORDER_FORTRAN : MPI_ORDER_C,
+                                 MPI_INT, &type);
+        MPI_Type_commit(&type);
+        MPI_Type_get_extent(type, &lower, &extent);
+        CHECK(lower == 0 && extent == 480);
+        MPI_Pack(whole, 1, type, part, sizeof(part), &position, MPI_COMM_SELF);
+        for (int i = 0; i < 12; i++)
+            if (fortran)
+                CHECK(part[i] == 1 + i % 2 + 4 * (1 + i / 2 % 3) + 20 * (3 + i / 6));
+            else
+                CHECK(part[i] == 30 * (1 + i / 6) + 6 * (1 + i / 2 % 3) + 3 + i % 2);
+        MPI_Type_free(&type);
+    }
+}
+
+static void elements(void)
+{
+    struct {
+        int a;
+        double b;
+    } out[3] = {{1, 2}, {3, 4}, {5, 6}}, in[3];
+    int lengths[2] = {1, 1}, count, bytes;
+    MPI_Aint places[2] = {0, 8}, lower, extent;
+    MPI_Datatype kinds[2] = {MPI_INT, MPI_DOUBLE}, type;
+    MPI_Request request;
+    MPI_Status status;
+
+    MPI_Type_create_struct(2, lengths, places, kinds, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_size(type, &bytes);
+    MPI_Type_get_extent(type, &lower, &extent);
+    CHECK(bytes == 12 && extent == 16);
+    MPI_Irecv(in, 3, type, 0, 0, MPI_COMM_SELF, &request);
+    MPI_Send(out, 2, type, 0, 0, MPI_COMM_SELF);
+    MPI_Wait(&request, &status);
+    MPI_Get_count(&status, type, &count);
+    CHECK(count == 2 && in[1].a == 3 && in[1].b == 4);
+    MPI_Get_elements(&status, type, &count);
+    CHECK(count == 4);
+    MPI_Irecv(in, 3, type, 0, 0, MPI_COMM_SELF, &request);
+    MPI_Send(out, 4, MPI_INT, 0, 0, MPI_COMM_SELF); /* an int, a double, an int */
+    MPI_Wait(&request, &status);
+    MPI_Get_count(&status, type, &count);
+    CHECK(count == MPI_UNDEFINED);
+    MPI_Get_elements(&status, type, &count);
+    CHECK(count == 3);
+    MPI_Type_free(&type);
+    CHECK(type == MPI_DATATYPE_NULL);
+}
+
+#define ALL_OPS(handle, ctype, x, y)                                                               \
+    do {                                                                                           \
+        const ctype a = (ctype)(x), b = (ctype)(y);                                                \
+        ctype got;                                                                                 \
+        TRY_OP(MPI_SUM, handle, (ctype)(a + b));                                                   \
+        TRY_OP(MPI_PROD, handle, (ctype)(a * b));                                                  \
+        TRY_OP(MPI_MIN, handle, a < b ? a : b);                                                    \
+        TRY_OP(MPI_MAX, handle, a < b ? b : a);                                                    \
+    } while (0)
+#define BIT_OPS(handle, ctype, x, y)                                                               \
+    do {                                                                                           \
+        const ctype a = (ctype)(x), b = (ctype)(y);                                                \
+        ctype got;                                                                                 \
+        TRY_OP(MPI_BAND, handle, (ctype)(a & b));                                                  \
+        TRY_OP(MPI_BOR, handle, (ctype)(a | b));                                                   \
+        TRY_OP(MPI_BXOR, handle, (ctype)(a ^ b));                                                  \
+        TRY_OP(MPI_LAND, handle, (ctype)(a && b));                                                 \
+        TRY_OP(MPI_LOR, handle, (ctype)(a || b));                                                  \
+        TRY_OP(MPI_LXOR, handle, (ctype)(!a != !b));                                               \
+    } while (0)
+#define TRY_OP(op, handle, expected)                                                               \
+    do {                                                                                           \
+        got = b;                                                                                   \
+        CHECK(MPI_Reduce_local(&a, &got, 1, handle, op) == MPI_SUCCESS);                           \
+        CHECK(got == (expected));                                                                  \
+    } while (0)
+#define INTEGER(handle, ctype)                                                                     \
+    ALL_OPS(handle, ctype, 5, 3);                                                                  \
+    ALL_OPS(handle, ctype, 2, 7);                                                                  \
+    BIT_OPS(handle, ctype, 12, 10);                                                                \
+    BIT_OPS(handle, ctype, 0, 6)
+
+static void operations(void)
+{
+    int yes;
+
+    INTEGER(MPI_INT, int);
+    INTEGER(MPI_SHORT, short);
+    INTEGER(MPI_LONG, long);
+    INTEGER(MPI_LONG_LONG, long long);
+    INTEGER(MPI_UNSIGNED, unsigned);
+    INTEGER(MPI_UNSIGNED_SHORT, unsigned short);
+    INTEGER(MPI_UNSIGNED_LONG, unsigned long);
+    INTEGER(MPI_UNSIGNED_LONG_LONG, unsigned long long);
+    INTEGER(MPI_SIGNED_CHAR, signed char);
+    INTEGER(MPI_UNSIGNED_CHAR, unsigned char);
+    INTEGER(MPI_INT8_T, int8_t);
+    INTEGER(MPI_INT16_T, int16_t);
+    INTEGER(MPI_INT32_T, int32_t);
+    INTEGER(MPI_INT64_T, int64_t);
+    INTEGER(MPI_UINT8_T, uint8_t);
+    INTEGER(MPI_UINT16_T, uint16_t);
+    INTEGER(MPI_UINT32_T, uint32_t);
+    INTEGER(MPI_UINT64_T, uint64_t);
+    INTEGER(MPI_AINT, MPI_Aint);
+    INTEGER(MPI_OFFSET, MPI_Offset);
+    INTEGER(MPI_COUNT, MPI_Count);
+    ALL_OPS(MPI_FLOAT, float, 1.5, -2);
+    ALL_OPS(MPI_DOUBLE, double, 1.5, -2);
+    ALL_OPS(MPI_LONG_DOUBLE, long double, 1.5, -2);
+    double complex x = 1 + 2 * I, y = 3 - I;
+    CHECK(MPI_Reduce_local(&x, &y, 1, MPI_C_DOUBLE_COMPLEX, MPI_PROD) == MPI_SUCCESS);
+    CHECK(y == (1 + 2 * I) * (3 - I));
+    MPI_Op_commutative(MPI_SUM, &yes);
+    CHECK(yes);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK(MPI_Reduce_local(&x, &y, 1, MPI_DOUBLE, MPI_BAND) == MPI_ERR_OP);
+    CHECK(MPI_Reduce_local(&x, &y, 1, MPI_C_DOUBLE_COMPLEX, MPI_MIN) == MPI_ERR_OP);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+static void infos(void)
+{
+    MPI_Info info, copy;
+    char value[MPI_MAX_INFO_VAL], key[MPI_MAX_INFO_KEY];
+    int flag, count, length;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "one", "1");
+    MPI_Info_set(info, "two", "2");
+    MPI_Info_set(info, "one", "eins");
+    MPI_Info_get(info, "one", 10, value, &flag);
+    CHECK(flag && strcmp(value, "eins") == 0);
+    MPI_Info_get(info, "three", 10, value, &flag);
+    CHECK(!flag);
+    MPI_Info_get_valuelen(info, "one", &length, &flag);
+    CHECK(flag && length == 4);
+    length = 3;
+    MPI_Info_get_string(info, "one", &length, value, &flag);
+    CHECK(flag && length == 5 && strcmp(value, "ei") == 0);
+    MPI_Info_dup(info, &copy);
+    MPI_Info_delete(info, "one");
+    MPI_Info_get_nkeys(info, &count);
+    CHECK(count == 1);
+    MPI_Info_get_nthkey(info, 0, key);
+    CHECK(strcmp(key, "two") == 0);
+    MPI_Info_get_nkeys(copy, &count);
+    CHECK(count == 2);
+    MPI_Info_free(&info);
+    MPI_Info_free(&copy);
+    CHECK(copy == MPI_INFO_NULL);
+}
+
+static void environment(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING], name[MPI_MAX_OBJECT_NAME];
+    int length, version, subversion, flag, error_class;
+    void *block;
+    MPI_Aint a, b;
+
+    MPI_Get_version(&version, &subversion);
+    CHECK(version == MPI_VERSION && subversion == MPI_SUBVERSION);
+    MPI_Get_library_version(text, &length);
+    CHECK((int)strlen(text) == length && length > 0);
+    MPI_Get_processor_name(text, &length);
+    CHECK((int)strlen(text) == length && length > 0);
+    MPI_Error_string(MPI_ERR_TRUNCATE, text, &length);
+    CHECK(strstr(text, "MPI_ERR_TRUNCATE") != NULL && (int)strlen(text) == length);
+    MPI_Error_class(MPI_ERR_TAG, &error_class);
+    CHECK(error_class == MPI_ERR_TAG);
+    MPI_Type_get_name(MPI_DOUBLE, name, &length);
+    CHECK(strcmp(name, "MPI_DOUBLE") == 0);
+    MPI_Comm_get_name(MPI_COMM_WORLD, name, &length);
+    CHECK(strcmp(name, "MPI_COMM_WORLD") == 0);
+    MPI_Alloc_mem(100, MPI_INFO_NULL, &block);
+    MPI_Get_address(block, &a);
+    MPI_Get_address((char *)block + 7, &b);
+    CHECK(b - a == 7);
+    MPI_Free_mem(block);
+    MPI_Initialized(&flag);
+    CHECK(flag);
+    MPI_Finalized(&flag);
+    CHECK(!flag);
+    const double before = MPI_Wtime();
+    CHECK(MPI_Wtime() >= before && MPI_Wtick() > 0 && PMPI_Wtime() >= before);
+}
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    random_types();
+    subarrays();
+    elements();
+    operations();
+    infos();
+    environment();
+    MPI_Finalize();
+    return 0;
+}
