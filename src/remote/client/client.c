@@ -2,6 +2,8 @@
 #include "remote/client/client.h"
 
 #include "base/say.h"
+#include "boot/interface.h"
+#include "remote/client/connect.h"
 #include "remote/client/inside.h"
 
 #include <errno.h>
@@ -99,6 +101,92 @@ static void drain(void)
         if (busy)
             weft_task_yield(true);
     }
+}
+
+/* ---- servers of weft-gpud --------------------------------------------------------------------- */
+
+static struct weft_servers servers;
+
+/* Whether all servers are on this host: then nobody else has to reach this process. */
+static enum weft_reach reach_of(void)
+{
+    for (int i = 0; i < servers.count; i++)
+        if (strncmp(servers.at[i].host, "127.", 4) != 0 && strcmp(servers.at[i].host, "::1") != 0 &&
+            strcmp(servers.at[i].host, "localhost") != 0)
+            return WEFT_REACH_NETWORK;
+    return WEFT_REACH_HOST;
+}
+
+/* The job of this program: where its processes meet. */
+static weft_status make_job(struct weft_config *config)
+{
+    int fd = -1;
+
+    weft_status status =
+        weft_interface_listen(&fd, config->root, config->interface, reach_of());
+    if (status != WEFT_OK)
+        return status;
+    config->root_fd = fd;
+    config->process = 0;
+    config->processes = servers.count + 1;
+    status = weft_secret_make(config->secret);
+    if (status != WEFT_OK)
+        close(fd);
+    return status;
+}
+
+static weft_status ask_all(const struct weft_config *config, const struct weft_key *key)
+{
+    struct weft_request request = {.kind = WEFT_ASK_SESSION,
+                                   .processes = (uint32_t)config->processes,
+                                   .cuda = CUDA_VERSION};
+    weft_status status = WEFT_OK;
+    uint32_t clients, places;
+
+    strcpy(request.root, config->root);
+    strcpy(request.secret, config->secret);
+    for (int p = 1; p <= servers.count; p++)
+        client.server[p].life_line = -1;
+    for (int p = 1; p <= servers.count && status == WEFT_OK; p++) {
+        request.process = (uint32_t)p;
+        status = weft_server_ask(&servers, p - 1, &request, key, config->connect_s,
+                                 &client.server[p].life_line, &clients, &places);
+    }
+    return status;
+}
+
+static void hang_up(void)
+{
+    for (int p = 1; p <= servers.count; p++)
+        if (client.server[p].life_line >= 0)
+            close(client.server[p].life_line);
+}
+
+weft_status weft_client_open(const struct weft_cuda_table **table, const struct weft_config *given)
+{
+    const char *names[WEFT_LINK_SERVERS];
+    struct weft_config config = *given;
+    struct weft_key key = {.size = 0};
+
+    weft_status status = weft_servers_parse(&servers, config.remote_servers);
+    if (status == WEFT_OK && config.remote_secret_file[0] != 0)
+        status = weft_key_read(&key, config.remote_secret_file);
+    if (status == WEFT_OK)
+        status = make_job(&config);
+    if (status != WEFT_OK)
+        return status;
+    for (int i = 0; i < servers.count; i++)
+        names[i] = servers.name[i];
+    status = ask_all(&config, &key);
+    explicit_bzero(&key, sizeof(key));
+    if (status == WEFT_OK)
+        status = weft_client_join(table, &config, names);
+    close((int)config.root_fd);
+    if (status == WEFT_OK)
+        atexit(weft_client_close);
+    else
+        hang_up();
+    return status;
 }
 
 void weft_client_close(void)

@@ -2,6 +2,7 @@
 #include "base/config.h"
 #include "base/fork.h"
 #include "base/say.h"
+#include "remote/client/client.h"
 #include "remote/cudart/inside.h"
 #include "remote/table/fake/fake.h"
 
@@ -68,6 +69,8 @@ static const struct weft_cuda_table *choose(const struct weft_config *config)
         weft_say(WEFT_SAY_ERROR, "no servers: WEFT_REMOTE_SERVERS is empty (weft-cuda run -s "
                                  "HOST:PORT,... sets it)");
         why_not = cudaErrorNoDevice;
+    } else if (weft_client_open(&chosen, config) != WEFT_OK) {
+        why_not = cudaErrorDevicesUnavailable; /* the client has said why */
     }
     return chosen;
 }

@@ -4,8 +4,8 @@
 #include "abi/notice.h"
 #include "base/say.h"
 
-#include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static const uint64_t control_every = 5000000; /* ns between looks at the contro
 /* What a process tells the others at the start. Travels as its bytes. */
 struct site {
     char host[72], boot[40];
-    uint32_t user, unused;
+    uint32_t user;
+    int32_t net; /* WEFT_NET of this process */
 };
 struct card {
     uint64_t key;
@@ -145,10 +146,11 @@ static weft_status exchange(struct weft_links *links, uint16_t kind, const void 
     return status;
 }
 
-static void own_site(struct site *site)
+static void own_site(struct site *site, int net)
 {
     memset(site, 0, sizeof(*site));
     site->user = (uint32_t)geteuid();
+    site->net = net;
     if (gethostname(site->host, sizeof(site->host) - 1) != 0)
         site->host[0] = 0;
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -159,27 +161,47 @@ static void own_site(struct site *site)
     fclose(file);
 }
 
-/* shm where all can map each other's memory, else what joins hosts. */
+static bool together(const struct site *a, const struct site *b)
+{
+    return memcmp(a, b, offsetof(struct site, net)) == 0;
+}
+
+/*
+ * shm where all can map each other's memory, else what joins hosts; or what the program says. A
+ * server may say so, too: then it has to be the same.
+ */
 static weft_status choose_net(struct weft_links *links, bool *one_host)
 {
     static const char *const names[] = {NULL, "shm", "ofi", "verbs", "mpi", "null"};
     struct site mine, all[WEFT_LINK_PROCESSES];
 
-    own_site(&mine);
+    own_site(&mine, links->config.net);
     weft_status status = exchange(links, FRAME_SITE, &mine, all, sizeof(mine));
     *one_host = true;
     for (int p = 0; p < links->processes && status == WEFT_OK; p++)
-        *one_host = *one_host && memcmp(&all[p], &all[0], sizeof(mine)) == 0;
+        *one_host = *one_host && together(&all[p], &all[0]);
     if (status != WEFT_OK)
         return status;
-    const char *name = names[links->config.net];
-    if (name == NULL)
-        name = *one_host ? "shm" : "ofi";
+    const int wanted = all[0].net;
+    if (wanted < 0 || wanted >= (int)(sizeof(names) / sizeof(names[0])))
+        return weft_err(WEFT_ERR_PROTOCOL, "the program wants network %d", wanted);
+    const char *name = names[wanted] != NULL ? names[wanted] : *one_host ? "shm" : "ofi";
+    if (mine.net != 0 && strcmp(names[mine.net], name) != 0)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s here, but the program and its servers use %s",
+                        names[mine.net], name);
     links->ops = weft_net_find(name);
     if (links->ops == NULL)
         return weft_err(WEFT_ERR_CONFIG, "this weft was built without the network %s", name);
     weft_say(WEFT_SAY_INFO, "program and servers are joined by %s", name);
     return WEFT_OK;
+}
+
+/* From the network's close: whether waiting for all makes sense. */
+static bool all_there(void *context)
+{
+    const struct weft_links *links = context;
+
+    return links->lost < 0 && links->status == WEFT_OK;
 }
 
 static weft_status open_net(struct weft_links *links, bool one_host, size_t stage_bytes)
@@ -193,7 +215,8 @@ static weft_status open_net(struct weft_links *links, bool one_host, size_t stag
                                        .stage_bytes = stage_bytes,
                                        .events = {.context = links,
                                                   .sent = on_sent,
-                                                  .landed = on_landed},
+                                                  .landed = on_landed,
+                                                  .all_there = all_there},
                                        .kinds = &links->kinds,
                                        .device = links->device.land != NULL ? &links->device : NULL};
 
