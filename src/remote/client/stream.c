@@ -46,7 +46,6 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
 #define SIGN_EVENT(type, name)      , type name
 #define SIGN_FUNCTION(type, name)   , type name
 #define SIGN_NEW_STREAM(type, name) , type *name
-#define SIGN_NEW_EVENT(type, name)  , type *name
 #define SIGN(kind, type, name)      SIGN_##kind(type, name)
 
 /* Where it leads: streams first, since an event may be of any device of their server. */
@@ -60,7 +59,6 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
         result = CUDA_ERROR_INVALID_HANDLE;
 #define LEAD_FUNCTION(name)
 #define LEAD_NEW_STREAM(name)
-#define LEAD_NEW_EVENT(name)
 #define LEAD(kind, type, name) LEAD_##kind(name)
 
 /* Its word of the request. */
@@ -72,7 +70,6 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
     if (result == CUDA_SUCCESS)                                                                    \
         result = client_function(route.device, name, &words[count++]);
 #define PACK_NEW_STREAM(name)
-#define PACK_NEW_EVENT(name)
 #define PACK(kind, type, name) PACK_##kind(name)
 
 /* Its word of the answer. */
@@ -82,7 +79,6 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
 #define TAKE_EVENT(type, name)
 #define TAKE_FUNCTION(type, name)
 #define TAKE_NEW_STREAM(type, name) *name = (type)(uintptr_t)answer.words[taken++];
-#define TAKE_NEW_EVENT(type, name)  TAKE_NEW_STREAM(type, name)
 #define TAKE(kind, type, name)      TAKE_##kind(type, name)
 
 #define CALL true
@@ -144,6 +140,33 @@ CUresult client_event_destroy(CUevent event)
 CUresult client_event_synchronize(CUevent event)
 {
     return call_with(WORD(event), WEFT_EVENT, WEFT_CALL_event_synchronize);
+}
+
+CUresult client_event_create(CUevent *event, unsigned flags)
+{
+    struct client_call answer = {0};
+
+    if (client_now() == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    const CUresult result = client_call(client_now(), WEFT_CALL_event_create,
+                                        &(uint64_t){flags}, 1, NULL, 0, &answer);
+    if (result == CUDA_SUCCESS)
+        *event = (CUevent)(uintptr_t)answer.words[0];
+    return result;
+}
+
+CUresult client_event_record(CUevent event, CUstream stream)
+{
+    const uint64_t words[] = {WORD(event), WORD(stream)};
+    struct client_route route = {client_now(), false};
+    const CUresult result = client_route_stream(&route, stream);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    route.fixed = true; /* the event has to be of the stream's server */
+    return client_route(&route, words[0], WEFT_EVENT)
+               ? client_post(route.device, WEFT_CALL_event_record, words, 2, NULL, 0)
+               : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* An event of another server is a gate: that server opens it when the event has passed. */

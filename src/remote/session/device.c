@@ -143,6 +143,47 @@ int session_do_event_synchronize(struct weft_session *session, struct weft_recor
                                               NULL, 0);
 }
 
+int session_do_event_create(struct weft_session *session, struct weft_record *record,
+                            const uint64_t *word)
+{
+    CUevent event = NULL;
+    uint64_t handle = 0;
+
+    CUresult result = session->table->event_create(&event, (unsigned)word[0]);
+    if (result == CUDA_SUCCESS &&
+        (handle = weft_handles_add(&session->handles, WEFT_EVENT, record->device, event)) == 0) {
+        session->table->event_destroy(event);
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (result == CUDA_SUCCESS)
+        weft_handles_find(&session->handles, WEFT_EVENT, handle)->flags = (uint32_t)word[0];
+    return session_answer(session, record->lane, result, &handle, 1, NULL, 0) ? SESSION_LATER
+                                                                              : SESSION_WRONG;
+}
+
+/*
+ * Who waits for an event waits for its last record. Where somebody does, the next one goes to
+ * another event of the driver's.
+ */
+int session_do_event_record(struct weft_session *session, struct weft_record *record,
+                            const uint64_t *word)
+{
+    struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
+    CUstream stream;
+
+    if (place == NULL || !session_stream(session, record->device, word[1], &stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (session_event_waited(session, place->object)) {
+        CUevent next = NULL;
+        const CUresult result = session->table->event_create(&next, place->flags);
+        if (result != CUDA_SUCCESS)
+            return result;
+        session_event_destroy(session, place->object);
+        place->object = next;
+    }
+    return session->table->event_record(place->object, stream);
+}
+
 int session_do_stream_wait_event(struct weft_session *session, struct weft_record *record,
                                  const uint64_t *word)
 {

@@ -56,14 +56,6 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
     return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult add_event(struct weft_session *session, int device, CUevent event, uint64_t *handle)
-{
-    *handle = weft_handles_add(&session->handles, WEFT_EVENT, device, event);
-    if (*handle == 0)
-        session->table->event_destroy(event);
-    return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
 /* ---- calls of calls.def, whole ---------------------------------------------------------------- */
 
 /* How many words a request has. */
@@ -73,7 +65,6 @@ static CUresult add_event(struct weft_session *session, int device, CUevent even
 #define COUNT_EVENT      +1
 #define COUNT_FUNCTION   +1
 #define COUNT_NEW_STREAM
-#define COUNT_NEW_EVENT
 #define COUNT(kind, type, name) COUNT_##kind
 
 /* A variable for each parameter, from the next word. */
@@ -89,7 +80,6 @@ static CUresult add_event(struct weft_session *session, int device, CUevent even
     type name = NULL;                                                                              \
     good = function_of(session, record->device, *word++, &name) && good;
 #define TAKE_NEW_STREAM(type, name) TAKE_OUT(type, name)
-#define TAKE_NEW_EVENT(type, name)  TAKE_OUT(type, name)
 #define TAKE(kind, type, name)      TAKE_##kind(type, name)
 
 /* It as an argument. */
@@ -99,7 +89,6 @@ static CUresult add_event(struct weft_session *session, int device, CUevent even
 #define PASS_EVENT(name)      , name
 #define PASS_FUNCTION(name)   , name
 #define PASS_NEW_STREAM(name) , &name
-#define PASS_NEW_EVENT(name)  , &name
 #define PASS(kind, type, name) PASS_##kind(name)
 
 /* It in the answer. */
@@ -111,9 +100,6 @@ static CUresult add_event(struct weft_session *session, int device, CUevent even
 #define GIVE_NEW_STREAM(name)                                                                      \
     if (result == CUDA_SUCCESS)                                                                    \
         result = add_stream(session, record->device, name, &answer[given++]);
-#define GIVE_NEW_EVENT(name)                                                                       \
-    if (result == CUDA_SUCCESS)                                                                    \
-        result = add_event(session, record->device, name, &answer[given++]);
 #define GIVE(kind, type, name) GIVE_##kind(name)
 
 #define CALL                   true

@@ -28,6 +28,7 @@ uint64_t weft_handles_add(struct weft_handles *handles, enum weft_handle_kind ki
     place->object = object;
     place->kind = (uint16_t)kind;
     place->device = (uint16_t)device;
+    place->flags = 0;
     handles->hint = at + 1;
     return weft_handle(handles->process, device, kind, place->generation, at);
 }

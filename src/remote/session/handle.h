@@ -15,6 +15,7 @@ struct weft_handles {
         void *object; /* the driver's */
         uint32_t generation;
         uint16_t kind, device;
+        uint32_t flags; /* of an event */
     } * places;
     uint32_t count, capacity, hint;
 };

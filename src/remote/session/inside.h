@@ -139,6 +139,7 @@ void session_wait_drop(struct weft_session *session, struct session_wait *wait);
 int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,
                        CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
                        uint64_t value);
+bool session_event_waited(const struct weft_session *session, CUevent event);
 /* The program destroys its event: at once, or when nothing waits for it any more. */
 CUresult session_event_destroy(struct weft_session *session, CUevent event);
 /* A wait for what a stream has been given so far. */

@@ -128,14 +128,23 @@ int session_wait_event(struct weft_session *session, int device, int lane, CUeve
     return SESSION_LATER;
 }
 
+bool session_event_waited(const struct weft_session *session, CUevent event)
+{
+    for (const struct session_wait *w = session->waits; w != NULL; w = w->next)
+        if (w->borrowed && w->count != 0 && w->events[0] == event)
+            return true;
+    return false;
+}
+
+/* The last of several that wait for it sees to it. */
 CUresult session_event_destroy(struct weft_session *session, CUevent event)
 {
+    if (!session_event_waited(session, event))
+        return session->table->event_destroy(event);
     for (struct session_wait *w = session->waits; w != NULL; w = w->next)
-        if (w->borrowed && w->count != 0 && w->events[0] == event) {
+        if (w->borrowed && w->count != 0 && w->events[0] == event)
             w->orphan = true;
-            return CUDA_SUCCESS;
-        }
-    return session->table->event_destroy(event);
+    return CUDA_SUCCESS;
 }
 
 int session_wait_device(struct weft_session *session, int device, int lane,
