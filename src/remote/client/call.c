@@ -305,12 +305,14 @@ static void serve(void *argument)
 static void run_callback(uint32_t number)
 {
     const struct client_copy copy = client.copies[number];
-    const struct client_device device = {.process = copy.process, .number = copy.device};
 
     weft_unlock(&client.lock);
     copy.run(copy.argument);
     weft_lock(&client.lock);
-    send(&device, WEFT_CALL_host_done, &(uint64_t){number}, 1, NULL, 0, 0);
+    const weft_status status =
+        weft_links_notify(&client.links, copy.process, WEFT_COPY_DONE, number);
+    if (status != WEFT_OK)
+        weft_links_fail(&client.links, status, "%s", "");
 }
 
 static void run_callbacks(void *argument)

@@ -49,7 +49,7 @@ struct client_copy {
     struct weft_send send; /* bytes 0: not from here */
     CUhostFn run;
     void *argument;
-    int process, device; /* of a callback */
+    int process; /* of a callback: the session that waits for it */
     struct weft_region *region; /* registered for it alone */
 };
 

@@ -294,8 +294,7 @@ CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)
     if (result == CUDA_SUCCESS)
         result = client_number(&(struct client_copy){.run = run,
                                                      .argument = argument,
-                                                     .process = route.device->process,
-                                                     .device = route.device->number},
+                                                     .process = route.device->process},
                                &number);
     const uint64_t words[] = {number, (uint64_t)(uintptr_t)stream};
     return result == CUDA_SUCCESS

@@ -5,6 +5,10 @@
  * closes a gate behind it: the stream waits for a word of pinned memory. When the event has passed
  * the source is told GO, and puts the pieces; when they are there the owner is told DONE, and opens
  * the gate. An event of another server, and a callback of the program's, are gates, too.
+ *
+ * A GPU has few queues, and closed gates hold up what shares theirs. So few are closed at once; the
+ * records behind one too many wait. That ends: what opens a gate was sent before the gate's own
+ * record, and comes to nobody behind a later gate; so the oldest closed gate always opens.
  */
 #include "base/say.h"
 #include "remote/session/inside.h"
@@ -21,6 +25,7 @@ static weft_status open_gate(struct weft_session *session, uint32_t number)
         return WEFT_OK; /* its record comes yet */
     __atomic_store_n(gate->word, gate->value, __ATOMIC_RELEASE);
     session->free_words[session->free_word_count++] = (uint16_t)(gate->word - session->words);
+    session->device[gate->device].closed--;
     *gate = (struct session_gate){0};
     return weft_links_notify(&session->links, 0, WEFT_COPY_FREE, number);
 }
@@ -49,7 +54,7 @@ static int close_gate(struct weft_session *session, int device, uint64_t number,
         return SESSION_WRONG;
     if (!session_stream(session, device, handle, &stream))
         return SESSION_WRONG; /* the program has checked it */
-    if (session->free_word_count == 0 || session->wait_count == SESSION_PENDING)
+    if (session->device[device].closed == SESSION_CLOSED || session->wait_count == SESSION_PENDING)
         return SESSION_AGAIN;
     struct session_gate *gate = &session->gates[number];
     uint32_t *word = &session->words[session->free_words[--session->free_word_count]];
@@ -57,6 +62,7 @@ static int close_gate(struct weft_session *session, int device, uint64_t number,
     gate->value = __atomic_load_n(word, __ATOMIC_RELAXED) + 1;
     gate->device = device;
     gate->source = source;
+    session->device[device].closed++;
     int result = CUDA_SUCCESS;
     if (reached)
         result = session_wait_stream(session, device, -1, stream, gate_reached, number);
@@ -80,15 +86,6 @@ int session_do_gate(struct weft_session *session, struct weft_record *record, co
 int session_do_host(struct weft_session *session, struct weft_record *record, const uint64_t *word)
 {
     return close_gate(session, record->device, word[0], word[1], -1, true);
-}
-
-int session_do_host_done(struct weft_session *session, struct weft_record *record,
-                         const uint64_t *word)
-{
-    (void)record;
-    if (word[0] >= WEFT_COPIES || session->gates[word[0]].word == NULL)
-        return SESSION_WRONG;
-    return open_gate(session, (uint32_t)word[0]) == WEFT_OK ? CUDA_SUCCESS : SESSION_WRONG;
 }
 
 /* ---- an event of this server, for a gate of another ------------------------------------------- */

@@ -8,7 +8,12 @@ enum {
     SESSION_CHUNKS = 64,       /* pinned memory for copies inside records */
     SESSION_PENDING = 1024,    /* waiting calls, copies and events of one program */
     SESSION_MARKS = 2 * WEFT_ARRIVE_BATCHES,
-    SESSION_GATES = 1024       /* closed at once */
+    /*
+     * Gates of a device that are closed at once. Of 32 queues to an H100, 31 with closed gates let
+     * a stream of highest priority through, more do not.
+     */
+    SESSION_CLOSED = 24,
+    SESSION_GATES = SESSION_CLOSED * WEFT_LINK_DEVICES
 };
 
 /* How a record was taken, beside CUDA's errors. */
