@@ -51,16 +51,17 @@ static bool reserve(struct client_device *device, uint64_t base, uint64_t span)
 weft_status client_open_memory(void)
 {
     /* Outside of the usual places of programs, stacks, and the shadow memory of ASan and TSan. */
-    static const uint64_t bases[] = {0x200000000000, 0x100000000000, 0x7b8000000000, 0x600000000000};
-    const uint64_t step = 1ull << 38;
+    static const uint64_t bases[] = {0x200000000000, 0x100000000000, 0x600000000000, 0x2000000000};
+    const uint64_t step = 1ull << 32;
+    uint64_t offset = 0;
 
     for (int d = 0; d < client.devices; d++) {
         struct client_device *device = &client.device[d];
         const uint64_t span = (2 * device->facts.memory + granule - 1) / granule * granule;
-        const uint64_t room = (span + step - 1) / step * step;
         bool found = false;
         for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]) && !found; i++)
-            found = reserve(device, bases[i] + (uint64_t)d * room, span);
+            found = reserve(device, bases[i] + offset, span);
+        offset += (span + step - 1) / step * step;
         if (!found)
             return weft_err(WEFT_ERR_SYSTEM,
                             "no %llu MiB of addresses that this process and server %s both have "

@@ -303,6 +303,13 @@ weft_status session_copies_open(struct weft_session *session)
                                           : weft_err(WEFT_ERR_MEMORY, "no memory for staging");
 }
 
+void session_gates_open(struct weft_session *session)
+{
+    for (int i = 0; i < WEFT_COPIES && session->gates != NULL; i++)
+        if (session->gates[i].word != NULL)
+            __atomic_store_n(session->gates[i].word, session->gates[i].value, __ATOMIC_RELEASE);
+}
+
 /* After the network, whose memory the stage may be. */
 void session_copies_close(struct weft_session *session)
 {

@@ -58,15 +58,6 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
 
 /* ---- calls of calls.def, whole ---------------------------------------------------------------- */
 
-/* How many words a request has. */
-#define COUNT_IN         +1
-#define COUNT_OUT
-#define COUNT_STREAM     +1
-#define COUNT_EVENT      +1
-#define COUNT_FUNCTION   +1
-#define COUNT_NEW_STREAM
-#define COUNT(kind, type, name) COUNT_##kind
-
 /* A variable for each parameter, from the next word. */
 #define TAKE_IN(type, name)  const type name = (type)*word++;
 #define TAKE_OUT(type, name) type name = (type)0;
@@ -106,7 +97,7 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
 #define POST                   false
 
 #define WEFT_CALL(name, class, ...)                                                                \
-    enum { name##_words = 0 WEFT_EACH(COUNT, __VA_ARGS__) };                                       \
+    enum { name##_words = WEFT_WORDS(__VA_ARGS__) };                                       \
     static int take_##name(struct weft_session *session, const struct weft_record *record,         \
                            const uint64_t *word)                                                   \
     {                                                                                              \

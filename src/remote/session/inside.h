@@ -115,6 +115,13 @@ struct weft_session {
 };
 
 /* ---- session.c */
+/* A session without its network, with its devices; NULL: said. */
+struct weft_session *session_make(const struct weft_config *config,
+                                  const struct weft_cuda_table *table,
+                                  const struct weft_session_limits *limits);
+void session_free(struct weft_session *session);
+/* Executes what has come, as far as answers have room. Errors: PROTOCOL, said. */
+weft_status session_take_records(struct weft_session *session, bool *did);
 CUresult session_use(struct weft_session *session, int device);
 /* An answer; false: there is no room, nothing happened. */
 bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
@@ -169,6 +176,8 @@ void session_chunks_poll(struct weft_session *session, bool *did);
 
 weft_status session_copies_open(struct weft_session *session);
 void session_copies_close(struct weft_session *session);
+/* All gates, for good: nobody will say DONE any more. */
+void session_gates_open(struct weft_session *session);
 weft_status session_copies_poll(struct weft_session *session, bool *did);
 weft_status session_copy_notice(void *context, int process, enum weft_copy_step step,
                                 uint32_t number);

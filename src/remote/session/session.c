@@ -100,7 +100,7 @@ static weft_status wrong(struct weft_session *session, const struct weft_record 
                            record->call, record->device, record->words, record->extra);
 }
 
-static weft_status take_records(struct weft_session *session, bool *did)
+weft_status session_take_records(struct weft_session *session, bool *did)
 {
     struct weft_ring_in *ring = &session->links.link[0].in;
     struct weft_record *record;
@@ -167,7 +167,7 @@ static weft_status serve(struct weft_session *session)
         bool did = false;
         status = weft_links_progress(&session->links, &did);
         if (status == WEFT_OK)
-            status = take_records(session, &did);
+            status = session_take_records(session, &did);
         session_waits_poll(session, &did);
         session_chunks_poll(session, &did);
         if (status == WEFT_OK)
@@ -291,8 +291,9 @@ static void finish_devices(struct weft_session *session, weft_status status)
             session->table->context_synchronize();
 }
 
-static void close_session(struct weft_session *session)
+void session_free(struct weft_session *session)
 {
+    session_gates_open(session); /* or streams would never end */
     while (session->waits != NULL) {
         struct session_wait *wait = session->waits;
         session->waits = wait->next;
@@ -306,36 +307,51 @@ static void close_session(struct weft_session *session)
     free(session);
 }
 
-weft_status weft_session_serve(const struct weft_config *config,
-                               const struct weft_cuda_table *table,
-                               const struct weft_session_limits *limits)
+struct weft_session *session_make(const struct weft_config *config,
+                                  const struct weft_cuda_table *table,
+                                  const struct weft_session_limits *limits)
 {
     struct weft_session *session = calloc(1, sizeof(*session));
-    struct weft_arrive_device landing = {0};
 
-    if (session == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for a session");
+    if (session == NULL) {
+        weft_err(WEFT_ERR_MEMORY, "no memory for a session");
+        return NULL;
+    }
     session->table = table;
     session->limits = limits;
     session->current = -1;
     session->last_wait = &session->waits;
     session->handles.process = (int)config->process;
-    weft_status status = open_devices(session);
-    if (status == WEFT_OK)
-        status = open_chunks(session);
+    session->links.config = *config;
+    session->links.context = session;
+    session->links.copy = session_copy_notice;
+    if (open_devices(session) == WEFT_OK && open_chunks(session) == WEFT_OK)
+        return session;
+    session_free(session);
+    return NULL;
+}
+
+weft_status weft_session_serve(const struct weft_config *config,
+                               const struct weft_cuda_table *table,
+                               const struct weft_session_limits *limits)
+{
+    struct weft_session *session = session_make(config, table, limits);
+    struct weft_arrive_device landing = {0};
+
+    if (session == NULL)
+        return WEFT_ERR_DEVICE;
+    session_landing(session, &landing);
+    weft_status status = weft_links_open(&session->links, config, &landing, config->stage_memory);
     if (status == WEFT_OK) {
-        session_landing(session, &landing);
-        session->links.context = session;
-        session->links.copy = session_copy_notice;
-        status = weft_links_open(&session->links, config, &landing, config->stage_memory);
-        if (status == WEFT_OK) {
-            status = session_copies_open(session);
-            if (status == WEFT_OK)
-                status = serve(session);
-            finish_devices(session, status);
-            weft_links_close(&session->links, status == WEFT_OK);
-        }
+        status = session_copies_open(session);
+        if (status == WEFT_OK)
+            status = serve(session);
+        if (status != WEFT_OK && limits->life_line >= 0)
+            return status; /* the process ends: its driver cleans up, whatever still runs */
+        session_gates_open(session);
+        finish_devices(session, status);
+        weft_links_close(&session->links, status == WEFT_OK);
     }
-    close_session(session);
+    session_free(session);
     return status;
 }

@@ -32,6 +32,16 @@ enum weft_call {
 #define WEFT_LIST_(first, ...) __VA_ARGS__
 #define WEFT_LIST(...)         WEFT_LIST_(__VA_ARGS__)
 
+/* How many words the request of such a line has. */
+#define WEFT_COUNT_IN         +1
+#define WEFT_COUNT_OUT
+#define WEFT_COUNT_STREAM     +1
+#define WEFT_COUNT_EVENT      +1
+#define WEFT_COUNT_FUNCTION   +1
+#define WEFT_COUNT_NEW_STREAM
+#define WEFT_COUNT(kind, type, name) WEFT_COUNT_##kind
+#define WEFT_WORDS(...)              (0 WEFT_EACH(WEFT_COUNT, __VA_ARGS__))
+
 /* The most of one record. */
 enum {
     WEFT_COPY_INSIDE = 64 << 10, /* bytes of a copy that travel inside a record */

@@ -276,7 +276,7 @@ CUresult fake_device_uuid(CUuuid *uuid, CUdevice device)
     if (!is_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
     memset(uuid, 0, sizeof(*uuid));
-    snprintf(uuid->bytes, sizeof(uuid->bytes), "fake GPU %d", device);
+    snprintf(uuid->bytes, sizeof(uuid->bytes), "fake GPU %u", (unsigned)device & 0xff);
     return CUDA_SUCCESS;
 }
 
@@ -350,8 +350,9 @@ CUresult fake_context_reset(CUdevice device)
     if (!is_device(device))
         return CUDA_ERROR_INVALID_DEVICE;
     fake_begin();
-    fake_drain_device(&fake.device[device]);
-    fake_reset_streams(&fake.device[device]);
+    while (fake_step())
+        continue;
+    fake_reset_streams(&fake.device[device]); /* also what never ends */
     fake_reset_memory(&fake.device[device]);
     fake.device[device].error = CUDA_SUCCESS;
     fake.device[device].peers = 0;
