@@ -46,8 +46,7 @@ static void take_block(uint32_t state[8], const unsigned char block[64])
                        majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
         const uint32_t one = s[7] + (turned(s[4], 6) ^ turned(s[4], 11) ^ turned(s[4], 25)) +
                              choice + constants[i] + w[i];
-        const uint32_t two =
-            (turned(s[0], 2) ^ turned(s[0], 13) ^ turned(s[0], 22)) + majority;
+        const uint32_t two = (turned(s[0], 2) ^ turned(s[0], 13) ^ turned(s[0], 22)) + majority;
         memmove(s + 1, s, 7 * sizeof(s[0]));
         s[4] += one;
         s[0] = one + two;

@@ -30,8 +30,7 @@ static void feed_request(struct fuzz_bytes *bytes, bool signs)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_bytes bytes = {data, size};
-    unsigned char greeting[WEFT_GREETING_BYTES], answer[WEFT_ANSWER_BYTES],
-        nonce[WEFT_NONCE_BYTES];
+    unsigned char greeting[WEFT_GREETING_BYTES], answer[WEFT_ANSWER_BYTES], nonce[WEFT_NONCE_BYTES];
     struct weft_servers servers;
     uint32_t clients, places;
     char text[512];

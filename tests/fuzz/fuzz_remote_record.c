@@ -1,7 +1,7 @@
 /*
  * fuzz_remote_record.c - records of a program at a session over the fake driver. An input is a list
- * of records: a byte for the call, one for what is wrong with it, words, and bytes behind them. Words
- * are small numbers, handles and addresses that the session gave before, or anything.
+ * of records: a byte for the call, one for what is wrong with it, words, and bytes behind them.
+ * Words are small numbers, handles and addresses that the session gave before, or anything.
  */
 #include "fuzz.h"
 
@@ -119,7 +119,8 @@ static uint64_t word(struct fuzz_bytes *bytes)
 
 static uint32_t words_of(unsigned call)
 {
-    static const uint8_t words[] = {0,
+    static const uint8_t words[] = {
+        0,
 #define WEFT_CALL(name, class, ...)           WEFT_WORDS(__VA_ARGS__),
 #define WEFT_CALL_BY_HAND(name, words, extra) words,
 #include "remote/wire/calls.def"
@@ -134,7 +135,8 @@ static uint32_t make(struct weft_session *session, struct fuzz_bytes *bytes)
     const unsigned call = fuzz_byte(bytes), wrong = fuzz_byte(bytes);
     const uint32_t words = wrong % 8 == 7 ? fuzz_byte(bytes) % 9 : words_of(call);
     const uint32_t extra = wrong & 8 ? fuzz_byte(bytes) : 0;
-    const uint32_t whole = (uint32_t)(sizeof(struct weft_record) + words * 8 + extra + 15) / 16 * 16;
+    const uint32_t whole =
+        (uint32_t)(sizeof(struct weft_record) + words * 8 + extra + 15) / 16 * 16;
     struct weft_record *record =
         (struct weft_record *)(void *)(in->memory + in->head % WEFT_RING_BYTES);
 
@@ -171,7 +173,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         status = session_take_records(session, &did);
         MUST(status == WEFT_OK || status == WEFT_ERR_PROTOCOL);
         fuzz_remote_records++;
-        if (status != WEFT_OK || in->tail != in->head) { /* a session ends, or waits: here it goes on */
+        if (status != WEFT_OK ||
+            in->tail != in->head) { /* a session ends, or waits: here it goes on */
             session->links.status = WEFT_OK;
             in->tail = in->head;
         }

@@ -22,6 +22,7 @@ int main(int argc, char **argv)
         }
         LLVMFuzzerTestOneInput(bytes, BYTES);
     }
-    printf("hostile: %llu records in %d sessions\n", (unsigned long long)fuzz_remote_records, lists);
+    printf("hostile: %llu records in %d sessions\n", (unsigned long long)fuzz_remote_records,
+           lists);
     return EXIT_SUCCESS;
 }

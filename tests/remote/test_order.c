@@ -139,7 +139,8 @@ static void prepare(void)
             must(cudaMemset(m->at, 0, sizeof(m->model)), "memory");
         }
         for (int s = 0; s < STREAMS; s++)
-            must(cudaStreamCreateWithFlags(&streams[d * STREAMS + s], cudaStreamNonBlocking), "stream");
+            must(cudaStreamCreateWithFlags(&streams[d * STREAMS + s], cudaStreamNonBlocking),
+                 "stream");
         must(cudaDeviceSynchronize(), "memory");
     }
     for (int h = 0; h < HOSTS; h++) {

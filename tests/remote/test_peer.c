@@ -47,7 +47,8 @@ static void fill(int device, unsigned seed)
 {
     for (size_t i = 0; i < ROOM; i++)
         there[i] = pattern(seed, i);
-    must(cudaMemcpyAsync(memory[device], there, ROOM, cudaMemcpyHostToDevice, stream[device]), "in");
+    must(cudaMemcpyAsync(memory[device], there, ROOM, cudaMemcpyHostToDevice, stream[device]),
+         "in");
     must(cudaStreamSynchronize(stream[device]), "in");
 }
 
@@ -104,7 +105,8 @@ static void test_both_ways(void)
         for (int d = 0; d < servers; d++) { /* from the lower half to the neighbour's upper one */
             const int to = (d + 1) % servers;
             must(cudaSetDevice(d), "device");
-            must(cudaMemcpyPeerAsync(memory[to] + HALF, to, memory[d], d, BYTES, stream[d]), "copy");
+            must(cudaMemcpyPeerAsync(memory[to] + HALF, to, memory[d], d, BYTES, stream[d]),
+                 "copy");
             must(cudaEventRecord(sent[d], stream[d]), "record");
             copies++;
         }

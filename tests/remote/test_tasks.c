@@ -1,6 +1,6 @@
 /*
- * test_tasks.c - the conformance suite over remote GPUs: sessions are tasks of this process, so that
- * sanitizers see both sides. Arguments: servers, devices of each, seed.
+ * test_tasks.c - the conformance suite over remote GPUs: sessions are tasks of this process, so
+ * that sanitizers see both sides. Arguments: servers, devices of each, seed.
  */
 #include "sessions.h"
 #include "suite.h"

@@ -77,9 +77,8 @@ int check_program(const char *file)
         fprintf(stderr, "weft-cuda: %s: %s\n", file, strerror(errno));
         return EXIT_FAILURE;
     }
-    void *bytes = info.st_size > 0
-                      ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
-                      : MAP_FAILED;
+    void *bytes = info.st_size > 0 ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                                   : MAP_FAILED;
     close(fd);
     if (bytes == MAP_FAILED) {
         fprintf(stderr, "weft-cuda: %s cannot be read\n", file);

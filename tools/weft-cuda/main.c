@@ -72,13 +72,16 @@ static error_t take_option(int key, char *text, struct argp_state *state)
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_list, take_option,
+        option_list,
+        take_option,
         "run -s HOST:PORT,... --secret-file FILE -- PROGRAM [ARGUMENT...]\n"
         "list -s HOST:PORT,... --secret-file FILE\n"
         "status -s HOST:PORT,... --secret-file FILE\n"
         "check PROGRAM",
         "Runs CUDA programs on GPUs of other hosts, where weft-gpud runs.\vSee docs/remote.md.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
 
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
     const char *verb = asked.verb;

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <libgen.h>
-#include <stdbool.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -53,9 +53,8 @@ static bool confine(struct gpud *gpud, int fd)
     signal(SIGCHLD, SIG_DFL);
     return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            setrlimit(RLIMIT_CORE, &none) == 0 && setrlimit(RLIMIT_NOFILE, &files) == 0 &&
-           (gpud->user == (uid_t)-1 ||
-            (setgroups(1, &gpud->group) == 0 && setgid(gpud->group) == 0 &&
-             setuid(gpud->user) == 0));
+           (gpud->user == (uid_t)-1 || (setgroups(1, &gpud->group) == 0 &&
+                                        setgid(gpud->group) == 0 && setuid(gpud->user) == 0));
 }
 
 static _Noreturn void serve(struct gpud *gpud, const struct weft_request *request, int fd)

@@ -20,8 +20,11 @@
 
 enum { OPTION_NO_SECRET = 256, OPTION_USER, OPTION_DRIVER };
 
-static struct gpud gpud = {
-    .listen = {"127.0.0.1", "7070"}, .driver = "cuda", .places = 16, .user = (uid_t)-1, .listener = -1};
+static struct gpud gpud = {.listen = {"127.0.0.1", "7070"},
+                           .driver = "cuda",
+                           .places = 16,
+                           .user = (uid_t)-1,
+                           .listener = -1};
 static volatile sig_atomic_t ending;
 
 void say(const char *format, ...)
@@ -40,7 +43,8 @@ void say(const char *format, ...)
 /* ---- options --------------------------------------------------------------------------------- */
 
 static const struct argp_option option_list[] = {
-    {"listen", 'l', "HOST:PORT", 0, "where programs connect; port 0: one that the system chooses", 0},
+    {"listen", 'l', "HOST:PORT", 0, "where programs connect; port 0: one that the system chooses",
+     0},
     {"secret-file", 's', "FILE", 0,
      "the secret that programs must know; a file that only its owner can read", 0},
     {"no-secret", OPTION_NO_SECRET, NULL, 0, "let in everybody; only at a loopback address", 0},
@@ -61,7 +65,8 @@ static uint64_t size(struct argp_state *state, const char *text)
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
     const char *suffix = *end != 0 ? strchr(suffixes, *end) : NULL;
-    if (errno != 0 || end == text || text[0] == '-' || (*end != 0 && (suffix == NULL || end[1] != 0)))
+    if (errno != 0 || end == text || text[0] == '-' ||
+        (*end != 0 && (suffix == NULL || end[1] != 0)))
         argp_error(state, "\"%s\" is not a number of bytes", text);
     return value << (suffix != NULL ? 10 * (suffix - suffixes + 1) : 0);
 }
@@ -109,8 +114,7 @@ static void set_listen(struct argp_state *state, const char *text)
     const size_t bytes = strlen(text);
     const bool any = bytes > 2 && strcmp(text + bytes - 2, ":0") == 0;
 
-    snprintf(with_port, sizeof(with_port), "%.*s%s", (int)(bytes - any), text,
-             any ? "1" : "");
+    snprintf(with_port, sizeof(with_port), "%.*s%s", (int)(bytes - any), text, any ? "1" : "");
     if (weft_roots_parse(roots, with_port) != 1)
         argp_error(state, "--listen: \"%s\" is not HOST:PORT", text);
     gpud.listen = roots[0];
@@ -225,11 +229,15 @@ static void serve(void)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_list, take_option, "", "Lets CUDA programs of other hosts use this host's GPUs.\v"
-                                      "Programs: weft-cuda run -s HOST:PORT --secret-file FILE -- "
-                                      "PROGRAM. See docs/remote.md.",
-        NULL, NULL, NULL};
+    static const struct argp argp = {option_list,
+                                     take_option,
+                                     "",
+                                     "Lets CUDA programs of other hosts use this host's GPUs.\v"
+                                     "Programs: weft-cuda run -s HOST:PORT --secret-file FILE -- "
+                                     "PROGRAM. See docs/remote.md.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
     struct sigaction action = {.sa_handler = end};
     int devices = 0;
 

@@ -26,8 +26,7 @@ static weft_status take_answer(struct weft_record *record)
     const uint64_t *words = weft_record_words(record);
 
     if (record->call != WEFT_CALL_answer || call == NULL || record->words < 1 ||
-        record->words > WEFT_ANSWER_WORDS + 1 || words[0] > INT32_MAX ||
-        record->extra > call->room)
+        record->words > WEFT_ANSWER_WORDS + 1 || words[0] > INT32_MAX || record->extra > call->room)
         return WEFT_ERR_PROTOCOL;
     call->result = (CUresult)words[0];
     call->count = record->words - 1;
@@ -52,8 +51,9 @@ static weft_status take_records(int process, bool *did)
         if (status == WEFT_OK)
             status = take_answer(record);
         if (status != WEFT_OK)
-            return weft_links_fail(&client.links, status, "server %s sent an answer that makes no "
-                                                          "sense",
+            return weft_links_fail(&client.links, status,
+                                   "server %s sent an answer that makes no "
+                                   "sense",
                                    client.server[process].name);
         weft_ring_in_done(ring, record);
         *did = true;
@@ -86,8 +86,7 @@ static weft_status progress(bool *did)
     if (!had_failed) {
         const int lost = client.links.lost;
         weft_say(WEFT_SAY_ERROR, "server %s is lost: %s",
-                 lost > 0 ? client.server[lost].name : "of this program",
-                 weft_status_text(status));
+                 lost > 0 ? client.server[lost].name : "of this program", weft_status_text(status));
     }
     fail_waiting();
     return status;
@@ -227,7 +226,8 @@ CUresult client_call(const struct client_device *device, enum weft_call call, co
     return answer->result;
 }
 
-/* ---- numbers of copies and callbacks ---------------------------------------------------------- */
+/* ---- numbers of copies and callbacks ----------------------------------------------------------
+ */
 
 CUresult client_number(const struct client_copy *copy, uint32_t *number)
 {

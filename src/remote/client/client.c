@@ -60,8 +60,8 @@ static weft_status meet_devices(void)
     return status;
 }
 
-weft_status weft_client_join(const struct weft_cuda_table **table,
-                             const struct weft_config *config, const char *const *names)
+weft_status weft_client_join(const struct weft_cuda_table **table, const struct weft_config *config,
+                             const char *const *names)
 {
     for (int p = 1; p < config->processes && p < WEFT_LINK_PROCESSES; p++)
         client.server[p].name = names[p - 1];
@@ -103,7 +103,8 @@ static void drain(void)
     }
 }
 
-/* ---- servers of weft-gpud --------------------------------------------------------------------- */
+/* ---- servers of weft-gpud ---------------------------------------------------------------------
+ */
 
 static struct weft_servers servers;
 
@@ -122,8 +123,7 @@ static weft_status make_job(struct weft_config *config)
 {
     int fd = -1;
 
-    weft_status status =
-        weft_interface_listen(&fd, config->root, config->interface, reach_of());
+    weft_status status = weft_interface_listen(&fd, config->root, config->interface, reach_of());
     if (status != WEFT_OK)
         return status;
     config->root_fd = fd;
@@ -137,9 +137,8 @@ static weft_status make_job(struct weft_config *config)
 
 static weft_status ask_all(const struct weft_config *config, const struct weft_key *key)
 {
-    struct weft_request request = {.kind = WEFT_ASK_SESSION,
-                                   .processes = (uint32_t)config->processes,
-                                   .cuda = CUDA_VERSION};
+    struct weft_request request = {
+        .kind = WEFT_ASK_SESSION, .processes = (uint32_t)config->processes, .cuda = CUDA_VERSION};
     weft_status status = WEFT_OK;
     uint32_t clients, places;
 

@@ -21,8 +21,8 @@ weft_status weft_client_open(const struct weft_cuda_table **table,
  * The same where sessions are under way already: config names the job, in which this is process 0.
  * names: what messages call the servers, one each; they stay the caller's.
  */
-weft_status weft_client_join(const struct weft_cuda_table **table,
-                             const struct weft_config *config, const char *const *names);
+weft_status weft_client_join(const struct weft_cuda_table **table, const struct weft_config *config,
+                             const char *const *names);
 
 /* Says good-bye to the servers; at most 5 s. At the end of the process at the latest. */
 void weft_client_close(void);

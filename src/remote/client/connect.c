@@ -79,8 +79,8 @@ static weft_status talk(int fd, const char *name, const struct weft_request *req
                         const struct weft_key *key, uint64_t deadline, uint32_t *clients,
                         uint32_t *places)
 {
-    unsigned char greeting[WEFT_GREETING_BYTES], nonce[WEFT_NONCE_BYTES],
-        wire[WEFT_REQUEST_BYTES], answer[WEFT_ANSWER_BYTES];
+    unsigned char greeting[WEFT_GREETING_BYTES], nonce[WEFT_NONCE_BYTES], wire[WEFT_REQUEST_BYTES],
+        answer[WEFT_ANSWER_BYTES];
 
     if (!receive(fd, greeting, sizeof(greeting), deadline))
         return weft_err(WEFT_ERR_TIMEOUT, "server %s does not greet", name);
@@ -90,8 +90,7 @@ static weft_status talk(int fd, const char *name, const struct weft_request *req
     if (no != WEFT_NO_NONE)
         return refused(name, no, 0);
     weft_request_put(wire, request, key, nonce);
-    if (!weft_socket_send(fd, wire, sizeof(wire)) ||
-        !receive(fd, answer, sizeof(answer), deadline))
+    if (!weft_socket_send(fd, wire, sizeof(wire)) || !receive(fd, answer, sizeof(answer), deadline))
         return weft_err(WEFT_ERR_PEER_LOST, "server %s ends the connection", name);
     no = weft_answer_get(answer, clients, places);
     return no == WEFT_NO_NONE ? WEFT_OK : refused(name, no, *places);

@@ -19,7 +19,8 @@ weft_status weft_servers_parse(struct weft_servers *servers, const char *text);
 
 /*
  * Asks one. Blocking, at most seconds. *line: the connection, whose end ends the session; -1 after
- * WEFT_ASK_STATUS. clients, places: of the server. Errors: TIMEOUT, PROTOCOL, CONFIG (refused), said.
+ * WEFT_ASK_STATUS. clients, places: of the server. Errors: TIMEOUT, PROTOCOL, CONFIG (refused),
+ * said.
  */
 weft_status weft_server_ask(const struct weft_servers *servers, int server,
                             const struct weft_request *request, const struct weft_key *key,

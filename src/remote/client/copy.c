@@ -20,7 +20,7 @@ enum { INSIDE_MOST = 4 * WEFT_COPY_INSIDE }; /* of a copy from the host that goe
 struct copy {
     uint64_t to, from, bytes;
     CUstream stream;
-    struct client_device *at;                    /* the stream's */
+    struct client_device *at; /* the stream's */
     enum client_place to_place, from_place;
     struct client_device *to_device, *from_device;
     bool waits; /* the caller does, in any case */
@@ -33,8 +33,8 @@ static bool on_device(enum client_place place)
 
 static CUresult synchronize(const struct copy *c)
 {
-    return client_call(c->at, WEFT_CALL_stream_synchronize, &(uint64_t){(uint64_t)(uintptr_t)c->stream},
-                       1, NULL, 0, NULL);
+    return client_call(c->at, WEFT_CALL_stream_synchronize,
+                       &(uint64_t){(uint64_t)(uintptr_t)c->stream}, 1, NULL, 0, NULL);
 }
 
 static bool is_pinned(uint64_t address, uint64_t bytes, bool *writers)
@@ -60,10 +60,9 @@ static CUresult close_gate(const struct copy *c, uint32_t number, uint64_t sourc
 static CUresult send_from_device(const struct copy *c, uint32_t number, int process, uint64_t key,
                                  uint64_t offset)
 {
-    const uint64_t words[] = {number,            (uint64_t)c->at->process, c->from, c->bytes,
-                              (uint64_t)process, key,                      offset};
-    const CUresult result =
-        client_post(c->from_device, WEFT_CALL_send, words, 7, NULL, 0);
+    const uint64_t words[] = {
+        number, (uint64_t)c->at->process, c->from, c->bytes, (uint64_t)process, key, offset};
+    const CUresult result = client_post(c->from_device, WEFT_CALL_send, words, 7, NULL, 0);
 
     return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->process)
                                   : result;
@@ -79,10 +78,9 @@ static CUresult between_servers(const struct copy *c)
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     const CUresult result = client_number(&(struct client_copy){0}, &number);
-    return result == CUDA_SUCCESS
-               ? send_from_device(c, number, c->to_device->process, c->to_device->key,
-                                  c->to - c->to_device->base)
-               : result;
+    return result == CUDA_SUCCESS ? send_from_device(c, number, c->to_device->process,
+                                                     c->to_device->key, c->to - c->to_device->base)
+                                  : result;
 }
 
 static CUresult to_host(struct copy *c)
@@ -102,10 +100,9 @@ static CUresult to_host(struct copy *c)
     }
     if (result == CUDA_SUCCESS)
         result = client_number(&copy, &number);
-    return result == CUDA_SUCCESS
-               ? send_from_device(c, number, 0, copy.region->key,
-                                  c->to - (uint64_t)(uintptr_t)copy.region->base)
-               : result;
+    return result == CUDA_SUCCESS ? send_from_device(c, number, 0, copy.region->key,
+                                                     c->to - (uint64_t)(uintptr_t)copy.region->base)
+                                  : result;
 }
 
 static CUresult from_host(const struct copy *c)

@@ -1,4 +1,5 @@
-/* remote/client/device.c - devices and contexts: all that is known since the sessions were opened. */
+/* remote/client/device.c - devices and contexts: all that is known since the sessions were opened.
+ */
 #include "remote/client/inside.h"
 
 #include <stdio.h>
@@ -68,8 +69,7 @@ CUresult client_device_attribute(int *value, CUdevice_attribute attribute, CUdev
 
     if (device == NULL)
         return CUDA_ERROR_INVALID_DEVICE;
-    if (attribute < 1 || (int)attribute >= WEFT_ATTRIBUTES ||
-        attribute >= CU_DEVICE_ATTRIBUTE_MAX)
+    if (attribute < 1 || (int)attribute >= WEFT_ATTRIBUTES || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     *value = attribute == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID ? DOMAINS + device->process
                                                             : device->facts.attributes[attribute];
@@ -122,7 +122,8 @@ CUresult client_device_by_pci(CUdevice *ordinal, const char *text)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- peers: only within a server does a kernel reach another device's memory ------------------- */
+/* ---- peers: only within a server does a kernel reach another device's memory -------------------
+ */
 
 static bool reaches(const struct client_device *device, const struct client_device *peer)
 {
@@ -172,7 +173,8 @@ CUresult client_peer_disable(CUcontext context)
     return set_peer(context, 0, false);
 }
 
-/* ---- contexts: a device's is the device itself ------------------------------------------------- */
+/* ---- contexts: a device's is the device itself -------------------------------------------------
+ */
 
 CUresult client_context_retain(CUcontext *context, CUdevice ordinal)
 {

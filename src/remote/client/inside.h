@@ -49,7 +49,7 @@ struct client_copy {
     struct weft_send send; /* bytes 0: not from here */
     CUhostFn run;
     void *argument;
-    int process; /* of a callback: the session that waits for it */
+    int process;                /* of a callback: the session that waits for it */
     struct weft_region *region; /* registered for it alone */
 };
 
@@ -113,8 +113,8 @@ void client_use(struct client_device *device);
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
 /* Does not wait, but for room. */
-CUresult client_post(const struct client_device *device, enum weft_call call,
-                     const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
+CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes);
 /* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */
 CUresult client_number(const struct client_copy *copy, uint32_t *number);
 void client_start_tasks(void);
@@ -135,10 +135,10 @@ CUresult client_route_stream(struct client_route *route, CUstream stream);
 /* ---- memory.c */
 /* Where a range of addresses lies. */
 enum client_place {
-    CLIENT_HOST,    /* in memory of the program, as far as anybody knows */
-    CLIENT_ARENA,   /* all of it in one allocation of a device */
-    CLIENT_GLOBAL,  /* all of it in a variable of a device */
-    CLIENT_NOWHERE  /* among a device's addresses, but not in an allocation */
+    CLIENT_HOST,   /* in memory of the program, as far as anybody knows */
+    CLIENT_ARENA,  /* all of it in one allocation of a device */
+    CLIENT_GLOBAL, /* all of it in a variable of a device */
+    CLIENT_NOWHERE /* among a device's addresses, but not in an allocation */
 };
 enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device);
 /* The region in which all of it lies; NULL: none. Lock held. */

@@ -347,8 +347,7 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
         return CUDA_ERROR_INVALID_VALUE;
     if ((flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0)
         return refuse_mapped();
-    void *map =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result = client_region_add(map, bytes, true, true, flags, &region);
@@ -458,8 +457,8 @@ CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, 
 static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, unsigned value,
                      unsigned unit, CUstream stream)
 {
-    const uint64_t words[] = {to,   pitch, width, rows, (uint64_t)unit << 32 | value,
-                              (uint64_t)(uintptr_t)stream};
+    const uint64_t words[] = {
+        to, pitch, width, rows, (uint64_t)unit << 32 | value, (uint64_t)(uintptr_t)stream};
     struct client_route route = {client_now(), false};
     struct client_device *device;
     const CUresult result = client_route_stream(&route, stream);

@@ -91,8 +91,9 @@ static CUresult load(const struct client_device *device, struct client_library *
     if (result == CUDA_SUCCESS)
         result = client_call(device, WEFT_CALL_load, &library->bytes, 1, NULL, 0, &answer);
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-        weft_say(WEFT_SAY_ERROR, "server %s has no code for its device of compute capability %d.%d: "
-                                 "%s",
+        weft_say(WEFT_SAY_ERROR,
+                 "server %s has no code for its device of compute capability %d.%d: "
+                 "%s",
                  client.server[device->process].name,
                  device->facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR],
                  device->facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR],
@@ -297,7 +298,6 @@ CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)
                                                      .process = route.device->process},
                                &number);
     const uint64_t words[] = {number, (uint64_t)(uintptr_t)stream};
-    return result == CUDA_SUCCESS
-               ? client_post(route.device, WEFT_CALL_host, words, 2, NULL, 0)
-               : result;
+    return result == CUDA_SUCCESS ? client_post(route.device, WEFT_CALL_host, words, 2, NULL, 0)
+                                  : result;
 }

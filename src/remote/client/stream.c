@@ -35,7 +35,8 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
                : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* ---- calls of calls.def, whole ---------------------------------------------------------------- */
+/* ---- calls of calls.def, whole ----------------------------------------------------------------
+ */
 
 #define WORD(value) ((uint64_t)(uintptr_t)(value))
 
@@ -62,10 +63,10 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
 #define LEAD(kind, type, name) LEAD_##kind(name)
 
 /* Its word of the request. */
-#define PACK_IN(name)         words[count++] = (uint64_t)name;
+#define PACK_IN(name) words[count++] = (uint64_t)name;
 #define PACK_OUT(name)
-#define PACK_STREAM(name)     words[count++] = WORD(name);
-#define PACK_EVENT(name)      words[count++] = WORD(name);
+#define PACK_STREAM(name) words[count++] = WORD(name);
+#define PACK_EVENT(name)  words[count++] = WORD(name);
 #define PACK_FUNCTION(name)                                                                        \
     if (result == CUDA_SUCCESS)                                                                    \
         result = client_function(route.device, name, &words[count++]);
@@ -74,7 +75,7 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
 
 /* Its word of the answer. */
 #define TAKE_IN(type, name)
-#define TAKE_OUT(type, name)        *name = (type)answer.words[taken++];
+#define TAKE_OUT(type, name) *name = (type)answer.words[taken++];
 #define TAKE_STREAM(type, name)
 #define TAKE_EVENT(type, name)
 #define TAKE_FUNCTION(type, name)
@@ -148,8 +149,8 @@ CUresult client_event_create(CUevent *event, unsigned flags)
 
     if (client_now() == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    const CUresult result = client_call(client_now(), WEFT_CALL_event_create,
-                                        &(uint64_t){flags}, 1, NULL, 0, &answer);
+    const CUresult result =
+        client_call(client_now(), WEFT_CALL_event_create, &(uint64_t){flags}, 1, NULL, 0, &answer);
     if (result == CUDA_SUCCESS)
         *event = (CUevent)(uintptr_t)answer.words[0];
     return result;

@@ -53,8 +53,7 @@ static weft_status begin(struct weft_sources *sources, struct weft_sending *send
     size_t bytes = left < most ? (size_t)left : most;
 
     if (send->device >= 0) {
-        piece->memory =
-            weft_stage_take(sources->stage, send->number, send->process, bytes, &bytes);
+        piece->memory = weft_stage_take(sources->stage, send->number, send->process, bytes, &bytes);
         if (piece->memory == NULL)
             return WEFT_OK;
         if (!sources->fetch->fetch(sources->fetch->context, send->device, piece->memory,

@@ -26,10 +26,10 @@ struct weft_send {
 struct weft_piece {
     struct weft_parcel parcel;
     struct weft_sending *sending;
-    uint64_t at;            /* in the copy */
+    uint64_t at; /* in the copy */
     size_t bytes;
-    unsigned char *memory;  /* to put from */
-    void *ticket;           /* of the fetch */
+    unsigned char *memory; /* to put from */
+    void *ticket;          /* of the fetch */
     enum { WEFT_PIECE_FREE, WEFT_PIECE_FETCHED, WEFT_PIECE_READY, WEFT_PIECE_PUT } state;
 };
 

@@ -206,19 +206,17 @@ static bool all_there(void *context)
 
 static weft_status open_net(struct weft_links *links, bool one_host, size_t stage_bytes)
 {
-    const struct weft_net_open open = {.config = &links->config,
-                                       .process = links->process,
-                                       .processes = links->processes,
-                                       .one_address_space = links->one_address_space,
-                                       .one_host = one_host,
-                                       .polls = true,
-                                       .stage_bytes = stage_bytes,
-                                       .events = {.context = links,
-                                                  .sent = on_sent,
-                                                  .landed = on_landed,
-                                                  .all_there = all_there},
-                                       .kinds = &links->kinds,
-                                       .device = links->device.land != NULL ? &links->device : NULL};
+    const struct weft_net_open open = {
+        .config = &links->config,
+        .process = links->process,
+        .processes = links->processes,
+        .one_address_space = links->one_address_space,
+        .one_host = one_host,
+        .polls = true,
+        .stage_bytes = stage_bytes,
+        .events = {.context = links, .sent = on_sent, .landed = on_landed, .all_there = all_there},
+        .kinds = &links->kinds,
+        .device = links->device.land != NULL ? &links->device : NULL};
 
     weft_notice_add(&links->kinds, WEFT_NOTICE_RECORDS, on_records, links);
     weft_notice_add(&links->kinds, WEFT_NOTICE_COPY, on_copy, links);
@@ -268,8 +266,8 @@ static void on_stretch(struct weft_parcel *parcel)
 static weft_status make_rings(struct weft_links *links)
 {
     links->inbox_bytes = (size_t)(links->process == 0 ? links->processes - 1 : 1) * PART;
-    links->inbox = mmap(NULL, links->inbox_bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    links->inbox =
+        mmap(NULL, links->inbox_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (links->inbox == MAP_FAILED) {
         links->inbox = NULL;
         return weft_err(WEFT_ERR_MEMORY, "no %zu bytes for rings", links->inbox_bytes);
@@ -306,8 +304,8 @@ weft_status weft_links_open(struct weft_links *links, const struct weft_config *
     void *const context = links->context;
     bool one_host = false;
 
-    *links = (struct weft_links){.config = *config, .lost = -1, .context = context,
-                                 .copy = links->copy};
+    *links =
+        (struct weft_links){.config = *config, .lost = -1, .context = context, .copy = links->copy};
     if (config->processes > WEFT_LINK_PROCESSES)
         return weft_err(WEFT_ERR_CONFIG, "%lld servers, at most %d",
                         (long long)config->processes - 1, WEFT_LINK_SERVERS);
@@ -384,8 +382,8 @@ weft_status weft_links_notify(struct weft_links *links, int process, enum weft_c
                               uint32_t number)
 {
     struct weft_link *link = &links->link[process];
-    const uint32_t notice = weft_notice(
-        WEFT_NOTICE_COPY, (uint32_t)step << 6 | (uint32_t)links->process, number);
+    const uint32_t notice =
+        weft_notice(WEFT_NOTICE_COPY, (uint32_t)step << 6 | (uint32_t)links->process, number);
 
     if (process == links->process)
         return links->copy(links->context, process, step, number);
@@ -408,15 +406,15 @@ weft_status weft_link_flush(struct weft_links *links, int process)
     uint32_t bytes;
 
     while (link->unsent < STRETCHES && (bytes = weft_ring_out_stretch(&link->out, &place)) != 0) {
-        const struct weft_net_put put = {
-            .process = process,
-            .key = link->key,
-            .offset = link->inbox + place,
-            .source = link->out.mirror + place,
-            .bytes = bytes,
-            .notice = weft_notice(WEFT_NOTICE_RECORDS, (uint32_t)links->process,
-                                  bytes / WEFT_RECORD_UNIT),
-            .cookie = &link->stretch};
+        const struct weft_net_put put = {.process = process,
+                                         .key = link->key,
+                                         .offset = link->inbox + place,
+                                         .source = link->out.mirror + place,
+                                         .bytes = bytes,
+                                         .notice = weft_notice(WEFT_NOTICE_RECORDS,
+                                                               (uint32_t)links->process,
+                                                               bytes / WEFT_RECORD_UNIT),
+                                         .cookie = &link->stretch};
         link->unsent++;
         const weft_status status = links->ops->put(links->net, &put);
         if (status != WEFT_OK) {
@@ -454,7 +452,8 @@ static bool read_taken(struct weft_links *links, struct weft_link *link)
     const uint64_t *word = (const uint64_t *)(const void *)(link->in.memory + WORD_AT);
 
     (void)links;
-    return link->unsent > 0 || weft_ring_out_taken(&link->out, __atomic_load_n(word, __ATOMIC_RELAXED));
+    return link->unsent > 0 ||
+           weft_ring_out_taken(&link->out, __atomic_load_n(word, __ATOMIC_RELAXED));
 }
 
 static weft_status look_at_control(struct weft_links *links)
@@ -493,8 +492,10 @@ weft_status weft_links_progress(struct weft_links *links, bool *did)
         if (!has_ring(links, p) || status != WEFT_OK)
             continue;
         if (!read_taken(links, &links->link[p]))
-            status = weft_err(WEFT_ERR_PROTOCOL, "process %d says it used records that it was not "
-                                                 "sent", p);
+            status = weft_err(WEFT_ERR_PROTOCOL,
+                              "process %d says it used records that it was not "
+                              "sent",
+                              p);
         if (status == WEFT_OK)
             status = weft_link_flush(links, p);
         if (status == WEFT_OK)

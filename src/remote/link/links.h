@@ -37,14 +37,14 @@ struct weft_parcel {
 struct weft_link {
     struct weft_ring_out out;
     struct weft_ring_in in;
-    uint64_t key;          /* of the peer's inbox */
-    uint64_t inbox;        /* where in it this process's part begins */
-    uint64_t told;         /* source of the put that tells how far `in` was used */
+    uint64_t key;   /* of the peer's inbox */
+    uint64_t inbox; /* where in it this process's part begins */
+    uint64_t told;  /* source of the put that tells how far `in` was used */
     struct weft_parcel telling;
-    bool tells;            /* that put is under way */
-    uint32_t *notices;     /* that found no room; a growing list */
+    bool tells;        /* that put is under way */
+    uint32_t *notices; /* that found no room; a growing list */
     uint32_t first, count, capacity;
-    uint32_t unsent;       /* stretches of the mirror that the network still reads */
+    uint32_t unsent; /* stretches of the mirror that the network still reads */
     struct weft_parcel stretch;
 };
 
@@ -61,9 +61,9 @@ struct weft_links {
     unsigned char *inbox;
     size_t inbox_bytes;
     struct weft_link link[WEFT_LINK_PROCESSES]; /* by peer */
-    uint64_t control_next; /* when to look at the control channel again */
-    weft_status status;    /* not OK: the job has failed */
-    int lost;              /* the process that was lost; -1: none */
+    uint64_t control_next;                      /* when to look at the control channel again */
+    weft_status status;                         /* not OK: the job has failed */
+    int lost;                                   /* the process that was lost; -1: none */
     /* Whom it serves. */
     void *context;
     weft_status (*copy)(void *context, int process, enum weft_copy_step step, uint32_t number);
@@ -85,7 +85,8 @@ weft_status weft_links_progress(struct weft_links *links, bool *did);
 weft_status weft_link_flush(struct weft_links *links, int process);
 /* The sender learns how far its records were used; called where little room is left, or anyway. */
 weft_status weft_link_tell(struct weft_links *links, int process, bool anyway);
-/* Tells a process something of a copy. Non-blocking; waits in a list for room. Errors: MEMORY, NETWORK. */
+/* Tells a process something of a copy. Non-blocking; waits in a list for room. Errors: MEMORY,
+ * NETWORK. */
 weft_status weft_links_notify(struct weft_links *links, int process, enum weft_copy_step step,
                               uint32_t number);
 /* A piece of a copy. WEFT_NET_FULL: no room now. parcel: hears of it. */

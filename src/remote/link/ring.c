@@ -32,8 +32,7 @@ struct weft_record *weft_ring_out_begin(struct weft_ring_out *ring, uint16_t cal
         ring->head += skip;
     }
     record = (struct weft_record *)(void *)(ring->mirror + place_of(ring->head));
-    *record =
-        (struct weft_record){.call = call, .bytes = bytes, .extra = extra, .words = words};
+    *record = (struct weft_record){.call = call, .bytes = bytes, .extra = extra, .words = words};
     return record;
 }
 
@@ -52,7 +51,7 @@ uint32_t weft_ring_out_stretch(const struct weft_ring_out *ring, uint64_t *place
 
 bool weft_ring_out_taken(struct weft_ring_out *ring, uint64_t taken)
 {
-    if (taken < ring->taken || taken > ring->put)
+    if (taken - ring->taken > ring->put - ring->taken) /* counters may wrap */
         return false;
     ring->taken = taken;
     return true;

@@ -43,9 +43,9 @@ static inline unsigned char *weft_record_extra(struct weft_record *record)
 
 struct weft_ring_out {
     unsigned char *mirror;
-    uint64_t head;    /* records are complete up to here */
-    uint64_t put;     /* and were given to the network */
-    uint64_t taken;   /* the receiver has used them up to here */
+    uint64_t head;  /* records are complete up to here */
+    uint64_t put;   /* and were given to the network */
+    uint64_t taken; /* the receiver has used them up to here */
 };
 
 struct weft_ring_in {

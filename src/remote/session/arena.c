@@ -11,9 +11,9 @@ enum { ALIGN = 512 };
 
 static CUmemAllocationProp properties_of(const struct weft_arena *arena)
 {
-    return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
-                                              .id = arena->device}};
+    return (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = arena->device}};
 }
 
 CUresult weft_arena_open(struct weft_arena *arena, const struct weft_cuda_table *table, int device,
@@ -23,8 +23,8 @@ CUresult weft_arena_open(struct weft_arena *arena, const struct weft_cuda_table 
 
     *arena = (struct weft_arena){.table = table, .device = device, .share = share};
     const CUmemAllocationProp properties = properties_of(arena);
-    CUresult result = table->granularity(&arena->granule, &properties,
-                                         CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+    CUresult result =
+        table->granularity(&arena->granule, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
     if (result == CUDA_SUCCESS)
         result = table->reserve(&got, span, 0, base, 0);
     if (result != CUDA_SUCCESS)
@@ -207,8 +207,7 @@ CUresult weft_arena_free(struct weft_arena *arena, uint64_t address)
     const struct weft_block block = arena->blocks[i];
     arena->used -= block.bytes;
     arena->count--;
-    memmove(arena->blocks + i, arena->blocks + i + 1,
-            (arena->count - i) * sizeof(*arena->blocks));
+    memmove(arena->blocks + i, arena->blocks + i + 1, (arena->count - i) * sizeof(*arena->blocks));
     unback(arena, block.at, block.bytes);
     return CUDA_SUCCESS;
 }

@@ -88,7 +88,8 @@ int session_do_host(struct weft_session *session, struct weft_record *record, co
     return close_gate(session, record->device, word[0], word[1], -1, true);
 }
 
-/* ---- an event of this server, for a gate of another ------------------------------------------- */
+/* ---- an event of this server, for a gate of another -------------------------------------------
+ */
 
 static CUresult signal_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
@@ -125,8 +126,7 @@ int session_do_send(struct weft_session *session, struct weft_record *record, co
     (void)record;
     if (word[0] >= WEFT_COPIES || word[1] >= (uint64_t)session->links.processes || word[1] == 0 ||
         word[4] >= (uint64_t)session->links.processes ||
-        word[4] == (uint64_t)session->links.process || word[3] == 0 ||
-        session->gates[word[0]].told)
+        word[4] == (uint64_t)session->links.process || word[3] == 0 || session->gates[word[0]].told)
         return SESSION_WRONG;
     const int device = session_device_of(session, word[2], word[3]);
     if (device < 0)
@@ -193,7 +193,8 @@ static bool fetched(void *context, int device, void *ticket, bool *there)
     return *there || result == CUDA_ERROR_NOT_READY;
 }
 
-/* ---- landing: pieces that arrive for device memory -------------------------------------------- */
+/* ---- landing: pieces that arrive for device memory --------------------------------------------
+ */
 
 static bool land(void *context, void *target, const void *source, size_t bytes)
 {
@@ -261,10 +262,39 @@ static bool settle(void *context)
     return true;
 }
 
+/* The network's memory, from which pieces land: the driver fetches it without a processor. */
+static const char *pin(struct weft_device *device, void *memory, size_t bytes)
+{
+    struct weft_session *session = (struct weft_session *)(void *)device;
+    CUresult result = session_use(session, 0);
+
+    if (result == CUDA_SUCCESS)
+        result = session->table->host_register(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+               ? NULL
+               : weft_cuda_text(result);
+}
+
+static void unpin(struct weft_device *device, void *memory)
+{
+    struct weft_session *session = (struct weft_session *)(void *)device;
+
+    if (session_use(session, 0) == CUDA_SUCCESS)
+        session->table->host_unregister(memory);
+}
+
 void session_landing(struct weft_session *session, struct weft_arrive_device *device)
 {
-    *device = (struct weft_arrive_device){
-        .context = session, .land = land, .settle = settle, .mark = mark, .settled = settled};
+    static const struct weft_device_ops ops = {.pin = pin,
+                                               .unpin = unpin}; /* all that networks call */
+
+    *device = (struct weft_arrive_device){.context = session,
+                                          .land = land,
+                                          .settle = settle,
+                                          .mark = mark,
+                                          .settled = settled,
+                                          .ops = &ops,
+                                          .device = (struct weft_device *)(void *)session};
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -283,8 +313,6 @@ weft_status session_copies_open(struct weft_session *session)
                                             SESSION_GATES * sizeof(uint32_t), 0);
     if (result == CUDA_SUCCESS && stage == NULL)
         result = session->table->host_alloc(&session->stage_memory, config->stage_memory, 0);
-    else if (result == CUDA_SUCCESS)
-        result = session->table->host_register(stage, config->stage_memory, 0);
     if (result != CUDA_SUCCESS)
         return weft_err(WEFT_ERR_DEVICE, "pinned memory for copies: %s", weft_cuda_text(result));
     for (int i = 0; i < SESSION_GATES; i++) {
@@ -292,13 +320,11 @@ weft_status session_copies_open(struct weft_session *session)
         session->free_words[session->free_word_count++] = (uint16_t)i;
     }
     session->fetch = (struct weft_fetch){session, fetch, fetched};
-    session->sources =
-        (struct weft_sources){.links = &session->links,
-                              .fetch = &session->fetch,
-                              .stage = weft_stage_make(config,
-                                                       stage != NULL ? stage
-                                                                     : session->stage_memory,
-                                                       session->links.processes)};
+    session->sources = (struct weft_sources){
+        .links = &session->links,
+        .fetch = &session->fetch,
+        .stage = weft_stage_make(config, stage != NULL ? stage : session->stage_memory,
+                                 session->links.processes)};
     return session->sources.stage != NULL ? WEFT_OK
                                           : weft_err(WEFT_ERR_MEMORY, "no memory for staging");
 }

@@ -138,9 +138,9 @@ int session_do_event_synchronize(struct weft_session *session, struct weft_recor
 {
     const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
 
-    return place == NULL ? CUDA_ERROR_INVALID_HANDLE
-                         : session_wait_event(session, place->device, record->lane, place->object,
-                                              NULL, 0);
+    return place == NULL
+               ? CUDA_ERROR_INVALID_HANDLE
+               : session_wait_event(session, place->device, record->lane, place->object, NULL, 0);
 }
 
 int session_do_event_create(struct weft_session *session, struct weft_record *record,
@@ -205,8 +205,7 @@ int session_do_event_elapsed(struct weft_session *session, struct weft_record *r
 
     if (from == NULL || to == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult result =
-        session->table->event_elapsed(&milliseconds, from->object, to->object);
+    const CUresult result = session->table->event_elapsed(&milliseconds, from->object, to->object);
     memcpy(&answer, &milliseconds, sizeof(milliseconds));
     return session_answer(session, record->lane, result, &answer, 1, NULL, 0) ? SESSION_LATER
                                                                               : SESSION_WRONG;

@@ -40,8 +40,7 @@ static bool function_of(struct weft_session *session, int device, uint64_t handl
         return false;
     struct session_kernel *kernel = place->object;
     CUfunction *there = &kernel->functions[device];
-    if (*there == NULL &&
-        session->table->kernel_function(there, kernel->kernel) != CUDA_SUCCESS)
+    if (*there == NULL && session->table->kernel_function(there, kernel->kernel) != CUDA_SUCCESS)
         return false;
     *function = *there;
     return true;
@@ -56,7 +55,8 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
     return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* ---- calls of calls.def, whole ---------------------------------------------------------------- */
+/* ---- calls of calls.def, whole ----------------------------------------------------------------
+ */
 
 /* A variable for each parameter, from the next word. */
 #define TAKE_IN(type, name)  const type name = (type)*word++;
@@ -74,12 +74,12 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
 #define TAKE(kind, type, name)      TAKE_##kind(type, name)
 
 /* It as an argument. */
-#define PASS_IN(name)         , name
-#define PASS_OUT(name)        , &name
-#define PASS_STREAM(name)     , name
-#define PASS_EVENT(name)      , name
-#define PASS_FUNCTION(name)   , name
-#define PASS_NEW_STREAM(name) , &name
+#define PASS_IN(name)          , name
+#define PASS_OUT(name)         , &name
+#define PASS_STREAM(name)      , name
+#define PASS_EVENT(name)       , name
+#define PASS_FUNCTION(name)    , name
+#define PASS_NEW_STREAM(name)  , &name
 #define PASS(kind, type, name) PASS_##kind(name)
 
 /* It in the answer. */
@@ -93,22 +93,21 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
         result = add_stream(session, record->device, name, &answer[given++]);
 #define GIVE(kind, type, name) GIVE_##kind(name)
 
-#define CALL                   true
-#define POST                   false
+#define CALL true
+#define POST false
 
 #define WEFT_CALL(name, class, ...)                                                                \
-    enum { name##_words = WEFT_WORDS(__VA_ARGS__) };                                       \
+    enum { name##_words = WEFT_WORDS(__VA_ARGS__) };                                               \
     static int take_##name(struct weft_session *session, const struct weft_record *record,         \
                            const uint64_t *word)                                                   \
     {                                                                                              \
         uint64_t answer[WEFT_ANSWER_WORDS];                                                        \
         uint32_t given = 0;                                                                        \
         bool good = true;                                                                          \
-        (void)answer, (void)given, (void)word;                                                                 \
+        (void)answer, (void)given, (void)word;                                                     \
         WEFT_EACH(TAKE, __VA_ARGS__)                                                               \
-        CUresult result =                                                                          \
-            good ? session->table->name(WEFT_LIST(WEFT_EACH(PASS, __VA_ARGS__)))                   \
-                 : CUDA_ERROR_INVALID_HANDLE;                                                      \
+        CUresult result = good ? session->table->name(WEFT_LIST(WEFT_EACH(PASS, __VA_ARGS__)))     \
+                               : CUDA_ERROR_INVALID_HANDLE;                                        \
         WEFT_EACH(GIVE, __VA_ARGS__)                                                               \
         if (!class)                                                                                \
             return result;                                                                         \
@@ -128,8 +127,7 @@ static const struct {
     uint32_t words;
     bool extra;
 } calls[WEFT_CALLS] = {
-#define WEFT_CALL(name, class, ...)                                                                \
-    [WEFT_CALL_##name] = {take_##name, NULL, name##_words, false},
+#define WEFT_CALL(name, class, ...) [WEFT_CALL_##name] = {take_##name, NULL, name##_words, false},
 #define WEFT_CALL_BY_HAND(name, words, extra)                                                      \
     [WEFT_CALL_##name] = {NULL, session_do_##name, words, extra},
 #include "remote/wire/calls.def"

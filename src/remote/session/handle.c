@@ -33,8 +33,8 @@ uint64_t weft_handles_add(struct weft_handles *handles, enum weft_handle_kind ki
     return weft_handle(handles->process, device, kind, place->generation, at);
 }
 
-struct weft_place *weft_handles_find(const struct weft_handles *handles,
-                                     enum weft_handle_kind kind, uint64_t handle)
+struct weft_place *weft_handles_find(const struct weft_handles *handles, enum weft_handle_kind kind,
+                                     uint64_t handle)
 {
     const uint32_t at = (uint32_t)handle;
 

@@ -5,8 +5,8 @@
 #include "remote/session/session.h"
 
 enum {
-    SESSION_CHUNKS = 64,       /* pinned memory for copies inside records */
-    SESSION_PENDING = 1024,    /* waiting calls, copies and events of one program */
+    SESSION_CHUNKS = 64,    /* pinned memory for copies inside records */
+    SESSION_PENDING = 1024, /* waiting calls, copies and events of one program */
     SESSION_MARKS = 2 * WEFT_ARRIVE_BATCHES,
     /*
      * Gates of a device that are closed at once. Of 32 queues to an H100, 31 with closed gates let
@@ -37,9 +37,9 @@ struct session_device {
     CUcontext context;
     struct weft_arena arena;
     uint64_t arena_key;
-    CUstream in, out;  /* of copies between processes: highest priority */
-    bool unmarked;     /* something landed since the last mark */
-    uint32_t closed;   /* gates */
+    CUstream in, out; /* of copies between processes: highest priority */
+    bool unmarked;    /* something landed since the last mark */
+    uint32_t closed;  /* gates */
 };
 
 struct session_chunk {
@@ -58,7 +58,7 @@ struct session_wait {
     CUresult (*then)(struct weft_session *session, struct session_wait *wait, CUresult result);
     uint64_t value; /* for then */
     uint32_t size;
-    bool answers; /* `then`'s value goes to the lane */
+    bool answers;  /* `then`'s value goes to the lane */
     bool borrowed; /* its event is the program's: it does not go back */
     bool orphan;   /* which the program has destroyed meanwhile */
     bool passed;
@@ -68,11 +68,11 @@ struct session_wait {
 
 /* A copy's gate in a stream, by the copy's number. */
 struct session_gate {
-    uint32_t *word; /* NULL: no gate */
-    uint32_t value; /* opens it */
+    uint32_t *word;     /* NULL: no gate */
+    uint32_t value;     /* opens it */
     int device, source; /* source: process; -1: a callback of the program's */
-    bool done;      /* DONE has come, perhaps before the gate */
-    bool go, told;  /* GO has come; the program has told what to send */
+    bool done;          /* DONE has come, perhaps before the gate */
+    bool go, told;      /* GO has come; the program has told what to send */
     struct weft_send send;
 };
 

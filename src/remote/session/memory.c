@@ -1,4 +1,5 @@
-/* remote/session/memory.c - a program's device memory: allocations, fills, copies inside records. */
+/* remote/session/memory.c - a program's device memory: allocations, fills, copies inside records.
+ */
 #include "base/say.h"
 #include "remote/session/inside.h"
 
@@ -21,9 +22,8 @@ int session_do_arena(struct weft_session *session, struct weft_record *record, c
     if (result == CUDA_SUCCESS)
         result = weft_arena_open(&device->arena, session->table, device->ordinal, base, span,
                                  limit != 0 && limit < total ? limit : total);
-    if (result == CUDA_SUCCESS &&
-        session->links.ops->reg(session->links.net, (void *)base, span, &device->arena_key) !=
-            WEFT_OK)
+    if (result == CUDA_SUCCESS && session->links.ops->reg(session->links.net, (void *)base, span,
+                                                          &device->arena_key) != WEFT_OK)
         result = CUDA_ERROR_OUT_OF_MEMORY;
     return session_answer(session, record->lane, result, &device->arena_key, 1, NULL, 0)
                ? SESSION_LATER
@@ -40,7 +40,8 @@ int session_do_alloc(struct weft_session *session, struct weft_record *record, c
         return SESSION_WRONG;
     const CUresult result = weft_arena_alloc(arena, word[0], &address, &over);
     if (over && session->limits->memory != 0)
-        weft_say(WEFT_SAY_WARN, "the program would hold %llu MiB of device %d, its share is %llu MiB",
+        weft_say(WEFT_SAY_WARN,
+                 "the program would hold %llu MiB of device %d, its share is %llu MiB",
                  (unsigned long long)((arena->used + word[0]) >> 20), record->device,
                  (unsigned long long)(arena->share >> 20));
     return session_answer(session, record->lane, result, &address, 1, NULL, 0) ? SESSION_LATER
@@ -110,10 +111,9 @@ int session_do_fill(struct weft_session *session, struct weft_record *record, co
         return CUDA_ERROR_INVALID_VALUE;
     if (unit == 4)
         return session->table->fill32(address, value, width / 4, stream);
-    return rows == 1
-               ? session->table->fill8(address, (unsigned char)value, width, stream)
-               : session->table->fill8_rows(address, pitch, (unsigned char)value, width, rows,
-                                            stream);
+    return rows == 1 ? session->table->fill8(address, (unsigned char)value, width, stream)
+                     : session->table->fill8_rows(address, pitch, (unsigned char)value, width, rows,
+                                                  stream);
 }
 
 /* ---- copies inside records ------------------------------------------------------------------- */

@@ -55,8 +55,8 @@ int session_do_load(struct weft_session *session, struct weft_record *record, co
     if (session->image == NULL || word[0] != session->image_bytes)
         return SESSION_WRONG;
     if (is_whole(session->image, session->image_bytes))
-        result = session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL,
-                                              0);
+        result =
+            session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL, 0);
     free(session->image);
     session->image = NULL;
     if (result == CUDA_SUCCESS &&
@@ -186,9 +186,8 @@ int session_do_launch(struct weft_session *session, struct weft_record *record,
     }
     for (uint32_t i = 0; i < kernel->count; i++)
         parameters[i] = weft_record_extra(record) + kernel->parameters[i].offset;
-    return cooperative
-               ? session->table->launch_cooperative(*function, gx, gy, gz, bx, by, bz, shared,
-                                                    stream, parameters)
-               : session->table->launch(*function, gx, gy, gz, bx, by, bz, shared, stream,
-                                        parameters, NULL);
+    return cooperative ? session->table->launch_cooperative(*function, gx, gy, gz, bx, by, bz,
+                                                            shared, stream, parameters)
+                       : session->table->launch(*function, gx, gy, gz, bx, by, bz, shared, stream,
+                                                parameters, NULL);
 }

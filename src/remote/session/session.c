@@ -11,7 +11,8 @@
 #include <sys/socket.h>
 
 enum { RECORDS_A_ROUND = 64, ANSWER_MOST = 10 << 10 };
-static const uint64_t spin_ns = 200000, nap_ns = 50000, rest_ns = 1000000, line_every_ns = 100000000;
+static const uint64_t spin_ns = 200000, nap_ns = 50000, rest_ns = 1000000,
+                      line_every_ns = 100000000;
 
 CUresult session_use(struct weft_session *session, int device)
 {

@@ -25,7 +25,8 @@ struct weft_session_limits {
  * Serves the program that config's root names until it leaves or is lost. Blocking. Errors: those
  * of weft_links_open; PEER_LOST: the program is gone; PROTOCOL: it sent what makes no sense; LIMIT.
  */
-weft_status weft_session_serve(const struct weft_config *config, const struct weft_cuda_table *table,
+weft_status weft_session_serve(const struct weft_config *config,
+                               const struct weft_cuda_table *table,
                                const struct weft_session_limits *limits);
 
 #endif

@@ -11,18 +11,18 @@
 
 enum weft_call {
     WEFT_CALL_SKIP, /* link/ring.h */
-#define WEFT_CALL(name, class, ...)            WEFT_CALL_##name,
+#define WEFT_CALL(name, class, ...)           WEFT_CALL_##name,
 #define WEFT_CALL_BY_HAND(name, words, extra) WEFT_CALL_##name,
 #include "remote/wire/calls.def"
     WEFT_CALLS
 };
 
 /* For each parameter of a line of calls.def: macro(kind, type, name). */
-#define WEFT_EACH_1(macro, p)      macro p
-#define WEFT_EACH_2(macro, p, ...) macro p WEFT_EACH_1(macro, __VA_ARGS__)
-#define WEFT_EACH_3(macro, p, ...) macro p WEFT_EACH_2(macro, __VA_ARGS__)
-#define WEFT_EACH_4(macro, p, ...) macro p WEFT_EACH_3(macro, __VA_ARGS__)
-#define WEFT_EACH_5(macro, p, ...) macro p WEFT_EACH_4(macro, __VA_ARGS__)
+#define WEFT_EACH_1(macro, p)                         macro p
+#define WEFT_EACH_2(macro, p, ...)                    macro p WEFT_EACH_1(macro, __VA_ARGS__)
+#define WEFT_EACH_3(macro, p, ...)                    macro p WEFT_EACH_2(macro, __VA_ARGS__)
+#define WEFT_EACH_4(macro, p, ...)                    macro p WEFT_EACH_3(macro, __VA_ARGS__)
+#define WEFT_EACH_5(macro, p, ...)                    macro p WEFT_EACH_4(macro, __VA_ARGS__)
 #define WEFT_EACH_PICK(p1, p2, p3, p4, p5, each, ...) each
 #define WEFT_EACH(macro, ...)                                                                      \
     WEFT_EACH_PICK(__VA_ARGS__, WEFT_EACH_5, WEFT_EACH_4, WEFT_EACH_3, WEFT_EACH_2, WEFT_EACH_1, ) \
@@ -33,11 +33,11 @@ enum weft_call {
 #define WEFT_LIST(...)         WEFT_LIST_(__VA_ARGS__)
 
 /* How many words the request of such a line has. */
-#define WEFT_COUNT_IN         +1
+#define WEFT_COUNT_IN +1
 #define WEFT_COUNT_OUT
-#define WEFT_COUNT_STREAM     +1
-#define WEFT_COUNT_EVENT      +1
-#define WEFT_COUNT_FUNCTION   +1
+#define WEFT_COUNT_STREAM   +1
+#define WEFT_COUNT_EVENT    +1
+#define WEFT_COUNT_FUNCTION +1
 #define WEFT_COUNT_NEW_STREAM
 #define WEFT_COUNT(kind, type, name) WEFT_COUNT_##kind
 #define WEFT_WORDS(...)              (0 WEFT_EACH(WEFT_COUNT, __VA_ARGS__))

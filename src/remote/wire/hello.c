@@ -31,7 +31,8 @@ const char *weft_no_text(enum weft_no no)
 #undef WEFT_NO_TEXT
     };
 
-    return (unsigned)no < WEFT_NO_COUNT ? texts[no] : "for a reason that this version does not know";
+    return (unsigned)no < WEFT_NO_COUNT ? texts[no]
+                                        : "for a reason that this version does not know";
 }
 
 /* ---- the secret ------------------------------------------------------------------------------ */

@@ -52,7 +52,8 @@ struct weft_key {
     size_t size;
 };
 
-/* The secret of a file that its owner alone can read, without a newline at its end. Errors: CONFIG. */
+/* The secret of a file that its owner alone can read, without a newline at its end. Errors: CONFIG.
+ */
 weft_status weft_key_read(struct weft_key *key, const char *file);
 
 void weft_greeting_put(unsigned char wire[WEFT_GREETING_BYTES],
