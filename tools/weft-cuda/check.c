@@ -16,7 +16,7 @@
 static const struct {
     const char *name, *why;
 } absent[] = {
-#define WEFT_ABSENT(name, why) {#name, why},
+#define WEFT_ABSENT(name) {#name, WHY},
 #include "remote/cudart/absent.def"
 };
 

@@ -14,7 +14,7 @@
 
 static const struct weft_cuda_table client_table = {
 #define CLIENT_FIELD(field, function) .field = client_##field,
-    WEFT_TABLE_MAP(CLIENT_FIELD)
+    WEFT_TABLE_PROGRAM_MAP(CLIENT_FIELD)
 #undef CLIENT_FIELD
 };
 

@@ -157,7 +157,7 @@ bool client_remember_global(struct client_device *device, uint64_t address, uint
 CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle);
 
 #define CLIENT_DECLARE(field, function) __typeof__(function) client_##field;
-WEFT_TABLE_MAP(CLIENT_DECLARE)
+WEFT_TABLE_PROGRAM_MAP(CLIENT_DECLARE)
 #undef CLIENT_DECLARE
 
 #endif

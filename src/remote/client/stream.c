@@ -211,17 +211,3 @@ CUresult client_event_elapsed(float *milliseconds, CUevent from, CUevent to)
         memcpy(milliseconds, &answer.words[0], sizeof(*milliseconds));
     return result;
 }
-
-CUresult client_stream_wait_value(CUstream stream, CUdeviceptr address, cuuint32_t value,
-                                  unsigned flags)
-{
-    (void)stream, (void)address, (void)value, (void)flags;
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult client_stream_write_value(CUstream stream, CUdeviceptr address, cuuint32_t value,
-                                   unsigned flags)
-{
-    (void)stream, (void)address, (void)value, (void)flags;
-    return CUDA_ERROR_NOT_SUPPORTED;
-}

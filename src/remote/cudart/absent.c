@@ -17,11 +17,11 @@ int cudart_refuse(const char *function, const char *why, unsigned *said)
     return NOT_SUPPORTED;
 }
 
-#define WEFT_ABSENT(name, why)                                                                     \
+#define WEFT_ABSENT(name)                                                                          \
     int name(void);                                                                                \
     int name(void)                                                                                 \
     {                                                                                              \
         static unsigned said;                                                                      \
-        return cudart_refuse(#name, why, &said);                                                   \
+        return cudart_refuse(#name, WHY, &said);                                                   \
     }
 #include "remote/cudart/absent.def"

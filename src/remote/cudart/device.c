@@ -80,15 +80,8 @@ cudaError_t cudaGetDeviceFlags(unsigned *flags)
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
-{
-    if (value == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    FIND(driver);
-    return cudart_driver_done(
-        driver->device_attribute(value, (CUdevice_attribute)attribute, device));
-}
-
+KNOW(cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device), value,
+     device_attribute(value, (CUdevice_attribute)attribute, device))
 #define WORD(field, attribute)                                                                     \
     {                                                                                              \
         offsetof(struct cudaDeviceProp, field), CU_DEVICE_ATTRIBUTE_##attribute, false             \
@@ -232,11 +225,7 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text)
 
 /* ---- the current device ---------------------------------------------------------------------- */
 
-cudaError_t cudaDeviceSynchronize(void)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->context_synchronize());
-}
+FORWARD(cudaDeviceSynchronize, (void), context_synchronize())
 
 cudaError_t cudaDeviceReset(void)
 {
@@ -249,25 +238,12 @@ cudaError_t cudaDeviceReset(void)
     return cudart_driver_done(result);
 }
 
-cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->context_set_limit((CUlimit)limit, value));
-}
-
-cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
-{
-    if (value == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->context_limit(value, (CUlimit)limit));
-}
-
-cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->context_set_cache((CUfunc_cache)config));
-}
+FORWARD(cudaDeviceSetLimit, (enum cudaLimit limit, size_t value),
+        context_set_limit((CUlimit)limit, value))
+RESULT(cudaDeviceGetLimit, (size_t * value, enum cudaLimit limit), value,
+       context_limit(value, (CUlimit)limit))
+FORWARD(cudaDeviceSetCacheConfig, (enum cudaFuncCache config),
+        context_set_cache((CUfunc_cache)config))
 
 cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
 {
@@ -295,23 +271,9 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 
 /* ---- peers ----------------------------------------------------------------------------------- */
 
-cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
-{
-    if (can == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    FIND(driver);
-    return cudart_driver_done(driver->peer_can(can, device, peer));
-}
-
-cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int from,
-                                      int to)
-{
-    if (value == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    FIND(driver);
-    return cudart_driver_done(
-        driver->peer_attribute(value, (CUdevice_P2PAttribute)attribute, from, to));
-}
+KNOW(cudaDeviceCanAccessPeer, (int *can, int device, int peer), can, peer_can(can, device, peer))
+KNOW(cudaDeviceGetP2PAttribute, (int *value, enum cudaDeviceP2PAttr attribute, int from, int to),
+     value, peer_attribute(value, (CUdevice_P2PAttribute)attribute, from, to))
 
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {

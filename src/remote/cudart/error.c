@@ -32,13 +32,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
     return cudaSuccess;
 }
 
-cudaError_t cudaDriverGetVersion(int *version)
-{
-    if (version == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    FIND(driver);
-    return cudart_driver_done(driver->driver_version(version));
-}
+KNOW(cudaDriverGetVersion, (int *version), version, driver_version(version))
 
 cudaError_t cudaProfilerStart(void)
 {

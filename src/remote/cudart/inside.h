@@ -56,6 +56,27 @@ static inline cudaError_t cudart_driver_done(CUresult result)
 #define FIND(driver)  CUDART_BEGIN(driver, cudart_find)
 #define ENTER(driver) CUDART_BEGIN(driver, cudart_enter)
 
+/*
+ * A function that is the driver's under another name: FORWARD(name, (parameters), call). RESULT
+ * the same, where `out` must not be NULL; KNOW, where no context has to be current either.
+ */
+#define FORWARD(name, parameters, call)                                                            \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        ENTER(driver);                                                                             \
+        return cudart_driver_done(driver->call);                                                   \
+    }
+#define CUDART_RESULT(name, parameters, out, call, how)                                            \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        if ((out) == NULL)                                                                         \
+            return cudart_done(cudaErrorInvalidValue);                                             \
+        how(driver);                                                                               \
+        return cudart_driver_done(driver->call);                                                   \
+    }
+#define RESULT(name, parameters, out, call) CUDART_RESULT(name, parameters, out, call, ENTER)
+#define KNOW(name, parameters, out, call)   CUDART_RESULT(name, parameters, out, call, FIND)
+
 /* ---- register.c: kernels and variables of the program */
 struct cudart_kernel;
 /* By the host's address of a kernel, or what __cudaGetKernel gave; NULL: it is neither. */

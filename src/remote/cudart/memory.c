@@ -36,13 +36,8 @@ cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
     return cudart_driver_done(result);
 }
 
-cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
-{
-    if (memory == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->free_async((CUdeviceptr)memory, stream));
-}
+RESULT(cudaFreeAsync, (void *memory, cudaStream_t stream), memory,
+       free_async((CUdeviceptr)memory, stream))
 
 cudaError_t cudaMallocPitch(void **memory, size_t *pitch, size_t width, size_t rows)
 {
@@ -109,25 +104,10 @@ cudaError_t cudaFreeHost(void *memory)
     return memory != NULL ? cudart_driver_done(driver->host_free(memory)) : cudaSuccess;
 }
 
-cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned flags)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->host_register(memory, bytes, flags));
-}
-
-cudaError_t cudaHostUnregister(void *memory)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->host_unregister(memory));
-}
-
-cudaError_t cudaHostGetFlags(unsigned *flags, void *memory)
-{
-    if (flags == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->host_flags(flags, memory));
-}
+FORWARD(cudaHostRegister, (void *memory, size_t bytes, unsigned flags),
+        host_register(memory, bytes, flags))
+FORWARD(cudaHostUnregister, (void *memory), host_unregister(memory))
+RESULT(cudaHostGetFlags, (unsigned *flags, void *memory), flags, host_flags(flags, memory))
 
 /* ---- what an address is ---------------------------------------------------------------------- */
 
@@ -164,12 +144,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 
 /* ---- fills ----------------------------------------------------------------------------------- */
 
-cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
-{
-    ENTER(driver);
-    return cudart_driver_done(
-        driver->fill8((CUdeviceptr)memory, (unsigned char)value, bytes, stream));
-}
+FORWARD(cudaMemsetAsync, (void *memory, int value, size_t bytes, cudaStream_t stream),
+        fill8((CUdeviceptr)memory, (unsigned char)value, bytes, stream))
 
 /* The host goes on at once, as for any fill of device memory. */
 cudaError_t cudaMemset(void *memory, int value, size_t bytes)
@@ -177,13 +153,9 @@ cudaError_t cudaMemset(void *memory, int value, size_t bytes)
     return cudaMemsetAsync(memory, value, bytes, NULL);
 }
 
-cudaError_t cudaMemset2DAsync(void *memory, size_t pitch, int value, size_t width, size_t rows,
-                              cudaStream_t stream)
-{
-    ENTER(driver);
-    return cudart_driver_done(
-        driver->fill8_rows((CUdeviceptr)memory, pitch, (unsigned char)value, width, rows, stream));
-}
+FORWARD(cudaMemset2DAsync,
+        (void *memory, size_t pitch, int value, size_t width, size_t rows, cudaStream_t stream),
+        fill8_rows((CUdeviceptr)memory, pitch, (unsigned char)value, width, rows, stream))
 
 cudaError_t cudaMemset2D(void *memory, size_t pitch, int value, size_t width, size_t rows)
 {

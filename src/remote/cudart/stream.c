@@ -5,13 +5,8 @@
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
-{
-    if (stream == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->stream_create(stream, flags, priority));
-}
+RESULT(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority), stream,
+       stream_create(stream, flags, priority))
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
@@ -23,53 +18,16 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
     return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
 }
 
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->stream_destroy(stream));
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t stream)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->stream_query(stream));
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->stream_synchronize(stream));
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->stream_wait_event(stream, event, flags));
-}
-
-cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
-{
-    if (flags == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->stream_flags(stream, flags));
-}
-
-cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority)
-{
-    if (priority == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->stream_priority(stream, priority));
-}
-
-cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id)
-{
-    if (id == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->stream_id(stream, id));
-}
+FORWARD(cudaStreamDestroy, (cudaStream_t stream), stream_destroy(stream))
+FORWARD(cudaStreamQuery, (cudaStream_t stream), stream_query(stream))
+FORWARD(cudaStreamSynchronize, (cudaStream_t stream), stream_synchronize(stream))
+FORWARD(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags),
+        stream_wait_event(stream, event, flags))
+RESULT(cudaStreamGetFlags, (cudaStream_t stream, unsigned *flags), flags,
+       stream_flags(stream, flags))
+RESULT(cudaStreamGetPriority, (cudaStream_t stream, int *priority), priority,
+       stream_priority(stream, priority))
+RESULT(cudaStreamGetId, (cudaStream_t stream, unsigned long long *id), id, stream_id(stream, id))
 
 /* No stream ever captures: graphs are refused. */
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
@@ -96,13 +54,8 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
 
 /* ---- the host's turn ------------------------------------------------------------------------- */
 
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t run, void *argument)
-{
-    if (run == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->launch_host(stream, run, argument));
-}
+RESULT(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t run, void *argument), run,
+       launch_host(stream, run, argument))
 
 struct callback {
     cudaStreamCallback_t run;
@@ -136,30 +89,16 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t run,
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
-{
-    if (event == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->event_create(event, flags));
-}
+RESULT(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), event,
+       event_create(event, flags))
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
     return cudaEventCreateWithFlags(event, cudaEventDefault);
 }
 
-cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->event_destroy(event));
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->event_record(event, stream));
-}
+FORWARD(cudaEventDestroy, (cudaEvent_t event), event_destroy(event))
+FORWARD(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), event_record(event, stream))
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 {
@@ -167,22 +106,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
                                            : cudart_done(cudaErrorNotSupported);
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->event_query(event));
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
-{
-    ENTER(driver);
-    return cudart_driver_done(driver->event_synchronize(event));
-}
-
-cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
-{
-    if (milliseconds == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->event_elapsed(milliseconds, from, to));
-}
+FORWARD(cudaEventQuery, (cudaEvent_t event), event_query(event))
+FORWARD(cudaEventSynchronize, (cudaEvent_t event), event_synchronize(event))
+RESULT(cudaEventElapsedTime, (float *milliseconds, cudaEvent_t from, cudaEvent_t to), milliseconds,
+       event_elapsed(milliseconds, from, to))

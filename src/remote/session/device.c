@@ -71,9 +71,7 @@ int session_do_facts(struct weft_session *session, struct weft_record *record, c
 
     (void)word;
     const CUresult result = read_facts(session, record->device, &facts);
-    return session_answer(session, record->lane, result, NULL, 0, &facts, sizeof(facts))
-               ? SESSION_LATER
-               : SESSION_WRONG;
+    return session_reply(session, record, result, NULL, 0, &facts, sizeof(facts));
 }
 
 int session_do_peer_enable(struct weft_session *session, struct weft_record *record,
@@ -157,8 +155,7 @@ int session_do_event_create(struct weft_session *session, struct weft_record *re
     }
     if (result == CUDA_SUCCESS)
         weft_handles_find(&session->handles, WEFT_EVENT, handle)->flags = (uint32_t)word[0];
-    return session_answer(session, record->lane, result, &handle, 1, NULL, 0) ? SESSION_LATER
-                                                                              : SESSION_WRONG;
+    return session_reply(session, record, result, &handle, 1, NULL, 0);
 }
 
 /*
@@ -207,8 +204,7 @@ int session_do_event_elapsed(struct weft_session *session, struct weft_record *r
         return CUDA_ERROR_INVALID_HANDLE;
     const CUresult result = session->table->event_elapsed(&milliseconds, from->object, to->object);
     memcpy(&answer, &milliseconds, sizeof(milliseconds));
-    return session_answer(session, record->lane, result, &answer, 1, NULL, 0) ? SESSION_LATER
-                                                                              : SESSION_WRONG;
+    return session_reply(session, record, result, &answer, 1, NULL, 0);
 }
 
 int session_do_stream_destroy(struct weft_session *session, struct weft_record *record,

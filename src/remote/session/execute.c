@@ -111,9 +111,7 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
         WEFT_EACH(GIVE, __VA_ARGS__)                                                               \
         if (!class)                                                                                \
             return result;                                                                         \
-        return session_answer(session, record->lane, result, answer, given, NULL, 0)               \
-                   ? SESSION_LATER                                                                 \
-                   : SESSION_WRONG;                                                                \
+        return session_reply(session, record, result, answer, given, NULL, 0);                     \
     }
 #define WEFT_CALL_BY_HAND(name, words, extra)
 #include "remote/wire/calls.def"

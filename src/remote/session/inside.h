@@ -126,7 +126,9 @@ CUresult session_use(struct weft_session *session, int device);
 /* An answer; false: there is no room, nothing happened. */
 bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
                     uint32_t count, const void *extra, uint32_t bytes);
-bool session_send(struct weft_session *session, enum weft_call call, uint64_t word);
+/* The answer to a record, for which there was room when it was taken: SESSION_LATER. */
+int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
+                  const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
 /* Whether a device's program may touch all of it. */
 bool session_has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes);
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);

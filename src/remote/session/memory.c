@@ -25,9 +25,7 @@ int session_do_arena(struct weft_session *session, struct weft_record *record, c
     if (result == CUDA_SUCCESS && session->links.ops->reg(session->links.net, (void *)base, span,
                                                           &device->arena_key) != WEFT_OK)
         result = CUDA_ERROR_OUT_OF_MEMORY;
-    return session_answer(session, record->lane, result, &device->arena_key, 1, NULL, 0)
-               ? SESSION_LATER
-               : SESSION_WRONG;
+    return session_reply(session, record, result, &device->arena_key, 1, NULL, 0);
 }
 
 int session_do_alloc(struct weft_session *session, struct weft_record *record, const uint64_t *word)
@@ -44,8 +42,7 @@ int session_do_alloc(struct weft_session *session, struct weft_record *record, c
                  "the program would hold %llu MiB of device %d, its share is %llu MiB",
                  (unsigned long long)((arena->used + word[0]) >> 20), record->device,
                  (unsigned long long)(arena->share >> 20));
-    return session_answer(session, record->lane, result, &address, 1, NULL, 0) ? SESSION_LATER
-                                                                               : SESSION_WRONG;
+    return session_reply(session, record, result, &address, 1, NULL, 0);
 }
 
 /* The device is idle, or the stream has come so far. */
@@ -91,8 +88,7 @@ int session_do_mem_info(struct weft_session *session, struct weft_record *record
     const CUresult result = session->table->mem_info(&available, &total);
     const uint64_t own = arena->share - arena->used;
     const uint64_t numbers[] = {own < available ? own : available, arena->share};
-    return session_answer(session, record->lane, result, numbers, 2, NULL, 0) ? SESSION_LATER
-                                                                              : SESSION_WRONG;
+    return session_reply(session, record, result, numbers, 2, NULL, 0);
 }
 
 int session_do_fill(struct weft_session *session, struct weft_record *record, const uint64_t *word)

@@ -64,8 +64,7 @@ int session_do_load(struct weft_session *session, struct weft_record *record, co
         session->table->library_unload(library);
         result = CUDA_ERROR_OUT_OF_MEMORY;
     }
-    return session_answer(session, record->lane, result, &handle, 1, NULL, 0) ? SESSION_LATER
-                                                                              : SESSION_WRONG;
+    return session_reply(session, record, result, &handle, 1, NULL, 0);
 }
 
 /* The name behind a record, ended. */
@@ -121,10 +120,8 @@ int session_do_kernel(struct weft_session *session, struct weft_record *record,
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     const uint64_t answer[] = {handle, k->count};
-    return session_answer(session, record->lane, CUDA_SUCCESS, answer, 2, k->parameters,
-                          k->count * (uint32_t)sizeof(k->parameters[0]))
-               ? SESSION_LATER
-               : SESSION_WRONG;
+    return session_reply(session, record, CUDA_SUCCESS, answer, 2, k->parameters,
+                         k->count * (uint32_t)sizeof(k->parameters[0]));
 }
 
 static bool remember_global(struct weft_session *session, int device, uint64_t address,
@@ -156,8 +153,7 @@ int session_do_global(struct weft_session *session, struct weft_record *record,
     if (result == CUDA_SUCCESS && !remember_global(session, record->device, address, bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     const uint64_t answer[] = {address, bytes};
-    return session_answer(session, record->lane, result, answer, 2, NULL, 0) ? SESSION_LATER
-                                                                             : SESSION_WRONG;
+    return session_reply(session, record, result, answer, 2, NULL, 0);
 }
 
 int session_do_launch(struct weft_session *session, struct weft_record *record,

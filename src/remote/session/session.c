@@ -72,16 +72,12 @@ bool session_answer(struct weft_session *session, int lane, CUresult result, con
     return true;
 }
 
-bool session_send(struct weft_session *session, enum weft_call call, uint64_t word)
+int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
+                  const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes)
 {
-    struct weft_link *link = &session->links.link[0];
-    struct weft_record *record = weft_ring_out_begin(&link->out, (uint16_t)call, 1, 0);
-
-    if (record == NULL)
-        return false;
-    weft_record_words(record)[0] = word;
-    weft_ring_out_end(&link->out, record);
-    return true;
+    return session_answer(session, record->lane, result, words, count, extra, bytes)
+               ? SESSION_LATER
+               : SESSION_WRONG;
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */

@@ -75,8 +75,9 @@
     X(fill32, cuMemsetD32Async)                                                                    \
     X(fill8_rows, cuMemsetD2D8Async)
 
-/* What a session alone uses (remote/session/arena.c). */
-#define WEFT_TABLE_VIRTUAL_MAP(X)                                                                  \
+/* What sessions alone use, and a program's table of remote GPUs lacks. */
+#define WEFT_TABLE_SESSION_MAP(X)                                                                  \
+    X(stream_wait_value, cuStreamWaitValue32)                                                      \
     X(granularity, cuMemGetAllocationGranularity)                                                  \
     X(mem_create, cuMemCreate)                                                                     \
     X(mem_release, cuMemRelease)                                                                   \
@@ -103,8 +104,6 @@
     X(stream_flags, cuStreamGetFlags)                                                              \
     X(stream_priority, cuStreamGetPriority)                                                        \
     X(stream_id, cuStreamGetId)                                                                    \
-    X(stream_wait_value, cuStreamWaitValue32)                                                      \
-    X(stream_write_value, cuStreamWriteValue32)                                                    \
     X(event_create, cuEventCreate)                                                                 \
     X(event_destroy, cuEventDestroy)                                                               \
     X(event_record, cuEventRecord)                                                                 \
@@ -112,14 +111,18 @@
     X(event_synchronize, cuEventSynchronize)                                                       \
     X(event_elapsed, cuEventElapsedTime)
 
-#define WEFT_TABLE_MAP(X)                                                                          \
+/* What programs use. */
+#define WEFT_TABLE_PROGRAM_MAP(X)                                                                  \
     WEFT_TABLE_DEVICE_MAP(X)                                                                       \
     WEFT_TABLE_CONTEXT_MAP(X)                                                                      \
     WEFT_TABLE_CODE_MAP(X)                                                                         \
     WEFT_TABLE_MEMORY_MAP(X)                                                                       \
-    WEFT_TABLE_VIRTUAL_MAP(X)                                                                      \
     WEFT_TABLE_COPY_MAP(X)                                                                         \
     WEFT_TABLE_STREAM_MAP(X)
+
+#define WEFT_TABLE_MAP(X)                                                                          \
+    WEFT_TABLE_PROGRAM_MAP(X)                                                                      \
+    WEFT_TABLE_SESSION_MAP(X)
 
 struct weft_cuda_table {
 #define WEFT_TABLE_FIELD(field, function) __typeof__(&(function)) field;

@@ -18,7 +18,6 @@ enum fake_kind {
     FAKE_RECORD,
     FAKE_WAIT_EVENT,
     FAKE_WAIT_VALUE,
-    FAKE_WRITE_VALUE,
     FAKE_FREE,
     FAKE_HANG
 };

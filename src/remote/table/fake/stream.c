@@ -125,9 +125,6 @@ static void run_locked(const struct fake_op *op)
             event->time = weft_now_ns();
         }
         break;
-    case FAKE_WRITE_VALUE:
-        __atomic_store_n(op->word.word, op->word.value, __ATOMIC_RELEASE);
-        break;
     case FAKE_FREE:
         fake_release(op->memory);
         break;
@@ -346,32 +343,20 @@ CUresult fake_stream_id(CUstream handle, unsigned long long *id)
     return fake_end(result);
 }
 
-static CUresult push_word(CUstream handle, enum fake_kind kind, CUdeviceptr address, uint32_t value)
+CUresult fake_stream_wait_value(CUstream handle, CUdeviceptr address, cuuint32_t value,
+                                unsigned flags)
 {
     struct fake_stream *stream = NULL;
     CUresult result = enter_stream(&stream, handle);
-    const struct fake_op op = {.kind = kind, .word = {(uint32_t *)address, value}};
+    const struct fake_op op = {.kind = FAKE_WAIT_VALUE, .word = {(uint32_t *)address, value}};
 
+    if (result == CUDA_SUCCESS && flags != CU_STREAM_WAIT_VALUE_GEQ)
+        result = CUDA_ERROR_NOT_SUPPORTED;
     if (result == CUDA_SUCCESS && fake_find((void *)address, 4, NULL) == FAKE_NOWHERE)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         result = fake_push(stream, &op);
     return fake_end(result);
-}
-
-CUresult fake_stream_wait_value(CUstream handle, CUdeviceptr address, cuuint32_t value,
-                                unsigned flags)
-{
-    return flags == CU_STREAM_WAIT_VALUE_GEQ ? push_word(handle, FAKE_WAIT_VALUE, address, value)
-                                             : CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult fake_stream_write_value(CUstream handle, CUdeviceptr address, cuuint32_t value,
-                                 unsigned flags)
-{
-    return flags == CU_STREAM_WRITE_VALUE_DEFAULT
-               ? push_word(handle, FAKE_WRITE_VALUE, address, value)
-               : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult fake_launch_host(CUstream handle, CUhostFn run_it, void *argument)
