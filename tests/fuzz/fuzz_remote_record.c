@@ -76,6 +76,8 @@ static void end(struct weft_session *session)
 {
     free(session->links.link[0].in.memory);
     free(session->links.link[0].out.mirror);
+    for (int p = 0; p < session->links.processes; p++)
+        free(session->links.link[p].notices);
     session_free(session);
     for (int d = 0; d < 2; d++)
         MUST(table->context_reset(d) == CUDA_SUCCESS);

@@ -29,8 +29,9 @@ static void vector_add(const struct weft_fake_launch *launch)
 
 static void scale(const struct weft_fake_launch *launch)
 {
-    int *a = *(int **)launch->parameters[0];
-    const int factor = *(int *)launch->parameters[1], shift = *(int *)launch->parameters[2];
+    unsigned *a = *(unsigned **)launch->parameters[0]; /* it wraps, as on a GPU */
+    const unsigned factor = *(unsigned *)launch->parameters[1],
+                   shift = *(unsigned *)launch->parameters[2];
 
     for (size_t i = 0; i < threads_of(launch); i++)
         a[i] = a[i] * factor + shift;
