@@ -1,0 +1,347 @@
+/* remote/client/call.c - records to sessions, answers, and the tasks that drive the network. */
+#include "base/say.h"
+#include "remote/client/inside.h"
+
+#include <string.h>
+
+struct weft_client client;
+static _Thread_local struct client_device *now;
+static const uint64_t spin_ns = 100000, nap_ns = 200000, rest_ns = 1000000;
+
+struct client_device *client_now(void)
+{
+    return now;
+}
+
+void client_use(struct client_device *device)
+{
+    now = device;
+}
+
+/* ---- what sessions send ---------------------------------------------------------------------- */
+
+static weft_status take_answer(struct weft_record *record)
+{
+    struct client_call *call = record->lane < CLIENT_LANES ? client.lanes[record->lane] : NULL;
+    const uint64_t *words = weft_record_words(record);
+
+    if (record->call != WEFT_CALL_answer || call == NULL || record->words < 1 ||
+        record->words > WEFT_ANSWER_WORDS + 1 || words[0] > INT32_MAX || record->extra > call->room)
+        return WEFT_ERR_PROTOCOL;
+    call->result = (CUresult)words[0];
+    call->count = record->words - 1;
+    memcpy(call->words, words + 1, call->count * sizeof(*words));
+    call->got = record->extra;
+    if (record->extra != 0)
+        memcpy(call->extra, weft_record_extra(record), record->extra);
+    client.lanes[record->lane] = NULL;
+    __atomic_store_n(&call->done, true, __ATOMIC_RELEASE);
+    return WEFT_OK;
+}
+
+static weft_status take_records(int process, bool *did)
+{
+    struct weft_ring_in *ring = &client.links.link[process].in;
+    struct weft_record *record;
+
+    for (;;) {
+        weft_status status = weft_ring_in_next(ring, &record);
+        if (status == WEFT_OK && record == NULL)
+            return WEFT_OK;
+        if (status == WEFT_OK)
+            status = take_answer(record);
+        if (status != WEFT_OK)
+            return weft_links_fail(&client.links, status,
+                                   "server %s sent an answer that makes no "
+                                   "sense",
+                                   client.server[process].name);
+        weft_ring_in_done(ring, record);
+        *did = true;
+    }
+}
+
+static void fail_waiting(void)
+{
+    for (int lane = 1; lane < CLIENT_LANES; lane++)
+        if (client.lanes[lane] != NULL) {
+            client.lanes[lane]->result = CUDA_ERROR_DEVICE_UNAVAILABLE;
+            __atomic_store_n(&client.lanes[lane]->done, true, __ATOMIC_RELEASE);
+            client.lanes[lane] = NULL;
+        }
+}
+
+/* Lock held. */
+static weft_status progress(bool *did)
+{
+    const bool had_failed = client.links.status != WEFT_OK;
+    weft_status status = weft_links_progress(&client.links, did);
+
+    for (int p = 1; p < client.links.processes && status == WEFT_OK; p++)
+        status = take_records(p, did);
+    if (status == WEFT_OK)
+        status = weft_sources_pump(&client.sources, did);
+    if (status == WEFT_OK)
+        return WEFT_OK;
+    weft_links_fail(&client.links, status, "%s", "");
+    if (!had_failed) {
+        const int lost = client.links.lost;
+        weft_say(WEFT_SAY_ERROR, "server %s is lost: %s",
+                 lost > 0 ? client.server[lost].name : "of this program", weft_status_text(status));
+    }
+    fail_waiting();
+    return status;
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+/* Lock held. NULL: the job has failed. Waits for room, giving the lock up meanwhile. */
+static struct weft_record *begin(int process, enum weft_call call, uint32_t words, uint32_t bytes)
+{
+    for (;;) {
+        struct weft_link *link = &client.links.link[process];
+        bool did = false;
+        struct weft_record *record =
+            client.links.status == WEFT_OK
+                ? weft_ring_out_begin(&link->out, (uint16_t)call, words, bytes)
+                : NULL;
+        if (record != NULL || progress(&did) != WEFT_OK)
+            return record;
+        if (!did) {
+            weft_unlock(&client.lock);
+            weft_task_yield(true);
+            weft_lock(&client.lock);
+        }
+    }
+}
+
+/* Lock held. */
+static CUresult send(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes, int lane)
+{
+    struct weft_record *record = begin(device->process, call, count, bytes);
+
+    if (record == NULL)
+        return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    record->lane = (uint8_t)lane;
+    record->device = (uint8_t)device->number;
+    if (count != 0)
+        memcpy(weft_record_words(record), words, count * sizeof(*words));
+    if (bytes != 0)
+        memcpy(weft_record_extra(record), extra, bytes);
+    weft_ring_out_end(&client.links.link[device->process].out, record);
+    const weft_status status = weft_link_flush(&client.links, device->process);
+    if (status != WEFT_OK)
+        weft_links_fail(&client.links, status, "%s", "");
+    return CUDA_SUCCESS;
+}
+
+CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes)
+{
+    weft_lock(&client.lock);
+    CUresult result = CUDA_ERROR_DEINITIALIZED;
+    if (client.open)
+        result = send(device, call, words, count, extra, bytes, 0);
+    weft_unlock(&client.lock);
+    return result;
+}
+
+/* Lock held; a free lane, waiting for one. 0: the job has failed. */
+static int take_lane(struct client_call *call)
+{
+    for (;;) {
+        bool did = false;
+        for (int lane = 1; lane < CLIENT_LANES; lane++)
+            if (client.lanes[lane] == NULL) {
+                client.lanes[lane] = call;
+                return lane;
+            }
+        if (progress(&did) != WEFT_OK)
+            return 0;
+        weft_unlock(&client.lock);
+        weft_task_yield(!did);
+        weft_lock(&client.lock);
+    }
+}
+
+/* Sleeps until something comes, or a while. */
+static void nap(uint64_t longest)
+{
+    struct weft_bell *bell = client.links.ops->bell(client.links.net, WEFT_NET_RECEIVE);
+    bool did = false;
+
+    if (bell == NULL) {
+        const struct timespec pause = {.tv_nsec = (long)nap_ns};
+        nanosleep(&pause, NULL);
+        return;
+    }
+    const uint32_t ticket = weft_bell_prepare(bell);
+    weft_lock(&client.lock);
+    const weft_status status = progress(&did);
+    weft_unlock(&client.lock);
+    if (status == WEFT_OK && !did)
+        weft_bell_sleep(bell, ticket, longest);
+    else
+        weft_bell_cancel(bell);
+}
+
+static void wait_for(struct client_call *call)
+{
+    const uint64_t start = weft_now_ns();
+
+    while (!__atomic_load_n(&call->done, __ATOMIC_ACQUIRE)) {
+        bool did = false;
+        weft_lock(&client.lock);
+        progress(&did);
+        weft_unlock(&client.lock);
+        if (did || __atomic_load_n(&call->done, __ATOMIC_ACQUIRE))
+            continue;
+        if (weft_now_ns() - start < spin_ns)
+            weft_task_yield(false);
+        else
+            nap(nap_ns);
+    }
+}
+
+CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer)
+{
+    struct client_call none = {0};
+
+    if (answer == NULL)
+        answer = &none;
+    answer->done = false;
+    weft_lock(&client.lock);
+    const int lane = client.open ? take_lane(answer) : 0;
+    CUresult result = !client.open ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_DEVICE_UNAVAILABLE;
+    if (lane != 0) {
+        result = send(device, call, words, count, extra, bytes, lane);
+        if (result != CUDA_SUCCESS)
+            client.lanes[lane] = NULL;
+    }
+    weft_unlock(&client.lock);
+    if (result != CUDA_SUCCESS)
+        return result;
+    wait_for(answer);
+    return answer->result;
+}
+
+/* ---- numbers of copies and callbacks ----------------------------------------------------------
+ */
+
+CUresult client_number(const struct client_copy *copy, uint32_t *number)
+{
+    CUresult result = CUDA_ERROR_NOT_READY;
+
+    weft_lock(&client.lock);
+    while (result == CUDA_ERROR_NOT_READY) {
+        bool did = false;
+        for (uint32_t i = 0; i < WEFT_COPIES && result == CUDA_ERROR_NOT_READY; i++) {
+            const uint32_t n = (client.next_copy + i) % WEFT_COPIES;
+            if (client.copies[n].used)
+                continue;
+            client.copies[n] = *copy;
+            client.copies[n].used = true;
+            client.copies[n].send.number = n;
+            client.writers += copy->run != NULL || copy->region != NULL;
+            client.readers += copy->send.bytes != 0;
+            client.next_copy = n + 1;
+            *number = n;
+            result = CUDA_SUCCESS;
+        }
+        if (result == CUDA_ERROR_NOT_READY && progress(&did) != WEFT_OK)
+            result = CUDA_ERROR_DEVICE_UNAVAILABLE;
+        if (result == CUDA_ERROR_NOT_READY) {
+            weft_unlock(&client.lock);
+            weft_task_yield(!did);
+            weft_lock(&client.lock);
+        }
+    }
+    weft_unlock(&client.lock);
+    return result;
+}
+
+/* Lock held: from progress. */
+weft_status client_copy_notice(void *context, int process, enum weft_copy_step step,
+                               uint32_t number)
+{
+    struct client_copy *copy = number < WEFT_COPIES ? &client.copies[number] : NULL;
+
+    (void)context;
+    (void)process;
+    if (copy == NULL || !copy->used)
+        return WEFT_ERR_PROTOCOL;
+    if (step == WEFT_COPY_GO && copy->send.bytes != 0)
+        return weft_sources_add(&client.sources, &copy->send);
+    if (step == WEFT_COPY_CALL && copy->run != NULL) {
+        client.calling[client.last_calling++ % WEFT_COPIES] = (uint16_t)number;
+        weft_bell_ring(&client.callbacks);
+        return WEFT_OK;
+    }
+    if (step != WEFT_COPY_FREE)
+        return WEFT_ERR_PROTOCOL;
+    client.writers -= copy->run != NULL || copy->region != NULL;
+    client.readers -= copy->send.bytes != 0;
+    if (copy->region != NULL && !copy->region->pinned)
+        client_region_drop(copy->region);
+    *copy = (struct client_copy){0};
+    return WEFT_OK;
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+static bool closing(void)
+{
+    return __atomic_load_n(&client.closing, __ATOMIC_ACQUIRE);
+}
+
+static void serve(void *argument)
+{
+    (void)argument;
+    while (!closing())
+        nap(rest_ns);
+}
+
+static void run_callback(uint32_t number)
+{
+    const struct client_copy copy = client.copies[number];
+
+    weft_unlock(&client.lock);
+    copy.run(copy.argument);
+    weft_lock(&client.lock);
+    const weft_status status =
+        weft_links_notify(&client.links, copy.process, WEFT_COPY_DONE, number);
+    if (status != WEFT_OK)
+        weft_links_fail(&client.links, status, "%s", "");
+}
+
+static void run_callbacks(void *argument)
+{
+    (void)argument;
+    while (!closing()) {
+        const uint32_t ticket = weft_bell_prepare(&client.callbacks);
+        weft_lock(&client.lock);
+        const bool there = client.first_calling != client.last_calling;
+        if (there)
+            run_callback(client.calling[client.first_calling++ % WEFT_COPIES]);
+        weft_unlock(&client.lock);
+        if (there)
+            weft_bell_cancel(&client.callbacks);
+        else
+            weft_bell_sleep(&client.callbacks, ticket, 100 * rest_ns);
+    }
+}
+
+void client_start_tasks(void)
+{
+    weft_task_start(&client.service, "weft-remote", serve, NULL);
+    weft_task_start(&client.caller, "weft-callbacks", run_callbacks, NULL);
+}
+
+void client_stop_tasks(void)
+{
+    __atomic_store_n(&client.closing, true, __ATOMIC_RELEASE);
+    weft_bell_ring(&client.callbacks);
+    weft_task_join(&client.service);
+    weft_task_join(&client.caller);
+}

@@ -1,0 +1,216 @@
+/* remote/client/client.c - opening and closing, and the table. */
+#include "remote/client/client.h"
+
+#include "base/say.h"
+#include "boot/interface.h"
+#include "remote/client/connect.h"
+#include "remote/client/inside.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct weft_cuda_table client_table = {
+#define CLIENT_FIELD(field, function) .field = client_##field,
+    WEFT_TABLE_PROGRAM_MAP(CLIENT_FIELD)
+#undef CLIENT_FIELD
+};
+
+/* What a session says of one of its devices. */
+static weft_status ask_facts(struct client_device *device)
+{
+    struct client_call answer = {.extra = &device->facts, .room = sizeof(device->facts)};
+    const CUresult result = client_call(device, WEFT_CALL_facts, NULL, 0, NULL, 0, &answer);
+
+    if (result != CUDA_SUCCESS)
+        return weft_err(WEFT_ERR_DEVICE, "server %s, device %d: %s",
+                        client.server[device->process].name, device->number,
+                        weft_cuda_text(result));
+    device->facts.name[sizeof(device->facts.name) - 1] = 0;
+    device->facts.pci[sizeof(device->facts.pci) - 1] = 0;
+    if (answer.got != sizeof(device->facts) || device->facts.devices < 1 ||
+        device->facts.devices > WEFT_LINK_DEVICES || device->facts.memory == 0 ||
+        device->facts.memory > 1ull << 40)
+        return weft_err(WEFT_ERR_PROTOCOL, "server %s says that it has %d devices of %llu bytes",
+                        client.server[device->process].name, device->facts.devices,
+                        (unsigned long long)device->facts.memory);
+    return WEFT_OK;
+}
+
+/* Devices in the order of the servers. */
+static weft_status meet_devices(void)
+{
+    weft_status status = WEFT_OK;
+
+    for (int p = 1; p < client.links.processes && status == WEFT_OK; p++) {
+        struct client_server *server = &client.server[p];
+        server->first = client.devices;
+        server->devices = 1;
+        for (int i = 0; i < server->devices && status == WEFT_OK; i++) {
+            if (client.devices == CLIENT_DEVICES)
+                return weft_err(WEFT_ERR_CONFIG, "more than %d devices", CLIENT_DEVICES);
+            struct client_device *device = &client.device[client.devices++];
+            *device = (struct client_device){.process = p, .number = i};
+            status = ask_facts(device);
+            server->devices = device->facts.devices;
+        }
+    }
+    return status;
+}
+
+weft_status weft_client_join(const struct weft_cuda_table **table, const struct weft_config *config,
+                             const char *const *names)
+{
+    for (int p = 1; p < config->processes && p < WEFT_LINK_PROCESSES; p++)
+        client.server[p].name = names[p - 1];
+    client.closing = false;
+    client.devices = 0;
+    client.links.context = NULL;
+    client.links.copy = client_copy_notice;
+    weft_status status = weft_links_open(&client.links, config, NULL, 0);
+    if (status != WEFT_OK)
+        return status;
+    client.sources = (struct weft_sources){.links = &client.links};
+    client.open = true;
+    client_start_tasks();
+    status = meet_devices();
+    if (status == WEFT_OK)
+        status = client_open_memory();
+    if (status != WEFT_OK)
+        weft_client_close();
+    else
+        *table = &client_table;
+    return status;
+}
+
+/* The tasks drive the network until all records are away, or two seconds have passed. */
+static void drain(void)
+{
+    const uint64_t deadline = weft_now_ns() + 2000000000;
+    bool busy = true;
+
+    while (busy && weft_now_ns() < deadline) {
+        busy = false;
+        weft_lock(&client.lock);
+        for (int p = 1; p < client.links.processes && client.links.status == WEFT_OK; p++)
+            busy |= client.links.link[p].out.put != client.links.link[p].out.head ||
+                    client.links.link[p].unsent != 0;
+        weft_unlock(&client.lock);
+        if (busy)
+            weft_task_yield(true);
+    }
+}
+
+/* ---- servers of weft-gpud ---------------------------------------------------------------------
+ */
+
+static struct weft_servers servers;
+
+/* Whether all servers are on this host: then nobody else has to reach this process. */
+static enum weft_reach reach_of(void)
+{
+    for (int i = 0; i < servers.count; i++)
+        if (strncmp(servers.at[i].host, "127.", 4) != 0 && strcmp(servers.at[i].host, "::1") != 0 &&
+            strcmp(servers.at[i].host, "localhost") != 0)
+            return WEFT_REACH_NETWORK;
+    return WEFT_REACH_HOST;
+}
+
+/* The job of this program: where its processes meet. */
+static weft_status make_job(struct weft_config *config)
+{
+    int fd = -1;
+
+    weft_status status = weft_interface_listen(&fd, config->root, config->interface, reach_of());
+    if (status != WEFT_OK)
+        return status;
+    config->root_fd = fd;
+    config->process = 0;
+    config->processes = servers.count + 1;
+    status = weft_secret_make(config->secret);
+    if (status != WEFT_OK)
+        close(fd);
+    return status;
+}
+
+static weft_status ask_all(const struct weft_config *config, const struct weft_key *key)
+{
+    struct weft_request request = {
+        .kind = WEFT_ASK_SESSION, .processes = (uint32_t)config->processes, .cuda = CUDA_VERSION};
+    weft_status status = WEFT_OK;
+    uint32_t clients, places;
+
+    strcpy(request.root, config->root);
+    strcpy(request.secret, config->secret);
+    for (int p = 1; p <= servers.count; p++)
+        client.server[p].life_line = -1;
+    for (int p = 1; p <= servers.count && status == WEFT_OK; p++) {
+        request.process = (uint32_t)p;
+        status = weft_server_ask(&servers, p - 1, &request, key, config->connect_s,
+                                 &client.server[p].life_line, &clients, &places);
+    }
+    return status;
+}
+
+static void hang_up(void)
+{
+    for (int p = 1; p <= servers.count; p++)
+        if (client.server[p].life_line >= 0)
+            close(client.server[p].life_line);
+}
+
+weft_status weft_client_open(const struct weft_cuda_table **table, const struct weft_config *given)
+{
+    const char *names[WEFT_LINK_SERVERS];
+    struct weft_config config = *given;
+    struct weft_key key = {.size = 0};
+
+    weft_status status = weft_servers_parse(&servers, config.remote_servers);
+    if (status == WEFT_OK && config.remote_secret_file[0] != 0)
+        status = weft_key_read(&key, config.remote_secret_file);
+    if (status == WEFT_OK)
+        status = make_job(&config);
+    if (status != WEFT_OK)
+        return status;
+    for (int i = 0; i < servers.count; i++)
+        names[i] = servers.name[i];
+    status = ask_all(&config, &key);
+    explicit_bzero(&key, sizeof(key));
+    if (status == WEFT_OK)
+        status = weft_client_join(table, &config, names);
+    close((int)config.root_fd);
+    if (status == WEFT_OK)
+        atexit(weft_client_close);
+    else
+        hang_up();
+    return status;
+}
+
+void weft_client_close(void)
+{
+    if (!client.open)
+        return;
+    for (int p = 1; p < client.links.processes; p++) {
+        const struct client_device device = {.process = p};
+        client_post(&device, WEFT_CALL_bye, NULL, 0, NULL, 0);
+    }
+    drain();
+    client_stop_tasks();
+    weft_lock(&client.lock);
+    client.open = false;
+    weft_unlock(&client.lock);
+    weft_sources_close(&client.sources);
+    weft_links_close(&client.links, client.links.status == WEFT_OK);
+    for (int d = 0; d < client.devices; d++)
+        free(client.device[d].blocks);
+}
+
+const char *weft_client_where(int device, int *number)
+{
+    if (device < 0 || device >= client.devices)
+        return NULL;
+    *number = client.device[device].number;
+    return client.server[client.device[device].process].name;
+}

@@ -1,0 +1,115 @@
+/* remote/client/connect.c - see the header. */
+#include "remote/client/connect.h"
+
+#include "base/say.h"
+#include "base/task.h"
+#include "boot/socket.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static weft_status add(struct weft_servers *servers, const char *text, size_t bytes)
+{
+    struct weft_root roots[WEFT_ROOTS_MAX];
+    char name[WEFT_ROOT_BYTES];
+
+    snprintf(name, sizeof(name), "%.*s", (int)bytes, text);
+    if (bytes >= sizeof(name) || weft_roots_parse(roots, name) != 1)
+        return weft_err(WEFT_ERR_CONFIG, "server \"%.*s\" is not HOST:PORT", (int)bytes, text);
+    if (servers->count == WEFT_LINK_SERVERS)
+        return weft_err(WEFT_ERR_CONFIG, "more than %d servers", WEFT_LINK_SERVERS);
+    for (int i = 0; i < servers->count; i++)
+        if (strcmp(servers->name[i], name) == 0)
+            return weft_err(WEFT_ERR_CONFIG, "server %s is named twice", name);
+    strcpy(servers->name[servers->count], name);
+    servers->at[servers->count++] = roots[0];
+    return WEFT_OK;
+}
+
+weft_status weft_servers_parse(struct weft_servers *servers, const char *text)
+{
+    weft_status status = WEFT_OK;
+
+    servers->count = 0;
+    while (status == WEFT_OK) {
+        const size_t bytes = strcspn(text, ",");
+        status = add(servers, text, bytes);
+        if (text[bytes] == 0)
+            break;
+        text += bytes + 1;
+    }
+    return status;
+}
+
+/* ---- one of them ----------------------------------------------------------------------------- */
+
+/* All of it, by the deadline. */
+static bool receive(int fd, unsigned char *data, size_t bytes, uint64_t deadline)
+{
+    while (bytes > 0) {
+        if (!weft_socket_await(fd, POLLIN, -1, deadline))
+            return false;
+        const ssize_t got = recv(fd, data, bytes, MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+            return false;
+        if (got > 0) {
+            data += got;
+            bytes -= (size_t)got;
+        }
+    }
+    return true;
+}
+
+static weft_status refused(const char *name, enum weft_no no, uint32_t places)
+{
+    if (no == WEFT_NO_FULL)
+        return weft_err(WEFT_ERR_CONFIG, "server %s refuses: all %u places are taken", name,
+                        places);
+    return weft_err(no == WEFT_NO_MALFORMED ? WEFT_ERR_PROTOCOL : WEFT_ERR_CONFIG,
+                    "server %s refuses: %s", name, weft_no_text(no));
+}
+
+static weft_status talk(int fd, const char *name, const struct weft_request *request,
+                        const struct weft_key *key, uint64_t deadline, uint32_t *clients,
+                        uint32_t *places)
+{
+    unsigned char greeting[WEFT_GREETING_BYTES], nonce[WEFT_NONCE_BYTES], wire[WEFT_REQUEST_BYTES],
+        answer[WEFT_ANSWER_BYTES];
+
+    if (!receive(fd, greeting, sizeof(greeting), deadline))
+        return weft_err(WEFT_ERR_TIMEOUT, "server %s does not greet", name);
+    enum weft_no no = weft_greeting_get(greeting, nonce);
+    if (no == WEFT_NO_MALFORMED)
+        return weft_err(WEFT_ERR_PROTOCOL, "what listens at %s is no weft-gpud", name);
+    if (no != WEFT_NO_NONE)
+        return refused(name, no, 0);
+    weft_request_put(wire, request, key, nonce);
+    if (!weft_socket_send(fd, wire, sizeof(wire)) || !receive(fd, answer, sizeof(answer), deadline))
+        return weft_err(WEFT_ERR_PEER_LOST, "server %s ends the connection", name);
+    no = weft_answer_get(answer, clients, places);
+    return no == WEFT_NO_NONE ? WEFT_OK : refused(name, no, *places);
+}
+
+weft_status weft_server_ask(const struct weft_servers *servers, int server,
+                            const struct weft_request *request, const struct weft_key *key,
+                            double seconds, int *line, uint32_t *clients, uint32_t *places)
+{
+    const uint64_t deadline = weft_now_ns() + (uint64_t)(seconds * 1e9);
+    const char *name = servers->name[server], *reason = "no time";
+
+    const int fd = weft_socket_connect(&servers->at[server], deadline, &reason);
+    if (fd < 0)
+        return weft_err(WEFT_ERR_TIMEOUT, "server %s: %s", name, reason);
+    weft_socket_tune(fd);
+    const weft_status status = talk(fd, name, request, key, deadline, clients, places);
+    if (status != WEFT_OK || request->kind == WEFT_ASK_STATUS)
+        close(fd);
+    *line = status == WEFT_OK && request->kind != WEFT_ASK_STATUS ? fd : -1;
+    return status;
+}

@@ -1,0 +1,29 @@
+/*
+ * remote/client/connect.h - asking a server for a session.
+ */
+#ifndef WEFT_REMOTE_CLIENT_CONNECT_H
+#define WEFT_REMOTE_CLIENT_CONNECT_H
+
+#include "base/netif.h"
+#include "remote/link/links.h"
+#include "remote/wire/hello.h"
+
+struct weft_servers {
+    int count;
+    struct weft_root at[WEFT_LINK_SERVERS];
+    char name[WEFT_LINK_SERVERS][WEFT_ROOT_BYTES]; /* HOST:PORT, as it was written */
+};
+
+/* HOST:PORT,... Errors: CONFIG, said: malformed, one twice, too many, none. */
+weft_status weft_servers_parse(struct weft_servers *servers, const char *text);
+
+/*
+ * Asks one. Blocking, at most seconds. *line: the connection, whose end ends the session; -1 after
+ * WEFT_ASK_STATUS. clients, places: of the server. Errors: TIMEOUT, PROTOCOL, CONFIG (refused),
+ * said.
+ */
+weft_status weft_server_ask(const struct weft_servers *servers, int server,
+                            const struct weft_request *request, const struct weft_key *key,
+                            double seconds, int *line, uint32_t *clients, uint32_t *places);
+
+#endif

@@ -1,0 +1,297 @@
+/*
+ * remote/client/copy.c - which way a copy goes.
+ *
+ * Short ones between host and device travel inside records. Within one server its driver copies.
+ * All others are copies between processes: the session of the stream closes a gate in it and says
+ * when it is reached, the source puts the pieces straight into the target's memory. No byte of a
+ * copy between servers passes this process.
+ *
+ * CUDA promises when a source is read. Pageable memory may be read at once, pinned memory in the
+ * stream's turn. Only what writes host memory meanwhile could tell the difference: a callback, or a
+ * copy to the host. So where none is under way a source is read at once, too.
+ */
+#include "base/say.h"
+#include "remote/client/inside.h"
+
+#include <string.h>
+
+enum { INSIDE_MOST = 4 * WEFT_COPY_INSIDE }; /* of a copy from the host that goes in records */
+
+struct copy {
+    uint64_t to, from, bytes;
+    CUstream stream;
+    struct client_device *at; /* the stream's */
+    enum client_place to_place, from_place;
+    struct client_device *to_device, *from_device;
+    bool waits; /* the caller does, in any case */
+};
+
+static bool on_device(enum client_place place)
+{
+    return place == CLIENT_ARENA || place == CLIENT_GLOBAL;
+}
+
+static CUresult synchronize(const struct copy *c)
+{
+    return client_call(c->at, WEFT_CALL_stream_synchronize,
+                       &(uint64_t){(uint64_t)(uintptr_t)c->stream}, 1, NULL, 0, NULL);
+}
+
+static bool is_pinned(uint64_t address, uint64_t bytes, bool *writers)
+{
+    weft_lock(&client.lock);
+    const struct weft_region *region = client_region_at((void *)address, bytes);
+    const bool pinned = region != NULL && region->pinned;
+    *writers = client.writers != 0;
+    weft_unlock(&client.lock);
+    return pinned;
+}
+
+/* ---- between processes ----------------------------------------------------------------------- */
+
+/* The gate in the stream; source: the process that hears when it is reached. */
+static CUresult close_gate(const struct copy *c, uint32_t number, uint64_t source)
+{
+    const uint64_t words[] = {number, (uint64_t)(uintptr_t)c->stream, source};
+
+    return client_post(c->at, WEFT_CALL_gate, words, 3, NULL, 0);
+}
+
+static CUresult send_from_device(const struct copy *c, uint32_t number, int process, uint64_t key,
+                                 uint64_t offset)
+{
+    const uint64_t words[] = {
+        number, (uint64_t)c->at->process, c->from, c->bytes, (uint64_t)process, key, offset};
+    const CUresult result = client_post(c->from_device, WEFT_CALL_send, words, 7, NULL, 0);
+
+    return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->process)
+                                  : result;
+}
+
+static CUresult between_servers(const struct copy *c)
+{
+    uint32_t number;
+
+    if (c->to_place != CLIENT_ARENA) { /* a variable is no memory that others may put into */
+        weft_say(WEFT_SAY_ERROR, "a copy from another server to a __device__ variable is not "
+                                 "supported: copy it to memory of that device first");
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    const CUresult result = client_number(&(struct client_copy){0}, &number);
+    return result == CUDA_SUCCESS ? send_from_device(c, number, c->to_device->process,
+                                                     c->to_device->key, c->to - c->to_device->base)
+                                  : result;
+}
+
+static CUresult to_host(struct copy *c)
+{
+    struct client_copy copy = {0};
+    bool writers;
+    uint32_t number;
+    CUresult result = CUDA_SUCCESS;
+    const bool pinned = is_pinned(c->to, c->bytes, &writers);
+
+    weft_lock(&client.lock);
+    copy.region = pinned ? client_region_at((void *)c->to, c->bytes) : NULL;
+    weft_unlock(&client.lock);
+    if (!pinned) {
+        c->waits = true;
+        result = client_region_add((void *)c->to, c->bytes, false, false, 0, &copy.region);
+    }
+    if (result == CUDA_SUCCESS)
+        result = client_number(&copy, &number);
+    return result == CUDA_SUCCESS ? send_from_device(c, number, 0, copy.region->key,
+                                                     c->to - (uint64_t)(uintptr_t)copy.region->base)
+                                  : result;
+}
+
+static CUresult from_host(const struct copy *c)
+{
+    const struct client_copy copy = {.send = {.owner = c->at->process,
+                                              .process = c->to_device->process,
+                                              .device = -1,
+                                              .from = c->from,
+                                              .bytes = c->bytes,
+                                              .key = c->to_device->key,
+                                              .offset = c->to - c->to_device->base}};
+    uint32_t number;
+    const CUresult result = client_number(&copy, &number);
+
+    return result == CUDA_SUCCESS ? close_gate(c, number, 0) : result;
+}
+
+/* ---- inside records -------------------------------------------------------------------------- */
+
+static CUresult copy_in(const struct copy *c)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (uint64_t done = 0; done < c->bytes && result == CUDA_SUCCESS; done += WEFT_COPY_INSIDE) {
+        const uint64_t words[] = {c->to + done, (uint64_t)(uintptr_t)c->stream};
+        const uint64_t left = c->bytes - done;
+        result = client_post(c->at, WEFT_CALL_copy_in, words, 2, (const char *)c->from + done,
+                             left < WEFT_COPY_INSIDE ? (uint32_t)left : WEFT_COPY_INSIDE);
+    }
+    return result;
+}
+
+static CUresult copy_out(const struct copy *c)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (uint64_t done = 0; done < c->bytes && result == CUDA_SUCCESS; done += WEFT_COPY_INSIDE) {
+        const uint64_t left = c->bytes - done;
+        const uint64_t words[] = {c->from + done, left < WEFT_COPY_INSIDE ? left : WEFT_COPY_INSIDE,
+                                  (uint64_t)(uintptr_t)c->stream};
+        struct client_call answer = {.extra = (char *)c->to + done, .room = (uint32_t)words[1]};
+        result = client_call(c->at, WEFT_CALL_copy_out, words, 3, NULL, 0, &answer);
+        if (result == CUDA_SUCCESS && answer.got != words[1])
+            result = CUDA_ERROR_UNKNOWN;
+    }
+    return result;
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static CUresult copy_from_host(struct copy *c)
+{
+    bool writers;
+    const bool pinned = is_pinned(c->from, c->bytes, &writers);
+    const bool now = (!pinned && !c->waits) || !writers;
+    const bool near = c->to_device->process == c->at->process;
+
+    if (near && ((now && c->bytes <= INSIDE_MOST) || c->to_place == CLIENT_GLOBAL)) {
+        const CUresult result = now ? CUDA_SUCCESS : synchronize(c);
+        return result == CUDA_SUCCESS ? copy_in(c) : result;
+    }
+    if (c->to_place != CLIENT_ARENA)
+        return CUDA_ERROR_INVALID_HANDLE; /* a variable, by a stream of another server */
+    c->waits = c->waits || !pinned;
+    return from_host(c);
+}
+
+static CUresult copy_to_host(struct copy *c)
+{
+    bool writers;
+    const bool pinned = is_pinned(c->to, c->bytes, &writers);
+
+    if (c->from_device->process == c->at->process && c->bytes <= WEFT_COPY_INSIDE &&
+        (c->waits || !pinned)) {
+        c->waits = false; /* the answer brings it */
+        return copy_out(c);
+    }
+    return to_host(c);
+}
+
+static CUresult copy_on_devices(struct copy *c)
+{
+    const uint64_t words[] = {c->to, c->from, c->bytes, (uint64_t)(uintptr_t)c->stream};
+
+    if (c->to_device->process != c->from_device->process)
+        return between_servers(c);
+    if (c->at->process == c->to_device->process)
+        return client_post(c->at, WEFT_CALL_copy_near, words, 4, NULL, 0);
+    /* of a server that has nothing to do with the stream: after it, and before what comes */
+    const uint64_t in_default[] = {c->to, c->from, c->bytes, 0};
+    CUresult result = synchronize(c);
+    if (result == CUDA_SUCCESS)
+        result = client_post(c->to_device, WEFT_CALL_copy_near, in_default, 4, NULL, 0);
+    return result == CUDA_SUCCESS ? client_call(c->to_device, WEFT_CALL_stream_synchronize,
+                                                &(uint64_t){0}, 1, NULL, 0, NULL)
+                                  : result;
+}
+
+static CUresult copy_any(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits)
+{
+    struct copy c = {.to = to, .from = from, .bytes = bytes, .stream = stream, .waits = waits};
+    struct client_route route = {client_now(), false};
+    CUresult result = client_route_stream(&route, stream);
+
+    if (result != CUDA_SUCCESS || bytes == 0)
+        return result;
+    c.at = route.device;
+    c.to_place = client_find(to, bytes, &c.to_device);
+    c.from_place = client_find(from, bytes, &c.from_device);
+    if (c.to_place == CLIENT_NOWHERE || c.from_place == CLIENT_NOWHERE)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (on_device(c.to_place) && on_device(c.from_place)) {
+        result = copy_on_devices(&c);
+    } else if (on_device(c.to_place)) {
+        result = copy_from_host(&c);
+    } else if (on_device(c.from_place)) {
+        result = copy_to_host(&c);
+    } else {
+        result = synchronize(&c);
+        if (result == CUDA_SUCCESS)
+            memmove((void *)to, (const void *)from, bytes);
+        return result;
+    }
+    return result == CUDA_SUCCESS && c.waits ? synchronize(&c) : result;
+}
+
+CUresult client_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+    return copy_any(to, from, bytes, NULL, true);
+}
+
+CUresult client_copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return copy_any(to, from, bytes, stream, false);
+}
+
+CUresult client_copy_in(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+    return copy_any(to, (uint64_t)(uintptr_t)from, bytes, stream, false);
+}
+
+CUresult client_copy_out(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return copy_any((uint64_t)(uintptr_t)to, from, bytes, stream, false);
+}
+
+CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                          CUcontext from_context, size_t bytes, CUstream stream)
+{
+    struct client_device *device;
+
+    (void)to_context, (void)from_context;
+    if (bytes != 0 && (!on_device(client_find(to, bytes, &device)) ||
+                       !on_device(client_find(from, bytes, &device))))
+        return CUDA_ERROR_INVALID_VALUE;
+    return copy_any(to, from, bytes, stream, false);
+}
+
+static uint64_t side(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
+                     size_t pitch)
+{
+    return (type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device) + y * pitch + x;
+}
+
+/* A copy a row. */
+CUresult client_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
+{
+    const uint64_t to = side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY,
+                             c->dstPitch),
+                   from = side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY,
+                               c->srcPitch);
+    CUresult result = CUDA_SUCCESS;
+
+    if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (c->WidthInBytes == c->dstPitch && c->WidthInBytes == c->srcPitch)
+        return copy_any(to, from, c->WidthInBytes * c->Height, stream, false);
+    for (size_t row = 0; row < c->Height && result == CUDA_SUCCESS; row++)
+        result = copy_any(to + row * c->dstPitch, from + row * c->srcPitch, c->WidthInBytes, stream,
+                          false);
+    return result;
+}
+
+uint64_t weft_client_copied(void)
+{
+    weft_lock(&client.lock);
+    const uint64_t sent = client.sources.sent;
+    weft_unlock(&client.lock);
+    return sent;
+}

@@ -1,0 +1,163 @@
+/*
+ * remote/client/inside.h - what the parts of the client share.
+ *
+ * All of it is under one lock, but for the memory of copies that were given to the network. Who
+ * waits drives the network; a task does when nobody waits. Another one runs callbacks.
+ */
+#ifndef WEFT_REMOTE_CLIENT_INSIDE_H
+#define WEFT_REMOTE_CLIENT_INSIDE_H
+
+#include "base/task.h"
+#include "remote/client/client.h"
+#include "remote/copy/source.h"
+#include "remote/wire/calls.h"
+
+enum { CLIENT_LANES = 64, CLIENT_DEVICES = 256 };
+
+struct client_device {
+    int process, number; /* the session, and the device there */
+    struct weft_facts facts;
+    uint64_t base, span; /* of its memory */
+    uint64_t key;        /* of that region */
+    unsigned flags;
+    uint32_t retained;
+    struct client_block {
+        uint64_t at, bytes;
+    } * blocks; /* its allocations, by address */
+    uint32_t block_count, block_capacity;
+};
+
+struct client_server {
+    const char *name;
+    int first, devices; /* ordinals */
+    int life_line;      /* -1: none */
+};
+
+/* A call whose thread waits. */
+struct client_call {
+    bool done;
+    CUresult result;
+    uint64_t words[WEFT_ANSWER_WORDS];
+    uint32_t count;
+    void *extra; /* of the caller's, `room` bytes */
+    uint32_t room, got;
+};
+
+/* Something with a number, until a session says FREE. */
+struct client_copy {
+    bool used;
+    struct weft_send send; /* bytes 0: not from here */
+    CUhostFn run;
+    void *argument;
+    int process;                /* of a callback: the session that waits for it */
+    struct weft_region *region; /* registered for it alone */
+};
+
+/* Host memory that sessions may put into. */
+struct weft_region {
+    struct weft_region *next;
+    unsigned char *base;
+    size_t bytes;
+    uint64_t key;
+    unsigned flags;
+    bool ours, pinned; /* allocated here; known to the program as pinned */
+};
+
+/* A kernel, or a library, on each server. */
+struct client_library {
+    const void *image;
+    uint64_t bytes;
+    uint64_t handles[WEFT_LINK_PROCESSES];
+};
+struct client_kernel {
+    struct client_kernel *next;
+    struct client_library *library;
+    uint64_t handles[WEFT_LINK_PROCESSES];
+    uint32_t count, bytes; /* parameters; of all */
+    struct weft_parameter *parameters;
+    char name[];
+};
+
+struct weft_client {
+    struct weft_lock lock;
+    bool open, closing;
+    struct weft_links links;
+    struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
+    struct client_device device[CLIENT_DEVICES];
+    int devices;
+    struct client_call *lanes[CLIENT_LANES]; /* 0 is nobody's */
+    struct client_copy copies[WEFT_COPIES];
+    uint32_t next_copy;
+    uint32_t writers; /* callbacks and copies to host memory that are under way */
+    uint32_t readers; /* copies from host memory */
+    struct weft_sources sources;
+    struct weft_region *regions;
+    struct client_kernel *kernels;
+    struct client_global {
+        struct client_global *next;
+        uint64_t address, bytes;
+        struct client_device *device;
+    } * globals;
+    uint16_t calling[WEFT_COPIES]; /* callbacks whose turn it is, a ring */
+    uint32_t first_calling, last_calling;
+    struct weft_bell callbacks;
+    struct weft_task service, caller;
+};
+
+extern struct weft_client client;
+
+/* ---- call.c. Without the lock; they take it. */
+struct client_device *client_now(void); /* NULL: no context is current */
+void client_use(struct client_device *device);
+/* Waits for the answer; answer NULL: only its error counts. */
+CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
+/* Does not wait, but for room. */
+CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
+                     uint32_t count, const void *extra, uint32_t bytes);
+/* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */
+CUresult client_number(const struct client_copy *copy, uint32_t *number);
+void client_start_tasks(void);
+void client_stop_tasks(void);
+weft_status client_copy_notice(void *context, int process, enum weft_copy_step step,
+                               uint32_t number);
+
+/* ---- routes: which device a call is for */
+struct client_route {
+    struct client_device *device;
+    bool fixed; /* by a handle */
+};
+/* Takes a handle into account. False: it belongs elsewhere, or is none. */
+bool client_route(struct client_route *route, uint64_t handle, enum weft_handle_kind kind);
+/* A stream's route: its own device's, the current one's for a default stream. */
+CUresult client_route_stream(struct client_route *route, CUstream stream);
+
+/* ---- memory.c */
+/* Where a range of addresses lies. */
+enum client_place {
+    CLIENT_HOST,   /* in memory of the program, as far as anybody knows */
+    CLIENT_ARENA,  /* all of it in one allocation of a device */
+    CLIENT_GLOBAL, /* all of it in a variable of a device */
+    CLIENT_NOWHERE /* among a device's addresses, but not in an allocation */
+};
+enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device);
+/* The region in which all of it lies; NULL: none. Lock held. */
+struct weft_region *client_region_at(const void *memory, size_t bytes);
+/* Takes the lock. */
+CUresult client_region_add(void *memory, size_t bytes, bool ours, bool pinned, unsigned flags,
+                           struct weft_region **region);
+void client_region_drop(struct weft_region *region); /* lock held */
+/* Reserves addresses for every device, here and there. */
+weft_status client_open_memory(void);
+/* All allocations of a device are gone: it was reset. */
+void client_forget_memory(struct client_device *device);
+bool client_remember_global(struct client_device *device, uint64_t address, uint64_t bytes);
+
+/* ---- module.c */
+CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle);
+
+#define CLIENT_DECLARE(field, function) __typeof__(function) client_##field;
+WEFT_TABLE_PROGRAM_MAP(CLIENT_DECLARE)
+#undef CLIENT_DECLARE
+
+#endif

@@ -1,0 +1,493 @@
+/*
+ * remote/client/memory.c - addresses. Each device has a range of its own, which no other device and
+ * nothing in this process uses; the session backs it. What is allocated is known here, too, so that
+ * a mistake is told at once.
+ */
+#include "base/say.h"
+#include "remote/client/inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const uint64_t granule = 2 << 20;
+
+/* ---- ranges of the devices ------------------------------------------------------------------- */
+
+/* Keeps everything else of this process away. Sessions in one address space do it themselves. */
+static bool keep(uint64_t base, uint64_t span)
+{
+    if (client.links.one_address_space)
+        return true;
+    void *got = mmap((void *)base, span, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != MAP_FAILED && got != (void *)base) {
+        munmap(got, span); /* a kernel that does not know the flag */
+        got = MAP_FAILED;
+    }
+    return got != MAP_FAILED;
+}
+
+static bool reserve(struct client_device *device, uint64_t base, uint64_t span)
+{
+    const uint64_t words[] = {base, span};
+    struct client_call answer = {0};
+
+    if (!keep(base, span))
+        return false;
+    if (client_call(device, WEFT_CALL_arena, words, 2, NULL, 0, &answer) == CUDA_SUCCESS &&
+        answer.count == 1) {
+        device->base = base;
+        device->span = span;
+        device->key = answer.words[0];
+        return true;
+    }
+    if (!client.links.one_address_space)
+        munmap((void *)base, span);
+    return false;
+}
+
+weft_status client_open_memory(void)
+{
+    /* Outside of the usual places of programs, stacks, and the shadow memory of ASan and TSan. */
+    static const uint64_t bases[] = {0x200000000000, 0x100000000000, 0x600000000000, 0x2000000000};
+    const uint64_t step = 1ull << 32;
+    uint64_t offset = 0;
+
+    for (int d = 0; d < client.devices; d++) {
+        struct client_device *device = &client.device[d];
+        const uint64_t span = (2 * device->facts.memory + granule - 1) / granule * granule;
+        bool found = false;
+        for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]) && !found; i++)
+            found = reserve(device, bases[i] + offset, span);
+        offset += (span + step - 1) / step * step;
+        if (!found)
+            return weft_err(WEFT_ERR_SYSTEM,
+                            "no %llu MiB of addresses that this process and server %s both have "
+                            "free, for device %d",
+                            (unsigned long long)(span >> 20), client.server[device->process].name,
+                            device->number);
+    }
+    return WEFT_OK;
+}
+
+/* ---- allocations ----------------------------------------------------------------------------- */
+
+/* The first block that ends after an address. */
+static uint32_t after(const struct client_device *device, uint64_t address)
+{
+    uint32_t low = 0, high = device->block_count;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (device->blocks[middle].at + device->blocks[middle].bytes > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static bool add_block(struct client_device *device, uint64_t at, uint64_t bytes)
+{
+    if (device->block_count == device->block_capacity) {
+        const uint32_t more = device->block_capacity == 0 ? 64 : device->block_capacity * 2;
+        struct client_block *blocks = realloc(device->blocks, more * sizeof(*blocks));
+        if (blocks == NULL)
+            return false;
+        device->blocks = blocks;
+        device->block_capacity = more;
+    }
+    const uint32_t i = after(device, at);
+    memmove(device->blocks + i + 1, device->blocks + i,
+            (device->block_count++ - i) * sizeof(*device->blocks));
+    device->blocks[i] = (struct client_block){at, bytes};
+    return true;
+}
+
+static bool take_block(struct client_device *device, uint64_t at)
+{
+    const uint32_t i = after(device, at);
+
+    if (i == device->block_count || device->blocks[i].at != at)
+        return false;
+    memmove(device->blocks + i, device->blocks + i + 1,
+            (--device->block_count - i) * sizeof(*device->blocks));
+    return true;
+}
+
+void client_forget_memory(struct client_device *device)
+{
+    weft_lock(&client.lock);
+    device->block_count = 0;
+    weft_unlock(&client.lock);
+}
+
+/* Among the devices' ranges. */
+static struct client_device *device_around(uint64_t address)
+{
+    for (int d = 0; d < client.devices; d++)
+        if (address - client.device[d].base < client.device[d].span)
+            return &client.device[d];
+    return NULL;
+}
+
+static enum client_place find_global(uint64_t address, uint64_t bytes,
+                                     struct client_device **device)
+{
+    struct client_device *mine = client_now();
+
+    *device = NULL;
+    for (const struct client_global *g = client.globals; g != NULL; g = g->next)
+        if (address >= g->address && address - g->address < g->bytes &&
+            bytes <= g->bytes - (address - g->address) && (*device == NULL || g->device == mine))
+            *device = g->device;
+    return *device != NULL ? CLIENT_GLOBAL : CLIENT_HOST;
+}
+
+enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device)
+{
+    enum client_place place = CLIENT_NOWHERE;
+
+    *device = device_around(address);
+    weft_lock(&client.lock);
+    if (*device == NULL) {
+        place = find_global(address, bytes, device);
+    } else {
+        const uint32_t i = after(*device, address);
+        const struct client_block *block = (*device)->blocks + i;
+        if (i < (*device)->block_count && block->at <= address &&
+            bytes <= block->bytes - (address - block->at))
+            place = CLIENT_ARENA;
+    }
+    weft_unlock(&client.lock);
+    return place;
+}
+
+bool client_remember_global(struct client_device *device, uint64_t address, uint64_t bytes)
+{
+    struct client_global *global = malloc(sizeof(*global));
+
+    if (global == NULL)
+        return false;
+    weft_lock(&client.lock);
+    *global = (struct client_global){client.globals, address, bytes, device};
+    client.globals = global;
+    weft_unlock(&client.lock);
+    return true;
+}
+
+static CUresult allocate(const struct client_device *at, CUdeviceptr *address, uint64_t bytes)
+{
+    struct client_device *device = client_now();
+    struct client_call answer = {0};
+
+    (void)at;
+    if (bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = client_call(device, WEFT_CALL_alloc, &bytes, 1, NULL, 0, &answer);
+    if (result != CUDA_SUCCESS)
+        return result;
+    weft_lock(&client.lock);
+    if (answer.count != 1 || answer.words[0] - device->base >= device->span ||
+        !add_block(device, answer.words[0], bytes))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    weft_unlock(&client.lock);
+    if (result == CUDA_SUCCESS)
+        *address = answer.words[0];
+    return result;
+}
+
+CUresult client_alloc(CUdeviceptr *address, size_t bytes)
+{
+    return client_now() != NULL ? allocate(client_now(), address, bytes)
+                                : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult client_alloc_pitch(CUdeviceptr *address, size_t *pitch, size_t width, size_t rows,
+                            unsigned element)
+{
+    enum { ALIGN = 512 };
+    const size_t wide = (width + ALIGN - 1) / ALIGN * ALIGN;
+
+    if (width == 0 || rows == 0 || wide < width || wide > (1ull << 48) / rows ||
+        (element != 4 && element != 8 && element != 16))
+        return CUDA_ERROR_INVALID_VALUE;
+    const CUresult result = client_alloc(address, wide * rows);
+    if (result == CUDA_SUCCESS)
+        *pitch = wide;
+    return result;
+}
+
+/* Allocated at once: what the stream does later may use it. */
+CUresult client_alloc_async(CUdeviceptr *address, size_t bytes, CUstream stream)
+{
+    struct client_route route = {client_now(), false};
+    const CUresult result = client_route_stream(&route, stream);
+
+    return result == CUDA_SUCCESS ? client_alloc(address, bytes) : result;
+}
+
+/* Takes it from the list; NULL: nothing begins there. */
+static struct client_device *forget(CUdeviceptr address)
+{
+    struct client_device *device = device_around(address);
+
+    weft_lock(&client.lock);
+    if (device != NULL && !take_block(device, address))
+        device = NULL;
+    weft_unlock(&client.lock);
+    return device;
+}
+
+CUresult client_free(CUdeviceptr address)
+{
+    if (address == 0)
+        return CUDA_SUCCESS;
+    const struct client_device *device = forget(address);
+    return device != NULL
+               ? client_call(device, WEFT_CALL_free, &(uint64_t){address}, 1, NULL, 0, NULL)
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult client_free_async(CUdeviceptr address, CUstream stream)
+{
+    const uint64_t words[] = {address, (uint64_t)(uintptr_t)stream};
+    struct client_route route = {client_now(), false};
+    CUresult result = client_route_stream(&route, stream);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (device_around(address) != route.device) /* its own stream cannot tell when it is over */
+        return CUDA_ERROR_INVALID_VALUE;
+    return forget(address) != NULL
+               ? client_post(route.device, WEFT_CALL_free_async, words, 2, NULL, 0)
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult client_mem_info(size_t *available, size_t *total)
+{
+    struct client_call answer = {0};
+
+    if (client_now() == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    const CUresult result =
+        client_call(client_now(), WEFT_CALL_mem_info, NULL, 0, NULL, 0, &answer);
+    if (result == CUDA_SUCCESS) {
+        *available = answer.words[0];
+        *total = answer.words[1];
+    }
+    return result;
+}
+
+/* ---- host memory ----------------------------------------------------------------------------- */
+
+struct weft_region *client_region_at(const void *memory, size_t bytes)
+{
+    const uintptr_t at = (uintptr_t)memory;
+
+    for (struct weft_region *r = client.regions; r != NULL; r = r->next)
+        if (at - (uintptr_t)r->base < r->bytes && bytes <= r->bytes - (at - (uintptr_t)r->base))
+            return r;
+    return NULL;
+}
+
+CUresult client_region_add(void *memory, size_t bytes, bool ours, bool pinned, unsigned flags,
+                           struct weft_region **region)
+{
+    struct weft_region *r = malloc(sizeof(*r));
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+
+    if (r == NULL)
+        return result;
+    *r = (struct weft_region){
+        .base = memory, .bytes = bytes, .flags = flags, .ours = ours, .pinned = pinned};
+    weft_lock(&client.lock);
+    if (client.open && client.links.ops->reg(client.links.net, memory, bytes, &r->key) == WEFT_OK) {
+        r->next = client.regions;
+        client.regions = r;
+        *region = r;
+        result = CUDA_SUCCESS;
+    }
+    weft_unlock(&client.lock);
+    if (result != CUDA_SUCCESS)
+        free(r);
+    return result;
+}
+
+void client_region_drop(struct weft_region *region)
+{
+    struct weft_region **at = &client.regions;
+
+    while (*at != region)
+        at = &(*at)->next;
+    *at = region->next;
+    client.links.ops->dereg(client.links.net, region->key);
+    if (region->ours)
+        munmap(region->base, region->bytes);
+    free(region);
+}
+
+static CUresult refuse_mapped(void)
+{
+    static unsigned said;
+
+    if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
+        weft_say(WEFT_SAY_ERROR,
+                 "host memory cannot be mapped by remote GPUs (docs/remote.md#mapped-memory)");
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
+{
+    struct weft_region *region;
+
+    if (bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0)
+        return refuse_mapped();
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult result = client_region_add(map, bytes, true, true, flags, &region);
+    if (result == CUDA_SUCCESS)
+        *memory = map;
+    else
+        munmap(map, bytes);
+    return result;
+}
+
+/* What the devices still copy to and from it comes first. */
+static CUresult drop_pinned(void *memory, bool ours, CUresult none)
+{
+    struct weft_region *region;
+    bool busy;
+
+    do {
+        weft_lock(&client.lock);
+        region = client_region_at(memory, 1);
+        busy = region != NULL && (client.writers != 0 || client.readers != 0);
+        if (region != NULL && (region->base != memory || region->ours != ours || !region->pinned))
+            region = NULL;
+        if (region != NULL && !busy)
+            client_region_drop(region);
+        const bool failed = client.links.status != WEFT_OK;
+        weft_unlock(&client.lock);
+        if (failed)
+            return CUDA_ERROR_DEVICE_UNAVAILABLE;
+        if (region != NULL && busy)
+            weft_task_yield(true);
+    } while (region != NULL && busy);
+    return region != NULL ? CUDA_SUCCESS : none;
+}
+
+CUresult client_host_free(void *memory)
+{
+    return drop_pinned(memory, true, CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult client_host_unregister(void *memory)
+{
+    return drop_pinned(memory, false, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+}
+
+CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
+{
+    struct weft_region *region;
+
+    if (memory == NULL || bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & CU_MEMHOSTREGISTER_DEVICEMAP) != 0)
+        return refuse_mapped();
+    weft_lock(&client.lock);
+    const bool known = client_region_at(memory, 1) != NULL;
+    weft_unlock(&client.lock);
+    return known ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                 : client_region_add(memory, bytes, false, true, flags, &region);
+}
+
+CUresult client_host_flags(unsigned *flags, void *memory)
+{
+    weft_lock(&client.lock);
+    const struct weft_region *region = client_region_at(memory, 1);
+    if (region != NULL)
+        *flags = region->flags;
+    weft_unlock(&client.lock);
+    return region != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- what an address is ---------------------------------------------------------------------- */
+
+CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, void **data,
+                                   CUdeviceptr address)
+{
+    struct client_device *device;
+    const enum client_place place = client_find(address, 1, &device);
+    const bool there = place == CLIENT_ARENA || place == CLIENT_GLOBAL;
+
+    weft_lock(&client.lock);
+    const struct weft_region *region = client_region_at((void *)address, 1);
+    const bool pinned = region != NULL && region->pinned;
+    weft_unlock(&client.lock);
+    for (unsigned i = 0; i < count; i++)
+        switch (wanted[i]) {
+        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+            *(unsigned *)data[i] = there    ? (unsigned)CU_MEMORYTYPE_DEVICE
+                                   : pinned ? (unsigned)CU_MEMORYTYPE_HOST
+                                            : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+            *(int *)data[i] = there ? (int)(device - client.device) : pinned ? 0 : -2;
+            break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+            *(CUdeviceptr *)data[i] = there ? address : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+            *(void **)data[i] = pinned ? (void *)address : NULL;
+            break;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    return CUDA_SUCCESS;
+}
+
+/* ---- fills ----------------------------------------------------------------------------------- */
+
+static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, unsigned value,
+                     unsigned unit, CUstream stream)
+{
+    const uint64_t words[] = {
+        to, pitch, width, rows, (uint64_t)unit << 32 | value, (uint64_t)(uintptr_t)stream};
+    struct client_route route = {client_now(), false};
+    struct client_device *device;
+    const CUresult result = client_route_stream(&route, stream);
+
+    if (result != CUDA_SUCCESS || width == 0 || rows == 0)
+        return result;
+    if (rows > 1 && (pitch < width || rows - 1 > (1ull << 48) / pitch))
+        return CUDA_ERROR_INVALID_VALUE;
+    const enum client_place place = client_find(to, (rows - 1) * pitch + width, &device);
+    if (place != CLIENT_ARENA && place != CLIENT_GLOBAL)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (device->process != route.device->process)
+        return CUDA_ERROR_INVALID_HANDLE; /* a stream of another server */
+    return client_post(route.device, WEFT_CALL_fill, words, 6, NULL, 0);
+}
+
+CUresult client_fill8(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
+{
+    return fill(to, 0, count, 1, value, 1, stream);
+}
+
+CUresult client_fill32(CUdeviceptr to, unsigned value, size_t count, CUstream stream)
+{
+    return count > SIZE_MAX / 4 ? CUDA_ERROR_INVALID_VALUE
+                                : fill(to, 0, count * 4, 1, value, 4, stream);
+}
+
+CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
+                           size_t rows, CUstream stream)
+{
+    return fill(to, pitch, width, rows, value, 1, stream);
+}

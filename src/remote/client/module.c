@@ -1,0 +1,303 @@
+/*
+ * remote/client/module.c - code: an image goes to a server when one of its kernels or variables is
+ * first used there.
+ */
+#include "base/say.h"
+#include "remote/client/inside.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Over what servers know of libraries and kernels: a load takes long, and others wait for it. */
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+/* Where an ELF image ends: behind its last section, segment or table. */
+static uint64_t elf_bytes(const unsigned char *image)
+{
+    Elf64_Ehdr h;
+    uint64_t end;
+
+    memcpy(&h, image, sizeof(h));
+    end = h.e_shoff + (uint64_t)h.e_shnum * h.e_shentsize;
+    for (unsigned i = 0; i < h.e_shnum; i++) {
+        Elf64_Shdr s;
+        memcpy(&s, image + h.e_shoff + (uint64_t)i * h.e_shentsize, sizeof(s));
+        if (s.sh_type != SHT_NOBITS && s.sh_offset + s.sh_size > end)
+            end = s.sh_offset + s.sh_size;
+    }
+    return end;
+}
+
+/* How long an image of the program's own is: a fat binary, an ELF image, or PTX, which is text. */
+static uint64_t image_bytes(const void *image)
+{
+    struct {
+        uint32_t magic;
+        uint16_t version, header;
+        uint64_t payload;
+    } fat;
+
+    memcpy(&fat.magic, image, sizeof(fat.magic));
+    if (fat.magic == 0xba55ed50) {
+        memcpy(&fat, image, sizeof(fat));
+        return fat.header + fat.payload;
+    }
+    return memcmp(image, ELFMAG, SELFMAG) == 0 ? elf_bytes(image) : strlen(image) + 1;
+}
+
+CUresult client_library_load(CUlibrary *library, const void *code, CUjit_option *jit,
+                             void **jit_values, unsigned jit_count, CUlibraryOption *options,
+                             void **values, unsigned count)
+{
+    struct client_library *l = calloc(1, sizeof(*l));
+
+    (void)jit, (void)jit_values, (void)options, (void)values;
+    if (l == NULL || jit_count != 0 || count != 0) {
+        free(l);
+        return l == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NOT_SUPPORTED;
+    }
+    l->image = code;
+    l->bytes = image_bytes(code);
+    *library = (CUlibrary)(void *)l;
+    return CUDA_SUCCESS;
+}
+
+/* The servers keep it until the program ends. */
+CUresult client_library_unload(CUlibrary library)
+{
+    (void)library;
+    return CUDA_SUCCESS;
+}
+
+/* Sends it to a device's server, once. `loading` held. */
+static CUresult load(const struct client_device *device, struct client_library *library)
+{
+    uint64_t *handle = &library->handles[device->process];
+    struct client_call answer = {0};
+    CUresult result = CUDA_SUCCESS;
+
+    if (*handle != 0)
+        return CUDA_SUCCESS;
+    for (uint64_t done = 0; done < library->bytes && result == CUDA_SUCCESS;
+         done += WEFT_IMAGE_PIECE) {
+        const uint64_t words[] = {library->bytes, done}, left = library->bytes - done;
+        result = client_post(device, WEFT_CALL_image, words, 2, (const char *)library->image + done,
+                             left < WEFT_IMAGE_PIECE ? (uint32_t)left : WEFT_IMAGE_PIECE);
+    }
+    if (result == CUDA_SUCCESS)
+        result = client_call(device, WEFT_CALL_load, &library->bytes, 1, NULL, 0, &answer);
+    if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+        weft_say(WEFT_SAY_ERROR,
+                 "server %s has no code for its device of compute capability %d.%d: "
+                 "%s",
+                 client.server[device->process].name,
+                 device->facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR],
+                 device->facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR],
+                 weft_cuda_text(result));
+    if (result == CUDA_SUCCESS)
+        *handle = answer.words[0];
+    return result;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* Checks the layout that a server gave, and takes it. */
+static CUresult take_layout(struct client_kernel *kernel, const struct weft_parameter *parameters,
+                            const struct client_call *answer)
+{
+    const uint32_t count = (uint32_t)answer->words[1];
+    uint32_t bytes = 0;
+
+    if (answer->count != 2 || answer->words[1] > WEFT_KERNEL_PARAMETERS ||
+        answer->got != count * sizeof(*parameters))
+        return CUDA_ERROR_UNKNOWN;
+    for (uint32_t i = 0; i < count; i++) {
+        if (parameters[i].offset > WEFT_PARAMETERS || parameters[i].bytes > WEFT_PARAMETERS)
+            return CUDA_ERROR_UNKNOWN;
+        const uint32_t end = parameters[i].offset + parameters[i].bytes;
+        bytes = end > bytes ? end : bytes;
+    }
+    if (bytes > WEFT_PARAMETERS ||
+        (kernel->parameters != NULL && (count != kernel->count || bytes != kernel->bytes)))
+        return CUDA_ERROR_UNKNOWN;
+    if (kernel->parameters == NULL) {
+        kernel->parameters = calloc(count + 1, sizeof(*parameters));
+        if (kernel->parameters == NULL)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        memcpy(kernel->parameters, parameters, count * sizeof(*parameters));
+        kernel->count = count;
+        kernel->bytes = bytes;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* The kernel's handle at a device's server. `loading` held. */
+static CUresult find_there(const struct client_device *device, struct client_kernel *kernel)
+{
+    struct weft_parameter *parameters = calloc(WEFT_KERNEL_PARAMETERS, sizeof(*parameters));
+    struct client_call answer = {.extra = parameters,
+                                 .room = WEFT_KERNEL_PARAMETERS * sizeof(*parameters)};
+    CUresult result = parameters != NULL ? load(device, kernel->library) : CUDA_ERROR_OUT_OF_MEMORY;
+
+    if (result == CUDA_SUCCESS)
+        result = client_call(device, WEFT_CALL_kernel, &kernel->library->handles[device->process],
+                             1, kernel->name, (uint32_t)strlen(kernel->name), &answer);
+    if (result == CUDA_SUCCESS)
+        result = take_layout(kernel, parameters, &answer);
+    if (result == CUDA_SUCCESS)
+        __atomic_store_n(&kernel->handles[device->process], answer.words[0], __ATOMIC_RELEASE);
+    free(parameters);
+    return result;
+}
+
+static struct client_kernel *kernel_of(const void *handle)
+{
+    return (struct client_kernel *)(uintptr_t)handle;
+}
+
+CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle)
+{
+    struct client_kernel *kernel = kernel_of(function);
+    CUresult result = CUDA_SUCCESS;
+
+    if (kernel == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    *handle = __atomic_load_n(&kernel->handles[device->process], __ATOMIC_ACQUIRE);
+    if (*handle != 0)
+        return CUDA_SUCCESS;
+    pthread_mutex_lock(&loading);
+    if (kernel->handles[device->process] == 0)
+        result = find_there(device, kernel);
+    *handle = kernel->handles[device->process];
+    pthread_mutex_unlock(&loading);
+    return result;
+}
+
+CUresult client_library_kernel(CUkernel *result, CUlibrary library, const char *name)
+{
+    const size_t bytes = strlen(name) + 1;
+    struct client_kernel *kernel =
+        bytes < WEFT_NAME_MOST ? calloc(1, sizeof(*kernel) + bytes) : NULL;
+
+    if (kernel == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    kernel->library = (struct client_library *)(void *)library;
+    memcpy(kernel->name, name, bytes);
+    *result = (CUkernel)(void *)kernel;
+    return CUDA_SUCCESS;
+}
+
+CUresult client_kernel_function(CUfunction *function, CUkernel kernel)
+{
+    uint64_t handle;
+
+    if (client_now() == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *function = (CUfunction)(void *)kernel;
+    return client_function(client_now(), *function, &handle);
+}
+
+CUresult client_kernel_parameter(CUkernel handle, size_t index, size_t *offset, size_t *bytes)
+{
+    const struct client_kernel *kernel = kernel_of(handle);
+
+    if (kernel->parameters == NULL || index >= kernel->count)
+        return CUDA_ERROR_INVALID_VALUE;
+    *offset = kernel->parameters[index].offset;
+    if (bytes != NULL)
+        *bytes = kernel->parameters[index].bytes;
+    return CUDA_SUCCESS;
+}
+
+CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary handle,
+                               const char *name)
+{
+    struct client_library *library = (struct client_library *)(void *)handle;
+    struct client_device *device = client_now();
+    struct client_call answer = {0};
+
+    if (device == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    pthread_mutex_lock(&loading);
+    CUresult result = load(device, library);
+    pthread_mutex_unlock(&loading);
+    if (result == CUDA_SUCCESS)
+        result = client_call(device, WEFT_CALL_global, &library->handles[device->process], 1, name,
+                             (uint32_t)strlen(name), &answer);
+    if (result == CUDA_SUCCESS &&
+        (answer.count != 2 || !client_remember_global(device, answer.words[0], answer.words[1])))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS) {
+        *address = answer.words[0];
+        if (bytes != NULL)
+            *bytes = answer.words[1];
+    }
+    return result;
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static CUresult launch(CUfunction function, const unsigned grid[3], const unsigned block[3],
+                       unsigned shared, CUstream stream, void **parameters, bool cooperative)
+{
+    const struct client_kernel *kernel = kernel_of(function);
+    struct client_route route = {client_now(), false};
+    unsigned char packed[WEFT_PARAMETERS];
+    uint64_t handle = 0;
+
+    CUresult result = client_route_stream(&route, stream);
+    if (result == CUDA_SUCCESS && route.device != client_now())
+        result = CUDA_ERROR_INVALID_HANDLE; /* a stream of another device */
+    if (result == CUDA_SUCCESS)
+        result = client_function(route.device, function, &handle);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (kernel->count != 0 && parameters == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (uint32_t i = 0; i < kernel->count; i++)
+        memcpy(packed + kernel->parameters[i].offset, parameters[i], kernel->parameters[i].bytes);
+    const uint64_t words[] = {handle,
+                              (uint64_t)grid[1] << 32 | grid[0],
+                              (uint64_t)block[0] << 32 | grid[2],
+                              (uint64_t)block[2] << 32 | block[1],
+                              (uint64_t)cooperative << 32 | shared,
+                              (uint64_t)(uintptr_t)stream};
+    return client_post(route.device, WEFT_CALL_launch, words, 6, packed, kernel->bytes);
+}
+
+CUresult client_launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                       unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                       void **parameters, void **extra)
+{
+    return extra != NULL ? CUDA_ERROR_NOT_SUPPORTED
+                         : launch(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz},
+                                  shared, stream, parameters, false);
+}
+
+CUresult client_launch_cooperative(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
+                                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                   CUstream stream, void **parameters)
+{
+    return launch(function, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream,
+                  parameters, true);
+}
+
+CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)
+{
+    struct client_route route = {client_now(), false};
+    CUresult result = client_route_stream(&route, stream);
+    uint32_t number;
+
+    if (result == CUDA_SUCCESS)
+        result = client_number(&(struct client_copy){.run = run,
+                                                     .argument = argument,
+                                                     .process = route.device->process},
+                               &number);
+    const uint64_t words[] = {number, (uint64_t)(uintptr_t)stream};
+    return result == CUDA_SUCCESS ? client_post(route.device, WEFT_CALL_host, words, 2, NULL, 0)
+                                  : result;
+}

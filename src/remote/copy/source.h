@@ -1,0 +1,70 @@
+/*
+ * remote/copy/source.h - the sending side of a copy between processes: memory cut into pieces, each
+ * put straight into the target's region; the copy's owner hears when all have landed.
+ *
+ * A program sends its host memory as it lies. A session fetches pieces of device memory into the
+ * network's staging memory (net/staging.h) first, several at once, so that fetching, the network
+ * and what happens at the target overlap. One thread.
+ */
+#ifndef WEFT_REMOTE_COPY_SOURCE_H
+#define WEFT_REMOTE_COPY_SOURCE_H
+
+#include "net/staging.h"
+#include "remote/link/links.h"
+
+enum { WEFT_COPIES = 4096 /* numbers of copies under way */ };
+
+/* What a copy is to its source. */
+struct weft_send {
+    uint32_t number;
+    int owner, process;   /* who hears; who gets it */
+    int device;           /* a session's; -1: host memory */
+    uint64_t from, bytes; /* an address here */
+    uint64_t key, offset; /* where it goes */
+};
+
+struct weft_piece {
+    struct weft_parcel parcel;
+    struct weft_sending *sending;
+    uint64_t at; /* in the copy */
+    size_t bytes;
+    unsigned char *memory; /* to put from */
+    void *ticket;          /* of the fetch */
+    enum { WEFT_PIECE_FREE, WEFT_PIECE_FETCHED, WEFT_PIECE_READY, WEFT_PIECE_PUT } state;
+};
+
+struct weft_sending {
+    struct weft_sources *sources;
+    struct weft_sending *next;
+    struct weft_send send;
+    uint64_t begun, landed; /* bytes */
+    uint32_t depth;
+    struct weft_piece pieces[64];
+};
+
+/* How a session fetches device memory. */
+struct weft_fetch {
+    void *context;
+    /* Begins a copy to memory; *ticket is for `fetched`. False: the device failed. */
+    bool (*fetch)(void *context, int device, void *memory, uint64_t from, size_t bytes,
+                  void **ticket);
+    /* Whether it is there; then the ticket is gone. False: the device failed. */
+    bool (*fetched)(void *context, int device, void *ticket, bool *there);
+};
+
+struct weft_sources {
+    struct weft_links *links;
+    const struct weft_fetch *fetch; /* NULL: host memory alone */
+    struct weft_stage *stage;       /* of staging memory; NULL: host memory alone */
+    struct weft_sending *first;
+    uint64_t sent; /* bytes put so far */
+};
+
+/* Begins. Its owner is told when all has landed. Errors: MEMORY. */
+weft_status weft_sources_add(struct weft_sources *sources, const struct weft_send *send);
+/* Drives all; non-blocking. *did: something moved. Errors: DEVICE, the network's. */
+weft_status weft_sources_pump(struct weft_sources *sources, bool *did);
+/* Forgets what is under way: the network is closed. */
+void weft_sources_close(struct weft_sources *sources);
+
+#endif

@@ -1,0 +1,45 @@
+/* remote/cudart/error.c - the last error, versions, and the texts of errors. */
+#include "remote/cudart/inside.h"
+
+cudaError_t cudaGetLastError(void)
+{
+    const cudaError_t error = cudart_thread()->last;
+
+    cudart_thread()->last = cudaSuccess;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    return cudart_thread()->last;
+}
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    return weft_cuda_name((CUresult)error);
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    return weft_cuda_text((CUresult)error);
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    if (version == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+KNOW(cudaDriverGetVersion, (int *version), version, driver_version(version))
+
+cudaError_t cudaProfilerStart(void)
+{
+    return cudaSuccess; /* no profiler is attached */
+}
+
+cudaError_t cudaProfilerStop(void)
+{
+    return cudaSuccess;
+}

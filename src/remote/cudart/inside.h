@@ -1,0 +1,96 @@
+/*
+ * remote/cudart/inside.h - a CUDA runtime over a table of driver functions (remote/table): what its
+ * parts share.
+ *
+ * A thread has a current device and a last error. Each call enters: it finds the driver, which the
+ * first call opens, and makes the device's primary context current. Any thread may call anything.
+ */
+#ifndef WEFT_REMOTE_CUDART_INSIDE_H
+#define WEFT_REMOTE_CUDART_INSIDE_H
+
+#include "remote/cudart/cudart.h"
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+
+enum { CUDART_DEVICES = 256, CUDART_CONFIGURATIONS = 8 };
+
+struct cudart_thread {
+    int device;
+    int bound; /* device + 1 whose context the driver has as current; 0: none */
+    cudaError_t last;
+    int configured;
+    struct {
+        dim3 grid, block;
+        size_t shared;
+        cudaStream_t stream;
+    } configurations[CUDART_CONFIGURATIONS]; /* pushed by <<<>>>, popped by the launch */
+};
+
+struct cudart_thread *cudart_thread(void);
+
+/* The driver, for calls that need no context. Errors: its, or that it could not be opened. */
+cudaError_t cudart_find(const struct weft_cuda_table **driver);
+/* The same, with the context of the thread's device current. */
+cudaError_t cudart_enter(const struct weft_cuda_table **driver);
+/* The device's primary context, retained once for the process. */
+cudaError_t cudart_context(int device, CUcontext *context);
+void cudart_forget_context(int device);
+int cudart_devices(void);
+
+/* Remembers an error as the thread's last; its value is the error. */
+cudaError_t cudart_done(cudaError_t error);
+static inline cudaError_t cudart_driver_done(CUresult result)
+{
+    return cudart_done((cudaError_t)result); /* numbered alike */
+}
+
+/* ENTER(driver): declares it, or returns the error from the calling function. */
+#define CUDART_BEGIN(driver, how)                                                                  \
+    const struct weft_cuda_table *driver;                                                          \
+    do {                                                                                           \
+        const cudaError_t begun = how(&(driver));                                                  \
+        if (begun != cudaSuccess)                                                                  \
+            return cudart_done(begun);                                                             \
+    } while (0)
+#define FIND(driver)  CUDART_BEGIN(driver, cudart_find)
+#define ENTER(driver) CUDART_BEGIN(driver, cudart_enter)
+
+/*
+ * A function that is the driver's under another name: FORWARD(name, (parameters), call). RESULT
+ * the same, where `out` must not be NULL; KNOW, where no context has to be current either.
+ */
+#define FORWARD(name, parameters, call)                                                            \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        ENTER(driver);                                                                             \
+        return cudart_driver_done(driver->call);                                                   \
+    }
+#define CUDART_RESULT(name, parameters, out, call, how)                                            \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        if ((out) == NULL)                                                                         \
+            return cudart_done(cudaErrorInvalidValue);                                             \
+        how(driver);                                                                               \
+        return cudart_driver_done(driver->call);                                                   \
+    }
+#define RESULT(name, parameters, out, call) CUDART_RESULT(name, parameters, out, call, ENTER)
+#define KNOW(name, parameters, out, call)   CUDART_RESULT(name, parameters, out, call, FIND)
+
+/* ---- register.c: kernels and variables of the program */
+struct cudart_kernel;
+/* By the host's address of a kernel, or what __cudaGetKernel gave; NULL: it is neither. */
+struct cudart_kernel *cudart_kernel(const void *function);
+const char *cudart_kernel_name(const struct cudart_kernel *kernel);
+/* The kernel for the thread's device. After cudart_enter. Errors: INVALID_DEVICE_FUNCTION, the
+ * driver's. */
+cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_kernel *kernel,
+                            CUfunction *function);
+cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,
+                          CUdeviceptr *address, size_t *bytes);
+
+/* ---- absent.c */
+/* Says once that the function is refused, and where to read why; its value is 801. */
+int cudart_refuse(const char *function, const char *why, unsigned *said);
+
+#endif

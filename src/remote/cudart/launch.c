@@ -1,0 +1,279 @@
+/* remote/cudart/launch.c - launches, attributes of kernels, occupancy. */
+#include "remote/cudart/inside.h"
+
+#include <string.h>
+
+/* crt/host_runtime.h declares these for C++ alone. */
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+                                     struct CUstream_st *stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
+                               size_t shared, cudaStream_t stream);
+
+/* ---- <<<>>> ---------------------------------------------------------------------------------- */
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+                                     struct CUstream_st *stream)
+{
+    struct cudart_thread *thread = cudart_thread();
+
+    if (thread->configured == CUDART_CONFIGURATIONS)
+        return 1;
+    thread->configurations[thread->configured].grid = grid;
+    thread->configurations[thread->configured].block = block;
+    thread->configurations[thread->configured].shared = shared;
+    thread->configurations[thread->configured++].stream = stream;
+    return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
+{
+    struct cudart_thread *thread = cudart_thread();
+
+    if (thread->configured == 0)
+        return cudart_done(cudaErrorMissingConfiguration);
+    thread->configured--;
+    *grid = thread->configurations[thread->configured].grid;
+    *block = thread->configurations[thread->configured].block;
+    *shared = thread->configurations[thread->configured].shared;
+    memcpy(stream, &thread->configurations[thread->configured].stream, sizeof(cudaStream_t));
+    return cudaSuccess;
+}
+
+cudaError_t __cudaGetKernel(cudaKernel_t *handle, const void *function)
+{
+    struct cudart_kernel *kernel = cudart_kernel(function);
+
+    if (kernel == NULL)
+        return cudart_done(cudaErrorInvalidDeviceFunction);
+    *handle = (cudaKernel_t)kernel;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetKernel(cudaKernel_t *handle, const void *function)
+{
+    return __cudaGetKernel(handle, function);
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+/* What no device takes is refused here, so that cudaGetLastError tells at once. */
+static cudaError_t check(const struct weft_cuda_table *driver, dim3 grid, dim3 block)
+{
+    static const CUdevice_attribute limits[] = {
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,  CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z};
+    const unsigned sizes[] = {block.x, block.y, block.z, grid.x, grid.y, grid.z};
+    const int device = cudart_thread()->device;
+    const uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    int most = 0;
+
+    for (int i = 0; i < 6; i++) {
+        const CUresult result = driver->device_attribute(&most, limits[i], device);
+        if (result != CUDA_SUCCESS)
+            return (cudaError_t)result;
+        if (sizes[i] == 0 || sizes[i] > (unsigned)most)
+            return cudaErrorInvalidConfiguration;
+    }
+    const CUresult result =
+        driver->device_attribute(&most, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device);
+    if (result != CUDA_SUCCESS)
+        return (cudaError_t)result;
+    return threads > (uint64_t)most ? cudaErrorInvalidConfiguration : cudaSuccess;
+}
+
+static cudaError_t launch(struct cudart_kernel *kernel, dim3 grid, dim3 block, void **parameters,
+                          size_t shared, cudaStream_t stream, bool cooperative)
+{
+    CUfunction function;
+
+    ENTER(driver);
+    cudaError_t error =
+        kernel != NULL ? check(driver, grid, block) : cudaErrorInvalidDeviceFunction;
+    if (error == cudaSuccess)
+        error = cudart_function(driver, kernel, &function);
+    if (error == cudaSuccess && shared > UINT32_MAX)
+        error = cudaErrorInvalidValue;
+    if (error != cudaSuccess)
+        return cudart_done(error);
+    return cudart_driver_done(
+        cooperative ? driver->launch_cooperative(function, grid.x, grid.y, grid.z, block.x, block.y,
+                                                 block.z, (unsigned)shared, stream, parameters)
+                    : driver->launch(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                     (unsigned)shared, stream, parameters, NULL));
+}
+
+/* A handle of __cudaGetKernel: known to be one. */
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
+                               size_t shared, cudaStream_t stream)
+{
+    return launch((struct cudart_kernel *)kernel, grid, block, parameters, shared, stream, false);
+}
+
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **parameters,
+                             size_t shared, cudaStream_t stream)
+{
+    return launch(cudart_kernel(function), grid, block, parameters, shared, stream, false);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block,
+                                        void **parameters, size_t shared, cudaStream_t stream)
+{
+    return launch(cudart_kernel(function), grid, block, parameters, shared, stream, true);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
+                                void **parameters)
+{
+    bool cooperative = false;
+
+    if (config == NULL || (config->numAttrs != 0 && config->attrs == NULL))
+        return cudart_done(cudaErrorInvalidValue);
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const cudaLaunchAttribute *attribute = &config->attrs[i];
+        if (attribute->id == cudaLaunchAttributeCooperative)
+            cooperative = attribute->val.cooperative != 0;
+        else if (attribute->id != cudaLaunchAttributeIgnore &&
+                 attribute->id != cudaLaunchAttributePriority)
+            return cudart_done(cudaErrorNotSupported); /* it would change what the kernel does */
+    }
+    return launch(cudart_kernel(function), config->gridDim, config->blockDim, parameters,
+                  config->dynamicSmemBytes, config->stream, cooperative);
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static cudaError_t find(const struct weft_cuda_table *driver, const void *function,
+                        CUfunction *found)
+{
+    struct cudart_kernel *kernel = cudart_kernel(function);
+
+    return kernel != NULL ? cudart_function(driver, kernel, found) : cudaErrorInvalidDeviceFunction;
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
+{
+    static const struct {
+        CUfunction_attribute attribute;
+        size_t at;
+        bool wide;
+    } fields[] = {
+#define FIELD(field, name, wide)                                                                   \
+    {CU_FUNC_ATTRIBUTE_##name, offsetof(struct cudaFuncAttributes, field), wide}
+        FIELD(sharedSizeBytes, SHARED_SIZE_BYTES, true),
+        FIELD(constSizeBytes, CONST_SIZE_BYTES, true),
+        FIELD(localSizeBytes, LOCAL_SIZE_BYTES, true),
+        FIELD(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK, false),
+        FIELD(numRegs, NUM_REGS, false),
+        FIELD(ptxVersion, PTX_VERSION, false),
+        FIELD(binaryVersion, BINARY_VERSION, false),
+        FIELD(cacheModeCA, CACHE_MODE_CA, false),
+        FIELD(maxDynamicSharedSizeBytes, MAX_DYNAMIC_SHARED_SIZE_BYTES, false),
+        FIELD(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT, false)
+#undef FIELD
+    };
+    CUfunction found;
+
+    if (attributes == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    ENTER(driver);
+    cudaError_t error = find(driver, function, &found);
+    if (error == cudaSuccess)
+        memset(attributes, 0, sizeof(*attributes));
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && error == cudaSuccess; i++) {
+        int value = 0;
+        error = (cudaError_t)driver->function_attribute(&value, fields[i].attribute, found);
+        char *at = (char *)attributes + fields[i].at;
+        if (fields[i].wide)
+            memcpy(at, &(size_t){(size_t)value}, sizeof(size_t));
+        else
+            memcpy(at, &value, sizeof(value));
+    }
+    return cudart_done(error);
+}
+
+cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
+{
+    CUfunction found;
+
+    ENTER(driver);
+    const cudaError_t error = find(driver, function, &found);
+    return error != cudaSuccess ? cudart_done(error)
+                                : cudart_driver_done(driver->function_set(
+                                      found, (CUfunction_attribute)attribute, value));
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config)
+{
+    CUfunction found;
+
+    ENTER(driver);
+    const cudaError_t error = find(driver, function, &found);
+    return error != cudaSuccess
+               ? cudart_done(error)
+               : cudart_driver_done(driver->function_set_cache(found, (CUfunc_cache)config));
+}
+
+cudaError_t cudaFuncGetName(const char **name, const void *function)
+{
+    const struct cudart_kernel *kernel = cudart_kernel(function);
+
+    if (name == NULL || kernel == NULL)
+        return cudart_done(name == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDeviceFunction);
+    *name = cudart_kernel_name(kernel);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t *result, const void *function)
+{
+    CUfunction found = NULL;
+
+    if (result == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    ENTER(driver);
+    const cudaError_t error = find(driver, function, &found);
+    if (error == cudaSuccess)
+        *result = found;
+    return cudart_done(error);
+}
+
+/* ---- occupancy ------------------------------------------------------------------------------- */
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks,
+                                                                   const void *function,
+                                                                   int threads, size_t shared,
+                                                                   unsigned flags)
+{
+    CUfunction found;
+
+    if (blocks == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    ENTER(driver);
+    const cudaError_t error = find(driver, function, &found);
+    return error != cudaSuccess ? cudart_done(error)
+                                : cudart_driver_done(driver->occupancy_blocks(
+                                      blocks, found, threads, shared, flags));
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
+                                                          int threads, size_t shared)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared,
+                                                                  0);
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function,
+                                                      int blocks, int threads)
+{
+    CUfunction found;
+
+    if (bytes == NULL)
+        return cudart_done(cudaErrorInvalidValue);
+    ENTER(driver);
+    const cudaError_t error = find(driver, function, &found);
+    return error != cudaSuccess
+               ? cudart_done(error)
+               : cudart_driver_done(driver->occupancy_shared(bytes, found, blocks, threads));
+}

@@ -1,0 +1,157 @@
+/* remote/cudart/start.c - which driver there is, contexts, and what a thread remembers. */
+#include "base/config.h"
+#include "base/fork.h"
+#include "base/say.h"
+#include "remote/client/client.h"
+#include "remote/cudart/inside.h"
+#include "remote/table/fake/fake.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+static const struct weft_cuda_table *table;
+static cudaError_t why_not = cudaErrorInitializationError;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int devices;
+static int redirected; /* functions of the program */
+static uint32_t born;  /* weft_forks, when the driver was opened */
+
+static struct {
+    pthread_mutex_t lock;
+    CUcontext of[CUDART_DEVICES];
+} contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local struct cudart_thread thread;
+
+struct cudart_thread *cudart_thread(void)
+{
+    return &thread;
+}
+
+cudaError_t cudart_done(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        thread.last = error;
+    return error;
+}
+
+void weft_cudart_use(const struct weft_cuda_table *chosen)
+{
+    table = chosen;
+}
+
+/* remote/redirect tells how much of the program became jumps to this library. */
+void __cudaWeftRedirected(int functions);
+void __cudaWeftRedirected(int functions)
+{
+    redirected = functions;
+}
+
+/* ---- the driver ------------------------------------------------------------------------------ */
+
+static const struct weft_cuda_table *choose(const struct weft_config *config)
+{
+    static const char fake[] = "fake:";
+    const struct weft_cuda_table *chosen = NULL;
+    const char *reason;
+
+    if (strncmp(config->remote_driver, fake, sizeof(fake) - 1) == 0) {
+        (void)weft_fake_open(&chosen, config->remote_driver + sizeof(fake) - 1);
+    } else if (strcmp(config->remote_driver, "cuda") == 0) {
+        chosen = weft_table_load(&reason);
+        if (chosen == NULL)
+            weft_say(WEFT_SAY_ERROR, "WEFT_REMOTE_DRIVER=cuda: %s", reason);
+    } else if (config->remote_driver[0] != 0) {
+        weft_say(WEFT_SAY_ERROR, "WEFT_REMOTE_DRIVER=%s: neither cuda nor fake:OPTIONS",
+                 config->remote_driver);
+    } else if (config->remote_servers[0] == 0) {
+        weft_say(WEFT_SAY_ERROR, "no servers: WEFT_REMOTE_SERVERS is empty (weft-cuda run -s "
+                                 "HOST:PORT,... sets it)");
+        why_not = cudaErrorNoDevice;
+    } else if (weft_client_open(&chosen, config) != WEFT_OK) {
+        why_not = cudaErrorDevicesUnavailable; /* the client has said why */
+    }
+    return chosen;
+}
+
+static void start(void)
+{
+    struct weft_config config;
+
+    born = weft_forks();
+    if (table == NULL) {
+        if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
+            return;
+        weft_say_level((enum weft_level)config.log);
+        if (redirected > 0)
+            weft_say(WEFT_SAY_INFO, "redirected %d runtime functions of %s", redirected,
+                     program_invocation_name);
+        table = choose(&config);
+    }
+    if (table == NULL)
+        return;
+    why_not = (cudaError_t)table->init(0);
+    if (why_not == cudaSuccess)
+        why_not = (cudaError_t)table->device_count(&devices);
+    if (why_not == cudaSuccess && devices > CUDART_DEVICES)
+        devices = CUDART_DEVICES;
+}
+
+cudaError_t cudart_find(const struct weft_cuda_table **driver)
+{
+    pthread_once(&once, start);
+    if (why_not != cudaSuccess)
+        return why_not;
+    if (weft_forks() != born) /* the child has the memory, but no connection of its own */
+        return cudaErrorInitializationError;
+    *driver = table;
+    return cudaSuccess;
+}
+
+int cudart_devices(void)
+{
+    return devices;
+}
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+cudaError_t cudart_context(int device, CUcontext *context)
+{
+    cudaError_t error = cudaSuccess;
+
+    if (device < 0 || device >= devices)
+        return cudaErrorInvalidDevice;
+    pthread_mutex_lock(&contexts.lock);
+    if (contexts.of[device] == NULL)
+        error = (cudaError_t)table->context_retain(&contexts.of[device], device);
+    *context = contexts.of[device];
+    pthread_mutex_unlock(&contexts.lock);
+    return error;
+}
+
+void cudart_forget_context(int device)
+{
+    pthread_mutex_lock(&contexts.lock);
+    contexts.of[device] = NULL;
+    pthread_mutex_unlock(&contexts.lock);
+}
+
+cudaError_t cudart_enter(const struct weft_cuda_table **driver)
+{
+    CUcontext context;
+    cudaError_t error = cudart_find(driver);
+
+    if (error != cudaSuccess)
+        return error;
+    if (devices == 0)
+        return cudaErrorNoDevice;
+    if (thread.bound == thread.device + 1)
+        return cudaSuccess;
+    error = cudart_context(thread.device, &context);
+    if (error == cudaSuccess)
+        error = (cudaError_t)table->context_use(context);
+    if (error == cudaSuccess)
+        thread.bound = thread.device + 1;
+    return error;
+}

@@ -1,0 +1,99 @@
+/*
+ * remote/link/links.h - the processes of a remote job: a program (process 0) and a session on each
+ * server (1, 2, ...), joined by weft's control channel and one of its networks, without a weft_job.
+ *
+ * The program and each session send each other records through rings (ring.h). All processes send
+ * each other notices of copies, and put pieces of copies into each other's regions. One thread at a
+ * time calls any of this, except where it says otherwise.
+ */
+#ifndef WEFT_REMOTE_LINK_LINKS_H
+#define WEFT_REMOTE_LINK_LINKS_H
+
+#include "boot/control.h"
+#include "net/arrive.h"
+#include "remote/link/ring.h"
+
+enum {
+    WEFT_LINK_SERVERS = 32, /* most servers of a program */
+    WEFT_LINK_PROCESSES = WEFT_LINK_SERVERS + 1,
+    WEFT_LINK_DEVICES = 16 /* most devices of a server */
+};
+
+/* What a notice of a copy says, beside the copy's number. */
+enum weft_copy_step {
+    WEFT_COPY_GO,   /* to its source: begin */
+    WEFT_COPY_DONE, /* to its owner: all of it is there */
+    WEFT_COPY_FREE, /* to the program: its number may be used again */
+    WEFT_COPY_CALL, /* to the program: a callback's turn has come; it has a number as copies do */
+    WEFT_COPY_STEPS
+};
+
+/* A put that someone wants to hear of: begins what its cookie points to. */
+struct weft_parcel {
+    void (*sent)(struct weft_parcel *parcel);   /* its source may be used again; NULL: no matter */
+    void (*landed)(struct weft_parcel *parcel); /* it is there; NULL: no matter */
+};
+
+struct weft_link {
+    struct weft_ring_out out;
+    struct weft_ring_in in;
+    uint64_t key;   /* of the peer's inbox */
+    uint64_t inbox; /* where in it this process's part begins */
+    uint64_t told;  /* source of the put that tells how far `in` was used */
+    struct weft_parcel telling;
+    bool tells;        /* that put is under way */
+    uint32_t *notices; /* that found no room; a growing list */
+    uint32_t first, count, capacity;
+    uint32_t unsent; /* stretches of the mirror that the network still reads */
+    struct weft_parcel stretch;
+};
+
+struct weft_links {
+    struct weft_config config;
+    struct weft_control *control;
+    const struct weft_net_ops *ops;
+    struct weft_net *net;
+    struct weft_net_caps caps;
+    struct weft_notice_kinds kinds;
+    struct weft_arrive_device device;
+    int process, processes;
+    bool one_address_space;
+    unsigned char *inbox;
+    size_t inbox_bytes;
+    struct weft_link link[WEFT_LINK_PROCESSES]; /* by peer */
+    uint64_t control_next;                      /* when to look at the control channel again */
+    weft_status status;                         /* not OK: the job has failed */
+    int lost;                                   /* the process that was lost; -1: none */
+    /* Whom it serves. */
+    void *context;
+    weft_status (*copy)(void *context, int process, enum weft_copy_step step, uint32_t number);
+};
+
+/*
+ * Joins the job that config describes, which names process, processes, root and secret. device:
+ * how pieces of copies land, its `own` is filled in; NULL: in host memory. Then `copy` is called
+ * for each notice. Blocking, collective. Errors: those of weft_control_open and of the networks.
+ */
+weft_status weft_links_open(struct weft_links *links, const struct weft_config *config,
+                            const struct weft_arrive_device *device, size_t stage_bytes);
+/* orderly: the others are not told that this process was lost. */
+void weft_links_close(struct weft_links *links, bool orderly);
+
+/* Drives the network. Non-blocking. *did: something moved. The job's status, said once. */
+weft_status weft_links_progress(struct weft_links *links, bool *did);
+/* Puts what was written into the ring to a peer. Non-blocking. */
+weft_status weft_link_flush(struct weft_links *links, int process);
+/* The sender learns how far its records were used; called where little room is left, or anyway. */
+weft_status weft_link_tell(struct weft_links *links, int process, bool anyway);
+/* Tells a process something of a copy. Non-blocking; waits in a list for room. Errors: MEMORY,
+ * NETWORK. */
+weft_status weft_links_notify(struct weft_links *links, int process, enum weft_copy_step step,
+                              uint32_t number);
+/* A piece of a copy. WEFT_NET_FULL: no room now. parcel: hears of it. */
+weft_status weft_links_put(struct weft_links *links, int process, uint64_t key, uint64_t offset,
+                           const void *source, size_t bytes, struct weft_parcel *parcel);
+/* The job has failed: says why, unless it had before; its value is the status. */
+weft_status weft_links_fail(struct weft_links *links, weft_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

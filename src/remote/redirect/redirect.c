@@ -1,0 +1,125 @@
+/*
+ * remote/redirect/redirect.c - preloaded by weft-cuda: before a program's own constructors run, the
+ * functions of the CUDA runtime that it holds become jumps to those of weft's libcudart.so.13.
+ *
+ * nvcc links its runtime into programs by default; its functions' addresses stand in the program's
+ * .symtab. Text is not writable, so the jumps are written through /proc/self/mem. A program that
+ * holds the runtime and has no symbols is ended with the remedy. No other program is touched.
+ */
+#include "remote/redirect/elf.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { JUMP = 14 };
+
+struct work {
+    void *runtime; /* of dlopen */
+    uint64_t base; /* where the program is loaded */
+    int memory;    /* /proc/self/mem */
+    int done;
+    char failed[64];
+};
+
+static _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static _Noreturn void refuse(const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    fprintf(stderr, "weft: ");
+    vfprintf(stderr, format, list);
+    fprintf(stderr, "\n");
+    va_end(list);
+    _exit(EXIT_FAILURE);
+}
+
+/* jmp *0(%rip), and the address behind it. */
+static bool put_jump(int memory, uint64_t at, const void *target)
+{
+    unsigned char code[JUMP] = {0xff, 0x25};
+
+    memcpy(code + 6, &target, sizeof(target));
+    return pwrite(memory, code, sizeof(code), (off_t)at) == (ssize_t)sizeof(code);
+}
+
+static void redirect(void *context, const char *name, uint64_t value, uint64_t room)
+{
+    struct work *work = context;
+    const void *target = dlsym(work->runtime, name);
+
+    if (target == NULL || work->failed[0] != 0)
+        return; /* a function of the program's own */
+    if (room < JUMP || !put_jump(work->memory, work->base + value, target))
+        snprintf(work->failed, sizeof(work->failed), "%s", name);
+    else
+        work->done++;
+}
+
+/* The runtime lies beside this library. */
+static void *open_runtime(void)
+{
+    char path[PATH_MAX + 32], folder[PATH_MAX];
+    Dl_info info;
+
+    if (dladdr((void *)(uintptr_t)open_runtime, &info) == 0)
+        return NULL;
+    snprintf(folder, sizeof(folder), "%s", info.dli_fname);
+    snprintf(path, sizeof(path), "%s/libcudart.so.13", dirname(folder));
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void redirect_all(const struct weft_elf *elf, const char *name)
+{
+    struct work work = {.runtime = open_runtime()};
+
+    if (work.runtime == NULL)
+        refuse("%s: weft's CUDA runtime: %s", name, dlerror());
+    work.memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+    if (work.memory < 0)
+        refuse("%s: /proc/self/mem: %s; link it with -cudart shared", name, strerror(errno));
+    if (elf->position_independent)
+        work.base = getauxval(AT_ENTRY) - elf->entry;
+    weft_elf_each(elf, redirect, &work);
+    close(work.memory);
+    if (work.failed[0] != 0)
+        refuse("%s: %s cannot be redirected; link it with -cudart shared", name, work.failed);
+    void (*tell)(int) = (void (*)(int))dlsym(work.runtime, "__cudaWeftRedirected");
+    if (tell != NULL)
+        tell(work.done);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    struct weft_elf elf;
+    struct stat info;
+    const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+    if (file < 0 || fstat(file, &info) != 0 || info.st_size == 0) {
+        if (file >= 0)
+            close(file);
+        return;
+    }
+    void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (bytes == MAP_FAILED)
+        return;
+    weft_elf_read(&elf, bytes, (size_t)info.st_size);
+    if (elf.kind == WEFT_ELF_STRIPPED)
+        refuse("%s holds NVIDIA's runtime without symbols; link it with -cudart shared",
+               program_invocation_name);
+    if (elf.kind == WEFT_ELF_STATIC)
+        redirect_all(&elf, program_invocation_name);
+    munmap(bytes, (size_t)info.st_size);
+}

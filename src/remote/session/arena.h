@@ -1,0 +1,45 @@
+/*
+ * remote/session/arena.h - a device's memory for one program: a range of addresses that program
+ * and session agree on, backed where something lies. Addresses are unique over all servers of the
+ * program, so that none has to be translated. Session's thread only.
+ */
+#ifndef WEFT_REMOTE_SESSION_ARENA_H
+#define WEFT_REMOTE_SESSION_ARENA_H
+
+#include "remote/table/table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct weft_arena {
+    const struct weft_cuda_table *table;
+    int device;
+    uint64_t base, span;  /* reserved; base 0: not yet */
+    uint64_t share, used; /* bytes: the program may have, and has */
+    size_t granule;       /* of backing */
+    struct weft_block {
+        uint64_t at, bytes;
+    } * blocks; /* what is allocated, by address */
+    uint32_t count, capacity;
+    struct weft_slab {
+        uint64_t at, bytes;
+    } * slabs; /* what is backed, by address */
+    uint32_t slab_count, slab_capacity;
+};
+
+/* Reserves `span` bytes at `base`, and nowhere else. Errors: the driver's. */
+CUresult weft_arena_open(struct weft_arena *arena, const struct weft_cuda_table *table, int device,
+                         uint64_t base, uint64_t span, uint64_t share);
+/* Gives back all of it; the device is idle. */
+void weft_arena_close(struct weft_arena *arena);
+
+/* Errors: OUT_OF_MEMORY; *over: because of its share. */
+CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *address, bool *over);
+/* What uses it has ended. Errors: INVALID_VALUE: nothing begins there. */
+CUresult weft_arena_free(struct weft_arena *arena, uint64_t address);
+/* Whether all of it lies in one allocation. */
+bool weft_arena_has(const struct weft_arena *arena, uint64_t address, uint64_t bytes);
+/* Whether something begins there. */
+bool weft_arena_begins(const struct weft_arena *arena, uint64_t address);
+
+#endif

@@ -1,0 +1,357 @@
+/*
+ * remote/session/copies.c - copies between processes, as a session sees them.
+ *
+ * The owner of a copy is the session whose stream orders it. It records an event in the stream and
+ * closes a gate behind it: the stream waits for a word of pinned memory. When the event has passed
+ * the source is told GO, and puts the pieces; when they are there the owner is told DONE, and opens
+ * the gate. An event of another server, and a callback of the program's, are gates, too.
+ *
+ * A GPU has few queues, and closed gates hold up what shares theirs. So few are closed at once; the
+ * records behind one too many wait. That ends: what opens a gate was sent before the gate's own
+ * record, and comes to nobody behind a later gate; so the oldest closed gate always opens.
+ */
+#include "base/say.h"
+#include "remote/session/inside.h"
+
+#include <stdlib.h>
+
+/* ---- gates ----------------------------------------------------------------------------------- */
+
+static weft_status open_gate(struct weft_session *session, uint32_t number)
+{
+    struct session_gate *gate = &session->gates[number];
+
+    if (gate->word == NULL)
+        return WEFT_OK; /* its record comes yet */
+    __atomic_store_n(gate->word, gate->value, __ATOMIC_RELEASE);
+    session->free_words[session->free_word_count++] = (uint16_t)(gate->word - session->words);
+    session->device[gate->device].closed--;
+    *gate = (struct session_gate){0};
+    return weft_links_notify(&session->links, 0, WEFT_COPY_FREE, number);
+}
+
+/* What the stream was given before the gate is done. */
+static CUresult gate_reached(struct weft_session *session, struct session_wait *wait,
+                             CUresult result)
+{
+    const uint32_t number = (uint32_t)wait->value;
+    const int source = session->gates[number].source;
+
+    if (result != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
+        session->sticky = result;
+    weft_links_notify(&session->links, source < 0 ? 0 : source,
+                      source < 0 ? WEFT_COPY_CALL : WEFT_COPY_GO, number);
+    return result;
+}
+
+/* Closes a gate in a stream; `reached`: someone is told when the stream gets there. */
+static int close_gate(struct weft_session *session, int device, uint64_t number, uint64_t handle,
+                      int source, bool reached)
+{
+    CUstream stream;
+
+    if (number >= WEFT_COPIES || session->gates[number].word != NULL)
+        return SESSION_WRONG;
+    if (!session_stream(session, device, handle, &stream))
+        return SESSION_WRONG; /* the program has checked it */
+    if (session->device[device].closed == SESSION_CLOSED || session->wait_count == SESSION_PENDING)
+        return SESSION_AGAIN;
+    struct session_gate *gate = &session->gates[number];
+    uint32_t *word = &session->words[session->free_words[--session->free_word_count]];
+    gate->word = word;
+    gate->value = __atomic_load_n(word, __ATOMIC_RELAXED) + 1;
+    gate->device = device;
+    gate->source = source;
+    session->device[device].closed++;
+    int result = CUDA_SUCCESS;
+    if (reached)
+        result = session_wait_stream(session, device, -1, stream, gate_reached, number);
+    session_use(session, device);
+    if (result <= CUDA_SUCCESS)
+        result = (int)session->table->stream_wait_value(stream, (CUdeviceptr)word, gate->value,
+                                                        CU_STREAM_WAIT_VALUE_GEQ);
+    if (result == CUDA_SUCCESS && gate->done && open_gate(session, (uint32_t)number) != WEFT_OK)
+        return SESSION_WRONG;
+    return result;
+}
+
+int session_do_gate(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+{
+    if (word[2] >= (uint64_t)session->links.processes && word[2] != UINT64_MAX)
+        return SESSION_WRONG;
+    return close_gate(session, record->device, word[0], word[1], (int)word[2],
+                      word[2] != UINT64_MAX);
+}
+
+int session_do_host(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+{
+    return close_gate(session, record->device, word[0], word[1], -1, true);
+}
+
+/* ---- an event of this server, for a gate of another -------------------------------------------
+ */
+
+static CUresult signal_now(struct weft_session *session, struct session_wait *wait, CUresult result)
+{
+    weft_links_notify(&session->links, (int)(wait->value >> 32), WEFT_COPY_DONE,
+                      (uint32_t)wait->value);
+    return result;
+}
+
+int session_do_signal(struct weft_session *session, struct weft_record *record,
+                      const uint64_t *word)
+{
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[1]);
+
+    (void)record;
+    if (word[0] >= WEFT_COPIES || place == NULL || word[2] == 0 ||
+        word[2] >= (uint64_t)session->links.processes)
+        return SESSION_WRONG;
+    return session_wait_event(session, place->device, -1, place->object, signal_now,
+                              word[2] << 32 | word[0]);
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static weft_status begin_sending(struct weft_session *session, struct session_gate *gate)
+{
+    const struct weft_send send = gate->send;
+
+    gate->go = gate->told = false;
+    return weft_sources_add(&session->sources, &send);
+}
+
+int session_do_send(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+{
+    (void)record;
+    if (word[0] >= WEFT_COPIES || word[1] >= (uint64_t)session->links.processes || word[1] == 0 ||
+        word[4] >= (uint64_t)session->links.processes ||
+        word[4] == (uint64_t)session->links.process || word[3] == 0 || session->gates[word[0]].told)
+        return SESSION_WRONG;
+    const int device = session_device_of(session, word[2], word[3]);
+    if (device < 0)
+        return SESSION_WRONG;
+    struct session_gate *gate = &session->gates[word[0]];
+    gate->send = (struct weft_send){.number = (uint32_t)word[0],
+                                    .owner = (int)word[1],
+                                    .process = (int)word[4],
+                                    .device = device,
+                                    .from = word[2],
+                                    .bytes = word[3],
+                                    .key = word[5],
+                                    .offset = word[6]};
+    gate->told = true;
+    return gate->go && begin_sending(session, gate) != WEFT_OK ? SESSION_WRONG : CUDA_SUCCESS;
+}
+
+weft_status session_copy_notice(void *context, int process, enum weft_copy_step step,
+                                uint32_t number)
+{
+    struct weft_session *session = context;
+
+    (void)process;
+    if (number >= WEFT_COPIES || session->gates == NULL)
+        return WEFT_ERR_PROTOCOL;
+    struct session_gate *gate = &session->gates[number];
+    if (step == WEFT_COPY_GO && !gate->go) {
+        gate->go = true;
+        return gate->told ? begin_sending(session, gate) : WEFT_OK;
+    }
+    if (step == WEFT_COPY_DONE && !gate->done) {
+        gate->done = true;
+        return open_gate(session, number);
+    }
+    return WEFT_ERR_PROTOCOL;
+}
+
+/* ---- fetching pieces ------------------------------------------------------------------------- */
+
+static bool fetch(void *context, int device, void *memory, uint64_t from, size_t bytes,
+                  void **ticket)
+{
+    struct weft_session *session = context;
+    CUevent event = session_event(session, device);
+    CUstream out = session->device[device].out;
+
+    if (event == NULL || session_use(session, device) != CUDA_SUCCESS)
+        return false;
+    *ticket = event;
+    return session->table->copy_out(memory, from, bytes, out) == CUDA_SUCCESS &&
+           session->table->event_record(event, out) == CUDA_SUCCESS;
+}
+
+static bool fetched(void *context, int device, void *ticket, bool *there)
+{
+    struct weft_session *session = context;
+
+    if (session_use(session, device) != CUDA_SUCCESS)
+        return false;
+    const CUresult result = session->table->event_query(ticket);
+    *there = result == CUDA_SUCCESS;
+    if (*there)
+        session_event_back(session, device, ticket);
+    return *there || result == CUDA_ERROR_NOT_READY;
+}
+
+/* ---- landing: pieces that arrive for device memory --------------------------------------------
+ */
+
+static bool land(void *context, void *target, const void *source, size_t bytes)
+{
+    struct weft_session *session = context;
+    const int device = session_device_of(session, (uint64_t)(uintptr_t)target, bytes);
+
+    if (device < 0 || session_use(session, device) != CUDA_SUCCESS)
+        return false;
+    session->device[device].unmarked = true;
+    return session->table->copy_in((CUdeviceptr)target, source, bytes,
+                                   session->device[device].in) == CUDA_SUCCESS;
+}
+
+static bool mark(void *context, uint64_t *number)
+{
+    struct weft_session *session = context;
+    const uint64_t place = session->mark % SESSION_MARKS;
+
+    for (int d = 0; d < session->count; d++) {
+        if (!session->device[d].unmarked)
+            continue;
+        CUevent event = session_event(session, d);
+        if (event == NULL || session_use(session, d) != CUDA_SUCCESS ||
+            session->table->event_record(event, session->device[d].in) != CUDA_SUCCESS)
+            return false;
+        session->marks[place].event[d] = event;
+        session->device[d].unmarked = false;
+    }
+    *number = session->mark++;
+    return true;
+}
+
+static bool settled(void *context, uint64_t number, bool *there)
+{
+    struct weft_session *session = context;
+    CUevent *events = session->marks[number % SESSION_MARKS].event;
+
+    *there = true;
+    for (int d = 0; d < session->count && *there; d++) {
+        if (events[d] == NULL)
+            continue;
+        if (session_use(session, d) != CUDA_SUCCESS)
+            return false;
+        const CUresult result = session->table->event_query(events[d]);
+        if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+            return false;
+        *there = result == CUDA_SUCCESS;
+        if (*there) {
+            session_event_back(session, d, events[d]);
+            events[d] = NULL;
+        }
+    }
+    return true;
+}
+
+/* Waits: when the network is closed. */
+static bool settle(void *context)
+{
+    struct weft_session *session = context;
+
+    for (int d = 0; d < session->count; d++)
+        if (session_use(session, d) != CUDA_SUCCESS ||
+            session->table->stream_synchronize(session->device[d].in) != CUDA_SUCCESS)
+            return false;
+    return true;
+}
+
+/* The network's memory, from which pieces land: the driver fetches it without a processor. */
+static const char *pin(struct weft_device *device, void *memory, size_t bytes)
+{
+    struct weft_session *session = (struct weft_session *)(void *)device;
+    CUresult result = session_use(session, 0);
+
+    if (result == CUDA_SUCCESS)
+        result = session->table->host_register(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+               ? NULL
+               : weft_cuda_text(result);
+}
+
+static void unpin(struct weft_device *device, void *memory)
+{
+    struct weft_session *session = (struct weft_session *)(void *)device;
+
+    if (session_use(session, 0) == CUDA_SUCCESS)
+        session->table->host_unregister(memory);
+}
+
+void session_landing(struct weft_session *session, struct weft_arrive_device *device)
+{
+    static const struct weft_device_ops ops = {.pin = pin,
+                                               .unpin = unpin}; /* all that networks call */
+
+    *device = (struct weft_arrive_device){.context = session,
+                                          .land = land,
+                                          .settle = settle,
+                                          .mark = mark,
+                                          .settled = settled,
+                                          .ops = &ops,
+                                          .device = (struct weft_device *)(void *)session};
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+weft_status session_copies_open(struct weft_session *session)
+{
+    const struct weft_config *config = &session->links.config;
+    void *stage = session->links.caps.stage;
+
+    session->gates = calloc(WEFT_COPIES, sizeof(*session->gates));
+    if (session->gates == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d copies", WEFT_COPIES);
+    CUresult result = session_use(session, 0);
+    if (result == CUDA_SUCCESS)
+        result = session->table->host_alloc((void **)&session->words,
+                                            SESSION_GATES * sizeof(uint32_t), 0);
+    if (result == CUDA_SUCCESS && stage == NULL)
+        result = session->table->host_alloc(&session->stage_memory, config->stage_memory, 0);
+    if (result != CUDA_SUCCESS)
+        return weft_err(WEFT_ERR_DEVICE, "pinned memory for copies: %s", weft_cuda_text(result));
+    for (int i = 0; i < SESSION_GATES; i++) {
+        session->words[i] = 0;
+        session->free_words[session->free_word_count++] = (uint16_t)i;
+    }
+    session->fetch = (struct weft_fetch){session, fetch, fetched};
+    session->sources = (struct weft_sources){
+        .links = &session->links,
+        .fetch = &session->fetch,
+        .stage = weft_stage_make(config, stage != NULL ? stage : session->stage_memory,
+                                 session->links.processes)};
+    return session->sources.stage != NULL ? WEFT_OK
+                                          : weft_err(WEFT_ERR_MEMORY, "no memory for staging");
+}
+
+void session_gates_open(struct weft_session *session)
+{
+    for (int i = 0; i < WEFT_COPIES && session->gates != NULL; i++)
+        if (session->gates[i].word != NULL)
+            __atomic_store_n(session->gates[i].word, session->gates[i].value, __ATOMIC_RELEASE);
+}
+
+/* After the network, whose memory the stage may be. */
+void session_copies_close(struct weft_session *session)
+{
+    weft_sources_close(&session->sources);
+    if (session->stage_memory != NULL)
+        session->table->host_free(session->stage_memory);
+    if (session->words != NULL)
+        session->table->host_free(session->words);
+    free(session->gates);
+}
+
+weft_status session_copies_poll(struct weft_session *session, bool *did)
+{
+    const weft_status status = weft_sources_pump(&session->sources, did);
+
+    if (status == WEFT_ERR_DEVICE)
+        return weft_links_fail(&session->links, status, "a copy from a device failed");
+    return status == WEFT_OK ? WEFT_OK : weft_links_fail(&session->links, status, "%s", "");
+}

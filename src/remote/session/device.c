@@ -1,0 +1,252 @@
+/* remote/session/device.c - what a device is, waiting for it, its streams and events. */
+#include "base/say.h"
+#include "remote/session/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a program on another host cannot have. */
+static bool is_refused(CUdevice_attribute attribute)
+{
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:
+    case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
+    case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static CUresult read_facts(struct weft_session *session, int d, struct weft_facts *facts)
+{
+    const struct weft_cuda_table *table = session->table;
+    const struct session_device *device = &session->device[d];
+    int least = 0, greatest = 0, version = 0, can = 0;
+    size_t total = 0;
+
+    memset(facts, 0, sizeof(*facts));
+    CUresult result = table->device_name(facts->name, sizeof(facts->name), device->ordinal);
+    if (result == CUDA_SUCCESS)
+        result = table->device_uuid((CUuuid *)(void *)facts->uuid, device->ordinal);
+    if (result == CUDA_SUCCESS)
+        result = table->device_total(&total, device->ordinal);
+    if (result == CUDA_SUCCESS)
+        result = table->device_pci(facts->pci, sizeof(facts->pci), device->ordinal);
+    if (result == CUDA_SUCCESS)
+        result = table->context_priorities(&least, &greatest);
+    if (result == CUDA_SUCCESS)
+        result = table->driver_version(&version);
+    for (int i = 1; i < WEFT_ATTRIBUTES && i < CU_DEVICE_ATTRIBUTE_MAX; i++) {
+        int value = 0; /* an attribute that this driver does not know */
+        if (!is_refused((CUdevice_attribute)i))
+            (void)table->device_attribute(&value, (CUdevice_attribute)i, device->ordinal);
+        facts->attributes[i] = value;
+    }
+    for (int other = 0; other < session->count; other++)
+        if (other != d &&
+            table->peer_can(&can, device->ordinal, session->device[other].ordinal) ==
+                CUDA_SUCCESS &&
+            can)
+            facts->peers |= 1ull << other;
+    const uint64_t limit = session->limits->memory;
+    facts->memory = limit != 0 && limit < total ? limit : total;
+    facts->least = least;
+    facts->greatest = greatest;
+    facts->driver = version;
+    facts->devices = session->count;
+    return result;
+}
+
+int session_do_facts(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+{
+    struct weft_facts facts;
+
+    (void)word;
+    const CUresult result = read_facts(session, record->device, &facts);
+    return session_reply(session, record, result, NULL, 0, &facts, sizeof(facts));
+}
+
+int session_do_peer_enable(struct weft_session *session, struct weft_record *record,
+                           const uint64_t *word)
+{
+    (void)record;
+    if (word[0] >= (uint64_t)session->count || word[1] > 1)
+        return SESSION_WRONG;
+    return word[1] != 0 ? session->table->peer_enable(session->device[word[0]].context, 0)
+                        : session->table->peer_disable(session->device[word[0]].context);
+}
+
+/* The device is idle: what the program made there goes. */
+static CUresult reset_now(struct weft_session *session, struct session_wait *wait, CUresult result)
+{
+    struct weft_arena *arena = &session->device[wait->device].arena;
+
+    session_use(session, wait->device);
+    for (uint32_t i = 0; i < session->handles.count; i++) {
+        struct weft_place *place = &session->handles.places[i];
+        if (place->device != wait->device ||
+            (place->kind != WEFT_STREAM && place->kind != WEFT_EVENT))
+            continue;
+        if (place->kind == WEFT_STREAM)
+            session->table->stream_destroy(place->object);
+        else
+            session_event_destroy(session, place->object);
+        weft_handles_remove(&session->handles, place);
+    }
+    while (arena->count > 0 && weft_arena_free(arena, arena->blocks[0].at) == CUDA_SUCCESS)
+        continue;
+    return result;
+}
+
+int session_do_reset(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+{
+    (void)word;
+    return session_wait_device(session, record->device, record->lane, reset_now, 0);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+int session_do_context_synchronize(struct weft_session *session, struct weft_record *record,
+                                   const uint64_t *word)
+{
+    (void)word;
+    return session_wait_device(session, record->device, record->lane, NULL, 0);
+}
+
+int session_do_stream_synchronize(struct weft_session *session, struct weft_record *record,
+                                  const uint64_t *word)
+{
+    CUstream stream;
+
+    if (!session_stream(session, record->device, word[0], &stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    return session_wait_stream(session, record->device, record->lane, stream, NULL, 0);
+}
+
+int session_do_event_synchronize(struct weft_session *session, struct weft_record *record,
+                                 const uint64_t *word)
+{
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
+
+    return place == NULL
+               ? CUDA_ERROR_INVALID_HANDLE
+               : session_wait_event(session, place->device, record->lane, place->object, NULL, 0);
+}
+
+int session_do_event_create(struct weft_session *session, struct weft_record *record,
+                            const uint64_t *word)
+{
+    CUevent event = NULL;
+    uint64_t handle = 0;
+
+    CUresult result = session->table->event_create(&event, (unsigned)word[0]);
+    if (result == CUDA_SUCCESS &&
+        (handle = weft_handles_add(&session->handles, WEFT_EVENT, record->device, event)) == 0) {
+        session->table->event_destroy(event);
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (result == CUDA_SUCCESS)
+        weft_handles_find(&session->handles, WEFT_EVENT, handle)->flags = (uint32_t)word[0];
+    return session_reply(session, record, result, &handle, 1, NULL, 0);
+}
+
+/*
+ * Who waits for an event waits for its last record. Where somebody does, the next one goes to
+ * another event of the driver's.
+ */
+int session_do_event_record(struct weft_session *session, struct weft_record *record,
+                            const uint64_t *word)
+{
+    struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
+    CUstream stream;
+
+    if (place == NULL || !session_stream(session, record->device, word[1], &stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (session_event_waited(session, place->object)) {
+        CUevent next = NULL;
+        const CUresult result = session->table->event_create(&next, place->flags);
+        if (result != CUDA_SUCCESS)
+            return result;
+        session_event_destroy(session, place->object);
+        place->object = next;
+    }
+    return session->table->event_record(place->object, stream);
+}
+
+int session_do_stream_wait_event(struct weft_session *session, struct weft_record *record,
+                                 const uint64_t *word)
+{
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[1]);
+    CUstream stream;
+
+    if (place == NULL || !session_stream(session, record->device, word[0], &stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    return session->table->stream_wait_event(stream, place->object, 0);
+}
+
+int session_do_event_elapsed(struct weft_session *session, struct weft_record *record,
+                             const uint64_t *word)
+{
+    const struct weft_place *from = weft_handles_find(&session->handles, WEFT_EVENT, word[0]),
+                            *to = weft_handles_find(&session->handles, WEFT_EVENT, word[1]);
+    float milliseconds = 0;
+    uint64_t answer = 0;
+
+    if (from == NULL || to == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    const CUresult result = session->table->event_elapsed(&milliseconds, from->object, to->object);
+    memcpy(&answer, &milliseconds, sizeof(milliseconds));
+    return session_reply(session, record, result, &answer, 1, NULL, 0);
+}
+
+int session_do_stream_destroy(struct weft_session *session, struct weft_record *record,
+                              const uint64_t *word)
+{
+    struct weft_place *place = weft_handles_find(&session->handles, WEFT_STREAM, word[0]);
+
+    (void)record;
+    if (place == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    const CUresult result = session->table->stream_destroy(place->object);
+    weft_handles_remove(&session->handles, place);
+    return result;
+}
+
+int session_do_event_destroy(struct weft_session *session, struct weft_record *record,
+                             const uint64_t *word)
+{
+    struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
+
+    (void)record;
+    if (place == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    const CUresult result = session_event_destroy(session, place->object);
+    weft_handles_remove(&session->handles, place);
+    return result;
+}
+
+int session_do_bye(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+{
+    (void)record;
+    (void)word;
+    session->ends = true;
+    return CUDA_SUCCESS;
+}
+
+/* No program sends this. */
+int session_do_answer(struct weft_session *session, struct weft_record *record,
+                      const uint64_t *word)
+{
+    (void)session;
+    (void)record;
+    (void)word;
+    return SESSION_WRONG;
+}

@@ -1,0 +1,189 @@
+/* remote/session/inside.h - what the parts of a session share. One thread. */
+#ifndef WEFT_REMOTE_SESSION_INSIDE_H
+#define WEFT_REMOTE_SESSION_INSIDE_H
+
+#include "remote/session/session.h"
+
+enum {
+    SESSION_CHUNKS = 64,    /* pinned memory for copies inside records */
+    SESSION_PENDING = 1024, /* waiting calls, copies and events of one program */
+    SESSION_MARKS = 2 * WEFT_ARRIVE_BATCHES,
+    /*
+     * Gates of a device that are closed at once. Of 32 queues to an H100, 31 with closed gates let
+     * a stream of highest priority through, more do not.
+     */
+    SESSION_CLOSED = 24,
+    SESSION_GATES = SESSION_CLOSED * WEFT_LINK_DEVICES
+};
+
+/* How a record was taken, beside CUDA's errors. */
+enum {
+    SESSION_LATER = -1, /* the answer comes later */
+    SESSION_AGAIN = -2, /* no room: it stays in the ring */
+    SESSION_WRONG = -3  /* no program of weft's sends this: the session ends */
+};
+
+struct weft_session;
+
+struct session_kernel {
+    CUkernel kernel;
+    CUfunction functions[WEFT_LINK_DEVICES]; /* by device; NULL: not asked for yet */
+    uint32_t count, bytes;                   /* parameters; of all */
+    struct weft_parameter parameters[];
+};
+
+struct session_device {
+    CUdevice ordinal; /* the driver's */
+    CUcontext context;
+    struct weft_arena arena;
+    uint64_t arena_key;
+    CUstream in, out; /* of copies between processes: highest priority */
+    bool unmarked;    /* something landed since the last mark */
+    uint32_t closed;  /* gates */
+};
+
+struct session_chunk {
+    unsigned char *memory;
+    CUevent event; /* its copy is done; NULL: the chunk is free */
+    int device;
+};
+
+/* A call, or a callback, that waits for events. */
+struct session_wait {
+    struct session_wait *next;
+    CUevent *events;
+    uint32_t count;
+    int device, lane;
+    /* The events have passed, or failed with result: what to do then. */
+    CUresult (*then)(struct weft_session *session, struct session_wait *wait, CUresult result);
+    uint64_t value; /* for then */
+    uint32_t size;
+    bool answers;  /* `then`'s value goes to the lane */
+    bool borrowed; /* its event is the program's: it does not go back */
+    bool orphan;   /* which the program has destroyed meanwhile */
+    bool passed;
+    CUresult result;
+    struct session_chunk *chunk; /* whose bytes go with the answer */
+};
+
+/* A copy's gate in a stream, by the copy's number. */
+struct session_gate {
+    uint32_t *word;     /* NULL: no gate */
+    uint32_t value;     /* opens it */
+    int device, source; /* source: process; -1: a callback of the program's */
+    bool done;          /* DONE has come, perhaps before the gate */
+    bool go, told;      /* GO has come; the program has told what to send */
+    struct weft_send send;
+};
+
+struct weft_session {
+    struct weft_links links;
+    const struct weft_cuda_table *table;
+    const struct weft_session_limits *limits;
+    int count;
+    struct session_device device[WEFT_LINK_DEVICES];
+    int current; /* device whose context the driver has; -1: none */
+    struct weft_handles handles;
+    CUresult sticky; /* of a record without an answer: comes with the next one */
+    bool ends;
+    uint64_t look_at_line; /* when */
+    struct session_wait *waits, **last_wait;
+    uint32_t wait_count;
+    unsigned char *chunks;
+    struct session_chunk chunk[SESSION_CHUNKS];
+    CUevent *events[WEFT_LINK_DEVICES]; /* free ones, by device */
+    uint32_t event_count[WEFT_LINK_DEVICES], event_capacity[WEFT_LINK_DEVICES];
+    unsigned char *image; /* that the program is sending */
+    uint64_t image_bytes;
+    struct session_global {
+        uint64_t address, bytes;
+        int device;
+    } * globals;
+    uint32_t global_count;
+    /* copies between processes */
+    struct session_gate *gates; /* by number */
+    uint32_t *words;            /* pinned, SESSION_GATES of them */
+    uint16_t free_words[SESSION_GATES];
+    uint32_t free_word_count;
+    struct weft_sources sources;
+    struct weft_fetch fetch;
+    struct {
+        CUevent event[WEFT_LINK_DEVICES];
+    } marks[SESSION_MARKS];
+    uint64_t mark;
+    void *stage_memory; /* our own, where the network has none */
+};
+
+/* ---- session.c */
+/* A session without its network, with its devices; NULL: said. */
+struct weft_session *session_make(const struct weft_config *config,
+                                  const struct weft_cuda_table *table,
+                                  const struct weft_session_limits *limits);
+void session_free(struct weft_session *session);
+/* Executes what has come, as far as answers have room. Errors: PROTOCOL, said. */
+weft_status session_take_records(struct weft_session *session, bool *did);
+CUresult session_use(struct weft_session *session, int device);
+/* An answer; false: there is no room, nothing happened. */
+bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
+                    uint32_t count, const void *extra, uint32_t bytes);
+/* The answer to a record, for which there was room when it was taken: SESSION_LATER. */
+int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
+                  const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
+/* Whether a device's program may touch all of it. */
+bool session_has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes);
+int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
+
+/* ---- execute.c: takes one record. A CUresult, or one of the values above. */
+int session_execute(struct weft_session *session, struct weft_record *record);
+/* A stream of that device, or a default one. NULL and false: no such. */
+bool session_stream(const struct weft_session *session, int device, uint64_t handle,
+                    CUstream *stream);
+
+/* ---- wait.c */
+CUevent session_event(struct weft_session *session, int device); /* NULL: the driver gives none */
+void session_event_back(struct weft_session *session, int device, CUevent event);
+/* A wait with room for so many events, not yet in the list; NULL: no memory, or too many. */
+struct session_wait *session_wait_make(struct weft_session *session, int device, int lane,
+                                       uint32_t events);
+CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
+                             CUstream stream);
+void session_wait_begin(struct weft_session *session, struct session_wait *wait);
+void session_wait_drop(struct weft_session *session, struct session_wait *wait);
+/* A wait for an event of the program's own. */
+int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,
+                       CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
+                       uint64_t value);
+bool session_event_waited(const struct weft_session *session, CUevent event);
+/* The program destroys its event: at once, or when nothing waits for it any more. */
+CUresult session_event_destroy(struct weft_session *session, CUevent event);
+/* A wait for what a stream has been given so far. */
+int session_wait_stream(struct weft_session *session, int device, int lane, CUstream stream,
+                        CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
+                        uint64_t value);
+/* A wait for all that the device has been given so far. */
+int session_wait_device(struct weft_session *session, int device, int lane,
+                        CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
+                        uint64_t value);
+void session_waits_poll(struct weft_session *session, bool *did);
+/* A free chunk; NULL: none now. */
+struct session_chunk *session_chunk_take(struct weft_session *session);
+void session_chunks_poll(struct weft_session *session, bool *did);
+
+/* ---- memory.c, module.c, copies.c: the calls written by hand */
+#define WEFT_CALL(name, class, ...)
+#define WEFT_CALL_BY_HAND(name, words, extra)                                                      \
+    int session_do_##name(struct weft_session *session, struct weft_record *record,                \
+                          const uint64_t *word);
+#include "remote/wire/calls.def"
+
+weft_status session_copies_open(struct weft_session *session);
+void session_copies_close(struct weft_session *session);
+/* All gates, for good: nobody will say DONE any more. */
+void session_gates_open(struct weft_session *session);
+weft_status session_copies_poll(struct weft_session *session, bool *did);
+weft_status session_copy_notice(void *context, int process, enum weft_copy_step step,
+                                uint32_t number);
+/* What the network asks when pieces of copies arrive. */
+void session_landing(struct weft_session *session, struct weft_arrive_device *device);
+
+#endif

@@ -1,0 +1,189 @@
+/* remote/session/module.c - a program's code: images, kernels, variables, launches. */
+#include "base/say.h"
+#include "remote/session/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t image_most = 256u << 20;
+
+/* The next piece of an image. */
+int session_do_image(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+{
+    if (word[1] == 0) {
+        if (word[0] == 0 || word[0] > image_most)
+            return SESSION_WRONG;
+        free(session->image);
+        session->image_bytes = 0;
+        session->image = malloc(word[0] + 16); /* whoever looks at its begin finds something */
+        if (session->image == NULL)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        memset(session->image + word[0], 0, 16);
+    }
+    if (session->image == NULL || word[1] != session->image_bytes || record->extra == 0 ||
+        record->extra > word[0] - word[1])
+        return SESSION_WRONG;
+    memcpy(session->image + word[1], weft_record_extra(record), record->extra);
+    session->image_bytes += record->extra;
+    return CUDA_SUCCESS;
+}
+
+/*
+ * The header of a fat binary says how long it is; the driver reads so much. Other images say it in
+ * more places, which the driver checks.
+ */
+static bool is_whole(const unsigned char *image, uint64_t bytes)
+{
+    uint32_t magic;
+    uint16_t header;
+    uint64_t payload;
+
+    memcpy(&magic, image, sizeof(magic));
+    if (magic != 0xba55ed50)
+        return true;
+    memcpy(&header, image + 6, sizeof(header));
+    memcpy(&payload, image + 8, sizeof(payload));
+    return bytes >= 16 && header >= 16 && header <= bytes && payload <= bytes - header;
+}
+
+int session_do_load(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+{
+    CUlibrary library = NULL;
+    CUresult result = CUDA_ERROR_INVALID_IMAGE;
+    uint64_t handle = 0;
+
+    if (session->image == NULL || word[0] != session->image_bytes)
+        return SESSION_WRONG;
+    if (is_whole(session->image, session->image_bytes))
+        result =
+            session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL, 0);
+    free(session->image);
+    session->image = NULL;
+    if (result == CUDA_SUCCESS &&
+        (handle = weft_handles_add(&session->handles, WEFT_LIBRARY, 0, library)) == 0) {
+        session->table->library_unload(library);
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return session_reply(session, record, result, &handle, 1, NULL, 0);
+}
+
+/* The name behind a record, ended. */
+static bool name_of(struct weft_record *record, char name[WEFT_NAME_MOST])
+{
+    if (record->extra == 0 || record->extra >= WEFT_NAME_MOST)
+        return false;
+    memcpy(name, weft_record_extra(record), record->extra);
+    name[record->extra] = 0;
+    return true;
+}
+
+/* How its parameters are laid out, from the driver. */
+static struct session_kernel *describe(const struct weft_cuda_table *table, CUkernel kernel)
+{
+    size_t offset, bytes;
+    uint32_t count = 0;
+
+    while (count < WEFT_KERNEL_PARAMETERS &&
+           table->kernel_parameter(kernel, count, &offset, &bytes) == CUDA_SUCCESS)
+        count++;
+    struct session_kernel *k = calloc(1, sizeof(*k) + count * sizeof(k->parameters[0]));
+    if (k == NULL)
+        return NULL;
+    k->kernel = kernel;
+    k->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        table->kernel_parameter(kernel, i, &offset, &bytes);
+        k->parameters[i] = (struct weft_parameter){(uint32_t)offset, (uint32_t)bytes};
+        if (offset + bytes > k->bytes)
+            k->bytes = (uint32_t)(offset + bytes);
+    }
+    return k;
+}
+
+int session_do_kernel(struct weft_session *session, struct weft_record *record,
+                      const uint64_t *word)
+{
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, word[0]);
+    char name[WEFT_NAME_MOST];
+    CUkernel kernel = NULL;
+
+    if (place == NULL || !name_of(record, name))
+        return SESSION_WRONG;
+    const CUresult result = session->table->library_kernel(&kernel, place->object, name);
+    if (result != CUDA_SUCCESS)
+        return result;
+    struct session_kernel *k = describe(session->table, kernel);
+    const uint64_t handle =
+        k != NULL ? weft_handles_add(&session->handles, WEFT_FUNCTION, 0, k) : 0;
+    if (handle == 0) {
+        free(k);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    const uint64_t answer[] = {handle, k->count};
+    return session_reply(session, record, CUDA_SUCCESS, answer, 2, k->parameters,
+                         k->count * (uint32_t)sizeof(k->parameters[0]));
+}
+
+static bool remember_global(struct weft_session *session, int device, uint64_t address,
+                            uint64_t bytes)
+{
+    for (uint32_t i = 0; i < session->global_count; i++)
+        if (session->globals[i].address == address && session->globals[i].device == device)
+            return true;
+    struct session_global *globals =
+        realloc(session->globals, (session->global_count + 1) * sizeof(*globals));
+    if (globals == NULL)
+        return false;
+    globals[session->global_count++] = (struct session_global){address, bytes, device};
+    session->globals = globals;
+    return true;
+}
+
+int session_do_global(struct weft_session *session, struct weft_record *record,
+                      const uint64_t *word)
+{
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, word[0]);
+    char name[WEFT_NAME_MOST];
+    CUdeviceptr address = 0;
+    size_t bytes = 0;
+
+    if (place == NULL || !name_of(record, name))
+        return SESSION_WRONG;
+    CUresult result = session->table->library_global(&address, &bytes, place->object, name);
+    if (result == CUDA_SUCCESS && !remember_global(session, record->device, address, bytes))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    const uint64_t answer[] = {address, bytes};
+    return session_reply(session, record, result, answer, 2, NULL, 0);
+}
+
+int session_do_launch(struct weft_session *session, struct weft_record *record,
+                      const uint64_t *word)
+{
+    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_FUNCTION, word[0]);
+    void *parameters[WEFT_KERNEL_PARAMETERS];
+    const uint32_t gx = (uint32_t)word[1], gy = (uint32_t)(word[1] >> 32), gz = (uint32_t)word[2],
+                   bx = (uint32_t)(word[2] >> 32), by = (uint32_t)word[3],
+                   bz = (uint32_t)(word[3] >> 32), shared = (uint32_t)word[4];
+    const bool cooperative = word[4] >> 32 != 0;
+    CUstream stream;
+
+    if (place == NULL)
+        return SESSION_WRONG;
+    struct session_kernel *kernel = place->object;
+    if (record->extra != kernel->bytes)
+        return SESSION_WRONG;
+    if (!session_stream(session, record->device, word[5], &stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    CUfunction *function = &kernel->functions[record->device];
+    if (*function == NULL) {
+        const CUresult result = session->table->kernel_function(function, kernel->kernel);
+        if (result != CUDA_SUCCESS)
+            return result;
+    }
+    for (uint32_t i = 0; i < kernel->count; i++)
+        parameters[i] = weft_record_extra(record) + kernel->parameters[i].offset;
+    return cooperative ? session->table->launch_cooperative(*function, gx, gy, gz, bx, by, bz,
+                                                            shared, stream, parameters)
+                       : session->table->launch(*function, gx, gy, gz, bx, by, bz, shared, stream,
+                                                parameters, NULL);
+}

@@ -1,0 +1,354 @@
+/* remote/session/session.c - opening, the loop, answers, and the end of a session. */
+#include "remote/session/session.h"
+
+#include "base/say.h"
+#include "remote/session/inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+enum { RECORDS_A_ROUND = 64, ANSWER_MOST = 10 << 10 };
+static const uint64_t spin_ns = 200000, nap_ns = 50000, rest_ns = 1000000,
+                      line_every_ns = 100000000;
+
+CUresult session_use(struct weft_session *session, int device)
+{
+    if (session->current == device)
+        return CUDA_SUCCESS;
+    const CUresult result = session->table->context_use(session->device[device].context);
+    session->current = result == CUDA_SUCCESS ? device : -1;
+    return result;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+bool session_has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes)
+{
+    if (weft_arena_has(&session->device[device].arena, address, bytes))
+        return true;
+    for (uint32_t i = 0; i < session->global_count; i++) {
+        const struct session_global *global = &session->globals[i];
+        if (global->device == device && address >= global->address &&
+            address - global->address <= global->bytes &&
+            bytes <= global->bytes - (address - global->address))
+            return true;
+    }
+    return false;
+}
+
+int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes)
+{
+    for (int d = 0; d < session->count; d++)
+        if (session_has(session, d, address, bytes))
+            return d;
+    return -1;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
+                    uint32_t count, const void *extra, uint32_t bytes)
+{
+    struct weft_link *link = &session->links.link[0];
+    struct weft_record *record =
+        weft_ring_out_begin(&link->out, WEFT_CALL_answer, count + 1, bytes);
+
+    if (record == NULL)
+        return false;
+    if (result == CUDA_SUCCESS && session->sticky != CUDA_SUCCESS) {
+        result = session->sticky;
+        session->sticky = CUDA_SUCCESS;
+    }
+    record->lane = (uint8_t)lane;
+    weft_record_words(record)[0] = (uint64_t)result;
+    if (count != 0)
+        memcpy(weft_record_words(record) + 1, words, count * sizeof(*words));
+    if (bytes != 0)
+        memcpy(weft_record_extra(record), extra, bytes);
+    weft_ring_out_end(&link->out, record);
+    return true;
+}
+
+int session_reply(struct weft_session *session, const struct weft_record *record, CUresult result,
+                  const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes)
+{
+    return session_answer(session, record->lane, result, words, count, extra, bytes)
+               ? SESSION_LATER
+               : SESSION_WRONG;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+/* Whether the longest answer that is given at once has room. */
+static bool can_answer(struct weft_session *session)
+{
+    return weft_ring_out_begin(&session->links.link[0].out, WEFT_CALL_answer, 1, ANSWER_MOST) !=
+           NULL;
+}
+
+static weft_status wrong(struct weft_session *session, const struct weft_record *record)
+{
+    return weft_links_fail(&session->links, WEFT_ERR_PROTOCOL,
+                           "the program sent call %u for device %u with %u words and %u bytes, "
+                           "which makes no sense",
+                           record->call, record->device, record->words, record->extra);
+}
+
+weft_status session_take_records(struct weft_session *session, bool *did)
+{
+    struct weft_ring_in *ring = &session->links.link[0].in;
+    struct weft_record *record;
+
+    for (int i = 0; i < RECORDS_A_ROUND && can_answer(session); i++) {
+        if (weft_ring_in_next(ring, &record) != WEFT_OK)
+            return weft_links_fail(&session->links, WEFT_ERR_PROTOCOL,
+                                   "the program sent a malformed record");
+        if (record == NULL)
+            break;
+        const int lane = record->lane;
+        const bool waits = lane != 0; /* lane 0: nobody waits for an answer */
+        const int result = session_execute(session, record);
+        if (result == SESSION_AGAIN)
+            break;
+        if (result == SESSION_WRONG)
+            return wrong(session, record);
+        if (result >= 0 && waits)
+            session_answer(session, lane, (CUresult)result, NULL, 0, NULL, 0);
+        else if (result > 0 && session->sticky == CUDA_SUCCESS)
+            session->sticky = (CUresult)result;
+        weft_ring_in_done(ring, record);
+        *did = true;
+    }
+    return WEFT_OK;
+}
+
+/* Whether the program is gone: its socket has ended. */
+static bool line_ended(struct weft_session *session)
+{
+    const uint64_t now = weft_now_ns();
+    char byte;
+
+    if (session->limits->life_line < 0 || now < session->look_at_line)
+        return false;
+    session->look_at_line = now + line_every_ns;
+    const ssize_t got = recv(session->limits->life_line, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static void rest(struct weft_session *session, uint64_t idle_since)
+{
+    struct weft_bell *bell = session->links.ops->bell(session->links.net, WEFT_NET_RECEIVE);
+    const bool busy = session->wait_count != 0 || session->sources.first != NULL;
+
+    if (weft_now_ns() - idle_since < spin_ns || bell == NULL) {
+        weft_task_yield(true);
+        return;
+    }
+    const uint32_t ticket = weft_bell_prepare(bell);
+    bool did = false;
+    if (weft_links_progress(&session->links, &did) == WEFT_OK && !did)
+        weft_bell_sleep(bell, ticket, busy ? nap_ns : rest_ns);
+    else
+        weft_bell_cancel(bell);
+}
+
+static weft_status serve(struct weft_session *session)
+{
+    uint64_t idle_since = weft_now_ns();
+    weft_status status = WEFT_OK;
+
+    while (status == WEFT_OK && !session->ends) {
+        bool did = false;
+        status = weft_links_progress(&session->links, &did);
+        if (status == WEFT_OK)
+            status = session_take_records(session, &did);
+        session_waits_poll(session, &did);
+        session_chunks_poll(session, &did);
+        if (status == WEFT_OK)
+            status = session_copies_poll(session, &did);
+        if (status == WEFT_OK)
+            status = weft_link_flush(&session->links, 0);
+        if (status == WEFT_OK && line_ended(session))
+            status = weft_links_fail(&session->links, WEFT_ERR_PEER_LOST, "the program is gone");
+        if (did)
+            idle_since = weft_now_ns();
+        else if (status == WEFT_OK && !session->ends)
+            rest(session, idle_since);
+    }
+    return status;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static weft_status driver_error(CUresult result, const char *what)
+{
+    if (result == CUDA_SUCCESS)
+        return WEFT_OK;
+    return weft_err(WEFT_ERR_DEVICE, "the driver: %s: %s", what, weft_cuda_text(result));
+}
+
+static weft_status open_device(struct weft_session *session, CUdevice ordinal)
+{
+    const int i = session->count;
+    struct session_device *device = &session->device[i];
+    int least = 0, greatest = 0;
+
+    device->ordinal = ordinal;
+    CUresult result = session->table->context_retain(&device->context, ordinal);
+    if (result != CUDA_SUCCESS)
+        return driver_error(result, "context");
+    session->count++;
+    result = session_use(session, i);
+    if (result == CUDA_SUCCESS)
+        result = session->table->context_priorities(&least, &greatest);
+    if (result == CUDA_SUCCESS)
+        result = session->table->stream_create(&device->in, CU_STREAM_NON_BLOCKING, greatest);
+    if (result == CUDA_SUCCESS)
+        result = session->table->stream_create(&device->out, CU_STREAM_NON_BLOCKING, greatest);
+    return driver_error(result, "streams of a session");
+}
+
+static weft_status open_devices(struct weft_session *session)
+{
+    const struct weft_session_limits *limits = session->limits;
+    int there = 0;
+    weft_status status = driver_error(session->table->device_count(&there), "devices");
+    const int count = limits->device_count != 0 ? limits->device_count : there;
+
+    if (status == WEFT_OK && (count > WEFT_LINK_DEVICES || count == 0))
+        return weft_err(WEFT_ERR_CONFIG, "%d devices, at most %d", count, WEFT_LINK_DEVICES);
+    for (int i = 0; i < count && status == WEFT_OK; i++) {
+        const int ordinal = limits->device_count != 0 ? limits->devices[i] : i;
+        status = ordinal < there ? open_device(session, ordinal)
+                                 : weft_err(WEFT_ERR_CONFIG, "no device %d of %d", ordinal, there);
+    }
+    return status;
+}
+
+/* Pinned memory for copies inside records. */
+static weft_status open_chunks(struct weft_session *session)
+{
+    const CUresult result = session->table->host_alloc(
+        (void **)&session->chunks, (size_t)SESSION_CHUNKS * WEFT_COPY_INSIDE, 0);
+
+    for (int i = 0; i < SESSION_CHUNKS; i++)
+        session->chunk[i] = (struct session_chunk){
+            .memory = session->chunks + (size_t)i * WEFT_COPY_INSIDE, .device = -1};
+    return driver_error(result, "pinned memory");
+}
+
+/* Everything of a device's that the program made. */
+static void drop_handles(struct weft_session *session)
+{
+    for (uint32_t i = 0; i < session->handles.count; i++) {
+        struct weft_place *place = &session->handles.places[i];
+        if (session_use(session, place->device) != CUDA_SUCCESS)
+            continue;
+        if (place->kind == WEFT_STREAM)
+            session->table->stream_destroy(place->object);
+        else if (place->kind == WEFT_EVENT)
+            session->table->event_destroy(place->object);
+        else if (place->kind == WEFT_LIBRARY)
+            session->table->library_unload(place->object);
+        else if (place->kind == WEFT_FUNCTION)
+            free(place->object);
+    }
+    free(session->handles.places);
+}
+
+static void close_devices(struct weft_session *session)
+{
+    for (int d = 0; d < session->count; d++) {
+        struct session_device *device = &session->device[d];
+        if (session_use(session, d) == CUDA_SUCCESS) {
+            weft_arena_close(&device->arena);
+            while (session->event_count[d] > 0)
+                session->table->event_destroy(session->events[d][--session->event_count[d]]);
+            if (device->in != NULL)
+                session->table->stream_destroy(device->in);
+            if (device->out != NULL)
+                session->table->stream_destroy(device->out);
+        }
+        free(session->events[d]);
+    }
+    if (session->chunks != NULL)
+        session->table->host_free(session->chunks);
+    for (int d = 0; d < session->count; d++)
+        session->table->context_release(session->device[d].ordinal);
+}
+
+/* What still runs would use memory that goes. A device that hangs is left to the process's end. */
+static void finish_devices(struct weft_session *session, weft_status status)
+{
+    for (int d = 0; d < session->count && status == WEFT_OK; d++)
+        if (session_use(session, d) == CUDA_SUCCESS)
+            session->table->context_synchronize();
+}
+
+void session_free(struct weft_session *session)
+{
+    session_gates_open(session); /* or streams would never end */
+    while (session->waits != NULL) {
+        struct session_wait *wait = session->waits;
+        session->waits = wait->next;
+        session_wait_drop(session, wait);
+    }
+    session_copies_close(session);
+    drop_handles(session);
+    close_devices(session);
+    free(session->image);
+    free(session->globals);
+    free(session);
+}
+
+struct weft_session *session_make(const struct weft_config *config,
+                                  const struct weft_cuda_table *table,
+                                  const struct weft_session_limits *limits)
+{
+    struct weft_session *session = calloc(1, sizeof(*session));
+
+    if (session == NULL) {
+        weft_err(WEFT_ERR_MEMORY, "no memory for a session");
+        return NULL;
+    }
+    session->table = table;
+    session->limits = limits;
+    session->current = -1;
+    session->last_wait = &session->waits;
+    session->handles.process = (int)config->process;
+    session->links.config = *config;
+    session->links.context = session;
+    session->links.copy = session_copy_notice;
+    if (open_devices(session) == WEFT_OK && open_chunks(session) == WEFT_OK)
+        return session;
+    session_free(session);
+    return NULL;
+}
+
+weft_status weft_session_serve(const struct weft_config *config,
+                               const struct weft_cuda_table *table,
+                               const struct weft_session_limits *limits)
+{
+    struct weft_session *session = session_make(config, table, limits);
+    struct weft_arrive_device landing = {0};
+
+    if (session == NULL)
+        return WEFT_ERR_DEVICE;
+    session_landing(session, &landing);
+    weft_status status = weft_links_open(&session->links, config, &landing, config->stage_memory);
+    if (status == WEFT_OK) {
+        status = session_copies_open(session);
+        if (status == WEFT_OK)
+            status = serve(session);
+        if (status != WEFT_OK && limits->life_line >= 0)
+            return status; /* the process ends: its driver cleans up, whatever still runs */
+        session_gates_open(session);
+        finish_devices(session, status);
+        weft_links_close(&session->links, status == WEFT_OK);
+    }
+    session_free(session);
+    return status;
+}

@@ -1,0 +1,257 @@
+/* remote/session/wait.c - events, and what waits for them: calls, copies inside records. */
+#include "base/say.h"
+#include "remote/session/inside.h"
+
+#include <stdlib.h>
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+CUevent session_event(struct weft_session *session, int device)
+{
+    CUevent event = NULL;
+
+    if (session->event_count[device] > 0)
+        return session->events[device][--session->event_count[device]];
+    if (session_use(session, device) != CUDA_SUCCESS ||
+        session->table->event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+        return NULL;
+    return event;
+}
+
+void session_event_back(struct weft_session *session, int device, CUevent event)
+{
+    uint32_t *capacity = &session->event_capacity[device];
+
+    if (session->event_count[device] == *capacity) {
+        const uint32_t more = *capacity == 0 ? 64 : *capacity * 2;
+        CUevent *events = realloc(session->events[device], more * sizeof(CUevent));
+        if (events == NULL) {
+            session->table->event_destroy(event);
+            return;
+        }
+        session->events[device] = events;
+        *capacity = more;
+    }
+    session->events[device][session->event_count[device]++] = event;
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+struct session_wait *session_wait_make(struct weft_session *session, int device, int lane,
+                                       uint32_t events)
+{
+    struct session_wait *wait = NULL;
+
+    if (session->wait_count < SESSION_PENDING)
+        wait = calloc(1, sizeof(*wait) + events * sizeof(CUevent));
+    if (wait == NULL)
+        return NULL;
+    wait->device = device;
+    wait->lane = lane;
+    wait->answers = lane >= 0;
+    wait->size = events;
+    wait->events = (CUevent *)(void *)(wait + 1);
+    return wait;
+}
+
+CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
+                             CUstream stream)
+{
+    CUevent event = wait->count < wait->size ? session_event(session, wait->device) : NULL;
+
+    if (event == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    wait->events[wait->count++] = event;
+    const CUresult used = session_use(session, wait->device);
+    return used == CUDA_SUCCESS ? session->table->event_record(event, stream) : used;
+}
+
+void session_wait_begin(struct weft_session *session, struct session_wait *wait)
+{
+    *session->last_wait = wait;
+    session->last_wait = &wait->next;
+    session->wait_count++;
+}
+
+/* The last of its events. */
+static void give_back(struct weft_session *session, struct session_wait *wait)
+{
+    CUevent event = wait->events[--wait->count];
+
+    if (!wait->borrowed)
+        session_event_back(session, wait->device, event);
+    else if (wait->orphan)
+        session_event_destroy(session, event);
+}
+
+void session_wait_drop(struct weft_session *session, struct session_wait *wait)
+{
+    while (wait->count > 0)
+        give_back(session, wait);
+    if (wait->chunk != NULL)
+        wait->chunk->device = -1;
+    free(wait);
+}
+
+int session_wait_stream(struct weft_session *session, int device, int lane, CUstream stream,
+                        CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
+                        uint64_t value)
+{
+    struct session_wait *wait = session_wait_make(session, device, lane, 1);
+
+    if (wait == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    wait->then = then;
+    wait->value = value;
+    const CUresult result = session_wait_record(session, wait, stream);
+    if (result != CUDA_SUCCESS) {
+        session_wait_drop(session, wait);
+        return result;
+    }
+    session_wait_begin(session, wait);
+    return SESSION_LATER;
+}
+
+int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,
+                       CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
+                       uint64_t value)
+{
+    struct session_wait *wait = session_wait_make(session, device, lane, 1);
+
+    if (wait == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    wait->then = then;
+    wait->value = value;
+    wait->borrowed = true;
+    wait->events[wait->count++] = event;
+    session_wait_begin(session, wait);
+    return SESSION_LATER;
+}
+
+bool session_event_waited(const struct weft_session *session, CUevent event)
+{
+    for (const struct session_wait *w = session->waits; w != NULL; w = w->next)
+        if (w->borrowed && w->count != 0 && w->events[0] == event)
+            return true;
+    return false;
+}
+
+/* The last of several that wait for it sees to it. */
+CUresult session_event_destroy(struct weft_session *session, CUevent event)
+{
+    if (!session_event_waited(session, event))
+        return session->table->event_destroy(event);
+    for (struct session_wait *w = session->waits; w != NULL; w = w->next)
+        if (w->borrowed && w->count != 0 && w->events[0] == event)
+            w->orphan = true;
+    return CUDA_SUCCESS;
+}
+
+int session_wait_device(struct weft_session *session, int device, int lane,
+                        CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
+                        uint64_t value)
+{
+    uint32_t streams = 1;
+
+    for (uint32_t i = 0; i < session->handles.count; i++)
+        streams += session->handles.places[i].kind == WEFT_STREAM &&
+                   session->handles.places[i].device == device;
+    struct session_wait *wait = session_wait_make(session, device, lane, streams);
+    if (wait == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    wait->then = then;
+    wait->value = value;
+    CUresult result = CUDA_SUCCESS;
+    for (uint32_t i = 0; i < session->handles.count && result == CUDA_SUCCESS; i++) {
+        const struct weft_place *place = &session->handles.places[i];
+        if (place->kind == WEFT_STREAM && place->device == device)
+            result = session_wait_record(session, wait, place->object);
+    }
+    if (result == CUDA_SUCCESS)
+        result = session_wait_record(session, wait, NULL);
+    if (result != CUDA_SUCCESS) {
+        session_wait_drop(session, wait);
+        return result;
+    }
+    session_wait_begin(session, wait);
+    return SESSION_LATER;
+}
+
+/* Whether all its events have passed. */
+static bool passed(struct weft_session *session, struct session_wait *wait)
+{
+    while (wait->count > 0 && !wait->passed) {
+        CUresult result = session_use(session, wait->device);
+        if (result == CUDA_SUCCESS)
+            result = session->table->event_query(wait->events[wait->count - 1]);
+        if (result == CUDA_ERROR_NOT_READY)
+            return false;
+        give_back(session, wait);
+        if (result != CUDA_SUCCESS) {
+            wait->result = result;
+            break;
+        }
+    }
+    return true;
+}
+
+/* Its end; false: the answer has no room yet. */
+static bool finish(struct weft_session *session, struct session_wait *wait)
+{
+    if (!wait->passed) {
+        wait->passed = true;
+        if (wait->then != NULL)
+            wait->result = wait->then(session, wait, wait->result);
+    }
+    if (!wait->answers)
+        return true;
+    const struct session_chunk *chunk = wait->result == CUDA_SUCCESS ? wait->chunk : NULL;
+    return session_answer(session, wait->lane, wait->result, NULL, 0,
+                          chunk != NULL ? chunk->memory : NULL,
+                          chunk != NULL ? (uint32_t)wait->value : 0);
+}
+
+void session_waits_poll(struct weft_session *session, bool *did)
+{
+    struct session_wait **at = &session->waits;
+
+    while (*at != NULL) {
+        struct session_wait *wait = *at;
+        if (!passed(session, wait) || !finish(session, wait)) {
+            at = &wait->next;
+            continue;
+        }
+        *at = wait->next;
+        if (*at == NULL)
+            session->last_wait = at;
+        session->wait_count--;
+        session_wait_drop(session, wait);
+        *did = true;
+    }
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+struct session_chunk *session_chunk_take(struct weft_session *session)
+{
+    for (int i = 0; i < SESSION_CHUNKS; i++)
+        if (session->chunk[i].device < 0)
+            return &session->chunk[i];
+    return NULL;
+}
+
+void session_chunks_poll(struct weft_session *session, bool *did)
+{
+    for (int i = 0; i < SESSION_CHUNKS; i++) {
+        struct session_chunk *chunk = &session->chunk[i];
+        if (chunk->device < 0 || chunk->event == NULL)
+            continue;
+        if (session_use(session, chunk->device) == CUDA_SUCCESS &&
+            session->table->event_query(chunk->event) == CUDA_ERROR_NOT_READY)
+            continue;
+        session_event_back(session, chunk->device, chunk->event);
+        chunk->event = NULL;
+        chunk->device = -1;
+        *did = true;
+    }
+}

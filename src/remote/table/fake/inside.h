@@ -1,0 +1,150 @@
+/* remote/table/fake/inside.h - what the parts of the fake driver share. All under fake.lock. */
+#ifndef WEFT_REMOTE_TABLE_FAKE_INSIDE_H
+#define WEFT_REMOTE_TABLE_FAKE_INSIDE_H
+
+#include "base/task.h"
+#include "remote/table/fake/fake.h"
+
+#include <stdbool.h>
+
+struct fake_device;
+
+enum fake_kind {
+    FAKE_COPY,
+    FAKE_ROWS,
+    FAKE_FILL,
+    FAKE_KERNEL,
+    FAKE_HOST,
+    FAKE_RECORD,
+    FAKE_WAIT_EVENT,
+    FAKE_WAIT_VALUE,
+    FAKE_FREE,
+    FAKE_HANG
+};
+
+struct fake_event {
+    struct fake_event *next;
+    uint64_t recorded, completed; /* serial numbers of records */
+    uint64_t time;                /* of the last one completed */
+    uint32_t flags, users;        /* users: operations that name it */
+    bool destroyed;
+};
+
+struct fake_op {
+    struct fake_op *next;
+    enum fake_kind kind;
+    uint64_t order; /* of issue, over all streams */
+    union {
+        struct {
+            void *to;
+            const void *from;
+            size_t bytes, rows, to_pitch, from_pitch;
+        } copy;
+        struct {
+            void *to;
+            size_t width, rows, pitch; /* bytes; a value is `unit` of them */
+            uint32_t value, unit;
+        } fill;
+        struct {
+            void (*run)(const struct weft_fake_launch *launch);
+            struct weft_fake_launch launch;
+            void *parameters[WEFT_FAKE_PARAMETERS];
+        } kernel;
+        struct {
+            CUhostFn run;
+            void *argument;
+        } host;
+        struct {
+            struct fake_event *event;
+            uint64_t serial;
+        } event;
+        struct {
+            uint32_t *word, value;
+        } word;
+        void *memory; /* FREE */
+    };
+    void *own; /* memory that ends with it */
+};
+
+struct fake_stream {
+    struct fake_stream *next;
+    struct fake_device *device;
+    struct fake_op *first, **last;
+    uint64_t id;
+    uint32_t flags;
+    int priority;
+    bool busy; /* its first operation runs, without the lock */
+    bool destroyed;
+};
+
+struct fake_device {
+    int ordinal;
+    uint64_t used;
+    CUresult error; /* sticky: every call returns it from now on */
+    uint32_t flags, retained;
+    CUfunc_cache cache;
+    size_t limits[CU_LIMIT_MAX];
+    uint32_t peers; /* bit a device: access enabled */
+    struct fake_stream legacy;
+};
+
+enum fake_memory { FAKE_NOWHERE, FAKE_DEVICE, FAKE_PINNED };
+
+struct fake_state {
+    struct weft_lock lock;
+    bool open;
+    char options[256];
+    int devices;
+    uint64_t memory;
+    uint64_t seed, orders, ids;
+    struct fake_device device[WEFT_FAKE_DEVICES];
+    struct fake_stream *streams;
+    struct fake_event *events;
+    struct {
+        char name[16];
+        int64_t left; /* until it happens */
+        int code;
+        bool hang;
+    } fault;
+};
+
+extern struct fake_state fake;
+
+/* The calling thread's current device; NULL: none. */
+struct fake_device *fake_current(void);
+/* Lock, one step of some stream, and the current device's sticky error, or INVALID_CONTEXT. */
+CUresult fake_enter(struct fake_device **device);
+/* Lock and a step, for calls that need no context. */
+void fake_begin(void);
+CUresult fake_end(CUresult result); /* unlocks; its value is the result */
+
+/* Whether the fault `name` happens now: its error; CUDA_SUCCESS: no. *hang: it never ends. */
+CUresult fake_fault(const char *name, bool *hang);
+
+/* ---- stream.c */
+/* One operation of a stream that is ready. False: none is. Lock held, but not while it runs. */
+bool fake_step(void);
+/* Appends; `op` is copied. MEMORY. */
+CUresult fake_push(struct fake_stream *stream, const struct fake_op *op);
+/* A handle as a stream of the device; NULL: it is none. */
+struct fake_stream *fake_stream_of(struct fake_device *device, CUstream handle);
+/* Runs steps until the stream, or every one of the device, is empty, or the device has failed. */
+CUresult fake_drain(struct fake_stream *stream);
+CUresult fake_drain_device(struct fake_device *device);
+bool fake_idle(const struct fake_stream *stream);
+void fake_reset_streams(struct fake_device *device);
+
+/* ---- memory.c */
+/* Where all of the range lies; *device: whose (NULL to ignore). */
+enum fake_memory fake_find(const void *address, size_t bytes, struct fake_device **device);
+void fake_release(void *memory); /* of alloc, when its time has come */
+void fake_reset_memory(struct fake_device *device);
+/* Memory of a module's global. */
+CUresult fake_alloc_global(struct fake_device *device, size_t bytes, void **memory);
+
+/* The functions, for fake.c's table. */
+#define FAKE_DECLARE(field, function) __typeof__(function) fake_##field;
+WEFT_TABLE_MAP(FAKE_DECLARE)
+#undef FAKE_DECLARE
+
+#endif

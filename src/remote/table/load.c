@@ -1,0 +1,46 @@
+/* remote/table/load.c - the table of the driver that this machine has. */
+#include "remote/table/table.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+static struct weft_cuda_table table;
+static const char *why_not;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* "cuMemAlloc_v2" for cuMemAlloc: cuda.h renames functions to their present version. */
+#define NAME_OF(function) #function
+#define SYMBOL(function)  NAME_OF(function)
+
+static void load(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+
+    if (library == NULL) {
+        why_not = "no CUDA driver (libcuda.so.1) on this machine";
+        return;
+    }
+#define LOAD(field, function)                                                                      \
+    table.field = (__typeof__(table.field))dlsym(library, SYMBOL(function));                       \
+    if (table.field == NULL) {                                                                     \
+        why_not = "the CUDA driver lacks " SYMBOL(function) ": it is too old";                     \
+        return;                                                                                    \
+    }
+    WEFT_TABLE_MAP(LOAD)
+#undef LOAD
+    /* Streams with a closed gate must not hold up the others: a queue to the GPU for each. */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    const CUresult result = table.init(0);
+    if (result != CUDA_SUCCESS)
+        why_not = weft_cuda_text(result);
+}
+
+const struct weft_cuda_table *weft_table_load(const char **reason)
+{
+    pthread_once(&once, load);
+    if (why_not == NULL)
+        return &table;
+    *reason = why_not;
+    return NULL;
+}

@@ -1,0 +1,144 @@
+/*
+ * remote/table/table.h - the documented functions of the CUDA driver that weft's runtime needs, as
+ * a table. Three implementations: the driver itself (load.c), one in host memory for tests (fake/),
+ * and GPUs of other hosts (remote/client). Contracts are the driver's own.
+ */
+#ifndef WEFT_REMOTE_TABLE_TABLE_H
+#define WEFT_REMOTE_TABLE_TABLE_H
+
+#include "weft/types.h"
+
+#include <cuda.h>
+
+/* Field, function of cuda.h. */
+#define WEFT_TABLE_DEVICE_MAP(X)                                                                   \
+    X(init, cuInit)                                                                                \
+    X(driver_version, cuDriverGetVersion)                                                          \
+    X(device_count, cuDeviceGetCount)                                                              \
+    X(device_get, cuDeviceGet)                                                                     \
+    X(device_name, cuDeviceGetName)                                                                \
+    X(device_total, cuDeviceTotalMem)                                                              \
+    X(device_attribute, cuDeviceGetAttribute)                                                      \
+    X(device_uuid, cuDeviceGetUuid)                                                                \
+    X(device_pci, cuDeviceGetPCIBusId)                                                             \
+    X(device_by_pci, cuDeviceGetByPCIBusId)                                                        \
+    X(peer_can, cuDeviceCanAccessPeer)                                                             \
+    X(peer_attribute, cuDeviceGetP2PAttribute)
+
+#define WEFT_TABLE_CONTEXT_MAP(X)                                                                  \
+    X(context_retain, cuDevicePrimaryCtxRetain)                                                    \
+    X(context_release, cuDevicePrimaryCtxRelease)                                                  \
+    X(context_reset, cuDevicePrimaryCtxReset)                                                      \
+    X(context_state, cuDevicePrimaryCtxGetState)                                                   \
+    X(context_flags, cuDevicePrimaryCtxSetFlags)                                                   \
+    X(context_use, cuCtxSetCurrent)                                                                \
+    X(context_now, cuCtxGetCurrent)                                                                \
+    X(context_synchronize, cuCtxSynchronize)                                                       \
+    X(context_set_limit, cuCtxSetLimit)                                                            \
+    X(context_limit, cuCtxGetLimit)                                                                \
+    X(context_priorities, cuCtxGetStreamPriorityRange)                                             \
+    X(context_set_cache, cuCtxSetCacheConfig)                                                      \
+    X(context_cache, cuCtxGetCacheConfig)                                                          \
+    X(peer_enable, cuCtxEnablePeerAccess)                                                          \
+    X(peer_disable, cuCtxDisablePeerAccess)
+
+#define WEFT_TABLE_CODE_MAP(X)                                                                     \
+    X(library_load, cuLibraryLoadData)                                                             \
+    X(library_unload, cuLibraryUnload)                                                             \
+    X(library_kernel, cuLibraryGetKernel)                                                          \
+    X(library_global, cuLibraryGetGlobal)                                                          \
+    X(kernel_function, cuKernelGetFunction)                                                        \
+    X(kernel_parameter, cuKernelGetParamInfo)                                                      \
+    X(function_attribute, cuFuncGetAttribute)                                                      \
+    X(function_set, cuFuncSetAttribute)                                                            \
+    X(function_set_cache, cuFuncSetCacheConfig)                                                    \
+    X(occupancy_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)                      \
+    X(occupancy_shared, cuOccupancyAvailableDynamicSMemPerBlock)                                   \
+    X(launch, cuLaunchKernel)                                                                      \
+    X(launch_cooperative, cuLaunchCooperativeKernel)                                               \
+    X(launch_host, cuLaunchHostFunc)
+
+#define WEFT_TABLE_MEMORY_MAP(X)                                                                   \
+    X(alloc, cuMemAlloc)                                                                           \
+    X(alloc_pitch, cuMemAllocPitch)                                                                \
+    X(free, cuMemFree)                                                                             \
+    X(alloc_async, cuMemAllocAsync)                                                                \
+    X(free_async, cuMemFreeAsync)                                                                  \
+    X(mem_info, cuMemGetInfo)                                                                      \
+    X(host_alloc, cuMemHostAlloc)                                                                  \
+    X(host_free, cuMemFreeHost)                                                                    \
+    X(host_register, cuMemHostRegister)                                                            \
+    X(host_unregister, cuMemHostUnregister)                                                        \
+    X(host_flags, cuMemHostGetFlags)                                                               \
+    X(pointer_attributes, cuPointerGetAttributes)                                                  \
+    X(fill8, cuMemsetD8Async)                                                                      \
+    X(fill32, cuMemsetD32Async)                                                                    \
+    X(fill8_rows, cuMemsetD2D8Async)
+
+/* What sessions alone use, and a program's table of remote GPUs lacks. */
+#define WEFT_TABLE_SESSION_MAP(X)                                                                  \
+    X(stream_wait_value, cuStreamWaitValue32)                                                      \
+    X(granularity, cuMemGetAllocationGranularity)                                                  \
+    X(mem_create, cuMemCreate)                                                                     \
+    X(mem_release, cuMemRelease)                                                                   \
+    X(reserve, cuMemAddressReserve)                                                                \
+    X(unreserve, cuMemAddressFree)                                                                 \
+    X(map, cuMemMap)                                                                               \
+    X(unmap, cuMemUnmap)                                                                           \
+    X(set_access, cuMemSetAccess)
+
+#define WEFT_TABLE_COPY_MAP(X)                                                                     \
+    X(copy, cuMemcpy)                                                                              \
+    X(copy_async, cuMemcpyAsync)                                                                   \
+    X(copy_in, cuMemcpyHtoDAsync)                                                                  \
+    X(copy_out, cuMemcpyDtoHAsync)                                                                 \
+    X(copy_rows, cuMemcpy2DAsync)                                                                  \
+    X(copy_peer, cuMemcpyPeerAsync)
+
+#define WEFT_TABLE_STREAM_MAP(X)                                                                   \
+    X(stream_create, cuStreamCreateWithPriority)                                                   \
+    X(stream_destroy, cuStreamDestroy)                                                             \
+    X(stream_query, cuStreamQuery)                                                                 \
+    X(stream_synchronize, cuStreamSynchronize)                                                     \
+    X(stream_wait_event, cuStreamWaitEvent)                                                        \
+    X(stream_flags, cuStreamGetFlags)                                                              \
+    X(stream_priority, cuStreamGetPriority)                                                        \
+    X(stream_id, cuStreamGetId)                                                                    \
+    X(event_create, cuEventCreate)                                                                 \
+    X(event_destroy, cuEventDestroy)                                                               \
+    X(event_record, cuEventRecord)                                                                 \
+    X(event_query, cuEventQuery)                                                                   \
+    X(event_synchronize, cuEventSynchronize)                                                       \
+    X(event_elapsed, cuEventElapsedTime)
+
+/* What programs use. */
+#define WEFT_TABLE_PROGRAM_MAP(X)                                                                  \
+    WEFT_TABLE_DEVICE_MAP(X)                                                                       \
+    WEFT_TABLE_CONTEXT_MAP(X)                                                                      \
+    WEFT_TABLE_CODE_MAP(X)                                                                         \
+    WEFT_TABLE_MEMORY_MAP(X)                                                                       \
+    WEFT_TABLE_COPY_MAP(X)                                                                         \
+    WEFT_TABLE_STREAM_MAP(X)
+
+#define WEFT_TABLE_MAP(X)                                                                          \
+    WEFT_TABLE_PROGRAM_MAP(X)                                                                      \
+    WEFT_TABLE_SESSION_MAP(X)
+
+struct weft_cuda_table {
+#define WEFT_TABLE_FIELD(field, function) __typeof__(&(function)) field;
+    WEFT_TABLE_MAP(WEFT_TABLE_FIELD)
+#undef WEFT_TABLE_FIELD
+};
+
+/*
+ * The driver of this machine, loaded once and initialised; NULL, with *reason a static text, if it
+ * has none that serves. Any thread.
+ */
+const struct weft_cuda_table *weft_table_load(const char **reason);
+
+/* The text of a driver's error, which needs no driver: "out of memory". Never NULL. */
+const char *weft_cuda_text(CUresult result);
+/* Its name: "CUDA_ERROR_OUT_OF_MEMORY". Never NULL. */
+const char *weft_cuda_name(CUresult result);
+
+#endif

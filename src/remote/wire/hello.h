@@ -1,0 +1,81 @@
+/*
+ * remote/wire/hello.h - how a program asks weft-gpud for a session, as pure functions on bytes.
+ *
+ * The server greets with a number that it uses once. The program answers with what it wants, and a
+ * code over both that only who knows the secret can make: the secret itself never travels. Then the
+ * server says yes, or why not. The connection stays: its end is the program's. Numbers are
+ * little-endian.
+ */
+#ifndef WEFT_REMOTE_WIRE_HELLO_H
+#define WEFT_REMOTE_WIRE_HELLO_H
+
+#include "boot/frame.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    WEFT_GPUD_VERSION = 1,
+    WEFT_NONCE_BYTES = 32,
+    WEFT_GREETING_BYTES = 8 + 4 + WEFT_NONCE_BYTES,
+    WEFT_REQUEST_BYTES = 32 + 4 * 4 + 2 * 128,
+    WEFT_ANSWER_BYTES = 3 * 4,
+    WEFT_KEY_MOST = 4096 /* bytes of a secret */
+};
+
+enum weft_ask_kind { WEFT_ASK_SESSION = 1, WEFT_ASK_STATUS };
+
+struct weft_request {
+    uint32_t kind, process, processes, cuda; /* cuda: its version there */
+    char root[128];                          /* where the program listens, boot/control.h */
+    char secret[128];                        /* the job's, not the server's */
+};
+
+/* Why a server says no. X(name, "text") - numbers of the answer may follow it. */
+#define WEFT_NO_MAP(X)                                                                             \
+    X(NONE, "")                                                                                    \
+    X(VERSION, "it speaks another version of weft-gpud's protocol")                                \
+    X(SECRET, "the program has another secret")                                                    \
+    X(MALFORMED, "the request makes no sense")                                                     \
+    X(FULL, "all places are taken")                                                                \
+    X(SYSTEM, "it cannot start a session")
+
+enum weft_no {
+#define WEFT_NO_ENUM(name, text) WEFT_NO_##name,
+    WEFT_NO_MAP(WEFT_NO_ENUM)
+#undef WEFT_NO_ENUM
+        WEFT_NO_COUNT
+};
+
+struct weft_key {
+    unsigned char bytes[WEFT_KEY_MOST];
+    size_t size;
+};
+
+/* The secret of a file that its owner alone can read, without a newline at its end. Errors: CONFIG.
+ */
+weft_status weft_key_read(struct weft_key *key, const char *file);
+
+void weft_greeting_put(unsigned char wire[WEFT_GREETING_BYTES],
+                       const unsigned char nonce[WEFT_NONCE_BYTES]);
+/* MALFORMED: no server of weft's. VERSION: of another version. */
+enum weft_no weft_greeting_get(const unsigned char wire[WEFT_GREETING_BYTES],
+                               unsigned char nonce[WEFT_NONCE_BYTES]);
+
+void weft_request_put(unsigned char wire[WEFT_REQUEST_BYTES], const struct weft_request *request,
+                      const struct weft_key *key, const unsigned char nonce[WEFT_NONCE_BYTES]);
+/* Checks the code first, in constant time; nothing else of the request is looked at before. */
+enum weft_no weft_request_get(struct weft_request *request,
+                              const unsigned char wire[WEFT_REQUEST_BYTES],
+                              const struct weft_key *key,
+                              const unsigned char nonce[WEFT_NONCE_BYTES]);
+
+/* clients of places are served. */
+void weft_answer_put(unsigned char wire[WEFT_ANSWER_BYTES], enum weft_no no, uint32_t clients,
+                     uint32_t places);
+enum weft_no weft_answer_get(const unsigned char wire[WEFT_ANSWER_BYTES], uint32_t *clients,
+                             uint32_t *places);
+
+const char *weft_no_text(enum weft_no no);
+
+#endif

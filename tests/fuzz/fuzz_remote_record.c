@@ -1,0 +1,195 @@
+/*
+ * fuzz_remote_record.c - records of a program at a session over the fake driver. An input is a list
+ * of records: a byte for the call, one for what is wrong with it, words, and bytes behind them.
+ * Words are small numbers, handles and addresses that the session gave before, or anything.
+ */
+#include "fuzz.h"
+
+#include "abi/notice.h"
+#include "base/say.h"
+#include "remote/session/inside.h"
+#include "remote/table/fake/fake.h"
+
+enum { KNOWN = 32, RECORDS = 64 };
+
+uint64_t fuzz_remote_records; /* taken so far */
+static uint64_t known[KNOWN];
+static unsigned known_count;
+
+static void nothing(const struct weft_fake_launch *launch)
+{
+    (void)launch;
+}
+
+static weft_status put(struct weft_net *net, const struct weft_net_put *what)
+{
+    (void)net;
+    (void)what;
+    return WEFT_OK;
+}
+
+static weft_status reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
+{
+    (void)net;
+    (void)base;
+    (void)bytes;
+    *key = 1;
+    return WEFT_OK;
+}
+
+static const struct weft_net_ops ops = {.name = "nowhere", .put = put, .reg = reg};
+
+/* ---- the session ----------------------------------------------------------------------------- */
+
+static const struct weft_cuda_table *table;
+static const struct weft_session_limits limits = {.memory = 4 << 20, .life_line = -1};
+
+static struct weft_session *begin(void)
+{
+    static struct weft_config config;
+    static const size_t sizes[] = {4, 8};
+
+    if (table == NULL) {
+        (void)weft_err_level(WEFT_SAY_DEBUG);
+        weft_say_level(WEFT_SAY_ERROR);
+        MUST(weft_config_load(&config, NULL, NULL) == WEFT_OK);
+        config.process = 1;
+        config.processes = 3;
+        config.stage_memory = 1 << 20;
+        MUST(weft_fake_open(&table, "devices=2,memory=16M") == WEFT_OK);
+        weft_fake_registry.kernel("k", nothing, 2, sizes);
+        weft_fake_registry.global("g", 64);
+    }
+    struct weft_session *session = session_make(&config, table, &limits);
+    MUST(session != NULL);
+    session->links.ops = &ops;
+    session->links.process = 1;
+    session->links.processes = 3;
+    session->links.link[0].in.memory = malloc(WEFT_RING_BYTES);
+    session->links.link[0].out.mirror = malloc(WEFT_RING_BYTES);
+    MUST(session_copies_open(session) == WEFT_OK);
+    known_count = 0;
+    return session;
+}
+
+static void end(struct weft_session *session)
+{
+    free(session->links.link[0].in.memory);
+    free(session->links.link[0].out.mirror);
+    for (int p = 0; p < session->links.processes; p++)
+        free(session->links.link[p].notices);
+    session_free(session);
+    for (int d = 0; d < 2; d++)
+        MUST(table->context_reset(d) == CUDA_SUCCESS);
+}
+
+/* What answers bring is used again; then the ring is empty. */
+static void read_answers(struct weft_session *session)
+{
+    struct weft_ring_out *out = &session->links.link[0].out;
+    struct weft_ring_in in = {.memory = out->mirror, .head = out->head, .tail = out->put};
+    struct weft_record *record;
+
+    for (;;) {
+        MUST(weft_ring_in_next(&in, &record) == WEFT_OK);
+        if (record == NULL)
+            break;
+        MUST(record->call == WEFT_CALL_answer && record->words >= 1);
+        for (uint32_t i = 1; i < record->words; i++)
+            known[known_count++ % KNOWN] = weft_record_words(record)[i];
+        weft_ring_in_done(&in, record);
+    }
+    out->put = out->taken = out->head;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static uint64_t word(struct fuzz_bytes *bytes)
+{
+    const unsigned how = fuzz_byte(bytes);
+
+    if (how < 96)
+        return how % 8;
+    if (how < 192)
+        return known_count != 0 ? known[how % (known_count < KNOWN ? known_count : KNOWN)] : 0;
+    if (how < 208)
+        return 0x200000000000 + fuzz_word(bytes) % (8 << 20) / 512 * 512;
+    if (how < 240)
+        return fuzz_word(bytes);
+    return (uint64_t)fuzz_word(bytes) << 32 | fuzz_word(bytes);
+}
+
+static uint32_t words_of(unsigned call)
+{
+    static const uint8_t words[] = {
+        0,
+#define WEFT_CALL(name, class, ...)           WEFT_WORDS(__VA_ARGS__),
+#define WEFT_CALL_BY_HAND(name, words, extra) words,
+#include "remote/wire/calls.def"
+    };
+    return call < WEFT_CALLS ? words[call] : 0;
+}
+
+/* Writes the next record into the ring; its length. */
+static uint32_t make(struct weft_session *session, struct fuzz_bytes *bytes)
+{
+    const struct weft_ring_in *in = &session->links.link[0].in;
+    const unsigned call = fuzz_byte(bytes), wrong = fuzz_byte(bytes);
+    const uint32_t words = wrong % 8 == 7 ? fuzz_byte(bytes) % 9 : words_of(call);
+    const uint32_t extra = wrong & 8 ? fuzz_byte(bytes) : 0;
+    const uint32_t whole =
+        (uint32_t)(sizeof(struct weft_record) + words * 8 + extra + 15) / 16 * 16;
+    struct weft_record *record =
+        (struct weft_record *)(void *)(in->memory + in->head % WEFT_RING_BYTES);
+
+    if (WEFT_RING_BYTES - in->head % WEFT_RING_BYTES < whole)
+        return 0;
+    *record = (struct weft_record){.call = (uint16_t)call,
+                                   .lane = (uint8_t)(wrong >> 4),
+                                   .device = wrong % 8 == 6 ? 1 : 0,
+                                   .bytes = whole,
+                                   .extra = extra,
+                                   .words = words};
+    for (uint32_t i = 0; i < words; i++)
+        weft_record_words(record)[i] = word(bytes);
+    for (uint32_t i = 0; i < extra; i++)
+        weft_record_extra(record)[i] = (unsigned char)fuzz_byte(bytes);
+    if (wrong % 8 == 5) /* a header whose numbers do not fit together */
+        ((unsigned char *)record)[fuzz_byte(bytes) % sizeof(*record)] =
+            (unsigned char)fuzz_byte(bytes);
+    return whole;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_bytes bytes = {data, size};
+    struct weft_session *session = begin();
+    weft_status status = WEFT_OK;
+    bool did;
+
+    for (int i = 0; i < RECORDS && bytes.size > 0 && !session->ends; i++) {
+        struct weft_ring_in *in = &session->links.link[0].in;
+        const uint32_t length = make(session, &bytes);
+        if (!weft_ring_in_came(in, length))
+            break;
+        status = session_take_records(session, &did);
+        MUST(status == WEFT_OK || status == WEFT_ERR_PROTOCOL);
+        fuzz_remote_records++;
+        if (status != WEFT_OK ||
+            in->tail != in->head) { /* a session ends, or waits: here it goes on */
+            session->links.status = WEFT_OK;
+            in->tail = in->head;
+        }
+        if (fuzz_byte(&bytes) < 64)
+            (void)session_copy_notice(session, 2, (enum weft_copy_step)(fuzz_byte(&bytes) % 4),
+                                      fuzz_byte(&bytes));
+        for (int turn = 0; turn < 4; turn++) {
+            session_waits_poll(session, &did);
+            session_chunks_poll(session, &did);
+            (void)session_copies_poll(session, &did);
+        }
+        read_answers(session);
+    }
+    end(session);
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* kernels.c - the kernels of tests/remote for the fake driver; as a plug-in, and in test programs.
+ */
+#include "kernels.h"
+
+#include "remote/table/fake/fake.h"
+
+#include <stdint.h>
+#include <time.h>
+
+static size_t threads_of(const struct weft_fake_launch *launch)
+{
+    size_t n = 1;
+
+    for (int i = 0; i < 3; i++)
+        n *= (size_t)launch->grid[i] * launch->block[i];
+    return n;
+}
+
+static void vector_add(const struct weft_fake_launch *launch)
+{
+    const float *a = *(const float **)launch->parameters[0],
+                *b = *(const float **)launch->parameters[1];
+    float *c = *(float **)launch->parameters[2];
+    const size_t threads = threads_of(launch);
+
+    for (size_t i = 0; i < threads && i < (size_t) * (int *)launch->parameters[3]; i++)
+        c[i] = a[i] + b[i];
+}
+
+static void scale(const struct weft_fake_launch *launch)
+{
+    unsigned *a = *(unsigned **)launch->parameters[0]; /* it wraps, as on a GPU */
+    const unsigned factor = *(unsigned *)launch->parameters[1],
+                   shift = *(unsigned *)launch->parameters[2];
+
+    for (size_t i = 0; i < threads_of(launch); i++)
+        a[i] = a[i] * factor + shift;
+}
+
+static void slow(const struct weft_fake_launch *launch)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    int *a = *(int **)launch->parameters[0];
+
+    nanosleep(&pause, NULL);
+    for (size_t i = 0; i < threads_of(launch); i++)
+        a[i] += *(int *)launch->parameters[1];
+}
+
+void weft_fake_kernels(const struct weft_fake_registry *registry);
+__attribute__((visibility("default"))) void
+weft_fake_kernels(const struct weft_fake_registry *registry)
+{
+    static const size_t add_sizes[] = {8, 8, 8, 4}, scale_sizes[] = {8, 4, 4},
+                        slow_sizes[] = {8, 4};
+
+    registry->kernel(KERNEL_ADD, vector_add, 4, add_sizes);
+    registry->kernel(KERNEL_SCALE, scale, 3, scale_sizes);
+    registry->kernel(KERNEL_SLOW, slow, 2, slow_sizes);
+    registry->global(GLOBAL_TABLE, 64 * sizeof(int));
+}

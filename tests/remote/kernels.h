@@ -1,0 +1,15 @@
+/*
+ * kernels.h - the kernels of tests/remote, by their mangled names: as CUDA code in programs that
+ * nvcc compiles, and as functions of the fake driver.
+ */
+#ifndef TESTS_REMOTE_KERNELS_H
+#define TESTS_REMOTE_KERNELS_H
+
+#define KERNEL_ADD "_Z10vector_addPKfS0_Pfi" /* c[i] = a[i] + b[i] */
+#define KERNEL_SCALE                                                                               \
+    "_Z5scalePiii"                /* a[i] = a[i] * factor + shift; a, factor, shift:               \
+                                     one number a thread of the grid */
+#define KERNEL_SLOW  "_Z4slowPii" /* the same as scale by 1, after some milliseconds */
+#define GLOBAL_TABLE "table"      /* int table[64] */
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * sessions.h - a remote job whose sessions are tasks of the test's own process, over the fake
+ * driver: each session has devices of its own.
+ */
+#ifndef TESTS_REMOTE_SESSIONS_H
+#define TESTS_REMOTE_SESSIONS_H
+
+#include "remote/table/table.h"
+
+/* Starts so many servers of so many devices each, and joins them. Ends the test if it cannot. */
+const struct weft_cuda_table *sessions_begin(int servers, int devices, const char *options);
+/* Leaves, and waits for them. Whether all ended well. */
+int sessions_end(void);
+
+#endif

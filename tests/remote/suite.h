@@ -1,0 +1,37 @@
+/*
+ * suite.h - what a CUDA runtime promises, as checks through its API alone: the same over the fake
+ * driver, over remote GPUs, and over a real one.
+ */
+#ifndef TESTS_REMOTE_SUITE_H
+#define TESTS_REMOTE_SUITE_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+
+/* Runs all of it on every device; prints "N checks, M failed". Whether none failed. */
+bool suite_run(void);
+
+/* Checks, for suite_*.c. */
+void suite_check(bool good, const char *text, const char *file, int line);
+void suite_is(cudaError_t got, cudaError_t wanted, const char *text, const char *file, int line);
+#define CHECK(condition) suite_check((condition), #condition, __FILE__, __LINE__)
+#define IS(wanted, call) suite_is((call), (wanted), #call, __FILE__, __LINE__)
+#define OK(call)         IS(cudaSuccess, call)
+
+/* The kernels of kernels.h, as a program registers them. */
+extern const char suite_add, suite_scale, suite_slow, suite_missing;
+extern int suite_table;
+void suite_register(void);
+
+void suite_memory(void);
+void suite_rows(void);
+void suite_streams(void);
+void suite_events(void);
+void suite_launches(void);
+void suite_errors(void);
+void suite_symbols(void);
+void suite_callbacks(void);
+void suite_threads(void);
+void suite_devices(void);
+
+#endif

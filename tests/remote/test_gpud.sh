@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# weft-gpud and weft-cuda with two servers over the fake driver: unchanged programs, refusals,
+# strangers, lost clients and lost servers.
+set -u
+build=$1
+bin=$build/bin
+tests=$bin/tests
+here=$(mktemp -d)
+pids=()
+trap 'kill -9 "${pids[@]}" 2>/dev/null; rm -rf "$here"' EXIT
+program=$tests/vector_add_shared
+[ -x "$program" ] || {
+    echo "skipped: no nvcc"
+    exit 77
+}
+failures=0
+
+# expect NAME STATUS TEXT COMMAND... - ends with that status and says that text.
+expect() {
+    local name=$1 status=$2 text=$3 out got
+    shift 3
+    out=$(timeout 60 "$@" 2>&1)
+    got=$?
+    if [ $got -ne "$status" ] || ! grep -qF -- "$text" <<<"$out"; then
+        printf 'FAILED %s: status %s, not %s and "%s":\n%s\n' "$name" $got "$status" "$text" "$out"
+        failures=$((failures + 1))
+    fi
+}
+
+# server NAME OPTIONS... - starts a daemon; its address is in $address, its process in $server.
+server() {
+    local name=$1
+    shift
+    "$bin/weft-gpud" --driver "fake:devices=1,memory=1G,kernels=$tests/remote_kernels.so" --listen 127.0.0.1:0 \
+        --secret-file "$here/secret" "$@" >"$here/$name.out" 2>"$here/$name.err" &
+    server=$!
+    pids+=("$server")
+    for _ in $(seq 100); do
+        grep -q listening "$here/$name.out" && break
+        sleep 0.05
+    done
+    address=$(sed 's/.* on \([^,]*\),.*/\1/' "$here/$name.out")
+}
+
+# until TEXT COMMAND... - within ten seconds the command says it.
+until_says() {
+    local text=$1
+    shift
+    for _ in $(seq 100); do
+        "$@" 2>&1 | grep -qF -- "$text" && return 0
+        sleep 0.1
+    done
+    echo "FAILED: not \"$text\" within 10 s: $*"
+    failures=$((failures + 1))
+}
+
+umask 077
+echo a-secret-of-the-tests >"$here/secret"
+echo another >"$here/other"
+server one
+a=$address
+server two --clients 1
+b=$address
+two=$server
+grep -qE "^weft-gpud: listening on $a, 1 device \(fake\), 16 clients$" "$here/one.out" ||
+    { echo "FAILED: $(cat "$here/one.out")" && failures=$((failures + 1)); }
+export WEFT_REMOTE_SECRET_FILE=$here/secret
+cuda=$bin/weft-cuda
+
+expect list 0 "1  $b  device 0  fake GPU  1024 MiB" "$cuda" list -s "$a,$b"
+expect shared 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$program"
+expect static 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$tests/vector_add_static"
+expect ofi 0 '2 devices: Test PASSED' env WEFT_NET=ofi "$cuda" run -s "$a,$b" -- "$program"
+expect check 0 '0 of them refused' "$cuda" check "$program"
+
+# who may not come in
+expect secret 1 'the program has another secret' \
+    env WEFT_REMOTE_SECRET_FILE="$here/other" "$cuda" run -s "$a" -- "$program"
+expect nobody 1 'Connection refused' "$cuda" run -s 127.0.0.1:1 -- "$program"
+expect twice 1 "server $a is named twice" "$cuda" run -s "$a,$a" -- "$program"
+expect port 1 'is not HOST:PORT' "$cuda" run -s "127.0.0.1:99999" -- "$program"
+expect 'no secret file' 1 'secret-file is missing' "$bin/weft-gpud" --driver fake:
+chmod 644 "$here/other"
+expect 'open secret' 1 'others can read it' "$bin/weft-gpud" --driver fake: --secret-file "$here/other"
+expect 'no secret' 1 'for a loopback address alone' "$bin/weft-gpud" --driver fake: --no-secret --listen 0.0.0.0:0
+
+# strangers: some silent, some noisy
+port=${a##*:}
+for i in $(seq 150); do
+    exec {fd}<>"/dev/tcp/127.0.0.1/$port" || break
+    [ $((i % 2)) -eq 0 ] && head -c 400 /dev/urandom >&"$fd"
+done 2>/dev/null
+expect strangers 0 'Test PASSED' "$cuda" run -s "$a" -- "$program"
+
+# places, a client that is killed, and one whose server is
+"$cuda" run -s "$a,$b" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
+client=$!
+pids+=("$client")
+until_says ready cat "$here/endless.out"
+expect full 1 "server $b refuses: all 1 places are taken" "$cuda" run -s "$b" -- "$program"
+expect status 0 "$b  1 clients of 1" "$cuda" status -s "$b"
+kill -9 "$client"
+until_says "$b  0 clients of 1" "$cuda" status -s "$b"
+"$cuda" run -s "$a,$b" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
+client=$!
+pids+=("$client")
+until_says ready cat "$here/endless.out"
+pkill -9 -P "$two"
+until_says "server $b is lost" cat "$here/endless.out"
+until_says "ended with 46" cat "$here/endless.out"
+kill "$two"
+until_says 'sessions ended' cat "$here/two.err"
+
+[ "$failures" -eq 0 ] && echo "all good"
+exit $((failures != 0))

@@ -1,0 +1,140 @@
+/*
+ * test_parts.c - the ring of records at its wrap and when it is full; a device's memory against a
+ * model; the lists of servers.
+ */
+#include "fuzz/fuzz.h"
+
+#include "base/say.h"
+#include "remote/client/connect.h"
+#include "remote/link/ring.h"
+#include "remote/session/arena.h"
+#include "remote/table/fake/fake.h"
+
+static uint64_t state = 1;
+
+static uint32_t pick(uint32_t below)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33) % below;
+}
+
+/* ---- the ring -------------------------------------------------------------------------------- */
+
+/* What was put comes out, in order, over many times round; counters begin anywhere. */
+static void test_ring(uint64_t start)
+{
+    unsigned char *memory = malloc(WEFT_RING_BYTES);
+    struct weft_ring_out out = {memory, start, start, start}; /* mirror and ring are one memory */
+    struct weft_ring_in in = {memory, start, start, start};
+    uint64_t sent = 0, received = 0, place;
+    struct weft_record *record;
+    uint32_t bytes;
+
+    while (received < 20000) {
+        const uint32_t words = pick(8),
+                       extra = pick(10) == 0 ? pick(WEFT_RECORD_MOST - 256) : pick(300);
+        record = weft_ring_out_begin(&out, (uint16_t)(1 + sent % 60000), words + 1, extra);
+        if (record != NULL && pick(3) != 0) {
+            weft_record_words(record)[0] = sent;
+            weft_ring_out_end(&out, record);
+            sent++;
+        }
+        while (pick(2) == 0 && (bytes = weft_ring_out_stretch(&out, &place)) != 0) {
+            out.put += bytes;
+            MUST(place + bytes <= WEFT_RING_BYTES);
+            MUST(weft_ring_in_came(&in, bytes));
+        }
+        while (pick(3) != 0) {
+            MUST(weft_ring_in_next(&in, &record) == WEFT_OK);
+            if (record == NULL)
+                break;
+            MUST(weft_record_words(record)[0] == received);
+            MUST(record->call == 1 + received % 60000);
+            received++;
+            weft_ring_in_done(&in, record);
+        }
+        if (pick(5) == 0)
+            MUST(weft_ring_out_taken(&out, in.tail));
+    }
+    MUST(!weft_ring_in_came(&in, WEFT_RING_BYTES + 16));
+    MUST(!weft_ring_out_taken(&out, out.put + 16));
+    free(memory);
+}
+
+/* ---- a device's memory ----------------------------------------------------------------------- */
+
+enum { BLOCKS = 64, SHARE = 24 << 20 };
+
+static void test_arena(void)
+{
+    const uint64_t base = 0x2040000000; /* also where ThreadSanitizer lets memory be */
+    const struct weft_cuda_table *table;
+    struct weft_arena arena;
+    uint64_t at[BLOCKS] = {0}, size[BLOCKS] = {0}, used = 0;
+    CUcontext context;
+    size_t before = 0, after = 0, total = 0;
+    bool over;
+
+    MUST(weft_fake_open(&table, "memory=64M") == WEFT_OK);
+    MUST(table->context_retain(&context, 0) == CUDA_SUCCESS);
+    MUST(table->context_use(context) == CUDA_SUCCESS);
+    MUST(table->mem_info(&before, &total) == CUDA_SUCCESS);
+    MUST(weft_arena_open(&arena, table, 0, base, 64 << 20, SHARE) == CUDA_SUCCESS);
+    for (int i = 0; i < 20000; i++) {
+        const uint32_t b = pick(BLOCKS);
+        if (size[b] != 0) {
+            MUST(*(unsigned char *)at[b] == b && *(unsigned char *)(at[b] + size[b] - 1) == b);
+            MUST(weft_arena_has(&arena, at[b], size[b]));
+            MUST(weft_arena_free(&arena, at[b]) == CUDA_SUCCESS);
+            MUST(weft_arena_free(&arena, at[b]) == CUDA_ERROR_INVALID_VALUE);
+            used -= (size[b] + 511) / 512 * 512;
+            size[b] = 0;
+            continue;
+        }
+        const uint64_t wanted = 1 + pick(pick(4) == 0 ? 6 << 20 : 100000);
+        const CUresult result = weft_arena_alloc(&arena, wanted, &at[b], &over);
+        MUST(over == (used + (wanted + 511) / 512 * 512 > SHARE));
+        MUST(result == CUDA_SUCCESS || over);
+        if (result != CUDA_SUCCESS)
+            continue;
+        size[b] = wanted;
+        used += (wanted + 511) / 512 * 512;
+        MUST(arena.used == used && at[b] % 512 == 0);
+        for (uint32_t other = 0; other < BLOCKS; other++)
+            MUST(other == b || size[other] == 0 || at[other] + size[other] <= at[b] ||
+                 at[b] + size[b] <= at[other]);
+        *(unsigned char *)at[b] = *(unsigned char *)(at[b] + size[b] - 1) = (unsigned char)b;
+    }
+    MUST(!weft_arena_has(&arena, base + (63 << 20), 4096));
+    weft_arena_close(&arena);
+    MUST(table->mem_info(&after, &total) == CUDA_SUCCESS);
+    MUST(after == before); /* nothing stays backed */
+}
+
+/* ---- servers --------------------------------------------------------------------------------- */
+
+static void test_servers(void)
+{
+    static const char *const bad[] = {"", "a", "a:0", "a:70000", "a:1,", ",a:1", "a:1,a:1", "a:b"};
+    struct weft_servers servers;
+    char many[1024] = "";
+
+    (void)weft_err_level(WEFT_SAY_DEBUG);
+    MUST(weft_servers_parse(&servers, "a:1,[::1]:2,10.0.0.7:7070") == WEFT_OK);
+    MUST(servers.count == 3 && strcmp(servers.name[1], "[::1]:2") == 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        MUST(weft_servers_parse(&servers, bad[i]) == WEFT_ERR_CONFIG);
+    for (int i = 1; i <= WEFT_LINK_SERVERS + 1; i++)
+        snprintf(many + strlen(many), sizeof(many) - strlen(many), "%sa:%d", i > 1 ? "," : "", i);
+    MUST(weft_servers_parse(&servers, many) == WEFT_ERR_CONFIG);
+}
+
+int main(void)
+{
+    test_ring(0);
+    test_ring(UINT64_MAX / WEFT_RING_BYTES * WEFT_RING_BYTES - 3 * WEFT_RECORD_UNIT);
+    test_arena();
+    test_servers();
+    puts("all good");
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,188 @@
+/*
+ * test_peer.c - copies between devices of different servers: sizes, offsets, both directions at
+ * once, ordered by streams and events of both servers. No byte of them passes the program.
+ * Arguments: servers, seed.
+ */
+#include "sessions.h"
+#include "suite.h"
+
+#include "remote/client/client.h"
+#include "remote/cudart/cudart.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROOM = (2 << 20) + 64 };
+
+static uint64_t random_state = 1;
+static int copies, wrong, servers;
+static uint64_t through; /* bytes of copies between devices that this process has sent */
+static unsigned char *memory[4], *there, *back;
+static cudaStream_t stream[4];
+
+static uint32_t pick(uint32_t below)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 33) % below;
+}
+
+static void must(cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess)
+        return;
+    fprintf(stderr, "peer: %s: %s\n", what, cudaGetErrorName(error));
+    exit(EXIT_FAILURE);
+}
+
+/* What lies at a place of a device that was filled with a seed. */
+static unsigned char pattern(unsigned seed, size_t i)
+{
+    return (unsigned char)(seed * 31 + i * 7 + (i >> 8) * 3);
+}
+
+static void fill(int device, unsigned seed)
+{
+    for (size_t i = 0; i < ROOM; i++)
+        there[i] = pattern(seed, i);
+    must(cudaMemcpyAsync(memory[device], there, ROOM, cudaMemcpyHostToDevice, stream[device]),
+         "in");
+    must(cudaStreamSynchronize(stream[device]), "in");
+}
+
+/* One copy, all around it unchanged. */
+static void copy(int to, int from, size_t to_at, size_t from_at, size_t bytes)
+{
+    bool right = true;
+
+    must(cudaSetDevice(to), "device");
+    const uint64_t before = weft_client_copied();
+    must(cudaMemcpyPeerAsync(memory[to] + to_at, to, memory[from] + from_at, from, bytes,
+                             stream[to]),
+         "copy");
+    must(cudaStreamSynchronize(stream[to]), "copy");
+    through += weft_client_copied() - before;
+    must(cudaMemcpyAsync(back, memory[to], ROOM, cudaMemcpyDeviceToHost, stream[to]), "out");
+    must(cudaStreamSynchronize(stream[to]), "out");
+    for (size_t i = 0; i < ROOM; i++) {
+        const bool inside = i >= to_at && i - to_at < bytes;
+        right = right && back[i] == (inside ? pattern((unsigned)from + 1, i - to_at + from_at)
+                                            : pattern((unsigned)to + 1, i));
+    }
+    copies++;
+    wrong += !right;
+    fill(to, (unsigned)to + 1);
+}
+
+static void test_sizes(void)
+{
+    static const size_t sizes[] = {0, 1, 4, 4095, 4096, 65537, 262144 + 3, 2 << 20};
+
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+        for (int round = 0; round < 3; round++) {
+            const int to = (int)pick((uint32_t)servers),
+                      from = (to + 1 + (int)pick((uint32_t)servers - 1)) % servers;
+            copy(to, from, pick(17), pick(17), sizes[s]);
+        }
+}
+
+/* All to their neighbour at once, ten times round; what a device had comes by in turn. */
+static void test_both_ways(void)
+{
+    enum { BYTES = 1 << 20, HALF = 1 << 20, ROUNDS = 5 };
+    cudaEvent_t sent[4];
+    bool right = true;
+
+    for (int d = 0; d < servers; d++) {
+        must(cudaSetDevice(d), "device");
+        fill(d, (unsigned)d + 1);
+        must(cudaEventCreateWithFlags(&sent[d], cudaEventDisableTiming), "event");
+    }
+    const uint64_t before = weft_client_copied();
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int d = 0; d < servers; d++) { /* from the lower half to the neighbour's upper one */
+            const int to = (d + 1) % servers;
+            must(cudaSetDevice(d), "device");
+            must(cudaMemcpyPeerAsync(memory[to] + HALF, to, memory[d], d, BYTES, stream[d]),
+                 "copy");
+            must(cudaEventRecord(sent[d], stream[d]), "record");
+            copies++;
+        }
+        for (int d = 0; d < servers; d++) { /* when it is there, down */
+            const int from = (d + servers - 1) % servers;
+            must(cudaSetDevice(d), "device");
+            must(cudaStreamWaitEvent(stream[d], sent[from], 0), "wait");
+            must(cudaMemcpyAsync(memory[d], memory[d] + HALF, BYTES, cudaMemcpyDeviceToDevice,
+                                 stream[d]),
+                 "down");
+            must(cudaEventRecord(sent[d], stream[d]), "record");
+        }
+        for (int d = 0; d < servers; d++) /* nobody overwrites what is still going down */
+            must(cudaStreamWaitEvent(stream[d], sent[(d + 1) % servers], 0), "wait");
+    }
+    for (int d = 0; d < servers; d++)
+        must(cudaStreamSynchronize(stream[d]), "synchronize");
+    through += weft_client_copied() - before;
+    for (int d = 0; d < servers; d++) {
+        const unsigned origin = (unsigned)((d + servers * ROUNDS - ROUNDS) % servers) + 1;
+        must(cudaSetDevice(d), "device");
+        must(cudaMemcpyAsync(back, memory[d], BYTES, cudaMemcpyDeviceToHost, stream[d]), "out");
+        must(cudaStreamSynchronize(stream[d]), "out");
+        for (size_t i = 0; i < BYTES; i++)
+            right = right && back[i] == pattern(origin, i);
+        must(cudaEventDestroy(sent[d]), "event");
+    }
+    wrong += !right;
+}
+
+/* ---- the host goes on at once ---------------------------------------------------------------- */
+
+static void block(void *argument)
+{
+    while (!__atomic_load_n((int *)argument, __ATOMIC_ACQUIRE))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void test_returns(void)
+{
+    int open = 0;
+
+    must(cudaSetDevice(0), "device");
+    must(cudaLaunchHostFunc(stream[0], block, &open), "callback");
+    must(cudaMemcpyPeerAsync(memory[1], 1, memory[0], 0, 1 << 20, stream[0]), "copy");
+    copies++;
+    wrong += cudaStreamQuery(stream[0]) != cudaErrorNotReady;
+    (void)cudaGetLastError();
+    __atomic_store_n(&open, 1, __ATOMIC_RELEASE);
+    must(cudaStreamSynchronize(stream[0]), "synchronize");
+}
+
+int main(int argc, char **argv)
+{
+    char options[64];
+
+    servers = argc > 1 ? atoi(argv[1]) : 2;
+    random_state = argc > 2 ? (uint64_t)atoi(argv[2]) : 1;
+    snprintf(options, sizeof(options), "memory=256M,seed=%d", (int)random_state);
+    weft_cudart_use(sessions_begin(servers, 1, options));
+    there = malloc(ROOM);
+    back = malloc(ROOM);
+    for (int d = 0; d < servers; d++) {
+        must(cudaSetDevice(d), "device");
+        must(cudaMalloc((void **)&memory[d], ROOM), "memory");
+        must(cudaStreamCreateWithFlags(&stream[d], cudaStreamNonBlocking), "stream");
+        fill(d, (unsigned)d + 1);
+    }
+    test_returns();
+    for (int d = 0; d < servers; d++)
+        fill(d, (unsigned)d + 1);
+    test_sizes();
+    test_both_ways();
+    printf("peer: %d copies, %d wrong; %llu bytes through the client\n", copies, wrong,
+           (unsigned long long)through);
+    free(there);
+    free(back);
+    return sessions_end() && wrong == 0 && through == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

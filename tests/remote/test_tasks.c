@@ -1,0 +1,23 @@
+/*
+ * test_tasks.c - the conformance suite over remote GPUs: sessions are tasks of this process, so
+ * that sanitizers see both sides. Arguments: servers, devices of each, seed.
+ */
+#include "sessions.h"
+#include "suite.h"
+
+#include "remote/cudart/cudart.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    const int servers = argc > 1 ? atoi(argv[1]) : 1, devices = argc > 2 ? atoi(argv[2]) : 1;
+    char options[64];
+
+    snprintf(options, sizeof(options), "memory=256M,seed=%d", argc > 3 ? atoi(argv[3]) : 1);
+    weft_cudart_use(sessions_begin(servers, devices, options));
+    suite_register();
+    const bool good = suite_run();
+    return sessions_end() && good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,91 @@
+/* check.c - weft-cuda check: what a program will be refused, before it runs. */
+#include "weft_cuda.h"
+
+#include "remote/redirect/elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct {
+    const char *name, *why;
+} absent[] = {
+#define WEFT_ABSENT(name) {#name, WHY},
+#include "remote/cudart/absent.def"
+};
+
+struct count {
+    int used, refused;
+};
+
+static void tell(void *context, const char *name, uint64_t value, uint64_t room)
+{
+    struct count *count = context;
+    const char *why = NULL;
+
+    (void)value;
+    (void)room;
+    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]) && why == NULL; i++)
+        if (strcmp(absent[i].name, name) == 0)
+            why = absent[i].why;
+    count->used++;
+    count->refused += why != NULL;
+    printf("%-52s %s%s\n", name, why != NULL ? "refused: docs/remote.md#" : "supported",
+           why != NULL ? why : "");
+}
+
+/* By what kind of program it is. */
+static int tell_all(const struct weft_elf *elf, const char *file)
+{
+    struct count count = {0, 0};
+
+    switch (elf->kind) {
+    case WEFT_ELF_SHARED:
+        weft_elf_each(elf, tell, &count);
+        printf("%d functions of the CUDA runtime, %d of them refused\n", count.used, count.refused);
+        return count.refused != 0;
+    case WEFT_ELF_STATIC:
+        printf("%s holds NVIDIA's runtime whole: it runs, but which functions it calls does not "
+               "show; linked with -cudart shared it does\n",
+               file);
+        return EXIT_SUCCESS;
+    case WEFT_ELF_STRIPPED:
+        printf("%s holds NVIDIA's runtime without symbols; link it with -cudart shared\n", file);
+        return EXIT_FAILURE;
+    case WEFT_ELF_PLAIN:
+        printf("%s does not use the CUDA runtime itself\n", file);
+        return EXIT_SUCCESS;
+    default:
+        fprintf(stderr, "weft-cuda: %s is no program for x86-64\n", file);
+        return EXIT_FAILURE;
+    }
+}
+
+int check_program(const char *file)
+{
+    struct weft_elf elf;
+    struct stat info;
+    const int fd = open(file, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        fprintf(stderr, "weft-cuda: %s: %s\n", file, strerror(errno));
+        return EXIT_FAILURE;
+    }
+    void *bytes = info.st_size > 0 ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                                   : MAP_FAILED;
+    close(fd);
+    if (bytes == MAP_FAILED) {
+        fprintf(stderr, "weft-cuda: %s cannot be read\n", file);
+        return EXIT_FAILURE;
+    }
+    weft_elf_read(&elf, bytes, (size_t)info.st_size);
+    const int status = tell_all(&elf, file);
+    munmap(bytes, (size_t)info.st_size);
+    return status;
+}

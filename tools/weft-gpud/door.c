@@ -1,0 +1,133 @@
+/* door.c - who connects: greeted, heard for at most five seconds, let in or told why not. */
+#include "gpud.h"
+
+#include "base/task.h"
+#include "boot/socket.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ACCEPTS = 16 };
+static const uint64_t patience = 5000000000;
+
+static void drop(struct stranger *stranger)
+{
+    close(stranger->fd);
+    stranger->fd = -1;
+}
+
+static void answer(const struct gpud *gpud, struct stranger *stranger, enum weft_no no)
+{
+    unsigned char wire[WEFT_ANSWER_BYTES];
+
+    weft_answer_put(wire, no, gpud->client_count, gpud->places);
+    (void)!send(stranger->fd, wire, sizeof(wire), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The whole request is there. */
+static void hear_out(struct gpud *gpud, struct stranger *stranger)
+{
+    struct weft_request request;
+    char peer[WEFT_SOCKET_NAME];
+    enum weft_no no = weft_request_get(&request, stranger->request, &gpud->key, stranger->nonce);
+
+    if (no == WEFT_NO_NONE && request.kind == WEFT_ASK_SESSION) {
+        if (gpud->client_count >= gpud->places)
+            no = WEFT_NO_FULL;
+        else if (!child_start(gpud, &request, stranger->fd))
+            no = WEFT_NO_SYSTEM;
+    }
+    explicit_bzero(&request, sizeof(request));
+    answer(gpud, stranger, no);
+    if (no != WEFT_NO_NONE) {
+        weft_socket_peer(stranger->fd, peer);
+        say("refused %s: %s", peer, weft_no_text(no));
+    }
+    drop(stranger); /* a session has the connection as its own */
+}
+
+static void hear(struct gpud *gpud, struct stranger *stranger)
+{
+    const ssize_t got = recv(stranger->fd, stranger->request + stranger->have,
+                             sizeof(stranger->request) - stranger->have, MSG_DONTWAIT);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        drop(stranger);
+        return;
+    }
+    stranger->have += (size_t)got;
+    if (stranger->have == sizeof(stranger->request))
+        hear_out(gpud, stranger);
+}
+
+/* A free place; if need be that of who has been silent longest. */
+static struct stranger *place(struct gpud *gpud)
+{
+    struct stranger *oldest = &gpud->strangers[0];
+
+    for (int i = 0; i < STRANGERS; i++) {
+        if (gpud->strangers[i].fd < 0)
+            return &gpud->strangers[i];
+        if (gpud->strangers[i].deadline < oldest->deadline)
+            oldest = &gpud->strangers[i];
+    }
+    drop(oldest);
+    return oldest;
+}
+
+static void greet(struct gpud *gpud, int fd)
+{
+    struct stranger *stranger = place(gpud);
+    unsigned char wire[WEFT_GREETING_BYTES];
+
+    stranger->fd = fd;
+    stranger->have = 0;
+    stranger->deadline = weft_now_ns() + patience;
+    weft_socket_tune(fd);
+    if (getrandom(stranger->nonce, sizeof(stranger->nonce), 0) != sizeof(stranger->nonce)) {
+        drop(stranger);
+        return;
+    }
+    weft_greeting_put(wire, stranger->nonce);
+    if (send(fd, wire, sizeof(wire), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(wire))
+        drop(stranger);
+    else
+        hear(gpud, stranger);
+}
+
+void door_open(struct gpud *gpud)
+{
+    for (int i = 0; i < STRANGERS; i++)
+        gpud->strangers[i].fd = -1;
+}
+
+void door_watch(const struct gpud *gpud, struct pollfd polled[1 + STRANGERS])
+{
+    polled[0] = (struct pollfd){.fd = gpud->listener, .events = POLLIN};
+    for (int i = 0; i < STRANGERS; i++)
+        polled[1 + i] = (struct pollfd){.fd = gpud->strangers[i].fd, .events = POLLIN};
+}
+
+void door_serve(struct gpud *gpud, const struct pollfd polled[1 + STRANGERS])
+{
+    const uint64_t now = weft_now_ns();
+
+    for (int i = 0; i < STRANGERS; i++) {
+        struct stranger *stranger = &gpud->strangers[i];
+        if (stranger->fd >= 0 && stranger->fd == polled[1 + i].fd && polled[1 + i].revents != 0)
+            hear(gpud, stranger);
+        if (stranger->fd >= 0 && stranger->deadline <= now)
+            drop(stranger);
+    }
+    for (int i = 0; i < ACCEPTS && polled[0].revents != 0; i++) {
+        const int fd = accept4(gpud->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            return;
+        greet(gpud, fd);
+    }
+}

@@ -1,0 +1,64 @@
+/*
+ * gpud.h - weft-gpud: lets programs of other hosts use this host's GPUs, a process for each.
+ *
+ * The daemon itself never touches a GPU and has one thread. It greets who connects, checks who
+ * knows the secret, and forks: the child is the program's session (remote/session) and ends with
+ * the connection, however that ends.
+ */
+#ifndef WEFT_GPUD_H
+#define WEFT_GPUD_H
+
+#include "base/netif.h"
+#include "remote/session/session.h"
+#include "remote/wire/hello.h"
+
+#include <poll.h>
+#include <sys/types.h>
+
+enum { STRANGERS = 64, MOST_CLIENTS = 256 };
+
+struct gpud {
+    /* options */
+    struct weft_root listen;
+    const char *secret_file, *driver;
+    bool no_secret;
+    int devices[WEFT_LINK_DEVICES], device_count; /* 0: all */
+    uint64_t memory;                              /* of one client on a device; 0: all */
+    uint32_t places;
+    uid_t user; /* sessions run as this one; -1: as the daemon */
+    gid_t group;
+    /* state */
+    struct weft_key key;
+    int listener;
+    struct stranger {
+        int fd; /* -1: free */
+        uint64_t deadline;
+        size_t have;
+        unsigned char nonce[WEFT_NONCE_BYTES], request[WEFT_REQUEST_BYTES];
+    } strangers[STRANGERS];
+    struct client {
+        pid_t pid; /* 0: free */
+        char peer[64];
+    } clients[MOST_CLIENTS];
+    uint32_t client_count;
+};
+
+/* main.c: one line on stderr. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* door.c: strangers. Non-blocking. */
+void door_open(struct gpud *gpud);
+void door_watch(const struct gpud *gpud, struct pollfd polled[1 + STRANGERS]);
+void door_serve(struct gpud *gpud, const struct pollfd polled[1 + STRANGERS]);
+
+/* child.c */
+/* How many devices the driver has, and its name; asked in a child. False: it has none, said. */
+bool child_count_devices(const struct gpud *gpud, int *devices);
+/* Starts a session for who has said the right hello. False: the system has no room. */
+bool child_start(struct gpud *gpud, const struct weft_request *request, int fd);
+/* Forgets the sessions that have ended. */
+void child_reap(struct gpud *gpud);
+/* Ends all; returns how many there were. */
+uint32_t child_end_all(struct gpud *gpud);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ * main.c - weft-gpud: options, the socket, and the daemon's loop.
+ */
+#include "gpud.h"
+
+#include "base/say.h"
+#include "base/task.h"
+#include "boot/socket.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { OPTION_NO_SECRET = 256, OPTION_USER, OPTION_DRIVER };
+
+static struct gpud gpud = {.listen = {"127.0.0.1", "7070"},
+                           .driver = "cuda",
+                           .places = 16,
+                           .user = (uid_t)-1,
+                           .listener = -1};
+static volatile sig_atomic_t ending;
+
+void say(const char *format, ...)
+{
+    char line[512] = "weft-gpud: ";
+    const size_t begin = strlen(line);
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(line + begin, sizeof(line) - begin - 1, format, list);
+    va_end(list);
+    strcat(line, "\n");
+    (void)!write(STDERR_FILENO, line, strlen(line));
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static const struct argp_option option_list[] = {
+    {"listen", 'l', "HOST:PORT", 0, "where programs connect; port 0: one that the system chooses",
+     0},
+    {"secret-file", 's', "FILE", 0,
+     "the secret that programs must know; a file that only its owner can read", 0},
+    {"no-secret", OPTION_NO_SECRET, NULL, 0, "let in everybody; only at a loopback address", 0},
+    {"devices", 'd', "N,...", 0, "which GPUs (default: all)", 0},
+    {"clients", 'c', "N", 0, "most programs at once (default 16)", 0},
+    {"memory", 'm', "BYTES", 0, "most memory of one program on each GPU; K, M, G", 0},
+    {"user", OPTION_USER, "NAME", 0, "sessions run as this user", 0},
+    {"driver", OPTION_DRIVER, "cuda|fake:OPTIONS", 0,
+     "the GPUs' driver, or one in host memory for tests", 0},
+    {0},
+};
+
+static uint64_t size(struct argp_state *state, const char *text)
+{
+    static const char suffixes[] = "KMG";
+    char *end;
+
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    const char *suffix = *end != 0 ? strchr(suffixes, *end) : NULL;
+    if (errno != 0 || end == text || text[0] == '-' ||
+        (*end != 0 && (suffix == NULL || end[1] != 0)))
+        argp_error(state, "\"%s\" is not a number of bytes", text);
+    return value << (suffix != NULL ? 10 * (suffix - suffixes + 1) : 0);
+}
+
+static long number(struct argp_state *state, const char *text, const char **end, long least,
+                   long most)
+{
+    char *stop;
+
+    errno = 0;
+    const long value = strtol(text, &stop, 10);
+    if (errno != 0 || stop == text || value < least || value > most || (end == NULL && *stop != 0))
+        argp_error(state, "\"%s\" is not a number from %ld to %ld", text, least, most);
+    if (end != NULL)
+        *end = stop;
+    return value;
+}
+
+static void add_devices(struct argp_state *state, const char *text)
+{
+    do {
+        if (gpud.device_count == WEFT_LINK_DEVICES)
+            argp_error(state, "--devices: more than %d", WEFT_LINK_DEVICES);
+        gpud.devices[gpud.device_count++] = (int)number(state, text, &text, 0, 255);
+        if (*text != 0 && *text != ',')
+            argp_error(state, "--devices: \"%s\" is no list of numbers", text);
+    } while (*text++ == ',');
+}
+
+static void set_user(struct argp_state *state, const char *name)
+{
+    const struct passwd *entry = getpwnam(name);
+
+    if (entry == NULL)
+        argp_error(state, "--user: there is no %s", name);
+    gpud.user = entry->pw_uid;
+    gpud.group = entry->pw_gid;
+}
+
+/* HOST:PORT; port 0, which no root has, is the system's choice. */
+static void set_listen(struct argp_state *state, const char *text)
+{
+    struct weft_root roots[WEFT_ROOTS_MAX];
+    char with_port[WEFT_ROOT_BYTES];
+    const size_t bytes = strlen(text);
+    const bool any = bytes > 2 && strcmp(text + bytes - 2, ":0") == 0;
+
+    snprintf(with_port, sizeof(with_port), "%.*s%s", (int)(bytes - any), text, any ? "1" : "");
+    if (weft_roots_parse(roots, with_port) != 1)
+        argp_error(state, "--listen: \"%s\" is not HOST:PORT", text);
+    gpud.listen = roots[0];
+    if (any)
+        strcpy(gpud.listen.port, "0");
+}
+
+static error_t take_option(int key, char *text, struct argp_state *state)
+{
+    switch (key) {
+    case 'l':
+        set_listen(state, text);
+        return 0;
+    case 's':
+        gpud.secret_file = text;
+        return 0;
+    case OPTION_NO_SECRET:
+        gpud.no_secret = true;
+        return 0;
+    case 'd':
+        add_devices(state, text);
+        return 0;
+    case 'c':
+        gpud.places = (uint32_t)number(state, text, NULL, 1, MOST_CLIENTS);
+        return 0;
+    case 'm':
+        gpud.memory = size(state, text);
+        return 0;
+    case OPTION_USER:
+        set_user(state, text);
+        return 0;
+    case OPTION_DRIVER:
+        gpud.driver = text;
+        return strcmp(text, "cuda") == 0 || strncmp(text, "fake:", 5) == 0
+                   ? 0
+                   : (argp_error(state, "--driver: \"%s\" is neither cuda nor fake:OPTIONS", text),
+                      0);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static bool is_loopback(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+           strcmp(host, "localhost") == 0;
+}
+
+/* Whether who may come in is decided. */
+static bool take_secret(void)
+{
+    if (gpud.no_secret && gpud.secret_file == NULL && is_loopback(gpud.listen.host))
+        return true;
+    if (gpud.no_secret)
+        say("--no-secret is for a loopback address alone, and not beside --secret-file");
+    else if (gpud.secret_file == NULL)
+        say("--secret-file is missing: whoever knows the secret may use the GPUs");
+    else
+        return weft_key_read(&gpud.key, gpud.secret_file) == WEFT_OK;
+    return false;
+}
+
+/* ---- the daemon ------------------------------------------------------------------------------ */
+
+static void end(int signal_number)
+{
+    (void)signal_number;
+    ending = 1;
+}
+
+static void wake(int signal_number)
+{
+    (void)signal_number; /* poll returns */
+}
+
+static int port_of(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t bytes = sizeof(address);
+
+    if (getsockname(fd, (struct sockaddr *)&address, &bytes) != 0)
+        return 0;
+    return ntohs(address.ss_family == AF_INET
+                     ? ((struct sockaddr_in *)(void *)&address)->sin_port
+                     : ((struct sockaddr_in6 *)(void *)&address)->sin6_port);
+}
+
+static void announce(int devices)
+{
+    const bool v6 = strchr(gpud.listen.host, ':') != NULL;
+    const int count = gpud.device_count != 0 ? gpud.device_count : devices;
+
+    printf("weft-gpud: listening on %s%s%s:%d, %d device%s (%s), %u clients\n", v6 ? "[" : "",
+           gpud.listen.host, v6 ? "]" : "", port_of(gpud.listener), count, count == 1 ? "" : "s",
+           strncmp(gpud.driver, "fake:", 5) == 0 ? "fake" : gpud.driver, gpud.places);
+    fflush(stdout);
+}
+
+static void serve(void)
+{
+    enum { TICK_MS = 500 };
+    struct pollfd polled[1 + STRANGERS];
+
+    while (!ending) {
+        door_watch(&gpud, polled);
+        const int ready = poll(polled, 1 + STRANGERS, TICK_MS);
+        child_reap(&gpud);
+        if (ready >= 0)
+            door_serve(&gpud, polled);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {option_list,
+                                     take_option,
+                                     "",
+                                     "Lets CUDA programs of other hosts use this host's GPUs.\v"
+                                     "Programs: weft-cuda run -s HOST:PORT --secret-file FILE -- "
+                                     "PROGRAM. See docs/remote.md.",
+                                     NULL,
+                                     NULL,
+                                     NULL};
+    struct sigaction action = {.sa_handler = end};
+    int devices = 0;
+
+    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    if (!take_secret() || !child_count_devices(&gpud, &devices) ||
+        weft_socket_listen(&gpud.listener, &gpud.listen) != WEFT_OK)
+        return EXIT_FAILURE;
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    action.sa_handler = wake;
+    sigaction(SIGCHLD, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    door_open(&gpud);
+    announce(devices);
+    serve();
+    close(gpud.listener);
+    say("%u sessions ended", child_end_all(&gpud));
+    return EXIT_SUCCESS;
+}
