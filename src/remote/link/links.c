@@ -319,8 +319,8 @@ weft_status weft_links_open(struct weft_links *links, const struct weft_config *
     status = make_rings(links);
     if (device != NULL) {
         links->device = *device;
-        links->device.own = links->inbox;
-        links->device.own_bytes = links->inbox_bytes;
+        links->device.own[0].memory = links->inbox;
+        links->device.own[0].bytes = links->inbox_bytes;
     }
     if (status == WEFT_OK)
         status = choose_net(links, &one_host);
