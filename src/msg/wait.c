@@ -1,6 +1,6 @@
 /*
- * msg/wait.c - a thread of the program waits: it looks at what arrives, for a while as fast as it
- * can, then as any call of the host program waits.
+ * msg/wait.c - a thread of the program waits: it looks at what arrives, as fast as it can for as
+ * long as an idle worker polls (WEFT_SPIN_US), then as any call of the host program waits.
  */
 #include "msg/msg.h"
 
@@ -8,13 +8,19 @@
 #include "rank/host.h"
 #include "rank/parts.h"
 
-enum { LOOKS = 256 };
+enum { LOOKS = 64 /* between two looks at the clock */ };
 
-/* The network needs rounds, which its tasks would do later. */
-static void help(struct weft_job *job)
+/* Some process is reached through the network, */
+static bool is_proxied(const struct weft_job *job)
 {
-    if (weft_model == NULL && weft_load_relaxed_u32(&job->space.state.signals->proxied) != 0)
-        weft_services_help(job, weft_now_ns());
+    return weft_load_relaxed_u32(&job->space.state.signals->proxied) != 0;
+}
+
+/* which needs rounds, that its tasks would do later. */
+static void help(struct weft_job *job, uint64_t now)
+{
+    if (weft_model == NULL && is_proxied(job))
+        weft_services_help(job, now);
 }
 
 void weft_msg_idle(struct weft_messages *m)
@@ -23,7 +29,7 @@ void weft_msg_idle(struct weft_messages *m)
         weft_task_yield(false); /* who may give up is no part of a deadlock */
     else if (__atomic_add_fetch(&m->vain, 1, __ATOMIC_RELAXED) % 64 == 0)
         weft_task_yield(true);
-    help(m->job);
+    help(m->job, weft_now_ns());
 }
 
 /* As a call of the host program. The lock is free before. */
@@ -47,32 +53,48 @@ static weft_status wait_long(struct weft_messages *m, const char *call,
         if (ready(m, what))
             break;
         weft_msg_unlock(m);
-        help(job);
+        help(job, weft_now_ns());
         weft_wait_round(self, &rounds, WEFT_WAIT_MESSAGE, number, 0, 0);
     }
     weft_wait_over(self, rounds);
     return weft_host_leave(job, WEFT_OK);
 }
 
+/* Looks, for a while. Others have the lock now and then. True: it is ready. */
+static bool spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m, void *what),
+                 void *what)
+{
+    const int looks = is_proxied(m->job) ? 1 : LOOKS;
+    uint64_t begin = 0, now = 0;
+
+    do {
+        for (int i = 0; i < looks; i++) {
+            weft_msg_round(m);
+            if (ready(m, what))
+                return true;
+        }
+        weft_msg_unlock(m);
+        now = weft_now_ns();
+        begin = begin == 0 ? now : begin;
+        help(m->job, now);
+        weft_msg_lock(m);
+    } while (now - begin < m->job->proxy.spin_ns && !weft_job_is_failing(m->job));
+    return ready(m, what);
+}
+
 weft_status weft_msg_wait(struct weft_messages *m, const char *call,
                           bool (*ready)(struct weft_messages *m, void *what), void *what,
                           uint64_t number, double seconds)
 {
-    const int looks = weft_model == NULL && m->mapped_count != 0 ? LOOKS : 0;
-    weft_status status;
+    weft_status status = WEFT_OK;
 
     if (ready(m, what))
         return WEFT_OK;
     weft_msg_attend(m);
-    for (int i = 0; i < looks; i++) {
-        weft_msg_round(m);
-        if (ready(m, what)) {
-            weft_msg_leave(m);
-            return WEFT_OK;
-        }
+    if (weft_model != NULL || !spin(m, ready, what)) {
+        weft_msg_unlock(m);
+        status = wait_long(m, call, ready, what, number, seconds);
     }
-    weft_msg_unlock(m);
-    status = wait_long(m, call, ready, what, number, seconds);
     if (status != WEFT_OK)
         weft_msg_lock(m);
     weft_msg_leave(m);
