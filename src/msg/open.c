@@ -144,7 +144,7 @@ static weft_status meet_peer(struct weft_messages *m, int process,
     struct weft_msg_peer *peer = &m->peers[process];
     const uint64_t size = theirs->size;
 
-    if (size < 2 * WEFT_MAIL_PART || size > UINT32_MAX / 2 || (size & (size - 1)) != 0 ||
+    if (size < WEFT_MAIL_LEAST || size > UINT32_MAX / 2 || (size & (size - 1)) != 0 ||
         theirs->keeps > KEEP_MOST)
         return weft_err(WEFT_ERR_PROTOCOL,
                         "process %d announces rings of %llu bytes for messages, and %u units of "

@@ -2,10 +2,12 @@
  * ring/mail.h - frames (abi/message.h) from one process's host to another's, in memory that the
  * receiver owns and the sender maps.
  *
- * Two rings side by side: of lines, one a frame, and of payload in units of 64 bytes. A line's
- * commit word tells this lap from the one before, so that a frame with a short payload crosses in
- * one line. A longer payload lies in the second ring, behind that of the frame before; both ends
- * know where from its length alone. It never crosses the end. Indexes run freely and wrap.
+ * Two rings side by side: of lines, and of payload in units of 64 bytes. A frame's first line has
+ * a commit word, which tells this lap from the one before, so that a frame with a short payload
+ * crosses in one line. A payload of some hundred bytes goes on in the next lines, which processors
+ * fetch ahead; their commit words stay as they are, those of laps before. A longer payload lies in
+ * the second ring, behind that of the frame before, and never crosses its end. Both ends know where
+ * from its length alone. Indexes run freely and wrap.
  *
  * The consumer gives room back when it has used the frame. It trusts nothing of a line before it
  * has compared it with the ring.
@@ -18,7 +20,10 @@
 
 enum {
     WEFT_MAIL_UNIT = 64,
-    WEFT_MAIL_PART = 256 /* bytes of payload for each line */
+    WEFT_MAIL_PART = 64,                                     /* bytes of payload for each line */
+    WEFT_MAIL_LINE = sizeof(struct weft_mail_text),          /* in a line without a head, */
+    WEFT_MAIL_LINES = WEFT_MAIL_WITHIN + 9 * WEFT_MAIL_LINE, /* and at most in lines */
+    WEFT_MAIL_LEAST = 512                                    /* bytes of a ring's payload */
 };
 
 /* The shared part; lines and payload follow. */
@@ -30,7 +35,7 @@ struct weft_mail_ring {
 };
 static_assert(sizeof(struct weft_mail_ring) == 64, "the lines begin at a line of their own");
 
-/* A ring of `size` bytes of payload, a power of two from 2 * WEFT_MAIL_PART on. */
+/* A ring of `size` bytes of payload, a power of two from WEFT_MAIL_LEAST on. */
 static inline uint32_t weft_mail_lines(uint32_t size)
 {
     return size / WEFT_MAIL_PART;
@@ -57,10 +62,20 @@ static inline uint32_t weft_mail_units(uint32_t bytes)
     return (bytes + WEFT_MAIL_UNIT - 1) / WEFT_MAIL_UNIT;
 }
 
-/* Units of the payload ring that a frame takes. */
+/* Units of a payload that does not fit the line. */
 static inline uint32_t weft_mail_need(uint32_t count)
 {
     return count <= WEFT_MAIL_WITHIN ? 0 : weft_mail_units(count);
+}
+
+/* Lines behind the first that a payload goes on in; 0: it is within, or in the second ring. */
+static inline uint32_t weft_mail_behind(uint32_t count, uint32_t lines)
+{
+    const uint32_t behind = count <= WEFT_MAIL_WITHIN
+                                ? 0
+                                : (count - WEFT_MAIL_WITHIN + WEFT_MAIL_LINE - 1) / WEFT_MAIL_LINE;
+
+    return count <= WEFT_MAIL_LINES && behind < lines / 2 ? behind : 0;
 }
 
 /* Where `need` units behind `unit` begin in a ring of so many. */
@@ -84,8 +99,9 @@ struct weft_mail_consumer {
     const unsigned char *payload;
     uint32_t lines, units;
     uint32_t line, unit;
-    uint32_t next;                 /* `unit` behind the frame last peeked at */
+    uint32_t next_line, next_unit; /* behind the frame last peeked at */
     uint32_t told_line, told_unit; /* credit last given */
+    unsigned char gathered[WEFT_MAIL_LINES];
 };
 
 /* Begins to count at `start`. Before anyone uses the ring, whose memory is zero. */
@@ -125,11 +141,11 @@ static inline void weft_mail_consume(struct weft_mail_consumer *in, struct weft_
                                       .told_unit = start};
 }
 
-/* Whether a frame fits that ends at `unit`; looks for new credit only if it does not. */
-static inline bool weft_mail_has_room(struct weft_mail_producer *out, uint32_t unit)
+/* Whether so many lines fit, and what ends at `unit`; looks for new credit only if they do not. */
+static inline bool weft_mail_has_room(struct weft_mail_producer *out, uint32_t lines, uint32_t unit)
 {
     for (int look = 0;; look++) {
-        if (out->line - out->seen_line < out->lines && unit - out->seen_unit <= out->units)
+        if (out->line + lines - out->seen_line <= out->lines && unit - out->seen_unit <= out->units)
             return true;
         if (look == 1)
             return false;
@@ -139,6 +155,18 @@ static inline bool weft_mail_has_room(struct weft_mail_producer *out, uint32_t u
     }
 }
 
+/* The lines behind the first, and what of the payload is in the i-th of them. */
+static inline struct weft_mail *weft_mail_line_behind(struct weft_mail_ring *ring, uint32_t lines,
+                                                      uint32_t line, uint32_t i, uint32_t count,
+                                                      uint32_t *from, uint32_t *bytes)
+{
+    const uint32_t left = count - WEFT_MAIL_WITHIN - i * WEFT_MAIL_LINE;
+
+    *from = WEFT_MAIL_WITHIN + i * WEFT_MAIL_LINE;
+    *bytes = left < WEFT_MAIL_LINE ? left : WEFT_MAIL_LINE;
+    return &ring->line[(line + 1 + i) & (lines - 1)];
+}
+
 /*
  * Appends a frame, or returns false and changes nothing where there is no room. payload: head.count
  * bytes, which random mode may read until the next weft_reuse of the ring; NULL: they are in text.
@@ -146,11 +174,14 @@ static inline bool weft_mail_has_room(struct weft_mail_producer *out, uint32_t u
 static inline bool weft_mail_push(struct weft_mail_producer *out, struct weft_mail_head head,
                                   const struct weft_mail_text *text, const void *payload)
 {
-    const uint32_t need = weft_mail_need(head.count);
+    const uint32_t behind = weft_mail_behind(head.count, out->lines);
+    const uint32_t need = behind != 0 ? 0 : weft_mail_need(head.count);
     const uint32_t unit = weft_mail_place(out->unit, need, out->units);
+    const uint32_t within = head.count < WEFT_MAIL_WITHIN ? head.count : WEFT_MAIL_WITHIN;
     struct weft_mail *line = &out->ring->line[out->line & (out->lines - 1)];
+    uint32_t from, bytes;
 
-    if (!weft_mail_has_room(out, unit + need))
+    if (!weft_mail_has_room(out, 1 + behind, unit + need))
         return false;
     if (payload == NULL) {
         weft_write_shared(&line->text, text, sizeof(*text));
@@ -160,18 +191,41 @@ static inline bool weft_mail_push(struct weft_mail_producer *out, struct weft_ma
             weft_put_shared(out->payload + (size_t)(unit & (out->units - 1)) * WEFT_MAIL_UNIT,
                             payload, head.count);
         else if (head.count != 0)
-            weft_put_shared(line->text.data.within, payload, head.count);
+            weft_put_shared(line->text.data.within, payload, within);
+        for (uint32_t i = 0; i < behind; i++) {
+            struct weft_mail *next = weft_mail_line_behind(out->ring, out->lines, out->line, i,
+                                                           head.count, &from, &bytes);
+            weft_put_shared(&next->text, (const unsigned char *)payload + from, bytes);
+        }
     }
+    const uint64_t commit = weft_mail_commit(head, out->line + 1);
     out->unit = unit + need;
-    weft_store_release_u64(&line->commit, weft_mail_commit(head, ++out->line), ORDER_mail_publish);
+    out->line += 1 + behind;
+    weft_store_release_u64(&line->commit, commit, ORDER_mail_publish);
     return true;
 }
 
 enum weft_mail_result { WEFT_MAIL_NONE, WEFT_MAIL_READY, WEFT_MAIL_BROKEN };
 
+/* The payload of the frame whose first line says `text`, out of all its lines. */
+static inline const unsigned char *weft_mail_gather(struct weft_mail_consumer *in, uint32_t count,
+                                                    uint32_t behind,
+                                                    const struct weft_mail_text *text)
+{
+    uint32_t from, bytes;
+
+    memcpy(in->gathered, text->data.within, WEFT_MAIL_WITHIN);
+    for (uint32_t i = 0; i < behind; i++) {
+        const struct weft_mail *line =
+            weft_mail_line_behind(in->ring, in->lines, in->line, i, count, &from, &bytes);
+        weft_read_shared(in->gathered + from, &line->text, bytes);
+    }
+    return in->gathered;
+}
+
 /*
- * The next frame: what it says, copied, and its payload in place, valid until it is passed. BROKEN:
- * the producer wrote what cannot be.
+ * The next frame: what it says, copied, and its payload, valid until it is passed. BROKEN: the
+ * producer wrote what cannot be.
  */
 static inline enum weft_mail_result weft_mail_peek(struct weft_mail_consumer *in,
                                                    struct weft_mail_head *head,
@@ -185,13 +239,16 @@ static inline enum weft_mail_result weft_mail_peek(struct weft_mail_consumer *in
         return WEFT_MAIL_NONE;
     *head = weft_mail_head_of(commit);
     weft_read_shared(text, &line->text, sizeof(*text));
-    const uint32_t need = weft_mail_need(head->count);
+    const uint32_t behind = weft_mail_behind(head->count, in->lines);
+    const uint32_t need = behind != 0 ? 0 : weft_mail_need(head->count);
     if (need > in->units / 2)
         return WEFT_MAIL_BROKEN;
     const uint32_t unit = weft_mail_place(in->unit, need, in->units);
-    in->next = unit + need;
-    *payload = need == 0 ? text->data.within
-                         : in->payload + (size_t)(unit & (in->units - 1)) * WEFT_MAIL_UNIT;
+    in->next_line = in->line + 1 + behind;
+    in->next_unit = unit + need;
+    *payload = behind != 0 ? weft_mail_gather(in, head->count, behind, text)
+               : need == 0 ? text->data.within
+                           : in->payload + (size_t)(unit & (in->units - 1)) * WEFT_MAIL_UNIT;
     return WEFT_MAIL_READY;
 }
 
@@ -209,8 +266,8 @@ static inline void weft_mail_release(struct weft_mail_consumer *in)
 /* Goes on to the next frame; gives room back when a quarter of the ring is due. */
 static inline void weft_mail_pass(struct weft_mail_consumer *in)
 {
-    in->line++;
-    in->unit = in->next;
+    in->line = in->next_line;
+    in->unit = in->next_unit;
     if (in->line - in->told_line >= in->lines / 4 || in->unit - in->told_unit >= in->units / 4)
         weft_mail_release(in);
 }
