@@ -1,0 +1,137 @@
+/*
+ * The ring of frames: at its smallest size and a larger one, from near the wrap of its indexes,
+ * full and empty, every length of payload; and a producer that writes what cannot be.
+ */
+#include "ring/mail.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { STEPS = 3000 };
+
+struct ring {
+    struct weft_mail_ring *memory;
+    struct weft_mail_producer out;
+    struct weft_mail_consumer in;
+    uint32_t sent, taken;
+};
+
+static void ring_open(struct ring *r, uint32_t size, uint32_t start)
+{
+    *r = (struct ring){.memory = aligned_alloc(64, (weft_mail_ring_bytes(size) + 63) / 64 * 64)};
+    assert_non_null(r->memory);
+    memset(r->memory, 0, weft_mail_ring_bytes(size));
+    weft_mail_ring_init(r->memory, size, start);
+    weft_mail_produce(&r->out, r->memory, size, start);
+    weft_mail_consume(&r->in, r->memory, size, start);
+}
+
+/* Of the n-th frame. */
+static uint16_t count_of(uint32_t number, uint32_t size)
+{
+    return (uint16_t)(number * 2654435761u >> 7) % (weft_mail_most(size) + 1);
+}
+
+static bool push(struct ring *r, uint32_t size)
+{
+    static unsigned char payload[UINT16_MAX];
+    const uint16_t count = count_of(r->sent, size);
+    const struct weft_mail_text text = {.request = r->sent, .tag = (int32_t)(r->sent & 0xffff)};
+
+    for (uint32_t i = 0; i < count; i++)
+        payload[i] = (unsigned char)(r->sent * 31 + i * 7);
+    if (!weft_mail_push(&r->out, (struct weft_mail_head){.count = count, .kind = WEFT_MAIL_EAGER},
+                        &text, payload))
+        return false;
+    r->sent++;
+    return true;
+}
+
+static bool take(struct ring *r, uint32_t size)
+{
+    struct weft_mail_head head;
+    struct weft_mail_text text;
+    const unsigned char *payload;
+    const enum weft_mail_result result = weft_mail_peek(&r->in, &head, &text, &payload);
+
+    if (result == WEFT_MAIL_NONE) {
+        weft_mail_release(&r->in);
+        return false;
+    }
+    assert_int_equal(result, WEFT_MAIL_READY);
+    assert_int_equal(text.request, r->taken);
+    assert_int_equal(head.count, count_of(r->taken, size));
+    for (uint32_t i = 0; i < head.count; i++)
+        if (payload[i] != (unsigned char)(r->taken * 31 + i * 7))
+            fail_msg("frame %u: byte %u of %u", r->taken, i, head.count);
+    weft_mail_pass(&r->in);
+    r->taken++;
+    return true;
+}
+
+/* Random turns; full when nothing is taken, empty when all is. */
+static void exchange(uint32_t size, uint32_t start)
+{
+    uint64_t random = size ^ start;
+    struct ring r;
+
+    ring_open(&r, size, start);
+    while (r.taken < STEPS) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        for (uint64_t i = random >> 60; i-- > 0 && push(&r, size);)
+            continue;
+        for (uint64_t i = random >> 56 & 15; i-- > 0 && take(&r, size);)
+            continue;
+    }
+    while (take(&r, size))
+        continue;
+    assert_int_equal(r.sent, r.taken);
+    while (push(&r, size))
+        continue;
+    while (take(&r, size))
+        continue;
+    assert_int_equal(r.sent, r.taken);
+    free(r.memory);
+}
+
+static void test_exchange(void **state)
+{
+    static const uint32_t sizes[] = {WEFT_MAIL_LEAST, 4096, 131072};
+    static const uint32_t starts[] = {0, 1, UINT32_MAX, UINT32_MAX - 5, UINT32_MAX - 3000};
+
+    (void)state;
+    for (size_t s = 0; s < 3; s++)
+        for (size_t i = 0; i < 5; i++)
+            exchange(sizes[s], starts[i]);
+}
+
+/* More payload than a frame may have. */
+static void test_broken(void **state)
+{
+    struct weft_mail_head head = {.count = 4096 / 2 + 1, .kind = WEFT_MAIL_EAGER};
+    struct weft_mail_text text;
+    const unsigned char *payload;
+    struct ring r;
+
+    (void)state;
+    ring_open(&r, 4096, 0);
+    assert_int_equal(weft_mail_peek(&r.in, &head, &text, &payload), WEFT_MAIL_NONE);
+    r.memory->line[0].commit = weft_mail_commit(head, 2); /* not this lap's */
+    assert_int_equal(weft_mail_peek(&r.in, &head, &text, &payload), WEFT_MAIL_NONE);
+    head = (struct weft_mail_head){.count = 4096 / 2 + 1, .kind = WEFT_MAIL_EAGER};
+    r.memory->line[0].commit = weft_mail_commit(head, 1);
+    assert_int_equal(weft_mail_peek(&r.in, &head, &text, &payload), WEFT_MAIL_BROKEN);
+    free(r.memory);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchange),
+                                              cmocka_unit_test(test_broken)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
