@@ -12,7 +12,8 @@
 #include <time.h>
 
 static struct weftmpi_request *orphans; /* freed by the program while they were active */
-struct weftmpi_request weftmpi_request_done = {.complete = true};
+struct weftmpi_request weftmpi_request_done = {
+    .complete = true, .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}};
 
 void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                           struct weftmpi_comm *comm)
@@ -275,7 +276,6 @@ int weftmpi_request_find(const char *call, MPI_Request handle, bool idle_too,
     if (handle == MPI_REQUEST_NULL)
         return MPI_SUCCESS;
     if (handle == WEFTMPI_REQUEST_DONE) {
-        weftmpi_empty_status(&weftmpi_request_done.status);
         *request = &weftmpi_request_done;
         return MPI_SUCCESS;
     }
@@ -387,30 +387,4 @@ void weftmpi_orphans_end(void)
             weftmpi_request_until(request);
         destroy(request);
     }
-}
-
-API(Cancel, (MPI_Request * handle))
-{
-    struct weftmpi_request *request;
-    int cancelled = 0;
-
-    TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_request_find(__func__, *handle, false, &request));
-    /* A send is not taken back: it completes. */
-    if (request == NULL || request->complete || request->way != WEFTMPI_RECEIVE)
-        return MPI_SUCCESS;
-    const weft_status status = weft_host_message_cancel(weftmpi.job, &request->op, &cancelled);
-    if (cancelled) {
-        request->unpacks_count = request->unpacks_count == 0 ? 0 : 1;
-        if (request->unpacks_count != 0)
-            request->unpacks[0].bytes = 0;
-        request->status.MPI_internal[2] = 1;
-    }
-    return weftmpi_failed(request->comm, __func__, status);
-}
-
-API(Test_cancelled, (const MPI_Status *status, int *flag))
-{
-    *flag = status->MPI_internal[2];
-    return MPI_SUCCESS;
 }

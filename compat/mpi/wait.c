@@ -1,4 +1,4 @@
-/* compat/mpi/wait.c - calls for several requests at once, and persistent requests. */
+/* compat/mpi/wait.c - calls for several requests at once, persistent requests, and cancel. */
 #include "internal.h"
 
 #include "request.h"
@@ -172,5 +172,34 @@ API(Startall, (int count, MPI_Request handles[]))
 {
     for (int i = 0; i < count; i++)
         TRY(PMPI_Start(&handles[i]));
+    return MPI_SUCCESS;
+}
+
+/* ---- taken back -------------------------------------------------------------------------------
+ */
+
+API(Cancel, (MPI_Request * handle))
+{
+    struct weftmpi_request *request;
+    int cancelled = 0;
+
+    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_request_find(__func__, *handle, false, &request));
+    /* A send is not taken back: it completes. */
+    if (request == NULL || request->complete || request->way != WEFTMPI_RECEIVE)
+        return MPI_SUCCESS;
+    const weft_status status = weft_host_message_cancel(weftmpi.job, &request->op, &cancelled);
+    if (cancelled) {
+        request->unpacks_count = request->unpacks_count == 0 ? 0 : 1;
+        if (request->unpacks_count != 0)
+            request->unpacks[0].bytes = 0;
+        request->status.MPI_internal[2] = 1;
+    }
+    return weftmpi_failed(request->comm, __func__, status);
+}
+
+API(Test_cancelled, (const MPI_Status *status, int *flag))
+{
+    *flag = status->MPI_internal[2];
     return MPI_SUCCESS;
 }
