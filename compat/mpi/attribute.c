@@ -31,9 +31,7 @@ static int no_key(struct weftmpi_comm *comm, const char *call, int keyval)
 API(Comm_create_keyval, (MPI_Comm_copy_attr_function * copy, MPI_Comm_delete_attr_function *erase,
                          int *keyval, void *extra))
 {
-    static const char call[] = "MPI_Comm_create_keyval";
-
-    TRY(weftmpi_is_open(call));
+    TRY(weftmpi_is_open(__func__));
     weftmpi_lock();
     struct key *more = realloc(keys, ((size_t)keys_count + 1) * sizeof(*keys));
     if (more != NULL) {
@@ -42,17 +40,16 @@ API(Comm_create_keyval, (MPI_Comm_copy_attr_function * copy, MPI_Comm_delete_att
         *keyval = FIRST_KEY + keys_count++;
     }
     weftmpi_unlock();
-    return more != NULL ? MPI_SUCCESS : weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+    return more != NULL ? MPI_SUCCESS : weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
 }
 
 API(Comm_free_keyval, (int *keyval))
 {
-    static const char call[] = "MPI_Comm_free_keyval";
     struct key *key = find(*keyval);
 
-    TRY(weftmpi_is_open(call));
+    TRY(weftmpi_is_open(__func__));
     if (key == NULL || key->freed)
-        return no_key(NULL, call, *keyval);
+        return no_key(NULL, __func__, *keyval);
     key->freed = true;
     key->references--;
     *keyval = MPI_KEYVAL_INVALID;
@@ -101,17 +98,14 @@ static int add(struct weftmpi_comm *comm, const char *call, int keyval, void *va
 
 API(Comm_set_attr, (MPI_Comm handle, int keyval, void *value))
 {
-    static const char call[] = "MPI_Comm_set_attr";
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_IN(comm, handle);
     const struct key *key = find(keyval);
     if (key == NULL || key->freed)
-        return no_key(comm, call, keyval);
+        return no_key(comm, __func__, keyval);
     struct weftmpi_attribute **at = look(comm, keyval);
     if (*at != NULL)
         TRY(erase(comm, at));
-    return add(comm, call, keyval, value);
+    return add(comm, __func__, keyval, value);
 }
 
 /* The standard's, of MPI_COMM_WORLD. NULL: not one of them, or without a value here. */
@@ -141,10 +135,7 @@ static const int *standard(int keyval)
 
 API(Comm_get_attr, (MPI_Comm handle, int keyval, void *value, int *flag))
 {
-    static const char call[] = "MPI_Comm_get_attr";
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_IN(comm, handle);
     if (keyval > 0 && keyval < FIRST_KEY) {
         const int *there = standard(keyval);
         *flag = there != NULL;
@@ -153,7 +144,7 @@ API(Comm_get_attr, (MPI_Comm handle, int keyval, void *value, int *flag))
         return MPI_SUCCESS;
     }
     if (find(keyval) == NULL)
-        return no_key(comm, call, keyval);
+        return no_key(comm, __func__, keyval);
     const struct weftmpi_attribute *attribute = *look(comm, keyval);
     *flag = attribute != NULL;
     if (attribute != NULL)
@@ -163,13 +154,10 @@ API(Comm_get_attr, (MPI_Comm handle, int keyval, void *value, int *flag))
 
 API(Comm_delete_attr, (MPI_Comm handle, int keyval))
 {
-    static const char call[] = "MPI_Comm_delete_attr";
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_IN(comm, handle);
     struct weftmpi_attribute **at = look(comm, keyval);
     if (find(keyval) == NULL || *at == NULL)
-        return no_key(comm, call, keyval);
+        return no_key(comm, __func__, keyval);
     return erase(comm, at);
 }
 

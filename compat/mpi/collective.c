@@ -85,8 +85,8 @@ static int begin_Bcast(struct weftmpi_request *request, const char *call, void *
                                           type->size * (size_t)count, &request->collective));
 }
 
-BOTH(Barrier, Ibarrier, (&begun, call, comm), MPI_Comm comm)
-BOTH(Bcast, Ibcast, (&begun, call, buffer, count, type, root, comm), void *buffer, int count,
+BOTH(Barrier, Ibarrier, (&begun, __func__, comm), MPI_Comm comm)
+BOTH(Bcast, Ibcast, (&begun, __func__, buffer, count, type, root, comm), void *buffer, int count,
      MPI_Datatype type, int root, MPI_Comm comm)
 
 /* ---- gather and scatter -----------------------------------------------------------------------
@@ -365,26 +365,28 @@ static int begin_Alltoall(struct weftmpi_request *request, const char *call, con
     const void *send, const int send_counts[], const int send_offsets[], MPI_Datatype send_type
 
 BOTH(Gather, Igather,
-     (&begun, call, send, send_count, send_type, receive, receive_count, receive_type, root, comm),
+     (&begun, __func__, send, send_count, send_type, receive, receive_count, receive_type, root,
+      comm),
      SEND, RECEIVE, int root, MPI_Comm comm)
 BOTH(Gatherv, Igatherv,
-     (&begun, call, send, send_count, send_type, receive, receive_counts, receive_offsets,
+     (&begun, __func__, send, send_count, send_type, receive, receive_counts, receive_offsets,
       receive_type, root, comm),
      SEND, RECEIVES, int root, MPI_Comm comm)
 BOTH(Scatter, Iscatter,
-     (&begun, call, send, send_count, send_type, receive, receive_count, receive_type, root, comm),
+     (&begun, __func__, send, send_count, send_type, receive, receive_count, receive_type, root,
+      comm),
      SEND, RECEIVE, int root, MPI_Comm comm)
 BOTH(Scatterv, Iscatterv,
-     (&begun, call, send, send_counts, send_offsets, send_type, receive, receive_count,
+     (&begun, __func__, send, send_counts, send_offsets, send_type, receive, receive_count,
       receive_type, root, comm),
      SENDS, RECEIVE, int root, MPI_Comm comm)
 BOTH(Allgather, Iallgather,
-     (&begun, call, send, send_count, send_type, receive, receive_count, receive_type, comm), SEND,
-     RECEIVE, MPI_Comm comm)
+     (&begun, __func__, send, send_count, send_type, receive, receive_count, receive_type, comm),
+     SEND, RECEIVE, MPI_Comm comm)
 BOTH(Allgatherv, Iallgatherv,
-     (&begun, call, send, send_count, send_type, receive, receive_counts, receive_offsets,
+     (&begun, __func__, send, send_count, send_type, receive, receive_counts, receive_offsets,
       receive_type, comm),
      SEND, RECEIVES, MPI_Comm comm)
 BOTH(Alltoall, Ialltoall,
-     (&begun, call, send, send_count, send_type, receive, receive_count, receive_type, comm), SEND,
-     RECEIVE, MPI_Comm comm)
+     (&begun, __func__, send, send_count, send_type, receive, receive_count, receive_type, comm),
+     SEND, RECEIVE, MPI_Comm comm)

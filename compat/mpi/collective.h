@@ -9,14 +9,12 @@
     API(name, (__VA_ARGS__))                                                                       \
     {                                                                                              \
         struct weftmpi_request begun = {0};                                                        \
-        const char *const call = "MPI_" #name;                                                     \
         const int error = begin_##name arguments;                                                  \
         return weftmpi_request_wait(&begun, error, MPI_STATUS_IGNORE);                             \
     }                                                                                              \
     API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
     {                                                                                              \
         struct weftmpi_request begun = {0};                                                        \
-        const char *const call = "MPI_" #iname;                                                    \
         const int error = begin_##name arguments;                                                  \
         return weftmpi_request_keep(&begun, error, request);                                       \
     }

@@ -106,45 +106,35 @@ void weftmpi_comm_leave(struct weftmpi_comm *comm)
 
 API(Comm_size, (MPI_Comm handle, int *size))
 {
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in("MPI_Comm_size", handle, &comm));
+    COMM_IN(comm, handle);
     *size = comm->size;
     return MPI_SUCCESS;
 }
 
 API(Comm_rank, (MPI_Comm handle, int *rank))
 {
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in("MPI_Comm_rank", handle, &comm));
+    COMM_IN(comm, handle);
     *rank = comm->rank;
     return MPI_SUCCESS;
 }
 
 API(Comm_test_inter, (MPI_Comm handle, int *flag))
 {
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in("MPI_Comm_test_inter", handle, &comm));
+    COMM_IN(comm, handle);
     *flag = 0;
     return MPI_SUCCESS;
 }
 
 API(Comm_set_name, (MPI_Comm handle, const char *name))
 {
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in("MPI_Comm_set_name", handle, &comm));
+    COMM_IN(comm, handle);
     snprintf(comm->name, sizeof(comm->name), "%s", name);
     return MPI_SUCCESS;
 }
 
 API(Comm_get_name, (MPI_Comm handle, char *name, int *length))
 {
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in("MPI_Comm_get_name", handle, &comm));
+    COMM_IN(comm, handle);
     *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", comm->name);
     return MPI_SUCCESS;
 }
@@ -153,8 +143,8 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 {
     struct weftmpi_comm *a, *b;
 
-    TRY(weftmpi_comm_in("MPI_Comm_compare", handle_a, &a));
-    TRY(weftmpi_comm_in("MPI_Comm_compare", handle_b, &b));
+    TRY(weftmpi_comm_in(__func__, handle_a, &a));
+    TRY(weftmpi_comm_in(__func__, handle_b, &b));
     *result = a == b ? MPI_IDENT : weftmpi_group_compare(a->group, b->group);
     if (a != b && *result == MPI_IDENT)
         *result = MPI_CONGRUENT;
@@ -167,22 +157,18 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 API(Comm_dup, (MPI_Comm handle, MPI_Comm *copy))
 {
     struct weftmpi_request request;
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in("MPI_Comm_dup", handle, &comm));
+    COMM_IN(comm, handle);
     weftmpi_hold(&comm->group->references);
-    const int error = weftmpi_agree(&request, "MPI_Comm_dup", comm, comm->group, comm, NULL, copy);
+    const int error = weftmpi_agree(&request, __func__, comm, comm->group, comm, NULL, copy);
     return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
 }
 
 API(Comm_idup, (MPI_Comm handle, MPI_Comm *copy, MPI_Request *request))
 {
     struct weftmpi_request begun;
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in("MPI_Comm_idup", handle, &comm));
+    COMM_IN(comm, handle);
     weftmpi_hold(&comm->group->references);
-    const int error = weftmpi_agree(&begun, "MPI_Comm_idup", comm, comm->group, comm, NULL, copy);
+    const int error = weftmpi_agree(&begun, __func__, comm, comm->group, comm, NULL, copy);
     return weftmpi_request_keep(&begun, error, request);
 }
 
@@ -228,57 +214,47 @@ static int split(const char *call, struct weftmpi_comm *comm, int color, int key
 
 API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
 {
-    static const char call[] = "MPI_Comm_split";
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_IN(comm, handle);
     if (color < 0 && color != MPI_UNDEFINED)
-        return weftmpi_fail(comm, call, MPI_ERR_ARG, "color %d", color);
-    return split(call, comm, color, key, part);
+        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "color %d", color);
+    return split(__func__, comm, color, key, part);
 }
 
 API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Comm *part))
 {
-    static const char call[] = "MPI_Comm_split_type";
-    struct weftmpi_comm *comm;
-
     (void)info;
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_IN(comm, handle);
     if (type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED)
-        return weftmpi_fail(comm, call, MPI_ERR_ARG, "type %d", type);
-    return split(call, comm,
+        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "type %d", type);
+    return split(__func__, comm,
                  type == MPI_UNDEFINED ? MPI_UNDEFINED : weft_numbers_of(weftmpi.job)->node, key,
                  part);
 }
 
 API(Comm_create, (MPI_Comm handle, MPI_Group group_handle, MPI_Comm *part))
 {
-    static const char call[] = "MPI_Comm_create";
     struct weftmpi_group *group = weftmpi_group_of(group_handle);
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_IN(comm, handle);
     if (group == NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_GROUP, "no group, or it was freed");
+        return weftmpi_fail(comm, __func__, MPI_ERR_GROUP, "no group, or it was freed");
     for (int i = 0; i < group->size; i++)
         if (weftmpi_group_rank(comm->group, group->processes[i]) < 0)
-            return weftmpi_fail(comm, call, MPI_ERR_GROUP, "rank %d of the group is not in %s", i,
-                                comm->name);
+            return weftmpi_fail(comm, __func__, MPI_ERR_GROUP, "rank %d of the group is not in %s",
+                                i, comm->name);
     if (weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process) < 0)
         group = NULL;
     else
         weftmpi_hold(&group->references);
-    return weftmpi_agree_now(call, comm, group, NULL, part);
+    return weftmpi_agree_now(__func__, comm, group, NULL, part);
 }
 
 API(Comm_free, (MPI_Comm * handle))
 {
-    static const char call[] = "MPI_Comm_free";
     struct weftmpi_comm *comm;
 
-    TRY(weftmpi_comm_in(call, *handle, &comm));
+    TRY(weftmpi_comm_in(__func__, *handle, &comm));
     if (comm == weftmpi.world || comm == weftmpi.self)
-        return weftmpi_fail(comm, call, MPI_ERR_COMM, "%s stays", comm->name);
+        return weftmpi_fail(comm, __func__, MPI_ERR_COMM, "%s stays", comm->name);
     TRY(weftmpi_attributes_delete(comm));
     weftmpi_handle_drop(WEFTMPI_NUMBER(comm->handle));
     *handle = MPI_COMM_NULL;

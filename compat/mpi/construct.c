@@ -254,18 +254,18 @@ static int vector(const char *call, int count, int length, MPI_Aint stride, MPI_
 
 API(Type_contiguous, (int count, MPI_Datatype old, MPI_Datatype *made))
 {
-    return vector("MPI_Type_contiguous", 1, count, 0, old, false, made);
+    return vector(__func__, 1, count, 0, old, false, made);
 }
 
 API(Type_vector, (int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made))
 {
-    return vector("MPI_Type_vector", count, length, stride, old, true, made);
+    return vector(__func__, count, length, stride, old, true, made);
 }
 
 API(Type_create_hvector,
     (int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *made))
 {
-    return vector("MPI_Type_create_hvector", count, length, stride, old, false, made);
+    return vector(__func__, count, length, stride, old, false, made);
 }
 
 API(Type_indexed,
@@ -273,8 +273,8 @@ API(Type_indexed,
 {
     struct weftmpi_type *old;
 
-    TRY(old_in("MPI_Type_indexed", handle, count, &old));
-    return blocks("MPI_Type_indexed", count, lengths, 0, NULL, offsets, old, made);
+    TRY(old_in(__func__, handle, count, &old));
+    return blocks(__func__, count, lengths, 0, NULL, offsets, old, made);
 }
 
 API(Type_create_hindexed, (int count, const int lengths[], const MPI_Aint offsets[],
@@ -282,8 +282,8 @@ API(Type_create_hindexed, (int count, const int lengths[], const MPI_Aint offset
 {
     struct weftmpi_type *old;
 
-    TRY(old_in("MPI_Type_create_hindexed", handle, count, &old));
-    return blocks("MPI_Type_create_hindexed", count, lengths, 0, offsets, NULL, old, made);
+    TRY(old_in(__func__, handle, count, &old));
+    return blocks(__func__, count, lengths, 0, offsets, NULL, old, made);
 }
 
 API(Type_create_indexed_block,
@@ -291,18 +291,17 @@ API(Type_create_indexed_block,
 {
     struct weftmpi_type *old;
 
-    TRY(old_in("MPI_Type_create_indexed_block", handle, count, &old));
-    return blocks("MPI_Type_create_indexed_block", count, NULL, length, NULL, offsets, old, made);
+    TRY(old_in(__func__, handle, count, &old));
+    return blocks(__func__, count, NULL, length, NULL, offsets, old, made);
 }
 
 API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[],
                          const MPI_Datatype olds[], MPI_Datatype *made))
 {
-    static const char call[] = "MPI_Type_create_struct";
     struct weftmpi_type *old;
 
     for (int i = 0; i < count; i++)
-        TRY(old_in(call, olds[i], lengths[i], &old));
+        TRY(old_in(__func__, olds[i], lengths[i], &old));
     struct weftmpi_type *type = make();
     bool complete = type != NULL;
     for (int i = 0; i < count && complete; i++) {
@@ -315,29 +314,28 @@ API(Type_create_struct, (int count, const int lengths[], const MPI_Aint offsets[
         const MPI_Aint align = (MPI_Aint)type->align, rest = (type->upper - type->lower) % align;
         type->upper += rest == 0 ? 0 : align - rest;
     }
-    return give(call, type, complete, made);
+    return give(__func__, type, complete, made);
 }
 
 API(Type_create_resized, (MPI_Datatype handle, MPI_Aint lower, MPI_Aint extent, MPI_Datatype *made))
 {
-    static const char call[] = "MPI_Type_create_resized";
     struct weftmpi_type *old, *type;
 
-    TRY(old_in(call, handle, 0, &old));
+    TRY(old_in(__func__, handle, 0, &old));
     type = make();
     const bool complete = type != NULL && add(type, old, 1, 0, 0) && add_pattern(type, old, 1);
     if (complete) {
         type->lower = lower;
         type->upper = lower + extent;
     }
-    return give(call, type, complete, made);
+    return give(__func__, type, complete, made);
 }
 
 API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
 {
     struct weftmpi_type *old;
 
-    TRY(old_in("MPI_Type_dup", handle, 0, &old));
+    TRY(old_in(__func__, handle, 0, &old));
     TRY(PMPI_Type_create_resized(handle, old->lower, weftmpi_extent(old), made));
     weftmpi_type_of(*made)->committed = old->committed;
     return MPI_SUCCESS;
@@ -347,10 +345,9 @@ API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
 API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], const int starts[],
                            int order, MPI_Datatype handle, MPI_Datatype *made))
 {
-    static const char call[] = "MPI_Type_create_subarray";
     struct weftmpi_type *old;
 
-    TRY(old_in(call, handle, ndims, &old));
+    TRY(old_in(__func__, handle, ndims, &old));
     const MPI_Aint extent = weftmpi_extent(old);
     MPI_Aint step = extent, offset = 0;
     size_t elements = 1;
@@ -360,9 +357,9 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
         const int i = order == MPI_ORDER_C ? ndims - 1 - k : k;
         if (sizes[i] < 1 || subsizes[i] < 1 || starts[i] < 0 ||
             starts[i] > sizes[i] - subsizes[i] || ndims < 1) {
-            give(call, row, false, made);
-            return weftmpi_fail(NULL, call, MPI_ERR_ARG, "dimension %d: %d from %d on, of %d", i,
-                                subsizes[i], starts[i], sizes[i]);
+            give(__func__, row, false, made);
+            return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "dimension %d: %d from %d on, of %d",
+                                i, subsizes[i], starts[i], sizes[i]);
         }
         struct weftmpi_type *rows = make();
         complete = complete && rows != NULL && add(rows, row, (size_t)subsizes[i], 0, step);
@@ -382,5 +379,5 @@ API(Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], c
         row->lower = 0;
         row->upper = step;
     }
-    return give(call, row, complete && add_pattern(row, old, elements), made);
+    return give(__func__, row, complete && add_pattern(row, old, elements), made);
 }

@@ -170,7 +170,7 @@ API(Comm_create_errhandler, (MPI_Comm_errhandler_function * function, MPI_Errhan
 
     if (number == 0) {
         free(handler);
-        return weftmpi_fail(NULL, "MPI_Comm_create_errhandler", MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
     }
     *handler = (struct weftmpi_errhandler){(MPI_Errhandler)(uintptr_t)number, function, 1};
     *handle = handler->handle;
@@ -179,13 +179,10 @@ API(Comm_create_errhandler, (MPI_Comm_errhandler_function * function, MPI_Errhan
 
 API(Comm_set_errhandler, (MPI_Comm handle, MPI_Errhandler errhandler))
 {
-    static const char call[] = "MPI_Comm_set_errhandler";
     struct weftmpi_errhandler *handler = weftmpi_errhandler_of(errhandler);
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_IN(comm, handle);
     if (handler == NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_ARG, "no error handler");
+        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "no error handler");
     weftmpi_hold(&handler->references);
     weftmpi_errhandler_leave(comm->errhandler);
     comm->errhandler = handler;
@@ -194,9 +191,7 @@ API(Comm_set_errhandler, (MPI_Comm handle, MPI_Errhandler errhandler))
 
 API(Comm_get_errhandler, (MPI_Comm handle, MPI_Errhandler *errhandler))
 {
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in("MPI_Comm_get_errhandler", handle, &comm));
+    COMM_IN(comm, handle);
     weftmpi_hold(&comm->errhandler->references);
     *errhandler = comm->errhandler->handle;
     return MPI_SUCCESS;
@@ -207,7 +202,7 @@ API(Errhandler_free, (MPI_Errhandler * handle))
     struct weftmpi_errhandler *handler = weftmpi_errhandler_of(*handle);
 
     if (handler == NULL)
-        return weftmpi_fail(NULL, "MPI_Errhandler_free", MPI_ERR_ARG, "no error handler");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "no error handler");
     weftmpi_errhandler_leave(handler);
     *handle = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;

@@ -169,30 +169,30 @@ static int near(struct weftmpi_request *request, const char *call, MPI_Comm comm
 #define begin_Neighbor_alltoallw  near
 
 BOTH(Alltoallv, Ialltoallv,
-     (&begun, call, comm, UNLIKE(send, send_counts, send_offsets, send_type),
+     (&begun, __func__, comm, UNLIKE(send, send_counts, send_offsets, send_type),
       UNLIKE(receive, receive_counts, receive_offsets, receive_type)),
      SENDS, RECEIVES, MPI_Comm comm)
 BOTH(Alltoallw, Ialltoallw,
-     (&begun, call, comm, UNLIKE_W(send, send_counts, bytes, send_offsets, send_types),
+     (&begun, __func__, comm, UNLIKE_W(send, send_counts, bytes, send_offsets, send_types),
       UNLIKE_W(receive, receive_counts, bytes, receive_offsets, receive_types)),
      SENDS_W(int), RECEIVES_W(int), MPI_Comm comm)
 BOTH(Neighbor_allgather, Ineighbor_allgather,
-     (&begun, call, comm, LIKE_FIRST(send, send_count, send_type),
+     (&begun, __func__, comm, LIKE_FIRST(send, send_count, send_type),
       LIKE(receive, receive_count, receive_type)),
      SEND, RECEIVE, MPI_Comm comm)
 BOTH(Neighbor_allgatherv, Ineighbor_allgatherv,
-     (&begun, call, comm, LIKE_FIRST(send, send_count, send_type),
+     (&begun, __func__, comm, LIKE_FIRST(send, send_count, send_type),
       UNLIKE(receive, receive_counts, receive_offsets, receive_type)),
      SEND, RECEIVES, MPI_Comm comm)
 BOTH(Neighbor_alltoall, Ineighbor_alltoall,
-     (&begun, call, comm, LIKE(send, send_count, send_type),
+     (&begun, __func__, comm, LIKE(send, send_count, send_type),
       LIKE(receive, receive_count, receive_type)),
      SEND, RECEIVE, MPI_Comm comm)
 BOTH(Neighbor_alltoallv, Ineighbor_alltoallv,
-     (&begun, call, comm, UNLIKE(send, send_counts, send_offsets, send_type),
+     (&begun, __func__, comm, UNLIKE(send, send_counts, send_offsets, send_type),
       UNLIKE(receive, receive_counts, receive_offsets, receive_type)),
      SENDS, RECEIVES, MPI_Comm comm)
 BOTH(Neighbor_alltoallw, Ineighbor_alltoallw,
-     (&begun, call, comm, UNLIKE_W(send, send_counts, addresses, send_offsets, send_types),
+     (&begun, __func__, comm, UNLIKE_W(send, send_counts, addresses, send_offsets, send_types),
       UNLIKE_W(receive, receive_counts, addresses, receive_offsets, receive_types)),
      SENDS_W(MPI_Aint), RECEIVES_W(MPI_Aint), MPI_Comm comm)

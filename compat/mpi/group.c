@@ -75,22 +75,19 @@ static int give(const char *call, struct weftmpi_group *group, MPI_Group *handle
 
 API(Comm_group, (MPI_Comm handle, MPI_Group *group))
 {
-    static const char call[] = "MPI_Comm_group";
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_IN(comm, handle);
     struct weftmpi_group *copy = weftmpi_group_make(comm->size);
     if (copy != NULL)
         memcpy(copy->processes, comm->group->processes,
                (size_t)comm->size * sizeof(copy->processes[0]));
-    return give(call, copy, group);
+    return give(__func__, copy, group);
 }
 
 API(Group_size, (MPI_Group handle, int *size))
 {
     struct weftmpi_group *group;
 
-    TRY(group_in("MPI_Group_size", handle, &group));
+    TRY(group_in(__func__, handle, &group));
     *size = group->size;
     return MPI_SUCCESS;
 }
@@ -99,7 +96,7 @@ API(Group_rank, (MPI_Group handle, int *rank))
 {
     struct weftmpi_group *group;
 
-    TRY(group_in("MPI_Group_rank", handle, &group));
+    TRY(group_in(__func__, handle, &group));
     *rank = weftmpi_group_rank(group, here());
     return MPI_SUCCESS;
 }
@@ -142,16 +139,16 @@ API(Group_incl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
 {
     struct weftmpi_group *group;
 
-    TRY(group_in("MPI_Group_incl", handle, &group));
-    return choose("MPI_Group_incl", group, n, ranks, false, made);
+    TRY(group_in(__func__, handle, &group));
+    return choose(__func__, group, n, ranks, false, made);
 }
 
 API(Group_excl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
 {
     struct weftmpi_group *group;
 
-    TRY(group_in("MPI_Group_excl", handle, &group));
-    return choose("MPI_Group_excl", group, n, ranks, true, made);
+    TRY(group_in(__func__, handle, &group));
+    return choose(__func__, group, n, ranks, true, made);
 }
 
 /* The same with first, last and stride. */
@@ -183,12 +180,12 @@ static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[]
 
 API(Group_range_incl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made))
 {
-    return choose_ranges("MPI_Group_range_incl", handle, n, ranges, false, made);
+    return choose_ranges(__func__, handle, n, ranges, false, made);
 }
 
 API(Group_range_excl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made))
 {
-    return choose_ranges("MPI_Group_range_excl", handle, n, ranges, true, made);
+    return choose_ranges(__func__, handle, n, ranges, true, made);
 }
 
 /* Those of a that are (`with`), or are not, in b; then those of b that are not in a if `both`. */
@@ -214,34 +211,33 @@ static int combine(const char *call, MPI_Group handle_a, MPI_Group handle_b, boo
 
 API(Group_union, (MPI_Group a, MPI_Group b, MPI_Group *made))
 {
-    return combine("MPI_Group_union", a, b, false, true, made);
+    return combine(__func__, a, b, false, true, made);
 }
 
 API(Group_intersection, (MPI_Group a, MPI_Group b, MPI_Group *made))
 {
-    return combine("MPI_Group_intersection", a, b, true, false, made);
+    return combine(__func__, a, b, true, false, made);
 }
 
 API(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made))
 {
-    return combine("MPI_Group_difference", a, b, false, false, made);
+    return combine(__func__, a, b, false, false, made);
 }
 
 API(Group_translate_ranks,
     (MPI_Group handle_a, int n, const int ranks[], MPI_Group handle_b, int translated[]))
 {
-    static const char call[] = "MPI_Group_translate_ranks";
     struct weftmpi_group *a, *b;
 
-    TRY(group_in(call, handle_a, &a));
-    TRY(group_in(call, handle_b, &b));
+    TRY(group_in(__func__, handle_a, &a));
+    TRY(group_in(__func__, handle_b, &b));
     for (int i = 0; i < n; i++) {
         if (ranks[i] == MPI_PROC_NULL) {
             translated[i] = MPI_PROC_NULL;
             continue;
         }
         if (ranks[i] < 0 || ranks[i] >= a->size)
-            return weftmpi_fail(NULL, call, MPI_ERR_RANK, "rank %d of %d", ranks[i], a->size);
+            return weftmpi_fail(NULL, __func__, MPI_ERR_RANK, "rank %d of %d", ranks[i], a->size);
         translated[i] = weftmpi_group_rank(b, a->processes[ranks[i]]);
     }
     return MPI_SUCCESS;
@@ -265,8 +261,8 @@ API(Group_compare, (MPI_Group handle_a, MPI_Group handle_b, int *result))
 {
     struct weftmpi_group *a, *b;
 
-    TRY(group_in("MPI_Group_compare", handle_a, &a));
-    TRY(group_in("MPI_Group_compare", handle_b, &b));
+    TRY(group_in(__func__, handle_a, &a));
+    TRY(group_in(__func__, handle_b, &b));
     *result = weftmpi_group_compare(a, b);
     return MPI_SUCCESS;
 }
@@ -275,7 +271,7 @@ API(Group_free, (MPI_Group * handle))
 {
     struct weftmpi_group *group;
 
-    TRY(group_in("MPI_Group_free", *handle, &group));
+    TRY(group_in(__func__, *handle, &group));
     weftmpi_group_leave(group);
     *handle = MPI_GROUP_NULL;
     return MPI_SUCCESS;

@@ -41,7 +41,7 @@ API(Info_create, (MPI_Info * handle))
 
     if (number == 0) {
         free(info);
-        return weftmpi_fail(NULL, "MPI_Info_create", MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
     }
     *handle = (MPI_Info)(uintptr_t)number;
     return MPI_SUCCESS;
@@ -49,20 +49,20 @@ API(Info_create, (MPI_Info * handle))
 
 API(Info_set, (MPI_Info handle, const char *key, const char *value))
 {
-    static const char call[] = "MPI_Info_set";
     struct weftmpi_info *info = find(handle);
 
     if (info == NULL || handle == MPI_INFO_ENV)
-        return no_info(call);
+        return no_info(__func__);
     if (strlen(key) >= MPI_MAX_INFO_KEY || *key == '\0')
-        return weftmpi_fail(NULL, call, MPI_ERR_INFO_KEY, "a key of %zu bytes", strlen(key));
+        return weftmpi_fail(NULL, __func__, MPI_ERR_INFO_KEY, "a key of %zu bytes", strlen(key));
     if (strlen(value) >= MPI_MAX_INFO_VAL)
-        return weftmpi_fail(NULL, call, MPI_ERR_INFO_VALUE, "a value of %zu bytes", strlen(value));
+        return weftmpi_fail(NULL, __func__, MPI_ERR_INFO_VALUE, "a value of %zu bytes",
+                            strlen(value));
     struct entry *entry = look(info, key);
     if (entry == NULL) {
         entry = realloc(info->entries, (size_t)(info->count + 1) * sizeof(*entry));
         if (entry == NULL)
-            return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+            return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
         info->entries = entry;
         entry += info->count++;
         strcpy(entry->key, key);
@@ -76,7 +76,7 @@ API(Info_get, (MPI_Info handle, const char *key, int length, char *value, int *f
     const struct weftmpi_info *info = find(handle);
 
     if (info == NULL)
-        return no_info("MPI_Info_get");
+        return no_info(__func__);
     const struct entry *entry = look(info, key);
     *flag = entry != NULL;
     if (entry != NULL)
@@ -89,7 +89,7 @@ API(Info_get_string, (MPI_Info handle, const char *key, int *length, char *value
     const struct weftmpi_info *info = find(handle);
 
     if (info == NULL)
-        return no_info("MPI_Info_get_string");
+        return no_info(__func__);
     const struct entry *entry = look(info, key);
     *flag = entry != NULL;
     if (entry == NULL)
@@ -105,7 +105,7 @@ API(Info_get_valuelen, (MPI_Info handle, const char *key, int *length, int *flag
     const struct weftmpi_info *info = find(handle);
 
     if (info == NULL)
-        return no_info("MPI_Info_get_valuelen");
+        return no_info(__func__);
     const struct entry *entry = look(info, key);
     *flag = entry != NULL;
     if (entry != NULL)
@@ -118,34 +118,32 @@ API(Info_get_nkeys, (MPI_Info handle, int *count))
     const struct weftmpi_info *info = find(handle);
 
     if (info == NULL)
-        return no_info("MPI_Info_get_nkeys");
+        return no_info(__func__);
     *count = info->count;
     return MPI_SUCCESS;
 }
 
 API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 {
-    static const char call[] = "MPI_Info_get_nthkey";
     const struct weftmpi_info *info = find(handle);
 
     if (info == NULL)
-        return no_info(call);
+        return no_info(__func__);
     if (n < 0 || n >= info->count)
-        return weftmpi_fail(NULL, call, MPI_ERR_ARG, "key %d of %d", n, info->count);
+        return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "key %d of %d", n, info->count);
     strcpy(key, info->entries[n].key);
     return MPI_SUCCESS;
 }
 
 API(Info_delete, (MPI_Info handle, const char *key))
 {
-    static const char call[] = "MPI_Info_delete";
     struct weftmpi_info *info = find(handle);
 
     if (info == NULL)
-        return no_info(call);
+        return no_info(__func__);
     struct entry *entry = look(info, key);
     if (entry == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_INFO_NOKEY, "no key '%s'", key);
+        return weftmpi_fail(NULL, __func__, MPI_ERR_INFO_NOKEY, "no key '%s'", key);
     info->count--;
     memmove(entry, entry + 1, (size_t)(info->entries + info->count - entry) * sizeof(*entry));
     return MPI_SUCCESS;
@@ -153,16 +151,15 @@ API(Info_delete, (MPI_Info handle, const char *key))
 
 API(Info_dup, (MPI_Info handle, MPI_Info *copy))
 {
-    static const char call[] = "MPI_Info_dup";
     const struct weftmpi_info *info = find(handle);
 
     if (info == NULL)
-        return no_info(call);
+        return no_info(__func__);
     TRY(PMPI_Info_create(copy));
     struct weftmpi_info *made = find(*copy);
     made->entries = calloc((size_t)info->count + 1, sizeof(*made->entries));
     if (made->entries == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
     if (info->count != 0)
         memcpy(made->entries, info->entries, (size_t)info->count * sizeof(*made->entries));
     made->count = info->count;
@@ -174,7 +171,7 @@ API(Info_free, (MPI_Info * handle))
     struct weftmpi_info *info = find(*handle);
 
     if (info == NULL || *handle == MPI_INFO_ENV)
-        return no_info("MPI_Info_free");
+        return no_info(__func__);
     weftmpi_handle_drop(WEFTMPI_NUMBER(*handle));
     free(info->entries);
     free(info);

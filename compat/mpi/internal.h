@@ -209,6 +209,11 @@ int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype ha
                     struct weftmpi_type **type);
 int weftmpi_is_open(const char *call);
 
+/* The communicator of a handle, in a function of MPI: declares it. */
+#define COMM_IN(comm, handle)                                                                      \
+    struct weftmpi_comm *comm;                                                                     \
+    TRY(weftmpi_comm_in(__func__, handle, &(comm)))
+
 #define TRY(expression)                                                                            \
     do {                                                                                           \
         const int try_error = (expression);                                                        \
@@ -336,6 +341,12 @@ int weftmpi_point_begin(struct weftmpi_request *request);
 weft_status weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes);
 /* Waits for all of them. */
 void weftmpi_buffered_end(void);
+/* A source and tag that a receive may name. */
+int weftmpi_check_source(struct weftmpi_comm *comm, const char *call, int from, int tag);
+/* Where the bytes of a receive may arrive in a row; NULL: no memory. */
+void *weftmpi_receive_row(struct weftmpi_request *request);
+/* Status of a receive from MPI_PROC_NULL; of no operation; of a message. */
+void weftmpi_no_process(MPI_Status *status);
 void weftmpi_empty_status(MPI_Status *status);
 void weftmpi_set_status(MPI_Status *status, const weft_message *message);
 size_t weftmpi_status_bytes(const MPI_Status *status);

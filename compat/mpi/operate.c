@@ -194,14 +194,12 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
 
 API(Op_create, (MPI_User_function * function, int commute, MPI_Op *handle))
 {
-    static const char call[] = "MPI_Op_create";
-
-    TRY(weftmpi_is_open(call));
+    TRY(weftmpi_is_open(__func__));
     struct weftmpi_op *op = calloc(1, sizeof(*op));
     const uint64_t number = op == NULL ? 0 : weftmpi_handle_make(WEFTMPI_OP, op);
     if (number == 0) {
         free(op);
-        return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "no memory");
     }
     *op = (struct weftmpi_op){(MPI_Op)(uintptr_t)number, function, 0, commute != 0, 1};
     *handle = op->handle;
@@ -213,7 +211,7 @@ API(Op_free, (MPI_Op * handle))
     struct weftmpi_op *op = weftmpi_op_of(*handle);
 
     if (op == NULL || op->function == NULL)
-        return weftmpi_fail(NULL, "MPI_Op_free", MPI_ERR_OP, "no operation of the program's");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_OP, "no operation of the program's");
     weftmpi_handle_drop(WEFTMPI_NUMBER(*handle));
     weftmpi_op_leave(op);
     *handle = MPI_OP_NULL;
@@ -225,21 +223,20 @@ API(Op_commutative, (MPI_Op handle, int *commute))
     const struct weftmpi_op *op = weftmpi_op_of(handle);
 
     if (op == NULL)
-        return weftmpi_fail(NULL, "MPI_Op_commutative", MPI_ERR_OP, "no operation");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_OP, "no operation");
     *commute = op->commutes;
     return MPI_SUCCESS;
 }
 
 API(Reduce_local, (const void *in, void *inout, int count, MPI_Datatype handle, MPI_Op op_handle))
 {
-    static const char call[] = "MPI_Reduce_local";
     const struct weftmpi_op *op = weftmpi_op_of(op_handle);
     struct weftmpi_type *type;
 
-    TRY(weftmpi_is_open(call));
-    TRY(weftmpi_type_in(NULL, call, handle, count, &type));
+    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_type_in(NULL, __func__, handle, count, &type));
     if (op == NULL || !weftmpi_can_operate(op, type))
-        return weftmpi_fail(NULL, call, MPI_ERR_OP, "no operation for %s", type->name);
+        return weftmpi_fail(NULL, __func__, MPI_ERR_OP, "no operation for %s", type->name);
     weftmpi_operate(op, type, in, inout, (size_t)count);
     return MPI_SUCCESS;
 }

@@ -102,16 +102,13 @@ MPI_Count weftmpi_elements(const struct weftmpi_type *type, size_t bytes)
 API(Pack, (const void *in, int count, MPI_Datatype handle, void *out, int bytes, int *position,
            MPI_Comm comm_handle))
 {
-    static const char call[] = "MPI_Pack";
-    struct weftmpi_comm *comm;
     struct weftmpi_type *type;
-
-    TRY(weftmpi_comm_in(call, comm_handle, &comm));
-    TRY(weftmpi_type_in(comm, call, handle, count, &type));
+    COMM_IN(comm, comm_handle);
+    TRY(weftmpi_type_in(comm, __func__, handle, count, &type));
     const size_t size = type->size * (size_t)count;
     if (*position < 0 || *position > bytes || size > (size_t)(bytes - *position))
-        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d", size,
-                            *position, bytes);
+        return weftmpi_fail(comm, __func__, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d",
+                            size, *position, bytes);
     weftmpi_pack(type, (size_t)count, in, (char *)out + *position);
     *position += (int)size;
     return MPI_SUCCESS;
@@ -120,16 +117,13 @@ API(Pack, (const void *in, int count, MPI_Datatype handle, void *out, int bytes,
 API(Unpack, (const void *in, int bytes, int *position, void *out, int count, MPI_Datatype handle,
              MPI_Comm comm_handle))
 {
-    static const char call[] = "MPI_Unpack";
-    struct weftmpi_comm *comm;
     struct weftmpi_type *type;
-
-    TRY(weftmpi_comm_in(call, comm_handle, &comm));
-    TRY(weftmpi_type_in(comm, call, handle, count, &type));
+    COMM_IN(comm, comm_handle);
+    TRY(weftmpi_type_in(comm, __func__, handle, count, &type));
     const size_t size = type->size * (size_t)count;
     if (*position < 0 || *position > bytes || size > (size_t)(bytes - *position))
-        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d", size,
-                            *position, bytes);
+        return weftmpi_fail(comm, __func__, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d",
+                            size, *position, bytes);
     weftmpi_unpack(type, size, (const char *)in + *position, out);
     *position += (int)size;
     return MPI_SUCCESS;
@@ -137,14 +131,11 @@ API(Unpack, (const void *in, int bytes, int *position, void *out, int count, MPI
 
 API(Pack_size, (int count, MPI_Datatype handle, MPI_Comm comm_handle, int *bytes))
 {
-    static const char call[] = "MPI_Pack_size";
-    struct weftmpi_comm *comm;
     struct weftmpi_type *type;
-
-    TRY(weftmpi_comm_in(call, comm_handle, &comm));
-    TRY(weftmpi_type_in(comm, call, handle, count, &type));
+    COMM_IN(comm, comm_handle);
+    TRY(weftmpi_type_in(comm, __func__, handle, count, &type));
     if (type->size * (size_t)count > INT_MAX)
-        return weftmpi_fail(comm, call, MPI_ERR_COUNT, "%d elements of %zu bytes", count,
+        return weftmpi_fail(comm, __func__, MPI_ERR_COUNT, "%d elements of %zu bytes", count,
                             type->size);
     *bytes = (int)(type->size * (size_t)count);
     return MPI_SUCCESS;
@@ -156,7 +147,7 @@ API(Get_count, (const MPI_Status *status, MPI_Datatype handle, int *count))
     const size_t bytes = weftmpi_status_bytes(status);
 
     if (type == NULL)
-        return weftmpi_fail(NULL, "MPI_Get_count", MPI_ERR_TYPE, "no datatype, or it was freed");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "no datatype, or it was freed");
     if (type->size == 0)
         *count = bytes == 0 ? 0 : MPI_UNDEFINED;
     else if (bytes % type->size != 0 || bytes / type->size > INT_MAX)
@@ -171,7 +162,7 @@ API(Get_elements, (const MPI_Status *status, MPI_Datatype handle, int *count))
     const struct weftmpi_type *type = weftmpi_type_of(handle);
 
     if (type == NULL)
-        return weftmpi_fail(NULL, "MPI_Get_elements", MPI_ERR_TYPE, "no datatype, or it was freed");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "no datatype, or it was freed");
     const MPI_Count elements = weftmpi_elements(type, weftmpi_status_bytes(status));
     *count = elements < 0 || elements > INT_MAX ? MPI_UNDEFINED : (int)elements;
     return MPI_SUCCESS;

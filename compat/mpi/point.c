@@ -25,7 +25,6 @@ size_t weftmpi_status_bytes(const MPI_Status *status)
     return bytes;
 }
 
-/* A message that does not fit has filled the buffer, which is what counts. */
 void weftmpi_set_status(MPI_Status *status, const weft_message *message)
 {
     status->MPI_SOURCE = message->from;
@@ -33,7 +32,7 @@ void weftmpi_set_status(MPI_Status *status, const weft_message *message)
     set_bytes(status, message->bytes);
 }
 
-static void set_no_process(MPI_Status *status)
+void weftmpi_no_process(MPI_Status *status)
 {
     *status = (MPI_Status){.MPI_SOURCE = MPI_PROC_NULL, .MPI_TAG = MPI_ANY_TAG};
 }
@@ -63,7 +62,7 @@ static int open_send(struct weftmpi_request *request, enum weftmpi_way way, cons
     return MPI_SUCCESS;
 }
 
-static int check_source(struct weftmpi_comm *comm, const char *call, int from, int tag)
+int weftmpi_check_source(struct weftmpi_comm *comm, const char *call, int from, int tag)
 {
     if ((from < 0 || from >= comm->size) && from != MPI_PROC_NULL && from != MPI_ANY_SOURCE)
         return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d in %s", from, comm->size,
@@ -81,7 +80,7 @@ static int open_receive(struct weftmpi_request *request, const char *call, void 
     TRY(weftmpi_comm_in(call, handle, &comm));
     weftmpi_request_open(request, WEFTMPI_RECEIVE, call, comm);
     TRY(weftmpi_type_in(comm, call, type, count, &request->type));
-    TRY(check_source(comm, call, from, tag));
+    TRY(weftmpi_check_source(comm, call, from, tag));
     request->buffer = buffer;
     request->count = count;
     request->peer = from;
@@ -105,7 +104,7 @@ static const void *in_a_row(struct weftmpi_request *request, const void *buffer,
 }
 
 /* Where their bytes may arrive. */
-static void *into_a_row(struct weftmpi_request *request)
+void *weftmpi_receive_row(struct weftmpi_request *request)
 {
     struct weftmpi_type *type = request->type;
     const size_t bytes = type->size * (size_t)request->count;
@@ -137,7 +136,7 @@ static weft_status begin_send(struct weftmpi_request *request)
 static weft_status begin_receive(struct weftmpi_request *request)
 {
     const size_t bytes = request->type->size * (size_t)request->count;
-    void *row = into_a_row(request);
+    void *row = weftmpi_receive_row(request);
 
     if (row == NULL && bytes != 0 && !request->type->dense)
         return WEFT_ERR_MEMORY;
@@ -151,103 +150,13 @@ int weftmpi_point_begin(struct weftmpi_request *request)
 {
     if (request->peer == MPI_PROC_NULL) {
         if (request->way == WEFTMPI_RECEIVE)
-            set_no_process(&request->status);
+            weftmpi_no_process(&request->status);
         return MPI_SUCCESS;
     }
     const weft_status status =
         request->way == WEFTMPI_RECEIVE ? begin_receive(request) : begin_send(request);
     return request->error != MPI_SUCCESS ? request->error
                                          : weftmpi_failed(request->comm, request->call, status);
-}
-
-/* ---- buffered sends ---------------------------------------------------------------------------
- */
-
-/* A message that the program has left to the library, in memory that counts against its buffer. */
-struct buffered {
-    struct buffered *next;
-    weft_message_op op;
-    size_t bytes;
-    char data[];
-};
-
-static struct buffered *buffered;
-static void *attached;
-static size_t attached_bytes, attached_used;
-
-/* Frees those that are sent; `all`: waits for them. */
-static void sweep(bool all)
-{
-    struct buffered **at = &buffered;
-
-    while (*at != NULL) {
-        struct buffered *one = *at;
-        int done = 1;
-        if (all)
-            weft_host_message_wait(weftmpi.job, &one->op, NULL);
-        else if (weft_host_message_test(weftmpi.job, &one->op, &done, NULL) == WEFT_OK && !done) {
-            at = &one->next;
-            continue;
-        }
-        *at = one->next;
-        attached_used -= one->bytes;
-        free(one);
-    }
-}
-
-weft_status weftmpi_buffered(struct weftmpi_request *request, const void *row, size_t bytes)
-{
-    const size_t whole = bytes + MPI_BSEND_OVERHEAD;
-    weft_status status = WEFT_OK;
-
-    weftmpi_lock();
-    sweep(false);
-    struct buffered *one =
-        whole <= attached_bytes - attached_used ? malloc(sizeof(*one) + bytes) : NULL;
-    if (one == NULL) {
-        request->error = weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
-                                      "%zu bytes do not fit the attached buffer: %zu of %zu used",
-                                      whole, attached_used, attached_bytes);
-    } else {
-        if (bytes != 0)
-            memcpy(one->data, row, bytes);
-        *one = (struct buffered){buffered, WEFT_MESSAGE_NONE, whole};
-        status = weft_host_send_begin(weftmpi.job, request->comm->messages, request->peer,
-                                      request->tag, one->data, bytes, &one->op);
-        buffered = one;
-        attached_used += whole;
-    }
-    weftmpi_unlock();
-    return status;
-}
-
-void weftmpi_buffered_end(void)
-{
-    sweep(true);
-}
-
-API(Buffer_attach, (void *buffer, int bytes))
-{
-    static const char call[] = "MPI_Buffer_attach";
-
-    TRY(weftmpi_is_open(call));
-    if (attached_bytes != 0 || bytes < 0)
-        return weftmpi_fail(NULL, call, MPI_ERR_BUFFER, "%d bytes; %zu are attached", bytes,
-                            attached_bytes);
-    attached = buffer;
-    attached_bytes = (size_t)bytes;
-    return MPI_SUCCESS;
-}
-
-API(Buffer_detach, (void *buffer, int *bytes))
-{
-    TRY(weftmpi_is_open("MPI_Buffer_detach"));
-    sweep(true);
-    *(void **)buffer = attached;
-    *bytes = (int)attached_bytes;
-    attached = NULL;
-    attached_bytes = 0;
-    return MPI_SUCCESS;
 }
 
 /* ---- sends and receives -----------------------------------------------------------------------
@@ -258,21 +167,21 @@ API(Buffer_detach, (void *buffer, int *bytes))
     API(name, (const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm))  \
     {                                                                                              \
         struct weftmpi_request begun;                                                              \
-        TRY(open_send(&begun, way, "MPI_" #name, buffer, count, type, to, tag, comm));             \
+        TRY(open_send(&begun, way, __func__, buffer, count, type, to, tag, comm));                 \
         return weftmpi_request_wait(&begun, weftmpi_point_begin(&begun), MPI_STATUS_IGNORE);       \
     }                                                                                              \
     API(iname, (const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,  \
                 MPI_Request *request))                                                             \
     {                                                                                              \
         struct weftmpi_request begun;                                                              \
-        TRY(open_send(&begun, way, "MPI_" #iname, buffer, count, type, to, tag, comm));            \
+        TRY(open_send(&begun, way, __func__, buffer, count, type, to, tag, comm));                 \
         return weftmpi_request_keep(&begun, weftmpi_point_begin(&begun), request);                 \
     }                                                                                              \
     API(name##_init, (const void *buffer, int count, MPI_Datatype type, int to, int tag,           \
                       MPI_Comm comm, MPI_Request *request))                                        \
     {                                                                                              \
         struct weftmpi_request begun;                                                              \
-        TRY(open_send(&begun, way, "MPI_" #name "_init", buffer, count, type, to, tag, comm));     \
+        TRY(open_send(&begun, way, __func__, buffer, count, type, to, tag, comm));                 \
         begun.persistent = true;                                                                   \
         return weftmpi_request_keep(&begun, MPI_SUCCESS, request);                                 \
     }
@@ -286,7 +195,7 @@ API(Recv, (void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Co
 {
     struct weftmpi_request begun;
 
-    TRY(open_receive(&begun, "MPI_Recv", buffer, count, type, from, tag, comm));
+    TRY(open_receive(&begun, __func__, buffer, count, type, from, tag, comm));
     return weftmpi_request_wait(&begun, weftmpi_point_begin(&begun), status);
 }
 
@@ -295,7 +204,7 @@ API(Irecv, (void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_C
 {
     struct weftmpi_request begun;
 
-    TRY(open_receive(&begun, "MPI_Irecv", buffer, count, type, from, tag, comm));
+    TRY(open_receive(&begun, __func__, buffer, count, type, from, tag, comm));
     return weftmpi_request_keep(&begun, weftmpi_point_begin(&begun), request);
 }
 
@@ -304,7 +213,7 @@ API(Recv_init, (void *buffer, int count, MPI_Datatype type, int from, int tag, M
 {
     struct weftmpi_request begun;
 
-    TRY(open_receive(&begun, "MPI_Recv_init", buffer, count, type, from, tag, comm));
+    TRY(open_receive(&begun, __func__, buffer, count, type, from, tag, comm));
     begun.persistent = true;
     return weftmpi_request_keep(&begun, MPI_SUCCESS, request);
 }
@@ -371,8 +280,8 @@ API(Sendrecv, (const void *send, int send_count, MPI_Datatype send_type, int to,
                int receive_tag, MPI_Comm comm, MPI_Status *status))
 {
     struct weftmpi_request both;
-    const int error = sendrecv(&both, "MPI_Sendrecv", send, send_count, send_type, to, send_tag,
-                               receive, receive_count, receive_type, from, receive_tag, comm);
+    const int error = sendrecv(&both, __func__, send, send_count, send_type, to, send_tag, receive,
+                               receive_count, receive_type, from, receive_tag, comm);
 
     return error != MPI_SUCCESS ? error : weftmpi_request_wait(&both, error, status);
 }
@@ -383,8 +292,8 @@ API(Isendrecv, (const void *send, int send_count, MPI_Datatype send_type, int to
 {
     struct weftmpi_request both;
 
-    TRY(sendrecv(&both, "MPI_Isendrecv", send, send_count, send_type, to, send_tag, receive,
-                 receive_count, receive_type, from, receive_tag, comm));
+    TRY(sendrecv(&both, __func__, send, send_count, send_type, to, send_tag, receive, receive_count,
+                 receive_type, from, receive_tag, comm));
     return weftmpi_request_keep(&both, MPI_SUCCESS, request);
 }
 
@@ -392,8 +301,8 @@ API(Sendrecv_replace, (void *buffer, int count, MPI_Datatype type, int to, int s
                        int receive_tag, MPI_Comm comm, MPI_Status *status))
 {
     struct weftmpi_request both;
-    const int error = sendrecv_replace(&both, "MPI_Sendrecv_replace", buffer, count, type, to,
-                                       send_tag, from, receive_tag, comm);
+    const int error = sendrecv_replace(&both, __func__, buffer, count, type, to, send_tag, from,
+                                       receive_tag, comm);
 
     return error != MPI_SUCCESS ? error : weftmpi_request_wait(&both, error, status);
 }
@@ -403,152 +312,7 @@ API(Isendrecv_replace, (void *buffer, int count, MPI_Datatype type, int to, int 
 {
     struct weftmpi_request both;
 
-    TRY(sendrecv_replace(&both, "MPI_Isendrecv_replace", buffer, count, type, to, send_tag, from,
-                         receive_tag, comm));
+    TRY(sendrecv_replace(&both, __func__, buffer, count, type, to, send_tag, from, receive_tag,
+                         comm));
     return weftmpi_request_keep(&both, MPI_SUCCESS, request);
-}
-
-/* ---- probes -----------------------------------------------------------------------------------
- */
-
-struct matched {
-    weft_message_op op;
-    struct weftmpi_comm *comm;
-};
-
-/* Looks once, or until there is one (`there` NULL). matched: takes the message. */
-static int probe(const char *call, int from, int tag, MPI_Comm handle, int *there,
-                 struct matched *matched, MPI_Status *status)
-{
-    struct weftmpi_comm *comm;
-    weft_message message;
-    weft_status result;
-    int found = 0;
-
-    TRY(weftmpi_comm_in(call, handle, &comm));
-    TRY(check_source(comm, call, from, tag));
-    if (from == MPI_PROC_NULL) {
-        if (status != MPI_STATUS_IGNORE)
-            set_no_process(status);
-        if (there != NULL)
-            *there = 1;
-        return MPI_SUCCESS;
-    }
-    if (matched != NULL)
-        matched->comm = comm;
-    from = from == MPI_ANY_SOURCE ? WEFT_ANY : from;
-    tag = tag == MPI_ANY_TAG ? WEFT_ANY : tag;
-    const bool sleeps = there == NULL && !weftmpi_drive() && weftmpi.level != MPI_THREAD_MULTIPLE;
-    do {
-        if (sleeps && matched != NULL)
-            result = weft_host_probe_match_wait(weftmpi.job, comm->messages, from, tag,
-                                                &matched->op, &message);
-        else if (sleeps)
-            result = weft_host_probe_wait(weftmpi.job, comm->messages, from, tag, &message);
-        else if (matched != NULL)
-            result = weft_host_probe_match(weftmpi.job, comm->messages, from, tag, &found,
-                                           &matched->op, &message);
-        else
-            result = weft_host_probe(weftmpi.job, comm->messages, from, tag, &found, &message);
-        found |= sleeps && result == WEFT_OK;
-        if (!found && result == WEFT_OK)
-            weftmpi_pause();
-    } while (result == WEFT_OK && !found && there == NULL);
-    if (there != NULL)
-        *there = found;
-    if (found && status != MPI_STATUS_IGNORE)
-        weftmpi_set_status(status, &message);
-    return weftmpi_failed(comm, call, result);
-}
-
-API(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status))
-{
-    return probe("MPI_Probe", from, tag, comm, NULL, NULL, status);
-}
-
-API(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status))
-{
-    return probe("MPI_Iprobe", from, tag, comm, flag, NULL, status);
-}
-
-static int matched_probe(const char *call, int from, int tag, MPI_Comm comm, int *there,
-                         MPI_Message *handle, MPI_Status *status)
-{
-    struct matched *matched = calloc(1, sizeof(*matched));
-    int found = 1, error = MPI_ERR_NO_MEM;
-
-    *handle = from == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
-    if (matched == NULL)
-        return weftmpi_fail(NULL, call, error, "no memory");
-    const uint64_t number = weftmpi_handle_make(WEFTMPI_MESSAGE, matched);
-    error = number == 0
-                ? weftmpi_fail(NULL, call, error, "no memory")
-                : probe(call, from, tag, comm, there == NULL ? NULL : &found, matched, status);
-    if (there != NULL)
-        *there = found;
-    if (error != MPI_SUCCESS || !found || from == MPI_PROC_NULL) {
-        weftmpi_handle_drop(number);
-        free(matched);
-        return error;
-    }
-    *handle = (MPI_Message)(uintptr_t)number;
-    return MPI_SUCCESS;
-}
-
-API(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status))
-{
-    return matched_probe("MPI_Mprobe", from, tag, comm, NULL, message, status);
-}
-
-API(Improbe,
-    (int from, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status))
-{
-    return matched_probe("MPI_Improbe", from, tag, comm, flag, message, status);
-}
-
-/* Begins to receive a matched message. */
-static int begin_matched(struct weftmpi_request *request, const char *call, void *buffer, int count,
-                         MPI_Datatype type, MPI_Message *handle)
-{
-    struct matched *matched = weftmpi_handle_find(WEFTMPI_MESSAGE, WEFTMPI_NUMBER(*handle));
-
-    TRY(weftmpi_is_open(call));
-    if (*handle != MPI_MESSAGE_NO_PROC && matched == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_REQUEST, "no message, or it was received");
-    weftmpi_request_open(request, WEFTMPI_RECEIVE, call,
-                         matched == NULL ? weftmpi.world : matched->comm);
-    TRY(weftmpi_type_in(request->comm, call, type, count, &request->type));
-    if (matched == NULL) {
-        set_no_process(&request->status);
-        *handle = MPI_MESSAGE_NULL;
-        return MPI_SUCCESS;
-    }
-    request->buffer = buffer;
-    request->count = count;
-    void *row = into_a_row(request);
-    if (row == NULL && !request->type->dense)
-        return weftmpi_fail(request->comm, call, MPI_ERR_NO_MEM, "no memory");
-    const weft_status status = weft_host_receive_matched_begin(
-        weftmpi.job, &matched->op, row, request->type->size * (size_t)count, &request->op);
-    weftmpi_handle_drop(WEFTMPI_NUMBER(*handle));
-    free(matched);
-    *handle = MPI_MESSAGE_NULL;
-    return weftmpi_failed(request->comm, call, status);
-}
-
-API(Mrecv, (void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status))
-{
-    struct weftmpi_request request;
-    const int error = begin_matched(&request, "MPI_Mrecv", buffer, count, type, message);
-
-    return error != MPI_SUCCESS ? error : weftmpi_request_wait(&request, error, status);
-}
-
-API(Imrecv,
-    (void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request))
-{
-    struct weftmpi_request begun;
-
-    TRY(begin_matched(&begun, "MPI_Imrecv", buffer, count, type, message));
-    return weftmpi_request_keep(&begun, MPI_SUCCESS, request);
 }

@@ -220,14 +220,15 @@ static int begin_Reduce_scatter_block(struct weftmpi_request *request, const cha
 
 #define ELEMENTS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
 
-BOTH(Reduce, Ireduce, (&begun, call, send, receive, count, type, op, root, comm), ELEMENTS,
+BOTH(Reduce, Ireduce, (&begun, __func__, send, receive, count, type, op, root, comm), ELEMENTS,
      int root, MPI_Comm comm)
-BOTH(Allreduce, Iallreduce, (&begun, call, send, receive, count, type, op, comm), ELEMENTS,
+BOTH(Allreduce, Iallreduce, (&begun, __func__, send, receive, count, type, op, comm), ELEMENTS,
      MPI_Comm comm)
-BOTH(Scan, Iscan, (&begun, call, send, receive, count, type, op, comm), ELEMENTS, MPI_Comm comm)
-BOTH(Exscan, Iexscan, (&begun, call, send, receive, count, type, op, comm), ELEMENTS, MPI_Comm comm)
+BOTH(Scan, Iscan, (&begun, __func__, send, receive, count, type, op, comm), ELEMENTS, MPI_Comm comm)
+BOTH(Exscan, Iexscan, (&begun, __func__, send, receive, count, type, op, comm), ELEMENTS,
+     MPI_Comm comm)
 BOTH(Reduce_scatter_block, Ireduce_scatter_block,
-     (&begun, call, send, receive, count, type, op, comm), ELEMENTS, MPI_Comm comm)
-BOTH(Reduce_scatter, Ireduce_scatter, (&begun, call, send, receive, counts, type, op, comm),
+     (&begun, __func__, send, receive, count, type, op, comm), ELEMENTS, MPI_Comm comm)
+BOTH(Reduce_scatter, Ireduce_scatter, (&begun, __func__, send, receive, counts, type, op, comm),
      const void *send, void *receive, const int counts[], MPI_Datatype type, MPI_Op op,
      MPI_Comm comm)

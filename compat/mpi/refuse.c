@@ -6,9 +6,9 @@
 #define WEFT_MPI_REFUSED(name, parameters)                                                         \
     API(name, parameters)                                                                          \
     {                                                                                              \
-        TRY(weftmpi_is_open("MPI_" #name));                                                        \
+        TRY(weftmpi_is_open(__func__));                                                            \
         return weftmpi_fail(NULL, NULL, MPI_ERR_UNSUPPORTED_OPERATION,                             \
-                            "MPI_" #name " is not supported by this library (docs/mpi.md)");       \
+                            "%s is not supported by this library (docs/mpi.md)", __func__);        \
     }
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <mpi_functions.def>

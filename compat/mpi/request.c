@@ -4,13 +4,16 @@
  */
 #include "internal.h"
 
+#include "request.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 static struct weftmpi_request *orphans; /* freed by the program while they were active */
-static struct weftmpi_request done_request = {.complete = true};
+struct weftmpi_request weftmpi_request_done = {
+    .complete = true, .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG}};
 
 void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way, const char *call,
                           struct weftmpi_comm *comm)
@@ -142,8 +145,7 @@ static void unpack(const struct weftmpi_unpack *what)
         free(packed);
 }
 
-/* Whether it is complete; waits so long at most for something that belongs to it. */
-static bool poll(struct weftmpi_request *request, double seconds)
+bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
 {
     bool done;
 
@@ -185,12 +187,12 @@ void weftmpi_pause(void)
     nanosleep(&(struct timespec){0, 20000}, NULL);
 }
 
-/* Until it is complete. */
-static void wait(struct weftmpi_request *request)
+void weftmpi_request_until(struct weftmpi_request *request)
 {
     const double alone = weftmpi.level == MPI_THREAD_MULTIPLE ? 10e-3 : INFINITY;
 
-    while (!poll(request, 0) && !poll(request, weftmpi_drive() ? 50e-6 : alone))
+    while (!weftmpi_request_poll(request, 0) &&
+           !weftmpi_request_poll(request, weftmpi_drive() ? 50e-6 : alone))
         ;
 }
 
@@ -213,7 +215,7 @@ int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status 
         let_go(request);
         return error;
     }
-    wait(request);
+    weftmpi_request_until(request);
     if (status != MPI_STATUS_IGNORE) {
         const int before = status->MPI_ERROR;
         *status = request->status;
@@ -244,7 +246,7 @@ int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_R
     const uint64_t number = kept == NULL ? 0 : weftmpi_handle_make(WEFTMPI_REQUEST, kept);
     if (number == 0) {
         free(kept);
-        wait(&begun);
+        weftmpi_request_until(&begun);
         return weftmpi_fail(begun.comm, begun.call, MPI_ERR_NO_MEM, "no memory for a request");
     }
     begun.counted = begun.way == WEFTMPI_COLLECTIVE;
@@ -267,16 +269,14 @@ static void destroy(struct weftmpi_request *request)
     free(request);
 }
 
-/* The request of a handle; NULL: MPI_REQUEST_NULL, or a persistent one that is not active. */
-static int find(const char *call, MPI_Request handle, bool idle_too,
-                struct weftmpi_request **request)
+int weftmpi_request_find(const char *call, MPI_Request handle, bool idle_too,
+                         struct weftmpi_request **request)
 {
     *request = NULL;
     if (handle == MPI_REQUEST_NULL)
         return MPI_SUCCESS;
     if (handle == WEFTMPI_REQUEST_DONE) {
-        weftmpi_empty_status(&done_request.status);
-        *request = &done_request;
+        *request = &weftmpi_request_done;
         return MPI_SUCCESS;
     }
     *request = weftmpi_handle_find(WEFTMPI_REQUEST, WEFTMPI_NUMBER(handle));
@@ -287,8 +287,7 @@ static int find(const char *call, MPI_Request handle, bool idle_too,
     return MPI_SUCCESS;
 }
 
-/* It is complete (or NULL): tells, and ends it. Returns its error. */
-static int end(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
+int weftmpi_request_end(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
     MPI_Status empty;
 
@@ -307,7 +306,7 @@ static int end(struct weftmpi_request *request, MPI_Request *handle, MPI_Status 
         return error;
     }
     *handle = MPI_REQUEST_NULL;
-    if (request != &done_request) {
+    if (request != &weftmpi_request_done) {
         weftmpi_handle_drop(WEFTMPI_NUMBER(request->handle));
         destroy(request);
     }
@@ -321,32 +320,32 @@ API(Wait, (MPI_Request * handle, MPI_Status *status))
 {
     struct weftmpi_request *request;
 
-    TRY(weftmpi_is_open("MPI_Wait"));
-    TRY(find("MPI_Wait", *handle, false, &request));
+    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_request_find(__func__, *handle, false, &request));
     if (request != NULL)
-        wait(request);
-    return end(request, handle, status);
+        weftmpi_request_until(request);
+    return weftmpi_request_end(request, handle, status);
 }
 
 API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
 {
     struct weftmpi_request *request;
 
-    TRY(weftmpi_is_open("MPI_Test"));
-    TRY(find("MPI_Test", *handle, false, &request));
+    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_request_find(__func__, *handle, false, &request));
     weftmpi_drive();
-    *flag = request == NULL || poll(request, 0);
-    return *flag ? end(request, handle, status) : MPI_SUCCESS;
+    *flag = request == NULL || weftmpi_request_poll(request, 0);
+    return *flag ? weftmpi_request_end(request, handle, status) : MPI_SUCCESS;
 }
 
 API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
 {
     struct weftmpi_request *request;
 
-    TRY(weftmpi_is_open("MPI_Request_get_status"));
-    TRY(find("MPI_Request_get_status", handle, false, &request));
+    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_request_find(__func__, handle, false, &request));
     weftmpi_drive();
-    *flag = request == NULL || poll(request, 0);
+    *flag = request == NULL || weftmpi_request_poll(request, 0);
     if (*flag && status != MPI_STATUS_IGNORE) {
         if (request == NULL)
             weftmpi_empty_status(status);
@@ -358,18 +357,17 @@ API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
 
 API(Request_free, (MPI_Request * handle))
 {
-    static const char call[] = "MPI_Request_free";
     struct weftmpi_request *request;
 
-    TRY(weftmpi_is_open(call));
-    TRY(find(call, *handle, true, &request));
+    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_request_find(__func__, *handle, true, &request));
     if (request == NULL)
-        return weftmpi_fail(NULL, call, MPI_ERR_REQUEST, "MPI_REQUEST_NULL");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_REQUEST, "MPI_REQUEST_NULL");
     *handle = MPI_REQUEST_NULL;
-    if (request == &done_request)
+    if (request == &weftmpi_request_done)
         return MPI_SUCCESS;
     weftmpi_handle_drop(WEFTMPI_NUMBER(request->handle));
-    if (!request->active || poll(request, 0)) {
+    if (!request->active || weftmpi_request_poll(request, 0)) {
         destroy(request);
         return MPI_SUCCESS;
     }
@@ -386,205 +384,7 @@ void weftmpi_orphans_end(void)
         struct weftmpi_request *request = orphans;
         orphans = request->next;
         if (request->way != WEFTMPI_RECEIVE) /* one that nobody sends to would never end */
-            wait(request);
+            weftmpi_request_until(request);
         destroy(request);
     }
-}
-
-API(Cancel, (MPI_Request * handle))
-{
-    struct weftmpi_request *request;
-    int cancelled = 0;
-
-    TRY(weftmpi_is_open("MPI_Cancel"));
-    TRY(find("MPI_Cancel", *handle, false, &request));
-    /* A send is not taken back: it completes. */
-    if (request == NULL || request->complete || request->way != WEFTMPI_RECEIVE)
-        return MPI_SUCCESS;
-    const weft_status status = weft_host_message_cancel(weftmpi.job, &request->op, &cancelled);
-    if (cancelled) {
-        request->unpacks_count = request->unpacks_count == 0 ? 0 : 1;
-        if (request->unpacks_count != 0)
-            request->unpacks[0].bytes = 0;
-        request->status.MPI_internal[2] = 1;
-    }
-    return weftmpi_failed(request->comm, "MPI_Cancel", status);
-}
-
-API(Test_cancelled, (const MPI_Status *status, int *flag))
-{
-    *flag = status->MPI_internal[2];
-    return MPI_SUCCESS;
-}
-
-/* ---- several ----------------------------------------------------------------------------------
- */
-
-/* Ends one of several; its error stands in its status. */
-static int end_one(MPI_Request *handle, MPI_Status *status)
-{
-    struct weftmpi_request *request;
-    int error = find("MPI_Waitall", *handle, false, &request);
-
-    if (error == MPI_SUCCESS)
-        error = end(request, handle, status);
-    if (status != MPI_STATUS_IGNORE)
-        status->MPI_ERROR = error;
-    return error == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
-}
-
-API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
-{
-    int error = MPI_SUCCESS;
-
-    TRY(weftmpi_is_open("MPI_Waitall"));
-    for (int i = 0; i < count; i++) {
-        struct weftmpi_request *request;
-        TRY(find("MPI_Waitall", handles[i], false, &request));
-        if (request != NULL)
-            wait(request);
-        if (end_one(&handles[i], statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]) !=
-            MPI_SUCCESS)
-            error = MPI_ERR_IN_STATUS;
-    }
-    return error;
-}
-
-API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]))
-{
-    int error = MPI_SUCCESS;
-
-    TRY(weftmpi_is_open("MPI_Testall"));
-    weftmpi_drive();
-    *flag = 1;
-    for (int i = 0; i < count && *flag; i++) {
-        struct weftmpi_request *request;
-        TRY(find("MPI_Testall", handles[i], false, &request));
-        *flag = request == NULL || poll(request, 0);
-    }
-    for (int i = 0; i < count && *flag; i++)
-        if (end_one(&handles[i], statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]) !=
-            MPI_SUCCESS)
-            error = MPI_ERR_IN_STATUS;
-    return error;
-}
-
-/*
- * Looks at all that are active. *done: how many are complete, whose places are in indices (at most
- * `most`); MPI_UNDEFINED: none is active.
- */
-static int look(const char *call, int count, MPI_Request handles[], int most, int *done,
-                int indices[])
-{
-    int active = 0;
-
-    TRY(weftmpi_is_open(call));
-    weftmpi_drive();
-    *done = 0;
-    for (int i = 0; i < count && *done < most; i++) {
-        struct weftmpi_request *request;
-        TRY(find(call, handles[i], false, &request));
-        active += request != NULL;
-        if (request != NULL && poll(request, 0))
-            indices[(*done)++] = i;
-    }
-    if (active == 0)
-        *done = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-}
-
-/* The same; waits for one. While it waits it looks often, and sleeps in the first one's wait. */
-static int look_until(const char *call, int count, MPI_Request handles[], int most, int *done,
-                      int indices[])
-{
-    for (int round = 0;; round++) {
-        struct weftmpi_request *request = NULL;
-        TRY(look(call, count, handles, most, done, indices));
-        if (*done != 0)
-            return MPI_SUCCESS;
-        for (int i = 0; i < count && request == NULL; i++)
-            TRY(find(call, handles[i], false, &request));
-        if (round > 100 && request != NULL)
-            poll(request, round > 1000 ? 200e-6 : 20e-6);
-    }
-}
-
-API(Waitany, (int count, MPI_Request handles[], int *index, MPI_Status *status))
-{
-    int done, one = MPI_UNDEFINED;
-
-    TRY(look_until("MPI_Waitany", count, handles, 1, &done, &one));
-    *index = done == MPI_UNDEFINED ? MPI_UNDEFINED : one;
-    if (done == MPI_UNDEFINED)
-        return end(NULL, NULL, status);
-    struct weftmpi_request *request;
-    TRY(find("MPI_Waitany", handles[one], false, &request));
-    return end(request, &handles[one], status);
-}
-
-API(Testany, (int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status))
-{
-    int done, one = MPI_UNDEFINED;
-
-    TRY(look("MPI_Testany", count, handles, 1, &done, &one));
-    *flag = done != 0;
-    *index = done == 1 ? one : MPI_UNDEFINED;
-    if (done == 0)
-        return MPI_SUCCESS;
-    struct weftmpi_request *request = NULL;
-    if (done == 1)
-        TRY(find("MPI_Testany", handles[one], false, &request));
-    return end(request, done == 1 ? &handles[one] : NULL, status);
-}
-
-static int end_some(MPI_Request handles[], int done, const int indices[], MPI_Status statuses[])
-{
-    int error = MPI_SUCCESS;
-
-    for (int i = 0; i < done; i++)
-        if (end_one(&handles[indices[i]], statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]) !=
-            MPI_SUCCESS)
-            error = MPI_ERR_IN_STATUS;
-    return error;
-}
-
-API(Waitsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]))
-{
-    TRY(look_until("MPI_Waitsome", count, handles, count, done, indices));
-    return end_some(handles, *done, indices, statuses);
-}
-
-API(Testsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]))
-{
-    TRY(look("MPI_Testsome", count, handles, count, done, indices));
-    return end_some(handles, *done, indices, statuses);
-}
-
-/* ---- persistent -------------------------------------------------------------------------------
- */
-
-API(Start, (MPI_Request * handle))
-{
-    struct weftmpi_request *request;
-
-    TRY(weftmpi_is_open("MPI_Start"));
-    TRY(find("MPI_Start", *handle, true, &request));
-    if (request == NULL || !request->persistent || request->active)
-        return weftmpi_fail(request == NULL || request == &done_request ? NULL : request->comm,
-                            "MPI_Start", MPI_ERR_REQUEST, "%s",
-                            request != NULL && request->active ? "the request is active"
-                                                               : "no persistent request");
-    request->complete = false;
-    request->error = MPI_SUCCESS;
-    weftmpi_empty_status(&request->status);
-    TRY(weftmpi_point_begin(request));
-    request->active = true;
-    return MPI_SUCCESS;
-}
-
-API(Startall, (int count, MPI_Request handles[]))
-{
-    for (int i = 0; i < count; i++)
-        TRY(PMPI_Start(&handles[i]));
-    return MPI_SUCCESS;
 }

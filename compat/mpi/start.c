@@ -73,22 +73,21 @@ static int init(const char *call, int *argc, char ***argv, int level)
 
 API(Init, (int *argc, char ***argv))
 {
-    return init("MPI_Init", argc, argv, MPI_THREAD_SINGLE);
+    return init(__func__, argc, argv, MPI_THREAD_SINGLE);
 }
 
 API(Init_thread, (int *argc, char ***argv, int required, int *provided))
 {
     *provided = required;
-    return init("MPI_Init_thread", argc, argv, required);
+    return init(__func__, argc, argv, required);
 }
 
 /* The attributes of MPI_COMM_SELF go first, so that programs are told; then all that is left. */
 API(Finalize, (void))
 {
-    static const char call[] = "MPI_Finalize";
     weft_team_op *op = NULL;
 
-    TRY(weftmpi_is_open(call));
+    TRY(weftmpi_is_open(__func__));
     TRY(weftmpi_attributes_delete(weftmpi.self));
     TRY(weftmpi_attributes_delete(weftmpi.world));
     weftmpi_orphans_end();
@@ -96,7 +95,7 @@ API(Finalize, (void))
     weft_status status = weft_team_barrier(weftmpi.world->team, &op);
     if (status == WEFT_OK)
         status = weftmpi_team_wait(&op);
-    TRY(weftmpi_failed(NULL, call, status));
+    TRY(weftmpi_failed(NULL, __func__, status));
     weftmpi_comm_leave(weftmpi.self);
     weftmpi_comm_leave(weftmpi.world);
     weftmpi.world = weftmpi.self = NULL;
@@ -120,14 +119,14 @@ API(Finalized, (int *flag))
 
 API(Query_thread, (int *provided))
 {
-    TRY(weftmpi_is_open("MPI_Query_thread"));
+    TRY(weftmpi_is_open(__func__));
     *provided = weftmpi.level;
     return MPI_SUCCESS;
 }
 
 API(Is_thread_main, (int *flag))
 {
-    TRY(weftmpi_is_open("MPI_Is_thread_main"));
+    TRY(weftmpi_is_open(__func__));
     *flag = pthread_equal(pthread_self(), weftmpi.main_thread);
     return MPI_SUCCESS;
 }
@@ -137,7 +136,7 @@ API(Abort, (MPI_Comm comm, int code))
     char text[80];
 
     (void)comm;
-    TRY(weftmpi_is_open("MPI_Abort"));
+    TRY(weftmpi_is_open(__func__));
     snprintf(text, sizeof(text), "MPI_Abort with code %d in process %d", code,
              weft_numbers_of(weftmpi.job)->process);
     fprintf(stderr, "weft-mpi: %s\n", text);
@@ -171,9 +170,9 @@ __attribute__((weak)) double MPI_Wtick(void)
 
 API(Get_processor_name, (char *name, int *length))
 {
-    TRY(weftmpi_is_open("MPI_Get_processor_name"));
+    TRY(weftmpi_is_open(__func__));
     if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0)
-        return weftmpi_fail(NULL, "MPI_Get_processor_name", MPI_ERR_OTHER, "no host name");
+        return weftmpi_fail(NULL, __func__, MPI_ERR_OTHER, "no host name");
     name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
     *length = (int)strlen(name);
     return MPI_SUCCESS;
@@ -199,7 +198,7 @@ API(Alloc_mem, (MPI_Aint bytes, MPI_Info info, void *base))
     (void)info;
     void *memory = bytes < 0 ? NULL : malloc((size_t)bytes + 1);
     if (memory == NULL)
-        return weftmpi_fail(NULL, "MPI_Alloc_mem", MPI_ERR_NO_MEM, "%td bytes", (ptrdiff_t)bytes);
+        return weftmpi_fail(NULL, __func__, MPI_ERR_NO_MEM, "%td bytes", (ptrdiff_t)bytes);
     *(void **)base = memory;
     return MPI_SUCCESS;
 }

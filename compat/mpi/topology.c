@@ -70,9 +70,7 @@ static int topology_in(const char *call, MPI_Comm handle, int kind, struct weftm
 
 API(Topo_test, (MPI_Comm handle, int *kind))
 {
-    struct weftmpi_comm *comm;
-
-    TRY(weftmpi_comm_in("MPI_Topo_test", handle, &comm));
+    COMM_IN(comm, handle);
     *kind = comm->topology == NULL ? MPI_UNDEFINED : comm->topology->kind;
     return MPI_SUCCESS;
 }
@@ -115,18 +113,18 @@ static void divide(int left, int ndims, int dims[], int zeros)
 
 API(Dims_create, (int nodes, int ndims, int dims[]))
 {
-    static const char call[] = "MPI_Dims_create";
     int left = nodes, zeros = 0;
 
     for (int i = 0; i < ndims; i++) {
         if (dims[i] < 0 || (dims[i] > 0 && left % dims[i] != 0))
-            return weftmpi_fail(NULL, call, MPI_ERR_DIMS, "dimension %d is %d, of %d nodes", i,
+            return weftmpi_fail(NULL, __func__, MPI_ERR_DIMS, "dimension %d is %d, of %d nodes", i,
                                 dims[i], nodes);
         zeros += dims[i] == 0;
         left /= dims[i] == 0 ? 1 : dims[i];
     }
     if (nodes < 1 || (zeros == 0 && left != 1))
-        return weftmpi_fail(NULL, call, MPI_ERR_DIMS, "%d nodes do not fill the dimensions", nodes);
+        return weftmpi_fail(NULL, __func__, MPI_ERR_DIMS, "%d nodes do not fill the dimensions",
+                            nodes);
     if (zeros != 0)
         divide(left, ndims, dims, zeros);
     return MPI_SUCCESS;
@@ -161,19 +159,17 @@ static struct weftmpi_topology *make_grid(int ndims, const int dims[], const int
 API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
                   MPI_Comm *cart))
 {
-    static const char call[] = "MPI_Cart_create";
-    struct weftmpi_comm *comm;
     long cells = 1;
-
     (void)reorder; /* ranks stay */
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_IN(comm, handle);
     if (ndims < 0)
-        return weftmpi_fail(comm, call, MPI_ERR_DIMS, "%d dimensions", ndims);
+        return weftmpi_fail(comm, __func__, MPI_ERR_DIMS, "%d dimensions", ndims);
     for (int i = 0; i < ndims; i++) {
         cells *= dims[i];
         if (dims[i] < 1 || cells > comm->size)
-            return weftmpi_fail(comm, call, MPI_ERR_DIMS, "dimension %d is %d; %s has %d processes",
-                                i, dims[i], comm->name, comm->size);
+            return weftmpi_fail(comm, __func__, MPI_ERR_DIMS,
+                                "dimension %d is %d; %s has %d processes", i, dims[i], comm->name,
+                                comm->size);
     }
     struct weftmpi_group *group = NULL;
     struct weftmpi_topology *grid = NULL;
@@ -181,10 +177,10 @@ API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int period
         group = weftmpi_group_make((int)cells);
         grid = make_grid(ndims, dims, periods, comm->rank);
         if (group == NULL || grid == NULL)
-            return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+            return weftmpi_fail(comm, __func__, MPI_ERR_NO_MEM, "no memory");
         memcpy(group->processes, comm->group->processes, (size_t)cells * sizeof(int));
     }
-    return weftmpi_agree_now(call, comm, group, grid, cart);
+    return weftmpi_agree_now(__func__, comm, group, grid, cart);
 }
 
 API(Cartdim_get, (MPI_Comm handle, int *ndims))
@@ -192,7 +188,7 @@ API(Cartdim_get, (MPI_Comm handle, int *ndims))
     struct weftmpi_topology *grid;
     struct weftmpi_comm *comm;
 
-    TRY(topology_in("MPI_Cartdim_get", handle, MPI_CART, &comm, &grid));
+    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
     *ndims = grid->ndims;
     return MPI_SUCCESS;
 }
@@ -202,7 +198,7 @@ API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[
     struct weftmpi_topology *grid;
     struct weftmpi_comm *comm;
 
-    TRY(topology_in("MPI_Cart_get", handle, MPI_CART, &comm, &grid));
+    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
     for (int i = 0; i < grid->ndims && i < most; i++) {
         dims[i] = grid->dims[i];
         periods[i] = grid->periods[i];
@@ -213,15 +209,14 @@ API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[
 
 API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 {
-    static const char call[] = "MPI_Cart_coords";
     struct weftmpi_topology *grid;
     struct weftmpi_comm *comm;
 
-    TRY(topology_in(call, handle, MPI_CART, &comm, &grid));
+    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
     if (rank < 0 || rank >= comm->size)
-        return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
+        return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
     if (most < grid->ndims)
-        return weftmpi_fail(comm, call, MPI_ERR_ARG, "room for %d of %d", most, grid->ndims);
+        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "room for %d of %d", most, grid->ndims);
     coords_of(grid, rank, coords);
     return MPI_SUCCESS;
 }
@@ -245,27 +240,26 @@ static int rank_near(const struct weftmpi_topology *grid, const int coords[], in
 
 API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 {
-    static const char call[] = "MPI_Cart_rank";
     struct weftmpi_topology *grid;
     struct weftmpi_comm *comm;
 
-    TRY(topology_in(call, handle, MPI_CART, &comm, &grid));
+    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
     const int found = rank_near(grid, coords, -1, 0);
     if (found == MPI_PROC_NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_ARG, "coordinates outside of the grid");
+        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "coordinates outside of the grid");
     *rank = found;
     return MPI_SUCCESS;
 }
 
 API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *to))
 {
-    static const char call[] = "MPI_Cart_shift";
     struct weftmpi_topology *grid;
     struct weftmpi_comm *comm;
 
-    TRY(topology_in(call, handle, MPI_CART, &comm, &grid));
+    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
     if (direction < 0 || direction >= grid->ndims)
-        return weftmpi_fail(comm, call, MPI_ERR_DIMS, "direction %d of %d", direction, grid->ndims);
+        return weftmpi_fail(comm, __func__, MPI_ERR_DIMS, "direction %d of %d", direction,
+                            grid->ndims);
     *from = rank_near(grid, grid->coords, direction, -distance);
     *to = rank_near(grid, grid->coords, direction, distance);
     return MPI_SUCCESS;
@@ -273,15 +267,14 @@ API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *t
 
 API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
 {
-    static const char call[] = "MPI_Cart_sub";
     struct weftmpi_topology *grid;
     struct weftmpi_comm *comm;
 
-    TRY(topology_in(call, handle, MPI_CART, &comm, &grid));
+    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
     struct weftmpi_topology *sub = make(MPI_CART, 3 * (size_t)grid->ndims);
     struct weftmpi_group *group = weftmpi_group_make(comm->size);
     if (sub == NULL || group == NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_fail(comm, __func__, MPI_ERR_NO_MEM, "no memory");
     for (int i = 0; i < grid->ndims; i++)
         sub->ndims += remain[i] != 0;
     lay_out(sub);
@@ -304,7 +297,7 @@ API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
             group->processes[group->size++] = comm->group->processes[rank];
     }
     free(coords);
-    return weftmpi_agree_now(call, comm, group, sub, part);
+    return weftmpi_agree_now(__func__, comm, group, sub, part);
 }
 
 /* ---- graphs -----------------------------------------------------------------------------------
@@ -314,23 +307,20 @@ API(Dist_graph_create_adjacent,
     (MPI_Comm handle, int indegree, const int sources[], const int source_weights[], int outdegree,
      const int targets[], const int target_weights[], MPI_Info info, int reorder, MPI_Comm *graph))
 {
-    static const char call[] = "MPI_Dist_graph_create_adjacent";
-    struct weftmpi_comm *comm;
-
     (void)info;
     (void)reorder;
-    TRY(weftmpi_comm_in(call, handle, &comm));
+    COMM_IN(comm, handle);
     if (indegree < 0 || outdegree < 0)
-        return weftmpi_fail(comm, call, MPI_ERR_ARG, "degrees %d and %d", indegree, outdegree);
+        return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "degrees %d and %d", indegree, outdegree);
     for (int i = 0; i < indegree + outdegree; i++) {
         const int rank = i < indegree ? sources[i] : targets[i - indegree];
         if (rank < 0 || rank >= comm->size)
-            return weftmpi_fail(comm, call, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
+            return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
     }
     struct weftmpi_topology *made =
         make(MPI_DIST_GRAPH, 2 * ((size_t)indegree + (size_t)outdegree));
     if (made == NULL)
-        return weftmpi_fail(comm, call, MPI_ERR_NO_MEM, "no memory");
+        return weftmpi_fail(comm, __func__, MPI_ERR_NO_MEM, "no memory");
     made->indegree = indegree;
     made->outdegree = outdegree;
     made->weighted = source_weights != MPI_UNWEIGHTED;
@@ -344,7 +334,7 @@ API(Dist_graph_create_adjacent,
         made->target_weights[i] = made->weighted ? target_weights[i] : 1;
     }
     weftmpi_hold(&comm->group->references);
-    return weftmpi_agree_now(call, comm, comm->group, made, graph);
+    return weftmpi_agree_now(__func__, comm, comm->group, made, graph);
 }
 
 API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))
@@ -352,7 +342,7 @@ API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree,
     struct weftmpi_topology *graph;
     struct weftmpi_comm *comm;
 
-    TRY(topology_in("MPI_Dist_graph_neighbors_count", handle, MPI_DIST_GRAPH, &comm, &graph));
+    TRY(topology_in(__func__, handle, MPI_DIST_GRAPH, &comm, &graph));
     *indegree = graph->indegree;
     *outdegree = graph->outdegree;
     *weighted = graph->weighted;
@@ -365,7 +355,7 @@ API(Dist_graph_neighbors, (MPI_Comm handle, int most_in, int sources[], int sour
     struct weftmpi_topology *graph;
     struct weftmpi_comm *comm;
 
-    TRY(topology_in("MPI_Dist_graph_neighbors", handle, MPI_DIST_GRAPH, &comm, &graph));
+    TRY(topology_in(__func__, handle, MPI_DIST_GRAPH, &comm, &graph));
     for (int i = 0; i < graph->indegree && i < most_in; i++) {
         sources[i] = graph->sources[i];
         if (graph->weighted && source_weights != MPI_UNWEIGHTED)

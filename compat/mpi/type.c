@@ -167,7 +167,7 @@ API(Type_size, (MPI_Datatype handle, int *bytes))
 {
     struct weftmpi_type *type;
 
-    TRY(any_type("MPI_Type_size", handle, &type));
+    TRY(any_type(__func__, handle, &type));
     *bytes = type->size > INT32_MAX ? MPI_UNDEFINED : (int)type->size;
     return MPI_SUCCESS;
 }
@@ -176,7 +176,7 @@ API(Type_get_extent, (MPI_Datatype handle, MPI_Aint *lower, MPI_Aint *extent))
 {
     struct weftmpi_type *type;
 
-    TRY(any_type("MPI_Type_get_extent", handle, &type));
+    TRY(any_type(__func__, handle, &type));
     *lower = type->lower;
     *extent = weftmpi_extent(type);
     return MPI_SUCCESS;
@@ -186,7 +186,7 @@ API(Type_get_true_extent, (MPI_Datatype handle, MPI_Aint *lower, MPI_Aint *exten
 {
     struct weftmpi_type *type;
 
-    TRY(any_type("MPI_Type_get_true_extent", handle, &type));
+    TRY(any_type(__func__, handle, &type));
     *lower = type->true_lower;
     *extent = type->true_upper - type->true_lower;
     return MPI_SUCCESS;
@@ -196,7 +196,7 @@ API(Type_get_name, (MPI_Datatype handle, char *name, int *length))
 {
     struct weftmpi_type *type;
 
-    TRY(any_type("MPI_Type_get_name", handle, &type));
+    TRY(any_type(__func__, handle, &type));
     *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", type->name);
     return MPI_SUCCESS;
 }
@@ -205,7 +205,7 @@ API(Type_set_name, (MPI_Datatype handle, const char *name))
 {
     struct weftmpi_type *type;
 
-    TRY(any_type("MPI_Type_set_name", handle, &type));
+    TRY(any_type(__func__, handle, &type));
     snprintf(type->name, sizeof(type->name), "%s", name);
     return MPI_SUCCESS;
 }
@@ -214,7 +214,7 @@ API(Type_commit, (MPI_Datatype * handle))
 {
     struct weftmpi_type *type;
 
-    TRY(any_type("MPI_Type_commit", *handle, &type));
+    TRY(any_type(__func__, *handle, &type));
     type->committed = true;
     return MPI_SUCCESS;
 }
@@ -223,10 +223,9 @@ API(Type_free, (MPI_Datatype * handle))
 {
     struct weftmpi_type *type;
 
-    TRY(any_type("MPI_Type_free", *handle, &type));
+    TRY(any_type(__func__, *handle, &type));
     if (type->basic)
-        return weftmpi_fail(NULL, "MPI_Type_free", MPI_ERR_TYPE, "%s is the standard's",
-                            type->name);
+        return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is the standard's", type->name);
     weftmpi_handle_drop(WEFTMPI_NUMBER(type->handle));
     weftmpi_type_leave(type);
     *handle = MPI_DATATYPE_NULL;

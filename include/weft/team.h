@@ -83,7 +83,8 @@ WEFT_API weft_status weft_team_barrier(weft_team *team, weft_team_op **op);
 WEFT_API weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t bytes,
                                          weft_team_op **op);
 
-/* ---- reductions: count elements of each, put together one by one; in place -------------------- */
+/* ---- reductions: count elements of each, put together one by one; in place --------------------
+ */
 
 /* At target of the root, which is not used elsewhere. */
 WEFT_API weft_status weft_team_reduce(weft_team *team, int root, const void *source, void *target,
@@ -103,7 +104,8 @@ WEFT_API weft_status weft_team_reduce_scatter(weft_team *team, const void *sourc
 WEFT_API weft_status weft_team_scan(weft_team *team, int before, const void *source, void *target,
                                     size_t count, const weft_combine *combine, weft_team_op **op);
 
-/* ---- pieces; with sizes: member i's has sizes[i] bytes, at offsets[i] -------------------------- */
+/* ---- pieces; with sizes: member i's has sizes[i] bytes, at offsets[i] --------------------------
+ */
 
 /* Each member's piece, in their order, at target of the root. source NULL there: it is in place. */
 WEFT_API weft_status weft_team_gather(weft_team *team, int root, const void *source, size_t bytes,
@@ -142,7 +144,8 @@ WEFT_API weft_status weft_team_exchange(weft_team *team, enum weft_team_kind kin
                                         const weft_piece *receives, size_t receives_count,
                                         weft_team_op **op);
 
-/* ---- completion ------------------------------------------------------------------------------- */
+/* ---- completion -------------------------------------------------------------------------------
+ */
 
 /* *done: 1: it is complete, and *op NULL. Non-blocking. */
 WEFT_API weft_status weft_team_test(weft_team_op **op, int *done);

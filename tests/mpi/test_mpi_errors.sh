@@ -64,7 +64,7 @@ timeout 20 "$weftrun" -n 2 ./left >out 2>err
 grep -q "never received" err || fail "a message that nobody received: $(cat err)"
 
 # The wrappers.
-program whole 'printf("%d of %d\\n", rank, size);'
+program whole 'printf("%d of %d\n", rank, size);'
 timeout 20 "$HOME/opt/weft/bin/weftrun" -n 2 ./whole >out 2>err || fail "installed: $(cat err)"
 [ "$(sort out | tr '\n' ,)" = "0 of 2,1 of 2," ] || fail "installed: $(cat out)"
 "$HOME/opt/weft/bin/weftmpicc" -show -c x.c | grep -q "weft-mpi" || fail "-show"
@@ -86,5 +86,21 @@ echo "$(($(wc -w <<<"$functions") + 3)) functions and $(wc -w <<<"$refusals") re
 [ -z "$(comm -13 listed symbols)" ] || fail "not in the list: $(comm -13 listed symbols)"
 nm --defined-only "$HOME/opt/weft/$libdir/libweft-mpi.a" 2>/dev/null |
     awk '$2 ~ /[TWDB]/ && $3 !~ /^(P?MPIX?_|weftmpi)/ { print $3 }' | grep . && fail "other symbols"
+
+# The header's numbers are the ABI's.
+{
+    printf '#include <mpi.h>\n#include <stdio.h>\nint main(void)\n{\n    int differ = sizeof(MPI_Status) != 32;\n'
+    sed '/^#/d' "$root/tests/mpi/abi.txt" | tr -s ' \n' '\n' | paste - - | while read -r name number; do
+        printf '    if ((long)%s != %s) { puts("%s"); differ++; }\n' "$name" "$number" "$name"
+    done
+    printf '    printf("%%d differ\\n", differ);\n    return differ;\n}\n'
+} >numbers.c
+WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} numbers.c -o numbers &&
+    ./numbers || fail "numbers of the ABI"
+grep -oE '\bMPI_[A-Z0-9_]+\b *(=|\(\(MPI_|\(\(void)' "$root/include/weft-mpi/mpi.h" | grep -oE '^MPI_[A-Z0-9_]+' |
+    while read -r name; do
+        grep -qw "$name" "$root/tests/mpi/abi.txt" || echo "$name"
+    done >unlisted
+[ ! -s unlisted ] || fail "not compared with the ABI: $(cat unlisted)"
 
 [ $failures -eq 0 ]

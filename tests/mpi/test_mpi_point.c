@@ -133,15 +133,14 @@ static void probes(void)
     int data[3] = {rank, rank + 1, rank + 2}, in[3], flag = 0, count;
     MPI_Status status;
     MPI_Message message;
-    MPI_Request request;
+    MPI_Request request, sends[5];
 
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     CHECK(!flag);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int tag = 5; tag < 10; tag++)
-        MPI_Isend(data, tag % 4, MPI_INT, right, tag, MPI_COMM_WORLD, &request),
-            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Isend(data, tag % 4, MPI_INT, right, tag, MPI_COMM_WORLD, &sends[tag - 5]);
     MPI_Probe(left, 6, MPI_COMM_WORLD, &status);
     MPI_Get_count(&status, MPI_INT, &count);
     CHECK(status.MPI_SOURCE == left && status.MPI_TAG == 6 && count == 2);
@@ -165,6 +164,7 @@ static void probes(void)
         MPI_Recv(in, 3, MPI_INT, left, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
         CHECK(status.MPI_TAG == (i == 0 ? 5 : 7 + i));
     }
+    MPI_Waitall(5, sends, MPI_STATUSES_IGNORE);
     MPI_Mprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &message, &status);
     CHECK(message == MPI_MESSAGE_NO_PROC);
     MPI_Mrecv(in, 3, MPI_INT, &message, &status);

@@ -1,0 +1,146 @@
+/* compat/mpi/probe.c - probes, and messages that a probe has taken. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+struct matched {
+    weft_message_op op;
+    struct weftmpi_comm *comm;
+};
+
+/* Looks once, or until there is one (`there` NULL). matched: takes the message. */
+static int probe(const char *call, int from, int tag, MPI_Comm handle, int *there,
+                 struct matched *matched, MPI_Status *status)
+{
+    struct weftmpi_comm *comm;
+    weft_message message;
+    weft_status result;
+    int found = 0;
+
+    TRY(weftmpi_comm_in(call, handle, &comm));
+    TRY(weftmpi_check_source(comm, call, from, tag));
+    if (from == MPI_PROC_NULL) {
+        if (status != MPI_STATUS_IGNORE)
+            weftmpi_no_process(status);
+        if (there != NULL)
+            *there = 1;
+        return MPI_SUCCESS;
+    }
+    if (matched != NULL)
+        matched->comm = comm;
+    from = from == MPI_ANY_SOURCE ? WEFT_ANY : from;
+    tag = tag == MPI_ANY_TAG ? WEFT_ANY : tag;
+    const bool sleeps = there == NULL && !weftmpi_drive() && weftmpi.level != MPI_THREAD_MULTIPLE;
+    do {
+        if (sleeps && matched != NULL)
+            result = weft_host_probe_match_wait(weftmpi.job, comm->messages, from, tag,
+                                                &matched->op, &message);
+        else if (sleeps)
+            result = weft_host_probe_wait(weftmpi.job, comm->messages, from, tag, &message);
+        else if (matched != NULL)
+            result = weft_host_probe_match(weftmpi.job, comm->messages, from, tag, &found,
+                                           &matched->op, &message);
+        else
+            result = weft_host_probe(weftmpi.job, comm->messages, from, tag, &found, &message);
+        found |= sleeps && result == WEFT_OK;
+        if (!found && result == WEFT_OK)
+            weftmpi_pause();
+    } while (result == WEFT_OK && !found && there == NULL);
+    if (there != NULL)
+        *there = found;
+    if (found && status != MPI_STATUS_IGNORE)
+        weftmpi_set_status(status, &message);
+    return weftmpi_failed(comm, call, result);
+}
+
+API(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status))
+{
+    return probe(__func__, from, tag, comm, NULL, NULL, status);
+}
+
+API(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status))
+{
+    return probe(__func__, from, tag, comm, flag, NULL, status);
+}
+
+static int matched_probe(const char *call, int from, int tag, MPI_Comm comm, int *there,
+                         MPI_Message *handle, MPI_Status *status)
+{
+    struct matched *matched = calloc(1, sizeof(*matched));
+    int found = 1, error = MPI_ERR_NO_MEM;
+
+    *handle = from == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
+    if (matched == NULL)
+        return weftmpi_fail(NULL, call, error, "no memory");
+    const uint64_t number = weftmpi_handle_make(WEFTMPI_MESSAGE, matched);
+    error = number == 0
+                ? weftmpi_fail(NULL, call, error, "no memory")
+                : probe(call, from, tag, comm, there == NULL ? NULL : &found, matched, status);
+    if (there != NULL)
+        *there = found;
+    if (error != MPI_SUCCESS || !found || from == MPI_PROC_NULL) {
+        weftmpi_handle_drop(number);
+        free(matched);
+        return error;
+    }
+    *handle = (MPI_Message)(uintptr_t)number;
+    return MPI_SUCCESS;
+}
+
+API(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status))
+{
+    return matched_probe(__func__, from, tag, comm, NULL, message, status);
+}
+
+API(Improbe,
+    (int from, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status))
+{
+    return matched_probe(__func__, from, tag, comm, flag, message, status);
+}
+
+/* Begins to receive a matched message. */
+static int begin_matched(struct weftmpi_request *request, const char *call, void *buffer, int count,
+                         MPI_Datatype type, MPI_Message *handle)
+{
+    struct matched *matched = weftmpi_handle_find(WEFTMPI_MESSAGE, WEFTMPI_NUMBER(*handle));
+
+    TRY(weftmpi_is_open(call));
+    if (*handle != MPI_MESSAGE_NO_PROC && matched == NULL)
+        return weftmpi_fail(NULL, call, MPI_ERR_REQUEST, "no message, or it was received");
+    weftmpi_request_open(request, WEFTMPI_RECEIVE, call,
+                         matched == NULL ? weftmpi.world : matched->comm);
+    TRY(weftmpi_type_in(request->comm, call, type, count, &request->type));
+    if (matched == NULL) {
+        weftmpi_no_process(&request->status);
+        *handle = MPI_MESSAGE_NULL;
+        return MPI_SUCCESS;
+    }
+    request->buffer = buffer;
+    request->count = count;
+    void *row = weftmpi_receive_row(request);
+    if (row == NULL && !request->type->dense)
+        return weftmpi_fail(request->comm, call, MPI_ERR_NO_MEM, "no memory");
+    const weft_status status = weft_host_receive_matched_begin(
+        weftmpi.job, &matched->op, row, request->type->size * (size_t)count, &request->op);
+    weftmpi_handle_drop(WEFTMPI_NUMBER(*handle));
+    free(matched);
+    *handle = MPI_MESSAGE_NULL;
+    return weftmpi_failed(request->comm, call, status);
+}
+
+API(Mrecv, (void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status))
+{
+    struct weftmpi_request request;
+    const int error = begin_matched(&request, __func__, buffer, count, type, message);
+
+    return error != MPI_SUCCESS ? error : weftmpi_request_wait(&request, error, status);
+}
+
+API(Imrecv,
+    (void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request))
+{
+    struct weftmpi_request begun;
+
+    TRY(begin_matched(&begun, __func__, buffer, count, type, message));
+    return weftmpi_request_keep(&begun, MPI_SUCCESS, request);
+}

@@ -1,0 +1,205 @@
+/* compat/mpi/wait.c - calls for several requests at once, persistent requests, and cancel. */
+#include "internal.h"
+
+#include "request.h"
+
+/* ---- several ----------------------------------------------------------------------------------
+ */
+
+/* Ends one of several; its error stands in its status. */
+static int end_one(MPI_Request *handle, MPI_Status *status)
+{
+    struct weftmpi_request *request;
+    int error = weftmpi_request_find("MPI_Waitall", *handle, false, &request);
+
+    if (error == MPI_SUCCESS)
+        error = weftmpi_request_end(request, handle, status);
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = error;
+    return error == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
+}
+
+API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
+{
+    int error = MPI_SUCCESS;
+
+    TRY(weftmpi_is_open(__func__));
+    for (int i = 0; i < count; i++) {
+        struct weftmpi_request *request;
+        TRY(weftmpi_request_find(__func__, handles[i], false, &request));
+        if (request != NULL)
+            weftmpi_request_until(request);
+        if (end_one(&handles[i], statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]) !=
+            MPI_SUCCESS)
+            error = MPI_ERR_IN_STATUS;
+    }
+    return error;
+}
+
+API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]))
+{
+    int error = MPI_SUCCESS;
+
+    TRY(weftmpi_is_open(__func__));
+    weftmpi_drive();
+    *flag = 1;
+    for (int i = 0; i < count && *flag; i++) {
+        struct weftmpi_request *request;
+        TRY(weftmpi_request_find(__func__, handles[i], false, &request));
+        *flag = request == NULL || weftmpi_request_poll(request, 0);
+    }
+    for (int i = 0; i < count && *flag; i++)
+        if (end_one(&handles[i], statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]) !=
+            MPI_SUCCESS)
+            error = MPI_ERR_IN_STATUS;
+    return error;
+}
+
+/*
+ * Looks at all that are active. *done: how many are complete, whose places are in indices (at most
+ * `most`); MPI_UNDEFINED: none is active.
+ */
+static int look(const char *call, int count, MPI_Request handles[], int most, int *done,
+                int indices[])
+{
+    int active = 0;
+
+    TRY(weftmpi_is_open(call));
+    weftmpi_drive();
+    *done = 0;
+    for (int i = 0; i < count && *done < most; i++) {
+        struct weftmpi_request *request;
+        TRY(weftmpi_request_find(call, handles[i], false, &request));
+        active += request != NULL;
+        if (request != NULL && weftmpi_request_poll(request, 0))
+            indices[(*done)++] = i;
+    }
+    if (active == 0)
+        *done = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+/* The same; waits for one. While it waits it looks often, and sleeps in the first one's wait. */
+static int look_until(const char *call, int count, MPI_Request handles[], int most, int *done,
+                      int indices[])
+{
+    for (int round = 0;; round++) {
+        struct weftmpi_request *request = NULL;
+        TRY(look(call, count, handles, most, done, indices));
+        if (*done != 0)
+            return MPI_SUCCESS;
+        for (int i = 0; i < count && request == NULL; i++)
+            TRY(weftmpi_request_find(call, handles[i], false, &request));
+        if (round > 100 && request != NULL)
+            weftmpi_request_poll(request, round > 1000 ? 200e-6 : 20e-6);
+    }
+}
+
+API(Waitany, (int count, MPI_Request handles[], int *index, MPI_Status *status))
+{
+    int done, one = MPI_UNDEFINED;
+
+    TRY(look_until(__func__, count, handles, 1, &done, &one));
+    *index = done == MPI_UNDEFINED ? MPI_UNDEFINED : one;
+    if (done == MPI_UNDEFINED)
+        return weftmpi_request_end(NULL, NULL, status);
+    struct weftmpi_request *request;
+    TRY(weftmpi_request_find(__func__, handles[one], false, &request));
+    return weftmpi_request_end(request, &handles[one], status);
+}
+
+API(Testany, (int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status))
+{
+    int done, one = MPI_UNDEFINED;
+
+    TRY(look(__func__, count, handles, 1, &done, &one));
+    *flag = done != 0;
+    *index = done == 1 ? one : MPI_UNDEFINED;
+    if (done == 0)
+        return MPI_SUCCESS;
+    struct weftmpi_request *request = NULL;
+    if (done == 1)
+        TRY(weftmpi_request_find(__func__, handles[one], false, &request));
+    return weftmpi_request_end(request, done == 1 ? &handles[one] : NULL, status);
+}
+
+static int end_some(MPI_Request handles[], int done, const int indices[], MPI_Status statuses[])
+{
+    int error = MPI_SUCCESS;
+
+    for (int i = 0; i < done; i++)
+        if (end_one(&handles[indices[i]], statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i]) !=
+            MPI_SUCCESS)
+            error = MPI_ERR_IN_STATUS;
+    return error;
+}
+
+API(Waitsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]))
+{
+    TRY(look_until(__func__, count, handles, count, done, indices));
+    return end_some(handles, *done, indices, statuses);
+}
+
+API(Testsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[]))
+{
+    TRY(look(__func__, count, handles, count, done, indices));
+    return end_some(handles, *done, indices, statuses);
+}
+
+/* ---- persistent -------------------------------------------------------------------------------
+ */
+
+API(Start, (MPI_Request * handle))
+{
+    struct weftmpi_request *request;
+
+    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_request_find(__func__, *handle, true, &request));
+    if (request == NULL || !request->persistent || request->active)
+        return weftmpi_fail(
+            request == NULL || request == &weftmpi_request_done ? NULL : request->comm, __func__,
+            MPI_ERR_REQUEST, "%s",
+            request != NULL && request->active ? "the request is active" : "no persistent request");
+    request->complete = false;
+    request->error = MPI_SUCCESS;
+    weftmpi_empty_status(&request->status);
+    TRY(weftmpi_point_begin(request));
+    request->active = true;
+    return MPI_SUCCESS;
+}
+
+API(Startall, (int count, MPI_Request handles[]))
+{
+    for (int i = 0; i < count; i++)
+        TRY(PMPI_Start(&handles[i]));
+    return MPI_SUCCESS;
+}
+
+/* ---- taken back -------------------------------------------------------------------------------
+ */
+
+API(Cancel, (MPI_Request * handle))
+{
+    struct weftmpi_request *request;
+    int cancelled = 0;
+
+    TRY(weftmpi_is_open(__func__));
+    TRY(weftmpi_request_find(__func__, *handle, false, &request));
+    /* A send is not taken back: it completes. */
+    if (request == NULL || request->complete || request->way != WEFTMPI_RECEIVE)
+        return MPI_SUCCESS;
+    const weft_status status = weft_host_message_cancel(weftmpi.job, &request->op, &cancelled);
+    if (cancelled) {
+        request->unpacks_count = request->unpacks_count == 0 ? 0 : 1;
+        if (request->unpacks_count != 0)
+            request->unpacks[0].bytes = 0;
+        request->status.MPI_internal[2] = 1;
+    }
+    return weftmpi_failed(request->comm, __func__, status);
+}
+
+API(Test_cancelled, (const MPI_Status *status, int *flag))
+{
+    *flag = status->MPI_internal[2];
+    return MPI_SUCCESS;
+}
