@@ -111,5 +111,26 @@ until_says "ended with 46" cat "$here/endless.out"
 kill "$two"
 until_says 'sessions ended' cat "$here/two.err"
 
+# shares: the third allocation is too much, and the other program goes on
+server three --memory 8M
+c=$address
+three=$server
+"$cuda" run -s "$a,$c" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
+client=$!
+pids+=("$client")
+until_says ready cat "$here/endless.out"
+expect share 0 'allocation 3: cudaErrorMemoryAllocation' "$cuda" run -s "$c" -- "$tests/remote_quota"
+grep -q 'the program would hold 12 MiB of device 0, its share is 8 MiB' "$here/three.err" ||
+    { echo "FAILED: $(cat "$here/three.err")" && failures=$((failures + 1)); }
+
+# a server that is stopped for a while is not lost
+pkill -STOP -P "$three"
+sleep 1
+pkill -CONT -P "$three"
+expect stopped 0 "$c  1 clients of 16" "$cuda" status -s "$c"
+kill "$three"
+until_says '1 sessions ended' cat "$here/three.err"
+until_says "ended with 46" cat "$here/endless.out"
+
 [ "$failures" -eq 0 ] && echo "all good"
 exit $((failures != 0))
