@@ -120,6 +120,7 @@ client=$!
 pids+=("$client")
 until_says ready cat "$here/endless.out"
 expect share 0 'allocation 3: cudaErrorMemoryAllocation' "$cuda" run -s "$c" -- "$tests/remote_quota"
+expect child 0 'child 0, then cudaSuccess' "$cuda" run -s "$c" -- "$tests/remote_quota"
 grep -q 'the program would hold 12 MiB of device 0, its share is 8 MiB' "$here/three.err" ||
     { echo "FAILED: $(cat "$here/three.err")" && failures=$((failures + 1)); }
 

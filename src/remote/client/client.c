@@ -1,6 +1,7 @@
 /* remote/client/client.c - opening and closing, and the table. */
 #include "remote/client/client.h"
 
+#include "base/fork.h"
 #include "base/say.h"
 #include "boot/interface.h"
 #include "remote/client/connect.h"
@@ -66,6 +67,7 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
     for (int p = 1; p < config->processes && p < WEFT_LINK_PROCESSES; p++)
         client.server[p].name = names[p - 1];
     client.closing = false;
+    client.forks = weft_forks();
     client.devices = 0;
     client.links.context = NULL;
     client.links.copy = client_copy_notice;
@@ -190,7 +192,7 @@ weft_status weft_client_open(const struct weft_cuda_table **table, const struct 
 
 void weft_client_close(void)
 {
-    if (!client.open)
+    if (!client.open || weft_forks() != client.forks) /* a child's exit is not the program's */
         return;
     for (int p = 1; p < client.links.processes; p++) {
         const struct client_device device = {.process = p};
