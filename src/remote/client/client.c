@@ -144,8 +144,8 @@ static weft_status ask_all(const struct weft_config *config, const struct weft_k
     weft_status status = WEFT_OK;
     uint32_t clients, places;
 
-    strcpy(request.root, config->root);
-    strcpy(request.secret, config->secret);
+    memcpy(request.root, config->root, sizeof(request.root));
+    memcpy(request.secret, config->secret, sizeof(request.secret));
     for (int p = 1; p <= servers.count; p++)
         client.server[p].life_line = -1;
     for (int p = 1; p <= servers.count && status == WEFT_OK; p++) {
@@ -165,7 +165,7 @@ static void hang_up(void)
 
 weft_status weft_client_open(const struct weft_cuda_table **table, const struct weft_config *given)
 {
-    const char *names[WEFT_LINK_SERVERS];
+    const char *names[WEFT_LINK_SERVERS] = {NULL};
     struct weft_config config = *given;
     struct weft_key key = {.size = 0};
 
