@@ -31,7 +31,7 @@ expect() {
 server() {
     local name=$1
     shift
-    "$bin/weft-gpud" --driver "fake:devices=1,memory=1G,kernels=$tests/remote_kernels.so" --listen 127.0.0.1:0 \
+    "$bin/weft-gpud" --driver "fake:devices=1,memory=1G,kernels=$tests/remote_kernels.so${fault-}" --listen 127.0.0.1:0 \
         --secret-file "$here/secret" "$@" >"$here/$name.out" 2>"$here/$name.err" &
     server=$!
     pids+=("$server")
@@ -132,6 +132,11 @@ expect stopped 0 "$c  1 clients of 16" "$cuda" status -s "$c"
 kill "$three"
 until_says '1 sessions ended' cat "$here/three.err"
 until_says "ended with 46" cat "$here/endless.out"
+
+# a GPU that fails ends what one program does there, with its own error
+fault=,fault=launch:1:719 server four
+expect failure 1 'unspecified launch failure' "$cuda" run -s "$address" -- "$program"
+expect others 0 'Test PASSED' "$cuda" run -s "$a" -- "$program"
 
 [ "$failures" -eq 0 ] && echo "all good"
 exit $((failures != 0))
