@@ -10,8 +10,8 @@
 
 /*
  * kind: 4 bits, tag: 8 bits, slot: 20 bits. No notice at all is 0. This is the one list of kinds;
- * whoever applies one registers it (net/arrive.h). Kept free for layers to come: 6 QUEUE, 7 TASK; 10
- * to 15 are free. 8 and 9 are remote's (remote/link/links.h).
+ * whoever applies one registers it (net/arrive.h). Kept free for layers to come: 6 QUEUE, 7 TASK;
+ * 10 to 15 are free. 8 and 9 are remote's (remote/link/links.h).
  */
 enum weft_notice_kind {
     WEFT_NOTICE_NONE = 0,

@@ -41,6 +41,7 @@ static const struct weft_net_ops ops = {.name = "nowhere", .put = put, .reg = re
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
+static unsigned char rings[2][WEFT_RING_BYTES] __attribute__((aligned(16)));
 static const struct weft_cuda_table *table;
 static const struct weft_session_limits limits = {.memory = 4 << 20, .life_line = -1};
 
@@ -65,8 +66,8 @@ static struct weft_session *begin(void)
     session->links.ops = &ops;
     session->links.process = 1;
     session->links.processes = 3;
-    session->links.link[0].in.memory = malloc(WEFT_RING_BYTES);
-    session->links.link[0].out.mirror = malloc(WEFT_RING_BYTES);
+    session->links.link[0].in.memory = rings[0];
+    session->links.link[0].out.mirror = rings[1];
     MUST(session_copies_open(session) == WEFT_OK);
     known_count = 0;
     return session;
@@ -74,8 +75,6 @@ static struct weft_session *begin(void)
 
 static void end(struct weft_session *session)
 {
-    free(session->links.link[0].in.memory);
-    free(session->links.link[0].out.mirror);
     for (int p = 0; p < session->links.processes; p++)
         free(session->links.link[p].notices);
     session_free(session);

@@ -31,7 +31,7 @@ expect() {
 server() {
     local name=$1
     shift
-    "$bin/weft-gpud" --driver "fake:devices=1,memory=1G,kernels=$tests/remote_kernels.so" --listen 127.0.0.1:0 \
+    "$bin/weft-gpud" --driver "fake:devices=1,memory=1G,kernels=$tests/remote_kernels.so${fault-}" --listen 127.0.0.1:0 \
         --secret-file "$here/secret" "$@" >"$here/$name.out" 2>"$here/$name.err" &
     server=$!
     pids+=("$server")
@@ -110,6 +110,33 @@ until_says "server $b is lost" cat "$here/endless.out"
 until_says "ended with 46" cat "$here/endless.out"
 kill "$two"
 until_says 'sessions ended' cat "$here/two.err"
+
+# shares: the third allocation is too much, and the other program goes on
+server three --memory 8M
+c=$address
+three=$server
+"$cuda" run -s "$a,$c" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
+client=$!
+pids+=("$client")
+until_says ready cat "$here/endless.out"
+expect share 0 'allocation 3: cudaErrorMemoryAllocation' "$cuda" run -s "$c" -- "$tests/remote_quota"
+expect child 0 'child 0, then cudaSuccess' "$cuda" run -s "$c" -- "$tests/remote_quota"
+grep -q 'the program would hold 12 MiB of device 0, its share is 8 MiB' "$here/three.err" ||
+    { echo "FAILED: $(cat "$here/three.err")" && failures=$((failures + 1)); }
+
+# a server that is stopped for a while is not lost
+pkill -STOP -P "$three"
+sleep 1
+pkill -CONT -P "$three"
+expect stopped 0 "$c  1 clients of 16" "$cuda" status -s "$c"
+kill "$three"
+until_says '1 sessions ended' cat "$here/three.err"
+until_says "ended with 46" cat "$here/endless.out"
+
+# a GPU that fails ends what one program does there, with its own error
+fault=,fault=launch:1:719 server four
+expect failure 1 'unspecified launch failure' "$cuda" run -s "$address" -- "$program"
+expect others 0 'Test PASSED' "$cuda" run -s "$a" -- "$program"
 
 [ "$failures" -eq 0 ] && echo "all good"
 exit $((failures != 0))

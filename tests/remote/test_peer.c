@@ -159,6 +159,86 @@ static void test_returns(void)
     must(cudaStreamSynchronize(stream[0]), "synchronize");
 }
 
+/* ---- more gates than are closed at once -------------------------------------------------------
+ */
+
+/* Streams that all wait for one of another server, which waits for the host. */
+static void test_many_gates(void)
+{
+    enum { MANY = 64, BYTES = 4096 };
+    cudaStream_t many[MANY];
+    cudaEvent_t event;
+    int open = 0;
+
+    must(cudaSetDevice(0), "device");
+    for (int i = 0; i < MANY; i++)
+        must(cudaStreamCreateWithFlags(&many[i], cudaStreamNonBlocking), "stream");
+    must(cudaSetDevice(1), "device");
+    must(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "event");
+    must(cudaLaunchHostFunc(stream[1], block, &open), "callback");
+    must(cudaEventRecord(event, stream[1]), "record");
+    must(cudaSetDevice(0), "device");
+    for (int i = 0; i < MANY; i++) {
+        must(cudaStreamWaitEvent(many[i], event, 0), "wait");
+        must(cudaMemcpyPeerAsync(memory[0] + (size_t)i * BYTES, 0, memory[1] + (size_t)i * BYTES, 1,
+                                 BYTES, many[i]),
+             "copy");
+        copies++;
+    }
+    __atomic_store_n(&open, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < MANY; i++) {
+        must(cudaStreamSynchronize(many[i]), "synchronize");
+        must(cudaStreamDestroy(many[i]), "stream");
+    }
+    must(cudaMemcpy(back, memory[0], (size_t)MANY * BYTES, cudaMemcpyDeviceToHost), "out");
+    for (size_t i = 0; i < (size_t)MANY * BYTES; i++)
+        if (back[i] != pattern(2, i)) {
+            wrong++;
+            break;
+        }
+    must(cudaEventDestroy(event), "event");
+    fill(0, 1);
+}
+
+/* A copy of a stream of its own does not wait for 64 others, each with a closed gate. */
+static void test_closed_gates(void)
+{
+    enum { MANY = 64 };
+    cudaStream_t many[MANY], free_one;
+    int open = 0;
+
+    must(cudaSetDevice(0), "device");
+    for (int i = 0; i < MANY; i++) {
+        must(cudaStreamCreateWithFlags(&many[i], cudaStreamNonBlocking), "stream");
+        must(cudaLaunchHostFunc(many[i], block, &open), "callback");
+        must(cudaMemsetAsync(memory[0] + i, i, 1, many[i]), "fill");
+    }
+    must(cudaStreamCreateWithFlags(&free_one, cudaStreamNonBlocking), "stream");
+    must(cudaMemcpyPeerAsync(memory[0] + (1 << 20), 0, memory[1], 1, 1 << 20, free_one), "copy");
+    must(cudaMemcpyAsync(back, memory[0], ROOM, cudaMemcpyDeviceToHost, free_one), "out");
+    must(cudaStreamSynchronize(free_one), "copy");
+    copies++;
+    for (size_t i = 0; i < 2 << 20; i++)
+        if (back[i] != pattern(i < 1 << 20 ? 1 : 2, i & ((1 << 20) - 1))) {
+            wrong++;
+            break;
+        }
+    for (int i = 0; i < MANY; i++)
+        wrong += cudaStreamQuery(many[i]) != cudaErrorNotReady;
+    (void)cudaGetLastError();
+    printf("copy done with %d gates closed\n", MANY);
+    __atomic_store_n(&open, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < MANY; i++) {
+        must(cudaStreamSynchronize(many[i]), "synchronize");
+        must(cudaStreamDestroy(many[i]), "stream");
+    }
+    must(cudaMemcpy(back, memory[0], MANY, cudaMemcpyDeviceToHost), "out");
+    for (int i = 0; i < MANY; i++)
+        wrong += back[i] != i;
+    must(cudaStreamDestroy(free_one), "stream");
+    fill(0, 1);
+}
+
 int main(int argc, char **argv)
 {
     char options[64];
@@ -178,6 +258,8 @@ int main(int argc, char **argv)
     test_returns();
     for (int d = 0; d < servers; d++)
         fill(d, (unsigned)d + 1);
+    test_many_gates();
+    test_closed_gates();
     test_sizes();
     test_both_ways();
     printf("peer: %d copies, %d wrong; %llu bytes through the client\n", copies, wrong,

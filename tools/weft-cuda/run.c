@@ -32,10 +32,20 @@ static bool find_libraries(char folder[PATH_MAX])
     return false;
 }
 
+static const char *from_environment(const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (char **v = environ; *v != NULL; v++)
+        if (strncmp(*v, name, length) == 0 && (*v)[length] == '=')
+            return *v + length + 1;
+    return NULL;
+}
+
 /* Puts `first` before what the variable has. */
 static bool prepend(const char *name, const char *first, char between)
 {
-    const char *before = getenv(name);
+    const char *before = from_environment(name);
     char *text = NULL;
 
     if (before == NULL || before[0] == 0)

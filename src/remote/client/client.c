@@ -1,6 +1,7 @@
 /* remote/client/client.c - opening and closing, and the table. */
 #include "remote/client/client.h"
 
+#include "base/fork.h"
 #include "base/say.h"
 #include "boot/interface.h"
 #include "remote/client/connect.h"
@@ -66,6 +67,7 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
     for (int p = 1; p < config->processes && p < WEFT_LINK_PROCESSES; p++)
         client.server[p].name = names[p - 1];
     client.closing = false;
+    client.forks = weft_forks();
     client.devices = 0;
     client.links.context = NULL;
     client.links.copy = client_copy_notice;
@@ -142,8 +144,8 @@ static weft_status ask_all(const struct weft_config *config, const struct weft_k
     weft_status status = WEFT_OK;
     uint32_t clients, places;
 
-    strcpy(request.root, config->root);
-    strcpy(request.secret, config->secret);
+    memcpy(request.root, config->root, sizeof(request.root));
+    memcpy(request.secret, config->secret, sizeof(request.secret));
     for (int p = 1; p <= servers.count; p++)
         client.server[p].life_line = -1;
     for (int p = 1; p <= servers.count && status == WEFT_OK; p++) {
@@ -163,7 +165,7 @@ static void hang_up(void)
 
 weft_status weft_client_open(const struct weft_cuda_table **table, const struct weft_config *given)
 {
-    const char *names[WEFT_LINK_SERVERS];
+    const char *names[WEFT_LINK_SERVERS] = {NULL};
     struct weft_config config = *given;
     struct weft_key key = {.size = 0};
 
@@ -190,7 +192,7 @@ weft_status weft_client_open(const struct weft_cuda_table **table, const struct 
 
 void weft_client_close(void)
 {
-    if (!client.open)
+    if (!client.open || weft_forks() != client.forks) /* a child's exit is not the program's */
         return;
     for (int p = 1; p < client.links.processes; p++) {
         const struct client_device device = {.process = p};

@@ -27,7 +27,7 @@ static weft_status add(struct weft_servers *servers, const char *text, size_t by
     for (int i = 0; i < servers->count; i++)
         if (strcmp(servers->name[i], name) == 0)
             return weft_err(WEFT_ERR_CONFIG, "server %s is named twice", name);
-    strcpy(servers->name[servers->count], name);
+    snprintf(servers->name[servers->count], sizeof(name), "%s", name);
     servers->at[servers->count++] = roots[0];
     return WEFT_OK;
 }

@@ -70,7 +70,7 @@ static CUresult send_from_device(const struct copy *c, uint32_t number, int proc
 
 static CUresult between_servers(const struct copy *c)
 {
-    uint32_t number;
+    uint32_t number = 0;
 
     if (c->to_place != CLIENT_ARENA) { /* a variable is no memory that others may put into */
         weft_say(WEFT_SAY_ERROR, "a copy from another server to a __device__ variable is not "
@@ -87,7 +87,7 @@ static CUresult to_host(struct copy *c)
 {
     struct client_copy copy = {0};
     bool writers;
-    uint32_t number;
+    uint32_t number = 0;
     CUresult result = CUDA_SUCCESS;
     const bool pinned = is_pinned(c->to, c->bytes, &writers);
 
@@ -114,7 +114,7 @@ static CUresult from_host(const struct copy *c)
                                               .bytes = c->bytes,
                                               .key = c->to_device->key,
                                               .offset = c->to - c->to_device->base}};
-    uint32_t number;
+    uint32_t number = 0;
     const CUresult result = client_number(&copy, &number);
 
     return result == CUDA_SUCCESS ? close_gate(c, number, 0) : result;

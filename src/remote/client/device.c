@@ -102,10 +102,9 @@ CUresult client_device_pci(char *text, int bytes, CUdevice ordinal)
     if (device == NULL)
         return CUDA_ERROR_INVALID_DEVICE;
     pci_of(device, own);
-    if (bytes <= (int)strlen(own))
-        return CUDA_ERROR_INVALID_VALUE;
-    strcpy(text, own);
-    return CUDA_SUCCESS;
+    return snprintf(text, bytes > 0 ? (size_t)bytes : 0, "%s", own) < bytes
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult client_device_by_pci(CUdevice *ordinal, const char *text)

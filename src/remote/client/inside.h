@@ -81,6 +81,7 @@ struct client_kernel {
 struct weft_client {
     struct weft_lock lock;
     bool open, closing;
+    uint32_t forks; /* base/fork.h, when it was opened */
     struct weft_links links;
     struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
     struct client_device device[CLIENT_DEVICES];

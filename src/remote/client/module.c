@@ -290,7 +290,7 @@ CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)
 {
     struct client_route route = {client_now(), false};
     CUresult result = client_route_stream(&route, stream);
-    uint32_t number;
+    uint32_t number = 0;
 
     if (result == CUDA_SUCCESS)
         result = client_number(&(struct client_copy){.run = run,

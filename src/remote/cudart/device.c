@@ -190,7 +190,7 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
     (void)driver;
     int best = 0, best_score = -1;
     for (int i = 0; i < cudart_devices(); i++) {
-        struct cudaDeviceProp p;
+        struct cudaDeviceProp p = {0};
         const cudaError_t error = cudaGetDeviceProperties(&p, i);
         if (error != cudaSuccess)
             return error;

@@ -6,9 +6,8 @@
  * the source is told GO, and puts the pieces; when they are there the owner is told DONE, and opens
  * the gate. An event of another server, and a callback of the program's, are gates, too.
  *
- * A GPU has few queues, and closed gates hold up what shares theirs. So few are closed at once; the
- * records behind one too many wait. That ends: what opens a gate was sent before the gate's own
- * record, and comes to nobody behind a later gate; so the oldest closed gate always opens.
+ * A GPU has few queues, and closed gates hold up what shares theirs. So few are closed in streams
+ * at once; the others are soft: the session holds what comes after them (hold.c).
  */
 #include "base/say.h"
 #include "remote/session/inside.h"
@@ -21,11 +20,14 @@ static weft_status open_gate(struct weft_session *session, uint32_t number)
 {
     struct session_gate *gate = &session->gates[number];
 
-    if (gate->word == NULL)
+    if (gate->word == NULL && !gate->soft)
         return WEFT_OK; /* its record comes yet */
-    __atomic_store_n(gate->word, gate->value, __ATOMIC_RELEASE);
-    session->free_words[session->free_word_count++] = (uint16_t)(gate->word - session->words);
-    session->device[gate->device].closed--;
+    if (gate->word != NULL) {
+        __atomic_store_n(gate->word, gate->value, __ATOMIC_RELEASE);
+        session->free_words[session->free_word_count++] = (uint16_t)(gate->word - session->words);
+        session->device[gate->device].closed--;
+    }
+    session->retry = true;
     *gate = (struct session_gate){0};
     return weft_links_notify(&session->links, 0, WEFT_COPY_FREE, number);
 }
@@ -44,35 +46,48 @@ static CUresult gate_reached(struct weft_session *session, struct session_wait *
     return result;
 }
 
+/* The stream waits for a word. */
+static CUresult close_in_stream(struct weft_session *session, struct session_gate *gate,
+                                CUstream stream)
+{
+    uint32_t *word = &session->words[session->free_words[--session->free_word_count]];
+
+    gate->word = word;
+    gate->value = __atomic_load_n(word, __ATOMIC_RELAXED) + 1;
+    session->device[gate->device].closed++;
+    session_use(session, gate->device);
+    return session->table->stream_wait_value(stream, (CUdeviceptr)word, gate->value,
+                                             CU_STREAM_WAIT_VALUE_GEQ);
+}
+
 /* Closes a gate in a stream; `reached`: someone is told when the stream gets there. */
 static int close_gate(struct weft_session *session, int device, uint64_t number, uint64_t handle,
                       int source, bool reached)
 {
+    struct session_gate *gate = number < WEFT_COPIES ? &session->gates[number] : NULL;
+    int result = CUDA_SUCCESS;
     CUstream stream;
 
-    if (number >= WEFT_COPIES || session->gates[number].word != NULL)
+    if (gate == NULL || gate->word != NULL || gate->soft ||
+        !session_stream(session, device, handle, &stream)) /* the program has checked it */
         return SESSION_WRONG;
-    if (!session_stream(session, device, handle, &stream))
-        return SESSION_WRONG; /* the program has checked it */
-    if (session->device[device].closed == SESSION_CLOSED || session->wait_count == SESSION_PENDING)
+    if (session->wait_count == SESSION_PENDING)
         return SESSION_AGAIN;
-    struct session_gate *gate = &session->gates[number];
-    uint32_t *word = &session->words[session->free_words[--session->free_word_count]];
-    gate->word = word;
-    gate->value = __atomic_load_n(word, __ATOMIC_RELAXED) + 1;
     gate->device = device;
     gate->source = source;
-    session->device[device].closed++;
-    int result = CUDA_SUCCESS;
     if (reached)
         result = session_wait_stream(session, device, -1, stream, gate_reached, number);
-    session_use(session, device);
-    if (result <= CUDA_SUCCESS)
-        result = (int)session->table->stream_wait_value(stream, (CUdeviceptr)word, gate->value,
-                                                        CU_STREAM_WAIT_VALUE_GEQ);
-    if (result == CUDA_SUCCESS && gate->done && open_gate(session, (uint32_t)number) != WEFT_OK)
-        return SESSION_WRONG;
-    return result;
+    if (result == SESSION_LATER)
+        result = CUDA_SUCCESS;
+    if (session->device[device].closed < SESSION_CLOSED && result == CUDA_SUCCESS)
+        result = (int)close_in_stream(session, gate, stream);
+    else if (result == CUDA_SUCCESS)
+        gate->soft = true;
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (gate->done) /* before the gate's record */
+        return open_gate(session, (uint32_t)number) == WEFT_OK ? CUDA_SUCCESS : SESSION_WRONG;
+    return gate->soft ? SESSION_SOFT : CUDA_SUCCESS;
 }
 
 int session_do_gate(struct weft_session *session, struct weft_record *record, const uint64_t *word)

@@ -131,14 +131,17 @@ static const struct {
 #include "remote/wire/calls.def"
 };
 
+bool session_is_formed(const struct weft_session *session, const struct weft_record *record)
+{
+    return record->call < WEFT_CALLS && record->device < session->count &&
+           record->words == calls[record->call].words &&
+           (record->extra == 0 || calls[record->call].extra);
+}
+
 int session_execute(struct weft_session *session, struct weft_record *record)
 {
     uint64_t words[8];
 
-    if (record->call >= WEFT_CALLS || record->device >= session->count ||
-        record->words != calls[record->call].words ||
-        (record->extra != 0 && !calls[record->call].extra))
-        return SESSION_WRONG;
     memcpy(words, weft_record_words(record), record->words * sizeof(words[0]));
     if (session_use(session, record->device) != CUDA_SUCCESS)
         return CUDA_ERROR_INVALID_CONTEXT;

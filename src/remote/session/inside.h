@@ -20,7 +20,8 @@ enum {
 enum {
     SESSION_LATER = -1, /* the answer comes later */
     SESSION_AGAIN = -2, /* no room: it stays in the ring */
-    SESSION_WRONG = -3  /* no program of weft's sends this: the session ends */
+    SESSION_WRONG = -3, /* no program of weft's sends this: the session ends */
+    SESSION_SOFT = -4   /* a gate that the stream does not see: what comes after it is held */
 };
 
 struct weft_session;
@@ -71,6 +72,7 @@ struct session_gate {
     uint32_t *word;     /* NULL: no gate */
     uint32_t value;     /* opens it */
     int device, source; /* source: process; -1: a callback of the program's */
+    bool soft;          /* it is closed in the session alone, hold.h */
     bool done;          /* DONE has come, perhaps before the gate */
     bool go, told;      /* GO has come; the program has told what to send */
     struct weft_send send;
@@ -89,6 +91,9 @@ struct weft_session {
     uint64_t look_at_line; /* when */
     struct session_wait *waits, **last_wait;
     uint32_t wait_count;
+    struct session_held *held, **last_held; /* hold.h */
+    uint64_t held_bytes;
+    bool retry; /* something opened, or became free */
     unsigned char *chunks;
     struct session_chunk chunk[SESSION_CHUNKS];
     CUevent *events[WEFT_LINK_DEVICES]; /* free ones, by device */
@@ -133,7 +138,16 @@ int session_reply(struct weft_session *session, const struct weft_record *record
 bool session_has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes);
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
 
-/* ---- execute.c: takes one record. A CUresult, or one of the values above. */
+/* Whether the longest answer that is given at once has room. */
+bool session_can_answer(struct weft_session *session);
+/* A record was executed: its answer, or its error. Errors: PROTOCOL, said. */
+weft_status session_done(struct weft_session *session, const struct weft_record *record,
+                         int result);
+
+/* ---- execute.c */
+/* Whether a record has the device, words and bytes of its call. */
+bool session_is_formed(const struct weft_session *session, const struct weft_record *record);
+/* One that is. A CUresult, or one of the values above. */
 int session_execute(struct weft_session *session, struct weft_record *record);
 /* A stream of that device, or a default one. NULL and false: no such. */
 bool session_stream(const struct weft_session *session, int device, uint64_t handle,

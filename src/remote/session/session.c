@@ -2,7 +2,7 @@
 #include "remote/session/session.h"
 
 #include "base/say.h"
-#include "remote/session/inside.h"
+#include "remote/session/hold.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -82,47 +82,47 @@ int session_reply(struct weft_session *session, const struct weft_record *record
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Whether the longest answer that is given at once has room. */
-static bool can_answer(struct weft_session *session)
+bool session_can_answer(struct weft_session *session)
 {
     return weft_ring_out_begin(&session->links.link[0].out, WEFT_CALL_answer, 1, ANSWER_MOST) !=
            NULL;
 }
 
-static weft_status wrong(struct weft_session *session, const struct weft_record *record)
+/* Lane 0: nobody waits for an answer. */
+weft_status session_done(struct weft_session *session, const struct weft_record *record, int result)
 {
-    return weft_links_fail(&session->links, WEFT_ERR_PROTOCOL,
-                           "the program sent call %u for device %u with %u words and %u bytes, "
-                           "which makes no sense",
-                           record->call, record->device, record->words, record->extra);
+    if (result == SESSION_WRONG)
+        return weft_links_fail(&session->links, WEFT_ERR_PROTOCOL,
+                               "the program sent call %u for device %u with %u words and %u bytes, "
+                               "which makes no sense",
+                               record->call, record->device, record->words, record->extra);
+    if (result >= 0 && record->lane != 0)
+        session_answer(session, record->lane, (CUresult)result, NULL, 0, NULL, 0);
+    else if (result > 0 && session->sticky == CUDA_SUCCESS)
+        session->sticky = (CUresult)result;
+    return WEFT_OK;
 }
 
 weft_status session_take_records(struct weft_session *session, bool *did)
 {
     struct weft_ring_in *ring = &session->links.link[0].in;
+    weft_status status = session_held_poll(session, did);
     struct weft_record *record;
 
-    for (int i = 0; i < RECORDS_A_ROUND && can_answer(session); i++) {
+    for (int i = 0; i < RECORDS_A_ROUND && status == WEFT_OK && session_can_answer(session); i++) {
         if (weft_ring_in_next(ring, &record) != WEFT_OK)
             return weft_links_fail(&session->links, WEFT_ERR_PROTOCOL,
                                    "the program sent a malformed record");
         if (record == NULL)
             break;
-        const int lane = record->lane;
-        const bool waits = lane != 0; /* lane 0: nobody waits for an answer */
-        const int result = session_execute(session, record);
+        const int result = session_take(session, record);
         if (result == SESSION_AGAIN)
             break;
-        if (result == SESSION_WRONG)
-            return wrong(session, record);
-        if (result >= 0 && waits)
-            session_answer(session, lane, (CUresult)result, NULL, 0, NULL, 0);
-        else if (result > 0 && session->sticky == CUDA_SUCCESS)
-            session->sticky = (CUresult)result;
+        status = session_done(session, record, result);
         weft_ring_in_done(ring, record);
         *did = true;
     }
-    return WEFT_OK;
+    return status;
 }
 
 /* Whether the program is gone: its socket has ended. */
@@ -290,6 +290,7 @@ static void finish_devices(struct weft_session *session, weft_status status)
 
 void session_free(struct weft_session *session)
 {
+    session_held_drop(session);
     session_gates_open(session); /* or streams would never end */
     while (session->waits != NULL) {
         struct session_wait *wait = session->waits;
@@ -318,6 +319,7 @@ struct weft_session *session_make(const struct weft_config *config,
     session->limits = limits;
     session->current = -1;
     session->last_wait = &session->waits;
+    session->last_held = &session->held;
     session->handles.process = (int)config->process;
     session->links.config = *config;
     session->links.context = session;

@@ -90,6 +90,7 @@ void session_wait_drop(struct weft_session *session, struct session_wait *wait)
         give_back(session, wait);
     if (wait->chunk != NULL)
         wait->chunk->device = -1;
+    session->retry = true;
     free(wait);
 }
 
@@ -252,6 +253,7 @@ void session_chunks_poll(struct weft_session *session, bool *did)
         session_event_back(session, chunk->device, chunk->event);
         chunk->event = NULL;
         chunk->device = -1;
+        session->retry = true;
         *did = true;
     }
 }

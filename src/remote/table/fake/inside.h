@@ -112,6 +112,7 @@ extern struct fake_state fake;
 
 /* The calling thread's current device; NULL: none. */
 struct fake_device *fake_current(void);
+void fake_set_current(struct fake_device *device);
 /* Lock, one step of some stream, and the current device's sticky error, or INVALID_CONTEXT. */
 CUresult fake_enter(struct fake_device **device);
 /* Lock and a step, for calls that need no context. */
@@ -121,7 +122,7 @@ CUresult fake_end(CUresult result); /* unlocks; its value is the result */
 /* Whether the fault `name` happens now: its error; CUDA_SUCCESS: no. *hang: it never ends. */
 CUresult fake_fault(const char *name, bool *hang);
 
-/* ---- stream.c */
+/* ---- step.c */
 /* One operation of a stream that is ready. False: none is. Lock held, but not while it runs. */
 bool fake_step(void);
 /* Appends; `op` is copied. MEMORY. */
@@ -133,6 +134,16 @@ CUresult fake_drain(struct fake_stream *stream);
 CUresult fake_drain_device(struct fake_device *device);
 bool fake_idle(const struct fake_stream *stream);
 void fake_reset_streams(struct fake_device *device);
+/* A step, or a pause in which others may open what all wait for. */
+void fake_step_or_yield(uint32_t *pauses);
+/* What was destroyed goes, if nothing uses it any more. */
+void fake_drop_event(struct fake_event *event);
+void fake_drop_stream(struct fake_stream *stream);
+void fake_drop_op(struct fake_op *op);
+
+/* ---- stream.c */
+/* Enters, and finds the stream. The lock is held after it, whatever it returns. */
+CUresult fake_enter_stream(struct fake_stream **stream, CUstream handle);
 
 /* ---- memory.c */
 /* Where all of the range lies; *device: whose (NULL to ignore). */

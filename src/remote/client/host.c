@@ -1,0 +1,178 @@
+/* remote/client/host.c - pinned memory of the program, into which sessions may put; what an address
+ * is. */
+#include "base/say.h"
+#include "remote/client/inside.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* ---- host memory ----------------------------------------------------------------------------- */
+
+struct weft_region *client_region_at(const void *memory, size_t bytes)
+{
+    const uintptr_t at = (uintptr_t)memory;
+
+    for (struct weft_region *r = client.regions; r != NULL; r = r->next)
+        if (at - (uintptr_t)r->base < r->bytes && bytes <= r->bytes - (at - (uintptr_t)r->base))
+            return r;
+    return NULL;
+}
+
+CUresult client_region_add(void *memory, size_t bytes, bool ours, bool pinned, unsigned flags,
+                           struct weft_region **region)
+{
+    struct weft_region *r = malloc(sizeof(*r));
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+
+    if (r == NULL)
+        return result;
+    *r = (struct weft_region){
+        .base = memory, .bytes = bytes, .flags = flags, .ours = ours, .pinned = pinned};
+    weft_lock(&client.lock);
+    if (client.open && client.links.ops->reg(client.links.net, memory, bytes, &r->key) == WEFT_OK) {
+        r->next = client.regions;
+        client.regions = r;
+        *region = r;
+        result = CUDA_SUCCESS;
+    }
+    weft_unlock(&client.lock);
+    if (result != CUDA_SUCCESS)
+        free(r);
+    return result;
+}
+
+void client_region_drop(struct weft_region *region)
+{
+    struct weft_region **at = &client.regions;
+
+    while (*at != region)
+        at = &(*at)->next;
+    *at = region->next;
+    client.links.ops->dereg(client.links.net, region->key);
+    if (region->ours)
+        munmap(region->base, region->bytes);
+    free(region);
+}
+
+static CUresult refuse_mapped(void)
+{
+    static unsigned said;
+
+    if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) == 0)
+        weft_say(WEFT_SAY_ERROR,
+                 "host memory cannot be mapped by remote GPUs (docs/remote.md#mapped-memory)");
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
+{
+    struct weft_region *region;
+
+    if (bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0)
+        return refuse_mapped();
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult result = client_region_add(map, bytes, true, true, flags, &region);
+    if (result == CUDA_SUCCESS)
+        *memory = map;
+    else
+        munmap(map, bytes);
+    return result;
+}
+
+/* What the devices still copy to and from it comes first. */
+static CUresult drop_pinned(void *memory, bool ours, CUresult none)
+{
+    struct weft_region *region;
+    bool busy;
+
+    do {
+        weft_lock(&client.lock);
+        region = client_region_at(memory, 1);
+        busy = region != NULL && (client.writers != 0 || client.readers != 0);
+        if (region != NULL && (region->base != memory || region->ours != ours || !region->pinned))
+            region = NULL;
+        if (region != NULL && !busy)
+            client_region_drop(region);
+        const bool failed = client.links.status != WEFT_OK;
+        weft_unlock(&client.lock);
+        if (failed)
+            return CUDA_ERROR_DEVICE_UNAVAILABLE;
+        if (region != NULL && busy)
+            weft_task_yield(true);
+    } while (region != NULL && busy);
+    return region != NULL ? CUDA_SUCCESS : none;
+}
+
+CUresult client_host_free(void *memory)
+{
+    return drop_pinned(memory, true, CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult client_host_unregister(void *memory)
+{
+    return drop_pinned(memory, false, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+}
+
+CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
+{
+    struct weft_region *region;
+
+    if (memory == NULL || bytes == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & CU_MEMHOSTREGISTER_DEVICEMAP) != 0)
+        return refuse_mapped();
+    weft_lock(&client.lock);
+    const bool known = client_region_at(memory, 1) != NULL;
+    weft_unlock(&client.lock);
+    return known ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                 : client_region_add(memory, bytes, false, true, flags, &region);
+}
+
+CUresult client_host_flags(unsigned *flags, void *memory)
+{
+    weft_lock(&client.lock);
+    const struct weft_region *region = client_region_at(memory, 1);
+    if (region != NULL)
+        *flags = region->flags;
+    weft_unlock(&client.lock);
+    return region != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- what an address is ---------------------------------------------------------------------- */
+
+CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, void **data,
+                                   CUdeviceptr address)
+{
+    struct client_device *device;
+    const enum client_place place = client_find(address, 1, &device);
+    const bool there = place == CLIENT_ARENA || place == CLIENT_GLOBAL;
+
+    weft_lock(&client.lock);
+    const struct weft_region *region = client_region_at((void *)address, 1);
+    const bool pinned = region != NULL && region->pinned;
+    weft_unlock(&client.lock);
+    for (unsigned i = 0; i < count; i++)
+        switch (wanted[i]) {
+        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+            *(unsigned *)data[i] = there    ? (unsigned)CU_MEMORYTYPE_DEVICE
+                                   : pinned ? (unsigned)CU_MEMORYTYPE_HOST
+                                            : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+            *(int *)data[i] = there ? (int)(device - client.device) : pinned ? 0 : -2;
+            break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+            *(CUdeviceptr *)data[i] = there ? address : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+            *(void **)data[i] = pinned ? (void *)address : NULL;
+            break;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,200 @@
+/* remote/session/hold.c - see the header. */
+#include "remote/session/hold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what comes after what ------------------------------------------------------------------- */
+
+/* Where a call's stream and events stand among its words; -1: nowhere. */
+static const struct {
+    uint16_t call;
+    int8_t stream, events[2];
+    bool asks;
+} places[] = {{WEFT_CALL_stream_query, 0, {-1, -1}, true},
+              {WEFT_CALL_event_query, -1, {0, -1}, true},
+              {WEFT_CALL_event_record, 1, {0, -1}, false},
+              {WEFT_CALL_stream_wait_event, 0, {1, -1}, false},
+              {WEFT_CALL_stream_synchronize, 0, {-1, -1}, false},
+              {WEFT_CALL_stream_destroy, 0, {-1, -1}, false},
+              {WEFT_CALL_event_synchronize, -1, {0, -1}, false},
+              {WEFT_CALL_event_elapsed, -1, {0, 1}, false},
+              {WEFT_CALL_event_destroy, -1, {0, -1}, false},
+              {WEFT_CALL_signal, -1, {1, -1}, false},
+              {WEFT_CALL_gate, 1, {-1, -1}, false},
+              {WEFT_CALL_host, 1, {-1, -1}, false},
+              {WEFT_CALL_launch, 5, {-1, -1}, false},
+              {WEFT_CALL_fill, 5, {-1, -1}, false},
+              {WEFT_CALL_copy_in, 1, {-1, -1}, false},
+              {WEFT_CALL_copy_out, 2, {-1, -1}, false},
+              {WEFT_CALL_copy_near, 3, {-1, -1}, false},
+              {WEFT_CALL_free_async, 1, {-1, -1}, false}};
+
+static bool is_blocking(struct weft_session *session, int device, uint64_t handle)
+{
+    CUstream stream;
+    unsigned flags = 0;
+
+    return !session_stream(session, device, handle, &stream) || stream == NULL ||
+           session->table->stream_flags(stream, &flags) != CUDA_SUCCESS ||
+           (flags & CU_STREAM_NON_BLOCKING) == 0;
+}
+
+/* False: its order depends on nothing. */
+static bool touches(struct weft_session *session, struct weft_record *record,
+                    struct session_touch *touch)
+{
+    const uint64_t *word = weft_record_words(record);
+
+    *touch = (struct session_touch){
+        .whole = record->call == WEFT_CALL_context_synchronize || record->call == WEFT_CALL_free ||
+                 record->call == WEFT_CALL_reset || record->call == WEFT_CALL_bye};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (places[i].call != record->call)
+            continue;
+        touch->asks = places[i].asks;
+        touch->in_stream = places[i].stream >= 0;
+        if (touch->in_stream) {
+            touch->stream = word[places[i].stream];
+            touch->blocking = is_blocking(session, record->device, touch->stream);
+        }
+        for (int e = 0; e < 2; e++)
+            touch->events[e] = places[i].events[e] >= 0 ? word[places[i].events[e]] : 0;
+        return true;
+    }
+    return touch->whole;
+}
+
+static bool shares_event(const struct session_touch *a, const struct session_touch *b)
+{
+    for (int e = 0; e < 2; e++)
+        if (a->events[e] != 0 && (a->events[e] == b->events[0] || a->events[e] == b->events[1]))
+            return true;
+    return false;
+}
+
+/* Whether a record comes after one that is held. */
+static bool comes_after(const struct session_touch *touch, int device,
+                        const struct session_held *held)
+{
+    const struct session_touch *before = &held->touch;
+
+    if (shares_event(touch, before))
+        return true;
+    if (device != held->record.device)
+        return false;
+    if (touch->whole || before->whole)
+        return true;
+    return touch->in_stream && before->in_stream &&
+           (touch->stream == before->stream ||
+            (touch->blocking && before->blocking &&
+             (weft_is_default(touch->stream) || weft_is_default(before->stream))));
+}
+
+/* `end`: the first that is not looked at; NULL: all are. */
+static bool waits(const struct weft_session *session, const struct session_touch *touch, int device,
+                  const struct session_held *end)
+{
+    for (const struct session_held *h = session->held; h != end; h = h->next)
+        if (comes_after(touch, device, h))
+            return true;
+    return false;
+}
+
+/* ---- holding --------------------------------------------------------------------------------- */
+
+static bool hold(struct weft_session *session, const struct weft_record *record,
+                 const struct session_touch *touch, int gate)
+{
+    const uint32_t bytes = gate >= 0 ? (uint32_t)sizeof(*record) : record->bytes;
+    struct session_held *held =
+        session->held_bytes + bytes > SESSION_HELD_MOST ? NULL : malloc(sizeof(*held) + bytes);
+
+    if (held == NULL)
+        return false;
+    held->next = NULL;
+    held->touch = *touch;
+    held->gate = gate;
+    memcpy(&held->record, record, bytes);
+    held->record.bytes = bytes;
+    *session->last_held = held;
+    session->last_held = &held->next;
+    session->held_bytes += bytes;
+    return true;
+}
+
+int session_take(struct weft_session *session, struct weft_record *record)
+{
+    struct session_touch touch;
+
+    if (!session_is_formed(session, record))
+        return SESSION_WRONG;
+    const bool ordered = touches(session, record, &touch);
+    if (ordered && waits(session, &touch, record->device, NULL)) {
+        if (touch.asks)
+            return CUDA_ERROR_NOT_READY;
+        return hold(session, record, &touch, -1) ? SESSION_LATER : SESSION_AGAIN;
+    }
+    const int result = session_execute(session, record);
+    if (result == SESSION_AGAIN && ordered)
+        return hold(session, record, &touch, -1) ? SESSION_LATER : SESSION_AGAIN;
+    if (result == SESSION_SOFT)
+        return hold(session, record, &touch, (int)weft_record_words(record)[0]) ? CUDA_SUCCESS
+                                                                                : SESSION_WRONG;
+    return result;
+}
+
+/* A held record's turn. Whether it is done with; *status: PROTOCOL if it made no sense. */
+static bool retry(struct weft_session *session, struct session_held *held, weft_status *status)
+{
+    if (held->gate >= 0)
+        return !session->gates[held->gate].soft;
+    if (waits(session, &held->touch, held->record.device, held))
+        return false;
+    const int result = session_execute(session, &held->record);
+    if (result == SESSION_AGAIN)
+        return false;
+    if (result == SESSION_SOFT) { /* from now on it is a gate */
+        held->gate = (int)weft_record_words(&held->record)[0];
+        return false;
+    }
+    *status = session_done(session, &held->record, result);
+    return true;
+}
+
+weft_status session_held_poll(struct weft_session *session, bool *did)
+{
+    struct session_held **at = &session->held;
+    weft_status status = WEFT_OK;
+
+    if (!session->retry)
+        return WEFT_OK;
+    session->retry = false;
+    while (*at != NULL && status == WEFT_OK) {
+        struct session_held *held = *at;
+        if (!session_can_answer(session)) {
+            session->retry = true;
+            return WEFT_OK;
+        }
+        if (!retry(session, held, &status)) {
+            at = &held->next;
+            continue;
+        }
+        *at = held->next;
+        if (*at == NULL)
+            session->last_held = at;
+        session->held_bytes -= held->record.bytes;
+        free(held);
+        *did = true;
+    }
+    return status;
+}
+
+void session_held_drop(struct weft_session *session)
+{
+    while (session->held != NULL) {
+        struct session_held *held = session->held;
+        session->held = held->next;
+        free(held);
+    }
+}
