@@ -91,7 +91,7 @@ weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t
     op->team = team;
     op->tag = weft_team_tag(team->number, kind, root);
     team->history[team->number++ % WEFT_TEAM_HISTORY] = op->tag;
-    op-.combine = (weft_combine){.combine = NULL};
+    op->combine = (weft_combine){.combine = NULL};
     op->next = NULL;
     op->before = NULL;
     op->count = op->at = op->small_used = 0;
