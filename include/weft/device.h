@@ -162,8 +162,8 @@ static inline void weft_sync(const weft_self *self) /* a barrier of the rank's t
 /*
  * The rank's own weft_shared_bytes bytes while the kernel runs, aligned to 16 and not initialised:
  * WEFT_SHARED_BYTES where the device has so many and the host program set no limit. They can lie in
- * no window and be no put's source: the kernel copies what it sends to device memory first. (On the
- * CPU device such a put works; on a GPU it need not.)
+ * no window and be no put's source: the kernel copies what it sends to device memory first. The CPU
+ * device refuses such a put (ARGUMENT).
  */
 #ifdef __CUDACC__
 static __device__ inline void *weft_shared(const weft_self *self)
@@ -262,7 +262,7 @@ WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target);
  * The source may be any device memory and may be reused after flush_local (or flush), or when a
  * notification has come back from the target that was sent after this put was consumed. On a GPU
  * that is no local variable of a kernel, nor shared memory: other threads of the rank, or the host,
- * copy it. (On the CPU device such a put works.)
+ * copy it. The CPU device, where both are on the rank's stack, refuses it (ARGUMENT).
  */
 
 /* Lands without any call by the target. Aligned puts of 1, 2, 4 or 8 bytes arrive undivided. */

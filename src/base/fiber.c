@@ -8,7 +8,6 @@
 #include "base/fiber_machine.h"
 #include "order/model.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -179,6 +178,11 @@ bool weft_fiber_guards(const struct weft_fiber *fiber, const void *address)
     const unsigned char *const guard = fiber->map, *const at = address;
 
     return guard != NULL && at >= guard && at < guard + GUARD;
+}
+
+uintptr_t weft_fiber_stack(const struct weft_fiber *fiber)
+{
+    return (uintptr_t)fiber->stack;
 }
 
 size_t weft_fiber_stack_bytes(const struct weft_fiber *fiber)

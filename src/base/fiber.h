@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct weft_fiber;
 
@@ -44,6 +45,8 @@ struct weft_stack {
 /* Whether the address lies in the guard below the fiber's stack: it ran over. In signal handlers,
  * too. */
 bool weft_fiber_guards(const struct weft_fiber *fiber, const void *address);
+/* The lowest address of the stack, and its size. Not of an adopted one. */
+uintptr_t weft_fiber_stack(const struct weft_fiber *fiber);
 size_t weft_fiber_stack_bytes(const struct weft_fiber *fiber);
 
 #endif

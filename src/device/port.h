@@ -28,6 +28,8 @@ struct weft_port {
     bool ended;
     bool helped; /* the worker does the host's part of a command itself */
     bool host;   /* the host program: plain threads, which sleep on a bell */
+    uintptr_t stack; /* of a rank: its lowest address, */
+    size_t stack_bytes;
     struct weft_bell *bell;
     struct weft_lock *lock;      /* of the host program: one thread at a time; NULL: it has one */
     struct weft_port_call *call; /* of the host program: of the thread that has the lock */

@@ -55,6 +55,8 @@ WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, si
     struct weft_command command = {0};
 
     weft_check_member(self, comm, "weft_win_create");
+    if (bytes != 0 && weft_is_private(self, base))
+        weft_fail_memory(self, "weft_win_create", base);
     command.object = comm;
     command.source = (uint64_t)(uintptr_t)base;
     command.width = bytes;

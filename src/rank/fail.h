@@ -22,6 +22,26 @@ WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text,
 WEFT_COLD void weft_fail_in(weft_self *self, weft_status status, const char *call, const char *text,
                             int64_t a, int64_t b, int64_t c, int64_t d);
 
+/* Whether it lies on the rank's own stack, which neither other threads nor the host can reach on a
+ * GPU: no call takes that for data. */
+WEFT_INLINE bool weft_is_private(const weft_self *self, const void *memory)
+{
+#ifdef __CUDACC__
+    (void)self, (void)memory; /* to ask would cost every put its latency */
+    return false;
+#else
+    return (uintptr_t)memory - self->port.stack < self->port.stack_bytes;
+#endif
+}
+
+/* Memory of the caller's, which a call is to send or fill, is NULL or private. */
+WEFT_COLD void weft_fail_memory(weft_self *self, const char *call, const void *memory)
+{
+    weft_fail_in(self, WEFT_ERR_ARGUMENT, call,
+                 "%s: memory 0x%llx is NULL or on the rank's stack, which no GPU could send or fill",
+                 (int64_t)(uintptr_t)memory, 0, 0, 0);
+}
+
 WEFT_INLINE weft_log_arg weft_value(uint64_t bits, weft_log_kind kind)
 {
     weft_log_arg arg;

@@ -63,9 +63,8 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
         shape.height > UINT32_MAX)
         weft_fail_bounds(self, call, shape.height, shape.width, shape.source_pitch, offset,
                          route.bytes, from);
-    if (to == NULL && shape.width != 0)
-        weft_fail_in(self, WEFT_ERR_ARGUMENT, call, "%s: %lld bytes to NULL", (int64_t)shape.width,
-                     0, 0, 0);
+    if ((to == NULL || weft_is_private(self, to)) && shape.width != 0)
+        weft_fail_memory(self, call, to);
     if (route.address != NULL || shape.width == 0) {
         if (weft_leads(self))
             weft_channel_clear(self, &route, route.home + offset,

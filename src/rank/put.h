@@ -57,8 +57,8 @@ WEFT_HOT void weft_put_checked(weft_self *self, weft_win win, int target, size_t
                       shape.height > UINT32_MAX))
         weft_fail_bounds(self, call, shape.height, shape.width, shape.pitch, offset, to.bytes,
                          target);
-    if (WEFT_UNLIKELY(source == NULL && shape.width != 0))
-        weft_fail_in(self, WEFT_ERR_ARGUMENT, call, "%s: source is NULL", 0, 0, 0, 0);
+    if (WEFT_UNLIKELY((source == NULL || weft_is_private(self, source)) && shape.width != 0))
+        weft_fail_memory(self, call, source);
     weft_path_put(self, win, &to, target, offset, source, &shape, tag);
 }
 

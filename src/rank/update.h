@@ -76,6 +76,8 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
     const struct weft_route to = weft_check_update(self, win, target, offset, size, size, call);
     const bool itself = weft_updates_itself(self, &to);
 
+    if (weft_is_private(self, old))
+        weft_fail_memory(self, call, old);
     if (itself) {
         if (weft_leads(self))
             weft_channel_clear(self, &to, to.home + offset, size);
@@ -232,6 +234,8 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
 
     if (bytes == 0)
         return weft_op_done();
+    if (weft_is_private(self, source))
+        weft_fail_memory(self, "weft_accumulate_begin", source);
     if (weft_updates_itself(self, &to)) {
         if (weft_leads(self))
             weft_channel_clear(self, &to, to.home + offset, bytes);

@@ -73,6 +73,12 @@ static struct weft_port *port_of(const struct weft_launch *launch, int rank)
 static void rank_main(void *argument)
 {
     struct rank *rank = argument;
+    struct weft_port *port = rank->port;
+    const struct weft_fiber *fiber =
+        weft_model != NULL ? *weft_model->fiber() : WEFT_PORT_GET(port, fiber);
+
+    port->stack = weft_fiber_stack(fiber);
+    port->stack_bytes = weft_fiber_stack_bytes(fiber);
     rank->launch->kernel->cpu((weft_self *)(void *)rank->port, rank->launch->user);
     __atomic_store_n(&rank->done, true, __ATOMIC_RELAXED);
     weft_port_end(rank->port);

@@ -312,6 +312,11 @@ static void **model_local(void)
     return &self()->local;
 }
 
+static struct weft_fiber **model_fiber(void)
+{
+    return &self()->fiber;
+}
+
 /* The root task is the thread that began random mode, and will go on after it. */
 static struct weft_say_task *model_say(void)
 {
@@ -360,6 +365,7 @@ static const struct weft_model model = {
     .now = model_now,
     .quiet = model_quiet,
     .local = model_local,
+    .fiber = model_fiber,
     .say = model_say,
     .lock = model_lock,
     .unlock = model_unlock,
