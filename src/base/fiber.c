@@ -42,7 +42,6 @@ struct weft_fiber {
  * the two sides for two threads: what they do to the record is kept from it.
  */
 #if defined(FIBER_TSAN)
-#define FIBER_UNSEEN __attribute__((no_sanitize("thread")))
 #include <sanitizer/tsan_interface.h>
 
 static void sanitizer_create(struct weft_fiber *fiber)
@@ -69,7 +68,7 @@ static void sanitizer_destroy(struct weft_fiber *fiber)
  *
  * Always inline: a call would be entered on one shadow stack and left on the other.
  */
-FIBER_UNSEEN static inline __attribute__((always_inline)) void
+WEFT_UNSEEN static inline __attribute__((always_inline)) void
 sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
 {
     void *target = to->sanitizer; /* read before the release: `to` may be destroyed after it */
@@ -80,8 +79,27 @@ sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
 
 #define sanitizer_arrive(fiber) ((void)(fiber))
 
+void weft_fiber_release(const void *place)
+{
+    __tsan_release((void *)(uintptr_t)place);
+}
+
+void weft_fiber_acquire(const void *place)
+{
+    __tsan_acquire((void *)(uintptr_t)place);
+}
+
 #else
-#define FIBER_UNSEEN
+void weft_fiber_release(const void *place)
+{
+    (void)place;
+}
+
+void weft_fiber_acquire(const void *place)
+{
+    (void)place;
+}
+
 #define sanitizer_create(fiber)  ((void)(fiber))
 #define sanitizer_adopt(fiber)   ((void)(fiber))
 #define sanitizer_destroy(fiber) ((void)(fiber))
@@ -156,7 +174,7 @@ struct weft_fiber *weft_fiber_adopt(void)
     return &own;
 }
 
-FIBER_UNSEEN void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to)
+WEFT_UNSEEN void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to)
 {
     sanitizer_leave(from, to);
     weft_context_switch(&from->context, &to->context);

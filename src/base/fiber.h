@@ -42,6 +42,15 @@ struct weft_stack {
     size_t bytes;
 } weft_fiber_leave_stack(struct weft_fiber *fiber);
 
+/*
+ * What fibers of one thread did before they said release of a place happened before what they do
+ * after they say acquire of it: for ThreadSanitizer, which takes them for several threads. And for
+ * functions whose accesses it must not see, as they belong to whoever runs.
+ */
+void weft_fiber_release(const void *place);
+void weft_fiber_acquire(const void *place);
+#define WEFT_UNSEEN __attribute__((no_sanitize("thread")))
+
 /* Whether the address lies in the guard below the fiber's stack: it ran over. In signal handlers,
  * too. */
 bool weft_fiber_guards(const struct weft_fiber *fiber, const void *address);

@@ -3,6 +3,7 @@
 
 #include "base/fiber.h"
 #include "base/task.h"
+#include "weft/device.h"
 
 enum { HOST_SPINS = 2000, HOST_SLEEP_NS = 1000000 };
 
@@ -50,8 +51,12 @@ static void host_wait(struct weft_port *port)
 
 static void give_turn(struct weft_port *port, enum weft_doing doing)
 {
+    const struct weft_strand strand = weft_strand;
+
+    weft_strand = (struct weft_strand){0, 1}; /* the worker may do the host's part */
     WEFT_PORT_SET(port, doing, (uint8_t)doing);
     weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
+    weft_strand = strand;
 }
 
 void weft_port_wait(struct weft_port *port)
@@ -96,8 +101,10 @@ void weft_port_end(struct weft_port *port)
     if (port->host)
         escape(port, false);
     WEFT_PORT_SET(port, ended, true);
-    if (weft_model != NULL)
+    if (weft_model != NULL && port->team == NULL)
         weft_model->exit();
+    if (weft_model != NULL) /* the task goes on on its own stack, and ends */
+        *weft_model->fiber() = WEFT_PORT_GET(port, worker);
     give_turn(port, WEFT_WORKS);
     __builtin_unreachable();
 }

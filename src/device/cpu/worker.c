@@ -7,6 +7,7 @@
 #include "base/task.h"
 #include "device/cpu/overflow.h"
 #include "device/cpu/random/random.h"
+#include "device/cpu/team.h"
 #include "device/port.h"
 #include "order/atomic.h"
 
@@ -70,16 +71,28 @@ static struct weft_port *port_of(const struct weft_launch *launch, int rank)
     return (struct weft_port *)(launch->selves + (size_t)rank * launch->self_bytes);
 }
 
+/* Of a rank, or of each of its threads. */
+static size_t stack_of(const struct weft_workers *workers, const struct weft_launch *launch)
+{
+    const size_t bytes = workers->stack_bytes + launch->kernel->shared_bytes;
+
+    return weft_model != NULL && bytes < WEFT_RANDOM_STACK ? (size_t)WEFT_RANDOM_STACK : bytes;
+}
+
 static void rank_main(void *argument)
 {
     struct rank *rank = argument;
     struct weft_port *port = rank->port;
-    const struct weft_fiber *fiber =
-        weft_model != NULL ? *weft_model->fiber() : WEFT_PORT_GET(port, fiber);
 
-    port->stack = weft_fiber_stack(fiber);
-    port->stack_bytes = weft_fiber_stack_bytes(fiber);
+    if (port->team == NULL) {
+        const struct weft_fiber *fiber =
+            weft_model != NULL ? *weft_model->fiber() : WEFT_PORT_GET(port, fiber);
+        port->stack = weft_fiber_stack(fiber);
+        port->stack_bytes = weft_fiber_stack_bytes(fiber);
+    }
     rank->launch->kernel->cpu((weft_self *)(void *)rank->port, rank->launch->user);
+    if (port->team != NULL)
+        weft_team_leave(port->team);
     __atomic_store_n(&rank->done, true, __ATOMIC_RELAXED);
     weft_port_end(rank->port);
 }
@@ -216,15 +229,21 @@ static void worker_main(void *argument)
     weft_fiber_destroy(self);
 }
 
+/* In random mode the model does, but for those of teams. */
 static weft_status create_fibers(const struct weft_workers *workers,
                                  const struct weft_launch *launch, struct rank *ranks)
 {
-    const size_t bytes = workers->stack_bytes + launch->kernel->shared_bytes;
+    const size_t bytes = stack_of(workers, launch);
     for (int r = 0; r < launch->ranks; r++) {
         struct weft_port *port = ranks[r].port;
-        struct weft_fiber *fiber = weft_fiber_create(rank_main, &ranks[r], bytes);
-        WEFT_PORT_SET(port, fiber, fiber);
-        if (fiber == NULL)
+        bool there = true;
+        if (launch->threads > 1) {
+            there = weft_team_create(port, launch->threads, bytes, rank_main, &ranks[r]) != NULL;
+        } else if (weft_model == NULL) {
+            port->fiber = weft_fiber_create(rank_main, &ranks[r], bytes);
+            there = port->fiber != NULL;
+        }
+        if (!there)
             return weft_err(WEFT_ERR_MEMORY, "no stack of %zu bytes (WEFT_CPU_STACK) for rank %d",
                             bytes, launch->first_rank + r);
     }
@@ -251,15 +270,28 @@ void weft_workers_close(struct weft_workers *workers)
     free(workers->stacks);
 }
 
+static void destroy_fiber(struct weft_workers *workers, const struct rank *rank,
+                          struct weft_fiber *fiber, bool began)
+{
+    if (fiber != NULL && began && !__atomic_load_n(&rank->done, __ATOMIC_RELAXED))
+        keep_stack(workers, fiber);
+    else if (fiber != NULL)
+        weft_fiber_destroy(fiber);
+}
+
 static void destroy_fibers(struct weft_workers *workers, const struct rank *ranks, int count,
                            bool began)
 {
     for (int r = 0; r < count; r++) {
-        struct weft_fiber *fiber = ranks[r].port->fiber;
-        if (fiber != NULL && began && !__atomic_load_n(&ranks[r].done, __ATOMIC_RELAXED))
-            keep_stack(workers, fiber);
-        else if (fiber != NULL)
-            weft_fiber_destroy(fiber);
+        struct weft_team *team = ranks[r].port->team;
+        if (team == NULL) {
+            destroy_fiber(workers, &ranks[r], ranks[r].port->fiber, began);
+            continue;
+        }
+        for (int t = 0; weft_team_fiber(team, t) != NULL; t++)
+            destroy_fiber(workers, &ranks[r], weft_team_fiber(team, t), began);
+        weft_team_free(team);
+        ranks[r].port->team = NULL;
     }
 }
 
@@ -267,8 +299,14 @@ static void model_rank_main(void *argument)
 {
     struct worker *w = argument;
 
-    WEFT_PORT_SET(w->ranks[w->first].port, running, true); /* or may at any moment */
-    if (pass(w->gate))
+    struct weft_port *port = w->ranks[w->first].port;
+
+    WEFT_PORT_SET(port, running, true); /* or may at any moment */
+    if (!pass(w->gate))
+        return;
+    if (port->team != NULL)
+        weft_team_run(port->team);
+    else
         rank_main(&w->ranks[w->first]);
 }
 
@@ -284,8 +322,7 @@ static weft_status run(struct weft_workers *workers, const struct weft_launch *l
         ranks[r] = (struct rank){.port = port_of(launch, r), .launch = launch};
     if (weft_model != NULL)
         weft_random_stack(workers->stack_bytes + launch->kernel->shared_bytes);
-    else
-        status = create_fibers(workers, launch, ranks);
+    status = create_fibers(workers, launch, ranks);
     while (status == WEFT_OK && started < count) {
         struct worker *w = &all[started];
         char name[16] = "weft worker";
