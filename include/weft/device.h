@@ -133,6 +133,7 @@ extern "C" {
 #ifndef __CUDACC__
 struct weft_strand {
     int thread, threads; /* which thread runs, of how many of its rank */
+    int rank;            /* world rank; -1: none, but the host program, or the library */
 };
 /* For what follows alone. */
 extern WEFT_API __thread struct weft_strand weft_strand __attribute__((tls_model("initial-exec")));

@@ -53,7 +53,7 @@ static void give_turn(struct weft_port *port, enum weft_doing doing)
 {
     const struct weft_strand strand = weft_strand;
 
-    weft_strand = (struct weft_strand){0, 1}; /* the worker may do the host's part */
+    weft_strand = (struct weft_strand){0, 1, -1}; /* the worker may do the host's part */
     WEFT_PORT_SET(port, doing, (uint8_t)doing);
     weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
     weft_strand = strand;

@@ -10,9 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-__thread struct weft_strand weft_strand = {0, 1};
+__thread struct weft_strand weft_strand = {0, 1, -1};
 
-static const struct weft_strand alone = {0, 1};
+static void act_as(int thread, int threads)
+{
+    weft_strand.thread = thread;
+    weft_strand.threads = threads;
+}
 
 /* What WEFT_SHARED declares. */
 struct shared {
@@ -46,13 +50,14 @@ WEFT_UNSEEN static void give_way(struct weft_team *team, int to)
 {
     const int me = team->current;
     struct weft_fiber *const next = team->thread[to].fiber;
+    const struct weft_strand strand = weft_strand;
 
     team->current = to;
     WEFT_PORT_SET(team->port, fiber, next);
     if (weft_model != NULL)
         *weft_model->fiber() = next;
     weft_fiber_switch(team->thread[me].fiber, next);
-    weft_strand = (struct weft_strand){me, team->threads};
+    weft_strand = strand;
 }
 
 /* One of those that can run, of which there is at least one. */
@@ -70,7 +75,7 @@ static void thread_main(void *argument)
 {
     struct weft_team *team = argument;
 
-    weft_strand = (struct weft_strand){team->current, team->threads};
+    act_as(team->current, team->threads);
     team->run(team->argument);
     abort(); /* the contract: run ends the rank, or gives way for good */
 }
@@ -123,7 +128,7 @@ void weft_team_run(struct weft_team *team)
     team->port->worker = own;
     *weft_model->fiber() = team->port->fiber;
     weft_fiber_switch(own, team->port->fiber);
-    weft_strand = alone;
+    weft_strand = (struct weft_strand){0, 1, -1};
 }
 
 WEFT_UNSEEN void weft_team_leave(struct weft_team *team)
@@ -264,7 +269,7 @@ WEFT_UNSEEN enum weft_met weft_team_meet(struct weft_team *team, struct weft_cal
     weft_fiber_acquire(order);
     for (int t = 1; t < team->threads && agreed; t++)
         agreed = agree(team, t, why);
-    weft_strand = alone;
+    act_as(0, 1);
     return agreed ? WEFT_MET_LAST : WEFT_MET_AT_ODDS;
 }
 
@@ -273,7 +278,7 @@ WEFT_UNSEEN void weft_team_made(struct weft_team *team)
     const int me = team->current;
     const struct weft_call *mine = team->thread[me].call;
 
-    weft_strand = (struct weft_strand){me, team->threads};
+    act_as(me, team->threads);
     for (int t = 0; t < team->threads; t++) {
         const struct weft_call *call = team->thread[t].call;
         team->thread[t].call = NULL;

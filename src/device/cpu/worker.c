@@ -10,11 +10,14 @@
 #include "device/cpu/team.h"
 #include "device/port.h"
 #include "order/atomic.h"
+#include "weft/device.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     SLEEP_NS = 1000000, /* stores that ring no bell are seen at least this often */
@@ -32,7 +35,8 @@ struct gate {
 struct rank {
     struct weft_port *port;
     const struct weft_launch *launch;
-    bool done; /* the kernel has returned */
+    int number; /* in the job */
+    bool done;  /* the kernel has returned */
 };
 
 struct worker {
@@ -84,6 +88,7 @@ static void rank_main(void *argument)
     struct rank *rank = argument;
     struct weft_port *port = rank->port;
 
+    weft_strand.rank = rank->number;
     if (port->team == NULL) {
         const struct weft_fiber *fiber =
             weft_model != NULL ? *weft_model->fiber() : WEFT_PORT_GET(port, fiber);
@@ -169,18 +174,35 @@ static void leave(const struct worker *w)
 static int find_rank(const void *worker, const void *address, size_t *bytes)
 {
     const struct worker *w = worker;
-    int running = -1;
 
     for (int r = w->first; r < w->end; r++) {
         const struct weft_fiber *fiber = WEFT_PORT_GET(w->ranks[r].port, fiber);
-        if (WEFT_PORT_GET(w->ranks[r].port, running))
-            running = w->launch->first_rank + r;
         if (!weft_fiber_guards(fiber, address))
             continue;
         *bytes = weft_fiber_stack_bytes(fiber);
-        return w->launch->first_rank + r;
+        return w->ranks[r].number;
     }
-    return running;
+    return weft_strand.rank;
+}
+
+/*
+ * At exit. By a rank it would end its process in the middle of the job: the other processes wait
+ * for it, and so would an MPI that a later handler finalizes.
+ */
+static void refuse_exit(void)
+{
+    if (weft_strand.rank < 0)
+        return;
+    weft_say(WEFT_SAY_ERROR, "rank %d called exit: its process ends, and so does the job",
+             weft_strand.rank);
+    fflush(NULL);
+    _exit(EXIT_FAILURE);
+}
+
+/* Without memory for it the rank is not named. */
+static void watch_exit(void)
+{
+    atexit(refuse_exit);
 }
 
 static void worker_main(void *argument)
@@ -319,7 +341,8 @@ static weft_status run(struct weft_workers *workers, const struct weft_launch *l
     weft_status status = WEFT_OK;
 
     for (int r = 0; r < launch->ranks; r++)
-        ranks[r] = (struct rank){.port = port_of(launch, r), .launch = launch};
+        ranks[r] = (struct rank){
+            .port = port_of(launch, r), .launch = launch, .number = launch->first_rank + r};
     if (weft_model != NULL)
         weft_random_stack(workers->stack_bytes + launch->kernel->shared_bytes);
     status = create_fibers(workers, launch, ranks);
@@ -349,14 +372,18 @@ static weft_status run(struct weft_workers *workers, const struct weft_launch *l
 
 weft_status weft_workers_run(struct weft_workers *workers, const struct weft_launch *launch)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const bool own = weft_model != NULL || workers->count > launch->ranks; /* a task each */
     const int count = own ? launch->ranks : workers->count;
     struct rank *ranks = calloc((size_t)launch->ranks, sizeof(*ranks));
     struct worker *all = calloc((size_t)count, sizeof(*all));
+
+    pthread_once(&once, watch_exit);
     const weft_status status =
         ranks != NULL && all != NULL
             ? run(workers, launch, count, ranks, all)
             : weft_err(WEFT_ERR_MEMORY, "no memory for %d ranks on %d tasks", launch->ranks, count);
+
     free(ranks);
     free(all);
     return status;

@@ -174,7 +174,7 @@ static void task_main(void *argument)
 {
     struct weft_model_task *task = argument;
 
-    weft_strand = (struct weft_strand){0, 1};
+    weft_strand = (struct weft_strand){0, 1, -1};
     task->run(task->argument);
     weft_tasks_exit(task->tasks);
 }
