@@ -101,7 +101,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
 #define WEFT_SHARED(type, name, count)                                                             \
     static const char name##_key = 0;                                                              \
     type name##_of_thread[count];                                                                  \
-    type *const name = (type *)(weft_strand.threads == 1                                           \
+    type *const name = (type *)(weft_threads(self) == 1                                            \
                                     ? name##_of_thread                                             \
                                     : weft_share(self, &name##_key, sizeof(name##_of_thread)))
 #define WEFT_KERNEL(name, type, user)                                                              \
@@ -166,6 +166,16 @@ static __device__ inline void weft_sync(const weft_self *self)
     __syncthreads();
 }
 #else
+static inline int weft_thread(const weft_self *self) /* 0 .. weft_threads - 1 */
+{
+    (void)self;
+    return __atomic_load_n(&weft_strand.thread, __ATOMIC_RELAXED);
+}
+static inline int weft_threads(const weft_self *self)
+{
+    (void)self;
+    return __atomic_load_n(&weft_strand.threads, __ATOMIC_RELAXED);
+}
 /*
  * By strides of the rank's threads. One thread has it all in one stretch, so that the inner loop is
  * a plain one; a `break` in it ends the outer one, too.
@@ -181,8 +191,8 @@ struct weft_stretch {
 static inline struct weft_stretch weft_stretch_first(size_t all)
 {
     struct weft_stretch in = {0, all, all, 0};
-    if (weft_strand.threads != 1) {
-        in.begin = (size_t)weft_strand.thread;
+    if (weft_threads(NULL) != 1) {
+        in.begin = (size_t)weft_thread(NULL);
         in.end = in.begin + 1;
     }
     return in;
@@ -195,24 +205,14 @@ static inline int weft_stretch_done(struct weft_stretch *in) /* the inner loop's
 static inline void weft_stretch_next(struct weft_stretch *in)
 {
     in->begin =
-        in->done && weft_strand.threads != 1 ? in->begin + (size_t)weft_strand.threads : in->all;
+        in->done && weft_threads(NULL) != 1 ? in->begin + (size_t)weft_threads(NULL) : in->all;
     in->end = in->begin + 1;
     in->done = 0;
-}
-static inline int weft_thread(const weft_self *self) /* 0 .. weft_threads - 1 */
-{
-    (void)self;
-    return weft_strand.thread;
-}
-static inline int weft_threads(const weft_self *self)
-{
-    (void)self;
-    return weft_strand.threads;
 }
 WEFT_FN void weft_sync_threads(const weft_self *self);
 static inline void weft_sync(const weft_self *self) /* a barrier of the rank's threads */
 {
-    if (weft_strand.threads != 1)
+    if (weft_threads(self) != 1)
         weft_sync_threads(self);
 }
 #endif

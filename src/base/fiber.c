@@ -100,12 +100,18 @@ void weft_fiber_acquire(const void *place)
     (void)place;
 }
 
-#define sanitizer_create(fiber)  ((void)(fiber))
 #define sanitizer_adopt(fiber)   ((void)(fiber))
 #define sanitizer_destroy(fiber) ((void)(fiber))
 
 #if defined(FIBER_ASAN)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+
+/* Where it lies there may have been a stack that was left in the middle of its functions. */
+static void sanitizer_create(struct weft_fiber *fiber)
+{
+    __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
+}
 
 static _Thread_local struct weft_fiber *left; /* the one that the switch under way leaves */
 
@@ -121,6 +127,7 @@ static void sanitizer_arrive(struct weft_fiber *fiber)
 }
 
 #else
+#define sanitizer_create(fiber)   ((void)(fiber))
 #define sanitizer_leave(from, to) ((void)(from), (void)(to))
 #define sanitizer_arrive(fiber)   ((void)(fiber))
 #endif

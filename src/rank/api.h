@@ -90,10 +90,10 @@ static double weft_sum_threads(weft_self *self, const char *name, double value, 
     struct weft_call call = {.name = name,
                              .arguments = "lanes",
                              .count = 1,
-                             .value = {(uint64_t)lanes},
+                             .value = (const uint64_t[]){(uint64_t)lanes},
                              .addend = value,
                              .sum = &sum};
-    const int threads = weft_strand.threads;
+    const int threads = weft_threads(self);
 
     if (threads == 1 || !weft_together(self, &call))
         return sum;

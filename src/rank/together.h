@@ -25,8 +25,12 @@
 
 #else
 
-/* By each thread. True: the caller is to make the call, and then says weft_team_made. */
-static inline bool weft_together(weft_self *self, struct weft_call *call)
+/*
+ * By each thread. True: the caller is to make the call, and then says weft_team_made. Apart, so
+ * that the calls stay as small as without it.
+ */
+static __attribute__((noinline, cold, unused)) bool weft_together(weft_self *self,
+                                                                  struct weft_call *call)
 {
     struct weft_disagreement why;
     const enum weft_met met = weft_team_meet(self->port.team, call, &why);
@@ -56,11 +60,12 @@ static inline bool weft_together(weft_self *self, struct weft_call *call)
 /* clang-format on */
 
 #define WEFT_CALL(...)                                                                             \
-    .name = __func__, .arguments = #__VA_ARGS__, .value = {WEFT_VALUES(__VA_ARGS__)},              \
+    .name = __func__, .arguments = #__VA_ARGS__,                                                   \
+    .value = (const uint64_t[]){WEFT_VALUES(__VA_ARGS__)},                                         \
     .count = (int)(sizeof((const uint64_t[]){WEFT_VALUES(__VA_ARGS__)}) / sizeof(uint64_t))
 
 #define WEFT_TOGETHER_AS(self, call, then, field, list, length, ...)                               \
-    if (WEFT_UNLIKELY(weft_strand.threads != 1)) {                                                 \
+    if (WEFT_UNLIKELY(weft_threads(self) != 1)) {                                                  \
         struct weft_call together = {WEFT_CALL(__VA_ARGS__), .field = list, .listed = length};     \
         if (weft_together(self, &together)) {                                                      \
             call;                                                                                  \
@@ -77,7 +82,7 @@ static inline bool weft_together(weft_self *self, struct weft_call *call)
     WEFT_TOGETHER_AS(self, call, (void)0, field, list, length, __VA_ARGS__)
 
 #define WEFT_TOGETHER_FOR(type, self, call, ...)                                                   \
-    if (WEFT_UNLIKELY(weft_strand.threads != 1)) {                                                 \
+    if (WEFT_UNLIKELY(weft_threads(self) != 1)) {                                                  \
         type result;                                                                               \
         struct weft_call together = {WEFT_CALL(__VA_ARGS__), .result = &result,                    \
                                      .bytes = sizeof(result)};                                     \

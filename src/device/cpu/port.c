@@ -3,7 +3,7 @@
 
 #include "base/fiber.h"
 #include "base/task.h"
-#include "weft/device.h"
+#include "device/cpu/team.h"
 
 enum { HOST_SPINS = 2000, HOST_SLEEP_NS = 1000000 };
 
@@ -51,12 +51,11 @@ static void host_wait(struct weft_port *port)
 
 static void give_turn(struct weft_port *port, enum weft_doing doing)
 {
-    const struct weft_strand strand = weft_strand;
-
-    weft_strand = (struct weft_strand){0, 1, -1}; /* the worker may do the host's part */
     WEFT_PORT_SET(port, doing, (uint8_t)doing);
-    weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
-    weft_strand = strand;
+    if (port->team != NULL)
+        weft_team_rest(port->team);
+    else
+        weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
 }
 
 void weft_port_wait(struct weft_port *port)

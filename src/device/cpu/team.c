@@ -4,7 +4,6 @@
 #include "base/fiber.h"
 #include "device/port.h"
 #include "order/model.h"
-#include "weft/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +13,7 @@ __thread struct weft_strand weft_strand = {0, 1, -1};
 
 static void act_as(int thread, int threads)
 {
-    weft_strand.thread = thread;
-    weft_strand.threads = threads;
+    weft_strand_set(thread, threads, weft_strand_get().rank);
 }
 
 /* What WEFT_SHARED declares. */
@@ -50,14 +48,23 @@ WEFT_UNSEEN static void give_way(struct weft_team *team, int to)
 {
     const int me = team->current;
     struct weft_fiber *const next = team->thread[to].fiber;
-    const struct weft_strand strand = weft_strand;
+    const struct weft_strand strand = weft_strand_get();
 
     team->current = to;
     WEFT_PORT_SET(team->port, fiber, next);
     if (weft_model != NULL)
         *weft_model->fiber() = next;
     weft_fiber_switch(team->thread[me].fiber, next);
-    weft_strand = strand;
+    weft_strand_set(strand.thread, strand.threads, strand.rank);
+}
+
+WEFT_UNSEEN void weft_team_rest(const struct weft_team *team)
+{
+    const struct weft_strand strand = weft_strand_get();
+
+    weft_strand_set(0, 1, -1); /* the worker may do the host's part */
+    weft_fiber_switch(team->thread[team->current].fiber, team->port->worker);
+    weft_strand_set(strand.thread, strand.threads, strand.rank);
 }
 
 /* One of those that can run, of which there is at least one. */
@@ -75,6 +82,7 @@ static void thread_main(void *argument)
 {
     struct weft_team *team = argument;
 
+    weft_fiber_acquire(&weft_strand);
     act_as(team->current, team->threads);
     team->run(team->argument);
     abort(); /* the contract: run ends the rank, or gives way for good */
@@ -128,7 +136,7 @@ void weft_team_run(struct weft_team *team)
     team->port->worker = own;
     *weft_model->fiber() = team->port->fiber;
     weft_fiber_switch(own, team->port->fiber);
-    weft_strand = (struct weft_strand){0, 1, -1};
+    weft_strand_set(0, 1, -1);
 }
 
 WEFT_UNSEEN void weft_team_leave(struct weft_team *team)
@@ -314,14 +322,17 @@ bool weft_team_sum(const struct weft_team *team, int lanes)
 WEFT_UNSEEN void *weft_team_share(struct weft_team *team, const void *key, size_t bytes)
 {
     for (struct shared *shared = team->shared; shared != NULL; shared = shared->next)
-        if (shared->key == key)
+        if (shared->key == key) {
+            weft_fiber_acquire(shared);
             return shared->memory;
+        }
 
     struct shared *shared = aligned_alloc(64, (sizeof(*shared) + bytes + 63) / 64 * 64);
     if (shared == NULL)
         return NULL;
     *shared = (struct shared){.next = team->shared, .key = key, .bytes = bytes};
     team->shared = shared;
+    weft_fiber_release(shared);
     return shared->memory;
 }
 

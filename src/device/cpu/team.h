@@ -14,7 +14,7 @@
 #ifndef WEFT_DEVICE_CPU_TEAM_H
 #define WEFT_DEVICE_CPU_TEAM_H
 
-#include "weft/types.h"
+#include "weft/device.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,14 +24,35 @@ struct weft_fiber;
 struct weft_port;
 struct weft_team;
 
-enum { WEFT_TEAM_MOST = 64, WEFT_TEAM_ARGUMENTS = 10, WEFT_TEAM_TEXT = 200 };
+enum { WEFT_TEAM_MOST = 64, WEFT_TEAM_TEXT = 200 };
+
+/* Relaxed, as fibers of one thread have one weft_strand, and ThreadSanitizer takes them for
+ * several. */
+static inline struct weft_strand weft_strand_get(void)
+{
+    const struct weft_strand strand = {weft_thread(NULL), weft_threads(NULL),
+                                       __atomic_load_n(&weft_strand.rank, __ATOMIC_RELAXED)};
+    return strand;
+}
+
+static inline void weft_strand_set_rank(int rank)
+{
+    __atomic_store_n(&weft_strand.rank, rank, __ATOMIC_RELAXED);
+}
+
+static inline void weft_strand_set(int thread, int threads, int rank)
+{
+    __atomic_store_n(&weft_strand.thread, thread, __ATOMIC_RELAXED);
+    __atomic_store_n(&weft_strand.threads, threads, __ATOMIC_RELAXED);
+    weft_strand_set_rank(rank);
+}
 
 /* A call as one thread makes it. */
 struct weft_call {
     const char *name;
     const char *arguments; /* their names, ", " between two */
     int count;             /* of them */
-    uint64_t value[WEFT_TEAM_ARGUMENTS];
+    const uint64_t *value;
     const int *targets; /* one of the two may be a list, */
     const weft_put_item *items;
     int listed;   /* of so many elements */
@@ -65,6 +86,9 @@ struct weft_fiber *weft_team_fiber(const struct weft_team *team, int thread);
 
 /* By a task of random mode: runs the threads until the rank has ended. */
 void weft_team_run(struct weft_team *team);
+
+/* By a thread: switches to the rank's worker, until that switches to the rank. */
+void weft_team_rest(const struct weft_team *team);
 
 /* By a thread that has done all: gives way to the others. Returns to the last one alone. */
 void weft_team_leave(struct weft_team *team);

@@ -10,7 +10,6 @@
 #include "device/cpu/team.h"
 #include "device/port.h"
 #include "order/atomic.h"
-#include "weft/device.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -88,7 +87,8 @@ static void rank_main(void *argument)
     struct rank *rank = argument;
     struct weft_port *port = rank->port;
 
-    weft_strand.rank = rank->number;
+    weft_fiber_acquire(&weft_strand);
+    weft_strand_set_rank(rank->number);
     if (port->team == NULL) {
         const struct weft_fiber *fiber =
             weft_model != NULL ? *weft_model->fiber() : WEFT_PORT_GET(port, fiber);
@@ -113,6 +113,7 @@ static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live
         if (WEFT_PORT_GET(port, ended))
             continue;
         WEFT_PORT_SET(port, running, true);
+        weft_strand_set_rank(w->ranks[r].number);
         weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
         while (w->launch->help != NULL && WEFT_PORT_GET(port, doing) == WEFT_POSTED) {
             w->launch->posted(w->launch->host, r);
@@ -126,6 +127,7 @@ static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live
         WEFT_PORT_SET(port, moved, false);
         *live += !WEFT_PORT_GET(port, ended);
     }
+    weft_strand_set_rank(-1);
     return most;
 }
 
@@ -182,7 +184,7 @@ static int find_rank(const void *worker, const void *address, size_t *bytes)
         *bytes = weft_fiber_stack_bytes(fiber);
         return w->ranks[r].number;
     }
-    return weft_strand.rank;
+    return weft_strand_get().rank;
 }
 
 /*
@@ -191,10 +193,11 @@ static int find_rank(const void *worker, const void *address, size_t *bytes)
  */
 static void refuse_exit(void)
 {
-    if (weft_strand.rank < 0)
+    const int rank = weft_strand_get().rank;
+
+    if (rank < 0)
         return;
-    weft_say(WEFT_SAY_ERROR, "rank %d called exit: its process ends, and so does the job",
-             weft_strand.rank);
+    weft_say(WEFT_SAY_ERROR, "rank %d called exit: its process ends, and so does the job", rank);
     fflush(NULL);
     _exit(EXIT_FAILURE);
 }
@@ -218,6 +221,7 @@ static void worker_main(void *argument)
         bind_to(w->workers->first + w->index);
     if (live > 0)
         weft_overflow_begin(find_rank, w);
+    weft_fiber_release(&weft_strand); /* its fibers' from now on */
     for (int r = w->first; r < w->end; r++) {
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
         WEFT_PORT_SET(w->ranks[r].port, helped, w->launch->help != NULL);
