@@ -55,7 +55,7 @@ STEP_FN uint32_t step_before(uint32_t value, uint32_t *sums, uint32_t *all)
     return (warp > 0 ? before : 0) + sum - value;
 }
 #else
-enum { STEP_SCAN_BY_ONE = 1 }; /* of a rank's threads on the CPU device */
+enum { STEP_SCAN_BY_ONE = 1 };                /* of a rank's threads on the CPU device */
 STEP_FN uint32_t step_add_one(uint32_t *word) /* one thread at a time */
 {
     return (*word)++;
