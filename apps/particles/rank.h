@@ -302,9 +302,9 @@ WEFT_DEVICE_FN void find_place(weft_self *self, struct particles_data *data, str
 
 WEFT_DEVICE_FN void all_steps(weft_self *self, struct particles_data *data)
 {
-    WEFT_SHARED struct place me;
+    WEFT_SHARED(struct place, here, 1);
     weft_enter(self);
-    find_place(self, data, &me);
+    find_place(self, data, here);
     weft_win win =
         weft_win_create(self, WEFT_COMM_WORLD, data->store.arena, data->store.layout.velocity);
     if (win == WEFT_WIN_NONE) {
@@ -313,19 +313,19 @@ WEFT_DEVICE_FN void all_steps(weft_self *self, struct particles_data *data)
         return;
     }
     if (weft_thread(self) == 0) {
-        me.win = win;
-        me.arena_above = me.highest ? (char *)weft_ptr(self, win, me.above) : NULL;
-        me.arena_below = me.lowest ? (char *)weft_ptr(self, win, me.below) : NULL;
+        here->win = win;
+        here->arena_above = here->highest ? (char *)weft_ptr(self, win, here->above) : NULL;
+        here->arena_below = here->lowest ? (char *)weft_ptr(self, win, here->below) : NULL;
     }
     weft_timer_start(self);
     for (uint32_t k = 0; k < data->iterations; k++) {
         if (k > 0) /* the halos of the first step are the host's */
-            wait_for_both(&me, TAG_SEGMENT);
-        step(&me);
+            wait_for_both(here, TAG_SEGMENT);
+        step(here);
     }
     weft_timer_stop(self);
-    if (STEP_HELD && me.held)
-        held_store(self, &me.store, me.segment, &me.arrays);
+    if (STEP_HELD && here->held)
+        held_store(self, &here->store, here->segment, &here->arrays);
     weft_win_free(self, &win);
     weft_leave(self);
 }

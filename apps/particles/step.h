@@ -24,6 +24,7 @@ enum { STEP_SUMS = 2 * 32 }; /* step_scan: of all warps that a block can have, f
 #endif
 
 #ifdef __CUDACC__
+enum { STEP_SCAN_BY_ONE = 0 };
 STEP_FN uint32_t step_add_one(uint32_t *word)
 {
     return atomicAdd(word, 1);
@@ -54,13 +55,14 @@ STEP_FN uint32_t step_before(uint32_t value, uint32_t *sums, uint32_t *all)
     return (warp > 0 ? before : 0) + sum - value;
 }
 #else
+enum { STEP_SCAN_BY_ONE = 1 };                /* of a rank's threads on the CPU device */
 STEP_FN uint32_t step_add_one(uint32_t *word) /* one thread at a time */
 {
     return (*word)++;
 }
 STEP_FN uint32_t step_before(uint32_t value, uint32_t *sums, uint32_t *all)
 {
-    (void)sums; /* one thread */
+    (void)sums;
     *all = value;
     return 0;
 }
@@ -175,6 +177,10 @@ STEP_FN void step_scan(const struct particles_store *store, uint32_t segment, ui
     const uint32_t cells = particles_first(&store->box, segment + 1) - first;
     uint32_t *count = particles_cell_count(store, first);
     uint32_t next = 0;
+    if (STEP_SCAN_BY_ONE && thread != 0)
+        return;
+    if (STEP_SCAN_BY_ONE)
+        threads = 1;
     for (uint32_t from = 0, turn = 0; from < cells; from += threads, turn = 1 - turn) {
         const uint32_t cell = from + thread, here = cell < cells ? count[cell] : 0;
         uint32_t all;

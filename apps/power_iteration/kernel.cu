@@ -149,8 +149,8 @@ WEFT_DEVICE_FN double decide(const struct place *me, uint64_t k, struct power_su
     sum_warps(me, share, me->shared->totals);
     if (k == 0 || decided(me, k))
         return data->start_factor; /* the host's, or not used */
-    const struct power_verdict verdict =
-        judge(data, sums_of_warps(me->shared->totals), me->shared->verdict[(k - 1) & 1].eigenvalue);
+    const struct power_verdict verdict = judge(data, sums_of_warps(me, me->shared->totals),
+                                               me->shared->verdict[(k - 1) & 1].eigenvalue);
     if (weft_thread(me->self) == 0)
         me->shared->verdict[k & 1] = verdict;
     *over = verdict.outcome != POWER_LIMIT;
@@ -227,7 +227,8 @@ WEFT_DEVICE_FN void finish(const struct place *me, uint64_t k, double factor, bo
     sum_warps(me, share, me->shared->sums);
     weft_for (i, 1 + me->mirrors) {
         char *const arena = i == 0 ? me->data->arena : me->shared->mirror[i - 1];
-        *(struct power_sums *)(arena + sums_offset(me, k + 1)) = sums_of_warps(me->shared->sums);
+        *(struct power_sums *)(arena + sums_offset(me, k + 1)) =
+            sums_of_warps(me, me->shared->sums);
     }
     if (me->mirrors > 0)
         return; /* the next barrier tells, and comes before shared->sums is written again */
@@ -241,6 +242,8 @@ WEFT_DEVICE_FN void report(const struct place *me, uint64_t k, bool over)
 {
     const struct power_data *data = me->data;
     const struct power_verdict *verdict = &me->shared->verdict[k & 1];
+    if (weft_thread(me->self) != 0) /* which knows its verdict already, and speaks */
+        return;
     if (k == 0 || decided(me, k) || (k % LOG_EVERY != 0 && !over && k < data->iterations))
         return;
     if (data->pagerank)
@@ -303,8 +306,8 @@ WEFT_DEVICE_FN void iterate(const struct place *me)
 WEFT_KERNEL(power_iteration, struct power_data, data)
 {
     weft_enter(self);
-    WEFT_SHARED struct power_shared shared;
-    struct place me = find_place(self, data, &shared);
+    WEFT_SHARED(struct power_shared, shared, 1);
+    struct place me = find_place(self, data, shared);
     find_wide_rows(&me);
     find_segments(&me);
     keep_rows(&me);
@@ -316,9 +319,9 @@ WEFT_KERNEL(power_iteration, struct power_data, data)
     find_mirrors(&me);
     find_puts(&me);
     if (weft_thread(self) == 0)
-        shared.place = me;
+        shared->place = me;
     weft_timer_start(self); /* the rank's threads meet there */
-    iterate(&shared.place);
+    iterate(&shared->place);
     weft_timer_stop(self);
     weft_win_free(self, &me.win);
     weft_leave(self);

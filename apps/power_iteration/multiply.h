@@ -183,7 +183,7 @@ WEFT_DEVICE_FN void multiply_segments(const struct place *me, uint64_t k)
     const double *raw = (const double *)at(me, data->layout.raw[k & 1]);
     const struct power_segment *segment = data->segment + (uint64_t)me->rank * data->splits;
     double *part = parts_of(data, k) + me->rank;
-    for (uint64_t first = 0; first < data->splits; first += WARPS) {
+    for (uint64_t first = 0; first < data->splits; first += warps(me)) {
         const uint64_t split = first + warp(me);
         const bool mine = split < data->splits;
         double sum = 0;
@@ -220,7 +220,7 @@ WEFT_DEVICE_FN void multiply_narrow(const struct place *me, const double *b, dou
 WEFT_DEVICE_FN void multiply_wide(const struct place *me, const double *b, double *x)
 {
     const struct power_rows in = me->rows;
-    for (uint64_t first = 0; first < me->wide_rows; first += WARPS) {
+    for (uint64_t first = 0; first < me->wide_rows; first += warps(me)) {
         const bool mine = first + warp(me) < me->wide_rows;
         const uint64_t row = mine ? me->shared->wide_row[first + warp(me)] : 0;
         double sum = 0;
@@ -238,7 +238,7 @@ WEFT_DEVICE_FN void add_segments(const struct place *me, uint64_t k, double *x)
 {
     const struct power_data *data = me->data;
     const uint64_t ranks = data->shape.ranks;
-    for (uint64_t first = me->split_begin; first < me->split_end; first += WARPS) {
+    for (uint64_t first = me->split_begin; first < me->split_end; first += warps(me)) {
         const uint64_t split = first + warp(me);
         const bool mine = split < me->split_end;
         const double *part = parts_of(data, k) + split * ranks;

@@ -13,11 +13,11 @@
 /* Not inlined: as code in the loop, a put would take registers from the multiplication. */
 #define APART WEFT_DEVICE_FN __attribute__((noinline))
 
-/* Threads that sum up without a barrier, and how many such warps a rank has. */
+/* Threads that sum up without a barrier, and how many such warps a rank has at most. */
 #ifdef __CUDACC__
 enum { WARP = 32, WARPS = POWER_THREADS / WARP };
 #else
-enum { WARP = 1, WARPS = 1 };
+enum { WARP = 1, WARPS = 64 /* WEFT_CPU_THREADS */ };
 #endif
 
 enum {
@@ -88,10 +88,15 @@ WEFT_DEVICE_FN void *at(const struct place *me, uint64_t offset)
     return me->data->arena + offset;
 }
 
-/* The calling thread's warp, and its place there. */
+/* The calling thread's warp, of so many, and its place there. */
 WEFT_DEVICE_FN uint32_t warp(const struct place *me)
 {
     return (uint32_t)weft_thread(me->self) / WARP;
+}
+
+WEFT_DEVICE_FN uint32_t warps(const struct place *me)
+{
+    return WARP == 1 ? (uint32_t)weft_threads(me->self) : WARPS; /* known there: a faster loop */
 }
 
 WEFT_DEVICE_FN uint32_t lane(const struct place *me)

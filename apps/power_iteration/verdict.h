@@ -34,10 +34,11 @@ WEFT_DEVICE_FN void sum_warps(const struct place *me, struct power_sums sums,
     weft_sync(me->self);
 }
 
-WEFT_DEVICE_FN struct power_sums sums_of_warps(const struct power_sums *of_warp)
+WEFT_DEVICE_FN struct power_sums sums_of_warps(const struct place *me,
+                                               const struct power_sums *of_warp)
 {
     struct power_sums sums = of_warp[0];
-    for (uint64_t warp = 1; warp < WARPS; warp++) {
+    for (uint64_t warp = 1; warp < warps(me); warp++) {
         sums.size += of_warp[warp].size;
         sums.change += of_warp[warp].change;
     }

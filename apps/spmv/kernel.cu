@@ -190,22 +190,23 @@ WEFT_DEVICE_FN void product(const struct place *me, uint32_t k)
 
 WEFT_KERNEL(spmv, struct spmv_data, data)
 {
-    WEFT_SHARED struct place me;
-    find_place(self, data, &me);
+    WEFT_SHARED(struct place, here, 1);
+    find_place(self, data, here);
     weft_enter(self);
-    weft_win win = weft_win_create(self, WEFT_COMM_WORLD, me.data.arena, me.data.layout.bytes);
+    weft_win win =
+        weft_win_create(self, WEFT_COMM_WORLD, here->data.arena, here->data.layout.bytes);
     if (win == WEFT_WIN_NONE) {
         data->no_window = 1;
         weft_leave(self);
         return;
     }
     if (weft_thread(self) == 0)
-        me.win = win;
+        here->win = win;
     weft_timer_start(self); /* the rank's threads meet there */
-    pass_b(&me, 0);
+    pass_b(here, 0);
     weft_barrier(self, WEFT_COMM_DEVICE);
-    for (uint32_t k = 0; k < me.data.iterations; k++) {
-        product(&me, k);
+    for (uint32_t k = 0; k < here->data.iterations; k++) {
+        product(here, k);
         weft_barrier(self, WEFT_COMM_WORLD);
     }
     weft_timer_stop(self);

@@ -69,7 +69,7 @@ template <> struct dcuda_element<const void> {
 
 /* ---- in kernels ------------------------------------------------------------------------------ */
 
-/* ctx may be WEFT_SHARED: all threads store the same. weft_enter. */
+/* ctx: each thread's own, or one for all, which all store alike. weft_enter. */
 DCUDA_FN void dcuda_gpu_init(const dcuda_param &param, dcuda_context &ctx)
 {
     ctx.self = param.self;

@@ -69,7 +69,7 @@ WEFT_DEVICE_FN double sum_up(const dcuda_context &ctx, const dcuda_win &win, str
 
 DCUDA_KERNEL(reduce, struct reduction)
 {
-    WEFT_SHARED dcuda_context ctx;
+    dcuda_context ctx;
     dcuda_win win;
     int rank, size, place, wrong = 0;
 

@@ -37,11 +37,12 @@
 /*
  * WEFT_KERNEL(name, type, user) { ... } defines a kernel. Inside, `self` is the calling rank and
  * `user` points to the device's copy of the user data, shared by all its ranks. Functions that a
- * kernel calls are declared WEFT_DEVICE_FN. WEFT_SHARED before a variable inside a kernel makes it
- * one for the whole rank. WEFT_MOST_THREADS, defined before this header is included, promises that
- * no rank of the file's kernels has more threads: nvcc then keeps to the registers for so many.
- * WEFT_LEAST_RANKS, defined beside it, asks for so many ranks on each multiprocessor (default 1):
- * nvcc then keeps to the registers for all of them.
+ * kernel calls are declared WEFT_DEVICE_FN. WEFT_SHARED(type, name, count); inside a kernel, or a
+ * function with a `self`, makes `name` point to `count` elements that are one array for the whole
+ * rank, and not initialised. WEFT_MOST_THREADS, defined before this header is included, promises
+ * that no rank of the file's kernels has more threads: nvcc then keeps to the registers for so
+ * many. WEFT_LEAST_RANKS, defined beside it, asks for so many ranks on each multiprocessor (default
+ * 1): nvcc then keeps to the registers for all of them.
  *
  * WEFT_SHARED_BYTES, defined before this header is included, gives each rank of the file's kernels
  * so many bytes more that its threads share (weft_shared). On a GPU this is fast on-chip memory.
@@ -63,7 +64,9 @@ extern "C" {
 extern const int weft_program_has_cuda; /* the library looks whether any object defines it */
 __attribute__((weak)) const int weft_program_has_cuda = 1;
 }
-#define WEFT_SHARED __shared__
+#define WEFT_SHARED(type, name, count)                                                             \
+    __shared__ type name##_of_rank[count];                                                         \
+    type *const name = name##_of_rank
 #ifndef WEFT_LEAST_RANKS
 #define WEFT_LEAST_RANKS 1 /* nvcc has to be told: else it may spill to make room for more */
 #endif
@@ -95,7 +98,12 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     }                                                                                              \
     static __device__ void name##_body(weft_self *self, type *user)
 #else
-#define WEFT_SHARED
+#define WEFT_SHARED(type, name, count)                                                             \
+    static const char name##_key = 0;                                                              \
+    type name##_of_thread[count];                                                                  \
+    type *const name = (type *)(weft_threads(self) == 1                                            \
+                                    ? name##_of_thread                                             \
+                                    : weft_share(self, &name##_key, sizeof(name##_of_thread)))
 #define WEFT_KERNEL(name, type, user)                                                              \
     static_assert((WEFT_SHARED_LEAST) <= (WEFT_SHARED_BYTES), "least is not most");                \
     static void name##_body(weft_self *self, type *user);                                          \
@@ -116,6 +124,22 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/*
+ * On the CPU device a rank has one thread, or WEFT_CPU_THREADS, of which one runs at a time. Then
+ * whatever its threads do not do together, as a GPU would need it, ends the job: see README.md.
+ */
+#ifndef __CUDACC__
+struct weft_strand {
+    int thread, threads; /* which thread runs, of how many of its rank */
+    int rank;            /* world rank; -1: none, but the host program, or the library */
+};
+/* For what follows alone. */
+extern WEFT_API __thread struct weft_strand weft_strand __attribute__((tls_model("initial-exec")));
+
+/* For WEFT_SHARED: memory that is the same for all threads which name the key. Any thread. */
+WEFT_FN void *weft_share(weft_self *self, const void *key, size_t bytes);
 #endif
 
 /* ---- work inside a rank (any thread) -------------------------------------------------------- */
@@ -142,28 +166,62 @@ static __device__ inline void weft_sync(const weft_self *self)
     __syncthreads();
 }
 #else
-#define weft_for(i, n) for (size_t i = 0; i < (size_t)(n); i++)
 static inline int weft_thread(const weft_self *self) /* 0 .. weft_threads - 1 */
 {
     (void)self;
-    return 0;
+    return __atomic_load_n(&weft_strand.thread, __ATOMIC_RELAXED);
 }
 static inline int weft_threads(const weft_self *self)
 {
     (void)self;
-    return 1;
+    return __atomic_load_n(&weft_strand.threads, __ATOMIC_RELAXED);
 }
+/*
+ * By strides of the rank's threads. One thread has it all in one stretch, so that the inner loop is
+ * a plain one; a `break` in it ends the outer one, too.
+ */
+#define weft_for(i, n)                                                                             \
+    for (struct weft_stretch i##_in = weft_stretch_first((size_t)(n)); i##_in.begin < i##_in.all;  \
+         weft_stretch_next(&i##_in))                                                               \
+        for (size_t i = i##_in.begin; i < i##_in.end || weft_stretch_done(&i##_in); i++)
+struct weft_stretch {
+    size_t begin, end, all;
+    int done;
+};
+static inline struct weft_stretch weft_stretch_first(size_t all)
+{
+    struct weft_stretch in = {0, all, all, 0};
+    if (weft_threads(NULL) != 1) {
+        in.begin = (size_t)weft_thread(NULL);
+        in.end = in.begin + 1;
+    }
+    return in;
+}
+static inline int weft_stretch_done(struct weft_stretch *in) /* the inner loop's end: 0 */
+{
+    in->done = 1;
+    return 0;
+}
+static inline void weft_stretch_next(struct weft_stretch *in)
+{
+    in->begin =
+        in->done && weft_threads(NULL) != 1 ? in->begin + (size_t)weft_threads(NULL) : in->all;
+    in->end = in->begin + 1;
+    in->done = 0;
+}
+WEFT_FN void weft_sync_threads(const weft_self *self);
 static inline void weft_sync(const weft_self *self) /* a barrier of the rank's threads */
 {
-    (void)self;
+    if (weft_threads(self) != 1)
+        weft_sync_threads(self);
 }
 #endif
 
 /*
  * The rank's own weft_shared_bytes bytes while the kernel runs, aligned to 16 and not initialised:
  * WEFT_SHARED_BYTES where the device has so many and the host program set no limit. They can lie in
- * no window and be no put's source: the kernel copies what it sends to device memory first. (On the
- * CPU device such a put works; on a GPU it need not.)
+ * no window and be no put's source: the kernel copies what it sends to device memory first. The CPU
+ * device refuses such a put (ARGUMENT).
  */
 #ifdef __CUDACC__
 static __device__ inline void *weft_shared(const weft_self *self)
@@ -262,7 +320,7 @@ WEFT_FN void *weft_ptr(weft_self *self, weft_win win, int target);
  * The source may be any device memory and may be reused after flush_local (or flush), or when a
  * notification has come back from the target that was sent after this put was consumed. On a GPU
  * that is no local variable of a kernel, nor shared memory: other threads of the rank, or the host,
- * copy it. (On the CPU device such a put works.)
+ * copy it. The CPU device, where both are on the rank's stack, refuses it (ARGUMENT).
  */
 
 /* Lands without any call by the target. Aligned puts of 1, 2, 4 or 8 bytes arrive undivided. */

@@ -57,15 +57,16 @@ WEFT_API const char *weft_status_text(weft_status status);
 
 /*
  * A communicator. Handles are values, the same on all members, and carry a generation: a freed
- * handle is recognised as such. WORLD: every rank of the job. DEVICE: the ranks of the caller's
+ * handle is recognised as such. No rank, tag or window has the number of a communicator: one in the
+ * place of another is refused. WORLD: every rank of the job. DEVICE: the ranks of the caller's
  * device. HOST: one member a process, the host program itself; kernels send to it, and use its
  * windows, but are no members.
  */
 typedef uint32_t weft_comm;
 #define WEFT_COMM_NONE   ((weft_comm)0)
-#define WEFT_COMM_WORLD  ((weft_comm)1)
-#define WEFT_COMM_DEVICE ((weft_comm)2)
-#define WEFT_COMM_HOST   ((weft_comm)3)
+#define WEFT_COMM_WORLD  ((weft_comm)0x40000001)
+#define WEFT_COMM_DEVICE ((weft_comm)0x40000002)
+#define WEFT_COMM_HOST   ((weft_comm)0x40000003)
 
 /* A window: memory that each rank of a communicator exposes to the others. */
 typedef uint32_t weft_win;

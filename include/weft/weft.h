@@ -40,10 +40,10 @@ typedef struct weft_kernel {
 #define WEFT_KERNEL_DECLARE(name) extern const weft_kernel name
 
 typedef struct weft_numbers {
-    int ranks;              /* ranks of the whole job; 0 before weft_prepare */
-    int ranks_here;         /* ranks of this process's device */
-    int first_rank;         /* world rank of the first of them */
-    int threads;            /* threads in each rank (1 on the CPU device) */
+    int ranks;      /* ranks of the whole job; 0 before weft_prepare */
+    int ranks_here; /* ranks of this process's device */
+    int first_rank; /* world rank of the first of them */
+    int threads;    /* threads in each rank (on the CPU device 1, or up to WEFT_CPU_THREADS) */
     int processes, process; /* how many, and which one this is */
     int devices, device;    /* distinct devices of the job, and the one this process drives */
     int nodes, node;        /* distinct hosts of the job, and this one */
@@ -107,11 +107,11 @@ WEFT_API const char *weft_error(const weft_job *job);
 WEFT_API void weft_abort(weft_job *job, const char *reason);
 
 /*
- * Chooses the kernel to run next, the same on all processes, with `threads` threads a rank (a hint
- * that the CPU device ignores) and at most max_ranks ranks on this device (0: as many as a GPU
- * holds, 16 on the CPU device; may differ between processes). Collective, blocking. On return
- * weft_numbers_of tells the ranks. Errors: ARGUMENT, MISMATCH (of kernels), LIMIT, MEMORY, DEVICE,
- * PEER_LOST.
+ * Chooses the kernel to run next, the same on all processes, with `threads` threads a rank (on
+ * the CPU device at most WEFT_CPU_THREADS, by default 1) and at most max_ranks ranks on this device
+ * (0: as many as a GPU holds, 16 on the CPU device; may differ between processes). Collective,
+ * blocking. On return weft_numbers_of tells the ranks. Errors: ARGUMENT, MISMATCH (of kernels),
+ * LIMIT, MEMORY, DEVICE, PEER_LOST.
  */
 WEFT_API weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads,
                                   int max_ranks);

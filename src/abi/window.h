@@ -3,9 +3,10 @@
  * it answers the ranks that created them (order: reply_post, reply_seen), and that never change
  * while the handle is valid.
  *
- * Handles are index | generation << 14. Two index spaces: what ranks of several processes share is
- * numbered by the control channel's order, so every process gets the same number without asking;
- * what lies within one process is numbered there, in the upper half of the table.
+ * Handles are index | generation << 14, and WEFT_HANDLE_COMM in those of communicators. Two index
+ * spaces: what ranks of several processes share is numbered by the control channel's order, so
+ * every process gets the same number without asking; what lies within one process is numbered
+ * there, in the upper half of the table.
  */
 #ifndef WEFT_ABI_WINDOW_H
 #define WEFT_ABI_WINDOW_H
@@ -17,7 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WEFT_HANDLE_BITS = 14, WEFT_BARRIER_WORDS = 24 };
+enum { WEFT_HANDLE_BITS = 14, WEFT_GENERATION_BITS = 16, WEFT_BARRIER_WORDS = 24 };
+
+#define WEFT_HANDLE_COMM (1u << (WEFT_HANDLE_BITS + WEFT_GENERATION_BITS))
 
 struct weft_member {
     int32_t process;

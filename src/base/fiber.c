@@ -8,7 +8,6 @@
 #include "base/fiber_machine.h"
 #include "order/model.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -43,7 +42,6 @@ struct weft_fiber {
  * the two sides for two threads: what they do to the record is kept from it.
  */
 #if defined(FIBER_TSAN)
-#define FIBER_UNSEEN __attribute__((no_sanitize("thread")))
 #include <sanitizer/tsan_interface.h>
 
 static void sanitizer_create(struct weft_fiber *fiber)
@@ -70,7 +68,7 @@ static void sanitizer_destroy(struct weft_fiber *fiber)
  *
  * Always inline: a call would be entered on one shadow stack and left on the other.
  */
-FIBER_UNSEEN static inline __attribute__((always_inline)) void
+WEFT_UNSEEN static inline __attribute__((always_inline)) void
 sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
 {
     void *target = to->sanitizer; /* read before the release: `to` may be destroyed after it */
@@ -81,14 +79,39 @@ sanitizer_leave(struct weft_fiber *from, struct weft_fiber *to)
 
 #define sanitizer_arrive(fiber) ((void)(fiber))
 
+void weft_fiber_release(const void *place)
+{
+    __tsan_release((void *)(uintptr_t)place);
+}
+
+void weft_fiber_acquire(const void *place)
+{
+    __tsan_acquire((void *)(uintptr_t)place);
+}
+
 #else
-#define FIBER_UNSEEN
-#define sanitizer_create(fiber)  ((void)(fiber))
+void weft_fiber_release(const void *place)
+{
+    (void)place;
+}
+
+void weft_fiber_acquire(const void *place)
+{
+    (void)place;
+}
+
 #define sanitizer_adopt(fiber)   ((void)(fiber))
 #define sanitizer_destroy(fiber) ((void)(fiber))
 
 #if defined(FIBER_ASAN)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+
+/* Where it lies there may have been a stack that was left in the middle of its functions. */
+static void sanitizer_create(struct weft_fiber *fiber)
+{
+    __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
+}
 
 static _Thread_local struct weft_fiber *left; /* the one that the switch under way leaves */
 
@@ -104,6 +127,7 @@ static void sanitizer_arrive(struct weft_fiber *fiber)
 }
 
 #else
+#define sanitizer_create(fiber)   ((void)(fiber))
 #define sanitizer_leave(from, to) ((void)(from), (void)(to))
 #define sanitizer_arrive(fiber)   ((void)(fiber))
 #endif
@@ -157,7 +181,7 @@ struct weft_fiber *weft_fiber_adopt(void)
     return &own;
 }
 
-FIBER_UNSEEN void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to)
+WEFT_UNSEEN void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to)
 {
     sanitizer_leave(from, to);
     weft_context_switch(&from->context, &to->context);
@@ -179,6 +203,11 @@ bool weft_fiber_guards(const struct weft_fiber *fiber, const void *address)
     const unsigned char *const guard = fiber->map, *const at = address;
 
     return guard != NULL && at >= guard && at < guard + GUARD;
+}
+
+uintptr_t weft_fiber_stack(const struct weft_fiber *fiber)
+{
+    return (uintptr_t)fiber->stack;
 }
 
 size_t weft_fiber_stack_bytes(const struct weft_fiber *fiber)

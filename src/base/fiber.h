@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct weft_fiber;
 
@@ -41,9 +42,20 @@ struct weft_stack {
     size_t bytes;
 } weft_fiber_leave_stack(struct weft_fiber *fiber);
 
+/*
+ * What fibers of one thread did before they said release of a place happened before what they do
+ * after they say acquire of it: for ThreadSanitizer, which takes them for several threads. And for
+ * functions whose accesses it must not see, as they belong to whoever runs.
+ */
+void weft_fiber_release(const void *place);
+void weft_fiber_acquire(const void *place);
+#define WEFT_UNSEEN __attribute__((no_sanitize("thread")))
+
 /* Whether the address lies in the guard below the fiber's stack: it ran over. In signal handlers,
  * too. */
 bool weft_fiber_guards(const struct weft_fiber *fiber, const void *address);
+/* The lowest address of the stack, and its size. Not of an adopted one. */
+uintptr_t weft_fiber_stack(const struct weft_fiber *fiber);
 size_t weft_fiber_stack_bytes(const struct weft_fiber *fiber);
 
 #endif

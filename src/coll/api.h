@@ -50,6 +50,8 @@ WEFT_COLD void weft_coll_reduce_any(weft_self *self, struct weft_coll *c)
 WEFT_FN void weft_reduce(weft_self *self, weft_comm comm, int root, const void *source,
                          void *target, size_t count, weft_type type, weft_operation operation)
 {
+    WEFT_TOGETHER(self, weft_reduce(self, comm, root, source, target, count, type, operation), comm,
+                  root, source, target, count, type, operation)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_REDUCE, comm, root, source, target, count, type, operation);
@@ -59,6 +61,8 @@ WEFT_FN void weft_reduce(weft_self *self, weft_comm comm, int root, const void *
 WEFT_FN void weft_allreduce(weft_self *self, weft_comm comm, const void *source, void *target,
                             size_t count, weft_type type, weft_operation operation)
 {
+    WEFT_TOGETHER(self, weft_allreduce(self, comm, source, target, count, type, operation), comm,
+                  source, target, count, type, operation)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_ALLREDUCE, comm, -1, source, target, count, type,
@@ -69,6 +73,8 @@ WEFT_FN void weft_allreduce(weft_self *self, weft_comm comm, const void *source,
 WEFT_FN void weft_broadcast(weft_self *self, weft_comm comm, int root, void *data, size_t count,
                             weft_type type)
 {
+    WEFT_TOGETHER(self, weft_broadcast(self, comm, root, data, count, type), comm, root, data,
+                  count, type)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_BROADCAST, comm, root, data, data, count, type, WEFT_SUM);
@@ -97,6 +103,8 @@ WEFT_FN void weft_broadcast(weft_self *self, weft_comm comm, int root, void *dat
 WEFT_FN void weft_reduce_scatter(weft_self *self, weft_comm comm, const void *source, void *target,
                                  size_t count, weft_type type, weft_operation operation)
 {
+    WEFT_TOGETHER(self, weft_reduce_scatter(self, comm, source, target, count, type, operation),
+                  comm, source, target, count, type, operation)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_REDUCE_SCATTER, comm, -1, source, target, count, type,
@@ -116,6 +124,8 @@ WEFT_FN void weft_reduce_scatter(weft_self *self, weft_comm comm, const void *so
 WEFT_FN void weft_scan(weft_self *self, weft_comm comm, const void *source, void *target,
                        size_t count, weft_type type, weft_operation operation)
 {
+    WEFT_TOGETHER(self, weft_scan(self, comm, source, target, count, type, operation), comm, source,
+                  target, count, type, operation)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_SCAN, comm, -1, source, target, count, type, operation);
@@ -144,6 +154,8 @@ WEFT_INLINE void weft_coll_gather_any(weft_self *self, struct weft_coll *c)
 WEFT_FN void weft_gather(weft_self *self, weft_comm comm, int root, const void *source,
                          void *target, size_t count, weft_type type)
 {
+    WEFT_TOGETHER(self, weft_gather(self, comm, root, source, target, count, type), comm, root,
+                  source, target, count, type)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_GATHER, comm, root, source, target, count, type, WEFT_SUM);
@@ -153,6 +165,8 @@ WEFT_FN void weft_gather(weft_self *self, weft_comm comm, int root, const void *
 WEFT_FN void weft_allgather(weft_self *self, weft_comm comm, const void *source, void *target,
                             size_t count, weft_type type)
 {
+    WEFT_TOGETHER(self, weft_allgather(self, comm, source, target, count, type), comm, source,
+                  target, count, type)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_ALLGATHER, comm, -1, source, target, count, type, WEFT_SUM);
@@ -162,6 +176,8 @@ WEFT_FN void weft_allgather(weft_self *self, weft_comm comm, const void *source,
 WEFT_FN void weft_alltoall(weft_self *self, weft_comm comm, const void *source, void *target,
                            size_t count, weft_type type)
 {
+    WEFT_TOGETHER(self, weft_alltoall(self, comm, source, target, count, type), comm, source,
+                  target, count, type)
     struct weft_coll c;
 
     weft_coll_begin(self, &c, WEFT_COLL_ALLTOALL, comm, -1, source, target, count, type, WEFT_SUM);

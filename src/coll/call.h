@@ -310,6 +310,11 @@ WEFT_COLD void weft_coll_check_arguments(weft_self *self, const struct weft_coll
         (c->source == NULL || (c->target == NULL && (c->call.root < 0 || c->call.root == c->me))))
         weft_coll_fail(self, what, WEFT_ERR_ARGUMENT, "%s: source 0x%llx, target 0x%llx",
                        (int64_t)(uintptr_t)c->source, (int64_t)(uintptr_t)c->target, 0, 0);
+    if (c->count != 0 && weft_is_private(self, c->source))
+        weft_fail_memory(self, weft_coll_name(what), c->source);
+    if (c->count != 0 && weft_is_private(self, c->target) &&
+        (c->call.root < 0 || c->call.root == c->me))
+        weft_fail_memory(self, weft_coll_name(what), c->target);
     if ((places & (c->size - 1)) != 0)
         weft_coll_fail(self, what, WEFT_ERR_ARGUMENT,
                        "%s: source 0x%llx or target 0x%llx is not aligned to %lld bytes",

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 struct weft_change;
+struct weft_fiber;
 struct weft_model_task;
 struct weft_say_task;
 
@@ -59,6 +60,10 @@ struct weft_model {
     bool (*quiet)(void);
     /* The calling task's own pointer slot (see weft_task_local); NULL at first, inherited. */
     void **(*local)(void);
+    /* A number below n (n > 0), from the seed. */
+    uint32_t (*draw)(uint32_t n);
+    /* The fiber that the calling task runs on. */
+    struct weft_fiber **(*fiber)(void);
     /* What base/say.c remembers of the calling task; NULL: what it does of the thread. */
     struct weft_say_task *(*say)(void);
 

@@ -66,16 +66,52 @@ size_t weft_shared_bytes(const weft_self *self)
     return self->shared_bytes;
 }
 
+void *weft_share(weft_self *self, const void *key, size_t bytes)
+{
+    void *memory = weft_team_share(self->port.team, key, bytes);
+
+    if (memory == NULL)
+        weft_fail4(self, WEFT_ERR_MEMORY, "WEFT_SHARED: no %llu bytes", (int64_t)bytes, 0, 0, 0);
+    return memory;
+}
+
+void weft_sync_threads(const weft_self *self)
+{
+    struct weft_call call = {.name = "weft_sync"};
+
+    if (weft_together((weft_self *)(uintptr_t)self, &call)) /* a meeting changes no rank */
+        weft_team_made(self->port.team);
+}
+
+/* Over each group of `lanes` threads, or all (0). */
+static double weft_sum_threads(weft_self *self, const char *name, double value, int lanes)
+{
+    double sum = value;
+    struct weft_call call = {.name = name,
+                             .arguments = "lanes",
+                             .count = 1,
+                             .value = (const uint64_t[]){(uint64_t)lanes},
+                             .addend = value,
+                             .sum = &sum};
+    const int threads = weft_threads(self);
+
+    if (threads == 1 || !weft_together(self, &call))
+        return sum;
+    if (!weft_team_sum(self->port.team, lanes))
+        weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_lane_sum: %d lanes do not divide %d threads",
+                   lanes, threads, 0, 0);
+    weft_team_made(self->port.team);
+    return sum;
+}
+
 double weft_lane_sum(weft_self *self, double value, int lanes)
 {
-    (void)self, (void)lanes; /* 1 divides the one thread */
-    return value;
+    return weft_sum_threads(self, __func__, value, lanes);
 }
 
 double weft_block_sum(weft_self *self, double value)
 {
-    (void)self;
-    return value; /* a rank of the CPU device has one thread */
+    return weft_sum_threads(self, __func__, value, 0);
 }
 
 #endif

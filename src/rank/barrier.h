@@ -158,11 +158,13 @@ WEFT_INLINE void weft_barrier_as(weft_self *self, weft_comm comm, enum weft_wait
 
 WEFT_FN void weft_barrier(weft_self *self, weft_comm comm)
 {
+    WEFT_TOGETHER(self, weft_barrier(self, comm), comm)
     weft_barrier_as(self, comm, WEFT_WAIT_BARRIER);
 }
 
 WEFT_FN void weft_begin(weft_self *self, void *shared)
 {
+    WEFT_TOGETHER(self, weft_begin(self, shared), 0)
     if (shared != NULL) /* on a GPU the kernel knows where it is */
         self->shared = shared;
     if (weft_traced(self))
@@ -195,6 +197,7 @@ WEFT_INLINE void weft_end_channels(weft_self *self)
 
 WEFT_FN void weft_end(weft_self *self)
 {
+    WEFT_TOGETHER(self, weft_end(self), 0)
     if (self->eager_bytes != 0)
         weft_end_channels(self);
     if (weft_traced(self))
@@ -207,11 +210,13 @@ WEFT_FN void weft_end(weft_self *self)
 
 WEFT_FN void weft_enter(weft_self *self)
 {
+    WEFT_TOGETHER(self, weft_enter(self), 0)
     weft_barrier_as(self, WEFT_COMM_WORLD, WEFT_WAIT_ENTER);
 }
 
 WEFT_FN void weft_leave(weft_self *self)
 {
+    WEFT_TOGETHER(self, weft_leave(self), 0)
     weft_barrier_as(self, WEFT_COMM_WORLD, WEFT_WAIT_LEAVE);
 }
 

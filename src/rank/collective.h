@@ -52,30 +52,38 @@ WEFT_INLINE const struct weft_comm_entry *weft_check_member(weft_self *self, wef
 
 WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, size_t bytes)
 {
+    WEFT_TOGETHER_FOR(weft_win, self, weft_win_create(self, comm, base, bytes), comm, base, bytes)
     struct weft_command command = {0};
 
     weft_check_member(self, comm, "weft_win_create");
+    if (bytes != 0 && weft_is_private(self, base))
+        weft_fail_memory(self, "weft_win_create", base);
     command.object = comm;
     command.source = (uint64_t)(uintptr_t)base;
     command.width = bytes;
     return weft_collective_ask(self, &command, WEFT_COLLECTIVE_WIN_CREATE);
 }
 
+/* Each thread has a copy of the handle. */
 WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
 {
+    weft_win mine = *win;
+    WEFT_TOGETHER_THEN(self, weft_win_free(self, &mine), *win = WEFT_WIN_NONE, mine)
     struct weft_command command = {0};
-    const struct weft_window *window = weft_check_window(self, *win, "weft_win_free");
+    const struct weft_window *window = weft_check_window(self, mine, "weft_win_free");
 
-    weft_flush(self, *win); /* nothing of this rank may land in memory that is about to go */
-    weft_route_forget(self, *win);
+    weft_flush(self, mine); /* nothing of this rank may land in memory that is about to go */
+    weft_route_forget(self, mine);
     command.object = window->comm;
-    command.offset = *win;
+    command.offset = mine;
     weft_collective_ask(self, &command, WEFT_COLLECTIVE_WIN_FREE);
     *win = WEFT_WIN_NONE;
 }
 
 WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, int key)
 {
+    WEFT_TOGETHER_FOR(weft_comm, self, weft_comm_split(self, parent, color, key), parent, color,
+                      key)
     struct weft_command command = {0};
 
     weft_check_member(self, parent, "weft_comm_split");
@@ -99,18 +107,20 @@ WEFT_COLD void weft_coll_free_window(weft_self *self, weft_comm comm)
 
 WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
 {
+    weft_comm mine = *comm;
+    WEFT_TOGETHER_THEN(self, weft_comm_free(self, &mine), *comm = WEFT_COMM_NONE, mine)
     struct weft_command command = {0};
 
-    weft_check_member(self, *comm, "weft_comm_free");
-    if (*comm == WEFT_COMM_WORLD || *comm == WEFT_COMM_DEVICE || *comm == WEFT_COMM_HOST)
-        weft_fail_comm(self, "weft_comm_free", "%s: %s is built in", *comm);
+    weft_check_member(self, mine, "weft_comm_free");
+    if (mine == WEFT_COMM_WORLD || mine == WEFT_COMM_DEVICE || mine == WEFT_COMM_HOST)
+        weft_fail_comm(self, "weft_comm_free", "%s: %s is built in", mine);
     if (self->exchange != NULL)
-        weft_coll_free_window(self, *comm);
-    command.object = *comm;
+        weft_coll_free_window(self, mine);
+    command.object = mine;
     weft_join(self);
-    weft_route_forget(self, *comm);
-    struct weft_meeting *const meeting = &self->meeting[*comm % WEFT_MEETINGS];
-    if (weft_leads(self) && meeting->comm == (*comm ^ self->tracer.alias))
+    weft_route_forget(self, mine);
+    struct weft_meeting *const meeting = &self->meeting[mine % WEFT_MEETINGS];
+    if (weft_leads(self) && meeting->comm == (mine ^ self->tracer.alias))
         meeting->comm = WEFT_COMM_NONE;
     weft_collective_ask(self, &command, WEFT_COLLECTIVE_COMM_FREE);
     *comm = WEFT_COMM_NONE;

@@ -5,6 +5,9 @@
 #define WEFT_RANK_FAIL_H
 
 #include "rank/state.h"
+#ifndef __CUDACC__
+#include "device/cpu/team.h"
+#endif
 
 /*
  * Reports an error with its call and numbers, and ends the rank. Does not return: the host ends
@@ -21,6 +24,27 @@ WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text,
 /* The same where several calls come by: text begins with "%s: ", for the name of this one. */
 WEFT_COLD void weft_fail_in(weft_self *self, weft_status status, const char *call, const char *text,
                             int64_t a, int64_t b, int64_t c, int64_t d);
+
+/* Whether it lies on the rank's stack, or is shared by its threads, which neither other threads nor
+ * the host can reach on a GPU: no call takes that for data. */
+WEFT_INLINE bool weft_is_private(const weft_self *self, const void *memory)
+{
+#ifdef __CUDACC__
+    (void)self, (void)memory; /* to ask would cost every put its latency */
+    return false;
+#else
+    return WEFT_UNLIKELY((uintptr_t)memory - self->port.stack < self->port.stack_bytes) &&
+           (self->port.team == NULL || weft_team_holds(self->port.team, memory));
+#endif
+}
+
+/* Memory of the caller's, which a call is to send or fill, is NULL or private. */
+WEFT_COLD void weft_fail_memory(weft_self *self, const char *call, const void *memory)
+{
+    weft_fail_in(self, WEFT_ERR_ARGUMENT, call,
+                 "%s: memory 0x%llx is NULL, on the rank's stack or shared by its threads",
+                 (int64_t)(uintptr_t)memory, 0, 0, 0);
+}
 
 WEFT_INLINE weft_log_arg weft_value(uint64_t bits, weft_log_kind kind)
 {

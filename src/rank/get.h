@@ -63,9 +63,8 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
         shape.height > UINT32_MAX)
         weft_fail_bounds(self, call, shape.height, shape.width, shape.source_pitch, offset,
                          route.bytes, from);
-    if (to == NULL && shape.width != 0)
-        weft_fail_in(self, WEFT_ERR_ARGUMENT, call, "%s: %lld bytes to NULL", (int64_t)shape.width,
-                     0, 0, 0);
+    if ((to == NULL || weft_is_private(self, to)) && shape.width != 0)
+        weft_fail_memory(self, call, to);
     if (route.address != NULL || shape.width == 0) {
         if (weft_leads(self))
             weft_channel_clear(self, &route, route.home + offset,
@@ -148,6 +147,7 @@ WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
 WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
                       size_t bytes)
 {
+    WEFT_TOGETHER(self, weft_get(self, win, from, offset, to, bytes), win, from, offset, to, bytes)
 #ifdef __CUDACC__
     if (weft_get_word(self, win, from, offset, to, bytes))
         return;
@@ -158,6 +158,8 @@ WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, vo
 WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                size_t bytes)
 {
+    WEFT_TOGETHER_FOR(weft_op, self, weft_get_begin(self, win, from, offset, to, bytes), win, from,
+                      offset, to, bytes)
     return weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, false,
                         "weft_get_begin");
 }
@@ -165,6 +167,8 @@ WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t o
 WEFT_FN void weft_get_notify(weft_self *self, weft_win win, int from, size_t offset, void *to,
                              size_t bytes, int tag)
 {
+    WEFT_TOGETHER(self, weft_get_notify(self, win, from, offset, to, bytes, tag), win, from, offset,
+                  to, bytes, tag)
     weft_check_tag(self, tag, "weft_get_notify");
     weft_get_any(self, win, from, offset, to, weft_one_row(bytes), tag, false, "weft_get_notify");
 }
@@ -173,6 +177,10 @@ WEFT_FN weft_op weft_get_2d_begin(weft_self *self, weft_win win, int from, size_
                                   size_t pitch, void *to, size_t to_pitch, size_t width,
                                   size_t height)
 {
+    WEFT_TOGETHER_FOR(
+        weft_op, self,
+        weft_get_2d_begin(self, win, from, offset, pitch, to, to_pitch, width, height), win, from,
+        offset, pitch, to, to_pitch, width, height)
     const bool empty = width == 0 || height == 0;
     const struct weft_shape shape = {empty ? 0 : width, empty ? 1 : height, to_pitch, pitch};
 

@@ -256,6 +256,8 @@ WEFT_INLINE void weft_check_many(weft_self *self, const void *list, int count, c
 WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *targets, int count,
                               int tag)
 {
+    WEFT_TOGETHER_LIST(self, weft_notify_many(self, comm, targets, count, tag), targets, targets,
+                       count, comm, count, tag)
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_notify_many");
     weft_check_many(self, targets, count, "weft_notify_many: %d targets, at address 0x%llx");
@@ -281,6 +283,8 @@ WEFT_FN void weft_notify_many(weft_self *self, weft_comm comm, const int *target
 WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_item *items,
                                   int count)
 {
+    WEFT_TOGETHER_LIST(self, weft_put_notify_many(self, win, items, count), items, items, count,
+                       win, count)
     weft_check_stop(self);
     weft_check_many(self, items, count, "weft_put_notify_many: %d puts, at address 0x%llx");
 #ifdef __CUDACC__

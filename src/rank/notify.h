@@ -85,11 +85,13 @@ WEFT_INLINE void weft_notify_any(weft_self *self, weft_comm comm, int target, in
 
 WEFT_FN void weft_notify(weft_self *self, weft_comm comm, int target, int tag)
 {
+    WEFT_TOGETHER(self, weft_notify(self, comm, target, tag), comm, target, tag)
     weft_notify_any(self, comm, target, tag, false, "weft_notify");
 }
 
 WEFT_FN void weft_notify_relaxed(weft_self *self, weft_comm comm, int target, int tag)
 {
+    WEFT_TOGETHER(self, weft_notify_relaxed(self, comm, target, tag), comm, target, tag)
     weft_notify_any(self, comm, target, tag, true, "weft_notify_relaxed");
 }
 

@@ -83,6 +83,7 @@ WEFT_INLINE void weft_op_reuse(void)
 
 WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how)
 {
+    WEFT_TOGETHER_FOR(int, self, weft_op_test(self, op, how), op.sequence, op.process, op.kind, how)
     weft_check_op(self, op, how,
                   "weft_op_test: operation %lld to process %d (kind 0x%x) is none of this rank",
                   "weft_op_test: %d is neither WEFT_LOCAL nor WEFT_REMOTE");
@@ -108,6 +109,7 @@ WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how)
 
 WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
 {
+    WEFT_TOGETHER(self, weft_op_wait(self, op, how), op.sequence, op.process, op.kind, how)
     const uint32_t kind = op.kind & 15;
 
     weft_check_op(self, op, how,
@@ -137,6 +139,7 @@ WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
 
 WEFT_FN void weft_batch_begin(weft_self *self)
 {
+    WEFT_TOGETHER(self, weft_batch_begin(self), 0)
     weft_check_stop(self);
     if (weft_leads(self))
         self->batches++;
@@ -144,6 +147,7 @@ WEFT_FN void weft_batch_begin(weft_self *self)
 
 WEFT_FN void weft_batch_end(weft_self *self)
 {
+    WEFT_TOGETHER(self, weft_batch_end(self), 0)
     weft_check_stop(self);
     weft_join(self); /* all have seen the last batch as it was */
     if (WEFT_UNLIKELY(self->batches == 0))

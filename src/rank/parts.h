@@ -8,6 +8,7 @@
 /* clang-format off */
 #include "rank/counter.h"       /* counting, */
 #include "rank/fail.h"          /* complaining, */
+#include "rank/together.h"      /* meeting, */
 #include "rank/trace/trace.h"   /* recording */
 
 #include "rank/path/bell.h"     /* what a wait rings and serves, */

@@ -57,8 +57,8 @@ WEFT_HOT void weft_put_checked(weft_self *self, weft_win win, int target, size_t
                       shape.height > UINT32_MAX))
         weft_fail_bounds(self, call, shape.height, shape.width, shape.pitch, offset, to.bytes,
                          target);
-    if (WEFT_UNLIKELY(source == NULL && shape.width != 0))
-        weft_fail_in(self, WEFT_ERR_ARGUMENT, call, "%s: source is NULL", 0, 0, 0, 0);
+    if (WEFT_UNLIKELY((source == NULL || weft_is_private(self, source)) && shape.width != 0))
+        weft_fail_memory(self, call, source);
     weft_path_put(self, win, &to, target, offset, source, &shape, tag);
 }
 
@@ -108,12 +108,16 @@ WEFT_INLINE void weft_put_row(weft_self *self, weft_win win, int target, size_t 
 WEFT_FN void weft_put(weft_self *self, weft_win win, int target, size_t offset, const void *source,
                       size_t bytes)
 {
+    WEFT_TOGETHER(self, weft_put(self, win, target, offset, source, bytes), win, target, offset,
+                  source, bytes)
     weft_put_row(self, win, target, offset, source, bytes, -1, "weft_put");
 }
 
 WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t offset,
                              const void *source, size_t bytes, int tag)
 {
+    WEFT_TOGETHER(self, weft_put_notify(self, win, target, offset, source, bytes, tag), win, target,
+                  offset, source, bytes, tag)
     weft_check_tag(self, tag, "weft_put_notify");
     weft_put_row(self, win, target, offset, source, bytes, tag, "weft_put_notify");
 }
@@ -139,6 +143,9 @@ WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t
 WEFT_FN void weft_put_2d(weft_self *self, weft_win win, int target, size_t offset, size_t pitch,
                          const void *source, size_t source_pitch, size_t width, size_t height)
 {
+    WEFT_TOGETHER(
+        self, weft_put_2d(self, win, target, offset, pitch, source, source_pitch, width, height),
+        win, target, offset, pitch, source, source_pitch, width, height)
     weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, -1,
                   "weft_put_2d");
 }
@@ -147,6 +154,10 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
                                 size_t pitch, const void *source, size_t source_pitch, size_t width,
                                 size_t height, int tag)
 {
+    WEFT_TOGETHER(self,
+                  weft_put_2d_notify(self, win, target, offset, pitch, source, source_pitch, width,
+                                     height, tag),
+                  win, target, offset, pitch, source, source_pitch, width, height, tag)
     weft_check_tag(self, tag, "weft_put_2d_notify");
     weft_put_rows(self, win, target, offset, pitch, source, source_pitch, width, height, tag,
                   "weft_put_2d_notify");
@@ -155,6 +166,8 @@ WEFT_FN void weft_put_2d_notify(weft_self *self, weft_win win, int target, size_
 WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t offset,
                                const void *source, size_t bytes)
 {
+    WEFT_TOGETHER_FOR(weft_op, self, weft_put_begin(self, win, target, offset, source, bytes), win,
+                      target, offset, source, bytes)
     weft_check_stop(self);
     const struct weft_route to = weft_route_window(self, win, target, "weft_put_begin");
 
@@ -166,6 +179,7 @@ WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t
 
 WEFT_FN void weft_fence(weft_self *self)
 {
+    WEFT_TOGETHER(self, weft_fence(self), 0)
     weft_check_stop(self);
     weft_join(self);
     if (weft_leads(self))
@@ -202,6 +216,7 @@ WEFT_INLINE void weft_reuse_sources(const struct weft_window *window)
 
 WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 {
+    WEFT_TOGETHER(self, weft_flush_local(self, win), win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush_local");
     if (weft_leads(self) && self->local_done != self->sent)
         weft_await_local(self);
@@ -213,6 +228,7 @@ WEFT_FN void weft_flush_local(weft_self *self, weft_win win)
 
 WEFT_FN void weft_flush(weft_self *self, weft_win win)
 {
+    WEFT_TOGETHER(self, weft_flush(self, win), win)
     const struct weft_window *window = weft_check_window(self, win, "weft_flush");
     weft_join(self);
     if (weft_leads(self))

@@ -68,6 +68,7 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
  */
 WEFT_FN void weft_timer_start(weft_self *self)
 {
+    WEFT_TOGETHER(self, weft_timer_start(self), 0)
     weft_barrier(self, WEFT_COMM_DEVICE);
     if (weft_rank(self, WEFT_COMM_DEVICE) == 0 && weft_leads(self))
         self->timer_started = weft_port_clock();
@@ -75,6 +76,7 @@ WEFT_FN void weft_timer_start(weft_self *self)
 
 WEFT_FN void weft_timer_stop(weft_self *self)
 {
+    WEFT_TOGETHER(self, weft_timer_stop(self), 0)
     weft_barrier(self, WEFT_COMM_DEVICE);
     if (weft_rank(self, WEFT_COMM_DEVICE) != 0 || !weft_leads(self))
         return;

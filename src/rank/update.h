@@ -76,6 +76,8 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
     const struct weft_route to = weft_check_update(self, win, target, offset, size, size, call);
     const bool itself = weft_updates_itself(self, &to);
 
+    if (weft_is_private(self, old))
+        weft_fail_memory(self, call, old);
     if (itself) {
         if (weft_leads(self))
             weft_channel_clear(self, &to, to.home + offset, size);
@@ -127,35 +129,49 @@ WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t
 WEFT_FN uint64_t weft_fetch_add(weft_self *self, weft_win win, int target, size_t offset,
                                 uint64_t value)
 {
+    WEFT_TOGETHER_FOR(uint64_t, self, weft_fetch_add(self, win, target, offset, value), win, target,
+                      offset, value)
     return WEFT_UPDATE_NOW("weft_fetch_add", WEFT_SUM, WEFT_U64, value, 0);
 }
 
 WEFT_FN uint32_t weft_fetch_add_u32(weft_self *self, weft_win win, int target, size_t offset,
                                     uint32_t value)
 {
+    WEFT_TOGETHER_FOR(uint32_t, self, weft_fetch_add_u32(self, win, target, offset, value), win,
+                      target, offset, value)
     return (uint32_t)WEFT_UPDATE_NOW("weft_fetch_add_u32", WEFT_SUM, WEFT_U32, value, 0);
 }
 
 WEFT_FN uint64_t weft_swap(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
+    WEFT_TOGETHER_FOR(uint64_t, self, weft_swap(self, win, target, offset, value), win, target,
+                      offset, value)
     return WEFT_UPDATE_NOW("weft_swap", WEFT_REPLACE, WEFT_U64, value, 0);
 }
 
 WEFT_FN uint32_t weft_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
                                uint32_t value)
 {
+    WEFT_TOGETHER_FOR(uint32_t, self, weft_swap_u32(self, win, target, offset, value), win, target,
+                      offset, value)
     return (uint32_t)WEFT_UPDATE_NOW("weft_swap_u32", WEFT_REPLACE, WEFT_U32, value, 0);
 }
 
 WEFT_FN uint64_t weft_compare_swap(weft_self *self, weft_win win, int target, size_t offset,
                                    uint64_t expected, uint64_t desired)
 {
+    WEFT_TOGETHER_FOR(uint64_t, self,
+                      weft_compare_swap(self, win, target, offset, expected, desired), win, target,
+                      offset, expected, desired)
     return WEFT_UPDATE_NOW("weft_compare_swap", WEFT_COMPARE, WEFT_U64, desired, expected);
 }
 
 WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
                                        uint32_t expected, uint32_t desired)
 {
+    WEFT_TOGETHER_FOR(uint32_t, self,
+                      weft_compare_swap_u32(self, win, target, offset, expected, desired), win,
+                      target, offset, expected, desired)
     return (uint32_t)WEFT_UPDATE_NOW("weft_compare_swap_u32", WEFT_COMPARE, WEFT_U32, desired,
                                      expected);
 }
@@ -164,6 +180,8 @@ WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target
 WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
                                      uint64_t value, uint64_t *old)
 {
+    WEFT_TOGETHER_FOR(weft_op, self, weft_fetch_add_begin(self, win, target, offset, value, old),
+                      win, target, offset, value, old)
     weft_op op;
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
                     old, &op, "weft_fetch_add_begin");
@@ -172,6 +190,7 @@ WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, 
 
 WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value)
 {
+    WEFT_TOGETHER(self, weft_add(self, win, target, offset, value), win, target, offset, value)
     weft_update_any(self, win, target, offset, weft_change(WEFT_SUM, WEFT_U64, value, 0), false,
                     NULL, NULL, "weft_add");
 }
@@ -212,7 +231,6 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
     }
 #ifdef __CUDACC__
     asm volatile("fence.acq_rel.sys;" ::: "memory");
-    (void)self;
 #endif
 }
 
@@ -220,6 +238,10 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
                                       const void *source, size_t count, weft_type type,
                                       weft_operation operation)
 {
+    WEFT_TOGETHER_FOR(
+        weft_op, self,
+        weft_accumulate_begin(self, win, target, offset, source, count, type, operation), win,
+        target, offset, source, count, type, operation)
     WEFT_IN_SHARED(self);
     if (!weft_change_exists(operation, type) || (source == NULL && count != 0))
         weft_fail4(self, WEFT_ERR_ARGUMENT,
@@ -232,6 +254,8 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
 
     if (bytes == 0)
         return weft_op_done();
+    if (weft_is_private(self, source))
+        weft_fail_memory(self, "weft_accumulate_begin", source);
     if (weft_updates_itself(self, &to)) {
         if (weft_leads(self))
             weft_channel_clear(self, &to, to.home + offset, bytes);

@@ -84,6 +84,7 @@ WEFT_DEVICE_FN void check_nested(weft_self *self, struct data *user)
     weft_barrier(self, WEFT_COMM_DEVICE);
     if (user->odd_ranks > 0)
         CHECK_EQ(self, &user->check, weft_rank(self, user->odd_comm), me % 2 ? me / 2 : -1);
+    weft_barrier(self, WEFT_COMM_DEVICE); /* before its members free it */
 
     weft_comm half = weft_comm_split(self, parity, me / 2 < members / 2, -me);
     CHECK_EQ(self, &user->check, weft_size(self, half),

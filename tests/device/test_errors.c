@@ -40,6 +40,9 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(notify_rank, ERR_RANK, "weft_notify_relaxed:", "-2 is not one of the")                       \
     X(notify_freed_comm, ERR_COMM, "weft_notify:", "0x")                                           \
     X(notify_host, ERR_RANK, "weft_notify:", "-3 is not one of the")                               \
+    X(notify_swapped, ERR_COMM, "weft_notify:", "0x1 ")                                            \
+    X(put_swapped, ERR_WINDOW, "weft_put:", "0x1 ")                                                \
+    X(barrier_window, ERR_COMM, "weft_barrier:", "0x")                                             \
     X(notify_many_count, ERR_ARGUMENT, "weft_notify_many:", "-1 targets")                          \
     X(notify_many_rank, ERR_RANK, "weft_notify_many:", "1000000")                                  \
     X(put_many_bounds, ERR_BOUNDS, "weft_put_notify_many:", "4294967296")                          \
@@ -108,6 +111,12 @@ WEFT_DEVICE_FN void err_data(weft_self *self, struct data *user, weft_win win, w
     case CASE_put_device_window: /* the rank behind the last one of this device */
         weft_put(self, device, weft_size(self, WEFT_COMM_DEVICE), 0, source, 1);
         break;
+    case CASE_put_swapped: /* the target and the window */
+        weft_put(self, 1, (int)win, 0, source, 1);
+        break;
+    case CASE_barrier_window:
+        weft_barrier(self, win);
+        break;
     case CASE_put_no_window:
         weft_put(self, WEFT_WIN_NONE, 0, 0, source, 1);
         break;
@@ -174,6 +183,9 @@ WEFT_DEVICE_FN void err_calls(weft_self *self, struct data *user, weft_comm free
         break;
     case CASE_notify_host:
         weft_notify(self, WEFT_COMM_HOST, -3, 0);
+        break;
+    case CASE_notify_swapped: /* the target and the communicator */
+        weft_notify(self, 1, (int)WEFT_COMM_WORLD, 0);
         break;
     case CASE_notify_many_count:
         weft_notify_many(self, WEFT_COMM_WORLD, ranks, -1, 0);

@@ -25,7 +25,7 @@ WEFT_KERNEL(user_kernel, struct data, user)
 {
     const int me = weft_rank(self, WEFT_COMM_DEVICE);
     const int threads = weft_threads(self), thread = weft_thread(self);
-    WEFT_SHARED uint32_t word[1];
+    WEFT_SHARED(uint32_t, word, 1);
 
     weft_enter(self);
     CHECK(self, &user->check, thread >= 0 && thread < threads);

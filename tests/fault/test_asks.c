@@ -21,7 +21,6 @@ struct data {
 /* Asks the lost process's rank for ever, each rank in another way: the call that waits differs. */
 static void ask(weft_self *self, weft_win win, int rank, int way, uint64_t *to)
 {
-    uint64_t ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     weft_op op = {0, 0, 0};
 
     if (way == 0)
@@ -31,7 +30,7 @@ static void ask(weft_self *self, weft_win win, int rank, int way, uint64_t *to)
     for (int i = 0; i < SOME && way == 2; i++)
         weft_get_begin(self, win, rank, 0, to, WORDS * 8);
     for (int i = 0; i < SOME && way == 3; i++)
-        op = weft_accumulate_begin(self, win, rank, 8, ones, 8, WEFT_U64, WEFT_SUM);
+        op = weft_accumulate_begin(self, win, rank, 8, to, 8, WEFT_U64, WEFT_SUM);
     if (way == 2)
         weft_flush(self, win);
     if (way == 3)

@@ -15,6 +15,7 @@ struct data {
     int windows, comms; /* that WEFT_WINDOWS and WEFT_COMMS promise */
     int built_in;       /* communicators that count, of those that processes share */
     bool reach;         /* whether to go to the limit */
+    uint64_t from[RANKS], to[RANKS];
     int wrong;
 };
 
@@ -54,13 +55,16 @@ static void fill_comms(weft_self *self, weft_comm parent, int most, struct data 
 /* A window of a comm made for it: a put through it arrives. */
 static void use_window(weft_self *self, weft_comm parent, struct data *data)
 {
-    uint64_t from = 42, to = 0;
+    const int me = weft_rank(self, WEFT_COMM_DEVICE);
+    uint64_t *const from = &data->from[me], *const to = &data->to[me];
     weft_comm comm = weft_comm_split(self, parent, 0, 0);
-    weft_win win = weft_win_create(self, comm, &to, sizeof(to));
+    weft_win win = weft_win_create(self, comm, to, sizeof(*to));
 
-    weft_put_notify(self, win, weft_rank(self, comm), 0, &from, sizeof(from), 1);
+    *from = 42;
+    weft_put_notify(self, win, weft_rank(self, comm), 0, from, sizeof(*from), 1);
     weft_wait(self, 1, 1);
-    expect(data, to == 42);
+    expect(data, *to == 42);
+    *to = 0;
     weft_win_free(self, &win);
     weft_comm_free(self, &comm);
 }

@@ -20,7 +20,7 @@ struct user {
 WEFT_KERNEL(races, struct user, user)
 {
     static char target[64];
-    const char source[64] = {0};
+    static const char source[64];
     weft_win win;
 
     (void)user;

@@ -35,7 +35,7 @@ WEFT_DEVICE_FN uint64_t key_of(int from, int round)
 WEFT_DEVICE_FN void exchange(weft_self *self, struct litmus_data *data, weft_win win,
                              unsigned char *window, int partner, size_t bytes)
 {
-    unsigned char source[LARGE];
+    unsigned char *const source = test_mine(self, data->sources, LITMUS_EACH);
     const int me = weft_rank(self, WEFT_COMM_WORLD);
 
     for (int round = 0; round < ROUNDS; round++) {
@@ -74,7 +74,7 @@ WEFT_KERNEL(litmus_mixed, struct litmus_data, data)
     unsigned char *plain = test_mine(self, data->plain, LITMUS_EACH);
     const int me = weft_rank(self, WEFT_COMM_WORLD), partner = far_partner(self);
     weft_win direct = window_over(self, data->mapped), proxied = window_over(self, data->plain);
-    unsigned char source[LARGE];
+    unsigned char *const source = test_mine(self, data->sources, LITMUS_EACH);
 
     for (int round = 0; round < ROUNDS; round++) {
         const uint64_t key = key_of(partner, round);
@@ -107,7 +107,8 @@ WEFT_KERNEL(litmus_over, struct litmus_data, data)
     unsigned char *mapped = test_mine(self, data->mapped, LITMUS_EACH);
     const int me = weft_rank(self, WEFT_COMM_WORLD), partner = far_partner(self);
     weft_win win = window_over(self, data->mapped);
-    unsigned char old[MEDIUM], source[MEDIUM];
+    unsigned char *const source = test_mine(self, data->sources, LITMUS_EACH);
+    unsigned char *const old = source + HALF;
 
     test_fill(self, old, MEDIUM, key_of(me, ROUNDS));
     for (int round = 0; round < 4 * ROUNDS; round++) {
@@ -131,7 +132,7 @@ WEFT_KERNEL(litmus_reuse, struct litmus_data, data)
     unsigned char *mapped = test_mine(self, data->mapped, LITMUS_EACH);
     const int me = weft_rank(self, WEFT_COMM_WORLD), partner = far_partner(self);
     weft_win win = window_over(self, data->mapped);
-    unsigned char next[LARGE];
+    unsigned char *const next = test_mine(self, data->sources, LITMUS_EACH);
 
     test_fill(self, mapped + HALF, LARGE, key_of(me, 0));
     for (int round = 0; round < ROUNDS; round++) {
@@ -155,18 +156,19 @@ WEFT_DEVICE_FN void flag_rounds(weft_self *self, struct litmus_data *data, bool 
     const uint64_t *flag = (const uint64_t *)(const void *)(mapped + HALF);
     const int me = weft_rank(self, WEFT_COMM_WORLD);
     weft_win win = window_over(self, data->mapped);
-    unsigned char source[SMALL];
+    unsigned char *const source = test_mine(self, data->sources, LITMUS_EACH);
+    uint64_t *const value = (uint64_t *)(void *)(source + SMALL);
 
     for (int round = 0; round < ROUNDS; round++) {
-        const uint64_t value = (uint64_t)round + 1;
+        *value = (uint64_t)round + 1;
         test_fill(self, source, SMALL, key_of(me, round));
         weft_put(self, win, partner, 0, source, SMALL);
         if (flush)
             weft_flush(self, win);
         else
             weft_fence(self);
-        weft_put(self, win, partner, HALF, &value, sizeof(value));
-        weft_wait_until(self, flag, WEFT_GE, value);
+        weft_put(self, win, partner, HALF, value, sizeof(*value));
+        weft_wait_until(self, flag, WEFT_GE, (uint64_t)round + 1);
         CHECK_EQ(self, &data->check, test_differs(self, mapped, SMALL, key_of(partner, round)), 0);
         weft_notify(self, WEFT_COMM_WORLD, partner, FREE);
         weft_wait(self, FREE, 1);
@@ -195,7 +197,7 @@ WEFT_KERNEL(litmus_third, struct litmus_data, data)
     unsigned char *mapped = test_mine(self, data->mapped, LITMUS_EACH);
     const int me = weft_rank(self, WEFT_COMM_WORLD), partner = far_partner(self);
     weft_win win = window_over(self, data->mapped);
-    unsigned char source[MEDIUM];
+    unsigned char *const source = test_mine(self, data->sources, LITMUS_EACH);
 
     for (int round = 0; round < 4 * ROUNDS; round++) {
         const size_t bytes = round % 2 == 0 ? MEDIUM : sizeof(uint64_t);
@@ -222,15 +224,16 @@ WEFT_KERNEL(litmus_third, struct litmus_data, data)
 WEFT_KERNEL(litmus_windows, struct litmus_data, data)
 {
     unsigned char *mapped = test_mine(self, data->mapped, LITMUS_EACH);
+    uint64_t *const value = (uint64_t *)(void *)test_mine(self, data->sources, LITMUS_EACH);
     const int me = weft_rank(self, WEFT_COMM_WORLD);
 
     for (int round = 0; round < ROUNDS; round++) {
         weft_comm pair = weft_comm_split(self, WEFT_COMM_WORLD, me % 2, -me);
         const int other = 1 - weft_rank(self, pair);
         weft_win win = weft_win_create(self, pair, mapped, LITMUS_EACH);
-        const uint64_t value = key_of(me, round);
+        *value = key_of(me, round);
         CHECK_EQ(self, &data->check, weft_failure(self), WEFT_OK);
-        weft_put_notify(self, win, other, 8, &value, sizeof(value), DATA);
+        weft_put_notify(self, win, other, 8, value, sizeof(*value), DATA);
         weft_wait(self, DATA, 1);
         CHECK_EQ(self, &data->check, test_peek_u64((const uint64_t *)(const void *)(mapped + 8)),
                  key_of(far_partner(self), round));
@@ -248,12 +251,12 @@ WEFT_KERNEL(litmus_flood, struct litmus_data, data)
     unsigned char *mapped = test_mine(self, data->mapped, LITMUS_EACH);
     const int me = weft_rank(self, WEFT_COMM_WORLD), partner = far_partner(self);
     weft_win win = window_over(self, data->mapped);
-    unsigned char source[MESSAGES][600];
+    unsigned char *const source = test_mine(self, data->sources, LITMUS_EACH);
 
     for (int m = 0; m < MESSAGES; m++) {
         const size_t bytes = m % 2 == 0 ? 200 : 600; /* inside the command, and by reference */
-        test_fill(self, source[m], bytes, key_of(me, m));
-        weft_put_notify(self, win, partner, (size_t)m * 600, source[m], bytes, DATA);
+        test_fill(self, source + m * 600, bytes, key_of(me, m));
+        weft_put_notify(self, win, partner, (size_t)m * 600, source + m * 600, bytes, DATA);
     }
     for (int m = 0; m < MESSAGES; m++) {
         weft_wait(self, DATA, 1);
@@ -271,7 +274,7 @@ WEFT_KERNEL(litmus_barrier, struct litmus_data, data)
     unsigned char *mapped = test_mine(self, data->mapped, LITMUS_EACH);
     const int me = weft_rank(self, WEFT_COMM_WORLD), partner = far_partner(self);
     weft_win win = window_over(self, data->mapped);
-    unsigned char source[SMALL];
+    unsigned char *const source = test_mine(self, data->sources, LITMUS_EACH);
 
     for (int round = 0; round < ROUNDS; round++) {
         test_fill(self, source, SMALL, key_of(me, round));
@@ -291,7 +294,7 @@ WEFT_KERNEL(litmus_get, struct litmus_data, data)
     const int me = weft_rank(self, WEFT_COMM_WORLD), partner = far_partner(self);
     unsigned char *const back = test_mine(self, data->plain, LITMUS_EACH);
     weft_win win = window_over(self, data->mapped);
-    unsigned char source[LARGE];
+    unsigned char *const source = test_mine(self, data->sources, LITMUS_EACH);
 
     for (int round = 0; round < ROUNDS; round++) {
         test_fill(self, source, LARGE, key_of(me, round));
@@ -315,7 +318,7 @@ WEFT_DEVICE_FN void update_rounds(weft_self *self, struct litmus_data *data, int
     unsigned char *mapped = test_mine(self, data->mapped, LITMUS_EACH);
     const int me = weft_rank(self, WEFT_COMM_WORLD);
     weft_win win = window_over(self, data->mapped);
-    unsigned char source[SMALL];
+    unsigned char *const source = test_mine(self, data->sources, LITMUS_EACH);
 
     for (int round = 0; round < ROUNDS; round++) {
         test_fill(self, source, SMALL, key_of(me, round));

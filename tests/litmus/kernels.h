@@ -8,8 +8,9 @@ enum { LITMUS_EACH = 8192 }; /* bytes of each kind of memory that a rank has */
 
 struct litmus_data {
     struct test_check check;
-    unsigned char *mapped; /* weft_malloc: reached directly where the path allows */
-    unsigned char *plain;  /* registered: reached through the host from other processes */
+    unsigned char *mapped;  /* weft_malloc: reached directly where the path allows */
+    unsigned char *plain;   /* registered: reached through the host from other processes */
+    unsigned char *sources; /* what it puts */
 };
 
 WEFT_KERNEL_DECLARE(litmus_near);

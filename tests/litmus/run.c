@@ -58,7 +58,8 @@ static int run_kernel(const struct litmus *litmus, weft_job *job, struct litmus_
 
     data->mapped = weft_malloc(job, RANKS * LITMUS_EACH);
     data->plain = calloc(RANKS, LITMUS_EACH);
-    if (data->mapped != NULL && data->plain != NULL &&
+    data->sources = calloc(RANKS, LITMUS_EACH);
+    if (data->mapped != NULL && data->plain != NULL && data->sources != NULL &&
         weft_register(job, data->plain, RANKS * LITMUS_EACH) == WEFT_OK &&
         weft_prepare(job, litmus->kernel, 1, RANKS) == WEFT_OK &&
         weft_run(job, data, sizeof(*data), NULL) == WEFT_OK)
@@ -83,6 +84,7 @@ static int process_main(void *argument)
     if (weft_close(job) != WEFT_OK)
         failed = 1;
     free(data.plain);
+    free(data.sources);
     return failed;
 }
 

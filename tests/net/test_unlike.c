@@ -41,12 +41,13 @@ WEFT_KERNEL(storing, struct data, data)
     weft_win win = weft_win_create(self, WEFT_COMM_WORLD, mine, (size_t)n * sizeof(*mine));
 
     for (uint64_t round = 1; round <= ROUNDS; round++) {
+        mine[me] = round;
         for (int r = 0; r < n; r++) {
             uint64_t *const there = weft_ptr(self, win, r);
             if (there != NULL)
                 there[me] = round;
             else
-                weft_put(self, win, r, (size_t)me * sizeof(round), &round, sizeof(round));
+                weft_put(self, win, r, (size_t)me * sizeof(round), &mine[me], sizeof(round));
             weft_notify(self, WEFT_COMM_WORLD, r, TAG);
             if (there == NULL)
                 weft_flush_local(self, win);

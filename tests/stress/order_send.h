@@ -18,7 +18,7 @@ struct data {
     unsigned char *sources;         /* FAN * SOURCE a rank */
     unsigned char *shadows;         /* WINDOWS * REWRITE a rank */
     unsigned char *fetched;         /* FETCHED a rank */
-    uint64_t seed;
+    uint64_t seed, one;             /* one: 1 */
     uint32_t bursts, ops, most;
 };
 
@@ -106,10 +106,10 @@ WEFT_DEVICE_FN void send_update(weft_self *self, struct data *user, const struct
                                 const weft_win *win, const struct op *op)
 {
     const size_t offset = (size_t)to->d * AREA + UPDATED;
-    const uint64_t one = 1;
 
     if (op->value % 3 == 0)
-        weft_accumulate_begin(self, win[op->window], to->peer, offset, &one, 1, WEFT_I64, WEFT_SUM);
+        weft_accumulate_begin(self, win[op->window], to->peer, offset, &user->one, 1, WEFT_I64,
+                              WEFT_SUM);
     else if (op->value % 3 == 1)
         weft_add(self, win[op->window], to->peer, offset, 1);
     else

@@ -351,6 +351,7 @@ static int body(struct test_env *env)
         .shadows = test_memory(env, TEST_PLAIN, ranks * WINDOWS * REWRITE),
         .fetched = test_memory(env, TEST_REGISTERED, ranks * FETCHED),
         .seed = env->seed,
+        .one = 1,
         .bursts = env->random ? 2 : 20 * (uint32_t)env->scale,
         .ops = env->random ? 12 : MOST_OPS,
         .most = env->random ? 300 : 4096,

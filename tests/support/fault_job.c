@@ -194,7 +194,7 @@ int fault_run(const weft_kernel *kernel, int ranks, void *user, size_t user_byte
 
     if (status != WEFT_OK)
         return (int)status;
-    status = weft_prepare(job, kernel, 1, ranks);
+    status = weft_prepare(job, kernel, 32, ranks);
     if (status == WEFT_OK)
         fault_add(FAULT_WORD_READY);
     if (status == WEFT_OK)

@@ -23,7 +23,6 @@ WEFT_KERNEL(reduction_kernel, struct reduction, user)
 {
     const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
     double *slots = user->slots + weft_rank(self, WEFT_COMM_DEVICE) * ROUNDS;
-    WEFT_SHARED double send[1]; /* a put's source: memory that all threads of the rank share */
 
     weft_enter(self);
     weft_win win = weft_win_create(self, WEFT_COMM_WORLD, slots, ROUNDS * sizeof(double));
@@ -32,11 +31,12 @@ WEFT_KERNEL(reduction_kernel, struct reduction, user)
     for (int round = 0; (1 << round) < n; round++) {
         const int bit = 1 << round;
         if (me & bit) {
+            /* A put's source is device memory: nobody puts into this rank's slot of the round. */
             if (weft_thread(self) == 0)
-                send[0] = sum;
+                slots[round] = sum;
             weft_sync(self);
             /* The data and its notification are one message; the tag says which round. */
-            weft_put_notify(self, win, me - bit, (size_t)round * sizeof(double), send,
+            weft_put_notify(self, win, me - bit, (size_t)round * sizeof(double), &slots[round],
                             sizeof(double), round);
             break;
         }
@@ -48,7 +48,6 @@ WEFT_KERNEL(reduction_kernel, struct reduction, user)
     if (me == 0 && weft_thread(self) == 0)
         user->sum = sum;
 
-    weft_flush_local(self, win); /* `send` must live until it has been read */
     weft_win_free(self, &win);
     weft_leave(self);
 }

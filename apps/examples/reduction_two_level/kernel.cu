@@ -41,19 +41,18 @@ WEFT_DEVICE_FN double leaders_sum(weft_self *self, weft_win win, double *arrival
                                   int first_tag)
 {
     const int n = weft_processes(self), me = weft_process(self);
-    WEFT_SHARED double send[1];
 
     for (int round = 0; (1 << round) < n; round++) {
         const int bit = 1 << round;
         if (me & bit) {
+            /* A put's source is device memory: nobody puts into this leader's slot of the round. */
             if (weft_thread(self) == 0)
-                send[0] = sum;
+                arrivals[round] = sum;
             weft_sync(self);
             /* The leader of a device is its first rank. */
             weft_put_notify(self, win, weft_process_first(self, me - bit),
-                            (size_t)round * sizeof(double), send, sizeof(double),
+                            (size_t)round * sizeof(double), &arrivals[round], sizeof(double),
                             first_tag + round);
-            weft_flush_local(self, win); /* `send` ends with this function */
             break;
         }
         if (me + bit < n) {

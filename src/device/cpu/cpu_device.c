@@ -100,8 +100,9 @@ static weft_status cpu_ranks(struct weft_device *device, const struct weft_wish 
 
 static int cpu_threads(const struct weft_device *device, int threads)
 {
-    (void)device, (void)threads;
-    return 1;
+    const int most = (int)device->config->cpu_threads;
+
+    return threads < most ? threads : most;
 }
 
 static void *cpu_alloc(struct weft_device *device, size_t bytes, struct weft_share *handle)

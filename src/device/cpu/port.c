@@ -3,6 +3,7 @@
 
 #include "base/fiber.h"
 #include "base/task.h"
+#include "device/cpu/team.h"
 
 enum { HOST_SPINS = 2000, HOST_SLEEP_NS = 1000000 };
 
@@ -51,7 +52,10 @@ static void host_wait(struct weft_port *port)
 static void give_turn(struct weft_port *port, enum weft_doing doing)
 {
     WEFT_PORT_SET(port, doing, (uint8_t)doing);
-    weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
+    if (port->team != NULL)
+        weft_team_rest(port->team);
+    else
+        weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));
 }
 
 void weft_port_wait(struct weft_port *port)
@@ -96,8 +100,10 @@ void weft_port_end(struct weft_port *port)
     if (port->host)
         escape(port, false);
     WEFT_PORT_SET(port, ended, true);
-    if (weft_model != NULL)
+    if (weft_model != NULL && port->team == NULL)
         weft_model->exit();
+    if (weft_model != NULL) /* the task goes on on its own stack, and ends */
+        *weft_model->fiber() = WEFT_PORT_GET(port, worker);
     give_turn(port, WEFT_WORKS);
     __builtin_unreachable();
 }

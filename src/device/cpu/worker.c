@@ -7,13 +7,16 @@
 #include "base/task.h"
 #include "device/cpu/overflow.h"
 #include "device/cpu/random/random.h"
+#include "device/cpu/team.h"
 #include "device/port.h"
 #include "order/atomic.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     SLEEP_NS = 1000000, /* stores that ring no bell are seen at least this often */
@@ -31,7 +34,8 @@ struct gate {
 struct rank {
     struct weft_port *port;
     const struct weft_launch *launch;
-    bool done; /* the kernel has returned */
+    int number; /* in the job */
+    bool done;  /* the kernel has returned */
 };
 
 struct worker {
@@ -70,10 +74,30 @@ static struct weft_port *port_of(const struct weft_launch *launch, int rank)
     return (struct weft_port *)(launch->selves + (size_t)rank * launch->self_bytes);
 }
 
+/* Of a rank, or of each of its threads. */
+static size_t stack_of(const struct weft_workers *workers, const struct weft_launch *launch)
+{
+    const size_t bytes = workers->stack_bytes + launch->kernel->shared_bytes;
+
+    return weft_model != NULL && bytes < WEFT_RANDOM_STACK ? (size_t)WEFT_RANDOM_STACK : bytes;
+}
+
 static void rank_main(void *argument)
 {
     struct rank *rank = argument;
+    struct weft_port *port = rank->port;
+
+    weft_fiber_acquire(&weft_strand);
+    weft_strand_set_rank(rank->number);
+    if (port->team == NULL) {
+        const struct weft_fiber *fiber =
+            weft_model != NULL ? *weft_model->fiber() : WEFT_PORT_GET(port, fiber);
+        port->stack = weft_fiber_stack(fiber);
+        port->stack_bytes = weft_fiber_stack_bytes(fiber);
+    }
     rank->launch->kernel->cpu((weft_self *)(void *)rank->port, rank->launch->user);
+    if (port->team != NULL)
+        weft_team_leave(port->team);
     __atomic_store_n(&rank->done, true, __ATOMIC_RELAXED);
     weft_port_end(rank->port);
 }
@@ -89,6 +113,7 @@ static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live
         if (WEFT_PORT_GET(port, ended))
             continue;
         WEFT_PORT_SET(port, running, true);
+        weft_strand_set_rank(w->ranks[r].number);
         weft_fiber_switch(self, WEFT_PORT_GET(port, fiber));
         while (w->launch->help != NULL && WEFT_PORT_GET(port, doing) == WEFT_POSTED) {
             w->launch->posted(w->launch->host, r);
@@ -102,6 +127,7 @@ static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live
         WEFT_PORT_SET(port, moved, false);
         *live += !WEFT_PORT_GET(port, ended);
     }
+    weft_strand_set_rank(-1);
     return most;
 }
 
@@ -150,18 +176,36 @@ static void leave(const struct worker *w)
 static int find_rank(const void *worker, const void *address, size_t *bytes)
 {
     const struct worker *w = worker;
-    int running = -1;
 
     for (int r = w->first; r < w->end; r++) {
         const struct weft_fiber *fiber = WEFT_PORT_GET(w->ranks[r].port, fiber);
-        if (WEFT_PORT_GET(w->ranks[r].port, running))
-            running = w->launch->first_rank + r;
         if (!weft_fiber_guards(fiber, address))
             continue;
         *bytes = weft_fiber_stack_bytes(fiber);
-        return w->launch->first_rank + r;
+        return w->ranks[r].number;
     }
-    return running;
+    return weft_strand_get().rank;
+}
+
+/*
+ * At exit. By a rank it would end its process in the middle of the job: the other processes wait
+ * for it, and so would an MPI that a later handler finalizes.
+ */
+static void refuse_exit(void)
+{
+    const int rank = weft_strand_get().rank;
+
+    if (rank < 0)
+        return;
+    weft_say(WEFT_SAY_ERROR, "rank %d called exit: its process ends, and so does the job", rank);
+    fflush(NULL);
+    _exit(EXIT_FAILURE);
+}
+
+/* Without memory for it the rank is not named. */
+static void watch_exit(void)
+{
+    atexit(refuse_exit);
 }
 
 static void worker_main(void *argument)
@@ -177,6 +221,7 @@ static void worker_main(void *argument)
         bind_to(w->workers->first + w->index);
     if (live > 0)
         weft_overflow_begin(find_rank, w);
+    weft_fiber_release(&weft_strand); /* its fibers' from now on */
     for (int r = w->first; r < w->end; r++) {
         WEFT_PORT_SET(w->ranks[r].port, worker, self);
         WEFT_PORT_SET(w->ranks[r].port, helped, w->launch->help != NULL);
@@ -210,15 +255,21 @@ static void worker_main(void *argument)
     weft_fiber_destroy(self);
 }
 
+/* In random mode the model does, but for those of teams. */
 static weft_status create_fibers(const struct weft_workers *workers,
                                  const struct weft_launch *launch, struct rank *ranks)
 {
-    const size_t bytes = workers->stack_bytes + launch->kernel->shared_bytes;
+    const size_t bytes = stack_of(workers, launch);
     for (int r = 0; r < launch->ranks; r++) {
         struct weft_port *port = ranks[r].port;
-        struct weft_fiber *fiber = weft_fiber_create(rank_main, &ranks[r], bytes);
-        WEFT_PORT_SET(port, fiber, fiber);
-        if (fiber == NULL)
+        bool there = true;
+        if (launch->threads > 1) {
+            there = weft_team_create(port, launch->threads, bytes, rank_main, &ranks[r]) != NULL;
+        } else if (weft_model == NULL) {
+            port->fiber = weft_fiber_create(rank_main, &ranks[r], bytes);
+            there = port->fiber != NULL;
+        }
+        if (!there)
             return weft_err(WEFT_ERR_MEMORY, "no stack of %zu bytes (WEFT_CPU_STACK) for rank %d",
                             bytes, launch->first_rank + r);
     }
@@ -245,15 +296,28 @@ void weft_workers_close(struct weft_workers *workers)
     free(workers->stacks);
 }
 
+static void destroy_fiber(struct weft_workers *workers, const struct rank *rank,
+                          struct weft_fiber *fiber, bool began)
+{
+    if (fiber != NULL && began && !__atomic_load_n(&rank->done, __ATOMIC_RELAXED))
+        keep_stack(workers, fiber);
+    else if (fiber != NULL)
+        weft_fiber_destroy(fiber);
+}
+
 static void destroy_fibers(struct weft_workers *workers, const struct rank *ranks, int count,
                            bool began)
 {
     for (int r = 0; r < count; r++) {
-        struct weft_fiber *fiber = ranks[r].port->fiber;
-        if (fiber != NULL && began && !__atomic_load_n(&ranks[r].done, __ATOMIC_RELAXED))
-            keep_stack(workers, fiber);
-        else if (fiber != NULL)
-            weft_fiber_destroy(fiber);
+        struct weft_team *team = ranks[r].port->team;
+        if (team == NULL) {
+            destroy_fiber(workers, &ranks[r], ranks[r].port->fiber, began);
+            continue;
+        }
+        for (int t = 0; weft_team_fiber(team, t) != NULL; t++)
+            destroy_fiber(workers, &ranks[r], weft_team_fiber(team, t), began);
+        weft_team_free(team);
+        ranks[r].port->team = NULL;
     }
 }
 
@@ -261,8 +325,14 @@ static void model_rank_main(void *argument)
 {
     struct worker *w = argument;
 
-    WEFT_PORT_SET(w->ranks[w->first].port, running, true); /* or may at any moment */
-    if (pass(w->gate))
+    struct weft_port *port = w->ranks[w->first].port;
+
+    WEFT_PORT_SET(port, running, true); /* or may at any moment */
+    if (!pass(w->gate))
+        return;
+    if (port->team != NULL)
+        weft_team_run(port->team);
+    else
         rank_main(&w->ranks[w->first]);
 }
 
@@ -275,11 +345,11 @@ static weft_status run(struct weft_workers *workers, const struct weft_launch *l
     weft_status status = WEFT_OK;
 
     for (int r = 0; r < launch->ranks; r++)
-        ranks[r] = (struct rank){.port = port_of(launch, r), .launch = launch};
+        ranks[r] = (struct rank){
+            .port = port_of(launch, r), .launch = launch, .number = launch->first_rank + r};
     if (weft_model != NULL)
         weft_random_stack(workers->stack_bytes + launch->kernel->shared_bytes);
-    else
-        status = create_fibers(workers, launch, ranks);
+    status = create_fibers(workers, launch, ranks);
     while (status == WEFT_OK && started < count) {
         struct worker *w = &all[started];
         char name[16] = "weft worker";
@@ -306,14 +376,18 @@ static weft_status run(struct weft_workers *workers, const struct weft_launch *l
 
 weft_status weft_workers_run(struct weft_workers *workers, const struct weft_launch *launch)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const bool own = weft_model != NULL || workers->count > launch->ranks; /* a task each */
     const int count = own ? launch->ranks : workers->count;
     struct rank *ranks = calloc((size_t)launch->ranks, sizeof(*ranks));
     struct worker *all = calloc((size_t)count, sizeof(*all));
+
+    pthread_once(&once, watch_exit);
     const weft_status status =
         ranks != NULL && all != NULL
             ? run(workers, launch, count, ranks, all)
             : weft_err(WEFT_ERR_MEMORY, "no memory for %d ranks on %d tasks", launch->ranks, count);
+
     free(ranks);
     free(all);
     return status;

@@ -217,6 +217,7 @@ WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, 
     weft_exit(self);
 #else
     uint32_t rounds = 0;
+    weft_strand_set(0, 1, self->rank); /* who speaks is all that is left */
     weft_post_text(self, WEFT_COMMAND_FAIL, (uint16_t)status, text, count, args);
     for (;;)
         weft_wait_round(self, &rounds, WEFT_WAIT_REPLY, 0, 0, 0);

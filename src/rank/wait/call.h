@@ -61,6 +61,7 @@ WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, u
 
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
+    WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
     weft_check_tag(self, tag, "weft_wait");
     const uint32_t waits = self->waits;
     if (waits == WEFT_WAITS_BY_WARP)
@@ -79,6 +80,7 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 
 void weft_wait(weft_self *self, int tag, uint32_t count)
 {
+    WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_wait");
     weft_trace_enter(self, WEFT_TRACE_WAIT, tag, count);
@@ -95,6 +97,7 @@ void weft_wait(weft_self *self, int tag, uint32_t count)
 
 WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
 {
+    WEFT_TOGETHER_FOR(int, self, weft_test(self, tag, count), tag, count)
     bool there = false;
 
     weft_check_tag(self, tag, "weft_test");
@@ -118,6 +121,7 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
 
 int weft_test(weft_self *self, int tag, uint32_t count)
 {
+    WEFT_TOGETHER_FOR(int, self, weft_test(self, tag, count), tag, count)
     weft_check_stop(self);
     weft_check_tag(self, tag, "weft_test");
     if (self->eager_bytes != 0)
@@ -209,12 +213,14 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
 WEFT_FN void weft_wait_until(weft_self *self, const uint64_t *address, weft_compare how,
                              uint64_t value)
 {
+    WEFT_TOGETHER(self, weft_wait_until(self, address, how, value), address, how, value)
     weft_wait_value(self, address, true, how, value);
 }
 
 WEFT_FN void weft_wait_until_u32(weft_self *self, const uint32_t *address, weft_compare how,
                                  uint32_t value)
 {
+    WEFT_TOGETHER(self, weft_wait_until_u32(self, address, how, value), address, how, value)
     weft_wait_value(self, address, false, how, value);
 }
 

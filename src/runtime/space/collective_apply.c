@@ -163,7 +163,7 @@ static void drop_comm(struct weft_job *job, weft_comm comm)
     const uint32_t index = weft_handle_index(comm);
 
     job->space.state.comms[index].handle = WEFT_COMM_NONE; /* its lists go when it is used again */
-    weft_comm_clear(&job->space.state, index);
+    weft_comm_clear(&job->space.state, comm);
     weft_image_comm(job, comm);
 }
 
@@ -296,7 +296,7 @@ void weft_collective_sweep(struct weft_job *job)
         if (state->windows[i].handle != WEFT_WIN_NONE &&
             !weft_comm_is_host(&state->comms[weft_handle_index(state->windows[i].comm)]))
             weft_window_drop(job, state->windows[i].handle);
-    for (uint32_t i = WEFT_COMM_HOST + 1; i < state->comms_count; i++)
+    for (uint32_t i = WEFT_FIRST_COMM; i < state->comms_count; i++)
         if (state->comms[i].handle != WEFT_COMM_NONE && !weft_comm_is_host(&state->comms[i]))
             drop_comm(job, state->comms[i].handle);
     weft_unlock(&job->space.tables);

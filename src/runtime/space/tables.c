@@ -17,6 +17,7 @@ enum {
 };
 static_assert(2 * MOST_WINDOWS < 1 << WEFT_HANDLE_BITS, "a window's index has more bits");
 static_assert(2 * MOST_COMMS < 1 << WEFT_HANDLE_BITS, "a communicator's index has more bits");
+static_assert((WEFT_COMM_HOST & WEFT_HANDLE_COMM) != 0, "a communicator is told from a rank");
 
 weft_status weft_tables_open(struct weft_state *state, uint32_t windows, uint32_t comms)
 {
@@ -47,7 +48,8 @@ void weft_tables_close(struct weft_state *state)
 /* The entry's next handle: its index with a generation that it has not had lately. */
 static uint32_t next_handle(uint32_t index, uint32_t *generation)
 {
-    return index | ++*generation << WEFT_HANDLE_BITS;
+    *generation = (*generation + 1) & ((1u << WEFT_GENERATION_BITS) - 1);
+    return index | *generation << WEFT_HANDLE_BITS;
 }
 
 /* Who is here, who leads, and which other processes take part. */
@@ -115,11 +117,11 @@ weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local
                            const struct weft_member *member, int32_t members, weft_comm *comm)
 {
     const uint32_t half = weft_tables_local(state->comms_count);
-    uint32_t index = fixed;
+    uint32_t index = weft_handle_index(fixed);
 
     if (fixed == WEFT_COMM_NONE) {
         const uint32_t end = local ? state->comms_count : half;
-        for (index = local ? half : WEFT_COMM_HOST + 1; index < end; index++)
+        for (index = local ? half : WEFT_FIRST_COMM; index < end; index++)
             if (state->comms[index].handle == WEFT_COMM_NONE)
                 break;
         if (index == end)
@@ -142,17 +144,19 @@ weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local
 
     struct weft_comm_entry *entry = &state->comms[index];
     made.generation = entry->generation;
-    made.handle = fixed != WEFT_COMM_NONE ? fixed : next_handle(index, &made.generation);
+    made.handle = fixed;
+    if (fixed == WEFT_COMM_NONE)
+        made.handle = WEFT_HANDLE_COMM | next_handle(index, &made.generation);
     free(entry->member);
     *entry = made;
     *comm = made.handle;
     return WEFT_OK;
 }
 
-void weft_comm_clear(struct weft_state *state, uint32_t index)
+void weft_comm_clear(struct weft_state *state, weft_comm comm)
 {
     struct weft_counter *counter =
-        &state->exposed->counters[WEFT_BARRIER_AT + index * WEFT_BARRIER_WORDS];
+        &state->exposed->counters[WEFT_BARRIER_AT + weft_handle_index(comm) * WEFT_BARRIER_WORDS];
 
     for (int i = 0; i < WEFT_BARRIER_WORDS; i++) {
         weft_store_relaxed_u32(&counter[i].local, state->start_here);

@@ -10,6 +10,9 @@
 
 #include "rank/state.h"
 
+/* The first index that no built-in communicator has. */
+#define WEFT_FIRST_COMM (weft_handle_index(WEFT_COMM_HOST) + 1)
+
 /* Allocates both tables for so many shared (and as many local) entries. Errors: MEMORY. */
 weft_status weft_tables_open(struct weft_state *state, uint32_t windows, uint32_t comms);
 void weft_tables_close(struct weft_state *state);
@@ -21,7 +24,7 @@ void weft_tables_close(struct weft_state *state);
 weft_status weft_comm_make(struct weft_state *state, weft_comm fixed, bool local,
                            const struct weft_member *member, int32_t members, weft_comm *comm);
 /* Sets a communicator's barrier words back, while nobody counts in them: freed, or before a run. */
-void weft_comm_clear(struct weft_state *state, uint32_t index);
+void weft_comm_clear(struct weft_state *state, weft_comm comm);
 
 /* Makes a window over a communicator; takes ownership of entry (malloc'ed) on success. */
 weft_status weft_window_make(struct weft_state *state, bool local, weft_comm comm,

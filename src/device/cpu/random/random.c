@@ -312,6 +312,16 @@ static void **model_local(void)
     return &self()->local;
 }
 
+static uint32_t model_draw(uint32_t n)
+{
+    return weft_draw(m->tasks, n);
+}
+
+static struct weft_fiber **model_fiber(void)
+{
+    return &self()->fiber;
+}
+
 /* The root task is the thread that began random mode, and will go on after it. */
 static struct weft_say_task *model_say(void)
 {
@@ -360,6 +370,8 @@ static const struct weft_model model = {
     .now = model_now,
     .quiet = model_quiet,
     .local = model_local,
+    .draw = model_draw,
+    .fiber = model_fiber,
     .say = model_say,
     .lock = model_lock,
     .unlock = model_unlock,

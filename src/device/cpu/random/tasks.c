@@ -3,6 +3,7 @@
 
 #include "base/say.h"
 #include "device/cpu/random/random.h"
+#include "device/cpu/team.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,8 +93,10 @@ static void switch_to(struct weft_tasks *tasks, struct weft_model_task *next)
     tasks->left = 1 + weft_draw(tasks, tasks->turn);
     if (next == last)
         return;
+    const struct weft_strand strand = weft_strand_get();
     tasks->current = next;
     weft_fiber_switch(last->fiber, next->fiber);
+    weft_strand_set(strand.thread, strand.threads, strand.rank);
 }
 
 static void set_runnable(struct weft_tasks *tasks, struct weft_model_task *task)
@@ -171,6 +174,7 @@ static void task_main(void *argument)
 {
     struct weft_model_task *task = argument;
 
+    weft_strand_set(0, 1, -1);
     task->run(task->argument);
     weft_tasks_exit(task->tasks);
 }

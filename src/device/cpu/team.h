@@ -1,0 +1,113 @@
+/*
+ * device/cpu/team.h - the threads of a rank, where WEFT_CPU_THREADS gives it several.
+ *
+ * Each is a fiber, and they share what runs their rank: its worker, or in random mode its task. One
+ * runs at a time, until it meets the others: in weft_sync, and in each call that all threads make
+ * together. There it gives way to one that is not there yet: to the highest number, in random mode
+ * to any. Who comes last sees whether all have come with the same call, makes it for all, and is
+ * the first to go on; in random mode anyone may be.
+ *
+ * So a thread runs far ahead of the others wherever nothing keeps it from that, and a barrier that
+ * the kernel lacks shows. To ThreadSanitizer a meeting orders what the threads did before it, and
+ * nothing else does.
+ */
+#ifndef WEFT_DEVICE_CPU_TEAM_H
+#define WEFT_DEVICE_CPU_TEAM_H
+
+#include "weft/device.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weft_fiber;
+struct weft_port;
+struct weft_team;
+
+enum { WEFT_TEAM_MOST = 64, WEFT_TEAM_TEXT = 200 };
+
+/* Relaxed, as fibers of one thread have one weft_strand, and ThreadSanitizer takes them for
+ * several. */
+static inline struct weft_strand weft_strand_get(void)
+{
+    const struct weft_strand strand = {weft_thread(NULL), weft_threads(NULL),
+                                       __atomic_load_n(&weft_strand.rank, __ATOMIC_RELAXED)};
+    return strand;
+}
+
+static inline void weft_strand_set_rank(int rank)
+{
+    __atomic_store_n(&weft_strand.rank, rank, __ATOMIC_RELAXED);
+}
+
+static inline void weft_strand_set(int thread, int threads, int rank)
+{
+    __atomic_store_n(&weft_strand.thread, thread, __ATOMIC_RELAXED);
+    __atomic_store_n(&weft_strand.threads, threads, __ATOMIC_RELAXED);
+    weft_strand_set_rank(rank);
+}
+
+/* A call as one thread makes it. */
+struct weft_call {
+    const char *name;
+    const char *arguments; /* their names, ", " between two */
+    int count;             /* of them */
+    const uint64_t *value;
+    const int *targets; /* one of the two may be a list, */
+    const weft_put_item *items;
+    int listed;   /* of so many elements */
+    void *result; /* where the thread wants what the call returns; NULL: nothing */
+    size_t bytes;
+    double addend, *sum; /* of a sum over threads: what it brings, and where it wants it */
+};
+
+/* What is wrong with a call. */
+struct weft_disagreement {
+    weft_status status; /* MISMATCH, or ARGUMENT: each thread brings memory of its own stack */
+    char text[WEFT_TEAM_TEXT];
+};
+
+enum weft_met {
+    WEFT_MET_LAST,   /* the caller makes the call, writes its result, and says weft_team_made */
+    WEFT_MET_MADE,   /* it is made, and the result is there */
+    WEFT_MET_AT_ODDS /* the threads make different calls, and *why says which */
+};
+
+/*
+ * A team of the rank of this port, which is alone so far: `threads` (2 .. WEFT_TEAM_MOST) fibers
+ * that will run(argument), each as another thread. NULL: no memory.
+ */
+struct weft_team *weft_team_create(struct weft_port *port, int threads, size_t stack_bytes,
+                                   void (*run)(void *), void *argument);
+/* No thread runs any more. Frees all but the fibers. */
+void weft_team_free(struct weft_team *team);
+/* The fiber of a thread; NULL beyond the last. */
+struct weft_fiber *weft_team_fiber(const struct weft_team *team, int thread);
+
+/* By a task of random mode: runs the threads until the rank has ended. */
+void weft_team_run(struct weft_team *team);
+
+/* By a thread: switches to the rank's worker, until that switches to the rank. */
+void weft_team_rest(const struct weft_team *team);
+
+/* By a thread that has done all: gives way to the others. Returns to the last one alone. */
+void weft_team_leave(struct weft_team *team);
+
+/*
+ * By each thread of a rank in a call. Waits for the others. After LAST and AT_ODDS the rank has one
+ * thread, its caller (weft_strand); after LAST until weft_team_made.
+ */
+enum weft_met weft_team_meet(struct weft_team *team, struct weft_call *call,
+                             struct weft_disagreement *why);
+/* By the last, when the call is made: all get its result. */
+void weft_team_made(struct weft_team *team);
+/* By the last, before that: each thread's *sum is that over its group of `lanes`, or of all (0).
+ * False: so many do not divide the threads. */
+bool weft_team_sum(const struct weft_team *team, int lanes);
+
+/* Memory of that size for all threads, under a key; the same each time. NULL: there is none. */
+void *weft_team_share(struct weft_team *team, const void *key, size_t bytes);
+/* Whether an address lies on a thread's stack, or in what the team shares. */
+bool weft_team_holds(const struct weft_team *team, const void *address);
+
+#endif
