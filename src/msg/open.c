@@ -27,6 +27,19 @@ struct introduction {
 };
 static_assert(sizeof(struct introduction) == sizeof(struct weft_share) + 40, "no padding");
 
+static uint32_t least(uint64_t a, uint64_t b)
+{
+    return (uint32_t)(a < b ? a : b);
+}
+
+/* What fits the line always goes at once: it takes no more room than a header alone. */
+static uint32_t eager_of(uint64_t wanted, uint64_t most)
+{
+    const uint32_t eager = least(wanted, most);
+
+    return eager > WEFT_MAIL_WITHIN ? eager : WEFT_MAIL_WITHIN;
+}
+
 /* What it may keep of each process, in units. */
 static uint32_t share_of(const struct weft_job *job)
 {
@@ -83,7 +96,7 @@ static weft_status msg_open(struct weft_job *job)
     m->nonce = weft_now_ns() ^ (uint64_t)getpid() << 40 ^ (uint64_t)(uintptr_t)m;
     m->keeps = share_of(job);
     m->peers[process].most = m->keeps;
-    m->peers[process].eager = (uint32_t)job->config.msg_eager;
+    m->peers[process].eager = eager_of(job->config.msg_eager, UINT16_MAX);
     m->peers[process].piece = OWN_PIECE;
     m->peers[process].reads = true;
     struct weft_msg_context *context = weft_context_make(&m->contexts, WEFT_COMM_HOST);
@@ -100,11 +113,6 @@ static weft_status msg_open(struct weft_job *job)
 }
 
 /* ---- meeting --------------------------------------------------------------------------------- */
-
-static uint32_t least(uint64_t a, uint64_t b)
-{
-    return (uint32_t)(a < b ? a : b);
-}
 
 /* A process whose memory ranks of this one map: so does its host program. Why not; NULL: it does.
  */
@@ -127,7 +135,7 @@ static const char *map_peer(struct weft_messages *m, int process, const struct i
     peer->knocked = peer->box->watch.rung - 1;
     weft_mail_produce(&peer->out, weft_msg_ring(peer->box, size, m->job->numbers.process), size,
                       (uint32_t)m->job->config.counter_start);
-    peer->eager = least(m->job->config.msg_eager, weft_mail_most(size));
+    peer->eager = eager_of(m->job->config.msg_eager, weft_mail_most(size));
     peer->piece = least(size / 4, weft_mail_most(size));
     peer->reads = weft_msg_can_read(m, process, theirs->nonce_at, theirs->nonce);
     if (!peer->reads)
@@ -161,7 +169,7 @@ static weft_status meet_peer(struct weft_messages *m, int process,
     peer->far.offset = sizeof(struct weft_msg_box) +
                        (uint64_t)m->job->numbers.process * weft_mail_ring_bytes((uint32_t)size) +
                        weft_mail_payload_at((uint32_t)size);
-    peer->eager = least(m->job->config.msg_eager_net, size / 2 - WEFT_MAIL_UNIT);
+    peer->eager = eager_of(m->job->config.msg_eager_net, size / 2 - WEFT_MAIL_UNIT);
     peer->piece = least(size / 4 - WEFT_MAIL_UNIT, weft_mail_most((uint32_t)size));
     return WEFT_OK;
 }
