@@ -92,241 +92,173 @@ BOTH(Bcast, Ibcast, (&begun, __func__, buffer, count, type, root, comm), void *b
 /* ---- gather and scatter -----------------------------------------------------------------------
  */
 
-/* The pieces of a v-form, in bytes; freed with the request. */
+/*
+ * What the root (or, of an allgather, everybody) has of all members: pieces of `count` elements, or
+ * (unlike) of counts[i] elements, displs[i] extents from the buffer's begin.
+ */
 struct pieces {
-    size_t *sizes, *offsets;
+    void *user;
+    bool unlike;
+    int count;
+    const int *counts, *displs;
+    struct weftmpi_type *type;
+    size_t *sizes, *offsets; /* of the unlike, in bytes, in the row */
     size_t all;
 };
 
-/* From a row (dense types), or one after the other. */
-static int lay_out(struct weftmpi_request *request, const struct weftmpi_type *type,
-                   const int counts[], const int displs[], struct pieces *pieces)
+#define ALIKE(buffer, n) ((struct pieces){.user = (void *)buffer, .count = n})
+#define UNLIKE(buffer, n, positions)                                                               \
+    ((struct pieces){.user = (void *)buffer, .unlike = true, .counts = n, .displs = positions})
+
+/* The elements of member i. */
+static void *piece_of(const struct pieces *pieces, int i, size_t *count)
+{
+    *count = (size_t)(pieces->unlike ? pieces->counts[i] : pieces->count);
+    return weftmpi_element(pieces->user, pieces->type,
+                           pieces->unlike ? pieces->displs[i] : (MPI_Aint)i * pieces->count);
+}
+
+/* Checks them, and computes the row: the buffer itself, or one piece after the other. */
+static int lay_out(struct weftmpi_request *request, MPI_Datatype handle, struct pieces *pieces)
 {
     const int n = request->comm->size;
 
+    TRY(weftmpi_type_in(request->comm, request->call, handle, pieces->count, &pieces->type));
+    pieces->all = pieces->type->size * (size_t)pieces->count * (size_t)n;
+    if (!pieces->unlike)
+        return MPI_SUCCESS;
     pieces->sizes = weftmpi_request_memory(request, 2 * (size_t)n * sizeof(size_t));
     if (pieces->sizes == NULL)
         return weftmpi_no_memory(request);
     pieces->offsets = pieces->sizes + n;
-    pieces->all = 0;
     for (int i = 0; i < n; i++) {
-        if (counts[i] < 0)
+        if (pieces->counts[i] < 0)
             return weftmpi_fail(request->comm, request->call, MPI_ERR_COUNT, "count %d for rank %d",
-                                counts[i], i);
-        pieces->sizes[i] = (size_t)counts[i] * type->size;
-        pieces->offsets[i] = type->dense ? (size_t)(displs[i] * weftmpi_extent(type)) : pieces->all;
+                                pieces->counts[i], i);
+        pieces->sizes[i] = (size_t)pieces->counts[i] * pieces->type->size;
+        pieces->offsets[i] = pieces->type->dense
+                                 ? (size_t)(pieces->displs[i] * weftmpi_extent(pieces->type))
+                                 : pieces->all;
         pieces->all += pieces->sizes[i];
     }
     return MPI_SUCCESS;
 }
 
-/* Where the pieces arrive: in the program's buffer, or in a row of their own. */
-static int pieces_out(struct weftmpi_request *request, void *user, struct weftmpi_type *type,
-                      const int displs[], const struct pieces *pieces, void **row)
+/* The row where they arrive, or (`out` NULL) from where they are sent. */
+static int row_of(struct weftmpi_request *request, const struct pieces *pieces, void **out,
+                  const void **in)
 {
-    if (type->dense) {
-        *row = (char *)user + type->true_lower;
-        return MPI_SUCCESS;
-    }
-    *row = weftmpi_request_memory(request, pieces->all);
-    for (int i = 0; *row != NULL && i < request->comm->size; i++)
-        if (!weftmpi_request_unpack(request, (char *)*row + pieces->offsets[i],
-                                    weftmpi_element(user, type, displs[i]), type, pieces->sizes[i]))
-            return weftmpi_no_memory(request);
-    return *row != NULL ? MPI_SUCCESS : weftmpi_no_memory(request);
-}
+    struct weftmpi_type *type = pieces->type;
+    char *row = (char *)pieces->user + type->true_lower;
 
-static int begin_Gather(struct weftmpi_request *request, const char *call, const void *send,
-                        int send_count, MPI_Datatype send_type, void *receive, int receive_count,
-                        MPI_Datatype receive_type, int root, MPI_Comm comm)
-{
-    struct weftmpi_type *type;
-    const void *from = NULL;
-    void *row = NULL;
-    size_t bytes = 0;
-
-    TRY(weftmpi_open(request, call, comm));
-    TRY(check_root(request, root));
-    const struct weftmpi_comm *on = request->comm;
-    if (on->rank == root) {
-        TRY(weftmpi_type_in(request->comm, call, receive_type, receive_count, &type));
-        bytes = type->size * (size_t)receive_count;
-        TRY(weftmpi_row_out(request, receive, (size_t)receive_count * (size_t)on->size, type,
-                            &row));
-        if (send == MPI_IN_PLACE) {
-            TRY(weftmpi_row_in(request,
-                               weftmpi_element(receive, type, (MPI_Aint)root * receive_count),
-                               (size_t)receive_count, type, &from));
-            send_type = MPI_DATATYPE_NULL;
-        }
-    }
-    if (send_type != MPI_DATATYPE_NULL || on->rank != root) {
-        TRY(weftmpi_type_in(request->comm, call, send_type, send_count, &type));
-        bytes = type->size * (size_t)send_count;
-        TRY(weftmpi_row_in(request, send, (size_t)send_count, type, &from));
-    }
-    return begun_with(request,
-                      weft_team_gather(on->team, root, from, bytes, row, &request->collective));
-}
-
-static int begin_Gatherv(struct weftmpi_request *request, const char *call, const void *send,
-                         int send_count, MPI_Datatype send_type, void *receive, const int counts[],
-                         const int displs[], MPI_Datatype receive_type, int root, MPI_Comm comm)
-{
-    struct weftmpi_type *type;
-    struct pieces pieces = {NULL, NULL, 0};
-    const void *from = NULL;
-    void *row = NULL;
-    size_t bytes = 0;
-
-    TRY(weftmpi_open(request, call, comm));
-    TRY(check_root(request, root));
-    const struct weftmpi_comm *on = request->comm;
-    const bool in_place = on->rank == root && send == MPI_IN_PLACE;
-    if (on->rank == root) {
-        TRY(weftmpi_type_in(request->comm, call, receive_type, 0, &type));
-        TRY(lay_out(request, type, counts, displs, &pieces));
-        TRY(pieces_out(request, receive, type, displs, &pieces, &row));
-        if (in_place)
-            TRY(weftmpi_row_in(request, weftmpi_element(receive, type, displs[root]),
-                               (size_t)counts[root], type, &from));
-        bytes = pieces.sizes[root];
-    }
-    if (!in_place) {
-        TRY(weftmpi_type_in(request->comm, call, send_type, send_count, &type));
-        bytes = type->size * (size_t)send_count;
-        TRY(weftmpi_row_in(request, send, (size_t)send_count, type, &from));
-    }
-    return begun_with(request,
-                      weft_team_gather_sizes(on->team, root, from, bytes, row, pieces.sizes,
-                                             pieces.offsets, &request->collective));
-}
-
-static int begin_Scatter(struct weftmpi_request *request, const char *call, const void *send,
-                         int send_count, MPI_Datatype send_type, void *receive, int receive_count,
-                         MPI_Datatype receive_type, int root, MPI_Comm comm)
-{
-    struct weftmpi_type *type;
-    const void *from = NULL;
-    void *row = NULL;
-    size_t bytes = 0;
-
-    TRY(weftmpi_open(request, call, comm));
-    TRY(check_root(request, root));
-    const struct weftmpi_comm *on = request->comm;
-    if (on->rank == root) {
-        TRY(weftmpi_type_in(request->comm, call, send_type, send_count, &type));
-        bytes = type->size * (size_t)send_count;
-        TRY(weftmpi_row_in(request, send, (size_t)send_count * (size_t)on->size, type, &from));
-    }
-    if (on->rank != root || receive != MPI_IN_PLACE) {
-        TRY(weftmpi_type_in(request->comm, call, receive_type, receive_count, &type));
-        bytes = type->size * (size_t)receive_count;
-        TRY(weftmpi_row_out(request, receive, (size_t)receive_count, type, &row));
-    }
-    return begun_with(request,
-                      weft_team_scatter(on->team, root, from, row, bytes, &request->collective));
-}
-
-/* All pieces of a v-form in a row. */
-static int pieces_in(struct weftmpi_request *request, const void *user,
-                     const struct weftmpi_type *type, const int counts[], const int displs[],
-                     const struct pieces *pieces, const void **row)
-{
-    if (type->dense) {
-        *row = (const char *)user + type->true_lower;
-        return MPI_SUCCESS;
-    }
-    void *packed = weftmpi_request_memory(request, pieces->all);
-    if (packed == NULL)
+    if (!type->dense && (row = weftmpi_request_memory(request, pieces->all)) == NULL)
         return weftmpi_no_memory(request);
-    for (int i = 0; i < request->comm->size; i++)
-        weftmpi_pack(type, (size_t)counts[i], weftmpi_element(user, type, displs[i]),
-                     (char *)packed + pieces->offsets[i]);
-    *row = packed;
+    for (int i = 0; !type->dense && i < request->comm->size; i++) {
+        size_t count;
+        void *user = piece_of(pieces, i, &count);
+        char *at = row + (pieces->unlike ? pieces->offsets[i] : (size_t)i * count * type->size);
+        if (out == NULL)
+            weftmpi_pack(type, count, user, at);
+        else if (!weftmpi_request_unpack(request, at, user, type, count * type->size))
+            return weftmpi_no_memory(request);
+    }
+    if (out == NULL)
+        *in = row;
+    else
+        *out = row;
     return MPI_SUCCESS;
 }
 
-static int begin_Scatterv(struct weftmpi_request *request, const char *call, const void *send,
-                          const int counts[], const int displs[], MPI_Datatype send_type,
-                          void *receive, int receive_count, MPI_Datatype receive_type, int root,
-                          MPI_Comm comm)
+/* This member's own piece: from its buffer, or in place among all. Its bytes. */
+static int own_in(struct weftmpi_request *request, const struct pieces *pieces, const void *send,
+                  int send_count, MPI_Datatype send_type, const void **row, size_t *bytes)
+{
+    struct weftmpi_type *type = pieces->type;
+    size_t count = (size_t)send_count;
+
+    if (send == MPI_IN_PLACE && type == NULL)
+        return weftmpi_fail(request->comm, request->call, MPI_ERR_BUFFER,
+                            "MPI_IN_PLACE is for the root");
+    if (send == MPI_IN_PLACE) {
+        send = piece_of(pieces, request->comm->rank, &count);
+    } else {
+        TRY(weftmpi_type_in(request->comm, request->call, send_type, send_count, &type));
+    }
+    *bytes = type->size * count;
+    return weftmpi_row_in(request, send, count, type, row);
+}
+
+static int gather(struct weftmpi_request *request, const char *call, const void *send,
+                  int send_count, MPI_Datatype send_type, struct pieces pieces,
+                  MPI_Datatype receive_type, int root, MPI_Comm comm)
+{
+    const void *from;
+    void *row = NULL;
+    size_t bytes;
+
+    TRY(weftmpi_open(request, call, comm));
+    TRY(check_root(request, root));
+    if (request->comm->rank == root) {
+        TRY(lay_out(request, receive_type, &pieces));
+        TRY(row_of(request, &pieces, &row, NULL));
+    }
+    TRY(own_in(request, &pieces, send, send_count, send_type, &from, &bytes));
+    weft_team *team = request->comm->team;
+    return begun_with(request,
+                      pieces.unlike
+                          ? weft_team_gather_sizes(team, root, from, bytes, row, pieces.sizes,
+                                                   pieces.offsets, &request->collective)
+                          : weft_team_gather(team, root, from, bytes, row, &request->collective));
+}
+
+static int scatter(struct weftmpi_request *request, const char *call, struct pieces pieces,
+                   MPI_Datatype send_type, void *receive, int receive_count,
+                   MPI_Datatype receive_type, int root, MPI_Comm comm)
 {
     struct weftmpi_type *type;
-    struct pieces pieces = {NULL, NULL, 0};
     const void *from = NULL;
     void *row = NULL;
     size_t bytes = 0;
 
     TRY(weftmpi_open(request, call, comm));
     TRY(check_root(request, root));
-    const struct weftmpi_comm *on = request->comm;
-    if (on->rank == root) {
-        TRY(weftmpi_type_in(request->comm, call, send_type, 0, &type));
-        TRY(lay_out(request, type, counts, displs, &pieces));
-        TRY(pieces_in(request, send, type, counts, displs, &pieces, &from));
-        bytes = pieces.sizes[root];
+    const bool here = request->comm->rank == root;
+    if (here) {
+        TRY(lay_out(request, send_type, &pieces));
+        TRY(row_of(request, &pieces, NULL, &from));
+        piece_of(&pieces, root, &bytes);
+        bytes *= pieces.type->size;
     }
-    if (on->rank != root || receive != MPI_IN_PLACE) {
+    if (!here || receive != MPI_IN_PLACE) {
         TRY(weftmpi_type_in(request->comm, call, receive_type, receive_count, &type));
         bytes = type->size * (size_t)receive_count;
         TRY(weftmpi_row_out(request, receive, (size_t)receive_count, type, &row));
     }
+    weft_team *team = request->comm->team;
     return begun_with(request,
-                      weft_team_scatter_sizes(on->team, root, from, pieces.sizes, pieces.offsets,
-                                              row, bytes, &request->collective));
+                      pieces.unlike
+                          ? weft_team_scatter_sizes(team, root, from, pieces.sizes, pieces.offsets,
+                                                    row, bytes, &request->collective)
+                          : weft_team_scatter(team, root, from, row, bytes, &request->collective));
 }
 
-static int begin_Allgather(struct weftmpi_request *request, const char *call, const void *send,
-                           int send_count, MPI_Datatype send_type, void *receive, int receive_count,
-                           MPI_Datatype receive_type, MPI_Comm comm)
+static int allgather(struct weftmpi_request *request, const char *call, const void *send,
+                     int send_count, MPI_Datatype send_type, struct pieces pieces,
+                     MPI_Datatype receive_type, MPI_Comm comm)
 {
-    struct weftmpi_type *type, *sent;
     const void *from;
     void *row;
+    size_t bytes;
 
     TRY(weftmpi_open(request, call, comm));
-    const struct weftmpi_comm *on = request->comm;
-    TRY(weftmpi_type_in(request->comm, call, receive_type, receive_count, &type));
-    TRY(weftmpi_row_out(request, receive, (size_t)receive_count * (size_t)on->size, type, &row));
-    if (send == MPI_IN_PLACE) {
-        sent = type;
-        send = weftmpi_element(receive, type, (MPI_Aint)on->rank * receive_count);
-        send_count = receive_count;
-    } else {
-        TRY(weftmpi_type_in(request->comm, call, send_type, send_count, &sent));
-    }
-    TRY(weftmpi_row_in(request, send, (size_t)send_count, sent, &from));
-    return begun_with(request,
-                      weft_team_allgather(on->team, from, type->size * (size_t)receive_count, row,
-                                          &request->collective));
-}
-
-static int begin_Allgatherv(struct weftmpi_request *request, const char *call, const void *send,
-                            int send_count, MPI_Datatype send_type, void *receive,
-                            const int counts[], const int displs[], MPI_Datatype receive_type,
-                            MPI_Comm comm)
-{
-    struct weftmpi_type *type, *sent;
-    struct pieces pieces;
-    const void *from;
-    void *row;
-
-    TRY(weftmpi_open(request, call, comm));
-    const struct weftmpi_comm *on = request->comm;
-    TRY(weftmpi_type_in(request->comm, call, receive_type, 0, &type));
-    TRY(lay_out(request, type, counts, displs, &pieces));
-    TRY(pieces_out(request, receive, type, displs, &pieces, &row));
-    if (send == MPI_IN_PLACE) {
-        sent = type;
-        send = weftmpi_element(receive, type, displs[on->rank]);
-        send_count = counts[on->rank];
-    } else {
-        TRY(weftmpi_type_in(request->comm, call, send_type, send_count, &sent));
-    }
-    TRY(weftmpi_row_in(request, send, (size_t)send_count, sent, &from));
-    return begun_with(request, weft_team_allgather_sizes(on->team, from, row, pieces.sizes,
-                                                         pieces.offsets, &request->collective));
+    TRY(lay_out(request, receive_type, &pieces));
+    TRY(row_of(request, &pieces, &row, NULL));
+    TRY(own_in(request, &pieces, send, send_count, send_type, &from, &bytes));
+    weft_team *team = request->comm->team;
+    return begun_with(
+        request, pieces.unlike ? weft_team_allgather_sizes(team, from, row, pieces.sizes,
+                                                           pieces.offsets, &request->collective)
+                               : weft_team_allgather(team, from, bytes, row, &request->collective));
 }
 
 static int begin_Alltoall(struct weftmpi_request *request, const char *call, const void *send,
@@ -364,28 +296,36 @@ static int begin_Alltoall(struct weftmpi_request *request, const char *call, con
 #define SENDS                                                                                      \
     const void *send, const int send_counts[], const int send_offsets[], MPI_Datatype send_type
 
+#define begin_Gather     gather
+#define begin_Gatherv    gather
+#define begin_Scatter    scatter
+#define begin_Scatterv   scatter
+#define begin_Allgather  allgather
+#define begin_Allgatherv allgather
+
 BOTH(Gather, Igather,
-     (&begun, __func__, send, send_count, send_type, receive, receive_count, receive_type, root,
-      comm),
+     (&begun, __func__, send, send_count, send_type, ALIKE(receive, receive_count), receive_type,
+      root, comm),
      SEND, RECEIVE, int root, MPI_Comm comm)
 BOTH(Gatherv, Igatherv,
-     (&begun, __func__, send, send_count, send_type, receive, receive_counts, receive_offsets,
-      receive_type, root, comm),
+     (&begun, __func__, send, send_count, send_type,
+      UNLIKE(receive, receive_counts, receive_offsets), receive_type, root, comm),
      SEND, RECEIVES, int root, MPI_Comm comm)
 BOTH(Scatter, Iscatter,
-     (&begun, __func__, send, send_count, send_type, receive, receive_count, receive_type, root,
-      comm),
+     (&begun, __func__, ALIKE(send, send_count), send_type, receive, receive_count, receive_type,
+      root, comm),
      SEND, RECEIVE, int root, MPI_Comm comm)
 BOTH(Scatterv, Iscatterv,
-     (&begun, __func__, send, send_counts, send_offsets, send_type, receive, receive_count,
+     (&begun, __func__, UNLIKE(send, send_counts, send_offsets), send_type, receive, receive_count,
       receive_type, root, comm),
      SENDS, RECEIVE, int root, MPI_Comm comm)
 BOTH(Allgather, Iallgather,
-     (&begun, __func__, send, send_count, send_type, receive, receive_count, receive_type, comm),
+     (&begun, __func__, send, send_count, send_type, ALIKE(receive, receive_count), receive_type,
+      comm),
      SEND, RECEIVE, MPI_Comm comm)
 BOTH(Allgatherv, Iallgatherv,
-     (&begun, __func__, send, send_count, send_type, receive, receive_counts, receive_offsets,
-      receive_type, comm),
+     (&begun, __func__, send, send_count, send_type,
+      UNLIKE(receive, receive_counts, receive_offsets), receive_type, comm),
      SEND, RECEIVES, MPI_Comm comm)
 BOTH(Alltoall, Ialltoall,
      (&begun, __func__, send, send_count, send_type, receive, receive_count, receive_type, comm),

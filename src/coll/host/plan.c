@@ -246,9 +246,9 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
 static weft_status end_if_over(weft_team_op **op, bool *over)
 {
     struct weft_teams *teams = (*op)->team->of;
-    const weft_status status = (*op)->failed;
 
     weft_lock(&teams->lock);
+    const weft_status status = (*op)->failed;
     *over = status != WEFT_OK || (*op)->at >= (*op)->count;
     if (*over) {
         unlink_active(*op);
