@@ -91,7 +91,7 @@ static bool together(const struct site *a, const struct site *b)
 static weft_status choose_net(struct weft_links *links, bool *one_host)
 {
     static const char *const names[] = {NULL, "shm", "ofi", "verbs", "mpi", "null"};
-    struct site mine, all[WEFT_LINK_PROCESSES];
+    struct site mine, all[WEFT_LINK_PROCESSES] = {0};
 
     own_site(&mine, links->config.net);
     weft_status status = exchange(links, FRAME_SITE, &mine, all, sizeof(mine));

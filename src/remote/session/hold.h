@@ -21,8 +21,8 @@ struct session_touch {
 struct session_held {
     struct session_held *next;
     struct session_touch touch;
-    int gate;                  /* number of the soft gate that it is; -1: a record, behind this */
-    struct weft_record record; /* and what belongs to it */
+    int gate; /* number of the soft gate that it is; -1: a record, behind this */
+    _Alignas(WEFT_RECORD_UNIT) struct weft_record record; /* and what belongs to it */
 };
 
 /*

@@ -227,11 +227,11 @@ CUresult fake_unmap(CUdeviceptr address, size_t bytes)
 {
     fake_begin();
     struct fake_range *range = fake_range_exactly((void *)address, FAKE_DEVICE);
-    const bool good = range != NULL && range->bytes == bytes && !range->ours;
+    bool good = range != NULL && range->bytes == bytes && !range->ours;
     if (good) {
         fake_drain_device(range->device);
-        mmap((void *)address, bytes, PROT_NONE,
-             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        good = mmap((void *)address, bytes, PROT_NONE,
+                    MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED;
         fake_range_drop(range);
     }
     return fake_end(good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
