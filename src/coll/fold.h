@@ -40,8 +40,9 @@ WEFT_INLINE const unsigned char *weft_coll_remote(const struct weft_coll *c,
     return address != NULL ? address + from->at : from->fetched + (size_t)i * from->stride;
 }
 
-WEFT_INLINE const unsigned char *weft_coll_at(const weft_self *self, const struct weft_coll *c,
-                                              const struct weft_coll_from *from, int32_t i)
+/* Not inlined: a GPU takes longer to fetch long code than to run it. */
+WEFT_COLD const unsigned char *weft_coll_at(const weft_self *self, const struct weft_coll *c,
+                                            const struct weft_coll_from *from, int32_t i)
 {
     switch (from->kind) {
     case WEFT_COLL_CELLS:
@@ -67,13 +68,20 @@ WEFT_INLINE unsigned char *weft_coll_each(const weft_self *self, const struct we
                : NULL;
 }
 
-/* Ranks that are put together at once; what came of so many; elements of a thread at once. */
-enum { WEFT_COLL_GROUP = 16, WEFT_COLL_TILE = 256 };
+/* Ranks that are put together at once; what came of them; whose places are found beforehand. */
+enum { WEFT_COLL_GROUP = 16, WEFT_COLL_TILE = 256, WEFT_COLL_PLACES = 512 };
+/* Elements of a thread at once. */
 #ifdef __CUDACC__
 enum { WEFT_COLL_DEEP = 1 };
 #else
 enum { WEFT_COLL_DEEP = 64 };
 #endif
+
+/* What the threads of a rank share. */
+struct weft_coll_shared {
+    const unsigned char *place[WEFT_COLL_PLACES]; /* by rank */
+    uint64_t tile[WEFT_COLL_TILE];
+};
 
 /* Elements are aligned. */
 WEFT_INLINE uint64_t weft_coll_load(const unsigned char *from, size_t i, uint32_t size)
@@ -120,28 +128,12 @@ WEFT_COLD uint64_t weft_coll_put_any(uint64_t a, uint64_t b, uint32_t type, uint
 {
     return weft_coll_put_together(a, b, type, how);
 }
-WEFT_INLINE uint64_t weft_coll_put(uint64_t a, uint64_t b, uint32_t type, uint32_t how)
+/* sum: known where it is compiled, with the type. */
+WEFT_INLINE uint64_t weft_coll_put(const struct weft_coll *c, uint64_t a, uint64_t b, uint32_t type,
+                                   bool sum)
 {
-    return how == WEFT_SUM ? weft_coll_put_together(a, b, type, WEFT_SUM)
-                           : weft_coll_put_any(a, b, type, how);
-}
-
-/* How many of the ranks from `first` on make a group, and where these have theirs. */
-WEFT_COLD int32_t weft_coll_places(const weft_self *self, const struct weft_coll *c,
-                                   const struct weft_coll_from *from, int32_t first,
-                                   const unsigned char *place[WEFT_COLL_GROUP])
-{
-    const int32_t left = from->members - first;
-    const int32_t n = left < WEFT_COLL_GROUP ? left : WEFT_COLL_GROUP;
-    const unsigned char *at[WEFT_COLL_GROUP]; /* in registers: no load waits for the one before */
-
-    WEFT_UNROLL
-    for (int32_t j = 0; j < WEFT_COLL_GROUP; j++)
-        at[j] = weft_coll_at(self, c, from, first + (j < n ? j : n - 1));
-    WEFT_UNROLL
-    for (int32_t j = 0; j < WEFT_COLL_GROUP; j++)
-        place[j] = at[j];
-    return n;
+    return sum ? weft_coll_put_together(a, b, type, WEFT_SUM)
+               : weft_coll_put_any(a, b, type, c->call.operation);
 }
 
 /* How many elements a thread has at once, from `at` on. */
@@ -151,15 +143,27 @@ WEFT_INLINE uint32_t weft_coll_deep(size_t at, size_t count)
     return whole ? (uint32_t)WEFT_COLL_DEEP : (uint32_t)(count - at);
 }
 
-/* A thread's elements of n ranks: those of rank j from one[j * WEFT_COLL_DEEP] on. */
-WEFT_INLINE void weft_coll_load_group(const unsigned char *const *place, int32_t n, size_t at,
-                                      uint32_t deep, uint32_t size, uint64_t *one)
+/* A thread's elements of n ranks from `first` on: one[j * WEFT_COLL_DEEP] is the first of rank j's.
+ */
+WEFT_INLINE void weft_coll_load_group(const weft_self *self, const struct weft_coll *c,
+                                      const struct weft_coll_from *from,
+                                      const struct weft_coll_shared *shared, int32_t first,
+                                      int32_t n, size_t at, uint32_t deep, uint32_t size,
+                                      uint64_t *one)
 {
+    const unsigned char *place[WEFT_COLL_GROUP];
+
     WEFT_UNROLL
     for (int32_t j = 0; j < WEFT_COLL_GROUP; j++) {
+        const int32_t i = first + (j < n ? j : n - 1); /* no branch between the loads */
+        place[j] = WEFT_UNLIKELY(i >= WEFT_COLL_PLACES) ? weft_coll_at(self, c, from, i)
+                                                        : shared->place[i];
+    }
+    WEFT_UNROLL
+    for (int32_t j = 0; j < WEFT_COLL_GROUP; j++) {
+#ifndef __CUDACC__
         if (j >= n)
             break;
-#ifndef __CUDACC__
         weft_used_shared(place[j] + at * size, deep * size);
 #endif
         for (uint32_t k = 0; k < deep; k++)
@@ -168,128 +172,92 @@ WEFT_INLINE void weft_coll_load_group(const unsigned char *const *place, int32_t
 }
 
 /* The same put together: part[k] is of element at + k. */
-WEFT_INLINE void weft_coll_fold_group(const unsigned char *const *place, int32_t n, size_t at,
-                                      uint32_t deep, uint32_t type, uint32_t how, uint64_t *part)
+WEFT_INLINE void weft_coll_fold_group(const weft_self *self, const struct weft_coll *c,
+                                      const struct weft_coll_from *from,
+                                      const struct weft_coll_shared *shared, int32_t first,
+                                      size_t at, uint32_t deep, uint32_t type, bool sum,
+                                      uint64_t *part)
 {
+    const int32_t left = from->members - first, n = left < WEFT_COLL_GROUP ? left : WEFT_COLL_GROUP;
     uint64_t one[WEFT_COLL_GROUP * WEFT_COLL_DEEP];
 
-    weft_coll_load_group(place, n, at, deep, weft_type_bytes(type), one);
+    weft_coll_load_group(self, c, from, shared, first, n, at, deep, weft_type_bytes(type), one);
+    for (uint32_t k = 0; k < deep; k++)
+        part[k] = one[k];
     WEFT_UNROLL
-    for (int32_t j = 0; j < WEFT_COLL_GROUP; j++) {
-        if (j >= n)
-            break;
-        for (uint32_t k = 0; k < deep; k++) {
-            const uint64_t next = one[j * WEFT_COLL_DEEP + (int32_t)k];
-            part[k] = j == 0 ? next : weft_coll_put(part[k], next, type, how);
-        }
-    }
-}
-
-/* What has come together of this thread's elements, to all members' targets. */
-WEFT_COLD void weft_coll_spread(const weft_self *self, const struct weft_coll *c,
-                                const struct weft_coll_from *from, const uint64_t *all, size_t at,
-                                size_t count)
-{
-    enum { AHEAD = 8 };
-    unsigned char *place[AHEAD];
-
-    for (int32_t begin = 0; begin < c->here; begin += AHEAD) {
-        WEFT_UNROLL
-        for (int32_t j = 0; j < AHEAD; j++)
-            if (begin + j < c->here)
-                place[j] = weft_coll_place(&weft_coll_cell(self, c, begin + j)->target);
-        WEFT_UNROLL
-        for (int32_t j = 0; j < AHEAD; j++)
-            if (begin + j < c->here)
-                weft_coll_store(place[j] + from->offset, all, at, count, c->size,
-                                begin + j == c->mine);
-    }
+    for (int32_t j = 1; j < WEFT_COLL_GROUP; j++)
+        for (uint32_t k = 0; j < n && k < deep; k++)
+            part[k] = weft_coll_put(c, part[k], one[j * WEFT_COLL_DEEP + (int32_t)k], type, sum);
 }
 
 /* Many elements: each thread has some. */
 WEFT_INLINE void weft_coll_fold_many(weft_self *self, const struct weft_coll *c,
                                      const struct weft_coll_from *from, unsigned char *to,
-                                     size_t count, bool own, uint32_t type, uint32_t how)
+                                     size_t count, bool own, uint32_t type, bool sum,
+                                     const struct weft_coll_shared *shared)
 {
-    const unsigned char *place[WEFT_COLL_GROUP];
-
     for (size_t at = (size_t)weft_thread(self) * WEFT_COLL_DEEP; at < count;
          at += (size_t)weft_threads(self) * WEFT_COLL_DEEP) {
         const uint32_t deep = weft_coll_deep(at, count);
         uint64_t all[WEFT_COLL_DEEP], part[WEFT_COLL_DEEP];
         for (int32_t first = 0; first < from->members; first += WEFT_COLL_GROUP) {
-            const int32_t n = weft_coll_places(self, c, from, first, place);
-            weft_coll_fold_group(place, n, at, deep, type, how, part);
+            weft_coll_fold_group(self, c, from, shared, first, at, deep, type, sum, part);
             for (uint32_t k = 0; k < deep; k++)
-                all[k] = first == 0 ? part[k] : weft_coll_put(all[k], part[k], type, how);
+                all[k] = first == 0 ? part[k] : weft_coll_put(c, all[k], part[k], type, sum);
         }
-        if (from->spread)
-            weft_coll_spread(self, c, from, all, at, count);
-        else
-            weft_coll_store(to, all, at, count, c->size, own);
+        weft_coll_store(to, all, at, count, c->size, own);
     }
 }
 
-/* Few elements of some groups: a thread has one of one group. tile: shared by the threads. */
+/* Few elements of some groups: a thread has one of one group. */
 WEFT_INLINE void weft_coll_fold_few(weft_self *self, const struct weft_coll *c,
                                     const struct weft_coll_from *from, unsigned char *to,
                                     uint32_t count, uint32_t groups, bool own, uint32_t type,
-                                    uint32_t how, uint64_t *tile)
+                                    bool sum, struct weft_coll_shared *shared)
 {
-    const unsigned char *place[WEFT_COLL_GROUP];
     const uint32_t me = (uint32_t)weft_thread(self), threads = (uint32_t)weft_threads(self);
-    const uint32_t stores = from->spread ? (uint32_t)c->here * count : count;
+    uint64_t *const tile = shared->tile;
 
     for (uint32_t i = me; i < groups * count; i += threads) {
         const uint32_t g = i / count, e = i - g * count;
-        const int32_t n = weft_coll_places(self, c, from, (int32_t)g * WEFT_COLL_GROUP, place);
-        weft_coll_fold_group(place, n, e, 1, type, how, &tile[i]);
+        weft_coll_fold_group(self, c, from, shared, (int32_t)g * WEFT_COLL_GROUP, e, 1, type, sum,
+                             &tile[i]);
     }
     weft_join(self);
-    for (uint32_t e = me; e < count; e += threads)
+    for (uint32_t e = me; e < count; e += threads) {
         for (uint32_t g = 1; g < groups; g++)
-            tile[e] = weft_coll_put(tile[e], tile[g * count + e], type, how);
-    if (from->spread)
-        weft_join(self);
-    for (uint32_t i = me; i < stores; i += threads) {
-        const uint32_t j = i / count, e = i - j * count;
-        unsigned char *const place_of =
-            from->spread
-                ? weft_coll_place(&weft_coll_cell(self, c, (int32_t)j)->target) + from->offset
-                : to;
-        weft_coll_store(place_of + (size_t)e * c->size, &tile[e], 0, 1, c->size,
-                        from->spread ? (int32_t)j == c->mine : own);
+            tile[e] = weft_coll_put(c, tile[e], tile[g * count + e], type, sum);
+        weft_coll_store(to + (size_t)e * c->size, &tile[e], 0, 1, c->size, own);
     }
 }
 
 WEFT_INLINE void weft_coll_fold_as(weft_self *self, const struct weft_coll *c,
                                    const struct weft_coll_from *from, unsigned char *to,
-                                   size_t count, bool own, uint32_t type, uint32_t how,
-                                   uint64_t *tile)
+                                   size_t count, bool own, uint32_t type, bool sum,
+                                   struct weft_coll_shared *shared)
 {
     const uint32_t groups = (uint32_t)(from->members + WEFT_COLL_GROUP - 1) / WEFT_COLL_GROUP;
 
     if (count * groups <= WEFT_COLL_TILE)
-        weft_coll_fold_few(self, c, from, to, (uint32_t)count, groups, own, type, how, tile);
+        weft_coll_fold_few(self, c, from, to, (uint32_t)count, groups, own, type, sum, shared);
     else
-        weft_coll_fold_many(self, c, from, to, count, own, type, how);
+        weft_coll_fold_many(self, c, from, to, count, own, type, sum, shared);
 }
 
 /* A scan: one rank after the other, and each gets what has come together so far, if it is to. */
 WEFT_COLD void weft_coll_fold_scan(weft_self *self, const struct weft_coll *c,
                                    const struct weft_coll_from *from, unsigned char *to,
-                                   size_t count)
+                                   size_t count, const struct weft_coll_shared *shared)
 {
-    const unsigned char *place[WEFT_COLL_GROUP];
-
     for (size_t at = (size_t)weft_thread(self) * WEFT_COLL_DEEP; at < count;
          at += (size_t)weft_threads(self) * WEFT_COLL_DEEP) {
         const uint32_t deep = weft_coll_deep(at, count);
         uint64_t all[WEFT_COLL_DEEP], one[WEFT_COLL_GROUP * WEFT_COLL_DEEP];
         for (int32_t i = 0; i < from->members; i++) {
-            const int32_t j = i % WEFT_COLL_GROUP;
+            const int32_t j = i % WEFT_COLL_GROUP, left = from->members - i;
             if (j == 0)
-                weft_coll_load_group(place, weft_coll_places(self, c, from, i, place), at, deep,
+                weft_coll_load_group(self, c, from, shared, i,
+                                     left < WEFT_COLL_GROUP ? left : WEFT_COLL_GROUP, at, deep,
                                      c->size, one);
             for (uint32_t k = 0; k < deep; k++) {
                 const uint64_t next = one[j * WEFT_COLL_DEEP + (int32_t)k];
@@ -302,6 +270,33 @@ WEFT_COLD void weft_coll_fold_scan(weft_self *self, const struct weft_coll *c,
         }
         if (!from->each)
             weft_coll_store(to, all, at, count, c->size, true);
+    }
+}
+
+/* What this rank has put together, to the targets of all others. */
+WEFT_COLD void weft_coll_spread(weft_self *self, const struct weft_coll *c,
+                                const struct weft_coll_from *from, unsigned char *to, size_t count,
+                                struct weft_coll_shared *shared)
+{
+    const int32_t most = c->here < WEFT_COLL_PLACES ? c->here : WEFT_COLL_PLACES;
+
+    for (int32_t first = 0; first < c->here; first += most) {
+        const int32_t n = c->here - first < most ? c->here - first : most;
+        for (int32_t j = weft_thread(self); j < n; j += weft_threads(self))
+            shared->place[j] =
+                weft_coll_place(&weft_coll_cell(self, c, first + j)->target) + from->offset;
+        weft_join(self);
+        for (size_t at = (size_t)weft_thread(self) * WEFT_COLL_DEEP; at < count;
+             at += (size_t)weft_threads(self) * WEFT_COLL_DEEP) {
+            uint64_t all[WEFT_COLL_DEEP];
+            for (uint32_t k = 0; k < weft_coll_deep(at, count); k++)
+                all[k] = weft_coll_load(to, at + k, c->size);
+            for (int32_t j = 0; j < n; j++)
+                if (first + j != c->mine)
+                    weft_coll_store((unsigned char *)(uintptr_t)shared->place[j], all, at, count,
+                                    c->size, false);
+        }
+        weft_join(self);
     }
 }
 
@@ -318,20 +313,23 @@ WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
 #ifdef __CUDACC__
     __shared__
 #endif
-        uint64_t tile[WEFT_COLL_TILE];
-    const uint32_t how = c->call.operation;
+        struct weft_coll_shared shared;
 
     WEFT_IN_SHARED(self);
     if (count == 0)
         return;
+    for (int32_t i = weft_thread(self); i < from->members && i < WEFT_COLL_PLACES;
+         i += weft_threads(self))
+        shared.place[i] = weft_coll_at(self, c, from, i);
+    weft_join(self);
 #define WEFT_COLL_FOLD(type)                                                                       \
     case type:                                                                                     \
-        weft_coll_fold_as(self, c, from, to, count, own, type, WEFT_SUM, tile);                    \
+        weft_coll_fold_as(self, c, from, to, count, own, type, true, &shared);                     \
         break;
     if (c->call.what == WEFT_COLL_SCAN)
-        weft_coll_fold_scan(self, c, from, to, count);
-    else if (how != WEFT_SUM)
-        weft_coll_fold_as(self, c, from, to, count, own, c->call.type, how, tile);
+        weft_coll_fold_scan(self, c, from, to, count, &shared);
+    else if (c->call.operation != WEFT_SUM)
+        weft_coll_fold_as(self, c, from, to, count, own, c->call.type, false, &shared);
     else
         switch (c->call.type) {
             WEFT_COLL_FOLD(WEFT_I32)
@@ -345,6 +343,8 @@ WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
         }
 #undef WEFT_COLL_FOLD
     weft_join(self);
+    if (from->spread)
+        weft_coll_spread(self, c, from, to, count, &shared);
 }
 
 #endif

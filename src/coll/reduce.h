@@ -46,9 +46,10 @@ WEFT_INLINE void weft_coll_reduce_here(weft_self *self, const struct weft_coll *
     const struct weft_coll_from from = {
         WEFT_COLL_SOURCES, false, root < 0, c->here, 0, at, 0, NULL, 0};
     unsigned char *const to =
-        root < 0 ? NULL : weft_coll_place(&weft_coll_cell_of_rank(self, c, root)->target) + at;
+        (root < 0 ? c->target : weft_coll_place(&weft_coll_cell_of_rank(self, c, root)->target)) +
+        at;
 
-    weft_coll_fold(self, c, &from, to, span.count, root == c->me);
+    weft_coll_fold(self, c, &from, to, span.count, root < 0 || root == c->me);
     weft_barrier(self, c->comm);
 }
 
