@@ -55,7 +55,8 @@ struct weft_unexpected *weft_unexpected_make(struct weft_unexpected_pool *pool, 
     if (head.kind == WEFT_MAIL_OFFER) {
         made->data.offer = text->data.offer;
     } else if (head.count <= WEFT_MAIL_WITHIN) {
-        memcpy(made->data.within, payload, head.count);
+        if (head.count != 0)
+            memcpy(made->data.within, payload, head.count);
     } else {
         made->data.payload = malloc(head.count);
         if (made->data.payload == NULL) {
