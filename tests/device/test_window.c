@@ -126,8 +126,11 @@ WEFT_DEVICE_FN void check_handles(weft_self *self, struct data *user)
     for (uint32_t i = 0; i < user->handles; i++) {
         weft_win win = weft_win_create(self, WEFT_COMM_WORLD, memory, EACH);
         CHECK(self, &user->check, win != WEFT_WIN_NONE && win != last);
+        last = win;
         weft_sync(self);
-        *source = last = win;
+        if (weft_thread(self) == 0)
+            *source = win;
+        weft_sync(self);
         weft_put_notify(self, win, (me + 1) % n, 0, source, sizeof(win), TAG);
         weft_wait(self, TAG, 1);
         CHECK_EQ(self, &user->check, *memory, win);
