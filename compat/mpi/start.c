@@ -11,8 +11,16 @@
 
 struct weftmpi_state weftmpi;
 
+#define ABORTED "MPI_Abort with code" /* and the code: what the job then says of its end */
+
 void weftmpi_exit(int code)
 {
+    const char *why = weftmpi.job != NULL ? weft_error(weftmpi.job) : NULL;
+    int aborted;
+
+    why = why != NULL ? strstr(why, ABORTED) : NULL;
+    if (why != NULL && sscanf(why, ABORTED " %d", &aborted) == 1)
+        code = aborted; /* whoever ends first: MPI_Abort's code is the job's status */
     fflush(NULL);
     if (weftmpi.job != NULL)
         weft_close(weftmpi.job);
@@ -137,12 +145,12 @@ API(Abort, (MPI_Comm comm, int code))
 
     (void)comm;
     TRY(weftmpi_is_open(__func__));
-    snprintf(text, sizeof(text), "MPI_Abort with code %d in process %d", code,
+    snprintf(text, sizeof(text), ABORTED " %d in process %d", code,
              weft_numbers_of(weftmpi.job)->process);
     fprintf(stderr, "weft-mpi: %s\n", text);
     weft_abort(weftmpi.job, text);
     fflush(NULL);
-    _exit(code == 0 ? 1 : code & 0xff); /* the first to end: the job's status is this code */
+    _exit(code == 0 ? 1 : code & 0xff);
 }
 
 /* ---- what programs ask ------------------------------------------------------------------------
