@@ -59,7 +59,8 @@ static bool set_environment(const struct job *job, int k)
     /* A weftrun inside a weftrun: the outer one's socket is not this job's. */
     return unsetenv("WEFT_ROOT_FD") == 0 && set_number("WEFT_PROCESS", k) &&
            set_number("WEFT_PROCESSES", job->options->processes) && set_unit(job->options, k) &&
-           set_local(job, k) && setenv("WEFT_ROOT", job->root, 1) == 0 && setenv("WEFT_SECRET", job->secret, 1) == 0 &&
+           set_local(job, k) && setenv("WEFT_ROOT", job->root, 1) == 0 &&
+           setenv("WEFT_SECRET", job->secret, 1) == 0 &&
            (k != 0 || set_number("WEFT_ROOT_FD", job->listener));
 }
 

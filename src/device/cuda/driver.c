@@ -37,8 +37,8 @@ static void load(void)
 #undef LOAD
     /* A module that is loaded on first use would wait for the running kernel: load all at once. */
     setenv("CUDA_MODULE_LOADING", "EAGER", 0);
-    /* Under MPS a process has two queues to the GPU, where a copy may wait behind a kernel: as many as
-     * there are streams. MPS has too few for some processes of 32. */
+    /* Under MPS a process has two queues to the GPU, where a copy may wait behind a kernel: as many
+     * as there are streams. MPS has too few for some processes of 32. */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "8", 0);
     const CUresult result = driver.init(0);
     if (result != CUDA_SUCCESS && driver.get_error(result, &why_not) != CUDA_SUCCESS)
