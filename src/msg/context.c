@@ -91,7 +91,14 @@ void weft_context_drop(struct weft_contexts *contexts, struct weft_msg_context *
 
 void weft_contexts_close(struct weft_contexts *contexts)
 {
-    for (int i = 0; i < WEFT_CONTEXT_BINS; i++)
-        while (contexts->bin[i] != NULL)
-            weft_context_drop(contexts, contexts->bin[i]);
+    for (int i = 0; i < WEFT_CONTEXT_BINS; i++) {
+        struct weft_msg_context *next, *context = contexts->bin[i];
+        for (; context != NULL; context = next) {
+            next = context->next;
+            free(context->process);
+            free(context);
+        }
+        contexts->bin[i] = NULL;
+    }
+    contexts->last = NULL;
 }

@@ -83,7 +83,7 @@ static void cannot_read(struct weft_messages *m, struct weft_transfer *transfer,
                   "process %d cannot read %zu bytes at 0x%llx of process %d, which has sent them: "
                   "%s",
                   m->job->numbers.process, transfer->room - transfer->moved,
-                  (unsigned long long)(transfer->offer + transfer->moved), transfer->peer,
+                  (unsigned long long)transfer->offer + transfer->moved, transfer->peer,
                   strerror(error));
 }
 
