@@ -270,13 +270,16 @@ WEFT_INLINE void weft_coll_check(weft_self *self, const struct weft_coll *c, int
 
 /*
  * Each looks at the next member of its process, the last at the first: where any two differ, two
- * neighbours do, of which one makes a collective call. One thread looks, while others go on.
+ * neighbours do, of which one makes a collective call. Where all data lies in cells, one thread
+ * looks while the others go on; else none may load by a count that is not everybody's.
  */
 WEFT_INLINE void weft_coll_agree_here(weft_self *self, const struct weft_coll *c)
 {
     const int32_t next = c->mine + 1 < c->here ? c->mine + 1 : 0;
 
-    if (next != c->mine && weft_thread(self) == weft_threads(self) - 1)
+    const bool in_cells = c->count * c->size <= WEFT_COLL_DATA;
+
+    if (next != c->mine && (!in_cells || weft_thread(self) == weft_threads(self) - 1))
         weft_coll_check(self, c, weft_coll_rank_here(c, next), weft_coll_cell(self, c, next));
 }
 
