@@ -17,7 +17,8 @@
  * depend on who comes first. Any thread, if the job was opened MULTIPLE; the calls on one team are
  * made by one thread at a time.
  *
- * Errors of all that begin: RANK (root), MEMORY, and those of messages.
+ * Errors of all that begin: RANK (root), MEMORY, ARGUMENT (the host would have to copy or reduce in
+ * a GPU's memory), and those of messages.
  */
 #ifndef WEFT_TEAM_H
 #define WEFT_TEAM_H
@@ -47,6 +48,7 @@ typedef struct weft_combine {
 /*
  * The team of a communicator; `members` are in it, of which this process is number `me`. names:
  * what texts call the collectives, by enum weft_team_kind, or NULL; it and name are not copied.
+ * Until weft_team_close the communicator carries no other messages: they would be taken for calls.
  * Local, non-blocking. Freed by weft_team_close. Errors: MEMORY.
  */
 WEFT_API weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me,

@@ -6,6 +6,7 @@
 #include "support/test.h"
 
 #include "weft/message.h"
+#include "weft/team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -343,6 +344,36 @@ static void check_groups(struct test_env *env)
     free(processes);
 }
 
+static void add_up(const struct weft_combine *combine, const void *from, void *into, size_t count)
+{
+    (void)combine;
+    for (size_t i = 0; i < count; i++)
+        ((uint64_t *)into)[i] += ((const uint64_t *)from)[i];
+}
+
+/* The host puts nothing together in a GPU's memory: that is refused. */
+static void check_team(struct test_env *env)
+{
+    const struct weft_combine sum = {.combine = add_up, .bytes = 8, .commutes = 1};
+    const int n = env->numbers->processes, me = env->numbers->process;
+    const bool host = weft_process_kind(env->job, me) == WEFT_KIND_CPU;
+    uint64_t own = (uint64_t)me, all = 0;
+    weft_team *team;
+    weft_team_op *op;
+
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK); /* the team's messages are the only ones */
+    TEST_EQ(env, weft_team_open(env->job, WEFT_COMM_HOST, n, me, "all", NULL, &team), WEFT_OK);
+    TEST_EQ(env, weft_team_allreduce(team, &own, &all, 1, &sum, &op), WEFT_OK);
+    TEST_EQ(env, weft_team_wait(&op), WEFT_OK);
+    TEST_EQ(env, all, (uint64_t)(n * (n - 1) / 2));
+    if (!host)
+        TEST_EQ(env,
+                weft_team_allreduce(team, &own, test_memory(env, TEST_MAPPED, 8), 1, &sum, &op),
+                WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+    TEST_EQ(env, weft_team_close(&team), WEFT_OK);
+}
+
 static int body(struct test_env *env)
 {
     check_sizes(env);
@@ -352,6 +383,7 @@ static int body(struct test_env *env)
     check_probes(env);
     check_groups(env);
     check_operations(env);
+    check_team(env);
     return TEST_PASSED;
 }
 

@@ -35,15 +35,28 @@ void weft_plan_receive(weft_team_op *op, int member, void *into, size_t bytes)
     add(op, (struct weft_step){WEFT_STEP_RECEIVE, member, NULL, into, bytes, WEFT_MESSAGE_NONE});
 }
 
+/* Whether the host can read and write there itself. */
+static bool of_host(weft_team_op *op, const void *memory)
+{
+    const struct weft_job *job = op->team->job;
+
+    if (job->device_ops->whose == NULL ||
+        job->device_ops->whose(job->device, memory) == WEFT_MEMORY_HOST)
+        return true;
+    op->failed = WEFT_ERR_ARGUMENT;
+    op->foreign = memory;
+    return false;
+}
+
 void weft_plan_combine(weft_team_op *op, const void *from, void *into, size_t count)
 {
-    if (count != 0)
+    if (count != 0 && of_host(op, from) && of_host(op, into))
         add(op, (struct weft_step){WEFT_STEP_COMBINE, 0, from, into, count, WEFT_MESSAGE_NONE});
 }
 
 void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes)
 {
-    if (bytes != 0 && into != from)
+    if (bytes != 0 && into != from && of_host(op, from) && of_host(op, into))
         add(op, (struct weft_step){WEFT_STEP_COPY, 0, from, into, bytes, WEFT_MESSAGE_NONE});
 }
 
@@ -97,6 +110,7 @@ weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t
     op->count = op->at = op->small_used = 0;
     op->begun = op->waited = false;
     op->failed = WEFT_OK;
+    op->foreign = NULL;
     return op;
 }
 
@@ -223,9 +237,12 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
     struct weft_step *open;
 
     if (plan->failed != WEFT_OK) {
+        const char *const name = weft_team_name(plan->team, plan->tag);
         const weft_status status =
-            weft_refused(plan->team->job, plan->failed, "%s: %s",
-                         weft_team_name(plan->team, plan->tag), weft_status_text(plan->failed));
+            plan->foreign != NULL ? weft_refused(plan->team->job, plan->failed,
+                                                 "%s: %p is memory of a GPU", name, plan->foreign)
+                                  : weft_refused(plan->team->job, plan->failed, "%s: %s", name,
+                                                 weft_status_text(plan->failed));
         close_op(plan);
         return status;
     }

@@ -61,11 +61,12 @@ struct weft_team_op {
     int tag;                      /* what this collective is: team.c */
     weft_combine combine;
     struct weft_step *steps;
-    size_t count, room; /* of steps */
-    size_t at;          /* the first step of the round under way */
-    bool begun;         /* its messages are */
-    bool waited;        /* a thread is in weft_team_wait for it: it alone drives */
-    weft_status failed; /* the plan could not be written */
+    size_t count, room;  /* of steps */
+    size_t at;           /* the first step of the round under way */
+    bool begun;          /* its messages are */
+    bool waited;         /* a thread is in weft_team_wait for it: it alone drives */
+    weft_status failed;  /* the plan could not be written */
+    const void *foreign; /* since the host cannot reach this memory; or NULL */
     void **scratch;
     size_t scratch_count, small_used;
     _Alignas(64) unsigned char small[WEFT_PLAN_SMALL];
