@@ -390,7 +390,8 @@ WEFT_API weft_status weft_host_scatter(weft_job *job, int root, const void *send
  * of a job: its weft_open joins that job. For tests and debuggers: ThreadSanitizer sees all of
  * it, and with WEFT_CPU_SCHEDULE=random:SEED one thread runs everything in a repeatable order.
  * Only on the CPU device. Blocking; returns the first non-zero result of program, else 0; or, if it
- * cannot start them, a weft_status: ARGUMENT, CONFIG, MEMORY, SYSTEM.
+ * cannot start them, a weft_status: ARGUMENT, CONFIG, MEMORY, SYSTEM. A process that returns
+ * without weft_close is named; its threads go on.
  */
 WEFT_API int weft_local_job(int processes, int (*program)(void *argument), void *argument);
 

@@ -80,6 +80,11 @@ void weft_local_gone(struct weft_local *group, int processes)
 
 void weft_local_end(struct weft_local *group)
 {
+    if (group->inside > 0) { /* their threads look at the group as long as the program runs */
+        weft_say(WEFT_SAY_WARN, "weft_local_job: %d of %d processes returned without weft_close",
+                 group->inside, group->processes);
+        return;
+    }
     weft_history_end(&group->history);
     free(group);
 }

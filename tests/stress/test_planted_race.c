@@ -9,7 +9,7 @@
 
 /* Both are at it at once, even if one begins late; what is over before the other begins may be
  * ordered by chance. */
-enum { ROUNDS = 100000 };
+enum { ROUNDS = 100000, WINDOW = 4096, PUT = 64 };
 
 struct data {
     unsigned char *memory;
@@ -18,14 +18,13 @@ struct data {
 
 WEFT_KERNEL(planted, struct data, data)
 {
-    unsigned char source[64] = {1};
-    weft_win win = weft_win_create(self, WEFT_COMM_WORLD, data->memory, 4096);
+    weft_win win = weft_win_create(self, WEFT_COMM_WORLD, data->memory, WINDOW);
 
     for (int i = 0; i < ROUNDS; i++) {
         if (weft_rank(self, WEFT_COMM_WORLD) == 0)
-            weft_put(self, win, 1, 0, source, sizeof(source));
+            weft_put(self, win, 1, 0, data->memory + WINDOW / 2, PUT);
         else
-            for (int k = 0; k < 64; k++)
+            for (int k = 0; k < PUT; k++)
                 data->sum += data->memory[k];
     }
     weft_win_free(self, &win);
@@ -41,7 +40,7 @@ static int process_main(void *argument)
     (void)argument;
     if (weft_open(&job, NULL, NULL) != WEFT_OK)
         return 1;
-    data.memory = weft_malloc(job, 4096);
+    data.memory = weft_malloc(job, WINDOW);
     if (data.memory == NULL || weft_prepare(job, &planted, 1, 1) != WEFT_OK ||
         weft_run(job, &data, sizeof(data), NULL) != WEFT_OK)
         return 1;
