@@ -27,7 +27,8 @@ if(WEFT_SANITIZE)
   if(NOT WEFT_SANITIZE MATCHES "^(thread|address|undefined|address,undefined)$")
     message(FATAL_ERROR "WEFT_SANITIZE=${WEFT_SANITIZE}: address, undefined, address,undefined or thread")
   endif()
-  add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # -O1 -g1: reports with files and lines, from builds that take half of the time.
+  add_compile_options(-fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1 -g1)
   add_link_options(-fsanitize=${WEFT_SANITIZE})
 endif()
 
@@ -55,6 +56,15 @@ if(WEFT_SANITIZE AND NOT WEFT_CUDA STREQUAL "ON")
   set(WEFT_CUDA OFF) # sanitizers watch the host's code
 endif()
 weft_want(WEFT_CUDA "${WEFT_CUDA_FOUND}" "nvcc, cuda.h or libcudart_static.a was not found")
+# How hard nvcc optimizes; where tests cannot run, little, in a third of the time: older ones cannot.
+set(WEFT_CUDA_EFFORT -O3)
+set(WEFT_CUDA_TEST_EFFORT -O3)
+if(WEFT_CUDA_IN AND NOT WEFT_CUDA_TESTS)
+  execute_process(COMMAND ${WEFT_NVCC} --help OUTPUT_VARIABLE help ERROR_QUIET)
+  if(help MATCHES "--Ofast-compile")
+    set(WEFT_CUDA_TEST_EFFORT --Ofast-compile=max)
+  endif()
+endif()
 
 if(NOT WEFT_MPI STREQUAL "OFF")
   find_package(MPI QUIET COMPONENTS C)

@@ -11,16 +11,20 @@ endfunction()
 
 # The C compiler takes a kernel file as what it is for the CPU device: C.
 function(weft_kernels_as_c)
+  set(options -xc)
+  if(NOT WEFT_SANITIZE)
+    list(APPEND options -O3)
+  endif()
   foreach(source IN LISTS ARGN)
     if(source MATCHES "\\.cu$")
-      set_source_files_properties(${source} PROPERTIES LANGUAGE C COMPILE_OPTIONS "-xc;-O3")
+      set_source_files_properties(${source} PROPERTIES LANGUAGE C COMPILE_OPTIONS "${options}")
     endif()
   endforeach()
 endfunction()
 
 # weft_cuda_flags(<result>): how this build compiles for GPUs, beside weft_nvcc_flags.
 function(weft_cuda_flags result)
-  set(${result} -O3 -lineinfo -Werror all-warnings -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
+  set(${result} ${WEFT_CUDA_EFFORT} -lineinfo -Werror all-warnings -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
       PARENT_SCOPE)
 endfunction()
 

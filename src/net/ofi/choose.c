@@ -68,17 +68,20 @@ const char *weft_ofi_error(long code)
 }
 
 /*
- * ofi_rxm makes its completion queues as deep as so many connections need, 256 unless it is told;
- * over soft-RoCE, and other devices of 32,767 entries at most, that is more than there is, and with
- * fewer than there are connections some are refused. A process that puts to itself has two. The
- * user's own value stands; libfabric reads it once.
+ * What ofi_rxm reads of the environment, once; the user's own values stand.
+ * It makes its completion queues as deep as so many connections need, 256 unless it is told; over
+ * soft-RoCE, and other devices of 32,767 entries at most, that is more than there is, and with
+ * fewer than there are connections some are refused. A process that puts to itself has two.
+ * Over tcp it would post 4,096 receives of its own, and fill their 72 MiB at the start; 128 are
+ * what it posts over devices.
  */
-static void prepare_universe(int processes)
+static void prepare_rxm(int processes)
 {
     char text[16];
 
     snprintf(text, sizeof(text), "%d", processes + 1);
     setenv("FI_UNIVERSE_SIZE", text, 0);
+    setenv("FI_OFI_RXM_MSG_RX_SIZE", "128", 0);
 }
 
 enum want { MESSAGES, WRITES, ORDERED_WRITES };
@@ -249,7 +252,7 @@ weft_status weft_ofi_choose(struct weft_net *net)
     if (!is_loaded())
         return weft_err(WEFT_ERR_NETWORK, "ofi: libfabric: %s", unloadable);
     net->fi = &library;
-    prepare_universe(net->open.processes);
+    prepare_rxm(net->open.processes);
     hints = hints_for(MESSAGES, 0);
     if (hints == NULL || (config->ofi_provider[0] != 0 &&
                           !name_text(&hints->fabric_attr->prov_name, config->ofi_provider))) {
