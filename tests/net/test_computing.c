@@ -8,7 +8,12 @@
 
 #include "base/task.h"
 
-enum { BYTES = 4 << 20, CALM = 20000, LATER = 500, ROUNDS = 6, PATIENCE_S = 60, TAG = 0, BALL = 1 };
+#ifdef __SANITIZE_THREAD__
+enum { CALM = 4000 };
+#else
+enum { CALM = 20000 };
+#endif
+enum { BYTES = 4 << 20, LATER = 500, ROUNDS = 6, PATIENCE_S = 60, TAG = 0, BALL = 1 };
 
 struct data {
     struct test_check check;
