@@ -37,11 +37,7 @@ enum weft_verbs_transport_choice {
     WEFT_VERBS_TRANSPORT_RC,
     WEFT_VERBS_TRANSPORT_DC
 };
-enum weft_verbs_words_choice {
-    WEFT_VERBS_WORDS_AUTO,
-    WEFT_VERBS_WORDS_WRITE,
-    WEFT_VERBS_WORDS_MESSAGE
-};
+enum weft_verbs_words_choice { WEFT_VERBS_WORDS_AUTO, WEFT_VERBS_WORDS_MESSAGE };
 
 /* The rows of config.def, in order. */
 enum weft_config_index {

@@ -58,7 +58,7 @@ WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
     if (count < 0 || count > WEFT_LOG_ARGS)
         weft_fail4(self, WEFT_ERR_ARGUMENT, "weft_log: %d arguments, at most %d", count,
                    WEFT_LOG_ARGS, 0, 0);
-    if (weft_leads(self))
+    if (weft_thread(self) == 0) /* its threads need not meet */
         weft_post_text(self, WEFT_COMMAND_LOG, 0, format, count, args);
 }
 

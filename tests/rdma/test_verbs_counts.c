@@ -111,7 +111,7 @@ static void check_holdings(bool talked)
 int main(void)
 {
     setbuf(stdout, NULL);
-    pair_open("", WEFT_VERBS_WORDS_WRITE, NULL);
+    pair_open("", true, NULL);
     check_holdings(false);
     count_notified();
     check_holdings(true);

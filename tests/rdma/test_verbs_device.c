@@ -145,7 +145,7 @@ int main(void)
     uint64_t direct;
 
     setbuf(stdout, NULL);
-    pair_open("", WEFT_VERBS_WORDS_AUTO, &device);
+    pair_open("", false, &device);
     CHECK((pair[1].key & WEFT_VERBS_BY_MESSAGE) != 0);
     put_sizes("windows in device memory");
     CHECK(marks > 0);
@@ -153,7 +153,7 @@ int main(void)
     put_outside();
     pair_close();
 
-    pair_open("", WEFT_VERBS_WORDS_AUTO, NULL);
+    pair_open("", false, NULL);
     direct = pair[1].key;
     pair[1].net->device.attr.max_mr_size = 4096;
     CHECK(weft_net_verbs.reg(pair[1].net, pair[1].memory, PAIR_MEMORY, &pair[1].key) == WEFT_OK);

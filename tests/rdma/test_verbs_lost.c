@@ -11,7 +11,7 @@ static void lose_connected(void)
     uint64_t value = 1;
     weft_status status = WEFT_OK;
 
-    pair_open("rxe0,rxe1", WEFT_VERBS_WORDS_AUTO, NULL);
+    pair_open("rxe0,rxe1", false, NULL);
     pair_put(0, 0, &value, sizeof(value), weft_notice(WEFT_NOTICE_COUNT, 1, 1));
     PAIR_UNTIL(pair[0].landed == 1, 20);
     weft_net_verbs.close(pair[1].net);
@@ -34,7 +34,7 @@ static void lose_unconnected(void)
     const uint64_t value = 1;
     weft_status status = WEFT_OK;
 
-    pair_open("rxe0,rxe1", WEFT_VERBS_WORDS_AUTO, NULL);
+    pair_open("rxe0,rxe1", false, NULL);
     pair[0].config.connect_s = 1;
     weft_net_verbs.close(pair[1].net);
     pair[1].net = NULL;

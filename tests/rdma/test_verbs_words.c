@@ -33,12 +33,12 @@ static void *poll_words(void *unused)
     return unused;
 }
 
-static void run(int words, const char *name)
+static void run(bool written, const char *name)
 {
     static uint64_t values[PUTS];
     pthread_t poller;
 
-    pair_open("", words, NULL);
+    pair_open("", written, NULL);
     stop = 0;
     divided = looks = 0;
     if (pthread_create(&poller, NULL, poll_words, NULL) != 0)
@@ -60,8 +60,8 @@ static void run(int words, const char *name)
 int main(void)
 {
     setbuf(stdout, NULL);
-    run(WEFT_VERBS_WORDS_WRITE, "write");
-    run(WEFT_VERBS_WORDS_AUTO, "the device's best way");
+    run(true, "write");
+    run(false, "the device's best way");
     CHECK(divided == 0 && looks > PUTS);
     printf("%d checks failed\n", failures);
     return failures != 0;

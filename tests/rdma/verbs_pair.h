@@ -92,8 +92,11 @@ static inline weft_status pair_turn(void)
         CHECK(condition);                                                                          \
     } while (0)
 
-/* Opens both, as processes 0 and 1 of several. */
-static inline void pair_open(const char *devices, int words,
+/*
+ * Opens both, as processes 0 and 1 of several. words_written: each says of its device what only
+ * hardware does, that it writes words undivided.
+ */
+static inline void pair_open(const char *devices, bool words_written,
                              const struct weft_arrive_device *device)
 {
     char text[2048];
@@ -108,7 +111,6 @@ static inline void pair_open(const char *devices, int words,
         memset(end, 0, sizeof(*end));
         if (weft_config_load(&end->config, NULL, NULL) != WEFT_OK)
             exit(1);
-        end->config.verbs_words = words;
         snprintf(end->config.verbs_device, sizeof(end->config.verbs_device), "%s", devices);
         const struct weft_net_open open = {
             .config = &end->config,
@@ -124,6 +126,8 @@ static inline void pair_open(const char *devices, int words,
             exit(1);
         memset(end->memory, 0, PAIR_MEMORY);
         CHECK(weft_net_verbs.reg(end->net, end->memory, PAIR_MEMORY, &end->key) == WEFT_OK);
+        if (words_written)
+            end->net->address.words_atomically = 1;
         CHECK(weft_net_verbs.address(end->net, end->address) == WEFT_OK);
     }
     for (int i = 0; i < 2; i++)

@@ -49,10 +49,10 @@ static void host_wait(struct weft_port *port)
     weft_port_enter(port, call);
 }
 
-static void give_turn(struct weft_port *port, enum weft_doing doing)
+static inline void give_turn(struct weft_port *port, enum weft_doing doing)
 {
     WEFT_PORT_SET(port, doing, (uint8_t)doing);
-    if (port->team != NULL)
+    if (__builtin_expect(port->team != NULL, 0))
         weft_team_rest(port->team);
     else
         weft_fiber_switch(WEFT_PORT_GET(port, fiber), WEFT_PORT_GET(port, worker));

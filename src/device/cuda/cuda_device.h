@@ -56,12 +56,14 @@ CUmemAllocationProp weft_cuda_memory_kind(const struct weft_device *d); /* not b
 WEFT_CUDA_OP(alloc);
 WEFT_CUDA_OP(alloc_running);
 WEFT_CUDA_OP(free);
+WEFT_CUDA_OP(map);
+WEFT_CUDA_OP(unmap);
+
+/* reach.c */
 WEFT_CUDA_OP(host_alloc);
 WEFT_CUDA_OP(host_free);
 WEFT_CUDA_OP(no_access);
 WEFT_CUDA_OP(whose);
-WEFT_CUDA_OP(map);
-WEFT_CUDA_OP(unmap);
 WEFT_CUDA_OP(has_atomics);
 WEFT_CUDA_OP(pin);
 WEFT_CUDA_OP(unpin);

@@ -11,9 +11,9 @@
  *
  * Undivided words. Hardware writes an aligned word of up to 8 bytes in one transaction of the bus;
  * no specification says so, but every program that polls memory written by RDMA rests on it. A
- * device that is software copies with the processor, in whatever pieces its kernel likes: to such a
- * device words travel as messages, and order/atomic.h stores them. WEFT_VERBS_WORDS decides it
- * otherwise.
+ * device that is software copies with the processor, in whatever pieces its kernel likes, byte by
+ * byte where that copies with `rep movsb`: to such a device words travel as messages, and
+ * order/atomic.h stores them. WEFT_VERBS_WORDS=message asks for it of any device.
  */
 #include "base/say.h"
 #include "net/verbs/dc/dc.h"
@@ -96,7 +96,7 @@ static bool is_word(const struct weft_net *net, const struct weft_net_put *put)
 {
     const uint64_t at = weft_verbs_key_base(put->key) + put->offset;
 
-    return net->words_by_message && (put->bytes == 2 || put->bytes == 4 || put->bytes == 8) &&
+    return (put->bytes == 2 || put->bytes == 4 || put->bytes == 8) &&
            (at & (put->bytes - 1)) == 0 && net->peers[put->process].address.words_atomically == 0;
 }
 

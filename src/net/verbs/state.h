@@ -151,7 +151,6 @@ struct weft_net {
     struct weft_verbs_address address; /* this process's */
     uint32_t start;                    /* of all counts */
     uint32_t inline_most;              /* data that a request carries itself */
-    bool words_by_message;             /* see put.c */
     struct weft_verbs_counts counts;
 
     /* send side */

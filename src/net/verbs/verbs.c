@@ -22,7 +22,8 @@ enum {
 static weft_status make_address(struct weft_net *net)
 {
     struct weft_verbs_address *a = &net->address;
-    const int words = net->open.config->verbs_words;
+    const bool written =
+        net->open.config->verbs_words == WEFT_VERBS_WORDS_AUTO && !net->device.software;
 
     *a = (struct weft_verbs_address){.magic = WEFT_VERBS_MAGIC,
                                      .buffer = net->buffer_bytes,
@@ -34,9 +35,7 @@ static weft_status make_address(struct weft_net *net)
                                      .transport = WEFT_VERBS_RC,
                                      .mtu = (uint8_t)net->device.port_attr.active_mtu,
                                      .ethernet = net->device.ethernet,
-                                     .words_atomically = words != WEFT_VERBS_WORDS_MESSAGE &&
-                                                         !net->device.software};
-    net->words_by_message = words != WEFT_VERBS_WORDS_WRITE;
+                                     .words_atomically = written};
     memcpy(a->gid, net->device.gid.raw, sizeof(a->gid));
     if (getrandom(&a->token, sizeof(a->token), 0) != (ssize_t)sizeof(a->token))
         return weft_err(WEFT_ERR_SYSTEM, "verbs: getrandom: %s", strerror(errno));
@@ -171,8 +170,7 @@ static weft_status open_steps(struct weft_net *net)
                  net->device.name, net->device.ethernet ? "Ethernet" : "InfiniBand",
                  net->dc != NULL ? "DC (which has never run on hardware)" : "RC", net->inline_most,
                  net->receives, net->buffer_bytes,
-                 net->words_by_message && !net->address.words_atomically ? "by message"
-                                                                         : "written");
+                 net->address.words_atomically ? "written" : "by message");
     return status;
 }
 

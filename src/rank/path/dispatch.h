@@ -105,7 +105,7 @@ WEFT_INLINE void weft_path_put_mapped(weft_self *self, const struct weft_route *
     const bool alone = weft_copy_direct(self, rest->address + offset, source, shape);
 
     if (tag >= 0 && !alone)
-        weft_sync(self); /* the release below covers what every thread copied */
+        weft_block_sync(self); /* the release below covers what every thread copied */
 #ifdef __CUDACC__
     /* Two spellings of one question, after the compiler: bench/bandwidth.cu takes 12 registers more
      * with the second, the stencil spills 400 bytes more with the first. */

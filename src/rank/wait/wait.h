@@ -14,11 +14,35 @@
 
 #include "rank/state.h"
 
+#ifdef __CUDACC__
+
 /* The thread that acts for the rank. */
 WEFT_INLINE bool weft_leads(const weft_self *self)
 {
     return weft_thread(self) == 0;
 }
+
+/* A barrier of the rank's threads, and nothing else (weft_join). */
+WEFT_INLINE void weft_block_sync(const weft_self *self)
+{
+    weft_sync(self);
+}
+
+#else
+
+/* The one thread that a rank of the CPU device has in a call (rank/together.h). */
+WEFT_INLINE bool weft_leads(const weft_self *self)
+{
+    (void)self;
+    return true;
+}
+
+WEFT_INLINE void weft_block_sync(const weft_self *self)
+{
+    (void)self;
+}
+
+#endif
 
 /* For the watchdog: plain words that it may read at any moment. */
 WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a, uint64_t have,
@@ -200,16 +224,18 @@ static inline void weft_tell_news(weft_self *self)
  * acquire pairs with the release of `stop` (weft_services_are_quiet): the services have read this
  * rank's sources before its stack, or the host program's buffer, is used for something else.
  */
-static inline void weft_check_stop(weft_self *self)
+static __attribute__((noinline, cold, unused)) void weft_stop(weft_self *self)
 {
-    const uint32_t *stop = &self->state->signals->stop;
-
-    if (WEFT_UNLIKELY(__atomic_load_n(stop, __ATOMIC_RELAXED) != 0) &&
-        __atomic_load_n(stop, __ATOMIC_ACQUIRE) != 0) {
-        if (!self->port.host)
-            weft_tell_stopped(self);
-        weft_port_end(&self->port);
-    }
+    if (__atomic_load_n(&self->state->signals->stop, __ATOMIC_ACQUIRE) == 0)
+        return;
+    if (!self->port.host)
+        weft_tell_stopped(self);
+    weft_port_end(&self->port);
+}
+WEFT_HOT void weft_check_stop(weft_self *self)
+{
+    if (WEFT_UNLIKELY(__atomic_load_n(&self->state->signals->stop, __ATOMIC_RELAXED) != 0))
+        weft_stop(self);
 }
 
 /* By operations that do not wait: others get their turn. */
@@ -218,7 +244,7 @@ static inline void weft_turn(weft_self *self)
     weft_port_turn(&self->port);
 }
 
-static inline bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wait_kind kind,
+WEFT_HOT bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wait_kind kind,
                                    uint64_t a, uint64_t have, uint64_t need)
 {
     ++*rounds;
