@@ -55,9 +55,9 @@ weft_status client_open_memory(void)
     const uint64_t step = 1ull << 32;
     uint64_t offset = 0;
 
-    for (int d = 0; d < client.devices; d++) {
+    for (int d = 0; d < client.known.count; d++) {
         struct client_device *device = &client.device[d];
-        const uint64_t span = (2 * device->facts.memory + granule - 1) / granule * granule;
+        const uint64_t span = (2 * device->known.facts.memory + granule - 1) / granule * granule;
         bool found = false;
         for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]) && !found; i++)
             found = reserve(device, bases[i] + offset, span);
@@ -66,8 +66,8 @@ weft_status client_open_memory(void)
             return weft_err(WEFT_ERR_SYSTEM,
                             "no %llu MiB of addresses that this process and server %s both have "
                             "free, for device %d",
-                            (unsigned long long)(span >> 20), client.server[device->process].name,
-                            device->number);
+                            (unsigned long long)(span >> 20),
+                            client.server[device->known.process].name, device->known.number);
     }
     return WEFT_OK;
 }
@@ -127,7 +127,7 @@ void client_forget_memory(struct client_device *device)
 /* Among the devices' ranges. */
 static struct client_device *device_around(uint64_t address)
 {
-    for (int d = 0; d < client.devices; d++)
+    for (int d = 0; d < client.known.count; d++)
         if (address - client.device[d].base < client.device[d].span)
             return &client.device[d];
     return NULL;
@@ -266,21 +266,6 @@ CUresult client_free_async(CUdeviceptr address, CUstream stream)
                : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult client_mem_info(size_t *available, size_t *total)
-{
-    struct client_call answer = {0};
-
-    if (client_now() == NULL)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    const CUresult result =
-        client_call(client_now(), WEFT_CALL_mem_info, NULL, 0, NULL, 0, &answer);
-    if (result == CUDA_SUCCESS) {
-        *available = answer.words[0];
-        *total = answer.words[1];
-    }
-    return result;
-}
-
 /* ---- fills ----------------------------------------------------------------------------------- */
 
 static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, unsigned value,
@@ -299,7 +284,7 @@ static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, un
     const enum client_place place = client_find(to, (rows - 1) * pitch + width, &device);
     if (place != CLIENT_ARENA && place != CLIENT_GLOBAL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (device->process != route.device->process)
+    if (device->known.process != route.device->known.process)
         return CUDA_ERROR_INVALID_HANDLE; /* a stream of another server */
     return client_post(route.device, WEFT_CALL_fill, words, 6, NULL, 0);
 }
