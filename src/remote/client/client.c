@@ -208,7 +208,7 @@ void weft_client_close(void)
     weft_sources_close(&client.sources);
     weft_links_close(&client.links, client.links.status == WEFT_OK);
     for (int d = 0; d < client.known.count; d++)
-        free(client.device[d].blocks);
+        free(client.device[d].blocks.list);
 }
 
 const char *weft_client_where(int device, int *number)

@@ -10,18 +10,16 @@
 #include "base/task.h"
 #include "remote/client/client.h"
 #include "remote/copy/source.h"
+#include "remote/table/ranges.h"
 #include "remote/wire/calls.h"
 
 enum { CLIENT_LANES = 64, CLIENT_DEVICES = WEFT_KNOWN_MOST };
 
 struct client_device {
     struct weft_known known;
-    uint64_t base, span; /* of its memory */
-    uint64_t key;        /* of that region */
-    struct client_block {
-        uint64_t at, bytes;
-    } * blocks; /* its allocations, by address */
-    uint32_t block_count, block_capacity;
+    uint64_t base, span;       /* of its memory */
+    uint64_t key;              /* of that region */
+    struct weft_ranges blocks; /* its allocations */
 };
 
 struct client_server {

@@ -74,53 +74,10 @@ weft_status client_open_memory(void)
 
 /* ---- allocations ----------------------------------------------------------------------------- */
 
-/* The first block that ends after an address. */
-static uint32_t after(const struct client_device *device, uint64_t address)
-{
-    uint32_t low = 0, high = device->block_count;
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (device->blocks[middle].at + device->blocks[middle].bytes > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-static bool add_block(struct client_device *device, uint64_t at, uint64_t bytes)
-{
-    if (device->block_count == device->block_capacity) {
-        const uint32_t more = device->block_capacity == 0 ? 64 : device->block_capacity * 2;
-        struct client_block *blocks = realloc(device->blocks, more * sizeof(*blocks));
-        if (blocks == NULL)
-            return false;
-        device->blocks = blocks;
-        device->block_capacity = more;
-    }
-    const uint32_t i = after(device, at);
-    memmove(device->blocks + i + 1, device->blocks + i,
-            (device->block_count++ - i) * sizeof(*device->blocks));
-    device->blocks[i] = (struct client_block){at, bytes};
-    return true;
-}
-
-static bool take_block(struct client_device *device, uint64_t at)
-{
-    const uint32_t i = after(device, at);
-
-    if (i == device->block_count || device->blocks[i].at != at)
-        return false;
-    memmove(device->blocks + i, device->blocks + i + 1,
-            (--device->block_count - i) * sizeof(*device->blocks));
-    return true;
-}
-
 void client_forget_memory(struct client_device *device)
 {
     weft_lock(&client.lock);
-    device->block_count = 0;
+    device->blocks.count = 0;
     weft_unlock(&client.lock);
 }
 
@@ -154,12 +111,8 @@ enum client_place client_find(uint64_t address, uint64_t bytes, struct client_de
     weft_lock(&client.lock);
     if (*device == NULL) {
         place = find_global(address, bytes, device);
-    } else {
-        const uint32_t i = after(*device, address);
-        const struct client_block *block = (*device)->blocks + i;
-        if (i < (*device)->block_count && block->at <= address &&
-            bytes <= block->bytes - (address - block->at))
-            place = CLIENT_ARENA;
+    } else if (weft_ranges_has(&(*device)->blocks, address, bytes)) {
+        place = CLIENT_ARENA;
     }
     weft_unlock(&client.lock);
     return place;
@@ -178,31 +131,24 @@ bool client_remember_global(struct client_device *device, uint64_t address, uint
     return true;
 }
 
-static CUresult allocate(const struct client_device *at, CUdeviceptr *address, uint64_t bytes)
+CUresult client_alloc(CUdeviceptr *address, size_t bytes)
 {
     struct client_device *device = client_now();
     struct client_call answer = {0};
 
-    (void)at;
-    if (bytes == 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = client_call(device, WEFT_CALL_alloc, &bytes, 1, NULL, 0, &answer);
+    if (bytes == 0 || device == NULL)
+        return device == NULL ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = client_call(device, WEFT_CALL_alloc, &(uint64_t){bytes}, 1, NULL, 0, &answer);
     if (result != CUDA_SUCCESS)
         return result;
     weft_lock(&client.lock);
     if (answer.count != 1 || answer.words[0] - device->base >= device->span ||
-        !add_block(device, answer.words[0], bytes))
+        !weft_ranges_add(&device->blocks, answer.words[0], bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     weft_unlock(&client.lock);
     if (result == CUDA_SUCCESS)
         *address = answer.words[0];
     return result;
-}
-
-CUresult client_alloc(CUdeviceptr *address, size_t bytes)
-{
-    return client_now() != NULL ? allocate(client_now(), address, bytes)
-                                : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult client_alloc_pitch(CUdeviceptr *address, size_t *pitch, size_t width, size_t rows,
@@ -235,8 +181,11 @@ static struct client_device *forget(CUdeviceptr address)
     struct client_device *device = device_around(address);
 
     weft_lock(&client.lock);
-    if (device != NULL && !take_block(device, address))
+    const uint32_t i = device != NULL ? weft_ranges_at(&device->blocks, address) : 0;
+    if (device != NULL && i == device->blocks.count)
         device = NULL;
+    else if (device != NULL)
+        weft_ranges_drop(&device->blocks, i);
     weft_unlock(&client.lock);
     return device;
 }

@@ -98,7 +98,8 @@ static CUresult reset_now(struct weft_session *session, struct session_wait *wai
             session_event_destroy(session, place->object);
         weft_handles_remove(&session->handles, place);
     }
-    while (arena->count > 0 && weft_arena_free(arena, arena->blocks[0].at) == CUDA_SUCCESS)
+    while (arena->blocks.count > 0 &&
+           weft_arena_free(arena, arena->blocks.list[0].at) == CUDA_SUCCESS)
         continue;
     return result;
 }

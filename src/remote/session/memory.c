@@ -55,12 +55,23 @@ static CUresult free_now(struct weft_session *session, struct session_wait *wait
     return result != CUDA_SUCCESS ? result : freed;
 }
 
+/* Whose allocation begins there; -1: nobody's. */
+static int owner_of(const struct weft_session *session, uint64_t address)
+{
+    for (int d = 0; d < session->count; d++) {
+        const struct weft_ranges *blocks = &session->device[d].arena.blocks;
+        if (weft_ranges_at(blocks, address) < blocks->count)
+            return d;
+    }
+    return -1;
+}
+
 SESSION_DO(free)
 {
-    for (int d = 0; d < session->count; d++)
-        if (weft_arena_begins(&session->device[d].arena, word[0]))
-            return session_wait_device(session, d, record->lane, free_now, word[0]);
-    return CUDA_ERROR_INVALID_VALUE;
+    const int device = owner_of(session, word[0]);
+
+    return device < 0 ? CUDA_ERROR_INVALID_VALUE
+                      : session_wait_device(session, device, record->lane, free_now, word[0]);
 }
 
 SESSION_DO(free_async)
@@ -69,12 +80,9 @@ SESSION_DO(free_async)
 
     if (!session_stream(session, record->device, word[1], &stream))
         return CUDA_ERROR_INVALID_HANDLE;
-    for (int d = 0; d < session->count; d++)
-        if (weft_arena_begins(&session->device[d].arena, word[0]))
-            return d == record->device
-                       ? session_wait_stream(session, d, -1, stream, free_now, word[0])
-                       : CUDA_ERROR_INVALID_VALUE;
-    return CUDA_ERROR_INVALID_VALUE;
+    return owner_of(session, word[0]) == record->device
+               ? session_wait_stream(session, record->device, -1, stream, free_now, word[0])
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 SESSION_DO(mem_info)
