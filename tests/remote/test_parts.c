@@ -87,7 +87,7 @@ static void test_arena(void)
         const uint32_t b = pick(BLOCKS);
         if (size[b] != 0) {
             MUST(*(unsigned char *)at[b] == b && *(unsigned char *)(at[b] + size[b] - 1) == b);
-            MUST(weft_arena_has(&arena, at[b], size[b]));
+            MUST(weft_ranges_has(&arena.blocks, at[b], size[b]));
             MUST(weft_arena_free(&arena, at[b]) == CUDA_SUCCESS);
             MUST(weft_arena_free(&arena, at[b]) == CUDA_ERROR_INVALID_VALUE);
             used -= (size[b] + 511) / 512 * 512;
@@ -108,7 +108,7 @@ static void test_arena(void)
                  at[b] + size[b] <= at[other]);
         *(unsigned char *)at[b] = *(unsigned char *)(at[b] + size[b] - 1) = (unsigned char)b;
     }
-    MUST(!weft_arena_has(&arena, base + (63 << 20), 4096));
+    MUST(!weft_ranges_has(&arena.blocks, base + (63 << 20), 4096));
     weft_arena_close(&arena);
     MUST(table->mem_info(&after, &total) == CUDA_SUCCESS);
     MUST(after == before); /* nothing stays backed */

@@ -4,18 +4,19 @@
 
 #include <string.h>
 
-struct weft_client client;
-static _Thread_local struct client_device *now;
+static _Thread_local struct weft_known *now;
 static const uint64_t spin_ns = 100000, nap_ns = 200000, rest_ns = 1000000;
+
+static struct weft_known **place_of_now(void)
+{
+    return &now;
+}
+
+struct weft_client client = {.known = {.now = place_of_now}};
 
 struct client_device *client_now(void)
 {
-    return now;
-}
-
-void client_use(struct client_device *device)
-{
-    now = device;
+    return (struct client_device *)(void *)now; /* its first member */
 }
 
 /* ---- what sessions send ---------------------------------------------------------------------- */
@@ -118,18 +119,18 @@ static struct weft_record *begin(int process, enum weft_call call, uint32_t word
 static CUresult send(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, int lane)
 {
-    struct weft_record *record = begin(device->process, call, count, bytes);
+    struct weft_record *record = begin(device->known.process, call, count, bytes);
 
     if (record == NULL)
         return CUDA_ERROR_DEVICE_UNAVAILABLE;
     record->lane = (uint8_t)lane;
-    record->device = (uint8_t)device->number;
+    record->device = (uint8_t)device->known.number;
     if (count != 0)
         memcpy(weft_record_words(record), words, count * sizeof(*words));
     if (bytes != 0)
         memcpy(weft_record_extra(record), extra, bytes);
-    weft_ring_out_end(&client.links.link[device->process].out, record);
-    const weft_status status = weft_link_flush(&client.links, device->process);
+    weft_ring_out_end(&client.links.link[device->known.process].out, record);
+    const weft_status status = weft_link_flush(&client.links, device->known.process);
     if (status != WEFT_OK)
         weft_links_fail(&client.links, status, "%s", "");
     return CUDA_SUCCESS;

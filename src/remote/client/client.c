@@ -22,21 +22,22 @@ static const struct weft_cuda_table client_table = {
 /* What a session says of one of its devices. */
 static weft_status ask_facts(struct client_device *device)
 {
-    struct client_call answer = {.extra = &device->facts, .room = sizeof(device->facts)};
+    struct client_call answer = {.extra = &device->known.facts,
+                                 .room = sizeof(device->known.facts)};
     const CUresult result = client_call(device, WEFT_CALL_facts, NULL, 0, NULL, 0, &answer);
 
     if (result != CUDA_SUCCESS)
         return weft_err(WEFT_ERR_DEVICE, "server %s, device %d: %s",
-                        client.server[device->process].name, device->number,
+                        client.server[device->known.process].name, device->known.number,
                         weft_cuda_text(result));
-    device->facts.name[sizeof(device->facts.name) - 1] = 0;
-    device->facts.pci[sizeof(device->facts.pci) - 1] = 0;
-    if (answer.got != sizeof(device->facts) || device->facts.devices < 1 ||
-        device->facts.devices > WEFT_LINK_DEVICES || device->facts.memory == 0 ||
-        device->facts.memory > 1ull << 40)
+    device->known.facts.name[sizeof(device->known.facts.name) - 1] = 0;
+    device->known.facts.pci[sizeof(device->known.facts.pci) - 1] = 0;
+    if (answer.got != sizeof(device->known.facts) || device->known.facts.devices < 1 ||
+        device->known.facts.devices > WEFT_LINK_DEVICES || device->known.facts.memory == 0 ||
+        device->known.facts.memory > 1ull << 40)
         return weft_err(WEFT_ERR_PROTOCOL, "server %s says that it has %d devices of %llu bytes",
-                        client.server[device->process].name, device->facts.devices,
-                        (unsigned long long)device->facts.memory);
+                        client.server[device->known.process].name, device->known.facts.devices,
+                        (unsigned long long)device->known.facts.memory);
     return WEFT_OK;
 }
 
@@ -47,15 +48,16 @@ static weft_status meet_devices(void)
 
     for (int p = 1; p < client.links.processes && status == WEFT_OK; p++) {
         struct client_server *server = &client.server[p];
-        server->first = client.devices;
+        server->first = client.known.count;
         server->devices = 1;
         for (int i = 0; i < server->devices && status == WEFT_OK; i++) {
-            if (client.devices == CLIENT_DEVICES)
+            if (client.known.count == CLIENT_DEVICES)
                 return weft_err(WEFT_ERR_CONFIG, "more than %d devices", CLIENT_DEVICES);
-            struct client_device *device = &client.device[client.devices++];
-            *device = (struct client_device){.process = p, .number = i};
+            struct client_device *device = &client.device[client.known.count];
+            *device = (struct client_device){.known = {.process = p, .number = i}};
+            client.known.at[client.known.count++] = &device->known;
             status = ask_facts(device);
-            server->devices = device->facts.devices;
+            server->devices = device->known.facts.devices;
         }
     }
     return status;
@@ -68,7 +70,7 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
         client.server[p].name = names[p - 1];
     client.closing = false;
     client.forks = weft_forks();
-    client.devices = 0;
+    client.known.count = 0;
     client.links.context = NULL;
     client.links.copy = client_copy_notice;
     weft_status status = weft_links_open(&client.links, config, NULL, 0);
@@ -195,7 +197,7 @@ void weft_client_close(void)
     if (!client.open || weft_forks() != client.forks) /* a child's exit is not the program's */
         return;
     for (int p = 1; p < client.links.processes; p++) {
-        const struct client_device device = {.process = p};
+        const struct client_device device = {.known = {.process = p}};
         client_post(&device, WEFT_CALL_bye, NULL, 0, NULL, 0);
     }
     drain();
@@ -205,14 +207,14 @@ void weft_client_close(void)
     weft_unlock(&client.lock);
     weft_sources_close(&client.sources);
     weft_links_close(&client.links, client.links.status == WEFT_OK);
-    for (int d = 0; d < client.devices; d++)
-        free(client.device[d].blocks);
+    for (int d = 0; d < client.known.count; d++)
+        free(client.device[d].blocks.list);
 }
 
 const char *weft_client_where(int device, int *number)
 {
-    if (device < 0 || device >= client.devices)
+    if (device < 0 || device >= client.known.count)
         return NULL;
-    *number = client.device[device].number;
-    return client.server[client.device[device].process].name;
+    *number = client.device[device].known.number;
+    return client.server[client.device[device].known.process].name;
 }

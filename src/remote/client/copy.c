@@ -61,10 +61,10 @@ static CUresult send_from_device(const struct copy *c, uint32_t number, int proc
                                  uint64_t offset)
 {
     const uint64_t words[] = {
-        number, (uint64_t)c->at->process, c->from, c->bytes, (uint64_t)process, key, offset};
+        number, (uint64_t)c->at->known.process, c->from, c->bytes, (uint64_t)process, key, offset};
     const CUresult result = client_post(c->from_device, WEFT_CALL_send, words, 7, NULL, 0);
 
-    return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->process)
+    return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->known.process)
                                   : result;
 }
 
@@ -78,7 +78,7 @@ static CUresult between_servers(const struct copy *c)
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     const CUresult result = client_number(&(struct client_copy){0}, &number);
-    return result == CUDA_SUCCESS ? send_from_device(c, number, c->to_device->process,
+    return result == CUDA_SUCCESS ? send_from_device(c, number, c->to_device->known.process,
                                                      c->to_device->key, c->to - c->to_device->base)
                                   : result;
 }
@@ -107,8 +107,8 @@ static CUresult to_host(struct copy *c)
 
 static CUresult from_host(const struct copy *c)
 {
-    const struct client_copy copy = {.send = {.owner = c->at->process,
-                                              .process = c->to_device->process,
+    const struct client_copy copy = {.send = {.owner = c->at->known.process,
+                                              .process = c->to_device->known.process,
                                               .device = -1,
                                               .from = c->from,
                                               .bytes = c->bytes,
@@ -158,7 +158,7 @@ static CUresult copy_from_host(struct copy *c)
     bool writers;
     const bool pinned = is_pinned(c->from, c->bytes, &writers);
     const bool now = (!pinned && !c->waits) || !writers;
-    const bool near = c->to_device->process == c->at->process;
+    const bool near = c->to_device->known.process == c->at->known.process;
 
     if (near && ((now && c->bytes <= INSIDE_MOST) || c->to_place == CLIENT_GLOBAL)) {
         const CUresult result = now ? CUDA_SUCCESS : synchronize(c);
@@ -175,7 +175,7 @@ static CUresult copy_to_host(struct copy *c)
     bool writers;
     const bool pinned = is_pinned(c->to, c->bytes, &writers);
 
-    if (c->from_device->process == c->at->process && c->bytes <= WEFT_COPY_INSIDE &&
+    if (c->from_device->known.process == c->at->known.process && c->bytes <= WEFT_COPY_INSIDE &&
         (c->waits || !pinned)) {
         c->waits = false; /* the answer brings it */
         return copy_out(c);
@@ -187,9 +187,9 @@ static CUresult copy_on_devices(struct copy *c)
 {
     const uint64_t words[] = {c->to, c->from, c->bytes, (uint64_t)(uintptr_t)c->stream};
 
-    if (c->to_device->process != c->from_device->process)
+    if (c->to_device->known.process != c->from_device->known.process)
         return between_servers(c);
-    if (c->at->process == c->to_device->process)
+    if (c->at->known.process == c->to_device->known.process)
         return client_post(c->at, WEFT_CALL_copy_near, words, 4, NULL, 0);
     /* of a server that has nothing to do with the stream: after it, and before what comes */
     const uint64_t in_default[] = {c->to, c->from, c->bytes, 0};

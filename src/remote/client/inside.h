@@ -10,21 +10,16 @@
 #include "base/task.h"
 #include "remote/client/client.h"
 #include "remote/copy/source.h"
+#include "remote/table/ranges.h"
 #include "remote/wire/calls.h"
 
-enum { CLIENT_LANES = 64, CLIENT_DEVICES = 256 };
+enum { CLIENT_LANES = 64, CLIENT_DEVICES = WEFT_KNOWN_MOST };
 
 struct client_device {
-    int process, number; /* the session, and the device there */
-    struct weft_facts facts;
-    uint64_t base, span; /* of its memory */
-    uint64_t key;        /* of that region */
-    unsigned flags;
-    uint32_t retained;
-    struct client_block {
-        uint64_t at, bytes;
-    } * blocks; /* its allocations, by address */
-    uint32_t block_count, block_capacity;
+    struct weft_known known;
+    uint64_t base, span;       /* of its memory */
+    uint64_t key;              /* of that region */
+    struct weft_ranges blocks; /* its allocations */
 };
 
 struct client_server {
@@ -85,7 +80,7 @@ struct weft_client {
     struct weft_links links;
     struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
     struct client_device device[CLIENT_DEVICES];
-    int devices;
+    struct weft_known_list known;
     struct client_call *lanes[CLIENT_LANES]; /* 0 is nobody's */
     struct client_copy copies[WEFT_COPIES];
     uint32_t next_copy;
@@ -109,7 +104,6 @@ extern struct weft_client client;
 
 /* ---- call.c. Without the lock; they take it. */
 struct client_device *client_now(void); /* NULL: no context is current */
-void client_use(struct client_device *device);
 /* Waits for the answer; answer NULL: only its error counts. */
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);

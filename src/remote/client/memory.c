@@ -55,9 +55,9 @@ weft_status client_open_memory(void)
     const uint64_t step = 1ull << 32;
     uint64_t offset = 0;
 
-    for (int d = 0; d < client.devices; d++) {
+    for (int d = 0; d < client.known.count; d++) {
         struct client_device *device = &client.device[d];
-        const uint64_t span = (2 * device->facts.memory + granule - 1) / granule * granule;
+        const uint64_t span = (2 * device->known.facts.memory + granule - 1) / granule * granule;
         bool found = false;
         for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]) && !found; i++)
             found = reserve(device, bases[i] + offset, span);
@@ -66,68 +66,25 @@ weft_status client_open_memory(void)
             return weft_err(WEFT_ERR_SYSTEM,
                             "no %llu MiB of addresses that this process and server %s both have "
                             "free, for device %d",
-                            (unsigned long long)(span >> 20), client.server[device->process].name,
-                            device->number);
+                            (unsigned long long)(span >> 20),
+                            client.server[device->known.process].name, device->known.number);
     }
     return WEFT_OK;
 }
 
 /* ---- allocations ----------------------------------------------------------------------------- */
 
-/* The first block that ends after an address. */
-static uint32_t after(const struct client_device *device, uint64_t address)
-{
-    uint32_t low = 0, high = device->block_count;
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (device->blocks[middle].at + device->blocks[middle].bytes > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-static bool add_block(struct client_device *device, uint64_t at, uint64_t bytes)
-{
-    if (device->block_count == device->block_capacity) {
-        const uint32_t more = device->block_capacity == 0 ? 64 : device->block_capacity * 2;
-        struct client_block *blocks = realloc(device->blocks, more * sizeof(*blocks));
-        if (blocks == NULL)
-            return false;
-        device->blocks = blocks;
-        device->block_capacity = more;
-    }
-    const uint32_t i = after(device, at);
-    memmove(device->blocks + i + 1, device->blocks + i,
-            (device->block_count++ - i) * sizeof(*device->blocks));
-    device->blocks[i] = (struct client_block){at, bytes};
-    return true;
-}
-
-static bool take_block(struct client_device *device, uint64_t at)
-{
-    const uint32_t i = after(device, at);
-
-    if (i == device->block_count || device->blocks[i].at != at)
-        return false;
-    memmove(device->blocks + i, device->blocks + i + 1,
-            (--device->block_count - i) * sizeof(*device->blocks));
-    return true;
-}
-
 void client_forget_memory(struct client_device *device)
 {
     weft_lock(&client.lock);
-    device->block_count = 0;
+    device->blocks.count = 0;
     weft_unlock(&client.lock);
 }
 
 /* Among the devices' ranges. */
 static struct client_device *device_around(uint64_t address)
 {
-    for (int d = 0; d < client.devices; d++)
+    for (int d = 0; d < client.known.count; d++)
         if (address - client.device[d].base < client.device[d].span)
             return &client.device[d];
     return NULL;
@@ -154,12 +111,8 @@ enum client_place client_find(uint64_t address, uint64_t bytes, struct client_de
     weft_lock(&client.lock);
     if (*device == NULL) {
         place = find_global(address, bytes, device);
-    } else {
-        const uint32_t i = after(*device, address);
-        const struct client_block *block = (*device)->blocks + i;
-        if (i < (*device)->block_count && block->at <= address &&
-            bytes <= block->bytes - (address - block->at))
-            place = CLIENT_ARENA;
+    } else if (weft_ranges_has(&(*device)->blocks, address, bytes)) {
+        place = CLIENT_ARENA;
     }
     weft_unlock(&client.lock);
     return place;
@@ -178,31 +131,24 @@ bool client_remember_global(struct client_device *device, uint64_t address, uint
     return true;
 }
 
-static CUresult allocate(const struct client_device *at, CUdeviceptr *address, uint64_t bytes)
+CUresult client_alloc(CUdeviceptr *address, size_t bytes)
 {
     struct client_device *device = client_now();
     struct client_call answer = {0};
 
-    (void)at;
-    if (bytes == 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = client_call(device, WEFT_CALL_alloc, &bytes, 1, NULL, 0, &answer);
+    if (bytes == 0 || device == NULL)
+        return device == NULL ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = client_call(device, WEFT_CALL_alloc, &(uint64_t){bytes}, 1, NULL, 0, &answer);
     if (result != CUDA_SUCCESS)
         return result;
     weft_lock(&client.lock);
     if (answer.count != 1 || answer.words[0] - device->base >= device->span ||
-        !add_block(device, answer.words[0], bytes))
+        !weft_ranges_add(&device->blocks, answer.words[0], bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     weft_unlock(&client.lock);
     if (result == CUDA_SUCCESS)
         *address = answer.words[0];
     return result;
-}
-
-CUresult client_alloc(CUdeviceptr *address, size_t bytes)
-{
-    return client_now() != NULL ? allocate(client_now(), address, bytes)
-                                : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult client_alloc_pitch(CUdeviceptr *address, size_t *pitch, size_t width, size_t rows,
@@ -235,8 +181,11 @@ static struct client_device *forget(CUdeviceptr address)
     struct client_device *device = device_around(address);
 
     weft_lock(&client.lock);
-    if (device != NULL && !take_block(device, address))
+    const uint32_t i = device != NULL ? weft_ranges_at(&device->blocks, address) : 0;
+    if (device != NULL && i == device->blocks.count)
         device = NULL;
+    else if (device != NULL)
+        weft_ranges_drop(&device->blocks, i);
     weft_unlock(&client.lock);
     return device;
 }
@@ -266,21 +215,6 @@ CUresult client_free_async(CUdeviceptr address, CUstream stream)
                : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult client_mem_info(size_t *available, size_t *total)
-{
-    struct client_call answer = {0};
-
-    if (client_now() == NULL)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    const CUresult result =
-        client_call(client_now(), WEFT_CALL_mem_info, NULL, 0, NULL, 0, &answer);
-    if (result == CUDA_SUCCESS) {
-        *available = answer.words[0];
-        *total = answer.words[1];
-    }
-    return result;
-}
-
 /* ---- fills ----------------------------------------------------------------------------------- */
 
 static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, unsigned value,
@@ -299,7 +233,7 @@ static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, un
     const enum client_place place = client_find(to, (rows - 1) * pitch + width, &device);
     if (place != CLIENT_ARENA && place != CLIENT_GLOBAL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (device->process != route.device->process)
+    if (device->known.process != route.device->known.process)
         return CUDA_ERROR_INVALID_HANDLE; /* a stream of another server */
     return client_post(route.device, WEFT_CALL_fill, words, 6, NULL, 0);
 }

@@ -76,7 +76,7 @@ CUresult client_library_unload(CUlibrary library)
 /* Sends it to a device's server, once. `loading` held. */
 static CUresult load(const struct client_device *device, struct client_library *library)
 {
-    uint64_t *handle = &library->handles[device->process];
+    uint64_t *handle = &library->handles[device->known.process];
     struct client_call answer = {0};
     CUresult result = CUDA_SUCCESS;
 
@@ -94,9 +94,9 @@ static CUresult load(const struct client_device *device, struct client_library *
         weft_say(WEFT_SAY_ERROR,
                  "server %s has no code for its device of compute capability %d.%d: "
                  "%s",
-                 client.server[device->process].name,
-                 device->facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR],
-                 device->facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR],
+                 client.server[device->known.process].name,
+                 device->known.facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR],
+                 device->known.facts.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR],
                  weft_cuda_text(result));
     if (result == CUDA_SUCCESS)
         *handle = answer.words[0];
@@ -144,12 +144,14 @@ static CUresult find_there(const struct client_device *device, struct client_ker
     CUresult result = parameters != NULL ? load(device, kernel->library) : CUDA_ERROR_OUT_OF_MEMORY;
 
     if (result == CUDA_SUCCESS)
-        result = client_call(device, WEFT_CALL_kernel, &kernel->library->handles[device->process],
-                             1, kernel->name, (uint32_t)strlen(kernel->name), &answer);
+        result =
+            client_call(device, WEFT_CALL_kernel, &kernel->library->handles[device->known.process],
+                        1, kernel->name, (uint32_t)strlen(kernel->name), &answer);
     if (result == CUDA_SUCCESS)
         result = take_layout(kernel, parameters, &answer);
     if (result == CUDA_SUCCESS)
-        __atomic_store_n(&kernel->handles[device->process], answer.words[0], __ATOMIC_RELEASE);
+        __atomic_store_n(&kernel->handles[device->known.process], answer.words[0],
+                         __ATOMIC_RELEASE);
     free(parameters);
     return result;
 }
@@ -166,13 +168,13 @@ CUresult client_function(const struct client_device *device, CUfunction function
 
     if (kernel == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    *handle = __atomic_load_n(&kernel->handles[device->process], __ATOMIC_ACQUIRE);
+    *handle = __atomic_load_n(&kernel->handles[device->known.process], __ATOMIC_ACQUIRE);
     if (*handle != 0)
         return CUDA_SUCCESS;
     pthread_mutex_lock(&loading);
-    if (kernel->handles[device->process] == 0)
+    if (kernel->handles[device->known.process] == 0)
         result = find_there(device, kernel);
-    *handle = kernel->handles[device->process];
+    *handle = kernel->handles[device->known.process];
     pthread_mutex_unlock(&loading);
     return result;
 }
@@ -226,8 +228,8 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
     CUresult result = load(device, library);
     pthread_mutex_unlock(&loading);
     if (result == CUDA_SUCCESS)
-        result = client_call(device, WEFT_CALL_global, &library->handles[device->process], 1, name,
-                             (uint32_t)strlen(name), &answer);
+        result = client_call(device, WEFT_CALL_global, &library->handles[device->known.process], 1,
+                             name, (uint32_t)strlen(name), &answer);
     if (result == CUDA_SUCCESS &&
         (answer.count != 2 || !client_remember_global(device, answer.words[0], answer.words[1])))
         result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -295,7 +297,7 @@ CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)
     if (result == CUDA_SUCCESS)
         result = client_number(&(struct client_copy){.run = run,
                                                      .argument = argument,
-                                                     .process = route.device->process},
+                                                     .process = route.device->known.process},
                                &number);
     const uint64_t words[] = {number, (uint64_t)(uintptr_t)stream};
     return result == CUDA_SUCCESS ? client_post(route.device, WEFT_CALL_host, words, 2, NULL, 0)

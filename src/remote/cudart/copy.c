@@ -167,47 +167,31 @@ static cudaError_t place(const struct weft_cuda_table *driver, const void *symbo
     return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes,
-                                    size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    void *to = NULL;
+/* A copy to or from that place, which it calls `there`. */
+#define AT_SYMBOL(name, parameters, copy)                                                          \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        void *there = NULL;                                                                        \
+        ENTER(driver);                                                                             \
+        const cudaError_t error = place(driver, symbol, bytes, offset, &there);                    \
+        return error == cudaSuccess ? copy : cudart_done(error);                                   \
+    }
 
-    ENTER(driver);
-    const cudaError_t error = place(driver, symbol, bytes, offset, &to);
-    return error == cudaSuccess ? cudaMemcpyAsync(to, from, bytes, kind, stream)
-                                : cudart_done(error);
-}
-
-cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
-                               enum cudaMemcpyKind kind)
-{
-    void *to = NULL;
-
-    ENTER(driver);
-    const cudaError_t error = place(driver, symbol, bytes, offset, &to);
-    return error == cudaSuccess ? cudaMemcpy(to, from, bytes, kind) : cudart_done(error);
-}
-
-cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset,
-                                      enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    void *from = NULL;
-
-    ENTER(driver);
-    const cudaError_t error = place(driver, symbol, bytes, offset, &from);
-    return error == cudaSuccess ? cudaMemcpyAsync(to, from, bytes, kind, stream)
-                                : cudart_done(error);
-}
-
-cudaError_t cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset,
-                                 enum cudaMemcpyKind kind)
-{
-    void *from = NULL;
-
-    ENTER(driver);
-    const cudaError_t error = place(driver, symbol, bytes, offset, &from);
-    return error == cudaSuccess ? cudaMemcpy(to, from, bytes, kind) : cudart_done(error);
-}
+AT_SYMBOL(cudaMemcpyToSymbolAsync,
+          (const void *symbol, const void *from, size_t bytes, size_t offset,
+           enum cudaMemcpyKind kind, cudaStream_t stream),
+          cudaMemcpyAsync(there, from, bytes, kind, stream))
+AT_SYMBOL(cudaMemcpyToSymbol,
+          (const void *symbol, const void *from, size_t bytes, size_t offset,
+           enum cudaMemcpyKind kind),
+          cudaMemcpy(there, from, bytes, kind))
+AT_SYMBOL(cudaMemcpyFromSymbolAsync,
+          (void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
+           cudaStream_t stream),
+          cudaMemcpyAsync(to, there, bytes, kind, stream))
+AT_SYMBOL(cudaMemcpyFromSymbol,
+          (void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind),
+          cudaMemcpy(to, there, bytes, kind))
 
 cudaError_t cudaGetSymbolAddress(void **address, const void *symbol)
 {

@@ -1,7 +1,6 @@
 /* remote/cudart/device.c - devices, their properties, limits and peers. */
 #include "remote/cudart/inside.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -82,77 +81,48 @@ cudaError_t cudaGetDeviceFlags(unsigned *flags)
 
 KNOW(cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device), value,
      device_attribute(value, (CUdevice_attribute)attribute, device))
-#define WORD(field, attribute)                                                                     \
-    {                                                                                              \
-        offsetof(struct cudaDeviceProp, field), CU_DEVICE_ATTRIBUTE_##attribute, false             \
-    }
-#define WIDE(field, attribute)                                                                     \
-    {                                                                                              \
-        offsetof(struct cudaDeviceProp, field), CU_DEVICE_ATTRIBUTE_##attribute, true              \
-    }
-static const struct {
-    size_t at;
-    CUdevice_attribute attribute;
-    bool wide; /* a size_t */
-} properties[] = {WIDE(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK),
-                  WORD(regsPerBlock, MAX_REGISTERS_PER_BLOCK),
-                  WORD(warpSize, WARP_SIZE),
-                  WIDE(memPitch, MAX_PITCH),
-                  WORD(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK),
-                  WORD(maxThreadsDim[0], MAX_BLOCK_DIM_X),
-                  WORD(maxThreadsDim[1], MAX_BLOCK_DIM_Y),
-                  WORD(maxThreadsDim[2], MAX_BLOCK_DIM_Z),
-                  WORD(maxGridSize[0], MAX_GRID_DIM_X),
-                  WORD(maxGridSize[1], MAX_GRID_DIM_Y),
-                  WORD(maxGridSize[2], MAX_GRID_DIM_Z),
-                  WIDE(totalConstMem, TOTAL_CONSTANT_MEMORY),
-                  WORD(major, COMPUTE_CAPABILITY_MAJOR),
-                  WORD(minor, COMPUTE_CAPABILITY_MINOR),
-                  WIDE(textureAlignment, TEXTURE_ALIGNMENT),
-                  WIDE(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT),
-                  WORD(multiProcessorCount, MULTIPROCESSOR_COUNT),
-                  WORD(integrated, INTEGRATED),
-                  WORD(canMapHostMemory, CAN_MAP_HOST_MEMORY),
-                  WORD(maxTexture1D, MAXIMUM_TEXTURE1D_WIDTH),
-                  WORD(maxTexture2D[0], MAXIMUM_TEXTURE2D_WIDTH),
-                  WORD(maxTexture2D[1], MAXIMUM_TEXTURE2D_HEIGHT),
-                  WORD(maxTexture3D[0], MAXIMUM_TEXTURE3D_WIDTH),
-                  WORD(maxTexture3D[1], MAXIMUM_TEXTURE3D_HEIGHT),
-                  WORD(maxTexture3D[2], MAXIMUM_TEXTURE3D_DEPTH),
-                  WIDE(surfaceAlignment, SURFACE_ALIGNMENT),
-                  WORD(concurrentKernels, CONCURRENT_KERNELS),
-                  WORD(ECCEnabled, ECC_ENABLED),
-                  WORD(pciBusID, PCI_BUS_ID),
-                  WORD(pciDeviceID, PCI_DEVICE_ID),
-                  WORD(pciDomainID, PCI_DOMAIN_ID),
-                  WORD(tccDriver, TCC_DRIVER),
-                  WORD(asyncEngineCount, ASYNC_ENGINE_COUNT),
-                  WORD(unifiedAddressing, UNIFIED_ADDRESSING),
-                  WORD(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH),
-                  WORD(l2CacheSize, L2_CACHE_SIZE),
-                  WORD(persistingL2CacheMaxSize, MAX_PERSISTING_L2_CACHE_SIZE),
-                  WORD(maxThreadsPerMultiProcessor, MAX_THREADS_PER_MULTIPROCESSOR),
-                  WORD(streamPrioritiesSupported, STREAM_PRIORITIES_SUPPORTED),
-                  WORD(globalL1CacheSupported, GLOBAL_L1_CACHE_SUPPORTED),
-                  WORD(localL1CacheSupported, LOCAL_L1_CACHE_SUPPORTED),
-                  WIDE(sharedMemPerMultiprocessor, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
-                  WORD(regsPerMultiprocessor, MAX_REGISTERS_PER_MULTIPROCESSOR),
-                  WORD(managedMemory, MANAGED_MEMORY),
-                  WORD(isMultiGpuBoard, MULTI_GPU_BOARD),
-                  WORD(multiGpuBoardGroupID, MULTI_GPU_BOARD_GROUP_ID),
-                  WORD(pageableMemoryAccess, PAGEABLE_MEMORY_ACCESS),
-                  WORD(concurrentManagedAccess, CONCURRENT_MANAGED_ACCESS),
-                  WORD(computePreemptionSupported, COMPUTE_PREEMPTION_SUPPORTED),
-                  WORD(canUseHostPointerForRegisteredMem, CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM),
-                  WORD(cooperativeLaunch, COOPERATIVE_LAUNCH),
-                  WIDE(sharedMemPerBlockOptin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
-                  WORD(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR),
-                  WIDE(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK),
-                  WORD(hostRegisterSupported, HOST_REGISTER_SUPPORTED),
-                  WORD(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED),
-                  WORD(clusterLaunch, CLUSTER_LAUNCH)};
-#undef WORD
-#undef WIDE
+
+/* clang-format off */
+static const struct cudart_field properties[] = {
+#define P(field, attribute) CUDART_FIELD(struct cudaDeviceProp, field, CU_DEVICE_ATTRIBUTE_##attribute)
+    P(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK), P(regsPerBlock, MAX_REGISTERS_PER_BLOCK),
+    P(warpSize, WARP_SIZE), P(memPitch, MAX_PITCH), P(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK),
+    P(maxThreadsDim[0], MAX_BLOCK_DIM_X), P(maxThreadsDim[1], MAX_BLOCK_DIM_Y),
+    P(maxThreadsDim[2], MAX_BLOCK_DIM_Z), P(maxGridSize[0], MAX_GRID_DIM_X),
+    P(maxGridSize[1], MAX_GRID_DIM_Y), P(maxGridSize[2], MAX_GRID_DIM_Z),
+    P(totalConstMem, TOTAL_CONSTANT_MEMORY), P(major, COMPUTE_CAPABILITY_MAJOR),
+    P(minor, COMPUTE_CAPABILITY_MINOR), P(textureAlignment, TEXTURE_ALIGNMENT),
+    P(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT), P(multiProcessorCount, MULTIPROCESSOR_COUNT),
+    P(integrated, INTEGRATED), P(canMapHostMemory, CAN_MAP_HOST_MEMORY),
+    P(maxTexture1D, MAXIMUM_TEXTURE1D_WIDTH), P(maxTexture2D[0], MAXIMUM_TEXTURE2D_WIDTH),
+    P(maxTexture2D[1], MAXIMUM_TEXTURE2D_HEIGHT), P(maxTexture3D[0], MAXIMUM_TEXTURE3D_WIDTH),
+    P(maxTexture3D[1], MAXIMUM_TEXTURE3D_HEIGHT), P(maxTexture3D[2], MAXIMUM_TEXTURE3D_DEPTH),
+    P(surfaceAlignment, SURFACE_ALIGNMENT), P(concurrentKernels, CONCURRENT_KERNELS),
+    P(ECCEnabled, ECC_ENABLED), P(pciBusID, PCI_BUS_ID), P(pciDeviceID, PCI_DEVICE_ID),
+    P(pciDomainID, PCI_DOMAIN_ID), P(tccDriver, TCC_DRIVER),
+    P(asyncEngineCount, ASYNC_ENGINE_COUNT), P(unifiedAddressing, UNIFIED_ADDRESSING),
+    P(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH), P(l2CacheSize, L2_CACHE_SIZE),
+    P(persistingL2CacheMaxSize, MAX_PERSISTING_L2_CACHE_SIZE),
+    P(maxThreadsPerMultiProcessor, MAX_THREADS_PER_MULTIPROCESSOR),
+    P(streamPrioritiesSupported, STREAM_PRIORITIES_SUPPORTED),
+    P(globalL1CacheSupported, GLOBAL_L1_CACHE_SUPPORTED),
+    P(localL1CacheSupported, LOCAL_L1_CACHE_SUPPORTED),
+    P(sharedMemPerMultiprocessor, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+    P(regsPerMultiprocessor, MAX_REGISTERS_PER_MULTIPROCESSOR), P(managedMemory, MANAGED_MEMORY),
+    P(isMultiGpuBoard, MULTI_GPU_BOARD), P(multiGpuBoardGroupID, MULTI_GPU_BOARD_GROUP_ID),
+    P(pageableMemoryAccess, PAGEABLE_MEMORY_ACCESS),
+    P(concurrentManagedAccess, CONCURRENT_MANAGED_ACCESS),
+    P(computePreemptionSupported, COMPUTE_PREEMPTION_SUPPORTED),
+    P(canUseHostPointerForRegisteredMem, CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM),
+    P(cooperativeLaunch, COOPERATIVE_LAUNCH),
+    P(sharedMemPerBlockOptin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+    P(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR),
+    P(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK),
+    P(hostRegisterSupported, HOST_REGISTER_SUPPORTED),
+    P(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED), P(clusterLaunch, CLUSTER_LAUNCH)
+#undef P
+};
+/* clang-format on */
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
 {
@@ -170,11 +140,9 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
     for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++) {
         int value = 0;
         if (status == CUDA_SUCCESS)
-            status = driver->device_attribute(&value, properties[i].attribute, device);
-        if (properties[i].wide)
-            *(size_t *)(void *)((char *)&p + properties[i].at) = (size_t)value;
-        else
-            *(int *)(void *)((char *)&p + properties[i].at) = value;
+            status = driver->device_attribute(&value, (CUdevice_attribute)properties[i].attribute,
+                                              device);
+        cudart_set(&p, &properties[i], value);
     }
     if (status == CUDA_SUCCESS)
         *result = p;
@@ -207,21 +175,10 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device)
-{
-    if (text == NULL || bytes < 1)
-        return cudart_done(cudaErrorInvalidValue);
-    FIND(driver);
-    return cudart_driver_done(driver->device_pci(text, bytes, device));
-}
-
-cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text)
-{
-    if (device == NULL || text == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    FIND(driver);
-    return cudart_driver_done(driver->device_by_pci(device, text));
-}
+KNOW(cudaDeviceGetPCIBusId, (char *text, int bytes, int device), bytes < 1 ? NULL : text,
+     device_pci(text, bytes, device))
+KNOW(cudaDeviceGetByPCIBusId, (int *device, const char *text), device == NULL ? NULL : text,
+     device_by_pci(device, text))
 
 /* ---- the current device ---------------------------------------------------------------------- */
 
@@ -275,22 +232,24 @@ KNOW(cudaDeviceCanAccessPeer, (int *can, int device, int peer), can, peer_can(ca
 KNOW(cudaDeviceGetP2PAttribute, (int *value, enum cudaDeviceP2PAttr attribute, int from, int to),
      value, peer_attribute(value, (CUdevice_P2PAttribute)attribute, from, to))
 
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+static cudaError_t set_peer(int peer, unsigned flags, bool on)
 {
     CUcontext context;
 
     ENTER(driver);
     const cudaError_t error = cudart_context(peer, &context);
-    return error != cudaSuccess ? cudart_done(error)
-                                : cudart_driver_done(driver->peer_enable(context, flags));
+    if (error != cudaSuccess)
+        return cudart_done(error);
+    return cudart_driver_done(on ? driver->peer_enable(context, flags)
+                                 : driver->peer_disable(context));
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    return set_peer(peer, flags, true);
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer)
 {
-    CUcontext context;
-
-    ENTER(driver);
-    const cudaError_t error = cudart_context(peer, &context);
-    return error != cudaSuccess ? cudart_done(error)
-                                : cudart_driver_done(driver->peer_disable(context));
+    return set_peer(peer, 0, false);
 }

@@ -12,6 +12,7 @@
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { CUDART_DEVICES = 256, CUDART_CONFIGURATIONS = 8 };
 
@@ -43,6 +44,26 @@ cudaError_t cudart_done(cudaError_t error);
 static inline cudaError_t cudart_driver_done(CUresult result)
 {
     return cudart_done((cudaError_t)result); /* numbered alike */
+}
+
+/* A field of a struct of CUDA's, an int or a size_t, that an attribute of the driver's tells. */
+struct cudart_field {
+    size_t at;
+    int attribute;
+    bool wide;
+};
+#define CUDART_FIELD(type, field, attribute)                                                       \
+    {                                                                                              \
+        offsetof(type, field), attribute, sizeof(((type *)0)->field) == sizeof(size_t)             \
+    }
+static inline void cudart_set(void *result, const struct cudart_field *field, int value)
+{
+    void *at = (char *)result + field->at;
+
+    if (field->wide)
+        *(size_t *)at = (size_t)value;
+    else
+        *(int *)at = value;
 }
 
 /* ENTER(driver): declares it, or returns the error from the calling function. */

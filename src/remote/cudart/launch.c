@@ -155,24 +155,19 @@ static cudaError_t find(const struct weft_cuda_table *driver, const void *functi
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
 {
-    static const struct {
-        CUfunction_attribute attribute;
-        size_t at;
-        bool wide;
-    } fields[] = {
-#define FIELD(field, name, wide)                                                                   \
-    {CU_FUNC_ATTRIBUTE_##name, offsetof(struct cudaFuncAttributes, field), wide}
-        FIELD(sharedSizeBytes, SHARED_SIZE_BYTES, true),
-        FIELD(constSizeBytes, CONST_SIZE_BYTES, true),
-        FIELD(localSizeBytes, LOCAL_SIZE_BYTES, true),
-        FIELD(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK, false),
-        FIELD(numRegs, NUM_REGS, false),
-        FIELD(ptxVersion, PTX_VERSION, false),
-        FIELD(binaryVersion, BINARY_VERSION, false),
-        FIELD(cacheModeCA, CACHE_MODE_CA, false),
-        FIELD(maxDynamicSharedSizeBytes, MAX_DYNAMIC_SHARED_SIZE_BYTES, false),
-        FIELD(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT, false)
-#undef FIELD
+    static const struct cudart_field fields[] = {
+#define F(field, name) CUDART_FIELD(struct cudaFuncAttributes, field, CU_FUNC_ATTRIBUTE_##name)
+        F(sharedSizeBytes, SHARED_SIZE_BYTES),
+        F(constSizeBytes, CONST_SIZE_BYTES),
+        F(localSizeBytes, LOCAL_SIZE_BYTES),
+        F(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK),
+        F(numRegs, NUM_REGS),
+        F(ptxVersion, PTX_VERSION),
+        F(binaryVersion, BINARY_VERSION),
+        F(cacheModeCA, CACHE_MODE_CA),
+        F(maxDynamicSharedSizeBytes, MAX_DYNAMIC_SHARED_SIZE_BYTES),
+        F(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT)
+#undef F
     };
     CUfunction found;
 
@@ -184,37 +179,29 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         memset(attributes, 0, sizeof(*attributes));
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && error == cudaSuccess; i++) {
         int value = 0;
-        error = (cudaError_t)driver->function_attribute(&value, fields[i].attribute, found);
-        char *at = (char *)attributes + fields[i].at;
-        if (fields[i].wide)
-            memcpy(at, &(size_t){(size_t)value}, sizeof(size_t));
-        else
-            memcpy(at, &value, sizeof(value));
+        error = (cudaError_t)driver->function_attribute(
+            &value, (CUfunction_attribute)fields[i].attribute, found);
+        cudart_set(attributes, &fields[i], value);
     }
     return cudart_done(error);
 }
 
-cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
-{
-    CUfunction found;
+/* A function of the driver's for the kernel `function`, found as `found`. */
+#define ON_KERNEL(name, parameters, wrong, call)                                                   \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        CUfunction found;                                                                          \
+        if (wrong)                                                                                 \
+            return cudart_done(cudaErrorInvalidValue);                                             \
+        ENTER(driver);                                                                             \
+        const cudaError_t error = find(driver, function, &found);                                  \
+        return error != cudaSuccess ? cudart_done(error) : cudart_driver_done(driver->call);       \
+    }
 
-    ENTER(driver);
-    const cudaError_t error = find(driver, function, &found);
-    return error != cudaSuccess ? cudart_done(error)
-                                : cudart_driver_done(driver->function_set(
-                                      found, (CUfunction_attribute)attribute, value));
-}
-
-cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache config)
-{
-    CUfunction found;
-
-    ENTER(driver);
-    const cudaError_t error = find(driver, function, &found);
-    return error != cudaSuccess
-               ? cudart_done(error)
-               : cudart_driver_done(driver->function_set_cache(found, (CUfunc_cache)config));
-}
+ON_KERNEL(cudaFuncSetAttribute, (const void *function, enum cudaFuncAttribute attribute, int value),
+          false, function_set(found, (CUfunction_attribute)attribute, value))
+ON_KERNEL(cudaFuncSetCacheConfig, (const void *function, enum cudaFuncCache config), false,
+          function_set_cache(found, (CUfunc_cache)config))
 
 cudaError_t cudaFuncGetName(const char **name, const void *function)
 {
@@ -241,21 +228,9 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t *result, const void *function)
 
 /* ---- occupancy ------------------------------------------------------------------------------- */
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks,
-                                                                   const void *function,
-                                                                   int threads, size_t shared,
-                                                                   unsigned flags)
-{
-    CUfunction found;
-
-    if (blocks == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    const cudaError_t error = find(driver, function, &found);
-    return error != cudaSuccess ? cudart_done(error)
-                                : cudart_driver_done(driver->occupancy_blocks(
-                                      blocks, found, threads, shared, flags));
-}
+ON_KERNEL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+          (int *blocks, const void *function, int threads, size_t shared, unsigned flags),
+          blocks == NULL, occupancy_blocks(blocks, found, threads, shared, flags))
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
                                                           int threads, size_t shared)
@@ -264,16 +239,6 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
                                                                   0);
 }
 
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function,
-                                                      int blocks, int threads)
-{
-    CUfunction found;
-
-    if (bytes == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    const cudaError_t error = find(driver, function, &found);
-    return error != cudaSuccess
-               ? cudart_done(error)
-               : cudart_driver_done(driver->occupancy_shared(bytes, found, blocks, threads));
-}
+ON_KERNEL(cudaOccupancyAvailableDynamicSMemPerBlock,
+          (size_t * bytes, const void *function, int blocks, int threads), bytes == NULL,
+          occupancy_shared(bytes, found, blocks, threads))

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* prototypes are CUDA's */
+
 enum { WRAPPER_MAGIC = 0x466243b1, TABLE = 1024 };
 
 /* What nvcc puts around a fat binary. */
@@ -80,7 +82,6 @@ void **__cudaRegisterFatBinary(void *image)
 
 void __cudaRegisterFatBinaryEnd(void **handle)
 {
-    (void)handle;
 }
 
 void __cudaRegisterFunction(void **handle, const char *host, char *device_fun, const char *name,
@@ -88,13 +89,6 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device_fun, c
 {
     struct cudart_kernel *kernel = handle != NULL ? calloc(1, sizeof(*kernel)) : NULL;
 
-    (void)device_fun;
-    (void)limit;
-    (void)tid;
-    (void)bid;
-    (void)block;
-    (void)grid;
-    (void)warp;
     if (kernel == NULL)
         return; /* its launch says that there is no such kernel */
     kernel->host = host;
@@ -111,11 +105,6 @@ void __cudaRegisterVar(void **handle, char *host, char *address, const char *nam
 {
     struct variable *variable = handle != NULL ? calloc(1, sizeof(*variable)) : NULL;
 
-    (void)address;
-    (void)ext;
-    (void)bytes;
-    (void)constant;
-    (void)global;
     if (variable == NULL)
         return;
     variable->host = host;
@@ -133,12 +122,6 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *address, const c
 {
     static unsigned said;
 
-    (void)host;
-    (void)address;
-    (void)ext;
-    (void)bytes;
-    (void)constant;
-    (void)global;
     cudart_refuse(name, "unified-memory", &said);
     if (handle != NULL)
         ((struct library *)handle)->managed = true;
@@ -146,10 +129,6 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *address, const c
 
 void __cudaRegisterHostVar(void **handle, const char *name, char *host, size_t bytes)
 {
-    (void)handle;
-    (void)name;
-    (void)host;
-    (void)bytes;
 }
 
 char __cudaInitModule(void **handle)

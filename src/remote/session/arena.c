@@ -5,7 +5,6 @@
 #include "remote/session/arena.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { ALIGN = 512 };
 
@@ -42,53 +41,12 @@ void weft_arena_close(struct weft_arena *arena)
 {
     if (arena->base == 0)
         return;
-    for (uint32_t i = 0; i < arena->slab_count; i++)
-        arena->table->unmap(arena->slabs[i].at, arena->slabs[i].bytes);
+    for (uint32_t i = 0; i < arena->slabs.count; i++)
+        arena->table->unmap(arena->slabs.list[i].at, arena->slabs.list[i].bytes);
     arena->table->unreserve(arena->base, arena->span);
-    free(arena->blocks);
-    free(arena->slabs);
+    free(arena->blocks.list);
+    free(arena->slabs.list);
     *arena = (struct weft_arena){0};
-}
-
-/* ---- sorted lists ---------------------------------------------------------------------------- */
-
-/* The first of `count` ranges that ends after an address. Blocks and slabs look alike. */
-static uint32_t after(const struct weft_block *list, uint32_t count, uint64_t address)
-{
-    uint32_t low = 0, high = count;
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (list[middle].at + list[middle].bytes > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-_Static_assert(sizeof(struct weft_block) == sizeof(struct weft_slab), "used as one");
-
-static bool insert(struct weft_block **list, uint32_t *count, uint32_t *capacity, uint32_t at,
-                   struct weft_block range)
-{
-    if (*count == *capacity) {
-        const uint32_t more = *capacity == 0 ? 64 : *capacity * 2;
-        struct weft_block *grown = realloc(*list, more * sizeof(*grown));
-        if (grown == NULL)
-            return false;
-        *list = grown;
-        *capacity = more;
-    }
-    memmove(*list + at + 1, *list + at, (*count - at) * sizeof(**list));
-    (*list)[at] = range;
-    (*count)++;
-    return true;
-}
-
-static struct weft_block *slabs_of(const struct weft_arena *arena)
-{
-    return (struct weft_block *)(void *)arena->slabs;
 }
 
 /* ---- backing --------------------------------------------------------------------------------- */
@@ -100,7 +58,6 @@ static CUresult back(struct weft_arena *arena, uint64_t at, uint64_t bytes)
                                     .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     const struct weft_cuda_table *table = arena->table;
     CUmemGenericAllocationHandle handle;
-    struct weft_block *slabs = slabs_of(arena);
 
     CUresult result = table->mem_create(&handle, bytes, &properties, 0);
     if (result != CUDA_SUCCESS)
@@ -110,11 +67,8 @@ static CUresult back(struct weft_arena *arena, uint64_t at, uint64_t bytes)
     if (result != CUDA_SUCCESS)
         return result;
     result = table->set_access(at, bytes, &access, 1);
-    if (result == CUDA_SUCCESS &&
-        !insert(&slabs, &arena->slab_count, &arena->slab_capacity,
-                after(slabs, arena->slab_count, at), (struct weft_block){at, bytes}))
+    if (result == CUDA_SUCCESS && !weft_ranges_add(&arena->slabs, at, bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
-    arena->slabs = (struct weft_slab *)(void *)slabs;
     if (result != CUDA_SUCCESS)
         table->unmap(at, bytes);
     return result;
@@ -128,10 +82,10 @@ static CUresult back_all(struct weft_arena *arena, uint64_t at, uint64_t bytes)
 
     at = at / granule * granule;
     while (at < end && result == CUDA_SUCCESS) {
-        const uint32_t i = after(slabs_of(arena), arena->slab_count, at);
-        const uint64_t next = i < arena->slab_count ? arena->slabs[i].at : UINT64_MAX;
+        const uint32_t i = weft_ranges_after(&arena->slabs, at);
+        const uint64_t next = i < arena->slabs.count ? arena->slabs.list[i].at : UINT64_MAX;
         if (next <= at) {
-            at = next + arena->slabs[i].bytes;
+            at = next + arena->slabs.list[i].bytes;
             continue;
         }
         const uint64_t stop = next < end ? next : end;
@@ -144,33 +98,31 @@ static CUresult back_all(struct weft_arena *arena, uint64_t at, uint64_t bytes)
 /* Gives back the slabs near a range that was freed on which nothing lies. */
 static void unback(struct weft_arena *arena, uint64_t at, uint64_t bytes)
 {
-    uint32_t i = after(slabs_of(arena), arena->slab_count, at);
+    uint32_t i = weft_ranges_after(&arena->slabs, at);
 
-    while (i < arena->slab_count && arena->slabs[i].at < at + bytes) {
-        const struct weft_slab slab = arena->slabs[i];
-        const uint32_t b = after(arena->blocks, arena->count, slab.at);
-        if (b < arena->count && arena->blocks[b].at < slab.at + slab.bytes) {
+    while (i < arena->slabs.count && arena->slabs.list[i].at < at + bytes) {
+        const struct weft_range slab = arena->slabs.list[i];
+        const uint32_t b = weft_ranges_after(&arena->blocks, slab.at);
+        if (b < arena->blocks.count && arena->blocks.list[b].at < slab.at + slab.bytes) {
             i++;
             continue;
         }
         arena->table->unmap(slab.at, slab.bytes);
-        arena->slab_count--;
-        memmove(arena->slabs + i, arena->slabs + i + 1,
-                (arena->slab_count - i) * sizeof(*arena->slabs));
+        weft_ranges_drop(&arena->slabs, i);
     }
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* A place for so many bytes, and before which block; 0: there is none. */
-static uint64_t find(const struct weft_arena *arena, uint64_t bytes, uint32_t *before)
+/* A place for so many bytes; 0: there is none. */
+static uint64_t find(const struct weft_arena *arena, uint64_t bytes)
 {
     uint64_t at = arena->base;
 
-    for (*before = 0; *before < arena->count; (*before)++) {
-        if (arena->blocks[*before].at - at >= bytes)
+    for (uint32_t i = 0; i < arena->blocks.count; i++) {
+        if (arena->blocks.list[i].at - at >= bytes)
             return at;
-        at = arena->blocks[*before].at + arena->blocks[*before].bytes;
+        at = arena->blocks.list[i].at + arena->blocks.list[i].bytes;
     }
     return arena->base + arena->span - at >= bytes ? at : 0;
 }
@@ -178,16 +130,12 @@ static uint64_t find(const struct weft_arena *arena, uint64_t bytes, uint32_t *b
 CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *address, bool *over)
 {
     const uint64_t room = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    uint32_t before;
 
     *over = bytes > arena->share || room > arena->share - arena->used;
     if (bytes == 0 || *over)
         return bytes == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
-    const uint64_t at = find(arena, room, &before);
-    if (at == 0)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    if (!insert(&arena->blocks, &arena->count, &arena->capacity, before,
-                (struct weft_block){at, room}))
+    const uint64_t at = find(arena, room);
+    if (at == 0 || !weft_ranges_add(&arena->blocks, at, room))
         return CUDA_ERROR_OUT_OF_MEMORY;
     arena->used += room;
     const CUresult result = back_all(arena, at, room);
@@ -200,29 +148,13 @@ CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *ad
 
 CUresult weft_arena_free(struct weft_arena *arena, uint64_t address)
 {
-    const uint32_t i = after(arena->blocks, arena->count, address);
+    const uint32_t i = weft_ranges_at(&arena->blocks, address);
 
-    if (i == arena->count || arena->blocks[i].at != address)
+    if (i == arena->blocks.count)
         return CUDA_ERROR_INVALID_VALUE;
-    const struct weft_block block = arena->blocks[i];
+    const struct weft_range block = arena->blocks.list[i];
     arena->used -= block.bytes;
-    arena->count--;
-    memmove(arena->blocks + i, arena->blocks + i + 1, (arena->count - i) * sizeof(*arena->blocks));
+    weft_ranges_drop(&arena->blocks, i);
     unback(arena, block.at, block.bytes);
     return CUDA_SUCCESS;
-}
-
-bool weft_arena_has(const struct weft_arena *arena, uint64_t address, uint64_t bytes)
-{
-    const uint32_t i = after(arena->blocks, arena->count, address);
-
-    return i < arena->count && arena->blocks[i].at <= address &&
-           bytes <= arena->blocks[i].bytes - (address - arena->blocks[i].at);
-}
-
-bool weft_arena_begins(const struct weft_arena *arena, uint64_t address)
-{
-    const uint32_t i = after(arena->blocks, arena->count, address);
-
-    return i < arena->count && arena->blocks[i].at == address;
 }

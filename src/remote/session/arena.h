@@ -6,25 +6,17 @@
 #ifndef WEFT_REMOTE_SESSION_ARENA_H
 #define WEFT_REMOTE_SESSION_ARENA_H
 
+#include "remote/table/ranges.h"
 #include "remote/table/table.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 struct weft_arena {
     const struct weft_cuda_table *table;
     int device;
-    uint64_t base, span;  /* reserved; base 0: not yet */
-    uint64_t share, used; /* bytes: the program may have, and has */
-    size_t granule;       /* of backing */
-    struct weft_block {
-        uint64_t at, bytes;
-    } * blocks; /* what is allocated, by address */
-    uint32_t count, capacity;
-    struct weft_slab {
-        uint64_t at, bytes;
-    } * slabs; /* what is backed, by address */
-    uint32_t slab_count, slab_capacity;
+    uint64_t base, span;       /* reserved; base 0: not yet */
+    uint64_t share, used;      /* bytes: the program may have, and has */
+    size_t granule;            /* of backing */
+    struct weft_ranges blocks; /* what is allocated */
+    struct weft_ranges slabs;  /* what is backed */
 };
 
 /* Reserves `span` bytes at `base`, and nowhere else. Errors: the driver's. */
@@ -37,9 +29,5 @@ void weft_arena_close(struct weft_arena *arena);
 CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *address, bool *over);
 /* What uses it has ended. Errors: INVALID_VALUE: nothing begins there. */
 CUresult weft_arena_free(struct weft_arena *arena, uint64_t address);
-/* Whether all of it lies in one allocation. */
-bool weft_arena_has(const struct weft_arena *arena, uint64_t address, uint64_t bytes);
-/* Whether something begins there. */
-bool weft_arena_begins(const struct weft_arena *arena, uint64_t address);
 
 #endif

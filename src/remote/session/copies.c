@@ -90,7 +90,7 @@ static int close_gate(struct weft_session *session, int device, uint64_t number,
     return gate->soft ? SESSION_SOFT : CUDA_SUCCESS;
 }
 
-int session_do_gate(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(gate)
 {
     if (word[2] >= (uint64_t)session->links.processes && word[2] != UINT64_MAX)
         return SESSION_WRONG;
@@ -98,7 +98,7 @@ int session_do_gate(struct weft_session *session, struct weft_record *record, co
                       word[2] != UINT64_MAX);
 }
 
-int session_do_host(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(host)
 {
     return close_gate(session, record->device, word[0], word[1], -1, true);
 }
@@ -113,12 +113,10 @@ static CUresult signal_now(struct weft_session *session, struct session_wait *wa
     return result;
 }
 
-int session_do_signal(struct weft_session *session, struct weft_record *record,
-                      const uint64_t *word)
+SESSION_DO(signal)
 {
     const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[1]);
 
-    (void)record;
     if (word[0] >= WEFT_COPIES || place == NULL || word[2] == 0 ||
         word[2] >= (uint64_t)session->links.processes)
         return SESSION_WRONG;
@@ -136,9 +134,8 @@ static weft_status begin_sending(struct weft_session *session, struct session_ga
     return weft_sources_add(&session->sources, &send);
 }
 
-int session_do_send(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(send)
 {
-    (void)record;
     if (word[0] >= WEFT_COPIES || word[1] >= (uint64_t)session->links.processes || word[1] == 0 ||
         word[4] >= (uint64_t)session->links.processes ||
         word[4] == (uint64_t)session->links.process || word[3] == 0 || session->gates[word[0]].told)

@@ -65,19 +65,16 @@ static CUresult read_facts(struct weft_session *session, int d, struct weft_fact
     return result;
 }
 
-int session_do_facts(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(facts)
 {
     struct weft_facts facts;
 
-    (void)word;
     const CUresult result = read_facts(session, record->device, &facts);
     return session_reply(session, record, result, NULL, 0, &facts, sizeof(facts));
 }
 
-int session_do_peer_enable(struct weft_session *session, struct weft_record *record,
-                           const uint64_t *word)
+SESSION_DO(peer_enable)
 {
-    (void)record;
     if (word[0] >= (uint64_t)session->count || word[1] > 1)
         return SESSION_WRONG;
     return word[1] != 0 ? session->table->peer_enable(session->device[word[0]].context, 0)
@@ -101,28 +98,25 @@ static CUresult reset_now(struct weft_session *session, struct session_wait *wai
             session_event_destroy(session, place->object);
         weft_handles_remove(&session->handles, place);
     }
-    while (arena->count > 0 && weft_arena_free(arena, arena->blocks[0].at) == CUDA_SUCCESS)
+    while (arena->blocks.count > 0 &&
+           weft_arena_free(arena, arena->blocks.list[0].at) == CUDA_SUCCESS)
         continue;
     return result;
 }
 
-int session_do_reset(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(reset)
 {
-    (void)word;
     return session_wait_device(session, record->device, record->lane, reset_now, 0);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-int session_do_context_synchronize(struct weft_session *session, struct weft_record *record,
-                                   const uint64_t *word)
+SESSION_DO(context_synchronize)
 {
-    (void)word;
     return session_wait_device(session, record->device, record->lane, NULL, 0);
 }
 
-int session_do_stream_synchronize(struct weft_session *session, struct weft_record *record,
-                                  const uint64_t *word)
+SESSION_DO(stream_synchronize)
 {
     CUstream stream;
 
@@ -131,8 +125,7 @@ int session_do_stream_synchronize(struct weft_session *session, struct weft_reco
     return session_wait_stream(session, record->device, record->lane, stream, NULL, 0);
 }
 
-int session_do_event_synchronize(struct weft_session *session, struct weft_record *record,
-                                 const uint64_t *word)
+SESSION_DO(event_synchronize)
 {
     const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
 
@@ -141,8 +134,7 @@ int session_do_event_synchronize(struct weft_session *session, struct weft_recor
                : session_wait_event(session, place->device, record->lane, place->object, NULL, 0);
 }
 
-int session_do_event_create(struct weft_session *session, struct weft_record *record,
-                            const uint64_t *word)
+SESSION_DO(event_create)
 {
     CUevent event = NULL;
     uint64_t handle = 0;
@@ -162,8 +154,7 @@ int session_do_event_create(struct weft_session *session, struct weft_record *re
  * Who waits for an event waits for its last record. Where somebody does, the next one goes to
  * another event of the driver's.
  */
-int session_do_event_record(struct weft_session *session, struct weft_record *record,
-                            const uint64_t *word)
+SESSION_DO(event_record)
 {
     struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
     CUstream stream;
@@ -181,8 +172,7 @@ int session_do_event_record(struct weft_session *session, struct weft_record *re
     return session->table->event_record(place->object, stream);
 }
 
-int session_do_stream_wait_event(struct weft_session *session, struct weft_record *record,
-                                 const uint64_t *word)
+SESSION_DO(stream_wait_event)
 {
     const struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[1]);
     CUstream stream;
@@ -192,8 +182,7 @@ int session_do_stream_wait_event(struct weft_session *session, struct weft_recor
     return session->table->stream_wait_event(stream, place->object, 0);
 }
 
-int session_do_event_elapsed(struct weft_session *session, struct weft_record *record,
-                             const uint64_t *word)
+SESSION_DO(event_elapsed)
 {
     const struct weft_place *from = weft_handles_find(&session->handles, WEFT_EVENT, word[0]),
                             *to = weft_handles_find(&session->handles, WEFT_EVENT, word[1]);
@@ -207,12 +196,10 @@ int session_do_event_elapsed(struct weft_session *session, struct weft_record *r
     return session_reply(session, record, result, &answer, 1, NULL, 0);
 }
 
-int session_do_stream_destroy(struct weft_session *session, struct weft_record *record,
-                              const uint64_t *word)
+SESSION_DO(stream_destroy)
 {
     struct weft_place *place = weft_handles_find(&session->handles, WEFT_STREAM, word[0]);
 
-    (void)record;
     if (place == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     const CUresult result = session->table->stream_destroy(place->object);
@@ -220,12 +207,10 @@ int session_do_stream_destroy(struct weft_session *session, struct weft_record *
     return result;
 }
 
-int session_do_event_destroy(struct weft_session *session, struct weft_record *record,
-                             const uint64_t *word)
+SESSION_DO(event_destroy)
 {
     struct weft_place *place = weft_handles_find(&session->handles, WEFT_EVENT, word[0]);
 
-    (void)record;
     if (place == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     const CUresult result = session_event_destroy(session, place->object);
@@ -233,20 +218,14 @@ int session_do_event_destroy(struct weft_session *session, struct weft_record *r
     return result;
 }
 
-int session_do_bye(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(bye)
 {
-    (void)record;
-    (void)word;
     session->ends = true;
     return CUDA_SUCCESS;
 }
 
 /* No program sends this. */
-int session_do_answer(struct weft_session *session, struct weft_record *record,
-                      const uint64_t *word)
+SESSION_DO(answer)
 {
-    (void)session;
-    (void)record;
-    (void)word;
     return SESSION_WRONG;
 }

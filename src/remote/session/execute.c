@@ -70,8 +70,8 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
 #define TAKE_FUNCTION(type, name)                                                                  \
     type name = NULL;                                                                              \
     good = function_of(session, record->device, *word++, &name) && good;
-#define TAKE_NEW_STREAM(type, name) TAKE_OUT(type, name)
-#define TAKE(kind, type, name)      TAKE_##kind(type, name)
+#define TAKE_NEW(type, name)   TAKE_OUT(type, name)
+#define TAKE(kind, type, name) TAKE_##kind(type, name)
 
 /* It as an argument. */
 #define PASS_IN(name)          , name
@@ -79,7 +79,7 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
 #define PASS_STREAM(name)      , name
 #define PASS_EVENT(name)       , name
 #define PASS_FUNCTION(name)    , name
-#define PASS_NEW_STREAM(name)  , &name
+#define PASS_NEW(name)         , &name
 #define PASS(kind, type, name) PASS_##kind(name)
 
 /* It in the answer. */
@@ -88,7 +88,7 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
 #define GIVE_STREAM(name)
 #define GIVE_EVENT(name)
 #define GIVE_FUNCTION(name)
-#define GIVE_NEW_STREAM(name)                                                                      \
+#define GIVE_NEW(name)                                                                             \
     if (result == CUDA_SUCCESS)                                                                    \
         result = add_stream(session, record->device, name, &answer[given++]);
 #define GIVE(kind, type, name) GIVE_##kind(name)

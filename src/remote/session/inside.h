@@ -184,10 +184,12 @@ struct session_chunk *session_chunk_take(struct weft_session *session);
 void session_chunks_poll(struct weft_session *session, bool *did);
 
 /* ---- memory.c, module.c, copies.c: the calls written by hand */
+#define SESSION_DO(name)                                                                           \
+    int session_do_##name(struct weft_session *session __attribute__((unused)),                    \
+                          struct weft_record *record __attribute__((unused)),                      \
+                          const uint64_t *word __attribute__((unused)))
 #define WEFT_CALL(name, class, ...)
-#define WEFT_CALL_BY_HAND(name, words, extra)                                                      \
-    int session_do_##name(struct weft_session *session, struct weft_record *record,                \
-                          const uint64_t *word);
+#define WEFT_CALL_BY_HAND(name, words, extra) SESSION_DO(name);
 #include "remote/wire/calls.def"
 
 weft_status session_copies_open(struct weft_session *session);

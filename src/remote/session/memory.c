@@ -8,7 +8,7 @@
 enum { LOWEST = 0x100000 /* no arena begins below */ };
 static const uint64_t span_most = 1ull << 42;
 
-int session_do_arena(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(arena)
 {
     struct session_device *device = &session->device[record->device];
     const uint64_t base = word[0], span = word[1];
@@ -28,7 +28,7 @@ int session_do_arena(struct weft_session *session, struct weft_record *record, c
     return session_reply(session, record, result, &device->arena_key, 1, NULL, 0);
 }
 
-int session_do_alloc(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(alloc)
 {
     struct weft_arena *arena = &session->device[record->device].arena;
     uint64_t address = 0;
@@ -55,43 +55,48 @@ static CUresult free_now(struct weft_session *session, struct session_wait *wait
     return result != CUDA_SUCCESS ? result : freed;
 }
 
-int session_do_free(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+/* Whose allocation begins there; -1: nobody's. */
+static int owner_of(const struct weft_session *session, uint64_t address)
 {
-    for (int d = 0; d < session->count; d++)
-        if (weft_arena_begins(&session->device[d].arena, word[0]))
-            return session_wait_device(session, d, record->lane, free_now, word[0]);
-    return CUDA_ERROR_INVALID_VALUE;
+    for (int d = 0; d < session->count; d++) {
+        const struct weft_ranges *blocks = &session->device[d].arena.blocks;
+        if (weft_ranges_at(blocks, address) < blocks->count)
+            return d;
+    }
+    return -1;
 }
 
-int session_do_free_async(struct weft_session *session, struct weft_record *record,
-                          const uint64_t *word)
+SESSION_DO(free)
+{
+    const int device = owner_of(session, word[0]);
+
+    return device < 0 ? CUDA_ERROR_INVALID_VALUE
+                      : session_wait_device(session, device, record->lane, free_now, word[0]);
+}
+
+SESSION_DO(free_async)
 {
     CUstream stream;
 
     if (!session_stream(session, record->device, word[1], &stream))
         return CUDA_ERROR_INVALID_HANDLE;
-    for (int d = 0; d < session->count; d++)
-        if (weft_arena_begins(&session->device[d].arena, word[0]))
-            return d == record->device
-                       ? session_wait_stream(session, d, -1, stream, free_now, word[0])
-                       : CUDA_ERROR_INVALID_VALUE;
-    return CUDA_ERROR_INVALID_VALUE;
+    return owner_of(session, word[0]) == record->device
+               ? session_wait_stream(session, record->device, -1, stream, free_now, word[0])
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
-int session_do_mem_info(struct weft_session *session, struct weft_record *record,
-                        const uint64_t *word)
+SESSION_DO(mem_info)
 {
     const struct weft_arena *arena = &session->device[record->device].arena;
     size_t available = 0, total = 0;
 
-    (void)word;
     const CUresult result = session->table->mem_info(&available, &total);
     const uint64_t own = arena->share - arena->used;
     const uint64_t numbers[] = {own < available ? own : available, arena->share};
     return session_reply(session, record, result, numbers, 2, NULL, 0);
 }
 
-int session_do_fill(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(fill)
 {
     const uint64_t address = word[0], pitch = word[1], width = word[2], rows = word[3];
     const uint32_t value = (uint32_t)word[4], unit = (uint32_t)(word[4] >> 32);
@@ -114,8 +119,7 @@ int session_do_fill(struct weft_session *session, struct weft_record *record, co
 
 /* ---- copies inside records ------------------------------------------------------------------- */
 
-int session_do_copy_in(struct weft_session *session, struct weft_record *record,
-                       const uint64_t *word)
+SESSION_DO(copy_in)
 {
     const int device = record->device;
     CUstream stream;
@@ -146,8 +150,7 @@ int session_do_copy_in(struct weft_session *session, struct weft_record *record,
     return CUDA_SUCCESS;
 }
 
-int session_do_copy_out(struct weft_session *session, struct weft_record *record,
-                        const uint64_t *word)
+SESSION_DO(copy_out)
 {
     const int device = record->device;
     CUstream stream;
@@ -180,8 +183,7 @@ int session_do_copy_out(struct weft_session *session, struct weft_record *record
 }
 
 /* Between two places of this session. */
-int session_do_copy_near(struct weft_session *session, struct weft_record *record,
-                         const uint64_t *word)
+SESSION_DO(copy_near)
 {
     CUstream stream;
 

@@ -8,7 +8,7 @@
 static const uint64_t image_most = 256u << 20;
 
 /* The next piece of an image. */
-int session_do_image(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(image)
 {
     if (word[1] == 0) {
         if (word[0] == 0 || word[0] > image_most)
@@ -46,7 +46,7 @@ static bool is_whole(const unsigned char *image, uint64_t bytes)
     return bytes >= 16 && header >= 16 && header <= bytes && payload <= bytes - header;
 }
 
-int session_do_load(struct weft_session *session, struct weft_record *record, const uint64_t *word)
+SESSION_DO(load)
 {
     CUlibrary library = NULL;
     CUresult result = CUDA_ERROR_INVALID_IMAGE;
@@ -100,8 +100,7 @@ static struct session_kernel *describe(const struct weft_cuda_table *table, CUke
     return k;
 }
 
-int session_do_kernel(struct weft_session *session, struct weft_record *record,
-                      const uint64_t *word)
+SESSION_DO(kernel)
 {
     const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, word[0]);
     char name[WEFT_NAME_MOST];
@@ -139,8 +138,7 @@ static bool remember_global(struct weft_session *session, int device, uint64_t a
     return true;
 }
 
-int session_do_global(struct weft_session *session, struct weft_record *record,
-                      const uint64_t *word)
+SESSION_DO(global)
 {
     const struct weft_place *place = weft_handles_find(&session->handles, WEFT_LIBRARY, word[0]);
     char name[WEFT_NAME_MOST];
@@ -156,8 +154,7 @@ int session_do_global(struct weft_session *session, struct weft_record *record,
     return session_reply(session, record, result, answer, 2, NULL, 0);
 }
 
-int session_do_launch(struct weft_session *session, struct weft_record *record,
-                      const uint64_t *word)
+SESSION_DO(launch)
 {
     const struct weft_place *place = weft_handles_find(&session->handles, WEFT_FUNCTION, word[0]);
     void *parameters[WEFT_KERNEL_PARAMETERS];

@@ -27,7 +27,7 @@ CUresult session_use(struct weft_session *session, int device)
 
 bool session_has(const struct weft_session *session, int device, uint64_t address, uint64_t bytes)
 {
-    if (weft_arena_has(&session->device[device].arena, address, bytes))
+    if (weft_ranges_has(&session->device[device].arena.blocks, address, bytes))
         return true;
     for (uint32_t i = 0; i < session->global_count; i++) {
         const struct session_global *global = &session->globals[i];

@@ -1,10 +1,10 @@
 /*
- * remote/wire/calls.h - numbers of the calls (calls.def), handles, and what is known of a device.
+ * remote/wire/calls.h - numbers of the calls (calls.def), and handles.
  */
 #ifndef WEFT_REMOTE_WIRE_CALLS_H
 #define WEFT_REMOTE_WIRE_CALLS_H
 
-#include "remote/table/table.h"
+#include "remote/table/known.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ enum weft_call {
 #define WEFT_COUNT_STREAM   +1
 #define WEFT_COUNT_EVENT    +1
 #define WEFT_COUNT_FUNCTION +1
-#define WEFT_COUNT_NEW_STREAM
+#define WEFT_COUNT_NEW
 #define WEFT_COUNT(kind, type, name) WEFT_COUNT_##kind
 #define WEFT_WORDS(...)              (0 WEFT_EACH(WEFT_COUNT, __VA_ARGS__))
 
@@ -75,21 +75,6 @@ static inline enum weft_handle_kind weft_handle_kind_of(uint64_t handle)
 {
     return (enum weft_handle_kind)(handle >> 48 & 15);
 }
-
-/* What a session says of a device when it is opened. Travels as its bytes. */
-enum { WEFT_ATTRIBUTES = 160 };
-struct weft_facts {
-    char name[128];
-    unsigned char uuid[16];
-    uint64_t memory; /* that this program may have */
-    char pci[32];
-    int32_t least, greatest; /* priorities of streams */
-    int32_t driver, devices; /* its version; how many devices the session has */
-    int32_t attributes[WEFT_ATTRIBUTES];
-    uint64_t peers; /* bit a device: the driver's own copies reach it */
-};
-_Static_assert(sizeof(struct weft_facts) == 128 + 16 + 8 + 32 + 16 + 4 * WEFT_ATTRIBUTES + 8,
-               "facts travel as their bytes: no padding");
 
 /* What a session says of a kernel, behind its handle: how its parameters are laid out. */
 enum { WEFT_KERNEL_PARAMETERS = 1024 };

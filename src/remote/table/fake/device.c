@@ -2,53 +2,14 @@
 #include "remote/table/fake/inside.h"
 
 #include <stdio.h>
-#include <string.h>
 
-/* ---- devices --------------------------------------------------------------------------------- */
-
-static bool is_device(CUdevice device)
-{
-    return device >= 0 && device < fake.devices;
-}
-
-CUresult fake_init(unsigned flags)
-{
-    return flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult fake_driver_version(int *version)
-{
-    *version = CUDA_VERSION;
-    return CUDA_SUCCESS;
-}
-
-CUresult fake_device_count(int *count)
-{
-    *count = fake.devices;
-    return CUDA_SUCCESS;
-}
-
-CUresult fake_device_get(CUdevice *device, int ordinal)
-{
-    if (!is_device(ordinal))
-        return CUDA_ERROR_INVALID_DEVICE;
-    *device = ordinal;
-    return CUDA_SUCCESS;
-}
-
-CUresult fake_device_name(char *name, int bytes, CUdevice device)
-{
-    if (!is_device(device) || bytes <= 0)
-        return is_device(device) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
-    snprintf(name, (size_t)bytes, "fake GPU");
-    return CUDA_SUCCESS;
-}
-
-CUresult fake_device_total(size_t *bytes, CUdevice device)
-{
-    *bytes = fake.memory;
-    return is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-}
+#define FAKE_KNOWN(field, parameters, ...)                                                         \
+    CUresult fake_##field parameters                                                               \
+    {                                                                                              \
+        return weft_known_##field(&fake.known, __VA_ARGS__);                                       \
+    }
+WEFT_KNOWN_MAP(FAKE_KNOWN)
+#undef FAKE_KNOWN
 
 static const struct {
     CUdevice_attribute attribute;
@@ -90,96 +51,27 @@ static const struct {
                   {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
                   {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 1 << 20}};
 
-CUresult fake_device_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
+void fake_describe(struct fake_device *device, int ordinal)
 {
-    if (!is_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    if (attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX)
-        return CUDA_ERROR_INVALID_VALUE;
-    *value = attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID ? device + 1 : 0;
+    struct weft_facts *facts = &device->known.facts;
+
+    device->known.number = ordinal;
+    *facts = (struct weft_facts){.name = "fake GPU",
+                                 .memory = fake.memory,
+                                 .greatest = -5,
+                                 .driver = CUDA_VERSION,
+                                 .devices = fake.known.count,
+                                 .peers = ~(1ull << ordinal)};
+    snprintf((char *)facts->uuid, sizeof(facts->uuid), "fake GPU %d", ordinal);
+    snprintf(facts->pci, sizeof(facts->pci), "0000:%02x:00.0", (unsigned)ordinal + 1);
     for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
-        if (attributes[i].attribute == attribute)
-            *value = attributes[i].value;
-    return CUDA_SUCCESS;
-}
-
-CUresult fake_device_uuid(CUuuid *uuid, CUdevice device)
-{
-    if (!is_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    memset(uuid, 0, sizeof(*uuid));
-    snprintf(uuid->bytes, sizeof(uuid->bytes), "fake GPU %u", (unsigned)device & 0xff);
-    return CUDA_SUCCESS;
-}
-
-CUresult fake_device_pci(char *text, int bytes, CUdevice device)
-{
-    if (!is_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    return snprintf(text, (size_t)bytes, "0000:%02x:00.0", (unsigned)(device + 1) & 0xff) < bytes
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult fake_device_by_pci(CUdevice *device, const char *text)
-{
-    unsigned domain, bus;
-
-    if (sscanf(text, "%x:%x", &domain, &bus) != 2 || !is_device((int)bus - 1))
-        return CUDA_ERROR_INVALID_VALUE;
-    *device = (int)bus - 1;
-    return CUDA_SUCCESS;
-}
-
-CUresult fake_peer_can(int *can, CUdevice device, CUdevice peer)
-{
-    if (!is_device(device) || !is_device(peer))
-        return CUDA_ERROR_INVALID_DEVICE;
-    *can = device != peer;
-    return CUDA_SUCCESS;
-}
-
-CUresult fake_peer_attribute(int *value, CUdevice_P2PAttribute attribute, CUdevice device,
-                             CUdevice peer)
-{
-    if (!is_device(device) || !is_device(peer) || device == peer)
-        return CUDA_ERROR_INVALID_DEVICE;
-    *value = attribute == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED;
-    return CUDA_SUCCESS;
-}
-
-/* ---- contexts -------------------------------------------------------------------------------- */
-
-static struct fake_device *device_of(CUcontext context)
-{
-    struct fake_device *device = (struct fake_device *)context;
-
-    return device >= fake.device && device < fake.device + fake.devices ? device : NULL;
-}
-
-CUresult fake_context_retain(CUcontext *context, CUdevice device)
-{
-    if (!is_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    fake_begin();
-    fake.device[device].retained++;
-    *context = (CUcontext)&fake.device[device];
-    return fake_end(CUDA_SUCCESS);
-}
-
-CUresult fake_context_release(CUdevice device)
-{
-    if (!is_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    fake_begin();
-    const bool held = fake.device[device].retained > 0;
-    fake.device[device].retained -= held;
-    return fake_end(held ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
+        facts->attributes[attributes[i].attribute] = attributes[i].value;
+    facts->attributes[CU_DEVICE_ATTRIBUTE_PCI_BUS_ID] = ordinal + 1;
 }
 
 CUresult fake_context_reset(CUdevice device)
 {
-    if (!is_device(device))
+    if (weft_known_device(&fake.known, device) == NULL)
         return CUDA_ERROR_INVALID_DEVICE;
     fake_begin();
     while (fake_step())
@@ -189,39 +81,6 @@ CUresult fake_context_reset(CUdevice device)
     fake.device[device].error = CUDA_SUCCESS;
     fake.device[device].peers = 0;
     return fake_end(CUDA_SUCCESS);
-}
-
-CUresult fake_context_state(CUdevice device, unsigned *flags, int *active)
-{
-    if (!is_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    fake_begin();
-    *flags = fake.device[device].flags;
-    *active = fake.device[device].retained != 0;
-    return fake_end(CUDA_SUCCESS);
-}
-
-CUresult fake_context_flags(CUdevice device, unsigned flags)
-{
-    if (!is_device(device))
-        return CUDA_ERROR_INVALID_DEVICE;
-    fake_begin();
-    fake.device[device].flags = flags;
-    return fake_end(CUDA_SUCCESS);
-}
-
-CUresult fake_context_use(CUcontext context)
-{
-    if (context != NULL && device_of(context) == NULL)
-        return CUDA_ERROR_INVALID_CONTEXT;
-    fake_set_current(device_of(context));
-    return CUDA_SUCCESS;
-}
-
-CUresult fake_context_now(CUcontext *context)
-{
-    *context = (CUcontext)fake_current();
-    return CUDA_SUCCESS;
 }
 
 CUresult fake_context_synchronize(void)
@@ -258,16 +117,6 @@ CUresult fake_context_limit(size_t *value, CUlimit limit)
     return fake_end(result);
 }
 
-CUresult fake_context_priorities(int *least, int *greatest)
-{
-    struct fake_device *device;
-    const CUresult result = fake_enter(&device);
-
-    *least = 0;
-    *greatest = -5;
-    return fake_end(result);
-}
-
 CUresult fake_context_set_cache(CUfunc_cache config)
 {
     struct fake_device *device;
@@ -290,26 +139,28 @@ CUresult fake_context_cache(CUfunc_cache *config)
 
 CUresult fake_peer_enable(CUcontext context, unsigned flags)
 {
-    struct fake_device *device, *peer = device_of(context);
+    struct fake_device *device,
+        *peer = (struct fake_device *)(void *)weft_known_in(&fake.known, context);
     CUresult result = fake_enter(&device);
 
     if (result == CUDA_SUCCESS && (peer == NULL || peer == device || flags != 0))
         result = peer == NULL ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS && (device->peers & 1u << peer->ordinal) != 0)
+    if (result == CUDA_SUCCESS && (device->peers & 1u << peer->known.number) != 0)
         result = CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
     if (result == CUDA_SUCCESS)
-        device->peers |= 1u << peer->ordinal;
+        device->peers |= 1u << peer->known.number;
     return fake_end(result);
 }
 
 CUresult fake_peer_disable(CUcontext context)
 {
-    struct fake_device *device, *peer = device_of(context);
+    struct fake_device *device,
+        *peer = (struct fake_device *)(void *)weft_known_in(&fake.known, context);
     CUresult result = fake_enter(&device);
 
-    if (result == CUDA_SUCCESS && (peer == NULL || (device->peers & 1u << peer->ordinal) == 0))
+    if (result == CUDA_SUCCESS && (peer == NULL || (device->peers & 1u << peer->known.number) == 0))
         result = CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
     if (result == CUDA_SUCCESS)
-        device->peers &= ~(1u << peer->ordinal);
+        device->peers &= ~(1u << peer->known.number);
     return fake_end(result);
 }

@@ -9,8 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct fake_state fake;
-static _Thread_local struct fake_device *current;
+static _Thread_local struct weft_known *current;
+
+static struct weft_known **place_of_current(void)
+{
+    return &current;
+}
+
+struct fake_state fake = {.known = {.now = place_of_current}};
 
 static const struct weft_cuda_table fake_table = {
 #define FAKE_FIELD(field, function) .field = fake_##field,
@@ -74,7 +80,7 @@ static weft_status set_option(const char *name, const char *value)
     const bool is_number = number(value, &end, &n);
 
     if (strcmp(name, "devices") == 0 && is_number && n >= 1 && n <= WEFT_FAKE_DEVICES)
-        fake.devices = (int)n;
+        fake.known.count = (int)n;
     else if (strcmp(name, "memory") == 0 && is_number && n >= 1 << 20 && n <= 1ull << 40)
         fake.memory = n;
     else if (strcmp(name, "seed") == 0 && is_number)
@@ -117,13 +123,14 @@ weft_status weft_fake_open(const struct weft_cuda_table **table, const char *opt
         return weft_err(WEFT_ERR_CONFIG, "the fake driver was opened with \"%s\", not \"%s\"",
                         fake.options, options);
     if (!fake.open) {
-        fake.devices = 1;
+        fake.known.count = 1;
         fake.memory = 1u << 30;
         fake.seed = 1;
         status = read_options(options);
-        for (int i = 0; i < fake.devices; i++) {
+        for (int i = 0; i < fake.known.count; i++) {
             struct fake_device *device = &fake.device[i];
-            device->ordinal = i;
+            fake_describe(device, i);
+            fake.known.at[i] = &device->known;
             device->legacy.device = device;
             device->legacy.last = &device->legacy.first;
         }
@@ -139,12 +146,7 @@ weft_status weft_fake_open(const struct weft_cuda_table **table, const char *opt
 
 struct fake_device *fake_current(void)
 {
-    return current;
-}
-
-void fake_set_current(struct fake_device *device)
-{
-    current = device;
+    return (struct fake_device *)(void *)current; /* its first member */
 }
 
 void fake_begin(void)
@@ -162,8 +164,8 @@ CUresult fake_end(CUresult result)
 CUresult fake_enter(struct fake_device **device)
 {
     fake_begin();
-    *device = current;
-    return current == NULL ? CUDA_ERROR_INVALID_CONTEXT : current->error;
+    *device = fake_current();
+    return *device == NULL ? CUDA_ERROR_INVALID_CONTEXT : (*device)->error;
 }
 
 CUresult fake_fault(const char *name, bool *hang)

@@ -87,7 +87,7 @@ CUresult fake_pointer_attributes(unsigned count, CUpointer_attribute *wanted, vo
             break;
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
             *(int *)data[i] = range == NULL           ? -2
-                              : range->device != NULL ? range->device->ordinal
+                              : range->device != NULL ? range->device->known.number
                                                       : 0;
             break;
         case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:

@@ -4,6 +4,7 @@
 
 #include "base/task.h"
 #include "remote/table/fake/fake.h"
+#include "remote/table/known.h"
 
 #include <stdbool.h>
 
@@ -78,10 +79,9 @@ struct fake_stream {
 };
 
 struct fake_device {
-    int ordinal;
+    struct weft_known known;
     uint64_t used;
     CUresult error; /* sticky: every call returns it from now on */
-    uint32_t flags, retained;
     CUfunc_cache cache;
     size_t limits[CU_LIMIT_MAX];
     uint32_t peers; /* bit a device: access enabled */
@@ -94,7 +94,7 @@ struct fake_state {
     struct weft_lock lock;
     bool open;
     char options[256];
-    int devices;
+    struct weft_known_list known;
     uint64_t memory;
     uint64_t seed, orders, ids;
     struct fake_device device[WEFT_FAKE_DEVICES];
@@ -112,7 +112,6 @@ extern struct fake_state fake;
 
 /* The calling thread's current device; NULL: none. */
 struct fake_device *fake_current(void);
-void fake_set_current(struct fake_device *device);
 /* Lock, one step of some stream, and the current device's sticky error, or INVALID_CONTEXT. */
 CUresult fake_enter(struct fake_device **device);
 /* Lock and a step, for calls that need no context. */
@@ -121,6 +120,10 @@ CUresult fake_end(CUresult result); /* unlocks; its value is the result */
 
 /* Whether the fault `name` happens now: its error; CUDA_SUCCESS: no. *hang: it never ends. */
 CUresult fake_fault(const char *name, bool *hang);
+
+/* ---- device.c */
+/* What the device is: the rest of it is zero. */
+void fake_describe(struct fake_device *device, int ordinal);
 
 /* ---- step.c */
 /* One operation of a stream that is ready. False: none is. Lock held, but not while it runs. */

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* prototypes are CUDA's */
+
 enum { ALIGN = 512, GRANULE = 2 << 20 };
 
 /* A cuMemCreate: only its size counts, the pages come with the reservation. */
@@ -152,8 +154,6 @@ void fake_reset_memory(struct fake_device *device)
 CUresult fake_granularity(size_t *bytes, const CUmemAllocationProp *properties,
                           CUmemAllocationGranularity_flags option)
 {
-    (void)properties;
-    (void)option;
     *bytes = GRANULE;
     return CUDA_SUCCESS;
 }
@@ -166,7 +166,8 @@ CUresult fake_mem_create(CUmemGenericAllocationHandle *handle, size_t bytes,
 
     fake_begin();
     const int ordinal = properties->location.id;
-    if (flags != 0 || bytes == 0 || bytes % GRANULE != 0 || ordinal < 0 || ordinal >= fake.devices)
+    if (flags != 0 || bytes == 0 || bytes % GRANULE != 0 || ordinal < 0 ||
+        ordinal >= fake.known.count)
         result = CUDA_ERROR_INVALID_VALUE;
     else if ((result = fake_fault("alloc", NULL)) == CUDA_SUCCESS &&
              (bytes > fake.memory - fake.device[ordinal].used ||
@@ -190,8 +191,6 @@ CUresult fake_mem_release(CUmemGenericAllocationHandle handle)
 CUresult fake_reserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr hint,
                       unsigned long long flags)
 {
-    (void)alignment;
-    (void)flags;
     void *memory =
         mmap((void *)hint, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
@@ -240,8 +239,6 @@ CUresult fake_unmap(CUdeviceptr address, size_t bytes)
 CUresult fake_set_access(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *descriptions,
                          size_t count)
 {
-    (void)descriptions;
-    (void)count;
     return mprotect((void *)address, bytes, PROT_READ | PROT_WRITE) == 0 ? CUDA_SUCCESS
                                                                          : CUDA_ERROR_INVALID_VALUE;
 }

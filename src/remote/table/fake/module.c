@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* prototypes are CUDA's */
+
 enum { KERNELS = 64, GLOBALS = 32, FATBIN_MAGIC = 0xba55ed50u };
 
 struct kernel {
@@ -66,12 +68,6 @@ CUresult fake_library_load(CUlibrary *library, const void *code, CUjit_option *j
                            void **jit_values, unsigned jit_count, CUlibraryOption *options,
                            void **values, unsigned count)
 {
-    (void)jit;
-    (void)jit_values;
-    (void)jit_count;
-    (void)options;
-    (void)values;
-    (void)count;
     fake_begin();
     CUresult result = fake_fault("load", NULL);
     if (result == CUDA_SUCCESS && (code == NULL || !is_image(code)))
@@ -92,7 +88,6 @@ CUresult fake_library_unload(CUlibrary library)
 
 CUresult fake_library_kernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
-    (void)library;
     for (int i = 0; i < kernel_count; i++)
         if (strcmp(kernels[i].name, name) == 0) {
             *kernel = (CUkernel)&kernels[i];
@@ -108,15 +103,15 @@ CUresult fake_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary libr
     CUresult result = fake_enter(&device);
     int at = 0;
 
-    (void)library;
     while (at < global_count && strcmp(globals[at].name, name) != 0)
         at++;
     if (result == CUDA_SUCCESS && at == global_count)
         result = CUDA_ERROR_NOT_FOUND;
-    if (result == CUDA_SUCCESS && globals[at].memory[device->ordinal] == NULL)
-        result = fake_alloc_global(device, globals[at].bytes, &globals[at].memory[device->ordinal]);
+    if (result == CUDA_SUCCESS && globals[at].memory[device->known.number] == NULL)
+        result =
+            fake_alloc_global(device, globals[at].bytes, &globals[at].memory[device->known.number]);
     if (result == CUDA_SUCCESS) {
-        *address = (CUdeviceptr)globals[at].memory[device->ordinal];
+        *address = (CUdeviceptr)globals[at].memory[device->known.number];
         if (bytes != NULL)
             *bytes = globals[at].bytes;
     }
@@ -200,14 +195,12 @@ CUresult fake_function_set(CUfunction handle, CUfunction_attribute attribute, in
 
 CUresult fake_function_set_cache(CUfunction handle, CUfunc_cache config)
 {
-    (void)config;
     return kernel_of(handle) != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult fake_occupancy_blocks(int *blocks, CUfunction handle, int threads, size_t shared,
                                unsigned flags)
 {
-    (void)flags;
     if (kernel_of(handle) == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     if (threads < 1)

@@ -46,7 +46,7 @@ static struct fake_stream *choose(void)
     struct fake_stream *chosen = NULL;
     uint32_t count = 0;
 
-    for (int i = 0; i < fake.devices; i++)
+    for (int i = 0; i < fake.known.count; i++)
         if (ready(&fake.device[i].legacy) &&
             (fake.seed = fake.seed * 6364136223846793005u + 1, (fake.seed >> 33) % ++count == 0))
             chosen = &fake.device[i].legacy;

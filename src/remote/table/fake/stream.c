@@ -85,35 +85,18 @@ CUresult fake_stream_synchronize(CUstream handle)
     return fake_end(result);
 }
 
-CUresult fake_stream_flags(CUstream handle, unsigned *flags)
-{
-    struct fake_stream *stream = NULL;
-    const CUresult result = fake_enter_stream(&stream, handle);
-
-    if (result == CUDA_SUCCESS)
-        *flags = stream->flags;
-    return fake_end(result);
-}
-
-CUresult fake_stream_priority(CUstream handle, int *priority)
-{
-    struct fake_stream *stream = NULL;
-    const CUresult result = fake_enter_stream(&stream, handle);
-
-    if (result == CUDA_SUCCESS)
-        *priority = stream->priority;
-    return fake_end(result);
-}
-
-CUresult fake_stream_id(CUstream handle, unsigned long long *id)
-{
-    struct fake_stream *stream = NULL;
-    const CUresult result = fake_enter_stream(&stream, handle);
-
-    if (result == CUDA_SUCCESS)
-        *id = stream->id;
-    return fake_end(result);
-}
+#define FAKE_TELLS(field, type)                                                                    \
+    CUresult fake_stream_##field(CUstream handle, type *value)                                     \
+    {                                                                                              \
+        struct fake_stream *stream = NULL;                                                         \
+        const CUresult result = fake_enter_stream(&stream, handle);                                \
+        if (result == CUDA_SUCCESS)                                                                \
+            *value = stream->field;                                                                \
+        return fake_end(result);                                                                   \
+    }
+FAKE_TELLS(flags, unsigned)
+FAKE_TELLS(priority, int)
+FAKE_TELLS(id, unsigned long long)
 
 CUresult fake_stream_wait_value(CUstream handle, CUdeviceptr address, cuuint32_t value,
                                 unsigned flags)

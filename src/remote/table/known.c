@@ -1,0 +1,212 @@
+/* remote/table/known.c - see the header. */
+#include "remote/table/known.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct weft_known *weft_known_device(const struct weft_known_list *list, CUdevice ordinal)
+{
+    return ordinal >= 0 && ordinal < list->count ? list->at[ordinal] : NULL;
+}
+
+struct weft_known *weft_known_in(const struct weft_known_list *list, CUcontext context)
+{
+    for (int d = 0; d < list->count; d++)
+        if ((CUcontext)(void *)list->at[d] == context)
+            return list->at[d];
+    return NULL;
+}
+
+/* Declares the device of an ordinal, or returns from the calling function. */
+#define FIND(known, ordinal)                                                                       \
+    struct weft_known *known = weft_known_device(list, ordinal);                                   \
+    if ((known) == NULL)                                                                           \
+    return CUDA_ERROR_INVALID_DEVICE
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+CUresult weft_known_init(struct weft_known_list *list, unsigned flags)
+{
+    (void)list;
+    return flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult weft_known_driver_version(struct weft_known_list *list, int *version)
+{
+    *version = list->count > 0 ? list->at[0]->facts.driver : CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_device_count(struct weft_known_list *list, int *count)
+{
+    *count = list->count;
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_device_get(struct weft_known_list *list, CUdevice *device, int ordinal)
+{
+    FIND(known, ordinal);
+    (void)known;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_device_name(struct weft_known_list *list, char *name, int bytes,
+                                CUdevice device)
+{
+    FIND(known, device);
+    if (bytes <= 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    snprintf(name, (size_t)bytes, "%s", known->facts.name);
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_device_total(struct weft_known_list *list, size_t *bytes, CUdevice device)
+{
+    FIND(known, device);
+    *bytes = known->facts.memory;
+    return CUDA_SUCCESS;
+}
+
+/* Of the servers: no local device is in such a domain. */
+static int domain_of(const struct weft_known *known)
+{
+    return known->process != 0 ? 0x8000 + known->process : 0;
+}
+
+CUresult weft_known_device_attribute(struct weft_known_list *list, int *value,
+                                     CUdevice_attribute which, CUdevice device)
+{
+    FIND(known, device);
+    if (which < 1 || (int)which >= WEFT_ATTRIBUTES || which >= CU_DEVICE_ATTRIBUTE_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    *value = which == CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID ? domain_of(known)
+                                                        : known->facts.attributes[which];
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_device_uuid(struct weft_known_list *list, CUuuid *uuid, CUdevice device)
+{
+    FIND(known, device);
+    memcpy(uuid, known->facts.uuid, sizeof(known->facts.uuid));
+    return CUDA_SUCCESS;
+}
+
+static void pci_of(const struct weft_known *known, char text[64])
+{
+    const char *colon = strchr(known->facts.pci, ':'); /* after the domain */
+
+    snprintf(text, 64, "%04X%s", (unsigned)domain_of(known), colon != NULL ? colon : ":00:00.0");
+}
+
+CUresult weft_known_device_pci(struct weft_known_list *list, char *text, int bytes, CUdevice device)
+{
+    char own[64];
+
+    FIND(known, device);
+    pci_of(known, own);
+    return snprintf(text, bytes > 0 ? (size_t)bytes : 0, "%s", own) < bytes
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult weft_known_device_by_pci(struct weft_known_list *list, CUdevice *device, const char *text)
+{
+    char own[64];
+
+    for (int d = 0; d < list->count; d++) {
+        pci_of(list->at[d], own);
+        if (strcasecmp(own, text) == 0) {
+            *device = d;
+            return CUDA_SUCCESS;
+        }
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- peers ----------------------------------------------------------------------------------- */
+
+bool weft_known_reaches(const struct weft_known *device, const struct weft_known *peer)
+{
+    return device != peer && device->process == peer->process &&
+           (device->facts.peers & 1ull << peer->number) != 0;
+}
+
+CUresult weft_known_peer_can(struct weft_known_list *list, int *can, CUdevice device, CUdevice peer)
+{
+    FIND(known, device);
+    FIND(other, peer);
+    *can = weft_known_reaches(known, other);
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_peer_attribute(struct weft_known_list *list, int *value,
+                                   CUdevice_P2PAttribute which, CUdevice device, CUdevice peer)
+{
+    FIND(known, device);
+    FIND(other, peer);
+    if (known == other)
+        return CUDA_ERROR_INVALID_DEVICE;
+    *value = which == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED && weft_known_reaches(known, other);
+    return CUDA_SUCCESS;
+}
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+CUresult weft_known_context_retain(struct weft_known_list *list, CUcontext *context,
+                                   CUdevice device)
+{
+    FIND(known, device);
+    __atomic_fetch_add(&known->retained, 1, __ATOMIC_RELAXED);
+    *context = (CUcontext)(void *)known;
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_context_release(struct weft_known_list *list, CUdevice device)
+{
+    FIND(known, device);
+    __atomic_fetch_sub(&known->retained, 1, __ATOMIC_RELAXED);
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_context_state(struct weft_known_list *list, CUdevice device, unsigned *flags,
+                                  int *active)
+{
+    FIND(known, device);
+    *flags = __atomic_load_n(&known->flags, __ATOMIC_RELAXED);
+    *active = __atomic_load_n(&known->retained, __ATOMIC_RELAXED) != 0;
+    return CUDA_SUCCESS;
+}
+
+/* How a thread waits is no affair of these drivers: remembered, without effect. */
+CUresult weft_known_context_flags(struct weft_known_list *list, CUdevice device, unsigned flags)
+{
+    FIND(known, device);
+    __atomic_store_n(&known->flags, flags, __ATOMIC_RELAXED);
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_context_use(struct weft_known_list *list, CUcontext context)
+{
+    if (context != NULL && weft_known_in(list, context) == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *list->now() = (struct weft_known *)(void *)context;
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_context_now(struct weft_known_list *list, CUcontext *context)
+{
+    *context = (CUcontext)(void *)*list->now();
+    return CUDA_SUCCESS;
+}
+
+CUresult weft_known_context_priorities(struct weft_known_list *list, int *least, int *greatest)
+{
+    const struct weft_known *known = *list->now();
+
+    if (known == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *least = known->facts.least;
+    *greatest = known->facts.greatest;
+    return CUDA_SUCCESS;
+}
