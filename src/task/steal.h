@@ -267,7 +267,8 @@ WEFT_INLINE bool weft_task_plausible(const struct weft_task_place *p,
 {
     return record->body < p->bodies && record->priority < WEFT_TASK_PRIORITIES &&
            record->home == p->asking && record->datas <= WEFT_TASK_DATA &&
-           record->opens <= WEFT_TASK_OPENS && record->first < record->end;
+           record->opens <= WEFT_TASK_OPENS && record->host <= WEFT_TASK_STATES &&
+           record->first < record->end;
 }
 
 /* Takes the answer, if it is there, as far as there are slots. The leader. */
@@ -292,7 +293,7 @@ WEFT_INLINE void weft_task_accept(weft_self *self, struct weft_task_place *p,
             weft_fail4(self, WEFT_ERR_PROTOCOL, "place %d gives what is no task: body %d of %d",
                        p->asking, record->body, p->bodies, 0);
         record->left = record->end - record->first;
-        record->parent = record->host = 0;
+        record->parent = 0;
         weft_task_ready(self, p, r, slot - 1);
     }
     r->taken += count;
