@@ -158,6 +158,11 @@ WEFT_INLINE void weft_tell_u64(uint64_t *p, uint64_t value)
     weft_store_relaxed_u64(p, value);
 }
 
+/* Random mode's; it is not here. */
+WEFT_INLINE void weft_used_shared(const void *, size_t)
+{
+}
+
 /* Copies words out of memory that the host wrote, after an acquire; past the L1 cache. */
 WEFT_INLINE void weft_read_shared(void *target, const void *source, size_t bytes)
 {

@@ -53,6 +53,8 @@
     X(ask_space, "a place is used again only then; pairs with ask_credit")                         \
     X(answer_post, "what a get brought, before its answer; pairs with answer_seen")                \
     X(answer_seen, "the rank uses what it asked for; pairs with answer_post")                      \
+    X(task_give, "a task, or that one is done, and all before it; pairs with task_take")           \
+    X(task_take, "who takes it sees that; pairs with task_give")                                   \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")
 
 enum weft_order {

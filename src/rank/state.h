@@ -142,6 +142,7 @@ enum weft_wait_kind {
     WEFT_WAIT_PROCESS, /* host program only; a: process, need: weft_exchange_op */
     WEFT_WAIT_EXPOSED, /* host program only; a: process, need: number */
     WEFT_WAIT_MESSAGE, /* host program only; a: a number of msg/transfer.h */
+    WEFT_WAIT_TASKS,   /* a: body, slot of a task; have: tasks that gates hold; need: count, left */
     WEFT_WAIT_NO_MORE, /* the rank has ended its kernel */
     WEFT_WAIT_STOPPED  /* the job has failed, and the rank was ended outside of a wait */
 };

@@ -50,6 +50,7 @@ struct weft_process {
 
 struct weft_exchange_slot;
 struct weft_messages;
+struct weft_tasks;
 struct weft_trace;
 
 struct weft_job {
@@ -98,6 +99,7 @@ struct weft_job {
     struct weft_printer *printer;
     struct weft_trace *trace;       /* trace/timeline.h; NULL: there is none */
     struct weft_messages *messages; /* of the layer msg */
+    struct weft_tasks *tasks;       /* of the layer task; NULL: they have not begun */
 };
 
 /* Notes that a call of the program failed while the job goes on: weft_close returns it, unless the

@@ -1,0 +1,246 @@
+/*
+ * weft/task.h - tasks: pieces of work that the ranks of a kernel take, on CPUs and GPUs, until all
+ * are done. Included by the file of the bodies instead of weft/device.h, and by the host program.
+ *
+ *     #define TILES(X) X(relax) X(residual)              a list of bodies, in a header for both
+ *     WEFT_TASK_IDS(TILES)                               relax_id, residual_id
+ *
+ *     WEFT_TASK(relax, struct relax_args, args) { ... }  a body: self, task and args are there
+ *     WEFT_TASK_KERNEL(tiles, TILES, struct user)        a kernel whose ranks serve these tasks
+ *
+ * Host programs begin the kernel, create tasks, and finish: then every task of the job is done,
+ * also those that tasks have spawned. A place is a process with its device. A task belongs to the
+ * place where it was created; it stays in that place's books, whoever runs it. Ranks of a place
+ * take its tasks by priority; a place that has none takes some of another's, over any network, if
+ * fetching their data takes less than they would wait. What such a task writes is back before its
+ * place learns that it is done.
+ */
+#ifndef WEFT_TASK_H
+#define WEFT_TASK_H
+
+#include <weft/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WEFT_TASK_DATA = 8,       /* pieces of data of a task, at most */
+    WEFT_TASK_OPENS = 8,      /* gates that it opens, at most */
+    WEFT_TASK_ARGUMENTS = 96, /* bytes of its arguments, at most */
+    WEFT_TASK_PRIORITIES = 4,
+    WEFT_TASK_BODIES = 32, /* in a list, at most */
+    WEFT_TASK_NAME = 32    /* bytes of a body's name, at most, with the zero */
+};
+
+/* How a body uses data. SCRATCH: memory for itself alone, not initialised; win is not used. */
+typedef enum weft_task_mode {
+    WEFT_TASK_IN = 1,
+    WEFT_TASK_OUT = 2,
+    WEFT_TASK_INOUT = 3,
+    WEFT_TASK_SCRATCH = 4
+} weft_task_mode;
+
+/* rows of `bytes` bytes, pitch bytes apart (0: one follows the other), in a window of host programs
+ * (weft_host_win_create) at a place. A body may write all of it, where it writes any. */
+typedef struct weft_task_data_desc {
+    weft_win win;
+    int32_t place;
+    uint64_t offset, bytes, pitch;
+    uint32_t rows; /* 0: as 1 */
+    uint32_t mode; /* a weft_task_mode */
+} weft_task_data_desc;
+
+enum {
+    WEFT_TASK_CPU_ONLY = 1, /* runs where ranks are fibers of a CPU, */
+    WEFT_TASK_GPU_ONLY = 2, /* or thread blocks of a GPU, alone */
+    WEFT_TASK_HOLD = 4      /* never leaves its place */
+};
+
+/* A task to be. All zero but for body: no arguments, no data, priority 0. */
+typedef struct weft_task_desc {
+    uint32_t body;     /* an id of the list */
+    uint32_t flags;    /* WEFT_TASK_CPU_ONLY ... */
+    uint32_t priority; /* 0, the first, to 3; tasks of a higher number wait while there are such */
+    uint32_t after;    /* a gate of weft_gate_create: it waits until that is open; 0: none */
+    uint64_t count;    /* the body is called for each index below count; 0: as 1 */
+    const void *arguments;
+    uint32_t arguments_bytes, datas; /* bytes at arguments; pieces of data */
+    uint32_t opens;                  /* gates of its place that it opens by one when it is done */
+    uint32_t open[WEFT_TASK_OPENS];
+    weft_task_data_desc data[WEFT_TASK_DATA];
+} weft_task_desc;
+
+/* A task that a host program has created, by value. All zero: none. */
+typedef struct weft_task_id {
+    uint32_t number, generation;
+} weft_task_id;
+
+/* What a task does. QUEUED: it has not ended: it waits, is held by a gate, runs, or is away. */
+typedef enum weft_task_status {
+    WEFT_TASK_NONE,
+    WEFT_TASK_QUEUED,
+    WEFT_TASK_DONE,
+    WEFT_TASK_CANCELLED
+} weft_task_status;
+
+/* ---- the host program -------------------------------------------------------------------------
+ * Calls as those of weft.h: by the thread that opened the job; SYSTEM, PEER_LOST and so on as ever.
+ */
+
+/* A kernel of WEFT_TASK_KERNEL; another file announces it by WEFT_TASK_KERNEL_DECLARE(name). */
+typedef struct weft_task_kernel {
+    const weft_kernel *kernel;
+    const char *const *names; /* of the bodies, by id */
+    uint32_t bodies;
+    uint32_t user_bytes;
+} weft_task_kernel;
+#define WEFT_TASK_KERNEL_DECLARE(name) extern const weft_task_kernel name
+
+/*
+ * Prepares and starts the kernel (weft_prepare, weft_start): tasks may be created from then on.
+ * Collective, blocking. user: `user_bytes` of the kernel, copied to the device and, by
+ * weft_tasks_end, back. Errors: theirs; STATE: tasks have begun already; MISMATCH: other bodies;
+ * MEMORY (WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH).
+ */
+WEFT_API weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void *user,
+                                      int threads, int max_ranks);
+
+/*
+ * Creates a task at this place; what the descriptor points to is copied. May wait for space. *task
+ * (may be NULL) names it until weft_task_wait or weft_task_test has told that it ended, or until
+ * weft_tasks_finish. Errors: STATE (tasks have not begun); ARGUMENT (body, priority, mode, sizes);
+ * RANK (place); LIMIT: too many tasks whose end was not asked for.
+ */
+WEFT_API weft_status weft_task_create(weft_job *job, const weft_task_desc *desc,
+                                      weft_task_id *task);
+/* Creates it with priority 0, and waits for its end. */
+WEFT_API weft_status weft_task_run(weft_job *job, const weft_task_desc *desc);
+/* Blocks until it has ended; *status (may be NULL) is DONE or CANCELLED. Errors: ARGUMENT. */
+WEFT_API weft_status weft_task_wait(weft_job *job, weft_task_id task, weft_task_status *status);
+/* The same without blocking: *status may be QUEUED. */
+WEFT_API weft_status weft_task_test(weft_job *job, weft_task_id task, weft_task_status *status);
+/*
+ * Asks for its end: no call of its body begins any more at its place. Calls that run go on, unless
+ * they look (weft_task_cancelled), and so does what another place has taken. Does not block; the
+ * task still ends as any does. What it held by gates, those it opens, are opened all the same.
+ * Errors: ARGUMENT.
+ */
+WEFT_API weft_status weft_task_cancel(weft_job *job, weft_task_id task);
+
+/*
+ * A gate of this place that opens when it was told so `count` (1 or more) times. It is valid until
+ * the next weft_tasks_finish. Errors: STATE, ARGUMENT, LIMIT (WEFT_TASK_GATES).
+ */
+WEFT_API weft_status weft_gate_create(weft_job *job, uint32_t count, uint32_t *gate);
+/* Tells it so once. Errors: ARGUMENT. Once too often ends the job (ARGUMENT). */
+WEFT_API weft_status weft_gate_open(weft_job *job, uint32_t gate);
+
+/* Collective, blocking: all tasks of all places are done, and what they wrote is visible. */
+WEFT_API weft_status weft_tasks_finish(weft_job *job);
+/*
+ * weft_tasks_finish, then ends the kernel. Every begin that returned WEFT_OK has its end, also when
+ * the job has failed. Collective.
+ */
+WEFT_API weft_status weft_tasks_end(weft_job *job);
+
+/* What a place has done since weft_tasks_begin; counted at its end. */
+typedef struct weft_task_numbers {
+    uint64_t executed; /* calls of bodies by this place's ranks */
+    uint64_t taken;    /* tasks that it took from other places, */
+    uint64_t given;    /* and that others took from it */
+    uint64_t bytes;    /* moved for those it took, both ways */
+} weft_task_numbers;
+/* Of this place, after weft_tasks_end. Errors: STATE. */
+WEFT_API weft_status weft_tasks_numbers(weft_job *job, weft_task_numbers *numbers);
+
+/* ---- bodies -----------------------------------------------------------------------------------
+ * Called by all threads of a rank, which make all calls of device.h as in any kernel, but wait for
+ * no other task: gates do that.
+ */
+typedef struct weft_task_self weft_task_self;
+
+/* The i-th piece of data, as this rank reaches it; rows are weft_task_pitch bytes apart. */
+WEFT_FN void *weft_task_data(const weft_task_self *task, int i);
+WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i);
+WEFT_FN uint64_t weft_task_index(const weft_task_self *task); /* which call this is, of `count` */
+WEFT_FN void *weft_task_user(const weft_task_self *task);     /* the place's user data */
+WEFT_FN int weft_task_place(const weft_task_self *task);      /* whose it is */
+
+/*
+ * Creates a task of this rank's place. 1: done; 0: there is no room (WEFT_TASK_SLOTS), and the body
+ * does the work itself. desc: the same for all threads. All threads. A bad one ends the job
+ * (ARGUMENT, RANK).
+ */
+WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_task_desc *desc);
+/* Whether its cancellation was asked for. May fetch a word of its place. All threads. */
+WEFT_FN int weft_task_cancelled(weft_self *self, weft_task_self *task);
+
+/* For WEFT_TASK_KERNEL alone. */
+struct weft_tasks_begun {
+    void *place, *unused; /* task/place.h; device memory */
+};
+typedef void weft_task_bodies(weft_self *self, weft_task_self *task, uint32_t body,
+                              void *arguments);
+WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, void *user,
+                              weft_task_bodies *bodies);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define WEFT_TASK_ID(name)  name##_id,
+#define WEFT_TASK_IDS(LIST) enum { LIST(WEFT_TASK_ID) };
+
+#ifdef __CUDACC__
+#define WEFT_TASK_FN static __device__ __noinline__ /* its registers are its own */
+#else
+#define WEFT_TASK_FN static
+#endif
+#define WEFT_TASK_MAYBE __attribute__((unused)) /* a body need not use all that it is given */
+#define WEFT_TASK(name, type, args)                                                                \
+    WEFT_TASK_FN void name##_body(weft_self *self, weft_task_self *task, type *args);              \
+    WEFT_TASK_FN void name##_task(weft_self *self, weft_task_self *task, void *args)               \
+    {                                                                                              \
+        name##_body(self, task, (type *)args);                                                     \
+    }                                                                                              \
+    WEFT_TASK_FN void name##_body(weft_self *self WEFT_TASK_MAYBE,                                 \
+                                  weft_task_self *task WEFT_TASK_MAYBE,                            \
+                                  type *args WEFT_TASK_MAYBE)
+
+#define WEFT_TASK_NAMED(name) #name,
+#define WEFT_TASK_CALL(name)                                                                       \
+    if (body == at++)                                                                              \
+        name##_task(self, task, arguments);
+#ifdef __CUDACC__
+#define WEFT_TASK_TABLE(kernel, LIST, user_type)
+#else
+#define WEFT_TASK_TABLE(name, LIST, user_type)                                                     \
+    static const char *const name##_names[] = {LIST(WEFT_TASK_NAMED)};                             \
+    WEFT_TASK_KERNEL_DECLARE(name);                                                                \
+    const weft_task_kernel name = {&name##_kernel, name##_names,                                   \
+                                   sizeof(name##_names) / sizeof(name##_names[0]),                 \
+                                   sizeof(user_type)};
+#endif
+#define WEFT_TASK_KERNEL(name, LIST, user_type)                                                    \
+    struct name##_data {                                                                           \
+        struct weft_tasks_begun begun;                                                             \
+        user_type user;                                                                            \
+    };                                                                                             \
+    WEFT_DEVICE_FN void name##_call(weft_self *self, weft_task_self *task, uint32_t body,          \
+                                    void *arguments)                                               \
+    {                                                                                              \
+        uint32_t at = 0;                                                                           \
+        (void)self;                                                                                \
+        LIST(WEFT_TASK_CALL)                                                                       \
+    }                                                                                              \
+    WEFT_KERNEL(name##_kernel, struct name##_data, data)                                           \
+    {                                                                                              \
+        weft_tasks_serve(self, &data->begun, &data->user, name##_call);                            \
+    }                                                                                              \
+    WEFT_TASK_TABLE(name, LIST, user_type)
+
+#ifdef __CUDACC__
+#include "task/api.h"
+#endif
+#endif

@@ -1,0 +1,253 @@
+/*
+ * task/api.h - the calls of weft/task.h that ranks make. For GPUs that header includes this one, so
+ * that they are compiled into each kernel; for the CPU device they are compiled once, in api.c.
+ *
+ * weft_tasks_serve is a rank's life: it takes a task, runs it, and, when there is none, serves its
+ * place.
+ */
+#ifndef WEFT_TASK_API_H
+#define WEFT_TASK_API_H
+
+#include "task/service.h"
+
+/* ---- what bodies ask ----------------------------------------------------------------------------
+ */
+
+WEFT_FN void *weft_task_data(const weft_task_self *task, int i)
+{
+    return task->data[i];
+}
+
+WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i)
+{
+    return task->pitch[i];
+}
+
+WEFT_FN uint64_t weft_task_index(const weft_task_self *task)
+{
+    return task->index;
+}
+
+WEFT_FN void *weft_task_user(const weft_task_self *task)
+{
+    return task->user;
+}
+
+WEFT_FN int weft_task_place(const weft_task_self *task)
+{
+    return task->record->home;
+}
+
+WEFT_FN int weft_task_cancelled(weft_self *self, weft_task_self *task)
+{
+    WEFT_TOGETHER_FOR(int, self, weft_task_cancelled(self, task), 0)
+    const struct weft_task_record *const record = task->record;
+    struct weft_task_place *const p = task->place;
+
+    if (record->host == 0)
+        return 0;
+    weft_get(self, p->win, record->home,
+             weft_task_mail_at(weft_task_cancel_at(p->places, record->host - 1)),
+             &task->rank->word[1], sizeof(uint64_t));
+    const int cancelled = task->rank->word[1] == record->generation;
+    weft_sync(self);
+    return cancelled;
+}
+
+WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_task_desc *desc)
+{
+    WEFT_TOGETHER_FOR(int, self, weft_task_spawn(self, task, desc), 0)
+    WEFT_SHARED(uint32_t, slot, 1);
+    struct weft_task_place *const p = task->place;
+
+    if (weft_leads(self)) {
+        int64_t n[3];
+        const char *const wrong = weft_task_wrong(desc, p->bodies, p->gates, p->places, n);
+        if (WEFT_UNLIKELY(wrong != NULL))
+            weft_fail_in(self, WEFT_ERR_ARGUMENT, "weft_task_spawn", wrong, n[0], n[1], n[2], 0);
+        *slot = weft_task_slot_take(p, task->rank);
+        if (*slot != 0) {
+            struct weft_task_record *const record = &p->record[*slot - 1];
+            weft_task_fill(record, desc);
+            record->home = p->me;
+            record->home_slot = *slot - 1;
+            weft_add_relaxed_u64(&p->mail->created, 1);
+            weft_task_admit(self, p, task->rank, *slot - 1);
+        }
+    }
+    weft_sync(self);
+    const int done = *slot != 0;
+    weft_sync(self);
+    return done;
+}
+
+/* ---- running ------------------------------------------------------------------------------------
+ */
+
+/* What the leader tells the others of what comes next. */
+struct weft_task_turn {
+    uint32_t slot, status; /* slot + 1; 0: the rank ends */
+    uint64_t first, end;   /* calls */
+};
+
+/* Takes calls of a task: all, or, where there are many, some; the rest is for others. The leader.
+ */
+WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
+                                 struct weft_task_rank *r, struct weft_task_turn *turn)
+{
+    struct weft_task_record *const record = &p->record[turn->slot - 1];
+    const uint64_t calls = record->end - record->first;
+
+    weft_used_shared(record, sizeof(*record));
+    turn->status = record->home == p->me && weft_task_is_cancelled(p, record) ? WEFT_TASK_CANCELLED
+                                                                              : WEFT_TASK_DONE;
+    turn->first = record->first;
+    turn->end = record->end;
+    if (calls == 1 || turn->status == WEFT_TASK_CANCELLED)
+        return;
+    turn->end = record->first + (calls + 2 * p->ranks - 1) / (2 * p->ranks);
+    record->first = turn->end;
+    if (record->first < record->end)
+        weft_task_ready(self, p, r, turn->slot - 1);
+}
+
+/* A round in which there was nothing to do. It is a wait to the watchdog if gates hold tasks. */
+WEFT_INLINE void weft_task_pause(weft_self *self, const struct weft_task_place *p, uint32_t *rounds)
+{
+    const uint32_t held = weft_load_relaxed_u32(&p->held);
+    const struct weft_task_record *const last = &p->record[weft_load_relaxed_u32(&p->held_last)];
+    const struct weft_task_gate *const gate = &p->gate[held != 0 ? last->after : 0];
+
+    weft_wait_round(self, rounds, held != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
+                    (uint64_t)last->body << 32 | last->home_slot, held,
+                    (uint64_t)weft_load_relaxed_u32(&gate->count) << 32 |
+                        weft_load_relaxed_u32(&gate->left));
+}
+
+/* Waits until there is a task, or the rank ends. All threads; one on the CPU device. */
+WEFT_COLD void weft_task_next(weft_self *self, struct weft_task_place *p, struct weft_task_rank *r,
+                              struct weft_task_turn *turn)
+{
+    WEFT_TOGETHER(self, weft_task_next(self, p, r, turn), 0)
+    uint32_t rounds = 0;
+
+    weft_task_service(self, p, r, false);
+    for (;;) {
+        weft_check_stop(self);
+        if (weft_leads(self)) {
+            turn->slot = weft_task_find(p, r);
+            turn->status = weft_load_acquire_u32(&p->stop, ORDER_task_take);
+            if (turn->slot != 0)
+                weft_task_begin(self, p, r, turn);
+        }
+        weft_join(self);
+        if (turn->slot != 0 || turn->status != 0)
+            break;
+        weft_sync(self);
+        weft_task_service(self, p, r, true);
+        if (weft_leads(self))
+            weft_task_pause(self, p, &rounds);
+    }
+    if (weft_leads(self))
+        weft_wait_over(self, rounds);
+}
+
+/* Its calls of the task are over. All threads; one on the CPU device. */
+WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t status)
+{
+    WEFT_TOGETHER(self, weft_task_end(self, task, status), 0)
+    WEFT_SHARED(uint32_t, last, 1);
+    struct weft_task_place *const p = task->place;
+    struct weft_task_record *const record = task->record;
+    const uint64_t calls = task->end - task->first;
+    const uint64_t moved = status == WEFT_TASK_DONE ? weft_task_unstage(self, task) : 0;
+
+    if (weft_leads(self)) {
+        task->rank->bytes += moved;
+        *last = weft_task_add64(&record->left, 0 - calls) == calls;
+        if (*last && record->home == p->me)
+            weft_task_complete(self, p, task->rank, task->slot, status);
+    }
+    weft_sync(self);
+    if (*last && record->home != p->me)
+        weft_task_send_back(self, p, task->rank, task, status);
+    weft_sync(self);
+}
+
+/* How long a call of the body has taken. The leader. */
+WEFT_INLINE void weft_task_sample(struct weft_task_place *p, uint32_t body, uint64_t ns)
+{
+    const uint32_t number = weft_add_returning_u32(&p->samples[body], 1);
+    weft_store_relaxed_u32(&p->sample[body][number % WEFT_TASK_SAMPLES],
+                           ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX);
+}
+
+/* All threads. */
+WEFT_INLINE void weft_task_calls(weft_self *self, weft_task_self *task, weft_task_bodies *bodies)
+{
+    const uint32_t body = task->record->body;
+    const uint64_t began = weft_port_clock();
+
+    weft_task_stage(self, task);
+    const uint64_t staged = weft_port_clock();
+    for (task->index = task->first; task->index < task->end; task->index++) {
+        bodies(self, task, body, task->record->arguments);
+        weft_sync(self);
+    }
+    if (!weft_leads(self))
+        return;
+    weft_task_sample(task->place, body, (weft_port_clock() - staged) / (task->end - task->first));
+    task->rank->executed += task->end - task->first;
+    if (task->staged != 0) {
+        uint64_t bytes = 1024;
+        for (uint32_t i = 0; i < task->record->datas; i++)
+            bytes += (task->staged >> i & 1) != 0 ? weft_task_bytes(&task->record->data[i]) : 0;
+        weft_store_relaxed_u64(&task->place->rate, (staged - began) * 1024 / bytes);
+    }
+}
+
+/* All slots of the rank are free. All threads. */
+WEFT_INLINE void weft_task_slots(weft_self *self, struct weft_task_place *p,
+                                 struct weft_task_rank *r)
+{
+    const uint32_t first = (uint32_t)(r - p->rank) * p->slots;
+
+    weft_for (i, p->slots)
+        weft_store_relaxed_u32(&p->record[first + i].next,
+                               i + 1 < p->slots ? first + (uint32_t)i + 2 : 0);
+    weft_sync(self);
+    if (weft_leads(self)) {
+        r->free = first + 1;
+        r->seed = first + 1;
+    }
+    weft_sync(self);
+}
+
+WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, void *user,
+                              weft_task_bodies *bodies)
+{
+    WEFT_SHARED(struct weft_task_turn, turn, 1);
+    struct weft_task_place *const p = (struct weft_task_place *)begun->place;
+    struct weft_task_self task;
+
+    task.place = p;
+    task.rank = &p->rank[weft_rank(self, WEFT_COMM_DEVICE)];
+    task.user = user;
+    weft_task_slots(self, p, task.rank);
+    for (;;) {
+        weft_task_next(self, p, task.rank, turn);
+        if (turn->slot == 0)
+            break;
+        task.slot = turn->slot - 1;
+        task.record = &p->record[task.slot];
+        task.first = turn->first;
+        task.end = turn->end;
+        const uint32_t status = turn->status;
+        weft_sync(self);
+        if (status == WEFT_TASK_DONE)
+            weft_task_calls(self, &task, bodies);
+        weft_task_end(self, &task, status);
+    }
+}
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * task/data.h - a task's data as its rank reaches them: where they are, if this rank can load and
+ * store there as it does its own; else a copy in the rank's scratch memory, which is fetched before
+ * the calls and brought back after them.
+ */
+#ifndef WEFT_TASK_DATA_H
+#define WEFT_TASK_DATA_H
+
+#include "task/run.h"
+
+/* The body's view; each thread has its own. */
+struct weft_task_self {
+    struct weft_task_place *place;
+    struct weft_task_rank *rank;
+    struct weft_task_record *record;
+    void *user;
+    uint64_t index, first, end; /* of the calls */
+    void *data[WEFT_TASK_DATA];
+    uint64_t pitch[WEFT_TASK_DATA];
+    uint32_t slot, staged; /* staged: bit i: data i is a copy */
+};
+
+/* Where a piece of data is for loads and stores; NULL: it must be copied. Any thread. */
+WEFT_INLINE unsigned char *weft_task_direct(weft_self *self, const weft_task_data_desc *data)
+{
+    unsigned char *const at = (unsigned char *)weft_ptr(self, data->win, data->place);
+    const bool alike =
+        data->place == self->process || self->state->process_table[data->place].exposed != NULL;
+    return at != NULL && alike ? at + data->offset : NULL;
+}
+
+/* Finds the data, and fetches what is read. All threads. */
+WEFT_INLINE void weft_task_stage(weft_self *self, weft_task_self *task)
+{
+    const struct weft_task_record *const record = task->record;
+    uint64_t used = 0;
+    weft_op op = {0, 0, 0};
+
+    task->staged = 0;
+    for (uint32_t i = 0; i < record->datas; i++) {
+        const weft_task_data_desc *const data = &record->data[i];
+        const bool own = data->mode == WEFT_TASK_SCRATCH;
+        task->data[i] = own ? NULL : weft_task_direct(self, data);
+        task->pitch[i] = data->rows > 1 ? data->pitch : data->bytes;
+        if (task->data[i] != NULL)
+            continue;
+        task->data[i] = task->rank->scratch + used;
+        task->pitch[i] = data->bytes;
+        used += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
+        if (used > task->place->scratch)
+            weft_fail4(self, WEFT_ERR_LIMIT,
+                       "a task of body %d needs %llu bytes for its data, and has %llu "
+                       "(WEFT_TASK_SCRATCH)",
+                       record->body, (int64_t)used, (int64_t)task->place->scratch, 0);
+        if (own)
+            continue;
+        task->staged |= 1u << i;
+        if ((data->mode & WEFT_TASK_IN) != 0) {
+            op = weft_get_2d_begin(self, data->win, data->place, data->offset,
+                                   data->rows > 1 ? data->pitch : data->bytes, task->data[i],
+                                   data->bytes, data->bytes, weft_task_rows(data));
+            weft_op_wait(self, op, WEFT_LOCAL);
+        }
+    }
+}
+
+/* Brings back what was written. What goes to another place than `home` is visible there on return.
+ * All threads. The value: bytes that were moved, both ways. */
+WEFT_INLINE uint64_t weft_task_unstage(weft_self *self, weft_task_self *task)
+{
+    const struct weft_task_record *const record = task->record;
+    uint64_t moved = 0;
+
+    weft_sync(self);
+    for (uint32_t i = 0; i < record->datas; i++) {
+        const weft_task_data_desc *const data = &record->data[i];
+        if ((task->staged >> i & 1) == 0)
+            continue;
+        if ((data->mode & WEFT_TASK_IN) != 0)
+            moved += weft_task_bytes(data);
+        if ((data->mode & WEFT_TASK_OUT) == 0)
+            continue;
+        moved += weft_task_bytes(data);
+        weft_put_2d(self, data->win, data->place, data->offset,
+                    data->rows > 1 ? data->pitch : data->bytes, task->data[i], data->bytes,
+                    data->bytes, weft_task_rows(data));
+        weft_flush(self, data->win); /* the copy's memory is used again */
+    }
+    return moved;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * task/finish.h - when all tasks of the job are done (Mattern's four counters).
+ *
+ * A place whose host program has closed the phase, and whose books are even, reports to place 0 how
+ * many tasks it has completed. When place 0 has a report of every place it reads how many tasks
+ * each has created by then. If both sums are equal, no task was open between the two waves, and
+ * none can come: only tasks create tasks. A task that is away is open at its owner until its return
+ * has come, so nothing under way is forgotten. If they differ, some place will report again.
+ */
+#ifndef WEFT_TASK_FINISH_H
+#define WEFT_TASK_FINISH_H
+
+#include "task/steal.h"
+
+/* A report: 16 bits of the phase, 48 of the count. */
+WEFT_INLINE uint64_t weft_task_report(uint32_t phase, uint64_t completed)
+{
+    return (uint64_t)phase << 48 | (completed & 0xffffffffffffu);
+}
+
+/* The books of this place are even, and its host program is done: says so. All threads. */
+WEFT_INLINE void weft_task_even(weft_self *self, struct weft_task_place *p,
+                                struct weft_task_rank *r)
+{
+    WEFT_SHARED(uint64_t, report, 1);
+
+    if (weft_leads(self)) {
+        const uint64_t completed = weft_load_acquire_u64(&p->mail->completed, ORDER_task_take);
+        const uint64_t created = weft_load_relaxed_u64(&p->mail->created);
+        *report = weft_task_report(p->closed, completed);
+        if (p->closed == p->phase || completed != created || *report == p->reported)
+            *report = 0;
+        else
+            p->reported = *report;
+    }
+    weft_sync(self);
+    if (*report != 0)
+        weft_task_post(self, p, r, 0,
+                       weft_task_mail_at(weft_task_row(p->places, WEFT_TASK_REPORT, p->me)),
+                       *report);
+}
+
+/* Whether there is a report of every place for this phase, and one is new; *sum of what they
+ * completed. Place 0, the leader. */
+WEFT_INLINE bool weft_task_first_wave(struct weft_task_place *p, uint64_t *sum)
+{
+    bool changed = false;
+
+    *sum = 0;
+    for (int32_t q = 0; q < p->places; q++) {
+        const uint64_t word = weft_load_acquire_u64(
+            &p->mail->word[weft_task_row(p->places, WEFT_TASK_REPORT, q)], ORDER_task_take);
+        if (word >> 48 != (p->closed & 0xffff))
+            return false;
+        changed = changed || word != p->table_tried[q];
+        *sum += word & 0xffffffffffffu;
+    }
+    for (int32_t q = 0; changed && q < p->places; q++)
+        p->table_tried[q] =
+            weft_load_relaxed_u64(&p->mail->word[weft_task_row(p->places, WEFT_TASK_REPORT, q)]);
+    return changed;
+}
+
+/* Place 0. All threads. */
+WEFT_INLINE void weft_task_decide(weft_self *self, struct weft_task_place *p,
+                                  struct weft_task_rank *r)
+{
+    WEFT_SHARED(uint64_t, sum, 2);
+
+    if (weft_leads(self))
+        sum[1] = p->closed != p->phase && weft_task_first_wave(p, &sum[0]);
+    weft_sync(self);
+    if (sum[1] == 0)
+        return;
+    uint64_t created = 0;
+    for (int32_t q = 0; q < p->places; q++) {
+        weft_get(self, p->win, q, offsetof(struct weft_task_mail, created), &r->word[1],
+                 sizeof(r->word[1]));
+        created += r->word[1];
+        weft_sync(self); /* before the next one comes there */
+    }
+    if ((created & 0xffffffffffffu) != (sum[0] & 0xffffffffffffu))
+        return;
+    for (int32_t q = 0; q < p->places; q++)
+        weft_task_post(self, p, r, q, offsetof(struct weft_task_mail, finished), p->closed);
+}
+
+/* All threads. */
+WEFT_INLINE void weft_task_finish(weft_self *self, struct weft_task_place *p,
+                                  struct weft_task_rank *r)
+{
+    weft_task_even(self, p, r);
+    if (p->me == 0)
+        weft_task_decide(self, p, r);
+    if (weft_leads(self) && p->closed != p->phase &&
+        weft_load_acquire_u64(&p->mail->finished, ORDER_task_take) == p->closed) {
+        p->phase = p->closed;
+        weft_store_release_u32(&p->host->finished, p->closed, ORDER_task_give);
+        weft_task_wake(self);
+    }
+    weft_sync(self);
+}
+
+#endif

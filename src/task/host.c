@@ -1,0 +1,334 @@
+/*
+ * task/host.c - tasks begin, finish and end: the memory of a place, its kernel, and its numbers.
+ */
+#include "task/run.h"
+#include "task/tasks.h"
+
+#include "runtime/job/exchange.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the memory of a place ----------------------------------------------------------------------
+ */
+
+/* Takes `bytes` at `at`, which moves on; memory NULL: only that. */
+static void *carve(unsigned char *memory, size_t *at, size_t bytes)
+{
+    void *const part = memory + *at;
+
+    *at += (bytes + 63) & ~(size_t)63;
+    return memory != NULL ? part : NULL;
+}
+
+/* Lays out a place at `memory`; returns its bytes, of which the first *image are not zero. */
+static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
+                      unsigned char *memory, unsigned char *scratch, size_t *image)
+{
+    const size_t slots = (size_t)p->ranks * p->slots, n = (size_t)p->places;
+    size_t at = 0;
+
+    carve(memory, &at, sizeof(*p));
+    p->rank = carve(memory, &at, p->ranks * sizeof(*p->rank));
+    *image = at;
+    for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
+        p->ready[i].cell = carve(memory, &at, (p->ring_mask + 1) * sizeof(uint64_t));
+    uint32_t *const cells = carve(memory, &at, slots * sizeof(*cells));
+    p->gate = carve(memory, &at, p->gates * sizeof(*p->gate));
+    p->answered = carve(memory, &at, n * sizeof(*p->answered));
+    p->returned = carve(memory, &at, n * sizeof(*p->returned));
+    p->sent = carve(memory, &at, n * sizeof(*p->sent));
+    p->away = carve(memory, &at, n * sizeof(*p->away));
+    p->vain = carve(memory, &at, n * sizeof(*p->vain));
+    p->again = carve(memory, &at, n * sizeof(*p->again));
+    p->table_tried = carve(memory, &at, n * sizeof(*p->table_tried));
+    p->record = carve(memory, &at, slots * sizeof(*p->record));
+    for (uint32_t r = 0; memory != NULL && r < p->ranks; r++) {
+        ranks[r].cell = cells + (size_t)r * p->slots;
+        ranks[r].scratch = scratch + (size_t)r * p->scratch;
+    }
+    return at;
+}
+
+static void describe(struct weft_task_place *p, const weft_job *job, const weft_task_kernel *kernel)
+{
+    uint64_t cells = 1;
+
+    p->me = job->numbers.process;
+    p->places = job->numbers.processes;
+    p->ranks = (uint32_t)job->numbers.ranks_here;
+    p->slots = (uint32_t)job->config.task_slots;
+    while (cells < (uint64_t)p->ranks * p->slots)
+        cells *= 2;
+    p->ring_mask = (uint32_t)cells - 1;
+    p->gates = (uint32_t)job->config.task_gates + 1;
+    p->bodies = kernel->bodies;
+    for (int q = 0; q < p->places && q < 32; q++)
+        p->kinds |= (uint32_t)(job->processes[q].kind == WEFT_KIND_CUDA) << q;
+    p->scratch = (job->config.task_scratch + 63) & ~(uint64_t)63;
+    p->stealing = job->config.steal != 0;
+    p->asking = -1;
+    p->backoff = 20000;
+}
+
+static weft_status no_memory(weft_job *job, const char *what, size_t bytes)
+{
+    return weft_refused(job, WEFT_ERR_MEMORY,
+                        "weft_tasks_begin: process %d has no %zu bytes for %s",
+                        job->numbers.process, bytes, what);
+}
+
+/* Local. */
+static weft_status make_place(weft_job *job, struct weft_tasks *tasks)
+{
+    struct weft_task_place *const p = &tasks->place;
+    struct weft_task_rank *const ranks = calloc(p->ranks, sizeof(*ranks));
+    const size_t mail = weft_task_mail_bytes(p->places);
+    size_t image;
+    const size_t bytes = lay_out(p, ranks, NULL, NULL, &image);
+    unsigned char *const copy = calloc(1, image);
+    weft_status status = WEFT_OK;
+
+    tasks->memory = weft_malloc(job, bytes);
+    tasks->scratch = weft_malloc(job, p->ranks * p->scratch);
+    p->mail = weft_malloc(job, mail);
+    p->host = job->device_ops->host_alloc(job->device, sizeof(*p->host));
+    if (ranks == NULL || copy == NULL || tasks->memory == NULL || p->mail == NULL)
+        status = no_memory(job, "tasks (WEFT_TASK_SLOTS)", bytes + mail);
+    else if (tasks->scratch == NULL)
+        status = no_memory(job, "their data (WEFT_TASK_SCRATCH)", p->ranks * p->scratch);
+    else if (p->host == NULL)
+        status = no_memory(job, "the ring of new tasks", sizeof(*p->host));
+    if (status == WEFT_OK) {
+        lay_out(p, ranks, tasks->memory, tasks->scratch, &image);
+        memcpy(copy + ((sizeof(*p) + 63) & ~(size_t)63), ranks, p->ranks * sizeof(*ranks));
+        *(struct weft_tasks_begun *)tasks->data = (struct weft_tasks_begun){tasks->memory, NULL};
+    }
+    if (status == WEFT_OK) /* all but the first part, which waits for its window */
+        status = weft_copy(job, tasks->memory, copy, image);
+    free(copy);
+    free(ranks);
+    return status;
+}
+
+static void free_tasks(weft_job *job)
+{
+    struct weft_tasks *tasks = job->tasks;
+
+    weft_free(job, tasks->memory);
+    weft_free(job, tasks->scratch);
+    weft_free(job, tasks->place.mail);
+    weft_job_host_free(job, tasks->place.host);
+    free(tasks->data);
+    tasks->memory = tasks->scratch = tasks->data = NULL;
+    tasks->place.mail = NULL;
+    tasks->place.host = NULL;
+    tasks->begun = false;
+}
+
+/* ---- beginning ----------------------------------------------------------------------------------
+ */
+
+/* What processes compare. */
+struct brought {
+    uint32_t bodies, user_bytes;
+    char name[WEFT_TASK_BODIES][WEFT_TASK_NAME];
+};
+
+static weft_status compare(weft_job *job, const struct brought *all)
+{
+    for (int q = 1; q < job->numbers.processes; q++) {
+        if (all[q].bodies != all[0].bodies)
+            return weft_refused(job, WEFT_ERR_MISMATCH,
+                                "weft_tasks_begin: %u bodies in process 0, %u in process %d",
+                                all[0].bodies, all[q].bodies, q);
+        for (uint32_t i = 0; i < all[0].bodies; i++)
+            if (strncmp(all[q].name[i], all[0].name[i], WEFT_TASK_NAME) != 0)
+                return weft_refused(
+                    job, WEFT_ERR_MISMATCH,
+                    "weft_tasks_begin: task %u is \"%.31s\" in process 0, \"%.31s\" in process %d",
+                    i, all[0].name[i], all[q].name[i], q);
+    }
+    return WEFT_OK;
+}
+
+static weft_status agree(weft_job *job, const weft_task_kernel *kernel)
+{
+    struct brought *const mine = calloc(1, sizeof(*mine));
+    struct brought *const all = calloc((size_t)job->numbers.processes, sizeof(*all));
+    weft_status status = WEFT_ERR_MEMORY;
+
+    if (mine == NULL || all == NULL) {
+        weft_job_fail(job, status, "process %d: no memory for the names of tasks",
+                      job->numbers.process);
+    } else {
+        mine->bodies = kernel->bodies;
+        for (uint32_t i = 0; i < kernel->bodies; i++)
+            snprintf(mine->name[i], WEFT_TASK_NAME, "%s", kernel->names[i]);
+        status = weft_exchange(job, WEFT_EXCHANGE_TASKS, mine, sizeof(*mine), all);
+    }
+    if (status == WEFT_OK)
+        status = compare(job, all);
+    free(mine);
+    free(all);
+    return status;
+}
+
+static weft_status check(weft_job *job, const weft_task_kernel *kernel, const void *user)
+{
+    weft_status status = weft_job_idle(job, "weft_tasks_begin");
+
+    if (status == WEFT_OK && job->tasks != NULL && job->tasks->begun)
+        status = weft_refused(job, WEFT_ERR_STATE, "weft_tasks_begin: tasks have begun already");
+    if (status == WEFT_OK &&
+        (kernel == NULL || kernel->bodies < 1 || kernel->bodies > WEFT_TASK_BODIES || user == NULL))
+        status = weft_refused(job, WEFT_ERR_ARGUMENT,
+                              "weft_tasks_begin: kernel, user data, or no list of 1..%d bodies",
+                              WEFT_TASK_BODIES);
+    if (status == WEFT_OK && (job->config.task_slots & (job->config.task_slots - 1)) != 0)
+        status = weft_refused(job, WEFT_ERR_CONFIG,
+                              "weft_tasks_begin: WEFT_TASK_SLOTS=%lld is no power of two",
+                              (long long)job->config.task_slots);
+    return status;
+}
+
+/* The place that ranks see, and the kernel. Collective. */
+static weft_status start(weft_job *job, struct weft_tasks *tasks, const weft_task_kernel *kernel)
+{
+    struct weft_task_place *const p = &tasks->place;
+    weft_status status = make_place(job, tasks);
+
+    if (status == WEFT_OK)
+        status = weft_host_win_create(job, p->mail, weft_task_mail_bytes(p->places), &p->win);
+    else
+        weft_job_fail(job, status, "process %d has no memory for tasks", job->numbers.process);
+    if (status == WEFT_OK)
+        status = weft_copy(job, tasks->memory, p, sizeof(*p));
+    if (status == WEFT_OK)
+        status = weft_start(job, tasks->data, kernel->kernel->user_bytes);
+    return status;
+}
+
+weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void *user, int threads,
+                             int max_ranks)
+{
+    weft_status status = check(job, kernel, user);
+
+    if (status == WEFT_OK)
+        status = agree(job, kernel);
+    if (status == WEFT_OK)
+        status = weft_prepare(job, kernel->kernel, threads, max_ranks);
+    if (status != WEFT_OK)
+        return status;
+    if (job->tasks == NULL)
+        status = weft_service_add(&job->services, &weft_tasks_service);
+    free(job->tasks);
+    struct weft_tasks *const tasks = job->tasks = calloc(1, sizeof(*tasks));
+    if (tasks != NULL)
+        tasks->data = calloc(1, kernel->kernel->user_bytes);
+    if (tasks == NULL || tasks->data == NULL) {
+        weft_job_fail(job, WEFT_ERR_MEMORY, "process %d has no memory for tasks",
+                      job->numbers.process);
+        return WEFT_ERR_MEMORY;
+    }
+    tasks->kernel = kernel;
+    tasks->user = user;
+    memcpy((unsigned char *)tasks->data + sizeof(struct weft_tasks_begun), user,
+           kernel->user_bytes);
+    describe(&tasks->place, job, kernel);
+    status = start(job, tasks, kernel);
+    if (status == WEFT_OK)
+        tasks->begun = true;
+    else
+        free_tasks(job);
+    return status;
+}
+
+/* ---- finishing ----------------------------------------------------------------------------------
+ */
+
+weft_status weft_tasks_finish(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_tasks_finish");
+    struct weft_tasks *tasks = weft_tasks_of(job, host_name);
+    if (tasks == NULL)
+        return weft_host_leave(job, WEFT_ERR_STATE);
+    WEFT_HOST_TRY(weft_host_together(job, host_name));
+    tasks->phase = tasks->phase % 0xffff + 1;
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_CLOSE, tasks->phase, 0, NULL);
+    weft_wait_until_u32(self, &tasks->place.host->finished, WEFT_EQ, tasks->phase);
+    weft_tasks_forget(tasks);
+    tasks->gates = 0;
+    return weft_host_leave(job, WEFT_OK);
+}
+
+static weft_status stop(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_tasks_end");
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_STOP, 0, 0, NULL);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+/* What the ranks have counted. */
+static weft_status count(weft_job *job, struct weft_tasks *tasks)
+{
+    const struct weft_task_place *const p = &tasks->place;
+    struct weft_task_rank *const ranks = calloc(p->ranks, sizeof(*ranks));
+    weft_status status = ranks != NULL ? WEFT_OK : no_memory(job, "numbers", sizeof(*ranks));
+
+    if (status == WEFT_OK)
+        status = weft_copy(job, ranks, p->rank, p->ranks * sizeof(*ranks));
+    if (status == WEFT_OK)
+        status =
+            weft_copy(job, &tasks->numbers.given,
+                      tasks->memory + offsetof(struct weft_task_place, given), sizeof(uint64_t));
+    for (uint32_t r = 0; status == WEFT_OK && r < p->ranks; r++) {
+        tasks->numbers.executed += ranks[r].executed;
+        tasks->numbers.taken += ranks[r].taken;
+        tasks->numbers.bytes += ranks[r].bytes;
+    }
+    free(ranks);
+    return status;
+}
+
+weft_status weft_tasks_end(weft_job *job)
+{
+    weft_status status = weft_tasks_finish(job), ended;
+    struct weft_tasks *const tasks = job != NULL ? job->tasks : NULL;
+
+    if (tasks == NULL || !tasks->begun)
+        return status;
+    if (status == WEFT_OK)
+        status = stop(job);
+    ended = weft_finish(job, NULL);
+    if (status == WEFT_OK)
+        status = ended;
+    if (status == WEFT_OK) {
+        memcpy(tasks->user, (unsigned char *)tasks->data + sizeof(struct weft_tasks_begun),
+               tasks->kernel->user_bytes);
+        status = count(job, tasks);
+    }
+    if (status == WEFT_OK)
+        status = weft_host_win_free(job, &tasks->place.win);
+    if (status == WEFT_OK) {
+        tasks->counted = true;
+        weft_say(WEFT_SAY_INFO,
+                 "tasks: %llu calls at place %d, %llu tasks taken from others, %llu given, %llu "
+                 "bytes moved",
+                 (unsigned long long)tasks->numbers.executed, tasks->place.me,
+                 (unsigned long long)tasks->numbers.taken, (unsigned long long)tasks->numbers.given,
+                 (unsigned long long)tasks->numbers.bytes);
+    }
+    free_tasks(job);
+    return status;
+}
+
+weft_status weft_tasks_numbers(weft_job *job, weft_task_numbers *numbers)
+{
+    if (job == NULL || numbers == NULL || job->tasks == NULL || !job->tasks->counted)
+        return weft_err(WEFT_ERR_STATE,
+                        "weft_tasks_numbers: tasks have not ended, or numbers is NULL");
+    *numbers = job->tasks->numbers;
+    return WEFT_OK;
+}

@@ -1,0 +1,219 @@
+/*
+ * task/place.h - the memory of a place: what its ranks share, what other places write, and what its
+ * host program and its ranks tell each other.
+ *
+ * A task is a record in a slot. Each rank has slots of its own, which it alone takes; whoever ends
+ * the task gives the slot back. A slot's number goes round: queue, rank, and back. Who has the
+ * number has the record to itself, but for `left` and `next`.
+ *
+ * The mailbox is the one part that other places reach, a window of host programs. Its layout is the
+ * same everywhere. Each word there has one writer at a time, so puts of 8 bytes are all it takes.
+ */
+#ifndef WEFT_TASK_PLACE_H
+#define WEFT_TASK_PLACE_H
+
+#include "order/atomic.h"
+#include "rank/parts.h"
+#include "weft/task.h"
+#ifdef __CUDACC__
+#include "rank/api.h"
+#endif
+
+enum {
+    WEFT_TASK_GRANT = 32,    /* tasks that one answer brings, at most */
+    WEFT_TASK_AWAY = 256,    /* of a place's at another one, at most */
+    WEFT_TASK_ENTRIES = 256, /* in the ring from the host program */
+    WEFT_TASK_STATES = 4096, /* tasks of a host program that it may ask about */
+    WEFT_TASK_SAMPLES = 15   /* run times of a body of which the median counts */
+};
+
+struct weft_task_record {
+    uint32_t body, flags, priority, after;
+    uint64_t first, end;       /* calls that have not begun */
+    uint64_t left;             /* calls that are not over */
+    int32_t home;              /* the place in whose books it is, */
+    uint32_t home_slot;        /* and its slot there */
+    uint32_t parent;           /* it is some calls of that slot's task: slot + 1 */
+    uint32_t host, generation; /* the host program's name for it: number + 1; 0: none */
+    uint32_t next;             /* in a list: slot + 1 */
+    uint32_t taker;            /* the place that has taken it + 1 */
+    uint32_t datas, opens, open[WEFT_TASK_OPENS];
+    unsigned char arguments[WEFT_TASK_ARGUMENTS] __attribute__((aligned(16)));
+    weft_task_data_desc data[WEFT_TASK_DATA];
+} __attribute__((aligned(64)));
+static_assert(sizeof(struct weft_task_record) == 576, "a record is nine lines");
+
+/* A queue that any rank puts into and takes from: never full, for it has a cell for each slot. */
+struct weft_task_ring {
+    uint64_t head, unused[7], tail, unused_too[7];
+    uint64_t *cell; /* turn << 32 | slot */
+};
+
+/* What one rank has. */
+struct weft_task_rank {
+    uint64_t deque, unused[7];      /* tag << 32 | bottom << 16 | top, of `cell` */
+    uint32_t freed, unused_too[15]; /* slots that others gave back: slot + 1, and so on by `next` */
+    uint32_t free;                  /* its own list of free slots */
+    uint32_t seed;
+    uint64_t word[2]; /* what it puts */
+    uint64_t executed, taken, bytes;
+    uint32_t *cell; /* of the deque: `slots` of them */
+    unsigned char *scratch;
+} __attribute__((aligned(64)));
+
+struct weft_task_gate {
+    uint32_t left; /* how often it must still be told */
+    uint32_t held; /* tasks that it holds: slot + 1, and so on; OPEN: it holds none any more */
+    uint32_t count, unused;
+};
+#define WEFT_TASK_OPEN UINT32_MAX
+
+/* What other places write and read. The rest follows, by the functions below. */
+struct weft_task_mail {
+    uint64_t created, completed; /* tasks of this place's books, ever */
+    uint64_t finished;           /* by place 0: the phase that is over */
+    uint64_t granted;            /* by the place that was asked: ask << 32 | tasks */
+    uint64_t unused[4];
+    struct weft_task_record grant[WEFT_TASK_GRANT];
+    uint64_t word[]; /* by place: asked, load, report; then returns; then cancelled */
+};
+
+/* What the host program asks of its ranks. */
+enum weft_task_what {
+    WEFT_TASK_WHAT_CREATE,
+    WEFT_TASK_WHAT_GATE,   /* a: gate, b: count */
+    WEFT_TASK_WHAT_OPEN,   /* a: gate */
+    WEFT_TASK_WHAT_CLOSE,  /* a: phase: no more tasks come in it */
+    WEFT_TASK_WHAT_STOP    /* ranks end */
+};
+struct weft_task_entry {
+    uint32_t turn; /* stored last */
+    uint32_t what, a, b;
+    uint32_t unused[12];
+    struct weft_task_record record;
+};
+
+/* Host memory that the host program and its ranks reach. */
+struct weft_task_host {
+    uint32_t heard, unused[15];        /* entries that ranks have read */
+    uint32_t finished, unused_too[15]; /* the phase that is over */
+    struct weft_task_entry entry[WEFT_TASK_ENTRIES];
+    uint32_t state[WEFT_TASK_STATES]; /* generation << 8 | a weft_task_status */
+};
+
+struct weft_task_place {
+    int32_t me, places;
+    uint32_t ranks, slots; /* slots of each rank: a power of two */
+    uint32_t ring_mask, gates;
+    uint32_t bodies, kinds; /* kinds: bit p: place p drives a GPU, of the first 32 */
+    uint64_t scratch;       /* bytes of each rank */
+    weft_win win;
+    uint32_t stealing;
+    struct weft_task_mail *mail;
+    struct weft_task_host *host;
+    struct weft_task_record *record;
+    struct weft_task_rank *rank;
+    struct weft_task_gate *gate; /* from 1 on */
+    uint64_t *answered;          /* by place: the last ask that was answered; service */
+    uint64_t *returned, *sent;   /* by place: returns that have come; that were sent */
+    uint32_t *away;              /* by place: how many of this place's tasks it has; service */
+    uint64_t *vain;              /* by place: the load it had when it gave nothing; service */
+    uint64_t *again;             /* by place: when it may be asked again; service */
+    uint64_t *table_tried;       /* by place: the reports that were tried last; place 0 */
+    struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
+    uint32_t queued;          /* tasks that wait to run */
+    uint32_t held, held_last; /* tasks that gates hold; the one that was held last */
+    uint32_t stop;
+    uint32_t lock, unused[15]; /* of the service */
+    /* Of who has the lock: */
+    uint64_t heard;         /* entries of the host program */
+    uint64_t served;        /* when */
+    uint64_t told;          /* the load that others know */
+    uint64_t ask, asked_at; /* the last ask's number; when */
+    uint64_t reported;      /* the last report */
+    uint64_t backoff;
+    uint64_t rate; /* ns that a KiB of a taken task's data took */
+    uint64_t given;
+    int32_t asking;         /* whom; -1: nobody */
+    uint32_t accepted;      /* of the answer that is there */
+    uint32_t closed, phase; /* phases: no more tasks come from the host; over */
+    uint32_t samples[WEFT_TASK_BODIES];
+    uint32_t sample[WEFT_TASK_BODIES][WEFT_TASK_SAMPLES]; /* ns */
+};
+
+/* Where words of the mailbox are. */
+WEFT_INLINE uint64_t weft_task_mail_at(uint64_t index)
+{
+    return sizeof(struct weft_task_mail) + 8 * index;
+}
+enum weft_task_row { WEFT_TASK_ASKED, WEFT_TASK_LOAD, WEFT_TASK_REPORT, WEFT_TASK_ROWS };
+/* What place `of` writes into others' mailboxes, or into place 0's. */
+WEFT_INLINE uint64_t weft_task_row(int32_t places, enum weft_task_row row, int32_t of)
+{
+    return (uint64_t)row * (uint64_t)places + (uint64_t)of;
+}
+/* The i-th return from place `of`. */
+WEFT_INLINE uint64_t weft_task_return(int32_t places, int32_t of, uint64_t i)
+{
+    return (uint64_t)WEFT_TASK_ROWS * (uint64_t)places + (uint64_t)of * WEFT_TASK_AWAY +
+           i % WEFT_TASK_AWAY;
+}
+/* The generation of a host program's task that was cancelled. */
+WEFT_INLINE uint64_t weft_task_cancel_at(int32_t places, uint32_t number)
+{
+    return (uint64_t)(WEFT_TASK_ROWS + WEFT_TASK_AWAY) * (uint64_t)places + number;
+}
+WEFT_INLINE uint64_t weft_task_mail_bytes(int32_t places)
+{
+    return weft_task_mail_at(weft_task_cancel_at(places, WEFT_TASK_STATES));
+}
+
+/* A compare and swap; whether it was done. */
+WEFT_INLINE bool weft_task_swap32(uint32_t *word, uint32_t expected, uint32_t value)
+{
+    const struct weft_change change = {value, expected, WEFT_COMPARE, WEFT_U32};
+    return (uint32_t)weft_update(word, &change) == expected;
+}
+WEFT_INLINE bool weft_task_swap64(uint64_t *word, uint64_t expected, uint64_t value)
+{
+    const struct weft_change change = {value, expected, WEFT_COMPARE, WEFT_U64};
+    return weft_update(word, &change) == expected;
+}
+WEFT_INLINE uint32_t weft_task_exchange(uint32_t *word, uint32_t value)
+{
+    const struct weft_change change = {value, 0, WEFT_REPLACE, WEFT_U32};
+    return (uint32_t)weft_update(word, &change);
+}
+/* The old value. */
+WEFT_INLINE uint32_t weft_task_add32(uint32_t *word, uint32_t value)
+{
+    const struct weft_change change = {value, 0, WEFT_SUM, WEFT_U32};
+    return (uint32_t)weft_update(word, &change);
+}
+WEFT_INLINE uint64_t weft_task_add64(uint64_t *word, uint64_t value)
+{
+    const struct weft_change change = {value, 0, WEFT_SUM, WEFT_U64};
+    return weft_update(word, &change);
+}
+
+/* Ranks of this place, and its host program, that sleep look again. */
+WEFT_INLINE void weft_task_wake(weft_self *self)
+{
+#ifdef __CUDACC__
+    (void)self;
+#else
+    weft_bell_ring(&self->state->exposed->bell);
+#endif
+}
+
+/* The bytes of a piece of data. */
+WEFT_INLINE uint64_t weft_task_rows(const weft_task_data_desc *data)
+{
+    return data->rows > 1 ? data->rows : 1;
+}
+WEFT_INLINE uint64_t weft_task_bytes(const weft_task_data_desc *data)
+{
+    return weft_task_rows(data) * data->bytes;
+}
+
+#endif

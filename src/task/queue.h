@@ -1,0 +1,162 @@
+/*
+ * task/queue.h - where slots are: free, in a rank's deque, or in a ring of the place.
+ *
+ * The deque is one word, tag, bottom and top, that owner and thieves change by compare and swap:
+ * the owner at the bottom, thieves at the top. What the owner takes back changes the tag, so that a
+ * thief who has read a cell takes it only if nobody has used it for another slot since.
+ */
+#ifndef WEFT_TASK_QUEUE_H
+#define WEFT_TASK_QUEUE_H
+
+#include "task/place.h"
+
+/* ---- slots that are free ------------------------------------------------------------------------
+ */
+
+/* A free slot of the rank + 1; 0: there is none. Its leader. */
+WEFT_INLINE uint32_t weft_task_slot_take(struct weft_task_place *p, struct weft_task_rank *r)
+{
+    if (r->free == 0 && weft_load_relaxed_u32(&r->freed) != 0)
+        r->free = weft_task_exchange(&r->freed, 0);
+    const uint32_t slot = r->free;
+    if (slot != 0)
+        r->free = weft_load_relaxed_u32(&p->record[slot - 1].next);
+    return slot;
+}
+
+/* Onto a list that others take as a whole. list: slot + 1; false: it is closed, as OPEN says. */
+WEFT_INLINE bool weft_task_list_add(struct weft_task_place *p, uint32_t *list, uint32_t slot)
+{
+    for (;;) {
+        const uint32_t first = weft_load_relaxed_u32(list);
+        if (first == WEFT_TASK_OPEN)
+            return false;
+        weft_store_relaxed_u32(&p->record[slot].next, first);
+        if (weft_task_swap32(list, first, slot + 1))
+            return true;
+    }
+}
+
+/* Any leader of the place. */
+WEFT_INLINE void weft_task_slot_give(struct weft_task_place *p, uint32_t slot)
+{
+    weft_task_list_add(p, &p->rank[slot / p->slots].freed, slot);
+}
+
+/* ---- a rank's deque -----------------------------------------------------------------------------
+ */
+
+WEFT_INLINE uint32_t weft_task_deque_count(uint64_t deque)
+{
+    return (((uint32_t)deque >> 16) - ((uint32_t)deque & 0xffff)) & 0xffff;
+}
+WEFT_INLINE uint64_t weft_task_deque(uint64_t tag, uint32_t bottom, uint32_t top)
+{
+    return tag << 32 | (uint64_t)(bottom & 0xffff) << 16 | (top & 0xffff);
+}
+
+/* By its leader. False: it is full. */
+WEFT_INLINE bool weft_task_push(struct weft_task_place *p, struct weft_task_rank *r, uint32_t slot)
+{
+    for (;;) {
+        const uint64_t d = weft_load_relaxed_u64(&r->deque);
+        const uint32_t bottom = (uint32_t)d >> 16;
+        if (weft_task_deque_count(d) >= p->slots)
+            return false;
+        weft_store_relaxed_u32(&r->cell[bottom & (p->slots - 1)], slot);
+        if (weft_task_swap64(&r->deque, d, weft_task_deque(d >> 32, bottom + 1, (uint32_t)d)))
+            return true;
+    }
+}
+
+/* The newest slot + 1; 0: it is empty. By its leader. */
+WEFT_INLINE uint32_t weft_task_pop(struct weft_task_place *p, struct weft_task_rank *r)
+{
+    for (;;) {
+        const uint64_t d = weft_load_relaxed_u64(&r->deque);
+        const uint32_t bottom = ((uint32_t)d >> 16) - 1;
+        if (weft_task_deque_count(d) == 0)
+            return 0;
+        const uint32_t slot = weft_load_relaxed_u32(&r->cell[bottom & (p->slots - 1)]);
+        if (weft_task_swap64(&r->deque, d, weft_task_deque((d >> 32) + 1, bottom, (uint32_t)d)))
+            return slot + 1;
+    }
+}
+
+/* The oldest slot + 1; 0: it is empty. Any leader of the place. */
+WEFT_INLINE uint32_t weft_task_rob(struct weft_task_place *p, struct weft_task_rank *r)
+{
+    for (;;) {
+        const uint64_t d = weft_load_acquire_u64(&r->deque, ORDER_task_take);
+        if (weft_task_deque_count(d) == 0)
+            return 0;
+        const uint32_t slot = weft_load_relaxed_u32(&r->cell[d & (p->slots - 1)]);
+        if (weft_task_swap64(&r->deque, d,
+                             weft_task_deque(d >> 32, (uint32_t)d >> 16, (uint32_t)d + 1)))
+            return slot + 1;
+    }
+}
+
+/* ---- a ring of the place ------------------------------------------------------------------------
+ */
+
+WEFT_INLINE void weft_task_ring_put(struct weft_task_place *p, struct weft_task_ring *ring,
+                                    uint32_t slot)
+{
+    const uint64_t at = weft_task_add64(&ring->tail, 1);
+    const uint32_t turn = (uint32_t)(at / (p->ring_mask + 1) + 1);
+    weft_store_release_u64(&ring->cell[at & p->ring_mask], (uint64_t)turn << 32 | slot,
+                           ORDER_task_give);
+}
+
+/* The oldest slot + 1; 0: it is empty. */
+WEFT_INLINE uint32_t weft_task_ring_take(struct weft_task_place *p, struct weft_task_ring *ring)
+{
+    for (;;) {
+        const uint64_t at = weft_load_relaxed_u64(&ring->head);
+        const uint64_t cell =
+            weft_load_acquire_u64(&ring->cell[at & p->ring_mask], ORDER_task_take);
+        if ((uint32_t)(cell >> 32) != (uint32_t)(at / (p->ring_mask + 1) + 1)) {
+            if (weft_load_relaxed_u64(&ring->head) == at)
+                return 0;
+        } else if (weft_task_swap64(&ring->head, at, at + 1)) {
+            return (uint32_t)cell + 1;
+        }
+    }
+}
+
+/* ---- tasks that can run -------------------------------------------------------------------------
+ */
+
+/* Load is added here, and subtracted in weft_task_find. A leader of the place. */
+WEFT_INLINE void weft_task_ready(weft_self *self, struct weft_task_place *p,
+                                 struct weft_task_rank *r, uint32_t slot)
+{
+    const struct weft_task_record *const record = &p->record[slot];
+    const uint32_t priority = record->priority;
+
+    weft_add_relaxed_u32(&p->queued, 1);
+    if (priority != 1 || record->end - record->first > 1 || !weft_task_push(p, r, slot))
+        weft_task_ring_put(p, &p->ready[priority], slot);
+    weft_task_wake(self);
+}
+
+/* A slot + 1 to run next; 0: this place has none. The leader. */
+WEFT_INLINE uint32_t weft_task_find(struct weft_task_place *p, struct weft_task_rank *r)
+{
+    enum { LOOKS = 16 }; /* at other ranks, from a random one on */
+    uint32_t slot = weft_task_ring_take(p, &p->ready[0]);
+
+    if (slot == 0)
+        slot = weft_task_pop(p, r);
+    for (uint32_t i = 1; slot == 0 && i < WEFT_TASK_PRIORITIES; i++)
+        slot = weft_task_ring_take(p, &p->ready[i]);
+    r->seed = r->seed * 1664525u + 1013904223u;
+    for (uint32_t i = 0; slot == 0 && i < LOOKS && i < p->ranks; i++)
+        slot = weft_task_rob(p, &p->rank[((r->seed >> 8) + i) % p->ranks]);
+    if (slot != 0)
+        weft_add_relaxed_u32(&p->queued, UINT32_MAX);
+    return slot;
+}
+
+#endif

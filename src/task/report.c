@@ -1,0 +1,23 @@
+/* task/report.c - what to say of ranks that wait for tasks which gates hold. */
+#include "task/tasks.h"
+
+#include <stdio.h>
+
+static void waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
+                      size_t bytes)
+{
+    const uint32_t body = (uint32_t)(wait->a >> 32), count = (uint32_t)(wait->need >> 32);
+    const weft_task_kernel *kernel = job->tasks != NULL ? job->tasks->kernel : NULL;
+
+    snprintf(text, bytes,
+             "for tasks: place %d: %u tasks held by gates, the last of them \"%s\" %u waits for %u "
+             "of %u",
+             job->numbers.process, (uint32_t)wait->have,
+             kernel != NULL && body < kernel->bodies ? kernel->names[body] : "?", (uint32_t)wait->a,
+             (uint32_t)wait->need, count);
+}
+
+const struct weft_service weft_tasks_service = {
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TASKS),
+    .waits_for = waits_for,
+};

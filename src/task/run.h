@@ -1,0 +1,160 @@
+/*
+ * task/run.h - what becomes of a task at its own place: it is made, held by a gate, made ready,
+ * and, when its calls are over, taken out of the books. The leader of any rank does each of these.
+ *
+ * `created` counts a task before anybody can run it, `completed` when all that it opens is open. So
+ * a task whose end is counted has counted its children before, which is what finish.h needs.
+ */
+#ifndef WEFT_TASK_RUN_H
+#define WEFT_TASK_RUN_H
+
+#include "task/queue.h"
+
+/* The slot's task waits at its gate, or is made ready. It has been counted. */
+WEFT_INLINE void weft_task_admit(weft_self *self, struct weft_task_place *p,
+                                 struct weft_task_rank *r, uint32_t slot)
+{
+    const uint32_t after = p->record[slot].after;
+
+    if (after != 0) {
+        weft_add_relaxed_u32(&p->held, 1);
+        weft_tell_u32(&p->held_last, slot);
+        if (weft_task_list_add(p, &p->gate[after].held, slot))
+            return;
+        weft_add_relaxed_u32(&p->held, UINT32_MAX);
+    }
+    weft_task_ready(self, p, r, slot);
+}
+
+/* The gate is told once. */
+WEFT_INLINE void weft_task_open(weft_self *self, struct weft_task_place *p,
+                                struct weft_task_rank *r, uint32_t gate)
+{
+    struct weft_task_gate *const g = &p->gate[gate];
+    const uint32_t left = weft_task_add32(&g->left, UINT32_MAX);
+
+    if (WEFT_UNLIKELY(left == 0))
+        weft_fail4(self, WEFT_ERR_ARGUMENT,
+                   "gate %d of place %d is opened more often than %d times", gate, p->me,
+                   weft_load_relaxed_u32(&g->count), 0);
+    if (left != 1)
+        return;
+    uint32_t slot = weft_task_exchange(&g->held, WEFT_TASK_OPEN);
+    while (slot != 0) {
+        const uint32_t next = weft_load_relaxed_u32(&p->record[slot - 1].next);
+        weft_add_relaxed_u32(&p->held, UINT32_MAX);
+        weft_task_ready(self, p, r, slot - 1);
+        slot = next;
+    }
+}
+
+/* Whether the host program has cancelled this task of the place's own. */
+WEFT_INLINE bool weft_task_is_cancelled(const struct weft_task_place *p,
+                                        const struct weft_task_record *record)
+{
+    return record->host != 0 &&
+           weft_load_relaxed_u64(
+               &p->mail->word[weft_task_cancel_at(p->places, record->host - 1)]) ==
+               record->generation;
+}
+
+/* All calls of the slot's task are over; it is this place's own. */
+WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p,
+                                  struct weft_task_rank *r, uint32_t slot, uint32_t status)
+{
+    const struct weft_task_record *record = &p->record[slot];
+
+    if (record->parent != 0) { /* some calls of another */
+        const uint32_t parent = record->parent - 1;
+        const uint64_t calls = record->left;
+        weft_task_slot_give(p, slot);
+        slot = parent;
+        record = &p->record[slot];
+        if (weft_task_add64(&p->record[slot].left, 0 - calls) != calls)
+            return;
+    }
+    for (uint32_t i = 0; i < record->opens; i++)
+        weft_task_open(self, p, r, record->open[i]);
+    if (record->host != 0) {
+        weft_store_release_u32(&p->host->state[record->host - 1], record->generation << 8 | status,
+                               ORDER_task_give);
+        weft_task_wake(self);
+    }
+    weft_task_slot_give(p, slot);
+    weft_add_release_u64(&p->mail->completed, 1, ORDER_task_give);
+}
+
+/* ---- what may be a task -------------------------------------------------------------------------
+ */
+
+/* NULL: it is one; else what is wrong, with three numbers. */
+WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, uint32_t bodies, uint32_t gates,
+                                        int32_t places, int64_t number[3])
+{
+    number[2] = 0;
+    number[0] = desc->body;
+    number[1] = bodies;
+    if (desc->body >= bodies)
+        return "body %lld of %lld";
+    number[0] = desc->priority;
+    number[1] = WEFT_TASK_PRIORITIES - 1;
+    if (desc->priority >= WEFT_TASK_PRIORITIES)
+        return "priority %lld is not in 0..%lld";
+    number[0] = desc->arguments_bytes;
+    number[1] = WEFT_TASK_ARGUMENTS;
+    if (desc->arguments_bytes > WEFT_TASK_ARGUMENTS ||
+        (desc->arguments_bytes != 0 && desc->arguments == NULL))
+        return "%lld bytes of arguments, at most %lld, or they are NULL";
+    number[0] = desc->datas;
+    number[1] = desc->opens;
+    number[2] = WEFT_TASK_DATA;
+    if (desc->datas > WEFT_TASK_DATA || desc->opens > WEFT_TASK_OPENS)
+        return "%lld pieces of data, %lld gates to open, at most %lld";
+    number[1] = gates;
+    number[0] = desc->after;
+    for (uint32_t i = 0; i < desc->opens && number[0] < gates; i++)
+        number[0] = desc->open[i] == 0 ? (int64_t)gates : desc->open[i];
+    if (number[0] >= (int64_t)gates)
+        return "gate %lld is not one of %lld";
+    for (uint32_t i = 0; i < desc->datas; i++) {
+        const weft_task_data_desc *const data = &desc->data[i];
+        number[0] = i;
+        number[1] = data->mode;
+        if (data->mode < WEFT_TASK_IN || data->mode > WEFT_TASK_SCRATCH)
+            return "data %lld has mode %lld";
+        number[1] = data->place;
+        number[2] = places;
+        if (data->mode != WEFT_TASK_SCRATCH && (data->place < 0 || data->place >= places))
+            return "data %lld is at place %lld, which is not one of %lld";
+        number[1] = (int64_t)data->pitch;
+        number[2] = (int64_t)data->bytes;
+        if (data->rows > 1 && data->pitch < data->bytes)
+            return "data %lld has a pitch of %lld for rows of %lld bytes";
+    }
+    return NULL;
+}
+
+/* The record of a good one; whose it is follows. */
+WEFT_INLINE void weft_task_fill(struct weft_task_record *record, const weft_task_desc *desc)
+{
+    record->body = desc->body;
+    record->flags = desc->flags;
+    record->priority = desc->priority;
+    record->after = desc->after;
+    record->first = 0;
+    record->end = record->left = desc->count > 1 ? desc->count : 1;
+    record->parent = record->host = record->generation = record->taker = 0;
+    record->datas = desc->datas;
+    record->opens = desc->opens;
+    for (uint32_t i = 0; i < desc->opens; i++)
+        record->open[i] = desc->open[i];
+    for (uint32_t i = 0; i < desc->arguments_bytes; i++)
+        record->arguments[i] = ((const unsigned char *)desc->arguments)[i];
+    for (uint32_t i = 0; i < desc->datas; i++) {
+        record->data[i] = desc->data[i];
+        if (desc->count > 1 && (desc->data[i].mode & WEFT_TASK_OUT) != 0)
+            record->flags |= WEFT_TASK_HOLD; /* each rank would bring back all of it */
+    }
+}
+
+#endif

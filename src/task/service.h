@@ -1,0 +1,135 @@
+/*
+ * task/service.h - what one rank of a place does for all of them now and then: whoever finds the
+ * lock free hears the host program, gives and takes tasks, and looks whether all is done.
+ */
+#ifndef WEFT_TASK_SERVICE_H
+#define WEFT_TASK_SERVICE_H
+
+#include "task/finish.h"
+
+enum { WEFT_TASK_SERVE_NS = 20000 }; /* between two services of ranks that have tasks to run */
+
+/* Copies a record, all threads: those that run it see it after what the leader does next. */
+WEFT_INLINE void weft_task_copy(weft_self *self, struct weft_task_record *to,
+                                const struct weft_task_record *from)
+{
+#ifdef __CUDACC__
+    weft_for (i, sizeof(*to) / 4)
+        ((uint32_t *)to)[i] = weft_load_relaxed_u32((const uint32_t *)from + i);
+    __syncthreads();
+#else
+    (void)self;
+    weft_read_shared(to, from, sizeof(*to));
+#endif
+}
+
+struct weft_task_heard {
+    const struct weft_task_entry *entry; /* NULL: there is none, or no slot for it */
+    uint32_t slot;                       /* + 1; 0: it is no task */
+};
+
+/* The next entry of the host program. The leader. */
+WEFT_INLINE void weft_task_listen(struct weft_task_place *p, struct weft_task_rank *r,
+                                  struct weft_task_heard *heard)
+{
+    const struct weft_task_entry *const entry = &p->host->entry[p->heard % WEFT_TASK_ENTRIES];
+    const uint32_t turn = weft_load_acquire_u32(&entry->turn, ORDER_task_take);
+
+    heard->entry = NULL;
+    heard->slot = 0;
+    if (turn != (uint32_t)(p->heard / WEFT_TASK_ENTRIES + 1))
+        return;
+    if (entry->what == WEFT_TASK_WHAT_CREATE) {
+        heard->slot = weft_task_slot_take(p, r);
+        if (heard->slot == 0)
+            return;
+    }
+    heard->entry = entry;
+}
+
+/* Does what the entry asks for; its record, if it has one, has been copied. The leader. */
+WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
+                                struct weft_task_rank *r, const struct weft_task_heard *heard)
+{
+    const uint32_t a = heard->entry->a, b = heard->entry->b;
+
+    switch (heard->entry->what) {
+    case WEFT_TASK_WHAT_CREATE:
+        p->record[heard->slot - 1].home = p->me;
+        p->record[heard->slot - 1].home_slot = heard->slot - 1;
+        weft_add_relaxed_u64(&p->mail->created, 1);
+        weft_task_admit(self, p, r, heard->slot - 1);
+        break;
+    case WEFT_TASK_WHAT_GATE:
+        weft_store_relaxed_u32(&p->gate[a].count, b);
+        weft_store_relaxed_u32(&p->gate[a].held, 0);
+        weft_store_relaxed_u32(&p->gate[a].left, b);
+        break;
+    case WEFT_TASK_WHAT_OPEN:
+        weft_task_open(self, p, r, a);
+        break;
+    case WEFT_TASK_WHAT_CLOSE:
+        p->closed = a;
+        break;
+    default:
+        weft_store_release_u32(&p->stop, 1, ORDER_task_give);
+        weft_task_wake(self);
+    }
+    p->heard++;
+    weft_store_release_u32(&p->host->heard, (uint32_t)p->heard, ORDER_task_give);
+}
+
+/* All threads. */
+WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
+                                struct weft_task_rank *r)
+{
+    enum { MOST = 32 }; /* entries at a time, so that other ranks begin with them */
+    WEFT_SHARED(struct weft_task_heard, heard, 1);
+
+    for (int i = 0; i < MOST; i++) {
+        if (weft_leads(self))
+            weft_task_listen(p, r, heard);
+        weft_sync(self);
+        if (heard->entry == NULL)
+            break;
+        if (heard->slot != 0)
+            weft_task_copy(self, &p->record[heard->slot - 1], &heard->entry->record);
+        if (weft_leads(self))
+            weft_task_obey(self, p, r, heard);
+        weft_sync(self);
+    }
+    weft_sync(self);
+}
+
+/* idle: the rank has found nothing to run. All threads. */
+WEFT_COLD void weft_task_service(weft_self *self, struct weft_task_place *p,
+                                 struct weft_task_rank *r, bool idle)
+{
+    WEFT_SHARED(uint32_t, mine, 1);
+
+    if (weft_leads(self)) {
+        const uint64_t now = weft_port_clock();
+        *mine = (idle || now - weft_load_relaxed_u64(&p->served) >= WEFT_TASK_SERVE_NS) &&
+                weft_load_relaxed_u32(&p->lock) == 0 && weft_task_swap32(&p->lock, 0, 1);
+        if (*mine)
+            weft_store_relaxed_u64(&p->served, now);
+    }
+    weft_sync(self);
+    if (*mine == 0)
+        return;
+    weft_task_hear(self, p, r);
+    if (p->places > 1 && p->stealing) {
+        if (weft_leads(self))
+            weft_task_returns(self, p, r);
+        weft_sync(self);
+        weft_task_answer(self, p, r);
+        weft_task_advertise(self, p, r);
+        if (idle)
+            weft_task_steal(self, p, r);
+    }
+    weft_task_finish(self, p, r);
+    if (weft_leads(self))
+        weft_store_release_u32(&p->lock, 0, ORDER_task_give);
+}
+
+#endif

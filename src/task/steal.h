@@ -1,0 +1,334 @@
+/*
+ * task/steal.h - tasks that go from one place to another.
+ *
+ * Each place tells the others its load, a word in their mailboxes. A place whose ranks find nothing
+ * asks the one with the greatest load: a word with the ask's number. There, whoever has the service
+ * answers: records into the asker's mailbox, then a word with that number and how many. One ask is
+ * out at a time, so that mailbox is free. What has run goes back as a word in the owner's mailbox;
+ * before it goes all that the task has written. The owner lets no place have more than that row of
+ * words holds. tests/unit/task/test_finish_model.c has all interleavings of this.
+ *
+ * All of it is done by the rank that has the service, except returns, which the task's rank sends.
+ */
+#ifndef WEFT_TASK_STEAL_H
+#define WEFT_TASK_STEAL_H
+
+#include "task/data.h"
+
+/* Stores a word in the mailbox of a place, with all before it. It is there on return, so that the
+ * next one, from another rank, comes later. All threads. */
+WEFT_COLD void weft_task_post(weft_self *self, struct weft_task_place *p, struct weft_task_rank *r,
+                              int32_t to, uint64_t at, uint64_t word)
+{
+    if (weft_leads(self))
+        r->word[0] = word;
+    weft_sync(self);
+    weft_fence(self);
+    weft_put(self, p->win, to, at, &r->word[0], sizeof(word));
+    weft_flush(self, p->win);
+    if (weft_leads(self) && self->state->process_table[to].exposed != NULL)
+        weft_count_nudge(self->state->process_table[to].exposed);
+}
+
+/* The calls of a task of another place are over, and what they wrote is there. All threads. */
+WEFT_INLINE void weft_task_send_back(weft_self *self, struct weft_task_place *p,
+                                     struct weft_task_rank *r, const weft_task_self *task,
+                                     uint32_t status)
+{
+    WEFT_SHARED(uint64_t, number, 1);
+    const struct weft_task_record *const record = task->record;
+    const int32_t home = record->home;
+
+    if (weft_leads(self))
+        *number = weft_task_add64(&p->sent[home], 1);
+    weft_sync(self);
+    const uint64_t turn = *number / WEFT_TASK_AWAY + 1;
+    weft_task_post(self, p, r, home, weft_task_mail_at(weft_task_return(p->places, p->me, *number)),
+                   (turn << 8 | status) << 32 | record->home_slot);
+    if (weft_leads(self))
+        weft_task_slot_give(p, task->slot);
+}
+
+/* Takes what has come back. The leader. */
+WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
+                                   struct weft_task_rank *r)
+{
+    for (int32_t from = 0; from < p->places; from++)
+        while (p->away[from] != 0) {
+            const uint64_t number = p->returned[from];
+            const uint64_t word = weft_load_acquire_u64(
+                &p->mail->word[weft_task_return(p->places, from, number)], ORDER_task_take);
+            if ((uint32_t)(word >> 40) != (uint32_t)((number / WEFT_TASK_AWAY + 1) & 0xffffff))
+                break;
+            const uint32_t slot = (uint32_t)word;
+            if (slot >= p->ranks * p->slots || p->record[slot].taker != (uint32_t)from + 1)
+                weft_fail4(self, WEFT_ERR_PROTOCOL,
+                           "place %d: place %d returns task %d, which it has not taken", p->me,
+                           from, slot, 0);
+            p->returned[from]++;
+            p->away[from]--;
+            p->record[slot].taker = 0;
+            weft_task_complete(self, p, r, slot, (uint32_t)(word >> 32) & 0xff);
+        }
+}
+
+/* ---- giving -------------------------------------------------------------------------------------
+ */
+
+WEFT_INLINE bool weft_task_is_gpu(const struct weft_task_place *p, int32_t place)
+{
+    return place < 32 && (p->kinds >> place & 1) != 0;
+}
+
+/* The time that tasks of a body take, of which half take less; 0: not known. */
+WEFT_INLINE uint32_t weft_task_median(const struct weft_task_place *p, uint32_t body)
+{
+    const uint32_t all = weft_load_relaxed_u32(&p->samples[body]);
+    const uint32_t count = all < WEFT_TASK_SAMPLES ? all : WEFT_TASK_SAMPLES;
+
+    for (uint32_t i = 0; all >= 3 && i < count; i++) {
+        const uint32_t value = weft_load_relaxed_u32(&p->sample[body][i]);
+        uint32_t less = 0, equal = 0;
+        for (uint32_t j = 0; j < count; j++) {
+            const uint32_t other = weft_load_relaxed_u32(&p->sample[body][j]);
+            less += other < value;
+            equal += other == value;
+        }
+        if (less <= count / 2 && less + equal > count / 2)
+            return value;
+    }
+    return 0;
+}
+
+/* Whether a task may run at that place, and its data get there in less time than it would wait
+ * here. rate: ns for a KiB. */
+WEFT_INLINE bool weft_task_goes(const struct weft_task_place *p,
+                                const struct weft_task_record *record, int32_t to, uint64_t rate)
+{
+    const uint32_t not_there = weft_task_is_gpu(p, to) ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY;
+    uint64_t moved = 0, needs = 0;
+
+    if ((record->flags & (not_there | WEFT_TASK_HOLD)) != 0)
+        return false;
+    for (uint32_t i = 0; i < record->datas; i++) {
+        const uint64_t bytes = weft_task_bytes(&record->data[i]);
+        needs += (bytes + 63) & ~(uint64_t)63;
+        if (record->data[i].mode != WEFT_TASK_SCRATCH)
+            moved += bytes * (record->data[i].mode == WEFT_TASK_INOUT ? 2 : 1);
+    }
+    if (needs > p->scratch)
+        return false;
+    const uint64_t median = weft_task_median(p, record->body);
+    const uint64_t wait = median * (weft_load_relaxed_u32(&p->queued) + 1) / p->ranks;
+    return median == 0 || moved / 1024 * rate < wait;
+}
+
+/* What of a task to give: all, if it is one call, else half of the calls that have not begun, in a
+ * slot of their own. The slot + 1; 0: there is none. The leader. */
+WEFT_INLINE uint32_t weft_task_split(weft_self *self, struct weft_task_place *p,
+                                     struct weft_task_rank *r, uint32_t slot)
+{
+    struct weft_task_record *const record = &p->record[slot];
+    const uint64_t calls = record->end - record->first;
+
+    if (calls == 1 && weft_load_relaxed_u64(&record->left) == 1)
+        return slot + 1;
+    const uint32_t piece = weft_task_slot_take(p, r);
+    if (piece == 0)
+        return 0;
+    struct weft_task_record *const half = &p->record[piece - 1];
+    *half = *record;
+    half->first = record->end = record->first + calls / 2;
+    half->left = half->end - half->first;
+    half->home_slot = piece - 1;
+    half->parent = slot + 1;
+    if (record->first < record->end)
+        weft_task_ready(self, p, r, slot);
+    return piece;
+}
+
+struct weft_task_give {
+    int32_t to; /* -1: nobody has asked */
+    uint32_t count, slot[WEFT_TASK_GRANT];
+    uint64_t ask;
+};
+
+/* Chooses what to give to who has asked. The leader. */
+WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
+                                  struct weft_task_rank *r, struct weft_task_give *give)
+{
+    give->to = -1;
+    for (int32_t from = 0; give->to < 0 && from < p->places; from++) {
+        const uint64_t ask = weft_load_acquire_u64(
+            &p->mail->word[weft_task_row(p->places, WEFT_TASK_ASKED, from)], ORDER_task_take);
+        if (from != p->me && ask != p->answered[from]) {
+            p->answered[from] = give->ask = ask;
+            give->to = from;
+        }
+    }
+    if (give->to < 0)
+        return;
+    give->count = 0;
+    const uint32_t queued = weft_load_relaxed_u32(&p->queued);
+    uint32_t most = queued / 2 + (queued & 1), kept = 0, keep[WEFT_TASK_GRANT];
+    if (most > WEFT_TASK_GRANT)
+        most = WEFT_TASK_GRANT;
+    if (most > WEFT_TASK_AWAY - p->away[give->to])
+        most = WEFT_TASK_AWAY - p->away[give->to];
+    while (give->count < most && kept < WEFT_TASK_GRANT) {
+        const uint32_t slot = weft_task_find(p, r);
+        if (slot == 0)
+            break;
+        struct weft_task_record *const record = &p->record[slot - 1];
+        const uint32_t part = record->home == p->me && !weft_task_is_cancelled(p, record) &&
+                                      weft_task_goes(p, record, give->to, (uint32_t)give->ask)
+                                  ? weft_task_split(self, p, r, slot - 1)
+                                  : 0;
+        if (part != 0)
+            give->slot[give->count++] = part - 1;
+        else
+            keep[kept++] = slot - 1;
+    }
+    for (uint32_t i = 0; i < kept; i++)
+        weft_task_ready(self, p, r, keep[i]);
+    for (uint32_t i = 0; i < give->count; i++)
+        p->record[give->slot[i]].taker = (uint32_t)give->to + 1;
+    p->away[give->to] += give->count;
+    p->given += give->count;
+}
+
+/* All threads. */
+WEFT_INLINE void weft_task_answer(weft_self *self, struct weft_task_place *p,
+                                  struct weft_task_rank *r)
+{
+    WEFT_SHARED(struct weft_task_give, give, 1);
+
+    if (weft_leads(self))
+        weft_task_choose(self, p, r, give);
+    weft_sync(self);
+    if (give->to < 0)
+        return;
+    for (uint32_t i = 0; i < give->count; i++)
+        weft_put(self, p->win, give->to,
+                 offsetof(struct weft_task_mail, grant) + i * sizeof(struct weft_task_record),
+                 &p->record[give->slot[i]], sizeof(struct weft_task_record));
+    weft_task_post(self, p, r, give->to, offsetof(struct weft_task_mail, granted),
+                   (give->ask >> 32) << 32 | give->count);
+}
+
+/* Tells the others how many tasks wait here, when that has changed much. All threads. */
+WEFT_INLINE void weft_task_advertise(weft_self *self, struct weft_task_place *p,
+                                     struct weft_task_rank *r)
+{
+    WEFT_SHARED(uint64_t, load, 1);
+
+    if (weft_leads(self)) {
+        const uint32_t queued = weft_load_relaxed_u32(&p->queued);
+        const uint64_t now = (int32_t)queued > 0 ? queued : 0, told = p->told & UINT32_MAX;
+        const uint64_t apart = now > told ? now - told : told - now;
+        *load = (now == 0) != (told == 0) || apart > told / 4 ? now : UINT64_MAX;
+        if (*load != UINT64_MAX) /* the same number after another is news, too */
+            *load = p->told = ((p->told >> 32) + 1) << 32 | now;
+    }
+    weft_sync(self);
+    if (*load == UINT64_MAX)
+        return;
+    for (int32_t to = 0; to < p->places; to++)
+        if (to != p->me)
+            weft_task_post(self, p, r, to,
+                           weft_task_mail_at(weft_task_row(p->places, WEFT_TASK_LOAD, p->me)),
+                           *load);
+}
+
+/* ---- taking -------------------------------------------------------------------------------------
+ */
+
+/* Whom to ask; -1: nobody. The leader. */
+WEFT_INLINE int32_t weft_task_victim(struct weft_task_place *p, uint64_t now)
+{
+    int32_t victim = -1;
+    uint64_t most = 0;
+
+    for (int32_t q = 0; q < p->places; q++) {
+        const uint64_t load = weft_load_acquire_u64(
+            &p->mail->word[weft_task_row(p->places, WEFT_TASK_LOAD, q)], ORDER_task_take);
+        const bool vain = load == p->vain[q] && now < p->again[q];
+        if (q != p->me && !vain && (uint32_t)load > most) {
+            most = (uint32_t)load;
+            victim = q;
+        }
+    }
+    return victim;
+}
+
+/* Whether what another place sent is a task of its own that can be run here. */
+WEFT_INLINE bool weft_task_plausible(const struct weft_task_place *p,
+                                     const struct weft_task_record *record)
+{
+    return record->body < p->bodies && record->priority < WEFT_TASK_PRIORITIES &&
+           record->home == p->asking && record->datas <= WEFT_TASK_DATA &&
+           record->opens <= WEFT_TASK_OPENS && record->host <= WEFT_TASK_STATES &&
+           record->first < record->end;
+}
+
+/* Takes the answer, if it is there, as far as there are slots. The leader. */
+WEFT_INLINE void weft_task_accept(weft_self *self, struct weft_task_place *p,
+                                  struct weft_task_rank *r, uint64_t now)
+{
+    const uint64_t word = weft_load_acquire_u64(&p->mail->granted, ORDER_task_take);
+    const uint32_t count = (uint32_t)word;
+
+    if (word >> 32 != p->ask)
+        return;
+    if (count > WEFT_TASK_GRANT)
+        weft_fail4(self, WEFT_ERR_PROTOCOL, "place %d gives %lld tasks, at most %d", p->asking,
+                   count, WEFT_TASK_GRANT, 0);
+    for (; p->accepted < count; p->accepted++) {
+        const uint32_t slot = weft_task_slot_take(p, r);
+        if (slot == 0)
+            return;
+        struct weft_task_record *const record = &p->record[slot - 1];
+        weft_read_shared(record, &p->mail->grant[p->accepted], sizeof(*record));
+        if (!weft_task_plausible(p, record))
+            weft_fail4(self, WEFT_ERR_PROTOCOL, "place %d gives what is no task: body %d of %d",
+                       p->asking, record->body, p->bodies, 0);
+        record->left = record->end - record->first;
+        record->parent = 0;
+        weft_task_ready(self, p, r, slot - 1);
+    }
+    r->taken += count;
+    p->backoff = count != 0 ? 20000 : p->backoff < 500000 ? 2 * p->backoff : 1000000;
+    p->again[p->asking] = count != 0 ? 0 : now + p->backoff;
+    p->asking = -1;
+}
+
+/* A rank has nothing to do. All threads. */
+WEFT_INLINE void weft_task_steal(weft_self *self, struct weft_task_place *p,
+                                 struct weft_task_rank *r)
+{
+    WEFT_SHARED(int32_t, victim, 1);
+
+    if (weft_leads(self)) {
+        const uint64_t now = weft_port_clock();
+        *victim = -1;
+        if (p->asking >= 0)
+            weft_task_accept(self, p, r, now);
+        else
+            *victim = weft_task_victim(p, now);
+        if (*victim >= 0) {
+            p->vain[*victim] = weft_load_relaxed_u64(
+                &p->mail->word[weft_task_row(p->places, WEFT_TASK_LOAD, *victim)]);
+            p->asking = *victim;
+            p->accepted = 0;
+            p->ask = (p->ask + 1) & UINT32_MAX;
+        }
+    }
+    weft_sync(self);
+    if (*victim >= 0)
+        weft_task_post(self, p, r, *victim,
+                       weft_task_mail_at(weft_task_row(p->places, WEFT_TASK_ASKED, p->me)),
+                       p->ask << 32 | (uint32_t)p->rate);
+    weft_sync(self);
+}
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * task/submit.c - tasks and gates that a host program creates, and what it asks of them.
+ *
+ * What it wants goes through a ring in host memory to the ranks of its place, in order. What
+ * becomes of a task stands in its word of `state`, which it may sleep on.
+ */
+#include "task/run.h"
+#include "task/tasks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct weft_tasks *weft_tasks_of(weft_job *job, const char *call)
+{
+    if (job->tasks == NULL || !job->tasks->begun)
+        weft_refused(job, WEFT_ERR_STATE, "%s: tasks have not begun (weft_tasks_begin)", call);
+    return job->tasks != NULL && job->tasks->begun ? job->tasks : NULL;
+}
+
+void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
+                     uint32_t b, const struct weft_task_record *record)
+{
+    struct weft_tasks *tasks = job->tasks;
+    struct weft_task_host *host = tasks->place.host;
+    struct weft_task_entry *entry = &host->entry[tasks->posted % WEFT_TASK_ENTRIES];
+
+    weft_wait_until_u32(self, &host->heard, WEFT_NE, tasks->posted - WEFT_TASK_ENTRIES);
+    entry->what = what;
+    entry->a = a;
+    entry->b = b;
+    if (record != NULL)
+        weft_write_shared(&entry->record, record, sizeof(*record));
+    weft_store_release_u32(&entry->turn, tasks->posted / WEFT_TASK_ENTRIES + 1, ORDER_task_give);
+    tasks->posted++;
+    weft_bell_ring(&job->space.state.exposed->bell);
+}
+
+void weft_tasks_forget(struct weft_tasks *tasks)
+{
+    for (uint32_t i = 0; i < WEFT_TASK_STATES; i++)
+        weft_store_relaxed_u32(&tasks->place.host->state[i], tasks->generation[i] << 8);
+}
+
+/* ---- tasks --------------------------------------------------------------------------------------
+ */
+
+enum { GENERATIONS = 1 << 24 };
+
+/* A name for a task that is about to be: its number + 1; 0: all are in use. */
+static uint32_t take_name(struct weft_tasks *tasks)
+{
+    struct weft_task_host *host = tasks->place.host;
+
+    for (uint32_t i = 0; i < WEFT_TASK_STATES; i++) {
+        const uint32_t number = (tasks->next + i) % WEFT_TASK_STATES;
+        uint32_t *generation = &tasks->generation[number];
+        if ((weft_load_relaxed_u32(&host->state[number]) & 0xff) != WEFT_TASK_NONE)
+            continue;
+        *generation = *generation % (GENERATIONS - 1) + 1;
+        weft_store_relaxed_u32(&host->state[number], *generation << 8 | WEFT_TASK_QUEUED);
+        tasks->next = number + 1;
+        return number + 1;
+    }
+    return 0;
+}
+
+static weft_status check_desc(weft_job *job, const struct weft_tasks *tasks, const char *call,
+                              const weft_task_desc *desc)
+{
+    char text[160];
+    int64_t n[3] = {0};
+    const char *wrong = desc == NULL ? "desc is NULL"
+                                     : weft_task_wrong(desc, tasks->kernel->bodies,
+                                                       tasks->gates + 1, job->numbers.processes, n);
+
+    if (wrong == NULL)
+        return WEFT_OK;
+    snprintf(text, sizeof(text), wrong, (long long)n[0], (long long)n[1], (long long)n[2]);
+    return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: %s", call, text);
+}
+
+/* task NULL: nobody asks for it. */
+static weft_status create(weft_job *job, weft_self *self, const char *call,
+                          const weft_task_desc *desc, weft_task_id *task)
+{
+    struct weft_tasks *tasks = weft_tasks_of(job, call);
+    struct weft_task_record record = {0};
+
+    if (tasks == NULL)
+        return WEFT_ERR_STATE;
+    const weft_status status = check_desc(job, tasks, call, desc);
+    if (status != WEFT_OK)
+        return status;
+    weft_task_fill(&record, desc);
+    if (task != NULL) {
+        record.host = take_name(tasks);
+        if (record.host == 0)
+            return weft_refused(job, WEFT_ERR_LIMIT,
+                                "%s: %d tasks were created whose end was not asked for", call,
+                                WEFT_TASK_STATES);
+        record.generation = tasks->generation[record.host - 1];
+    }
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_CREATE, 0, 0, &record);
+    if (task != NULL)
+        *task = (weft_task_id){record.host - 1, record.generation};
+    return WEFT_OK;
+}
+
+weft_status weft_task_create(weft_job *job, const weft_task_desc *desc, weft_task_id *task)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_task_create");
+    return weft_host_leave(job, create(job, self, host_name, desc, task));
+}
+
+/* The word of a task's state; NULL, and an error said. */
+static uint32_t *find(weft_job *job, const char *call, weft_task_id task)
+{
+    struct weft_tasks *tasks = weft_tasks_of(job, call);
+
+    if (tasks == NULL)
+        return NULL;
+    uint32_t *state =
+        task.number < WEFT_TASK_STATES ? &tasks->place.host->state[task.number] : NULL;
+    const uint32_t word = state != NULL ? weft_load_relaxed_u32(state) : 0;
+    if (task.generation == 0 || word >> 8 != task.generation || (word & 0xff) == WEFT_TASK_NONE) {
+        weft_refused(job, WEFT_ERR_ARGUMENT,
+                     "%s: task %u of generation %u is none, or its end was asked for already", call,
+                     task.number, task.generation);
+        return NULL;
+    }
+    return state;
+}
+
+static weft_status no_task(const weft_job *job)
+{
+    return job->tasks == NULL || !job->tasks->begun ? WEFT_ERR_STATE : WEFT_ERR_ARGUMENT;
+}
+
+/* What the word says; if the task has ended, its name is free. */
+static weft_task_status look(uint32_t *state)
+{
+    const uint32_t word = weft_load_acquire_u32(state, ORDER_task_take);
+
+    if ((word & 0xff) != WEFT_TASK_QUEUED)
+        weft_store_relaxed_u32(state, word & ~0xffu);
+    return (weft_task_status)(word & 0xff);
+}
+
+static void await(weft_self *self, uint32_t *state, weft_task_id task, weft_task_status *status)
+{
+    weft_wait_until_u32(self, state, WEFT_NE, task.generation << 8 | WEFT_TASK_QUEUED);
+    const weft_task_status ended = look(state);
+    if (status != NULL)
+        *status = ended;
+}
+
+weft_status weft_task_wait(weft_job *job, weft_task_id task, weft_task_status *status)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_task_wait");
+    uint32_t *state = find(job, host_name, task);
+    if (state == NULL)
+        return weft_host_leave(job, no_task(job));
+    await(self, state, task, status);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_task_test(weft_job *job, weft_task_id task, weft_task_status *status)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_task_test");
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "status", status));
+    uint32_t *state = find(job, host_name, task);
+    if (state == NULL)
+        return weft_host_leave(job, no_task(job));
+    *status = look(state);
+    if (*status == WEFT_TASK_QUEUED)
+        weft_port_poll(&self->port); /* loops around it let ranks run */
+    return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_task_run(weft_job *job, const weft_task_desc *desc)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_task_run");
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "desc", desc));
+    weft_task_desc first = *desc;
+    weft_task_id task;
+    first.priority = 0;
+    WEFT_HOST_TRY(create(job, self, host_name, &first, &task));
+    await(self, &job->tasks->place.host->state[task.number], task, NULL);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_task_cancel(weft_job *job, weft_task_id task)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_task_cancel");
+    if (find(job, host_name, task) == NULL)
+        return weft_host_leave(job, no_task(job));
+    const struct weft_task_place *const p = &job->tasks->place;
+    const uint64_t word = task.generation; /* not through the ring: all ranks may be in bodies */
+    weft_put(self, p->win, p->me, weft_task_mail_at(weft_task_cancel_at(p->places, task.number)),
+             &word, sizeof(word));
+    weft_flush(self, p->win);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+/* ---- gates --------------------------------------------------------------------------------------
+ */
+
+weft_status weft_gate_create(weft_job *job, uint32_t count, uint32_t *gate)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_gate_create");
+    struct weft_tasks *tasks = weft_tasks_of(job, host_name);
+    if (tasks == NULL)
+        return weft_host_leave(job, WEFT_ERR_STATE);
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "gate", gate));
+    if (count == 0)
+        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_ARGUMENT, "%s: a gate of 0 is open", host_name));
+    if (tasks->gates + 1 >= tasks->place.gates)
+        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_LIMIT,
+                                   "%s: all %u gates are in use (WEFT_TASK_GATES)", host_name,
+                                   tasks->place.gates - 1));
+    *gate = ++tasks->gates;
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_GATE, *gate, count, NULL);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_gate_open(weft_job *job, uint32_t gate)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_gate_open");
+    struct weft_tasks *tasks = weft_tasks_of(job, host_name);
+    if (tasks == NULL)
+        return weft_host_leave(job, WEFT_ERR_STATE);
+    if (gate == 0 || gate > tasks->gates)
+        WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_ARGUMENT, "%s: gate %u is not one of 1..%u",
+                                   host_name, gate, tasks->gates));
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_OPEN, gate, 0, NULL);
+    return weft_host_leave(job, WEFT_OK);
+}

@@ -1,0 +1,422 @@
+/*
+ * Tasks: each runs once, wherever; what it wrote is there when its end is known; gates, priorities,
+ * calls by index, trees of tasks; cancelled in every state; nothing is finished before all is done.
+ */
+#include "support/test.h"
+
+#include <weft/task.h>
+
+struct cell {
+    uint64_t count, value;
+};
+
+enum { CELLS = 256, BLOCK = 4096 };
+
+/* In the window of each process: cells of its own tasks, then a counter, a go-ahead, and a block.
+ */
+enum {
+    COUNTER = CELLS * sizeof(struct cell),
+    GO = COUNTER + 8,
+    ROWS = COUNTER + 16,
+    BYTES = ROWS + 64 * BLOCK
+};
+
+struct user {
+    struct test_check check;
+    weft_win win;
+    int32_t processes;
+};
+
+struct args {
+    uint32_t index, depth, body;
+};
+
+#define BODIES(X) X(mark) X(leaf) X(stamp) X(tick) X(spin) X(rows)
+WEFT_TASK_IDS(BODIES)
+
+/* The cell is counted once, and gets its value. */
+WEFT_TASK(mark, struct args, args)
+{
+    struct cell *const cell = (struct cell *)weft_task_data(task, 0);
+
+    weft_sync(self);
+    if (weft_thread(self) == 0) {
+        test_will_read(cell, sizeof(*cell));
+        test_will_write(cell, sizeof(*cell));
+        cell->count++;
+        cell->value = test_mix(args->index);
+    }
+}
+
+/* A tree: each spawns two, or counts what it could not spawn. */
+WEFT_TASK(leaf, struct args, args)
+{
+    struct user *const user = (struct user *)weft_task_user(task);
+    struct args next = {args->index, args->depth - 1, 0};
+    weft_task_desc desc = {0};
+    uint64_t alone = args->depth == 0;
+
+    desc.body = leaf_id;
+    desc.priority = args->depth % 2 + 1;
+    desc.arguments = &next;
+    desc.arguments_bytes = sizeof(next);
+    for (int i = 0; args->depth != 0 && i < 2; i++)
+        alone += weft_task_spawn(self, task, &desc) ? 0 : 1ull << (args->depth - 1);
+    if (alone != 0)
+        weft_fetch_add(self, user->win, (int)args->index, COUNTER, alone);
+}
+
+/* When it ran: the next of its place's numbers. */
+WEFT_TASK(stamp, struct args, args)
+{
+    struct user *const user = (struct user *)weft_task_user(task);
+    const int place = weft_task_place(task);
+    const uint64_t now = weft_fetch_add(self, user->win, place, COUNTER, 1);
+
+    weft_fetch_add(self, user->win, place, args->index * sizeof(struct cell), 1);
+    weft_fetch_add(self, user->win, place, args->index * sizeof(struct cell) + 8, now);
+}
+
+WEFT_TASK(tick, struct args, args)
+{
+    struct user *const user = (struct user *)weft_task_user(task);
+
+    weft_fetch_add(self, user->win, weft_task_place(task),
+                   weft_task_index(task) * sizeof(struct cell), 1);
+}
+
+/* Says that it runs, and does so until it may go on, or is cancelled. */
+WEFT_TASK(spin, struct args, args)
+{
+    struct user *const user = (struct user *)weft_task_user(task);
+    const int place = weft_task_place(task);
+    int cancelled = 0;
+
+    weft_fetch_add(self, user->win, place, args->index * sizeof(struct cell), 1);
+    while (!cancelled && weft_fetch_add(self, user->win, place, GO, 0) == 0)
+        cancelled = weft_task_cancelled(self, task);
+    weft_fetch_add(self, user->win, place, args->index * sizeof(struct cell) + 8,
+                   cancelled ? 2 : 1);
+}
+
+/* Adds the rows of one place's block to those of another's. */
+WEFT_TASK(rows, struct args, args)
+{
+    const size_t from = weft_task_pitch(task, 0) / 8, to = weft_task_pitch(task, 1) / 8;
+    const uint64_t *const in = (const uint64_t *)weft_task_data(task, 0);
+    uint64_t *const out = (uint64_t *)weft_task_data(task, 1);
+
+    for (size_t row = 0; row < args->depth; row++) {
+        test_will_read(in + row * from, BLOCK / 2);
+        test_will_write(out + row * to, BLOCK / 2);
+        weft_for (i, BLOCK / 16)
+            out[row * to + i] += in[row * from + i] + args->index;
+    }
+}
+
+WEFT_TASK_KERNEL(tasks, BODIES, struct user)
+
+#ifndef __CUDACC__
+
+static unsigned char zero[BYTES], seen[BYTES];
+
+static void *memory_of(struct test_env *env, weft_win *win)
+{
+    unsigned char *const memory = test_memory(env, TEST_MAPPED, BYTES);
+
+    TEST_EQ(env, weft_host_win_create(env->job, memory, BYTES, win), WEFT_OK);
+    return memory;
+}
+
+static bool begin(struct test_env *env, struct user *user, int ranks)
+{
+    user->processes = env->numbers->processes;
+    return TEST_EQ(env, weft_tasks_begin(env->job, &tasks, user, env->threads, ranks), WEFT_OK);
+}
+
+static uint64_t word_at(struct test_env *env, const struct user *user, size_t offset)
+{
+    uint64_t word = 0;
+
+    TEST_EQ(env, weft_host_get(env->job, user->win, env->numbers->process, offset, &word, 8),
+            WEFT_OK);
+    return word;
+}
+
+static struct cell cell_at(struct test_env *env, const struct user *user, uint32_t i)
+{
+    return (struct cell){word_at(env, user, i * sizeof(struct cell)),
+                         word_at(env, user, i * sizeof(struct cell) + 8)};
+}
+
+static void clear(struct test_env *env, const struct user *user)
+{
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+    TEST_EQ(env, weft_host_put(env->job, user->win, env->numbers->process, 0, zero, ROWS), WEFT_OK);
+    TEST_EQ(env, weft_host_flush(env->job, user->win), WEFT_OK);
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+}
+
+static weft_task_desc desc_of(struct test_env *env, const struct user *user, uint32_t body,
+                              struct args *args)
+{
+    weft_task_desc desc = {.body = body, .arguments = args, .arguments_bytes = sizeof(*args)};
+
+    if (body == mark_id) {
+        desc.datas = 1;
+        desc.data[0] = (weft_task_data_desc){.win = user->win,
+                                             .place = env->numbers->process,
+                                             .offset = args->index * sizeof(struct cell),
+                                             .bytes = sizeof(struct cell),
+                                             .mode = WEFT_TASK_INOUT};
+    }
+    return desc;
+}
+
+static weft_status create(struct test_env *env, const struct user *user, uint32_t body,
+                          uint32_t index, uint32_t after, uint32_t priority, uint32_t open,
+                          weft_task_id *task)
+{
+    struct args args = {.index = index};
+    weft_task_desc desc = desc_of(env, user, body, &args);
+
+    desc.after = after;
+    desc.priority = priority;
+    desc.opens = open != 0;
+    desc.open[0] = open;
+    return weft_task_create(env->job, &desc, task);
+}
+
+/* Each task once; a word that was waited for is there. */
+static void once(struct test_env *env, const struct user *user)
+{
+    const uint32_t n = env->random ? 20 : CELLS;
+    weft_task_id first[8];
+
+    clear(env, user);
+    for (uint32_t i = 0; env->numbers->process == 0 && i < n; i++)
+        TEST_EQ(env, create(env, user, mark_id, i, 0, i % 4, 0, i < 8 ? &first[i] : NULL), WEFT_OK);
+    for (uint32_t i = 0; env->numbers->process == 0 && i < 8; i++) {
+        weft_task_status status;
+        TEST_EQ(env, weft_task_wait(env->job, first[i], &status), WEFT_OK);
+        TEST_EQ(env, status, WEFT_TASK_DONE);
+        TEST_EQ(env, cell_at(env, user, i).value, test_mix(i));
+    }
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    for (uint32_t i = 0; env->numbers->process == 0 && i < n; i++) {
+        TEST_EQ(env, cell_at(env, user, i).count, 1);
+        TEST_EQ(env, cell_at(env, user, i).value, test_mix(i));
+    }
+}
+
+static void trees(struct test_env *env, const struct user *user)
+{
+    const uint32_t depth = env->random ? 3 : 10;
+    const int n = env->numbers->processes;
+
+    clear(env, user);
+    for (int of = 0; of < n; of++) { /* a tree for each counter */
+        struct args args = {.index = (uint32_t)of, .depth = depth};
+        weft_task_desc desc = desc_of(env, user, leaf_id, &args);
+        TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_OK);
+    }
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    TEST_EQ(env, word_at(env, user, COUNTER), (uint64_t)n << depth);
+}
+
+/* A chain; each waits for the one before, and the first for the host program. */
+static void gates(struct test_env *env, const struct user *user)
+{
+    const uint32_t n = env->random ? 5 : 50;
+    uint32_t gate[64];
+
+    clear(env, user);
+    for (uint32_t i = 0; i < n; i++)
+        TEST_EQ(env, weft_gate_create(env->job, i == 0 ? 2 : 1, &gate[i]), WEFT_OK);
+    for (uint32_t i = n; i-- > 0;)
+        TEST_EQ(env,
+                create(env, user, stamp_id, i, gate[i], i % 4, i + 1 < n ? gate[i + 1] : 0, NULL),
+                WEFT_OK);
+    TEST_EQ(env, weft_gate_open(env->job, gate[0]), WEFT_OK);
+    TEST_EQ(env, weft_gate_open(env->job, gate[0]), WEFT_OK);
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    for (uint32_t i = 0; i < n; i++) {
+        TEST_EQ(env, cell_at(env, user, i).count, 1);
+        TEST_EQ(env, cell_at(env, user, i).value, i);
+    }
+}
+
+static void indexed(struct test_env *env, const struct user *user)
+{
+    const uint32_t n = env->random ? 20 : CELLS;
+    struct args args = {0};
+    weft_task_desc desc = desc_of(env, user, tick_id, &args);
+
+    clear(env, user);
+    desc.count = n;
+    desc.priority = 1;
+    if (env->numbers->process == 0) {
+        TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_OK);
+        TEST_EQ(env, weft_task_run(env->job, &desc), WEFT_OK);
+        TEST_EQ(env, cell_at(env, user, n / 2).count >= 1, 1);
+    }
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    for (uint32_t i = 0; i < n; i++)
+        TEST_EQ(env, cell_at(env, user, i).count, env->numbers->process == 0 ? 2 : 0);
+}
+
+static void let_go(struct test_env *env, const struct user *user)
+{
+    TEST_EQ(env, weft_host_add(env->job, user->win, env->numbers->process, GO, 1), WEFT_OK);
+}
+
+/* Held, waiting, running here or away, and ended. */
+static void cancelled(struct test_env *env, const struct user *user)
+{
+    weft_task_id held, runs, done;
+    weft_task_status status;
+    uint32_t gate;
+
+    clear(env, user);
+    TEST_EQ(env, weft_gate_create(env->job, 1, &gate), WEFT_OK);
+    TEST_EQ(env, create(env, user, stamp_id, 0, gate, 0, 0, &held), WEFT_OK);
+    TEST_EQ(env, create(env, user, spin_id, 1, 0, 0, 0, &runs), WEFT_OK);
+    TEST_EQ(env, create(env, user, mark_id, 2, 0, 0, 0, &done), WEFT_OK);
+    TEST_EQ(env, weft_task_cancel(env->job, held), WEFT_OK);
+    while (cell_at(env, user, 1).count == 0 && weft_error(env->job)[0] == 0)
+        TEST_EQ(env, weft_task_test(env->job, runs, &status), WEFT_OK);
+    TEST_EQ(env, weft_task_cancel(env->job, runs), WEFT_OK);
+    TEST_EQ(env, weft_task_wait(env->job, runs, &status), WEFT_OK);
+    TEST_EQ(env, status, WEFT_TASK_DONE);
+    TEST_EQ(env, cell_at(env, user, 1).value, 2);
+    TEST_EQ(env, weft_task_test(env->job, held, &status), WEFT_OK);
+    TEST_EQ(env, status, WEFT_TASK_QUEUED);
+    TEST_EQ(env, weft_gate_open(env->job, gate), WEFT_OK);
+    TEST_EQ(env, weft_task_wait(env->job, held, &status), WEFT_OK);
+    TEST_EQ(env, status, WEFT_TASK_CANCELLED);
+    TEST_EQ(env, weft_task_wait(env->job, done, &status), WEFT_OK);
+    TEST_EQ(env, status, WEFT_TASK_DONE);
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    TEST_EQ(env, cell_at(env, user, 0).count, 0);
+}
+
+/* One rank is busy: of those that wait, the first priority comes first; one waits and is cancelled.
+ */
+static void priorities(struct test_env *env, const struct user *user)
+{
+    enum { EACH = 4 };
+    weft_task_id last;
+    weft_task_status status;
+
+    clear(env, user);
+    for (uint32_t i = 0; i < 1 + 4 * EACH; i++) { /* lowest first; the rank begins with the spin */
+        struct args args = {.index = i};
+        weft_task_desc desc = desc_of(env, user, i == 0 ? spin_id : stamp_id, &args);
+        desc.flags = WEFT_TASK_HOLD;
+        desc.priority = i == 0 ? 0 : 3 - (i - 1) / EACH;
+        TEST_EQ(env, weft_task_create(env->job, &desc, i == 1 ? &last : NULL), WEFT_OK);
+        while (i == 0 && cell_at(env, user, 0).count == 0 && weft_error(env->job)[0] == 0)
+            continue;
+    }
+    TEST_EQ(env, weft_task_cancel(env->job, last), WEFT_OK);
+    let_go(env, user);
+    TEST_EQ(env, weft_task_wait(env->job, last, &status), WEFT_OK);
+    TEST_EQ(env, status, WEFT_TASK_CANCELLED);
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    TEST_EQ(env, cell_at(env, user, 1).count, 0);
+    for (uint32_t i = 2; i < 1 + 4 * EACH; i++) {
+        const uint32_t priority = 3 - (i - 1) / EACH;
+        TEST_EQ(env, cell_at(env, user, i).value / EACH, priority);
+    }
+}
+
+/* Blocks of rows go from each place to the next, by ranks of any. */
+static void blocks(struct test_env *env, const struct user *user)
+{
+    const int me = env->numbers->process, n = env->numbers->processes;
+    const uint32_t height = env->random ? 2 : 8;
+
+    clear(env, user);
+    for (uint32_t i = 0; i < 64 / height && i < (env->random ? 3u : 8u); i++) {
+        struct args args = {.index = i, .depth = height};
+        weft_task_desc desc = desc_of(env, user, rows_id, &args);
+        desc.datas = 2;
+        for (int d = 0; d < 2; d++)
+            desc.data[d] = (weft_task_data_desc){.win = user->win,
+                                                 .place = (me + d) % n,
+                                                 .offset = ROWS + (size_t)i * height * BLOCK +
+                                                           (size_t)d * BLOCK / 2,
+                                                 .bytes = BLOCK / 2,
+                                                 .pitch = BLOCK,
+                                                 .rows = height,
+                                                 .mode = d == 0 ? WEFT_TASK_IN : WEFT_TASK_INOUT};
+        TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_OK);
+    }
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    TEST_EQ(env, weft_host_get(env->job, user->win, me, ROWS, seen, 64 * BLOCK), WEFT_OK);
+    for (uint32_t i = 0; i < 64 / height && i < (env->random ? 3u : 8u); i++)
+        for (uint32_t row = i * height; row < (i + 1) * height; row++)
+            for (uint32_t k = 0; k < BLOCK / 16; k += 37) {
+                const uint64_t *const at = (const uint64_t *)(seen + (size_t)row * BLOCK);
+                TEST_EQ(env, at[k], 0);
+                TEST_EQ(env, at[BLOCK / 16 + k], i);
+            }
+}
+
+static void refused(struct test_env *env, const struct user *user)
+{
+    struct args args = {0};
+    weft_task_desc desc = desc_of(env, user, 77, &args);
+    weft_task_status status;
+
+    TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_ERR_ARGUMENT);
+    desc.body = mark_id;
+    desc.priority = 4;
+    TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_ERR_ARGUMENT);
+    desc.priority = 0;
+    desc.after = 1 << 20;
+    TEST_EQ(env, weft_task_create(env->job, &desc, NULL), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_task_wait(env->job, (weft_task_id){0, 0}, &status), WEFT_ERR_ARGUMENT);
+    TEST_EQ(env, weft_gate_open(env->job, 1 << 20), WEFT_ERR_ARGUMENT);
+    env->expect = WEFT_ERR_ARGUMENT; /* what weft_close returns */
+}
+
+static bool wanted(const struct test_env *env, const char *name)
+{
+    return env->only == NULL || strcmp(env->only, name) == 0;
+}
+
+static int body(struct test_env *env)
+{
+    static const struct {
+        const char *name;
+        void (*run)(struct test_env *, const struct user *);
+    } cases[] = {{"once", once},       {"trees", trees},         {"gates", gates},
+                 {"indexed", indexed}, {"cancelled", cancelled}, {"blocks", blocks}};
+    struct user user = {.processes = 0};
+    weft_task_numbers numbers;
+
+    memory_of(env, &user.win);
+    if (begin(env, &user, env->ranks)) {
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+            if (wanted(env, cases[i].name))
+                cases[i].run(env, &user);
+        if (wanted(env, "refused") && !env->random)
+            refused(env, &user);
+        TEST_EQ(env, weft_tasks_end(env->job), WEFT_OK);
+        TEST_EQ(env, weft_tasks_numbers(env->job, &numbers), WEFT_OK);
+        TEST_EQ(env, user.check.failed, 0);
+    }
+    if (wanted(env, "priorities") && begin(env, &user, 1)) {
+        priorities(env, &user);
+        TEST_EQ(env, weft_tasks_end(env->job), WEFT_OK);
+    }
+    TEST_EQ(env, weft_host_win_free(env->job, &user.win), WEFT_OK);
+    return TEST_PASSED;
+}
+
+int main(int argc, char **argv)
+{
+    return test_main(argc, argv, body);
+}
+#endif
