@@ -77,6 +77,7 @@ struct weft_net_caps {
     bool launched;         /* reaches only processes that its own launcher has started */
     bool reads_device;     /* takes some puts from device memory; others return WEFT_NET_STAGE */
     bool lands_when_asked; /* without a flush `landed` comes late */
+    bool closes_together;  /* no process closes before the sides of all have stopped */
     size_t address_bytes;  /* length of this process's address */
     void *stage;    /* the network's own pinned memory, open.stage_bytes of it; NULL: none. Puts
                        from it are quicker; they may be `sent` only when they have landed */

@@ -15,17 +15,17 @@ enum { INTERVALS = 20 };
 struct data {
     struct test_check check;
     uint32_t intervals;
-    uint32_t steps;           /* of work in every second interval */
-    double sum;               /* so that the work is not removed */
-    double inside[INTERVALS]; /* ms by the host's clock, read within; where a kernel can read it */
+    uint32_t steps;            /* of work in every second interval */
+    double sum;                /* so that the work is not removed */
+    int64_t inside[INTERVALS]; /* ns by the host's clock, read within; where a kernel can read it */
 };
 
 #ifndef __CUDACC__
-static double now_ms(void)
+static int64_t now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 #endif
 
@@ -37,7 +37,7 @@ WEFT_KERNEL(timer_kernel, struct data, user)
     for (uint32_t i = 0; i < user->intervals; i++) {
         weft_timer_start(self);
 #ifndef __CUDACC__
-        const double begin = now_ms();
+        const int64_t begin = now_ns();
 #endif
         if (i % 2 == 1 && weft_rank(self, WEFT_COMM_DEVICE) == 0) {
             for (uint32_t k = 1; k <= user->steps; k++)
@@ -45,7 +45,7 @@ WEFT_KERNEL(timer_kernel, struct data, user)
         }
 #ifndef __CUDACC__
         if (weft_rank(self, WEFT_COMM_DEVICE) == 0)
-            user->inside[i] = now_ms() - begin;
+            user->inside[i] = now_ns() - begin;
 #endif
         weft_timer_stop(self);
     }
@@ -63,9 +63,9 @@ static void check_run(struct test_env *env, uint32_t intervals)
     size_t count = 0;
     double ms = -1, sum = 0, idle = 0;
 
-    const double before = now_ms();
+    const int64_t before = now_ns();
     TEST_EQ(env, weft_run(env->job, &data, sizeof(data), &ms), WEFT_OK);
-    const double around = now_ms() - before;
+    const double around = (double)(now_ns() - before) * 1e-6;
     TEST_EQ(env, data.check.failed, 0);
     TEST_EQ(env, weft_intervals(env->job, &list, &count), WEFT_OK);
     TEST_EQ(env, count, intervals);
@@ -78,13 +78,15 @@ static void check_run(struct test_env *env, uint32_t intervals)
         return;
     double least = 1e9; /* that an interval exceeds what was read within it */
     for (size_t i = 0; i < count; i++) {
-        const double more = list[i] - data.inside[i];
+        const double more = list[i] - (double)data.inside[i] * 1e-6;
         TEST(env, more > -1e-6); /* half a nanosecond, for conversions */
         least = more < least ? more : least;
     }
-    TEST(env, env->numbers->threads > 1 || count == 0 || least < 5); /* one clock, one unit */
     TEST(env, ms >= sum && ms <= around);
-    if (intervals > 1) { /* a million divisions take at least 0.2 ms on any machine of today */
+    if (intervals > 1) {
+        /* One clock, one unit. A thread may lose its processor in one interval, hardly in all. */
+        TEST(env, env->numbers->threads > 1 || least < 5);
+        /* A million divisions take at least 0.2 ms on any machine of today. */
         TEST(env, sum - idle > 0.2 * (intervals / 2));
         TEST(env, data.sum > 14);
     }

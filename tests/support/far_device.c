@@ -5,32 +5,12 @@
 #include "base/say.h"
 #include "order/atomic.h"
 #include "rank/state.h"
+#include "support/far_stream.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST = 4096 }; /* jobs of a stream that wait; who gives it more waits, too */
-
-struct work {
-    enum { COPY, FILL, STORE } kind;
-    unsigned char *target;
-    const unsigned char *source;
-    size_t pitch, width, rows;
-    uint32_t value;
-};
-
-struct stream {
-    struct weft_device *device;
-    enum weft_device_stream which;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    struct work queue[MOST];
-    uint64_t given, done;
-    bool stop;
-};
 
 enum { RANGES = 256 }; /* of memory that it has given, at once */
 
@@ -42,140 +22,63 @@ struct weft_device {
     } range[RANGES];
     pthread_mutex_t range_lock;
     struct weft_bell *bell; /* on which ranks sleep */
-    struct stream streams[WEFT_STREAMS];
+    struct far_stream streams[WEFT_STREAMS];
 };
 
 struct far_watch far_watch;
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-/* Ranks may be polling what lands: aligned words arrive undivided. */
-static void copy_row(const struct stream *stream, unsigned char *target,
-                     const unsigned char *source, size_t bytes)
-{
-    if (stream->which == WEFT_STREAM_RECEIVE)
-        weft_land(target, source, bytes);
-    else
-        memcpy(target, source, bytes);
-}
-
-static void do_work(const struct stream *stream, const struct work *work)
-{
-    const struct far_copy copy = {stream->which, work->target, work->source,
-                                  work->width * work->rows};
-
-    if (work->kind == COPY && far_watch.ready != NULL)
-        far_watch.ready(&copy);
-    for (size_t r = 0; work->kind == COPY && r < work->rows; r++)
-        copy_row(stream, work->target + r * work->width, work->source + r * work->pitch,
-                 work->width);
-    for (size_t w = 0; work->kind == FILL && w < work->rows; w++)
-        weft_store_relaxed_u32((uint32_t *)(void *)work->target + w, work->value);
-    if (work->kind == STORE)
-        weft_store_release_u32((uint32_t *)(void *)work->target, work->value,
-                               ORDER_count_store_host);
-    if (work->kind == COPY && far_watch.done != NULL)
-        far_watch.done(&copy);
-}
-
-static void *lane_main(void *argument)
-{
-    struct stream *stream = argument;
-
-    pthread_mutex_lock(&stream->lock);
-    for (;;) {
-        while (stream->given == stream->done && !stream->stop)
-            pthread_cond_wait(&stream->changed, &stream->lock);
-        if (stream->given == stream->done)
-            break;
-        const struct work work = stream->queue[stream->done % MOST];
-        pthread_mutex_unlock(&stream->lock);
-        sched_yield(); /* later, as far as one can tell */
-        do_work(stream, &work);
-        struct weft_bell *bell = __atomic_load_n(&stream->device->bell, __ATOMIC_ACQUIRE);
-        pthread_mutex_lock(&stream->lock);
-        stream->done++;
-        pthread_cond_broadcast(&stream->changed);
-        if (bell != NULL)
-            weft_bell_ring(bell);
-    }
-    pthread_mutex_unlock(&stream->lock);
-    return NULL;
-}
-
 static weft_status give(struct weft_device *d, enum weft_device_stream which,
-                        const struct work *work)
+                        const struct far_work *work)
 {
-    struct stream *stream = &d->streams[which];
-    const struct far_copy copy = {which, work->target, work->source, work->width * work->rows};
-
-    if (work->kind == COPY && far_watch.begun != NULL && !far_watch.begun(&copy))
-        return weft_err(WEFT_ERR_DEVICE, "the far device was told to fail");
-    pthread_mutex_lock(&stream->lock);
-    while (stream->given - stream->done == MOST)
-        pthread_cond_wait(&stream->changed, &stream->lock);
-    stream->queue[stream->given++ % MOST] = *work;
-    pthread_cond_broadcast(&stream->changed);
-    pthread_mutex_unlock(&stream->lock);
-    return WEFT_OK;
+    return far_stream_give(&d->streams[which], work);
 }
 
 static weft_status far_copy(struct weft_device *d, enum weft_device_stream stream, void *target,
                             const void *source, size_t bytes)
 {
-    return give(d, stream, &(struct work){COPY, target, source, bytes, bytes, 1, 0});
+    return give(d, stream, &(struct far_work){FAR_COPY, target, source, bytes, bytes, 1, 0});
 }
 
 static weft_status far_gather(struct weft_device *d, enum weft_device_stream stream, void *target,
                               const void *source, size_t pitch, size_t width, size_t rows)
 {
-    return give(d, stream, &(struct work){COPY, target, source, pitch, width, rows, 0});
+    return give(d, stream, &(struct far_work){FAR_COPY, target, source, pitch, width, rows, 0});
 }
 
 static weft_status far_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,
                             uint32_t value, size_t words)
 {
-    return give(d, stream, &(struct work){FILL, (unsigned char *)target, NULL, 0, 0, words, value});
+    return give(d, stream,
+                &(struct far_work){FAR_FILL, (unsigned char *)target, NULL, 0, 0, words, value});
 }
 
 static weft_status far_store(struct weft_device *d, enum weft_device_stream stream, uint32_t *word,
                              uint32_t value)
 {
-    return give(d, stream, &(struct work){STORE, (unsigned char *)word, NULL, 0, 0, 1, value});
+    return give(d, stream,
+                &(struct far_work){FAR_STORE, (unsigned char *)word, NULL, 0, 0, 1, value});
 }
 
 static weft_status far_wait(struct weft_device *d, enum weft_device_stream which)
 {
-    struct stream *stream = &d->streams[which];
-
-    pthread_mutex_lock(&stream->lock);
-    const uint64_t given = stream->given;
-    while (stream->done < given)
-        pthread_cond_wait(&stream->changed, &stream->lock);
-    pthread_mutex_unlock(&stream->lock);
+    far_stream_wait(&d->streams[which]);
     return WEFT_OK;
 }
 
 static weft_status far_mark(struct weft_device *d, enum weft_device_stream which, uint64_t *mark)
 {
-    struct stream *stream = &d->streams[which];
-
     if (far_watch.marked != NULL && !far_watch.marked(which))
         return weft_err(WEFT_ERR_DEVICE, "far: a mark fails");
-    pthread_mutex_lock(&stream->lock);
-    *mark = stream->given;
-    pthread_mutex_unlock(&stream->lock);
+    *mark = far_stream_given(&d->streams[which]);
     return WEFT_OK;
 }
 
 static weft_status far_passed(struct weft_device *d, enum weft_device_stream which, uint64_t mark,
                               bool *passed)
 {
-    struct stream *stream = &d->streams[which];
-
-    pthread_mutex_lock(&stream->lock);
-    *passed = stream->done >= mark;
-    pthread_mutex_unlock(&stream->lock);
+    *passed = far_stream_passed(&d->streams[which], mark);
     if (!*passed)
         sched_yield(); /* who asks again and again keeps no stream from its processor */
     return WEFT_OK;
@@ -223,14 +126,8 @@ static weft_status far_serve(struct weft_device *d, struct weft_errand *errands,
 
 static void far_close(struct weft_device *d)
 {
-    for (int i = 0; i < WEFT_STREAMS; i++) {
-        struct stream *stream = &d->streams[i];
-        pthread_mutex_lock(&stream->lock);
-        stream->stop = true;
-        pthread_cond_broadcast(&stream->changed);
-        pthread_mutex_unlock(&stream->lock);
-        pthread_join(stream->thread, NULL);
-    }
+    for (int i = 0; i < WEFT_STREAMS; i++)
+        far_stream_close(&d->streams[i]);
     weft_cpu_device.close(d->cpu);
     free(d);
 }
@@ -248,15 +145,8 @@ static weft_status far_open(struct weft_device **device, const struct weft_confi
         return status;
     }
     pthread_mutex_init(&d->range_lock, NULL);
-    for (int i = 0; i < WEFT_STREAMS; i++) {
-        struct stream *stream = &d->streams[i];
-        stream->device = d;
-        stream->which = (enum weft_device_stream)i;
-        pthread_mutex_init(&stream->lock, NULL);
-        pthread_cond_init(&stream->changed, NULL);
-        if (pthread_create(&stream->thread, NULL, lane_main, stream) != 0)
-            abort();
-    }
+    for (int i = 0; i < WEFT_STREAMS; i++)
+        far_stream_open(&d->streams[i], (enum weft_device_stream)i, &d->bell);
     *device = d;
     return WEFT_OK;
 }

@@ -118,6 +118,20 @@ static weft_status open_peers(struct weft_net *net)
     return WEFT_OK;
 }
 
+/*
+ * Takes what has come since the receive side stopped; nobody sends any more (closes_together).
+ * Without this ofi_rxm 1.17 over verbs crashes: a connection that it closes with a message in its
+ * queue gets that message's buffer back, after it is gone.
+ */
+static void take_the_rest(struct weft_net *net)
+{
+    struct fi_cq_data_entry entries[WEFT_OFI_BATCH];
+
+    while (net->ep != NULL && net->cq[WEFT_NET_RECEIVE] != NULL &&
+           fi_cq_read(net->cq[WEFT_NET_RECEIVE], entries, WEFT_OFI_BATCH) > 0)
+        ;
+}
+
 static void weft_ofi_close(struct weft_net *net)
 {
     weft_ofi_watch_close(net);
@@ -127,6 +141,7 @@ static void weft_ofi_close(struct weft_net *net)
         weft_say(WEFT_SAY_DEBUG,
                  "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
                  net->writes, net->docked, net->messages);
+    take_the_rest(net);
     CLOSE(net->dock.mr);
     if (net->can.bind_mr) /* it belongs to the endpoint */
         CLOSE(net->memory_mr);
@@ -205,6 +220,7 @@ static weft_status weft_ofi_open(struct weft_net **net, const struct weft_net_op
 static void weft_ofi_caps(const struct weft_net *net, struct weft_net_caps *caps)
 {
     *caps = (struct weft_net_caps){.lands_when_asked = true,
+                                   .closes_together = true,
                                    .same_host_only =
                                        strcmp(net->info->fabric_attr->prov_name, "shm") == 0,
                                    .address_bytes = sizeof(struct weft_ofi_hello)};

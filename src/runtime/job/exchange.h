@@ -20,7 +20,8 @@ enum weft_exchange_op {
     WEFT_EXCHANGE_RAN,
     WEFT_EXCHANGE_SIZES,
     WEFT_EXCHANGE_TASKS,
-    WEFT_EXCHANGE_CLOSE
+    WEFT_EXCHANGE_CLOSE,
+    WEFT_EXCHANGE_STOPPED
 };
 
 weft_status weft_exchange_open(struct weft_job *job);

@@ -130,6 +130,20 @@ static void leave_behind(struct weft_job *job)
     weft_unlock(&left_lock);
 }
 
+/* Where the network asks for it, nobody closes it before all have stopped sending. */
+static void stop_together(struct weft_job *job)
+{
+    struct weft_net_caps caps;
+
+    if (job->proxy.net == NULL || weft_job_status(job) != WEFT_OK)
+        return;
+    job->proxy.net_ops->caps(job->proxy.net, &caps);
+    if (!caps.closes_together)
+        return;
+    weft_services_stop(job);
+    weft_exchange(job, WEFT_EXCHANGE_STOPPED, NULL, 0, NULL);
+}
+
 /* True: its memory may go. */
 static bool close_network(struct weft_job *job)
 {
@@ -259,6 +273,7 @@ weft_status weft_close(weft_job *job)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, entered, sizeof(*entered), NULL);
     for (int i = 0; weft_modules[i] != NULL; i++)
         weft_modules[i]->leave(job);
+    stop_together(job);
     weft_status status = job->refused != WEFT_OK ? (weft_status)job->refused : weft_job_status(job);
     if (status == WEFT_OK)
         status = written;

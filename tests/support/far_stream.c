@@ -1,0 +1,125 @@
+/* support/far_stream.c - see the header. */
+#include "support/far_stream.h"
+
+#include "base/say.h"
+#include "order/atomic.h"
+#include "support/far_device.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ranks may be polling what lands: aligned words arrive undivided. */
+static void copy_row(const struct far_stream *stream, unsigned char *target,
+                     const unsigned char *source, size_t bytes)
+{
+    if (stream->which == WEFT_STREAM_RECEIVE)
+        weft_land(target, source, bytes);
+    else
+        memcpy(target, source, bytes);
+}
+
+static void do_work(const struct far_stream *stream, const struct far_work *work)
+{
+    const struct far_copy copy = {stream->which, work->target, work->source,
+                                  work->width * work->rows};
+
+    if (work->kind == FAR_COPY && far_watch.ready != NULL)
+        far_watch.ready(&copy);
+    for (size_t r = 0; work->kind == FAR_COPY && r < work->rows; r++)
+        copy_row(stream, work->target + r * work->width, work->source + r * work->pitch,
+                 work->width);
+    for (size_t w = 0; work->kind == FAR_FILL && w < work->rows; w++)
+        weft_store_relaxed_u32((uint32_t *)(void *)work->target + w, work->value);
+    if (work->kind == FAR_STORE)
+        weft_store_release_u32((uint32_t *)(void *)work->target, work->value,
+                               ORDER_count_store_host);
+    if (work->kind == FAR_COPY && far_watch.done != NULL)
+        far_watch.done(&copy);
+}
+
+static void *stream_main(void *argument)
+{
+    struct far_stream *stream = argument;
+
+    pthread_mutex_lock(&stream->lock);
+    for (;;) {
+        while (stream->given == stream->done && !stream->stop)
+            pthread_cond_wait(&stream->changed, &stream->lock);
+        if (stream->given == stream->done)
+            break;
+        const struct far_work work = stream->queue[stream->done % FAR_WORK_MOST];
+        pthread_mutex_unlock(&stream->lock);
+        sched_yield(); /* later, as far as one can tell */
+        do_work(stream, &work);
+        struct weft_bell *bell = __atomic_load_n(stream->bell, __ATOMIC_ACQUIRE);
+        pthread_mutex_lock(&stream->lock);
+        stream->done++;
+        pthread_cond_broadcast(&stream->changed);
+        if (bell != NULL)
+            weft_bell_ring(bell);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return NULL;
+}
+
+void far_stream_open(struct far_stream *stream, enum weft_device_stream which,
+                     struct weft_bell **bell)
+{
+    stream->bell = bell;
+    stream->which = which;
+    pthread_mutex_init(&stream->lock, NULL);
+    pthread_cond_init(&stream->changed, NULL);
+    if (pthread_create(&stream->thread, NULL, stream_main, stream) != 0)
+        abort();
+}
+
+void far_stream_close(struct far_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->stop = true;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->lock);
+    pthread_join(stream->thread, NULL);
+}
+
+weft_status far_stream_give(struct far_stream *stream, const struct far_work *work)
+{
+    const struct far_copy copy = {stream->which, work->target, work->source,
+                                  work->width * work->rows};
+
+    if (work->kind == FAR_COPY && far_watch.begun != NULL && !far_watch.begun(&copy))
+        return weft_err(WEFT_ERR_DEVICE, "the far device was told to fail");
+    pthread_mutex_lock(&stream->lock);
+    while (stream->given - stream->done == FAR_WORK_MOST)
+        pthread_cond_wait(&stream->changed, &stream->lock);
+    stream->queue[stream->given++ % FAR_WORK_MOST] = *work;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->lock);
+    return WEFT_OK;
+}
+
+void far_stream_wait(struct far_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    const uint64_t given = stream->given;
+    while (stream->done < given)
+        pthread_cond_wait(&stream->changed, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+uint64_t far_stream_given(struct far_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    const uint64_t given = stream->given;
+    pthread_mutex_unlock(&stream->lock);
+    return given;
+}
+
+bool far_stream_passed(struct far_stream *stream, uint64_t given)
+{
+    pthread_mutex_lock(&stream->lock);
+    const bool passed = stream->done >= given;
+    pthread_mutex_unlock(&stream->lock);
+    return passed;
+}
