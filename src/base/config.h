@@ -66,6 +66,7 @@ struct weft_config {
 #define WEFT_CONFIG_REAL(name, field, def, min, max, unit, doc) double field;
 #define WEFT_CONFIG_CHOICE(name, field, def, words, doc)        int field; /* index into words */
 #define WEFT_CONFIG_TEXT(name, field, def, doc)                 char field[128];
+#define WEFT_CONFIG_LINE(name, field, def, doc)                 char field[2048];
 #include "base/config.def"
     unsigned char source[WEFT_CONFIG_ROWS]; /* by index: a weft_config_source */
 };

@@ -21,7 +21,9 @@ const struct weft_config_row weft_config_rows[WEFT_CONFIG_ROWS] = {
 #define WEFT_CONFIG_CHOICE(name, field, def, words, doc)                                           \
     {#name, WEFT_CHOICE, AT(field), def, "", words, doc, 0, 0},
 #define WEFT_CONFIG_TEXT(name, field, def, doc)                                                    \
-    {#name, WEFT_TEXT, AT(field), def, "", NULL, doc, 0, 0},
+    {#name, WEFT_TEXT, AT(field),                                                                  \
+     def,   "",        NULL,                                                                       \
+     doc,   0,         sizeof(((struct weft_config *)0)->field) - 1},
 #include "base/config.def"
 };
 
@@ -106,9 +108,9 @@ static weft_status set_choice(void *field, const struct weft_config_row *row, co
 
 static weft_status set_text(void *field, const struct weft_config_row *row, const char *text)
 {
-    if (strlen(text) > 127)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_%s: %zu bytes, at most 127", row->name,
-                        strlen(text));
+    if ((double)strlen(text) > row->max)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_%s: %zu bytes, at most %g", row->name, strlen(text),
+                        row->max);
     memcpy(field, text, strlen(text) + 1);
     return WEFT_OK;
 }

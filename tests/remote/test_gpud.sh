@@ -79,6 +79,12 @@ expect secret 1 'the program has another secret' \
 expect nobody 1 'Connection refused' "$cuda" run -s 127.0.0.1:1 -- "$program"
 expect twice 1 "server $a is named twice" "$cuda" run -s "$a,$a" -- "$program"
 expect port 1 'is not HOST:PORT' "$cuda" run -s "127.0.0.1:99999" -- "$program"
+many=$a
+for port in $(seq 40000 40024); do many=$many,127.0.0.1:$port; done # longer than other settings may be
+expect 'many servers' 1 'Connection refused' "$cuda" run -s "$many" -- "$program"
+expect pipe 1 'WEFT_REMOTE_PIPE=9x: not auto, once:NxSIZE or each:NxSIZE' \
+    env WEFT_REMOTE_PIPE=9x "$cuda" run -s "$a" -- "$program"
+expect unknown 1 'WEFT_REMOTE_PIPES' env WEFT_REMOTE_PIPES=1 "$cuda" run -s "$a" -- "$program"
 expect 'no secret file' 1 'secret-file is missing' "$bin/weft-gpud" --driver fake:
 chmod 644 "$here/other"
 expect 'open secret' 1 'others can read it' "$bin/weft-gpud" --driver fake: --secret-file "$here/other"

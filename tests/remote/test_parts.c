@@ -1,11 +1,12 @@
 /*
  * test_parts.c - the ring of records at its wrap and when it is full; a device's memory against a
- * model; the lists of servers.
+ * model; the lists of servers; the versions of the pipeline.
  */
 #include "fuzz/fuzz.h"
 
 #include "base/say.h"
 #include "remote/client/connect.h"
+#include "remote/copy/plan.h"
 #include "remote/link/ring.h"
 #include "remote/session/arena.h"
 #include "remote/table/fake/fake.h"
@@ -132,12 +133,40 @@ static void test_servers(void)
     MUST(weft_servers_parse(&servers, many) == WEFT_ERR_CONFIG);
 }
 
+/* ---- the pipeline's versions ----------------------------------------------------------------- */
+
+static void test_plans(void)
+{
+    static const char *const bad[] = {"",           "9x",         "once:",     "once:0x1M",
+                                      "once:65x1M", "once:1x",    "once:1x1K", "once:1x17M",
+                                      "each:2y1M",  "once:1x5000"};
+    struct weft_config config = {.stage_memory = 16 << 20};
+    struct weft_plan plan, there;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        MUST(weft_plan_parse(&plan, bad[i]) == WEFT_ERR_CONFIG);
+    MUST(weft_plan_parse(&plan, "auto") == WEFT_OK &&
+         weft_plan_unpack(&there, weft_plan_pack(&plan)));
+    MUST(weft_plan_depth(&there, &config) == 8 &&
+         weft_plan_piece(&there, &config, 4 << 20) == 1 << 20);
+    MUST(weft_plan_parse(&plan, "once:4x256K") == WEFT_OK &&
+         weft_plan_unpack(&there, weft_plan_pack(&plan)));
+    MUST(!there.each && weft_plan_depth(&there, &config) == 4 &&
+         weft_plan_piece(&there, &config, 4 << 20) == 256 << 10);
+    MUST(weft_plan_parse(&plan, "each:1xall") == WEFT_OK &&
+         weft_plan_unpack(&there, weft_plan_pack(&plan)));
+    MUST(there.each && weft_plan_piece(&there, &config, 12345) == 12345 &&
+         weft_plan_piece(&there, &config, 1 << 30) == 16 << 20);
+    MUST(!weft_plan_unpack(&there, 65ull << 32) && !weft_plan_unpack(&there, 5000));
+}
+
 int main(void)
 {
     test_ring(0);
     test_ring(UINT64_MAX / WEFT_RING_BYTES * WEFT_RING_BYTES - 3 * WEFT_RECORD_UNIT);
     test_arena();
     test_servers();
+    test_plans();
     puts("all good");
     return EXIT_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /*
  * test_peer.c - copies between devices of different servers: sizes, offsets, both directions at
  * once, ordered by streams and events of both servers. No byte of them passes the program.
- * Arguments: servers, seed.
+ * Arguments: servers, seed, MiB of the largest copy.
  */
 #include "sessions.h"
 #include "suite.h"
@@ -15,7 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROOM = (2 << 20) + 64 };
+static size_t most = 2 << 20; /* of one copy; the third argument, in MiB */
+static size_t room;
 
 static uint64_t random_state = 1;
 static int copies, wrong, servers;
@@ -45,9 +46,9 @@ static unsigned char pattern(unsigned seed, size_t i)
 
 static void fill(int device, unsigned seed)
 {
-    for (size_t i = 0; i < ROOM; i++)
+    for (size_t i = 0; i < room; i++)
         there[i] = pattern(seed, i);
-    must(cudaMemcpyAsync(memory[device], there, ROOM, cudaMemcpyHostToDevice, stream[device]),
+    must(cudaMemcpyAsync(memory[device], there, room, cudaMemcpyHostToDevice, stream[device]),
          "in");
     must(cudaStreamSynchronize(stream[device]), "in");
 }
@@ -64,9 +65,9 @@ static void copy(int to, int from, size_t to_at, size_t from_at, size_t bytes)
          "copy");
     must(cudaStreamSynchronize(stream[to]), "copy");
     through += weft_client_copied() - before;
-    must(cudaMemcpyAsync(back, memory[to], ROOM, cudaMemcpyDeviceToHost, stream[to]), "out");
+    must(cudaMemcpyAsync(back, memory[to], room, cudaMemcpyDeviceToHost, stream[to]), "out");
     must(cudaStreamSynchronize(stream[to]), "out");
-    for (size_t i = 0; i < ROOM; i++) {
+    for (size_t i = 0; i < room; i++) {
         const bool inside = i >= to_at && i - to_at < bytes;
         right = right && back[i] == (inside ? pattern((unsigned)from + 1, i - to_at + from_at)
                                             : pattern((unsigned)to + 1, i));
@@ -78,7 +79,7 @@ static void copy(int to, int from, size_t to_at, size_t from_at, size_t bytes)
 
 static void test_sizes(void)
 {
-    static const size_t sizes[] = {0, 1, 4, 4095, 4096, 65537, 262144 + 3, 2 << 20};
+    const size_t sizes[] = {0, 1, 4, 4095, 4096, 65537, 262144 + 3, 2 << 20, most / 2 + 5, most};
 
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
         for (int round = 0; round < 3; round++) {
@@ -215,7 +216,7 @@ static void test_closed_gates(void)
     }
     must(cudaStreamCreateWithFlags(&free_one, cudaStreamNonBlocking), "stream");
     must(cudaMemcpyPeerAsync(memory[0] + (1 << 20), 0, memory[1], 1, 1 << 20, free_one), "copy");
-    must(cudaMemcpyAsync(back, memory[0], ROOM, cudaMemcpyDeviceToHost, free_one), "out");
+    must(cudaMemcpyAsync(back, memory[0], room, cudaMemcpyDeviceToHost, free_one), "out");
     must(cudaStreamSynchronize(free_one), "copy");
     copies++;
     for (size_t i = 0; i < 2 << 20; i++)
@@ -245,13 +246,16 @@ int main(int argc, char **argv)
 
     servers = argc > 1 ? atoi(argv[1]) : 2;
     random_state = argc > 2 ? (uint64_t)atoi(argv[2]) : 1;
+    if (argc > 3)
+        most = ((size_t)atoi(argv[3]) << 20) + 3;
+    room = most + 64;
     snprintf(options, sizeof(options), "memory=256M,seed=%d", (int)random_state);
     weft_cudart_use(sessions_begin(servers, 1, options));
-    there = malloc(ROOM);
-    back = malloc(ROOM);
+    there = malloc(room);
+    back = malloc(room);
     for (int d = 0; d < servers; d++) {
         must(cudaSetDevice(d), "device");
-        must(cudaMalloc((void **)&memory[d], ROOM), "memory");
+        must(cudaMalloc((void **)&memory[d], room), "memory");
         must(cudaStreamCreateWithFlags(&stream[d], cudaStreamNonBlocking), "stream");
         fill(d, (unsigned)d + 1);
     }

@@ -73,7 +73,9 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
     client.known.count = 0;
     client.links.context = NULL;
     client.links.copy = client_copy_notice;
-    weft_status status = weft_links_open(&client.links, config, NULL, 0);
+    weft_status status = weft_plan_parse(&client.plan, config->remote_pipe);
+    if (status == WEFT_OK)
+        status = weft_links_open(&client.links, config, NULL, 0);
     if (status != WEFT_OK)
         return status;
     client.sources = (struct weft_sources){.links = &client.links};
@@ -171,7 +173,9 @@ weft_status weft_client_open(const struct weft_cuda_table **table, const struct 
     struct weft_config config = *given;
     struct weft_key key = {.size = 0};
 
-    weft_status status = weft_servers_parse(&servers, config.remote_servers);
+    weft_status status = weft_plan_parse(&client.plan, config.remote_pipe); /* before it asks */
+    if (status == WEFT_OK)
+        status = weft_servers_parse(&servers, config.remote_servers);
     if (status == WEFT_OK && config.remote_secret_file[0] != 0)
         status = weft_key_read(&key, config.remote_secret_file);
     if (status == WEFT_OK)

@@ -61,8 +61,9 @@ static CUresult send_from_device(const struct copy *c, uint32_t number, int proc
                                  uint64_t offset)
 {
     const uint64_t words[] = {
-        number, (uint64_t)c->at->known.process, c->from, c->bytes, (uint64_t)process, key, offset};
-    const CUresult result = client_post(c->from_device, WEFT_CALL_send, words, 7, NULL, 0);
+        number, (uint64_t)c->at->known.process, c->from, c->bytes, (uint64_t)process, key,
+        offset, weft_plan_pack(&client.plan)};
+    const CUresult result = client_post(c->from_device, WEFT_CALL_send, words, 8, NULL, 0);
 
     return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->known.process)
                                   : result;
@@ -107,7 +108,8 @@ static CUresult to_host(struct copy *c)
 
 static CUresult from_host(const struct copy *c)
 {
-    const struct client_copy copy = {.send = {.owner = c->at->known.process,
+    const struct client_copy copy = {.send = {.plan = client.plan,
+                                              .owner = c->at->known.process,
                                               .process = c->to_device->known.process,
                                               .device = -1,
                                               .from = c->from,

@@ -87,6 +87,7 @@ struct weft_client {
     uint32_t writers; /* callbacks and copies to host memory that are under way */
     uint32_t readers; /* copies from host memory */
     struct weft_sources sources;
+    struct weft_plan plan; /* of copies between processes */
     struct weft_region *regions;
     struct client_kernel *kernels;
     struct client_global {

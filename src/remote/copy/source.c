@@ -4,10 +4,56 @@
 #include "base/say.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 static struct weft_piece *piece_of(struct weft_parcel *parcel)
 {
     return (struct weft_piece *)(void *)parcel; /* its first member */
+}
+
+/* Memory for this piece alone, which the network comes to know for it. */
+static unsigned char *take_own(struct weft_sources *sources, struct weft_piece *piece, size_t bytes)
+{
+    struct weft_links *links = sources->links;
+
+    if (sources->own + bytes > links->config.stage_memory)
+        return NULL;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (links->ops->reg(links->net, memory, bytes, &piece->key) != WEFT_OK) {
+        munmap(memory, bytes);
+        return NULL;
+    }
+    sources->own += bytes;
+    return memory;
+}
+
+/* Where a piece of device memory goes on its way; false: there is no room now. */
+static bool take(struct weft_piece *piece, size_t wanted)
+{
+    const struct weft_send *send = &piece->sending->send;
+    struct weft_sources *sources = piece->sending->sources;
+
+    piece->bytes = wanted;
+    piece->memory = send->plan.each ? take_own(sources, piece, wanted)
+                                    : weft_stage_take(sources->stage, send->number, send->process,
+                                                      wanted, &piece->bytes);
+    return piece->memory != NULL;
+}
+
+static void give(const struct weft_piece *piece)
+{
+    const struct weft_send *send = &piece->sending->send;
+    struct weft_sources *sources = piece->sending->sources;
+
+    if (!send->plan.each) {
+        weft_stage_give(sources->stage, send->process, piece->memory, piece->bytes);
+        return;
+    }
+    sources->links->ops->dereg(sources->links->net, piece->key);
+    munmap(piece->memory, piece->bytes);
+    sources->own -= piece->bytes;
 }
 
 static void landed(struct weft_parcel *parcel)
@@ -15,11 +61,8 @@ static void landed(struct weft_parcel *parcel)
     struct weft_piece *piece = piece_of(parcel);
     struct weft_sending *sending = piece->sending;
 
-    if (sending->send.device >= 0)
-        weft_stage_give(sending->sources->stage, sending->send.process, piece->memory,
-                        piece->bytes);
     sending->landed += piece->bytes;
-    piece->state = WEFT_PIECE_FREE;
+    piece->state = WEFT_PIECE_LANDED;
 }
 
 weft_status weft_sources_add(struct weft_sources *sources, const struct weft_send *send)
@@ -32,7 +75,8 @@ weft_status weft_sources_add(struct weft_sources *sources, const struct weft_sen
                         (unsigned long long)send->bytes);
     sending->sources = sources;
     sending->send = *send;
-    sending->depth = weft_stage_depth(&sources->links->config);
+    sending->piece = weft_plan_piece(&send->plan, &sources->links->config, send->bytes);
+    sending->depth = weft_plan_depth(&send->plan, &sources->links->config);
     for (uint32_t i = 0; i < sending->depth; i++) {
         sending->pieces[i].sending = sending;
         sending->pieces[i].parcel.landed = landed;
@@ -48,27 +92,25 @@ static weft_status begin(struct weft_sources *sources, struct weft_sending *send
                          struct weft_piece *piece, bool *did)
 {
     const struct weft_send *send = &sending->send;
-    const size_t most = weft_stage_piece(&sources->links->config, send->bytes);
     const uint64_t left = send->bytes - sending->begun;
-    size_t bytes = left < most ? (size_t)left : most;
+    const size_t wanted = left < sending->piece ? (size_t)left : sending->piece;
 
-    if (send->device >= 0) {
-        piece->memory = weft_stage_take(sources->stage, send->number, send->process, bytes, &bytes);
-        if (piece->memory == NULL)
+    if (send->device < 0) {
+        piece->memory = (unsigned char *)(uintptr_t)(send->from + sending->begun);
+        piece->bytes = wanted;
+        piece->state = WEFT_PIECE_READY;
+    } else {
+        if (!take(piece, wanted))
             return WEFT_OK;
         if (!sources->fetch->fetch(sources->fetch->context, send->device, piece->memory,
-                                   send->from + sending->begun, bytes, &piece->ticket)) {
-            weft_stage_give(sources->stage, send->process, piece->memory, bytes);
+                                   send->from + sending->begun, piece->bytes, &piece->ticket)) {
+            give(piece);
             return WEFT_ERR_DEVICE;
         }
         piece->state = WEFT_PIECE_FETCHED;
-    } else {
-        piece->memory = (unsigned char *)(uintptr_t)(send->from + sending->begun);
-        piece->state = WEFT_PIECE_READY;
     }
     piece->at = sending->begun;
-    piece->bytes = bytes;
-    sending->begun += bytes;
+    sending->begun += piece->bytes;
     *did = true;
     return WEFT_OK;
 }
@@ -100,6 +142,16 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
     return status == WEFT_NET_FULL ? WEFT_OK : status;
 }
 
+/* Outside of the network's own calls. */
+static void settle(struct weft_piece *piece)
+{
+    if (piece->state != WEFT_PIECE_LANDED)
+        return;
+    if (piece->sending->send.device >= 0)
+        give(piece);
+    piece->state = WEFT_PIECE_FREE;
+}
+
 static weft_status pump(struct weft_sources *sources, struct weft_sending *sending, bool *did)
 {
     weft_status status = WEFT_OK;
@@ -107,9 +159,10 @@ static weft_status pump(struct weft_sources *sources, struct weft_sending *sendi
 
     for (uint32_t i = 0; i < sending->depth && status == WEFT_OK; i++) {
         struct weft_piece *piece = &sending->pieces[i];
+        settle(piece);
         if (piece->state == WEFT_PIECE_FREE && sending->begun < sending->send.bytes)
             status = begin(sources, sending, piece, did);
-        if (status == WEFT_OK && piece->state != WEFT_PIECE_FREE)
+        if (status == WEFT_OK)
             status = advance(sources, piece, did);
         flushes |= piece->state == WEFT_PIECE_PUT;
     }
@@ -131,6 +184,8 @@ weft_status weft_sources_pump(struct weft_sources *sources, bool *did)
             continue;
         }
         *at = sending->next;
+        for (uint32_t i = 0; i < sending->depth; i++)
+            settle(&sending->pieces[i]);
         status = weft_links_notify(sources->links, sending->send.owner, WEFT_COPY_DONE,
                                    sending->send.number);
         free(sending);
@@ -143,6 +198,9 @@ void weft_sources_close(struct weft_sources *sources)
     while (sources->first != NULL) {
         struct weft_sending *sending = sources->first;
         sources->first = sending->next;
+        for (uint32_t i = 0; i < sending->depth && sending->send.plan.each; i++)
+            if (sending->pieces[i].state != WEFT_PIECE_FREE && sending->send.device >= 0)
+                munmap(sending->pieces[i].memory, sending->pieces[i].bytes);
         free(sending);
     }
     weft_stage_free(sources->stage);

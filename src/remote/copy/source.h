@@ -10,6 +10,7 @@
 #define WEFT_REMOTE_COPY_SOURCE_H
 
 #include "net/staging.h"
+#include "remote/copy/plan.h"
 #include "remote/link/links.h"
 
 enum { WEFT_COPIES = 4096 /* numbers of copies under way */ };
@@ -21,6 +22,7 @@ struct weft_send {
     int device;           /* a session's; -1: host memory */
     uint64_t from, bytes; /* an address here */
     uint64_t key, offset; /* where it goes */
+    struct weft_plan plan;
 };
 
 struct weft_piece {
@@ -29,8 +31,15 @@ struct weft_piece {
     uint64_t at; /* in the copy */
     size_t bytes;
     unsigned char *memory; /* to put from */
+    uint64_t key;          /* of that memory, where it is the piece's own */
     void *ticket;          /* of the fetch */
-    enum { WEFT_PIECE_FREE, WEFT_PIECE_FETCHED, WEFT_PIECE_READY, WEFT_PIECE_PUT } state;
+    enum {
+        WEFT_PIECE_FREE,
+        WEFT_PIECE_FETCHED,
+        WEFT_PIECE_READY,
+        WEFT_PIECE_PUT,
+        WEFT_PIECE_LANDED
+    } state;
 };
 
 struct weft_sending {
@@ -38,8 +47,9 @@ struct weft_sending {
     struct weft_sending *next;
     struct weft_send send;
     uint64_t begun, landed; /* bytes */
-    uint32_t depth;
-    struct weft_piece pieces[64];
+    size_t piece;           /* bytes of one */
+    uint32_t depth;         /* how many at once */
+    struct weft_piece pieces[WEFT_PLAN_DEPTH];
 };
 
 /* How a session fetches device memory. */
@@ -58,6 +68,7 @@ struct weft_sources {
     struct weft_stage *stage;       /* of staging memory; NULL: host memory alone */
     struct weft_sending *first;
     uint64_t sent; /* bytes put so far */
+    uint64_t own;  /* bytes of memory of pieces' own */
 };
 
 /* Begins. Its owner is told when all has landed. Errors: MEMORY. */

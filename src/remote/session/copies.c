@@ -144,7 +144,10 @@ SESSION_DO(send)
     if (device < 0)
         return SESSION_WRONG;
     struct session_gate *gate = &session->gates[word[0]];
-    gate->send = (struct weft_send){.number = (uint32_t)word[0],
+    if (!weft_plan_unpack(&gate->send.plan, word[7]))
+        return SESSION_WRONG;
+    gate->send = (struct weft_send){.plan = gate->send.plan,
+                                    .number = (uint32_t)word[0],
                                     .owner = (int)word[1],
                                     .process = (int)word[4],
                                     .device = device,
