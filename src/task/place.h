@@ -81,10 +81,10 @@ struct weft_task_mail {
 /* What the host program asks of its ranks. */
 enum weft_task_what {
     WEFT_TASK_WHAT_CREATE,
-    WEFT_TASK_WHAT_GATE,   /* a: gate, b: count */
-    WEFT_TASK_WHAT_OPEN,   /* a: gate */
-    WEFT_TASK_WHAT_CLOSE,  /* a: phase: no more tasks come in it */
-    WEFT_TASK_WHAT_STOP    /* ranks end */
+    WEFT_TASK_WHAT_GATE,  /* a: gate, b: count */
+    WEFT_TASK_WHAT_OPEN,  /* a: gate */
+    WEFT_TASK_WHAT_CLOSE, /* a: phase: no more tasks come in it */
+    WEFT_TASK_WHAT_STOP   /* ranks end */
 };
 struct weft_task_entry {
     uint32_t turn; /* stored last */

@@ -13,14 +13,22 @@
 /* ---- slots that are free ------------------------------------------------------------------------
  */
 
-/* A free slot of the rank + 1; 0: there is none. Its leader. */
-WEFT_INLINE uint32_t weft_task_slot_take(struct weft_task_place *p, struct weft_task_rank *r)
+/* A free slot of the rank + 1; 0: there is none. The last one is for tasks of other places, which
+ * wait for nothing: so that places whose tasks wait for each other do not fill up. Its leader. */
+WEFT_INLINE uint32_t weft_task_slot_take(struct weft_task_place *p, struct weft_task_rank *r,
+                                         bool last)
 {
     if (r->free == 0 && weft_load_relaxed_u32(&r->freed) != 0)
         r->free = weft_task_exchange(&r->freed, 0);
     const uint32_t slot = r->free;
-    if (slot != 0)
-        r->free = weft_load_relaxed_u32(&p->record[slot - 1].next);
+    if (slot == 0)
+        return 0;
+    uint32_t *const next = &p->record[slot - 1].next;
+    if (!last && weft_load_relaxed_u32(next) == 0 && weft_load_relaxed_u32(&r->freed) != 0)
+        weft_store_relaxed_u32(next, weft_task_exchange(&r->freed, 0));
+    if (!last && weft_load_relaxed_u32(next) == 0)
+        return 0;
+    r->free = weft_load_relaxed_u32(next);
     return slot;
 }
 

@@ -40,7 +40,7 @@ WEFT_INLINE void weft_task_listen(struct weft_task_place *p, struct weft_task_ra
     if (turn != (uint32_t)(p->heard / WEFT_TASK_ENTRIES + 1))
         return;
     if (entry->what == WEFT_TASK_WHAT_CREATE) {
-        heard->slot = weft_task_slot_take(p, r);
+        heard->slot = weft_task_slot_take(p, r, false);
         if (heard->slot == 0)
             return;
     }

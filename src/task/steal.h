@@ -133,7 +133,7 @@ WEFT_INLINE uint32_t weft_task_split(weft_self *self, struct weft_task_place *p,
 
     if (calls == 1 && weft_load_relaxed_u64(&record->left) == 1)
         return slot + 1;
-    const uint32_t piece = weft_task_slot_take(p, r);
+    const uint32_t piece = weft_task_slot_take(p, r, false);
     if (piece == 0)
         return 0;
     struct weft_task_record *const half = &p->record[piece - 1];
@@ -284,7 +284,7 @@ WEFT_INLINE void weft_task_accept(weft_self *self, struct weft_task_place *p,
         weft_fail4(self, WEFT_ERR_PROTOCOL, "place %d gives %lld tasks, at most %d", p->asking,
                    count, WEFT_TASK_GRANT, 0);
     for (; p->accepted < count; p->accepted++) {
-        const uint32_t slot = weft_task_slot_take(p, r);
+        const uint32_t slot = weft_task_slot_take(p, r, true);
         if (slot == 0)
             return;
         struct weft_task_record *const record = &p->record[slot - 1];

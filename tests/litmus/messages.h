@@ -1,4 +1,4 @@
-/* litmus/messages.h - a litmus program without a kernel. */
+/* litmus/messages.h - litmus programs of host programs. */
 #ifndef WEFT_TESTS_MESSAGES_H
 #define WEFT_TESTS_MESSAGES_H
 
@@ -6,5 +6,6 @@
 
 /* 0: all was well. */
 int litmus_messages(weft_job *job);
+int litmus_tasks(weft_job *job);
 
 #endif
