@@ -60,7 +60,7 @@ static void both(const weft_combine *combine, const void *from, void *into, size
     for (size_t i = 0; i < count; i++)
         b[i] &= a[i];
 }
-static const weft_combine and_words = {both, sizeof(uint64_t), 1, 0, NULL, NULL};
+static const weft_combine and_words = {.combine = both, .bytes = sizeof(uint64_t), .commutes = 1};
 
 static weft_status begin(struct weftmpi_agreement *agreement, size_t words)
 {

@@ -162,7 +162,6 @@ struct weftmpi_request {
     MPI_Request handle;
     enum weftmpi_way way;
     bool persistent, active, complete;
-    bool counted; /* in weftmpi.collectives */
     struct weftmpi_comm *comm;
     weft_message_op op, second; /* second: of SENDRECV, the send */
     weft_team_op *collective;
@@ -230,8 +229,7 @@ extern struct weftmpi_state {
     bool begun, ended;
     pthread_t main_thread;
     struct weftmpi_comm *world, *self;
-    /* Under way, for whoever waits to drive. */
-    int collectives, agreements;
+    int agreements; /* under way, for whoever waits to drive */
     struct weftmpi_agreement *agreeing;
 } weftmpi;
 

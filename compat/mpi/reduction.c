@@ -45,6 +45,7 @@ static int open_reduction(struct weftmpi_request *request, const char *call, MPI
         .combine = combine,
         .bytes = (size_t)weftmpi_extent(of),
         .commutes = op->commutes,
+        .in_calls = op->function != NULL,
         .check = op->function != NULL ? 0 : (uint32_t)(op->number + 1) << 8 | (of->size & 0xff),
         .type = of,
         .operation = op,

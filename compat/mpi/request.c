@@ -162,24 +162,16 @@ bool weftmpi_request_poll(struct weftmpi_request *request, double seconds)
     for (size_t i = 0; i < request->unpacks_count; i++)
         unpack(&request->unpacks[i]);
     let_go(request);
-    if (request->counted)
-        __atomic_sub_fetch(&weftmpi.collectives, 1, __ATOMIC_RELAXED);
-    request->counted = false;
     request->complete = true;
     return true;
 }
 
 bool weftmpi_drive(void)
 {
-    int left = 0;
-
-    if (__atomic_load_n(&weftmpi.collectives, __ATOMIC_RELAXED) != 0)
-        weft_team_drive(weftmpi.job, &left);
-    if (__atomic_load_n(&weftmpi.agreements, __ATOMIC_RELAXED) != 0) {
-        weftmpi_agree_drive();
-        left++;
-    }
-    return left != 0;
+    if (__atomic_load_n(&weftmpi.agreements, __ATOMIC_RELAXED) == 0)
+        return false;
+    weftmpi_agree_drive();
+    return true;
 }
 
 void weftmpi_pause(void)
@@ -249,9 +241,6 @@ int weftmpi_request_keep(const struct weftmpi_request *request, int error, MPI_R
         weftmpi_request_until(&begun);
         return weftmpi_fail(begun.comm, begun.call, MPI_ERR_NO_MEM, "no memory for a request");
     }
-    begun.counted = begun.way == WEFTMPI_COLLECTIVE;
-    if (begun.counted)
-        __atomic_add_fetch(&weftmpi.collectives, 1, __ATOMIC_RELAXED);
     begun.handle = *handle = (MPI_Request)(uintptr_t)number;
     *kept = begun;
     weftmpi_hold(&kept->comm->references);

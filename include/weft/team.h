@@ -8,8 +8,8 @@
  * differ (in what they are, in the root, in bytes), one of them says both, and the job fails
  * (MISMATCH).
  *
- * Collectives move while a member is in weft_team_test, weft_team_wait or weft_team_drive, of any
- * of the job's teams: a library that blocks elsewhere calls weft_team_drive meanwhile.
+ * Collectives move while the program computes, as messages do: the receive task of the job drives
+ * them, and so does every thread that waits for a message or a collective.
  *
  * Buffers are host memory and the call's until the collective is complete; arrays of sizes and
  * offsets only until the call returns. Sizes and offsets are in bytes. A source may be its target
@@ -35,12 +35,13 @@ typedef struct weft_team_op weft_team_op; /* a collective under way; NULL: none,
 /*
  * What a reduction does to elements: into[i] = from[i] op into[i], where `from` is of lower members
  * than `into`. commutes: the order of members does not matter, only that it is always the same.
- * check: a number of the program's choice, which all members give alike.
+ * check: a number of the program's choice, which all members give alike. in_calls: combine is only
+ * called by threads that are in a call of weft; else the receive task may call it at any time.
  */
 typedef struct weft_combine {
     void (*combine)(const struct weft_combine *combine, const void *from, void *into, size_t count);
     size_t bytes; /* of an element */
-    int commutes;
+    int commutes, in_calls;
     uint32_t check;
     const void *type, *operation; /* of the program's own */
 } weft_combine;
@@ -149,17 +150,12 @@ WEFT_API weft_status weft_team_exchange(weft_team *team, enum weft_team_kind kin
 /* ---- completion -------------------------------------------------------------------------------
  */
 
-/* *done: 1: it is complete, and *op NULL. Non-blocking. */
+/* *done: 1: it is complete, and *op NULL. Moves all that is under way. Non-blocking. */
 WEFT_API weft_status weft_team_test(weft_team_op **op, int *done);
 /* Blocks until it is complete; *op becomes NULL. */
 WEFT_API weft_status weft_team_wait(weft_team_op **op);
 /* The same for so many seconds at most: TIMEOUT: it goes on. No error is said. */
 WEFT_API weft_status weft_team_wait_for(weft_team_op **op, double seconds);
-/*
- * Moves all that is under way on the job's teams. *left: how many of them are not complete.
- * Non-blocking.
- */
-WEFT_API weft_status weft_team_drive(weft_job *job, int *left);
 
 #ifdef __cplusplus
 }

@@ -177,6 +177,15 @@ bool weft_msg_is_done(struct weft_messages *m, void *transfer)
     return ((const struct weft_transfer *)transfer)->state == WEFT_TRANSFER_DONE;
 }
 
+bool weft_msg_is_over(struct weft_messages *m, weft_message_op op)
+{
+    weft_msg_lock(m);
+    const struct weft_transfer *transfer = weft_transfer_find(&m->transfers, weft_op_number(op));
+    const bool over = transfer == NULL || transfer->state == WEFT_TRANSFER_DONE;
+    weft_msg_unlock(m);
+    return over;
+}
+
 weft_status weft_msg_finish(struct weft_msg_call *call, struct weft_transfer *transfer,
                             weft_message *message, double seconds)
 {

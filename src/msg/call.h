@@ -30,6 +30,14 @@ weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job, const
         weft_refused((call)->m->job, (status), "%s: " format, (call)->name, __VA_ARGS__);          \
     })
 
+/*
+ * Who watches waits says by words(of, tag, ...) what a message of the communicator belongs to;
+ * NULL: its tag. Monitor only, messages locked. Errors: those of weft_msg_begin_in.
+ */
+weft_status weft_msg_name_tags(struct weft_job *job, weft_comm comm,
+                               void (*words)(const void *of, int tag, char *text, size_t bytes),
+                               const void *of);
+
 /* An operation of the program's; NULL: it is none, or a matched message where `matched` is not set,
  * which is said, and the lock is given up. */
 struct weft_transfer *weft_msg_find(struct weft_msg_call *call, weft_message_op op, bool matched);
@@ -49,6 +57,8 @@ weft_status weft_msg_end(struct weft_msg_call *call, struct weft_transfer *trans
                          weft_message *message);
 /* For weft_msg_wait: whether a transfer is complete. */
 bool weft_msg_is_done(struct weft_messages *m, void *transfer);
+/* Whether an operation is complete, or none; nothing is looked at for it. Lock free, any task. */
+bool weft_msg_is_over(struct weft_messages *m, weft_message_op op);
 /* Waits until it is, as weft_msg_wait, and ends it; gives the lock up. */
 weft_status weft_msg_finish(struct weft_msg_call *call, struct weft_transfer *transfer,
                             weft_message *message, double seconds);

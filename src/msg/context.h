@@ -20,6 +20,9 @@ struct weft_msg_context {
     int members;  /* 0: not known yet */
     int *process; /* by member; NULL: the same numbers */
     int *member;  /* by process; -1: none; NULL: the same numbers */
+    /* What a message with that tag belongs to, in words; NULL: the tag says it. */
+    void (*words)(const void *of, int tag, char *text, size_t bytes);
+    const void *words_of;
     struct weft_match match[WEFT_MATCHINGS];
 };
 

@@ -29,19 +29,44 @@ static void add_process(struct text *text, const struct weft_msg_context *contex
 {
     if (process == WEFT_ANY)
         add(text, "any process");
-    else if (context->process == NULL || context->members == 0)
+    else if (context->process == NULL || context->members == 0 ||
+             (context->words != NULL && weft_context_member(context, process) == process))
         add(text, "process %d", process);
+    else if (context->words != NULL) /* they name the communicator */
+        add(text, "member %d (process %d)", weft_context_member(context, process), process);
     else
         add(text, "member %d (process %d) of 0x%x", weft_context_member(context, process), process,
             context->handle);
 }
 
-static void add_tag(struct text *text, int tag)
+/* "tag 3", or what the context calls it. */
+static void add_words(struct text *text, const struct weft_msg_context *context, int tag)
+{
+    char words[96];
+
+    if (context->words == NULL) {
+        add(text, "tag %d", tag);
+        return;
+    }
+    context->words(context->words_of, tag, words, sizeof(words));
+    add(text, "%s", words);
+}
+
+static void add_tag(struct text *text, const struct weft_msg_context *context, int tag)
 {
     if (tag == WEFT_ANY)
         add(text, " with any tag");
-    else
+    else if (context->words == NULL) /* else the call has said it */
         add(text, " with tag %d", tag);
+}
+
+static void add_call(struct text *text, const struct weft_transfer *transfer)
+{
+    if (transfer->context != NULL && transfer->context->words != NULL)
+        add_words(text, transfer->context, transfer->posted.tag);
+    else
+        add(text, "%s", transfer->call);
+    add(text, " ");
 }
 
 /* "tag 6 (8 bytes), tag 9 (16 bytes) and 3 more": those of a process, or of all. */
@@ -54,8 +79,9 @@ static void add_kept(struct text *text, const struct weft_msg_context *context, 
         const struct weft_unexpected *message = (const void *)kept;
         if ((process != WEFT_ANY && kept->from != process) || count++ >= NAMED)
             continue;
-        add(text, "%stag %d (%llu bytes", count == 1 ? "" : ", ", kept->tag,
-            (unsigned long long)message->bytes);
+        add(text, "%s", count == 1 ? "" : ", ");
+        add_words(text, context, kept->tag);
+        add(text, " (%llu bytes", (unsigned long long)message->bytes);
         if (process == WEFT_ANY) {
             add(text, " from ");
             add_process(text, context, kept->from);
@@ -75,7 +101,7 @@ static void add_waiting(struct text *text, const struct weft_transfer *transfer)
 
     add(text, "for a message from ");
     add_process(text, context, transfer->posted.from);
-    add_tag(text, transfer->posted.tag);
+    add_tag(text, context, transfer->posted.tag);
     add(text, from_any ? ": there, unmatched: " : ": there from it, unmatched: ");
     add_kept(text, context, transfer->posted.from);
 }
@@ -91,7 +117,7 @@ static void add_transfer(struct text *text, const struct weft_transfer *transfer
     case WEFT_TRANSFER_GRANTED:
         add(text, "for a message from ");
         add_process(text, transfer->context, transfer->peer);
-        add_tag(text, transfer->message.tag);
+        add_tag(text, transfer->context, transfer->message.tag);
         add(text, ": %zu of %zu bytes came", transfer->moved, transfer->room);
         return;
     case WEFT_TRANSFER_QUEUED:
@@ -99,7 +125,7 @@ static void add_transfer(struct text *text, const struct weft_transfer *transfer
         add(text, "for ");
         add_process(text, transfer->context, transfer->peer);
         add(text, " to receive %zu bytes", transfer->room);
-        add_tag(text, transfer->posted.tag);
+        add_tag(text, transfer->context, transfer->posted.tag);
         return;
     case WEFT_TRANSFER_PIECES:
         add(text, "to send process %d %zu bytes: %zu went", transfer->peer, transfer->room,
@@ -118,12 +144,13 @@ static void message_waits_for(const struct weft_job *job, const struct weft_wait
 
     weft_msg_lock(m);
     const struct weft_transfer *transfer = weft_transfer_find(&m->transfers, wait->a);
-    if (transfer != NULL)
-        add(&to, "in %s ", transfer->call);
-    if (transfer != NULL)
+    if (transfer != NULL) {
+        add(&to, "in ");
+        add_call(&to, transfer);
         add_transfer(&to, transfer);
-    else
+    } else {
         add(&to, "for a message that is there now");
+    }
     weft_unlock(&m->lock);
 }
 
@@ -141,7 +168,8 @@ static void add_left(struct text *text, int *count, const struct weft_msg_contex
             continue;
         add(text, "%sfrom ", *count == 1 ? "" : ", ");
         add_process(text, context, kept->from);
-        add_tag(text, kept->tag);
+        add(text, context->words == NULL ? " with " : " of ");
+        add_words(text, context, kept->tag);
         add(text, " (%llu bytes)",
             (unsigned long long)((const struct weft_unexpected *)kept)->bytes);
     }
@@ -171,7 +199,8 @@ static void say_transfers(struct weft_messages *m)
     while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL) {
         if (transfer->state == WEFT_TRANSFER_DONE || count++ >= NAMED)
             continue;
-        add(&text, "%s%s ", count == 1 ? "" : ", ", transfer->call);
+        add(&text, "%s", count == 1 ? "" : ", ");
+        add_call(&text, transfer);
         add_transfer(&text, transfer);
     }
     if (count != 0)

@@ -75,3 +75,25 @@ weft_status weft_message_group_give(weft_job *job, weft_comm *group)
     weft_msg_unlock(call.m);
     return WEFT_OK;
 }
+
+weft_status weft_msg_name_tags(struct weft_job *job, weft_comm comm,
+                               void (*words)(const void *of, int tag, char *text, size_t bytes),
+                               const void *of)
+{
+    struct weft_msg_call call = {0};
+    if (words == NULL) { /* also of a job that has failed */
+        weft_msg_lock(job->messages);
+        call = (struct weft_msg_call){.m = job->messages,
+                                      .context = weft_context_find(&job->messages->contexts, comm)};
+    }
+    const weft_status status =
+        words == NULL ? WEFT_OK : weft_msg_begin_in(&call, job, "weft_team_open", comm);
+    if (status != WEFT_OK)
+        return status;
+    if (call.context != NULL) {
+        call.context->words = words;
+        call.context->words_of = of;
+    }
+    weft_msg_unlock(call.m);
+    return WEFT_OK;
+}

@@ -93,6 +93,10 @@ struct weft_messages {
     bool completed;       /* since the lock was taken, something that a thread may wait for */
     bool posted;          /* since then, something that the progress task sends */
 
+    /* Of a layer above: what goes on when messages complete; drive: called without the lock. */
+    uint32_t plans; /* how many */
+    bool (*drive)(struct weft_job *job);
+
     unsigned char *stage; /* copy.h */
     struct weft_contexts contexts;
     struct weft_transfer_table transfers;
@@ -184,6 +188,12 @@ void weft_msg_attend(struct weft_messages *m);
 void weft_msg_leave(struct weft_messages *m);
 /* A thread that does not wait looks once. Lock held. */
 void weft_msg_glance(struct weft_messages *m);
+/* What has completed may let plans go on. Lock free. */
+static inline void weft_msg_drive(struct weft_messages *m)
+{
+    if (__atomic_load_n(&m->plans, __ATOMIC_RELAXED) != 0)
+        m->drive(m->job);
+}
 extern const struct weft_service weft_msg_rounds;
 
 /* ---- deliver.c ------------------------------------------------------------------------------- */
@@ -234,7 +244,10 @@ weft_status weft_msg_wait(struct weft_messages *m, const char *call,
                           bool (*ready)(struct weft_messages *m, void *what), void *what,
                           uint64_t number, double seconds);
 
-/* A thread that does not wait found nothing: lets others run, and helps the network. Lock free. */
+/*
+ * A thread that does not wait found nothing: plans go on, others run, the network is helped. Lock
+ * free.
+ */
 void weft_msg_idle(struct weft_messages *m);
 
 /* ---- explain.c ------------------------------------------------------------------------------- */

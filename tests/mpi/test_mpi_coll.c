@@ -361,6 +361,27 @@ static void at_once(void)
     }
 }
 
+/* A collective of several rounds goes on while its members compute and call nothing. */
+static void alone(int count)
+{
+    volatile double *out = memory((size_t)count * sizeof(double));
+    double *in = memory((size_t)count * sizeof(double));
+    MPI_Request request;
+
+    for (int i = 0; i < count; i++) {
+        in[i] = me + 1;
+        out[i] = -1;
+    }
+    MPI_Barrier(comm);
+    MPI_Iallreduce(in, (void *)(uintptr_t)out, count, MPI_DOUBLE, MPI_SUM, comm, &request);
+    const double end = MPI_Wtime() + 20;
+    while (out[0] != n * (n + 1) / 2 || out[count - 1] != n * (n + 1) / 2)
+        CHECK(MPI_Wtime() < end);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    free(in);
+    free((void *)(uintptr_t)out);
+}
+
 static void all_of(MPI_Comm tested)
 {
     static const int counts[] = {1, 3, 60, 130, 300, 1000, 2500, 9000};
@@ -395,6 +416,8 @@ int main(int argc, char **argv)
 
     begin(&argc, &argv);
     all_of(MPI_COMM_WORLD);
+    alone(1);
+    alone(100000);
     all_of(MPI_COMM_SELF);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &part);
     all_of(part);

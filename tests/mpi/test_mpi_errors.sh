@@ -59,6 +59,11 @@ timeout 20 "$weftrun" -n 3 ./lost >out 2>err
 grep -q "process 1" err || fail "a lost process is not named: $(cat err)"
 PMI_SIZE=2 timeout 20 ./lost >out 2>err && fail "a launcher without PMIx is taken"
 grep -q "start the program by weftrun" err || fail "a launcher without PMIx: $(cat err)"
+WEFT_STALL_S=1 WEFT_TIMEOUT_S=3 refused 2 \
+    "process 0 has waited 1.* s in MPI_Allreduce 1 on MPI_COMM_WORLD for a message from process 1: there from it, unmatched: nothing" \
+    'MPI_Barrier(MPI_COMM_WORLD);
+     if (rank == 0) MPI_Allreduce(data, data + 8, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+     else MPI_Recv(data, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);'
 program left 'if (rank == 0) MPI_Send(data, 2, MPI_INT, 1, 9, MPI_COMM_WORLD);'
 timeout 20 "$weftrun" -n 2 ./left >out 2>err
 grep -q "never received" err || fail "a message that nobody received: $(cat err)"

@@ -34,6 +34,13 @@ const char *weft_team_name(const weft_team *team, int tag)
     return kind_of(tag) < WEFT_TEAM_KINDS ? team->names[kind_of(tag)] : "nothing known";
 }
 
+void weft_team_words(const void *of, int tag, char *text, size_t bytes)
+{
+    const weft_team *team = of;
+
+    snprintf(text, bytes, "%s %u on %s", weft_team_name(team, tag), number_of(tag), team->name);
+}
+
 static bool has_root(enum weft_team_kind kind)
 {
     return kind == WEFT_TEAM_BROADCAST || kind == WEFT_TEAM_REDUCE || kind == WEFT_TEAM_GATHER ||

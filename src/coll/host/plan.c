@@ -1,7 +1,7 @@
 /* coll/host/plan.c - see plan.h: plans are written, and carried out by whoever waits. */
 #include "coll/host/plan.h"
 
-#include "runtime/job/job.h"
+#include "msg/call.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -166,9 +166,14 @@ static void end_round(weft_team_op *op)
     op->begun = false;
 }
 
-/* Drives it as far as it gets. *open: the message that it waits for; NULL: it is complete. */
+/*
+ * Drives it as far as it gets, without a look at what arrives. *open: the message that it waits
+ * for; NULL: it is complete.
+ */
 static weft_status advance(weft_team_op *op, struct weft_step **open)
 {
+    struct weft_messages *m = op->team->of->messages;
+
     *open = NULL;
     while (op->at < op->count) {
         weft_status status = op->begun ? WEFT_OK : begin_round(op);
@@ -179,11 +184,11 @@ static weft_status advance(weft_team_op *op, struct weft_step **open)
             int done = 1;
             if (step->kind > WEFT_STEP_RECEIVE || is_over(step))
                 continue;
-            status = weft_host_message_test(op->team->job, &step->op, &done, &message);
-            if (!done && status == WEFT_OK) {
+            if (!weft_msg_is_over(m, step->op)) {
                 *open = step;
-                return WEFT_OK;
+                return weft_job_status(op->team->job);
             }
+            status = weft_host_message_test(op->team->job, &step->op, &done, &message);
             status = ended(op, step, status, &message);
         }
         if (status != WEFT_OK)
@@ -201,7 +206,7 @@ static void unlink_active(weft_team_op *op)
     *op->before = op->next;
     if (op->next != NULL)
         op->next->before = op->before;
-    op->team->of->count--;
+    __atomic_fetch_sub(&op->team->of->messages->plans, 1, __ATOMIC_RELAXED);
 }
 
 /* It is over, and no longer among the active: its memory. */
@@ -221,14 +226,24 @@ static void close_op(weft_team_op *op)
     free(op);
 }
 
-/* Moves all that nobody else drives. The lock is held. */
-static void drive_others(struct weft_teams *teams, const weft_team_op *but)
+bool weft_plan_drive(struct weft_teams *teams, bool task)
 {
     struct weft_step *open;
+    bool did = false;
 
-    for (weft_team_op *op = teams->active; op != NULL; op = op->next)
-        if (op != but && !op->waited && op->failed == WEFT_OK)
-            op->failed = advance(op, &open);
+    if (__atomic_load_n(&teams->messages->plans, __ATOMIC_RELAXED) == 0)
+        return false;
+    weft_lock(&teams->lock);
+    for (weft_team_op *op = teams->active; op != NULL; op = op->next) {
+        const size_t before = op->at;
+        if (op->waited || op->failed != WEFT_OK || before >= op->count ||
+            (task && op->combine.in_calls))
+            continue;
+        op->failed = advance(op, &open);
+        did |= op->at != before;
+    }
+    weft_unlock(&teams->lock);
+    return did;
 }
 
 weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
@@ -252,7 +267,7 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
     if (plan->next != NULL)
         plan->next->before = &plan->next;
     teams->active = plan;
-    teams->count++;
+    __atomic_fetch_add(&teams->messages->plans, 1, __ATOMIC_RELAXED);
     plan->failed = advance(plan, &open);
     weft_unlock(&teams->lock);
     *op = plan;
@@ -276,6 +291,15 @@ static weft_status end_if_over(weft_team_op **op, bool *over)
     return status;
 }
 
+/* At what has arrived, and moves all. */
+static void look(struct weft_messages *m)
+{
+    weft_msg_lock(m);
+    weft_msg_glance(m);
+    weft_msg_unlock(m);
+    weft_msg_drive(m);
+}
+
 weft_status weft_team_test(weft_team_op **op, int *done)
 {
     bool over;
@@ -283,29 +307,24 @@ weft_status weft_team_test(weft_team_op **op, int *done)
     *done = 1;
     if (*op == NULL)
         return WEFT_OK;
-    struct weft_teams *teams = (*op)->team->of;
-    weft_lock(&teams->lock);
-    drive_others(teams, NULL);
-    weft_unlock(&teams->lock);
+    struct weft_messages *m = (*op)->team->of->messages;
+    look(m);
     const weft_status status = end_if_over(op, &over);
     *done = over;
+    if (!over)
+        weft_msg_idle(m);
     return status;
 }
 
-/* How long to wait for one message, after so many waits: others may want to be driven meanwhile. */
-static double patience(const weft_team_op *op, unsigned waits)
+/* How long to wait for one message, after so many waits: a fellow's other call may have come. */
+static double patience(unsigned waits)
 {
-    if (op->team->of->count > 1)
-        return 50e-6;
-    if (waits < 3)
-        return waits == 0 ? 1e-3 : 0.1;
-    return op->team->job->threads ? 10e-3 : INFINITY;
+    return waits == 0 ? 1e-3 : waits < 3 ? 0.1 : INFINITY;
 }
 
-/* Waits for one of its messages, and lets others move if it does not come. */
+/* Waits for one of its messages. */
 static void wait_message(weft_team_op *op, struct weft_step *open, double seconds)
 {
-    struct weft_teams *teams = op->team->of;
     weft_message message;
     const weft_status status =
         weft_host_message_wait_for(op->team->job, &open->op, seconds, &message);
@@ -315,9 +334,6 @@ static void wait_message(weft_team_op *op, struct weft_step *open, double second
         return;
     }
     op->failed = weft_team_strangers(op->team, open->member);
-    weft_lock(&teams->lock);
-    drive_others(teams, op);
-    weft_unlock(&teams->lock);
 }
 
 /* Marks it as one that its waiter alone drives, or not. */
@@ -338,6 +354,8 @@ weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
         return WEFT_OK;
     const uint64_t deadline =
         seconds < 1e9 ? weft_now_ns() + (uint64_t)(seconds * 1e9) : UINT64_MAX;
+    if (seconds <= 0)
+        look(op->team->of->messages);
     claim(op, true);
     for (unsigned waits = 0; op->failed == WEFT_OK; waits++) {
         op->failed = advance(op, &open);
@@ -346,10 +364,11 @@ weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
         const uint64_t now = deadline == UINT64_MAX ? 0 : weft_now_ns();
         if (now >= deadline) {
             claim(op, false);
+            weft_msg_idle(op->team->of->messages);
             return WEFT_ERR_TIMEOUT;
         }
         const double left = deadline == UINT64_MAX ? INFINITY : (double)(deadline - now) * 1e-9;
-        wait_message(op, open, fmin(left, patience(op, waits)));
+        wait_message(op, open, fmin(left, patience(waits)));
     }
     return end_if_over(pointer, &over);
 }
@@ -357,19 +376,4 @@ weft_status weft_team_wait_for(weft_team_op **pointer, double seconds)
 weft_status weft_team_wait(weft_team_op **op)
 {
     return weft_team_wait_for(op, INFINITY);
-}
-
-weft_status weft_team_drive(weft_job *job, int *left)
-{
-    struct weft_teams *teams = weft_teams_of(job, false);
-
-    *left = 0;
-    if (teams == NULL)
-        return WEFT_OK;
-    weft_lock(&teams->lock);
-    drive_others(teams, NULL);
-    for (const weft_team_op *op = teams->active; op != NULL; op = op->next)
-        *left += op->at < op->count && op->failed == WEFT_OK;
-    weft_unlock(&teams->lock);
-    return weft_job_status(job);
 }

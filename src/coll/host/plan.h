@@ -34,13 +34,12 @@ enum {
     WEFT_TEAM_HISTORY = 64
 };
 
-/* What the teams of one job share. */
+/* What the teams of one job share. Locks that come before: duty (runtime/service/proxy.h). */
 struct weft_teams {
-    struct weft_teams *next;
     weft_job *job;
-    struct weft_lock lock; /* of all below, and of ops that nobody waits for */
+    struct weft_messages *messages; /* its `plans` are the active */
+    struct weft_lock lock;          /* of all below, and of ops that nobody waits for */
     weft_team_op *active;
-    int count, teams;
 };
 
 struct weft_team {
@@ -85,11 +84,14 @@ void weft_plan_next(weft_team_op *op);
 /* Memory until the collective is over; never NULL, but not to be used once `failed`. */
 void *weft_plan_scratch(weft_team_op *op, size_t bytes);
 
-/* The teams of a job; `more`: for one team more, until it is closed. NULL: there are none. */
-struct weft_teams *weft_teams_of(weft_job *job, bool more);
-
 /* ---- plan.c -----------------------------------------------------------------------------------
  */
+
+/*
+ * Moves all that no thread waits for. task: the receive task does; it calls no combine that is for
+ * calls alone. True: anything moved.
+ */
+bool weft_plan_drive(struct weft_teams *teams, bool task);
 
 /*
  * An op for the team's next collective; NULL: *status says why. root: of collectives that have
@@ -106,6 +108,8 @@ weft_status weft_plan_root(weft_team *team, enum weft_team_kind kind, int root);
  */
 
 int weft_team_tag(uint32_t number, enum weft_team_kind kind, uint32_t root);
+/* "MPI_Allreduce 12 on MPI_COMM_WORLD": a team's collective with that tag. */
+void weft_team_words(const void *team, int tag, char *text, size_t bytes);
 /* What texts call the collective with that tag. */
 const char *weft_team_name(const weft_team *team, int tag);
 /*

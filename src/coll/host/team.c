@@ -1,7 +1,8 @@
-/* coll/host/team.c - teams, and which they are of a job. */
+/* coll/host/team.c - teams, and what a job has of them. */
 #include "coll/host/plan.h"
 
-#include "runtime/job/job.h"
+#include "msg/call.h"
+#include "runtime/job/module.h"
 
 #include <stdlib.h>
 
@@ -14,59 +15,73 @@ static const char *const usual_names[WEFT_TEAM_KINDS] = {
     "weft_team_exchange",
 };
 
-/* Of all jobs that have teams; a lock of its own. */
-static struct weft_teams *all_teams;
-static struct weft_lock all_lock;
-
-struct weft_teams *weft_teams_of(weft_job *job, bool more)
+static bool receive_round(struct weft_job *job)
 {
-    weft_lock(&all_lock);
-    struct weft_teams *teams = all_teams;
-    while (teams != NULL && teams->job != job)
-        teams = teams->next;
-    if (teams == NULL && more && (teams = calloc(1, sizeof(*teams))) != NULL) {
-        teams->job = job;
-        teams->next = all_teams;
-        all_teams = teams;
-    }
-    if (teams != NULL && more)
-        teams->teams++;
-    weft_unlock(&all_lock);
-    return teams;
+    return weft_plan_drive(job->teams, true);
 }
 
-static void leave(struct weft_teams *teams)
+static bool drive(struct weft_job *job)
 {
-    weft_lock(&all_lock);
-    if (--teams->teams == 0) {
-        struct weft_teams **at = &all_teams;
-        while (*at != teams)
-            at = &(*at)->next;
-        *at = teams->next;
-        free(teams);
-    }
-    weft_unlock(&all_lock);
+    return weft_plan_drive(job->teams, false);
 }
+
+static const struct weft_service rounds = {.round = {[WEFT_NET_RECEIVE] = receive_round}};
+
+static weft_status teams_open(struct weft_job *job)
+{
+    struct weft_teams *teams = calloc(1, sizeof(*teams));
+
+    if (teams == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for teams");
+    teams->job = job;
+    teams->messages = job->messages;
+    job->teams = teams;
+    job->messages->drive = drive;
+    return weft_service_add(&job->services, &rounds);
+}
+
+static weft_status teams_meet(struct weft_job *job)
+{
+    (void)job;
+    return WEFT_OK;
+}
+
+static void teams_leave(struct weft_job *job)
+{
+    (void)job;
+}
+
+static void teams_close(struct weft_job *job)
+{
+    free(job->teams);
+    job->teams = NULL;
+}
+
+static const struct weft_module teams_module = {teams_open, teams_meet, teams_leave, teams_close};
+
+/* The layers above the runtime that have a part in every job. */
+const struct weft_module *const weft_modules[] = {&weft_msg_module, &teams_module, NULL};
 
 weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, const char *name,
                            const char *const *names, weft_team **team)
 {
     weft_team *made = calloc(1, sizeof(*made));
-    struct weft_teams *of = made == NULL ? NULL : weft_teams_of(job, true);
 
-    if (of == NULL) {
-        free(made);
+    if (made == NULL)
         return weft_refused(job, WEFT_ERR_MEMORY, "weft_team_open: no memory");
-    }
-    *made = (weft_team){.of = of,
+    *made = (weft_team){.of = job->teams,
                         .job = job,
                         .comm = comm,
                         .members = members,
                         .me = me,
                         .name = name,
                         .names = names == NULL ? usual_names : names};
-    *team = made;
-    return WEFT_OK;
+    const weft_status status = weft_msg_name_tags(job, comm, weft_team_words, made);
+    if (status != WEFT_OK)
+        free(made);
+    else
+        *team = made;
+    return status;
 }
 
 weft_status weft_team_close(weft_team **pointer)
@@ -76,7 +91,7 @@ weft_status weft_team_close(weft_team **pointer)
 
     if (status == WEFT_OK)
         status = weft_team_strangers(team, WEFT_ANY);
-    leave(team->of);
+    weft_msg_name_tags(team->job, team->comm, NULL, NULL);
     if (team->spare != NULL) {
         free(team->spare->scratch);
         free(team->spare->steps);

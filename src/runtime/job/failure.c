@@ -131,7 +131,8 @@ weft_status weft_job_ready(struct weft_job *job, const char *call)
 
     if (status != WEFT_OK)
         return status;
-    if (!job->threads && !pthread_equal(pthread_self(), job->thread))
+    if (!job->threads && !pthread_equal(pthread_self(), job->thread) &&
+        !pthread_equal(pthread_self(), job->proxy.receive.thread))
         return weft_refused(job, WEFT_ERR_STATE,
                             "%s: called by thread %d; thread %d has opened the job for itself "
                             "alone (weft_open_threads)",

@@ -51,6 +51,7 @@ struct weft_process {
 struct weft_exchange_slot;
 struct weft_messages;
 struct weft_tasks;
+struct weft_teams;
 struct weft_trace;
 
 struct weft_job {
@@ -100,6 +101,7 @@ struct weft_job {
     struct weft_trace *trace;       /* trace/timeline.h; NULL: there is none */
     struct weft_messages *messages; /* of the layer msg */
     struct weft_tasks *tasks;       /* of the layer task; NULL: they have not begun */
+    struct weft_teams *teams;       /* of coll/host */
 };
 
 /* Notes that a call of the program failed while the job goes on: weft_close returns it, unless the
@@ -176,7 +178,8 @@ static inline bool weft_job_is_failing(const struct weft_job *job)
  */
 weft_status weft_job_owned(const struct weft_job *job, const char *call);
 /*
- * The same, and whether the calling thread may make host calls of it, and it has not failed.
+ * The same, and whether the calling thread may make host calls of it (the receive task may, those
+ * that wait for nothing), and it has not failed.
  * Errors: the job's, too.
  */
 weft_status weft_job_ready(struct weft_job *job, const char *call);

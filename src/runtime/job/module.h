@@ -1,6 +1,6 @@
 /*
  * runtime/job/module.h - what layers above the runtime add to every job. The topmost folder lists
- * them (msg/modules.c), in the order in which they open; they close in reverse.
+ * them (coll/host/team.c), in the order in which they open; they close in reverse.
  */
 #ifndef WEFT_RUNTIME_JOB_MODULE_H
 #define WEFT_RUNTIME_JOB_MODULE_H

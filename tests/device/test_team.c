@@ -1,0 +1,125 @@
+/*
+ * Collectives of host programs, many under way at once: each process completes them in an order of
+ * its own, by waits and tests, after the receive task alone has driven them for a while. Messages
+ * of the program go between.
+ */
+#ifndef __CUDACC__ /* no kernel */
+#include "support/test.h"
+
+#include "weft/team.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { MANY = 12, ELEMENTS = 3000, GROUP = 5, TAG = 3 };
+
+struct one {
+    weft_team_op *op;
+    uint64_t in[ELEMENTS], out[ELEMENTS];
+    size_t count;
+};
+
+static void add(const weft_combine *combine, const void *from, void *into, size_t count)
+{
+    const uint64_t *a = from;
+    uint64_t *b = into;
+
+    (void)combine;
+    for (size_t i = 0; i < count; i++)
+        b[i] += a[i];
+}
+
+static uint64_t value(int round, int process, size_t i)
+{
+    return (uint64_t)(round * 1000 + process * 7) + i;
+}
+
+static void begin(struct test_env *env, weft_team *team, struct one *one, int i)
+{
+    static const size_t counts[] = {1, 40, ELEMENTS};
+    const weft_combine sum = {
+        .combine = add, .bytes = sizeof(uint64_t), .commutes = 1, .in_calls = i % 2};
+    const int n = env->numbers->processes, me = env->numbers->process;
+
+    one->count = counts[i / 4 % 3];
+    for (size_t k = 0; k < one->count; k++)
+        one->in[k] = one->out[k] = value(i, me, k);
+    if (i % 4 == 3)
+        TEST_EQ(env, weft_team_barrier(team, &one->op), WEFT_OK);
+    else if (i % 4 == 2)
+        TEST_EQ(env, weft_team_broadcast(team, i % n, one->out, one->count * 8, &one->op), WEFT_OK);
+    else
+        TEST_EQ(env, weft_team_allreduce(team, one->in, one->out, one->count, &sum, &one->op),
+                WEFT_OK);
+}
+
+static void end(struct test_env *env, struct one *one, int i)
+{
+    const int n = env->numbers->processes;
+    int done = 0;
+
+    if ((i + env->numbers->process) % 2 == 0)
+        TEST_EQ(env, weft_team_wait(&one->op), WEFT_OK);
+    else
+        while (!done)
+            TEST_EQ(env, weft_team_test(&one->op, &done), WEFT_OK);
+    TEST_EQ(env, one->op == NULL, 1);
+    for (size_t k = 0; k < one->count && i % 4 != 3; k++) {
+        uint64_t sum = 0;
+        for (int p = 0; p < n; p++)
+            sum += value(i, p, k);
+        TEST_EQ(env, one->out[k], i % 4 == 2 ? value(i, i % n, k) : sum);
+    }
+}
+
+static void together(struct test_env *env, weft_team *team, struct one *all)
+{
+    const int n = env->numbers->processes, me = env->numbers->process;
+    int token = -1;
+    weft_message_op op;
+
+    for (int i = 0; i < MANY; i++)
+        begin(env, team, &all[i], i);
+    if (!env->random)
+        nanosleep(&(struct timespec){0, 2000000}, NULL);
+    TEST_EQ(env,
+            weft_host_send_begin(env->job, WEFT_COMM_HOST, (me + 1) % n, TAG, &me, sizeof(me), &op),
+            WEFT_OK);
+    TEST_EQ(env,
+            weft_host_receive(env->job, WEFT_COMM_HOST, (me + n - 1) % n, TAG, &token,
+                              sizeof(token), NULL),
+            WEFT_OK);
+    TEST_EQ(env, weft_host_message_wait(env->job, &op, NULL), WEFT_OK);
+    TEST_EQ(env, token, (me + n - 1) % n);
+    for (int i = 0; i < MANY; i++) {
+        const int k = me % 2 == 0 ? i : MANY - 1 - i;
+        end(env, &all[k], k);
+    }
+}
+
+static int body(struct test_env *env)
+{
+    const int n = env->numbers->processes, me = env->numbers->process;
+    struct one *all = calloc(MANY, sizeof(*all));
+    int processes[64];
+    weft_comm group;
+    weft_team *team;
+
+    TEST_EQ(env, all != NULL && n <= 64, 1);
+    for (int p = 0; p < n; p++)
+        processes[p] = p;
+    TEST_EQ(env, weft_message_group_take(env->job, GROUP, processes, n, &group), WEFT_OK);
+    TEST_EQ(env, weft_team_open(env->job, group, n, me, "all", NULL, &team), WEFT_OK);
+    for (int round = 0; round < (env->random ? 1 : 10) * env->scale; round++)
+        together(env, team, all);
+    TEST_EQ(env, weft_team_close(&team), WEFT_OK);
+    TEST_EQ(env, weft_message_group_give(env->job, &group), WEFT_OK);
+    free(all);
+    return TEST_PASSED;
+}
+
+int main(int argc, char **argv)
+{
+    return test_main(argc, argv, body);
+}
+#endif
