@@ -65,7 +65,7 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
                          route.bytes, from);
     if ((to == NULL || weft_is_private(self, to)) && shape.width != 0)
         weft_fail_memory(self, call, to);
-    if (route.way == WEFT_WAY_QUEUE && tag < 0) {
+    if (self->queues != NULL && tag < 0 && weft_queue_reaches(self, &route)) {
         weft_join(self);
         if (weft_queue_get(self, win, &route, from, offset, (unsigned char *)to, &shape, now)) {
             if (!now)

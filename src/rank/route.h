@@ -93,6 +93,13 @@ WEFT_INLINE uint32_t weft_out_index(int32_t process, uint32_t slot)
     return (slot + 5 * (uint32_t)process) % WEFT_CHANNELS_OUT;
 }
 
+/* Whether this rank has a queue for what it does not map of that rank's process. */
+WEFT_INLINE bool weft_is_queued(const weft_self *self, int32_t process, uint32_t slot)
+{
+    return self->queues != NULL && slot != WEFT_HOST_SLOT &&
+           self->state->process_table[process].queued != 0;
+}
+
 WEFT_INLINE uint32_t weft_way_to(const weft_self *self, struct weft_member to,
                                  const struct weft_exposed *exposed)
 {
@@ -100,10 +107,7 @@ WEFT_INLINE uint32_t weft_way_to(const weft_self *self, struct weft_member to,
     const struct weft_out *out = &self->out[index];
 
     if (exposed == NULL)
-        return self->queues != NULL && to.slot != WEFT_HOST_SLOT &&
-                       self->state->process_table[to.process].queued != 0
-                   ? WEFT_WAY_QUEUE
-                   : WEFT_WAY_HOST;
+        return weft_is_queued(self, to.process, to.slot) ? WEFT_WAY_QUEUE : WEFT_WAY_HOST;
     if (to.process == self->process)
         return WEFT_WAY_HERE;
     if (out->state == WEFT_OUT_OPEN && out->process == to.process && out->slot == to.slot)
@@ -128,8 +132,8 @@ WEFT_INLINE bool weft_is_apart(const weft_self *self, struct weft_member to)
 
     if (state->hosts_apart && (to.slot == WEFT_HOST_SLOT) != (self->slot == WEFT_HOST_SLOT))
         return true;
-    return state->own_queued && to.process == self->process && self->queues != NULL &&
-           to.slot != WEFT_HOST_SLOT;
+    return state->own_queued && to.process == self->process &&
+           weft_is_queued(self, to.process, to.slot);
 }
 
 /* The route to a member: of a window by `entry`, or, if it is NULL, of a communicator. */

@@ -87,7 +87,7 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
 
     if (weft_is_private(self, old))
         weft_fail_memory(self, call, old);
-    if (to.way == WEFT_WAY_QUEUE) {
+    if (self->queues != NULL && weft_queue_reaches(self, &to)) {
         weft_join(self);
         if (weft_queue_update(self, win, &to, target, offset, &change, now, old)) {
             if (op != NULL)

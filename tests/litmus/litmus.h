@@ -15,8 +15,8 @@ struct litmus {
     const char *name;
     const weft_kernel *kernel; /* NULL: the host programs, messages.h */
     const char *path;          /* WEFT_PATH */
-    const char
-        *rings; /* "small": so that they fill; "eager": with channels; "letters"; "default" */
+    const char *rings; /* "small": so that they fill; "eager": with channels; "letters"; "queues";
+                          "default" */
     const char *about;
 };
 

@@ -46,6 +46,17 @@ const struct litmus litmus_table[] = {
     {"update-letter", &litmus_update, "proxy", "letters", "the same, beside letters"},
     {"tickets", &litmus_tickets, "proxy", "default", "more updates than there are places"},
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host"},
+    {"near-queue", &litmus_near, "queue", "default", "put_notify by a queue, in a process"},
+    {"far-queue", &litmus_far, "queue", "default", "the same to another process"},
+    {"mixed-queue", &litmus_mixed, "auto", "queues", "direct puts, and queues"},
+    {"reuse-queue", &litmus_reuse, "queue", "default", "a source reused after flush_local"},
+    {"flush-queue", &litmus_flush, "queue", "default", "data, flush, polled flag"},
+    {"third-queue", &litmus_third, "queue", "default", "data, flush, a third rank is told"},
+    {"flood-queue", &litmus_flood, "queue", "small", "queues that are full"},
+    {"barrier-queue", &litmus_barrier, "queue", "default", "flush, and barriers"},
+    {"get-queue", &litmus_get, "queue", "default", "gets of what was put"},
+    {"update-queue", &litmus_update, "queue", "default", "data, an atomic, seen by another"},
+    {"tickets-queue", &litmus_tickets, "queue", "small", "more atomics than slots"},
     {"messages", NULL, "direct", "small", "messages by memory, full rings"},
     {"messages-proxy", NULL, "proxy", "small", "the same over a network"},
 };
@@ -111,6 +122,9 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_EAGER", litmus->rings[0] == 'e' ? "1024" : "0", 1);
     setenv("WEFT_EAGER_AFTER", "1", 1);
     setenv("WEFT_MSG_RING", small ? "512" : "16384", 1);
+    setenv("WEFT_GDA", litmus->path[0] == 'q' || litmus->rings[0] == 'q' ? "softnic" : "off", 1);
+    setenv("WEFT_GDA_DEPTH", small ? "16" : "64", 1);
+    setenv("WEFT_GDA_CQ", small ? "ring" : "collapsed", 1);
     setenv("WEFT_LETTERS", litmus->rings[0] == 'l' ? "1024" : "0", 1);
 
     const int kept = quiet ? silence() : -1;

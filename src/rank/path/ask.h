@@ -78,7 +78,7 @@ WEFT_INLINE void weft_ask_owner(weft_self *self, const struct weft_route *to,
 
     if (out != NULL)
         weft_out_drain(self, out);
-    if (to->way == WEFT_WAY_QUEUE)
+    if (self->queues != NULL)
         weft_queue_settle(self, to->process);
     weft_ask_post(self, to->process, command, operands, bytes);
 }

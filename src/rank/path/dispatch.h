@@ -170,11 +170,9 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     }
     if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
         weft_join(self);
-        if (to->way == WEFT_WAY_QUEUE &&
-            weft_queue_put(self, win, to, target, offset, source, shape, tag))
+        if (WEFT_UNLIKELY(self->queues != NULL) &&
+            weft_queue_takes(self, win, to, target, offset, source, shape, tag))
             return;
-        if (to->way == WEFT_WAY_QUEUE && weft_leads(self))
-            weft_queue_settle(self, to->process);
         if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)
             return;
         if (weft_path_stores(self, to, shape))

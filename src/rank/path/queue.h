@@ -295,6 +295,19 @@ WEFT_COLD bool weft_queue_put(weft_self *self, weft_win win, const struct weft_r
     return true;
 }
 
+/* False: it goes through the host, and the queue is empty. All threads, which have met. */
+WEFT_COLD bool weft_queue_takes(weft_self *self, weft_win win, const struct weft_route *to,
+                                int target, size_t offset, const void *source,
+                                const struct weft_shape *shape, int tag)
+{
+    if (weft_is_queued(self, to->process, to->slot) &&
+        weft_queue_put(self, win, to, target, offset, source, shape, tag))
+        return true;
+    if (weft_leads(self))
+        weft_queue_settle(self, to->process);
+    return false;
+}
+
 /* The same to a rank of this process, which is mapped. All threads. */
 WEFT_COLD void weft_queue_put_here(weft_self *self, weft_win win, struct weft_route to, int target,
                                    size_t offset, const void *source, struct weft_shape shape,
@@ -317,12 +330,18 @@ WEFT_COLD void weft_queue_put_here(weft_self *self, weft_win win, struct weft_ro
     weft_turn(self);
 }
 
-/* ---- gets and atomics --------------------------------------------------------------------------
- */
+/* ---- gets and atomics ------------------------------------------------------------------------ */
+
+/* Whether gets and atomics go by the queue: what is mapped does not need it. */
+WEFT_INLINE bool weft_queue_reaches(const weft_self *self, const struct weft_route *to)
+{
+    return (to->way == WEFT_WAY_QUEUE || to->address == NULL) &&
+           weft_is_queued(self, to->process, to->slot);
+}
 
 /*
- * `now`: it is there on return. False: the NIC does not know the memory, and nothing has been done.
- * All threads, which have met.
+ * `now`: it is there on return. False: the NIC does not know the memory, and nothing has been
+ * done. All threads, which have met.
  */
 WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_route *route,
                               int from, size_t offset, unsigned char *to,

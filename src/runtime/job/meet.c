@@ -137,6 +137,8 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
         reason = process->node == job->numbers.node ? map_counters(job, p, hello)
                                                     : "it is on another node";
     process->mapped = reason == NULL || maps_unlike(job, process);
+    if (weft_queues_wanted(job) && job->config.path != WEFT_PATH_PROXY)
+        job->space.state.process_table[p].queued = 1;
     if (reason == NULL) {
         weft_say(WEFT_SAY_INFO, "%s: direct, through %s", process->name,
                  job->ranks.image == NULL                 ? "shared memory"
@@ -148,8 +150,7 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
         return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=direct, but %s cannot be reached so: %s",
                         process->name, reason);
     job->space.state.signals->proxied = 1;
-    if (weft_queues_wanted(job) && job->config.path != WEFT_PATH_PROXY) {
-        job->space.state.process_table[p].queued = 1;
+    if (job->space.state.process_table[p].queued != 0) {
         weft_say(WEFT_SAY_INFO,
                  "%s: by queues of each rank, softnic over %s, SQ and CQ %s, doorbell by the rank "
                  "(%s)",
