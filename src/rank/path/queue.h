@@ -11,11 +11,13 @@
 
 #include "rank/state.h"
 
-enum {
-    WEFT_QUEUE_BATCH = 32, /* slots that a batch leaves unrung */
-    WEFT_SINK_OLD = 48,    /* in the sink: an atomic's old value, */
-    WEFT_SINK_LAST = 56    /* and what a flush reads. Before them a get's */
-};
+enum { WEFT_QUEUE_BATCH = 32 }; /* slots that a batch leaves unrung */
+
+/*
+ * In the sink, which all queues of the rank share: first what a call waits for; then, where nobody
+ * looks, old values that nobody wants, and what a flush reads.
+ */
+enum { WEFT_SINK_WANTED = 48, WEFT_SINK_OLD = WEFT_SINK_WANTED, WEFT_SINK_LAST = 56 };
 
 /* ---- ringing and waiting --------------------------------------------------------------------- */
 
@@ -349,7 +351,7 @@ WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_r
 {
     struct weft_gda_queue *const queue = &self->queues[route->process];
     const uint32_t lkey = weft_queue_lkey(self, to, weft_queue_span(shape, shape->pitch));
-    const bool by_sink = lkey == 0 && now && shape->height == 1 && shape->width <= WEFT_SINK_OLD;
+    const bool by_sink = lkey == 0 && now && shape->height == 1 && shape->width <= WEFT_SINK_WANTED;
     struct weft_gda_remote remote = weft_queue_remote(self, win, route, from, offset,
                                                       weft_queue_span(shape, shape->source_pitch));
 
@@ -395,7 +397,7 @@ WEFT_COLD bool weft_queue_update(weft_self *self, weft_win win, const struct wef
                                  bool now, void *old)
 {
     struct weft_gda_queue *const queue = &self->queues[to->process];
-    struct weft_gda_local back = {queue->sink + WEFT_SINK_OLD, 8, queue->sink_lkey};
+    struct weft_gda_local back = {queue->sink + (now ? 0 : WEFT_SINK_OLD), 8, queue->sink_lkey};
     const struct weft_gda_remote word = weft_queue_remote(self, win, to, target, offset, 8);
     struct weft_wqe wqe;
 
