@@ -197,7 +197,9 @@ static void tell_link(struct weft_link *link, const unsigned char *data, uint32_
 /* Everything the rank asked for by one call is there. */
 static weft_status tell(struct weft_job *job, const struct weft_asked *asked, int process)
 {
-    if (asked->queued != NULL) { /* its completion tells the rank */
+    if (asked->queued != NULL) { /* its completion tells the rank, by another stream */
+        if (!weft_landing_settle(job))
+            return WEFT_ERR_DEVICE;
         weft_softnic_finish(asked->queued, 0);
         return WEFT_OK;
     }
