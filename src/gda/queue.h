@@ -14,6 +14,7 @@
 
 #include "gda/wqe.h"
 #include "order/atomic.h"
+#include "weft/types.h"
 
 #include <stddef.h>
 
@@ -77,6 +78,15 @@ WEFT_INLINE uint32_t weft_gda_key_of(const struct weft_gda_keys *keys, uint64_t 
 WEFT_INLINE uint32_t weft_gda_rkey(uint64_t key)
 {
     return (uint32_t)(key & 0xffff) << 16 | (uint32_t)(key >> 32 & 0xffff);
+}
+
+/* What a syndrome is to a job. */
+WEFT_INLINE weft_status weft_gda_status(uint32_t syndrome)
+{
+    return syndrome == WEFT_MLX5_RETRIES ? WEFT_ERR_PEER_LOST
+           : syndrome == WEFT_MLX5_LOCAL_OPERATION || syndrome == WEFT_MLX5_REMOTE_ACCESS
+               ? WEFT_ERR_PROTOCOL
+               : WEFT_ERR_NETWORK;
 }
 
 /* ---- posting --------------------------------------------------------------------------------- */

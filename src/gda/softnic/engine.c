@@ -187,7 +187,7 @@ void weft_softnic_finish(struct weft_softnic_work *work, uint32_t syndrome)
     weft_store_release_u32(&work->finished, 1, ORDER_answer_post);
 }
 
-/* A fault on demand: completions come late. */
+/* A fault on demand: the first completions come late. */
 static bool is_held(struct weft_softnic_queue *queue)
 {
     const uint64_t hold = queue->nic->fault.hold_ns;
@@ -196,10 +196,7 @@ static bool is_held(struct weft_softnic_queue *queue)
         return false;
     if (queue->since == 0)
         queue->since = weft_now_ns();
-    if (weft_now_ns() - queue->since < hold)
-        return true;
-    queue->since = 0;
-    return false;
+    return weft_now_ns() - queue->since < hold;
 }
 
 /* Completions of what is finished, in order. */

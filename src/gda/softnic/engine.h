@@ -51,7 +51,7 @@ struct weft_softnic_far {
 struct weft_softnic_fault {
     uint32_t syndrome; /* of the at-th request that is begun; 0: of none */
     uint64_t at;
-    uint64_t hold_ns; /* completions are this late */
+    uint64_t hold_ns; /* a queue's first completion, and what is behind it, is this late */
 };
 
 struct weft_softnic {

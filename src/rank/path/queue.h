@@ -69,12 +69,7 @@ WEFT_COLD void weft_queue_poll(weft_self *self, struct weft_gda_queue *queue, in
 {
     if (weft_gda_poll(queue))
         return;
-    weft_fail4(self,
-               queue->syndrome == WEFT_MLX5_RETRIES ? WEFT_ERR_PEER_LOST
-               : queue->syndrome == WEFT_MLX5_LOCAL_OPERATION ||
-                       queue->syndrome == WEFT_MLX5_REMOTE_ACCESS
-                   ? WEFT_ERR_PROTOCOL
-                   : WEFT_ERR_NETWORK,
+    weft_fail4(self, weft_gda_status(queue->syndrome),
                "queue %d to process %d: the request at index %d failed with syndrome 0x%x",
                (int64_t)queue->qpn, process, (int64_t)queue->failed, (int64_t)queue->syndrome);
 }

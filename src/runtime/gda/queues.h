@@ -8,7 +8,7 @@
 #include "gda/softnic/engine.h"
 #include "runtime/job/job.h"
 
-enum { WEFT_QUEUES_LKEY = 0x100 }; /* of counts and sinks */
+enum { WEFT_QUEUES_LKEY = 0x200 }; /* of counts and sinks */
 
 /* How a NIC finds memory of a process. */
 struct weft_queue_region {

@@ -18,7 +18,7 @@ static void queue_failed(struct weft_job *job, const struct weft_softnic_queue *
     if (weft_now_ns() - job->queues->failed_since < RANK_SAYS_NS)
         return;
     weft_slot_name(job, queue->slot, name, sizeof(name));
-    weft_job_fail(job, queue->broken == WEFT_MLX5_RETRIES ? WEFT_ERR_PEER_LOST : WEFT_ERR_NETWORK,
+    weft_job_fail(job, weft_gda_status(queue->broken),
                   "%s: queue %u to process %d: the request at index %u failed with syndrome 0x%x",
                   name, queue->qpn, queue->process, queue->failed, queue->broken);
 }
