@@ -55,6 +55,13 @@
     X(answer_seen, "the rank uses what it asked for; pairs with answer_post")                      \
     X(task_give, "a task, or that one is done, and all before it; pairs with task_take")           \
     X(task_take, "who takes it sees that; pairs with task_give")                                   \
+    X(nic_wqe, "requests before the record that says they are there; pairs with nic_fetch")        \
+    X(nic_fetch, "a NIC reads whole requests, and their data; pairs with nic_wqe")                 \
+    X(nic_ring, "the record before the doorbell; pairs with nic_rung")                             \
+    X(nic_rung, "a NIC finds the record as far as it was rung for; pairs with nic_ring")           \
+    X(nic_cqe, "a NIC has read, and fetched, before it says so; pairs with nic_cqe_seen")          \
+    X(nic_cqe_seen, "a rank uses slots, sources and what came; pairs with nic_cqe")                \
+    X(nic_count_read, "wait sees what a NIC wrote before it counted; pairs with update")           \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")
 
 enum weft_order {

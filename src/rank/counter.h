@@ -7,6 +7,12 @@
 
 #include "rank/state.h"
 
+/* What a NIC has counted there; index < nic_counts. An acquire, together with weft_polled. */
+WEFT_INLINE uint32_t weft_count_read_nic(const weft_self *self, uint32_t index)
+{
+    return (uint32_t)weft_poll_u64(&self->state->nic[index], ORDER_nic_count_read);
+}
+
 #ifdef __CUDACC__
 
 /* What is in a counter: of ranks of this process, and of all others. */
@@ -107,8 +113,11 @@ static inline struct weft_counted weft_count_read_parts(const weft_self *self, u
 
     counted.here = weft_poll_u32(&counter->local, ORDER_count_read_local);
     counted.others = weft_poll_u32(&counter->peer, ORDER_count_read_peer);
-    if (weft_load_relaxed_u32(&self->state->signals->proxied) || self->state->hosts_apart)
+    if (weft_load_relaxed_u32(&self->state->signals->proxied) || self->state->hosts_apart) {
         counted.others += weft_poll_u32(&counter->host, ORDER_count_read_host);
+        if (WEFT_UNLIKELY(index < self->state->nic_counts))
+            counted.others += weft_count_read_nic(self, index);
+    }
     return counted;
 }
 
@@ -141,6 +150,12 @@ WEFT_INLINE uint32_t weft_count_read(const weft_self *self, uint32_t index)
 {
     const struct weft_counted counted = weft_count_read_parts(self, index);
     return counted.here + counted.others;
+}
+
+/* The same, and on a GPU what NICs have counted, if `nic`. */
+WEFT_INLINE uint32_t weft_count_read_with(const weft_self *self, uint32_t index, const bool nic)
+{
+    return weft_count_read(self, index) + (nic ? weft_count_read_nic(self, index) : 0);
 }
 
 #endif

@@ -65,6 +65,15 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
                          route.bytes, from);
     if ((to == NULL || weft_is_private(self, to)) && shape.width != 0)
         weft_fail_memory(self, call, to);
+    if (self->queues != NULL && tag < 0 && weft_queue_reaches(self, &route)) {
+        weft_join(self);
+        if (weft_queue_get(self, win, &route, from, offset, (unsigned char *)to, &shape, now)) {
+            if (!now)
+                op = weft_op_of(self, route.process, WEFT_OP_QUEUE);
+            weft_join(self);
+            return op;
+        }
+    }
     if (route.address != NULL || shape.width == 0) {
         if (weft_leads(self))
             weft_channel_clear(self, &route, route.home + offset,

@@ -2,8 +2,9 @@
  * rank/op.h - how far an operation has come.
  *
  * An operation is a number in a row that completes in order: of the puts through the host to one
- * process, or of what was asked of one. So a later one that is done says so of those before. What
- * goes another way is done when the call returns, and is no number at all.
+ * process, of what was asked of one, or a slot of the rank's queue to one. So a later one that is
+ * done says so of those before. What goes another way is done when the call returns, and is no
+ * number at all.
  *
  * weft_op.kind: 4 bits kind, 8 bits stamp (of the job and the rank), 20 bits how many commands the
  * rank had sent whose sources matter.
@@ -13,12 +14,29 @@
 
 #include "rank/parts.h"
 
-enum { WEFT_OP_DONE, WEFT_OP_PUT, WEFT_OP_ASK };
+enum { WEFT_OP_DONE, WEFT_OP_PUT, WEFT_OP_ASK, WEFT_OP_QUEUE };
 
 WEFT_INLINE weft_op weft_op_done(void)
 {
     const weft_op op = {0, 0, WEFT_OP_DONE};
     return op;
+}
+
+/* The newest number of a kind. */
+WEFT_INLINE uint64_t weft_op_newest(const weft_self *self, int process, uint32_t kind)
+{
+    return kind == WEFT_OP_PUT   ? self->sent_to[process]
+           : kind == WEFT_OP_ASK ? self->asked[process]
+                                 : self->queues[process].posted;
+}
+
+/* What a put through the host, or by the queue, is. The one that was used last has put everything
+ * before it to rest. */
+WEFT_INLINE uint32_t weft_op_put_kind(const weft_self *self, int process)
+{
+    return self->queues != NULL && self->settled[process] == (uint32_t)self->sent_to[process]
+               ? WEFT_OP_QUEUE
+               : WEFT_OP_PUT;
 }
 
 /* All threads; when the leader has posted, and before it posts again. */
@@ -27,7 +45,7 @@ WEFT_INLINE weft_op weft_op_of(weft_self *self, int process, uint32_t kind)
     weft_op op;
 
     weft_join(self); /* the leader has counted */
-    op.sequence = kind == WEFT_OP_PUT ? self->sent_to[process] : self->asked[process];
+    op.sequence = weft_op_newest(self, process, kind);
     op.process = process;
     op.kind = kind | (uint32_t)self->op_stamp << 4 | self->sent << 12;
     weft_join(self);
@@ -40,6 +58,8 @@ WEFT_INLINE bool weft_op_is_done(weft_self *self, weft_op op, weft_progress how)
         return true;
     if ((op.kind & 15) == WEFT_OP_ASK)
         return weft_ask_answered(self, op.process, op.sequence);
+    if ((op.kind & 15) == WEFT_OP_QUEUE)
+        return weft_queue_is_done(self, op.process, op.sequence);
     const uint64_t sent = self->sent_to[op.process];
     const uint32_t open =
         (uint32_t)sent -
@@ -58,9 +78,10 @@ WEFT_INLINE bool weft_op_exists(const weft_self *self, weft_op op)
 
     if (kind == WEFT_OP_DONE)
         return true;
-    return kind <= WEFT_OP_ASK && (op.kind >> 4 & 0xff) == self->op_stamp && op.process >= 0 &&
+    return kind <= (self->queues != NULL ? WEFT_OP_QUEUE : WEFT_OP_ASK) &&
+           (op.kind >> 4 & 0xff) == self->op_stamp && op.process >= 0 &&
            op.process < self->state->processes &&
-           op.sequence <= (kind == WEFT_OP_PUT ? self->sent_to : self->asked)[op.process];
+           op.sequence <= weft_op_newest(self, op.process, kind);
 }
 
 WEFT_INLINE void weft_check_op(weft_self *self, weft_op op, weft_progress how, const char *no_op,
@@ -120,6 +141,8 @@ WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how)
         uint32_t rounds = 0;
         if (kind == WEFT_OP_ASK)
             weft_ask_await(self, op.process, op.sequence);
+        if (kind == WEFT_OP_QUEUE)
+            weft_queue_await(self, op.process, op.sequence);
         if (kind == WEFT_OP_PUT && how == WEFT_REMOTE)
             weft_proxy_ask(self, op.process);
         while (kind == WEFT_OP_PUT && !weft_op_is_done(self, op, how) &&

@@ -31,6 +31,7 @@
 #include "rank/path/peer.h"
 #include "rank/path/proxy.h"
 #include "rank/path/ask.h"
+#include "rank/path/queue.h"
 #ifdef __CUDACC__
 #include "rank/path/channel_cuda.h"
 #endif

@@ -174,7 +174,8 @@ WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t
     weft_put_row(self, win, target, offset, source, bytes, -1, "weft_put_begin");
     if (to.exposed != NULL && (to.address != NULL || bytes == 0))
         return weft_op_done();
-    return weft_op_of(self, to.process, WEFT_OP_PUT);
+    weft_join(self); /* the leader has posted */
+    return weft_op_of(self, to.process, weft_op_put_kind(self, to.process));
 }
 
 WEFT_FN void weft_fence(weft_self *self)

@@ -93,6 +93,13 @@ WEFT_INLINE uint32_t weft_out_index(int32_t process, uint32_t slot)
     return (slot + 5 * (uint32_t)process) % WEFT_CHANNELS_OUT;
 }
 
+/* Whether this rank has a queue for what it does not map of that rank's process. */
+WEFT_INLINE bool weft_is_queued(const weft_self *self, int32_t process, uint32_t slot)
+{
+    return self->queues != NULL && slot != WEFT_HOST_SLOT &&
+           self->state->process_table[process].queued != 0;
+}
+
 WEFT_INLINE uint32_t weft_way_to(const weft_self *self, struct weft_member to,
                                  const struct weft_exposed *exposed)
 {
@@ -100,7 +107,7 @@ WEFT_INLINE uint32_t weft_way_to(const weft_self *self, struct weft_member to,
     const struct weft_out *out = &self->out[index];
 
     if (exposed == NULL)
-        return WEFT_WAY_HOST;
+        return weft_is_queued(self, to.process, to.slot) ? WEFT_WAY_QUEUE : WEFT_WAY_HOST;
     if (to.process == self->process)
         return WEFT_WAY_HERE;
     if (out->state == WEFT_OUT_OPEN && out->process == to.process && out->slot == to.slot)
@@ -117,6 +124,18 @@ WEFT_INLINE struct weft_out *weft_route_out(weft_self *self, const struct weft_r
 /* Addresses below this fit into the head of a message. */
 #define WEFT_EAGER_ADDRESSES ((uint64_t)1 << 48)
 
+/* Whether a member of this process has no counter in common with this rank, or is reached by a
+ * queue. */
+WEFT_INLINE bool weft_is_apart(const weft_self *self, struct weft_member to)
+{
+    const struct weft_state *state = self->state;
+
+    if (state->hosts_apart && (to.slot == WEFT_HOST_SLOT) != (self->slot == WEFT_HOST_SLOT))
+        return true;
+    return state->own_queued && to.process == self->process &&
+           weft_is_queued(self, to.process, to.slot);
+}
+
 /* The route to a member: of a window by `entry`, or, if it is NULL, of a communicator. */
 WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_member to,
                                             const struct weft_window_entry *entry)
@@ -131,7 +150,7 @@ WEFT_INLINE struct weft_route weft_route_to(const weft_self *self, struct weft_m
     route.slot = to.slot;
     route.exposed =
         to.process == state->process ? state->exposed : state->process_table[to.process].exposed;
-    if (state->hosts_apart && (to.slot == WEFT_HOST_SLOT) != (self->slot == WEFT_HOST_SLOT))
+    if ((state->hosts_apart | state->own_queued) != 0 && weft_is_apart(self, to))
         route.exposed = NULL;
     route.counters =
         route.exposed != NULL ? &route.exposed->counters[weft_count_index(to.slot, 0)] : NULL;

@@ -25,6 +25,7 @@
 #include "abi/window.h"
 #include "base/task.h"
 #include "device/port.h"
+#include "gda/queue.h"
 #include "order/atomic.h"
 #include "ring/command.h"
 #include "ring/lines.h"
@@ -53,7 +54,8 @@ static_assert(sizeof(struct weft_exposed) == 64, "the counters begin at a line o
 
 struct weft_process_entry {
     int32_t first_rank, ranks;
-    struct weft_exposed *exposed; /* mapped; NULL: reach it through the host proxy */
+    struct weft_exposed *exposed; /* mapped; NULL: reach it through the host proxy, */
+    uint64_t queued;              /* or, if this is not 0, by queues of the ranks */
 };
 
 /* A rank's ring of logs: how far it has written, and its host has read. */
@@ -84,6 +86,7 @@ struct weft_state {
     struct weft_exposed *exposed; /* this process's own */
     struct weft_signals *signals;
     uint32_t hosts_apart; /* ranks have other counters than host programs: both go by the host */
+    uint32_t own_queued;  /* ranks of this process reach each other by queues */
     uint32_t start_here, start_others; /* first values of a barrier's words: local; peer + host */
     struct weft_window *windows;
     struct weft_comm_entry *comms;
@@ -91,6 +94,14 @@ struct weft_state {
     struct weft_bell *command_bell;      /* of the progress thread */
     double *intervals;                   /* what the timers measured */
     uint32_t intervals_most;
+
+    /*
+     * What NICs have counted for this process's ranks, by slot and tag as in `exposed`; each adds
+     * to a word by itself, so no rank and no host may store there. Memory that the NIC knows.
+     */
+    uint32_t nic_counts; /* so many words; 0: no rank drives a queue */
+    uint64_t *nic;
+    const struct weft_gda_keys *nic_keys;
 
     /*
      * How the host program's own puts and gets move data, and how it updates a word, where only a
@@ -141,6 +152,7 @@ enum weft_wait_kind {
     WEFT_WAIT_REPLY,   /* a: weft_collective_op, have: communicator */
     WEFT_WAIT_PROCESS, /* host program only; a: process, need: weft_exchange_op */
     WEFT_WAIT_EXPOSED, /* host program only; a: process, need: number */
+    WEFT_WAIT_QUEUE,   /* a: process; have: slots under way, need: wanted; 0: all are awaited */
     WEFT_WAIT_MESSAGE, /* host program only; a: a number of msg/transfer.h */
     WEFT_WAIT_TASKS,   /* a: body, slot of a task; have: tasks that gates hold; need: count, left */
     WEFT_WAIT_NO_MORE, /* the rank has ended its kernel */
@@ -155,9 +167,10 @@ struct weft_waiting {
 
 /*
  * The way of notices, and of puts to mapped memory. HOST: through the host. HERE, PEER: by counters
- * of this process, or of another. CHANNEL: bits 8 and up are the index in weft_self.out.
+ * of this process, or of another. CHANNEL: bits 8 and up are the index in weft_self.out. QUEUE: by
+ * a queue of this rank.
  */
-enum weft_way { WEFT_WAY_HOST, WEFT_WAY_HERE, WEFT_WAY_PEER, WEFT_WAY_CHANNEL };
+enum weft_way { WEFT_WAY_HOST, WEFT_WAY_HERE, WEFT_WAY_PEER, WEFT_WAY_CHANNEL, WEFT_WAY_QUEUE };
 
 /* Where a target is. What a short put reads comes first. */
 struct weft_route {
@@ -180,6 +193,7 @@ enum weft_waits {
     WEFT_WAITS_ALONE,
     WEFT_WAITS_BY_WARP,
     WEFT_WAITS_BY_LETTER, /* rank/wait/letter.h */
+    WEFT_WAITS_BY_NIC,    /* its leader, who looks at the NIC's counts, too */
     WEFT_WAITS_TRACED = 4 /* a flag beside one of these: the wait is recorded */
 };
 
@@ -212,9 +226,11 @@ struct weft_self {
     struct weft_command_producer commands, logs;
     uint32_t batches;    /* begun, and not ended */
     uint32_t held;       /* commands of a batch that the host was not told of */
+    uint32_t unrung;     /* queues with requests that their NIC was not told of */
     uint32_t stopped;    /* on a GPU: the leader tells the others to end (rank/wait/wait.h) */
     uint32_t news;       /* on a GPU: what the leader tells the others at the next barrier */
-    uint32_t unsettled;  /* how many differ: of sent_to and settled, asked and answered */
+    uint32_t unsettled;  /* how many differ: of sent_to and settled, asked and answered; and how
+                            many queues have something under way */
     uint32_t sent;       /* commands whose source matters to flush_local */
     uint32_t local_done; /* how many of `sent` are known to be done */
     uint32_t asks;       /* asked for, in all */
@@ -225,10 +241,11 @@ struct weft_self {
     uint64_t *asked;     /* asks, by process; */
     uint64_t *answered;  /* known to be answered */
     uint32_t *settled;   /* last done_remote seen, by process */
-    uint32_t replies;    /* collectives asked for */
-    uint32_t result;     /* of the last collective */
-    weft_status failure; /* why the last collective failed */
-    uint32_t *barriers;  /* barriers done, by communicator index */
+    struct weft_gda_queue *queues;              /* by process; NULL: the rank drives none */
+    uint32_t replies;                           /* collectives asked for */
+    uint32_t result;                            /* of the last collective */
+    weft_status failure;                        /* why the last collective failed */
+    uint32_t *barriers;                         /* barriers done, by communicator index */
     struct weft_meeting meeting[WEFT_MEETINGS]; /* by the handle, modulo WEFT_MEETINGS */
     uint32_t consumed[WEFT_TAGS];               /* notifications, less those of channels */
     uint32_t ins, boxed; /* channels into this rank; entries of its box seen */

@@ -63,6 +63,15 @@ WEFT_INLINE struct weft_command weft_update_command(weft_win win, int target, si
     return command;
 }
 
+/* The old value that the leader has fetched. All threads. */
+WEFT_INLINE uint64_t weft_update_fetched(weft_self *self)
+{
+    weft_join(self);
+    const uint64_t fetched = self->fetched;
+    weft_join(self);
+    return fetched;
+}
+
 /*
  * One word. now: its old value is returned; else it goes to *old, which may be NULL, and *op is
  * what to wait for. All threads.
@@ -78,6 +87,14 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
 
     if (weft_is_private(self, old))
         weft_fail_memory(self, call, old);
+    if (self->queues != NULL && weft_queue_reaches(self, &to)) {
+        weft_join(self);
+        if (weft_queue_update(self, win, &to, target, offset, &change, now, old)) {
+            if (op != NULL)
+                *op = weft_op_of(self, to.process, WEFT_OP_QUEUE);
+            return weft_update_fetched(self);
+        }
+    }
     if (itself) {
         if (weft_leads(self))
             weft_channel_clear(self, &to, to.home + offset, size);
@@ -108,10 +125,7 @@ WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, si
     }
     if (op != NULL)
         *op = itself ? weft_op_done() : weft_op_of(self, to.process, WEFT_OP_ASK);
-    weft_join(self);
-    const uint64_t fetched = self->fetched;
-    weft_join(self);
-    return fetched;
+    return weft_update_fetched(self);
 }
 
 WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t value,

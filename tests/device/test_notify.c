@@ -48,7 +48,8 @@ WEFT_DEVICE_FN void check_test(weft_self *self, struct data *user)
     while (!weft_test(self, 255, 1))
         ;
     CHECK_EQ(self, &user->check, weft_test(self, 255, 3), 0);
-    CHECK_EQ(self, &user->check, weft_test(self, 255, 2), 1);
+    while (!weft_test(self, 255, 2))
+        ;
     CHECK_EQ(self, &user->check, weft_test(self, 255, 1), 0);
 }
 

@@ -15,8 +15,8 @@ struct litmus {
     const char *name;
     const weft_kernel *kernel; /* NULL: host programs */
     const char *path;          /* WEFT_PATH */
-    const char
-        *rings; /* "small": so that they fill; "eager": with channels; "letters"; "default" */
+    const char *rings; /* "small": so that they fill; "eager": with channels; "letters"; "queues";
+                          "default" */
     const char *about;
     int (*host)(weft_job *job); /* what host programs do: messages.h */
 };

@@ -53,6 +53,17 @@ const struct litmus litmus_table[] = {
     {"messages", NULL, "direct", "small", "messages by memory, full rings", litmus_messages},
     {"messages-proxy", NULL, "proxy", "small", "the same over a network", litmus_messages},
     {"tasks", NULL, "direct", "small", "tasks that both processes run", litmus_tasks},
+    {"near-queue", &litmus_near, "queue", "default", "put_notify by a queue, in a process", NULL},
+    {"far-queue", &litmus_far, "queue", "default", "the same to another process", NULL},
+    {"mixed-queue", &litmus_mixed, "auto", "queues", "direct puts, and queues", NULL},
+    {"reuse-queue", &litmus_reuse, "queue", "default", "a source reused after flush_local", NULL},
+    {"flush-queue", &litmus_flush, "queue", "default", "data, flush, polled flag", NULL},
+    {"third-queue", &litmus_third, "queue", "default", "data, flush, a third rank is told", NULL},
+    {"flood-queue", &litmus_flood, "queue", "small", "queues that are full", NULL},
+    {"barrier-queue", &litmus_barrier, "queue", "default", "flush, and barriers", NULL},
+    {"get-queue", &litmus_get, "queue", "default", "gets of what was put", NULL},
+    {"update-queue", &litmus_update, "queue", "default", "data, an atomic, seen by another", NULL},
+    {"tickets-queue", &litmus_tickets, "queue", "small", "more atomics than slots", NULL},
 };
 const int litmus_count = sizeof(litmus_table) / sizeof(litmus_table[0]);
 
@@ -116,6 +127,9 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_EAGER", litmus->rings[0] == 'e' ? "1024" : "0", 1);
     setenv("WEFT_EAGER_AFTER", "1", 1);
     setenv("WEFT_MSG_RING", small ? "512" : "16384", 1);
+    setenv("WEFT_GDA", litmus->path[0] == 'q' || litmus->rings[0] == 'q' ? "softnic" : "off", 1);
+    setenv("WEFT_GDA_DEPTH", small ? "16" : "64", 1);
+    setenv("WEFT_GDA_CQ", small ? "ring" : "collapsed", 1);
     setenv("WEFT_LETTERS", litmus->rings[0] == 'l' ? "1024" : "0", 1);
 
     const int kept = quiet ? silence() : -1;

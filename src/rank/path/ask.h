@@ -40,9 +40,12 @@ WEFT_COLD void weft_ask_await(weft_self *self, int process, uint64_t number)
 /* Waits until all that the rank has asked for is there. The leader. */
 WEFT_INLINE void weft_ask_flush(weft_self *self)
 {
-    for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
+    for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++) {
         if (self->answered[p] != self->asked[p])
             weft_ask_await(self, p, self->asked[p]);
+        if (self->queues != NULL)
+            weft_queue_settle(self, p);
+    }
 }
 
 /* Sends the command, with the operands of an update. The leader. */
@@ -75,6 +78,8 @@ WEFT_INLINE void weft_ask_owner(weft_self *self, const struct weft_route *to,
 
     if (out != NULL)
         weft_out_drain(self, out);
+    if (self->queues != NULL)
+        weft_queue_settle(self, to->process);
     weft_ask_post(self, to->process, command, operands, bytes);
 }
 

@@ -8,6 +8,8 @@
 
 #include "rank/state.h"
 
+WEFT_COLD void weft_queue_ring_all(weft_self *self); /* queue.h */
+
 /* The host has something to do, and finds all that the rank has posted. */
 WEFT_INLINE void weft_posted(weft_self *self)
 {
@@ -34,10 +36,14 @@ WEFT_INLINE void weft_posted_in_batch(weft_self *self)
 WEFT_INLINE void weft_batch_send(weft_self *self)
 {
 #ifndef __CUDACC__
-    if (WEFT_UNLIKELY(self->held != 0))
-        weft_posted(self);
+    if (WEFT_UNLIKELY((self->held | self->unrung) != 0)) {
+        weft_queue_ring_all(self);
+        if (self->held != 0)
+            weft_posted(self);
+    }
 #else
-    (void)self;
+    if (WEFT_UNLIKELY(self->unrung != 0))
+        weft_queue_ring_all(self);
 #endif
 }
 

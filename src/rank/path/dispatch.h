@@ -65,6 +65,8 @@ WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, 
 {
     if (to->way == WEFT_WAY_HOST) {
         weft_proxy_notify(self, to->process, comm, target, tag);
+    } else if (to->exposed == NULL) {
+        weft_queue_notify(self, to, (uint32_t)tag);
     } else {
         if (WEFT_UNLIKELY(self->unsettled != 0))
             weft_settle(self, to->process);
@@ -87,6 +89,8 @@ WEFT_INLINE void weft_path_tell(weft_self *self, int process, uint32_t word, boo
             weft_settle(self, process);
         weft_peer_tell(exposed, word, fenced);
     } else {
+        if (self->queues != NULL)
+            weft_queue_settle(self, process);
         weft_proxy_tell(self, process, word);
     }
 }
@@ -158,11 +162,17 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     const bool eager = tag >= 0 && shape->height == 1 && shape->width < to->eager;
 
     if (to->exposed == NULL && to->process == self->process) {
-        weft_path_put_apart(self, win, *to, target, offset, source, *shape, tag);
+        if (to->way == WEFT_WAY_QUEUE)
+            weft_queue_put_here(self, win, *to, target, offset, source, *shape, tag);
+        else
+            weft_path_put_apart(self, win, *to, target, offset, source, *shape, tag);
         return;
     }
     if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
         weft_join(self);
+        if (WEFT_UNLIKELY(self->queues != NULL) &&
+            weft_queue_takes(self, win, to, target, offset, source, shape, tag))
+            return;
         if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)
             return;
         if (weft_path_stores(self, to, shape))

@@ -7,10 +7,10 @@
 #include "rank/parts.h"
 
 /* The leader waits for all. */
-WEFT_INLINE void weft_wait_led(weft_self *self, uint32_t tag, uint32_t count)
+WEFT_INLINE void weft_wait_led(weft_self *self, uint32_t tag, uint32_t count, const bool nic)
 {
     if (weft_leads(self)) {
-        weft_wait_tag(self, tag, count);
+        weft_wait_tag(self, tag, count, nic);
         self->consumed[tag] += count;
     }
     weft_join(self);
@@ -36,12 +36,12 @@ WEFT_INLINE void weft_trace_open_wait(weft_self *self, uint32_t tag, uint32_t co
 }
 
 /* In a function of its own, which is so small that nothing of it is kept in memory. */
-WEFT_COLD void weft_wait_led_traced(weft_self *self, uint32_t tag, uint32_t count)
+WEFT_COLD void weft_wait_led_traced(weft_self *self, uint32_t tag, uint32_t count, const bool nic)
 {
     WEFT_IN_SHARED(self);
     if (weft_leads(self))
         weft_trace_open_wait(self, tag, count);
-    weft_wait_led(self, tag, count);
+    weft_wait_led(self, tag, count, nic);
     if (weft_leads(self))
         weft_trace_close_single(self);
 }
@@ -59,6 +59,12 @@ WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, u
         weft_trace_close_single(self);
 }
 
+/* Apart, so that waits of jobs without queues stay as they are. */
+WEFT_COLD void weft_wait_nic(weft_self *self, uint32_t tag, uint32_t count)
+{
+    weft_wait_led(self, tag, count, true);
+}
+
 WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
 {
     WEFT_TOGETHER(self, weft_wait(self, tag, count), tag, count)
@@ -67,11 +73,15 @@ WEFT_FN void weft_wait(weft_self *self, int tag, uint32_t count)
     if (waits == WEFT_WAITS_BY_WARP)
         weft_wait_warped(self, (uint32_t)tag, count);
     else if (waits == WEFT_WAITS_ALONE)
-        weft_wait_led(self, (uint32_t)tag, count);
+        weft_wait_led(self, (uint32_t)tag, count, false);
     else if (waits == WEFT_WAITS_BY_LETTER)
         weft_wait_by_letter(self, (uint32_t)tag, count);
     else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_ALONE))
-        weft_wait_led_traced(self, (uint32_t)tag, count);
+        weft_wait_led_traced(self, (uint32_t)tag, count, false);
+    else if (waits == WEFT_WAITS_BY_NIC)
+        weft_wait_nic(self, (uint32_t)tag, count);
+    else if (waits == (WEFT_WAITS_TRACED | WEFT_WAITS_BY_NIC))
+        weft_wait_led_traced(self, (uint32_t)tag, count, true);
     else
         weft_wait_traced(self, (uint32_t)tag, count, waits);
 }
@@ -87,7 +97,7 @@ void weft_wait(weft_self *self, int tag, uint32_t count)
     if (WEFT_UNLIKELY(self->letters != NULL))
         weft_wait_by_letter(self, (uint32_t)tag, count);
     else
-        weft_wait_led(self, (uint32_t)tag, count);
+        weft_wait_led(self, (uint32_t)tag, count, false);
     weft_trace_leave(self);
 }
 
@@ -105,7 +115,9 @@ WEFT_FN int weft_test(weft_self *self, int tag, uint32_t count)
         weft_serve_seen(self);
     if (weft_leads(self)) {
         const uint32_t index = weft_count_index(self->slot, (uint32_t)tag);
-        there = weft_count_read(self, index) - self->consumed[tag] >= count;
+        const bool nic =
+            (self->waits | WEFT_WAITS_TRACED) == (WEFT_WAITS_BY_NIC | WEFT_WAITS_TRACED);
+        there = weft_count_read_with(self, index, nic) - self->consumed[tag] >= count;
         weft_polled();
         if (there)
             self->consumed[tag] += count;

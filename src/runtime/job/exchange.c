@@ -156,6 +156,7 @@ const char *weft_exchange_name(uint32_t op)
         [WEFT_EXCHANGE_MESSAGES] = "weft_open",
         [WEFT_EXCHANGE_TRACE] = "weft_open",
         [WEFT_EXCHANGE_PREPARE] = "weft_prepare",
+        [WEFT_EXCHANGE_QUEUES] = "weft_prepare",
         [WEFT_EXCHANGE_PREPARED] = "weft_prepare",
         [WEFT_EXCHANGE_RUN] = "weft_run",
         [WEFT_EXCHANGE_RAN] = "weft_run",

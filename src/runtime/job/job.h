@@ -52,6 +52,7 @@ struct weft_exchange_slot;
 struct weft_messages;
 struct weft_tasks;
 struct weft_teams;
+struct weft_queues;
 struct weft_trace;
 
 struct weft_job {
@@ -99,6 +100,7 @@ struct weft_job {
     uint32_t stuck_looks;     /* watchdog.c: how often a service of a failed job had not ended */
     struct weft_printer *printer;
     struct weft_trace *trace;       /* trace/timeline.h; NULL: there is none */
+    struct weft_queues *queues;     /* gda/queues.h; NULL: ranks drive none */
     struct weft_messages *messages; /* of the layer msg */
     struct weft_tasks *tasks;       /* of the layer task; NULL: they have not begun */
     struct weft_teams *teams;       /* of coll/host */

@@ -5,6 +5,7 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
+#include "runtime/gda/queues.h"
 #include "runtime/job/exchange.h"
 #include "runtime/service/ask.h"
 #include "runtime/space/image.h"
@@ -23,7 +24,7 @@ struct devices {
 /* and the rest. */
 struct hello {
     uint32_t windows, comms, counter_start, path;
-    uint32_t channels, trace;
+    uint32_t channels, trace, gda;
     uint64_t mailbox;                 /* its key: abi/ask.h */
     struct weft_share exposed;        /* of the host program, */
     struct weft_share device_exposed; /* and of the ranks, if they have their own */
@@ -128,13 +129,16 @@ static bool maps_unlike(const struct weft_job *job, const struct weft_process *p
 /* The path to one other process, and why. */
 static weft_status choose_path(struct weft_job *job, int p, const struct hello *hello)
 {
-    const char *reason = "WEFT_PATH=proxy";
+    const bool forced = job->config.path == WEFT_PATH_QUEUE;
+    const char *reason = forced ? "WEFT_PATH=queue" : "WEFT_PATH=proxy";
     struct weft_process *process = &job->processes[p];
 
-    if (job->config.path != WEFT_PATH_PROXY)
+    if (job->config.path != WEFT_PATH_PROXY && !forced)
         reason = process->node == job->numbers.node ? map_counters(job, p, hello)
                                                     : "it is on another node";
     process->mapped = reason == NULL || maps_unlike(job, process);
+    if (weft_queues_wanted(job) && job->config.path != WEFT_PATH_PROXY)
+        job->space.state.process_table[p].queued = 1;
     if (reason == NULL) {
         weft_say(WEFT_SAY_INFO, "%s: direct, through %s", process->name,
                  job->ranks.image == NULL                 ? "shared memory"
@@ -146,6 +150,16 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
         return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=direct, but %s cannot be reached so: %s",
                         process->name, reason);
     job->space.state.signals->proxied = 1;
+    if (job->space.state.process_table[p].queued != 0) {
+        weft_say(WEFT_SAY_INFO,
+                 "%s: by queues of each rank, softnic over %s, SQ and CQ %s, doorbell by the rank "
+                 "(%s)",
+                 process->name, job->proxy.net_ops->name,
+                 weft_config_word(WEFT_CONFIG_AT_GDA_PLACE, job->config.gda_place).text, reason);
+        return WEFT_OK;
+    }
+    if (job->config.gda == WEFT_GDA_ON)
+        reason = "no RDMA device of this host can be driven by ranks";
     weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)%s", process->name,
              job->proxy.net_ops->name, reason,
              process->mapped ? "; loads and stores of its memory are direct" : "");
@@ -162,6 +176,7 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
                            .trace = config->trace[0] != 0,
                            .counter_start = (uint32_t)config->counter_start,
                            .path = (uint32_t)config->path,
+                           .gda = (uint32_t)config->gda,
                            .exposed = job->space.exposed_share};
     if (job->ranks.image != NULL)
         mine->device_exposed = job->ranks.image->exposed_share;
@@ -189,6 +204,11 @@ static weft_status compare(int p, const struct hello *theirs, const struct hello
                         "WEFT_PATH must be the same everywhere: %s in process %d, %s here",
                         weft_config_word(WEFT_CONFIG_AT_PATH, theirs->path).text, p,
                         weft_config_word(WEFT_CONFIG_AT_PATH, mine->path).text);
+    if (theirs->gda != mine->gda)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_GDA must be the same everywhere: %s in process %d, %s here",
+                        weft_config_word(WEFT_CONFIG_AT_GDA, theirs->gda).text, p,
+                        weft_config_word(WEFT_CONFIG_AT_GDA, mine->gda).text);
     if (like && theirs->channels != mine->channels)
         return weft_err(WEFT_ERR_CONFIG,
                         "WEFT_CHANNELS must be the same everywhere on a node, and WEFT_EAGER 0 "
@@ -279,6 +299,11 @@ weft_status weft_meet(struct weft_job *job)
         status = job->proxy.net_ops->connect(job->proxy.net, p, all[p].address);
         if (status == WEFT_OK && p != job->numbers.process)
             status = choose_path(job, p, &all[p]);
+    }
+    if (job->config.path == WEFT_PATH_QUEUE) { /* this process's own ranks, too */
+        job->space.state.process_table[job->numbers.process].queued = 1;
+        job->space.state.own_queued = 1;
+        job->space.state.signals->proxied = 1;
     }
     if (status == WEFT_OK)
         status = await_all(job);

@@ -8,6 +8,7 @@
 #include "base/say.h"
 #include "base/tune.h"
 #include "boot/local.h"
+#include "runtime/gda/queues.h"
 #include "runtime/job/exchange.h"
 #include "runtime/job/module.h"
 #include "runtime/job/site.h"
@@ -51,11 +52,11 @@ static weft_status open_together(struct weft_job *job)
 static weft_status add_services(struct weft_job *job)
 {
     static const struct weft_service *const own[] = {
-        &weft_manager_service,    &weft_ask_service,      &weft_answer_service,
-        &weft_network_service,    &weft_landing_service,  &weft_own_service,
-        &weft_failure_service,    &weft_exchange_service, &weft_memory_service,
-        &weft_collective_service, &weft_exposure_service, &weft_waiting_service,
-        &weft_text_service};
+        &weft_manager_service, &weft_queues_service,     &weft_ask_service,
+        &weft_answer_service,  &weft_network_service,    &weft_landing_service,
+        &weft_own_service,     &weft_failure_service,    &weft_exchange_service,
+        &weft_memory_service,  &weft_collective_service, &weft_exposure_service,
+        &weft_waiting_service, &weft_text_service};
     weft_status status = WEFT_OK;
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)
@@ -78,9 +79,9 @@ static void close_modules(struct weft_job *job)
 static weft_status open_steps(struct weft_job *job)
 {
     static weft_status (*const steps[])(struct weft_job *) = {
-        weft_state_open,      add_services,       weft_exchange_open,
-        weft_collective_open, weft_watchdog_open, weft_state_open_host,
-        weft_printer_open,    weft_monitor_start, open_together};
+        weft_state_open,      weft_queues_open,   add_services,         weft_exchange_open,
+        weft_collective_open, weft_watchdog_open, weft_state_open_host, weft_printer_open,
+        weft_monitor_start,   open_together};
     weft_status status = weft_random_join(job);
     int turn = 0;
 
@@ -171,6 +172,7 @@ static weft_status release(struct weft_job *job, bool orderly)
         return printed;
     }
     close_modules(job);
+    weft_queues_close(job);
     weft_requests_close(job);
     weft_asks_close(job);
     if (job->device != NULL && job->processes != NULL)

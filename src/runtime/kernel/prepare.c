@@ -5,6 +5,7 @@
 
 #include "abi/coll.h"
 #include "base/say.h"
+#include "runtime/gda/queues.h"
 #include "runtime/job/exchange.h"
 #include "runtime/service/landing.h"
 #include "runtime/space/image.h"
@@ -111,7 +112,7 @@ static weft_status make_ranks(struct weft_job *job)
 {
     const size_t ranks = (size_t)job->numbers.ranks_here;
 
-    job->proxy.letter_bytes = weft_letters_wanted(job);
+    job->proxy.letter_bytes = job->queues == NULL ? weft_letters_wanted(job) : 0;
     weft_landing_reset(job);
     job->ranks.self_bytes = sizeof(weft_self);
     job->ranks.rank_memory =
@@ -215,9 +216,14 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
     job->ranks.serves = wish.serves;
     job->numbers.threads = job->device_ops->threads(job->device, threads);
     status = make_exchange(job, ranks);
+    if (status == WEFT_OK)
+        status = weft_queues_meet(job, ranks);
     weft_services_stop(job);
     weft_lock(&job->space.tables);
     weft_ranks_free(job);
+    weft_queues_free(job);
+    if (status == WEFT_OK)
+        status = weft_queues_make(job);
     if (status == WEFT_OK)
         status = make_ranks(job);
     weft_unlock(&job->space.tables);

@@ -3,6 +3,7 @@
 
 #include "base/say.h"
 #include "rank/counter.h"
+#include "runtime/gda/queues.h"
 #include "runtime/space/image.h"
 #include "runtime/trace/timeline.h"
 
@@ -90,6 +91,7 @@ void weft_rank_make(struct weft_job *job, uint32_t slot, weft_self *self, unsign
               &self->logs, &manager->logs);
     said->lines = start;
     job->ranks.selves[slot] = self;
+    weft_queues_place(job, self);
     weft_image_place(job, self);
     weft_trace_place(job, self);
     weft_rank_reset(job, slot);
@@ -110,13 +112,14 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     memset(self->meeting, 0, sizeof(self->meeting));
     __atomic_store_n(&self->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
     self->failure = WEFT_OK;
-    self->batches = self->held = 0;
+    self->batches = self->held = self->unrung = 0;
     self->shared_bytes = job->ranks.shared_bytes;
     self->timer_started = 0;
     self->intervals_count = 0;
     self->eager_bytes =
         slot != WEFT_HOST_SLOT && job->space.state.channels != 0 ? job->space.state.eager_bytes : 0;
     self->waits = self->letters != NULL                                  ? WEFT_WAITS_BY_LETTER
+                  : self->queues != NULL                                 ? WEFT_WAITS_BY_NIC
                   : self->eager_bytes != 0 && job->numbers.threads >= 32 ? WEFT_WAITS_BY_WARP
                                                                          : WEFT_WAITS_ALONE;
     if (self->tracer.alias != 0)
@@ -147,7 +150,8 @@ void weft_ranks_left(const struct weft_job *job)
     for (uint32_t slot = 1; slot < job->ranks.slots; slot++)
         for (uint32_t tag = 0; tag < WEFT_TAGS; tag++) {
             const uint32_t count =
-                weft_count_read_quiet(job->space.state.exposed, weft_count_index(slot, tag));
+                weft_count_read_quiet(job->space.state.exposed, weft_count_index(slot, tag)) +
+                weft_queues_counted(job, weft_count_index(slot, tag));
             const uint32_t left = count - job->ranks.selves[slot]->consumed[tag];
             if (left != 0 && ++places <= SAID)
                 weft_say(WEFT_SAY_INFO, "rank %d left %u notification%s of tag %u: dropped",

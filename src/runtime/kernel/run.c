@@ -4,6 +4,7 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
+#include "runtime/gda/queues.h"
 #include "runtime/job/exchange.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
@@ -40,7 +41,8 @@ static weft_status reset(struct weft_job *job)
     weft_comm_clear(&job->space.state, WEFT_COMM_WORLD);
     weft_comm_clear(&job->space.state, WEFT_COMM_DEVICE);
     weft_unlock(&job->space.tables);
-    return weft_image_reset(job);
+    const weft_status status = weft_queues_reset(job);
+    return status == WEFT_OK ? weft_image_reset(job) : status;
 }
 
 void weft_settle_ranks(struct weft_job *job)
@@ -55,6 +57,8 @@ void weft_settle_ranks(struct weft_job *job)
     for (uint32_t slot = WEFT_HOST_SLOT; slot < job->ranks.slots; slot++)
         while (!weft_rank_quiet(job, slot) && weft_job_status(job) == WEFT_OK)
             weft_port_wait(port);
+    while (!weft_queues_quiet(job) && weft_job_status(job) == WEFT_OK)
+        weft_port_wait(port);
     while (!weft_own_done(job) && weft_job_status(job) == WEFT_OK)
         weft_port_wait(port);
     weft_port_waited(port);

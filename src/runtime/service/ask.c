@@ -2,6 +2,7 @@
 #include "runtime/service/ask.h"
 
 #include "base/say.h"
+#include "gda/softnic/engine.h"
 #include "rank/counter.h"
 #include "runtime/service/landing.h"
 #include "runtime/space/tables.h"
@@ -52,15 +53,14 @@ static bool plan(struct weft_job *job, const struct weft_command *command,
     return request->put.process != job->numbers.process;
 }
 
-/* Where the answer can be put without the mailbox: in memory that the network knows. */
-static void find_reply(struct weft_job *job, uint32_t slot, struct weft_request *request)
+void weft_ask_find_reply(struct weft_job *job, struct weft_request *request)
 {
     const uint64_t bytes = (request->rows - 1) * request->source_pitch + request->width;
     struct weft_asking *const asking = request->asking;
     struct weft_place place;
 
     asking->direct = asking->ask.how == WEFT_ASK_GET && !asking->to_link && request->width != 0 &&
-                     weft_memory_known(job, slot, request->source, bytes, &place);
+                     weft_memory_known(job, request->slot, request->source, bytes, &place);
     if (asking->direct) {
         asking->ask.reply_key = place.key;
         asking->ask.reply_offset = place.key_offset;
@@ -86,7 +86,7 @@ static enum weft_taken ask_command(struct weft_job *job, uint32_t slot,
     request->asking = (struct weft_asking *)(void *)(request->payload + weft_request_room(job));
     const bool good = plan(job, command, request);
     if (good)
-        find_reply(job, slot, request);
+        weft_ask_find_reply(job, request);
     weft_unlock(&job->space.tables);
     if (!good || !weft_command_payload(&manager->commands, request->payload, payload)) {
         weft_request_free(job, request);
@@ -119,6 +119,7 @@ static void cut(struct weft_job *job, struct weft_request *request, uint32_t pla
     ask->height = asking->direct ? (uint32_t)request->rows : 1;
     ask->width = width;
     ask->pitch = update ? 0 : request->pitch;
+    asked->queued = request->queued;
     asked->slot = request->slot;
     asked->to = NULL;
     asked->bytes = 0;
@@ -196,6 +197,12 @@ static void tell_link(struct weft_link *link, const unsigned char *data, uint32_
 /* Everything the rank asked for by one call is there. */
 static weft_status tell(struct weft_job *job, const struct weft_asked *asked, int process)
 {
+    if (asked->queued != NULL) { /* its completion tells the rank, by another stream */
+        if (!weft_landing_settle(job))
+            return WEFT_ERR_DEVICE;
+        weft_softnic_finish(asked->queued, 0);
+        return WEFT_OK;
+    }
     struct weft_link *link = job->ranks.selves[asked->slot]->link;
     uint32_t *const word = &link->done_remote[job->numbers.processes + process];
     uint32_t *const number = word + job->numbers.processes;

@@ -17,6 +17,7 @@
 /* An ask of this process that is under way. The progress task fills it in; the receive task reads
  * it when it is answered. */
 struct weft_asked {
+    struct weft_softnic_work *queued; /* a request of a rank's queue; NULL: a rank asks itself */
     uint32_t slot;
     void *to; /* where the answer's bytes go from the mailbox; NULL: they do not */
     uint32_t bytes;
@@ -51,6 +52,9 @@ static inline size_t weft_asks_bytes(const struct weft_job *job)
     return (size_t)job->numbers.processes * WEFT_ASKS * sizeof(struct weft_post);
 }
 
+/* Where the answer can be put without the mailbox: in memory that the network knows. The request is
+ * made but for that. Table lock held. */
+void weft_ask_find_reply(struct weft_job *job, struct weft_request *request);
 /* Sends what is left of a request that asks. True: all of it is sent. Progress task only. */
 bool weft_ask_issue(struct weft_job *job, struct weft_request *request);
 

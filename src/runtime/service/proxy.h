@@ -15,6 +15,7 @@
 struct weft_job;
 struct weft_stage;
 struct weft_landing;
+struct weft_softnic_work;
 
 /* Records of one size, which stay until the job ends; in front of each what the pool knows of it.
  */
@@ -56,6 +57,7 @@ struct weft_request {
     struct weft_part *first, *last; /* under way to the host, or waiting for the network */
 
     struct weft_asking *asking;        /* ask.h; NULL: it is a put */
+    struct weft_softnic_work *queued;  /* gda/softnic/engine.h; NULL: not of a rank's queue */
     struct weft_request *next_counted; /* the manager's, */
     uint32_t holders;                  /* which, and who waits for the landing, keep it */
 

@@ -5,6 +5,7 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
+#include "gda/softnic/engine.h"
 #include "net/staging.h"
 #include "runtime/service/ask.h"
 
@@ -111,10 +112,10 @@ static void count(struct weft_job *job, uint32_t *word, enum weft_order label)
     weft_bell_ring(&job->space.state.exposed->bell);
 }
 
-/* Whether the rank counts it: neither an ask nor an answer. */
+/* Whether the rank counts it: neither an ask, nor an answer, nor of its queue. */
 static bool is_counted(const struct weft_request *request)
 {
-    return request->slot != WEFT_NO_SLOT && request->asking == NULL;
+    return request->slot != WEFT_NO_SLOT && request->asking == NULL && request->queued == NULL;
 }
 
 static void let_go(struct weft_job *job, struct weft_request *request)
@@ -141,6 +142,8 @@ void weft_request_target_done(struct weft_job *job, struct weft_request *request
     if (--request->unlanded > 0)
         return;
     if (!is_counted(request)) {
+        if (request->queued != NULL && request->asking == NULL)
+            weft_softnic_finish(request->queued, 0);
         let_go(job, request);
         return;
     }

@@ -6,6 +6,7 @@
 #include "runtime/space/collective.h"
 
 #include "base/say.h"
+#include "runtime/gda/queues.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
 #include "runtime/watch/watch.h"
@@ -85,6 +86,8 @@ weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, boo
     entry->home = c->base;
     entry->key = c->key;
     entry->key_offset = c->key_offset;
+    if (c->b != 0)
+        weft_queues_region(job, member.process, c->key, c->base - c->key_offset);
     if (here)
         entry->address = (unsigned char *)(uintptr_t)c->base;
     else if (c->segment != WEFT_NO_SEGMENT)

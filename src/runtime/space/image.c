@@ -2,6 +2,7 @@
 #include "runtime/space/image.h"
 
 #include "base/say.h"
+#include "runtime/gda/queues.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,7 @@ static weft_status write_state(struct weft_job *job)
     state.start_others = 2 * state.start_here; /* host words start like the others */
     state.windows = at(image, image->at.windows);
     state.comms = at(image, image->at.comms);
+    state.nic_counts = weft_queues_words(job);
     state.copy = NULL;
     state.update = NULL;
     state.copy_context = NULL;

@@ -1,0 +1,185 @@
+/*
+ * gda/queue.h - a queue that a rank drives: requests (gda/wqe.h) in a ring of slots, a doorbell,
+ * completions. Its NIC reads the slots when the doorbell record says that they are there, and
+ * executes the requests in order.
+ *
+ * One thread of one rank posts and polls. Indexes count slots and run free. What the NIC has read
+ * may be overwritten when a later completion says so: each completion stands for all before it.
+ *
+ * Completions lie in one place that each overwrites ("collapsed"), or in a ring, where an owner bit
+ * tells new from old. The ring has as many places as the queue has slots, so it never overflows.
+ */
+#ifndef WEFT_GDA_QUEUE_H
+#define WEFT_GDA_QUEUE_H
+
+#include "gda/wqe.h"
+#include "order/atomic.h"
+#include "weft/types.h"
+
+#include <stddef.h>
+
+enum { WEFT_GDA_KEYS = 64 };
+
+struct weft_gda_queue {
+    uint64_t *wqe;      /* the slots */
+    unsigned char *cqe; /* the completions */
+    uint32_t *record;   /* the doorbell record: [1] is the next slot */
+    uint64_t *doorbell;
+    uint64_t sink;       /* 64 bytes of this rank's for what it fetches, known by sink_lkey */
+    uint64_t counts;     /* the NIC's counters of the target process, known by counts_rkey */
+    uint32_t qpn, slots; /* slots: a power of two */
+    uint32_t cq_slots;   /* 1: collapsed */
+    uint32_t sink_lkey;
+
+    uint64_t posted, rung; /* the slot after the last request; the same, as the NIC was told */
+    uint64_t done;         /* all requests before this slot are complete */
+    uint64_t asked;        /* the slot after the last request that has a completion */
+    uint64_t taken;        /* completions taken out of a ring */
+    uint32_t counts_rkey;
+    uint32_t syndrome; /* of the request that failed; 0: none did */
+    uint32_t failed;   /* its index */
+    uint32_t dirty;    /* the rank counts it among what is unsettled */
+    uint64_t unused;
+};
+
+static_assert(sizeof(struct weft_gda_queue) == 128, "a constant and a moving line");
+static_assert(offsetof(struct weft_gda_queue, posted) == 64, "the moving line");
+
+/* Memory that the NIC reads and writes for ranks of this process, in order of addresses. */
+struct weft_gda_keys {
+    uint32_t count, unused;
+    struct weft_gda_key {
+        uint64_t begin, end;
+        uint32_t lkey, unused;
+    } key[WEFT_GDA_KEYS];
+};
+
+/* The key of [address, address + bytes); 0: not all of it is known. */
+WEFT_INLINE uint32_t weft_gda_key_of(const struct weft_gda_keys *keys, uint64_t address,
+                                     uint64_t bytes)
+{
+    uint32_t low = 0, high = keys->count;
+
+    while (low < high) { /* the first that ends behind it */
+        const uint32_t middle = (low + high) / 2;
+        if (keys->key[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < keys->count && keys->key[low].begin <= address &&
+                   bytes <= keys->key[low].end - address
+               ? keys->key[low].lkey
+               : 0;
+}
+
+/* What names memory of another process: a network's key (net/arrive.h), place and generation, as
+ * far as it fits. */
+WEFT_INLINE uint32_t weft_gda_rkey(uint64_t key)
+{
+    return (uint32_t)(key & 0xffff) << 16 | (uint32_t)(key >> 32 & 0xffff);
+}
+
+/* What a syndrome is to a job. */
+WEFT_INLINE weft_status weft_gda_status(uint32_t syndrome)
+{
+    return syndrome == WEFT_MLX5_RETRIES ? WEFT_ERR_PEER_LOST
+           : syndrome == WEFT_MLX5_LOCAL_OPERATION || syndrome == WEFT_MLX5_REMOTE_ACCESS
+               ? WEFT_ERR_PROTOCOL
+               : WEFT_ERR_NETWORK;
+}
+
+/* ---- posting --------------------------------------------------------------------------------- */
+
+/* Room for a request of so many slots, and one more that asks for a completion. */
+WEFT_INLINE bool weft_gda_has_room(const struct weft_gda_queue *queue, uint32_t slots)
+{
+    return queue->posted - queue->done + slots < queue->slots;
+}
+
+/* Whether the next request, of one slot, should have a completion so that the ring is never full of
+ * requests without. */
+WEFT_INLINE bool weft_gda_asks(const struct weft_gda_queue *queue)
+{
+    return queue->posted - queue->asked >= queue->slots / 4;
+}
+
+/* Into the next slots, of which there is room. complete: it asks for a completion, in one slot. */
+WEFT_INLINE void weft_gda_post(struct weft_gda_queue *queue, const struct weft_wqe *wqe,
+                               bool complete)
+{
+    for (uint32_t i = 0; i < wqe->slots; i++) {
+        uint64_t *const to =
+            queue->wqe + ((queue->posted + i) & (queue->slots - 1)) * (WEFT_MLX5_SLOT / 8);
+#ifdef __CUDACC__
+        WEFT_UNROLL
+        for (uint32_t k = 0; k < WEFT_MLX5_SLOT / 16; k++) {
+            const ulonglong2 pair = {wqe->word[8 * i + 2 * k], wqe->word[8 * i + 2 * k + 1]};
+            ((ulonglong2 *)to)[k] = pair;
+        }
+#else
+        weft_write_shared(to, &wqe->word[8 * i], WEFT_MLX5_SLOT);
+#endif
+    }
+    queue->posted += wqe->slots;
+    if (complete)
+        queue->asked = queue->posted;
+}
+
+/* Tells the NIC of all that was posted; a release of what the thread did or acquired. */
+WEFT_INLINE void weft_gda_ring(struct weft_gda_queue *queue)
+{
+    weft_store_release_u32(&queue->record[1], weft_be32((uint32_t)(queue->posted & 0xffff)),
+                           ORDER_nic_wqe);
+    weft_store_release_u64(queue->doorbell, weft_mlx5_doorbell(queue->posted, queue->qpn),
+                           ORDER_nic_ring);
+    queue->rung = queue->posted;
+}
+
+/* ---- completions ----------------------------------------------------------------------------- */
+
+WEFT_INLINE uint32_t weft_gda_cqe_kind(uint32_t last)
+{
+    return last >> 28;
+}
+
+/* Whether a ring's next completion is there: its owner bit is that of the lap. */
+WEFT_INLINE bool weft_gda_owns(const struct weft_gda_queue *queue, uint32_t last)
+{
+    return queue->cq_slots == 1 || (last >> 24 & 1) == ((queue->taken & queue->cq_slots) != 0);
+}
+
+/*
+ * Takes a completion, if one is there: an acquire, together with weft_polled. False: a request
+ * failed; queue->syndrome and queue->failed say how and which. An error is never "not yet".
+ */
+WEFT_INLINE bool weft_gda_poll(struct weft_gda_queue *queue)
+{
+    const unsigned char *const cqe =
+        queue->cqe + (queue->taken & (queue->cq_slots - 1)) * WEFT_MLX5_CQE_BYTES;
+    const uint32_t last = weft_poll_u32((const uint32_t *)(const void *)(cqe + WEFT_MLX5_CQE_LAST),
+                                        ORDER_nic_cqe_seen);
+    const uint32_t kind = weft_gda_cqe_kind(last), index = weft_be32(last) >> 16;
+
+    if (queue->syndrome != 0)
+        return false;
+    if (kind == WEFT_MLX5_CQE_INVALID || !weft_gda_owns(queue, last))
+        return true;
+    if (kind == WEFT_MLX5_CQE_ERROR || kind == WEFT_MLX5_CQE_RESPONSE_ERROR) {
+        const uint32_t word =
+            weft_load_relaxed_u32((const uint32_t *)(const void *)(cqe + WEFT_MLX5_CQE_SYNDROME));
+        queue->failed = index;
+        queue->syndrome = word >> 24 != 0 ? word >> 24 : 0xff;
+        return false;
+    }
+    /* Of the last 2^16 slots before `posted` the one with these low bits. */
+    const uint64_t behind = (uint64_t)(((uint32_t)queue->posted - index - 1) & 0xffff);
+    const uint64_t done = queue->posted - behind;
+    if (queue->cq_slots != 1)
+        queue->taken++;
+    if ((int64_t)(done - queue->done) > 0)
+        queue->done = done;
+    return true;
+}
+
+#endif

@@ -1,0 +1,285 @@
+/* gda/softnic/engine.c - see the header. */
+#include "gda/softnic/engine.h"
+
+#include "base/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the queue's memory ---------------------------------------------------------------------- */
+
+static bool fetch_bytes(const struct weft_softnic_queue *queue, void *to, const void *from,
+                        size_t bytes)
+{
+    const struct weft_softnic_far *far = queue->nic->far;
+
+    if (queue->wqe_far)
+        return far->copy(far->context, to, from, bytes);
+    weft_read_shared(to, from, bytes);
+    return true;
+}
+
+/* The doorbell record: how far requests are there. */
+static bool fetch_record(const struct weft_softnic_queue *queue, uint32_t *next)
+{
+    uint32_t word;
+
+    if (!queue->wqe_far)
+        word = weft_load_acquire_u32(&queue->record[1], ORDER_nic_fetch);
+    else if (!fetch_bytes(queue, &word, &queue->record[1], sizeof(word)))
+        return false;
+    *next = weft_be32(word) & 0xffff;
+    return true;
+}
+
+static bool write_cqe(struct weft_softnic_queue *queue, uint32_t kind, uint32_t index,
+                      uint32_t syndrome)
+{
+    const struct weft_softnic_far *far = queue->nic->far;
+    unsigned char *const to =
+        queue->cqe + (queue->completed & (queue->cq_slots - 1)) * WEFT_MLX5_CQE_BYTES;
+    const uint32_t owner = queue->cq_slots != 1 && (queue->completed & queue->cq_slots) != 0;
+    const uint32_t last = weft_be32(index << 16 | kind << 4 | owner);
+    uint32_t *const word = (uint32_t *)(void *)(to + WEFT_MLX5_CQE_LAST);
+    unsigned char cqe[WEFT_MLX5_CQE_BYTES] = {0};
+    const uint32_t whose = weft_be32(queue->qpn);
+
+    memcpy(cqe + WEFT_MLX5_CQE_OPCODE, &whose, sizeof(whose));
+    cqe[WEFT_MLX5_CQE_SYNDROME + 3] = (unsigned char)syndrome;
+    queue->completed++;
+    if (queue->cqe_far)
+        return far->copy(far->context, to, cqe, WEFT_MLX5_CQE_LAST) &&
+               far->store(far->context, word, last);
+    if (syndrome != 0 || queue->cq_slots != 1) /* a collapsed one always says the same */
+        weft_write_shared(to, cqe, WEFT_MLX5_CQE_LAST);
+    weft_store_release_u32(word, last, ORDER_nic_cqe);
+    weft_bell_ring(queue->nic->bell);
+    return true;
+}
+
+/* ---- fetching -------------------------------------------------------------------------------- */
+
+/* The queue's next request cannot be: it fails before it begins. */
+static void refuse(struct weft_softnic_queue *queue, uint32_t syndrome)
+{
+    struct weft_softnic_work *work = &queue->works[queue->end++ % queue->slots];
+
+    work->queue = queue;
+    work->index = (uint32_t)queue->fetched & 0xffff;
+    work->request = (struct weft_softnic_request){.complete = true};
+    work->syndrome = syndrome;
+    weft_store_relaxed_u32(&work->finished, 1);
+}
+
+/* One request, of the `ready` slots that are there. Returns how many it takes; 0: it is wrong. */
+static uint32_t fetch_one(struct weft_softnic_queue *queue, uint32_t ready)
+{
+    struct weft_softnic_work *work = &queue->works[queue->end % queue->slots];
+    unsigned char *bytes = (unsigned char *)work->bytes;
+    uint32_t slots = 1, syndrome = WEFT_MLX5_LOCAL_OPERATION;
+
+    for (uint32_t i = 0; i < slots; i++) {
+        const uint64_t at = (queue->fetched + i) & (queue->slots - 1);
+        if (!fetch_bytes(queue, bytes + i * WEFT_MLX5_SLOT, queue->wqe + at * WEFT_MLX5_SLOT,
+                         WEFT_MLX5_SLOT))
+            break;
+        if (i == 0)
+            slots = weft_softnic_slots(bytes);
+        if (slots > ready)
+            slots = 0;
+    }
+    if (slots != 0)
+        syndrome = weft_softnic_parse(bytes, queue->qpn, queue->fetched, &work->request);
+    if (syndrome != 0) {
+        refuse(queue, syndrome);
+        return 0;
+    }
+    work->queue = queue;
+    work->index = (uint32_t)queue->fetched & 0xffff;
+    work->syndrome = 0;
+    weft_store_relaxed_u32(&work->finished, 0);
+    queue->end++;
+    return slots;
+}
+
+/* The doorbell is of this queue, and no further than the record. */
+static bool doorbell_is_right(const struct weft_softnic_queue *queue, uint64_t rung, uint32_t next)
+{
+    const uint32_t to = weft_be32((uint32_t)rung), whose = weft_be32((uint32_t)(rung >> 32));
+
+    return whose == queue->qpn << 8 && (to & 0xff0000ff) == 0 &&
+           (int16_t)(uint16_t)((to >> 8) - next) <= 0;
+}
+
+static bool fetch(struct weft_softnic_queue *queue)
+{
+    const uint64_t rung = weft_load_acquire_u64(queue->doorbell, ORDER_nic_rung);
+    uint32_t next;
+
+    if (rung == queue->rung && queue->wqe_far &&
+        (weft_be32((uint32_t)rung) >> 8 & 0xffff) == (queue->fetched & 0xffff))
+        return false; /* a look at the record would be a copy */
+    if (!fetch_record(queue, &next))
+        return false; /* the device failed, and the job with it */
+    uint32_t ready = (next - (uint32_t)queue->fetched) & 0xffff;
+    if (rung == queue->rung && ready == 0)
+        return false;
+    if (ready > queue->slots || (rung != queue->rung && !doorbell_is_right(queue, rung, next))) {
+        refuse(queue, WEFT_MLX5_LOCAL_OPERATION);
+        return true;
+    }
+    queue->rung = rung;
+    while (ready > 0 && queue->end - queue->first < queue->slots) {
+        const uint32_t slots = fetch_one(queue, ready);
+        if (slots == 0)
+            break;
+        queue->fetched += slots;
+        ready -= slots;
+    }
+    return true;
+}
+
+/* ---- executing ------------------------------------------------------------------------------- */
+
+/* What no request may do: reach memory of this process that the NIC does not know by this key. */
+static uint32_t check(const struct weft_softnic_queue *queue,
+                      const struct weft_softnic_request *request)
+{
+    if (request->opcode == WEFT_MLX5_NOP || request->inside != NULL)
+        return 0;
+    return request->lkey != 0 && weft_gda_key_of(queue->nic->keys, request->address,
+                                                 request->bytes) == request->lkey
+               ? 0
+               : WEFT_MLX5_LOCAL_PROTECTION;
+}
+
+static bool begin(struct weft_softnic_queue *queue)
+{
+    struct weft_softnic *nic = queue->nic;
+    bool did = false;
+
+    while (queue->next != queue->end) {
+        struct weft_softnic_work *work = &queue->works[queue->next % queue->slots];
+        if (weft_load_relaxed_u32(&work->finished) == 0) {
+            const bool wrong = nic->fault.syndrome != 0 && nic->begun == nic->fault.at;
+            const uint32_t syndrome = wrong ? nic->fault.syndrome : check(queue, &work->request);
+            if (syndrome != 0)
+                weft_softnic_finish(work, syndrome);
+            else if (work->request.opcode == WEFT_MLX5_NOP)
+                weft_softnic_finish(work, 0);
+            else if (!queue->wire->begin(queue, work))
+                break;
+            nic->begun++;
+        }
+        queue->next++;
+        did = true;
+        if (weft_load_acquire_u32(&work->finished, ORDER_answer_seen) != 0 && work->syndrome != 0) {
+            queue->stopped = true; /* what is behind it is not executed */
+            break;
+        }
+    }
+    return did;
+}
+
+void weft_softnic_finish(struct weft_softnic_work *work, uint32_t syndrome)
+{
+    work->syndrome = syndrome;
+    weft_store_release_u32(&work->finished, 1, ORDER_answer_post);
+}
+
+/* A fault on demand: the first completions come late. */
+static bool is_held(struct weft_softnic_queue *queue)
+{
+    const uint64_t hold = queue->nic->fault.hold_ns;
+
+    if (hold == 0)
+        return false;
+    if (queue->since == 0)
+        queue->since = weft_now_ns();
+    return weft_now_ns() - queue->since < hold;
+}
+
+/* Completions of what is finished, in order. */
+static bool complete(struct weft_softnic_queue *queue)
+{
+    bool did = false;
+
+    while (queue->first != queue->next && queue->broken == 0) {
+        const struct weft_softnic_work *work = &queue->works[queue->first % queue->slots];
+        if (weft_load_acquire_u32(&work->finished, ORDER_answer_seen) == 0)
+            break;
+        if (is_held(queue))
+            return true;
+        if (work->syndrome != 0) {
+            queue->broken = work->syndrome;
+            queue->failed = work->index;
+            write_cqe(queue, WEFT_MLX5_CQE_ERROR, work->index, work->syndrome);
+        } else if (work->request.complete) {
+            write_cqe(queue, WEFT_MLX5_CQE_REQUEST, work->index, 0);
+        }
+        queue->first++;
+        did = true;
+    }
+    return did;
+}
+
+bool weft_softnic_round(struct weft_softnic_queue *queue)
+{
+    bool did = false;
+
+    if (queue->broken != 0)
+        return false;
+    if (!queue->stopped && queue->end - queue->first < queue->slots)
+        did = fetch(queue);
+    if (!queue->stopped)
+        did |= begin(queue);
+    if (queue->first != queue->next)
+        did |= queue->wire->proceed(queue);
+    did |= complete(queue);
+    if (did && queue->first == queue->end)
+        __atomic_store_n(&queue->quiet_at, weft_mlx5_doorbell(queue->fetched, queue->qpn),
+                         __ATOMIC_RELEASE);
+    return did;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+bool weft_softnic_open(struct weft_softnic_queue *queue, uint64_t start)
+{
+    queue->works = calloc(queue->slots, sizeof(*queue->works));
+    queue->fetched = start;
+    queue->rung = queue->quiet_at = *queue->doorbell;
+    return queue->works != NULL;
+}
+
+void weft_softnic_close(struct weft_softnic_queue *queue)
+{
+    free(queue->works);
+    queue->works = NULL;
+}
+
+bool weft_softnic_fault_parse(const char *text, struct weft_softnic_fault *fault)
+{
+    *fault = (struct weft_softnic_fault){0};
+    while (*text != '\0') {
+        char *end;
+        if (strncmp(text, "hold:", 5) == 0) {
+            fault->hold_ns = strtoull(text + 5, &end, 10) * 1000000;
+            if (end == text + 5 || fault->hold_ns == 0)
+                return false;
+        } else {
+            const unsigned long syndrome = strtoul(text, &end, 16);
+            if (end == text || *end != '@' || syndrome == 0 || syndrome > 0xff)
+                return false;
+            text = end + 1;
+            fault->syndrome = (uint32_t)syndrome;
+            fault->at = strtoull(text, &end, 10);
+            if (end == text)
+                return false;
+        }
+        if (*end != '\0' && *end != ',')
+            return false;
+        text = *end == ',' ? end + 1 : end;
+    }
+    return true;
+}

@@ -1,0 +1,422 @@
+/*
+ * rank/path/queue.h - the way by a queue of this rank to a process (gda/queue.h): the rank builds
+ * requests, rings and polls, and no host is on the way. What a queue does not take (memory that the
+ * NIC does not know, updates that it does not have) goes another way, when the queue is empty.
+ *
+ * A notification is a FETCH_ADD on the target's word of weft_state.nic, behind the writes. All of
+ * this is the leader's, but for what says otherwise.
+ */
+#ifndef WEFT_RANK_PATH_QUEUE_H
+#define WEFT_RANK_PATH_QUEUE_H
+
+#include "rank/state.h"
+
+enum { WEFT_QUEUE_BATCH = 32 }; /* slots that a batch leaves unrung */
+
+/*
+ * In the sink, which all queues of the rank share: first what a call waits for; then, where nobody
+ * looks, old values that nobody wants, and what a flush reads.
+ */
+enum { WEFT_SINK_WANTED = 48, WEFT_SINK_OLD = WEFT_SINK_WANTED, WEFT_SINK_LAST = 56 };
+
+/* ---- ringing and waiting --------------------------------------------------------------------- */
+
+WEFT_COLD void weft_queue_ring(weft_self *self, struct weft_gda_queue *queue)
+{
+    if (queue->rung == queue->posted)
+        return;
+    weft_gda_ring(queue);
+    self->unrung--;
+#ifndef __CUDACC__
+    weft_bell_ring(self->state->command_bell); /* of a NIC that is a task of the host */
+#endif
+}
+
+WEFT_COLD void weft_queue_ring_all(weft_self *self)
+{
+    for (int p = 0; self->unrung != 0 && p < self->state->processes; p++)
+        weft_queue_ring(self, &self->queues[p]);
+}
+
+/* Into the ring, where there is room. */
+WEFT_COLD void weft_queue_post(weft_self *self, struct weft_gda_queue *queue,
+                               const struct weft_wqe *wqe, bool complete)
+{
+    self->unrung += queue->rung == queue->posted;
+    self->unsettled += queue->dirty == 0;
+    queue->dirty = 1;
+    weft_gda_post(queue, wqe, complete);
+}
+
+/*
+ * Has all that was posted complete: by a READ behind it, since what only the NIC has acknowledged
+ * need not be visible yet. One slot is always left for it.
+ */
+WEFT_COLD void weft_queue_ask(weft_self *self, struct weft_gda_queue *queue)
+{
+    const struct weft_gda_remote from = {queue->counts, queue->counts_rkey};
+    const struct weft_gda_local to = {queue->sink + WEFT_SINK_LAST, 8, queue->sink_lkey};
+    struct weft_wqe wqe;
+
+    if (queue->asked == queue->posted)
+        return;
+    weft_wqe_move(&wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, from, to, true);
+    weft_queue_post(self, queue, &wqe, true);
+}
+
+/* What has completed. An error ends the rank. */
+WEFT_COLD void weft_queue_poll(weft_self *self, struct weft_gda_queue *queue, int process)
+{
+    if (weft_gda_poll(queue))
+        return;
+    weft_fail4(self, weft_gda_status(queue->syndrome),
+               "queue %d to process %d: the request at index %d failed with syndrome 0x%x",
+               (int64_t)queue->qpn, process, (int64_t)queue->failed, (int64_t)queue->syndrome);
+}
+
+/* Waits until all requests before slot `number` are complete. */
+WEFT_COLD void weft_queue_await(weft_self *self, int process, uint64_t number)
+{
+    struct weft_gda_queue *const queue = &self->queues[process];
+    uint32_t rounds = 0;
+
+    if ((int64_t)(queue->asked - number) < 0)
+        weft_queue_ask(self, queue);
+    weft_queue_ring(self, queue);
+    weft_trace_wait(self, WEFT_TRACE_LANDED, process, 0);
+    while ((int64_t)(queue->done - number) < 0) {
+        weft_queue_poll(self, queue, process);
+        if ((int64_t)(queue->done - number) < 0 &&
+            !weft_wait_round(self, &rounds, WEFT_WAIT_QUEUE, (uint64_t)process,
+                             queue->posted - queue->done, 0))
+            break;
+    }
+    weft_polled();
+    weft_wait_over(self, rounds);
+    weft_trace_waited(self);
+    if (queue->done == queue->posted && queue->dirty != 0) {
+        queue->dirty = 0;
+        self->unsettled--;
+    }
+}
+
+/* Whether they are, as far as it has a completion, which it is made to have. */
+WEFT_COLD bool weft_queue_is_done(weft_self *self, int process, uint64_t number)
+{
+    struct weft_gda_queue *const queue = &self->queues[process];
+
+    if ((int64_t)(queue->asked - number) < 0)
+        weft_queue_ask(self, queue);
+    weft_queue_ring(self, queue);
+    if ((int64_t)(queue->done - number) < 0)
+        weft_queue_poll(self, queue, process);
+    weft_polled();
+    return (int64_t)(queue->done - number) >= 0;
+}
+
+/* Before anything goes there another way, and for a flush. */
+WEFT_COLD void weft_queue_settle(weft_self *self, int process)
+{
+    if (self->queues[process].dirty != 0)
+        weft_queue_await(self, process, self->queues[process].posted);
+}
+
+/* Before anything goes there by the queue: what went through the host has landed. */
+WEFT_COLD void weft_queue_enter(weft_self *self, int process)
+{
+    if (self->settled[process] != (uint32_t)self->sent_to[process] ||
+        self->asked[process] != self->answered[process])
+        weft_settle(self, process);
+}
+
+/* Waits for room. False: the rank is about to end. */
+WEFT_COLD bool weft_queue_room(weft_self *self, struct weft_gda_queue *queue, int process,
+                               uint32_t slots)
+{
+    uint32_t rounds = 0;
+
+    while (!weft_gda_has_room(queue, slots)) {
+        weft_queue_ask(self, queue);
+        weft_queue_ring(self, queue);
+        weft_queue_poll(self, queue, process);
+        if (!weft_gda_has_room(queue, slots) &&
+            !weft_wait_round(self, &rounds, WEFT_WAIT_QUEUE, (uint64_t)process,
+                             queue->posted - queue->done, slots))
+            break;
+    }
+    weft_polled();
+    weft_wait_over(self, rounds);
+    return weft_gda_has_room(queue, slots);
+}
+
+/* A call has posted all that it does: the NIC is told, at once or with others of a batch. */
+WEFT_COLD void weft_queue_posted(weft_self *self, struct weft_gda_queue *queue)
+{
+    if (self->batches == 0 || queue->posted - queue->rung >= WEFT_QUEUE_BATCH)
+        weft_queue_ring(self, queue);
+    weft_turn(self);
+}
+
+/* ---- where the NIC finds what ------------------------------------------------------------------
+ */
+
+/* The key of this process's memory; 0: it is not known. Any thread. */
+WEFT_INLINE uint32_t weft_queue_lkey(const weft_self *self, const void *memory, uint64_t bytes)
+{
+    return weft_gda_key_of(self->state->nic_keys, (uint64_t)(uintptr_t)memory, bytes);
+}
+
+/* Of a rectangle. */
+WEFT_INLINE uint64_t weft_queue_span(const struct weft_shape *shape, size_t pitch)
+{
+    return (shape->height - 1) * pitch + shape->width;
+}
+
+/* A part of the target's window. rkey 0: it is not known. Any thread. */
+WEFT_COLD struct weft_gda_remote weft_queue_remote(weft_self *self, weft_win win,
+                                                   const struct weft_route *to, int target,
+                                                   size_t offset, uint64_t bytes)
+{
+    const struct weft_window *window = weft_check_window(self, win, "weft_put");
+    struct weft_gda_remote remote;
+
+    remote.address = to->home + offset;
+    if (to->process == self->process)
+        remote.rkey = weft_queue_lkey(self, (const void *)(uintptr_t)remote.address, bytes);
+    else
+        remote.rkey = weft_gda_rkey(window->entry[target].key);
+    return remote;
+}
+
+/* What was fetched there, after its completion was seen. */
+WEFT_COLD void weft_queue_from_sink(unsigned char *to, const unsigned char *sink, size_t bytes)
+{
+#ifdef __CUDACC__
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = ((const volatile unsigned char *)sink)[i];
+#else
+    weft_read_shared(to, sink, bytes);
+#endif
+}
+
+/* ---- puts and notices --------------------------------------------------------------------------
+ */
+
+/* One row, or a piece of it, from its own bytes or by key. False: the rank is about to end. */
+WEFT_COLD bool weft_queue_write(weft_self *self, int process, struct weft_gda_remote to,
+                                const unsigned char *source, uint64_t bytes, uint32_t lkey)
+{
+    struct weft_gda_queue *const queue = &self->queues[process];
+
+    while (bytes != 0) {
+        const uint32_t piece = bytes < WEFT_MLX5_BYTES ? (uint32_t)bytes : WEFT_MLX5_BYTES;
+        const bool inside = bytes <= WEFT_MLX5_INLINE_MOST;
+        const bool small = !inside || bytes <= WEFT_MLX5_INLINE_SLOT;
+        struct weft_wqe wqe;
+
+        if (!weft_queue_room(self, queue, process, small ? 1 : 2))
+            return false;
+        const bool complete = small && weft_gda_asks(queue);
+        if (inside) {
+            unsigned char data[WEFT_MLX5_INLINE_MOST];
+#ifdef __CUDACC__
+            for (uint32_t i = 0; i < piece; i++)
+                data[i] = source[i];
+#else
+            weft_read_shared(data, source, piece);
+#endif
+            weft_wqe_inline(&wqe, queue->posted, queue->qpn, to, data, piece, complete);
+        } else {
+            const struct weft_gda_local from = {(uint64_t)(uintptr_t)source, piece, lkey};
+            weft_wqe_move(&wqe, WEFT_MLX5_WRITE, queue->posted, queue->qpn, to, from, complete);
+        }
+        weft_queue_post(self, queue, &wqe, complete);
+        to.address += piece;
+        source += piece;
+        bytes -= piece;
+    }
+    return true;
+}
+
+/* One more of the tag, behind all that was posted. */
+WEFT_COLD void weft_queue_count(weft_self *self, const struct weft_route *to, uint32_t tag)
+{
+    struct weft_gda_queue *const queue = &self->queues[to->process];
+    const struct weft_gda_remote word = {
+        queue->counts + weft_count_index(to->slot, tag) * sizeof(uint64_t), queue->counts_rkey};
+    const struct weft_gda_local old = {queue->sink + WEFT_SINK_OLD, 8, queue->sink_lkey};
+    struct weft_wqe wqe;
+
+    if (!weft_queue_room(self, queue, to->process, 1))
+        return;
+    weft_wqe_atomic(&wqe, WEFT_MLX5_FETCH_ADD, queue->posted, queue->qpn, word, 1, 0, old, true);
+    weft_queue_post(self, queue, &wqe, true);
+}
+
+WEFT_COLD void weft_queue_notify(weft_self *self, const struct weft_route *to, uint32_t tag)
+{
+    weft_queue_enter(self, to->process);
+    weft_queue_count(self, to, tag);
+    weft_queue_posted(self, &self->queues[to->process]);
+}
+
+/* False: the NIC does not know the memory, and nothing has been done. All threads, which have met.
+ */
+WEFT_COLD bool weft_queue_put(weft_self *self, weft_win win, const struct weft_route *to,
+                              int target, size_t offset, const void *source,
+                              const struct weft_shape *shape, int tag)
+{
+    const bool empty = shape->width == 0;
+    const bool inside = empty || shape->width <= WEFT_MLX5_INLINE_MOST;
+    const uint32_t lkey =
+        inside ? 0 : weft_queue_lkey(self, source, weft_queue_span(shape, shape->source_pitch));
+    struct weft_gda_remote remote = {0, 1};
+
+    if (!empty)
+        remote =
+            weft_queue_remote(self, win, to, target, offset, weft_queue_span(shape, shape->pitch));
+    if (remote.rkey == 0 || (!inside && lkey == 0))
+        return false;
+    if (!weft_leads(self))
+        return true;
+    weft_queue_enter(self, to->process);
+    for (size_t row = 0; row < shape->height && !empty; row++) {
+        const unsigned char *const from = (const unsigned char *)source + row * shape->source_pitch;
+        if (!weft_queue_write(self, to->process, remote, from, shape->width, lkey))
+            return true;
+        remote.address += shape->pitch;
+    }
+    if (tag >= 0)
+        weft_queue_count(self, to, (uint32_t)tag);
+    weft_queue_posted(self, &self->queues[to->process]);
+    return true;
+}
+
+/* False: it goes through the host, and the queue is empty. All threads, which have met. */
+WEFT_COLD bool weft_queue_takes(weft_self *self, weft_win win, const struct weft_route *to,
+                                int target, size_t offset, const void *source,
+                                const struct weft_shape *shape, int tag)
+{
+    if (weft_is_queued(self, to->process, to->slot) &&
+        weft_queue_put(self, win, to, target, offset, source, shape, tag))
+        return true;
+    if (weft_leads(self))
+        weft_queue_settle(self, to->process);
+    return false;
+}
+
+/* The same to a rank of this process, which is mapped. All threads. */
+WEFT_COLD void weft_queue_put_here(weft_self *self, weft_win win, struct weft_route to, int target,
+                                   size_t offset, const void *source, struct weft_shape shape,
+                                   int tag)
+{
+    weft_join(self);
+    if (weft_queue_put(self, win, &to, target, offset, source, &shape, tag))
+        return;
+    if (weft_leads(self))
+        weft_settle(self, to.process);
+    weft_join(self);
+    weft_copy_direct(self, to.address + offset, source, &shape);
+    weft_join(self);
+    if (!weft_leads(self))
+        return;
+    if (tag >= 0)
+        weft_queue_notify(self, &to, (uint32_t)tag);
+    else
+        weft_count_nudge(self->state->exposed);
+    weft_turn(self);
+}
+
+/* ---- gets and atomics ------------------------------------------------------------------------ */
+
+/* Whether gets and atomics go by the queue: what is mapped does not need it. */
+WEFT_INLINE bool weft_queue_reaches(const weft_self *self, const struct weft_route *to)
+{
+    return (to->way == WEFT_WAY_QUEUE || to->address == NULL) &&
+           weft_is_queued(self, to->process, to->slot);
+}
+
+/*
+ * `now`: it is there on return. False: the NIC does not know the memory, and nothing has been
+ * done. All threads, which have met.
+ */
+WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_route *route,
+                              int from, size_t offset, unsigned char *to,
+                              const struct weft_shape *shape, bool now)
+{
+    struct weft_gda_queue *const queue = &self->queues[route->process];
+    const uint32_t lkey = weft_queue_lkey(self, to, weft_queue_span(shape, shape->pitch));
+    const bool by_sink = lkey == 0 && now && shape->height == 1 && shape->width <= WEFT_SINK_WANTED;
+    struct weft_gda_remote remote = weft_queue_remote(self, win, route, from, offset,
+                                                      weft_queue_span(shape, shape->source_pitch));
+
+    if (shape->width == 0 || shape->width > WEFT_MLX5_BYTES || remote.rkey == 0 ||
+        (lkey == 0 && !by_sink))
+        return false;
+    if (!weft_leads(self))
+        return true;
+    weft_queue_enter(self, route->process);
+    for (size_t row = 0; row < shape->height; row++) {
+        struct weft_gda_local here = {(uint64_t)(uintptr_t)(to + row * shape->pitch),
+                                      (uint32_t)shape->width, lkey};
+        struct weft_wqe wqe;
+        if (by_sink) {
+            here.address = queue->sink;
+            here.lkey = queue->sink_lkey;
+        }
+        if (!weft_queue_room(self, queue, route->process, 1))
+            return true;
+        const bool complete = row + 1 == shape->height || weft_gda_asks(queue);
+        weft_wqe_move(&wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, remote, here, complete);
+        weft_queue_post(self, queue, &wqe, complete);
+        remote.address += shape->source_pitch;
+    }
+    weft_queue_posted(self, queue);
+    if (!now)
+        return true;
+    weft_queue_await(self, route->process, queue->posted);
+    if (by_sink)
+        weft_queue_from_sink(to, (const unsigned char *)(uintptr_t)queue->sink, shape->width);
+    return true;
+}
+
+/* An update that a NIC has: of 8 bytes, a sum or a comparison. */
+WEFT_INLINE bool weft_queue_updates(const struct weft_change *change)
+{
+    return change->type == WEFT_U64 && (change->how == WEFT_SUM || change->how == WEFT_COMPARE);
+}
+
+/* As weft_queue_get. The old value is self->fetched if `now`; else it goes to *old. */
+WEFT_COLD bool weft_queue_update(weft_self *self, weft_win win, const struct weft_route *to,
+                                 int target, size_t offset, const struct weft_change *change,
+                                 bool now, void *old)
+{
+    struct weft_gda_queue *const queue = &self->queues[to->process];
+    struct weft_gda_local back = {queue->sink + (now ? 0 : WEFT_SINK_OLD), 8, queue->sink_lkey};
+    const struct weft_gda_remote word = weft_queue_remote(self, win, to, target, offset, 8);
+    struct weft_wqe wqe;
+
+    if (!now && old != NULL) {
+        back.address = (uint64_t)(uintptr_t)old;
+        back.lkey = weft_queue_lkey(self, old, 8);
+    }
+    if (!weft_queue_updates(change) || word.rkey == 0 || back.lkey == 0)
+        return false;
+    if (!weft_leads(self))
+        return true;
+    weft_queue_enter(self, to->process);
+    if (!weft_queue_room(self, queue, to->process, 1))
+        return true;
+    weft_wqe_atomic(&wqe, change->how == WEFT_SUM ? WEFT_MLX5_FETCH_ADD : WEFT_MLX5_COMPARE_SWAP,
+                    queue->posted, queue->qpn, word, change->value, change->expected, back, true);
+    weft_queue_post(self, queue, &wqe, true);
+    weft_queue_posted(self, queue);
+    if (!now)
+        return true;
+    weft_queue_await(self, to->process, queue->posted);
+    weft_queue_from_sink((unsigned char *)&self->fetched,
+                         (const unsigned char *)(uintptr_t)back.address, 8);
+    return true;
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* runtime/gda/keys.c - see queues.h. */
+#include "runtime/gda/queues.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void weft_queues_region(struct weft_job *job, int process, uint64_t key, uint64_t base)
+{
+    const uint32_t place = (uint32_t)(key & 0xffff);
+
+    if (job->queues == NULL)
+        return;
+    struct weft_queue_peer *peer = &job->queues->peers[process];
+    if (place >= peer->regions_count) {
+        const uint32_t count = (place + 64) / 64 * 64;
+        struct weft_queue_region *more = realloc(peer->regions, count * sizeof(*more));
+        if (more == NULL) {
+            weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for %u regions of process %d", count,
+                          process);
+            return;
+        }
+        memset(more + peer->regions_count, 0, (count - peer->regions_count) * sizeof(*more));
+        peer->regions = more;
+        peer->regions_count = count;
+    }
+    peer->regions[place] = (struct weft_queue_region){key, base};
+}
+
+bool weft_queues_find(struct weft_job *job, int process, uint32_t rkey,
+                      struct weft_queue_region *region)
+{
+    const struct weft_queue_peer *peer = &job->queues->peers[process];
+    const uint32_t place = rkey >> 16;
+
+    weft_lock(&job->space.tables);
+    const bool known = place < peer->regions_count && peer->regions[place].base != 0 &&
+                       weft_gda_rkey(peer->regions[place].key) == rkey;
+    if (known)
+        *region = peer->regions[place];
+    weft_unlock(&job->space.tables);
+    return known;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct weft_gda_key *one = a, *other = b;
+
+    return one->begin < other->begin ? -1 : one->begin > other->begin;
+}
+
+static void add(struct weft_gda_keys *keys, const void *base, uint64_t bytes)
+{
+    if (base == NULL || bytes == 0 || keys->count == WEFT_GDA_KEYS)
+        return; /* what the NIC does not know goes through the host */
+    keys->key[keys->count++] = (struct weft_gda_key){.begin = (uint64_t)(uintptr_t)base,
+                                                     .end = (uint64_t)(uintptr_t)base + bytes};
+}
+
+void weft_queues_own_keys(struct weft_job *job, struct weft_gda_keys *keys)
+{
+    const struct weft_process *self = &job->processes[job->numbers.process];
+    uint32_t kept = 0;
+
+    *keys = (struct weft_gda_keys){0};
+    weft_lock(&job->space.tables);
+    for (uint32_t i = 0; i < self->segments_count; i++)
+        add(keys, self->segments[i].address, self->segments[i].share.bytes);
+    for (uint32_t i = 0; i < job->space.regions_count; i++) /* the program's: they stay */
+        if (job->space.regions[i].claim == WEFT_COMM_NONE &&
+            job->space.regions[i].owner == WEFT_WIN_NONE)
+            add(keys, job->space.regions[i].base, job->space.regions[i].bytes);
+    weft_unlock(&job->space.tables);
+    qsort(keys->key, keys->count, sizeof(keys->key[0]), by_address);
+    for (uint32_t i = 0; i < keys->count; i++) { /* what overlaps another is known by that one */
+        if (kept > 0 && keys->key[i].begin < keys->key[kept - 1].end)
+            continue;
+        keys->key[kept] = keys->key[i];
+        /* The counts and the sinks have the same key always: the ranks' ends name it. */
+        keys->key[kept].lkey = keys->key[i].begin == (uint64_t)(uintptr_t)job->queues->counts
+                                   ? WEFT_QUEUES_LKEY
+                                   : WEFT_QUEUES_LKEY + 0x100 * (kept + 1);
+        kept++;
+    }
+    keys->count = kept;
+}

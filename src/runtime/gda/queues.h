@@ -1,0 +1,88 @@
+/*
+ * runtime/gda/queues.h - queues that the ranks of a job drive, and the software NIC that serves
+ * them; see gda/queue.h and rank/path/queue.h.
+ */
+#ifndef WEFT_RUNTIME_GDA_QUEUES_H
+#define WEFT_RUNTIME_GDA_QUEUES_H
+
+#include "gda/softnic/engine.h"
+#include "runtime/job/job.h"
+
+enum { WEFT_QUEUES_LKEY = 0x200 }; /* of counts and sinks */
+
+/* How a NIC finds memory of a process. */
+struct weft_queue_region {
+    uint64_t key, base; /* the network's; the address there where it begins */
+};
+
+struct weft_queue_peer {
+    uint64_t counts;                   /* the NIC's counters there, */
+    uint64_t key;                      /* and the network's key of them */
+    struct weft_queue_region *regions; /* by the key's place */
+    uint32_t regions_count;
+};
+
+/* The wire's part of a queue. */
+struct weft_queue_wire {
+    struct weft_job *job;
+    struct weft_manager manager; /* of requests without a rank */
+    bool unflushed;              /* something was handed on since the network was told to hurry */
+};
+
+struct weft_queues {
+    struct weft_softnic nic;
+    struct weft_softnic_far far;
+    struct weft_gda_keys keys;     /* the NIC's; ranks have a copy */
+    struct weft_queue_peer *peers; /* by process; with the table lock */
+
+    /* Of the prepared kernel. */
+    unsigned char *counts; /* weft_malloc'ed: nic_counts words, then 64 bytes a slot */
+    size_t counts_bytes;
+    struct weft_softnic_queue *list; /* by rank and process */
+    struct weft_queue_wire *wires;
+    uint32_t count;
+    unsigned char *there; /* device memory: the ranks' ends of all, their keys, what is placed so */
+    struct weft_share there_share;
+    unsigned char *host;   /* and the rest, the device's host_alloc */
+    uint64_t failed_since; /* when a queue was seen to have failed; 0: none has */
+};
+
+/* By weft_open: whether this job's ranks may drive queues. Errors: CONFIG, MEMORY. */
+weft_status weft_queues_open(struct weft_job *job);
+void weft_queues_close(struct weft_job *job);
+
+/* Whether the configuration asks for queues that can run here. */
+bool weft_queues_wanted(const struct weft_job *job);
+/* How many words NICs count in, for ranks of this process; 0: they drive no queues. */
+uint32_t weft_queues_words(const struct weft_job *job);
+
+/* In weft_prepare. First, collective: memory for what NICs count of so many ranks. */
+weft_status weft_queues_meet(struct weft_job *job, int ranks);
+/* Then, while no service runs: the queues of all ranks. */
+weft_status weft_queues_make(struct weft_job *job);
+void weft_queues_free(struct weft_job *job);
+/* A rank's end of them. */
+void weft_queues_place(struct weft_job *job, weft_self *self);
+/* Before a run: nothing is counted; the keys of memory that there is now. */
+weft_status weft_queues_reset(struct weft_job *job);
+/* Whether all that ranks posted is complete. */
+bool weft_queues_quiet(const struct weft_job *job);
+/* What NICs have counted of a tag, as a plain look; 0 where the host cannot look. */
+uint32_t weft_queues_counted(const struct weft_job *job, uint32_t index);
+
+/* ---- keys.c ---- */
+
+/* A process exposes memory under a key; it begins at `base` there. Table lock held. */
+void weft_queues_region(struct weft_job *job, int process, uint64_t key, uint64_t base);
+/* By rkey. False: there is none. Takes the table lock. */
+bool weft_queues_find(struct weft_job *job, int process, uint32_t rkey,
+                      struct weft_queue_region *region);
+/* This process's memory, as the NIC knows it from now on. */
+void weft_queues_own_keys(struct weft_job *job, struct weft_gda_keys *keys);
+
+/* ---- serve.c, wire.c ---- */
+
+extern const struct weft_service weft_queues_service;
+extern const struct weft_softnic_wire weft_queues_wire;
+
+#endif

@@ -1,0 +1,59 @@
+/* runtime/gda/serve.c - the progress task's part: rounds of the software NIC. */
+#include "runtime/gda/queues.h"
+
+#include "base/task.h"
+
+#include <stdio.h>
+
+/* A rank that polls says itself what failed; so long the host leaves it to say so. */
+static const uint64_t RANK_SAYS_NS = 100000000;
+
+/* The rank may wait for something else, or others for what it sends. */
+static void queue_failed(struct weft_job *job, const struct weft_softnic_queue *queue)
+{
+    char name[40];
+
+    if (job->queues->failed_since == 0)
+        job->queues->failed_since = weft_now_ns();
+    if (weft_now_ns() - job->queues->failed_since < RANK_SAYS_NS)
+        return;
+    weft_slot_name(job, queue->slot, name, sizeof(name));
+    weft_job_fail(job, weft_gda_status(queue->broken),
+                  "%s: queue %u to process %d: the request at index %u failed with syndrome 0x%x",
+                  name, queue->qpn, queue->process, queue->failed, queue->broken);
+}
+
+static bool queues_round(struct weft_job *job)
+{
+    struct weft_queues *queues = job->queues;
+    bool did = false;
+
+    if (queues == NULL || weft_mutation == DRAIN_commands)
+        return false;
+    for (uint32_t i = 0; i < queues->count; i++) {
+        did |= weft_softnic_round(&queues->list[i]);
+        if (queues->list[i].broken != 0) {
+            queue_failed(job, &queues->list[i]);
+            did = true;
+        }
+    }
+    return did;
+}
+
+static void queues_wait_for(const struct weft_job *job, const struct weft_wait_seen *wait,
+                            char *text, size_t bytes)
+{
+    (void)job;
+    if (wait->need != 0)
+        snprintf(text, bytes, "for room in its queue to process %llu: %llu slots are under way",
+                 wait->a, wait->have);
+    else
+        snprintf(text, bytes, "for its queue to process %llu: %llu slots are under way", wait->a,
+                 wait->have);
+}
+
+const struct weft_service weft_queues_service = {
+    .round = {[WEFT_NET_SEND] = queues_round},
+    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_QUEUE),
+    .waits_for = queues_wait_for,
+};
