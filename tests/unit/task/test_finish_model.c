@@ -4,7 +4,6 @@
  * each task runs once, "finished" comes when all have run and not before, and it does come. Each
  * mutant, a protocol with one rule left out, is found.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 enum { PLACES = 3, TASKS = 4, NOBODY = 0xff };
 
