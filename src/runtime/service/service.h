@@ -18,7 +18,7 @@
 struct weft_job;
 struct weft_frame;
 
-enum { WEFT_SERVICES = 16, WEFT_SERVICE_KINDS = 32 /* of each sort, from 0 on */ };
+enum { WEFT_SERVICES = 24, WEFT_SERVICE_KINDS = 32 /* of each sort, from 0 on */ };
 
 /* A set of kinds. */
 #define WEFT_KIND(kind) (1u << (kind))
