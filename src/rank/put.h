@@ -87,7 +87,7 @@ WEFT_COLD void weft_put_recorded(weft_self *self, weft_win win, int target, size
 }
 
 WEFT_HOT void weft_put_row(weft_self *self, weft_win win, int target, size_t offset,
-                              const void *source, size_t bytes, int tag, const char *call)
+                           const void *source, size_t bytes, int tag, const char *call)
 {
     struct weft_shape shape;
 

@@ -29,13 +29,6 @@ enum { WORDS = 1000 };
 
 enum error_case { CASES(ERROR_ENUM) CASE_COUNT };
 
-struct data {
-    struct test_check check;
-    double *memory;    /* 2 * WORDS a rank */
-    uint32_t number;   /* an error_case */
-    uint32_t returned; /* ranks whose second call came back */
-};
-
 /* bad: this rank errs. */
 WEFT_DEVICE_FN void disagree(weft_self *self, enum error_case number, double *from, double *to,
                              int bad)
@@ -113,10 +106,10 @@ WEFT_DEVICE_FN void ask_for_nothing(weft_self *self, enum error_case number, dou
     }
 }
 
-WEFT_KERNEL(coll_errors_kernel, struct data, user)
+WEFT_KERNEL(coll_errors_kernel, struct error_data, user)
 {
     const int me = weft_rank(self, WEFT_COMM_WORLD), n = weft_size(self, WEFT_COMM_WORLD);
-    double *const from = (double *)test_mine(self, user->memory, 2 * WORDS * sizeof(*user->memory));
+    double *const from = (double *)test_mine(self, user->memory, 2 * WORDS * sizeof(double));
     double *const to = from + WORDS;
     const enum error_case number = (enum error_case)user->number;
 
@@ -140,16 +133,7 @@ static const struct error_row errors[CASE_COUNT] = {CASES(ERROR_ROW)};
 
 static int body(struct test_env *env)
 {
-    struct data data = {.number = (uint32_t)error_case_find(env, errors, CASE_COUNT)};
-
-    if (data.number == CASE_COUNT || !test_prepare(env, &coll_errors_kernel))
-        return TEST_FAILED;
-    data.memory = test_memory(env, TEST_MAPPED,
-                              (size_t)env->numbers->ranks_here * 2 * WORDS * sizeof(double));
-    error_case_expect(env, &errors[data.number]);
-    test_run(env, &data, sizeof(data));
-    TEST_EQ(env, data.returned, 0);
-    return TEST_PASSED;
+    return error_case_run(env, &coll_errors_kernel, errors, CASE_COUNT, 2 * WORDS * sizeof(double));
 }
 
 int main(int argc, char **argv)

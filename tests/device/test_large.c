@@ -14,32 +14,10 @@ struct data {
     volatile uint32_t reached[STEPS + 1]; /* the last: the end */
 };
 
-/* Between neighbours of a ring, with a window of its own; one of nothing for some. */
-WEFT_DEVICE_FN void exchange(weft_self *self, struct data *user)
-{
-    const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
-    const int to = (me + 1) % n, from = (me + n - 1) % n;
-    const size_t mine = (size_t)(me % 16) * 64, theirs = (size_t)(to % 16) * 64;
-    unsigned char *memory = test_mine(self, user->memory, EACH);
-    unsigned char *source = memory + EACH / 2;
-
-    test_clear(self, memory, EACH);
-    test_fill(self, source, theirs, (uint64_t)me);
-    weft_win win = weft_win_create(self, WEFT_COMM_WORLD, mine == 0 ? NULL : memory, mine);
-    CHECK_EQ(self, &user->check, weft_failure(self), WEFT_OK);
-    CHECK(self, &user->check, win != WEFT_WIN_NONE);
-    weft_put_notify(self, win, to, 0, source, theirs, TAG);
-    weft_put_notify(self, win, to, theirs, NULL, 0, TAG);
-    weft_wait(self, TAG, 2);
-    CHECK_EQ(self, &user->check, test_differs(self, memory, mine, (uint64_t)from), 0);
-    CHECK_EQ(self, &user->check, test_differs_from(self, memory + mine, EACH / 2 - mine, 0), 0);
-    weft_win_free(self, &win);
-}
-
 /* Each says that it was reached. */
 #define STEP(k)                                                                                    \
     do {                                                                                           \
-        exchange(self, user);                                                                      \
+        test_exchange(self, &user->check, test_mine(self, user->memory, EACH), EACH, TAG);         \
         weft_barrier(self, WEFT_COMM_WORLD);                                                       \
         if (weft_thread(self) == 0 && weft_rank(self, WEFT_COMM_DEVICE) == 0)                      \
             user->reached[k] = REACHED + (k);                                                      \

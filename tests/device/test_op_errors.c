@@ -37,15 +37,8 @@ enum { BYTES = 64, EACH = 4 * BYTES };
 
 enum error_case { CASES(ERROR_ENUM) CASE_COUNT };
 
-struct data {
-    struct test_check check;
-    unsigned char *memory; /* EACH a rank */
-    uint32_t number;       /* an error_case */
-    uint32_t returned;     /* ranks that came back from what ends the job */
-};
-
-WEFT_DEVICE_FN void err_fetching(weft_self *self, struct data *user, weft_win win, weft_win device,
-                                 weft_win freed)
+WEFT_DEVICE_FN void err_fetching(weft_self *self, struct error_data *user, weft_win win,
+                                 weft_win device, weft_win freed)
 {
     unsigned char *to = test_mine(self, user->memory, EACH) + BYTES;
     /* kind: 1 a put, 2 a get; above it a stamp, of which this one is of no rank here. */
@@ -138,7 +131,7 @@ WEFT_DEVICE_FN void err_fetching(weft_self *self, struct data *user, weft_win wi
     }
 }
 
-WEFT_KERNEL(op_errors_kernel, struct data, user)
+WEFT_KERNEL(op_errors_kernel, struct error_data, user)
 {
     const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
     unsigned char *memory = test_mine(self, user->memory, EACH);
@@ -161,15 +154,7 @@ static const struct error_row errors[CASE_COUNT] = {CASES(ERROR_ROW)};
 
 static int body(struct test_env *env)
 {
-    struct data data = {.number = (uint32_t)error_case_find(env, errors, CASE_COUNT)};
-
-    if (data.number == CASE_COUNT || !test_prepare(env, &op_errors_kernel))
-        return TEST_FAILED;
-    data.memory = test_memory(env, TEST_MAPPED, (size_t)env->numbers->ranks_here * EACH);
-    error_case_expect(env, &errors[data.number]);
-    test_run(env, &data, sizeof(data));
-    TEST_EQ(env, data.returned, 0);
-    return TEST_PASSED;
+    return error_case_run(env, &op_errors_kernel, errors, CASE_COUNT, EACH);
 }
 
 int main(int argc, char **argv)

@@ -80,11 +80,7 @@ static int failed_checks;
 
 static void check(bool good, const struct fault_job *job, int process, const char *what)
 {
-    if (good)
-        return;
-    failed_checks++;
-    printf("FAILED: process %d: %s (status %d after %.1f s); it said:\n%s\n", process, what,
-           job->status[process], job->ended[process], job->text[process]);
+    failed_checks += fault_check(good, job, "asks", process, what);
 }
 
 int main(void)

@@ -303,11 +303,7 @@ static int failed_checks;
 static void check(bool good, const struct failure *f, int process, const char *what,
                   const struct fault_job *job)
 {
-    if (good)
-        return;
-    failed_checks++;
-    printf("FAILED %s: process %d: %s (status %d after %.1f s); it said:\n%s\n", f->name, process,
-           what, job->status[process], job->ended[process], job->text[process]);
+    failed_checks += fault_check(good, job, f->name, process, what);
 }
 
 /* Files that a job of ours could have left. */

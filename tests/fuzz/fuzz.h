@@ -46,4 +46,16 @@ static inline uint32_t fuzz_word(struct fuzz_bytes *bytes)
     return word;
 }
 
+/* A small one, one near the largest, or any. */
+static inline uint64_t fuzz_number(struct fuzz_bytes *in)
+{
+    const unsigned how = fuzz_byte(in);
+
+    if (how < 128)
+        return how;
+    if (how < 192)
+        return UINT64_MAX - (how - 128);
+    return (uint64_t)fuzz_word(in) << 32 | fuzz_word(in);
+}
+
 #endif

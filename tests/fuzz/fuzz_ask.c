@@ -37,25 +37,14 @@ static struct weft_job *job_of_three(uint64_t *key)
     return job;
 }
 
-static uint64_t any_number(struct fuzz_bytes *in)
-{
-    const unsigned how = fuzz_byte(in);
-
-    if (how < 128)
-        return how;
-    if (how < 192)
-        return UINT64_MAX - (how - 128);
-    return (uint64_t)fuzz_word(in) << 32 | fuzz_word(in);
-}
-
 static struct weft_ask any_ask(struct fuzz_bytes *in, uint64_t key)
 {
-    struct weft_ask ask = {.key = fuzz_byte(in) < 200 ? key : any_number(in)};
+    struct weft_ask ask = {.key = fuzz_byte(in) < 200 ? key : fuzz_number(in)};
 
-    ask.offset = any_number(in);
-    ask.width = any_number(in);
-    ask.pitch = any_number(in);
-    ask.height = (uint32_t)any_number(in);
+    ask.offset = fuzz_number(in);
+    ask.width = fuzz_number(in);
+    ask.pitch = fuzz_number(in);
+    ask.height = (uint32_t)fuzz_number(in);
     ask.how = (uint8_t)fuzz_byte(in);
     ask.type = (uint8_t)fuzz_byte(in);
     ask.wants = (uint8_t)fuzz_byte(in);

@@ -31,27 +31,16 @@ static struct weft_messages *messages_of_two(void)
     return job->messages;
 }
 
-static uint64_t any_number(struct fuzz_bytes *in)
-{
-    const unsigned how = fuzz_byte(in);
-
-    if (how < 128)
-        return how;
-    if (how < 192)
-        return UINT64_MAX - (how - 128);
-    return (uint64_t)fuzz_word(in) << 32 | fuzz_word(in);
-}
-
 static struct weft_mail_text any_text(struct fuzz_bytes *in)
 {
     struct weft_mail_text text = {.context = fuzz_byte(in) < 200 ? WEFT_COMM_HOST
-                                                                 : (uint32_t)any_number(in),
-                                  .tag = (int32_t)any_number(in),
-                                  .bytes = any_number(in)};
+                                                                 : (uint32_t)fuzz_number(in),
+                                  .tag = (int32_t)fuzz_number(in),
+                                  .bytes = fuzz_number(in)};
 
     text.request = fuzz_byte(in) < 128 ? (uint64_t)(fuzz_byte(in) + 1) << 32 | fuzz_byte(in) % 4
-                                       : any_number(in);
-    text.data.grant = any_number(in);
+                                       : fuzz_number(in);
+    text.data.grant = fuzz_number(in);
     return text;
 }
 
@@ -59,7 +48,7 @@ static struct weft_mail_head any_head(struct fuzz_bytes *in)
 {
     return (struct weft_mail_head){.kind = (uint8_t)(fuzz_byte(in) % 8),
                                    .flags = (uint8_t)fuzz_byte(in),
-                                   .count = (uint16_t)any_number(in)};
+                                   .count = (uint16_t)fuzz_number(in)};
 }
 
 /* The ends are as at the start, so that one input is as good as any other. */
@@ -109,7 +98,7 @@ static void deliver_far(struct weft_messages *m, struct fuzz_bytes *in)
     const struct weft_far *far = &m->peers[1].far;
     const unsigned tag = fuzz_byte(in) % 4;
     const uint32_t unit = tag == 2 ? 0 : far->tail & (far->in_units - 1);
-    struct weft_mail line = {.commit = weft_mail_commit(any_head(in), (uint32_t)any_number(in))};
+    struct weft_mail line = {.commit = weft_mail_commit(any_head(in), (uint32_t)fuzz_number(in))};
     const struct weft_arrival arrival = {
         .process = (int)(fuzz_byte(in) % 4) - 1,
         .notice = weft_notice(WEFT_NOTICE_MESSAGE, tag, fuzz_byte(in) % 3)};

@@ -43,11 +43,7 @@ static int failures;
 
 static void check(bool good, const struct fault_job *job, int process, const char *what)
 {
-    if (good)
-        return;
-    failures++;
-    printf("FAILED: process %d: %s (status %d after %.1f s); it said:\n%s\n", process, what,
-           job->status[process], job->ended[process], job->text[process]);
+    failures += fault_check(good, job, "verbs_link", process, what);
 }
 
 /* Whichever end noticed first has failed the job, and both print its line: with a cable cut in the

@@ -180,4 +180,29 @@ WEFT_DEVICE_FN inline size_t test_differs_from(weft_self *self, const void *memo
     return wrong;
 }
 
+/*
+ * Each rank exposes so many bytes as its rank tells, the first none at all, and puts a pattern into
+ * its right neighbour's. memory: this rank's, `each` bytes. All ranks, all threads.
+ */
+WEFT_DEVICE_FN inline void test_exchange(weft_self *self, struct test_check *check,
+                                         unsigned char *memory, size_t each, int tag)
+{
+    const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
+    const int to = (me + 1) % n, from = (me + n - 1) % n;
+    const size_t mine = (size_t)(me % 16) * 64, theirs = (size_t)(to % 16) * 64;
+    unsigned char *source = memory + each / 2;
+
+    test_clear(self, memory, each);
+    test_fill(self, source, theirs, (uint64_t)me);
+    weft_win win = weft_win_create(self, WEFT_COMM_WORLD, mine == 0 ? NULL : memory, mine);
+    CHECK_EQ(self, check, weft_failure(self), WEFT_OK);
+    CHECK(self, check, win != WEFT_WIN_NONE);
+    weft_put_notify(self, win, to, 0, source, theirs, tag);
+    weft_put_notify(self, win, to, theirs, NULL, 0, tag); /* nothing, at the very end */
+    weft_wait(self, tag, 2);
+    CHECK_EQ(self, check, test_differs(self, memory, mine, (uint64_t)from), 0);
+    CHECK_EQ(self, check, test_differs_from(self, memory + mine, each / 2 - mine, 0), 0);
+    weft_win_free(self, &win);
+}
+
 #endif

@@ -23,6 +23,20 @@ void error_case_expect(struct test_env *env, const struct error_row *error)
     fprintf(stderr, "%s\n", present);
 }
 
+int error_case_run(struct test_env *env, const weft_kernel *kernel, const struct error_row *cases,
+                   int count, size_t bytes)
+{
+    struct error_data data = {.number = (uint32_t)error_case_find(env, cases, count)};
+
+    if (data.number == (uint32_t)count || !test_prepare(env, kernel))
+        return TEST_FAILED;
+    data.memory = test_memory(env, TEST_MAPPED, (size_t)env->numbers->ranks_here * bytes);
+    error_case_expect(env, &cases[data.number]);
+    test_run(env, &data, sizeof(data));
+    TEST_EQ(env, data.returned, 0);
+    return TEST_PASSED;
+}
+
 static int child(int argc, char **argv)
 {
     return test_main(argc, argv, body_of);

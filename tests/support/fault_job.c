@@ -202,3 +202,12 @@ int fault_run(const weft_kernel *kernel, int ranks, void *user, size_t user_byte
     weft_close(job);
     return (int)status;
 }
+
+int fault_check(bool good, const struct fault_job *job, const char *test, int process,
+                const char *wrong)
+{
+    if (!good)
+        printf("FAILED %s: process %d: %s (status %d after %.1f s); it said:\n%s\n", test, process,
+               wrong, job->status[process], job->ended[process], job->text[process]);
+    return !good;
+}

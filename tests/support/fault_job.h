@@ -53,6 +53,10 @@ bool fault_says(struct fault_job *job, const char *first, const char *second, do
 /* Waits for all, at most so long; kills what is left. False if anything was left. */
 bool fault_wait(struct fault_job *job, double most_s);
 
+/* 0 if good; else 1, and it prints the test's name, what is wrong and what the process said. */
+int fault_check(bool good, const struct fault_job *job, const char *test, int process,
+                const char *wrong);
+
 double fault_now(void);
 
 /* How much slower than usual this machine is: FAULT_SCALE, for emulated ones; 1 where it is unset.

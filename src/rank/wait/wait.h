@@ -246,7 +246,7 @@ static inline void weft_turn(weft_self *self)
 }
 
 WEFT_HOT bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wait_kind kind,
-                                   uint64_t a, uint64_t have, uint64_t need)
+                              uint64_t a, uint64_t have, uint64_t need)
 {
     ++*rounds;
     weft_tell(self, kind, a, have, need);
