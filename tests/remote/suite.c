@@ -193,8 +193,8 @@ void suite_memory(void)
 
 void suite_rows(void)
 {
-    enum { WIDTH = 100, ROWS = 33, HOST_PITCH = 128 };
-    unsigned char there[ROWS * HOST_PITCH], back[ROWS * HOST_PITCH];
+    enum { WIDTH = 100, ROWS = 1700, HOST_PITCH = 128 }; /* more than one record takes */
+    static unsigned char there[ROWS * HOST_PITCH], back[ROWS * HOST_PITCH];
     unsigned char *device = NULL, *other = NULL;
     size_t pitch = 0, other_pitch = 0;
     bool equal = true;
