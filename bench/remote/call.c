@@ -1,7 +1,7 @@
 /*
- * bench/remote/call.c - what a call costs the program: one without a reply, alone and in a train of a
- * thousand; one that is answered; one whose answer is remembered. Plain CUDA, nothing of weft. Prints
- * microseconds, the median of seven rounds.
+ * bench/remote/call.c - what a call costs the program: one without a reply, alone and in a train of
+ * a thousand; one that is answered; one whose answer is remembered. Plain CUDA, nothing of weft.
+ * Prints microseconds, the median of seven rounds.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
