@@ -74,6 +74,7 @@ expect static 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$tests/vecto
 expect ofi 0 '2 devices: Test PASSED' env WEFT_NET=ofi "$cuda" run -s "$a,$b" -- "$program"
 expect triangles 0 '384212 triangles' "$cuda" run -s "$a,$b" -- "$tests/remote_triangles" "$data"
 expect samples 0 'peer: passed' "$cuda" run -s "$a,$b" -- "$tests/remote_samples"
+expect suite 0 ' 0 failed' env WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_suite" remote "$tests/suite_kernels.fatbin"
 expect check 0 '0 of them refused' "$cuda" check "$program"
 
 # who may not come in
