@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool suite_trusts_handles;
 static int checks, failed;
 
 void suite_check(bool good, const char *text, const char *file, int line)
@@ -50,7 +51,26 @@ static void add(void **handle, const char *host, const char *name)
     __cudaRegisterFunction(handle, host, NULL, name, -1, NULL, NULL, NULL, NULL, NULL);
 }
 
-void suite_register(void)
+/* All of a file, for good. */
+static const void *read_image(const char *name)
+{
+    FILE *file = fopen(name, "rb");
+    long bytes = 0;
+    void *image = NULL;
+
+    if (file != NULL && fseek(file, 0, SEEK_END) == 0 && (bytes = ftell(file)) > 0) {
+        rewind(file);
+        image = malloc((size_t)bytes);
+    }
+    if (image == NULL || fread(image, 1, (size_t)bytes, file) != (size_t)bytes) {
+        fprintf(stderr, "suite: %s cannot be read\n", name);
+        exit(EXIT_FAILURE);
+    }
+    fclose(file);
+    return image;
+}
+
+void suite_register(const char *file)
 {
     static const struct {
         uint32_t magic;
@@ -61,6 +81,8 @@ void suite_register(void)
         int32_t magic, version;
         const void *data, *unused;
     } wrapper = {0x466243b1, 1, &image, NULL};
+    if (file != NULL)
+        wrapper.data = read_image(file);
     void **handle = __cudaRegisterFatBinary(&wrapper);
 
     add(handle, &suite_add, KERNEL_ADD);
@@ -193,8 +215,8 @@ void suite_memory(void)
 
 void suite_rows(void)
 {
-    enum { WIDTH = 100, ROWS = 33, HOST_PITCH = 128 };
-    unsigned char there[ROWS * HOST_PITCH], back[ROWS * HOST_PITCH];
+    enum { WIDTH = 100, ROWS = 1700, HOST_PITCH = 128 }; /* more than one record takes */
+    static unsigned char there[ROWS * HOST_PITCH], back[ROWS * HOST_PITCH];
     unsigned char *device = NULL, *other = NULL;
     size_t pitch = 0, other_pitch = 0;
     bool equal = true;
@@ -237,8 +259,10 @@ void suite_errors(void)
     CHECK(cudaPeekAtLastError() == cudaSuccess);
     OK(cudaStreamCreate(&stream));
     OK(cudaStreamDestroy(stream));
-    IS(cudaErrorInvalidResourceHandle, cudaStreamSynchronize(stream));
-    IS(cudaErrorInvalidResourceHandle, cudaEventRecord((cudaEvent_t)(uintptr_t)0x1230, NULL));
+    if (!suite_trusts_handles) {
+        IS(cudaErrorInvalidResourceHandle, cudaStreamSynchronize(stream));
+        IS(cudaErrorInvalidResourceHandle, cudaEventRecord((cudaEvent_t)(uintptr_t)0x1230, NULL));
+    }
     OK(cudaGetDeviceCount(&count));
     IS(cudaErrorInvalidDevice, cudaMemcpyPeer(device, count, device, 0, 8));
     IS(cudaErrorNotSupported, cudaMallocManaged((void **)&x, 8, cudaMemAttachGlobal));

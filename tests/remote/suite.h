@@ -21,7 +21,10 @@ void suite_is(cudaError_t got, cudaError_t wanted, const char *text, const char 
 /* The kernels of kernels.h, as a program registers them. */
 extern const char suite_add, suite_scale, suite_slow, suite_missing;
 extern int suite_table;
-void suite_register(void);
+/* image: a file with the kernels for GPUs; NULL: the fake driver has them. */
+void suite_register(const char *image);
+/* The driver itself takes handles for what they are: checks of stale ones are left out. */
+extern bool suite_trusts_handles;
 
 void suite_memory(void);
 void suite_rows(void);

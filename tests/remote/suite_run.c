@@ -56,6 +56,8 @@ void suite_launches(void)
     OK(cudaFuncGetName(&name, &suite_add));
     CHECK(strstr(name, "vector_add") != NULL);
     OK(cudaFuncSetAttribute(&suite_add, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000));
+    OK(cudaFuncGetAttributes(&attributes, &suite_add)); /* not what was remembered */
+    CHECK(attributes.maxDynamicSharedSizeBytes == 60000);
     OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &suite_add, BLOCK, 0));
     CHECK(blocks >= 1);
     OK(cudaOccupancyAvailableDynamicSMemPerBlock(&shared, &suite_add, 1, BLOCK));

@@ -5,6 +5,7 @@ set -u
 build=$1
 bin=$build/bin
 tests=$bin/tests
+data=$(cd "$(dirname "$0")/../../data" && pwd)/debian-depends.mtx
 here=$(mktemp -d)
 pids=()
 trap 'kill -9 "${pids[@]}" 2>/dev/null; rm -rf "$here"' EXIT
@@ -31,7 +32,7 @@ expect() {
 server() {
     local name=$1
     shift
-    "$bin/weft-gpud" --driver "fake:devices=1,memory=1G,kernels=$tests/remote_kernels.so${fault-}" --listen 127.0.0.1:0 \
+    "$bin/weft-gpud" --driver "fake:devices=1,memory=1G,kernels=$tests/remote_kernels.so,kernels=$tests/remote_bench_kernels.so${fault-}" --listen 127.0.0.1:0 \
         --secret-file "$here/secret" "$@" >"$here/$name.out" 2>"$here/$name.err" &
     server=$!
     pids+=("$server")
@@ -71,6 +72,9 @@ expect list 0 "1  $b  device 0  fake GPU  1024 MiB" "$cuda" list -s "$a,$b"
 expect shared 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$program"
 expect static 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$tests/vector_add_static"
 expect ofi 0 '2 devices: Test PASSED' env WEFT_NET=ofi "$cuda" run -s "$a,$b" -- "$program"
+expect triangles 0 '384212 triangles' "$cuda" run -s "$a,$b" -- "$tests/remote_triangles" "$data"
+expect samples 0 'peer: passed' "$cuda" run -s "$a,$b" -- "$tests/remote_samples"
+expect suite 0 ' 0 failed' env WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_suite" remote "$tests/suite_kernels.fatbin"
 expect check 0 '0 of them refused' "$cuda" check "$program"
 
 # who may not come in

@@ -184,7 +184,7 @@ int main(int argc, char **argv)
     state = (uint64_t)seed;
     snprintf(options, sizeof(options), "memory=256M,seed=%d", seed);
     weft_cudart_use(sessions_begin(servers, 1, options));
-    suite_register();
+    suite_register(NULL);
     prepare();
     for (int i = 0; i < steps; i++)
         step();

@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 
     snprintf(options, sizeof(options), "memory=256M,seed=%d", argc > 3 ? atoi(argv[3]) : 1);
     weft_cudart_use(sessions_begin(servers, devices, options));
-    suite_register();
+    suite_register(NULL);
     const bool good = suite_run();
     return sessions_end() && good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -13,12 +13,14 @@
 #include "base/say.h"
 #include "remote/client/inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { INSIDE_MOST = 4 * WEFT_COPY_INSIDE }; /* of a copy from the host that goes in records */
 
 struct copy {
-    uint64_t to, from, bytes;
+    uint64_t to, from, bytes; /* bytes: of a row */
+    uint64_t rows, to_pitch, from_pitch;
     CUstream stream;
     struct client_device *at; /* the stream's */
     enum client_place to_place, from_place;
@@ -124,32 +126,55 @@ static CUresult from_host(const struct copy *c)
 
 /* ---- inside records -------------------------------------------------------------------------- */
 
-static CUresult copy_in(const struct copy *c)
+/* How many rows of a copy the next record takes, and how wide: a wide row goes in parts. */
+static uint64_t next_rows(const struct copy *c, uint64_t row, uint64_t at, uint64_t *width)
 {
-    CUresult result = CUDA_SUCCESS;
+    const uint64_t whole = WEFT_COPY_INSIDE / c->bytes, left = c->rows - row;
 
-    for (uint64_t done = 0; done < c->bytes && result == CUDA_SUCCESS; done += WEFT_COPY_INSIDE) {
-        const uint64_t words[] = {c->to + done, (uint64_t)(uintptr_t)c->stream};
-        const uint64_t left = c->bytes - done;
-        result = client_post(c->at, WEFT_CALL_copy_in, words, 2, (const char *)c->from + done,
-                             left < WEFT_COPY_INSIDE ? (uint32_t)left : WEFT_COPY_INSIDE);
-    }
-    return result;
+    *width = c->bytes - at < WEFT_COPY_INSIDE ? c->bytes - at : WEFT_COPY_INSIDE;
+    return whole == 0 ? 1 : whole < left ? whole : left;
 }
 
-static CUresult copy_out(const struct copy *c)
+/* Rows that lie apart, one behind the other, or back. */
+static void pack(char *packed, char *apart, uint64_t pitch, uint64_t width, uint64_t rows, bool in)
 {
-    CUresult result = CUDA_SUCCESS;
+    for (uint64_t r = 0; r < rows; r++)
+        if (in)
+            memcpy(packed + r * width, apart + r * pitch, width);
+        else
+            memcpy(apart + r * pitch, packed + r * width, width);
+}
 
-    for (uint64_t done = 0; done < c->bytes && result == CUDA_SUCCESS; done += WEFT_COPY_INSIDE) {
-        const uint64_t left = c->bytes - done;
-        const uint64_t words[] = {c->from + done, left < WEFT_COPY_INSIDE ? left : WEFT_COPY_INSIDE,
+/* Between host and device, a record for each 64 KiB. */
+static CUresult copy_inside(const struct copy *c, bool in)
+{
+    const uint64_t far = in ? c->to : c->from, far_pitch = in ? c->to_pitch : c->from_pitch,
+                   near = in ? c->from : c->to, near_pitch = in ? c->from_pitch : c->to_pitch;
+    char *packed = c->rows > 1 ? malloc(WEFT_COPY_INSIDE) : NULL;
+    CUresult result = c->rows > 1 && packed == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+
+    for (uint64_t row = 0, at = 0; row < c->rows && result == CUDA_SUCCESS;) {
+        uint64_t width;
+        const uint64_t rows = next_rows(c, row, at, &width);
+        const uint64_t words[] = {far + row * far_pitch + at, far_pitch, width, rows,
                                   (uint64_t)(uintptr_t)c->stream};
-        struct client_call answer = {.extra = (char *)c->to + done, .room = (uint32_t)words[1]};
-        result = client_call(c->at, WEFT_CALL_copy_out, words, 3, NULL, 0, &answer);
-        if (result == CUDA_SUCCESS && answer.got != words[1])
+        char *mine = (char *)near + row * near_pitch + at, *data = rows > 1 ? packed : mine;
+        struct client_call answer = {.extra = data, .room = (uint32_t)(width * rows)};
+        if (in && rows > 1)
+            pack(packed, mine, near_pitch, width, rows, true);
+        result = in ? client_post(c->at, WEFT_CALL_copy_in, words, 5, data, answer.room)
+                    : client_call(c->at, WEFT_CALL_copy_out, words, 5, NULL, 0, &answer);
+        if (!in && result == CUDA_SUCCESS && answer.got != answer.room)
             result = CUDA_ERROR_UNKNOWN;
+        if (!in && rows > 1 && result == CUDA_SUCCESS)
+            pack(packed, mine, near_pitch, width, rows, false);
+        at += width;
+        if (at == c->bytes) {
+            row += rows;
+            at = 0;
+        }
     }
+    free(packed);
     return result;
 }
 
@@ -162,9 +187,9 @@ static CUresult copy_from_host(struct copy *c)
     const bool now = (!pinned && !c->waits) || !writers;
     const bool near = c->to_device->known.process == c->at->known.process;
 
-    if (near && ((now && c->bytes <= INSIDE_MOST) || c->to_place == CLIENT_GLOBAL)) {
+    if (near && (c->rows > 1 || (now && c->bytes <= INSIDE_MOST) || c->to_place == CLIENT_GLOBAL)) {
         const CUresult result = now ? CUDA_SUCCESS : synchronize(c);
-        return result == CUDA_SUCCESS ? copy_in(c) : result;
+        return result == CUDA_SUCCESS ? copy_inside(c, true) : result;
     }
     if (c->to_place != CLIENT_ARENA)
         return CUDA_ERROR_INVALID_HANDLE; /* a variable, by a stream of another server */
@@ -177,78 +202,125 @@ static CUresult copy_to_host(struct copy *c)
     bool writers;
     const bool pinned = is_pinned(c->to, c->bytes, &writers);
 
-    if (c->from_device->known.process == c->at->known.process && c->bytes <= WEFT_COPY_INSIDE &&
-        (c->waits || !pinned)) {
+    if (c->rows > 1 || (c->from_device->known.process == c->at->known.process &&
+                        c->bytes <= WEFT_COPY_INSIDE && (c->waits || !pinned))) {
         c->waits = false; /* the answer brings it */
-        return copy_out(c);
+        return copy_inside(c, false);
     }
     return to_host(c);
 }
 
 static CUresult copy_on_devices(struct copy *c)
 {
-    const uint64_t words[] = {c->to, c->from, c->bytes, (uint64_t)(uintptr_t)c->stream};
+    const uint64_t words[] = {c->to,
+                              c->to_pitch,
+                              c->from,
+                              c->from_pitch,
+                              c->bytes,
+                              c->rows,
+                              (uint64_t)(uintptr_t)c->stream};
 
     if (c->to_device->known.process != c->from_device->known.process)
         return between_servers(c);
     if (c->at->known.process == c->to_device->known.process)
-        return client_post(c->at, WEFT_CALL_copy_near, words, 4, NULL, 0);
+        return client_post(c->at, WEFT_CALL_copy_near, words, 7, NULL, 0);
     /* of a server that has nothing to do with the stream: after it, and before what comes */
-    const uint64_t in_default[] = {c->to, c->from, c->bytes, 0};
+    const uint64_t in_default[] = {c->to,    c->to_pitch, c->from, c->from_pitch,
+                                   c->bytes, c->rows,     0};
     CUresult result = synchronize(c);
     if (result == CUDA_SUCCESS)
-        result = client_post(c->to_device, WEFT_CALL_copy_near, in_default, 4, NULL, 0);
+        result = client_post(c->to_device, WEFT_CALL_copy_near, in_default, 7, NULL, 0);
     return result == CUDA_SUCCESS ? client_call(c->to_device, WEFT_CALL_stream_synchronize,
                                                 &(uint64_t){0}, 1, NULL, 0, NULL)
                                   : result;
 }
 
-static CUresult copy_any(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits)
+/* Whether rows travel together: within a server; from and to the host where records take them. */
+static bool goes_whole(const struct copy *c)
 {
-    struct copy c = {.to = to, .from = from, .bytes = bytes, .stream = stream, .waits = waits};
-    struct client_route route = {client_now(), false};
-    CUresult result = client_route_stream(&route, stream);
+    bool writers = false;
 
-    if (result != CUDA_SUCCESS || bytes == 0)
+    if (c->rows == 1)
+        return true;
+    if (on_device(c->to_place) && on_device(c->from_place))
+        return c->to_device->known.process == c->from_device->known.process;
+    if (c->bytes > WEFT_COPY_INSIDE)
+        return false;
+    if (on_device(c->to_place)) {
+        const bool pinned = is_pinned(c->from, c->bytes, &writers);
+        return c->to_device->known.process == c->at->known.process && !(pinned && writers);
+    }
+    return on_device(c->from_place) && c->from_device->known.process == c->at->known.process &&
+           !is_pinned(c->to, c->bytes, &writers);
+}
+
+static CUresult copy_placed(struct copy *c)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    if (on_device(c->to_place) && on_device(c->from_place))
+        return copy_on_devices(c);
+    if (on_device(c->to_place))
+        return copy_from_host(c);
+    if (on_device(c->from_place))
+        return copy_to_host(c);
+    result = synchronize(c);
+    if (result == CUDA_SUCCESS)
+        memmove((void *)c->to, (const void *)c->from, c->bytes);
+    return result;
+}
+
+static CUresult copy_any(struct copy c)
+{
+    struct client_route route = {client_now(), false};
+    CUresult result = client_route_stream(&route, c.stream);
+
+    if (result != CUDA_SUCCESS || c.bytes == 0 || c.rows == 0)
         return result;
     c.at = route.device;
-    c.to_place = client_find(to, bytes, &c.to_device);
-    c.from_place = client_find(from, bytes, &c.from_device);
+    c.to_place = client_find(c.to, (c.rows - 1) * c.to_pitch + c.bytes, &c.to_device);
+    c.from_place = client_find(c.from, (c.rows - 1) * c.from_pitch + c.bytes, &c.from_device);
     if (c.to_place == CLIENT_NOWHERE || c.from_place == CLIENT_NOWHERE)
         return CUDA_ERROR_INVALID_VALUE;
-    if (on_device(c.to_place) && on_device(c.from_place)) {
-        result = copy_on_devices(&c);
-    } else if (on_device(c.to_place)) {
-        result = copy_from_host(&c);
-    } else if (on_device(c.from_place)) {
-        result = copy_to_host(&c);
+    if (goes_whole(&c)) {
+        result = copy_placed(&c);
     } else {
-        result = synchronize(&c);
-        if (result == CUDA_SUCCESS)
-            memmove((void *)to, (const void *)from, bytes);
-        return result;
+        struct copy row = c;
+        row.rows = 1;
+        for (uint64_t r = 0; r < c.rows && result == CUDA_SUCCESS; r++) {
+            row.to = c.to + r * c.to_pitch;
+            row.from = c.from + r * c.from_pitch;
+            result = copy_placed(&row);
+        }
+        c.waits = row.waits;
     }
     return result == CUDA_SUCCESS && c.waits ? synchronize(&c) : result;
 }
 
+static CUresult copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits)
+{
+    return copy_any((struct copy){
+        .to = to, .from = from, .bytes = bytes, .rows = 1, .stream = stream, .waits = waits});
+}
+
 CUresult client_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
-    return copy_any(to, from, bytes, NULL, true);
+    return copy_plain(to, from, bytes, NULL, true);
 }
 
 CUresult client_copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    return copy_any(to, from, bytes, stream, false);
+    return copy_plain(to, from, bytes, stream, false);
 }
 
 CUresult client_copy_in(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
-    return copy_any(to, (uint64_t)(uintptr_t)from, bytes, stream, false);
+    return copy_plain(to, (uint64_t)(uintptr_t)from, bytes, stream, false);
 }
 
 CUresult client_copy_out(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    return copy_any((uint64_t)(uintptr_t)to, from, bytes, stream, false);
+    return copy_plain((uint64_t)(uintptr_t)to, from, bytes, stream, false);
 }
 
 CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
@@ -260,7 +332,7 @@ CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from
     if (bytes != 0 && (!on_device(client_find(to, bytes, &device)) ||
                        !on_device(client_find(from, bytes, &device))))
         return CUDA_ERROR_INVALID_VALUE;
-    return copy_any(to, from, bytes, stream, false);
+    return copy_plain(to, from, bytes, stream, false);
 }
 
 static uint64_t side(CUmemorytype type, const void *host, CUdeviceptr device, size_t x, size_t y,
@@ -269,25 +341,28 @@ static uint64_t side(CUmemorytype type, const void *host, CUdeviceptr device, si
     return (type == CU_MEMORYTYPE_HOST ? (uint64_t)(uintptr_t)host : device) + y * pitch + x;
 }
 
-/* A copy a row. */
 CUresult client_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
 {
-    const uint64_t to = side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY,
-                             c->dstPitch),
-                   from = side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY,
-                               c->srcPitch);
-    CUresult result = CUDA_SUCCESS;
+    struct copy copy = {.to = side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes,
+                                   c->dstY, c->dstPitch),
+                        .from = side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes,
+                                     c->srcY, c->srcPitch),
+                        .bytes = c->WidthInBytes,
+                        .rows = c->Height,
+                        .to_pitch = c->dstPitch,
+                        .from_pitch = c->srcPitch,
+                        .stream = stream};
 
     if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes))
+    if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes ||
+                          c->Height > (1ull << 48) / (c->dstPitch | c->srcPitch)))
         return CUDA_ERROR_INVALID_VALUE;
-    if (c->WidthInBytes == c->dstPitch && c->WidthInBytes == c->srcPitch)
-        return copy_any(to, from, c->WidthInBytes * c->Height, stream, false);
-    for (size_t row = 0; row < c->Height && result == CUDA_SUCCESS; row++)
-        result = copy_any(to + row * c->dstPitch, from + row * c->srcPitch, c->WidthInBytes, stream,
-                          false);
-    return result;
+    if (c->WidthInBytes == c->dstPitch && c->WidthInBytes == c->srcPitch) { /* no gaps */
+        copy.bytes *= copy.rows;
+        copy.rows = copy.rows != 0;
+    }
+    return copy_any(copy);
 }
 
 uint64_t weft_client_copied(void)

@@ -13,7 +13,7 @@
 #include "remote/table/ranges.h"
 #include "remote/wire/calls.h"
 
-enum { CLIENT_LANES = 64, CLIENT_DEVICES = WEFT_KNOWN_MOST };
+enum { CLIENT_LANES = 64, CLIENT_QUERIES = 256, CLIENT_DEVICES = WEFT_KNOWN_MOST };
 
 struct client_device {
     struct weft_known known;
@@ -83,6 +83,13 @@ struct weft_client {
     struct weft_known_list known;
     struct client_call *lanes[CLIENT_LANES]; /* 0 is nobody's */
     struct client_copy copies[WEFT_COPIES];
+    struct client_query {
+        const struct client_device *device; /* NULL: empty */
+        enum weft_call call;
+        uint32_t age; /* of queries, when it was asked */
+        uint64_t words[WEFT_ANSWER_WORDS], answer;
+    } queries[CLIENT_QUERIES];
+    uint32_t age; /* of queries: those of another one are forgotten */
     uint32_t next_copy;
     uint32_t writers; /* callbacks and copies to host memory that are under way */
     uint32_t readers; /* copies from host memory */
@@ -108,6 +115,10 @@ struct client_device *client_now(void); /* NULL: no context is current */
 /* Waits for the answer; answer NULL: only its error counts. */
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
+/* A call whose answer depends on its words alone, until client_forget_queries. */
+CUresult client_query(const struct client_device *device, enum weft_call call,
+                      const uint64_t *words, uint32_t count, struct client_call *answer);
+void client_forget_queries(void);
 /* Does not wait, but for room. */
 CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes);

@@ -90,8 +90,7 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
 #define TAKE_NEW(type, name)   *name = (type)(uintptr_t)answer.words[taken++];
 #define TAKE(kind, type, name) TAKE_##kind(type, name)
 
-#define CALL true
-#define POST false
+enum { POST, CALL, QUERY, CHANGE };
 #define WEFT_CALL(name, class, ...)                                                                \
     CUresult client_##name(WEFT_LIST(WEFT_EACH(SIGN, __VA_ARGS__)))                                \
     {                                                                                              \
@@ -105,9 +104,14 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
         WEFT_EACH(PACK, __VA_ARGS__)                                                               \
         if (result != CUDA_SUCCESS)                                                                \
             return result;                                                                         \
-        if (!class)                                                                                \
+        if ((class) == POST)                                                                       \
             return client_post(route.device, WEFT_CALL_##name, words, count, NULL, 0);             \
-        result = client_call(route.device, WEFT_CALL_##name, words, count, NULL, 0, &answer);      \
+        if ((class) == QUERY)                                                                      \
+            result = client_query(route.device, WEFT_CALL_##name, words, count, &answer);          \
+        else                                                                                       \
+            result = client_call(route.device, WEFT_CALL_##name, words, count, NULL, 0, &answer);  \
+        if ((class) == CHANGE)                                                                     \
+            client_forget_queries();                                                               \
         if (result != CUDA_SUCCESS)                                                                \
             return result;                                                                         \
         WEFT_EACH(TAKE, __VA_ARGS__)                                                               \

@@ -93,8 +93,7 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
         result = add_stream(session, record->device, name, &answer[given++]);
 #define GIVE(kind, type, name) GIVE_##kind(name)
 
-#define CALL true
-#define POST false
+enum { POST, CALL, QUERY, CHANGE };
 
 #define WEFT_CALL(name, class, ...)                                                                \
     enum { name##_words = WEFT_WORDS(__VA_ARGS__) };                                               \
@@ -109,7 +108,7 @@ static CUresult add_stream(struct weft_session *session, int device, CUstream st
         CUresult result = good ? session->table->name(WEFT_LIST(WEFT_EACH(PASS, __VA_ARGS__)))     \
                                : CUDA_ERROR_INVALID_HANDLE;                                        \
         WEFT_EACH(GIVE, __VA_ARGS__)                                                               \
-        if (!class)                                                                                \
+        if ((class) == POST)                                                                       \
             return result;                                                                         \
         return session_reply(session, record, result, answer, given, NULL, 0);                     \
     }

@@ -25,9 +25,9 @@ static const struct {
               {WEFT_CALL_host, 1, {-1, -1}, false},
               {WEFT_CALL_launch, 5, {-1, -1}, false},
               {WEFT_CALL_fill, 5, {-1, -1}, false},
-              {WEFT_CALL_copy_in, 1, {-1, -1}, false},
-              {WEFT_CALL_copy_out, 2, {-1, -1}, false},
-              {WEFT_CALL_copy_near, 3, {-1, -1}, false},
+              {WEFT_CALL_copy_in, 4, {-1, -1}, false},
+              {WEFT_CALL_copy_out, 4, {-1, -1}, false},
+              {WEFT_CALL_copy_near, 6, {-1, -1}, false},
               {WEFT_CALL_free_async, 1, {-1, -1}, false}};
 
 static bool is_blocking(struct weft_session *session, int device, uint64_t handle)

@@ -96,6 +96,18 @@ SESSION_DO(mem_info)
     return session_reply(session, record, result, numbers, 2, NULL, 0);
 }
 
+/* Whose rows they are; -1: nobody's, or they make no sense. */
+static int rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
+                   uint64_t width, uint64_t rows)
+{
+    static const uint64_t most = 1ull << 48;
+
+    if (width == 0 || rows == 0 || width > most || pitch > most ||
+        (rows > 1 && (pitch < width || rows - 1 > most / pitch)))
+        return -1;
+    return session_device_of(session, address, (rows - 1) * pitch + width);
+}
+
 SESSION_DO(fill)
 {
     const uint64_t address = word[0], pitch = word[1], width = word[2], rows = word[3];
@@ -106,9 +118,7 @@ SESSION_DO(fill)
         return SESSION_WRONG;
     if (!session_stream(session, record->device, word[5], &stream))
         return CUDA_ERROR_INVALID_HANDLE;
-    if (width > 1ull << 48 || pitch > 1ull << 48 || rows > 1ull << 32 ||
-        (rows > 1 && (pitch < width || rows - 1 > (1ull << 48) / pitch)) ||
-        session_device_of(session, address, (rows - 1) * pitch + width) < 0 || width % unit != 0)
+    if (rows_at(session, address, pitch, width, rows) < 0 || width % unit != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (unit == 4)
         return session->table->fill32(address, value, width / 4, stream);
@@ -119,16 +129,40 @@ SESSION_DO(fill)
 
 /* ---- copies inside records ------------------------------------------------------------------- */
 
+/* Rows of device memory, and a chunk in which they lie one behind the other. */
+static CUresult copy_chunk(const struct weft_cuda_table *table, uint64_t address, uint64_t pitch,
+                           uint64_t width, uint64_t rows, void *chunk, bool in, CUstream stream)
+{
+    const CUmemorytype host = CU_MEMORYTYPE_HOST, device = CU_MEMORYTYPE_DEVICE;
+    const CUDA_MEMCPY2D copy = {.srcMemoryType = in ? host : device,
+                                .srcHost = chunk,
+                                .srcDevice = address,
+                                .srcPitch = in ? width : pitch,
+                                .dstMemoryType = in ? device : host,
+                                .dstHost = chunk,
+                                .dstDevice = address,
+                                .dstPitch = in ? pitch : width,
+                                .WidthInBytes = width,
+                                .Height = rows};
+
+    if (rows > 1)
+        return table->copy_rows(&copy, stream);
+    return in ? table->copy_in(address, chunk, width, stream)
+              : table->copy_out(chunk, address, width, stream);
+}
+
 SESSION_DO(copy_in)
 {
+    const uint64_t width = word[2], rows = word[3];
     const int device = record->device;
     CUstream stream;
 
-    if (record->extra == 0 || record->extra > WEFT_COPY_INSIDE)
+    if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
+        record->extra != width * rows || record->extra > WEFT_COPY_INSIDE)
         return SESSION_WRONG;
-    if (!session_stream(session, device, word[1], &stream))
+    if (!session_stream(session, device, word[4], &stream))
         return CUDA_ERROR_INVALID_HANDLE;
-    if (session_device_of(session, word[0], record->extra) < 0)
+    if (rows_at(session, word[0], word[1], width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct session_chunk *chunk = session_chunk_take(session);
     if (chunk == NULL)
@@ -138,7 +172,8 @@ SESSION_DO(copy_in)
         return CUDA_ERROR_OUT_OF_MEMORY;
     session_use(session, device);
     memcpy(chunk->memory, weft_record_extra(record), record->extra);
-    CUresult result = session->table->copy_in(word[0], chunk->memory, record->extra, stream);
+    CUresult result =
+        copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, true, stream);
     if (result == CUDA_SUCCESS)
         result = session->table->event_record(event, stream);
     if (result != CUDA_SUCCESS) {
@@ -152,14 +187,16 @@ SESSION_DO(copy_in)
 
 SESSION_DO(copy_out)
 {
+    const uint64_t width = word[2], rows = word[3];
     const int device = record->device;
     CUstream stream;
 
-    if (word[1] == 0 || word[1] > WEFT_COPY_INSIDE || record->lane == 0)
+    if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
+        width * rows > WEFT_COPY_INSIDE || record->lane == 0)
         return SESSION_WRONG;
-    if (!session_stream(session, device, word[2], &stream))
+    if (!session_stream(session, device, word[4], &stream))
         return CUDA_ERROR_INVALID_HANDLE;
-    if (session_device_of(session, word[0], word[1]) < 0)
+    if (rows_at(session, word[0], word[1], width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct session_chunk *chunk = session_chunk_take(session);
     if (chunk == NULL)
@@ -167,9 +204,10 @@ SESSION_DO(copy_out)
     struct session_wait *wait = session_wait_make(session, device, record->lane, 1);
     if (wait == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    wait->value = word[1];
+    wait->value = width * rows;
     session_use(session, device);
-    CUresult result = session->table->copy_out(chunk->memory, word[0], word[1], stream);
+    CUresult result =
+        copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, false, stream);
     if (result == CUDA_SUCCESS)
         result = session_wait_record(session, wait, stream);
     if (result != CUDA_SUCCESS) {
@@ -185,15 +223,27 @@ SESSION_DO(copy_out)
 /* Between two places of this session. */
 SESSION_DO(copy_near)
 {
+    const uint64_t width = word[4], rows = word[5];
     CUstream stream;
 
-    if (!session_stream(session, record->device, word[3], &stream))
+    if (!session_stream(session, record->device, word[6], &stream))
         return CUDA_ERROR_INVALID_HANDLE;
-    const int to = session_device_of(session, word[0], word[2]),
-              from = session_device_of(session, word[1], word[2]);
+    const int to = rows_at(session, word[0], word[1], width, rows),
+              from = rows_at(session, word[2], word[3], width, rows);
     if (to < 0 || from < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    return to == from ? session->table->copy_async(word[0], word[1], word[2], stream)
-                      : session->table->copy_peer(word[0], session->device[to].context, word[1],
-                                                  session->device[from].context, word[2], stream);
+    if (rows > 1) {
+        const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                    .srcDevice = word[2],
+                                    .srcPitch = word[3],
+                                    .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                    .dstDevice = word[0],
+                                    .dstPitch = word[1],
+                                    .WidthInBytes = width,
+                                    .Height = rows};
+        return session->table->copy_rows(&copy, stream);
+    }
+    return to == from ? session->table->copy_async(word[0], word[2], width, stream)
+                      : session->table->copy_peer(word[0], session->device[to].context, word[2],
+                                                  session->device[from].context, width, stream);
 }

@@ -93,7 +93,7 @@ enum fake_memory { FAKE_NOWHERE, FAKE_DEVICE, FAKE_PINNED };
 struct fake_state {
     struct weft_lock lock;
     bool open;
-    char options[256];
+    char options[1024]; /* with names of files */
     struct weft_known_list known;
     uint64_t memory;
     uint64_t seed, orders, ids;

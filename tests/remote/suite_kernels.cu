@@ -1,0 +1,38 @@
+/* suite_kernels.cu - the kernels of kernels.h for GPUs, as an image that test_remote_suite reads.
+ */
+#include <cstddef>
+
+__device__ int table[64];
+
+__global__ void vector_add(const float *a, const float *b, float *c, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        c[i] = a[i] + b[i];
+}
+
+/* The thread's number in the grid. */
+static __device__ size_t own()
+{
+    const size_t block =
+                     blockIdx.x + (size_t)gridDim.x * (blockIdx.y + (size_t)gridDim.y * blockIdx.z),
+                 thread = threadIdx.x +
+                          (size_t)blockDim.x * (threadIdx.y + (size_t)blockDim.y * threadIdx.z);
+
+    return block * blockDim.x * blockDim.y * blockDim.z + thread;
+}
+
+__global__ void scale(int *a, int factor, int shift)
+{
+    a[own()] = (int)((unsigned)a[own()] * (unsigned)factor + (unsigned)shift);
+}
+
+__global__ void slow(int *a, int shift)
+{
+    const long long begun = clock64();
+
+    while (clock64() - begun < 5000000)
+        continue;
+    a[own()] += shift;
+}
