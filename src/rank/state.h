@@ -227,6 +227,7 @@ struct weft_self {
     uint32_t *settled;   /* last done_remote seen, by process */
     uint32_t replies;    /* collectives asked for */
     uint32_t result;     /* of the last collective */
+    uint64_t work;       /* what weft_fail names: of the layer task; 0: nothing */
     weft_status failure; /* why the last collective failed */
     uint32_t *barriers;  /* barriers done, by communicator index */
     struct weft_meeting meeting[WEFT_MEETINGS]; /* by the handle, modulo WEFT_MEETINGS */
