@@ -173,7 +173,7 @@ WEFT_FN int weft_task_place(const weft_task_self *task);      /* whose it is */
  * (ARGUMENT, RANK).
  */
 WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_task_desc *desc);
-/* Whether its cancellation was asked for. May fetch a word of its place. All threads. */
+/* Whether its cancellation was asked for. May ask its place for a word. All threads. */
 WEFT_FN int weft_task_cancelled(weft_self *self, weft_task_self *task);
 
 /* For WEFT_TASK_KERNEL alone. */

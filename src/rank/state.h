@@ -241,11 +241,12 @@ struct weft_self {
     uint64_t *asked;     /* asks, by process; */
     uint64_t *answered;  /* known to be answered */
     uint32_t *settled;   /* last done_remote seen, by process */
-    struct weft_gda_queue *queues;              /* by process; NULL: the rank drives none */
-    uint32_t replies;                           /* collectives asked for */
-    uint32_t result;                            /* of the last collective */
-    weft_status failure;                        /* why the last collective failed */
-    uint32_t *barriers;                         /* barriers done, by communicator index */
+    struct weft_gda_queue *queues; /* by process; NULL: the rank drives none */
+    uint32_t replies;              /* collectives asked for */
+    uint32_t result;               /* of the last collective */
+    uint64_t work;                 /* what weft_fail names: of the layer task; 0: nothing */
+    weft_status failure;           /* why the last collective failed */
+    uint32_t *barriers;            /* barriers done, by communicator index */
     struct weft_meeting meeting[WEFT_MEETINGS]; /* by the handle, modulo WEFT_MEETINGS */
     uint32_t consumed[WEFT_TAGS];               /* notifications, less those of channels */
     uint32_t ins, boxed; /* channels into this rank; entries of its box seen */

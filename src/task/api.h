@@ -46,12 +46,9 @@ WEFT_FN int weft_task_cancelled(weft_self *self, weft_task_self *task)
 
     if (record->host == 0)
         return 0;
-    weft_get(self, p->win, record->home,
-             weft_task_mail_at(weft_task_cancel_at(p->places, record->host - 1)),
-             &task->rank->word[1], sizeof(uint64_t));
-    const int cancelled = task->rank->word[1] == record->generation;
-    weft_sync(self);
-    return cancelled;
+    return weft_fetch_add(self, p->win, record->home,
+                          weft_task_mail_at(weft_task_cancel_at(p->places, record->host - 1)),
+                          0) == record->generation;
 }
 
 WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_task_desc *desc)
@@ -115,13 +112,13 @@ WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
 WEFT_INLINE void weft_task_pause(weft_self *self, const struct weft_task_place *p, uint32_t *rounds)
 {
     const uint32_t held = weft_load_relaxed_u32(&p->held);
-    const struct weft_task_record *const last = &p->record[weft_load_relaxed_u32(&p->held_last)];
-    const struct weft_task_gate *const gate = &p->gate[held != 0 ? last->after : 0];
+    const struct weft_task_gate *const gate = &p->gate[weft_load_relaxed_u32(&p->held_gate)];
 
-    weft_wait_round(self, rounds, held != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
-                    (uint64_t)last->body << 32 | last->home_slot, held,
-                    (uint64_t)weft_load_relaxed_u32(&gate->count) << 32 |
-                        weft_load_relaxed_u32(&gate->left));
+    weft_wait_round(
+        self, rounds, held != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
+        (uint64_t)weft_load_relaxed_u32(&p->held_body) << 32 | weft_load_relaxed_u32(&p->held_slot),
+        held,
+        (uint64_t)weft_load_relaxed_u32(&gate->count) << 32 | weft_load_relaxed_u32(&gate->left));
 }
 
 /* Waits until there is a task, or the rank ends. All threads; one on the CPU device. */
@@ -159,17 +156,18 @@ WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t sta
     WEFT_SHARED(uint32_t, last, 1);
     struct weft_task_place *const p = task->place;
     struct weft_task_record *const record = task->record;
+    const int32_t home = record->home; /* the record is another's when the last call is over */
     const uint64_t calls = task->end - task->first;
     const uint64_t moved = status == WEFT_TASK_DONE ? weft_task_unstage(self, task) : 0;
 
     if (weft_leads(self)) {
         task->rank->bytes += moved;
         *last = weft_task_add64(&record->left, 0 - calls) == calls;
-        if (*last && record->home == p->me)
+        if (*last && home == p->me)
             weft_task_complete(self, p, task->rank, task->slot, status);
     }
     weft_sync(self);
-    if (*last && record->home != p->me)
+    if (*last && home != p->me)
         weft_task_send_back(self, p, task->rank, task, status);
     weft_sync(self);
 }
@@ -180,6 +178,13 @@ WEFT_INLINE void weft_task_sample(struct weft_task_place *p, uint32_t body, uint
     const uint32_t number = weft_add_returning_u32(&p->samples[body], 1);
     weft_store_relaxed_u32(&p->sample[body][number % WEFT_TASK_SAMPLES],
                            ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX);
+}
+
+/* What a failure of the rank names: place, body and number of its task. */
+WEFT_INLINE uint64_t weft_task_work(const struct weft_task_record *record)
+{
+    return ((uint64_t)record->home + 1) << 40 | (uint64_t)(record->body & 0xff) << 32 |
+           record->home_slot;
 }
 
 /* All threads. */
@@ -243,10 +248,14 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
         task.first = turn->first;
         task.end = turn->end;
         const uint32_t status = turn->status;
+        if (weft_leads(self))
+            self->work = weft_task_work(task.record);
         weft_sync(self);
         if (status == WEFT_TASK_DONE)
             weft_task_calls(self, &task, bodies);
         weft_task_end(self, &task, status);
+        if (weft_leads(self))
+            self->work = 0;
     }
 }
 

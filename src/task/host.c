@@ -223,6 +223,8 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
         return status;
     if (job->tasks == NULL)
         status = weft_service_add(&job->services, &weft_tasks_service);
+    if (status != WEFT_OK)
+        return weft_refuse(job, status); /* the same everywhere: no module was added elsewhere */
     free(job->tasks);
     struct weft_tasks *const tasks = job->tasks = calloc(1, sizeof(*tasks));
     if (tasks != NULL)

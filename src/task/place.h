@@ -121,8 +121,9 @@ struct weft_task_place {
     uint64_t *again;             /* by place: when it may be asked again; service */
     uint64_t *table_tried;       /* by place: the reports that were tried last; place 0 */
     struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
-    uint32_t queued;          /* tasks that wait to run */
-    uint32_t held, held_last; /* tasks that gates hold; the one that was held last */
+    uint32_t queued; /* tasks that wait to run */
+    uint32_t held;   /* tasks that gates hold; of the one that was held last: */
+    uint32_t held_body, held_slot, held_gate;
     uint32_t stop;
     uint32_t lock, unused[15]; /* of the service */
     /* Of who has the lock: */

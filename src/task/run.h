@@ -18,7 +18,9 @@ WEFT_INLINE void weft_task_admit(weft_self *self, struct weft_task_place *p,
 
     if (after != 0) {
         weft_add_relaxed_u32(&p->held, 1);
-        weft_tell_u32(&p->held_last, slot);
+        weft_tell_u32(&p->held_body, p->record[slot].body);
+        weft_tell_u32(&p->held_slot, slot);
+        weft_tell_u32(&p->held_gate, after);
         if (weft_task_list_add(p, &p->gate[after].held, slot))
             return;
         weft_add_relaxed_u32(&p->held, UINT32_MAX);
@@ -87,7 +89,7 @@ WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p,
 /* ---- what may be a task -------------------------------------------------------------------------
  */
 
-/* NULL: it is one; else what is wrong, with three numbers. */
+/* NULL: it is one; else what is wrong: a text for the name of the call and three numbers. */
 WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, uint32_t bodies, uint32_t gates,
                                         int32_t places, int64_t number[3])
 {
@@ -95,41 +97,41 @@ WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, uint32_t bod
     number[0] = desc->body;
     number[1] = bodies;
     if (desc->body >= bodies)
-        return "body %lld of %lld";
+        return "%s: body %lld of %lld";
     number[0] = desc->priority;
     number[1] = WEFT_TASK_PRIORITIES - 1;
     if (desc->priority >= WEFT_TASK_PRIORITIES)
-        return "priority %lld is not in 0..%lld";
+        return "%s: priority %lld is not in 0..%lld";
     number[0] = desc->arguments_bytes;
     number[1] = WEFT_TASK_ARGUMENTS;
     if (desc->arguments_bytes > WEFT_TASK_ARGUMENTS ||
         (desc->arguments_bytes != 0 && desc->arguments == NULL))
-        return "%lld bytes of arguments, at most %lld, or they are NULL";
+        return "%s: %lld bytes of arguments, at most %lld, or they are NULL";
     number[0] = desc->datas;
     number[1] = desc->opens;
     number[2] = WEFT_TASK_DATA;
     if (desc->datas > WEFT_TASK_DATA || desc->opens > WEFT_TASK_OPENS)
-        return "%lld pieces of data, %lld gates to open, at most %lld";
+        return "%s: %lld pieces of data, %lld gates to open, at most %lld";
     number[1] = gates;
     number[0] = desc->after;
     for (uint32_t i = 0; i < desc->opens && number[0] < gates; i++)
         number[0] = desc->open[i] == 0 ? (int64_t)gates : desc->open[i];
     if (number[0] >= (int64_t)gates)
-        return "gate %lld is not one of %lld";
+        return "%s: gate %lld is not one of %lld";
     for (uint32_t i = 0; i < desc->datas; i++) {
         const weft_task_data_desc *const data = &desc->data[i];
         number[0] = i;
         number[1] = data->mode;
         if (data->mode < WEFT_TASK_IN || data->mode > WEFT_TASK_SCRATCH)
-            return "data %lld has mode %lld";
+            return "%s: data %lld has mode %lld";
         number[1] = data->place;
         number[2] = places;
         if (data->mode != WEFT_TASK_SCRATCH && (data->place < 0 || data->place >= places))
-            return "data %lld is at place %lld, which is not one of %lld";
+            return "%s: data %lld is at place %lld, which is not one of %lld";
         number[1] = (int64_t)data->pitch;
         number[2] = (int64_t)data->bytes;
         if (data->rows > 1 && data->pitch < data->bytes)
-            return "data %lld has a pitch of %lld for rows of %lld bytes";
+            return "%s: data %lld has a pitch of %lld for rows of %lld bytes";
     }
     return NULL;
 }

@@ -327,7 +327,7 @@ WEFT_INLINE void weft_task_steal(weft_self *self, struct weft_task_place *p,
     if (*victim >= 0)
         weft_task_post(self, p, r, *victim,
                        weft_task_mail_at(weft_task_row(p->places, WEFT_TASK_ASKED, p->me)),
-                       p->ask << 32 | (uint32_t)p->rate);
+                       p->ask << 32 | (uint32_t)weft_load_relaxed_u64(&p->rate));
     weft_sync(self);
 }
 

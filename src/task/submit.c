@@ -69,14 +69,14 @@ static weft_status check_desc(weft_job *job, const struct weft_tasks *tasks, con
 {
     char text[160];
     int64_t n[3] = {0};
-    const char *wrong = desc == NULL ? "desc is NULL"
+    const char *wrong = desc == NULL ? "%s: desc is NULL"
                                      : weft_task_wrong(desc, tasks->kernel->bodies,
                                                        tasks->gates + 1, job->numbers.processes, n);
 
     if (wrong == NULL)
         return WEFT_OK;
-    snprintf(text, sizeof(text), wrong, (long long)n[0], (long long)n[1], (long long)n[2]);
-    return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: %s", call, text);
+    snprintf(text, sizeof(text), wrong, call, (long long)n[0], (long long)n[1], (long long)n[2]);
+    return weft_refused(job, WEFT_ERR_ARGUMENT, "%s", text);
 }
 
 /* task NULL: nobody asks for it. */
@@ -195,10 +195,9 @@ weft_status weft_task_cancel(weft_job *job, weft_task_id task)
     if (find(job, host_name, task) == NULL)
         return weft_host_leave(job, no_task(job));
     const struct weft_task_place *const p = &job->tasks->place;
-    const uint64_t word = task.generation; /* not through the ring: all ranks may be in bodies */
-    weft_put(self, p->win, p->me, weft_task_mail_at(weft_task_cancel_at(p->places, task.number)),
-             &word, sizeof(word));
-    weft_flush(self, p->win);
+    /* Not through the ring: all ranks may be in bodies. */
+    weft_swap(self, p->win, p->me, weft_task_mail_at(weft_task_cancel_at(p->places, task.number)),
+              task.generation);
     return weft_host_leave(job, WEFT_OK);
 }
 

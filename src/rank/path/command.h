@@ -196,6 +196,7 @@ WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint
     command.height = (uint32_t)count;
     command.offset = length;
     command.width = end;
+    command.pitch = self->work;
 
     if (kind != WEFT_COMMAND_LOG)
         return weft_post(self, &command, payload, end, true);

@@ -1,0 +1,222 @@
+/*
+ * Jobs of tasks that break: bodies that fail, gates that nobody opens, lists that differ, words
+ * that no place would send, and a place that is killed while it has tasks of another.
+ */
+#include "support/fault_job.h"
+#include "task/tasks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct user {
+    weft_win win;
+};
+
+struct none {
+    int unused;
+};
+
+#define FAULTS(X) X(fine) X(beyond) X(spawns) X(endless) X(large)
+WEFT_TASK_IDS(FAULTS)
+
+WEFT_TASK(fine, struct none, args)
+{
+}
+
+/* A put outside of the window. */
+WEFT_TASK(beyond, struct none, args)
+{
+    struct user *user = weft_task_user(task);
+    weft_put(self, user->win, 0, 61, task, 8);
+}
+
+WEFT_TASK(spawns, struct none, args)
+{
+    const weft_task_desc desc = {.body = 77};
+    weft_task_spawn(self, task, &desc);
+}
+
+/* Takes a while; at place 1, which is killed, for ever. */
+WEFT_TASK(endless, struct none, args)
+{
+    struct user *user = weft_task_user(task);
+
+    if (weft_process(self) != 1) {
+        usleep(1000);
+        return;
+    }
+    fault_add(FAULT_WORD_A);
+    while (weft_fetch_add(self, user->win, 0, 0, 0) == 0)
+        continue;
+}
+
+WEFT_TASK(large, struct none, args)
+{
+}
+
+WEFT_TASK_KERNEL(faults, FAULTS, struct user)
+
+#define OTHERS(X) X(fine) X(beneath) X(spawns) X(endless) X(large)
+WEFT_TASK(beneath, struct none, args)
+{
+}
+WEFT_TASK_KERNEL(others, OTHERS, struct user)
+
+enum provoked {
+    BEYOND,
+    SPAWNS,
+    LARGE,
+    TWICE,
+    STALL,
+    TIMEOUT,
+    LISTS,
+    GRANT,
+    GARBAGE,
+    KILL,
+    PROVOKED
+};
+static enum provoked provoked;
+
+/* Place 1 tells place 0 of a load that it has not, and answers before it is asked. */
+static weft_status lie(weft_job *job)
+{
+    const struct weft_task_place *p = &job->tasks->place;
+    const uint64_t granted = 1ull << 32 | (provoked == GRANT ? 77 : 1), load = 1ull << 32 | 5;
+
+    weft_host_put(job, p->win, 0, offsetof(struct weft_task_mail, granted), &granted, 8);
+    weft_host_flush(job, p->win);
+    weft_host_put(job, p->win, 0, weft_task_mail_at(weft_task_row(2, WEFT_TASK_LOAD, 1)), &load, 8);
+    return weft_host_flush(job, p->win);
+}
+
+static weft_status create(weft_job *job, struct user *user, int process)
+{
+    static const uint32_t bodies[PROVOKED] = {
+        [BEYOND] = beyond_id, [SPAWNS] = spawns_id, [LARGE] = large_id, [KILL] = endless_id};
+    weft_task_desc desc = {.body = bodies[provoked]};
+    uint32_t gate = 0;
+
+    if (provoked == GRANT || provoked == GARBAGE)
+        return process == 1 ? lie(job) : WEFT_OK;
+    if (process != 0)
+        return WEFT_OK;
+    if (provoked == LARGE)
+        desc.data[desc.datas++] =
+            (weft_task_data_desc){.bytes = 1ull << 40, .mode = WEFT_TASK_SCRATCH};
+    if (provoked == TWICE || provoked == STALL || provoked == TIMEOUT)
+        weft_gate_create(job, 2, &gate);
+    for (int i = 0; i < (provoked == TWICE ? 3 : 1) && gate != 0; i++)
+        weft_gate_open(job, gate);
+    desc.after = provoked == TWICE ? 0 : gate;
+    for (int i = 0; i < (provoked == KILL ? 2000 : 1); i++)
+        weft_task_create(job, &desc, NULL);
+    (void)user;
+    return WEFT_OK;
+}
+
+static int body(int process)
+{
+    const weft_task_kernel *kernel = provoked == LISTS && process == 1 ? &others : &faults;
+    struct user user;
+    weft_job *job = NULL;
+    weft_status status = weft_open(&job, NULL, NULL);
+
+    if (status == WEFT_OK)
+        status = weft_host_win_create(job, weft_malloc(job, 64), 64, &user.win);
+    if (status == WEFT_OK)
+        status = weft_tasks_begin(job, kernel, &user, 1, 2);
+    if (status == WEFT_OK) {
+        create(job, &user, process);
+        fault_add(FAULT_WORD_READY);
+        status = weft_tasks_end(job);
+    }
+    fault_add(FAULT_WORD_READY);
+    weft_close(job);
+    return (int)status;
+}
+
+static int failed_checks;
+
+static void check(bool good, const struct fault_job *job, int process, const char *what)
+{
+    if (good)
+        return;
+    failed_checks++;
+    printf("FAILED: case %d, process %d: %s (status %d after %.1f s); it said:\n%s\n", provoked,
+           process, what, job->status[process], job->ended[process], job->text[process]);
+}
+
+static void expect(enum provoked which, weft_status status, const char *words)
+{
+    static struct fault_job job;
+
+    provoked = which;
+    setenv("WEFT_TIMEOUT_S", which == TIMEOUT ? "1" : "0", 1);
+    fault_start(&job, 2, body);
+    fault_await(&job);
+    check(fault_wait(&job, 60 * fault_scale()), &job, 0, "a process had to be killed");
+    for (int p = 0; p < 2; p++) {
+        check(job.status[p] == (int)status, &job, p, "another status");
+        check(strstr(job.text[p], words) != NULL, &job, p, words);
+    }
+}
+
+/* It says who waits, and is then killed. */
+static void stalls(void)
+{
+    static struct fault_job job;
+
+    provoked = STALL;
+    setenv("WEFT_STALL_S", "0.3", 1);
+    fault_start(&job, 2, body);
+    fault_await(&job);
+    check(fault_says(&job, "1 tasks held by gates", "\"fine\" 0 waits for 1 of 2",
+                     30 * fault_scale()),
+          &job, 0, "it does not say what is held");
+    fault_kill(&job, 1, 0);
+    check(fault_wait(&job, 20 * fault_scale()), &job, 0, "a process had to be killed");
+    unsetenv("WEFT_STALL_S");
+}
+
+static void kills(void)
+{
+    static struct fault_job job;
+
+    provoked = KILL;
+    fault_start(&job, 3, body);
+    fault_await(&job);
+    for (const double from = fault_now(); fault_look(FAULT_WORD_A) == 0;) {
+        usleep(1000);
+        if (fault_now() - from > 30 * fault_scale())
+            break;
+    }
+    check(fault_look(FAULT_WORD_A) != 0, &job, 1, "it took no task");
+    fault_kill(&job, 1, 0);
+    const double from = fault_now() - job.started;
+    check(fault_wait(&job, 20 * fault_scale()), &job, 0, "a process had to be killed after 20 s");
+    for (int p = 0; p < 3; p += 2) {
+        check(job.status[p] == WEFT_ERR_PEER_LOST, &job, p, "another status than PEER_LOST");
+        check(strstr(job.text[p], "process 1 (pid ") != NULL, &job, p, "it does not say who");
+        check(job.ended[p] - from < 10 * fault_scale(), &job, p, "it took more than 10 s");
+    }
+}
+
+int main(void)
+{
+    setbuf(stdout, NULL);
+    expect(BEYOND, WEFT_ERR_BOUNDS, "in task \"beyond\" 0 of place 0");
+    expect(SPAWNS, WEFT_ERR_ARGUMENT, "weft_task_spawn: body 77 of 5; in task \"spawns\"");
+    expect(LARGE, WEFT_ERR_LIMIT, "needs 1099511627776 bytes for its data, and has 2097152");
+    expect(TWICE, WEFT_ERR_ARGUMENT, "gate 1 of place 0 is opened more often than 2 times");
+    expect(TIMEOUT, WEFT_ERR_TIMEOUT, "has waited");
+    expect(LISTS, WEFT_ERR_MISMATCH,
+           "weft_tasks_begin: task 1 is \"beyond\" in process 0, \"beneath\" in process 1");
+    expect(GRANT, WEFT_ERR_PROTOCOL, "place 1 gives 77 tasks, at most 32");
+    expect(GARBAGE, WEFT_ERR_PROTOCOL, "place 1 gives what is no task");
+    stalls();
+    kills();
+    printf("%d checks failed\n", failed_checks);
+    return failed_checks != 0;
+}
