@@ -228,8 +228,6 @@ bool weft_plan_drive(struct weft_teams *teams, bool task)
     struct weft_step *open;
     bool did = false;
 
-    if (__atomic_load_n(&teams->messages->plans, __ATOMIC_RELAXED) == 0)
-        return false;
     weft_lock(&teams->lock);
     for (weft_team_op *op = teams->active; op != NULL; op = op->next) {
         /* Atomic: nothing else of it is read together with this, since its waiter writes that. */
@@ -296,7 +294,7 @@ static void look(struct weft_messages *m)
     weft_msg_lock(m);
     weft_msg_glance(m);
     weft_msg_unlock(m);
-    weft_msg_drive(m);
+    weft_msg_drive(m, false);
 }
 
 weft_status weft_team_test(weft_team_op **op, int *done)
