@@ -4,10 +4,31 @@
 #include <limits.h>
 #include <string.h>
 
+/*
+ * Memory of a GPU is copied stretch by stretch: what lies between is not the message's. So it takes
+ * some microseconds for each.
+ */
+static bool is_far(const void *user, const void *packed)
+{
+    return weftmpi.job != NULL &&
+           (!weft_host_reaches(weftmpi.job, user) || !weft_host_reaches(weftmpi.job, packed));
+}
+
+static void move(void *into, const void *from, size_t bytes, bool far)
+{
+    if (!far && bytes != 0)
+        memcpy(into, from, bytes);
+    else if (far)
+        weftmpi_failed(NULL, "a datatype in memory of a GPU",
+                       weft_copy(weftmpi.job, into, from, bytes));
+}
+
 /* Both ways: stretches of equal size, those of the short ones without a call. */
 #define COPY_STRETCHES(into, into_step, from, from_step)                                           \
     for (size_t i = 0; i < repeat; i++) {                                                          \
-        if (bytes == 8)                                                                            \
+        if (far)                                                                                   \
+            move(into, from, bytes, far);                                                          \
+        else if (bytes == 8)                                                                       \
             memcpy(into, from, 8);                                                                 \
         else if (bytes == 4)                                                                       \
             memcpy(into, from, 4);                                                                 \
@@ -19,11 +40,11 @@
 
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed)
 {
+    const bool far = is_far(user, packed);
     char *into = packed;
 
     if (type->dense) {
-        if (count != 0)
-            memcpy(into, (const char *)user + type->true_lower, count * type->size);
+        move(into, (const char *)user + type->true_lower, count * type->size, far);
         return;
     }
     for (size_t k = 0; k < count; k++) {
@@ -38,13 +59,13 @@ void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *use
 
 /* The last element, of which only some bytes are there. */
 static void unpack_part(const struct weftmpi_type *type, size_t left, const char *packed,
-                        char *element)
+                        char *element, bool far)
 {
     for (size_t r = 0; r < type->runs_count; r++) {
         for (size_t i = 0; i < type->runs[r].repeat && left != 0; i++) {
             const size_t bytes = left < type->runs[r].bytes ? left : type->runs[r].bytes;
-            memcpy(element + type->runs[r].offset + (MPI_Aint)i * type->runs[r].stride, packed,
-                   bytes);
+            move(element + type->runs[r].offset + (MPI_Aint)i * type->runs[r].stride, packed, bytes,
+                 far);
             packed += bytes;
             left -= bytes;
         }
@@ -53,11 +74,11 @@ static void unpack_part(const struct weftmpi_type *type, size_t left, const char
 
 void weftmpi_unpack(const struct weftmpi_type *type, size_t all, const void *packed, void *user)
 {
+    const bool far = is_far(user, packed);
     const char *from = packed;
 
     if (type->dense || type->size == 0) {
-        if (all != 0)
-            memcpy((char *)user + type->true_lower, from, all);
+        move((char *)user + type->true_lower, from, all, far);
         return;
     }
     const size_t count = all / type->size;
@@ -69,8 +90,8 @@ void weftmpi_unpack(const struct weftmpi_type *type, size_t all, const void *pac
             COPY_STRETCHES(into, type->runs[r].stride, from, bytes)
         }
     }
-    unpack_part(type, all % type->size, from,
-                (char *)user + (MPI_Aint)count * weftmpi_extent(type));
+    unpack_part(type, all % type->size, from, (char *)user + (MPI_Aint)count * weftmpi_extent(type),
+                far);
 }
 
 MPI_Count weftmpi_elements(const struct weftmpi_type *type, size_t bytes)

@@ -163,6 +163,12 @@ WEFT_API weft_status weft_host_receive_matched_begin(weft_job *job, weft_message
                                                      void *target, size_t most,
                                                      weft_message_op *op);
 
+/*
+ * Whether the host program can read and write at `memory` itself: it is not memory of a GPU alone.
+ * Any thread, non-blocking.
+ */
+WEFT_API int weft_host_reaches(const weft_job *job, const void *memory);
+
 /* ---- groups that a front end numbers --------------------------------------------------------- */
 /*
  * A library over this one that agrees on groups by messages of its own (communicators of MPI) gives

@@ -30,6 +30,12 @@ weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_
     return WEFT_OK;
 }
 
+int weft_host_reaches(const weft_job *job, const void *memory)
+{
+    return job->device_ops->whose == NULL || memory == NULL ||
+           job->device_ops->whose(job->device, memory) == WEFT_MEMORY_HOST;
+}
+
 /* ---- the copy engine ------------------------------------------------------------------------- */
 
 static bool by_engine(struct weft_messages *m, void *target, const void *source, size_t bytes)

@@ -269,10 +269,11 @@ static bool receive_round(struct weft_job *job)
     struct weft_messages *m = job->messages;
 
     weft_msg_lock(m);
-    const bool did = weft_msg_round(m) || rest(m);
+    bool did = weft_msg_round(m) || rest(m);
     /* The other side gives room soon, and does not ring. (In random mode nobody sleeps.) */
     const bool blocked = weft_model == NULL && (m->outgoing != 0 || !STAILQ_EMPTY(&m->pieces));
     weft_msg_unlock(m);
+    did |= weft_msg_drive(m, true);
     if (!did && blocked)
         weft_task_yield(false);
     return did || blocked;

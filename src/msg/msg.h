@@ -93,9 +93,10 @@ struct weft_messages {
     bool completed;       /* since the lock was taken, something that a thread may wait for */
     bool posted;          /* since then, something that the progress task sends */
 
-    /* Of a layer above: what goes on when messages complete; drive: called without the lock. */
+    /* Of a layer above: what goes on when messages complete; drive: without the lock; task: the
+     * receive task does. True: anything moved. */
     uint32_t plans; /* how many */
-    bool (*drive)(struct weft_job *job);
+    bool (*drive)(struct weft_job *job, bool task);
 
     unsigned char *stage; /* copy.h */
     struct weft_contexts contexts;
@@ -189,10 +190,9 @@ void weft_msg_leave(struct weft_messages *m);
 /* A thread that does not wait looks once. Lock held. */
 void weft_msg_glance(struct weft_messages *m);
 /* What has completed may let plans go on. Lock free. */
-static inline void weft_msg_drive(struct weft_messages *m)
+static inline bool weft_msg_drive(struct weft_messages *m, bool task)
 {
-    if (__atomic_load_n(&m->plans, __ATOMIC_RELAXED) != 0)
-        m->drive(m->job);
+    return __atomic_load_n(&m->plans, __ATOMIC_RELAXED) != 0 && m->drive(m->job, task);
 }
 extern const struct weft_service weft_msg_rounds;
 

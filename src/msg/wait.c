@@ -25,7 +25,7 @@ static void help(struct weft_job *job, uint64_t now)
 
 void weft_msg_idle(struct weft_messages *m)
 {
-    weft_msg_drive(m);
+    weft_msg_drive(m, false);
     if (weft_model != NULL)
         weft_task_yield(false); /* who may give up is no part of a deadlock */
     else if (__atomic_add_fetch(&m->vain, 1, __ATOMIC_RELAXED) % 64 == 0)
@@ -54,7 +54,7 @@ static weft_status wait_long(struct weft_messages *m, const char *call,
         if (ready(m, what))
             break;
         weft_msg_unlock(m);
-        weft_msg_drive(m);
+        weft_msg_drive(m, false);
         help(job, weft_now_ns());
         weft_wait_round(self, &rounds, WEFT_WAIT_MESSAGE, number, 0, 0);
     }
@@ -77,7 +77,7 @@ static bool spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m,
                 return true;
         }
         weft_msg_unlock(m);
-        weft_msg_drive(m);
+        weft_msg_drive(m, false);
         now = weft_now_ns();
         begin = begin == 0 ? now : begin;
         help(m->job, now);

@@ -28,5 +28,5 @@ int main(int argc, char **argv)
 {
     return peer_main(argc, argv,
                      "Bandwidth of MPI_Put, 64 before a flush and a notification. Run: mpirun -n 2",
-                     &bench_bandwidth, true, window_of_puts);
+                     &bench_bandwidth, &peer_windows, window_of_puts);
 }

@@ -34,5 +34,5 @@ int main(int argc, char **argv)
 {
     return peer_main(argc, argv,
                      "Bandwidth of MPI_Isend and MPI_Irecv, 64 at a time. Run: mpirun -n 2",
-                     &bench_bandwidth, false, window_of_messages);
+                     &bench_bandwidth, NULL, window_of_messages);
 }

@@ -26,5 +26,5 @@ int main(int argc, char **argv)
 {
     return peer_main(argc, argv,
                      "Latency of MPI_Put + MPI_Win_flush + notification. Run: mpirun -n 2",
-                     &bench_latency, true, round_trip);
+                     &bench_latency, &peer_windows, round_trip);
 }

@@ -24,5 +24,5 @@ static uint64_t round_trip(struct peer_pair *pair, uint64_t number)
 int main(int argc, char **argv)
 {
     return peer_main(argc, argv, "Latency of MPI_Send and MPI_Recv. Run: mpirun -n 2",
-                     &bench_latency, false, round_trip);
+                     &bench_latency, NULL, round_trip);
 }

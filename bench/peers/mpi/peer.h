@@ -24,7 +24,6 @@ int peer_close(uint64_t wrong);
  * Each of them after MPI_Win_flush: nothing else in MPI orders a put before a notification.
  */
 enum peer_form { PEER_PUT, PEER_ACCUMULATE, PEER_SEND };
-extern const char *const peer_forms[];
 
 struct peer_window {
     MPI_Win win;
@@ -42,6 +41,14 @@ struct peer_pair {
     struct peer_window *window;
 };
 
+/* Of programs that put; those that only send have none. */
+struct peer_windows {
+    const char *const *forms;
+    void (*open)(struct peer_pair *pair, struct peer_window *window, size_t bytes); /* collective */
+    void (*close)(struct peer_window *window);
+};
+extern const struct peer_windows peer_windows;
+
 /* Completes all puts at the other process, then tells it. */
 void peer_notify(struct peer_pair *pair);
 /* Waits for the next notification; the data put before it can then be read. */
@@ -49,9 +56,11 @@ void peer_wait(struct peer_pair *pair);
 
 /*
  * The whole program. step: one repetition with messages that carry this number; returns how many
- * arrived wrong. one_sided: with a window, and the option --form. Returns the exit status.
+ * arrived wrong. windows: &peer_windows: with a window, and the option --form; NULL: without.
+ * Returns the exit status.
  */
 int peer_main(int argc, char **argv, const char *about, const struct bench_pair *measured,
-              bool one_sided, uint64_t (*step)(struct peer_pair *pair, uint64_t number));
+              const struct peer_windows *windows,
+              uint64_t (*step)(struct peer_pair *pair, uint64_t number));
 
 #endif

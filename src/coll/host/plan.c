@@ -38,10 +38,7 @@ void weft_plan_receive(weft_team_op *op, int member, void *into, size_t bytes)
 /* Whether the host can read and write there itself. */
 static bool of_host(weft_team_op *op, const void *memory)
 {
-    const struct weft_job *job = op->team->job;
-
-    if (job->device_ops->whose == NULL ||
-        job->device_ops->whose(job->device, memory) == WEFT_MEMORY_HOST)
+    if (weft_host_reaches(op->team->job, memory))
         return true;
     op->failed = WEFT_ERR_ARGUMENT;
     op->foreign = memory;
@@ -231,13 +228,13 @@ bool weft_plan_drive(struct weft_teams *teams, bool task)
     struct weft_step *open;
     bool did = false;
 
-    if (__atomic_load_n(&teams->messages->plans, __ATOMIC_RELAXED) == 0)
-        return false;
     weft_lock(&teams->lock);
     for (weft_team_op *op = teams->active; op != NULL; op = op->next) {
+        /* Atomic: nothing else of it is read together with this, since its waiter writes that. */
+        if (__atomic_load_n(&op->waited, __ATOMIC_RELAXED))
+            continue;
         const size_t before = op->at;
-        if (op->waited || op->failed != WEFT_OK || before >= op->count ||
-            (task && op->combine.in_calls))
+        if (op->failed != WEFT_OK || before >= op->count || (task && op->combine.in_calls))
             continue;
         op->failed = advance(op, &open);
         did |= op->at != before;
@@ -297,7 +294,7 @@ static void look(struct weft_messages *m)
     weft_msg_lock(m);
     weft_msg_glance(m);
     weft_msg_unlock(m);
-    weft_msg_drive(m);
+    weft_msg_drive(m, false);
 }
 
 weft_status weft_team_test(weft_team_op **op, int *done)

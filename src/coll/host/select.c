@@ -4,6 +4,7 @@
  * rounds decides below them, the bytes that move above.
  */
 #include "coll/host/ways.h"
+#include "runtime/job/job.h"
 
 enum {
     BROADCAST_WHOLE = 12 << 10, /* bytes, up to which the tree carries all of it */
@@ -14,6 +15,18 @@ enum {
     ALLTOALL_AT_ONCE = 32 << 10,
     REDUCE_SCATTER_WHOLE = 2 << 10 /* bytes of all elements */
 };
+
+/* The words of WEFT_COLL_<operation>, of which 0 is auto. */
+enum { TREE = 1, SCATTER_RING };
+enum { DOUBLING = 1, HALVING };
+enum { PAIRWISE_REDUCE = 2 };
+enum { LINEAR = 2 };
+enum { BRUCK = 1, RING };
+enum { ALL_AT_ONCE = 2, PAIRWISE };
+
+/* What the setting says, or else the size. */
+#define WAY(setting, by_size)                                                                      \
+    (team->job->config.setting != 0 ? team->job->config.setting : (by_size))
 
 /* Opens the next op of a team, or returns. */
 #define OPEN(op, team, kind, root)                                                                 \
@@ -35,7 +48,8 @@ weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t by
     if (weft_plan_root(team, WEFT_TEAM_BROADCAST, root) != WEFT_OK)
         return WEFT_ERR_RANK;
     OPEN(plan, team, WEFT_TEAM_BROADCAST, root);
-    if (bytes <= BROADCAST_WHOLE || team->members < 4)
+    if (WAY(coll_broadcast, bytes <= BROADCAST_WHOLE || team->members < 4 ? TREE : SCATTER_RING) ==
+        TREE)
         weft_tree_broadcast(plan, root, data, bytes);
     else
         weft_tree_scatter_broadcast(plan, root, data, bytes);
@@ -58,8 +72,9 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
 {
     OPEN(plan, team, WEFT_TEAM_ALLREDUCE, combine->check);
     plan->combine = *combine;
-    if (combine->commutes && count * combine->bytes > ALLREDUCE_WHOLE &&
-        count >= (size_t)team->members)
+    if (combine->commutes && count >= (size_t)team->members &&
+        WAY(coll_allreduce, count * combine->bytes > ALLREDUCE_WHOLE ? HALVING : DOUBLING) ==
+            HALVING)
         weft_halving_allreduce(plan, source, target, count);
     else
         weft_doubling_allreduce(plan, source, target, count);
@@ -99,7 +114,9 @@ weft_status weft_team_reduce_scatter(weft_team *team, const void *source, void *
     plan->combine = *combine;
     for (int i = 0; i < team->members; i++)
         count += counts[i];
-    if (combine->commutes && count * combine->bytes > REDUCE_SCATTER_WHOLE)
+    if (combine->commutes && WAY(coll_reduce_scatter, count * combine->bytes > REDUCE_SCATTER_WHOLE
+                                                          ? PAIRWISE_REDUCE
+                                                          : TREE) == PAIRWISE_REDUCE)
         weft_pairwise_reduce_scatter(plan, source, target, counts);
     else
         reduce_and_scatter(plan, source, target, counts);
@@ -121,7 +138,7 @@ weft_status weft_team_gather(weft_team *team, int root, const void *source, size
     if (weft_plan_root(team, WEFT_TEAM_GATHER, root) != WEFT_OK)
         return WEFT_ERR_RANK;
     OPEN(plan, team, WEFT_TEAM_GATHER, root);
-    if (bytes <= TREE_PIECE)
+    if (WAY(coll_gather, bytes <= TREE_PIECE ? TREE : LINEAR) == TREE)
         weft_tree_gather(plan, root, source, bytes, target);
     else
         weft_linear_gather(plan, root, source, bytes, target, NULL, NULL);
@@ -145,7 +162,7 @@ weft_status weft_team_scatter(weft_team *team, int root, const void *source, voi
     if (weft_plan_root(team, WEFT_TEAM_SCATTER, root) != WEFT_OK)
         return WEFT_ERR_RANK;
     OPEN(plan, team, WEFT_TEAM_SCATTER, root);
-    if (bytes <= TREE_PIECE)
+    if (WAY(coll_gather, bytes <= TREE_PIECE ? TREE : LINEAR) == TREE)
         weft_tree_scatter(plan, root, source, target, bytes);
     else
         weft_linear_scatter(plan, root, source, NULL, NULL, target, bytes);
@@ -171,7 +188,7 @@ weft_status weft_team_allgather(weft_team *team, const void *source, size_t byte
     OPEN(plan, team, WEFT_TEAM_ALLGATHER, 0);
     if (source == NULL)
         source = own;
-    if (bytes <= ALLGATHER_BRUCK) {
+    if (WAY(coll_allgather, bytes <= ALLGATHER_BRUCK ? BRUCK : RING) == BRUCK) {
         weft_bruck_allgather(plan, source, bytes, target);
     } else {
         weft_plan_copy(plan, own, source, bytes);
@@ -196,10 +213,14 @@ weft_status weft_team_allgather_sizes(weft_team *team, const void *source, void 
 weft_status weft_team_alltoall(weft_team *team, const void *source, void *target, size_t bytes,
                                weft_team_op **op)
 {
+    const int way = WAY(coll_alltoall, bytes <= ALLTOALL_BRUCK && team->members > 2 ? BRUCK
+                                       : bytes <= ALLTOALL_AT_ONCE                  ? ALL_AT_ONCE
+                                                                                    : PAIRWISE);
+
     OPEN(plan, team, WEFT_TEAM_ALLTOALL, 0);
-    if (bytes <= ALLTOALL_BRUCK && team->members > 2)
+    if (way == BRUCK)
         weft_bruck_alltoall(plan, source, target, bytes);
-    else if (bytes <= ALLTOALL_AT_ONCE)
+    else if (way == ALL_AT_ONCE)
         weft_linear_alltoall(plan, source, target, bytes);
     else
         weft_pairwise_alltoall(plan, source, target, bytes);

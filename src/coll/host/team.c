@@ -15,17 +15,10 @@ static const char *const usual_names[WEFT_TEAM_KINDS] = {
     "weft_team_exchange",
 };
 
-static bool receive_round(struct weft_job *job)
+static bool drive(struct weft_job *job, bool task)
 {
-    return weft_plan_drive(job->teams, true);
+    return weft_plan_drive(job->teams, task);
 }
-
-static bool drive(struct weft_job *job)
-{
-    return weft_plan_drive(job->teams, false);
-}
-
-static const struct weft_service rounds = {.round = {[WEFT_NET_RECEIVE] = receive_round}};
 
 static weft_status teams_open(struct weft_job *job)
 {
@@ -37,7 +30,7 @@ static weft_status teams_open(struct weft_job *job)
     teams->messages = job->messages;
     job->teams = teams;
     job->messages->drive = drive;
-    return weft_service_add(&job->services, &rounds);
+    return WEFT_OK;
 }
 
 static weft_status teams_meet(struct weft_job *job)
