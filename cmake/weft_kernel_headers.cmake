@@ -2,7 +2,7 @@
 # under weft/internal, and include each other there: rank/api.h, coll/api.h, task/api.h, and
 # all that they include.
 #   cmake -DSOURCE=... -DINCLUDE=... -P weft_kernel_headers.cmake
-set(include "#include \"((abi|base|coll|device|order|rank|ring|task)/[a-z_/]+[.]h)\"")
+set(include "#include \"((abi|base|coll|device|gda|order|rank|ring|task)/[a-z0-9_/]+[.]h)\"")
 
 function(install_header from to)
   file(READ ${from} text)

@@ -158,6 +158,7 @@ static weft_status print_networks(const struct weft_config *config)
     print_left_out();
     if (!between_hosts)
         printf("  none between hosts can be used here\n");
+    printf("queues of ranks: softnic: runs; mlx5: not built, no hardware has run it\n");
     if (result != WEFT_OK)
         fprintf(stderr, "weft-info: WEFT_NET=%s cannot be used here\n", asked);
     return result;

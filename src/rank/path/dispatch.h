@@ -66,7 +66,7 @@ WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, 
     if (to->way == WEFT_WAY_HOST) {
         weft_proxy_notify(self, to->process, comm, target, tag);
     } else if (to->exposed == NULL) {
-        weft_queue_notify(self, to, (uint32_t)tag);
+        weft_queue_notify(self, to->process, to->slot, (uint32_t)tag);
     } else {
         if (WEFT_UNLIKELY(self->unsettled != 0))
             weft_settle(self, to->process);
@@ -171,7 +171,7 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     if (to->exposed == NULL || (to->address == NULL && shape->width != 0)) {
         weft_join(self);
         if (WEFT_UNLIKELY(self->queues != NULL) &&
-            weft_queue_takes(self, win, to, target, offset, source, shape, tag))
+            weft_queue_takes(self, win, *to, target, offset, source, *shape, tag))
             return;
         if ((unsigned)weft_thread(self) >= weft_crew_first_warp().lanes)
             return;

@@ -239,25 +239,25 @@ WEFT_COLD bool weft_queue_write(weft_self *self, int process, struct weft_gda_re
 }
 
 /* One more of the tag, behind all that was posted. */
-WEFT_COLD void weft_queue_count(weft_self *self, const struct weft_route *to, uint32_t tag)
+WEFT_COLD void weft_queue_count(weft_self *self, int process, uint32_t slot, uint32_t tag)
 {
-    struct weft_gda_queue *const queue = &self->queues[to->process];
+    struct weft_gda_queue *const queue = &self->queues[process];
     const struct weft_gda_remote word = {
-        queue->counts + weft_count_index(to->slot, tag) * sizeof(uint64_t), queue->counts_rkey};
+        queue->counts + weft_count_index(slot, tag) * sizeof(uint64_t), queue->counts_rkey};
     const struct weft_gda_local old = {queue->sink + WEFT_SINK_OLD, 8, queue->sink_lkey};
     struct weft_wqe wqe;
 
-    if (!weft_queue_room(self, queue, to->process, 1))
+    if (!weft_queue_room(self, queue, process, 1))
         return;
     weft_wqe_atomic(&wqe, WEFT_MLX5_FETCH_ADD, queue->posted, queue->qpn, word, 1, 0, old, true);
     weft_queue_post(self, queue, &wqe, true);
 }
 
-WEFT_COLD void weft_queue_notify(weft_self *self, const struct weft_route *to, uint32_t tag)
+WEFT_COLD void weft_queue_notify(weft_self *self, int process, uint32_t slot, uint32_t tag)
 {
-    weft_queue_enter(self, to->process);
-    weft_queue_count(self, to, tag);
-    weft_queue_posted(self, &self->queues[to->process]);
+    weft_queue_enter(self, process);
+    weft_queue_count(self, process, slot, tag);
+    weft_queue_posted(self, &self->queues[process]);
 }
 
 /* False: the NIC does not know the memory, and nothing has been done. All threads, which have met.
@@ -287,21 +287,21 @@ WEFT_COLD bool weft_queue_put(weft_self *self, weft_win win, const struct weft_r
         remote.address += shape->pitch;
     }
     if (tag >= 0)
-        weft_queue_count(self, to, (uint32_t)tag);
+        weft_queue_count(self, to->process, to->slot, (uint32_t)tag);
     weft_queue_posted(self, &self->queues[to->process]);
     return true;
 }
 
-/* False: it goes through the host, and the queue is empty. All threads, which have met. */
-WEFT_COLD bool weft_queue_takes(weft_self *self, weft_win win, const struct weft_route *to,
-                                int target, size_t offset, const void *source,
-                                const struct weft_shape *shape, int tag)
+/* False: it goes through the host, and the queue is empty. (By value, as in weft_proxy_put.) All
+ * threads, which have met. */
+WEFT_COLD bool weft_queue_takes(weft_self *self, weft_win win, struct weft_route to, int target,
+                                size_t offset, const void *source, struct weft_shape shape, int tag)
 {
-    if (weft_is_queued(self, to->process, to->slot) &&
-        weft_queue_put(self, win, to, target, offset, source, shape, tag))
+    if (weft_is_queued(self, to.process, to.slot) &&
+        weft_queue_put(self, win, &to, target, offset, source, &shape, tag))
         return true;
     if (weft_leads(self))
-        weft_queue_settle(self, to->process);
+        weft_queue_settle(self, to.process);
     return false;
 }
 
@@ -321,7 +321,7 @@ WEFT_COLD void weft_queue_put_here(weft_self *self, weft_win win, struct weft_ro
     if (!weft_leads(self))
         return;
     if (tag >= 0)
-        weft_queue_notify(self, &to, (uint32_t)tag);
+        weft_queue_notify(self, to.process, to.slot, (uint32_t)tag);
     else
         weft_count_nudge(self->state->exposed);
     weft_turn(self);
