@@ -55,6 +55,8 @@
     X(answer_seen, "the rank uses what it asked for; pairs with answer_post")                      \
     X(task_give, "a task, or that one is done, and all before it; pairs with task_take")           \
     X(task_take, "who takes it sees that; pairs with task_give")                                   \
+    X(heap_give, "all before a block was freed; pairs with heap_take")                             \
+    X(heap_take, "who gets its memory next comes after that; pairs with heap_give")                \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")
 
 enum weft_order {
