@@ -45,6 +45,7 @@ const struct litmus litmus_table[] = {
     {"update-proxy", &litmus_update, "proxy", "default", "the same, asked of the owner"},
     {"update-letter", &litmus_update, "proxy", "letters", "the same, beside letters"},
     {"tickets", &litmus_tickets, "proxy", "default", "more updates than there are places"},
+    {"heap", &litmus_heap, "auto", "default", "a block of the heap, by one rank after another"},
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host"},
     {"messages", NULL, "direct", "small", "messages by memory, full rings"},
     {"messages-proxy", NULL, "proxy", "small", "the same over a network"},
@@ -80,7 +81,12 @@ static int process_main(void *argument)
 
     if (weft_open(&job, NULL, NULL) != WEFT_OK)
         return 1;
+    const int heap = litmus->kernel == &litmus_heap;
+    if (heap && weft_pgas_open(job) == WEFT_OK)
+        data.space = weft_pgas_space(job);
     int failed = litmus->kernel != NULL ? run_kernel(litmus, job, &data) : litmus_messages(job);
+    if (heap && weft_pgas_close(job) != WEFT_OK)
+        failed = 1;
     if (weft_close(job) != WEFT_OK)
         failed = 1;
     free(data.plain);
@@ -111,6 +117,7 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_EAGER", litmus->rings[0] == 'e' ? "1024" : "0", 1);
     setenv("WEFT_EAGER_AFTER", "1", 1);
     setenv("WEFT_MSG_RING", small ? "512" : "16384", 1);
+    setenv("WEFT_HEAP", "4096", 1); /* LITMUS_HEAP */
     setenv("WEFT_LETTERS", litmus->rings[0] == 'l' ? "1024" : "0", 1);
 
     const int kept = quiet ? silence() : -1;

@@ -50,6 +50,7 @@ struct weft_process {
 
 struct weft_exchange_slot;
 struct weft_messages;
+struct weft_pgas;
 struct weft_tasks;
 struct weft_trace;
 
@@ -99,6 +100,7 @@ struct weft_job {
     struct weft_printer *printer;
     struct weft_trace *trace;       /* trace/timeline.h; NULL: there is none */
     struct weft_messages *messages; /* of the layer msg */
+    struct weft_pgas *pgas;         /* of the layer pgas; NULL: it is not open */
     struct weft_tasks *tasks;       /* of the layer task; NULL: they have not begun */
 };
 
