@@ -140,6 +140,18 @@ static inline uint64_t weft_update(void *word, const struct weft_change *change)
     return old;
 }
 
+/* Compare and swap; the old value. An acquire and a release, each with its own label. */
+static inline uint64_t weft_swap_both_u64(uint64_t *p, uint64_t expected, uint64_t value,
+                                          enum weft_order acquire, enum weft_order release)
+{
+    if (WEFT_UNLIKELY(weft_model != NULL)) {
+        const struct weft_change change = {value, expected, WEFT_COMPARE, WEFT_U64};
+        return weft_model->update(p, &change, acquire != weft_mutation, release != weft_mutation);
+    }
+    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return expected;
+}
+
 /* A word for anybody who looks on: undivided, orders nothing, not seen by random mode. */
 static inline void weft_tell_u32(uint32_t *p, uint32_t value)
 {

@@ -62,6 +62,8 @@
     X(nic_cqe, "a NIC has read, and fetched, before it says so; pairs with nic_cqe_seen")          \
     X(nic_cqe_seen, "a rank uses slots, sources and what came; pairs with nic_cqe")                \
     X(nic_count_read, "wait sees what a NIC wrote before it counted; pairs with update")           \
+    X(heap_give, "all before a block was freed; pairs with heap_take")                             \
+    X(heap_take, "who gets its memory next comes after that; pairs with heap_give")                \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")
 
 enum weft_order {

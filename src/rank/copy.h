@@ -348,7 +348,9 @@ static inline bool weft_copy_direct(weft_self *self, unsigned char *target, cons
         (target == from && (shape->height == 1 || shape->pitch == shape->source_pitch)))
         return true;
     if (self->state->copy != NULL) { /* the host program, and memory that only a device reaches */
-        self->state->copy(self->state->copy_context, target, source, shape->width);
+        for (size_t row = 0; row < shape->height; row++)
+            self->state->copy(self->state->copy_context, target + row * shape->pitch,
+                              from + row * shape->source_pitch, shape->width);
         return true;
     }
     if (shape->height == 1 && weft_is_small(target, shape->width)) {

@@ -357,3 +357,22 @@ WEFT_KERNEL(litmus_tickets, struct litmus_data, data)
     weft_win_free(self, &win);
     test_done(self, &data->check);
 }
+
+/* Two ranks take the same memory in turns: who gets it comes after who had it. */
+WEFT_KERNEL(litmus_heap, struct litmus_data, data)
+{
+    const int me = weft_rank(self, WEFT_COMM_WORLD);
+
+    for (int round = 0; round < ROUNDS; round++) {
+        weft_gptr block = weft_local_alloc(self, data->space, LITMUS_HEAP);
+        while (weft_gptr_is_null(block)) {
+            weft_test(self, DATA, 1); /* the other one goes on */
+            block = weft_local_alloc(self, data->space, LITMUS_HEAP);
+        }
+        void *const memory = weft_gaddress(self, data->space, block);
+        test_fill(self, memory, LITMUS_HEAP, key_of(me, round));
+        CHECK_EQ(self, &data->check, test_differs(self, memory, LITMUS_HEAP, key_of(me, round)), 0);
+        weft_local_free(self, data->space, block);
+    }
+    test_done(self, &data->check);
+}

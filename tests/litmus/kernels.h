@@ -4,13 +4,19 @@
 
 #include "support/check.h"
 
-enum { LITMUS_EACH = 8192 }; /* bytes of each kind of memory that a rank has */
+#include <weft/pgas.h>
+
+enum {
+    LITMUS_EACH = 8192, /* bytes of each kind of memory that a rank has */
+    LITMUS_HEAP = 4096  /* of a place, for litmus_heap */
+};
 
 struct litmus_data {
     struct test_check check;
     unsigned char *mapped;  /* weft_malloc: reached directly where the path allows */
     unsigned char *plain;   /* registered: reached through the host from other processes */
     unsigned char *sources; /* what it puts */
+    weft_gspace *space;
 };
 
 WEFT_KERNEL_DECLARE(litmus_near);
@@ -27,5 +33,6 @@ WEFT_KERNEL_DECLARE(litmus_barrier);
 WEFT_KERNEL_DECLARE(litmus_get);
 WEFT_KERNEL_DECLARE(litmus_update);
 WEFT_KERNEL_DECLARE(litmus_tickets);
+WEFT_KERNEL_DECLARE(litmus_heap);
 
 #endif

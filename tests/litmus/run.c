@@ -64,6 +64,8 @@ const struct litmus litmus_table[] = {
     {"get-queue", &litmus_get, "queue", "default", "gets of what was put", NULL},
     {"update-queue", &litmus_update, "queue", "default", "data, an atomic, seen by another", NULL},
     {"tickets-queue", &litmus_tickets, "queue", "small", "more atomics than slots", NULL},
+    {"heap", &litmus_heap, "auto", "default", "a block of the heap, by one rank after another",
+     NULL},
 };
 const int litmus_count = sizeof(litmus_table) / sizeof(litmus_table[0]);
 

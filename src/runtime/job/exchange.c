@@ -161,6 +161,7 @@ const char *weft_exchange_name(uint32_t op)
         [WEFT_EXCHANGE_RUN] = "weft_run",
         [WEFT_EXCHANGE_RAN] = "weft_run",
         [WEFT_EXCHANGE_SIZES] = "weft_host_gather or weft_host_scatter",
+        [WEFT_EXCHANGE_PGAS] = "weft_pgas_open",
         [WEFT_EXCHANGE_TASKS] = "weft_tasks_begin",
         [WEFT_EXCHANGE_CLOSE] = "weft_close",
         [WEFT_EXCHANGE_STOPPED] = "weft_close",

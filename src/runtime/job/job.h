@@ -50,6 +50,7 @@ struct weft_process {
 
 struct weft_exchange_slot;
 struct weft_messages;
+struct weft_pgas;
 struct weft_tasks;
 struct weft_teams;
 struct weft_queues;
@@ -102,6 +103,7 @@ struct weft_job {
     struct weft_trace *trace;       /* trace/timeline.h; NULL: there is none */
     struct weft_queues *queues;     /* gda/queues.h; NULL: ranks drive none */
     struct weft_messages *messages; /* of the layer msg */
+    struct weft_pgas *pgas;         /* of the layer pgas; NULL: it is not open */
     struct weft_tasks *tasks;       /* of the layer task; NULL: they have not begun */
     struct weft_teams *teams;       /* of coll/host */
 };

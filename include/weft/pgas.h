@@ -1,0 +1,167 @@
+/*
+ * weft/pgas.h - a global address space: memory of any place, on a CPU or a GPU, which host programs
+ * and kernels of all places put to, get from and update by global pointers (weft/gptr.h). Included
+ * by kernels instead of weft/device.h, and by host programs.
+ *
+ * Each place has a heap in its device's memory. Host programs take from it together (weft_galloc);
+ * they, and the ranks of a running kernel, take from it alone (weft_host_local_alloc,
+ * weft_local_alloc), without the driver: at once every place reaches that memory.
+ *
+ * Order and completion are those of windows (weft/device.h, weft/weft.h): what one unit sends to
+ * one place takes effect in the order sent; a get sees what the same unit has put there before.
+ */
+#ifndef WEFT_PGAS_H
+#define WEFT_PGAS_H
+
+#include <weft/device.h>
+#include <weft/gptr.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What kernels need of the address space: device memory, to be given to them in their user data. */
+typedef struct weft_gspace weft_gspace;
+
+/* Memory that the members of a group have made together: `bytes` bytes at each of them. */
+typedef struct weft_gspan {
+    weft_gptr base; /* the first member's part */
+    uint64_t bytes;
+    weft_comm group;
+    int32_t members;
+} weft_gspan;
+
+/* ---- host programs ------------------------------------------------------------------------------
+ * Calls as those of weft/weft.h. Errors of all that take a global pointer: ARGUMENT (it is none),
+ * RANK (no such place), WINDOW (the segment was freed, or this place is not of its group), BOUNDS.
+ */
+
+/*
+ * Opens the address space with a heap of WEFT_HEAP bytes at this place. Collective, blocking, not
+ * while a kernel runs. Every open that returned WEFT_OK has its close. Errors: STATE, MEMORY,
+ * MISMATCH (WEFT_HEAP_LEAST_BLOCK or WEFT_SEGMENTS differ), and those of weft_host_win_create.
+ */
+WEFT_API weft_status weft_pgas_open(weft_job *job);
+/* Frees the heaps, and so all that lies in them. Collective, not while a kernel runs. */
+WEFT_API weft_status weft_pgas_close(weft_job *job);
+
+/* For kernels of this process; NULL: there is none. It stays as it is until weft_pgas_close. */
+WEFT_API weft_gspace *weft_pgas_space(weft_job *job);
+
+/*
+ * A block of this place's heap, at least `bytes` bytes, not zeroed. Its offset is aligned to the
+ * next power of two, up to 4096 bytes in memory. Legal while a kernel runs; does not block. On a
+ * GPU, host programs and kernels each have a part of the heap (WEFT_HEAP_KERNEL_SHARE) and free
+ * what they took themselves. Errors: MEMORY, STATE.
+ */
+WEFT_API weft_status weft_host_local_alloc(weft_job *job, size_t bytes, weft_gptr *g);
+/* NULL is ignored. Errors: ARGUMENT: no block of this place begins there. */
+WEFT_API weft_status weft_host_local_free(weft_job *job, weft_gptr g);
+
+/* Of this place's heap; of the host programs' part on a GPU. A glimpse, if others use it. */
+typedef struct weft_heap_numbers {
+    uint64_t bytes, free, largest; /* largest: free bytes in a row, about what one block can have */
+} weft_heap_numbers;
+WEFT_API weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *numbers);
+
+/*
+ * A segment with `bytes` bytes of each member's heap, not zeroed; bytes may be 0. Collective over
+ * the group (WEFT_COMM_HOST, or one of weft_host_split), blocking, not while a kernel runs. Errors,
+ * the same at all members: MISMATCH (of bytes or calls), MEMORY, LIMIT (WEFT_SEGMENTS).
+ */
+WEFT_API weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
+/*
+ * A segment of memory that the program has: `bytes` bytes at base, which may differ between
+ * members. base: as for weft_register. span->bytes is the caller's. Collective, as weft_galloc.
+ */
+WEFT_API weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes,
+                                 weft_gspan *span);
+/* Frees either. Collective over its group; nobody uses it any more. *span becomes zero. */
+WEFT_API weft_status weft_gfree(weft_job *job, weft_gspan *span);
+
+/* The beginning of a member's part; NULL for a bad member. */
+WEFT_API weft_gptr weft_gspan_member(weft_job *job, const weft_gspan *span, int member);
+/* Byte `at` of all parts one behind the other, in the order of members. */
+WEFT_API weft_gptr weft_gspan_at(weft_job *job, const weft_gspan *span, uint64_t at);
+
+/* Where this process may load and store it; NULL: in a GPU's memory, or not mapped here. */
+WEFT_API void *weft_host_gaddress(weft_job *job, weft_gptr g);
+
+/* As weft_host_put, weft_host_get, weft_host_put_begin, weft_host_get_begin. */
+WEFT_API weft_status weft_host_gput(weft_job *job, weft_gptr g, const void *source, size_t bytes);
+WEFT_API weft_status weft_host_gget(weft_job *job, weft_gptr g, void *to, size_t bytes);
+WEFT_API weft_status weft_host_gput_begin(weft_job *job, weft_gptr g, const void *source,
+                                          size_t bytes, weft_op *op);
+WEFT_API weft_status weft_host_gget_begin(weft_job *job, weft_gptr g, void *to, size_t bytes,
+                                          weft_op *op);
+/* height rows of `width` bytes, pitch bytes apart (at least width); as weft_put_2d. */
+WEFT_API weft_status weft_host_gput_2d_begin(weft_job *job, weft_gptr g, size_t pitch,
+                                             const void *source, size_t source_pitch, size_t width,
+                                             size_t height, weft_op *op);
+WEFT_API weft_status weft_host_gget_2d_begin(weft_job *job, weft_gptr g, size_t pitch, void *to,
+                                             size_t to_pitch, size_t width, size_t height,
+                                             weft_op *op);
+/* weft_host_flush of all segments. */
+WEFT_API weft_status weft_host_gflush(weft_job *job);
+
+/* As weft_host_fetch_add and so on. */
+WEFT_API weft_status weft_host_gfetch_add(weft_job *job, weft_gptr g, uint64_t value,
+                                          uint64_t *old);
+WEFT_API weft_status weft_host_gswap(weft_job *job, weft_gptr g, uint64_t value, uint64_t *old);
+WEFT_API weft_status weft_host_gcompare_swap(weft_job *job, weft_gptr g, uint64_t expected,
+                                             uint64_t desired, uint64_t *old);
+WEFT_API weft_status weft_host_gaccumulate(weft_job *job, weft_gptr g, const void *source,
+                                           size_t count, weft_type type, weft_operation operation,
+                                           weft_op *op);
+
+/* ---- kernels ------------------------------------------------------------------------------------
+ * Calls as those of weft/device.h; a bad pointer ends the job. space: what weft_pgas_space gave.
+ */
+
+/*
+ * A block of this place's heap, as weft_host_local_alloc; of one for the whole rank, all threads
+ * get the same pointer. Never waits for the host. NULL: the heap is full, and the job goes on.
+ */
+WEFT_FN weft_gptr weft_local_alloc(weft_self *self, weft_gspace *space, size_t bytes);
+/* By all threads; what they did with the block comes before. */
+WEFT_FN void weft_local_free(weft_self *self, weft_gspace *space, weft_gptr g);
+
+/* Where this rank may load and store it (weft_ptr), or NULL. Any thread. */
+WEFT_FN void *weft_gaddress(weft_self *self, const weft_gspace *space, weft_gptr g);
+
+/* As weft_put, weft_get, weft_put_begin, weft_get_begin, weft_put_2d, weft_get_2d_begin. */
+WEFT_FN void weft_gput(weft_self *self, const weft_gspace *space, weft_gptr g, const void *source,
+                       size_t bytes);
+WEFT_FN void weft_gget(weft_self *self, const weft_gspace *space, weft_gptr g, void *to,
+                       size_t bytes);
+WEFT_FN weft_op weft_gput_begin(weft_self *self, const weft_gspace *space, weft_gptr g,
+                                const void *source, size_t bytes);
+WEFT_FN weft_op weft_gget_begin(weft_self *self, const weft_gspace *space, weft_gptr g, void *to,
+                                size_t bytes);
+WEFT_FN weft_op weft_gput_2d_begin(weft_self *self, const weft_gspace *space, weft_gptr g,
+                                   size_t pitch, const void *source, size_t source_pitch,
+                                   size_t width, size_t height);
+WEFT_FN weft_op weft_gget_2d_begin(weft_self *self, const weft_gspace *space, weft_gptr g,
+                                   size_t pitch, void *to, size_t to_pitch, size_t width,
+                                   size_t height);
+/* weft_flush of all segments. */
+WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space);
+
+/* As weft_fetch_add and so on. */
+WEFT_FN uint64_t weft_gfetch_add(weft_self *self, const weft_gspace *space, weft_gptr g,
+                                 uint64_t value);
+WEFT_FN uint64_t weft_gswap(weft_self *self, const weft_gspace *space, weft_gptr g, uint64_t value);
+WEFT_FN uint64_t weft_gcompare_swap(weft_self *self, const weft_gspace *space, weft_gptr g,
+                                    uint64_t expected, uint64_t desired);
+WEFT_FN weft_op weft_gaccumulate(weft_self *self, const weft_gspace *space, weft_gptr g,
+                                 const void *source, size_t count, weft_type type,
+                                 weft_operation operation);
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifdef __CUDACC__
+#include "pgas/api.h"
+#endif
+#endif

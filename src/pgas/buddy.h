@@ -1,0 +1,353 @@
+/*
+ * pgas/buddy.h - a lock-free buddy allocator, for host threads and for kernels: it calls no driver
+ * and no system.
+ *
+ * Memory is cut by 32 at each level: a word of level 0 says of 32 units of `least` bytes which are
+ * taken, and where a block ends; all 32 together are one unit of level 1, and so on. A block is a
+ * run of up to 32 units of one level, aligned to the next power of two; a larger one ends with a
+ * tail of the level below, so that little is wasted. One compare and swap takes a run, one gives it
+ * back: buddies that are free are one at once.
+ *
+ * A word is closed while its memory is one unit of the level above, and seems full to all who look
+ * for units. Who has taken that unit opens the word by a store. Who gives back its last unit closes
+ * it in the same swap, and gives the unit above back. So a word's value is all its state.
+ */
+#ifndef WEFT_PGAS_BUDDY_H
+#define WEFT_PGAS_BUDDY_H
+
+#include "order/atomic.h"
+
+enum { WEFT_BUDDY_LEVELS = 8, WEFT_BUDDY_LANES = 16, WEFT_BUDDY_UNITS = 32 };
+#define WEFT_BUDDY_NONE   UINT64_MAX
+#define WEFT_BUDDY_CLOSED ((uint64_t)UINT32_MAX) /* all taken, and no block's end */
+
+struct weft_buddy {
+    uint64_t bytes;              /* that it lends: offsets 0 and on */
+    uint32_t least_log2, levels; /* a unit of level l has 2^(least_log2 + 5 l) bytes */
+    uint32_t words[WEFT_BUDDY_LEVELS];
+    uint64_t *word[WEFT_BUDDY_LEVELS]; /* lower half: taken; upper half: the last unit of a block */
+    uint32_t hint[WEFT_BUDDY_LANES][WEFT_BUDDY_LEVELS]; /* the word to look at first */
+};
+
+struct weft_buddy_numbers {
+    uint64_t free, largest; /* bytes; the largest run of one word */
+    uint64_t blocks;        /* runs of free units */
+};
+
+/* ---- its memory -------------------------------------------------------------------------------
+ */
+
+WEFT_INLINE uint64_t weft_buddy_unit(const struct weft_buddy *b, uint32_t level)
+{
+    return (uint64_t)1 << (b->least_log2 + 5 * level);
+}
+
+/* Of a heap of `bytes` bytes: its shape; returns how many words it needs. */
+WEFT_INLINE uint64_t weft_buddy_shape(struct weft_buddy *b, uint64_t bytes, uint32_t least_log2)
+{
+    uint64_t all = 0, words;
+
+    memset(b, 0, sizeof(*b));
+    b->least_log2 = least_log2;
+    b->bytes = bytes >> least_log2 << least_log2;
+    do {
+        const uint64_t covered = WEFT_BUDDY_UNITS * weft_buddy_unit(b, b->levels);
+        words = (b->bytes + covered - 1) / covered;
+        b->words[b->levels++] = (uint32_t)words;
+        all += words;
+    } while (words > 1 && b->levels < WEFT_BUDDY_LEVELS);
+    return all;
+}
+
+/* Places its words at `memory`, as who uses the heap sees it. */
+WEFT_INLINE void weft_buddy_place(struct weft_buddy *b, uint64_t *memory)
+{
+    for (uint32_t l = 0; l < b->levels; l++) {
+        b->word[l] = memory;
+        memory += b->words[l];
+    }
+}
+
+/* What the words are at first, at `memory`: what lies beyond the heap is taken for ever. */
+WEFT_INLINE void weft_buddy_fill(const struct weft_buddy *b, uint64_t *memory)
+{
+    uint64_t *level[WEFT_BUDDY_LEVELS], rest = b->bytes, index = 0;
+
+    for (uint32_t l = 0; l < b->levels; l++) {
+        level[l] = memory;
+        memory += b->words[l];
+        for (uint32_t w = 0; w < b->words[l]; w++)
+            level[l][w] = WEFT_BUDDY_CLOSED;
+    }
+    for (uint32_t l = b->levels; l-- > 0;) {
+        const uint64_t full = rest / weft_buddy_unit(b, l);
+        const uint64_t taken = full < WEFT_BUDDY_UNITS ? UINT32_MAX << full & UINT32_MAX : 0;
+        level[l][index] = taken | taken << 32; /* the unit after the full ones goes on below */
+        rest -= full * weft_buddy_unit(b, l);
+        if (rest == 0)
+            break;
+        index = index * WEFT_BUDDY_UNITS + full;
+    }
+}
+
+/* ---- words --------------------------------------------------------------------------------------
+ */
+
+/* What a run of units adds to a word. */
+WEFT_INLINE uint64_t weft_buddy_run(uint32_t first, uint32_t units)
+{
+    return (((uint64_t)1 << units) - 1) << first | (uint64_t)1 << (32 + first + units - 1);
+}
+
+WEFT_INLINE bool weft_buddy_taken(uint64_t word, uint32_t unit)
+{
+    return (word >> unit & 1) != 0;
+}
+WEFT_INLINE bool weft_buddy_ends(uint64_t word, uint32_t unit)
+{
+    return (word >> (32 + unit) & 1) != 0;
+}
+WEFT_INLINE bool weft_buddy_begins(uint64_t word, uint32_t unit)
+{
+    return weft_buddy_taken(word, unit) &&
+           (unit == 0 || weft_buddy_ends(word, unit - 1) || !weft_buddy_taken(word, unit - 1));
+}
+/* Units of the block that begins there. */
+WEFT_INLINE uint32_t weft_buddy_length(uint64_t word, uint32_t first)
+{
+    uint32_t units = 1;
+
+    while (first + units < WEFT_BUDDY_UNITS && !weft_buddy_ends(word, first + units - 1))
+        units++;
+    return units;
+}
+
+WEFT_INLINE uint64_t weft_buddy_swap(uint64_t *word, uint64_t was, uint64_t value)
+{
+    return weft_swap_both_u64(word, was, value, ORDER_heap_take, ORDER_heap_give);
+}
+
+/* Takes a run of a word; its first unit, or UNITS: there is none. */
+WEFT_INLINE uint32_t weft_buddy_take_of(uint64_t *word, uint32_t units)
+{
+    uint64_t was = weft_load_relaxed_u64(word);
+    uint32_t step = 1;
+
+    while (step < units)
+        step *= 2;
+    for (;;) {
+        const uint64_t mask = ((uint64_t)1 << units) - 1;
+        uint32_t first = 0;
+        while (first < WEFT_BUDDY_UNITS && (was & mask << first) != 0)
+            first += step;
+        if (first >= WEFT_BUDDY_UNITS)
+            return WEFT_BUDDY_UNITS;
+        const uint64_t now = weft_buddy_swap(word, was, was | weft_buddy_run(first, units));
+        if (now == was)
+            return first;
+        was = now;
+    }
+}
+
+/* What a word is when a run is given back. */
+WEFT_INLINE uint64_t weft_buddy_without(const struct weft_buddy *b, uint32_t level, uint64_t word,
+                                        uint64_t run)
+{
+    const uint64_t rest = word & ~run;
+
+    return (uint32_t)rest == 0 && level + 1 < b->levels ? WEFT_BUDDY_CLOSED : rest;
+}
+
+/* Gives a run back, and what it leaves empty. */
+WEFT_INLINE void weft_buddy_give_run(struct weft_buddy *b, uint32_t level, uint64_t index,
+                                     uint64_t run)
+{
+    for (;;) {
+        uint64_t *const word = &b->word[level][index];
+        uint64_t was = weft_load_relaxed_u64(word), value, now;
+        for (;; was = now) {
+            value = weft_buddy_without(b, level, was, run);
+            now = weft_buddy_swap(word, was, value);
+            if (now == was)
+                break;
+        }
+        if (value != WEFT_BUDDY_CLOSED)
+            return;
+        run = weft_buddy_run(index % WEFT_BUDDY_UNITS, 1);
+        index /= WEFT_BUDDY_UNITS;
+        level++;
+    }
+}
+
+/* ---- taking -------------------------------------------------------------------------------------
+ */
+
+/* A run of words that are open: of the group of the hint, or, all: of any. The number of its first
+ * unit, or NONE. */
+WEFT_INLINE uint64_t weft_buddy_find(struct weft_buddy *b, uint32_t level, uint32_t units,
+                                     uint32_t lane, bool all)
+{
+    uint32_t *const hint = &b->hint[lane][level];
+    const uint32_t from = weft_load_relaxed_u32(hint);
+    const uint32_t group = all ? 0 : from / WEFT_BUDDY_UNITS * WEFT_BUDDY_UNITS;
+    const uint32_t most = all || b->words[level] - group < WEFT_BUDDY_UNITS
+                              ? b->words[level] - group
+                              : WEFT_BUDDY_UNITS;
+
+    for (uint32_t k = 0; k < most; k++) {
+        const uint32_t w = group + (from - group + k) % most;
+        if (all && w % WEFT_BUDDY_UNITS == 0 && level + 1 < b->levels && most - k > 32 &&
+            weft_load_relaxed_u64(&b->word[level + 1][w / WEFT_BUDDY_UNITS]) == WEFT_BUDDY_CLOSED) {
+            k += WEFT_BUDDY_UNITS - 1; /* all of them are closed */
+            continue;
+        }
+        const uint32_t first = weft_buddy_take_of(&b->word[level][w], units);
+        if (first < WEFT_BUDDY_UNITS) {
+            weft_store_relaxed_u32(hint, w);
+            return (uint64_t)w * WEFT_BUDDY_UNITS + first;
+        }
+    }
+    return WEFT_BUDDY_NONE;
+}
+
+/* The same of any word, which is opened if need be. */
+WEFT_INLINE uint64_t weft_buddy_take_run(struct weft_buddy *b, uint32_t level, uint32_t units,
+                                         uint32_t lane)
+{
+    uint64_t unit = WEFT_BUDDY_NONE;
+    uint32_t up;
+
+    for (int all = 0; all < 2 && unit == WEFT_BUDDY_NONE; all++)
+        for (up = level; up < b->levels; up++) {
+            unit = weft_buddy_find(b, up, up == level ? units : 1, lane, all != 0);
+            if (unit != WEFT_BUDDY_NONE)
+                break;
+        }
+    if (unit == WEFT_BUDDY_NONE)
+        return unit;
+    while (up-- > level) {
+        weft_store_release_u64(&b->word[up][unit], weft_buddy_run(0, up == level ? units : 1),
+                               ORDER_heap_give);
+        weft_store_relaxed_u32(&b->hint[lane][up], (uint32_t)unit);
+        unit *= WEFT_BUDDY_UNITS;
+    }
+    return unit;
+}
+
+/*
+ * The offset of a block, or NONE: there is none as large, or others were about to free or to cut
+ * the last one. lane: callers of different ones meet less. Any thread; does not block.
+ */
+WEFT_INLINE uint64_t weft_buddy_take(struct weft_buddy *b, uint64_t bytes, uint32_t lane)
+{
+    const uint64_t units =
+        bytes == 0 ? 1 : (bytes - 1) / weft_buddy_unit(b, 0) + 1; /* of level 0 */
+    uint32_t level = 0;
+
+    if (bytes > b->bytes)
+        return WEFT_BUDDY_NONE;
+    while (units >> (5 * level) >= WEFT_BUDDY_UNITS && level + 1 < b->levels)
+        level++;
+    uint64_t whole = units >> (5 * level), tail = 0;
+    if (level != 0) {
+        const uint64_t rest = units - (whole << (5 * level)),
+                       part = (uint64_t)1 << (5 * (level - 1));
+        tail = (rest + part - 1) / part;
+    }
+    if (tail == WEFT_BUDDY_UNITS) {
+        tail = 0;
+        whole++;
+    }
+    const uint64_t taken = whole + (tail != 0);
+    if (taken > WEFT_BUDDY_UNITS)
+        return WEFT_BUDDY_NONE;
+    const uint64_t unit = weft_buddy_take_run(b, level, (uint32_t)taken, lane % WEFT_BUDDY_LANES);
+    if (unit == WEFT_BUDDY_NONE)
+        return unit;
+    if (tail != 0)
+        weft_store_release_u64(&b->word[level - 1][unit + whole], weft_buddy_run(0, (uint32_t)tail),
+                               ORDER_heap_give);
+    return unit * weft_buddy_unit(b, level);
+}
+
+/* ---- giving -------------------------------------------------------------------------------------
+ */
+
+/* The level of the block that begins at offset, or UINT32_MAX: none does. */
+WEFT_INLINE uint32_t weft_buddy_level(const struct weft_buddy *b, uint64_t offset)
+{
+    if (offset >= b->bytes)
+        return UINT32_MAX;
+    for (uint32_t l = 0; l < b->levels && offset % weft_buddy_unit(b, l) == 0; l++) {
+        const uint64_t unit = offset / weft_buddy_unit(b, l), index = unit / WEFT_BUDDY_UNITS;
+        const uint64_t word = weft_load_acquire_u64(&b->word[l][index], ORDER_heap_take);
+        if (word == WEFT_BUDDY_CLOSED)
+            continue;
+        if (!weft_buddy_begins(word, unit % WEFT_BUDDY_UNITS))
+            return UINT32_MAX;
+        if (unit % WEFT_BUDDY_UNITS != 0 || l + 1 == b->levels)
+            return l;
+        /* A tail is part of a block that begins before. */
+        const uint64_t above =
+            weft_load_acquire_u64(&b->word[l + 1][index / WEFT_BUDDY_UNITS], ORDER_heap_take);
+        return weft_buddy_begins(above, index % WEFT_BUDDY_UNITS) ? l : UINT32_MAX;
+    }
+    return UINT32_MAX;
+}
+
+/*
+ * Gives a block back; false: no block begins there. Of several who free one at once, one is told
+ * true. Any thread; does not block.
+ */
+WEFT_INLINE bool weft_buddy_give(struct weft_buddy *b, uint64_t offset)
+{
+    const uint32_t level = weft_buddy_level(b, offset);
+
+    if (level == UINT32_MAX)
+        return false;
+    const uint64_t unit = offset / weft_buddy_unit(b, level), index = unit / WEFT_BUDDY_UNITS;
+    const uint32_t first = unit % WEFT_BUDDY_UNITS;
+    uint64_t *const word = &b->word[level][index];
+    uint64_t was = weft_load_acquire_u64(word, ORDER_heap_take), value, tail;
+    for (;;) {
+        if (was == WEFT_BUDDY_CLOSED || !weft_buddy_begins(was, first))
+            return false;
+        uint32_t units = weft_buddy_length(was, first);
+        tail = WEFT_BUDDY_CLOSED;
+        if (units > 1 && level > 0)
+            tail = weft_load_acquire_u64(&b->word[level - 1][unit + units - 1], ORDER_heap_take);
+        if (tail != WEFT_BUDDY_CLOSED)
+            units--; /* the unit of the tail stays, until the word below is empty */
+        value = weft_buddy_without(b, level, was, weft_buddy_run(first, units));
+        const uint64_t now = weft_buddy_swap(word, was, value);
+        if (now == was) {
+            if (value == WEFT_BUDDY_CLOSED)
+                weft_buddy_give_run(b, level + 1, index / WEFT_BUDDY_UNITS,
+                                    weft_buddy_run(index % WEFT_BUDDY_UNITS, 1));
+            if (tail != WEFT_BUDDY_CLOSED)
+                weft_buddy_give_run(b, level - 1, unit + units,
+                                    weft_buddy_run(0, weft_buddy_length(tail, 0)));
+            return true;
+        }
+        was = now;
+    }
+}
+
+/* What is free now. Others may take and give meanwhile: then it is a glimpse. */
+WEFT_INLINE void weft_buddy_count(const struct weft_buddy *b, struct weft_buddy_numbers *n)
+{
+    memset(n, 0, sizeof(*n));
+    for (uint32_t l = 0; l < b->levels; l++)
+        for (uint32_t w = 0; w < b->words[l]; w++) {
+            const uint64_t word = weft_load_relaxed_u64(&b->word[l][w]);
+            uint64_t run = 0;
+            for (uint32_t i = 0; i < WEFT_BUDDY_UNITS; i++) {
+                run = weft_buddy_taken(word, i) ? 0 : run + weft_buddy_unit(b, l);
+                n->blocks += run == weft_buddy_unit(b, l);
+                n->free += run != 0 ? weft_buddy_unit(b, l) : 0;
+                n->largest = run > n->largest ? run : n->largest;
+            }
+        }
+}
+
+#endif

@@ -1,0 +1,301 @@
+/*
+ * pgas/heap.c - the address space opens and closes; host programs take blocks of their place's
+ * heap.
+ *
+ * Host programs and ranks of the CPU device share one allocator. The host of a GPU cannot update
+ * words in its memory while a kernel runs: there each side has a part of the heap, and the words of
+ * the host programs' part are in host memory.
+ */
+#include "pgas/pgas.h"
+
+#include "runtime/job/exchange.h"
+
+#include <stdlib.h>
+
+struct weft_pgas *weft_pgas_of(weft_job *job, const char *call)
+{
+    if (job->pgas == NULL)
+        weft_refused(job, WEFT_ERR_STATE, "%s: weft_pgas_open has not been called", call);
+    return job->pgas;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------
+ */
+
+static weft_status agree(weft_job *job)
+{
+    const uint64_t mine[2] = {(uint64_t)job->config.heap_least_block,
+                              (uint64_t)job->config.segments};
+    uint64_t *const all = calloc((size_t)job->numbers.processes, sizeof(mine));
+    weft_status status = WEFT_ERR_MEMORY;
+
+    if (all == NULL)
+        weft_job_fail(job, status, "process %d: no memory for heaps", job->numbers.process);
+    else
+        status = weft_exchange(job, WEFT_EXCHANGE_PGAS, mine, sizeof(mine), all);
+    for (size_t q = 1; status == WEFT_OK && q < (size_t)job->numbers.processes; q++)
+        if (memcmp(&all[2 * q], all, sizeof(mine)) != 0)
+            status =
+                weft_refused(job, WEFT_ERR_MISMATCH,
+                             "weft_pgas_open: WEFT_HEAP_LEAST_BLOCK=%llu and "
+                             "WEFT_SEGMENTS=%llu in process 0, %llu and %llu in process %zu",
+                             (unsigned long long)all[0], (unsigned long long)all[1],
+                             (unsigned long long)all[2 * q], (unsigned long long)all[2 * q + 1], q);
+    free(all);
+    return status;
+}
+
+static void release(weft_job *job, struct weft_pgas *pgas)
+{
+    weft_free(job, pgas->memory);
+    weft_free(job, pgas->on_device);
+    if (pgas->space.segment != NULL)
+        free(pgas->space.segment[0].part);
+    free(pgas->space.segment);
+    free(pgas->words_apart);
+    free(pgas);
+    job->pgas = NULL;
+}
+
+/* What the device holds beside the heap: the space, segments, parts, words of the allocator. */
+static size_t lay_out(struct weft_pgas *pgas, size_t words)
+{
+    const size_t parts = (size_t)pgas->space.segments * (size_t)pgas->space.places;
+    size_t at = (sizeof(struct weft_gspace) + 63) & ~(size_t)63;
+
+    pgas->segments_on_device = (void *)((unsigned char *)pgas->on_device + at);
+    at += pgas->space.segments * sizeof(struct weft_gsegment);
+    pgas->parts_on_device = (void *)((unsigned char *)pgas->on_device + at);
+    at += parts * sizeof(struct weft_gpart);
+    weft_buddy_place(&pgas->space.buddy, (void *)((unsigned char *)pgas->on_device + at));
+    return at + words * sizeof(uint64_t);
+}
+
+/* The allocators of a heap of so many bytes, in this process's memory still. */
+static uint64_t *share_heap(weft_job *job, struct weft_pgas *pgas, uint64_t bytes, size_t *words)
+{
+    const uint32_t least = (uint32_t)__builtin_ctzll((uint64_t)job->config.heap_least_block);
+    struct weft_gspace *const space = &pgas->space;
+    uint64_t *fill = NULL;
+
+    if (!job->device_ops->host_access) {
+        const uint64_t kernels = bytes / 100 * (uint64_t)job->config.heap_kernel_share;
+        space->from = (bytes - kernels) & ~(uint64_t)4095;
+        *words = weft_buddy_shape(&pgas->apart, space->from, least);
+        pgas->words_apart = malloc(*words * sizeof(uint64_t));
+        if (pgas->words_apart == NULL)
+            return NULL;
+        weft_buddy_place(&pgas->apart, pgas->words_apart);
+        weft_buddy_fill(&pgas->apart, pgas->words_apart);
+    }
+    *words = weft_buddy_shape(&space->buddy, bytes - space->from, least);
+    fill = malloc(*words * sizeof(uint64_t));
+    if (fill != NULL)
+        weft_buddy_fill(&space->buddy, fill);
+    return fill;
+}
+
+/* Local. */
+static weft_status make(weft_job *job, struct weft_pgas *pgas)
+{
+    struct weft_gspace *const space = &pgas->space;
+    const uint64_t bytes = (uint64_t)job->config.heap;
+    size_t words;
+    uint64_t *const fill = share_heap(job, pgas, bytes, &words);
+    weft_status status = WEFT_OK;
+
+    space->segment = calloc(space->segments, sizeof(*space->segment));
+    struct weft_gpart *const parts =
+        calloc((size_t)space->segments * (size_t)space->places, sizeof(*parts));
+    if (space->segment != NULL && parts != NULL)
+        for (uint32_t i = 0; i < space->segments; i++)
+            space->segment[i].part = parts + (size_t)i * (size_t)space->places;
+    else
+        free(parts);
+    pgas->board = ((size_t)space->places * sizeof(struct weft_gbrought) + 4095) & ~(size_t)4095;
+    pgas->memory = weft_malloc(job, pgas->board + bytes);
+    pgas->on_device = weft_malloc(job, lay_out(pgas, words));
+    if (fill == NULL || parts == NULL || space->segment == NULL || pgas->memory == NULL ||
+        pgas->on_device == NULL)
+        status = weft_refused(job, WEFT_ERR_MEMORY,
+                              "weft_pgas_open: process %d has no %llu bytes for its heap "
+                              "(WEFT_HEAP)",
+                              space->me, (unsigned long long)bytes);
+    if (status == WEFT_OK) {
+        lay_out(pgas, words);
+        space->heap = pgas->memory + pgas->board;
+        pgas->buddy = job->device_ops->host_access ? &pgas->on_device->buddy : &pgas->apart;
+        status = weft_copy(job, space->buddy.word[0], fill, words * sizeof(uint64_t));
+    }
+    free(fill);
+    return status;
+}
+
+/* Segment 0 is the heap of each place. The window's members know how large. */
+static void heaps(weft_job *job, struct weft_pgas *pgas)
+{
+    struct weft_gsegment *const heap = &pgas->space.segment[0];
+
+    heap->known = 1;
+    heap->win = pgas->space.win;
+    for (int p = 0; p < pgas->space.places; p++) {
+        const uint64_t all = job->space.state.windows[weft_handle_index(heap->win)].entry[p].bytes;
+        heap->part[p] = (struct weft_gpart){pgas->board, all - pgas->board, p, 1};
+    }
+}
+
+/* Copies all but what the kernels' allocator does to the device. */
+static weft_status publish(weft_job *job, struct weft_pgas *pgas)
+{
+    const struct weft_gspace *const mine = &pgas->space;
+    const size_t parts = (size_t)mine->segments * (size_t)mine->places;
+    struct weft_gspace *const copy = malloc(sizeof(*copy));
+    struct weft_gsegment *const segments = malloc(mine->segments * sizeof(*segments));
+    weft_status status = WEFT_ERR_MEMORY;
+
+    if (copy != NULL && segments != NULL) {
+        *copy = *mine;
+        copy->segment = pgas->segments_on_device;
+        for (uint32_t i = 0; i < mine->segments; i++) {
+            segments[i] = mine->segment[i];
+            segments[i].part = pgas->parts_on_device + (size_t)i * (size_t)mine->places;
+        }
+        status = weft_copy(job, pgas->on_device, copy, sizeof(*copy));
+    }
+    if (status == WEFT_OK)
+        status =
+            weft_copy(job, pgas->segments_on_device, segments, mine->segments * sizeof(*segments));
+    if (status == WEFT_OK)
+        status = weft_copy(job, pgas->parts_on_device, mine->segment[0].part,
+                           parts * sizeof(struct weft_gpart));
+    free(copy);
+    free(segments);
+    return status;
+}
+
+weft_status weft_pgas_open(weft_job *job)
+{
+    weft_status status = weft_job_idle(job, "weft_pgas_open");
+    const long long least = status == WEFT_OK ? (long long)job->config.heap_least_block : 1;
+
+    if (status == WEFT_OK && job->pgas != NULL)
+        status = weft_refused(job, WEFT_ERR_STATE, "weft_pgas_open: it is open already");
+    if (status == WEFT_OK && (least & (least - 1)) != 0)
+        status =
+            weft_refused(job, WEFT_ERR_CONFIG,
+                         "weft_pgas_open: WEFT_HEAP_LEAST_BLOCK=%lld is no power of two", least);
+    if (status == WEFT_OK)
+        status = agree(job);
+    struct weft_pgas *const pgas = status == WEFT_OK ? calloc(1, sizeof(*pgas)) : NULL;
+    if (pgas == NULL)
+        return status == WEFT_OK ? weft_refused(job, WEFT_ERR_MEMORY, "weft_pgas_open: no memory")
+                                 : status;
+    pgas->space.me = job->numbers.process;
+    pgas->space.places = job->numbers.processes;
+    pgas->space.segments = (uint32_t)job->config.segments;
+    status = make(job, pgas);
+    if (status != WEFT_OK) /* the others come to the window, and hear of it there */
+        weft_job_fail(job, status, "process %d has no memory for its heap (WEFT_HEAP)",
+                      pgas->space.me);
+    if (status == WEFT_OK)
+        status = weft_host_win_create(job, pgas->memory, pgas->board + (size_t)job->config.heap,
+                                      &pgas->space.win);
+    if (status == WEFT_OK) {
+        heaps(job, pgas);
+        status = publish(job, pgas);
+    }
+    if (status == WEFT_OK)
+        status = weft_host_barrier(job);
+    if (status != WEFT_OK)
+        release(job, pgas);
+    else
+        job->pgas = pgas;
+    return status;
+}
+
+weft_status weft_pgas_close(weft_job *job)
+{
+    weft_status status = weft_job_owned(job, "weft_pgas_close");
+
+    if (status != WEFT_OK)
+        return status;
+    struct weft_pgas *const pgas = weft_pgas_of(job, "weft_pgas_close");
+    if (pgas == NULL)
+        return WEFT_ERR_STATE;
+    if (weft_running(job))
+        return weft_refused(job, WEFT_ERR_STATE, "weft_pgas_close: a kernel runs");
+    if (weft_job_status(job) == WEFT_OK)
+        status = weft_host_win_free(job, &pgas->space.win);
+    release(job, pgas);
+    return status;
+}
+
+weft_gspace *weft_pgas_space(weft_job *job)
+{
+    return job != NULL && job->pgas != NULL ? job->pgas->on_device : NULL;
+}
+
+/* ---- this place's heap --------------------------------------------------------------------------
+ */
+
+weft_status weft_host_local_alloc(weft_job *job, size_t bytes, weft_gptr *g)
+{
+    weft_status status = weft_job_owned(job, "weft_local_alloc");
+
+    if (status == WEFT_OK)
+        status = weft_host_place(job, "weft_local_alloc", "g", g);
+    if (status != WEFT_OK)
+        return status;
+    struct weft_pgas *const pgas = weft_pgas_of(job, "weft_local_alloc");
+    if (pgas == NULL)
+        return WEFT_ERR_STATE;
+    const uint64_t at = weft_buddy_take(pgas->buddy, bytes, WEFT_BUDDY_LANES - 1);
+    if (at == WEFT_BUDDY_NONE) {
+        struct weft_buddy_numbers n;
+        weft_buddy_count(pgas->buddy, &n);
+        return weft_refused(job, WEFT_ERR_MEMORY,
+                            "weft_local_alloc: place %d has no %zu bytes in a row: %llu of %llu "
+                            "bytes of its heap are free (WEFT_HEAP)",
+                            pgas->space.me, bytes, (unsigned long long)n.free,
+                            (unsigned long long)pgas->buddy->bytes);
+    }
+    *g = weft_gptr_make(pgas->space.me, 0, 0, at);
+    return WEFT_OK;
+}
+
+weft_status weft_host_local_free(weft_job *job, weft_gptr g)
+{
+    weft_status status = weft_job_owned(job, "weft_local_free");
+    struct weft_pgas *pgas;
+
+    if (status != WEFT_OK || weft_gptr_is_null(g))
+        return status;
+    pgas = weft_pgas_of(job, "weft_local_free");
+    if (pgas == NULL)
+        return WEFT_ERR_STATE;
+    if (g.segment != 0 || weft_gptr_place(g) != pgas->space.me ||
+        !weft_buddy_give(pgas->buddy, g.offset))
+        return weft_refused(job, WEFT_ERR_ARGUMENT,
+                            "weft_local_free: offset %llu of segment %d at place %d is not the "
+                            "beginning of a block of place %d",
+                            (unsigned long long)g.offset, g.segment, weft_gptr_place(g),
+                            pgas->space.me);
+    return WEFT_OK;
+}
+
+weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *numbers)
+{
+    weft_status status = weft_job_owned(job, "weft_host_heap_numbers");
+    struct weft_buddy_numbers n;
+
+    if (status == WEFT_OK)
+        status = weft_host_place(job, "weft_host_heap_numbers", "numbers", numbers);
+    if (status != WEFT_OK)
+        return status;
+    struct weft_pgas *const pgas = weft_pgas_of(job, "weft_host_heap_numbers");
+    if (pgas == NULL)
+        return WEFT_ERR_STATE;
+    weft_buddy_count(pgas->buddy, &n);
+    *numbers = (weft_heap_numbers){pgas->buddy->bytes, n.free, n.largest};
+    return WEFT_OK;
+}

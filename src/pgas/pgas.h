@@ -1,0 +1,45 @@
+/*
+ * pgas/pgas.h - the address space as the host program has it, between weft_pgas_open and
+ * weft_pgas_close.
+ */
+#ifndef WEFT_PGAS_PGAS_H
+#define WEFT_PGAS_PGAS_H
+
+#include "host/host.h"
+#include "pgas/space.h"
+
+enum { WEFT_GSEGMENTS = 1024, WEFT_GSEGMENT_WORDS = WEFT_GSEGMENTS / 64 };
+
+/* What a place brings to a call that a group makes together. */
+struct weft_gbrought {
+    uint32_t call;   /* an enum weft_gcall */
+    uint32_t status; /* what has gone wrong already */
+    uint64_t bytes, at, left;
+    uint32_t generation, segment;                /* it would give; it means */
+    uint64_t free_segments[WEFT_GSEGMENT_WORDS]; /* a bit each */
+    uint64_t unused[3];
+};
+
+enum weft_gcall { WEFT_GCALL_NONE, WEFT_GCALL_ALLOC, WEFT_GCALL_ADOPT, WEFT_GCALL_FREE };
+
+struct weft_pgas {
+    struct weft_gspace space;      /* as kernels see it, but for segments, which are a copy */
+    struct weft_gspace *on_device; /* with the table of segments behind it */
+    unsigned char *memory;         /* the board, where others put what they bring; then the heap */
+    size_t board;                  /* bytes */
+    struct weft_gsegment *segments_on_device;
+    struct weft_gpart *parts_on_device; /* segments times places */
+    struct weft_buddy apart;            /* of host programs, where they do not reach kernels' */
+    struct weft_buddy *buddy;           /* of host programs */
+    uint64_t *words_apart;
+    uint32_t serial; /* of segments made */
+};
+
+/* Of this job; NULL, and an error said. */
+struct weft_pgas *weft_pgas_of(weft_job *job, const char *call);
+
+/* Where `height` rows of `width` bytes are, pitch apart; an error is said. */
+weft_status weft_pgas_find(weft_job *job, const char *call, weft_gptr g, size_t width, size_t pitch,
+                           size_t height, struct weft_gplace *to);
+
+#endif

@@ -1,0 +1,295 @@
+/*
+ * pgas/segment.c - segments: memory that a group of host programs makes, adopts and frees together.
+ *
+ * Each member puts what it brings onto the board of every other, so all see the same and decide
+ * alike: the number is the lowest that none of them uses. Numbers are the group's own; the
+ * generation tells most segments of other groups apart.
+ */
+#include "pgas/pgas.h"
+
+#include "runtime/space/tables.h"
+
+#include <stdlib.h>
+
+/* The members of a call, and what they bring. */
+struct meeting {
+    struct weft_pgas *pgas;
+    const char *call;
+    weft_comm group;
+    int members;
+    int *place;                /* by member */
+    struct weft_gbrought *all; /* by place */
+};
+
+static weft_status no_memory(weft_job *job, const char *call)
+{
+    weft_job_fail(job, WEFT_ERR_MEMORY, "process %d: no memory in %s", job->numbers.process, call);
+    return WEFT_ERR_MEMORY;
+}
+
+/* The group's members. Errors: COMM. */
+static weft_status gather(weft_job *job, const char *call, weft_comm group, struct meeting *m)
+{
+    weft_status status = weft_job_idle(job, call);
+
+    m->place = NULL;
+    m->all = NULL;
+    m->call = call;
+    m->group = group;
+    m->pgas = status == WEFT_OK ? weft_pgas_of(job, call) : NULL;
+    if (m->pgas == NULL)
+        return status == WEFT_OK ? WEFT_ERR_STATE : status;
+    m->place = calloc((size_t)job->numbers.processes, sizeof(*m->place));
+    m->all = calloc((size_t)job->numbers.processes, sizeof(*m->all));
+    if (m->place == NULL || m->all == NULL)
+        return no_memory(job, call);
+    weft_lock(&job->space.tables);
+    const struct weft_comm_entry *const entry = weft_comm_find(&job->space.state, group);
+    const bool good =
+        entry != NULL && weft_comm_is_host(entry) && entry->rank_of_slot[WEFT_HOST_SLOT] >= 0;
+    m->members = good ? entry->members : 0;
+    for (int i = 0; i < m->members; i++)
+        m->place[i] = entry->member[i].process;
+    weft_unlock(&job->space.tables);
+    return good ? WEFT_OK
+                : weft_refused(job, WEFT_ERR_COMM,
+                               "%s: 0x%x is no group of host programs with process %d", call, group,
+                               job->numbers.process);
+}
+
+static void part(struct meeting *m)
+{
+    free(m->place);
+    free(m->all);
+}
+
+/* All bring something, and get what all have brought. */
+static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
+{
+    const weft_win win = m->pgas->space.win;
+    const size_t row = sizeof(*mine), me = (size_t)m->pgas->space.me;
+    weft_status status = WEFT_OK;
+
+    for (uint32_t i = 1; i < m->pgas->space.segments; i++)
+        if (!m->pgas->space.segment[i].known)
+            mine->free_segments[i / 64] |= (uint64_t)1 << i % 64;
+    mine->generation = m->pgas->serial + 1;
+    for (int i = 0; status == WEFT_OK && i < m->members; i++)
+        status = weft_host_put(job, win, m->place[i], me * row, mine, row);
+    if (status == WEFT_OK)
+        status = weft_host_flush(job, win);
+    if (status == WEFT_OK)
+        status = weft_host_group_barrier(job, m->group);
+    for (int i = 0; status == WEFT_OK && i < m->members; i++) /* others' rows may be under way */
+        status =
+            weft_host_get(job, win, (int)me, row * (size_t)m->place[i], &m->all[m->place[i]], row);
+    if (status == WEFT_OK) /* all have read: rows may be written again */
+        status = weft_host_group_barrier(job, m->group);
+    return status;
+}
+
+static const char *name_of(uint32_t call)
+{
+    static const char *const names[] = {"nothing", "weft_galloc", "weft_gadopt", "weft_gfree"};
+
+    return call < sizeof(names) / sizeof(names[0]) ? names[call] : "garbage";
+}
+
+/* Whether all mean the same. */
+static weft_status compare(weft_job *job, const struct meeting *m)
+{
+    const int p = m->place[0];
+    const struct weft_gbrought *const a = &m->all[p];
+
+    for (int i = 1; i < m->members; i++) {
+        const int q = m->place[i];
+        const struct weft_gbrought *const b = &m->all[q];
+        if (a->call != b->call || a->segment != b->segment)
+            return weft_refused(job, WEFT_ERR_MISMATCH,
+                                "%s: place %d is in %s of segment %u, place %d in %s of segment %u",
+                                m->call, p, name_of(a->call), a->segment, q, name_of(b->call),
+                                b->segment);
+        if (a->call == WEFT_GCALL_ALLOC && a->bytes != b->bytes)
+            return weft_refused(job, WEFT_ERR_MISMATCH,
+                                "%s: place %d asks for %llu bytes, place %d for %llu", m->call, p,
+                                (unsigned long long)a->bytes, q, (unsigned long long)b->bytes);
+    }
+    for (int i = 0; i < m->members; i++) {
+        const struct weft_gbrought *const b = &m->all[m->place[i]];
+        if (b->status == WEFT_ERR_MEMORY)
+            return weft_refused(
+                job, WEFT_ERR_MEMORY, "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)",
+                m->call, m->place[i], (unsigned long long)b->left, (unsigned long long)b->bytes);
+    }
+    return WEFT_OK;
+}
+
+/* Kernels see a segment's row. */
+static weft_status publish(weft_job *job, struct weft_pgas *pgas, uint32_t number)
+{
+    const size_t places = (size_t)pgas->space.places;
+    struct weft_gsegment segment = pgas->space.segment[number];
+    weft_status status = weft_copy(job, pgas->parts_on_device + number * places, segment.part,
+                                   places * sizeof(struct weft_gpart));
+
+    segment.part = pgas->parts_on_device + number * places;
+    if (status == WEFT_OK)
+        status = weft_copy(job, pgas->segments_on_device + number, &segment, sizeof(segment));
+    return status;
+}
+
+/* A number that none of the members uses; 0: there is none. */
+static uint32_t free_number(const struct meeting *m)
+{
+    for (uint32_t w = 0; w < WEFT_GSEGMENT_WORDS; w++) {
+        uint64_t free = UINT64_MAX;
+        for (int i = 0; i < m->members; i++)
+            free &= m->all[m->place[i]].free_segments[w];
+        if (free != 0)
+            return w * 64 + (uint32_t)__builtin_ctzll(free);
+    }
+    return 0;
+}
+
+/* Makes the segment that all have agreed upon. heap: its parts lie there. */
+static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool heap,
+                         weft_gspan *span)
+{
+    struct weft_pgas *const pgas = m->pgas;
+    const uint32_t number = free_number(m);
+    struct weft_gsegment *const segment = &pgas->space.segment[number];
+
+    if (number == 0)
+        return weft_refused(job, WEFT_ERR_LIMIT, "%s: all segments are in use (WEFT_SEGMENTS=%u)",
+                            m->call, pgas->space.segments);
+    for (int i = 0; i < m->members; i++)
+        if (m->all[m->place[i]].generation > pgas->serial)
+            pgas->serial = m->all[m->place[i]].generation;
+    segment->generation = (uint16_t)(1 + (pgas->serial * 61 + (uint32_t)m->place[0]) % 65535);
+    segment->known = 1;
+    segment->win = win;
+    memset(segment->part, 0, (size_t)pgas->space.places * sizeof(*segment->part));
+    for (int i = 0; i < m->members; i++) {
+        const struct weft_gbrought *const b = &m->all[m->place[i]];
+        segment->part[m->place[i]] = (struct weft_gpart){heap ? pgas->board + b->at : 0, b->bytes,
+                                                         heap ? m->place[i] : i, 1};
+    }
+    const weft_status status = publish(job, pgas, number);
+    if (status != WEFT_OK)
+        return no_memory(job, m->call);
+    *span = (weft_gspan){weft_gptr_make(m->place[0], number, segment->generation, 0),
+                         m->all[pgas->space.me].bytes, m->group, m->members};
+    return WEFT_OK;
+}
+
+weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
+{
+    struct meeting m;
+    struct weft_gbrought mine = {.call = WEFT_GCALL_ALLOC, .bytes = bytes};
+    weft_status status = gather(job, "weft_galloc", group, &m);
+    uint64_t at = WEFT_BUDDY_NONE;
+
+    if (status == WEFT_OK)
+        status = weft_host_place(job, m.call, "span", span);
+    if (status == WEFT_OK) {
+        at = weft_buddy_take(m.pgas->buddy, bytes, 0);
+        mine.at = at;
+        if (at == WEFT_BUDDY_NONE) {
+            struct weft_buddy_numbers n;
+            weft_buddy_count(m.pgas->buddy, &n);
+            mine.status = WEFT_ERR_MEMORY;
+            mine.left = n.free;
+        }
+        status = exchange(job, &m, &mine);
+    }
+    if (status == WEFT_OK)
+        status = compare(job, &m);
+    if (status == WEFT_OK)
+        status = enter(job, &m, m.pgas->space.win, true, span);
+    if (status != WEFT_OK && at != WEFT_BUDDY_NONE)
+        weft_buddy_give(m.pgas->buddy, at);
+    part(&m);
+    return status;
+}
+
+weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes, weft_gspan *span)
+{
+    struct meeting m;
+    struct weft_gbrought mine = {.call = WEFT_GCALL_ADOPT, .bytes = bytes};
+    weft_win win = WEFT_WIN_NONE;
+    weft_status status = gather(job, "weft_gadopt", group, &m);
+
+    if (status == WEFT_OK)
+        status = weft_host_place(job, m.call, "span", span);
+    if (status == WEFT_OK)
+        status = exchange(job, &m, &mine);
+    if (status == WEFT_OK)
+        status = compare(job, &m);
+    if (status == WEFT_OK)
+        status = weft_host_group_win_create(job, group, base, bytes, &win);
+    if (status == WEFT_OK)
+        status = enter(job, &m, win, false, span);
+    if (status != WEFT_OK && win != WEFT_WIN_NONE)
+        weft_host_win_free(job, &win);
+    part(&m);
+    return status;
+}
+
+weft_status weft_gfree(weft_job *job, weft_gspan *span)
+{
+    struct meeting m = {.place = NULL, .all = NULL};
+    struct weft_gbrought mine = {.call = WEFT_GCALL_FREE};
+    struct weft_gplace place;
+    weft_status status = weft_host_place(job, "weft_gfree", "span", span);
+
+    if (status == WEFT_OK)
+        status = gather(job, "weft_gfree", span->group, &m);
+    if (status == WEFT_OK)
+        status = weft_pgas_find(job, m.call, span->base, 0, 0, 1, &place);
+    if (status == WEFT_OK && span->base.segment == 0)
+        status = weft_refused(job, WEFT_ERR_ARGUMENT, "weft_gfree: segment 0 is the heap itself");
+    if (status == WEFT_OK) {
+        mine.segment = span->base.segment;
+        status = exchange(job, &m, &mine);
+    }
+    if (status == WEFT_OK)
+        status = compare(job, &m);
+    if (status == WEFT_OK) {
+        struct weft_gsegment *const segment = &m.pgas->space.segment[mine.segment];
+        segment->known = 0;
+        segment->generation++;
+        status = publish(job, m.pgas, mine.segment);
+        if (segment->win != m.pgas->space.win)
+            status = status == WEFT_OK ? weft_host_win_free(job, &segment->win) : status;
+        else
+            weft_buddy_give(m.pgas->buddy, segment->part[m.pgas->space.me].at - m.pgas->board);
+        *span = (weft_gspan){.members = 0};
+    }
+    part(&m);
+    return status;
+}
+
+/* ---- spans --------------------------------------------------------------------------------------
+ */
+
+weft_gptr weft_gspan_member(weft_job *job, const weft_gspan *span, int member)
+{
+    int place = -1;
+
+    if (job == NULL || span == NULL || member < 0 || member >= span->members)
+        return weft_gptr_null();
+    weft_lock(&job->space.tables);
+    const struct weft_comm_entry *const entry = weft_comm_find(&job->space.state, span->group);
+    if (entry != NULL && member < entry->members)
+        place = entry->member[member].process;
+    weft_unlock(&job->space.tables);
+    return place < 0 ? weft_gptr_null() : weft_gptr_at_place(span->base, place);
+}
+
+weft_gptr weft_gspan_at(weft_job *job, const weft_gspan *span, uint64_t at)
+{
+    if (span == NULL || span->bytes == 0 || at / span->bytes >= (uint64_t)span->members)
+        return weft_gptr_null();
+    const weft_gptr g = weft_gspan_member(job, span, (int)(at / span->bytes));
+    return weft_gptr_is_null(g) ? g : weft_gptr_add(g, (int64_t)(at % span->bytes));
+}

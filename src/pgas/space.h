@@ -1,0 +1,106 @@
+/*
+ * pgas/space.h - the address space as host programs and kernels see it: the heap of this place, and
+ * a table of segments. A global pointer becomes a window, its member and an offset there.
+ *
+ * A heap is a window of host programs, and segments of weft_galloc lie in it; memory that was
+ * adopted has a window of its own. Kernels read the table in device memory, which host programs
+ * change only while no kernel runs; those have a copy.
+ */
+#ifndef WEFT_PGAS_SPACE_H
+#define WEFT_PGAS_SPACE_H
+
+#include "pgas/buddy.h"
+#include "weft/pgas.h"
+
+/* What a place has of a segment. */
+struct weft_gpart {
+    uint64_t at, bytes;      /* in the window */
+    int32_t member, present; /* of the window's group; present: the place has made it, too */
+};
+
+struct weft_gsegment {
+    uint16_t generation, known; /* known: it is there */
+    weft_win win;
+    struct weft_gpart *part; /* by place */
+};
+
+struct weft_gspace {
+    int32_t me, places;
+    uint32_t segments;
+    weft_win win;            /* of the heaps */
+    unsigned char *heap;     /* this place's, as its ranks see it */
+    uint64_t from;           /* where in it the memory of `buddy` begins */
+    struct weft_buddy buddy; /* of kernels; of host programs, too, where they reach it */
+    struct weft_gsegment *segment;
+};
+
+/* Where a global pointer leads. */
+struct weft_gplace {
+    weft_win win;
+    int32_t member;
+    uint64_t offset;
+};
+
+/* What is wrong with one. text: begins with "%s: ", for the call. */
+struct weft_gfault {
+    weft_status status;
+    const char *text;
+    int64_t n[5];
+};
+
+WEFT_INLINE void weft_gfault_set(struct weft_gfault *fault, weft_status status, const char *text,
+                                 int64_t a, int64_t b, int64_t c, int64_t d, int64_t e)
+{
+    fault->status = status;
+    fault->text = text;
+    fault->n[0] = a;
+    fault->n[1] = b;
+    fault->n[2] = c;
+    fault->n[3] = d;
+    fault->n[4] = e;
+}
+
+/* Finds `bytes` bytes, of height rows, pitch apart. False: *fault says why. */
+WEFT_INLINE bool weft_gptr_find(const struct weft_gspace *space, weft_gptr g, uint64_t width,
+                                uint64_t pitch, uint64_t height, struct weft_gplace *to,
+                                struct weft_gfault *fault)
+{
+    const int place = weft_gptr_place(g);
+
+    if ((g.where & ~0xffffffu) != WEFT_GPTR_VALID || g.segment >= space->segments) {
+        weft_gfault_set(fault, WEFT_ERR_ARGUMENT,
+                        "%s: not a global pointer: where 0x%llx, segment %lld", g.where, g.segment,
+                        0, 0, 0);
+        return false;
+    }
+    if (place >= space->places) {
+        weft_gfault_set(fault, WEFT_ERR_RANK, "%s: place %lld is not one of %lld", place,
+                        space->places, 0, 0, 0);
+        return false;
+    }
+    const struct weft_gsegment *const segment = &space->segment[g.segment];
+    if (segment->generation != g.generation || !segment->known) {
+        weft_gfault_set(fault, WEFT_ERR_WINDOW,
+                        "%s: segment %lld was freed, or is not known here (generation %lld, now "
+                        "%lld)",
+                        g.segment, g.generation, segment->generation, 0, 0);
+        return false;
+    }
+    const struct weft_gpart *const part = &segment->part[place];
+    const uint64_t rows = height > 1 ? height - 1 : 0;
+    if (!part->present || width > part->bytes || g.offset > part->bytes - width ||
+        (rows != 0 && pitch > (part->bytes - width - g.offset) / rows)) {
+        weft_gfault_set(fault, WEFT_ERR_BOUNDS,
+                        "%s: %lld bytes at offset %lld are not inside segment %lld (%lld bytes at "
+                        "place %lld)",
+                        (int64_t)(rows * pitch + width), (int64_t)g.offset, g.segment,
+                        part->present ? (int64_t)part->bytes : 0, place);
+        return false;
+    }
+    to->win = segment->win;
+    to->member = part->member;
+    to->offset = part->at + g.offset;
+    return true;
+}
+
+#endif
