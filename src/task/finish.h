@@ -40,25 +40,25 @@ WEFT_INLINE void weft_task_even(weft_self *self, struct weft_task_place *p,
                        *report);
 }
 
-/* Whether there is a report of every place for this phase, and one is new; *sum of what they
- * completed. Place 0, the leader. */
+/* Whether there is a report of every place for this phase, and any is new; *sum of what they
+ * completed. Each report is read once. Place 0, the leader. */
 WEFT_INLINE bool weft_task_first_wave(struct weft_task_place *p, uint64_t *sum)
 {
-    bool changed = false;
+    bool all = true;
 
     *sum = 0;
     for (int32_t q = 0; q < p->places; q++) {
         const uint64_t word = weft_load_acquire_u64(
             &p->mail->word[weft_task_row(p->places, WEFT_TASK_REPORT, q)], ORDER_task_take);
-        if (word >> 48 != (p->closed & 0xffff))
-            return false;
-        changed = changed || word != p->table_tried[q];
+        all = all && word >> 48 == (p->closed & 0xffff);
+        p->untried = p->untried || word != p->report_seen[q];
+        p->report_seen[q] = word;
         *sum += word & 0xffffffffffffu;
     }
-    for (int32_t q = 0; changed && q < p->places; q++)
-        p->table_tried[q] =
-            weft_load_relaxed_u64(&p->mail->word[weft_task_row(p->places, WEFT_TASK_REPORT, q)]);
-    return changed;
+    if (!all || !p->untried)
+        return false;
+    p->untried = 0;
+    return true;
 }
 
 /* Place 0. All threads. */

@@ -42,7 +42,7 @@ static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
     p->away = carve(memory, &at, n * sizeof(*p->away));
     p->vain = carve(memory, &at, n * sizeof(*p->vain));
     p->again = carve(memory, &at, n * sizeof(*p->again));
-    p->table_tried = carve(memory, &at, n * sizeof(*p->table_tried));
+    p->report_seen = carve(memory, &at, n * sizeof(*p->report_seen));
     p->record = carve(memory, &at, slots * sizeof(*p->record));
     for (uint32_t r = 0; memory != NULL && r < p->ranks; r++) {
         ranks[r].cell = cells + (size_t)r * p->slots;

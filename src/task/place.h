@@ -119,7 +119,7 @@ struct weft_task_place {
     uint32_t *away;              /* by place: how many of this place's tasks it has; service */
     uint64_t *vain;              /* by place: the load it had when it gave nothing; service */
     uint64_t *again;             /* by place: when it may be asked again; service */
-    uint64_t *table_tried;       /* by place: the reports that were tried last; place 0 */
+    uint64_t *report_seen;       /* by place: the last report; place 0's service */
     struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
     uint32_t queued; /* tasks that wait to run */
     uint32_t held;   /* tasks that gates hold; of the one that was held last: */
@@ -135,6 +135,7 @@ struct weft_task_place {
     uint64_t backoff;
     uint64_t rate; /* ns that a KiB of a taken task's data took */
     uint64_t given;
+    uint32_t untried;       /* reports have come since they were added up; place 0 */
     int32_t asking;         /* whom; -1: nobody */
     uint32_t accepted;      /* of the answer that is there */
     uint32_t closed, phase; /* phases: no more tasks come from the host; over */
