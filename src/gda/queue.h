@@ -97,9 +97,8 @@ WEFT_INLINE bool weft_gda_has_room(const struct weft_gda_queue *queue, uint32_t 
     return queue->posted - queue->done + slots < queue->slots;
 }
 
-/* Whether the next request, of one slot, should have a completion so that the ring is never full of
- * requests without. */
-WEFT_INLINE bool weft_gda_asks(const struct weft_gda_queue *queue)
+/* Whether a completion is due, so that the ring is never full of requests that have none. */
+WEFT_INLINE bool weft_gda_is_due(const struct weft_gda_queue *queue)
 {
     return queue->posted - queue->asked >= queue->slots / 4;
 }

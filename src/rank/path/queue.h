@@ -49,8 +49,8 @@ WEFT_COLD void weft_queue_post(weft_self *self, struct weft_gda_queue *queue,
 }
 
 /*
- * Has all that was posted complete: by a READ behind it, since what only the NIC has acknowledged
- * need not be visible yet. One slot is always left for it.
+ * Has all that was posted complete: by a READ behind it. Writes have no completion of their own,
+ * which would say only that the NIC has them. One slot is always left for it.
  */
 WEFT_COLD void weft_queue_ask(weft_self *self, struct weft_gda_queue *queue)
 {
@@ -98,6 +98,7 @@ WEFT_COLD void weft_queue_await(weft_self *self, int process, uint64_t number)
         queue->dirty = 0;
         self->unsettled--;
     }
+    weft_channel_fence(self); /* as in weft_proxy_await */
 }
 
 /* Whether they are, as far as it has a completion, which it is made to have. */
@@ -152,13 +153,14 @@ WEFT_COLD bool weft_queue_room(weft_self *self, struct weft_gda_queue *queue, in
 /* A call has posted all that it does: the NIC is told, at once or with others of a batch. */
 WEFT_COLD void weft_queue_posted(weft_self *self, struct weft_gda_queue *queue)
 {
+    if (weft_gda_is_due(queue))
+        weft_queue_ask(self, queue);
     if (self->batches == 0 || queue->posted - queue->rung >= WEFT_QUEUE_BATCH)
         weft_queue_ring(self, queue);
     weft_turn(self);
 }
 
-/* ---- where the NIC finds what ------------------------------------------------------------------
- */
+/* ---- where the NIC finds what ---------------------------------------------------------------- */
 
 /* The key of this process's memory; 0: it is not known. Any thread. */
 WEFT_INLINE uint32_t weft_queue_lkey(const weft_self *self, const void *memory, uint64_t bytes)
@@ -199,8 +201,7 @@ WEFT_COLD void weft_queue_from_sink(unsigned char *to, const unsigned char *sink
 #endif
 }
 
-/* ---- puts and notices --------------------------------------------------------------------------
- */
+/* ---- puts and notices ------------------------------------------------------------------------ */
 
 /* One row, or a piece of it, from its own bytes or by key. False: the rank is about to end. */
 WEFT_COLD bool weft_queue_write(weft_self *self, int process, struct weft_gda_remote to,
@@ -210,14 +211,11 @@ WEFT_COLD bool weft_queue_write(weft_self *self, int process, struct weft_gda_re
 
     while (bytes != 0) {
         const uint32_t piece = bytes < WEFT_MLX5_BYTES ? (uint32_t)bytes : WEFT_MLX5_BYTES;
-        const bool inside = bytes <= WEFT_MLX5_INLINE_MOST;
-        const bool small = !inside || bytes <= WEFT_MLX5_INLINE_SLOT;
         struct weft_wqe wqe;
 
-        if (!weft_queue_room(self, queue, process, small ? 1 : 2))
+        if (!weft_queue_room(self, queue, process, WEFT_MLX5_SLOTS_MOST))
             return false;
-        const bool complete = small && weft_gda_asks(queue);
-        if (inside) {
+        if (bytes <= WEFT_MLX5_INLINE_MOST) {
             unsigned char data[WEFT_MLX5_INLINE_MOST];
 #ifdef __CUDACC__
             for (uint32_t i = 0; i < piece; i++)
@@ -225,12 +223,12 @@ WEFT_COLD bool weft_queue_write(weft_self *self, int process, struct weft_gda_re
 #else
             weft_read_shared(data, source, piece);
 #endif
-            weft_wqe_inline(&wqe, queue->posted, queue->qpn, to, data, piece, complete);
+            weft_wqe_inline(&wqe, queue->posted, queue->qpn, to, data, piece, false);
         } else {
             const struct weft_gda_local from = {(uint64_t)(uintptr_t)source, piece, lkey};
-            weft_wqe_move(&wqe, WEFT_MLX5_WRITE, queue->posted, queue->qpn, to, from, complete);
+            weft_wqe_move(&wqe, WEFT_MLX5_WRITE, queue->posted, queue->qpn, to, from, false);
         }
-        weft_queue_post(self, queue, &wqe, complete);
+        weft_queue_post(self, queue, &wqe, false);
         to.address += piece;
         source += piece;
         bytes -= piece;
@@ -366,9 +364,8 @@ WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_r
         }
         if (!weft_queue_room(self, queue, route->process, 1))
             return true;
-        const bool complete = row + 1 == shape->height || weft_gda_asks(queue);
-        weft_wqe_move(&wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, remote, here, complete);
-        weft_queue_post(self, queue, &wqe, complete);
+        weft_wqe_move(&wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, remote, here, true);
+        weft_queue_post(self, queue, &wqe, true);
         remote.address += shape->source_pitch;
     }
     weft_queue_posted(self, queue);
@@ -380,13 +377,8 @@ WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_r
     return true;
 }
 
-/* An update that a NIC has: of 8 bytes, a sum or a comparison. */
-WEFT_INLINE bool weft_queue_updates(const struct weft_change *change)
-{
-    return change->type == WEFT_U64 && (change->how == WEFT_SUM || change->how == WEFT_COMPARE);
-}
-
-/* As weft_queue_get. The old value is self->fetched if `now`; else it goes to *old. */
+/* As weft_queue_get; a NIC has sums and comparisons of 8 bytes. The old value is self->fetched if
+ * `now`; else it goes to *old. */
 WEFT_COLD bool weft_queue_update(weft_self *self, weft_win win, const struct weft_route *to,
                                  int target, size_t offset, const struct weft_change *change,
                                  bool now, void *old)
@@ -400,7 +392,8 @@ WEFT_COLD bool weft_queue_update(weft_self *self, weft_win win, const struct wef
         back.address = (uint64_t)(uintptr_t)old;
         back.lkey = weft_queue_lkey(self, old, 8);
     }
-    if (!weft_queue_updates(change) || word.rkey == 0 || back.lkey == 0)
+    if (change->type != WEFT_U64 || (change->how != WEFT_SUM && change->how != WEFT_COMPARE) ||
+        word.rkey == 0 || back.lkey == 0)
         return false;
     if (!weft_leads(self))
         return true;

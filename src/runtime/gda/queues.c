@@ -135,56 +135,60 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     return status;
 }
 
-/* Where things lie, in device memory or in the host's. */
+/* Where things lie: [0] in device memory, [1] in the host's. */
 struct places {
-    size_t ends, keys;  /* there: the ranks' ends and keys */
-    size_t slots, cqes; /* bytes of a queue's */
-    size_t there, host; /* in all */
+    size_t keys;           /* in device memory, behind the ranks' ends */
+    size_t slots, cqes;    /* bytes of a queue's */
+    int slots_in, cqes_in; /* 0: device memory; 1: the host's */
+    size_t all[2];         /* bytes */
+    unsigned char *next[2];
 };
 
 static struct places lay_out(const struct weft_job *job, size_t count)
 {
-    const bool wqe_there = (job->config.gda_place & 2) != 0, cqe_there = job->config.gda_place & 1;
-    struct places at = {.slots = (size_t)job->config.gda_depth * WEFT_MLX5_SLOT + LINE};
+    const bool ring = job->config.gda_cq == WEFT_GDA_CQ_RING;
+    const size_t depth = (size_t)job->config.gda_depth;
+    struct places at = {.keys = count * sizeof(struct weft_gda_queue),
+                        .slots = LINE + depth * WEFT_MLX5_SLOT, /* the record first */
+                        .cqes = (ring ? depth : 1) * WEFT_MLX5_CQE_BYTES,
+                        .slots_in = (job->config.gda_place & 2) == 0,
+                        .cqes_in = (job->config.gda_place & 1) == 0};
 
-    at.cqes = (job->config.gda_cq == WEFT_GDA_CQ_RING ? (size_t)job->config.gda_depth : 1) *
-              WEFT_MLX5_CQE_BYTES;
-    at.keys = count * sizeof(struct weft_gda_queue);
-    at.there = (at.keys + sizeof(struct weft_gda_keys) + LINE - 1) / LINE * LINE;
-    at.host = count * LINE; /* doorbells */
-    *(wqe_there ? &at.there : &at.host) += count * at.slots;
-    *(cqe_there ? &at.there : &at.host) += count * at.cqes;
+    at.all[0] = (at.keys + sizeof(struct weft_gda_keys) + LINE - 1) / LINE * LINE;
+    at.all[1] = count * LINE; /* doorbells */
+    at.all[at.slots_in] += count * at.slots;
+    at.all[at.cqes_in] += count * at.cqes;
     return at;
 }
 
-/* The i-th queue: the rank's end and the NIC's. where: the next free bytes, there and of the host.
- */
-static void place_queue(struct weft_job *job, uint32_t i, const struct places *at,
-                        unsigned char *where[2], struct weft_gda_queue *end)
+static unsigned char *take_next(struct places *at, int in, size_t bytes)
 {
-    struct weft_queues *queues = job->queues;
-    const int processes = job->numbers.processes, process = (int)i % processes;
-    const uint32_t slot = 1 + i / (uint32_t)processes;
-    const bool far = !job->device_ops->host_access;
-    const int wqe_in = (job->config.gda_place & 2) == 0, cqe_in = (job->config.gda_place & 1) == 0;
-    const uint64_t start = (uint64_t)job->config.counter_start << 32 | job->config.counter_start;
-    const uint64_t counts = (uint64_t)(uintptr_t)queues->counts;
-    unsigned char *const record = where[wqe_in], *const cqe = where[cqe_in] +
-                                                              (wqe_in == cqe_in ? at->slots : 0);
+    unsigned char *const taken = at->next[in];
 
-    where[wqe_in] += at->slots;
-    where[cqe_in] += at->cqes;
-    *end = (struct weft_gda_queue){
+    at->next[in] += bytes;
+    return taken;
+}
+
+/* A rank's end of a queue to a process. */
+static struct weft_gda_queue make_end(const struct weft_job *job, struct places *at, uint32_t i,
+                                      uint32_t slot, int process)
+{
+    const struct weft_queues *queues = job->queues;
+    const uint64_t start = (uint64_t)job->config.counter_start << 32 | job->config.counter_start;
+    const uint64_t sinks = (uint64_t)(uintptr_t)queues->counts + queues->counts_bytes -
+                           (uint64_t)job->numbers.ranks_here * LINE;
+    unsigned char *const record = take_next(at, at->slots_in, at->slots);
+    const bool own = process == job->numbers.process;
+
+    return (struct weft_gda_queue){
         .wqe = (uint64_t *)(void *)(record + LINE),
-        .cqe = cqe,
+        .cqe = take_next(at, at->cqes_in, at->cqes),
         .record = (uint32_t *)(void *)record,
         .doorbell = (uint64_t *)(void *)(queues->host + (size_t)i * LINE),
-        .sink = counts + queues->counts_bytes -
-                (uint64_t)(job->numbers.ranks_here + 1 - (int)slot) * LINE,
+        .sink = sinks + (uint64_t)(slot - 1) * LINE,
         .counts = queues->peers[process].counts,
         .sink_lkey = WEFT_QUEUES_LKEY,
-        .counts_rkey = process == job->numbers.process ? WEFT_QUEUES_LKEY
-                                                       : weft_gda_rkey(queues->peers[process].key),
+        .counts_rkey = own ? WEFT_QUEUES_LKEY : weft_gda_rkey(queues->peers[process].key),
         .qpn = 1 + i,
         .slots = (uint32_t)job->config.gda_depth,
         .cq_slots = (uint32_t)(at->cqes / WEFT_MLX5_CQE_BYTES),
@@ -192,23 +196,33 @@ static void place_queue(struct weft_job *job, uint32_t i, const struct places *a
         .rung = start,
         .done = start,
         .asked = start};
-    *end->doorbell = weft_mlx5_doorbell(start, end->qpn);
-    queues->list[i] = (struct weft_softnic_queue){
-        .nic = &queues->nic,
-        .wire = process == job->numbers.process ? &weft_softnic_loop : &weft_queues_wire,
-        .context = &queues->wires[i],
-        .process = process,
-        .slot = slot,
-        .wqe = record + LINE,
-        .cqe = cqe,
-        .record = end->record,
-        .doorbell = end->doorbell,
-        .qpn = end->qpn,
-        .slots = end->slots,
-        .cq_slots = end->cq_slots,
-        .wqe_far = far && wqe_in == 0,
-        .cqe_far = far && cqe_in == 0};
+}
+
+/* And the NIC's. False: no memory. */
+static bool make_nic_end(struct weft_job *job, const struct places *at, uint32_t i, uint32_t slot,
+                         int process, const struct weft_gda_queue *end)
+{
+    struct weft_queues *queues = job->queues;
+    const bool own = process == job->numbers.process, far = !job->device_ops->host_access;
+
+    *end->doorbell = weft_mlx5_doorbell(end->posted, end->qpn);
     queues->wires[i].job = job;
+    queues->list[i] =
+        (struct weft_softnic_queue){.nic = &queues->nic,
+                                    .wire = own ? &weft_softnic_loop : &weft_queues_wire,
+                                    .context = &queues->wires[i],
+                                    .process = process,
+                                    .slot = slot,
+                                    .wqe = (unsigned char *)end->wqe,
+                                    .cqe = end->cqe,
+                                    .record = end->record,
+                                    .doorbell = end->doorbell,
+                                    .qpn = end->qpn,
+                                    .slots = end->slots,
+                                    .cq_slots = end->cq_slots,
+                                    .wqe_far = far && at->slots_in == 0,
+                                    .cqe_far = far && at->cqes_in == 0};
+    return weft_softnic_open(&queues->list[i], end->posted);
 }
 
 /* Before the first request: a record that says so, and completions that are none. */
@@ -228,41 +242,53 @@ static weft_status clear_queue(struct weft_job *job, const struct weft_gda_queue
     return status;
 }
 
+/* All queues, each with its two ends. */
+static weft_status make_queues(struct weft_job *job, struct places *at, struct weft_gda_queue *ends,
+                               uint32_t count)
+{
+    const int processes = job->numbers.processes;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const int process = (int)i % processes;
+        const uint32_t slot = 1 + i / (uint32_t)processes;
+        ends[i] = make_end(job, at, i, slot, process);
+        job->queues->count = i + 1;
+        if (!make_nic_end(job, at, i, slot, process, &ends[i]))
+            return weft_err(WEFT_ERR_MEMORY, "no memory for queue %u of %u", i, count);
+        const weft_status status = clear_queue(job, &ends[i]);
+        if (status != WEFT_OK)
+            return status;
+    }
+    return weft_job_copy(job, job->queues->there, ends, count * sizeof(*ends));
+}
+
 weft_status weft_queues_make(struct weft_job *job)
 {
     struct weft_queues *queues = job->queues;
+    struct weft_state *state = &job->space.state;
 
     if (queues == NULL)
         return WEFT_OK;
     const uint32_t count = (uint32_t)(job->numbers.ranks_here * job->numbers.processes);
-    const struct places at = lay_out(job, count);
+    struct places at = lay_out(job, count);
     struct weft_gda_queue *ends = calloc(count, sizeof(*ends));
     queues->list = calloc(count, sizeof(*queues->list));
     queues->wires = calloc(count, sizeof(*queues->wires));
-    queues->there = job->device_ops->alloc(job->device, at.there, &queues->there_share);
-    queues->host = job->device_ops->host_alloc(job->device, at.host);
+    queues->there = job->device_ops->alloc(job->device, at.all[0], &queues->there_share);
+    queues->host = job->device_ops->host_alloc(job->device, at.all[1]);
+    weft_status status = WEFT_ERR_MEMORY;
     if (ends == NULL || queues->list == NULL || queues->wires == NULL || queues->there == NULL ||
         queues->host == NULL) {
-        free(ends);
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %u queues", count);
+        weft_err(status, "no memory for %u queues", count);
+    } else {
+        at.next[0] = queues->there + at.all[0] - (at.slots_in == 0 ? count * at.slots : 0) -
+                     (at.cqes_in == 0 ? count * at.cqes : 0);
+        at.next[1] = queues->host + (size_t)count * LINE;
+        state->nic_keys = (struct weft_gda_keys *)(void *)(queues->there + at.keys);
+        state->nic = (uint64_t *)(void *)queues->counts;
+        state->nic_counts = job->device_ops->host_access ? weft_queues_words(job) : 0;
+        status = make_queues(job, &at, ends, count);
     }
-    unsigned char *where[2] = {queues->there + (at.keys + sizeof(struct weft_gda_keys) + LINE - 1) /
-                                                   LINE * LINE,
-                               queues->host + (size_t)count * LINE};
-    weft_status status = WEFT_OK;
-    for (uint32_t i = 0; status == WEFT_OK && i < count; i++) {
-        place_queue(job, i, &at, where, &ends[i]);
-        status = clear_queue(job, &ends[i]);
-        if (status == WEFT_OK && !weft_softnic_open(&queues->list[i], ends[i].posted))
-            status = weft_err(WEFT_ERR_MEMORY, "no memory for queue %u", i);
-        queues->count = i + 1;
-    }
-    if (status == WEFT_OK)
-        status = weft_job_copy(job, queues->there, ends, count * sizeof(*ends));
-    struct weft_state *state = &job->space.state;
-    state->nic_keys = (struct weft_gda_keys *)(void *)(queues->there + at.keys);
-    state->nic = (uint64_t *)(void *)queues->counts;
-    state->nic_counts = job->device_ops->host_access ? weft_queues_words(job) : 0;
     free(ends);
     return status;
 }

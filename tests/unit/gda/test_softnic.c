@@ -109,7 +109,7 @@ static void run_through(uint64_t start, uint32_t cq_slots)
             assert_true(serve());
         }
         memset(data, (int)(i & 0xff), sizeof(data));
-        const bool complete = add || (bytes <= WEFT_MLX5_INLINE_SLOT && weft_gda_asks(&b.here));
+        const bool complete = add || (bytes <= WEFT_MLX5_INLINE_SLOT && weft_gda_is_due(&b.here));
         if (add)
             weft_wqe_atomic(&wqe, WEFT_MLX5_FETCH_ADD, b.here.posted, QPN, at(8), 1, 0, part(0, 8),
                             true);
