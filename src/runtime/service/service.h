@@ -49,6 +49,8 @@ struct weft_service {
     /* Progress task only. `alone`: nothing of the rank's earlier commands is left to be done. */
     enum weft_taken (*command)(struct weft_job *job, uint32_t slot,
                                const struct weft_command *command, bool alone);
+    /* "in task ..." of the number that a rank has as its work. Progress task only. */
+    void (*works_on)(const struct weft_job *job, uint64_t work, char *text, size_t bytes);
     /* "in weft_wait for tag 3: ...". Monitor only, the job's tables locked. */
     void (*waits_for)(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
                       size_t bytes);
