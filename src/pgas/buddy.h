@@ -137,7 +137,7 @@ WEFT_INLINE uint32_t weft_buddy_take_of(uint64_t *word, uint32_t units)
         step *= 2;
     for (;;) {
         const uint64_t mask = ((uint64_t)1 << units) - 1;
-        uint32_t first = 0;
+        uint32_t first = (uint32_t)was == UINT32_MAX ? WEFT_BUDDY_UNITS : 0; /* most are closed */
         while (first < WEFT_BUDDY_UNITS && (was & mask << first) != 0)
             first += step;
         if (first >= WEFT_BUDDY_UNITS)

@@ -34,6 +34,15 @@ root=${here%/tests/install}
 "$HOME/opt/weft/bin/weftrun" -n 3 ./dcuda >out 2>err || fail "dCUDA: status $?: $(cat err)"
 grep -qx "rank 0: step 99: the sum of 48 ranks is 117600" out || fail "dCUDA: $(cat out)"
 
+# The example of docs/global.md, in C, on two processes.
+awk '$0 == "```" { inside = 0 } inside; $0 == "```c" { inside = 1 }' "$root/docs/global.md" >pass.c
+# shellcheck disable=SC2046
+cc -std=c17 -Wall -Wextra -Werror pass.c $(pkg-config --cflags --libs weft) -o pass || fail "docs/global.md: not compiled"
+"$HOME/opt/weft/bin/weftrun" -n 2 ./pass >out 2>err || fail "docs/global.md: status $?: $(cat err)"
+for line in "rank 0 got 3" "rank 1 got 0" "rank 2 got 1" "rank 3 got 2"; do
+    grep -q "$line\$" out || fail "docs/global.md: no '$line' in $(cat out)"
+done
+
 # refused WHAT TEXT COMMAND...: the compiler says the text, for logs that are wrong in this way.
 refused() {
     local what=$1 text=$2
