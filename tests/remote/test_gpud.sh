@@ -121,6 +121,20 @@ until_says "ended with 46" cat "$here/endless.out"
 kill "$two"
 until_says 'sessions ended' cat "$here/two.err"
 
+# a warm session is the program's, and another one comes in its place
+server warm --warm 1
+expect warm 0 'Test PASSED' "$cuda" run -s "$address" -- "$program"
+until_says 1 pgrep -cP "$server"
+ready=$(pgrep -P "$server")
+"$cuda" run -s "$a,$address" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
+pids+=($!)
+until_says ready cat "$here/endless.out"
+until_says 2 pgrep -cP "$server"
+kill -9 "$ready"
+until_says "server $address is lost" cat "$here/endless.out"
+kill "$server"
+until_says 'sessions ended' cat "$here/warm.err"
+
 # shares: the third allocation is too much, and the other program goes on
 server three --memory 8M
 c=$address

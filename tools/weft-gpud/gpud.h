@@ -15,7 +15,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
-enum { STRANGERS = 64, MOST_CLIENTS = 256 };
+enum { STRANGERS = 64, MOST_CLIENTS = 256, MOST_WARM = 16 };
 
 struct gpud {
     /* options */
@@ -25,7 +25,8 @@ struct gpud {
     int devices[WEFT_LINK_DEVICES], device_count; /* 0: all */
     uint64_t memory;                              /* of one client on a device; 0: all */
     uint32_t places;
-    uid_t user; /* sessions run as this one; -1: as the daemon */
+    uint32_t warm; /* sessions that are ready before a program comes */
+    uid_t user;    /* sessions run as this one; -1: as the daemon */
     gid_t group;
     /* state */
     struct weft_key key;
@@ -41,6 +42,10 @@ struct gpud {
         char peer[64];
     } clients[MOST_CLIENTS];
     uint32_t client_count;
+    struct warm {
+        pid_t pid; /* 0: free */
+        int line;  /* where it is told of its program */
+    } warms[MOST_WARM];
 };
 
 /* main.c: one line on stderr. */
@@ -54,7 +59,10 @@ void door_serve(struct gpud *gpud, const struct pollfd polled[1 + STRANGERS]);
 /* child.c */
 /* How many devices the driver has, and its name; asked in a child. False: it has none, said. */
 bool child_count_devices(const struct gpud *gpud, int *devices);
-/* Starts a session for who has said the right hello. False: the system has no room. */
+/* Starts sessions that wait for a program, with their contexts made, until there are gpud->warm. */
+void child_warm(struct gpud *gpud);
+/* Starts a session, or takes one that waits, for who has said the right hello. False: the system
+ * has no room. */
 bool child_start(struct gpud *gpud, const struct weft_request *request, int fd);
 /* Forgets the sessions that have ended. */
 void child_reap(struct gpud *gpud);

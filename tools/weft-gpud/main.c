@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { OPTION_NO_SECRET = 256, OPTION_USER, OPTION_DRIVER };
+enum { OPTION_NO_SECRET = 256, OPTION_USER, OPTION_DRIVER, OPTION_WARM };
 
 static struct gpud gpud = {.listen = {"127.0.0.1", "7070"},
                            .driver = "cuda",
@@ -51,6 +51,7 @@ static const struct argp_option option_list[] = {
     {"devices", 'd', "N,...", 0, "which GPUs (default: all)", 0},
     {"clients", 'c', "N", 0, "most programs at once (default 16)", 0},
     {"memory", 'm', "BYTES", 0, "most memory of one program on each GPU; K, M, G", 0},
+    {"warm", OPTION_WARM, "N", 0, "sessions that are ready before a program comes (default 0)", 0},
     {"user", OPTION_USER, "NAME", 0, "sessions run as this user", 0},
     {"driver", OPTION_DRIVER, "cuda|fake:OPTIONS", 0,
      "the GPUs' driver, or one in host memory for tests", 0},
@@ -143,6 +144,9 @@ static error_t take_option(int key, char *text, struct argp_state *state)
     case 'm':
         gpud.memory = size(state, text);
         return 0;
+    case OPTION_WARM:
+        gpud.warm = (uint32_t)number(state, text, NULL, 0, MOST_WARM);
+        return 0;
     case OPTION_USER:
         set_user(state, text);
         return 0;
@@ -222,6 +226,7 @@ static void serve(void)
         door_watch(&gpud, polled);
         const int ready = poll(polled, 1 + STRANGERS, TICK_MS);
         child_reap(&gpud);
+        child_warm(&gpud);
         if (ready >= 0)
             door_serve(&gpud, polled);
     }
@@ -251,6 +256,7 @@ int main(int argc, char **argv)
     sigaction(SIGCHLD, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     door_open(&gpud);
+    child_warm(&gpud);
     announce(devices);
     serve();
     close(gpud.listener);
