@@ -98,7 +98,12 @@ static int process_main(void *argument)
 
     if (weft_open(&job, NULL, NULL) != WEFT_OK)
         return 1;
+    const bool heap = litmus->kernel == &litmus_heap;
+    if (heap && weft_pgas_open(job) == WEFT_OK)
+        data.space = weft_pgas_space(job);
     int failed = litmus->kernel != NULL ? run_kernel(litmus, job, &data) : litmus->host(job);
+    if (heap && weft_pgas_close(job) != WEFT_OK)
+        failed = 1;
     if (weft_close(job) != WEFT_OK)
         failed = 1;
     free(data.plain);
@@ -129,6 +134,7 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_EAGER", litmus->rings[0] == 'e' ? "1024" : "0", 1);
     setenv("WEFT_EAGER_AFTER", "1", 1);
     setenv("WEFT_MSG_RING", small ? "512" : "16384", 1);
+    setenv("WEFT_HEAP", "4096", 1); /* LITMUS_HEAP */
     setenv("WEFT_GDA", litmus->path[0] == 'q' || litmus->rings[0] == 'q' ? "softnic" : "off", 1);
     setenv("WEFT_GDA_DEPTH", small ? "16" : "64", 1);
     setenv("WEFT_GDA_CQ", small ? "ring" : "collapsed", 1);
