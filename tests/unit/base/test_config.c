@@ -116,7 +116,7 @@ static void test_choice(void **state)
     assert_string_equal(weft_config_word(WEFT_CONFIG_AT_NET, WEFT_NET_AUTO).text, "auto");
     assert_string_equal(weft_config_word(WEFT_CONFIG_AT_NET, WEFT_NET_MPI).text, "mpi");
     assert_string_equal(weft_config_word(WEFT_CONFIG_AT_PATH, WEFT_PATH_PROXY).text, "proxy");
-    assert_string_equal(weft_config_word(WEFT_CONFIG_AT_PATH, WEFT_PATH_PROXY + 1).text, "?");
+    assert_string_equal(weft_config_word(WEFT_CONFIG_AT_PATH, WEFT_PATH_QUEUE + 1).text, "?");
     assert_string_equal(weft_config_word(WEFT_CONFIG_AT_PATH, UINT32_MAX).text, "?");
 
     static const char *const malformed[] = {"", "cp", "cpux", "CPU", "auto|cpu", "|", "1"};
