@@ -139,6 +139,9 @@ WEFT_API weft_status weft_tags_take(weft_job *job, int count, int *first);
  */
 WEFT_API weft_status weft_tags_give(weft_job *job, int first, int count);
 
+/* The first process that the job lost (PEER_LOST); -1: none. Any thread; does not block. */
+WEFT_API int weft_lost(const weft_job *job);
+
 /* The numbers of the job; valid until weft_close. Any thread. */
 WEFT_API const weft_numbers *weft_numbers_of(const weft_job *job);
 
@@ -267,6 +270,12 @@ WEFT_API weft_status weft_host_test(weft_job *job, int tag, uint32_t count, int 
 
 /* All earlier puts and updates on the window are visible, gets there. Blocking, not collective. */
 WEFT_API weft_status weft_host_flush(weft_job *job, weft_win win);
+
+/*
+ * As weft_fence: for each target by itself, earlier puts are seen before later ones, also by who
+ * polls a word with acquire loads. Does not block.
+ */
+WEFT_API weft_status weft_host_fence(weft_job *job);
 
 /* Collective: nobody leaves before all have entered. */
 WEFT_API weft_status weft_host_barrier(weft_job *job);

@@ -214,3 +214,10 @@ weft_status weft_host_flush(weft_job *job, weft_win win)
     weft_flush(self, win);
     return weft_host_leave(job, WEFT_OK);
 }
+
+weft_status weft_host_fence(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_fence");
+    weft_fence(self);
+    return weft_host_leave(job, WEFT_OK);
+}

@@ -139,6 +139,19 @@ static void check_refused(struct test_env *env, weft_win own)
     env->expect = WEFT_ERR_TIMEOUT; /* of weft_close: the first that was refused */
 }
 
+/* It has ended, and its memory is freed, before others hear of it. */
+static void check_brief(struct test_env *env)
+{
+    for (int i = 0; i < 20; i++) {
+        void *const memory = weft_malloc(env->job, 4096);
+        if (!TEST(env, memory != NULL))
+            return;
+        TEST_EQ(env, weft_expose(env->job, memory, 4096, 99), WEFT_OK);
+        TEST_EQ(env, weft_unexpose(env->job, 99), WEFT_OK);
+        weft_free(env->job, memory);
+    }
+}
+
 static void run(struct test_env *env, struct data *data, weft_comm *group)
 {
     const uint32_t number = NUMBER + (uint32_t)env->numbers->process;
@@ -177,6 +190,7 @@ static int body(struct test_env *env)
     TEST_EQ(env, weft_host_win_create(env->job, data.handles, bytes, &data.box), WEFT_OK);
     run(env, &data, &group);
     run(env, &data, &group); /* the numbers are free again */
+    check_brief(env);
     TEST_EQ(env, weft_expose(env->job, memory, BYTES, NUMBER + (uint32_t)env->numbers->process),
             WEFT_OK);
     TEST_EQ(env,

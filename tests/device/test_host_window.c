@@ -169,6 +169,40 @@ static void check_malloced(struct test_env *env)
     env->expect = WEFT_ERR_ARGUMENT; /* weft_close returns the first error */
 }
 
+/* Who polls a word sees what was put, and fenced, before it. */
+static void check_fence(struct test_env *env)
+{
+    weft_job *job = env->job;
+    const int n = env->numbers->processes, me = env->numbers->process, to = (me + 1) % n;
+    uint32_t *const window = test_memory(env, TEST_MAPPED, 4096);
+    const uint32_t *const word = window + 1023;
+    uint32_t source[1024];
+    weft_win win = WEFT_WIN_NONE;
+    int there;
+
+    for (int p = 0; p < n; p++)
+        if (weft_process_kind(job, p) != WEFT_KIND_CPU)
+            return; /* this program cannot poll there */
+    TEST_EQ(env, weft_host_win_create(job, window, 4096, &win), WEFT_OK);
+    for (uint32_t round = 1; round <= 20; round++) {
+        const size_t words = round % 2 == 0 ? 1000 : 8;
+        for (size_t i = 0; i < 1024; i++)
+            source[i] = round;
+        TEST_EQ(env, weft_host_put(job, win, to, 0, source, 4 * words), WEFT_OK);
+        TEST_EQ(env, weft_host_fence(job), WEFT_OK);
+        TEST_EQ(env, weft_host_put(job, win, to, 4092, source + 1023, 4), WEFT_OK);
+        while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != round)
+            if (!TEST_EQ(env, weft_host_test(job, TAG, 1, &there), WEFT_OK)) /* lets others run */
+                return;
+        for (size_t i = 0; i < words; i++)
+            if (!TEST_EQ(env, window[i], round))
+                return;
+        TEST_EQ(env, weft_host_flush(job, win), WEFT_OK);
+        TEST_EQ(env, weft_host_barrier(job), WEFT_OK);
+    }
+    TEST_EQ(env, weft_host_win_free(job, &win), WEFT_OK);
+}
+
 static int body(struct test_env *env)
 {
     struct test_check check;
@@ -184,6 +218,8 @@ static int body(struct test_env *env)
         test_run(env, &check, sizeof(check));
     check_window(env, TEST_REGISTERED);
     check_malloced(env);
+    if (!env->random) /* loads of this program are none of the model's */
+        check_fence(env);
     return TEST_PASSED;
 }
 

@@ -89,6 +89,8 @@ static void failure_frame(struct weft_job *job, const struct weft_frame *frame)
         weft_lock(&job->space.tables);
         snprintf(text, sizeof(text), "%s was lost", job->processes[frame->source].name);
         weft_unlock(&job->space.tables);
+        if (job->lost == 0)
+            __atomic_store_n(&job->lost, frame->source + 1, __ATOMIC_RELEASE);
         weft_job_failed(job, WEFT_ERR_PEER_LOST, text);
         return;
     }
@@ -106,6 +108,11 @@ static void failure_frame(struct weft_job *job, const struct weft_frame *frame)
         weft_watchdog_tell(job); /* whoever it was that waited too long, others are the reason */
     failed(job, (weft_status)abort.status, abort.text,
            frame->source == job->numbers.process ? own_level(job) : WEFT_SAY_ERROR);
+}
+
+int weft_lost(const weft_job *job)
+{
+    return __atomic_load_n(&job->lost, __ATOMIC_ACQUIRE) - 1;
 }
 
 const struct weft_service weft_failure_service = {

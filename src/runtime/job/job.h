@@ -89,6 +89,7 @@ struct weft_job {
     struct weft_lock failure_lock;
     bool own_said;    /* this process has logged the error that it told the others of */
     uint32_t failing; /* this process told of an error: services stop, and it tells no other */
+    int32_t lost;     /* one more than the first process that was lost; 0: none */
     uint32_t failed;  /* a weft_status: the job's first error in the control channel's order */
     char error[WEFT_ERROR_BYTES];
     uint32_t refused; /* a weft_status: the first error of a call that the job survived */

@@ -75,7 +75,7 @@ static void say_no_window(struct weft_job *job, const struct weft_comm_entry *co
         weft_say(WEFT_SAY_WARN, "%s: %s", weft_status_name(status), text);
 }
 
-weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, bool alone,
+weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, bool alone, bool brief,
                             const struct weft_contribution *c, struct weft_window_entry *entry)
 {
     const bool here = member.process == job->numbers.process;
@@ -92,7 +92,7 @@ weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, boo
         entry->address = (unsigned char *)(uintptr_t)c->base;
     else if (c->segment != WEFT_NO_SEGMENT)
         entry->address =
-            weft_memory_mapped(job, member.process, c->segment, c->segment_offset, c->b);
+            weft_memory_mapped(job, member.process, c->segment, c->segment_offset, c->b, brief);
     if (c->segment != WEFT_NO_SEGMENT || c->b == 0 || alone)
         return WEFT_OK;
     if (job->config.path == WEFT_PATH_DIRECT)
@@ -120,7 +120,7 @@ static weft_status fill_entries(struct weft_job *job, const struct weft_comm_ent
 {
     for (int32_t i = 0; i < comm->members; i++) {
         const weft_status status =
-            weft_entry_fill(job, comm->member[i], comm->leaders == 1, &all[i], &entry[i]);
+            weft_entry_fill(job, comm->member[i], comm->leaders == 1, false, &all[i], &entry[i]);
         *whose = i;
         if (status != WEFT_OK)
             return status;

@@ -107,7 +107,7 @@ static weft_status make(struct weft_job *job, int process, const struct weft_con
     if (entry == NULL)
         return WEFT_ERR_MEMORY;
     weft_status status =
-        weft_entry_fill(job, hosts->member[process], job->numbers.processes == 1, c, entry);
+        weft_entry_fill(job, hosts->member[process], job->numbers.processes == 1, true, c, entry);
     if (status == WEFT_OK)
         status = weft_window_make(&job->space.state, false, WEFT_COMM_HOST, entry, win);
     if (status != WEFT_OK) {

@@ -325,7 +325,7 @@ void weft_memory_release(struct weft_job *job, weft_win win)
 }
 
 void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
-                         uint64_t bytes)
+                         uint64_t bytes, bool brief)
 {
     const struct weft_process *p = &job->processes[process];
 
@@ -338,7 +338,7 @@ void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, ui
         return NULL;
     }
     const struct weft_segment *s = &p->segments[segment];
-    if (s->address == NULL && job->space.state.process_table[process].exposed == NULL) {
+    if (s->address == NULL && (brief || job->space.state.process_table[process].exposed == NULL)) {
         weft_say(WEFT_SAY_INFO, "%s: %llu bytes of its memory are not mapped (%s)", p->name,
                  (unsigned long long)s->share.bytes,
                  s->reason != NULL ? s->reason : "they were freed");

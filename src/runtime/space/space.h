@@ -93,10 +93,11 @@ void weft_memory_adopt(struct weft_job *job, weft_comm comm, weft_win win);
 void weft_memory_release(struct weft_job *job, weft_win win);
 /*
  * Where this process maps a range of another's segment; NULL: it is reached through the host. Fails
- * the job if it should be mapped and is not. Table lock held.
+ * the job if it should be mapped and is not, unless it is brief: it may be freed already. Table
+ * lock held.
  */
 void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
-                         uint64_t bytes);
+                         uint64_t bytes, bool brief);
 extern const struct weft_service weft_memory_service;
 void weft_memory_close(struct weft_job *job);
 

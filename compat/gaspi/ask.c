@@ -1,0 +1,38 @@
+/* compat/gaspi/ask.c - numbers that programs ask for: limits, ranks, time. */
+#include "internal.h"
+
+#include <stdint.h>
+
+/* ASK(name, type, value): a procedure that says one number, once the library is open. */
+#define ASK(name, type, number)                                                                    \
+    API(name, (type *const answer))                                                                \
+    {                                                                                              \
+        TRY_OPEN();                                                                                \
+        TRY_PLACE(answer);                                                                         \
+        *answer = (type)(number);                                                                  \
+        return GASPI_SUCCESS;                                                                      \
+    }
+#define CONFIG weftgaspi.config
+#define NODE   weft_numbers_of(weftgaspi.job)
+
+ASK(proc_rank, gaspi_rank_t, weftgaspi.rank)
+ASK(proc_num, gaspi_rank_t, weftgaspi.ranks)
+ASK(proc_local_rank, gaspi_rank_t, NODE->node_process)
+ASK(proc_local_num, gaspi_rank_t, NODE->node_processes)
+ASK(group_max, gaspi_number_t, CONFIG.group_max)
+ASK(segment_max, gaspi_number_t, CONFIG.segment_max)
+ASK(queue_size_max, gaspi_number_t, CONFIG.queue_size_max)
+ASK(queue_max, gaspi_number_t, WEFTGASPI_QUEUES)
+ASK(transfer_size_min, gaspi_size_t, 1)
+ASK(transfer_size_max, gaspi_size_t, CONFIG.transfer_size_max)
+ASK(notification_num, gaspi_number_t, CONFIG.notification_num)
+ASK(passive_transfer_size_min, gaspi_size_t, 1)
+ASK(passive_transfer_size_max, gaspi_size_t, CONFIG.passive_transfer_size_max)
+ASK(allreduce_buf_size, gaspi_size_t, CONFIG.allreduce_buf_size)
+ASK(allreduce_elem_max, gaspi_number_t, CONFIG.allreduce_elem_max)
+ASK(rw_list_elem_max, gaspi_number_t, CONFIG.rw_list_elem_max)
+ASK(atomic_max, gaspi_atomic_value_t, UINT64_MAX)
+ASK(network_type, gaspi_network_t, CONFIG.network)
+ASK(build_infrastructure, gaspi_number_t, CONFIG.build_infrastructure)
+ASK(time_get, gaspi_time_t, weftgaspi_now() * 1e3)
+ASK(time_ticks, gaspi_cycles_t, weftgaspi_now() * 1e9)

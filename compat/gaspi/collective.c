@@ -1,0 +1,192 @@
+/*
+ * compat/gaspi/collective.c - barriers and reductions of a group: collectives of its team, which a
+ * call begins or, after a time limit, goes on with.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- operations --------------------------------------------------------------------------------
+ */
+
+#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
+#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
+#define SUM_OF(a, b) ((a) + (b))
+
+#define COMBINE(type, how)                                                                         \
+    static void how##_##type(const weft_combine *combine, const void *from, void *into,            \
+                             size_t number)                                                        \
+    {                                                                                              \
+        const gaspi_##type *a = from;                                                              \
+        gaspi_##type *b = into;                                                                    \
+        (void)combine;                                                                             \
+        for (size_t i = 0; i < number; i++)                                                        \
+            b[i] = how##_OF(a[i], b[i]);                                                           \
+    }
+#define COMBINES(type) COMBINE(type, MIN) COMBINE(type, MAX) COMBINE(type, SUM)
+COMBINES(int)
+COMBINES(uint)
+COMBINES(float)
+COMBINES(double)
+COMBINES(long)
+COMBINES(ulong)
+
+/* In the order of gaspi_datatype_t and gaspi_operation_t. */
+#define ROW(type)                                                                                  \
+    {                                                                                              \
+        sizeof(gaspi_##type),                                                                      \
+        {                                                                                          \
+            MIN_##type, MAX_##type, SUM_##type                                                     \
+        }                                                                                          \
+    }
+static const struct {
+    size_t bytes;
+    void (*combine[3])(const weft_combine *combine, const void *from, void *into, size_t number);
+} types[] = {ROW(int), ROW(uint), ROW(float), ROW(double), ROW(long), ROW(ulong)};
+
+/* The program's own: called by threads that wait in the collective. */
+static void combine_user(const weft_combine *combine, const void *from, void *into, size_t number)
+{
+    struct weftgaspi_user *const user = (struct weftgaspi_user *)(uintptr_t)combine->operation;
+    const gaspi_return_t code =
+        user->operation((void *)(uintptr_t)from, into, user->result, user->state,
+                        (gaspi_number_t)number, combine->bytes, user->timeout);
+
+    if (code == GASPI_SUCCESS)
+        memcpy(into, user->result, number * combine->bytes);
+    else
+        user->code = code;
+}
+
+/* ---- the calls ---------------------------------------------------------------------------------
+ */
+
+struct call {
+    enum weftgaspi_collective kind;
+    const void *send;
+    void *receive;
+    size_t number;
+    weft_combine combine;
+    struct weftgaspi_user user;
+};
+
+static gaspi_return_t begin(struct weftgaspi_group *g, const struct call *call)
+{
+    void *result = NULL;
+    weft_status status;
+
+    if (call->kind == WEFTGASPI_ALLREDUCE_USER) {
+        result = realloc(g->user.result, call->number * call->combine.bytes);
+        if (result == NULL)
+            return GASPI_ERR_MEMALLOC;
+    }
+    g->combine = call->combine;
+    g->combine.operation = &g->user;
+    if (result != NULL) {
+        g->user = call->user;
+        g->user.result = result;
+    }
+    if (call->kind == WEFTGASPI_BARRIER)
+        status = weft_team_barrier(g->team, &g->op);
+    else
+        status = weft_team_allreduce(g->team, call->send, call->receive, call->number, &g->combine,
+                                     &g->op);
+    if (status == WEFT_OK)
+        g->kind = call->kind;
+    weftgaspi_count(WEFTGASPI_COLLECTIVES, 0, status == WEFT_OK);
+    return weftgaspi_result(status, -1);
+}
+
+/* The lock is given up meanwhile. */
+static gaspi_return_t finish(struct weftgaspi_group *g, double until)
+{
+    weftgaspi_unlock(GASPI_SUCCESS);
+    const weft_status status = weft_team_wait_for(&g->op, weftgaspi_left(until));
+    weftgaspi_lock();
+    const gaspi_return_t code = weftgaspi_result(status, -1);
+
+    if (code == GASPI_TIMEOUT)
+        return code;
+    const bool user = g->kind == WEFTGASPI_ALLREDUCE_USER;
+    g->kind = WEFTGASPI_NONE;
+    return code == GASPI_SUCCESS && user ? g->user.code : code;
+}
+
+static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms,
+                                 const struct call *call)
+{
+    struct weftgaspi_group *g;
+
+    weftgaspi_lock();
+    gaspi_return_t code = weftgaspi_group_in(group, &g);
+    if (code == GASPI_SUCCESS &&
+        (g->waiting || (g->kind != WEFTGASPI_NONE && g->kind != call->kind)))
+        code = GASPI_ERR_ACTIVE_COLL;
+    if (code != GASPI_SUCCESS)
+        return weftgaspi_unlock(code);
+    g->waiting = true;
+    if (g->kind == WEFTGASPI_NONE)
+        code = begin(g, call);
+    if (code == GASPI_SUCCESS)
+        code = finish(g, weftgaspi_until(timeout_ms));
+    g->waiting = false;
+    return weftgaspi_unlock(code);
+}
+
+API(barrier, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
+{
+    TRY_OPEN();
+    return collective(group, timeout_ms, &(struct call){.kind = WEFTGASPI_BARRIER});
+}
+
+static gaspi_return_t check_buffers(const void *send, const void *receive, gaspi_number_t number)
+{
+    TRY_OPEN();
+    TRY_PLACE(send);
+    TRY_PLACE(receive);
+    return number != 0 && number <= weftgaspi.config.allreduce_elem_max ? GASPI_SUCCESS
+                                                                        : GASPI_ERR_INV_NUM;
+}
+
+API(allreduce,
+    (const gaspi_pointer_t send, const gaspi_pointer_t receive, const gaspi_number_t number,
+     const gaspi_operation_t operation, const gaspi_datatype_t type, const gaspi_group_t group,
+     const gaspi_timeout_t timeout_ms))
+{
+    TRY(check_buffers(send, receive, number));
+    if ((unsigned)operation > GASPI_OP_SUM || (unsigned)type > GASPI_TYPE_ULONG)
+        return GASPI_ERR_INV_NUM;
+    return collective(group, timeout_ms,
+                      &(struct call){WEFTGASPI_ALLREDUCE,
+                                     send,
+                                     receive,
+                                     number,
+                                     {.combine = types[type].combine[operation],
+                                      .bytes = types[type].bytes,
+                                      .commutes = 1,
+                                      .check = (uint32_t)type << 8 | (uint32_t)operation},
+                                     {0}});
+}
+
+API(allreduce_user,
+    (const gaspi_pointer_t send, const gaspi_pointer_t receive, const gaspi_number_t number,
+     const gaspi_size_t element_size, gaspi_reduce_operation_t const operation,
+     gaspi_reduce_state_t const state, const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
+{
+    TRY(check_buffers(send, receive, number));
+    TRY_PLACE(operation);
+    if (element_size == 0 || element_size > weftgaspi.config.allreduce_buf_size / number)
+        return GASPI_ERR_INV_SIZE;
+    return collective(group, timeout_ms,
+                      &(struct call){WEFTGASPI_ALLREDUCE_USER,
+                                     send,
+                                     receive,
+                                     number,
+                                     {.combine = combine_user,
+                                      .bytes = element_size,
+                                      .commutes = 1,
+                                      .in_calls = 1,
+                                      .check = UINT32_MAX},
+                                     {operation, state, timeout_ms, GASPI_SUCCESS, NULL}});
+}

@@ -1,0 +1,318 @@
+/*
+ * compat/gaspi/group.c - groups. A committed one is a team of host programs, over a group of
+ * messages whose number its lowest rank chooses: all its numbers are that rank's modulo the ranks
+ * of the job, so that no two ranks choose the same.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TALK = 0, ALL = 1, FIRST = 2 }; /* numbers of groups of messages */
+
+/* What members say of their group, and the lowest rank's answer. */
+struct message {
+    uint32_t size, ranks; /* ranks: a sum over them */
+    uint32_t number;      /* of the group; 0: the members differ */
+};
+
+struct weftgaspi_commit {
+    bool answering; /* the lowest rank has heard all */
+    int under_way;
+    struct message own;
+    struct {
+        struct message message;
+        weft_message_op op;
+    } with[]; /* of each member; of one that is not the lowest rank, the first two */
+};
+
+static struct weftgaspi_group groups[WEFTGASPI_GROUPS];
+static uint32_t chosen; /* numbers by this rank */
+
+static void drop(struct weftgaspi_group *g)
+{
+    if (g->team != NULL)
+        weft_team_close(&g->team);
+    if (g->comm != WEFT_COMM_NONE)
+        weft_message_group_give(weftgaspi.job, &g->comm);
+    free(g->commit);
+    free(g->ranks);
+    free(g->user.result);
+    memset(g, 0, sizeof(*g));
+}
+
+static int own_place(const struct weftgaspi_group *g)
+{
+    for (int i = 0; i < g->size; i++)
+        if (g->ranks[i] == weftgaspi.rank)
+            return i;
+    return -1;
+}
+
+/* The group's messages and team. */
+static gaspi_return_t establish(struct weftgaspi_group *g, uint32_t number)
+{
+    weft_status status =
+        weft_message_group_take(weftgaspi.job, number, g->ranks, g->size, &g->comm);
+
+    if (status == WEFT_OK)
+        status = weft_team_open(weftgaspi.job, g->comm, g->size, own_place(g), "a GASPI group",
+                                NULL, &g->team);
+    g->committed = status == WEFT_OK;
+    return weftgaspi_result(status, -1);
+}
+
+gaspi_return_t weftgaspi_groups_open(void)
+{
+    struct weftgaspi_group *const all = &groups[GASPI_GROUP_ALL];
+    int *const ranks = calloc((size_t)weftgaspi.ranks, sizeof(*ranks));
+
+    if (ranks == NULL)
+        return GASPI_ERR_MEMALLOC;
+    for (int i = 0; i < weftgaspi.ranks; i++)
+        ranks[i] = i;
+    chosen = 0;
+    *all = (struct weftgaspi_group){.there = true, .size = weftgaspi.ranks, .ranks = ranks};
+    TRY(weftgaspi_result(
+        weft_message_group_take(weftgaspi.job, TALK, ranks, weftgaspi.ranks, &weftgaspi.talk), -1));
+    return weftgaspi.config.build_infrastructure == GASPI_TOPOLOGY_NONE ? GASPI_SUCCESS
+                                                                        : establish(all, ALL);
+}
+
+void weftgaspi_groups_close(void)
+{
+    for (int i = 0; i < WEFTGASPI_GROUPS; i++)
+        if (groups[i].there)
+            drop(&groups[i]);
+    if (weftgaspi.talk != WEFT_COMM_NONE)
+        weft_message_group_give(weftgaspi.job, &weftgaspi.talk);
+}
+
+static struct weftgaspi_group *group_of(gaspi_group_t group)
+{
+    return group < WEFTGASPI_GROUPS && groups[group].there ? &groups[group] : NULL;
+}
+
+gaspi_return_t weftgaspi_group_in(gaspi_group_t group, struct weftgaspi_group **found)
+{
+    *found = group_of(group);
+    return *found != NULL && (*found)->committed ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP;
+}
+
+/* ---- making ------------------------------------------------------------------------------------
+ */
+
+static gaspi_number_t count(void)
+{
+    gaspi_number_t there = 0;
+
+    for (int i = 0; i < WEFTGASPI_GROUPS; i++)
+        there += groups[i].there;
+    return there;
+}
+
+API(group_create, (gaspi_group_t *const group))
+{
+    gaspi_group_t i = 0;
+
+    TRY_OPEN();
+    TRY_PLACE(group);
+    weftgaspi_lock();
+    if (count() >= weftgaspi.config.group_max)
+        return weftgaspi_unlock(GASPI_ERR_MANY_GRP);
+    while (groups[i].there)
+        i++;
+    int *const ranks = calloc((size_t)weftgaspi.ranks, sizeof(*ranks));
+    if (ranks == NULL)
+        return weftgaspi_unlock(GASPI_ERR_MEMALLOC);
+    groups[i] = (struct weftgaspi_group){.there = true, .ranks = ranks};
+    *group = i;
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(group_delete, (const gaspi_group_t group))
+{
+    TRY_OPEN();
+    weftgaspi_lock();
+    struct weftgaspi_group *const g = group == GASPI_GROUP_ALL ? NULL : group_of(group);
+    if (g == NULL)
+        return weftgaspi_unlock(GASPI_ERR_INV_GROUP);
+    if (g->kind != WEFTGASPI_NONE || g->commit != NULL)
+        return weftgaspi_unlock(GASPI_ERR_ACTIVE_COLL);
+    drop(g);
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(group_add, (const gaspi_group_t group, const gaspi_rank_t rank))
+{
+    TRY_OPEN();
+    TRY(weftgaspi_check_rank(rank));
+    weftgaspi_lock();
+    struct weftgaspi_group *const g = group_of(group);
+    if (g == NULL || g->committed || g->commit != NULL)
+        return weftgaspi_unlock(GASPI_ERR_INV_GROUP);
+    int i = g->size;
+    for (int k = 0; k < g->size; k++)
+        if (g->ranks[k] == rank)
+            return weftgaspi_unlock(GASPI_ERR_INV_RANK);
+    for (; i > 0 && g->ranks[i - 1] > rank; i--) /* sorted, so that all members have one order */
+        g->ranks[i] = g->ranks[i - 1];
+    g->ranks[i] = rank;
+    g->size++;
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+/* ---- commit: members ask their lowest rank, and it answers -------------------------------------
+ */
+
+static struct message describe(const struct weftgaspi_group *g)
+{
+    struct message m = {(uint32_t)g->size, 0, 0};
+
+    for (int i = 0; i < g->size; i++)
+        m.ranks = m.ranks * 31 + (uint32_t)g->ranks[i] + 1;
+    return m;
+}
+
+static weft_status receive(struct weftgaspi_commit *c, int i, int from, int tag)
+{
+    c->under_way++;
+    return weft_host_receive_begin(weftgaspi.job, weftgaspi.talk, from, tag, &c->with[i].message,
+                                   sizeof(struct message), &c->with[i].op);
+}
+
+static weft_status send(struct weftgaspi_commit *c, int i, int to, int tag)
+{
+    c->under_way++;
+    return weft_host_send_begin(weftgaspi.job, weftgaspi.talk, to, tag, &c->with[i].message,
+                                sizeof(struct message), &c->with[i].op);
+}
+
+static gaspi_return_t commit_begin(struct weftgaspi_group *g)
+{
+    const size_t places = g->size < 2 ? 2 : (size_t)g->size;
+    struct weftgaspi_commit *const c = calloc(1, sizeof(*c) + places * sizeof(c->with[0]));
+    weft_status status = WEFT_OK;
+
+    if (c == NULL)
+        return GASPI_ERR_MEMALLOC;
+    g->commit = c;
+    c->own = describe(g);
+    if (g->ranks[0] == weftgaspi.rank) {
+        for (int i = 1; i < g->size && status == WEFT_OK; i++)
+            status = receive(c, i, g->ranks[i], WEFTGASPI_TAG_COMMIT);
+    } else {
+        c->with[0].message = c->own;
+        status = send(c, 0, g->ranks[0], WEFTGASPI_TAG_COMMIT);
+        if (status == WEFT_OK)
+            status = receive(c, 1, g->ranks[0], WEFTGASPI_TAG_COMMITTED);
+    }
+    return weftgaspi_result(status, -1);
+}
+
+/* Waits for what is under way; the lock is given up. */
+static gaspi_return_t commit_wait(struct weftgaspi_group *g, double until)
+{
+    struct weftgaspi_commit *const c = g->commit;
+    const int places = g->size < 2 ? 2 : g->size;
+    weft_status status = WEFT_OK;
+
+    weftgaspi_unlock(GASPI_SUCCESS);
+    for (int i = 0; i < places && status == WEFT_OK; i++)
+        status =
+            weft_host_message_wait_for(weftgaspi.job, &c->with[i].op, weftgaspi_left(until), NULL);
+    weftgaspi_lock();
+    if (status == WEFT_OK)
+        c->under_way = 0;
+    return weftgaspi_result(status, -1);
+}
+
+/* The lowest rank has heard all: chooses a number, or finds that they differ, and says so. */
+static gaspi_return_t commit_answer(struct weftgaspi_group *g)
+{
+    struct weftgaspi_commit *const c = g->commit;
+    const uint32_t ranks = (uint32_t)weftgaspi.ranks;
+    const uint32_t numbers = (WEFT_MESSAGE_GROUPS - FIRST) / ranks;
+    weft_status status = WEFT_OK;
+    bool same = true;
+
+    for (int i = 1; i < g->size; i++)
+        same = same && c->with[i].message.size == c->own.size &&
+               c->with[i].message.ranks == c->own.ranks;
+    if (same)
+        c->own.number = FIRST + (uint32_t)weftgaspi.rank + ranks * (chosen++ % numbers);
+    for (int i = 1; i < g->size && status == WEFT_OK; i++) {
+        c->with[i].message = c->own;
+        status = send(c, i, g->ranks[i], WEFTGASPI_TAG_COMMITTED);
+    }
+    c->answering = true;
+    return weftgaspi_result(status, -1);
+}
+
+static gaspi_return_t commit(struct weftgaspi_group *g, double until)
+{
+    const bool lowest = g->ranks[0] == weftgaspi.rank;
+
+    if (g->commit == NULL)
+        TRY(commit_begin(g));
+    TRY(commit_wait(g, until));
+    if (lowest && !g->commit->answering) {
+        TRY(commit_answer(g));
+        TRY(commit_wait(g, until));
+    }
+    const uint32_t number = lowest ? g->commit->own.number : g->commit->with[1].message.number;
+    free(g->commit);
+    g->commit = NULL;
+    return number != 0 ? establish(g, number) : GASPI_ERROR;
+}
+
+API(group_commit, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
+{
+    TRY_OPEN();
+    weftgaspi_lock();
+    struct weftgaspi_group *const g = group_of(group);
+    if (g == NULL || g->size == 0 || own_place(g) < 0)
+        return weftgaspi_unlock(GASPI_ERR_INV_GROUP);
+    if (g->committed)
+        return weftgaspi_unlock(GASPI_SUCCESS);
+    if (g->waiting)
+        return weftgaspi_unlock(GASPI_ERR_ACTIVE_COLL);
+    g->waiting = true;
+    const gaspi_return_t code = commit(g, weftgaspi_until(timeout_ms));
+    g->waiting = false;
+    return weftgaspi_unlock(code);
+}
+
+/* ---- what programs ask -------------------------------------------------------------------------
+ */
+
+API(group_num, (gaspi_number_t *const number))
+{
+    TRY_OPEN();
+    TRY_PLACE(number);
+    weftgaspi_lock();
+    *number = count();
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(group_size, (const gaspi_group_t group, gaspi_number_t *const size))
+{
+    TRY_OPEN();
+    TRY_PLACE(size);
+    weftgaspi_lock();
+    const struct weftgaspi_group *const g = group_of(group);
+    if (g != NULL)
+        *size = (gaspi_number_t)g->size;
+    return weftgaspi_unlock(g != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP);
+}
+
+API(group_ranks, (const gaspi_group_t group, gaspi_rank_t *const ranks))
+{
+    TRY_OPEN();
+    TRY_PLACE(ranks);
+    weftgaspi_lock();
+    const struct weftgaspi_group *const g = group_of(group);
+    for (int i = 0; g != NULL && i < g->size; i++)
+        ranks[i] = (gaspi_rank_t)g->ranks[i];
+    return weftgaspi_unlock(g != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP);
+}

@@ -1,0 +1,199 @@
+/*
+ * compat/gaspi/internal.h - what the files of the library share. GASPI over weft's public API
+ * alone: a rank is a process of the job; a segment is one or two exposures; a queue remembers the
+ * last operations posted to it; a group is a team of host programs.
+ */
+#ifndef WEFTGASPI_INTERNAL_H
+#define WEFTGASPI_INTERNAL_H
+
+#include <GASPI.h>
+#include <GASPI_Ext.h>
+#include <GASPI_Threads.h>
+#include <PGASPI.h>
+#include <weft/team.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Defines pgaspi_<name>, and gaspi_<name>, which a tool may define itself. */
+#define API_OF(type, name, parameters)                                                             \
+    extern __typeof__(gaspi_##name) gaspi_##name __attribute__((weak, alias("pgaspi_" #name)));    \
+    type pgaspi_##name parameters
+#define API(name, parameters) API_OF(gaspi_return_t, name, parameters)
+
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        const gaspi_return_t try_code = (expression);                                              \
+        if (try_code != GASPI_SUCCESS)                                                             \
+            return try_code;                                                                       \
+    } while (0)
+/* The library is open, and what pointer points to is there. */
+#define TRY_OPEN() TRY(weftgaspi.job != NULL ? GASPI_SUCCESS : GASPI_ERR_NOINIT)
+#define TRY_PLACE(pointer)                                                                         \
+    do {                                                                                           \
+        if ((pointer) == NULL)                                                                     \
+            return GASPI_ERR_NULLPTR;                                                              \
+    } while (0)
+
+enum {
+    WEFTGASPI_SEGMENTS = 255, /* most; also the bounds of the configuration's fields */
+    WEFTGASPI_GROUPS = 32,
+    WEFTGASPI_QUEUES = 16,
+    WEFTGASPI_QUEUE_MOST = 4096,
+    WEFTGASPI_NOTIFICATIONS = 65536,
+    WEFTGASPI_PASSIVE_MOST = 65535,
+    /* Before a segment's data: its notifications, and data begins a page. */
+    WEFTGASPI_HEAD = WEFTGASPI_NOTIFICATIONS * 4 + 4096
+};
+#define WEFTGASPI_TRANSFER_MOST (1ul << 30)
+
+/* ---- start.c: the job --------------------------------------------------------------------------
+ */
+
+extern struct weftgaspi_state {
+    weft_job *job;        /* NULL: not open */
+    pthread_mutex_t lock; /* of all tables; not held where a call waits */
+    gaspi_config_t config;
+    int rank, ranks;
+    bool on_gpu; /* segments lie in a GPU's memory, which this program cannot load from */
+    int tag;     /* counted with every notification, so that waiters wake */
+    uint32_t talk_number;
+    weft_comm talk;         /* messages of the library's own */
+    unsigned char *corrupt; /* by rank */
+} weftgaspi;
+
+/* Tags of messages on weftgaspi.talk. */
+enum { WEFTGASPI_TAG_PASSIVE, WEFTGASPI_TAG_COMMIT, WEFTGASPI_TAG_COMMITTED };
+
+static inline void weftgaspi_lock(void)
+{
+    pthread_mutex_lock(&weftgaspi.lock);
+}
+/* Returns code. */
+static inline gaspi_return_t weftgaspi_unlock(gaspi_return_t code)
+{
+    pthread_mutex_unlock(&weftgaspi.lock);
+    return code;
+}
+
+/* When a limit is reached, by weftgaspi_now; INFINITY: never. Both in seconds. */
+double weftgaspi_now(void);
+double weftgaspi_until(gaspi_timeout_t timeout_ms);
+double weftgaspi_left(double until); /* 0 or more */
+/* What a status of weft is to GASPI. A loss is noted in the state vector; rank: who it was with. */
+gaspi_return_t weftgaspi_result(weft_status status, int rank);
+static inline gaspi_return_t weftgaspi_check_rank(gaspi_rank_t rank)
+{
+    return rank < weftgaspi.ranks ? GASPI_SUCCESS : GASPI_ERR_INV_RANK;
+}
+
+/* ---- segment.c ---------------------------------------------------------------------------------
+ */
+
+struct weftgaspi_segment {
+    bool there, bound, creating; /* creating: its collective call has met its limit */
+    unsigned char *head, *data;  /* in one piece unless bound */
+    size_t bytes;
+    uint64_t entry;      /* what other ranks know of it */
+    unsigned char *told; /* by rank: it is registered there */
+};
+
+/* A segment of a rank as this process reaches it. */
+struct weftgaspi_place {
+    uint64_t entry;
+    weft_win head, data;
+    size_t data_offset, bytes;
+};
+
+/* With the lock held. */
+struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment); /* NULL: none */
+gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t offset,
+                                     gaspi_size_t bytes, void **address);
+/* INV_SEG: the rank has not registered it here. */
+gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
+                                  struct weftgaspi_place *place);
+gaspi_return_t weftgaspi_segments_open(void);
+void weftgaspi_segments_close(void);
+/* Reads a word of the rank, within that time. */
+gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until);
+/* Another process wants this one to end. */
+bool weftgaspi_dismissed(void);
+gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank);
+
+/* ---- post.c, notify.c --------------------------------------------------------------------------
+ */
+
+gaspi_return_t weftgaspi_queues_open(void);
+void weftgaspi_queues_close(void);
+/* Sets notifications of reads that are done; true: some are still under way. Lock held. */
+bool weftgaspi_reads_done(void);
+/* One of this process's own notifications: sets it, and wakes who waits. Lock held. */
+gaspi_return_t weftgaspi_notify_self(gaspi_segment_id_t segment, gaspi_notification_id_t id,
+                                     gaspi_notification_t value);
+
+/* ---- group.c -----------------------------------------------------------------------------------
+ */
+
+enum weftgaspi_collective {
+    WEFTGASPI_NONE,
+    WEFTGASPI_BARRIER,
+    WEFTGASPI_ALLREDUCE,
+    WEFTGASPI_ALLREDUCE_USER
+};
+
+struct weftgaspi_commit; /* what is under way of a commit */
+
+struct weftgaspi_group {
+    bool there, committed;
+    bool waiting; /* a thread is in a call of it */
+    int size, *ranks;
+    uint32_t number;
+    weft_comm comm;
+    weft_team *team;
+    struct weftgaspi_commit *commit;
+    /* The collective under way. */
+    enum weftgaspi_collective kind;
+    weft_team_op *op;
+    weft_combine combine;
+    struct weftgaspi_user {
+        gaspi_reduce_operation_t operation;
+        gaspi_reduce_state_t state;
+        gaspi_timeout_t timeout;
+        gaspi_return_t code;
+        void *result;
+    } user;
+};
+
+gaspi_return_t weftgaspi_groups_open(void);
+void weftgaspi_groups_close(void);
+/* The committed group; lock held. */
+gaspi_return_t weftgaspi_group_in(gaspi_group_t group, struct weftgaspi_group **found);
+
+/* ---- passive.c ---------------------------------------------------------------------------------
+ */
+void weftgaspi_passive_close(void);
+
+/* ---- statistic.c -------------------------------------------------------------------------------
+ */
+
+enum weftgaspi_counter {
+    WEFTGASPI_WRITES,
+    WEFTGASPI_READS,
+    WEFTGASPI_NOTIFIES,
+    WEFTGASPI_ATOMICS,
+    WEFTGASPI_PASSIVES,
+    WEFTGASPI_COLLECTIVES,
+    WEFTGASPI_WAITS,
+    WEFTGASPI_WAITED,
+    WEFTGASPI_WRITTEN,
+    WEFTGASPI_READ,
+    WEFTGASPI_COUNTERS
+};
+/* One counter more by that much; rank: of those by rank. Any thread. */
+void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more);
+gaspi_return_t weftgaspi_counters_open(void);
+void weftgaspi_counters_close(void);
+
+#endif

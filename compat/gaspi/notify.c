@@ -1,0 +1,139 @@
+/*
+ * compat/gaspi/notify.c - this process's own notifications: words of a segment, which are polled.
+ *
+ * Who writes one has fenced before, so an acquire load that sees it sees the data. Notifications
+ * are counted by weftgaspi.tag too: who sleeps is woken by the count, and looks at the words.
+ */
+#include "internal.h"
+
+#include <math.h>
+
+enum { BUNCH = 1024 }; /* notifications of a GPU's memory fetched at once */
+
+/* The first that is set of `number` words from `first` on; -1: none; -2: they cannot be read. */
+static int64_t scan(const struct weftgaspi_segment *s, uint32_t first, uint32_t number)
+{
+    const uint32_t *const words = (const uint32_t *)(const void *)s->head;
+
+    for (uint32_t i = first; i < first + number; i++)
+        if (__atomic_load_n(&words[i], __ATOMIC_ACQUIRE) != 0)
+            return i;
+    return -1;
+}
+
+static int64_t scan_gpu(gaspi_segment_id_t segment, uint32_t first, uint32_t number)
+{
+    static uint32_t words[BUNCH]; /* lock held */
+    struct weftgaspi_place place;
+
+    if (weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, segment, &place) != GASPI_SUCCESS)
+        return -2;
+    for (uint32_t done = 0; done < number; done += BUNCH) {
+        const uint32_t bunch = number - done < BUNCH ? number - done : BUNCH;
+        if (weft_host_get(weftgaspi.job, place.head, 0, (size_t)(first + done) * 4, words,
+                          (size_t)bunch * 4) != WEFT_OK)
+            return -2;
+        for (uint32_t i = 0; i < bunch; i++)
+            if (words[i] != 0)
+                return first + done + i;
+    }
+    return -1;
+}
+
+/* One look. TIMEOUT: none is set. Lock held. */
+static gaspi_return_t look(gaspi_segment_id_t segment, uint32_t first, uint32_t number,
+                           gaspi_notification_id_t *found)
+{
+    const struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
+
+    if (s == NULL)
+        return GASPI_ERR_INV_SEG;
+    const int64_t id = weftgaspi.on_gpu ? scan_gpu(segment, first, number) : scan(s, first, number);
+    if (id == -2)
+        return GASPI_ERROR;
+    if (id < 0)
+        return GASPI_TIMEOUT;
+    *found = (gaspi_notification_id_t)id;
+    return GASPI_SUCCESS;
+}
+
+static gaspi_return_t check_range(uint32_t first, uint32_t number)
+{
+    if (first >= weftgaspi.config.notification_num)
+        return GASPI_ERR_INV_NOTIF_ID;
+    return number != 0 && number <= weftgaspi.config.notification_num - first ? GASPI_SUCCESS
+                                                                              : GASPI_ERR_INV_NUM;
+}
+
+API(notify_waitsome, (const gaspi_segment_id_t local, const gaspi_notification_id_t first,
+                      const gaspi_number_t number, gaspi_notification_id_t *const found,
+                      const gaspi_timeout_t timeout_ms))
+{
+    const double until = weftgaspi_until(timeout_ms);
+    int counted;
+
+    TRY_OPEN();
+    TRY_PLACE(found);
+    TRY(check_range(first, number));
+    /* The count of what is found, and what lands only while this process looks. */
+    weft_status status = weft_host_test(weftgaspi.job, weftgaspi.tag, 1, &counted);
+    while (status == WEFT_OK || status == WEFT_ERR_TIMEOUT) {
+        weftgaspi_lock();
+        const bool reading = weftgaspi_reads_done();
+        const gaspi_return_t code = weftgaspi_unlock(look(local, first, number, found));
+        const double left = weftgaspi_left(until);
+        if (code != GASPI_TIMEOUT || left <= 0)
+            return code;
+        /* Another thread may take the count: nobody sleeps for long. */
+        status =
+            weft_host_wait_for(weftgaspi.job, weftgaspi.tag, 1, fmin(left, reading ? 20e-6 : 1e-3));
+    }
+    return weftgaspi_result(status, -1);
+}
+
+API(notify_reset, (const gaspi_segment_id_t local, const gaspi_notification_id_t id,
+                   gaspi_notification_t *const value))
+{
+    struct weftgaspi_place place;
+    gaspi_return_t code = GASPI_SUCCESS;
+
+    TRY_OPEN();
+    TRY_PLACE(value);
+    TRY(id < weftgaspi.config.notification_num ? GASPI_SUCCESS : GASPI_ERR_INV_NOTIF_ID);
+    weftgaspi_lock();
+    const struct weftgaspi_segment *const s = weftgaspi_segment_of(local);
+    if (s == NULL)
+        return weftgaspi_unlock(GASPI_ERR_INV_SEG);
+    if (!weftgaspi.on_gpu) {
+        *value = __atomic_exchange_n((uint32_t *)(void *)s->head + id, 0, __ATOMIC_ACQ_REL);
+        return weftgaspi_unlock(GASPI_SUCCESS);
+    }
+    code = weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, local, &place);
+    if (code == GASPI_SUCCESS)
+        code = weftgaspi_result(
+            weft_host_swap_u32(weftgaspi.job, place.head, 0, (size_t)id * 4, 0, value),
+            weftgaspi.rank);
+    return weftgaspi_unlock(code);
+}
+
+gaspi_return_t weftgaspi_notify_self(gaspi_segment_id_t segment, gaspi_notification_id_t id,
+                                     gaspi_notification_t value)
+{
+    const struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
+    struct weftgaspi_place place;
+    weft_status status = WEFT_OK;
+
+    if (s == NULL)
+        return GASPI_ERR_INV_SEG;
+    if (!weftgaspi.on_gpu) {
+        __atomic_store_n((uint32_t *)(void *)s->head + id, value, __ATOMIC_RELEASE);
+    } else {
+        TRY(weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, segment, &place));
+        status = weft_host_put(weftgaspi.job, place.head, 0, (size_t)id * 4, &value, 4);
+        if (status == WEFT_OK)
+            status = weft_host_flush(weftgaspi.job, place.head);
+    }
+    if (status == WEFT_OK)
+        status = weft_host_notify(weftgaspi.job, weftgaspi.rank, weftgaspi.tag);
+    return weftgaspi_result(status, weftgaspi.rank);
+}

@@ -1,0 +1,179 @@
+/*
+ * compat/gaspi/passive.c - passive communication, by messages; and atomic operations.
+ *
+ * A send that has met its limit is under way until the same call is made again; a receive that has
+ * is taken back.
+ */
+#include "internal.h"
+
+#include <string.h>
+
+static struct pending {
+    bool used, waiting; /* waiting: a thread is in the call */
+    gaspi_segment_id_t segment;
+    gaspi_offset_t offset;
+    gaspi_rank_t rank;
+    gaspi_size_t size;
+    weft_message_op op;
+} sends[WEFTGASPI_QUEUES];
+
+/* Messages that nobody receives end with the job. */
+void weftgaspi_passive_close(void)
+{
+    memset(sends, 0, sizeof(sends));
+}
+
+/* The same call that has met its limit before; else a free place; NULL: there is none. */
+static struct pending *place_for(const struct pending *call)
+{
+    struct pending *place = NULL;
+
+    for (int i = 0; i < WEFTGASPI_QUEUES; i++) {
+        struct pending *const p = &sends[i];
+        if (p->used && !p->waiting && p->segment == call->segment && p->offset == call->offset &&
+            p->rank == call->rank && p->size == call->size)
+            return p;
+        if (!p->used && place == NULL)
+            place = p;
+    }
+    return place;
+}
+
+/* Lock held; given up while it waits. */
+static gaspi_return_t send(const struct pending *call, double until)
+{
+    void *address;
+
+    TRY(weftgaspi_check_rank(call->rank));
+    TRY(weftgaspi_check_local(call->segment, call->offset, call->size, &address));
+    struct pending *const p = place_for(call);
+    if (p == NULL)
+        return GASPI_QUEUE_FULL;
+    if (!p->used) {
+        *p = *call;
+        TRY(weftgaspi_result(weft_host_send_begin(weftgaspi.job, weftgaspi.talk, call->rank,
+                                                  WEFTGASPI_TAG_PASSIVE, address, call->size,
+                                                  &p->op),
+                             call->rank));
+        p->used = true;
+        weftgaspi_count(WEFTGASPI_PASSIVES, 0, 1);
+    }
+    p->waiting = true;
+    weftgaspi_unlock(GASPI_SUCCESS);
+    const weft_status status =
+        weft_host_message_wait_for(weftgaspi.job, &p->op, weftgaspi_left(until), NULL);
+    weftgaspi_lock();
+    p->waiting = false;
+    p->used = status == WEFT_ERR_TIMEOUT;
+    return weftgaspi_result(status, call->rank);
+}
+
+static gaspi_return_t check_size(gaspi_size_t size)
+{
+    return size != 0 && size <= weftgaspi.config.passive_transfer_size_max ? GASPI_SUCCESS
+                                                                           : GASPI_ERR_INV_COMMSIZE;
+}
+
+API(passive_send,
+    (const gaspi_segment_id_t local, const gaspi_offset_t from, const gaspi_rank_t rank,
+     const gaspi_size_t size, const gaspi_timeout_t timeout_ms))
+{
+    const struct pending call = {.segment = local, .offset = from, .rank = rank, .size = size};
+
+    TRY_OPEN();
+    TRY(check_size(size));
+    weftgaspi_lock();
+    return weftgaspi_unlock(send(&call, weftgaspi_until(timeout_ms)));
+}
+
+API(passive_receive,
+    (const gaspi_segment_id_t local, const gaspi_offset_t to, gaspi_rank_t *const rank,
+     const gaspi_size_t size, const gaspi_timeout_t timeout_ms))
+{
+    const double until = weftgaspi_until(timeout_ms);
+    weft_message_op op = WEFT_MESSAGE_NONE;
+    weft_message message;
+    int cancelled = 0;
+    void *address;
+
+    TRY_OPEN();
+    TRY_PLACE(rank);
+    TRY(check_size(size));
+    weftgaspi_lock();
+    TRY(weftgaspi_unlock(weftgaspi_check_local(local, to, size, &address)));
+    weft_status status = weft_host_receive_begin(weftgaspi.job, weftgaspi.talk, WEFT_ANY,
+                                                 WEFTGASPI_TAG_PASSIVE, address, size, &op);
+    if (status == WEFT_OK)
+        status = weft_host_message_wait_for(weftgaspi.job, &op, weftgaspi_left(until), &message);
+    if (status == WEFT_ERR_TIMEOUT) {
+        status = weft_host_message_cancel(weftgaspi.job, &op, &cancelled);
+        if (status == WEFT_OK && cancelled)
+            return GASPI_TIMEOUT;
+        if (status == WEFT_OK) /* it has come meanwhile */
+            status = weft_host_message_wait(weftgaspi.job, &op, &message);
+    }
+    if (status == WEFT_ERR_BOUNDS)
+        return GASPI_ERR_INV_SIZE;
+    TRY(weftgaspi_result(status, -1));
+    *rank = (gaspi_rank_t)message.from;
+    return GASPI_SUCCESS;
+}
+
+/* ---- atomic operations: they return when they are done, whatever the limit ---------------------
+ */
+
+static gaspi_return_t check_word(gaspi_rank_t rank, gaspi_segment_id_t segment,
+                                 gaspi_offset_t offset, struct weftgaspi_place *place)
+{
+    TRY(weftgaspi_place_of(rank, segment, place));
+    if (offset % 8 != 0)
+        return GASPI_ERR_UNALIGN_OFF;
+    return offset <= place->bytes && place->bytes - offset >= 8 ? GASPI_SUCCESS
+                                                                : GASPI_ERR_INV_REM_OFF;
+}
+
+static gaspi_return_t atomic_result(weft_status status, gaspi_rank_t rank)
+{
+    weftgaspi_count(WEFTGASPI_ATOMICS, 0, status == WEFT_OK);
+    /* The memory that the segment is bound to is not aligned itself. */
+    return status == WEFT_ERR_ARGUMENT ? GASPI_ERR_UNALIGN_OFF : weftgaspi_result(status, rank);
+}
+
+API(atomic_fetch_add, (const gaspi_segment_id_t segment, const gaspi_offset_t offset,
+                       const gaspi_rank_t rank, const gaspi_atomic_value_t value,
+                       gaspi_atomic_value_t *const old, const gaspi_timeout_t timeout_ms))
+{
+    struct weftgaspi_place place;
+    uint64_t was;
+
+    (void)timeout_ms;
+    TRY_OPEN();
+    TRY_PLACE(old);
+    weftgaspi_lock();
+    TRY(weftgaspi_unlock(check_word(rank, segment, offset, &place)));
+    TRY(atomic_result(
+        weft_host_fetch_add(weftgaspi.job, place.data, 0, place.data_offset + offset, value, &was),
+        rank));
+    *old = was;
+    return GASPI_SUCCESS;
+}
+
+API(atomic_compare_swap,
+    (const gaspi_segment_id_t segment, const gaspi_offset_t offset, const gaspi_rank_t rank,
+     const gaspi_atomic_value_t expected, const gaspi_atomic_value_t desired,
+     gaspi_atomic_value_t *const old, const gaspi_timeout_t timeout_ms))
+{
+    struct weftgaspi_place place;
+    uint64_t was;
+
+    (void)timeout_ms;
+    TRY_OPEN();
+    TRY_PLACE(old);
+    weftgaspi_lock();
+    TRY(weftgaspi_unlock(check_word(rank, segment, offset, &place)));
+    TRY(atomic_result(weft_host_compare_swap(weftgaspi.job, place.data, 0,
+                                             place.data_offset + offset, expected, desired, &was),
+                      rank));
+    *old = was;
+    return GASPI_SUCCESS;
+}

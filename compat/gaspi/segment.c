@@ -1,0 +1,405 @@
+/*
+ * compat/gaspi/segment.c - segments, and what each process knows of those of others.
+ *
+ * A segment is one exposure, [65,536 notifications of 4 bytes][data]; one bound to memory of the
+ * program is two. The directory, a window of all processes, has a word for each segment of each
+ * process that has registered it here: its size, whether it is bound, and a generation, which the
+ * number of its exposures carries too. So a deleted segment is never taken for the next one.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct weftgaspi_segment segments[WEFTGASPI_SEGMENTS];
+static unsigned generations[WEFTGASPI_SEGMENTS];
+static struct weftgaspi_place *places; /* by rank and segment: what was found before */
+static uint64_t *directory;            /* by rank and segment; the last word dismisses */
+static weft_win window;                /* of the directories */
+
+enum { GENERATIONS = 1 << 15 };
+#define ENTRY(bytes, generation, bound) ((uint64_t)(bytes) << 16 | (generation) << 1 | (bound))
+#define ENTRY_BYTES(entry)              ((size_t)((entry) >> 16))
+#define ENTRY_BOUND(entry)              (((entry)&1) != 0)
+
+static size_t word_of(int rank, int segment)
+{
+    return (size_t)rank * WEFTGASPI_SEGMENTS + (size_t)segment;
+}
+
+/* The number under which a part of a segment is exposed: 0: head, 1: the data of a bound one. */
+static uint32_t number_of(int segment, uint64_t entry, int part)
+{
+    return (uint32_t)(entry >> 1 & (GENERATIONS - 1)) << 9 | (uint32_t)segment << 1 |
+           (uint32_t)part;
+}
+
+/* A word of this process's own directory. */
+static uint64_t load_word(size_t word)
+{
+    uint64_t value = 0;
+
+    if (!weftgaspi.on_gpu)
+        return __atomic_load_n(&directory[word], __ATOMIC_ACQUIRE);
+    if (weft_host_get(weftgaspi.job, window, weftgaspi.rank, word * 8, &value, 8) != WEFT_OK)
+        return 0;
+    return value;
+}
+
+/* A word of another's directory; it is there on return. */
+static gaspi_return_t store_word(int rank, size_t word, uint64_t value)
+{
+    weft_status status =
+        weft_host_put(weftgaspi.job, window, rank, word * 8, &value, sizeof(value));
+
+    if (status == WEFT_OK)
+        status = weft_host_flush(weftgaspi.job, window);
+    return weftgaspi_result(status, rank);
+}
+
+static size_t words(void)
+{
+    return word_of(weftgaspi.ranks, 0) + 1;
+}
+
+gaspi_return_t weftgaspi_segments_open(void)
+{
+    directory = weft_malloc(weftgaspi.job, words() * 8);
+    places = calloc(words(), sizeof(*places));
+    if (directory == NULL || places == NULL)
+        return GASPI_ERR_MEMALLOC;
+    return weftgaspi_result(weft_host_win_create(weftgaspi.job, directory, words() * 8, &window),
+                            -1);
+}
+
+/* The job's end frees what weft has. */
+void weftgaspi_segments_close(void)
+{
+    for (int i = 0; i < WEFTGASPI_SEGMENTS; i++)
+        free(segments[i].told);
+    memset(segments, 0, sizeof(segments));
+    free(places);
+    places = NULL;
+}
+
+gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until)
+{
+    static uint64_t word; /* a late answer finds it */
+    weft_op op;
+    weft_status status = weft_host_get_begin(weftgaspi.job, window, rank, 0, &word, 8, &op);
+
+    if (status == WEFT_OK)
+        status = weft_host_op_wait_for(weftgaspi.job, op, WEFT_LOCAL, weftgaspi_left(until));
+    return weftgaspi_result(status, rank);
+}
+
+bool weftgaspi_dismissed(void)
+{
+    return load_word(words() - 1) != 0;
+}
+
+gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank)
+{
+    return store_word(rank, words() - 1, 1);
+}
+
+/* ---- what other files ask ----------------------------------------------------------------------
+ */
+
+struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment)
+{
+    return segment < WEFTGASPI_SEGMENTS && segments[segment].there ? &segments[segment] : NULL;
+}
+
+gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t offset,
+                                     gaspi_size_t bytes, void **address)
+{
+    const struct weftgaspi_segment *s = weftgaspi_segment_of(segment);
+
+    if (s == NULL)
+        return GASPI_ERR_INV_SEG;
+    if (offset > s->bytes || bytes > s->bytes - offset)
+        return GASPI_ERR_INV_LOC_OFF;
+    *address = s->data + offset;
+    return GASPI_SUCCESS;
+}
+
+static gaspi_return_t find(int rank, int segment, uint64_t entry, int part, weft_win *win)
+{
+    const double long_enough = 10; /* it is announced, and its frame on the way */
+
+    return weftgaspi_result(
+        weft_exposed(weftgaspi.job, rank, number_of(segment, entry, part), long_enough, win), rank);
+}
+
+gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
+                                  struct weftgaspi_place *place)
+{
+    TRY(weftgaspi_check_rank(rank));
+    if (segment >= WEFTGASPI_SEGMENTS)
+        return GASPI_ERR_INV_SEG;
+    struct weftgaspi_place *const known = &places[word_of(rank, segment)];
+    const uint64_t entry =
+        rank == weftgaspi.rank ? segments[segment].entry : load_word(word_of(rank, segment));
+    if (entry == 0)
+        return GASPI_ERR_INV_SEG;
+    if (known->entry != entry) {
+        struct weftgaspi_place found = {.entry = entry, .bytes = ENTRY_BYTES(entry)};
+        TRY(find(rank, segment, entry, 0, &found.head));
+        found.data = found.head;
+        found.data_offset = WEFTGASPI_HEAD;
+        if (ENTRY_BOUND(entry)) {
+            TRY(find(rank, segment, entry, 1, &found.data));
+            found.data_offset = 0;
+        }
+        *known = found;
+    }
+    *place = *known;
+    return GASPI_SUCCESS;
+}
+
+/* ---- making and deleting -----------------------------------------------------------------------
+ */
+
+static int count(void)
+{
+    int there = 0;
+
+    for (int i = 0; i < WEFTGASPI_SEGMENTS; i++)
+        there += segments[i].there;
+    return there;
+}
+
+static gaspi_return_t expose(int segment, uint64_t entry, int part, void *base, size_t bytes)
+{
+    return weftgaspi_result(
+        weft_expose(weftgaspi.job, base, bytes, number_of(segment, entry, part)), -1);
+}
+
+static void unexpose(int segment, uint64_t entry, int part)
+{
+    weft_unexpose(weftgaspi.job, number_of(segment, entry, part));
+}
+
+/* memory: NULL: the library's own. */
+static gaspi_return_t make(int segment, size_t bytes, void *memory)
+{
+    struct weftgaspi_segment *const s = &segments[segment];
+    const bool bound = memory != NULL;
+
+    generations[segment] = generations[segment] % (GENERATIONS - 1) + 1;
+    const uint64_t entry = ENTRY(bytes, (uint64_t)generations[segment], bound);
+    unsigned char *const told = calloc((size_t)weftgaspi.ranks, 1);
+    unsigned char *const head = weft_malloc(weftgaspi.job, WEFTGASPI_HEAD + (bound ? 0 : bytes));
+    gaspi_return_t code = told == NULL || head == NULL ? GASPI_ERR_MEMALLOC : GASPI_SUCCESS;
+    if (code == GASPI_SUCCESS)
+        code = expose(segment, entry, 0, head, WEFTGASPI_HEAD + (bound ? 0 : bytes));
+    if (code == GASPI_SUCCESS && bound) {
+        code = expose(segment, entry, 1, memory, bytes);
+        if (code != GASPI_SUCCESS)
+            unexpose(segment, entry, 0);
+    }
+    if (code != GASPI_SUCCESS) {
+        weft_free(weftgaspi.job, head);
+        free(told);
+        return code;
+    }
+    *s = (struct weftgaspi_segment){.there = true,
+                                    .bound = bound,
+                                    .head = head,
+                                    .data = bound ? memory : head + WEFTGASPI_HEAD,
+                                    .bytes = bytes,
+                                    .entry = entry,
+                                    .told = told};
+    return GASPI_SUCCESS;
+}
+
+static gaspi_return_t check_new(gaspi_segment_id_t segment, gaspi_size_t bytes)
+{
+    if (segment >= weftgaspi.config.segment_max || segments[segment].there)
+        return GASPI_ERR_INV_SEG;
+    if (bytes == 0 || bytes >> 48 != 0)
+        return GASPI_ERR_INV_SEGSIZE;
+    return count() < (int)weftgaspi.config.segment_max ? GASPI_SUCCESS : GASPI_ERR_MANY_SEG;
+}
+
+API(segment_alloc,
+    (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_alloc_t policy))
+{
+    (void)policy; /* it is always zeros, and always of the device */
+    TRY_OPEN();
+    weftgaspi_lock();
+    gaspi_return_t code = check_new(segment, size);
+    if (code == GASPI_SUCCESS)
+        code = make(segment, size, NULL);
+    return weftgaspi_unlock(code);
+}
+
+API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
+                   const gaspi_size_t size, const gaspi_memory_description_t description))
+{
+    (void)description;
+    TRY_OPEN();
+    TRY_PLACE(pointer);
+    weftgaspi_lock();
+    gaspi_return_t code = check_new(segment, size);
+    if (code == GASPI_SUCCESS)
+        code = make(segment, size, pointer);
+    return weftgaspi_unlock(code);
+}
+
+/* Lock held. */
+static gaspi_return_t tell(gaspi_segment_id_t segment, int rank)
+{
+    struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
+
+    if (s == NULL)
+        return GASPI_ERR_INV_SEG;
+    if (s->told[rank] || rank == weftgaspi.rank)
+        return GASPI_SUCCESS;
+    TRY(store_word(rank, word_of(weftgaspi.rank, segment), s->entry));
+    s->told[rank] = 1;
+    return GASPI_SUCCESS;
+}
+
+API(segment_register,
+    (const gaspi_segment_id_t segment, const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
+{
+    (void)timeout_ms;
+    TRY_OPEN();
+    TRY(weftgaspi_check_rank(rank));
+    weftgaspi_lock();
+    return weftgaspi_unlock(tell(segment, rank));
+}
+
+API(segment_delete, (const gaspi_segment_id_t segment))
+{
+    TRY_OPEN();
+    weftgaspi_lock();
+    struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);
+    if (s == NULL)
+        return weftgaspi_unlock(GASPI_ERR_INV_SEG);
+    for (int i = 0; i < weftgaspi.ranks; i++)
+        if (s->told[i])
+            store_word(i, word_of(weftgaspi.rank, segment), 0);
+    unexpose(segment, s->entry, 0);
+    if (s->bound)
+        unexpose(segment, s->entry, 1);
+    weft_free(weftgaspi.job, s->head);
+    free(s->told);
+    memset(s, 0, sizeof(*s));
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+/* Makes it unless an earlier call that met its limit has; all of the group know it then. */
+static gaspi_return_t make_for(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
+                               gaspi_group_t group)
+{
+    struct weftgaspi_group *members;
+
+    TRY(weftgaspi_group_in(group, &members));
+    if (segment < WEFTGASPI_SEGMENTS && segments[segment].there && segments[segment].creating &&
+        segments[segment].bytes == size)
+        return GASPI_SUCCESS;
+    TRY(check_new(segment, size));
+    TRY(make(segment, size, memory));
+    segments[segment].creating = true;
+    for (int i = 0; i < members->size; i++)
+        TRY(tell(segment, members->ranks[i]));
+    return GASPI_SUCCESS;
+}
+
+static gaspi_return_t create(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
+                             gaspi_group_t group, gaspi_timeout_t timeout_ms)
+{
+    TRY_OPEN();
+    weftgaspi_lock();
+    TRY(weftgaspi_unlock(make_for(segment, size, memory, group)));
+    TRY(pgaspi_barrier(group, timeout_ms));
+    weftgaspi_lock();
+    segments[segment].creating = false;
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(segment_create,
+    (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_group_t group,
+     const gaspi_timeout_t timeout_ms, const gaspi_alloc_t policy))
+{
+    (void)policy;
+    return create(segment, size, NULL, group, timeout_ms);
+}
+
+API(segment_use, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
+                  const gaspi_size_t size, const gaspi_group_t group,
+                  const gaspi_timeout_t timeout_ms, const gaspi_memory_description_t description))
+{
+    (void)description;
+    TRY_OPEN();
+    TRY_PLACE(pointer);
+    return create(segment, size, pointer, group, timeout_ms);
+}
+
+/* ---- what programs ask -------------------------------------------------------------------------
+ */
+
+API(segment_num, (gaspi_number_t *const number))
+{
+    TRY_OPEN();
+    TRY_PLACE(number);
+    weftgaspi_lock();
+    *number = (gaspi_number_t)count();
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
+{
+    gaspi_number_t found = 0;
+
+    TRY_OPEN();
+    TRY_PLACE(list);
+    weftgaspi_lock();
+    if (number > (gaspi_number_t)count())
+        return weftgaspi_unlock(GASPI_ERR_INV_NUM);
+    for (int i = 0; i < WEFTGASPI_SEGMENTS && found < number; i++)
+        if (segments[i].there)
+            list[found++] = (gaspi_segment_id_t)i;
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(segment_ptr, (const gaspi_segment_id_t segment, gaspi_pointer_t *const pointer))
+{
+    TRY_OPEN();
+    TRY_PLACE(pointer);
+    weftgaspi_lock();
+    const struct weftgaspi_segment *s = weftgaspi_segment_of(segment);
+    if (s != NULL)
+        *pointer = s->data;
+    return weftgaspi_unlock(s != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_SEG);
+}
+
+API(segment_avail_local, (gaspi_segment_id_t *const segment))
+{
+    TRY_OPEN();
+    TRY_PLACE(segment);
+    weftgaspi_lock();
+    for (gaspi_number_t i = 0; i < weftgaspi.config.segment_max; i++)
+        if (!segments[i].there) {
+            *segment = (gaspi_segment_id_t)i;
+            return weftgaspi_unlock(GASPI_SUCCESS);
+        }
+    return weftgaspi_unlock(GASPI_ERR_MANY_SEG);
+}
+
+API(segment_size,
+    (const gaspi_segment_id_t segment, const gaspi_rank_t rank, gaspi_size_t *const size))
+{
+    struct weftgaspi_place place;
+
+    TRY_OPEN();
+    TRY_PLACE(size);
+    weftgaspi_lock();
+    const gaspi_return_t code = weftgaspi_place_of(rank, segment, &place);
+    if (code == GASPI_SUCCESS)
+        *size = place.bytes;
+    return weftgaspi_unlock(code);
+}

@@ -1,0 +1,292 @@
+/* compat/gaspi/start.c - the job: its configuration, beginning and end, and who is lost. */
+#include "internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct weftgaspi_state weftgaspi = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .config =
+        {
+            .logger = 1,
+            .sn_port = 12121,
+            .network = GASPI_ETHERNET,
+            .queue_size_max = 1024,
+            .queue_num = 8,
+            .group_max = WEFTGASPI_GROUPS,
+            .segment_max = WEFTGASPI_SEGMENTS,
+            .transfer_size_max = WEFTGASPI_TRANSFER_MOST,
+            .notification_num = WEFTGASPI_NOTIFICATIONS,
+            .passive_queue_size_max = WEFTGASPI_QUEUES,
+            .passive_transfer_size_max = WEFTGASPI_PASSIVE_MOST,
+            .allreduce_buf_size = 255 * 8,
+            .allreduce_elem_max = 255,
+            .rw_list_elem_max = 255,
+            .build_infrastructure = GASPI_TOPOLOGY_STATIC,
+        },
+};
+
+/* Looks now and then whether another process wants this one to end. */
+static struct {
+    pthread_t thread;
+    bool runs, ends;
+} watch;
+
+/* ---- time, results -----------------------------------------------------------------------------
+ */
+
+double weftgaspi_now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+double weftgaspi_until(gaspi_timeout_t timeout_ms)
+{
+    if (timeout_ms == GASPI_BLOCK)
+        return HUGE_VAL;
+    return timeout_ms == GASPI_TEST ? 0 : weftgaspi_now() + (double)timeout_ms * 1e-3;
+}
+
+double weftgaspi_left(double until)
+{
+    if (until == 0 || isinf(until))
+        return until;
+    return fmax(until - weftgaspi_now(), 0);
+}
+
+static void note_loss(int rank)
+{
+    const int lost = weft_lost(weftgaspi.job);
+
+    if (lost >= 0)
+        rank = lost;
+    if (rank >= 0 && rank < weftgaspi.ranks)
+        __atomic_store_n(&weftgaspi.corrupt[rank], 1, __ATOMIC_RELAXED);
+}
+
+gaspi_return_t weftgaspi_result(weft_status status, int rank)
+{
+    switch (status) {
+    case WEFT_OK:
+        return GASPI_SUCCESS;
+    case WEFT_ERR_TIMEOUT:
+        return GASPI_TIMEOUT;
+    case WEFT_ERR_MEMORY:
+        return GASPI_ERR_MEMALLOC;
+    case WEFT_ERR_BOUNDS:
+        return GASPI_ERR_INV_REM_OFF;
+    case WEFT_ERR_LIMIT:
+        return GASPI_ERR_MANY_SEG;
+    case WEFT_ERR_DEVICE:
+    case WEFT_ERR_NETWORK:
+        return GASPI_ERR_DEVICE;
+    case WEFT_ERR_CONFIG:
+        return GASPI_ERR_CONFIG;
+    case WEFT_ERR_PEER_LOST:
+        note_loss(rank);
+        return GASPI_ERROR;
+    default:
+        return GASPI_ERROR;
+    }
+}
+
+/* ---- configuration -----------------------------------------------------------------------------
+ */
+
+API(config_get, (gaspi_config_t *const config))
+{
+    TRY_PLACE(config);
+    weftgaspi_lock();
+    *config = weftgaspi.config;
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(config_set, (const gaspi_config_t config))
+{
+    const gaspi_config_t *const c = &config;
+    const struct {
+        uint64_t value, most;
+    } limits[] = {
+        {c->queue_size_max, WEFTGASPI_QUEUE_MOST},
+        {c->queue_num, WEFTGASPI_QUEUES},
+        {c->group_max, WEFTGASPI_GROUPS},
+        {c->segment_max, WEFTGASPI_SEGMENTS},
+        {c->transfer_size_max, WEFTGASPI_TRANSFER_MOST},
+        {c->notification_num, WEFTGASPI_NOTIFICATIONS},
+        {c->passive_queue_size_max, WEFTGASPI_QUEUE_MOST},
+        {c->passive_transfer_size_max, WEFTGASPI_PASSIVE_MOST},
+        {c->allreduce_buf_size, 1u << 30},
+        {c->allreduce_elem_max, 1u << 27},
+        {c->rw_list_elem_max, WEFTGASPI_QUEUE_MOST},
+    };
+
+    if (weftgaspi.job != NULL)
+        return GASPI_ERR_INITED;
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+        if (limits[i].value == 0 || limits[i].value > limits[i].most)
+            return GASPI_ERR_CONFIG;
+    if ((unsigned)c->network > GASPI_ARIES ||
+        (unsigned)c->build_infrastructure > GASPI_TOPOLOGY_DYNAMIC)
+        return GASPI_ERR_CONFIG;
+    weftgaspi_lock();
+    weftgaspi.config = config;
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(version, (float *const version))
+{
+    TRY_PLACE(version);
+    *version = 17.1f;
+    return GASPI_SUCCESS;
+}
+
+/* ---- the job -----------------------------------------------------------------------------------
+ */
+
+static void *watch_dismissal(void *nothing)
+{
+    (void)nothing;
+    while (!__atomic_load_n(&watch.ends, __ATOMIC_ACQUIRE)) {
+        usleep(20000);
+        if (!weftgaspi_dismissed())
+            continue;
+        fflush(NULL);
+        _exit(0);
+    }
+    return NULL;
+}
+
+static void watch_end(void)
+{
+    if (!watch.runs)
+        return;
+    __atomic_store_n(&watch.ends, true, __ATOMIC_RELEASE);
+    pthread_join(watch.thread, NULL);
+    watch.runs = watch.ends = false;
+}
+
+static gaspi_return_t open_tables(void)
+{
+    const weft_numbers *numbers = weft_numbers_of(weftgaspi.job);
+
+    weftgaspi.rank = numbers->process;
+    weftgaspi.ranks = numbers->processes;
+    weftgaspi.on_gpu = weft_process_kind(weftgaspi.job, weftgaspi.rank) == WEFT_KIND_CUDA;
+    weftgaspi.corrupt = calloc((size_t)weftgaspi.ranks, 1);
+    if (weftgaspi.corrupt == NULL)
+        return GASPI_ERR_MEMALLOC;
+    TRY(weftgaspi_result(weft_tags_take(weftgaspi.job, 1, &weftgaspi.tag), -1));
+    TRY(weftgaspi_counters_open());
+    TRY(weftgaspi_queues_open());
+    TRY(weftgaspi_segments_open());
+    TRY(weftgaspi_groups_open());
+    /* All can be written to from here on. */
+    TRY(weftgaspi_result(weft_host_barrier(weftgaspi.job), -1));
+    watch.runs =
+        weftgaspi.ranks > 1 && pthread_create(&watch.thread, NULL, watch_dismissal, NULL) == 0;
+    return GASPI_SUCCESS;
+}
+
+static void close_tables(void)
+{
+    watch_end();
+    weftgaspi_passive_close();
+    weftgaspi_groups_close();
+    weftgaspi_segments_close();
+    weftgaspi_queues_close();
+    weftgaspi_counters_close();
+    free(weftgaspi.corrupt);
+    weftgaspi.corrupt = NULL;
+}
+
+API(proc_init, (const gaspi_timeout_t timeout_ms))
+{
+    /* Segments are windows of the job: there may be many. */
+    char name[] = "gaspi", windows[] = "--weft-WINDOWS=4096", *arguments[] = {name, windows, NULL};
+    char **argv = arguments;
+    int argc = 2;
+
+    (void)timeout_ms;
+    if (weftgaspi.job != NULL)
+        return GASPI_ERR_INITED;
+    const weft_status status = weft_open_threads(&weftgaspi.job, &argc, argv, WEFT_THREAD_MULTIPLE);
+    if (status != WEFT_OK) {
+        weftgaspi.job = NULL;
+        return weftgaspi_result(status, -1);
+    }
+    const gaspi_return_t code = open_tables();
+    if (code != GASPI_SUCCESS) {
+        weft_abort(weftgaspi.job, "gaspi_proc_init failed");
+        close_tables();
+        weft_close(weftgaspi.job);
+        weftgaspi.job = NULL;
+    }
+    return code;
+}
+
+API(proc_term, (const gaspi_timeout_t timeout_ms))
+{
+    (void)timeout_ms;
+    TRY_OPEN();
+    /* All end whole or none; weft_close returns errors that the program has been told, too. */
+    const gaspi_return_t code = weftgaspi_result(weft_host_barrier(weftgaspi.job), -1);
+    close_tables();
+    weft_close(weftgaspi.job);
+    weftgaspi.job = NULL;
+    return code;
+}
+
+API(initialized, (gaspi_number_t *const initialized))
+{
+    TRY_PLACE(initialized);
+    *initialized = weftgaspi.job != NULL;
+    return GASPI_SUCCESS;
+}
+
+API(proc_kill, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
+{
+    (void)timeout_ms;
+    TRY_OPEN();
+    TRY(weftgaspi_check_rank(rank));
+    if (rank == weftgaspi.rank)
+        return GASPI_ERR_INV_RANK;
+    return weftgaspi_dismiss(rank);
+}
+
+API(proc_ping, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
+{
+    TRY_OPEN();
+    TRY(weftgaspi_check_rank(rank));
+    return weftgaspi_reach(rank, weftgaspi_until(timeout_ms));
+}
+
+API(connect, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
+{
+    return pgaspi_proc_ping(rank, timeout_ms);
+}
+
+API(disconnect, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
+{
+    (void)timeout_ms;
+    TRY_OPEN();
+    return weftgaspi_check_rank(rank);
+}
+
+API(state_vec_get, (gaspi_state_vector_t states))
+{
+    TRY_OPEN();
+    TRY_PLACE(states);
+    if (weft_lost(weftgaspi.job) >= 0)
+        note_loss(-1);
+    for (int i = 0; i < weftgaspi.ranks; i++)
+        states[i] = __atomic_load_n(&weftgaspi.corrupt[i], __ATOMIC_RELAXED) ? GASPI_STATE_CORRUPT
+                                                                             : GASPI_STATE_HEALTHY;
+    return GASPI_SUCCESS;
+}

@@ -1,0 +1,108 @@
+/* compat/gaspi/statistic.c - counters of what the process has done. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *description;
+    bool by_rank;
+} names[WEFTGASPI_COUNTERS] = {
+    [WEFTGASPI_WRITES] = {"writes", "writes posted", false},
+    [WEFTGASPI_READS] = {"reads", "reads posted", false},
+    [WEFTGASPI_NOTIFIES] = {"notifications", "notifications posted", false},
+    [WEFTGASPI_ATOMICS] = {"atomics", "atomic operations done", false},
+    [WEFTGASPI_PASSIVES] = {"passive sends", "passive messages begun", false},
+    [WEFTGASPI_COLLECTIVES] = {"collectives", "barriers and reductions begun", false},
+    [WEFTGASPI_WAITS] = {"waits", "calls of gaspi_wait", false},
+    [WEFTGASPI_WAITED] = {"waited", "microseconds in gaspi_wait", false},
+    [WEFTGASPI_WRITTEN] = {"bytes written", "bytes of writes, by rank", true},
+    [WEFTGASPI_READ] = {"bytes read", "bytes of reads, by rank", true},
+};
+static uint64_t *values[WEFTGASPI_COUNTERS];
+static unsigned level;
+
+static size_t width(unsigned counter)
+{
+    return names[counter].by_rank ? (size_t)weftgaspi.ranks : 1;
+}
+
+gaspi_return_t weftgaspi_counters_open(void)
+{
+    for (unsigned i = 0; i < WEFTGASPI_COUNTERS; i++) {
+        values[i] = calloc(width(i), sizeof(*values[i]));
+        if (values[i] == NULL)
+            return GASPI_ERR_MEMALLOC;
+    }
+    return GASPI_SUCCESS;
+}
+
+void weftgaspi_counters_close(void)
+{
+    for (unsigned i = 0; i < WEFTGASPI_COUNTERS; i++) {
+        free(values[i]);
+        values[i] = NULL;
+    }
+}
+
+void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more)
+{
+    if (__atomic_load_n(&level, __ATOMIC_RELAXED) != 0)
+        __atomic_fetch_add(&values[counter][rank], more, __ATOMIC_RELAXED);
+}
+
+API(statistic_verbosity_level, (const gaspi_number_t verbosity))
+{
+    TRY_OPEN();
+    __atomic_store_n(&level, verbosity, __ATOMIC_RELAXED);
+    return GASPI_SUCCESS;
+}
+
+API(statistic_counter_max, (gaspi_number_t *const most))
+{
+    TRY_PLACE(most);
+    *most = WEFTGASPI_COUNTERS;
+    return GASPI_SUCCESS;
+}
+
+API(statistic_counter_info, (const gaspi_statistic_counter_t counter,
+                             gaspi_statistic_argument_t *const argument, gaspi_string_t *const name,
+                             gaspi_string_t *const description, gaspi_number_t *const verbosity))
+{
+    TRY_PLACE(argument);
+    TRY_PLACE(name);
+    TRY_PLACE(description);
+    TRY_PLACE(verbosity);
+    if (counter >= WEFTGASPI_COUNTERS)
+        return GASPI_ERR_INV_NUM;
+    *argument =
+        names[counter].by_rank ? GASPI_STATISTIC_ARGUMENT_RANK : GASPI_STATISTIC_ARGUMENT_NONE;
+    *name = (gaspi_string_t)(uintptr_t)names[counter].name;
+    *description = (gaspi_string_t)(uintptr_t)names[counter].description;
+    *verbosity = 1;
+    return GASPI_SUCCESS;
+}
+
+API(statistic_counter_get, (const gaspi_statistic_counter_t counter, const gaspi_number_t argument,
+                            unsigned long *const value))
+{
+    TRY_OPEN();
+    TRY_PLACE(value);
+    if (counter >= WEFTGASPI_COUNTERS)
+        return GASPI_ERR_INV_NUM;
+    if (names[counter].by_rank && argument >= (gaspi_number_t)weftgaspi.ranks)
+        return GASPI_ERR_INV_RANK;
+    *value =
+        __atomic_load_n(&values[counter][names[counter].by_rank ? argument : 0], __ATOMIC_RELAXED);
+    return GASPI_SUCCESS;
+}
+
+API(statistic_counter_reset, (const gaspi_statistic_counter_t counter))
+{
+    TRY_OPEN();
+    if (counter >= WEFTGASPI_COUNTERS)
+        return GASPI_ERR_INV_NUM;
+    for (size_t i = 0; i < width(counter); i++)
+        __atomic_store_n(&values[counter][i], 0, __ATOMIC_RELAXED);
+    return GASPI_SUCCESS;
+}

@@ -1,0 +1,154 @@
+/* compat/gaspi/text.c - texts of return codes, lines of output, and the machine. */
+#include "internal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- return codes ------------------------------------------------------------------------------
+ */
+
+static const char *text_of(gaspi_return_t code)
+{
+    switch (code) {
+#define TEXT(name, number, text)                                                                   \
+    case name:                                                                                     \
+        return text;
+        GASPI_RETURN_MAP(TEXT)
+#undef TEXT
+    }
+    return "no code of GASPI";
+}
+
+API_OF(gaspi_string_t, error_str, (const gaspi_return_t code))
+{
+    return (gaspi_string_t)(uintptr_t)text_of(code);
+}
+
+API(print_error, (const gaspi_return_t code, gaspi_string_t *const text))
+{
+    TRY_PLACE(text);
+    char *const copy = strdup(text_of(code));
+    if (copy == NULL)
+        return GASPI_ERR_MEMALLOC;
+    *text = copy;
+    return GASPI_SUCCESS;
+}
+
+/* ---- output ------------------------------------------------------------------------------------
+ */
+
+/* One write, so that lines of several processes stay whole. */
+static void print(const char *format, va_list list)
+{
+    char line[1024];
+    const int head = snprintf(line, sizeof(line), "[ Rank %4d]: ", weftgaspi.rank);
+    const int text = vsnprintf(line + head, sizeof(line) - (size_t)head, format, list);
+
+    if (text < 0)
+        return;
+    fwrite(line, 1, strlen(line), stdout);
+    fflush(stdout);
+}
+
+API_OF(void, printf, (const char *format, ...))
+{
+    va_list list;
+
+    va_start(list, format);
+    print(format, list);
+    va_end(list);
+}
+
+/* weftrun collects the output of all hosts in one place. */
+API_OF(void, printf_to, (gaspi_rank_t rank, const char *format, ...))
+{
+    va_list list;
+
+    if (weftgaspi.job == NULL || weftgaspi_check_rank(rank) != GASPI_SUCCESS)
+        return;
+    va_start(list, format);
+    print(format, list);
+    va_end(list);
+}
+
+API_OF(void, print_affinity_mask, (void))
+{
+    char cores[512] = "";
+    size_t used = 0;
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof(set), &set) != 0)
+        return;
+    for (int i = 0; i < CPU_SETSIZE && used + 8 < sizeof(cores); i++)
+        if (CPU_ISSET(i, &set))
+            used += (size_t)snprintf(cores + used, sizeof(cores) - used, " %d", i);
+    pgaspi_printf("processors:%s\n", cores);
+}
+
+/* ---- the machine -------------------------------------------------------------------------------
+ */
+
+/* The first line of a file of the system that the format fits; 0: there is none. */
+static int read_value(const char *path, const char *format, void *value)
+{
+    FILE *const file = fopen(path, "r");
+    char line[256];
+    int found = 0;
+
+    while (file != NULL && found != 1 && fgets(line, sizeof(line), file) != NULL)
+        found = sscanf(line, format, value);
+    if (file != NULL)
+        fclose(file);
+    return found == 1;
+}
+
+/* GASPI_ERROR: the system does not say. */
+API(cpu_frequency, (gaspi_float *const mhz))
+{
+    float khz;
+
+    TRY_PLACE(mhz);
+    if (read_value("/proc/cpuinfo", "cpu MHz : %f", mhz))
+        return GASPI_SUCCESS;
+    if (!read_value("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "%f", &khz))
+        return GASPI_ERROR;
+    *mhz = khz / 1000;
+    return GASPI_SUCCESS;
+}
+
+/* The node of memory that the calling thread's processor is at. */
+API(numa_socket, (gaspi_uchar *const socket))
+{
+    unsigned processor, node;
+
+    TRY_PLACE(socket);
+    if (getcpu(&processor, &node) != 0)
+        return GASPI_ERROR;
+    *socket = (gaspi_uchar)node;
+    return GASPI_SUCCESS;
+}
+
+/* The calling thread stays on the processors of that node. GASPI_ERROR: there is no such node. */
+API(set_socket_affinity, (const gaspi_uchar socket))
+{
+    char path[64], list[256], *at = list;
+    cpu_set_t set;
+
+    snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", socket);
+    if (!read_value(path, "%255s", list))
+        return GASPI_ERROR;
+    CPU_ZERO(&set);
+    while (*at >= '0' && *at <= '9') { /* 0-3,8,10-11 */
+        const unsigned long first = strtoul(at, &at, 10);
+        const unsigned long last = *at == '-' ? strtoul(at + 1, &at, 10) : first;
+        for (unsigned long i = first; i <= last && i < CPU_SETSIZE; i++)
+            CPU_SET(i, &set);
+        at += *at == ',';
+    }
+    return sched_setaffinity(0, sizeof(set), &set) == 0 ? GASPI_SUCCESS : GASPI_ERROR;
+}

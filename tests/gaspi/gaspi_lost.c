@@ -1,0 +1,40 @@
+/*
+ * gaspi_lost exit|kill|term - the last rank ends early: by itself, by gaspi_proc_kill of rank 0, or
+ * (term) none does. The others learn it from a call that blocks, and the state vector says who it
+ * is. For test_gaspi.sh.
+ */
+#include "gaspi_test.h"
+
+gaspi_rank_t rank, ranks = 1;
+unsigned checks;
+
+int main(int argc, char **argv)
+{
+    const char *const how = argc > 1 ? argv[1] : "";
+    gaspi_notification_id_t found;
+    gaspi_state_t states[64];
+    gaspi_return_t code;
+
+    GOOD(gaspi_proc_init(GASPI_BLOCK));
+    GOOD(gaspi_proc_rank(&rank));
+    GOOD(gaspi_proc_num(&ranks));
+    const gaspi_rank_t last = (gaspi_rank_t)(ranks - 1);
+    segment(0, 64);
+    if (rank == last && strcmp(how, "exit") == 0)
+        _exit(3);
+    if (rank == 0 && strcmp(how, "kill") == 0)
+        GOOD(gaspi_proc_kill(last, GASPI_BLOCK));
+    if (strcmp(how, "term") != 0) {
+        CODE(GASPI_ERROR, gaspi_notify_waitsome(0, 0, 10, &found, GASPI_BLOCK));
+        CODE(GASPI_ERROR, gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK));
+        CODE(GASPI_ERROR, gaspi_proc_ping(last, 1000));
+        GOOD(gaspi_state_vec_get(states));
+        for (int i = 0; i < ranks; i++)
+            CHECK(states[i] == (i == last ? GASPI_STATE_CORRUPT : GASPI_STATE_HEALTHY));
+        printf("rank %d: rank %d is CORRUPT\n", rank, last);
+        fflush(stdout);
+    }
+    code = gaspi_proc_term(GASPI_BLOCK);
+    CHECK(code == (strcmp(how, "term") == 0 ? GASPI_SUCCESS : GASPI_ERROR));
+    return 0;
+}

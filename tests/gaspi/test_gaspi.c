@@ -1,0 +1,47 @@
+/*
+ * tests/gaspi/test_gaspi.c - every procedure of GASPI with its errors, on any number of processes:
+ * cases of this folder, one after the other.
+ */
+#include "gaspi_test.h"
+
+gaspi_rank_t rank, ranks = 1;
+unsigned checks;
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {
+        {"configuration", configuration},
+        {"segments", segments},
+        {"transfers", transfers},
+        {"notifications", notifications},
+        {"order", order},
+        {"queues", queues},
+        {"lists", lists},
+        {"collectives", collectives},
+        {"groups", groups},
+        {"passive", passive},
+        {"atomics", atomics},
+        {"statistics", statistics},
+        {"texts", texts},
+        {"threads", threads},
+    };
+
+    configuration_before();
+    GOOD(gaspi_proc_init(GASPI_BLOCK));
+    GOOD(gaspi_proc_rank(&rank));
+    GOOD(gaspi_proc_num(&ranks));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (argc > 1 && strcmp(argv[1], cases[i].name) != 0)
+            continue;
+        cases[i].run();
+        barrier();
+    }
+    GOOD(gaspi_proc_term(GASPI_BLOCK));
+    closed();
+    if (rank == 0)
+        printf("GASPI on %d processes: %u checks in each passed\n", ranks, checks);
+    return 0;
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Every procedure of GASPI with its errors on 1, 2 and 4 processes, over shared memory and through the
+# hosts' networks, and on 4 hosts (network namespaces, where this machine gives them); lost and
+# dismissed processes; gaspi_run; the library's symbols; the example of docs/gaspi.md, installed.
+# usage: test_gaspi.sh BIN-FOLDER
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=${here%/tests/gaspi}
+# shellcheck source=tests/install/installed.sh
+source "$root/tests/install/installed.sh"
+weftrun=$bin/weftrun
+all=$bin/tests/test_gaspi
+lost=$bin/tests/gaspi_lost
+total=0
+
+# passes NAME COMMAND...: it says that the checks passed.
+passes() {
+    local name=$1 line
+    shift
+    timeout 120 "$@" >out 2>err || fail "$name: status $?: $(tail -5 err)"
+    line=$(grep -oE 'GASPI on [0-9]+ processes: [0-9]+ checks in each passed' out) ||
+        fail "$name: $(tail -3 out)"
+    echo "$name: $line"
+    total=$((total + $(cut -d' ' -f5 <<<"${line:-0 0 0 0 0}")))
+}
+
+for n in 1 2 4; do
+    passes "$n processes" "$weftrun" -n $n "$all"
+done
+WEFT_PATH=proxy passes "through the host" "$weftrun" -n 2 "$all"
+[ ! -x "$bin/tests/test_far_gaspi" ] ||
+    passes "memory that the host cannot reach" "$weftrun" -n 2 "$bin/tests/test_far_gaspi"
+if grep -q '^WEFT_OFI_IN' "$build/CMakeCache.txt" || "$bin/weft-info" 2>/dev/null | grep -q ofi; then
+    WEFT_NET=ofi passes "over ofi" "$weftrun" -n 2 "$all"
+fi
+
+# ---- four hosts ----------------------------------------------------------------------------------
+hosts=$root/tests/multi/hosts
+if [ "$(id -u)" -eq 0 ] && "$hosts" up net 4 >/dev/null 2>&1; then
+    trap '"$hosts" down "$HOME/net"; rm -rf "$HOME"' EXIT
+    printf 'host%d\n' 0 1 2 3 >machines
+    export WEFT_RSH="$hosts rsh $HOME/net"
+    PATH=$bin:$PATH passes "gaspi_run on 4 hosts" "$root/tools/gaspi_run" -m machines "$all"
+    unset WEFT_RSH
+else
+    echo "4 hosts: left out, this machine gives no network namespaces"
+fi
+
+# ---- the end -------------------------------------------------------------------------------------
+for how in exit kill; do
+    timeout 30 "$weftrun" -n 3 "$lost" $how >out 2>err
+    status=$?
+    [ $status -ne 124 ] || fail "$how: the others wait"
+    [ "$(grep -c 'rank 2 is CORRUPT' out)" -eq 2 ] || fail "$how: $(cat out err)"
+    [ $how = kill ] || [ $status -eq 3 ] || fail "exit: status $status"
+done
+timeout 30 "$weftrun" -n 3 "$lost" term >out 2>err || fail "term: $(cat err)"
+
+# ---- gaspi_run -----------------------------------------------------------------------------------
+ln -sf "$weftrun" weftrun
+PATH=$HOME:$PATH
+gaspi_run=$root/tools/gaspi_run
+printf '# two\nlocalhost\n\nlocalhost\n' >machines
+[ "$(timeout 20 "$gaspi_run" -m machines -n 2 sh -c 'echo $WEFT_PROCESS of $WEFT_PROCESSES' | sort | tr '\n' ,)" = \
+    "0 of 2,1 of 2," ] || fail "gaspi_run -m"
+[ "$(timeout 20 "$gaspi_run" -n 3 echo x | wc -l)" -eq 3 ] || fail "gaspi_run -n"
+timeout 20 "$gaspi_run" >/dev/null 2>err && fail "gaspi_run without a program"
+timeout 20 "$gaspi_run" -m nothing true 2>err && fail "gaspi_run takes a file that is not there"
+grep -q 'nothing cannot be read' err || fail "gaspi_run: $(cat err)"
+
+# ---- symbols: those of the list, each with its strong name ---------------------------------------
+nm --defined-only "$HOME/opt/weft/$libdir/libweft-gaspi.a" 2>/dev/null |
+    awk '$2 ~ /[TW]/ && $3 ~ /^p?gaspi_/ { print $2, $3 }' | sort >symbols
+grep -oP '^GASPI_FUNCTION(_EXT|_THREADS)?\([a-z_ ]+, \K\w+' "$root/include/weft-gaspi/gaspi_functions.def" |
+    while read -r name; do
+        printf 'W gaspi_%s\nT pgaspi_%s\n' "$name" "$name"
+    done | sort >listed
+grep -oP '^(weft_job|gaspi_return_t) \*?\Kgaspi_\w+(?=\()' "$root/include/weft-gaspi/GASPI_GPU.h" 2>/dev/null |
+    sed 's/^/T /' | sort - listed >more && mv more listed
+[ -z "$(comm -3 listed symbols)" ] || fail "symbols and list differ: $(comm -3 listed symbols)"
+nm --defined-only "$HOME/opt/weft/$libdir/libweft-gaspi.a" 2>/dev/null |
+    awk '$2 ~ /[TWDB]/ && $3 !~ /^(p?gaspi_|weftgaspi|__odr_asan\.)/ { print $3 }' | grep . && fail "other symbols"
+
+# ---- installed: the document's example, by pkg-config --------------------------------------------
+awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$root/docs/gaspi.md" >example.c
+export PKG_CONFIG_PATH=$HOME/opt/weft/$libdir/pkgconfig
+# shellcheck disable=SC2046 # words
+gcc -std=c11 -Wall -Wextra -Werror example.c $(pkg-config --cflags --libs weft-gaspi) -o example ||
+    fail "the example of docs/gaspi.md"
+timeout 20 "$HOME/opt/weft/bin/gaspi_run" -n 3 ./example >out 2>err || fail "the example: $(cat err)"
+[ "$(grep -c 'has 42 from rank' out)" -eq 3 ] || fail "the example: $(cat out)"
+
+echo "$(wc -l <symbols) names, $total checks"
+[ $failures -eq 0 ]
