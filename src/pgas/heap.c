@@ -45,8 +45,12 @@ static weft_status agree(weft_job *job)
     return status;
 }
 
-static void release(weft_job *job, struct weft_pgas *pgas)
+static void release(weft_job *job)
 {
+    struct weft_pgas *const pgas = job->pgas;
+
+    if (pgas == NULL)
+        return;
     weft_free(job, pgas->memory);
     weft_free(job, pgas->on_device);
     if (pgas->space.segment != NULL)
@@ -190,6 +194,7 @@ weft_status weft_pgas_open(weft_job *job)
     if (pgas == NULL)
         return status == WEFT_OK ? weft_refused(job, WEFT_ERR_MEMORY, "weft_pgas_open: no memory")
                                  : status;
+    job->pgas = pgas;
     pgas->space.me = job->numbers.process;
     pgas->space.places = job->numbers.processes;
     pgas->space.segments = (uint32_t)job->config.segments;
@@ -207,9 +212,7 @@ weft_status weft_pgas_open(weft_job *job)
     if (status == WEFT_OK)
         status = weft_host_barrier(job);
     if (status != WEFT_OK)
-        release(job, pgas);
-    else
-        job->pgas = pgas;
+        release(job);
     return status;
 }
 
@@ -226,9 +229,12 @@ weft_status weft_pgas_close(weft_job *job)
         return weft_refused(job, WEFT_ERR_STATE, "weft_pgas_close: a kernel runs");
     if (weft_job_status(job) == WEFT_OK)
         status = weft_host_win_free(job, &pgas->space.win);
-    release(job, pgas);
+    release(job);
     return status;
 }
+
+/* A job that failed closes without weft_pgas_close. */
+const struct weft_module weft_pgas_module = {.close = release};
 
 weft_gspace *weft_pgas_space(weft_job *job)
 {

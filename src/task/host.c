@@ -116,6 +116,8 @@ static void free_tasks(weft_job *job)
 {
     struct weft_tasks *tasks = job->tasks;
 
+    if (tasks == NULL)
+        return;
     weft_free(job, tasks->memory);
     weft_free(job, tasks->scratch);
     weft_free(job, tasks->place.mail);
@@ -126,6 +128,20 @@ static void free_tasks(weft_job *job)
     tasks->place.host = NULL;
     tasks->begun = false;
 }
+
+static weft_status tasks_open(struct weft_job *job)
+{
+    return weft_service_add(&job->services, &weft_tasks_service);
+}
+
+static void tasks_close(struct weft_job *job)
+{
+    free_tasks(job);
+    free(job->tasks);
+    job->tasks = NULL;
+}
+
+const struct weft_module weft_tasks_module = {.open = tasks_open, .close = tasks_close};
 
 /* ---- beginning ----------------------------------------------------------------------------------
  */
@@ -221,10 +237,6 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
         status = weft_prepare(job, kernel->kernel, threads, max_ranks);
     if (status != WEFT_OK)
         return status;
-    if (job->tasks == NULL)
-        status = weft_service_add(&job->services, &weft_tasks_service);
-    if (status != WEFT_OK)
-        return weft_refuse(job, status); /* the same everywhere: no module was added elsewhere */
     free(job->tasks);
     struct weft_tasks *const tasks = job->tasks = calloc(1, sizeof(*tasks));
     if (tasks != NULL)

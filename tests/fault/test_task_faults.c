@@ -80,8 +80,8 @@ enum provoked {
 static enum provoked provoked;
 
 /*
- * Place 1 tells place 0 of a load that it has not, and answers before it is asked; again, with the
- * number of the next ask, where its own answer came first. Until that ends the job.
+ * Place 1 tells place 0 of a load that it has not. It answers the last ask and the next one in
+ * turns, as its own answer may come first, until that ends the job.
  */
 static void lie(weft_job *job)
 {
@@ -90,7 +90,7 @@ static void lie(weft_job *job)
     weft_status status = WEFT_OK;
 
     for (uint64_t i = 1; status == WEFT_OK; i++) {
-        const uint64_t ask = (__atomic_load_n(asked, __ATOMIC_ACQUIRE) >> 32) + 1,
+        const uint64_t ask = (__atomic_load_n(asked, __ATOMIC_ACQUIRE) >> 32) + (i & 1),
                        load = i << 32 | 5;
         const uint64_t granted = ask << 32 | (provoked == GRANT ? 77 : 1);
         weft_host_put(job, p->win, 0, offsetof(struct weft_task_mail, granted), &granted, 8);

@@ -33,27 +33,13 @@ static weft_status teams_open(struct weft_job *job)
     return WEFT_OK;
 }
 
-static weft_status teams_meet(struct weft_job *job)
-{
-    (void)job;
-    return WEFT_OK;
-}
-
-static void teams_leave(struct weft_job *job)
-{
-    (void)job;
-}
-
 static void teams_close(struct weft_job *job)
 {
     free(job->teams);
     job->teams = NULL;
 }
 
-static const struct weft_module teams_module = {teams_open, teams_meet, teams_leave, teams_close};
-
-/* The layers above the runtime that have a part in every job. */
-const struct weft_module *const weft_modules[] = {&weft_msg_module, &teams_module, NULL};
+const struct weft_module weft_teams_module = {.open = teams_open, .close = teams_close};
 
 weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, const char *name,
                            const char *const *names, weft_team **team)

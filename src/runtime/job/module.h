@@ -1,12 +1,13 @@
 /*
  * runtime/job/module.h - what layers above the runtime add to every job. The topmost folder lists
- * them (coll/host/team.c), in the order in which they open; they close in reverse.
+ * them (task/modules.c), in the order in which they open; they close in reverse.
  */
 #ifndef WEFT_RUNTIME_JOB_MODULE_H
 #define WEFT_RUNTIME_JOB_MODULE_H
 
 #include "runtime/job/job.h"
 
+/* Any function may be NULL. */
 struct weft_module {
     /* Before processes know of each other: adds services and kinds of notices. */
     weft_status (*open)(struct weft_job *job);

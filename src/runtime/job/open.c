@@ -37,7 +37,8 @@ static weft_status open_together(struct weft_job *job)
     weft_status status = weft_meet(job);
 
     for (int i = 0; weft_modules[i] != NULL && status == WEFT_OK; i++)
-        status = weft_modules[i]->meet(job);
+        if (weft_modules[i]->meet != NULL)
+            status = weft_modules[i]->meet(job);
     if (status == WEFT_OK)
         status = weft_trace_open(job);
     if (status == WEFT_OK)
@@ -62,7 +63,8 @@ static weft_status add_services(struct weft_job *job)
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && status == WEFT_OK; i++)
         status = weft_service_add(&job->services, own[i]);
     for (int i = 0; weft_modules[i] != NULL && status == WEFT_OK; i++)
-        status = weft_modules[i]->open(job);
+        if (weft_modules[i]->open != NULL)
+            status = weft_modules[i]->open(job);
     return status;
 }
 
@@ -265,6 +267,7 @@ weft_status weft_close(weft_job *job)
     if (job->ranks.in_task) { /* its ranks may wait for this program: they must end first */
         weft_job_fail(job, WEFT_ERR_STATE, "process %d: weft_close before weft_finish of kernel %s",
                       job->numbers.process, job->ranks.kernel->name);
+        job->ranks.user_bytes = 0; /* where the program had its data may be gone */
         weft_finish(job, NULL);
     }
     weft_settle_ranks(job); /* puts that the host program did not flush */
@@ -274,7 +277,8 @@ weft_status weft_close(weft_job *job)
     if (weft_job_status(job) == WEFT_OK)
         weft_exchange(job, WEFT_EXCHANGE_CLOSE, entered, sizeof(*entered), NULL);
     for (int i = 0; weft_modules[i] != NULL; i++)
-        weft_modules[i]->leave(job);
+        if (weft_modules[i]->leave != NULL)
+            weft_modules[i]->leave(job);
     stop_together(job);
     weft_status status = job->refused != WEFT_OK ? (weft_status)job->refused : weft_job_status(job);
     if (status == WEFT_OK)
