@@ -122,9 +122,24 @@ gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until);
 bool weftgaspi_dismissed(void);
 gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank);
 
-/* ---- post.c, notify.c --------------------------------------------------------------------------
+/* ---- queue.c, notify.c -------------------------------------------------------------------------
  */
 
+enum { WEFTGASPI_KINDS = 4 }; /* of operations to one rank: by path, puts and gets */
+
+struct weftgaspi_queue {
+    bool there;
+    uint64_t posted, done;
+    weft_op (*newest)[WEFTGASPI_KINDS]; /* by rank */
+    uint32_t *values;                   /* of notifications under way, by request */
+};
+
+/* All with the lock held. */
+struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue); /* NULL: none */
+void weftgaspi_remember(struct weftgaspi_queue *queue, int rank, weft_op op);
+/* The notification is set when the operation is done. */
+gaspi_return_t weftgaspi_reads_add(weft_op op, gaspi_segment_id_t segment,
+                                   gaspi_notification_id_t id);
 gaspi_return_t weftgaspi_queues_open(void);
 void weftgaspi_queues_close(void);
 /* Sets notifications of reads that are done; true: some are still under way. Lock held. */
@@ -174,6 +189,10 @@ gaspi_return_t weftgaspi_group_in(gaspi_group_t group, struct weftgaspi_group **
 /* ---- passive.c ---------------------------------------------------------------------------------
  */
 void weftgaspi_passive_close(void);
+
+/* ---- gpu.c -------------------------------------------------------------------------------------
+ */
+void weftgaspi_gpu_close(void);
 
 /* ---- statistic.c -------------------------------------------------------------------------------
  */

@@ -223,16 +223,21 @@ static gaspi_return_t check_new(gaspi_segment_id_t segment, gaspi_size_t bytes)
     return count() < (int)weftgaspi.config.segment_max ? GASPI_SUCCESS : GASPI_ERR_MANY_SEG;
 }
 
+static gaspi_return_t make_alone(gaspi_segment_id_t segment, gaspi_size_t size, void *memory)
+{
+    weftgaspi_lock();
+    gaspi_return_t code = check_new(segment, size);
+    if (code == GASPI_SUCCESS)
+        code = make(segment, size, memory);
+    return weftgaspi_unlock(code);
+}
+
 API(segment_alloc,
     (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_alloc_t policy))
 {
     (void)policy; /* it is always zeros, and always of the device */
     TRY_OPEN();
-    weftgaspi_lock();
-    gaspi_return_t code = check_new(segment, size);
-    if (code == GASPI_SUCCESS)
-        code = make(segment, size, NULL);
-    return weftgaspi_unlock(code);
+    return make_alone(segment, size, NULL);
 }
 
 API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
@@ -241,11 +246,7 @@ API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t point
     (void)description;
     TRY_OPEN();
     TRY_PLACE(pointer);
-    weftgaspi_lock();
-    gaspi_return_t code = check_new(segment, size);
-    if (code == GASPI_SUCCESS)
-        code = make(segment, size, pointer);
-    return weftgaspi_unlock(code);
+    return make_alone(segment, size, pointer);
 }
 
 /* Lock held. */

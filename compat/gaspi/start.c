@@ -197,6 +197,7 @@ static gaspi_return_t open_tables(void)
 static void close_tables(void)
 {
     watch_end();
+    weftgaspi_gpu_close();
     weftgaspi_passive_close();
     weftgaspi_groups_close();
     weftgaspi_segments_close();

@@ -20,8 +20,10 @@ int main(int argc, char **argv)
     GOOD(gaspi_proc_num(&ranks));
     const gaspi_rank_t last = (gaspi_rank_t)(ranks - 1);
     segment(0, 64);
-    if (rank == last && strcmp(how, "exit") == 0)
+    if (rank == last && strcmp(how, "exit") == 0) {
+        usleep(200000); /* the others have left the barrier */
         _exit(3);
+    }
     if (rank == 0 && strcmp(how, "kill") == 0)
         GOOD(gaspi_proc_kill(last, GASPI_BLOCK));
     if (strcmp(how, "term") != 0) {
