@@ -42,6 +42,7 @@ enum {
     WEFTGASPI_GROUPS = 32,
     WEFTGASPI_QUEUES = 16,
     WEFTGASPI_QUEUE_MOST = 4096,
+    WEFTGASPI_PASSIVE_QUEUE = 16,
     WEFTGASPI_NOTIFICATIONS = 65536,
     WEFTGASPI_PASSIVE_MOST = 65535,
     /* Before a segment's data: its notifications, and data begins a page. */
@@ -57,10 +58,9 @@ extern struct weftgaspi_state {
     pthread_mutex_t lock; /* of all tables; not held where a call waits */
     gaspi_config_t config;
     int rank, ranks;
-    bool on_gpu; /* segments lie in a GPU's memory, which this program cannot load from */
-    int tag;     /* counted with every notification, so that waiters wake */
-    uint32_t talk_number;
-    weft_comm talk;         /* messages of the library's own */
+    bool on_gpu;    /* segments lie in a GPU's memory, which this program cannot load from */
+    int tag;        /* counted with every notification, so that waiters wake */
+    weft_comm talk; /* messages of the library's own */
     unsigned char *corrupt; /* by rank */
 } weftgaspi;
 
@@ -108,6 +108,7 @@ struct weftgaspi_place {
 };
 
 /* With the lock held. */
+gaspi_number_t weftgaspi_segments_count(void);
 struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment); /* NULL: none */
 gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t offset,
                                      gaspi_size_t bytes, void **address);
@@ -164,7 +165,6 @@ struct weftgaspi_group {
     bool there, committed;
     bool waiting; /* a thread is in a call of it */
     int size, *ranks;
-    uint32_t number;
     weft_comm comm;
     weft_team *team;
     struct weftgaspi_commit *commit;

@@ -5,7 +5,8 @@
  * A block's queue is its own, gpu_gaspi_queue(self); another is refused (INV_QUEUE). Return codes
  * are GASPI's, the same for all threads, and no error of a job. What blocks, and what is visible
  * when, is as on the host (gaspi_functions.def). The local bytes of a write are the call's until
- * gpu_gaspi_wait. A notification is set and awaited by any block, and reset by one.
+ * gpu_gaspi_wait. A notification is behind all that its own block wrote to that rank before. It is
+ * set and awaited by any block, and reset by one.
  */
 #ifndef GASPI_GPU_DEVICE_H
 #define GASPI_GPU_DEVICE_H
@@ -22,7 +23,10 @@
 #define GPU_GASPI_FN static inline __attribute__((unused))
 #endif
 
-enum { GPU_GASPI_LIST = 32 }; /* elements of a list at most */
+enum {
+    GPU_GASPI_LIST = 32,    /* elements of a list at most */
+    GPU_GASPI_ROUNDS = 1000 /* looks for a notification before a wait that may sleep */
+};
 
 /* ---- parts of what follows ------------------------------------------------------------------- */
 
@@ -134,6 +138,12 @@ GPU_GASPI_FN uint32_t gpu_gaspi_tell(weft_self *self, uint32_t value)
     return *told;
 }
 
+/* Whether the limit is reached, by the clock of thread 0. */
+GPU_GASPI_FN bool gpu_gaspi_late(weft_self *self, uint64_t until)
+{
+    return until != UINT64_MAX && gpu_gaspi_tell(self, gpu_gaspi_now() >= until) != 0;
+}
+
 GPU_GASPI_FN gaspi_return_t gpu_gaspi_find(gaspi_rank_t rank, gaspi_segment_id_t segment,
                                            struct gpu_gaspi_place *place)
 {
@@ -235,7 +245,7 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_transfer(weft_self *self, int read, int be
 
     if (queue != gpu_gaspi_queue(self))
         return GASPI_ERR_INV_QUEUE;
-    if (size == 0)
+    if (size == 0 || size > 1u << 30)
         return GASPI_ERR_INV_COMMSIZE;
     if (code == GASPI_SUCCESS)
         code = gpu_gaspi_find(rank, remote, &place);
@@ -375,7 +385,7 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_wait(weft_self *self, gaspi_queue_id_t que
         if (op.sequence == 0)
             continue;
         while (!weft_op_test(self, op, WEFT_LOCAL))
-            if (gpu_gaspi_tell(self, until != UINT64_MAX && gpu_gaspi_now() >= until))
+            if (gpu_gaspi_late(self, until))
                 return GASPI_TIMEOUT;
         weft_sync(self);
         if (weft_thread(self) == 0)
@@ -418,15 +428,17 @@ GPU_GASPI_FN gaspi_return_t gpu_gaspi_notify_waitsome(weft_self *self, gaspi_seg
     if (number == 0 || number > 65536 - first)
         return GASPI_ERR_INV_NUM;
     const uint32_t *const words = table->notifications[local] + first;
-    for (;;) {
+    for (int rounds = 0;; rounds++) {
         const uint32_t place = gpu_gaspi_scan(self, words, number);
         if (place != UINT32_MAX) {
             (void)gpu_gaspi_acquire(&words[place]); /* what came before it is seen */
             *found = first + place;
             return GASPI_SUCCESS;
         }
-        if (gpu_gaspi_tell(self, until != UINT64_MAX && gpu_gaspi_now() >= until))
+        if (gpu_gaspi_late(self, until))
             return GASPI_TIMEOUT;
+        if (number == 1 && until == UINT64_MAX && rounds >= GPU_GASPI_ROUNDS)
+            weft_wait_until_u32(self, words, WEFT_NE, 0); /* it says how long it waits */
         weft_test(self, table->tag, 1); /* nobody counts it here: lets others run, takes letters */
     }
 }

@@ -67,7 +67,9 @@ for how in exit kill; do
     [ "$(grep -c 'rank 2 is CORRUPT' out)" -eq 2 ] || fail "$how: $(cat out err)"
     [ $how = kill ] || [ $status -eq 3 ] || fail "exit: status $status"
 done
-timeout 30 "$weftrun" -n 3 "$lost" term >out 2>err || fail "term: $(cat err)"
+for how in term none; do
+    timeout 30 "$weftrun" -n 3 "$lost" $how >out 2>err || fail "$how: $(cat err)"
+done
 
 # ---- gaspi_run -----------------------------------------------------------------------------------
 ln -sf "$weftrun" weftrun
