@@ -165,6 +165,7 @@ struct weftgaspi_group {
     bool there, committed;
     bool waiting; /* a thread is in a call of it */
     int size, *ranks;
+    uint32_t number; /* of its messages */
     weft_comm comm;
     weft_team *team;
     struct weftgaspi_commit *commit;

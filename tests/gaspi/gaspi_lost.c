@@ -31,6 +31,15 @@ int main(int argc, char **argv)
         GOOD(gaspi_group_commit(GASPI_GROUP_ALL, GASPI_BLOCK));
     }
     segment(0, 64);
+    if (rank == 0 && whole) { /* a commit that is never over keeps nobody from the end */
+        gaspi_group_t group;
+        GOOD(gaspi_group_create(&group));
+        GOOD(gaspi_group_add(group, 0));
+        GOOD(gaspi_group_add(group, last));
+        CODE(GASPI_TIMEOUT, gaspi_group_commit(group, 5));
+        CODE(GASPI_ERR_ACTIVE_COLL, gaspi_group_delete(group));
+        CODE(GASPI_ERR_INV_GROUP, gaspi_group_add(group, last));
+    }
     if (rank == last && strcmp(how, "exit") == 0) {
         usleep(200000); /* the others have left the barrier */
         _exit(3);
