@@ -80,9 +80,9 @@ API(segment_avail_local, (gaspi_segment_id_t *const segment))
     TRY_OPEN();
     TRY_PLACE(segment);
     weftgaspi_lock();
-    for (gaspi_segment_id_t i = 0; i < weftgaspi.config.segment_max; i++)
-        if (weftgaspi_segment_of(i) == NULL) {
-            *segment = i;
+    for (gaspi_number_t i = 0; i < weftgaspi.config.segment_max; i++)
+        if (weftgaspi_segment_of((gaspi_segment_id_t)i) == NULL) {
+            *segment = (gaspi_segment_id_t)i;
             return weftgaspi_unlock(GASPI_SUCCESS);
         }
     return weftgaspi_unlock(GASPI_ERR_MANY_SEG);

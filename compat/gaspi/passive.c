@@ -92,7 +92,7 @@ API(passive_receive,
 {
     const double until = weftgaspi_until(timeout_ms);
     weft_message_op op = WEFT_MESSAGE_NONE;
-    weft_message message;
+    weft_message message = {0};
     int cancelled = 0;
     void *address;
 

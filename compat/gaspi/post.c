@@ -91,7 +91,7 @@ static gaspi_return_t notify(const struct request *r, struct weftgaspi_queue *q)
 {
     uint32_t *const value = &q->values[q->posted % weftgaspi.config.queue_size_max];
     struct weftgaspi_place place;
-    weft_op op;
+    weft_op op = {0, 0, 0};
 
     TRY(weftgaspi_place_of(r->rank, r->notified, &place));
     *value = r->value;
