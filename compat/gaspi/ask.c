@@ -1,4 +1,4 @@
-/* compat/gaspi/ask.c - numbers that programs ask for: limits, ranks, time. */
+/* compat/gaspi/ask.c - numbers that programs ask for: limits, ranks, time, segments. */
 #include "internal.h"
 
 #include <stdint.h>
@@ -36,3 +36,68 @@ ASK(network_type, gaspi_network_t, CONFIG.network)
 ASK(build_infrastructure, gaspi_number_t, CONFIG.build_infrastructure)
 ASK(time_get, gaspi_time_t, weftgaspi_now() * 1e3)
 ASK(time_ticks, gaspi_cycles_t, weftgaspi_now() * 1e9)
+
+/* ---- segments ----------------------------------------------------------------------------------
+ */
+
+API(segment_num, (gaspi_number_t *const number))
+{
+    TRY_OPEN();
+    TRY_PLACE(number);
+    weftgaspi_lock();
+    *number = weftgaspi_segments_count();
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
+{
+    gaspi_number_t found = 0;
+
+    TRY_OPEN();
+    TRY_PLACE(list);
+    weftgaspi_lock();
+    if (number > weftgaspi_segments_count())
+        return weftgaspi_unlock(GASPI_ERR_INV_NUM);
+    for (gaspi_segment_id_t i = 0; i < WEFTGASPI_SEGMENTS && found < number; i++)
+        if (weftgaspi_segment_of(i) != NULL)
+            list[found++] = i;
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(segment_ptr, (const gaspi_segment_id_t segment, gaspi_pointer_t *const pointer))
+{
+    TRY_OPEN();
+    TRY_PLACE(pointer);
+    weftgaspi_lock();
+    const struct weftgaspi_segment *s = weftgaspi_segment_of(segment);
+    if (s != NULL)
+        *pointer = s->data;
+    return weftgaspi_unlock(s != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_SEG);
+}
+
+API(segment_avail_local, (gaspi_segment_id_t *const segment))
+{
+    TRY_OPEN();
+    TRY_PLACE(segment);
+    weftgaspi_lock();
+    for (gaspi_number_t i = 0; i < weftgaspi.config.segment_max; i++)
+        if (weftgaspi_segment_of((gaspi_segment_id_t)i) == NULL) {
+            *segment = (gaspi_segment_id_t)i;
+            return weftgaspi_unlock(GASPI_SUCCESS);
+        }
+    return weftgaspi_unlock(GASPI_ERR_MANY_SEG);
+}
+
+API(segment_size,
+    (const gaspi_segment_id_t segment, const gaspi_rank_t rank, gaspi_size_t *const size))
+{
+    struct weftgaspi_place place;
+
+    TRY_OPEN();
+    TRY_PLACE(size);
+    weftgaspi_lock();
+    const gaspi_return_t code = weftgaspi_place_of(rank, segment, &place);
+    if (code == GASPI_SUCCESS)
+        *size = place.bytes;
+    return weftgaspi_unlock(code);
+}

@@ -12,22 +12,38 @@ enum { TALK = 0, ALL = 1, FIRST = 2 }; /* numbers of groups of messages */
 
 /* What members say of their group, and the lowest rank's answer. */
 struct message {
-    uint32_t size, ranks; /* ranks: a sum over them */
-    uint32_t number;      /* of the group; 0: the members differ */
+    uint32_t size, ranks; /* ranks: a hash of them */
+    uint32_t number;      /* of the group; 0: the members differ, or there is none */
 };
 
 struct weftgaspi_commit {
     bool answering; /* the lowest rank has heard all */
-    int under_way;
     struct message own;
     struct {
         struct message message;
         weft_message_op op;
+        bool receives;
     } with[]; /* of each member; of one that is not the lowest rank, the first two */
 };
 
 static struct weftgaspi_group groups[WEFTGASPI_GROUPS];
 static uint32_t chosen; /* numbers by this rank */
+
+static int places(const struct weftgaspi_group *g)
+{
+    return g->size < 2 ? 2 : g->size;
+}
+
+/* A commit that has met its limit goes on no more. */
+static void commit_drop(struct weftgaspi_group *g)
+{
+    int cancelled;
+
+    for (int i = 0; g->commit != NULL && i < places(g); i++)
+        if (g->commit->with[i].op.generation != 0 && g->commit->with[i].receives)
+            weft_host_message_cancel(weftgaspi.job, &g->commit->with[i].op, &cancelled);
+    free(g->commit);
+}
 
 static void drop(struct weftgaspi_group *g)
 {
@@ -35,7 +51,7 @@ static void drop(struct weftgaspi_group *g)
         weft_team_close(&g->team);
     if (g->comm != WEFT_COMM_NONE)
         weft_message_group_give(weftgaspi.job, &g->comm);
-    free(g->commit);
+    commit_drop(g);
     free(g->ranks);
     free(g->user.result);
     memset(g, 0, sizeof(*g));
@@ -58,6 +74,7 @@ static gaspi_return_t establish(struct weftgaspi_group *g, uint32_t number)
     if (status == WEFT_OK)
         status = weft_team_open(weftgaspi.job, g->comm, g->size, own_place(g), "a GASPI group",
                                 NULL, &g->team);
+    g->number = number;
     g->committed = status == WEFT_OK;
     return weftgaspi_result(status, -1);
 }
@@ -176,22 +193,22 @@ static struct message describe(const struct weftgaspi_group *g)
 
 static weft_status receive(struct weftgaspi_commit *c, int i, int from, int tag)
 {
-    c->under_way++;
+    c->with[i].receives = true;
     return weft_host_receive_begin(weftgaspi.job, weftgaspi.talk, from, tag, &c->with[i].message,
                                    sizeof(struct message), &c->with[i].op);
 }
 
 static weft_status send(struct weftgaspi_commit *c, int i, int to, int tag)
 {
-    c->under_way++;
+    c->with[i].receives = false;
     return weft_host_send_begin(weftgaspi.job, weftgaspi.talk, to, tag, &c->with[i].message,
                                 sizeof(struct message), &c->with[i].op);
 }
 
 static gaspi_return_t commit_begin(struct weftgaspi_group *g)
 {
-    const size_t places = g->size < 2 ? 2 : (size_t)g->size;
-    struct weftgaspi_commit *const c = calloc(1, sizeof(*c) + places * sizeof(c->with[0]));
+    struct weftgaspi_commit *const c =
+        calloc(1, sizeof(*c) + (size_t)places(g) * sizeof(c->with[0]));
     weft_status status = WEFT_OK;
 
     if (c == NULL)
@@ -214,25 +231,37 @@ static gaspi_return_t commit_begin(struct weftgaspi_group *g)
 static gaspi_return_t commit_wait(struct weftgaspi_group *g, double until)
 {
     struct weftgaspi_commit *const c = g->commit;
-    const int places = g->size < 2 ? 2 : g->size;
     weft_status status = WEFT_OK;
 
     weftgaspi_unlock(GASPI_SUCCESS);
-    for (int i = 0; i < places && status == WEFT_OK; i++)
+    for (int i = 0; i < places(g) && status == WEFT_OK; i++)
         status =
             weft_host_message_wait_for(weftgaspi.job, &c->with[i].op, weftgaspi_left(until), NULL);
     weftgaspi_lock();
-    if (status == WEFT_OK)
-        c->under_way = 0;
     return weftgaspi_result(status, -1);
+}
+
+/* A number that no group of this rank has; 0: there is none. */
+static uint32_t choose(void)
+{
+    const uint32_t ranks = (uint32_t)weftgaspi.ranks;
+    const uint32_t numbers = (WEFT_MESSAGE_GROUPS - FIRST) / ranks;
+
+    for (uint32_t tries = 0; tries < numbers; tries++) {
+        const uint32_t number = FIRST + (uint32_t)weftgaspi.rank + ranks * (chosen++ % numbers);
+        bool used = false;
+        for (int i = 0; i < WEFTGASPI_GROUPS; i++)
+            used = used || (groups[i].there && groups[i].number == number);
+        if (!used)
+            return number;
+    }
+    return 0;
 }
 
 /* The lowest rank has heard all: chooses a number, or finds that they differ, and says so. */
 static gaspi_return_t commit_answer(struct weftgaspi_group *g)
 {
     struct weftgaspi_commit *const c = g->commit;
-    const uint32_t ranks = (uint32_t)weftgaspi.ranks;
-    const uint32_t numbers = (WEFT_MESSAGE_GROUPS - FIRST) / ranks;
     weft_status status = WEFT_OK;
     bool same = true;
 
@@ -240,7 +269,7 @@ static gaspi_return_t commit_answer(struct weftgaspi_group *g)
         same = same && c->with[i].message.size == c->own.size &&
                c->with[i].message.ranks == c->own.ranks;
     if (same)
-        c->own.number = FIRST + (uint32_t)weftgaspi.rank + ranks * (chosen++ % numbers);
+        c->own.number = choose();
     for (int i = 1; i < g->size && status == WEFT_OK; i++) {
         c->with[i].message = c->own;
         status = send(c, i, g->ranks[i], WEFTGASPI_TAG_COMMITTED);

@@ -42,6 +42,7 @@ enum {
     WEFTGASPI_GROUPS = 32,
     WEFTGASPI_QUEUES = 16,
     WEFTGASPI_QUEUE_MOST = 4096,
+    WEFTGASPI_PASSIVE_QUEUE = 16,
     WEFTGASPI_NOTIFICATIONS = 65536,
     WEFTGASPI_PASSIVE_MOST = 65535,
     /* Before a segment's data: its notifications, and data begins a page. */
@@ -57,10 +58,9 @@ extern struct weftgaspi_state {
     pthread_mutex_t lock; /* of all tables; not held where a call waits */
     gaspi_config_t config;
     int rank, ranks;
-    bool on_gpu; /* segments lie in a GPU's memory, which this program cannot load from */
-    int tag;     /* counted with every notification, so that waiters wake */
-    uint32_t talk_number;
-    weft_comm talk;         /* messages of the library's own */
+    bool on_gpu;    /* segments lie in a GPU's memory, which this program cannot load from */
+    int tag;        /* counted with every notification, so that waiters wake */
+    weft_comm talk; /* messages of the library's own */
     unsigned char *corrupt; /* by rank */
 } weftgaspi;
 
@@ -108,6 +108,7 @@ struct weftgaspi_place {
 };
 
 /* With the lock held. */
+gaspi_number_t weftgaspi_segments_count(void);
 struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment); /* NULL: none */
 gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t offset,
                                      gaspi_size_t bytes, void **address);
@@ -122,9 +123,24 @@ gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until);
 bool weftgaspi_dismissed(void);
 gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank);
 
-/* ---- post.c, notify.c --------------------------------------------------------------------------
+/* ---- queue.c, notify.c -------------------------------------------------------------------------
  */
 
+enum { WEFTGASPI_KINDS = 4 }; /* of operations to one rank: by path, puts and gets */
+
+struct weftgaspi_queue {
+    bool there;
+    uint64_t posted, done;
+    weft_op (*newest)[WEFTGASPI_KINDS]; /* by rank */
+    uint32_t *values;                   /* of notifications under way, by request */
+};
+
+/* All with the lock held. */
+struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue); /* NULL: none */
+void weftgaspi_remember(struct weftgaspi_queue *queue, int rank, weft_op op);
+/* The notification is set when the operation is done. */
+gaspi_return_t weftgaspi_reads_add(weft_op op, gaspi_segment_id_t segment,
+                                   gaspi_notification_id_t id);
 gaspi_return_t weftgaspi_queues_open(void);
 void weftgaspi_queues_close(void);
 /* Sets notifications of reads that are done; true: some are still under way. Lock held. */
@@ -149,7 +165,7 @@ struct weftgaspi_group {
     bool there, committed;
     bool waiting; /* a thread is in a call of it */
     int size, *ranks;
-    uint32_t number;
+    uint32_t number; /* of its messages */
     weft_comm comm;
     weft_team *team;
     struct weftgaspi_commit *commit;
@@ -174,6 +190,10 @@ gaspi_return_t weftgaspi_group_in(gaspi_group_t group, struct weftgaspi_group **
 /* ---- passive.c ---------------------------------------------------------------------------------
  */
 void weftgaspi_passive_close(void);
+
+/* ---- gpu.c -------------------------------------------------------------------------------------
+ */
+void weftgaspi_gpu_close(void);
 
 /* ---- statistic.c -------------------------------------------------------------------------------
  */

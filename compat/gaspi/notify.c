@@ -7,6 +7,7 @@
 #include "internal.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { BUNCH = 1024 }; /* notifications of a GPU's memory fetched at once */
 
@@ -65,11 +66,28 @@ static gaspi_return_t check_range(uint32_t first, uint32_t number)
                                                                               : GASPI_ERR_INV_NUM;
 }
 
+/* Every ten seconds of a wait: naps are too short for the job to say it. */
+static void say_stall(gaspi_segment_id_t segment, uint32_t first, uint32_t number, double began,
+                      double *next)
+{
+    const double every = 10, now = weftgaspi_now();
+
+    if (now < *next)
+        return;
+    if (*next != 0)
+        fprintf(stderr,
+                "weft-gaspi: rank %d has waited %.0f s in gaspi_notify_waitsome for one of %u "
+                "notifications from %u on of segment %u\n",
+                weftgaspi.rank, now - began, number, first, segment);
+    *next = now + every;
+}
+
 API(notify_waitsome, (const gaspi_segment_id_t local, const gaspi_notification_id_t first,
                       const gaspi_number_t number, gaspi_notification_id_t *const found,
                       const gaspi_timeout_t timeout_ms))
 {
-    const double until = weftgaspi_until(timeout_ms);
+    const double until = weftgaspi_until(timeout_ms), began = weftgaspi_now();
+    double next = 0; /* time to say that it waits */
     int counted;
 
     TRY_OPEN();
@@ -84,6 +102,7 @@ API(notify_waitsome, (const gaspi_segment_id_t local, const gaspi_notification_i
         const double left = weftgaspi_left(until);
         if (code != GASPI_TIMEOUT || left <= 0)
             return code;
+        say_stall(local, first, number, began, &next);
         /* Another thread may take the count: nobody sleeps for long. */
         status =
             weft_host_wait_for(weftgaspi.job, weftgaspi.tag, 1, fmin(left, reading ? 20e-6 : 1e-3));

@@ -15,7 +15,7 @@ static struct pending {
     gaspi_rank_t rank;
     gaspi_size_t size;
     weft_message_op op;
-} sends[WEFTGASPI_QUEUES];
+} sends[WEFTGASPI_PASSIVE_QUEUE];
 
 /* Messages that nobody receives end with the job. */
 void weftgaspi_passive_close(void)
@@ -28,7 +28,7 @@ static struct pending *place_for(const struct pending *call)
 {
     struct pending *place = NULL;
 
-    for (int i = 0; i < WEFTGASPI_QUEUES; i++) {
+    for (gaspi_number_t i = 0; i < weftgaspi.config.passive_queue_size_max; i++) {
         struct pending *const p = &sends[i];
         if (p->used && !p->waiting && p->segment == call->segment && p->offset == call->offset &&
             p->rank == call->rank && p->size == call->size)
@@ -92,7 +92,7 @@ API(passive_receive,
 {
     const double until = weftgaspi_until(timeout_ms);
     weft_message_op op = WEFT_MESSAGE_NONE;
-    weft_message message;
+    weft_message message = {0};
     int cancelled = 0;
     void *address;
 

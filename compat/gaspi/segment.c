@@ -161,9 +161,9 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
 /* ---- making and deleting -----------------------------------------------------------------------
  */
 
-static int count(void)
+gaspi_number_t weftgaspi_segments_count(void)
 {
-    int there = 0;
+    gaspi_number_t there = 0;
 
     for (int i = 0; i < WEFTGASPI_SEGMENTS; i++)
         there += segments[i].there;
@@ -220,7 +220,17 @@ static gaspi_return_t check_new(gaspi_segment_id_t segment, gaspi_size_t bytes)
         return GASPI_ERR_INV_SEG;
     if (bytes == 0 || bytes >> 48 != 0)
         return GASPI_ERR_INV_SEGSIZE;
-    return count() < (int)weftgaspi.config.segment_max ? GASPI_SUCCESS : GASPI_ERR_MANY_SEG;
+    return weftgaspi_segments_count() < weftgaspi.config.segment_max ? GASPI_SUCCESS
+                                                                     : GASPI_ERR_MANY_SEG;
+}
+
+static gaspi_return_t make_alone(gaspi_segment_id_t segment, gaspi_size_t size, void *memory)
+{
+    weftgaspi_lock();
+    gaspi_return_t code = check_new(segment, size);
+    if (code == GASPI_SUCCESS)
+        code = make(segment, size, memory);
+    return weftgaspi_unlock(code);
 }
 
 API(segment_alloc,
@@ -228,11 +238,7 @@ API(segment_alloc,
 {
     (void)policy; /* it is always zeros, and always of the device */
     TRY_OPEN();
-    weftgaspi_lock();
-    gaspi_return_t code = check_new(segment, size);
-    if (code == GASPI_SUCCESS)
-        code = make(segment, size, NULL);
-    return weftgaspi_unlock(code);
+    return make_alone(segment, size, NULL);
 }
 
 API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
@@ -241,11 +247,7 @@ API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t point
     (void)description;
     TRY_OPEN();
     TRY_PLACE(pointer);
-    weftgaspi_lock();
-    gaspi_return_t code = check_new(segment, size);
-    if (code == GASPI_SUCCESS)
-        code = make(segment, size, pointer);
-    return weftgaspi_unlock(code);
+    return make_alone(segment, size, pointer);
 }
 
 /* Lock held. */
@@ -337,69 +339,4 @@ API(segment_use, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointe
     TRY_OPEN();
     TRY_PLACE(pointer);
     return create(segment, size, pointer, group, timeout_ms);
-}
-
-/* ---- what programs ask -------------------------------------------------------------------------
- */
-
-API(segment_num, (gaspi_number_t *const number))
-{
-    TRY_OPEN();
-    TRY_PLACE(number);
-    weftgaspi_lock();
-    *number = (gaspi_number_t)count();
-    return weftgaspi_unlock(GASPI_SUCCESS);
-}
-
-API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
-{
-    gaspi_number_t found = 0;
-
-    TRY_OPEN();
-    TRY_PLACE(list);
-    weftgaspi_lock();
-    if (number > (gaspi_number_t)count())
-        return weftgaspi_unlock(GASPI_ERR_INV_NUM);
-    for (int i = 0; i < WEFTGASPI_SEGMENTS && found < number; i++)
-        if (segments[i].there)
-            list[found++] = (gaspi_segment_id_t)i;
-    return weftgaspi_unlock(GASPI_SUCCESS);
-}
-
-API(segment_ptr, (const gaspi_segment_id_t segment, gaspi_pointer_t *const pointer))
-{
-    TRY_OPEN();
-    TRY_PLACE(pointer);
-    weftgaspi_lock();
-    const struct weftgaspi_segment *s = weftgaspi_segment_of(segment);
-    if (s != NULL)
-        *pointer = s->data;
-    return weftgaspi_unlock(s != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_SEG);
-}
-
-API(segment_avail_local, (gaspi_segment_id_t *const segment))
-{
-    TRY_OPEN();
-    TRY_PLACE(segment);
-    weftgaspi_lock();
-    for (gaspi_number_t i = 0; i < weftgaspi.config.segment_max; i++)
-        if (!segments[i].there) {
-            *segment = (gaspi_segment_id_t)i;
-            return weftgaspi_unlock(GASPI_SUCCESS);
-        }
-    return weftgaspi_unlock(GASPI_ERR_MANY_SEG);
-}
-
-API(segment_size,
-    (const gaspi_segment_id_t segment, const gaspi_rank_t rank, gaspi_size_t *const size))
-{
-    struct weftgaspi_place place;
-
-    TRY_OPEN();
-    TRY_PLACE(size);
-    weftgaspi_lock();
-    const gaspi_return_t code = weftgaspi_place_of(rank, segment, &place);
-    if (code == GASPI_SUCCESS)
-        *size = place.bytes;
-    return weftgaspi_unlock(code);
 }

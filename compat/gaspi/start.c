@@ -21,7 +21,7 @@ struct weftgaspi_state weftgaspi = {
             .segment_max = WEFTGASPI_SEGMENTS,
             .transfer_size_max = WEFTGASPI_TRANSFER_MOST,
             .notification_num = WEFTGASPI_NOTIFICATIONS,
-            .passive_queue_size_max = WEFTGASPI_QUEUES,
+            .passive_queue_size_max = WEFTGASPI_PASSIVE_QUEUE,
             .passive_transfer_size_max = WEFTGASPI_PASSIVE_MOST,
             .allreduce_buf_size = 255 * 8,
             .allreduce_elem_max = 255,
@@ -120,7 +120,7 @@ API(config_set, (const gaspi_config_t config))
         {c->segment_max, WEFTGASPI_SEGMENTS},
         {c->transfer_size_max, WEFTGASPI_TRANSFER_MOST},
         {c->notification_num, WEFTGASPI_NOTIFICATIONS},
-        {c->passive_queue_size_max, WEFTGASPI_QUEUE_MOST},
+        {c->passive_queue_size_max, WEFTGASPI_PASSIVE_QUEUE},
         {c->passive_transfer_size_max, WEFTGASPI_PASSIVE_MOST},
         {c->allreduce_buf_size, 1u << 30},
         {c->allreduce_elem_max, 1u << 27},
@@ -197,6 +197,7 @@ static gaspi_return_t open_tables(void)
 static void close_tables(void)
 {
     watch_end();
+    weftgaspi_gpu_close();
     weftgaspi_passive_close();
     weftgaspi_groups_close();
     weftgaspi_segments_close();

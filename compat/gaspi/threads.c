@@ -115,7 +115,8 @@ API(threads_sync_all, (const gaspi_group_t group, const gaspi_timeout_t timeout_
 
     if (pool.total == 0)
         return GASPI_ERR_NOINIT;
-    if (pthread_barrier_wait(&pool.barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+    const int chosen = pthread_barrier_wait(&pool.barrier);
+    if (chosen == PTHREAD_BARRIER_SERIAL_THREAD)
         code = pgaspi_barrier(group, timeout_ms);
     pthread_barrier_wait(&pool.barrier);
     const gaspi_return_t result = code;

@@ -1,7 +1,7 @@
 /*
- * gaspi_lost exit|kill|term - the last rank ends early: by itself, by gaspi_proc_kill of rank 0, or
- * (term) none does. The others learn it from a call that blocks, and the state vector says who it
- * is. For test_gaspi.sh.
+ * gaspi_lost exit|kill|term|none - the last rank ends early: by itself, by gaspi_proc_kill of rank
+ * 0, or (term) none does; none: nor is the group of all committed at first. The others learn it
+ * from a call that blocks, and the state vector says who it is. For test_gaspi.sh.
  */
 #include "gaspi_test.h"
 
@@ -15,16 +15,38 @@ int main(int argc, char **argv)
     gaspi_state_t states[64];
     gaspi_return_t code;
 
+    const int whole = strcmp(how, "term") == 0 || strcmp(how, "none") == 0;
+    gaspi_config_t config;
+
+    GOOD(gaspi_config_get(&config));
+    if (strcmp(how, "none") == 0)
+        config.build_infrastructure = GASPI_TOPOLOGY_NONE;
+    GOOD(gaspi_config_set(config));
     GOOD(gaspi_proc_init(GASPI_BLOCK));
     GOOD(gaspi_proc_rank(&rank));
     GOOD(gaspi_proc_num(&ranks));
     const gaspi_rank_t last = (gaspi_rank_t)(ranks - 1);
+    if (strcmp(how, "none") == 0) {
+        CODE(GASPI_ERR_INV_GROUP, gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK));
+        GOOD(gaspi_group_commit(GASPI_GROUP_ALL, GASPI_BLOCK));
+    }
     segment(0, 64);
-    if (rank == last && strcmp(how, "exit") == 0)
+    if (rank == 0 && whole) { /* a commit that is never over keeps nobody from the end */
+        gaspi_group_t group;
+        GOOD(gaspi_group_create(&group));
+        GOOD(gaspi_group_add(group, 0));
+        GOOD(gaspi_group_add(group, last));
+        CODE(GASPI_TIMEOUT, gaspi_group_commit(group, 5));
+        CODE(GASPI_ERR_ACTIVE_COLL, gaspi_group_delete(group));
+        CODE(GASPI_ERR_INV_GROUP, gaspi_group_add(group, last));
+    }
+    if (rank == last && strcmp(how, "exit") == 0) {
+        usleep(200000); /* the others have left the barrier */
         _exit(3);
+    }
     if (rank == 0 && strcmp(how, "kill") == 0)
         GOOD(gaspi_proc_kill(last, GASPI_BLOCK));
-    if (strcmp(how, "term") != 0) {
+    if (!whole) {
         CODE(GASPI_ERROR, gaspi_notify_waitsome(0, 0, 10, &found, GASPI_BLOCK));
         CODE(GASPI_ERROR, gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK));
         CODE(GASPI_ERROR, gaspi_proc_ping(last, 1000));
@@ -35,6 +57,6 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     code = gaspi_proc_term(GASPI_BLOCK);
-    CHECK(code == (strcmp(how, "term") == 0 ? GASPI_SUCCESS : GASPI_ERROR));
+    CHECK(code == (whole ? GASPI_SUCCESS : GASPI_ERROR));
     return 0;
 }

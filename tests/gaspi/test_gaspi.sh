@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every procedure of GASPI with its errors on 1, 2 and 4 processes, over shared memory and through the
-# hosts' networks, and on 4 hosts (network namespaces, where this machine gives them); lost and
+# hosts' networks, in kernels, and on 4 hosts (network namespaces, where this machine gives them); lost and
 # dismissed processes; gaspi_run; the library's symbols; the example of docs/gaspi.md, installed.
 # usage: test_gaspi.sh BIN-FOLDER
 set -u
@@ -28,11 +28,24 @@ for n in 1 2 4; do
     passes "$n processes" "$weftrun" -n $n "$all"
 done
 WEFT_PATH=proxy passes "through the host" "$weftrun" -n 2 "$all"
-[ ! -x "$bin/tests/test_far_gaspi" ] ||
-    passes "memory that the host cannot reach" "$weftrun" -n 2 "$bin/tests/test_far_gaspi"
 if grep -q '^WEFT_OFI_IN' "$build/CMakeCache.txt" || "$bin/weft-info" 2>/dev/null | grep -q ofi; then
     WEFT_NET=ofi passes "over ofi" "$weftrun" -n 2 "$all"
 fi
+
+# ---- in kernels ----------------------------------------------------------------------------------
+kernel=$bin/tests/test_gaspi_kernel
+far=$bin/tests/test_far_gaspi_kernel
+for n in 1 2 4; do
+    passes "kernels, $n processes" "$weftrun" -n $n "$kernel"
+done
+WEFT_PATH=proxy passes "kernels, through the host" "$weftrun" -n 2 "$kernel"
+WEFT_CPU_THREADS=4 passes "kernels, ranks of four threads" "$weftrun" -n 2 "$kernel"
+WEFT_GDA=softnic WEFT_PATH=queue passes "kernels, through queues" "$weftrun" -n 2 "$kernel"
+passes "kernels, memory that the host cannot reach" "$weftrun" --units cuda:1,cpu:1 "$far"
+for n in 1 3; do
+    timeout 60 "$weftrun" -n $n "$bin/gaspi_stencil" 100 50 3 >out 2>err
+    grep -q 'to the last bit' out || fail "gaspi_stencil on $n processes: $(cat out err)"
+done
 
 # ---- four hosts ----------------------------------------------------------------------------------
 hosts=$root/tests/multi/hosts
@@ -54,7 +67,9 @@ for how in exit kill; do
     [ "$(grep -c 'rank 2 is CORRUPT' out)" -eq 2 ] || fail "$how: $(cat out err)"
     [ $how = kill ] || [ $status -eq 3 ] || fail "exit: status $status"
 done
-timeout 30 "$weftrun" -n 3 "$lost" term >out 2>err || fail "term: $(cat err)"
+for how in term none; do
+    timeout 30 "$weftrun" -n 3 "$lost" $how >out 2>err || fail "$how: $(cat err)"
+done
 
 # ---- gaspi_run -----------------------------------------------------------------------------------
 ln -sf "$weftrun" weftrun
@@ -75,7 +90,7 @@ grep -oP '^GASPI_FUNCTION(_EXT|_THREADS)?\([a-z_ ]+, \K\w+' "$root/include/weft-
     while read -r name; do
         printf 'W gaspi_%s\nT pgaspi_%s\n' "$name" "$name"
     done | sort >listed
-grep -oP '^(weft_job|gaspi_return_t) \*?\Kgaspi_\w+(?=\()' "$root/include/weft-gaspi/GASPI_GPU.h" 2>/dev/null |
+grep -oP '^(weft_job|gaspi_return_t) \*?\Kgaspi_\w+(?=\()' "$root/include/weft-gaspi/GASPI_GPU.h" |
     sed 's/^/T /' | sort - listed >more && mv more listed
 [ -z "$(comm -3 listed symbols)" ] || fail "symbols and list differ: $(comm -3 listed symbols)"
 nm --defined-only "$HOME/opt/weft/$libdir/libweft-gaspi.a" 2>/dev/null |

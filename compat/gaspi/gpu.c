@@ -1,0 +1,146 @@
+/* compat/gaspi/gpu.c - what kernels know of segments, and the procedures for GPUs of GPI-2 1.3. */
+#include "internal.h"
+
+#include <GASPI_GPU.h>
+#include <GASPI_GPU_table.h>
+#include <stdlib.h>
+
+static void *current; /* the table's memory */
+
+weft_job *gaspi_gpu_job(void)
+{
+    return weftgaspi.job;
+}
+
+/* Takes the next `bytes` of the table; where they are in the device's copy. */
+static void *part(const unsigned char *device, size_t *used, size_t bytes)
+{
+    const size_t at = *used;
+
+    *used = (at + bytes + 63) / 64 * 64;
+    return (void *)(uintptr_t)(device + at);
+}
+
+/* The table's parts, all in one piece of memory at `device`; their bytes together. */
+static size_t lay_out(struct gpu_gaspi_table *t, const unsigned char *device)
+{
+    const size_t ranks = (size_t)t->ranks, blocks = (size_t)t->blocks;
+    const size_t segments = (size_t)t->segments;
+    size_t used = (sizeof(*t) + 63) / 64 * 64;
+
+    t->places = part(device, &used, ranks * segments * sizeof(*t->places));
+    t->data = part(device, &used, segments * sizeof(*t->data));
+    t->notifications = part(device, &used, segments * sizeof(*t->notifications));
+    t->newest = part(device, &used, blocks * ranks * 2 * sizeof(*t->newest));
+    t->outboxes = part(device, &used, blocks * sizeof(*t->outboxes));
+    return used;
+}
+
+/* Its host copy at `host`. Lock held. */
+static void fill(unsigned char *host, const unsigned char *device, const struct gpu_gaspi_table *t)
+{
+    struct gpu_gaspi_place *const places =
+        (void *)(host + ((const unsigned char *)t->places - device));
+    unsigned char **const data = (void *)(host + ((const unsigned char *)t->data - device));
+    uint32_t **const notifications =
+        (void *)(host + ((const unsigned char *)t->notifications - device));
+    struct weftgaspi_place place;
+
+    *(struct gpu_gaspi_table *)(void *)host = *t;
+    for (int segment = 0; segment < t->segments; segment++) {
+        const struct weftgaspi_segment *s = weftgaspi_segment_of((gaspi_segment_id_t)segment);
+        if (s != NULL) {
+            data[segment] = s->data;
+            notifications[segment] = (uint32_t *)(void *)s->head;
+        }
+        for (int rank = 0; rank < t->ranks; rank++)
+            if (weftgaspi_place_of((gaspi_rank_t)rank, (gaspi_segment_id_t)segment, &place) ==
+                GASPI_SUCCESS)
+                places[rank * t->segments + segment] = (struct gpu_gaspi_place){
+                    place.bytes, place.data_offset, place.head, place.data};
+    }
+}
+
+static gaspi_return_t make(gaspi_pointer_t *table)
+{
+    struct gpu_gaspi_table t = {.rank = weftgaspi.rank,
+                                .ranks = weftgaspi.ranks,
+                                .segments = (int32_t)weftgaspi.config.segment_max,
+                                .blocks = weft_numbers_of(weftgaspi.job)->ranks_here,
+                                .tag = weftgaspi.tag};
+    const size_t bytes = lay_out(&t, NULL);
+    unsigned char *const device = weft_malloc(weftgaspi.job, bytes);
+    unsigned char *const host = calloc(1, bytes);
+    gaspi_return_t code = device == NULL || host == NULL ? GASPI_ERR_MEMALLOC : GASPI_SUCCESS;
+
+    if (code == GASPI_SUCCESS) {
+        lay_out(&t, device);
+        fill(host, device, &t);
+        code = weftgaspi_result(weft_copy(weftgaspi.job, device, host, bytes), -1);
+    }
+    free(host);
+    if (code != GASPI_SUCCESS) {
+        weft_free(weftgaspi.job, device);
+        return code;
+    }
+    weft_free(weftgaspi.job, current);
+    *table = current = device;
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table)
+{
+    TRY_OPEN();
+    TRY_PLACE(table);
+    weftgaspi_lock();
+    return weftgaspi_unlock(make(table));
+}
+
+void weftgaspi_gpu_close(void)
+{
+    current = NULL;
+}
+
+/* ---- of GPI-2 1.3 -----------------------------------------------------------------------------
+ */
+
+gaspi_return_t gaspi_init_GPUs(void)
+{
+    TRY_OPEN();
+    return weftgaspi.on_gpu ? GASPI_SUCCESS : GASPI_ERROR;
+}
+
+gaspi_return_t gaspi_number_of_GPUs(gaspi_gpu_num *number)
+{
+    TRY_OPEN();
+    TRY_PLACE(number);
+    *number = weftgaspi.on_gpu;
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t gaspi_GPU_ids(gaspi_gpu_t *ids)
+{
+    TRY(gaspi_init_GPUs());
+    TRY_PLACE(ids);
+    *ids = weft_numbers_of(weftgaspi.job)->device;
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t gaspi_gpu_write(const gaspi_segment_id_t local, const gaspi_offset_t from,
+                               const gaspi_rank_t rank, const gaspi_segment_id_t remote,
+                               const gaspi_offset_t to, const gaspi_size_t size,
+                               const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms)
+{
+    return pgaspi_write(local, from, rank, remote, to, size, queue, timeout_ms);
+}
+
+gaspi_return_t gaspi_gpu_write_notify(const gaspi_segment_id_t local, const gaspi_offset_t from,
+                                      const gaspi_rank_t rank, const gaspi_segment_id_t remote,
+                                      const gaspi_offset_t to, const gaspi_size_t size,
+                                      const gaspi_notification_id_t id,
+                                      const gaspi_notification_t value,
+                                      const gaspi_queue_id_t queue,
+                                      const gaspi_timeout_t timeout_ms)
+{
+    return pgaspi_write_notify(local, from, rank, remote, to, size, id, value, queue, timeout_ms);
+}

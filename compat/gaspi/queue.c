@@ -1,0 +1,236 @@
+/*
+ * compat/gaspi/queue.c - queues: the newest operation of each kind to each rank, which stands for
+ * those before it, and two free-running counters: requests posted, and requests that a wait has
+ * seen done. Besides, reads whose notification is set when they are done.
+ */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct weftgaspi_queue queues[WEFTGASPI_QUEUES];
+
+struct read_note {
+    weft_op op;
+    gaspi_segment_id_t segment;
+    gaspi_notification_id_t id;
+};
+static struct read_note *reads;
+static size_t reads_count, reads_room;
+
+/* ---- which there are: with the lock held, as all functions that are not of GASPI ---------------
+ */
+
+struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue)
+{
+    return queue < WEFTGASPI_QUEUES && queues[queue].there ? &queues[queue] : NULL;
+}
+
+static void drop(struct weftgaspi_queue *q)
+{
+    free(q->newest);
+    free(q->values);
+    memset(q, 0, sizeof(*q));
+}
+
+static gaspi_return_t open_queue(struct weftgaspi_queue *q)
+{
+    q->newest = calloc((size_t)weftgaspi.ranks, sizeof(*q->newest));
+    q->values = calloc(weftgaspi.config.queue_size_max, sizeof(*q->values));
+    if (q->newest == NULL || q->values == NULL) {
+        drop(q);
+        return GASPI_ERR_MEMALLOC;
+    }
+    q->there = true;
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t weftgaspi_queues_open(void)
+{
+    for (unsigned i = 0; i < weftgaspi.config.queue_num; i++)
+        TRY(open_queue(&queues[i]));
+    return GASPI_SUCCESS;
+}
+
+void weftgaspi_queues_close(void)
+{
+    for (int i = 0; i < WEFTGASPI_QUEUES; i++)
+        drop(&queues[i]);
+    free(reads);
+    reads = NULL;
+    reads_count = reads_room = 0;
+}
+
+static unsigned queues_there(void)
+{
+    unsigned there = 0;
+
+    for (int i = 0; i < WEFTGASPI_QUEUES; i++)
+        there += queues[i].there;
+    return there;
+}
+
+API(queue_create, (gaspi_queue_id_t *const queue, const gaspi_timeout_t timeout_ms))
+{
+    gaspi_queue_id_t free_one = 0;
+
+    (void)timeout_ms;
+    TRY_OPEN();
+    TRY_PLACE(queue);
+    weftgaspi_lock();
+    while (free_one < WEFTGASPI_QUEUES && queues[free_one].there)
+        free_one++;
+    const gaspi_return_t code =
+        free_one == WEFTGASPI_QUEUES ? GASPI_ERROR : open_queue(&queues[free_one]);
+    if (code == GASPI_SUCCESS)
+        *queue = free_one;
+    return weftgaspi_unlock(code);
+}
+
+API(queue_delete, (const gaspi_queue_id_t queue))
+{
+    TRY_OPEN();
+    weftgaspi_lock();
+    struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);
+    if (q == NULL)
+        return weftgaspi_unlock(GASPI_ERR_INV_QUEUE);
+    if (q->posted != q->done)
+        return weftgaspi_unlock(GASPI_ERROR); /* its requests may still read q->values */
+    drop(q);
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+API(queue_size, (const gaspi_queue_id_t queue, gaspi_number_t *const size))
+{
+    TRY_OPEN();
+    TRY_PLACE(size);
+    weftgaspi_lock();
+    const struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);
+    if (q != NULL)
+        *size = (gaspi_number_t)(q->posted - q->done);
+    return weftgaspi_unlock(q != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_QUEUE);
+}
+
+API(queue_num, (gaspi_number_t *const number))
+{
+    TRY_OPEN();
+    TRY_PLACE(number);
+    weftgaspi_lock();
+    *number = queues_there();
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+/* The newest operation of its kind stands for those before it. */
+void weftgaspi_remember(struct weftgaspi_queue *q, int rank, weft_op op)
+{
+    weft_op *const newest = q->newest[rank];
+    int i = 0;
+
+    if (op.sequence == 0) /* done */
+        return;
+    while (i < WEFTGASPI_KINDS - 1 && newest[i].sequence != 0 && newest[i].kind != op.kind)
+        i++;
+    newest[i] = op;
+}
+
+/* ---- waiting -----------------------------------------------------------------------------------
+ */
+
+/* Waits for one operation, with the lock given up. */
+static gaspi_return_t wait_op(weft_op op, int rank, double until)
+{
+    int done = 0;
+    weft_status status = weft_host_op_test(weftgaspi.job, op, WEFT_LOCAL, &done);
+
+    if (status == WEFT_OK && done)
+        return GASPI_SUCCESS;
+    if (status == WEFT_OK) {
+        weftgaspi_unlock(GASPI_SUCCESS);
+        status = weft_host_op_wait_for(weftgaspi.job, op, WEFT_LOCAL, weftgaspi_left(until));
+        weftgaspi_lock();
+    }
+    return weftgaspi_result(status, rank);
+}
+
+static gaspi_return_t wait_queue(gaspi_queue_id_t queue, double until)
+{
+    struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);
+
+    if (q == NULL)
+        return GASPI_ERR_INV_QUEUE;
+    const uint64_t posted = q->posted;
+    for (int rank = 0; rank < weftgaspi.ranks; rank++)
+        for (int kind = 0; kind < WEFTGASPI_KINDS && q->there; kind++) {
+            const weft_op op = q->newest[rank][kind];
+            if (op.sequence == 0)
+                continue;
+            TRY(wait_op(op, rank, until));
+            if (q->there && q->newest[rank][kind].sequence == op.sequence)
+                q->newest[rank][kind] = (weft_op){0, 0, 0};
+        }
+    if (q->there && (int64_t)(posted - q->done) > 0)
+        q->done = posted;
+    weftgaspi_reads_done();
+    return GASPI_SUCCESS;
+}
+
+API(wait, (const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
+{
+    const double began = weftgaspi_now();
+
+    TRY_OPEN();
+    weftgaspi_lock();
+    const gaspi_return_t code = weftgaspi_unlock(wait_queue(queue, weftgaspi_until(timeout_ms)));
+    weftgaspi_count(WEFTGASPI_WAITS, 0, 1);
+    weftgaspi_count(WEFTGASPI_WAITED, 0, (uint64_t)((weftgaspi_now() - began) * 1e6));
+    return code;
+}
+
+API(queue_purge, (const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
+{
+    (void)timeout_ms;
+    TRY_OPEN();
+    weftgaspi_lock();
+    struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);
+    if (q == NULL)
+        return weftgaspi_unlock(GASPI_ERR_INV_QUEUE);
+    memset(q->newest, 0, (size_t)weftgaspi.ranks * sizeof(*q->newest));
+    q->done = q->posted;
+    return weftgaspi_unlock(GASPI_SUCCESS);
+}
+
+/* ---- notifications of reads --------------------------------------------------------------------
+ */
+
+bool weftgaspi_reads_done(void)
+{
+    for (size_t i = 0; i < reads_count;) {
+        const struct read_note note = reads[i];
+        int done = 0;
+        if (weft_host_op_test(weftgaspi.job, note.op, WEFT_LOCAL, &done) != WEFT_OK)
+            return false;
+        if (!done) {
+            i++;
+            continue;
+        }
+        reads[i] = reads[--reads_count];
+        weftgaspi_notify_self(note.segment, note.id, 1); /* unless it was deleted */
+    }
+    return reads_count != 0;
+}
+
+gaspi_return_t weftgaspi_reads_add(weft_op op, gaspi_segment_id_t segment,
+                                   gaspi_notification_id_t id)
+{
+    if (reads_count == reads_room) {
+        const size_t room = reads_room == 0 ? 64 : 2 * reads_room;
+        struct read_note *const more = realloc(reads, room * sizeof(*more));
+        if (more == NULL)
+            return GASPI_ERR_MEMALLOC;
+        reads = more;
+        reads_room = room;
+    }
+    reads[reads_count++] = (struct read_note){op, segment, id};
+    weftgaspi_reads_done();
+    return GASPI_SUCCESS;
+}
