@@ -108,8 +108,6 @@ struct weft_messages {
     unsigned long long eager, offers, read, granted; /* for WEFT_LOG=info */
 };
 
-extern const struct weft_module weft_msg_module;
-
 /* The ring in a box into which a process puts its frames; size: of the box's rings. */
 static inline struct weft_mail_ring *weft_msg_ring(struct weft_msg_box *box, uint32_t size,
                                                    int process)

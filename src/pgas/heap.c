@@ -9,6 +9,7 @@
 #include "pgas/pgas.h"
 
 #include "runtime/job/exchange.h"
+#include "runtime/job/module.h"
 
 #include <stdlib.h>
 

@@ -38,8 +38,6 @@ struct weft_pgas {
 /* Of this job; NULL, and an error said. */
 struct weft_pgas *weft_pgas_of(weft_job *job, const char *call);
 
-extern const struct weft_module weft_pgas_module; /* heap.c */
-
 /* Where `height` rows of `width` bytes are, pitch apart; an error is said. */
 weft_status weft_pgas_find(weft_job *job, const char *call, weft_gptr g, size_t width, size_t pitch,
                            size_t height, struct weft_gplace *to);

@@ -5,6 +5,7 @@
 #include "task/tasks.h"
 
 #include "runtime/job/exchange.h"
+#include "runtime/job/module.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* task/modules.c - the layers above the runtime that have a part in every job. */
-#include "coll/host/plan.h"
-#include "msg/msg.h"
-#include "pgas/pgas.h"
-#include "task/tasks.h"
+#include "runtime/job/module.h"
+
+#include <stddef.h>
 
 const struct weft_module *const weft_modules[] = {&weft_msg_module, &weft_teams_module,
                                                   &weft_pgas_module, &weft_tasks_module, NULL};

@@ -34,6 +34,5 @@ void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, u
 void weft_tasks_forget(struct weft_tasks *tasks);
 
 extern const struct weft_service weft_tasks_service; /* report.c */
-extern const struct weft_module weft_tasks_module;   /* host.c */
 
 #endif

@@ -104,8 +104,6 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op);
 /* A root that is no member. */
 weft_status weft_plan_root(weft_team *team, enum weft_team_kind kind, int root);
 
-extern const struct weft_module weft_teams_module; /* team.c */
-
 /* ---- mismatch.c -------------------------------------------------------------------------------
  */
 
