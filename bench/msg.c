@@ -1,7 +1,8 @@
 /*
  * msg.c - messages between the host programs of two processes, as peers/mpi/latency_send.c and
  * bandwidth_send.c measure MPI's: ping-pong (latency), windows of messages one way (bandwidth;
- * rate: their number), and a message that arrives while both programs compute (overlap).
+ * rate: their number), and a message that arrives while both programs compute (overlap). Also
+ * ping-pong of memory of the device: at process 1 alone (host_device), or at both (device).
  *
  *     weftrun -n 2 bench_msg --form latency
  */
@@ -16,8 +17,9 @@
 enum { DATA, ANSWER }; /* tags */
 enum { OVERLAP_BYTES = 16 << 20, OVERLAP_MS = 20, OVERLAP_ROUNDS = 11 };
 
-static const char *const forms[] = {"latency", "bandwidth", "rate", "overlap", NULL};
-enum form { LATENCY, BANDWIDTH, RATE, OVERLAP };
+static const char *const forms[] = {"latency",     "bandwidth", "rate", "overlap",
+                                    "host_device", "device",    NULL};
+enum form { LATENCY, BANDWIDTH, RATE, OVERLAP, HOST_DEVICE, DEVICE };
 
 static double millions_per_s(size_t bytes, uint64_t repeats, double seconds)
 {
@@ -34,7 +36,9 @@ struct side {
     weft_job *job;
     int me;
     const struct bench_pair *pair;
-    uint64_t *source, *target; /* all slots of the largest size */
+    uint64_t *source, *target;  /* all slots of the largest size */
+    uint64_t *sends, *receives; /* the same, or memory of the device */
+    bool stamped;               /* each message has its number: not where one is in such memory */
 };
 
 static void must(weft_status status)
@@ -51,12 +55,14 @@ static uint64_t round_trip(struct side *s, size_t bytes, uint64_t number)
 
     for (int turn = 0; turn < 2; turn++) {
         if (turn == s->me) {
-            pattern_stamp(s->source, 1, bytes, number, 0, 1);
-            must(weft_host_send(s->job, WEFT_COMM_HOST, 1 - s->me, DATA, s->source, bytes));
+            if (s->stamped)
+                pattern_stamp(s->source, 1, bytes, number, 0, 1);
+            must(weft_host_send(s->job, WEFT_COMM_HOST, 1 - s->me, DATA, s->sends, bytes));
         } else {
-            must(
-                weft_host_receive(s->job, WEFT_COMM_HOST, 1 - s->me, DATA, s->target, bytes, NULL));
-            late += pattern_late(s->target, 1, bytes, number, 0, 1);
+            must(weft_host_receive(s->job, WEFT_COMM_HOST, 1 - s->me, DATA, s->receives, bytes,
+                                   NULL));
+            if (s->stamped)
+                late += pattern_late(s->target, 1, bytes, number, 0, 1);
         }
     }
     return late;
@@ -93,6 +99,10 @@ static uint64_t measure(struct side *s, const struct bench_options *options, siz
     double start = 0;
 
     pattern_fill(s->source, s->pair->slots, bytes, 0, 1);
+    if (!s->stamped)
+        pattern_stamp(s->source, 1, bytes, 0, 0, 1);
+    if (s->sends != s->source)
+        must(weft_copy(s->job, s->sends, s->source, bytes));
     must(weft_host_barrier(s->job));
     for (uint64_t i = 0; i < warm_up + repeats; i++) {
         if (i == warm_up)
@@ -100,8 +110,11 @@ static uint64_t measure(struct side *s, const struct bench_options *options, siz
         wrong += answered ? round_trip(s, bytes, i) : window_of_messages(s, bytes, i);
     }
     const double seconds = bench_seconds() - start;
+    const uint64_t last = s->stamped ? warm_up + repeats - 1 : 0;
+    if (s->receives != s->target)
+        must(weft_copy(s->job, s->target, s->receives, bytes));
     if (answered || s->me == 1)
-        wrong += pattern_wrong(s->target, s->pair->slots, bytes, warm_up + repeats - 1, 0, 1);
+        wrong += pattern_wrong(s->target, s->pair->slots, bytes, last, 0, 1);
     if (s->me == 0)
         bench_line(bytes, repeats, s->pair->value(bytes, repeats, seconds));
     return wrong;
@@ -168,8 +181,8 @@ static uint64_t measure_all(struct side *s, const struct bench_options *options)
 
 int main(int argc, char **argv)
 {
-    static const struct bench_pair *const pairs[] = {&bench_latency, &bench_bandwidth, &rate,
-                                                     &bench_latency};
+    static const struct bench_pair *const pairs[] = {
+        &bench_latency, &bench_bandwidth, &rate, &bench_latency, &bench_latency, &bench_latency};
     struct bench_options options;
     struct side s = {0};
 
@@ -189,6 +202,12 @@ int main(int argc, char **argv)
     s.source = calloc(1, bytes);
     s.target = calloc(1, bytes);
     if (s.source == NULL || s.target == NULL)
+        must(WEFT_ERR_MEMORY);
+    s.stamped = options.form < HOST_DEVICE;
+    const bool on_device = options.form == DEVICE || (options.form == HOST_DEVICE && s.me == 1);
+    s.sends = on_device ? weft_malloc(s.job, bytes) : s.source;
+    s.receives = on_device ? weft_malloc(s.job, bytes) : s.target;
+    if (s.sends == NULL || s.receives == NULL)
         must(WEFT_ERR_MEMORY);
     const uint64_t wrong = measure_all(&s, &options);
     const weft_status closed = weft_close(s.job);

@@ -44,7 +44,7 @@ static bool number(const char *text, uint64_t most, uint64_t *value)
 
 static bool read_options(int argc, char **argv, struct options *o)
 {
-    *o = (struct options){.vectors = VECTORS, .batch = BATCH, .threads = 1024};
+    *o = (struct options){.vectors = VECTORS, .batch = BATCH, .threads = 256};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool good = true;

@@ -54,8 +54,7 @@ static void release(weft_job *job)
         return;
     weft_free(job, pgas->memory);
     weft_free(job, pgas->on_device);
-    if (pgas->space.segment != NULL)
-        free(pgas->space.segment[0].part);
+    free(pgas->parts);
     free(pgas->space.segment);
     free(pgas->words_apart);
     free(pgas);
@@ -110,17 +109,13 @@ static weft_status make(weft_job *job, struct weft_pgas *pgas)
     weft_status status = WEFT_OK;
 
     space->segment = calloc(space->segments, sizeof(*space->segment));
-    struct weft_gpart *const parts =
-        calloc((size_t)space->segments * (size_t)space->places, sizeof(*parts));
-    if (space->segment != NULL && parts != NULL)
-        for (uint32_t i = 0; i < space->segments; i++)
-            space->segment[i].part = parts + (size_t)i * (size_t)space->places;
-    else
-        free(parts);
+    pgas->parts = calloc((size_t)space->segments * (size_t)space->places, sizeof(*pgas->parts));
+    for (uint32_t i = 0; space->segment != NULL && pgas->parts != NULL && i < space->segments; i++)
+        space->segment[i].part = pgas->parts + (size_t)i * (size_t)space->places;
     pgas->board = ((size_t)space->places * sizeof(struct weft_gbrought) + 4095) & ~(size_t)4095;
     pgas->memory = weft_malloc(job, pgas->board + bytes);
     pgas->on_device = weft_malloc(job, lay_out(pgas, words));
-    if (fill == NULL || parts == NULL || space->segment == NULL || pgas->memory == NULL ||
+    if (fill == NULL || pgas->parts == NULL || space->segment == NULL || pgas->memory == NULL ||
         pgas->on_device == NULL)
         status = weft_refused(job, WEFT_ERR_MEMORY,
                               "weft_pgas_open: process %d has no %llu bytes for its heap "

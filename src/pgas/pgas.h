@@ -28,9 +28,10 @@ struct weft_pgas {
     unsigned char *memory;         /* the board, where others put what they bring; then the heap */
     size_t board;                  /* bytes */
     struct weft_gsegment *segments_on_device;
-    struct weft_gpart *parts_on_device; /* segments times places */
-    struct weft_buddy apart;            /* of host programs, where they do not reach kernels' */
-    struct weft_buddy *buddy;           /* of host programs */
+    struct weft_gpart *parts; /* segments times places */
+    struct weft_gpart *parts_on_device;
+    struct weft_buddy apart;  /* of host programs, where they do not reach kernels' */
+    struct weft_buddy *buddy; /* of host programs */
     uint64_t *words_apart;
     uint32_t serial; /* of segments made */
 };
