@@ -39,7 +39,8 @@ struct weft_mail_text {
     uint64_t request; /* 0: none */
     union {
         unsigned char within[WEFT_MAIL_WITHIN];
-        uint64_t offer; /* an address in the sender's process; 0: it cannot be read */
+        uint64_t offer; /* an address in the sender's process, or device memory as
+                           weft_memory_offer says it; 0: it cannot be read */
         uint64_t grant; /* a request of the receiver's */
         uint32_t taken; /* units of payload */
     } data;

@@ -79,14 +79,39 @@ bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size
     return checked(m, copier->land(m, device, host, bytes), copier, bytes);
 }
 
+bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes)
+{
+    const struct weft_job *job = m->job;
+
+    return weft_msg_landed(m) && checked(m,
+                                         job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES,
+                                                               device, stage, bytes) == WEFT_OK,
+                                         &engine, bytes);
+}
+
+bool weft_msg_landed(struct weft_messages *m)
+{
+    const struct weft_job *job = m->job;
+
+    return checked(m, job->device_ops->wait(job->device, WEFT_STREAM_MESSAGES) == WEFT_OK, &engine,
+                   0);
+}
+
+bool weft_msg_copy_mapped(struct weft_messages *m, void *target, const void *source, size_t bytes)
+{
+    return checked(m, by_engine(m, target, source, bytes), &engine, bytes);
+}
+
 weft_status weft_msg_open_copiers(struct weft_messages *m)
 {
     if (m->job->device_ops->host_access)
         return WEFT_OK;
-    m->stage = m->job->device_ops->host_alloc(m->job->device, WEFT_MSG_STAGE);
+    const size_t bytes = (size_t)WEFT_MSG_STAGES * WEFT_MSG_STAGE;
+
+    m->stage = m->job->device_ops->host_alloc(m->job->device, bytes);
     return m->stage != NULL
                ? WEFT_OK
-               : weft_err(WEFT_ERR_MEMORY, "no %d bytes for messages of a device", WEFT_MSG_STAGE);
+               : weft_err(WEFT_ERR_MEMORY, "no %zu bytes for messages of a device", bytes);
 }
 
 void weft_msg_close_copiers(struct weft_messages *m)

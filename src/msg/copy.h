@@ -9,7 +9,19 @@
 
 #include "msg/call.h"
 
-enum { WEFT_MSG_STAGE = 1 << 19 /* bytes of host memory for what is on its way */ };
+/* Host memory for what is on its way: parts, and the bytes of each. */
+enum {
+    WEFT_MSG_STAGE_EAGER,  /* messages that go at once, from the device */
+    WEFT_MSG_STAGE_PIECES, /* the next pieces of a send */
+    WEFT_MSG_STAGE_READ,   /* two, in turn: what is read for the device */
+    WEFT_MSG_STAGES = 4,
+    WEFT_MSG_STAGE = 1 << 19
+};
+
+static inline unsigned char *weft_msg_stage(const struct weft_messages *m, int part)
+{
+    return m->stage + (size_t)part * WEFT_MSG_STAGE;
+}
 
 /* Blocking, while a kernel runs or not. Lock held. False: the device failed, and so does the job.
  */
@@ -28,6 +40,12 @@ weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_
 
 bool weft_msg_fetch(struct weft_messages *m, void *host, const void *device, size_t bytes);
 bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size_t bytes);
+/* Begins to land bytes of a part of the stage; another part may be filled meanwhile. */
+bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);
+/* Waits until all that was begun has landed. */
+bool weft_msg_landed(struct weft_messages *m);
+/* From memory that another process's device lent and this one's maps, into any memory. */
+bool weft_msg_copy_mapped(struct weft_messages *m, void *target, const void *source, size_t bytes);
 
 /* The memory for what is on its way, where there is a device to fetch from. Errors: MEMORY. */
 weft_status weft_msg_open_copiers(struct weft_messages *m);

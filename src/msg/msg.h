@@ -98,7 +98,10 @@ struct weft_messages {
     uint32_t plans; /* how many */
     bool (*drive)(struct weft_job *job, bool task);
 
-    unsigned char *stage; /* copy.h */
+    unsigned char *stage; /* copy.h: WEFT_MSG_STAGES parts */
+    int landing;          /* the part that is read into next; the other one may be landing */
+    uint64_t fetched;     /* the send of which a part has the bytes */
+    size_t fetched_at, fetched_bytes; /* from there on, so many */
     struct weft_contexts contexts;
     struct weft_transfer_table transfers;
     struct weft_unexpected_pool unexpected;

@@ -9,8 +9,9 @@
 #include <sys/uio.h>
 
 enum {
-    CHUNK = 1 << 19, /* bytes read while others wait for the lock */
-    PIECES = 4       /* that are sent meanwhile */
+    CHUNK = WEFT_MSG_STAGE,  /* bytes read while others wait for the lock, */
+    CHUNK_MAPPED = 16 << 20, /* or copied within the device, or between two */
+    PIECES = 4               /* that are sent meanwhile */
 };
 
 static void send_answer(struct weft_messages *m, const struct weft_transfer *transfer,
@@ -42,7 +43,12 @@ bool weft_msg_can_read(const struct weft_messages *m, int process, uint64_t addr
 static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer, size_t bytes)
 {
     unsigned char *const there = transfer->buffer + transfer->moved;
-    unsigned char *const target = transfer->device ? m->stage : there;
+    unsigned char *const target =
+        transfer->device ? weft_msg_stage(m, WEFT_MSG_STAGE_READ + m->landing) : there;
+
+    if (transfer->mapped != NULL)
+        return weft_msg_copy_mapped(m, there, transfer->mapped + transfer->moved, bytes) ? bytes
+                                                                                         : 0;
     void *source = (void *)(uintptr_t)(transfer->offer + transfer->moved);
     const struct iovec to = {target, bytes}, from = {source, bytes};
 
@@ -52,8 +58,11 @@ static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer,
         weft_read_shared(target, source, bytes);
     else
         got = process_vm_readv(m->peers[transfer->peer].pid, &to, 1, &from, 1, 0);
-    if (got > 0 && transfer->device && !weft_msg_land(m, there, target, (size_t)got))
-        return 0;
+    if (got > 0 && transfer->device) {
+        if (!weft_msg_land_begin(m, there, target, (size_t)got))
+            return 0;
+        m->landing ^= 1;
+    }
     return got > 0 ? (size_t)got : 0;
 }
 
@@ -91,11 +100,14 @@ static void cannot_read(struct weft_messages *m, struct weft_transfer *transfer,
 static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
 {
     const size_t left = transfer->room - transfer->moved;
+    const size_t most = transfer->device && transfer->mapped != NULL ? CHUNK_MAPPED : CHUNK;
 
     errno = 0;
-    const size_t got = left == 0 ? 0 : read_some(m, transfer, left < CHUNK ? left : CHUNK);
+    const size_t got = left == 0 ? 0 : read_some(m, transfer, left < most ? left : most);
     transfer->moved += got;
     if (transfer->moved == transfer->room) {
+        if (transfer->device && transfer->mapped == NULL && !weft_msg_landed(m))
+            return false;
         send_answer(m, transfer, WEFT_MAIL_TAKEN);
         weft_msg_complete(m, transfer);
         return false;
@@ -107,7 +119,14 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
 
 void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
 {
-    if ((!m->peers[transfer->peer].reads || transfer->offer == 0) && transfer->room != 0) {
+    const bool offered = weft_memory_is_offer(transfer->offer);
+
+    if (offered)
+        transfer->mapped =
+            weft_memory_offered(m->job, transfer->peer, transfer->offer, transfer->room);
+    if ((offered ? transfer->mapped == NULL
+                 : !m->peers[transfer->peer].reads || transfer->offer == 0) &&
+        transfer->room != 0) {
         granted(m, transfer);
         return;
     }
@@ -118,6 +137,27 @@ void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
 }
 
 /* ---- the sender sends pieces ----------------------------------------------------------------- */
+
+/* The next bytes of a send, in host memory; of the device's, many pieces at once. NULL: it failed.
+ */
+static const unsigned char *next_bytes(struct weft_messages *m,
+                                       const struct weft_transfer *transfer, size_t bytes)
+{
+    const size_t left = transfer->room - transfer->moved;
+
+    if (!transfer->device)
+        return transfer->buffer + transfer->moved;
+    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_PIECES);
+    if (m->fetched != weft_transfer_number(transfer) || transfer->moved < m->fetched_at ||
+        transfer->moved + bytes > m->fetched_at + m->fetched_bytes) {
+        m->fetched = weft_transfer_number(transfer);
+        m->fetched_at = transfer->moved;
+        m->fetched_bytes = left < WEFT_MSG_STAGE ? left : WEFT_MSG_STAGE;
+        if (!weft_msg_fetch(m, stage, transfer->buffer + transfer->moved, m->fetched_bytes))
+            return NULL;
+    }
+    return stage + (transfer->moved - m->fetched_at);
+}
 
 /* As many as there is room for. True: some went. */
 static bool send_pieces(struct weft_messages *m, struct weft_transfer *transfer)
@@ -130,10 +170,8 @@ static bool send_pieces(struct weft_messages *m, struct weft_transfer *transfer)
         const uint16_t count = (uint16_t)(left < peer->piece ? left : peer->piece);
         const struct weft_mail_head head = {.kind = WEFT_MAIL_PIECE, .count = count};
         const struct weft_mail_text text = {.request = transfer->theirs, .bytes = transfer->moved};
-        const unsigned char *payload = transfer->buffer + transfer->moved;
-        if (transfer->device && !weft_msg_fetch(m, m->stage, payload, count))
-            break;
-        if (!weft_msg_try(m, transfer->peer, head, &text, transfer->device ? m->stage : payload))
+        const unsigned char *payload = next_bytes(m, transfer, count);
+        if (payload == NULL || !weft_msg_try(m, transfer->peer, head, &text, payload))
             break;
         transfer->moved += count;
         sent++;

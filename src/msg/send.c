@@ -28,8 +28,9 @@ static bool send_now(struct weft_msg_call *call, const struct sending *what)
     if (what->synchronous || what->bytes > peer->eager ||
         !weft_msg_may_keep(m, peer, (uint32_t)what->bytes))
         return false;
-    const void *payload = what->device ? m->stage : what->source;
-    if (what->device && !weft_msg_fetch(m, m->stage, what->source, what->bytes))
+    unsigned char *const stage = what->device ? weft_msg_stage(m, WEFT_MSG_STAGE_EAGER) : NULL;
+    const void *payload = what->device ? stage : what->source;
+    if (what->device && !weft_msg_fetch(m, stage, what->source, what->bytes))
         return false;
     if (!weft_msg_is_open(peer)) {
         if (!weft_msg_try(m, call->process, head, &text, payload))
@@ -62,7 +63,8 @@ static void send_later(struct weft_msg_call *call, struct weft_transfer *transfe
         peer->given += weft_mail_need(head.count);
         m->eager++;
     } else {
-        text.data.offer = what->device ? 0 : (uint64_t)(uintptr_t)what->source;
+        text.data.offer = what->device ? weft_memory_offer(m->job, what->source, what->bytes)
+                                       : (uint64_t)(uintptr_t)what->source;
         m->offers++;
     }
     transfer->state = WEFT_TRANSFER_SENT; /* before: an answer may come within */

@@ -37,11 +37,12 @@ struct weft_transfer {
     const char *call;     /* that began it */
     weft_message message; /* from: a process */
     unsigned char *buffer;
-    size_t most;            /* bytes that a receive may take */
-    size_t room;            /* of the buffer; then of what is moved */
-    size_t moved;           /* so far */
-    int32_t peer;           /* the other process, once it is known */
-    uint64_t theirs, offer; /* the transfer over there; where its bytes lie */
+    size_t most;                 /* bytes that a receive may take */
+    size_t room;                 /* of the buffer; then of what is moved */
+    size_t moved;                /* so far */
+    int32_t peer;                /* the other process, once it is known */
+    uint64_t theirs, offer;      /* the transfer over there; where its bytes lie */
+    const unsigned char *mapped; /* an offer of device memory, where this process maps it */
     struct weft_unexpected *matched;
 };
 

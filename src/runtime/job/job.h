@@ -44,6 +44,7 @@ struct weft_process {
         void *address;      /* where this process maps it; NULL: it does not, or it was freed */
         const char *reason; /* why it could not map it */
         uint64_t key;
+        uint32_t serial; /* of the owner's weft_malloc: an address may come again */
     } * segments;
     uint32_t segments_count;
 };

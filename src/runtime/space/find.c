@@ -77,3 +77,55 @@ unsigned char *weft_memory_at(struct weft_job *job, uint64_t key, uint64_t offse
         }
     return base != NULL && weft_inside(offset, pitch, width, height, bytes) ? base + offset : NULL;
 }
+
+/* ---- offers -----------------------------------------------------------------------------------
+ */
+
+enum { ADDRESS_BITS = 48, SERIAL_BITS = 15, TRIES = 256 };
+
+static bool lock_soon(struct weft_job *job)
+{
+    for (int i = 0; i < TRIES; i++)
+        if (weft_lock_try(&job->space.tables))
+            return true;
+    return false;
+}
+
+static uint64_t offer_of(const struct weft_segment *segment, uint64_t offset)
+{
+    const uint64_t serial = segment->serial & ((1u << SERIAL_BITS) - 1);
+    return (uint64_t)1 << 63 | serial << ADDRESS_BITS | (segment->share.address + offset);
+}
+
+uint64_t weft_memory_offer(struct weft_job *job, const void *memory, size_t bytes)
+{
+    struct weft_place place;
+    uint64_t offer = 0;
+
+    if ((uint64_t)(uintptr_t)memory >> ADDRESS_BITS != 0 || !lock_soon(job))
+        return 0;
+    if (weft_memory_in_segment(job, memory, bytes, &place))
+        offer = offer_of(&job->processes[job->numbers.process].segments[place.segment],
+                         place.segment_offset);
+    weft_unlock(&job->space.tables);
+    return offer;
+}
+
+void *weft_memory_offered(struct weft_job *job, int process, uint64_t offer, size_t bytes)
+{
+    const struct weft_process *owner = &job->processes[process];
+    const uint64_t at = offer & (((uint64_t)1 << ADDRESS_BITS) - 1);
+    unsigned char *found = NULL;
+
+    if (!lock_soon(job))
+        return NULL;
+    for (uint32_t i = 0; i < owner->segments_count && found == NULL; i++) {
+        const struct weft_segment *s = &owner->segments[i];
+        const uint64_t offset = at - s->share.address;
+        if (s->address != NULL && at >= s->share.address && offset <= s->share.bytes &&
+            bytes <= s->share.bytes - offset && offer_of(s, offset) == offer)
+            found = (unsigned char *)s->address + offset;
+    }
+    weft_unlock(&job->space.tables);
+    return found;
+}

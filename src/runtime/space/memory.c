@@ -13,8 +13,7 @@
 #include <string.h>
 
 struct segment_frame {
-    uint32_t index;
-    uint32_t unused;
+    uint32_t index, serial;
     uint64_t key;
     struct weft_share share;
 };
@@ -57,11 +56,13 @@ static weft_status add_segment(struct weft_job *job, void *memory, const struct 
         segment != NULL ? job->proxy.net_ops->reg(job->proxy.net, memory, share->bytes, &key)
                         : weft_err(WEFT_ERR_MEMORY, "weft_malloc: no memory for segment %u", index);
     if (status == WEFT_OK)
-        *segment = (struct weft_segment){.share = *share, .address = memory, .key = key};
+        *segment = (struct weft_segment){
+            .share = *share, .address = memory, .key = key, .serial = ++job->space.serial};
+    const uint32_t serial = job->space.serial;
     weft_unlock(&job->space.tables);
     if (status != WEFT_OK)
         return status;
-    *frame = (struct segment_frame){.index = index, .key = key, .share = *share};
+    *frame = (struct segment_frame){index, serial, key, *share};
     return WEFT_OK;
 }
 
@@ -173,6 +174,7 @@ static void memory_frame(struct weft_job *job, const struct weft_frame *frame)
         unmap(job, segment);
         segment->share = f.share;
         segment->key = f.key;
+        segment->serial = f.serial;
         if (frame->kind == WEFT_FRAME_SEGMENT && job->processes[frame->source].mapped)
             segment->address = job->device_ops->map(job->device, &f.share, &segment->reason);
     }

@@ -35,6 +35,7 @@ struct weft_space {
     struct weft_state state; /* the tables, as ranks see them where the host shares memory */
     struct weft_share exposed_share; /* of state.exposed */
     struct weft_lock tables; /* over state's tables, regions and segments, on the host's side */
+    uint32_t serial;         /* of weft_malloc so far */
     struct weft_region *regions;
     uint32_t regions_count;
     struct weft_announced *announced;
@@ -84,6 +85,19 @@ bool weft_memory_known(struct weft_job *job, uint32_t slot, const void *base, si
 /* What this process exposes under that key. NULL: not all of the range. Table lock held. */
 unsigned char *weft_memory_at(struct weft_job *job, uint64_t key, uint64_t offset, uint64_t pitch,
                               uint64_t width, uint64_t height);
+
+/*
+ * Memory of weft_malloc's as a word for processes that map it: its address, bit 63, and its number,
+ * so that memory at the same address later is not taken for it. 0: it is other memory. Both look
+ * without waiting for the tables, and find nothing while these are busy.
+ */
+uint64_t weft_memory_offer(struct weft_job *job, const void *memory, size_t bytes);
+static inline bool weft_memory_is_offer(uint64_t word)
+{
+    return word >> 63 != 0;
+}
+/* Where this process maps what another one offers. NULL: it does not. Any word. */
+void *weft_memory_offered(struct weft_job *job, int process, uint64_t offer, size_t bytes);
 
 /* ---- memory.c ---- */
 
