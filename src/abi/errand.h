@@ -14,7 +14,9 @@
 enum weft_errand_kind {
     WEFT_ERRAND_FETCH = 1, /* words of 4 or 8 bytes are undivided where all of it is aligned so */
     WEFT_ERRAND_STORE,     /* the same */
-    WEFT_ERRAND_UPDATE     /* each element by itself undivided; with COMPARE there is one */
+    WEFT_ERRAND_UPDATE,    /* each element by itself undivided; with COMPARE there is one */
+    WEFT_ERRAND_COPY       /* to `address`: data[1] bytes from data[0], in memory of any kind that
+                              ranks reach; nothing comes back */
 };
 
 enum { WEFT_ERRAND_BYTES = 40 };

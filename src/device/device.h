@@ -193,6 +193,11 @@ struct weft_device_ops {
      * room. Errors: DEVICE, UNSUPPORTED.
      */
     weft_status (*serve)(struct weft_device *device, struct weft_errand *errands, size_t count);
+    /*
+     * As `serve`, of one errand and at once, or not at all: false: nothing was done, since what
+     * serves is not there. It may be there the next time, if that is soon. May be left out.
+     */
+    bool (*serve_now)(struct weft_device *device, struct weft_errand *errand);
 
     /*
      * May be left out. dmabuf: a dma-buf of device memory, which the caller closes, and the offset

@@ -1,7 +1,13 @@
 /* msg/copy.c - see the header. */
 #include "msg/copy.h"
 
-enum { LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
+#include "abi/errand.h"
+#include "order/atomic.h"
+
+enum {
+    LOOK_FROM = 8192, /* bytes of a buffer for which a CUDA driver is looked for */
+    BLOCK_MOST = 8192 /* bytes that the service block copies */
+};
 
 weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
                            bool *device)
@@ -38,45 +44,63 @@ int weft_host_reaches(const weft_job *job, const void *memory)
 
 /* ---- the copy engine ------------------------------------------------------------------------- */
 
-static bool by_engine(struct weft_messages *m, void *target, const void *source, size_t bytes)
-{
-    const struct weft_job *job = m->job;
-
-    return job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES, target, source, bytes) ==
-               WEFT_OK &&
-           job->device_ops->wait(job->device, WEFT_STREAM_MESSAGES) == WEFT_OK;
-}
-
-static const struct weft_msg_copier engine = {"engine", by_engine, by_engine};
-
-static const struct weft_msg_copier *copier_for(const struct weft_messages *m, size_t bytes)
-{
-    (void)m, (void)bytes;
-    return &engine;
-}
-
-static bool checked(struct weft_messages *m, bool good, const struct weft_msg_copier *copier,
-                    size_t bytes)
+static bool checked(struct weft_messages *m, bool good, const char *what, size_t bytes)
 {
     if (!good)
         weft_job_fail(m->job, WEFT_ERR_DEVICE,
                       "process %d cannot copy %zu bytes of a message (%s): %s",
-                      m->job->numbers.process, bytes, copier->name, weft_err_last());
+                      m->job->numbers.process, bytes, what, weft_err_last());
     return good;
 }
 
-bool weft_msg_fetch(struct weft_messages *m, void *host, const void *device, size_t bytes)
+static bool by_engine(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
-    const struct weft_msg_copier *copier = copier_for(m, bytes);
+    const struct weft_job *job = m->job;
+    const bool good = job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES, target, source,
+                                            bytes) == WEFT_OK &&
+                      job->device_ops->wait(job->device, WEFT_STREAM_MESSAGES) == WEFT_OK;
 
-    return checked(m, copier->fetch(m, host, device, bytes), copier, bytes);
+    return checked(m, good, "copy engine", bytes);
+}
+
+/* ---- the service block ----------------------------------------------------------------------- */
+
+/* Whether it is for the block, which takes words of 8 bytes at a time. */
+static bool suits_block(const struct weft_messages *m, const void *device, size_t bytes)
+{
+    return m->job->config.msg_copier != WEFT_MSG_COPIER_ENGINE && bytes <= BLOCK_MOST &&
+           (uintptr_t)device % 8 == 0 && m->job->device_ops->serve_now != NULL;
+}
+
+/* False: it did nothing. Both are memory that ranks reach. */
+static bool by_block(struct weft_messages *m, void *target, const void *source, size_t bytes)
+{
+    const struct weft_job *job = m->job;
+    struct weft_errand errand = {.kind = WEFT_ERRAND_COPY,
+                                 .address = (uint64_t)(uintptr_t)target,
+                                 .data = {(uint64_t)(uintptr_t)source, bytes}};
+
+    return job->config.msg_copier == WEFT_MSG_COPIER_BLOCK
+               ? checked(m, job->device_ops->serve(job->device, &errand, 1) == WEFT_OK,
+                         "service block", bytes)
+               : job->device_ops->serve_now(job->device, &errand);
+}
+
+bool weft_msg_fetch(struct weft_messages *m, void *stage, const void *device, size_t bytes)
+{
+    return (suits_block(m, device, bytes) && by_block(m, stage, device, bytes)) ||
+           by_engine(m, stage, device, bytes);
 }
 
 bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size_t bytes)
 {
-    const struct weft_msg_copier *copier = copier_for(m, bytes);
-
-    return checked(m, copier->land(m, device, host, bytes), copier, bytes);
+    if (suits_block(m, device, bytes)) {
+        unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
+        weft_read_shared(stage, host, bytes);
+        if (by_block(m, device, stage, bytes))
+            return true;
+    }
+    return by_engine(m, device, host, bytes);
 }
 
 bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes)
@@ -86,20 +110,20 @@ bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stag
     return weft_msg_landed(m) && checked(m,
                                          job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES,
                                                                device, stage, bytes) == WEFT_OK,
-                                         &engine, bytes);
+                                         "copy engine", bytes);
 }
 
 bool weft_msg_landed(struct weft_messages *m)
 {
     const struct weft_job *job = m->job;
 
-    return checked(m, job->device_ops->wait(job->device, WEFT_STREAM_MESSAGES) == WEFT_OK, &engine,
-                   0);
+    return checked(m, job->device_ops->wait(job->device, WEFT_STREAM_MESSAGES) == WEFT_OK,
+                   "copy engine", 0);
 }
 
 bool weft_msg_copy_mapped(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
-    return checked(m, by_engine(m, target, source, bytes), &engine, bytes);
+    return by_engine(m, target, source, bytes);
 }
 
 weft_status weft_msg_open_copiers(struct weft_messages *m)

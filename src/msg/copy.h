@@ -1,8 +1,8 @@
 /*
  * msg/copy.h - buffers in memory of the process's device: how they are recognised, and what moves
  * their bytes to host memory and from there.
- *
- * Copiers are a table, from which one is chosen for each copy. There is one so far.
+ * Two do that: the copy engine, whose start alone takes some microseconds, and the service block
+ * (device_ops->serve), for small messages that follow each other soon (WEFT_MSG_COPIER).
  */
 #ifndef WEFT_MSG_COPY_H
 #define WEFT_MSG_COPY_H
@@ -23,14 +23,6 @@ static inline unsigned char *weft_msg_stage(const struct weft_messages *m, int p
     return m->stage + (size_t)part * WEFT_MSG_STAGE;
 }
 
-/* Blocking, while a kernel runs or not. Lock held. False: the device failed, and so does the job.
- */
-struct weft_msg_copier {
-    const char *name;
-    bool (*fetch)(struct weft_messages *m, void *host, const void *device, size_t bytes);
-    bool (*land)(struct weft_messages *m, void *device, const void *host, size_t bytes);
-};
-
 /*
  * Whether a buffer is memory of the device. Errors, said, and the lock given up: ARGUMENT: it is
  * NULL, or memory of another device, or of a GPU in a job on the CPU device.
@@ -38,7 +30,11 @@ struct weft_msg_copier {
 weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
                            bool *device);
 
-bool weft_msg_fetch(struct weft_messages *m, void *host, const void *device, size_t bytes);
+/*
+ * Blocking, while a kernel runs or not. Lock held. False: the device failed, and so does the job.
+ * stage: a part of it.
+ */
+bool weft_msg_fetch(struct weft_messages *m, void *stage, const void *device, size_t bytes);
 bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size_t bytes);
 /* Begins to land bytes of a part of the stage; another part may be filled meanwhile. */
 bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);

@@ -84,17 +84,17 @@ static void check_sizes(struct test_env *env)
     free(in);
 }
 
-/* The same in memory of the device, at either end or both. */
+/* The same in memory of the device, at either end or both; nearly every buffer is less aligned. */
 static void check_device(struct test_env *env)
 {
-    static const size_t sizes[] = {8, 100, 8192, 50000, MOST};
+    static const size_t sizes[] = {8, 100, 8192, 50000, MOST, 1, 8191, 33, 4100, 8185, 7000};
     const int n = env->numbers->processes, me = env->numbers->process;
     const int to = (me + 1) % n, from = (me + n - 1) % n;
     unsigned char *host = buffer(MOST);
-    unsigned char *out = test_memory(env, TEST_MAPPED, MOST);
-    unsigned char *in = test_memory(env, TEST_MAPPED, MOST);
+    unsigned char *out = test_memory(env, TEST_MAPPED, MOST + 16);
+    unsigned char *in = test_memory(env, TEST_MAPPED, MOST + 16);
 
-    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++, in++, out++)
         for (int ends = 1; ends < 4; ends++) {
             const int tag = 500 + (int)s * 4 + ends;
             unsigned char *const far = (ends & 2) != 0 ? in : buffer(MOST);

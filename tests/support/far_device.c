@@ -95,6 +95,18 @@ static void far_unpin(struct weft_device *d, void *memory)
     (void)d, (void)memory;
 }
 
+/* From memory that another thread may have, to such memory. */
+static void far_move(unsigned char *target, const unsigned char *source, size_t bytes)
+{
+    unsigned char some[512];
+
+    for (size_t at = 0, count; at < bytes; at += count) {
+        count = bytes - at < sizeof(some) ? bytes - at : sizeof(some);
+        weft_read_shared(some, source + at, count);
+        weft_land(target + at, some, count);
+    }
+}
+
 /* What the warp of a GPU does; there is none that could be late. */
 static weft_status far_serve(struct weft_device *d, struct weft_errand *errands, size_t count)
 {
@@ -109,6 +121,8 @@ static weft_status far_serve(struct weft_device *d, struct weft_errand *errands,
             weft_read_shared(now, memory, errand->bytes);
         else if (errand->kind == WEFT_ERRAND_STORE)
             weft_land(memory, errand->data, errand->bytes);
+        else if (errand->kind == WEFT_ERRAND_COPY)
+            far_move(memory, (const void *)(uintptr_t)errand->data[0], errand->data[1]);
         for (uint32_t at = 0; errand->kind == WEFT_ERRAND_UPDATE && at < errand->bytes;
              at += size) {
             struct weft_change change = {
@@ -120,6 +134,11 @@ static weft_status far_serve(struct weft_device *d, struct weft_errand *errands,
         memcpy(errand->data, now, sizeof(now));
     }
     return WEFT_OK;
+}
+
+static bool far_serve_now(struct weft_device *d, struct weft_errand *errand)
+{
+    return far_serve(d, errand, 1) == WEFT_OK;
 }
 
 /* ---- the rest is the CPU device's ---------------------------------------------------------- */
@@ -301,6 +320,7 @@ static const struct weft_device_ops far_ops = {
     .fill = far_fill,
     .store = far_store,
     .serve = far_serve,
+    .serve_now = far_serve_now,
     .wait = far_wait,
     .run = far_run,
 };

@@ -182,7 +182,8 @@ static_assert(sizeof(CUuuid) == WEFT_DEVICE_ID_BYTES, "a GPU's identity is its U
 static uint64_t cuda_share(struct weft_device *d, const struct weft_sharing *with)
 {
     d->sharers = with->on_device;
-    if (with->on_device > 1 && with->before == 0 && !weft_cuda_attribute(d, MPS_ENABLED))
+    d->takes_turns = with->on_device > 1 && !weft_cuda_attribute(d, MPS_ENABLED);
+    if (d->takes_turns && with->before == 0)
         weft_say(WEFT_SAY_WARN,
                  "%d processes share GPU %d without MPS: their kernels take turns, and a rank that "
                  "waits for one of another process waits for milliseconds",
@@ -224,6 +225,7 @@ const struct weft_device_ops weft_cuda_device = {
     .fill = weft_cuda_fill,
     .store = weft_cuda_store,
     .serve = weft_cuda_serve,
+    .serve_now = weft_cuda_serve_now,
     .wait = weft_cuda_wait,
     .dmabuf = weft_cuda_dmabuf,
     .reached = weft_cuda_reached,

@@ -17,9 +17,10 @@ struct weft_block {
     CUmodule module;
     CUfunction function;
     CUstream stream;
-    uint64_t turn; /* launches so far */
-    bool stays;    /* until the kernel beside it has ended */
-    bool full;     /* a kernel runs that leaves it no room, unless it was there before */
+    uint64_t turn;  /* launches so far */
+    uint64_t asked; /* when serve_now was called last */
+    bool stays;     /* until the kernel beside it has ended */
+    bool full;      /* a kernel runs that leaves it no room, unless it was there before */
 };
 
 struct weft_device {
@@ -28,6 +29,7 @@ struct weft_device {
     CUdevice device;
     CUcontext context; /* the primary one, as of the CUDA runtime in a program's kernels */
     int index, processors, sharers;
+    bool takes_turns;                       /* with other processes: their kernels never overlap */
     size_t granularity;                     /* of memory that others can map */
     CUmemAllocationHandleType passed_on_by; /* by a descriptor or a fabric handle; 0: IPC handle */
     struct weft_lock giving;                /* held by whoever gives a stream something to do */
@@ -92,6 +94,7 @@ void weft_cuda_block_close(struct weft_device *d);
 weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full);
 weft_status weft_cuda_block_leave(struct weft_device *d);
 WEFT_CUDA_OP(serve);
+WEFT_CUDA_OP(serve_now);
 
 /* Each stream does what it does most, before there is a kernel that could be in its way. */
 weft_status weft_cuda_use_streams(struct weft_device *d);

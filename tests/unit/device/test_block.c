@@ -25,14 +25,15 @@
 static uint64_t now; /* the clock of the GPU */
 #include "device/cuda/block/block.cu"
 
-enum { ERRANDS = 4000, BYTES = 256 };
+enum { ERRANDS = 4000, BYTES = 256, LARGE = 5000 /* most bytes of a copy, and some */ };
 
 static struct weft_block_control control;
 static struct weft_command_producer errands;
 static uint32_t next, answered;
 static _Alignas(8) unsigned char memory[BYTES], model[BYTES];
+static _Alignas(8) unsigned char pattern[LARGE + 16], large[LARGE + 16], large_model[LARGE + 16];
 static struct weft_errand given[WEFT_BLOCK_DEPTH];
-static uint64_t counts[4]; /* by kind */
+static uint64_t counts[5]; /* by kind */
 static bool quiet;         /* errands come seldom */
 
 static uint64_t any_word(void)
@@ -47,12 +48,18 @@ static void any_errand(struct weft_errand *errand)
                                    WEFT_OR,  WEFT_XOR,  WEFT_REPLACE, WEFT_COMPARE};
     const uint32_t align = 1u << any_below(4);
 
-    *errand = (struct weft_errand){.kind = (uint8_t)(1 + any_below(3))};
+    *errand = (struct weft_errand){.kind = (uint8_t)(1 + any_below(4))};
     for (int w = 0; w < WEFT_ERRAND_BYTES / 8; w++)
         errand->data[w] = any_word();
     errand->bytes = (uint8_t)(any_below(WEFT_ERRAND_BYTES / align + 1) * align);
     errand->address =
         (uint64_t)(uintptr_t)memory + any_below((BYTES - WEFT_ERRAND_BYTES) / align) * align;
+    if (errand->kind == WEFT_ERRAND_COPY) {
+        errand->bytes = 0;
+        errand->data[1] = any_below(LARGE / align) * align + any_below(2) * any_below(8);
+        errand->address = (uint64_t)(uintptr_t)large + any_below(8 / align) * align;
+        errand->data[0] = (uint64_t)(uintptr_t)pattern + any_below(8 / align) * align;
+    }
     if (errand->kind != WEFT_ERRAND_UPDATE)
         return;
     do {
@@ -73,6 +80,11 @@ static void do_model(const struct weft_errand *errand, unsigned char expected[WE
     const uint32_t size = weft_type_bytes(errand->type);
 
     memset(expected, 0, WEFT_ERRAND_BYTES);
+    if (errand->kind == WEFT_ERRAND_COPY) {
+        memcpy(large_model + (errand->address - (uint64_t)(uintptr_t)large),
+               (const void *)(uintptr_t)errand->data[0], errand->data[1]);
+        return;
+    }
     if (errand->kind != WEFT_ERRAND_STORE)
         memcpy(expected, at, errand->bytes);
     if (errand->kind == WEFT_ERRAND_STORE)
@@ -127,6 +139,8 @@ static void test_errands(void **unused)
     weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, 0, &credit);
     weft_command_ring_init(control.answer, WEFT_BLOCK_DEPTH, 0, &credit);
     errands = (struct weft_command_producer){.lines = control.errand, .depth = WEFT_BLOCK_DEPTH};
+    for (size_t i = 0; i < sizeof(pattern); i++)
+        pattern[i] = (unsigned char)any_below(256);
     open_warp();
     warp.met = host;
     uint32_t launches = 0;
@@ -137,8 +151,9 @@ static void test_errands(void **unused)
         next = answered;
     }
     assert_memory_equal(memory, model, BYTES);
-    for (int kind = 1; kind < 4; kind++)
-        assert_true(counts[kind] > ERRANDS / 5);
+    assert_memory_equal(large, large_model, sizeof(large));
+    for (int kind = 1; kind < 5; kind++)
+        assert_true(counts[kind] > ERRANDS / 6);
     warp.met = NULL;
     close_warp();
     assert_true(launches > 1);

@@ -18,6 +18,7 @@
 /* Ticks without an errand: some 20 us, and beside a kernel a second. */
 static const uint64_t LEASE = 40000, LONG_LEASE = 2000000000;
 static const uint64_t START_NS = 2000000000; /* another process may have the GPU meanwhile */
+static const uint64_t SOON_NS = 100000;      /* errands so close to each other are worth a launch */
 
 /* The kernel's code for all GPUs: a fat binary, made by nvcc. */
 extern const char weft_block_image[] __attribute__((visibility("hidden")));
@@ -133,8 +134,23 @@ weft_status weft_cuda_block_leave(struct weft_device *d)
     return status;
 }
 
-/* The answer to errand `number`. With the block's lock. */
-static weft_status await(struct weft_device *d, uint32_t number, struct weft_errand *errand)
+/* The block has left without errand `number`, which was the last: no other block takes it. With the
+ * block's lock. */
+static void retract(struct weft_block *block, uint32_t number)
+{
+    struct weft_line *line = &block->control->errand[number % WEFT_BLOCK_DEPTH];
+
+    for (int w = 0; w < WEFT_LINE_WORDS; w++)
+        line->word[w] = weft_lap(number - WEFT_BLOCK_DEPTH, WEFT_BLOCK_DEPTH);
+    block->errands.head = number;
+}
+
+/*
+ * The answer to errand `number`, by another block where the one that was there has left; or, brief:
+ * UNSUPPORTED, unsaid, and the errand is taken back. With the block's lock.
+ */
+static weft_status await(struct weft_device *d, uint32_t number, struct weft_errand *errand,
+                         bool brief)
 {
     enum { LOOKS = 4096 }; /* some milliseconds */
     struct weft_block *block = &d->block;
@@ -146,6 +162,10 @@ static weft_status await(struct weft_device *d, uint32_t number, struct weft_err
         const bool gone = is_gone(block);
         if (weft_line_read(&answers, number, (unsigned char *)errand, true))
             return WEFT_OK;
+        if (gone && brief) {
+            retract(block, number);
+            return WEFT_ERR_UNSUPPORTED;
+        }
         if (gone)
             status = launch(d, number, block->stays ? LONG_LEASE : LEASE);
         else if (looks % LOOKS == 0) { /* a GPU that has failed answers nothing */
@@ -179,8 +199,32 @@ weft_status weft_cuda_serve(struct weft_device *d, struct weft_errand *errands, 
             weft_command_push(&block->errands, (const struct weft_command *)&errands[at + i], NULL,
                               0, true);
         for (size_t i = 0; i < some && status == WEFT_OK; i++)
-            status = await(d, first + (uint32_t)i, &errands[at + i]);
+            status = await(d, first + (uint32_t)i, &errands[at + i], false);
     }
     weft_unlock(&block->lock);
     return status;
+}
+
+bool weft_cuda_serve_now(struct weft_device *d, struct weft_errand *errand)
+{
+    struct weft_block *block = &d->block;
+    const uint64_t now = weft_now_ns();
+    bool done = false;
+
+    if (block->control == NULL || d->takes_turns)
+        return false;
+    weft_lock(&block->lock);
+    const bool gone = block->turn == 0 || is_gone(block);
+    const bool begun = weft_load_relaxed_u64(&block->control->turn.word[0]) == block->turn;
+    const uint32_t number = block->errands.head;
+    d->driver->context_use(d->context);
+    if (!gone && begun) {
+        weft_command_push(&block->errands, (const struct weft_command *)errand, NULL, 0, true);
+        done = await(d, number, errand, true) == WEFT_OK;
+    } else if (gone && !block->full && now - block->asked < SOON_NS) {
+        launch(d, number, LEASE);
+    }
+    block->asked = now;
+    weft_unlock(&block->lock);
+    return done;
 }

@@ -108,10 +108,36 @@ WEFT_INLINE uint64_t weft_block_update(const struct weft_block_errand *errand)
     return weft_block_join(errand, size == 4 ? (uint32_t)old : old, 0, size);
 }
 
+/* All lanes load before they store, since memory of the host is far. */
+WEFT_INLINE uint64_t weft_block_copy(const struct weft_block_errand *errand)
+{
+    enum { DEEP = 8 };
+    const uint64_t source = __shfl_sync(WEFT_ALL_LANES, errand->word, 2);
+    const uint64_t bytes = __shfl_sync(WEFT_ALL_LANES, errand->word, 3);
+    const uint64_t all = errand->address | source;
+    const uint32_t size = (all & 7) == 0 ? 8 : (all & 3) == 0 ? 4 : 1;
+    const uint64_t whole = bytes / size * size, step = (uint64_t)32 * size;
+    const uint64_t last = whole + errand->lane; /* of the bytes that are no element */
+    uint64_t element[DEEP];
+
+    for (uint64_t at = errand->lane * size; at < whole; at += DEEP * step) {
+        for (uint32_t i = 0; i < DEEP; i++)
+            if (at + i * step < whole)
+                element[i] = weft_block_load(source + at + i * step, size);
+        for (uint32_t i = 0; i < DEEP; i++)
+            if (at + i * step < whole)
+                weft_block_put(errand->address + at + i * step, element[i], size);
+    }
+    if (last < bytes)
+        weft_block_put(errand->address + last, weft_block_load(source + last, 1), 1);
+    return 0;
+}
+
 /* Kind, function. */
 #define WEFT_BLOCK_MAP(X)                                                                          \
     X(WEFT_ERRAND_FETCH, weft_block_fetch)                                                         \
     X(WEFT_ERRAND_STORE, weft_block_store)                                                         \
-    X(WEFT_ERRAND_UPDATE, weft_block_update)
+    X(WEFT_ERRAND_UPDATE, weft_block_update)                                                       \
+    X(WEFT_ERRAND_COPY, weft_block_copy)
 
 #endif
