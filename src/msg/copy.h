@@ -13,8 +13,9 @@
 enum {
     WEFT_MSG_STAGE_EAGER,  /* messages that go at once, from the device */
     WEFT_MSG_STAGE_PIECES, /* the next pieces of a send */
+    WEFT_MSG_STAGE_COME,   /* pieces that came, until they are worth a copy */
     WEFT_MSG_STAGE_READ,   /* two, in turn: what is read for the device */
-    WEFT_MSG_STAGES = 4,
+    WEFT_MSG_STAGES = 5,
     WEFT_MSG_STAGE = 1 << 19
 };
 

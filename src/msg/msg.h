@@ -100,6 +100,8 @@ struct weft_messages {
 
     unsigned char *stage; /* copy.h: WEFT_MSG_STAGES parts */
     int landing;          /* the part that is read into next; the other one may be landing */
+    uint64_t coming;      /* the receive whose pieces wait to be landed, */
+    size_t come;          /* so many bytes */
     uint64_t fetched;     /* the send of which a part has the bytes */
     size_t fetched_at, fetched_bytes; /* from there on, so many */
     struct weft_contexts contexts;

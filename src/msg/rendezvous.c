@@ -239,6 +239,38 @@ bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft
     return true;
 }
 
+/* A piece into the buffer; of the device's one receive at a time has its pieces landed together. */
+static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
+                       const unsigned char *payload, size_t count)
+{
+    const uint64_t number = weft_transfer_number(transfer);
+    unsigned char *target = transfer->buffer + transfer->moved;
+    const bool last = transfer->moved + count == transfer->room;
+
+    if (transfer->device && m->coming != 0 && m->coming != number) {
+        weft_msg_land(m, target, payload, count);
+        return;
+    }
+    if (transfer->device) {
+        m->coming = number;
+        target = weft_msg_stage(m, WEFT_MSG_STAGE_COME) + m->come;
+    }
+    if (count > WEFT_MAIL_WITHIN)
+        weft_read_shared(target, payload, count);
+    else
+        memcpy(target, payload, count);
+    if (!transfer->device)
+        return;
+    m->come += count;
+    if (last || m->come + UINT16_MAX > WEFT_MSG_STAGE) {
+        weft_msg_land(m, transfer->buffer + transfer->moved + count - m->come,
+                      weft_msg_stage(m, WEFT_MSG_STAGE_COME), m->come);
+        m->come = 0;
+    }
+    if (last)
+        m->coming = 0;
+}
+
 bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_head head,
                          const struct weft_mail_text *text, const unsigned char *payload)
 {
@@ -248,13 +280,7 @@ bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_
         text->bytes != transfer->moved || head.count > transfer->room - transfer->moved ||
         head.count == 0)
         return false;
-    unsigned char *const there = transfer->buffer + transfer->moved;
-    if (transfer->device)
-        weft_msg_land(m, there, payload, head.count);
-    else if (head.count > WEFT_MAIL_WITHIN)
-        weft_read_shared(there, payload, head.count);
-    else
-        memcpy(there, payload, head.count);
+    take_bytes(m, transfer, payload, head.count);
     transfer->moved += head.count;
     if (transfer->moved == transfer->room)
         weft_msg_complete(m, transfer);
