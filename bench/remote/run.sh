@@ -6,12 +6,14 @@
 #   bench/remote/run.sh [-d cuda|fake] [-b BUILD] [-n "shm ofi"] [-q]
 #
 # -d fake: the driver in host memory. It shows that all runs; its times say nothing of GPUs. The default is
-# cuda where nvidia-smi finds a GPU. With one GPU both servers are on it: run it under MPS, or kernels of
-# the two take turns. -q: small sizes. Programs are built by nvcc with its shared runtime, unchanged.
+# cuda where nvidia-smi finds a GPU. With several GPUs each server has one of its own. With one GPU both
+# servers are on it: run it under MPS, or kernels of the two take turns. -q: small sizes. Programs are built
+# by nvcc with its shared runtime, unchanged.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../../build
-driver=$(nvidia-smi -L >/dev/null 2>&1 && echo cuda || echo fake)
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU') || true
+driver=$([ "$gpus" -gt 0 ] && echo cuda || echo fake)
 networks="shm ofi"
 quick=
 while getopts "d:b:n:qh" option; do
@@ -20,7 +22,7 @@ while getopts "d:b:n:qh" option; do
     b) build=$OPTARG ;;
     n) networks=$OPTARG ;;
     q) quick=1 ;;
-    *) sed -n '2,12s/^# \{0,1\}//p' "$0" && exit "$([ "$option" = h ]; echo $?)" ;;
+    *) sed -n '2,11s/^# \{0,1\}//p' "$0" && exit "$([ "$option" = h ]; echo $?)" ;;
     esac
 done
 build=$(cd "$build" && pwd)
@@ -37,6 +39,7 @@ for source in $programs; do
 done
 gpu=cuda
 if [ "$driver" = fake ]; then
+    gpus=1
     cc -O2 -shared -fPIC -D_GNU_SOURCE -I"$here/../../src" -I"$here/../../include" \
         -I"$(dirname "$(dirname "$(readlink -f "$nvcc")")")/include" -o "$work/kernels.so" "$here/kernels_host.c"
     gpu=fake:devices=1,memory=4G,kernels=$work/kernels.so
@@ -52,9 +55,9 @@ echo "host: $(nproc) processors; weft at $(git -C "$here" rev-parse --short HEAD
 (umask 077 && head -c 32 /dev/urandom | base64 >"$work/secret")
 export WEFT_REMOTE_SECRET_FILE=$work/secret
 list=
-for i in 1 2; do
-    WEFT_STAGE_MEMORY=128M "$build/bin/weft-gpud" --driver "$gpu" --listen 127.0.0.1:0 \
-        --secret-file "$work/secret" >"$work/gpud$i" 2>"$work/gpud$i.err" &
+for i in 0 1; do # devices 0 and 1 of the program are on different servers
+    WEFT_STAGE_MEMORY=128M "$build/bin/weft-gpud" --driver "$gpu" --devices "$((gpus > 1 ? i : 0))" \
+        --listen 127.0.0.1:0 --secret-file "$work/secret" >"$work/gpud$i" 2>"$work/gpud$i.err" &
     servers+=($!)
     for _ in $(seq 300); do
         grep -q listening "$work/gpud$i" && break

@@ -289,6 +289,7 @@ bool suite_run(void)
         suite_symbols();
         suite_callbacks();
         suite_threads();
+        suite_other();
         suite_errors();
         OK(cudaDeviceSynchronize());
         CHECK(cudaGetLastError() == cudaSuccess);

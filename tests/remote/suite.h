@@ -36,5 +36,6 @@ void suite_symbols(void);
 void suite_callbacks(void);
 void suite_threads(void);
 void suite_devices(void);
+void suite_other(void);
 
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test_gpu.sh BUILD GPUS - on a machine with GPUs: programs over its driver and over two weft-gpud, on GPU 0
-# both where there is one. For tools/gpu-check; under MPS kernels of the two servers run at once.
+# both where there is one, and over one that has two GPUs. For tools/gpu-check; under MPS kernels of the two
+# servers run at once.
 set -u
 build=$1 gpus=$2
 bin=$build/bin
@@ -28,18 +29,24 @@ expect() {
 umask 077
 head -c 32 /dev/urandom | base64 >"$here/secret"
 export WEFT_REMOTE_SECRET_FILE=$here/secret
-servers=
-for i in 0 1; do
-    "$bin/weft-gpud" --driver cuda --devices $((gpus > 1 ? i : 0)) --listen 127.0.0.1:0 --secret-file "$here/secret" \
+# server DEVICES - starts a daemon; its address is in $address.
+server() {
+    local i=${#pids[@]}
+    "$bin/weft-gpud" --driver cuda --devices "$1" --listen 127.0.0.1:0 --secret-file "$here/secret" \
         >"$here/$i.out" 2>"$here/$i.err" &
     pids+=($!)
     for _ in $(seq 300); do
         grep -q listening "$here/$i.out" && break
         sleep 0.1
     done
-    servers=$servers${servers:+,}$(sed 's/.* on \([^,]*\),.*/\1/' "$here/$i.out")
-done
-one=${servers%,*}
+    address=$(sed 's/.* on \([^,]*\),.*/\1/' "$here/$i.out")
+}
+server 0
+one=$address
+server $((gpus > 1))
+servers=$one,$address
+near=
+[ "$gpus" -lt 2 ] || { server 0,1 && near=$address; }
 image=$tests/suite_kernels.fatbin
 
 expect driver ' 0 failed' "$tests/test_remote_suite" cuda "$image"
@@ -50,6 +57,8 @@ for net in shm ofi; do
     expect shared.$net 'Test PASSED' "${run[@]}" "$servers" -- "$tests/vector_add_shared"
     expect suite.$net ' 0 failed' env WEFT_NET=$net WEFT_REMOTE_SERVERS="$one" "$tests/test_remote_suite" remote "$image"
     expect suite.two.$net ' 0 failed' env WEFT_NET=$net WEFT_REMOTE_SERVERS="$servers" "$tests/test_remote_suite" remote "$image"
+    [ -z "$near" ] ||
+        expect suite.near.$net ' 0 failed' env WEFT_NET=$net WEFT_REMOTE_SERVERS="$near" "$tests/test_remote_suite" remote "$image"
     expect samples.$net 'peer: passed' "${run[@]}" "$servers" -- "$tests/remote_samples"
     for pipe in auto each:1xall once:1xall once:8x256K; do
         expect triangles.$net.$pipe '384212 triangles' env WEFT_REMOTE_PIPE=$pipe "${run[@]}" "$servers" -- \

@@ -1,8 +1,8 @@
 /*
- * test_order.c - a random program over several servers and streams: kernels, fills, copies on a
- * device, between servers, from and to pinned memory. Streams wait for each other by events where,
+ * test_order.c - a random program over several devices and streams: kernels, fills, copies on a
+ * device, between devices, from and to pinned memory. Streams wait for each other by events where,
  * and only where, they use the same memory. So all must end as if done one after the other.
- * Arguments: servers, steps, seed.
+ * Arguments: devices, steps, seed, servers (as many as devices, or 1).
  */
 #include "sessions.h"
 #include "suite.h"
@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 4096, BLOCK = 256, STREAMS = 4, BUFFERS = 3, HOSTS = 4, SERVERS = 3 };
-enum { MEMORIES = SERVERS * BUFFERS + HOSTS, ALL_STREAMS = SERVERS * STREAMS };
+enum { N = 4096, BLOCK = 256, STREAMS = 4, BUFFERS = 3, HOSTS = 4, DEVICES = 3 };
+enum { MEMORIES = DEVICES * BUFFERS + HOSTS, ALL_STREAMS = DEVICES * STREAMS };
 
 static uint64_t state;
-static int servers;
+static int devices;
 static cudaStream_t streams[ALL_STREAMS];
 
 /* A piece of memory: what it should hold, and who used it last, by stream. */
@@ -48,7 +48,7 @@ static void must(cudaError_t error, const char *what)
 /* The stream waits for others' uses that the coming one must come after. */
 static void come_after(int stream, struct memory *m, bool writes)
 {
-    for (int s = 0; s < servers * STREAMS; s++)
+    for (int s = 0; s < devices * STREAMS; s++)
         if (s != stream && (m->writes[s] || (writes && m->reads[s])))
             must(cudaStreamWaitEvent(streams[stream], m->used[s], 0), "wait");
     if (!writes)
@@ -107,7 +107,7 @@ static void step_copy(int stream, struct memory *to, struct memory *from)
 
 static void step(void)
 {
-    const int device = (int)pick((uint32_t)servers);
+    const int device = (int)pick((uint32_t)devices);
     const int stream = device * STREAMS + (int)pick(STREAMS);
     struct memory *mine = &memory[device * BUFFERS + (int)pick(BUFFERS)];
     struct memory *other = &memory[pick((uint32_t)memories)];
@@ -130,7 +130,7 @@ static void step(void)
 
 static void prepare(void)
 {
-    for (int d = 0; d < servers; d++) {
+    for (int d = 0; d < devices; d++) {
         must(cudaSetDevice(d), "device");
         for (int b = 0; b < BUFFERS; b++) {
             struct memory *m = &memory[memories++];
@@ -149,7 +149,7 @@ static void prepare(void)
         must(cudaMallocHost((void **)&m->at, sizeof(m->model)), "memory");
         memset(m->at, 0, sizeof(m->model));
     }
-    for (int s = 0; s < servers * STREAMS; s++) {
+    for (int s = 0; s < devices * STREAMS; s++) {
         must(cudaSetDevice(s / STREAMS), "device");
         for (int m = 0; m < memories; m++)
             must(cudaEventCreateWithFlags(&memory[m].used[s], cudaEventDisableTiming), "event");
@@ -161,7 +161,7 @@ static int compare(void)
     static int back[N];
     int wrong = 0;
 
-    for (int d = 0; d < servers; d++) {
+    for (int d = 0; d < devices; d++) {
         must(cudaSetDevice(d), "device");
         must(cudaDeviceSynchronize(), "synchronize");
     }
@@ -180,10 +180,11 @@ int main(int argc, char **argv)
     const int steps = argc > 2 ? atoi(argv[2]) : 1000, seed = argc > 3 ? atoi(argv[3]) : 1;
     char options[64];
 
-    servers = argc > 1 ? atoi(argv[1]) : 2;
+    devices = argc > 1 ? atoi(argv[1]) : 2;
     state = (uint64_t)seed;
     snprintf(options, sizeof(options), "memory=256M,seed=%d", seed);
-    weft_cudart_use(sessions_begin(servers, 1, options));
+    const bool one = argc > 4 && atoi(argv[4]) == 1;
+    weft_cudart_use(sessions_begin(one ? 1 : devices, one ? devices : 1, options));
     suite_register(NULL);
     prepare();
     for (int i = 0; i < steps; i++)

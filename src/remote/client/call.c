@@ -237,6 +237,12 @@ void client_forget_queries(void)
     weft_unlock(&client.lock);
 }
 
+CUresult client_synchronize(const struct client_device *device, CUstream stream)
+{
+    return client_call(device, WEFT_CALL_stream_synchronize,
+                       &(uint64_t){(uint64_t)(uintptr_t)stream}, 1, NULL, 0, NULL);
+}
+
 /* An answer of one word. */
 CUresult client_query(const struct client_device *device, enum weft_call call,
                       const uint64_t *words, uint32_t count, struct client_call *answer)

@@ -1,14 +1,17 @@
 /*
  * remote/client/copy.c - which way a copy goes.
  *
- * Short ones between host and device travel inside records. Within one server its driver copies.
- * All others are copies between processes: the session of the stream closes a gate in it and says
- * when it is reached, the source puts the pieces straight into the target's memory. No byte of a
- * copy between servers passes this process.
+ * Short ones between host and the stream's device travel inside records. Within one server its
+ * driver copies. All others are copies between processes: the session of the stream closes a gate
+ * in it and says when it is reached, the source puts the pieces straight into the target's memory.
+ * No byte of a copy between servers passes this process.
  *
  * CUDA promises when a source is read. Pageable memory may be read at once, pinned memory in the
  * stream's turn. Only what writes host memory meanwhile could tell the difference: a callback, or a
  * copy to the host. So where none is under way a source is read at once, too.
+ *
+ * A device does not reach another's memory in its own copies, also within a server: only
+ * cuMemcpyPeer does, and what the memory's own device is told to do.
  */
 #include "base/say.h"
 #include "remote/client/inside.h"
@@ -35,8 +38,22 @@ static bool on_device(enum client_place place)
 
 static CUresult synchronize(const struct copy *c)
 {
-    return client_call(c->at, WEFT_CALL_stream_synchronize,
-                       &(uint64_t){(uint64_t)(uintptr_t)c->stream}, 1, NULL, 0, NULL);
+    return client_synchronize(c->at, c->stream);
+}
+
+/* By the memory's own device, in its default stream: after the copy's stream, and done on return.
+ */
+static CUresult elsewhere(const struct copy *c, struct client_device *device,
+                          CUresult (*run)(const struct copy *))
+{
+    struct copy there = *c;
+    CUresult result = synchronize(c);
+
+    there.at = device;
+    there.stream = NULL;
+    if (result == CUDA_SUCCESS)
+        result = run(&there);
+    return result == CUDA_SUCCESS ? synchronize(&there) : result;
 }
 
 static bool is_pinned(uint64_t address, uint64_t bytes, bool *writers)
@@ -178,6 +195,11 @@ static CUresult copy_inside(const struct copy *c, bool in)
     return result;
 }
 
+static CUresult copy_in(const struct copy *c)
+{
+    return copy_inside(c, true);
+}
+
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 static CUresult copy_from_host(struct copy *c)
@@ -185,14 +207,14 @@ static CUresult copy_from_host(struct copy *c)
     bool writers;
     const bool pinned = is_pinned(c->from, c->bytes, &writers);
     const bool now = (!pinned && !c->waits) || !writers;
-    const bool near = c->to_device->known.process == c->at->known.process;
+    const bool near = c->to_device == c->at;
 
     if (near && (c->rows > 1 || (now && c->bytes <= INSIDE_MOST) || c->to_place == CLIENT_GLOBAL)) {
         const CUresult result = now ? CUDA_SUCCESS : synchronize(c);
-        return result == CUDA_SUCCESS ? copy_inside(c, true) : result;
+        return result == CUDA_SUCCESS ? copy_in(c) : result;
     }
-    if (c->to_place != CLIENT_ARENA)
-        return CUDA_ERROR_INVALID_HANDLE; /* a variable, by a stream of another server */
+    if (c->to_place != CLIENT_ARENA) /* a variable is no memory that others may put into */
+        return elsewhere(c, c->to_device, copy_in);
     c->waits = c->waits || !pinned;
     return from_host(c);
 }
@@ -202,15 +224,15 @@ static CUresult copy_to_host(struct copy *c)
     bool writers;
     const bool pinned = is_pinned(c->to, c->bytes, &writers);
 
-    if (c->rows > 1 || (c->from_device->known.process == c->at->known.process &&
-                        c->bytes <= WEFT_COPY_INSIDE && (c->waits || !pinned))) {
+    if (c->rows > 1 ||
+        (c->from_device == c->at && c->bytes <= WEFT_COPY_INSIDE && (c->waits || !pinned))) {
         c->waits = false; /* the answer brings it */
         return copy_inside(c, false);
     }
     return to_host(c);
 }
 
-static CUresult copy_on_devices(struct copy *c)
+static CUresult copy_near(const struct copy *c)
 {
     const uint64_t words[] = {c->to,
                               c->to_pitch,
@@ -220,22 +242,19 @@ static CUresult copy_on_devices(struct copy *c)
                               c->rows,
                               (uint64_t)(uintptr_t)c->stream};
 
-    if (c->to_device->known.process != c->from_device->known.process)
-        return between_servers(c);
-    if (c->at->known.process == c->to_device->known.process)
-        return client_post(c->at, WEFT_CALL_copy_near, words, 7, NULL, 0);
-    /* of a server that has nothing to do with the stream: after it, and before what comes */
-    const uint64_t in_default[] = {c->to,    c->to_pitch, c->from, c->from_pitch,
-                                   c->bytes, c->rows,     0};
-    CUresult result = synchronize(c);
-    if (result == CUDA_SUCCESS)
-        result = client_post(c->to_device, WEFT_CALL_copy_near, in_default, 7, NULL, 0);
-    return result == CUDA_SUCCESS ? client_call(c->to_device, WEFT_CALL_stream_synchronize,
-                                                &(uint64_t){0}, 1, NULL, 0, NULL)
-                                  : result;
+    return client_post(c->at, WEFT_CALL_copy_near, words, 7, NULL, 0);
 }
 
-/* Whether rows travel together: within a server; from and to the host where records take them. */
+static CUresult copy_on_devices(const struct copy *c)
+{
+    if (c->to_device->known.process != c->from_device->known.process)
+        return between_servers(c);
+    return c->at == c->to_device || c->at == c->from_device
+               ? copy_near(c)
+               : elsewhere(c, c->to_device, copy_near); /* the stream's device has neither */
+}
+
+/* Whether rows travel together: within a device; from and to the host where records take them. */
 static bool goes_whole(const struct copy *c)
 {
     bool writers = false;
@@ -243,14 +262,14 @@ static bool goes_whole(const struct copy *c)
     if (c->rows == 1)
         return true;
     if (on_device(c->to_place) && on_device(c->from_place))
-        return c->to_device->known.process == c->from_device->known.process;
+        return c->to_device == c->from_device;
     if (c->bytes > WEFT_COPY_INSIDE)
         return false;
     if (on_device(c->to_place)) {
         const bool pinned = is_pinned(c->from, c->bytes, &writers);
-        return c->to_device->known.process == c->at->known.process && !(pinned && writers);
+        return c->to_device == c->at && !(pinned && writers);
     }
-    return on_device(c->from_place) && c->from_device->known.process == c->at->known.process &&
+    return on_device(c->from_place) && c->from_device == c->at &&
            !is_pinned(c->to, c->bytes, &writers);
 }
 

@@ -122,6 +122,8 @@ void client_forget_queries(void);
 /* Does not wait, but for room. */
 CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes);
+/* Waits for what a stream of that device has been given so far; NULL: its default stream. */
+CUresult client_synchronize(const struct client_device *device, CUstream stream);
 /* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */
 CUresult client_number(const struct client_copy *copy, uint32_t *number);
 void client_start_tasks(void);

@@ -217,6 +217,18 @@ CUresult client_free_async(CUdeviceptr address, CUstream stream)
 
 /* ---- fills ----------------------------------------------------------------------------------- */
 
+/* By the memory's own device, in its default stream: after the stream, and done on return. */
+static CUresult fill_elsewhere(const struct client_device *device, CUstream stream,
+                               const struct client_device *owner, const uint64_t *words)
+{
+    const uint64_t in_default[] = {words[0], words[1], words[2], words[3], words[4], 0};
+    CUresult result = client_synchronize(device, stream);
+
+    if (result == CUDA_SUCCESS)
+        result = client_post(owner, WEFT_CALL_fill, in_default, 6, NULL, 0);
+    return result == CUDA_SUCCESS ? client_synchronize(owner, NULL) : result;
+}
+
 static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, unsigned value,
                      unsigned unit, CUstream stream)
 {
@@ -233,9 +245,8 @@ static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, un
     const enum client_place place = client_find(to, (rows - 1) * pitch + width, &device);
     if (place != CLIENT_ARENA && place != CLIENT_GLOBAL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (device->known.process != route.device->known.process)
-        return CUDA_ERROR_INVALID_HANDLE; /* a stream of another server */
-    return client_post(route.device, WEFT_CALL_fill, words, 6, NULL, 0);
+    return device == route.device ? client_post(device, WEFT_CALL_fill, words, 6, NULL, 0)
+                                  : fill_elsewhere(route.device, stream, device, words);
 }
 
 CUresult client_fill8(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)

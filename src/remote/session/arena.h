@@ -11,7 +11,8 @@
 
 struct weft_arena {
     const struct weft_cuda_table *table;
-    int device;
+    int device;                /* the driver's number */
+    uint64_t peers;            /* bit a device: kernels of those, too, reach all of it */
     uint64_t base, span;       /* reserved; base 0: not yet */
     uint64_t share, used;      /* bytes: the program may have, and has */
     size_t granule;            /* of backing */
@@ -27,6 +28,11 @@ void weft_arena_close(struct weft_arena *arena);
 
 /* Errors: OUT_OF_MEMORY; *over: because of its share. */
 CUresult weft_arena_alloc(struct weft_arena *arena, uint64_t bytes, uint64_t *address, bool *over);
+/*
+ * Whether kernels of another device reach all of it, now and later. cuCtxEnablePeerAccess does
+ * nothing for memory that was mapped. Errors: the driver's.
+ */
+CUresult weft_arena_let(struct weft_arena *arena, int device, bool on);
 /* What uses it has ended. Errors: INVALID_VALUE: nothing begins there. */
 CUresult weft_arena_free(struct weft_arena *arena, uint64_t address);
 

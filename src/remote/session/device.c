@@ -77,8 +77,13 @@ SESSION_DO(peer_enable)
 {
     if (word[0] >= (uint64_t)session->count || word[1] > 1)
         return SESSION_WRONG;
-    return word[1] != 0 ? session->table->peer_enable(session->device[word[0]].context, 0)
-                        : session->table->peer_disable(session->device[word[0]].context);
+    struct session_device *peer = &session->device[word[0]];
+    const bool on = word[1] != 0;
+    const CUresult result = on ? session->table->peer_enable(peer->context, 0)
+                               : session->table->peer_disable(peer->context);
+    return result == CUDA_SUCCESS
+               ? (int)weft_arena_let(&peer->arena, session->device[record->device].ordinal, on)
+               : (int)result;
 }
 
 /* The device is idle: what the program made there goes. */

@@ -26,9 +26,9 @@ static CUresult enter_stream(struct fake_stream **stream, CUstream handle, const
 
 /*
  * A copy of rows. What lies in pageable memory is read now; what goes there is there on return, as
- * with the driver.
+ * with the driver. The stream's device must reach what is mapped, unless it is a peer copy.
  */
-static CUresult push_copy(CUstream handle, struct fake_op *op)
+static CUresult push_copy(CUstream handle, struct fake_op *op, bool peer)
 {
     struct fake_stream *stream = NULL;
     bool hang = false;
@@ -44,6 +44,9 @@ static CUresult push_copy(CUstream handle, struct fake_op *op)
     if ((source == FAKE_NOWHERE && fake_range_at(op->copy.from) != NULL) ||
         (target == FAKE_NOWHERE && fake_range_at(op->copy.to) != NULL))
         return fake_end(CUDA_ERROR_INVALID_VALUE); /* over the end of an allocation */
+    if (!peer && (!fake_range_reaches(stream->device, op->copy.from, from, false) ||
+                  !fake_range_reaches(stream->device, op->copy.to, to, false)))
+        return fake_end(CUDA_ERROR_INVALID_VALUE);
     if (source == FAKE_NOWHERE && target != FAKE_NOWHERE) {
         op->own = malloc(from);
         if (op->own == NULL)
@@ -59,12 +62,18 @@ static CUresult push_copy(CUstream handle, struct fake_op *op)
     return fake_end(result);
 }
 
-CUresult fake_copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+static CUresult copy_plain(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream,
+                           bool peer)
 {
     struct fake_op op = {
         .kind = FAKE_COPY,
         .copy = {.to = (void *)to, .from = (void *)from, .bytes = bytes, .rows = 1}};
-    return push_copy(stream, &op);
+    return push_copy(stream, &op, peer);
+}
+
+CUresult fake_copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+    return copy_plain(to, from, bytes, stream, false);
 }
 
 CUresult fake_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
@@ -98,8 +107,9 @@ CUresult fake_copy_out(void *to, CUdeviceptr from, size_t bytes, CUstream stream
 CUresult fake_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                         CUcontext from_context, size_t bytes, CUstream stream)
 {
-    return on_device(to, bytes) && on_device(from, bytes) ? fake_copy_async(to, from, bytes, stream)
-                                                          : CUDA_ERROR_INVALID_VALUE;
+    return on_device(to, bytes) && on_device(from, bytes)
+               ? copy_plain(to, from, bytes, stream, true)
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 static unsigned char *side(CUmemorytype type, void *host, CUdeviceptr device, size_t x, size_t y,
@@ -126,7 +136,7 @@ CUresult fake_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
     op.copy.from_pitch = c->srcPitch;
     if (c->Height > 1 && (c->dstPitch < c->WidthInBytes || c->srcPitch < c->WidthInBytes))
         return CUDA_ERROR_INVALID_VALUE;
-    return push_copy(stream, &op);
+    return push_copy(stream, &op, false);
 }
 
 static CUresult push_fill(CUstream handle, const struct fake_op *op)
@@ -138,7 +148,8 @@ static CUresult push_fill(CUstream handle, const struct fake_op *op)
         op->fill.rows == 0 ? 0 : (op->fill.rows - 1) * op->fill.pitch + op->fill.width;
 
     if (result == CUDA_SUCCESS && extent != 0 &&
-        fake_find(op->fill.to, extent, NULL) == FAKE_NOWHERE)
+        (fake_find(op->fill.to, extent, NULL) == FAKE_NOWHERE ||
+         !fake_range_reaches(stream->device, op->fill.to, extent, false)))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS && extent != 0)
         result = fake_push(stream, op);

@@ -239,6 +239,20 @@ CUresult fake_unmap(CUdeviceptr address, size_t bytes)
 CUresult fake_set_access(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *descriptions,
                          size_t count)
 {
-    return mprotect((void *)address, bytes, PROT_READ | PROT_WRITE) == 0 ? CUDA_SUCCESS
-                                                                         : CUDA_ERROR_INVALID_VALUE;
+    const unsigned char *at = (const unsigned char *)address;
+    const unsigned char *const end = at + bytes;
+    struct fake_range *range;
+
+    fake_begin();
+    while (at < end && (range = fake_range_exactly(at, FAKE_DEVICE)) != NULL && !range->ours) {
+        for (size_t i = 0; i < count; i++) {
+            const uint32_t bit = 1u << descriptions[i].location.id;
+            range->access = descriptions[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE
+                                ? range->access & ~bit
+                                : range->access | bit;
+        }
+        at += range->bytes;
+    }
+    const bool good = at == end && mprotect((void *)address, bytes, PROT_READ | PROT_WRITE) == 0;
+    return fake_end(good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }

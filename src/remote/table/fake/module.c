@@ -1,6 +1,6 @@
 /* remote/table/fake/module.c - kernels by name, and their launches, in the fake driver. */
 #include "base/say.h"
-#include "remote/table/fake/inside.h"
+#include "remote/table/fake/range.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +246,22 @@ static CUresult take_parameters(struct fake_op *op, const struct kernel *kernel,
     return CUDA_SUCCESS;
 }
 
+/* A pointer to what the device does not reach is a fault of the kernel's: the context is lost. */
+static CUresult check_pointers(struct fake_device *device, const struct fake_op *op,
+                               const struct kernel *kernel)
+{
+    void *pointer;
+
+    for (int i = 0; i < kernel->parameters; i++) {
+        if (kernel->sizes[i] != sizeof(pointer))
+            continue;
+        memcpy(&pointer, op->kernel.parameters[i], sizeof(pointer));
+        if (!fake_range_reaches(device, pointer, 1, true))
+            device->error = CUDA_ERROR_ILLEGAL_ADDRESS;
+    }
+    return device->error;
+}
+
 static CUresult check(const unsigned grid[3], const unsigned block[3], unsigned shared,
                       const struct kernel *kernel)
 {
@@ -283,6 +299,8 @@ CUresult fake_launch(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
         device->error = result;
     if (result == CUDA_SUCCESS)
         result = take_parameters(&op, kernel, parameters);
+    if (result == CUDA_SUCCESS && (result = check_pointers(device, &op, kernel)) != CUDA_SUCCESS)
+        free(op.own);
     if (result == CUDA_SUCCESS) {
         op.kernel.run = kernel->run;
         if (hang)

@@ -36,6 +36,31 @@ enum fake_memory fake_find(const void *address, size_t bytes, struct fake_device
     return FAKE_NOWHERE;
 }
 
+static bool reaches(const struct fake_device *device, const struct fake_range *range, bool kernel)
+{
+    if (range->kind != FAKE_DEVICE)
+        return true;
+    if (!range->ours)
+        return (range->access >> device->known.number & 1) != 0;
+    return !kernel || range->device == device ||
+           (device->peers >> range->device->known.number & 1) != 0;
+}
+
+bool fake_range_reaches(const struct fake_device *device, const void *address, size_t bytes,
+                        bool kernel)
+{
+    const unsigned char *at = address;
+    const unsigned char *const end = at + bytes;
+
+    for (const struct fake_range *r = fake_range_at(at); r != NULL && at < end;
+         r = fake_range_at(at)) {
+        if (!reaches(device, r, kernel))
+            return false;
+        at = r->base + r->bytes;
+    }
+    return true;
+}
+
 CUresult fake_range_add(const struct fake_range *range)
 {
     struct fake_range *r = malloc(sizeof(*r));
