@@ -4,10 +4,7 @@
 #include "abi/errand.h"
 #include "order/atomic.h"
 
-enum {
-    LOOK_FROM = 8192, /* bytes of a buffer for which a CUDA driver is looked for */
-    BLOCK_MOST = 8192 /* bytes that the service block copies */
-};
+enum { LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
 
 weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
                            bool *device)
@@ -68,7 +65,7 @@ static bool by_engine(struct weft_messages *m, void *target, const void *source,
 /* Whether it is for the block, which takes words of 8 bytes at a time. */
 static bool suits_block(const struct weft_messages *m, const void *device, size_t bytes)
 {
-    return m->job->config.msg_copier != WEFT_MSG_COPIER_ENGINE && bytes <= BLOCK_MOST &&
+    return m->job->config.msg_copier != WEFT_MSG_COPIER_ENGINE && bytes <= WEFT_MSG_BLOCK &&
            (uintptr_t)device % 8 == 0 && m->job->device_ops->serve_now != NULL;
 }
 

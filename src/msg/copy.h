@@ -19,6 +19,10 @@ enum {
     WEFT_MSG_STAGE = 1 << 19
 };
 
+/* Most bytes that the service block copies, and that go at once out of memory that the receiver
+ * maps: with more the copy engine is quicker (H100). */
+enum { WEFT_MSG_BLOCK = 1024 };
+
 static inline unsigned char *weft_msg_stage(const struct weft_messages *m, int part)
 {
     return m->stage + (size_t)part * WEFT_MSG_STAGE;

@@ -17,6 +17,15 @@ static struct weft_mail_text text_of(const struct weft_msg_call *call, const str
         .context = call->context->handle, .tag = call->tag, .bytes = what->bytes};
 }
 
+/* Whether its receiver, which maps the memory, had better copy it itself. */
+static bool is_copied_there(const struct weft_msg_call *call, const struct sending *what)
+{
+    struct weft_job *job = call->m->job;
+
+    return what->device && what->bytes > WEFT_MSG_BLOCK && job->processes[call->process].mapped &&
+           weft_memory_offer(job, what->source, what->bytes) != 0;
+}
+
 /* All of the message, and of its bytes, goes at once. False: it does not. */
 static bool send_now(struct weft_msg_call *call, const struct sending *what)
 {
@@ -25,7 +34,7 @@ static bool send_now(struct weft_msg_call *call, const struct sending *what)
     const struct weft_mail_text text = text_of(call, what);
     const struct weft_mail_head head = {.kind = WEFT_MAIL_EAGER, .count = (uint16_t)what->bytes};
 
-    if (what->synchronous || what->bytes > peer->eager ||
+    if (what->synchronous || what->bytes > peer->eager || is_copied_there(call, what) ||
         !weft_msg_may_keep(m, peer, (uint32_t)what->bytes))
         return false;
     unsigned char *const stage = what->device ? weft_msg_stage(m, WEFT_MSG_STAGE_EAGER) : NULL;
