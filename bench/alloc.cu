@@ -128,6 +128,9 @@ int main(int argc, char **argv)
     if (status == WEFT_OK)
         status = weft_pgas_close(job);
     const weft_status closed = weft_close(job);
-    return status == WEFT_OK && closed == WEFT_OK ? bench_status(refused) : EXIT_FAILURE;
+    if (refused != 0)
+        fprintf(stderr, "bench: %llu blocks were not to be had: a larger WEFT_HEAP, or --to\n",
+                (unsigned long long)refused);
+    return status == WEFT_OK && closed == WEFT_OK && refused == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 #endif

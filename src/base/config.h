@@ -29,11 +29,7 @@ enum weft_cuda_service_choice {
     WEFT_CUDA_SERVICE_OFF
 };
 
-enum weft_msg_copier_choice {
-    WEFT_MSG_COPIER_AUTO,
-    WEFT_MSG_COPIER_ENGINE,
-    WEFT_MSG_COPIER_BLOCK
-};
+enum weft_msg_copier_choice { WEFT_MSG_COPIER_AUTO, WEFT_MSG_COPIER_ENGINE, WEFT_MSG_COPIER_BLOCK };
 enum weft_pmix_choice { WEFT_PMIX_AUTO, WEFT_PMIX_OFF };
 enum weft_path_choice { WEFT_PATH_AUTO, WEFT_PATH_DIRECT, WEFT_PATH_PROXY, WEFT_PATH_QUEUE };
 enum weft_gda_choice { WEFT_GDA_AUTO, WEFT_GDA_OFF, WEFT_GDA_ON, WEFT_GDA_SOFTNIC };

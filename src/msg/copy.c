@@ -137,5 +137,7 @@ weft_status weft_msg_open_copiers(struct weft_messages *m)
 
 void weft_msg_close_copiers(struct weft_messages *m)
 {
+    if (m->stage != NULL) /* what was landing when the job failed, or was closed before its end */
+        m->job->device_ops->wait(m->job->device, WEFT_STREAM_MESSAGES);
     weft_job_host_free(m->job, m->stage);
 }
