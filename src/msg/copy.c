@@ -77,10 +77,10 @@ static bool by_block(struct weft_messages *m, void *target, const void *source, 
                                  .address = (uint64_t)(uintptr_t)target,
                                  .data = {(uint64_t)(uintptr_t)source, bytes}};
 
-    return job->config.msg_copier == WEFT_MSG_COPIER_BLOCK
-               ? checked(m, job->device_ops->serve(job->device, &errand, 1) == WEFT_OK,
-                         "service block", bytes)
-               : job->device_ops->serve_now(job->device, &errand);
+    if (job->config.msg_copier != WEFT_MSG_COPIER_BLOCK)
+        return job->device_ops->serve_now(job->device, &errand);
+    const weft_status status = job->device_ops->serve(job->device, &errand, 1);
+    return status != WEFT_ERR_UNSUPPORTED && checked(m, status == WEFT_OK, "service block", bytes);
 }
 
 bool weft_msg_fetch(struct weft_messages *m, void *stage, const void *device, size_t bytes)
@@ -118,9 +118,26 @@ bool weft_msg_landed(struct weft_messages *m)
                    "copy engine", 0);
 }
 
-bool weft_msg_copy_mapped(struct weft_messages *m, void *target, const void *source, size_t bytes)
+/* Within a GPU a copy may be a kernel's work, for which another kernel leaves no room. */
+static bool waits_for_kernel(const struct weft_job *job, int process)
 {
-    return by_engine(m, target, source, bytes);
+    return weft_running(job) &&
+           job->processes[process].device == job->processes[job->numbers.process].device;
+}
+
+bool weft_msg_copy_mapped(struct weft_messages *m, int process, unsigned char *target,
+                          const unsigned char *source, size_t bytes)
+{
+    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
+    bool good = true;
+
+    if (!waits_for_kernel(m->job, process))
+        return by_engine(m, target, source, bytes);
+    for (size_t at = 0, some; at < bytes && good; at += some) {
+        some = bytes - at < WEFT_MSG_STAGE ? bytes - at : WEFT_MSG_STAGE;
+        good = by_engine(m, stage, source + at, some) && by_engine(m, target + at, stage, some);
+    }
+    return good;
 }
 
 weft_status weft_msg_open_copiers(struct weft_messages *m)

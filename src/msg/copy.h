@@ -45,8 +45,9 @@ bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size
 bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);
 /* Waits until all that was begun has landed. */
 bool weft_msg_landed(struct weft_messages *m);
-/* From memory that another process's device lent and this one's maps, into any memory. */
-bool weft_msg_copy_mapped(struct weft_messages *m, void *target, const void *source, size_t bytes);
+/* From device memory of a process, where this one maps it, into any memory. */
+bool weft_msg_copy_mapped(struct weft_messages *m, int process, unsigned char *target,
+                          const unsigned char *source, size_t bytes);
 
 /* The memory for what is on its way, where there is a device to fetch from. Errors: MEMORY. */
 weft_status weft_msg_open_copiers(struct weft_messages *m);

@@ -5,7 +5,7 @@
  * One lock is over all of it. Who waits in a call does rounds himself; while nobody does, the
  * receive task does. So a call takes the lock, does its part, and looks at what has arrived only
  * where it has to wait. Locks that come before it: `duty` (runtime/service/proxy.h). The job's
- * tables are never locked under it, since who watches waits has them locked.
+ * tables are not waited for under it, since who watches waits has them locked.
  */
 #ifndef WEFT_MSG_MSG_H
 #define WEFT_MSG_MSG_H

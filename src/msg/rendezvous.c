@@ -47,8 +47,10 @@ static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer,
         transfer->device ? weft_msg_stage(m, WEFT_MSG_STAGE_READ + m->landing) : there;
 
     if (transfer->mapped != NULL)
-        return weft_msg_copy_mapped(m, there, transfer->mapped + transfer->moved, bytes) ? bytes
-                                                                                         : 0;
+        return weft_msg_copy_mapped(m, transfer->peer, there, transfer->mapped + transfer->moved,
+                                    bytes)
+                   ? bytes
+                   : 0;
     void *source = (void *)(uintptr_t)(transfer->offer + transfer->moved);
     const struct iovec to = {target, bytes}, from = {source, bytes};
 
@@ -138,7 +140,9 @@ void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
 
 /* ---- the sender sends pieces ----------------------------------------------------------------- */
 
-/* The next bytes of a send, in host memory; of the device's, many pieces at once. NULL: it failed.
+/*
+ * The next bytes of a send, in host memory; of the device's many pieces at once, if no other send
+ * has its turn next. NULL: it failed.
  */
 static const unsigned char *next_bytes(struct weft_messages *m,
                                        const struct weft_transfer *transfer, size_t bytes)
@@ -152,7 +156,8 @@ static const unsigned char *next_bytes(struct weft_messages *m,
         transfer->moved + bytes > m->fetched_at + m->fetched_bytes) {
         m->fetched = weft_transfer_number(transfer);
         m->fetched_at = transfer->moved;
-        m->fetched_bytes = left < WEFT_MSG_STAGE ? left : WEFT_MSG_STAGE;
+        const size_t most = STAILQ_NEXT(transfer, link) == NULL ? WEFT_MSG_STAGE : PIECES * bytes;
+        m->fetched_bytes = left < most ? left : most;
         if (!weft_msg_fetch(m, stage, transfer->buffer + transfer->moved, m->fetched_bytes))
             return NULL;
     }

@@ -21,8 +21,10 @@ static struct weft_mail_text text_of(const struct weft_msg_call *call, const str
 static bool is_copied_there(const struct weft_msg_call *call, const struct sending *what)
 {
     struct weft_job *job = call->m->job;
+    const struct weft_process *to = &job->processes[call->process];
 
-    return what->device && what->bytes > WEFT_MSG_BLOCK && job->processes[call->process].mapped &&
+    return what->device && what->bytes > WEFT_MSG_BLOCK && to->mapped &&
+           to->kind == job->processes[job->numbers.process].kind &&
            weft_memory_offer(job, what->source, what->bytes) != 0;
 }
 

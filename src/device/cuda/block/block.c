@@ -211,17 +211,18 @@ bool weft_cuda_serve_now(struct weft_device *d, struct weft_errand *errand)
     const uint64_t now = weft_now_ns();
     bool done = false;
 
-    if (block->control == NULL || d->takes_turns)
+    if (block->control == NULL || d->takes_turns || !weft_lock_try(&block->lock))
         return false;
-    weft_lock(&block->lock);
     const bool gone = block->turn == 0 || is_gone(block);
     const bool begun = weft_load_relaxed_u64(&block->control->turn.word[0]) == block->turn;
     const uint32_t number = block->errands.head;
     d->driver->context_use(d->context);
-    if (!gone && begun) {
+    if (block->full && !block->stays) { /* a kernel waits until the block that is there has left */
+        done = false;
+    } else if (!gone && begun) {
         weft_command_push(&block->errands, (const struct weft_command *)errand, NULL, 0, true);
         done = await(d, number, errand, true) == WEFT_OK;
-    } else if (gone && !block->full && now - block->asked < SOON_NS) {
+    } else if (gone && now - block->asked < SOON_NS) {
         launch(d, number, LEASE);
     }
     block->asked = now;
