@@ -2,15 +2,19 @@
  * The host programs serve the requests of a running kernel: every rank puts requests into the
  * window of one host program after the other, with a notification, and waits for the reply that the
  * host puts into the window of the rank's process, with a notification to the rank. In between
- * ranks and host programs update the same words.
+ * ranks and host programs update the same words, and host programs send each other messages out of
+ * device memory and into it.
  */
 #include "support/test.h"
 
 #include "runtime/job/job.h"
 
+#include <weft/message.h>
+
 #include <stdlib.h>
 
 enum { REQUEST = 255, REPLY = 254, FROM = 254 /* a tag for each rank, below this */, BYTES = 100 };
+enum { MESSAGE = 40000 };
 
 /* A rank's place in every process's window; what is in it is of the request or the reply. */
 struct place {
@@ -25,6 +29,7 @@ struct data {
     struct place *window;  /* this process's part of it */
     struct place *sources; /* by rank of the device: what it puts from */
     uint64_t rounds;
+    unsigned char *out, *in; /* of messages: device memory */
 };
 
 WEFT_KERNEL(host_kernel_kernel, struct data, user)
@@ -149,15 +154,55 @@ static void check_started(struct test_env *env, weft_win win)
     env->expect = WEFT_ERR_STATE; /* of weft_close: the first that was refused */
 }
 
+/* Large and small, while the kernel waits for replies. */
+static void exchange(struct test_env *env, const struct data *data)
+{
+    static const size_t sizes[] = {MESSAGE, 800};
+    const int n = env->numbers->processes, me = env->numbers->process;
+
+    for (size_t s = 0, at = 0; s < 2; at += sizes[s++]) {
+        weft_message_op op;
+        TEST_EQ(env,
+                weft_host_send_begin(env->job, WEFT_COMM_HOST, (me + 1) % n, (int)s, data->out + at,
+                                     sizes[s], &op),
+                WEFT_OK);
+        TEST_EQ(env,
+                weft_host_receive(env->job, WEFT_COMM_HOST, (me + n - 1) % n, (int)s, data->in + at,
+                                  sizes[s], NULL),
+                WEFT_OK);
+        TEST_EQ(env, weft_host_message_wait(env->job, &op, NULL), WEFT_OK);
+    }
+}
+
+/* Before: what is sent; after: what came. */
+static void check_exchange(struct test_env *env, const struct data *data, bool after)
+{
+    const int n = env->numbers->processes;
+    const uint64_t key = (uint64_t)((env->numbers->process + (after ? n - 1 : 0)) % n);
+    unsigned char *bytes = malloc(MESSAGE + 800);
+
+    for (size_t b = 0; b < MESSAGE + 800 && !after; b++)
+        bytes[b] = test_byte(key, b);
+    TEST_EQ(env,
+            weft_copy(env->job, after ? bytes : data->out, after ? data->in : bytes, MESSAGE + 800),
+            WEFT_OK);
+    for (size_t b = 0; b < MESSAGE + 800 && after; b++)
+        if (!TEST_EQ(env, bytes[b], test_byte(key, b)))
+            break;
+    free(bytes);
+}
+
 static void run(struct test_env *env, struct data *data, bool first)
 {
     const uint64_t n = (uint64_t)env->numbers->processes;
     uint64_t count = 0, mine = 0;
 
+    check_exchange(env, data, false);
     if (!test_start(env, data, sizeof(*data)))
         return;
     if (first)
         check_started(env, data->win);
+    exchange(env, data);
     serve_all(env, data);
     if (updates(env))
         for (uint64_t p = 0; p < n; p++)
@@ -166,6 +211,7 @@ static void run(struct test_env *env, struct data *data, bool first)
     env->expect = WEFT_OK;
     test_finish(env, data);
     TEST_EQ(env, weft_running(env->job), 0);
+    check_exchange(env, data, true);
     TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
     TEST_EQ(env, weft_host_get(env->job, data->words, env->numbers->process, 0, &count, 8),
             WEFT_OK);
@@ -189,6 +235,8 @@ static int body(struct test_env *env)
     uint64_t *word = test_memory(env, TEST_MAPPED, sizeof(*word));
     data.window = test_memory(env, TEST_MAPPED, bytes);
     data.sources = test_memory(env, TEST_MAPPED, bytes);
+    data.out = test_memory(env, TEST_MAPPED, MESSAGE + 800);
+    data.in = test_memory(env, TEST_MAPPED, MESSAGE + 800);
     TEST_EQ(env, weft_host_win_create(env->job, data.window, bytes, &data.win), WEFT_OK);
     TEST_EQ(env, weft_host_win_create(env->job, word, sizeof(*word), &data.words), WEFT_OK);
     run(env, &data, true);
