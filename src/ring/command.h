@@ -70,6 +70,18 @@ WEFT_INLINE bool weft_command_space(struct weft_command_producer *ring, uint32_t
 }
 
 /*
+ * Producer: takes back the line that it wrote last, a command without a payload. Who reads the ring
+ * has ended without it, and no other reader has begun.
+ */
+WEFT_INLINE void weft_command_retract(struct weft_command_producer *ring)
+{
+    const uint32_t index = --ring->head;
+
+    for (int w = 0; w < WEFT_LINE_WORDS; w++)
+        ring->lines[index & (ring->depth - 1)].word[w] = weft_lap(index - ring->depth, ring->depth);
+}
+
+/*
  * Producer: appends a command and its inline payload. There must be space for its lines. `after`:
  * all that the rank did before is visible to whoever acts on the command. (A GPU saves the fence
  * without it; here a release costs nothing.)

@@ -178,11 +178,54 @@ static void test_leave(void **unused)
     assert_int_equal(control.turn.word[1], 77);
 }
 
+static void pass_time(void)
+{
+    now++;
+}
+
+static void lease_block(void)
+{
+    weft_block(&control, next, 20, 78);
+}
+
+/* An errand that no block has seen is taken back: the next block does nothing, and takes the next
+ * errand in the same place once. Around the wrap of laps and of the index, too. */
+static void test_retract(void **unused)
+{
+    static const uint32_t starts[] = {0,         15, 16, 255 * 16, 256 * 16 - 1, UINT32_MAX - 15,
+                                      UINT32_MAX};
+    (void)unused;
+    for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
+        struct weft_errand errand = {
+            .kind = WEFT_ERRAND_STORE, .bytes = 8, .address = (uint64_t)(uintptr_t)memory};
+        uint32_t credit;
+        weft_command_ring_init(control.errand, WEFT_BLOCK_DEPTH, starts[s], &credit);
+        weft_command_ring_init(control.answer, WEFT_BLOCK_DEPTH, starts[s], &credit);
+        errands.head = next = starts[s];
+        memset(memory, 0, 8);
+        errand.data[0] = 1;
+        weft_command_push(&errands, (const struct weft_command *)&errand, NULL, 0, true);
+        weft_command_retract(&errands);
+        assert_int_equal(errands.head, starts[s]);
+        open_warp();
+        warp.met = pass_time;
+        run_warp(lease_block);
+        assert_int_equal(memory[0], 0);
+        errand.data[0] = 2;
+        weft_command_push(&errands, (const struct weft_command *)&errand, NULL, 0, true);
+        run_warp(lease_block);
+        warp.met = NULL;
+        close_warp();
+        assert_int_equal(memory[0], 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errands),
         cmocka_unit_test(test_leave),
+        cmocka_unit_test(test_retract),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

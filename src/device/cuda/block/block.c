@@ -134,20 +134,10 @@ weft_status weft_cuda_block_leave(struct weft_device *d)
     return status;
 }
 
-/* The block has left without errand `number`, which was the last: no other block takes it. With the
- * block's lock. */
-static void retract(struct weft_block *block, uint32_t number)
-{
-    struct weft_line *line = &block->control->errand[number % WEFT_BLOCK_DEPTH];
-
-    for (int w = 0; w < WEFT_LINE_WORDS; w++)
-        line->word[w] = weft_lap(number - WEFT_BLOCK_DEPTH, WEFT_BLOCK_DEPTH);
-    block->errands.head = number;
-}
-
 /*
  * The answer to errand `number`, by another block where the one that was there has left; or, brief:
- * UNSUPPORTED, unsaid, and the errand is taken back. With the block's lock.
+ * UNSUPPORTED, unsaid, and the errand, which must be the last, is taken back. With the block's
+ * lock.
  */
 static weft_status await(struct weft_device *d, uint32_t number, struct weft_errand *errand,
                          bool brief)
@@ -163,7 +153,7 @@ static weft_status await(struct weft_device *d, uint32_t number, struct weft_err
         if (weft_line_read(&answers, number, (unsigned char *)errand, true))
             return WEFT_OK;
         if (gone && brief) {
-            retract(block, number);
+            weft_command_retract(&block->errands);
             return WEFT_ERR_UNSUPPORTED;
         }
         if (gone)
@@ -213,16 +203,15 @@ bool weft_cuda_serve_now(struct weft_device *d, struct weft_errand *errand)
 
     if (block->control == NULL || d->takes_turns || !weft_lock_try(&block->lock))
         return false;
+    const bool barred = block->full && !block->stays; /* a kernel waits until no block is there */
     const bool gone = block->turn == 0 || is_gone(block);
     const bool begun = weft_load_relaxed_u64(&block->control->turn.word[0]) == block->turn;
     const uint32_t number = block->errands.head;
     d->driver->context_use(d->context);
-    if (block->full && !block->stays) { /* a kernel waits until the block that is there has left */
-        done = false;
-    } else if (!gone && begun) {
+    if (!barred && !gone && begun) {
         weft_command_push(&block->errands, (const struct weft_command *)errand, NULL, 0, true);
         done = await(d, number, errand, true) == WEFT_OK;
-    } else if (gone && now - block->asked < SOON_NS) {
+    } else if (!barred && gone && now - block->asked < SOON_NS) {
         launch(d, number, LEASE);
     }
     block->asked = now;
