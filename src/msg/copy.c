@@ -119,19 +119,21 @@ bool weft_msg_landed(struct weft_messages *m)
 }
 
 /* Within a GPU a copy may be a kernel's work, for which another kernel leaves no room. */
-static bool waits_for_kernel(const struct weft_job *job, int process)
+static bool waits_for_kernel(const struct weft_job *job, const struct weft_transfer *transfer)
 {
-    return weft_running(job) &&
-           job->processes[process].device == job->processes[job->numbers.process].device;
+    return transfer->device && weft_running(job) &&
+           job->processes[transfer->peer].device == job->processes[job->numbers.process].device;
 }
 
-bool weft_msg_copy_mapped(struct weft_messages *m, int process, unsigned char *target,
-                          const unsigned char *source, size_t bytes)
+bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
+                          size_t bytes)
 {
+    unsigned char *const target = transfer->buffer + transfer->moved;
+    const unsigned char *const source = transfer->mapped + transfer->moved;
     unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
     bool good = true;
 
-    if (!waits_for_kernel(m->job, process))
+    if (!waits_for_kernel(m->job, transfer))
         return by_engine(m, target, source, bytes);
     for (size_t at = 0, some; at < bytes && good; at += some) {
         some = bytes - at < WEFT_MSG_STAGE ? bytes - at : WEFT_MSG_STAGE;

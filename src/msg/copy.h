@@ -1,6 +1,7 @@
 /*
  * msg/copy.h - buffers in memory of the process's device: how they are recognised, and what moves
  * their bytes to host memory and from there.
+ *
  * Two do that: the copy engine, whose start alone takes some microseconds, and the service block
  * (device_ops->serve), for small messages that follow each other soon (WEFT_MSG_COPIER).
  */
@@ -13,7 +14,7 @@
 enum {
     WEFT_MSG_STAGE_EAGER,  /* messages that go at once, from the device */
     WEFT_MSG_STAGE_PIECES, /* the next pieces of a send */
-    WEFT_MSG_STAGE_COME,   /* pieces that came, until they are worth a copy */
+    WEFT_MSG_STAGE_GATHER, /* pieces that came, until they are worth a copy */
     WEFT_MSG_STAGE_READ,   /* two, in turn: what is read for the device */
     WEFT_MSG_STAGES = 5,
     WEFT_MSG_STAGE = 1 << 19
@@ -45,9 +46,9 @@ bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size
 bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);
 /* Waits until all that was begun has landed. */
 bool weft_msg_landed(struct weft_messages *m);
-/* From device memory of a process, where this one maps it, into any memory. */
-bool weft_msg_copy_mapped(struct weft_messages *m, int process, unsigned char *target,
-                          const unsigned char *source, size_t bytes);
+/* The next bytes of a receive, out of device memory that this process maps, into any memory. */
+bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
+                          size_t bytes);
 
 /* The memory for what is on its way, where there is a device to fetch from. Errors: MEMORY. */
 weft_status weft_msg_open_copiers(struct weft_messages *m);

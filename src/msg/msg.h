@@ -100,10 +100,10 @@ struct weft_messages {
 
     unsigned char *stage; /* copy.h: WEFT_MSG_STAGES parts */
     int landing;          /* the part that is read into next; the other one may be landing */
-    uint64_t coming;      /* the receive whose pieces wait to be landed, */
-    size_t come;          /* so many bytes */
-    uint64_t fetched;     /* the send of which a part has the bytes */
-    size_t fetched_at, fetched_bytes; /* from there on, so many */
+    uint64_t gathers;     /* the receive whose pieces are gathered in a part; 0: none */
+    size_t gathered;      /* bytes of it that have not landed */
+    uint64_t fetched;     /* the send whose next bytes are in a part; 0: none */
+    size_t fetched_at, fetched_bytes; /* which bytes of it */
     struct weft_contexts contexts;
     struct weft_transfer_table transfers;
     struct weft_unexpected_pool unexpected;

@@ -47,10 +47,7 @@ static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer,
         transfer->device ? weft_msg_stage(m, WEFT_MSG_STAGE_READ + m->landing) : there;
 
     if (transfer->mapped != NULL)
-        return weft_msg_copy_mapped(m, transfer->peer, there, transfer->mapped + transfer->moved,
-                                    bytes)
-                   ? bytes
-                   : 0;
+        return weft_msg_copy_mapped(m, transfer, bytes) ? bytes : 0;
     void *source = (void *)(uintptr_t)(transfer->offer + transfer->moved);
     const struct iovec to = {target, bytes}, from = {source, bytes};
 
@@ -123,7 +120,7 @@ void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
 {
     const bool offered = weft_memory_is_offer(transfer->offer);
 
-    if (offered)
+    if (offered && m->stage != NULL) /* a process on a CPU copies no other's device memory */
         transfer->mapped =
             weft_memory_offered(m->job, transfer->peer, transfer->offer, transfer->room);
     if ((offered ? transfer->mapped == NULL
@@ -252,13 +249,13 @@ static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
     unsigned char *target = transfer->buffer + transfer->moved;
     const bool last = transfer->moved + count == transfer->room;
 
-    if (transfer->device && m->coming != 0 && m->coming != number) {
+    if (transfer->device && m->gathers != 0 && m->gathers != number) {
         weft_msg_land(m, target, payload, count);
         return;
     }
     if (transfer->device) {
-        m->coming = number;
-        target = weft_msg_stage(m, WEFT_MSG_STAGE_COME) + m->come;
+        m->gathers = number;
+        target = weft_msg_stage(m, WEFT_MSG_STAGE_GATHER) + m->gathered;
     }
     if (count > WEFT_MAIL_WITHIN)
         weft_read_shared(target, payload, count);
@@ -266,14 +263,14 @@ static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
         memcpy(target, payload, count);
     if (!transfer->device)
         return;
-    m->come += count;
-    if (last || m->come + UINT16_MAX > WEFT_MSG_STAGE) {
-        weft_msg_land(m, transfer->buffer + transfer->moved + count - m->come,
-                      weft_msg_stage(m, WEFT_MSG_STAGE_COME), m->come);
-        m->come = 0;
+    m->gathered += count;
+    if (last || m->gathered + UINT16_MAX > WEFT_MSG_STAGE) {
+        weft_msg_land(m, transfer->buffer + transfer->moved + count - m->gathered,
+                      weft_msg_stage(m, WEFT_MSG_STAGE_GATHER), m->gathered);
+        m->gathered = 0;
     }
     if (last)
-        m->coming = 0;
+        m->gathers = 0;
 }
 
 bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_head head,

@@ -8,7 +8,9 @@
 struct sending {
     const void *source;
     size_t bytes;
-    bool synchronous, device; /* device: source is its memory */
+    bool synchronous;
+    bool device;    /* source is its memory */
+    uint64_t offer; /* where the receiver finds the bytes; 0: nowhere */
 };
 
 static struct weft_mail_text text_of(const struct weft_msg_call *call, const struct sending *what)
@@ -20,12 +22,11 @@ static struct weft_mail_text text_of(const struct weft_msg_call *call, const str
 /* Whether its receiver, which maps the memory, had better copy it itself. */
 static bool is_copied_there(const struct weft_msg_call *call, const struct sending *what)
 {
-    struct weft_job *job = call->m->job;
+    const struct weft_job *job = call->m->job;
     const struct weft_process *to = &job->processes[call->process];
 
-    return what->device && what->bytes > WEFT_MSG_BLOCK && to->mapped &&
-           to->kind == job->processes[job->numbers.process].kind &&
-           weft_memory_offer(job, what->source, what->bytes) != 0;
+    return what->device && what->offer != 0 && what->bytes > WEFT_MSG_BLOCK && to->mapped &&
+           to->kind == job->processes[job->numbers.process].kind;
 }
 
 /* All of the message, and of its bytes, goes at once. False: it does not. */
@@ -74,8 +75,7 @@ static void send_later(struct weft_msg_call *call, struct weft_transfer *transfe
         peer->given += weft_mail_need(head.count);
         m->eager++;
     } else {
-        text.data.offer = what->device ? weft_memory_offer(m->job, what->source, what->bytes)
-                                       : (uint64_t)(uintptr_t)what->source;
+        text.data.offer = what->offer;
         m->offers++;
     }
     transfer->state = WEFT_TRANSFER_SENT; /* before: an answer may come within */
@@ -98,6 +98,8 @@ static weft_status begin(struct weft_msg_call *call, struct sending *what,
     *transfer = NULL;
     if (status != WEFT_OK)
         return status;
+    what->offer = what->device ? weft_memory_offer(call->m->job, what->source, what->bytes)
+                               : (uint64_t)(uintptr_t)what->source;
     const bool gone = send_now(call, what);
     if (gone && weft_model == NULL)
         return WEFT_OK;

@@ -1,4 +1,7 @@
-/* runtime/space/find.c - memory of this process that others know: by its address, by its key. */
+/*
+ * runtime/space/find.c - memory that several processes know: this one's by its address and by its
+ * key, and another's by the word with which it was offered.
+ */
 #include "runtime/job/job.h"
 
 #include "runtime/space/tables.h"
@@ -83,9 +86,10 @@ unsigned char *weft_memory_at(struct weft_job *job, uint64_t key, uint64_t offse
 
 enum { ADDRESS_BITS = 48, SERIAL_BITS = 15, TRIES = 256 };
 
+/* False: others have the tables; in random mode always, which has no locks that are tried. */
 static bool lock_soon(struct weft_job *job)
 {
-    for (int i = 0; i < TRIES; i++)
+    for (int i = 0; i < TRIES && weft_model == NULL; i++)
         if (weft_lock_try(&job->space.tables))
             return true;
     return false;
