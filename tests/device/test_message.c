@@ -119,32 +119,6 @@ static void check_device(struct test_env *env)
     free(host);
 }
 
-/* Memory of the device that was freed, and comes again, mostly at the same address. */
-static void check_device_again(struct test_env *env)
-{
-    const int n = env->numbers->processes, me = env->numbers->process;
-    const int to = (me + 1) % n, from = (me + n - 1) % n;
-    unsigned char *host = buffer(MOST);
-    unsigned char *in = test_memory(env, TEST_MAPPED, MOST);
-
-    for (int i = 0; i < 8; i++) {
-        unsigned char *out = weft_malloc(env->job, (size_t)(1 + i % 2) * MOST);
-        weft_message_op op;
-        TEST(env, out != NULL);
-        fill(host, MOST, key_of(me, to, 600 + i));
-        TEST_EQ(env, weft_copy(env->job, out, host, MOST), WEFT_OK);
-        TEST_EQ(env, weft_host_send_begin(env->job, WEFT_COMM_HOST, to, 600 + i, out, MOST, &op),
-                WEFT_OK);
-        TEST_EQ(env, weft_host_receive(env->job, WEFT_COMM_HOST, from, 600 + i, in, MOST, NULL),
-                WEFT_OK);
-        TEST_EQ(env, weft_host_message_wait(env->job, &op, NULL), WEFT_OK);
-        weft_free(env->job, out);
-        TEST_EQ(env, weft_copy(env->job, host, in, MOST), WEFT_OK);
-        TEST_EQ(env, wrong(host, MOST, key_of(from, me, 600 + i)), 0);
-    }
-    free(host);
-}
-
 /* Blocking sends by turns; receives posted before their messages and after. */
 static void check_turns(struct test_env *env)
 {
@@ -404,7 +378,6 @@ static int body(struct test_env *env)
 {
     check_sizes(env);
     check_device(env);
-    check_device_again(env);
     check_turns(env);
     check_order(env);
     check_probes(env);
