@@ -140,9 +140,15 @@ static inline uint64_t weft_update(void *word, const struct weft_change *change)
     return old;
 }
 
+/* On GPUs the following two order ranks of one device only. */
+static inline void weft_store_release_device_u64(uint64_t *p, uint64_t value, enum weft_order label)
+{
+    weft_store_release_u64(p, value, label);
+}
+
 /* Compare and swap; the old value. An acquire and a release, each with its own label. */
-static inline uint64_t weft_swap_both_u64(uint64_t *p, uint64_t expected, uint64_t value,
-                                          enum weft_order acquire, enum weft_order release)
+static inline uint64_t weft_swap_both_device_u64(uint64_t *p, uint64_t expected, uint64_t value,
+                                                 enum weft_order acquire, enum weft_order release)
 {
     if (WEFT_UNLIKELY(weft_model != NULL)) {
         const struct weft_change change = {value, expected, WEFT_COMPARE, WEFT_U64};

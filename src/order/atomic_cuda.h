@@ -234,12 +234,18 @@ WEFT_INLINE uint64_t weft_update(void *word, const struct weft_change *change)
     return old;
 }
 
+WEFT_INLINE void weft_store_release_device_u64(uint64_t *p, uint64_t value, enum weft_order)
+{
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(WEFT_GLOBAL(p)), "l"(value)
+                 : "memory");
+}
+
 /* Compare and swap; the old value. An acquire and a release. */
-WEFT_INLINE uint64_t weft_swap_both_u64(uint64_t *p, uint64_t expected, uint64_t value,
-                                        enum weft_order, enum weft_order)
+WEFT_INLINE uint64_t weft_swap_both_device_u64(uint64_t *p, uint64_t expected, uint64_t value,
+                                               enum weft_order, enum weft_order)
 {
     uint64_t old;
-    asm volatile("atom.acq_rel.sys.global.cas.b64 %0, [%1], %2, %3;"
+    asm volatile("atom.acq_rel.gpu.global.cas.b64 %0, [%1], %2, %3;"
                  : "=l"(old)
                  : "l"(WEFT_GLOBAL(p)), "l"(expected), "l"(value)
                  : "memory");

@@ -71,7 +71,7 @@ WEFT_FN void weft_local_free(weft_self *self, weft_gspace *space, weft_gptr g)
     if (!weft_leads(self))
         return;
     if (g.segment != 0 || weft_gptr_place(g) != space->me || g.offset < space->from ||
-        !weft_buddy_give(&space->buddy, g.offset - space->from))
+        !weft_buddy_give(&space->buddy, g.offset - space->from, self->slot))
         weft_fail4(
             self, WEFT_ERR_ARGUMENT,
             "weft_local_free: offset %lld of segment %lld at place %lld is not the beginning "

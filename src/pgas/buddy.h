@@ -11,6 +11,12 @@
  * A word is closed while its memory is one unit of the level above, and seems full to all who look
  * for units. Who has taken that unit opens the word by a store. Who gives back its last unit closes
  * it in the same swap, and gives the unit above back. So a word's value is all its state.
+ *
+ * The word from which a lane took last stays open when it becomes empty: who takes and gives small
+ * blocks in turns would open and close a word of each level every time. When nothing else is
+ * found, and before anybody counts, such words are closed.
+ *
+ * All users of one allocator are threads of one process, or ranks of one device.
  */
 #ifndef WEFT_PGAS_BUDDY_H
 #define WEFT_PGAS_BUDDY_H
@@ -124,7 +130,7 @@ WEFT_INLINE uint32_t weft_buddy_length(uint64_t word, uint32_t first)
 
 WEFT_INLINE uint64_t weft_buddy_swap(uint64_t *word, uint64_t was, uint64_t value)
 {
-    return weft_swap_both_u64(word, was, value, ORDER_heap_take, ORDER_heap_give);
+    return weft_swap_both_device_u64(word, was, value, ORDER_heap_take, ORDER_heap_give);
 }
 
 /* Takes a run of a word; its first unit, or UNITS: there is none. */
@@ -149,24 +155,31 @@ WEFT_INLINE uint32_t weft_buddy_take_of(uint64_t *word, uint32_t units)
     }
 }
 
-/* What a word is when a run is given back. */
+/* What the word is when a run of it is given back; keep: it stays open. */
 WEFT_INLINE uint64_t weft_buddy_without(const struct weft_buddy *b, uint32_t level, uint64_t word,
-                                        uint64_t run)
+                                        uint64_t run, bool keep)
 {
     const uint64_t rest = word & ~run;
 
-    return (uint32_t)rest == 0 && level + 1 < b->levels ? WEFT_BUDDY_CLOSED : rest;
+    return (uint32_t)rest == 0 && level + 1 < b->levels && !keep ? WEFT_BUDDY_CLOSED : rest;
+}
+
+WEFT_INLINE bool weft_buddy_keeps(const struct weft_buddy *b, uint32_t level, uint64_t index,
+                                  uint32_t lane)
+{
+    return lane < WEFT_BUDDY_LANES && weft_load_relaxed_u32(&b->hint[lane][level]) == index;
 }
 
 /* Gives a run back, and what it leaves empty. */
 WEFT_INLINE void weft_buddy_give_run(struct weft_buddy *b, uint32_t level, uint64_t index,
-                                     uint64_t run)
+                                     uint64_t run, uint32_t lane)
 {
     for (;;) {
         uint64_t *const word = &b->word[level][index];
+        const bool keep = weft_buddy_keeps(b, level, index, lane);
         uint64_t was = weft_load_relaxed_u64(word), value, now;
         for (;; was = now) {
-            value = weft_buddy_without(b, level, was, run);
+            value = weft_buddy_without(b, level, was, run, keep);
             now = weft_buddy_swap(word, was, value);
             if (now == was)
                 break;
@@ -179,35 +192,67 @@ WEFT_INLINE void weft_buddy_give_run(struct weft_buddy *b, uint32_t level, uint6
     }
 }
 
+/* Of a group of words: those that may be open, since the unit above is taken and ends a block. */
+WEFT_INLINE uint32_t weft_buddy_open(const struct weft_buddy *b, uint32_t level, uint64_t group)
+{
+    if (level + 1 == b->levels)
+        return UINT32_MAX;
+    const uint64_t above = weft_load_relaxed_u64(&b->word[level + 1][group]);
+    return (uint32_t)above & (uint32_t)(above >> 32);
+}
+
+/* Closes the words that are open and empty. */
+WEFT_INLINE void weft_buddy_tidy(struct weft_buddy *b)
+{
+    for (uint32_t l = 0; l + 1 < b->levels; l++)
+        for (uint64_t group = 0; group < b->words[l + 1]; group++) {
+            const uint32_t open = weft_buddy_open(b, l, group);
+            for (uint32_t i = 0; open != 0 && i < WEFT_BUDDY_UNITS; i++) {
+                const uint64_t w = group * WEFT_BUDDY_UNITS + i;
+                if ((open >> i & 1) != 0 && w < b->words[l] &&
+                    weft_load_relaxed_u64(&b->word[l][w]) == 0 &&
+                    weft_buddy_swap(&b->word[l][w], 0, WEFT_BUDDY_CLOSED) == 0)
+                    weft_buddy_give_run(b, l + 1, group, weft_buddy_run(i, 1), WEFT_BUDDY_LANES);
+            }
+        }
+}
+
 /* ---- taking -------------------------------------------------------------------------------------
  */
 
-/* A run of words that are open: of the group of the hint, or, all: of any. The number of its first
- * unit, or NONE. */
+/* A run of one word, which the lane then remembers. The number of its first unit, or NONE. */
+WEFT_INLINE uint64_t weft_buddy_try(struct weft_buddy *b, uint32_t level, uint32_t units,
+                                    uint32_t lane, uint64_t w)
+{
+    uint32_t *const hint = &b->hint[lane][level];
+    const uint32_t first = weft_buddy_take_of(&b->word[level][w], units);
+
+    if (first == WEFT_BUDDY_UNITS)
+        return WEFT_BUDDY_NONE;
+    if (weft_load_relaxed_u32(hint) != w)
+        weft_store_relaxed_u32(hint, (uint32_t)w);
+    return w * WEFT_BUDDY_UNITS + first;
+}
+
+/* The same of any word that is open: of the lane's and its group, or, all: of any. */
 WEFT_INLINE uint64_t weft_buddy_find(struct weft_buddy *b, uint32_t level, uint32_t units,
                                      uint32_t lane, bool all)
 {
-    uint32_t *const hint = &b->hint[lane][level];
-    const uint32_t from = weft_load_relaxed_u32(hint);
-    const uint32_t group = all ? 0 : from / WEFT_BUDDY_UNITS * WEFT_BUDDY_UNITS;
-    const uint32_t most = all || b->words[level] - group < WEFT_BUDDY_UNITS
-                              ? b->words[level] - group
-                              : WEFT_BUDDY_UNITS;
+    const uint32_t from = weft_load_relaxed_u32(&b->hint[lane][level]);
+    const uint32_t groups = (b->words[level] + WEFT_BUDDY_UNITS - 1) / WEFT_BUDDY_UNITS;
+    uint64_t unit = all ? WEFT_BUDDY_NONE : weft_buddy_try(b, level, units, lane, from);
 
-    for (uint32_t k = 0; k < most; k++) {
-        const uint32_t w = group + (from - group + k) % most;
-        if (all && w % WEFT_BUDDY_UNITS == 0 && level + 1 < b->levels && most - k > 32 &&
-            weft_load_relaxed_u64(&b->word[level + 1][w / WEFT_BUDDY_UNITS]) == WEFT_BUDDY_CLOSED) {
-            k += WEFT_BUDDY_UNITS - 1; /* all of them are closed */
-            continue;
-        }
-        const uint32_t first = weft_buddy_take_of(&b->word[level][w], units);
-        if (first < WEFT_BUDDY_UNITS) {
-            weft_store_relaxed_u32(hint, w);
-            return (uint64_t)w * WEFT_BUDDY_UNITS + first;
+    for (uint32_t g = 0; g < (all ? groups : 1) && unit == WEFT_BUDDY_NONE; g++) {
+        const uint64_t group = (from / WEFT_BUDDY_UNITS + g) % groups;
+        const uint32_t open = weft_buddy_open(b, level, group);
+        for (uint32_t k = 0; k < WEFT_BUDDY_UNITS && open != 0 && unit == WEFT_BUDDY_NONE; k++) {
+            const uint32_t i = (from + k) % WEFT_BUDDY_UNITS;
+            const uint64_t w = group * WEFT_BUDDY_UNITS + i;
+            if ((open >> i & 1) != 0 && w < b->words[level])
+                unit = weft_buddy_try(b, level, units, lane, w);
         }
     }
-    return WEFT_BUDDY_NONE;
+    return unit;
 }
 
 /* The same of any word, which is opened if need be. */
@@ -215,19 +260,22 @@ WEFT_INLINE uint64_t weft_buddy_take_run(struct weft_buddy *b, uint32_t level, u
                                          uint32_t lane)
 {
     uint64_t unit = WEFT_BUDDY_NONE;
-    uint32_t up;
+    uint32_t up = level;
 
-    for (int all = 0; all < 2 && unit == WEFT_BUDDY_NONE; all++)
+    for (int round = 0; round < 3 && unit == WEFT_BUDDY_NONE; round++) {
+        if (round == 2)
+            weft_buddy_tidy(b);
         for (up = level; up < b->levels; up++) {
-            unit = weft_buddy_find(b, up, up == level ? units : 1, lane, all != 0);
+            unit = weft_buddy_find(b, up, up == level ? units : 1, lane, round != 0);
             if (unit != WEFT_BUDDY_NONE)
                 break;
         }
+    }
     if (unit == WEFT_BUDDY_NONE)
         return unit;
     while (up-- > level) {
-        weft_store_release_u64(&b->word[up][unit], weft_buddy_run(0, up == level ? units : 1),
-                               ORDER_heap_give);
+        weft_store_release_device_u64(&b->word[up][unit],
+                                      weft_buddy_run(0, up == level ? units : 1), ORDER_heap_give);
         weft_store_relaxed_u32(&b->hint[lane][up], (uint32_t)unit);
         unit *= WEFT_BUDDY_UNITS;
     }
@@ -265,8 +313,8 @@ WEFT_INLINE uint64_t weft_buddy_take(struct weft_buddy *b, uint64_t bytes, uint3
     if (unit == WEFT_BUDDY_NONE)
         return unit;
     if (tail != 0)
-        weft_store_release_u64(&b->word[level - 1][unit + whole], weft_buddy_run(0, (uint32_t)tail),
-                               ORDER_heap_give);
+        weft_store_release_device_u64(&b->word[level - 1][unit + whole],
+                                      weft_buddy_run(0, (uint32_t)tail), ORDER_heap_give);
     return unit * weft_buddy_unit(b, level);
 }
 
@@ -297,9 +345,9 @@ WEFT_INLINE uint32_t weft_buddy_level(const struct weft_buddy *b, uint64_t offse
 
 /*
  * Gives a block back; false: no block begins there. Of several who free one at once, one is told
- * true. Any thread; does not block.
+ * true. lane: as for taking. Any thread; does not block.
  */
-WEFT_INLINE bool weft_buddy_give(struct weft_buddy *b, uint64_t offset)
+WEFT_INLINE bool weft_buddy_give(struct weft_buddy *b, uint64_t offset, uint32_t lane)
 {
     const uint32_t level = weft_buddy_level(b, offset);
 
@@ -307,6 +355,7 @@ WEFT_INLINE bool weft_buddy_give(struct weft_buddy *b, uint64_t offset)
         return false;
     const uint64_t unit = offset / weft_buddy_unit(b, level), index = unit / WEFT_BUDDY_UNITS;
     const uint32_t first = unit % WEFT_BUDDY_UNITS;
+    const bool keep = weft_buddy_keeps(b, level, index, lane %= WEFT_BUDDY_LANES);
     uint64_t *const word = &b->word[level][index];
     uint64_t was = weft_load_acquire_u64(word, ORDER_heap_take), value, tail;
     for (;;) {
@@ -318,15 +367,15 @@ WEFT_INLINE bool weft_buddy_give(struct weft_buddy *b, uint64_t offset)
             tail = weft_load_acquire_u64(&b->word[level - 1][unit + units - 1], ORDER_heap_take);
         if (tail != WEFT_BUDDY_CLOSED)
             units--; /* the unit of the tail stays, until the word below is empty */
-        value = weft_buddy_without(b, level, was, weft_buddy_run(first, units));
+        value = weft_buddy_without(b, level, was, weft_buddy_run(first, units), keep);
         const uint64_t now = weft_buddy_swap(word, was, value);
         if (now == was) {
             if (value == WEFT_BUDDY_CLOSED)
                 weft_buddy_give_run(b, level + 1, index / WEFT_BUDDY_UNITS,
-                                    weft_buddy_run(index % WEFT_BUDDY_UNITS, 1));
+                                    weft_buddy_run(index % WEFT_BUDDY_UNITS, 1), lane);
             if (tail != WEFT_BUDDY_CLOSED)
                 weft_buddy_give_run(b, level - 1, unit + units,
-                                    weft_buddy_run(0, weft_buddy_length(tail, 0)));
+                                    weft_buddy_run(0, weft_buddy_length(tail, 0)), lane);
             return true;
         }
         was = now;
@@ -334,8 +383,9 @@ WEFT_INLINE bool weft_buddy_give(struct weft_buddy *b, uint64_t offset)
 }
 
 /* What is free now. Others may take and give meanwhile: then it is a glimpse. */
-WEFT_INLINE void weft_buddy_count(const struct weft_buddy *b, struct weft_buddy_numbers *n)
+WEFT_INLINE void weft_buddy_count(struct weft_buddy *b, struct weft_buddy_numbers *n)
 {
+    weft_buddy_tidy(b);
     memset(n, 0, sizeof(*n));
     for (uint32_t l = 0; l < b->levels; l++)
         for (uint32_t w = 0; w < b->words[l]; w++) {

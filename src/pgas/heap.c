@@ -276,7 +276,7 @@ weft_status weft_host_local_free(weft_job *job, weft_gptr g)
     if (pgas == NULL)
         return WEFT_ERR_STATE;
     if (g.segment != 0 || weft_gptr_place(g) != pgas->space.me ||
-        !weft_buddy_give(pgas->buddy, g.offset))
+        !weft_buddy_give(pgas->buddy, g.offset, WEFT_BUDDY_LANES - 1))
         return weft_refused(job, WEFT_ERR_ARGUMENT,
                             "weft_local_free: offset %llu of segment %d at place %d is not the "
                             "beginning of a block of place %d",

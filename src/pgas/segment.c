@@ -207,7 +207,7 @@ weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan
     if (status == WEFT_OK)
         status = enter(job, &m, m.pgas->space.win, true, span);
     if (status != WEFT_OK && at != WEFT_BUDDY_NONE)
-        weft_buddy_give(m.pgas->buddy, at);
+        weft_buddy_give(m.pgas->buddy, at, 0);
     part(&m);
     return status;
 }
@@ -262,7 +262,7 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
         if (segment->win != m.pgas->space.win)
             status = status == WEFT_OK ? weft_host_win_free(job, &segment->win) : status;
         else
-            weft_buddy_give(m.pgas->buddy, segment->part[m.pgas->space.me].at - m.pgas->board);
+            weft_buddy_give(m.pgas->buddy, segment->part[m.pgas->space.me].at - m.pgas->board, 0);
         *span = (weft_gspan){.members = 0};
     }
     part(&m);

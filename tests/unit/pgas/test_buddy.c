@@ -78,7 +78,7 @@ static void *work(void *argument)
         const uint32_t slot = i < worker->operations ? draw % HELD : i - worker->operations;
         if (at[slot] != WEFT_BUDDY_NONE) {
             worker->overlaps += mark(heap, at[slot], bytes[slot], me, 0);
-            worker->overlaps += !weft_buddy_give(&heap->buddy, at[slot]);
+            worker->overlaps += !weft_buddy_give(&heap->buddy, at[slot], worker->number);
             at[slot] = WEFT_BUDDY_NONE;
         } else if (i < worker->operations) {
             bytes[slot] = 1 + (draw >> 8) % ((uint64_t)256 << (draw >> 40) % 13);
@@ -141,10 +141,10 @@ static void two_blocks(void **state)
     const uint64_t b = weft_buddy_take(&heap.buddy, 1, 1);
     assert_true(a + b == 256 && a != b);
     assert_true(weft_buddy_take(&heap.buddy, 1, 0) == WEFT_BUDDY_NONE);
-    assert_true(weft_buddy_give(&heap.buddy, a));
-    assert_false(weft_buddy_give(&heap.buddy, a));
+    assert_true(weft_buddy_give(&heap.buddy, a, 0));
+    assert_false(weft_buddy_give(&heap.buddy, a, 0));
     assert_true(weft_buddy_take(&heap.buddy, 512, 0) == WEFT_BUDDY_NONE);
-    assert_true(weft_buddy_give(&heap.buddy, b));
+    assert_true(weft_buddy_give(&heap.buddy, b, 0));
     assert_true(weft_buddy_take(&heap.buddy, 512, 0) == 0);
     close_heap(&heap);
 }
@@ -170,17 +170,17 @@ static void sizes(void **state)
             const uint64_t taken = before.free - after.free;
             assert_true(taken >= bytes && (bytes < 2048 || taken - bytes <= taken / 8));
             assert_true(at + bytes <= units * 256);
-            assert_false(weft_buddy_give(&heap.buddy, at + 256));
-            assert_false(weft_buddy_give(&heap.buddy, at + 1));
+            assert_false(weft_buddy_give(&heap.buddy, at + 256, 0));
+            assert_false(weft_buddy_give(&heap.buddy, at + 1, 0));
             for (uint64_t inner = at + 256; inner < at + bytes; inner += 256)
-                assert_false(weft_buddy_give(&heap.buddy, inner));
-            assert_true(weft_buddy_give(&heap.buddy, at));
-            assert_false(weft_buddy_give(&heap.buddy, at));
+                assert_false(weft_buddy_give(&heap.buddy, inner, 0));
+            assert_true(weft_buddy_give(&heap.buddy, at, 0));
+            assert_false(weft_buddy_give(&heap.buddy, at, 0));
             weft_buddy_count(&heap.buddy, &after);
             assert_int_equal(after.free, before.free);
             assert_int_equal(after.blocks, before.blocks);
         }
-        assert_false(weft_buddy_give(&heap.buddy, units * 256));
+        assert_false(weft_buddy_give(&heap.buddy, units * 256, 0));
         close_heap(&heap);
     }
 }
@@ -197,7 +197,7 @@ static void full(void **state)
         assert_true(weft_buddy_take(&heap.buddy, 256, (uint32_t)i) != WEFT_BUDDY_NONE);
     assert_true(weft_buddy_take(&heap.buddy, 256, 0) == WEFT_BUDDY_NONE);
     for (uint64_t i = 0; i < 300; i++)
-        assert_true(weft_buddy_give(&heap.buddy, i * 256));
+        assert_true(weft_buddy_give(&heap.buddy, i * 256, 0));
     weft_buddy_count(&heap.buddy, &n);
     assert_int_equal(n.free, 300 * 256);
     close_heap(&heap);
