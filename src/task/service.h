@@ -14,46 +14,70 @@ WEFT_INLINE void weft_task_copy(weft_self *self, struct weft_task_record *to,
                                 const struct weft_task_record *from)
 {
 #ifdef __CUDACC__
-    weft_for (i, sizeof(*to) / 4)
-        ((uint32_t *)to)[i] = weft_load_relaxed_u32((const uint32_t *)from + i);
-    __syncthreads();
+    weft_for (i, sizeof(*to) / 16)
+        ((uint4 *)to)[i] = weft_poll_four((const uint32_t *)from + 4 * i);
 #else
     (void)self;
     weft_read_shared(to, from, sizeof(*to));
 #endif
 }
 
+/* Entries at a time: a GPU reads them over the bus, where each trip is long and many go at once.
+ * Few enough that other ranks begin with the first ones soon. */
+enum { WEFT_TASK_HEAR = 32 };
+
 struct weft_task_heard {
-    const struct weft_task_entry *entry; /* NULL: there is none, or no slot for it */
-    uint32_t slot;                       /* + 1; 0: it is no task */
+    uint32_t turn, what, a, b;
+    uint32_t slot; /* + 1; 0: it is no task */
 };
 
-/* The next entry of the host program. The leader. */
-WEFT_INLINE void weft_task_listen(struct weft_task_place *p, struct weft_task_rank *r,
-                                  struct weft_task_heard *heard)
+WEFT_INLINE const struct weft_task_entry *weft_task_entry(const struct weft_task_place *p,
+                                                          uint64_t i)
 {
-    const struct weft_task_entry *const entry = &p->host->entry[p->heard % WEFT_TASK_ENTRIES];
-    const uint32_t turn = weft_load_acquire_u32(&entry->turn, ORDER_task_take);
+    return &p->host->entry[(p->heard + i) % WEFT_TASK_ENTRIES];
+}
 
-    heard->entry = NULL;
-    heard->slot = 0;
-    if (turn != (uint32_t)(p->heard / WEFT_TASK_ENTRIES + 1))
-        return;
-    if (entry->what == WEFT_TASK_WHAT_CREATE) {
-        heard->slot = weft_task_slot_take(p, r, false);
-        if (heard->slot == 0)
-            return;
+/* Entry i of the host program's next ones; false: it is not there yet. */
+WEFT_INLINE bool weft_task_read(const struct weft_task_place *p, uint64_t i,
+                                struct weft_task_heard *heard)
+{
+    const struct weft_task_entry *const entry = weft_task_entry(p, i);
+
+    heard->turn = weft_load_acquire_u32(&entry->turn, ORDER_task_take);
+    if (heard->turn != (uint32_t)((p->heard + i) / WEFT_TASK_ENTRIES + 1))
+        return false;
+    heard->what = entry->what;
+    heard->a = entry->a;
+    heard->b = entry->b;
+    return true;
+}
+
+/* How many there are, and a slot for each that is a task, while there are slots. The leader. */
+WEFT_INLINE uint32_t weft_task_listen(struct weft_task_place *p, struct weft_task_rank *r,
+                                      struct weft_task_heard *heard)
+{
+    uint32_t n = 0;
+
+    for (; n < WEFT_TASK_HEAR; n++) {
+        heard[n].slot = 0;
+        if (heard[n].turn != (uint32_t)((p->heard + n) / WEFT_TASK_ENTRIES + 1))
+            break;
+        if (heard[n].what != WEFT_TASK_WHAT_CREATE)
+            continue;
+        heard[n].slot = weft_task_slot_take(p, r, false);
+        if (heard[n].slot == 0)
+            break;
     }
-    heard->entry = entry;
+    return n;
 }
 
 /* Does what the entry asks for; its record, if it has one, has been copied. The leader. */
 WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
                                 struct weft_task_rank *r, const struct weft_task_heard *heard)
 {
-    const uint32_t a = heard->entry->a, b = heard->entry->b;
+    const uint32_t a = heard->a, b = heard->b;
 
-    switch (heard->entry->what) {
+    switch (heard->what) {
     case WEFT_TASK_WHAT_CREATE:
         p->record[heard->slot - 1].home = p->me;
         p->record[heard->slot - 1].home_slot = heard->slot - 1;
@@ -75,28 +99,32 @@ WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
         weft_store_release_u32(&p->stop, 1, ORDER_task_give);
         weft_task_wake(self);
     }
-    p->heard++;
-    weft_store_release_u32(&p->host->heard, (uint32_t)p->heard, ORDER_task_give);
 }
 
 /* All threads. */
 WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
                                 struct weft_task_rank *r)
 {
-    enum { MOST = 32 }; /* entries at a time, so that other ranks begin with them */
-    WEFT_SHARED(struct weft_task_heard, heard, 1);
+    WEFT_SHARED(struct weft_task_heard, heard, WEFT_TASK_HEAR);
+    WEFT_SHARED(uint32_t, count, 1);
 
-    for (int i = 0; i < MOST; i++) {
-        if (weft_leads(self))
-            weft_task_listen(p, r, heard);
-        weft_sync(self);
-        if (heard->entry == NULL)
+    weft_for (i, WEFT_TASK_HEAR)
+        if (!weft_task_read(p, i, &heard[i]))
             break;
-        if (heard->slot != 0)
-            weft_task_copy(self, &p->record[heard->slot - 1], &heard->entry->record);
-        if (weft_leads(self))
-            weft_task_obey(self, p, r, heard);
-        weft_sync(self);
+    weft_sync(self);
+    if (weft_leads(self))
+        *count = weft_task_listen(p, r, heard);
+    weft_sync(self);
+    const uint32_t n = *count;
+    for (uint32_t i = 0; i < n; i++)
+        if (heard[i].slot != 0)
+            weft_task_copy(self, &p->record[heard[i].slot - 1], &weft_task_entry(p, i)->record);
+    weft_sync(self);
+    if (weft_leads(self) && n != 0) {
+        for (uint32_t i = 0; i < n; i++)
+            weft_task_obey(self, p, r, &heard[i]);
+        p->heard += n;
+        weft_store_release_u32(&p->host->heard, (uint32_t)p->heard, ORDER_task_give);
     }
     weft_sync(self);
 }
