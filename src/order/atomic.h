@@ -140,6 +140,12 @@ static inline uint64_t weft_update(void *word, const struct weft_change *change)
     return old;
 }
 
+/* The same for ranks of one device. */
+static inline uint64_t weft_update_device(void *word, const struct weft_change *change)
+{
+    return weft_update(word, change);
+}
+
 /* On GPUs the following two order ranks of one device only. */
 static inline void weft_store_release_device_u64(uint64_t *p, uint64_t value, enum weft_order label)
 {

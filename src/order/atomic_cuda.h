@@ -234,6 +234,15 @@ WEFT_INLINE uint64_t weft_update(void *word, const struct weft_change *change)
     return old;
 }
 
+/* The same for ranks of one device. */
+WEFT_INLINE uint64_t weft_update_device(void *word, const struct weft_change *change)
+{
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    const uint64_t old = weft_update_relaxed(word, change);
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    return old;
+}
+
 WEFT_INLINE void weft_store_release_device_u64(uint64_t *p, uint64_t value, enum weft_order)
 {
     asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(WEFT_GLOBAL(p)), "l"(value)

@@ -113,8 +113,8 @@ WEFT_INLINE void weft_task_ring_put(struct weft_task_place *p, struct weft_task_
 {
     const uint64_t at = weft_task_add64(&ring->tail, 1);
     const uint32_t turn = (uint32_t)(at / (p->ring_mask + 1) + 1);
-    weft_store_release_u64(&ring->cell[at & p->ring_mask], (uint64_t)turn << 32 | slot,
-                           ORDER_task_give);
+    weft_store_release_device_u64(&ring->cell[at & p->ring_mask], (uint64_t)turn << 32 | slot,
+                                  ORDER_task_give);
 }
 
 /* The oldest slot + 1; 0: it is empty. */

@@ -9,19 +9,6 @@
 
 enum { WEFT_TASK_SERVE_NS = 20000 }; /* between two services of ranks that have tasks to run */
 
-/* Copies a record, all threads: those that run it see it after what the leader does next. */
-WEFT_INLINE void weft_task_copy(weft_self *self, struct weft_task_record *to,
-                                const struct weft_task_record *from)
-{
-#ifdef __CUDACC__
-    weft_for (i, sizeof(*to) / 16)
-        ((uint4 *)to)[i] = weft_poll_four((const uint32_t *)from + 4 * i);
-#else
-    (void)self;
-    weft_read_shared(to, from, sizeof(*to));
-#endif
-}
-
 /* Entries at a time: a GPU reads them over the bus, where each trip is long and many go at once.
  * Few enough that other ranks begin with the first ones soon. */
 enum { WEFT_TASK_HEAR = 32 };
@@ -71,6 +58,28 @@ WEFT_INLINE uint32_t weft_task_listen(struct weft_task_place *p, struct weft_tas
     return n;
 }
 
+/* The records of n entries into their slots, all threads: those that run them see them after what
+ * the leader does next. */
+WEFT_INLINE void weft_task_fetch(weft_self *self, struct weft_task_place *p,
+                                 const struct weft_task_heard *heard, uint32_t n)
+{
+#ifdef __CUDACC__
+    const uint32_t parts = sizeof(struct weft_task_record) / 16;
+
+    weft_for (k, n * parts) {
+        const uint32_t i = (uint32_t)k / parts, part = (uint32_t)k % parts;
+        if (heard[i].slot != 0)
+            ((uint4 *)&p->record[heard[i].slot - 1])[part] =
+                weft_poll_four((const uint32_t *)&weft_task_entry(p, i)->record + 4 * part);
+    }
+#else
+    for (uint32_t i = 0; i < n && weft_leads(self); i++)
+        if (heard[i].slot != 0)
+            weft_read_shared(&p->record[heard[i].slot - 1], &weft_task_entry(p, i)->record,
+                             sizeof(struct weft_task_record));
+#endif
+}
+
 /* Does what the entry asks for; its record, if it has one, has been copied. The leader. */
 WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
                                 struct weft_task_rank *r, const struct weft_task_heard *heard)
@@ -116,9 +125,7 @@ WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
         *count = weft_task_listen(p, r, heard);
     weft_sync(self);
     const uint32_t n = *count;
-    for (uint32_t i = 0; i < n; i++)
-        if (heard[i].slot != 0)
-            weft_task_copy(self, &p->record[heard[i].slot - 1], &weft_task_entry(p, i)->record);
+    weft_task_fetch(self, p, heard, n);
     weft_sync(self);
     if (weft_leads(self) && n != 0) {
         for (uint32_t i = 0; i < n; i++)
