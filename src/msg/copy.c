@@ -4,6 +4,8 @@
 #include "abi/errand.h"
 #include "order/atomic.h"
 
+#include <string.h>
+
 enum { LOOK_FROM = 8192 /* bytes of a buffer for which a CUDA driver is looked for */ };
 
 weft_status weft_msg_place(struct weft_msg_call *call, const void *memory, size_t bytes,
@@ -69,35 +71,66 @@ static bool suits_block(const struct weft_messages *m, const void *device, size_
            (uintptr_t)device % 8 == 0 && m->job->device_ops->serve_now != NULL;
 }
 
-/* False: it did nothing. Both are memory that ranks reach. */
-static bool by_block(struct weft_messages *m, void *target, const void *source, size_t bytes)
+/* False: it did nothing. */
+static bool by_block(struct weft_messages *m, struct weft_errand *errand, size_t bytes)
 {
     const struct weft_job *job = m->job;
-    struct weft_errand errand = {.kind = WEFT_ERRAND_COPY,
-                                 .address = (uint64_t)(uintptr_t)target,
-                                 .data = {(uint64_t)(uintptr_t)source, bytes}};
 
     if (job->config.msg_copier != WEFT_MSG_COPIER_BLOCK)
-        return job->device_ops->serve_now(job->device, &errand);
-    const weft_status status = job->device_ops->serve(job->device, &errand, 1);
+        return job->device_ops->serve_now(job->device, errand);
+    const weft_status status = job->device_ops->serve(job->device, errand, 1);
     return status != WEFT_ERR_UNSUPPORTED && checked(m, status == WEFT_OK, "service block", bytes);
+}
+
+static struct weft_errand copying(void *target, const void *source, size_t bytes)
+{
+    return (struct weft_errand){.kind = WEFT_ERRAND_COPY,
+                                .address = (uint64_t)(uintptr_t)target,
+                                .data = {(uint64_t)(uintptr_t)source, bytes}};
+}
+
+/* A few bytes go in the errand itself, which saves the block a way over the bus. */
+static bool fetch_by_block(struct weft_messages *m, void *stage, const void *device, size_t bytes)
+{
+    struct weft_errand errand = copying(stage, device, bytes);
+    const bool few = bytes <= WEFT_ERRAND_BYTES;
+
+    if (few)
+        errand = (struct weft_errand){.kind = WEFT_ERRAND_FETCH,
+                                      .bytes = (uint8_t)bytes,
+                                      .address = (uint64_t)(uintptr_t)device};
+    if (!by_block(m, &errand, bytes))
+        return false;
+    if (few)
+        memcpy(stage, errand.data, bytes);
+    return true;
+}
+
+static bool land_by_block(struct weft_messages *m, void *device, const void *host, size_t bytes)
+{
+    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
+    struct weft_errand errand = copying(device, stage, bytes);
+
+    if (bytes <= WEFT_ERRAND_BYTES) {
+        errand.kind = WEFT_ERRAND_STORE;
+        errand.bytes = (uint8_t)bytes;
+        weft_read_shared(errand.data, host, bytes);
+    } else {
+        weft_read_shared(stage, host, bytes);
+    }
+    return by_block(m, &errand, bytes);
 }
 
 bool weft_msg_fetch(struct weft_messages *m, void *stage, const void *device, size_t bytes)
 {
-    return (suits_block(m, device, bytes) && by_block(m, stage, device, bytes)) ||
+    return (suits_block(m, device, bytes) && fetch_by_block(m, stage, device, bytes)) ||
            by_engine(m, stage, device, bytes);
 }
 
 bool weft_msg_land(struct weft_messages *m, void *device, const void *host, size_t bytes)
 {
-    if (suits_block(m, device, bytes)) {
-        unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
-        weft_read_shared(stage, host, bytes);
-        if (by_block(m, device, stage, bytes))
-            return true;
-    }
-    return by_engine(m, device, host, bytes);
+    return (suits_block(m, device, bytes) && land_by_block(m, device, host, bytes)) ||
+           by_engine(m, device, host, bytes);
 }
 
 bool weft_msg_land_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes)

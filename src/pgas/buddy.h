@@ -12,9 +12,10 @@
  * for units. Who has taken that unit opens the word by a store. Who gives back its last unit closes
  * it in the same swap, and gives the unit above back. So a word's value is all its state.
  *
- * The word from which a lane took last stays open when it becomes empty: who takes and gives small
- * blocks in turns would open and close a word of each level every time. When nothing else is
- * found, and before anybody counts, such words are closed.
+ * Each lane takes from a word of its own, as long as there are words, so that ranks do not swap one
+ * word against each other. It stays open when it becomes empty: who takes and gives blocks in turns
+ * would open and close a word of each level every time. When nothing else is found, and before
+ * anybody counts, such words are closed.
  *
  * All users of one allocator are threads of one process, or ranks of one device.
  */
@@ -23,7 +24,7 @@
 
 #include "order/atomic.h"
 
-enum { WEFT_BUDDY_LEVELS = 8, WEFT_BUDDY_LANES = 16, WEFT_BUDDY_UNITS = 32 };
+enum { WEFT_BUDDY_LEVELS = 8, WEFT_BUDDY_LANES = 512, WEFT_BUDDY_UNITS = 32 };
 #define WEFT_BUDDY_NONE   UINT64_MAX
 #define WEFT_BUDDY_CLOSED ((uint64_t)UINT32_MAX) /* all taken, and no block's end */
 
@@ -32,7 +33,7 @@ struct weft_buddy {
     uint32_t least_log2, levels; /* a unit of level l has 2^(least_log2 + 5 l) bytes */
     uint32_t words[WEFT_BUDDY_LEVELS];
     uint64_t *word[WEFT_BUDDY_LEVELS]; /* lower half: taken; upper half: the last unit of a block */
-    uint32_t hint[WEFT_BUDDY_LANES][WEFT_BUDDY_LEVELS]; /* the word to look at first */
+    uint32_t hint[WEFT_BUDDY_LANES][WEFT_BUDDY_LEVELS]; /* the last word + 1 */
 };
 
 struct weft_buddy_numbers {
@@ -167,7 +168,7 @@ WEFT_INLINE uint64_t weft_buddy_without(const struct weft_buddy *b, uint32_t lev
 WEFT_INLINE bool weft_buddy_keeps(const struct weft_buddy *b, uint32_t level, uint64_t index,
                                   uint32_t lane)
 {
-    return lane < WEFT_BUDDY_LANES && weft_load_relaxed_u32(&b->hint[lane][level]) == index;
+    return lane < WEFT_BUDDY_LANES && weft_load_relaxed_u32(&b->hint[lane][level]) == index + 1;
 }
 
 /* Gives a run back, and what it leaves empty. */
@@ -229,20 +230,26 @@ WEFT_INLINE uint64_t weft_buddy_try(struct weft_buddy *b, uint32_t level, uint32
 
     if (first == WEFT_BUDDY_UNITS)
         return WEFT_BUDDY_NONE;
-    if (weft_load_relaxed_u32(hint) != w)
-        weft_store_relaxed_u32(hint, (uint32_t)w);
+    if (weft_load_relaxed_u32(hint) != w + 1)
+        weft_store_relaxed_u32(hint, (uint32_t)w + 1);
     return w * WEFT_BUDDY_UNITS + first;
 }
 
-/* The same of any word that is open: of the lane's and its group, or, all: of any. */
-WEFT_INLINE uint64_t weft_buddy_find(struct weft_buddy *b, uint32_t level, uint32_t units,
-                                     uint32_t lane, bool all)
-{
-    const uint32_t from = weft_load_relaxed_u32(&b->hint[lane][level]);
-    const uint32_t groups = (b->words[level] + WEFT_BUDDY_UNITS - 1) / WEFT_BUDDY_UNITS;
-    uint64_t unit = all ? WEFT_BUDDY_NONE : weft_buddy_try(b, level, units, lane, from);
+enum weft_buddy_where { WEFT_BUDDY_OWN, WEFT_BUDDY_GROUP, WEFT_BUDDY_ALL };
 
-    for (uint32_t g = 0; g < (all ? groups : 1) && unit == WEFT_BUDDY_NONE; g++) {
+/* The same of the lane's word, of one of its group that is open, or of any that is. */
+WEFT_INLINE uint64_t weft_buddy_find(struct weft_buddy *b, uint32_t level, uint32_t units,
+                                     uint32_t lane, enum weft_buddy_where where)
+{
+    const uint32_t hint = weft_load_relaxed_u32(&b->hint[lane][level]);
+    const uint32_t from = hint == 0 ? 0 : hint - 1;
+    const uint32_t groups = (b->words[level] + WEFT_BUDDY_UNITS - 1) / WEFT_BUDDY_UNITS;
+    const uint32_t most = where == WEFT_BUDDY_ALL ? groups : (uint32_t)where;
+    uint64_t unit = WEFT_BUDDY_NONE;
+
+    if (where != WEFT_BUDDY_ALL && hint != 0)
+        unit = weft_buddy_try(b, level, units, lane, from);
+    for (uint32_t g = 0; g < most && unit == WEFT_BUDDY_NONE; g++) {
         const uint64_t group = (from / WEFT_BUDDY_UNITS + g) % groups;
         const uint32_t open = weft_buddy_open(b, level, group);
         for (uint32_t k = 0; k < WEFT_BUDDY_UNITS && open != 0 && unit == WEFT_BUDDY_NONE; k++) {
@@ -266,7 +273,10 @@ WEFT_INLINE uint64_t weft_buddy_take_run(struct weft_buddy *b, uint32_t level, u
         if (round == 2)
             weft_buddy_tidy(b);
         for (up = level; up < b->levels; up++) {
-            unit = weft_buddy_find(b, up, up == level ? units : 1, lane, round != 0);
+            unit = weft_buddy_find(b, up, up == level ? units : 1, lane,
+                                   round != 0                             ? WEFT_BUDDY_ALL
+                                   : up == level && level + 1 < b->levels ? WEFT_BUDDY_OWN
+                                                                          : WEFT_BUDDY_GROUP);
             if (unit != WEFT_BUDDY_NONE)
                 break;
         }
@@ -276,7 +286,7 @@ WEFT_INLINE uint64_t weft_buddy_take_run(struct weft_buddy *b, uint32_t level, u
     while (up-- > level) {
         weft_store_release_device_u64(&b->word[up][unit],
                                       weft_buddy_run(0, up == level ? units : 1), ORDER_heap_give);
-        weft_store_relaxed_u32(&b->hint[lane][up], (uint32_t)unit);
+        weft_store_relaxed_u32(&b->hint[lane][up], (uint32_t)unit + 1);
         unit *= WEFT_BUDDY_UNITS;
     }
     return unit;
