@@ -134,15 +134,17 @@ WEFT_INLINE uint64_t weft_buddy_swap(uint64_t *word, uint64_t was, uint64_t valu
     return weft_swap_both_device_u64(word, was, value, ORDER_heap_take, ORDER_heap_give);
 }
 
-/* Takes a run of a word; its first unit, or UNITS: there is none. */
-WEFT_INLINE uint32_t weft_buddy_take_of(uint64_t *word, uint32_t units)
+/* Takes a run of a word; its first unit, or UNITS: there is none. *alone: nobody else did, or gave
+ * back, meanwhile. */
+WEFT_INLINE uint32_t weft_buddy_take_of(uint64_t *word, uint32_t units, bool *alone)
 {
     uint64_t was = weft_load_relaxed_u64(word);
     uint32_t step = 1;
 
+    *alone = true;
     while (step < units)
         step *= 2;
-    for (;;) {
+    for (;; *alone = false) {
         const uint64_t mask = ((uint64_t)1 << units) - 1;
         uint32_t first = (uint32_t)was == UINT32_MAX ? WEFT_BUDDY_UNITS : 0; /* most are closed */
         while (first < WEFT_BUDDY_UNITS && (was & mask << first) != 0)
@@ -221,17 +223,20 @@ WEFT_INLINE void weft_buddy_tidy(struct weft_buddy *b)
 /* ---- taking -------------------------------------------------------------------------------------
  */
 
-/* A run of one word, which the lane then remembers. The number of its first unit, or NONE. */
+/* A run of one word, which the lane then remembers, unless others use it: next time it opens one.
+ * The number of its first unit, or NONE. */
 WEFT_INLINE uint64_t weft_buddy_try(struct weft_buddy *b, uint32_t level, uint32_t units,
                                     uint32_t lane, uint64_t w)
 {
     uint32_t *const hint = &b->hint[lane][level];
-    const uint32_t first = weft_buddy_take_of(&b->word[level][w], units);
+    bool alone;
+    const uint32_t first = weft_buddy_take_of(&b->word[level][w], units, &alone);
+    const uint32_t keep = alone ? (uint32_t)w + 1 : 0;
 
     if (first == WEFT_BUDDY_UNITS)
         return WEFT_BUDDY_NONE;
-    if (weft_load_relaxed_u32(hint) != w + 1)
-        weft_store_relaxed_u32(hint, (uint32_t)w + 1);
+    if (weft_load_relaxed_u32(hint) != keep)
+        weft_store_relaxed_u32(hint, keep);
     return w * WEFT_BUDDY_UNITS + first;
 }
 
