@@ -16,6 +16,7 @@
 
 WEFT_TASK_IDS(TILES)
 WEFT_TASK_KERNEL_DECLARE(stencil2d_tasks);
+WEFT_KERNEL_DECLARE(stencil2d_ranks);
 
 struct plate {
     weft_job *job;
@@ -220,6 +221,14 @@ static bool verify(const struct plate *plate)
     return good;
 }
 
+static bool finish(struct plate *plate)
+{
+    const bool checks = plate->options.verify && plate->numbers->process == 0;
+    const bool good = !checks || verify(plate);
+
+    return weft_host_win_free(plate->job, &plate->win) == WEFT_OK && good;
+}
+
 static bool tell(const struct plate *plate, double ms)
 {
     const struct options *o = &plate->options;
@@ -252,10 +261,49 @@ static bool run(struct plate *plate)
     const double ms = now_ms() - began;
     if (weft_tasks_end(plate->job) != WEFT_OK || !done || !tell(plate, ms))
         return false;
-    bool good = true;
-    if (o->verify && plate->numbers->process == 0)
-        good = verify(plate);
-    return weft_host_win_free(plate->job, &plate->win) == WEFT_OK && good;
+    return finish(plate);
+}
+
+static uint64_t rows_at(const struct plate *plate, int process)
+{
+    const int n = plate->numbers->processes;
+    uint64_t first = 0, end = 0;
+
+    if (process >= 0 && process < n)
+        rows_of(&plate->options, process, n, &first, &end);
+    return end - first;
+}
+
+static bool run_ranks(struct plate *plate)
+{
+    const struct options *o = &plate->options;
+    const int me = plate->numbers->process, n = plate->numbers->processes;
+    double ms;
+
+    for (int p = 0; p < n; p++)
+        if (rows_at(plate, p) == 0) {
+            if (me == 0)
+                fprintf(stderr, "stencil2d: process %d of %d has none of %llu rows\n", p, n,
+                        (unsigned long long)o->n);
+            return false;
+        }
+    rows_of(o, me, n, &plate->first, &plate->end);
+    if (!fill(plate) || weft_prepare(plate->job, &stencil2d_ranks, o->threads, o->ranks) != WEFT_OK)
+        return false;
+    struct rows rows = {.fields = plate->fields,
+                        .width = o->n + 2,
+                        .here = rows_at(plate, me),
+                        .above = rows_at(plate, me - 1),
+                        .below = rows_at(plate, me + 1),
+                        .iterations = o->iterations,
+                        .times = o->times,
+                        .slow = o->slow};
+    if (weft_run(plate->job, &rows, sizeof(rows), &ms) != WEFT_OK)
+        return false;
+    if (me == 0)
+        printf("stencil2d ranks: N = %llu, %d processes: %.4f ms an iteration\n",
+               (unsigned long long)o->n, n, ms / o->iterations);
+    return finish(plate);
 }
 
 static bool run_omp(const struct options *o)
@@ -263,8 +311,9 @@ static bool run_omp(const struct options *o)
     double ms, *const field = solve(o, &ms);
 
     if (field != NULL)
-        printf("stencil2d omp: N = %llu: %.4f ms an iteration\n", (unsigned long long)o->n,
-               ms / o->iterations);
+        printf("stencil2d omp: N = %llu, %s%d threads: %.4f ms an iteration\n",
+               (unsigned long long)o->n, solvers() == 0 ? "built without OpenMP, " : "",
+               solvers() == 0 ? 1 : solvers(), ms / o->iterations);
     free(field);
     return field != NULL;
 }
@@ -292,6 +341,8 @@ int main(int argc, char **argv)
                     plate.options.home, places);
     } else if (plate.options.variant == VARIANT_OMP) {
         good = !speaks || run_omp(&plate.options);
+    } else if (plate.options.variant == VARIANT_RANKS) {
+        good = run_ranks(&plate);
     } else {
         good = run(&plate);
     }

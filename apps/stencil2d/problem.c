@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
-static const char *const names[VARIANTS] = {"omp", "tasks", "static", "dynamic", "imbalance"};
+static const char *const names[VARIANTS] = {"omp",    "ranks",   "tasks",
+                                            "static", "dynamic", "imbalance"};
 
 const char *variant_name(enum variant variant)
 {
@@ -19,8 +23,8 @@ const char *variant_name(enum variant variant)
 
 static const char usage[] =
     "usage: [weftrun -n PLACES] stencil2d [options]\n"
-    "  --variant NAME  omp | tasks (one place, gates, no barrier) | static | dynamic (tasks go to\n"
-    "                  other places) | imbalance (all begin at place --home)\n"
+    "  --variant NAME  omp | ranks (no tasks) | tasks (one place, gates, no barrier) | static |\n"
+    "                  dynamic (tasks go to other places) | imbalance (all begin at place --home)\n"
     "  -N N            inner points of a side (1000)\n"
     "  --tile R[xC]    rows and columns of a tile (256x256)\n"
     "  --way K         a place's rows in K tiles of whole rows\n"
@@ -48,8 +52,7 @@ static bool number(const char **text, char stop, uint64_t lowest, uint64_t highe
 static bool variant_of(const char *name, enum variant *variant)
 {
     for (int v = 0; v < VARIANTS; v++)
-        if (strcmp(name, names[v]) == 0 || (v == VARIANT_TASKS && strcmp(name, "cpu-tasks") == 0) ||
-            (v == VARIANT_TASKS && strcmp(name, "gpu-tasks") == 0)) {
+        if (strcmp(name, names[v]) == 0) {
             *variant = (enum variant)v;
             return true;
         }
@@ -163,6 +166,15 @@ double start_at(uint64_t n, uint64_t row, uint64_t column)
     return random_unit(1, row * (n + 2) + column);
 }
 
+int solvers(void)
+{
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 0;
+#endif
+}
+
 double *solve(const struct options *o, double *ms)
 {
     const size_t width = o->n + 2, points = width * width;
@@ -183,7 +195,7 @@ double *solve(const struct options *o, double *ms)
         const double *const in = field[it % 2];
         double *const out = field[(it + 1) % 2];
 #ifdef _OPENMP
-#pragma omp parallel for
+#pragma omp parallel for if (o->variant == VARIANT_OMP)
 #endif
         for (size_t row = 1; row <= o->n; row++) {
             const double *const here = in + row * width;

@@ -11,6 +11,7 @@
 
 enum variant {
     VARIANT_OMP,
+    VARIANT_RANKS,
     VARIANT_TASKS,
     VARIANT_STATIC,
     VARIANT_DYNAMIC,
@@ -40,7 +41,11 @@ void rows_of(const struct options *options, int place, int places, uint64_t *fir
 /* A point of the field at the beginning, edge included: row and column 0 to n + 1. */
 double start_at(uint64_t n, uint64_t row, uint64_t column);
 
-/* (n + 2) x (n + 2) points after the iterations, by one thread, or by OpenMP's; NULL: no memory. */
+/* Threads of OpenMP; 0: it is not built in. */
+int solvers(void);
+
+/* (n + 2) x (n + 2) points after the iterations; variant OMP: by solvers() threads, else by one.
+ * NULL: no memory. */
 double *solve(const struct options *options, double *ms);
 
 #endif

@@ -11,6 +11,15 @@ struct tile {
     uint32_t times;
 };
 
+/* What ranks without tasks are given. */
+struct rows {
+    double *fields;              /* two: the process's rows, one above and one below */
+    uint64_t width;              /* points of a row, edge included */
+    uint64_t here, above, below; /* rows of this process, of the one before, of the next; 0: none */
+    uint32_t iterations, times;  /* as in struct tile */
+    int32_t slow;
+};
+
 struct nothing {
     uint32_t unused;
 };
