@@ -6,6 +6,7 @@
  * words in its memory while a kernel runs: there each side has a part of the heap, and the words of
  * the host programs' part are in host memory.
  */
+#include "pgas/buddy_heap.h"
 #include "pgas/pgas.h"
 
 #include "runtime/job/exchange.h"

@@ -5,6 +5,7 @@
  * alike: the number is the lowest that none of them uses. Numbers are the group's own; the
  * generation tells most segments of other groups apart.
  */
+#include "pgas/buddy_heap.h"
 #include "pgas/pgas.h"
 
 #include "runtime/space/tables.h"

@@ -2,7 +2,7 @@
  * The buddy allocator: threads take and give blocks of all sizes at random; no two blocks overlap,
  * and in the end all memory is one block. Small heaps, odd sizes, and what is no block's beginning.
  */
-#include "pgas/buddy.h"
+#include "pgas/buddy_heap.h"
 
 #include <pthread.h>
 #include <setjmp.h>
