@@ -63,6 +63,7 @@
     X(host_unregister, cuMemHostUnregister)                                                        \
     X(host_address, cuMemHostGetDevicePointer)                                                     \
     X(pointer_attribute, cuPointerGetAttribute)                                                    \
+    X(pointer_attributes, cuPointerGetAttributes)                                                  \
     X(copy, cuMemcpy)                                                                              \
     X(copy_async, cuMemcpyAsync)                                                                   \
     X(copy_rows, cuMemcpy2DAsync)                                                                  \

@@ -6,6 +6,8 @@
 
 #include "base/say.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,23 +68,47 @@ const char *weft_cuda_no_access(struct weft_device *d, const void *memory, size_
     return NULL;
 }
 
+/* Where malloc's first arena begins, which is never a GPU's; UINTPTR_MAX: it is not known. */
+static uintptr_t heap_begin(void)
+{
+    enum { BEFORE = 45 /* spaces, behind the name: proc(5), start_brk */ };
+    static uintptr_t known;
+    uintptr_t begin = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    char line[1024];
+
+    if (begin != 0)
+        return begin;
+    FILE *file = fopen("/proc/self/stat", "re");
+    const size_t bytes = file != NULL ? fread(line, 1, sizeof(line) - 1, file) : 0;
+    line[bytes] = '\0';
+    const char *at = strrchr(line, ')');
+    for (int i = 0; at != NULL && i < BEFORE; i++)
+        at = strchr(at + 1, ' ');
+    if (at != NULL)
+        begin = (uintptr_t)strtoull(at, NULL, 10);
+    if (file != NULL)
+        fclose(file);
+    begin = begin == 0 ? UINTPTR_MAX : begin;
+    __atomic_store_n(&known, begin, __ATOMIC_RELAXED);
+    return begin;
+}
+
 enum weft_memory weft_cuda_whose(struct weft_device *d, const void *memory)
 {
-    const CUdeviceptr at = (CUdeviceptr)(uintptr_t)memory;
-    CUmemorytype type;
+    const uintptr_t at = (uintptr_t)memory;
+    CUmemorytype type = 0;
     unsigned managed = 0;
     int ordinal = -1;
+    CUpointer_attribute what[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *found[] = {&type, &managed, &ordinal};
 
+    if (at >= heap_begin() && at < (uintptr_t)sbrk(0))
+        return WEFT_MEMORY_HOST; /* most small buffers, for which the driver takes long */
     d->driver->context_use(d->context);
-    if (d->driver->pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) != CUDA_SUCCESS ||
-        type != CU_MEMORYTYPE_DEVICE ||
-        d->driver->pointer_attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at) !=
-            CUDA_SUCCESS ||
-        managed != 0)
+    if (d->driver->pointer_attributes(3, what, found, (CUdeviceptr)at) != CUDA_SUCCESS ||
+        type != CU_MEMORYTYPE_DEVICE || managed != 0)
         return WEFT_MEMORY_HOST;
-    if (d->driver->pointer_attribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) !=
-        CUDA_SUCCESS)
-        return WEFT_MEMORY_OTHER_DEVICE;
     return (CUdevice)ordinal == d->device ? WEFT_MEMORY_DEVICE : WEFT_MEMORY_OTHER_DEVICE;
 }
 
