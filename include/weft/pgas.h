@@ -87,6 +87,18 @@ WEFT_API weft_gptr weft_gspan_at(weft_job *job, const weft_gspan *span, uint64_t
 /* Where this process may load and store it; NULL: in a GPU's memory, or not mapped here. */
 WEFT_API void *weft_host_gaddress(weft_job *job, weft_gptr g);
 
+/*
+ * Where a pointer leads, for what takes windows (tasks, words of 32 bits). address: in this place's
+ * own memory, a GPU's too; NULL at another place. It holds until the segment is freed.
+ */
+typedef struct weft_gwhere {
+    weft_win win;
+    int32_t member;
+    uint64_t offset;
+    void *address;
+} weft_gwhere;
+WEFT_API weft_status weft_host_gwhere(weft_job *job, weft_gptr g, weft_gwhere *where);
+
 /* As weft_host_put, weft_host_get, weft_host_put_begin, weft_host_get_begin. */
 WEFT_API weft_status weft_host_gput(weft_job *job, weft_gptr g, const void *source, size_t bytes);
 WEFT_API weft_status weft_host_gget(weft_job *job, weft_gptr g, void *to, size_t bytes);
@@ -113,6 +125,30 @@ WEFT_API weft_status weft_host_gcompare_swap(weft_job *job, weft_gptr g, uint64_
 WEFT_API weft_status weft_host_gaccumulate(weft_job *job, weft_gptr g, const void *source,
                                            size_t count, weft_type type, weft_operation operation,
                                            weft_op *op);
+
+/*
+ * A lock for host programs and ranks of a group's places: mutual exclusion, first come first
+ * served. Who acquires it sees what was put and updated by global pointers before its release. Not
+ * recursive. (Mellor-Crummey and Scott, "Algorithms for scalable synchronization", 1991: who waits
+ * polls a word of its own place.) Plain data, which kernels may be given.
+ */
+typedef struct weft_glock {
+    weft_gspan memory;
+} weft_glock;
+/*
+ * ranks: how many of a place's ranks may use it, the first ones; 0: host programs alone.
+ * Collective, as weft_galloc; errors: its. free: nobody holds it or waits.
+ */
+WEFT_API weft_status weft_glock_create(weft_job *job, weft_comm group, int ranks, weft_glock *lock);
+WEFT_API weft_status weft_glock_free(weft_job *job, weft_glock *lock);
+/*
+ * acquire blocks, release may wait for a moment; try does not block, *taken: 1: it has it now. One
+ * thread of a host program at a time, between its acquire and release too. Errors: also
+ * UNSUPPORTED, as weft_host_swap.
+ */
+WEFT_API weft_status weft_host_glock_acquire(weft_job *job, const weft_glock *lock);
+WEFT_API weft_status weft_host_glock_try(weft_job *job, const weft_glock *lock, int *taken);
+WEFT_API weft_status weft_host_glock_release(weft_job *job, const weft_glock *lock);
 
 /* ---- kernels ------------------------------------------------------------------------------------
  * Calls as those of weft/device.h; a bad pointer ends the job. space: what weft_pgas_space gave.
@@ -156,6 +192,11 @@ WEFT_FN uint64_t weft_gcompare_swap(weft_self *self, const weft_gspace *space, w
 WEFT_FN weft_op weft_gaccumulate(weft_self *self, const weft_gspace *space, weft_gptr g,
                                  const void *source, size_t count, weft_type type,
                                  weft_operation operation);
+
+/* As weft_host_glock_acquire and so on, for the rank: all its threads. try: 1: it has it now. */
+WEFT_FN void weft_glock_acquire(weft_self *self, const weft_gspace *space, const weft_glock *lock);
+WEFT_FN int weft_glock_try(weft_self *self, const weft_gspace *space, const weft_glock *lock);
+WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const weft_glock *lock);
 
 #ifdef __cplusplus
 }

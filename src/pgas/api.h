@@ -7,7 +7,7 @@
 #ifndef WEFT_PGAS_API_H
 #define WEFT_PGAS_API_H
 
-#include "pgas/space.h"
+#include "pgas/lock.h"
 #include "rank/parts.h"
 #ifdef __CUDACC__
 #include "rank/api.h"
@@ -188,6 +188,44 @@ WEFT_FN weft_op weft_gaccumulate(weft_self *self, const weft_gspace *space, weft
 
     return weft_accumulate_begin(self, to.win, to.member, to.offset, source, count, type,
                                  operation);
+}
+
+/* ---- locks: lock.h ------------------------------------------------------------------------------
+ */
+
+WEFT_FN int weft_glock_try(weft_self *self, const weft_gspace *space, const weft_glock *lock)
+{
+    return weft_gcompare_swap(self, space, lock->memory.base, 0,
+                              weft_glock_who(space->me, self->slot)) == 0;
+}
+
+WEFT_FN void weft_glock_acquire(weft_self *self, const weft_gspace *space, const weft_glock *lock)
+{
+    const uint64_t me = weft_glock_who(space->me, self->slot);
+    const weft_gptr granted = weft_glock_word(lock, me, WEFT_GLOCK_GRANTED);
+    const uint64_t before = weft_gswap(self, space, lock->memory.base, me);
+
+    if (before == 0)
+        return;
+    weft_gswap(self, space, weft_glock_word(lock, before, WEFT_GLOCK_NEXT), me);
+    weft_wait_until(self, (const uint64_t *)weft_gaddress(self, space, granted), WEFT_NE, 0);
+    weft_gswap(self, space, granted, 0);
+}
+
+WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const weft_glock *lock)
+{
+    const uint64_t me = weft_glock_who(space->me, self->slot);
+    const weft_gptr word = weft_glock_word(lock, me, WEFT_GLOCK_NEXT);
+
+    weft_gflush(self, space);
+    uint64_t next = weft_gswap(self, space, word, 0);
+    if (next == 0 && weft_gcompare_swap(self, space, lock->memory.base, me, 0) == me)
+        return;
+    if (next == 0) { /* it has come, and is about to say so */
+        weft_wait_until(self, (const uint64_t *)weft_gaddress(self, space, word), WEFT_NE, 0);
+        next = weft_gswap(self, space, word, 0);
+    }
+    weft_gswap(self, space, weft_glock_word(lock, next, WEFT_GLOCK_GRANTED), 1);
 }
 
 #endif
