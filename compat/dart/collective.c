@@ -21,71 +21,58 @@ static dart_ret_t finish(weft_status status, weft_team_op **op)
     return weftdart_result(status == WEFT_OK ? weft_team_wait(op) : status);
 }
 
+/* Where a collective begins: the team t, the bytes of nelem elements, what is begun. */
+#define ENTER(nelem, root)                                                                         \
+    struct weftdart_team *t;                                                                       \
+    weft_team_op *begun;                                                                           \
+    size_t bytes;                                                                                  \
+    TRY(enter(__func__, team, nelem, type, root, &t, &bytes))
+
 dart_ret_t dart_barrier(dart_team_t team)
 {
-    struct weftdart_team *t;
-    weft_team_op *op;
+    const dart_datatype_t type = DART_TYPE_BYTE;
 
-    TRY(weftdart_team_of(__func__, team, &t));
-    return finish(weft_team_barrier(t->team, &op), &op);
+    ENTER(0, 0);
+    return finish(weft_team_barrier(t->team, &begun), &begun);
 }
 
 dart_ret_t dart_bcast(void *buf, size_t nelem, dart_datatype_t type, dart_team_unit_t root,
                       dart_team_t team)
 {
-    struct weftdart_team *t;
-    weft_team_op *op;
-    size_t bytes;
-
-    TRY(enter(__func__, team, nelem, type, root.id, &t, &bytes));
-    return finish(weft_team_broadcast(t->team, root.id, buf, bytes, &op), &op);
+    ENTER(nelem, root.id);
+    return finish(weft_team_broadcast(t->team, root.id, buf, bytes, &begun), &begun);
 }
 
 dart_ret_t dart_scatter(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                         dart_team_unit_t root, dart_team_t team)
 {
-    struct weftdart_team *t;
-    weft_team_op *op;
-    size_t bytes;
-
-    TRY(enter(__func__, team, nelem, type, root.id, &t, &bytes));
-    return finish(weft_team_scatter(t->team, root.id, sendbuf, recvbuf, bytes, &op), &op);
+    ENTER(nelem, root.id);
+    return finish(weft_team_scatter(t->team, root.id, sendbuf, recvbuf, bytes, &begun), &begun);
 }
 
 dart_ret_t dart_gather(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                        dart_team_unit_t root, dart_team_t team)
 {
-    struct weftdart_team *t;
-    weft_team_op *op;
-    size_t bytes;
-
-    TRY(enter(__func__, team, nelem, type, root.id, &t, &bytes));
-    return finish(weft_team_gather(t->team, root.id, sendbuf, bytes, recvbuf, &op), &op);
+    ENTER(nelem, root.id);
+    return finish(weft_team_gather(t->team, root.id, sendbuf, bytes, recvbuf, &begun), &begun);
 }
 
 dart_ret_t dart_allgather(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                           dart_team_t team)
 {
-    struct weftdart_team *t;
-    weft_team_op *op;
-    size_t bytes;
-
-    TRY(enter(__func__, team, nelem, type, 0, &t, &bytes));
-    return finish(weft_team_allgather(t->team, sendbuf, bytes, recvbuf, &op), &op);
+    ENTER(nelem, 0);
+    return finish(weft_team_allgather(t->team, sendbuf, bytes, recvbuf, &begun), &begun);
 }
 
 dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_t type,
                            void *recvbuf, const size_t *nrecvelem, const size_t *recvdispls,
                            dart_team_t team)
 {
-    struct weftdart_team *t;
-    weft_team_op *op;
-    size_t bytes;
     dart_ret_t code = DART_OK;
 
     TRY_PLACE(nrecvelem);
     TRY_PLACE(recvdispls);
-    TRY(enter(__func__, team, nsendelem, type, 0, &t, &bytes));
+    ENTER(nsendelem, 0);
     if (nsendelem != nrecvelem[t->me])
         return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d sends %zu elements, and receives %zu",
                                __func__, t->me, nsendelem, nrecvelem[t->me]);
@@ -93,14 +80,12 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
     size_t *const sizes = calloc(2 * members, sizeof(*sizes)), *const offsets = sizes + members;
     if (sizes == NULL)
         return weftdart_no_memory(__func__);
-    for (size_t i = 0; i < members && code == DART_OK; i++) {
-        code = weftdart_bytes(__func__, nrecvelem[i], type, &sizes[i]);
-        if (code == DART_OK)
-            code = weftdart_bytes(__func__, recvdispls[i], type, &offsets[i]);
-    }
+    for (size_t i = 0; i < 2 * members && code == DART_OK; i++)
+        code = weftdart_bytes(__func__, i < members ? nrecvelem[i] : recvdispls[i - members], type,
+                              &sizes[i]);
     if (code == DART_OK)
-        code =
-            finish(weft_team_allgather_sizes(t->team, sendbuf, recvbuf, sizes, offsets, &op), &op);
+        code = finish(weft_team_allgather_sizes(t->team, sendbuf, recvbuf, sizes, offsets, &begun),
+                      &begun);
     free(sizes);
     return code;
 }
@@ -108,22 +93,16 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
 dart_ret_t dart_alltoall(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                          dart_team_t team)
 {
-    struct weftdart_team *t;
-    weft_team_op *op;
-    size_t bytes;
-
-    TRY(enter(__func__, team, nelem, type, 0, &t, &bytes));
-    return finish(weft_team_alltoall(t->team, sendbuf, recvbuf, bytes, &op), &op);
+    ENTER(nelem, 0);
+    return finish(weft_team_alltoall(t->team, sendbuf, recvbuf, bytes, &begun), &begun);
 }
 
 dart_ret_t dart_allreduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                           dart_operation_t op, dart_team_t team)
 {
-    struct weftdart_team *t;
     weft_combine combine;
-    weft_team_op *begun;
 
-    TRY(weftdart_team_of(__func__, team, &t));
+    ENTER(nelem, 0);
     TRY(weftdart_combine(__func__, type, op, &nelem, &combine));
     return finish(weft_team_allreduce(t->team, sendbuf, recvbuf, nelem, &combine, &begun), &begun);
 }
@@ -131,12 +110,9 @@ dart_ret_t dart_allreduce(const void *sendbuf, void *recvbuf, size_t nelem, dart
 dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                        dart_operation_t op, dart_team_unit_t root, dart_team_t team)
 {
-    struct weftdart_team *t;
     weft_combine combine;
-    weft_team_op *begun;
-    size_t bytes;
 
-    TRY(enter(__func__, team, nelem, type, root.id, &t, &bytes));
+    ENTER(nelem, root.id);
     TRY(weftdart_combine(__func__, type, op, &nelem, &combine));
     return finish(weft_team_reduce(t->team, root.id, sendbuf, recvbuf, nelem, &combine, &begun),
                   &begun);

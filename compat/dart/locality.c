@@ -106,11 +106,9 @@ static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality
     return made;
 }
 
-static void add_unit(dart_domain_locality_t *domain, int unit, int nodes)
+static void add_unit(dart_domain_locality_t *domain, int unit)
 {
     domain->unit_ids[domain->num_units++].id = unit;
-    if (nodes != 0)
-        domain->num_nodes = nodes;
 }
 
 /* The host of a unit, below the team's domain; one that is new if there is none yet. */
@@ -176,11 +174,13 @@ static dart_ret_t make(const char *call, struct weftdart_team *t)
         unit->node_id = host->node_id;
         unit->num_cores = host->num_cores;
         unit->shared_mem_bytes = -1;
-        add_unit(t->domain, t->unit[m], t->domain->num_domains);
-        add_unit(host, t->unit[m], 0);
-        add_unit(unit, t->unit[m], 1);
+        unit->num_nodes = 1;
+        add_unit(t->domain, t->unit[m]);
+        add_unit(host, t->unit[m]);
+        add_unit(unit, t->unit[m]);
         describe(&t->places[m], t, m, unit);
     }
+    t->domain->num_nodes = t->domain->num_domains;
     if (t->domain->num_nodes == 1) {
         memcpy(t->domain->host, t->domain->children[0]->host, sizeof(t->domain->host));
         t->domain->node_id = t->domain->children[0]->node_id;
@@ -382,26 +382,19 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
 /* ---- not there ----------------------------------------------------------------------------------
  */
 
-static dart_ret_t absent(const char *call)
-{
-    return weftdart_refuse(DART_ERR_INVAL, "%s: domains are not changed: it is not there", call);
-}
-
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 #define ABSENT(name, ...)                                                                          \
     dart_ret_t name(__VA_ARGS__)                                                                   \
     {                                                                                              \
-        return absent(#name);                                                                      \
+        return weftdart_refuse(DART_ERR_INVAL, #name ": it is not there");                         \
     }
-#define UNUSED __attribute__((unused))
-ABSENT(dart_domain_select, dart_domain_locality_t *domain UNUSED, int count UNUSED,
-       const char **tags UNUSED)
-ABSENT(dart_domain_exclude, dart_domain_locality_t *domain UNUSED, int count UNUSED,
-       const char **tags UNUSED)
-ABSENT(dart_domain_add_subdomain, dart_domain_locality_t *domain UNUSED,
-       dart_domain_locality_t *subdomain UNUSED, int index UNUSED)
-ABSENT(dart_domain_move_subdomain, dart_domain_locality_t *domain UNUSED,
-       dart_domain_locality_t *parent UNUSED, int index UNUSED)
-ABSENT(dart_domain_split_scope, const dart_domain_locality_t *domain UNUSED,
-       dart_locality_scope_t scope UNUSED, int parts UNUSED, dart_domain_locality_t *split UNUSED)
-ABSENT(dart_domain_group, dart_domain_locality_t *domain UNUSED, int count UNUSED,
-       const char **tags UNUSED, char *group_tag UNUSED)
+ABSENT(dart_domain_select, dart_domain_locality_t *domain, int count, const char **tags)
+ABSENT(dart_domain_exclude, dart_domain_locality_t *domain, int count, const char **tags)
+ABSENT(dart_domain_add_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *subdomain,
+       int index)
+ABSENT(dart_domain_move_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *parent,
+       int index)
+ABSENT(dart_domain_split_scope, const dart_domain_locality_t *domain, dart_locality_scope_t scope,
+       int parts, dart_domain_locality_t *split)
+ABSENT(dart_domain_group, dart_domain_locality_t *domain, int count, const char **tags,
+       char *group_tag)

@@ -16,9 +16,25 @@ struct old_gptr {
 };
 static_assert(sizeof(struct old_gptr) == sizeof(dart_gptr_t), "both have 16 bytes");
 
-#define OLD(name, ...)                                                                             \
-    dart_ret_t dart_2014_##name(__VA_ARGS__);                                                      \
-    dart_ret_t dart_2014_##name(__VA_ARGS__)
+/* A function, which dart_2014.h declares with types of its own. */
+#define OLD_NAMED(name, ...)                                                                       \
+    dart_ret_t name(__VA_ARGS__);                                                                  \
+    dart_ret_t name(__VA_ARGS__)
+#define OLD(name, ...) OLD_NAMED(dart_2014_##name, __VA_ARGS__)
+/* One that is another call; the same where `old` becomes gptr before. */
+#define PASS(call, name, ...)                                                                      \
+    OLD(name, __VA_ARGS__)                                                                         \
+    {                                                                                              \
+        return call;                                                                               \
+    }
+#define PASS_AT(call, name, ...)                                                                   \
+    OLD(name, __VA_ARGS__)                                                                         \
+    {                                                                                              \
+        dart_gptr_t gptr;                                                                          \
+                                                                                                   \
+        TRY(to_new(old, &gptr));                                                                   \
+        return call;                                                                               \
+    }
 
 static dart_ret_t to_new(struct old_gptr old, dart_gptr_t *gptr)
 {
@@ -30,9 +46,8 @@ static dart_ret_t to_new(struct old_gptr old, dart_gptr_t *gptr)
     TRY(dart_team_unit_g2l(segment->team, DART_GLOBAL_UNIT_ID(old.unitid), &unit));
     if (unit.id < 0)
         return weftdart_refuse(DART_ERR_INVAL,
-                               "a global pointer: unit %d has no part of segment "
-                               "%d",
-                               old.unitid, old.segid);
+                               "a global pointer: unit %d has no part of segment %d", old.unitid,
+                               old.segid);
     *gptr = (dart_gptr_t){.unitid = unit.id & 0x7fffff,
                           .segid = old.segid,
                           .teamid = segment->team,
@@ -68,30 +83,26 @@ static dart_ret_t keep(dart_ret_t code, dart_group_t *from, struct dart_group_st
     return code;
 }
 
-dart_ret_t dart_group_sizeof(size_t *size);
-dart_ret_t dart_group_sizeof(size_t *size)
+OLD_NAMED(dart_group_sizeof, size_t *size)
 {
     TRY_PLACE(size);
     *size = sizeof(struct dart_group_struct);
     return DART_OK;
 }
 
-dart_ret_t dart_group_init(struct dart_group_struct *group);
-dart_ret_t dart_group_init(struct dart_group_struct *group)
+OLD_NAMED(dart_group_init, struct dart_group_struct *group)
 {
     TRY_PLACE(group);
     memset(group, 0, sizeof(*group));
     return DART_OK;
 }
 
-dart_ret_t dart_group_fini(struct dart_group_struct *group);
-dart_ret_t dart_group_fini(struct dart_group_struct *group)
+OLD_NAMED(dart_group_fini, struct dart_group_struct *group)
 {
     return dart_group_init(group);
 }
 
-dart_ret_t dart_group_copy(const struct dart_group_struct *group, struct dart_group_struct *copy);
-dart_ret_t dart_group_copy(const struct dart_group_struct *group, struct dart_group_struct *copy)
+OLD_NAMED(dart_group_copy, const struct dart_group_struct *group, struct dart_group_struct *copy)
 {
     TRY_PLACE(group);
     TRY_PLACE(copy);
@@ -117,30 +128,15 @@ OLD(group_intersect, struct dart_group_struct *a, struct dart_group_struct *b,
     return keep(dart_group_intersect(a, b, &group), &group, made);
 }
 
-OLD(group_addmember, struct dart_group_struct *group, int32_t unit)
-{
-    return dart_group_addmember(group, DART_GLOBAL_UNIT_ID(unit));
-}
-
-OLD(group_delmember, struct dart_group_struct *group, int32_t unit)
-{
-    return dart_group_delmember(group, DART_GLOBAL_UNIT_ID(unit));
-}
-
-OLD(group_ismember, struct dart_group_struct *group, int32_t unit, int32_t *ismember)
-{
-    return dart_group_ismember(group, DART_GLOBAL_UNIT_ID(unit), ismember);
-}
-
-OLD(group_size, struct dart_group_struct *group, size_t *size)
-{
-    return dart_group_size(group, size);
-}
-
-OLD(group_getmembers, struct dart_group_struct *group, int32_t *units)
-{
-    return dart_group_getmembers(group, (dart_global_unit_t *)units);
-}
+PASS(dart_group_addmember(group, DART_GLOBAL_UNIT_ID(unit)), group_addmember,
+     struct dart_group_struct *group, int32_t unit)
+PASS(dart_group_delmember(group, DART_GLOBAL_UNIT_ID(unit)), group_delmember,
+     struct dart_group_struct *group, int32_t unit)
+PASS(dart_group_ismember(group, DART_GLOBAL_UNIT_ID(unit), ismember), group_ismember,
+     struct dart_group_struct *group, int32_t unit, int32_t *ismember)
+PASS(dart_group_size(group, size), group_size, struct dart_group_struct *group, size_t *size)
+PASS(dart_group_getmembers(group, (dart_global_unit_t *)units), group_getmembers,
+     struct dart_group_struct *group, int32_t *units)
 
 OLD(group_split, struct dart_group_struct *group, size_t n, struct dart_group_struct **groups)
 {
@@ -189,48 +185,20 @@ OLD(team_destroy, int32_t team)
     return dart_team_destroy(&id);
 }
 
-OLD(team_myid, int32_t team, int32_t *myid)
-{
-    return dart_team_myid(to_team(team), (dart_team_unit_t *)myid);
-}
-
-OLD(team_size, int32_t team, size_t *size)
-{
-    return dart_team_size(to_team(team), size);
-}
-
-OLD(myid, int32_t *myid)
-{
-    return dart_myid((dart_global_unit_t *)myid);
-}
-
-OLD(size, size_t *size)
-{
-    return dart_size(size);
-}
-
-OLD(team_unit_l2g, int32_t team, int32_t localid, int32_t *globalid)
-{
-    return dart_team_unit_l2g(to_team(team), DART_TEAM_UNIT_ID(localid),
-                              (dart_global_unit_t *)globalid);
-}
-
-OLD(team_unit_g2l, int32_t team, int32_t globalid, int32_t *localid)
-{
-    return dart_team_unit_g2l(to_team(team), DART_GLOBAL_UNIT_ID(globalid),
-                              (dart_team_unit_t *)localid);
-}
+PASS(dart_team_myid(to_team(team), (dart_team_unit_t *)myid), team_myid, int32_t team,
+     int32_t *myid)
+PASS(dart_team_size(to_team(team), size), team_size, int32_t team, size_t *size)
+PASS(dart_myid((dart_global_unit_t *)myid), myid, int32_t *myid)
+PASS(dart_size(size), size, size_t *size)
+PASS(dart_team_unit_l2g(to_team(team), DART_TEAM_UNIT_ID(localid), (dart_global_unit_t *)globalid),
+     team_unit_l2g, int32_t team, int32_t localid, int32_t *globalid)
+PASS(dart_team_unit_g2l(to_team(team), DART_GLOBAL_UNIT_ID(globalid), (dart_team_unit_t *)localid),
+     team_unit_g2l, int32_t team, int32_t globalid, int32_t *localid)
 
 /* ---- global memory ------------------------------------------------------------------------------
  */
 
-OLD(gptr_getaddr, struct old_gptr old, void **addr)
-{
-    dart_gptr_t gptr;
-
-    TRY(to_new(old, &gptr));
-    return dart_gptr_getaddr(gptr, addr);
-}
+PASS_AT(dart_gptr_getaddr(gptr, addr), gptr_getaddr, struct old_gptr old, void **addr)
 
 OLD(gptr_setaddr, struct old_gptr *old, void *addr)
 {
@@ -284,13 +252,7 @@ OLD(memalloc, size_t nbytes, struct old_gptr *old)
     return to_old(gptr, old);
 }
 
-OLD(memfree, struct old_gptr old)
-{
-    dart_gptr_t gptr;
-
-    TRY(to_new(old, &gptr));
-    return dart_memfree(gptr);
-}
+PASS_AT(dart_memfree(gptr), memfree, struct old_gptr old)
 
 OLD(team_memalloc_aligned, int32_t team, size_t nbytes, struct old_gptr *old)
 {
@@ -315,47 +277,16 @@ OLD(team_memfree, int32_t team, struct old_gptr old)
 /* ---- communication ------------------------------------------------------------------------------
  */
 
-OLD(get_blocking, void *dest, struct old_gptr old, size_t nbytes)
-{
-    dart_gptr_t gptr;
-
-    TRY(to_new(old, &gptr));
-    return dart_get_blocking(dest, gptr, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE);
-}
-
-OLD(put_blocking, struct old_gptr old, const void *src, size_t nbytes)
-{
-    dart_gptr_t gptr;
-
-    TRY(to_new(old, &gptr));
-    return dart_put_blocking(gptr, src, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE);
-}
-
-OLD(get, void *dest, struct old_gptr old, size_t nbytes, dart_handle_t *handle)
-{
-    dart_gptr_t gptr;
-
-    TRY(to_new(old, &gptr));
-    return dart_get_handle(dest, gptr, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE, handle);
-}
-
-OLD(put, struct old_gptr old, const void *src, size_t nbytes, dart_handle_t *handle)
-{
-    dart_gptr_t gptr;
-
-    TRY(to_new(old, &gptr));
-    return dart_put_handle(gptr, src, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE, handle);
-}
-
-OLD(wait, dart_handle_t handle)
-{
-    return dart_wait(&handle);
-}
-
-OLD(waitall, dart_handle_t *handles, size_t n)
-{
-    return dart_waitall(handles, n);
-}
+PASS_AT(dart_get_blocking(dest, gptr, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE), get_blocking,
+        void *dest, struct old_gptr old, size_t nbytes)
+PASS_AT(dart_put_blocking(gptr, src, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE), put_blocking,
+        struct old_gptr old, const void *src, size_t nbytes)
+PASS_AT(dart_get_handle(dest, gptr, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE, handle), get,
+        void *dest, struct old_gptr old, size_t nbytes, dart_handle_t *handle)
+PASS_AT(dart_put_handle(gptr, src, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE, handle), put,
+        struct old_gptr old, const void *src, size_t nbytes, dart_handle_t *handle)
+PASS(dart_wait(&handle), wait, dart_handle_t handle)
+PASS(dart_waitall(handles, n), waitall, dart_handle_t *handles, size_t n)
 
 OLD(testall, dart_handle_t *handles, size_t n, int32_t *finished)
 {
@@ -369,37 +300,16 @@ OLD(testall, dart_handle_t *handles, size_t n, int32_t *finished)
     return DART_OK;
 }
 
-OLD(test, dart_handle_t handle, int32_t *finished)
-{
-    return dart_2014_testall(&handle, 1, finished);
-}
-
-OLD(barrier, int32_t team)
-{
-    return dart_barrier(to_team(team));
-}
-
-OLD(bcast, void *buf, size_t nbytes, int32_t root, int32_t team)
-{
-    return dart_bcast(buf, nbytes, DART_TYPE_BYTE, DART_TEAM_UNIT_ID(root), to_team(team));
-}
-
-OLD(scatter, const void *sendbuf, void *recvbuf, size_t nbytes, int32_t root, int32_t team)
-{
-    return dart_scatter(sendbuf, recvbuf, nbytes, DART_TYPE_BYTE, DART_TEAM_UNIT_ID(root),
-                        to_team(team));
-}
-
-OLD(gather, const void *sendbuf, void *recvbuf, size_t nbytes, int32_t root, int32_t team)
-{
-    return dart_gather(sendbuf, recvbuf, nbytes, DART_TYPE_BYTE, DART_TEAM_UNIT_ID(root),
-                       to_team(team));
-}
-
-OLD(allgather, const void *sendbuf, void *recvbuf, size_t nbytes, int32_t team)
-{
-    return dart_allgather(sendbuf, recvbuf, nbytes, DART_TYPE_BYTE, to_team(team));
-}
+PASS(dart_2014_testall(&handle, 1, finished), test, dart_handle_t handle, int32_t *finished)
+PASS(dart_barrier(to_team(team)), barrier, int32_t team)
+PASS(dart_bcast(buf, nbytes, DART_TYPE_BYTE, DART_TEAM_UNIT_ID(root), to_team(team)), bcast,
+     void *buf, size_t nbytes, int32_t root, int32_t team)
+PASS(dart_scatter(sendbuf, recvbuf, nbytes, DART_TYPE_BYTE, DART_TEAM_UNIT_ID(root), to_team(team)),
+     scatter, const void *sendbuf, void *recvbuf, size_t nbytes, int32_t root, int32_t team)
+PASS(dart_gather(sendbuf, recvbuf, nbytes, DART_TYPE_BYTE, DART_TEAM_UNIT_ID(root), to_team(team)),
+     gather, const void *sendbuf, void *recvbuf, size_t nbytes, int32_t root, int32_t team)
+PASS(dart_allgather(sendbuf, recvbuf, nbytes, DART_TYPE_BYTE, to_team(team)), allgather,
+     const void *sendbuf, void *recvbuf, size_t nbytes, int32_t team)
 
 /* ---- tasks --------------------------------------------------------------------------------------
  */

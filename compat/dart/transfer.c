@@ -4,9 +4,7 @@
  */
 #include "internal.h"
 
-#include <string.h>
-
-/* What was begun; the last operation of each kind of call. */
+/* What was begun. */
 struct dart_handle_struct {
     size_t count, room;
     weft_op *op;
@@ -222,38 +220,25 @@ static dart_ret_t test_all(const char *call, dart_handle_t *handles, size_t n, w
     return DART_OK;
 }
 
-dart_ret_t dart_wait(dart_handle_t *handle)
-{
-    return wait_all(__func__, handle, 1, WEFT_REMOTE);
-}
-dart_ret_t dart_waitall(dart_handle_t handles[], size_t n)
-{
-    return wait_all(__func__, handles, n, WEFT_REMOTE);
-}
-dart_ret_t dart_wait_local(dart_handle_t *handle)
-{
-    return wait_all(__func__, handle, 1, WEFT_LOCAL);
-}
-dart_ret_t dart_waitall_local(dart_handle_t handles[], size_t n)
-{
-    return wait_all(__func__, handles, n, WEFT_LOCAL);
-}
-dart_ret_t dart_test(dart_handle_t *handle, int32_t *finished)
-{
-    return test_all(__func__, handle, 1, WEFT_REMOTE, finished);
-}
-dart_ret_t dart_testall(dart_handle_t handles[], size_t n, int32_t *finished)
-{
-    return test_all(__func__, handles, n, WEFT_REMOTE, finished);
-}
-dart_ret_t dart_test_local(dart_handle_t *handle, int32_t *finished)
-{
-    return test_all(__func__, handle, 1, WEFT_LOCAL, finished);
-}
-dart_ret_t dart_testall_local(dart_handle_t handles[], size_t n, int32_t *finished)
-{
-    return test_all(__func__, handles, n, WEFT_LOCAL, finished);
-}
+#define COMPLETION(suffix, how)                                                                    \
+    dart_ret_t dart_wait##suffix(dart_handle_t *handle)                                            \
+    {                                                                                              \
+        return wait_all(__func__, handle, 1, how);                                                 \
+    }                                                                                              \
+    dart_ret_t dart_waitall##suffix(dart_handle_t handles[], size_t n)                             \
+    {                                                                                              \
+        return wait_all(__func__, handles, n, how);                                                \
+    }                                                                                              \
+    dart_ret_t dart_test##suffix(dart_handle_t *handle, int32_t *finished)                         \
+    {                                                                                              \
+        return test_all(__func__, handle, 1, how, finished);                                       \
+    }                                                                                              \
+    dart_ret_t dart_testall##suffix(dart_handle_t handles[], size_t n, int32_t *finished)          \
+    {                                                                                              \
+        return test_all(__func__, handles, n, how, finished);                                      \
+    }
+COMPLETION(, WEFT_REMOTE)
+COMPLETION(_local, WEFT_LOCAL)
 
 static dart_ret_t flush(const char *call, dart_gptr_t gptr)
 {
@@ -266,41 +251,18 @@ static dart_ret_t flush(const char *call, dart_gptr_t gptr)
     return weftdart_result(weft_host_flush(weftdart.job, where.win));
 }
 
-dart_ret_t dart_flush(dart_gptr_t gptr)
-{
-    return flush(__func__, gptr);
-}
-dart_ret_t dart_flush_all(dart_gptr_t gptr)
-{
-    return flush(__func__, gptr);
-}
-dart_ret_t dart_flush_local(dart_gptr_t gptr)
-{
-    return flush(__func__, gptr);
-}
-dart_ret_t dart_flush_local_all(dart_gptr_t gptr)
-{
-    return flush(__func__, gptr);
-}
+#define FLUSH(suffix)                                                                              \
+    dart_ret_t dart_flush##suffix(dart_gptr_t gptr)                                                \
+    {                                                                                              \
+        return flush(__func__, gptr);                                                              \
+    }
+FLUSH()
+FLUSH(_all)
+FLUSH(_local)
+FLUSH(_local_all)
 
 /* ---- the calls ----------------------------------------------------------------------------------
  */
-
-dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
-                    dart_datatype_t dst_type)
-{
-    struct move m = {.call = __func__, .memory = dest};
-
-    return move(&m, gptr, nelem, dst_type, src_type);
-}
-
-dart_ret_t dart_put(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
-                    dart_datatype_t dst_type)
-{
-    struct move m = {.call = __func__, .memory = (unsigned char *)(uintptr_t)src, .put = true};
-
-    return move(&m, gptr, nelem, src_type, dst_type);
-}
 
 /* Whatever was begun before an error is waited for. */
 static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
@@ -321,39 +283,54 @@ static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart
     return code;
 }
 
+#define A_GET                                                                                      \
+    {                                                                                              \
+        .call = __func__, .memory = dest                                                           \
+    }
+#define A_PUT                                                                                      \
+    {                                                                                              \
+        .call = __func__, .memory = (unsigned char *)(uintptr_t)src, .put = true                   \
+    }
+
+dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
+                    dart_datatype_t dst_type)
+{
+    return move(&(struct move)A_GET, gptr, nelem, dst_type, src_type);
+}
+
+dart_ret_t dart_put(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
+                    dart_datatype_t dst_type)
+{
+    return move(&(struct move)A_PUT, gptr, nelem, src_type, dst_type);
+}
+
 dart_ret_t dart_get_handle(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
                            dart_datatype_t dst_type, dart_handle_t *handle)
 {
-    struct move m = {.call = __func__, .memory = dest};
-
-    return move_with(&m, gptr, nelem, dst_type, src_type, handle);
+    return move_with(&(struct move)A_GET, gptr, nelem, dst_type, src_type, handle);
 }
 
 dart_ret_t dart_put_handle(dart_gptr_t gptr, const void *src, size_t nelem,
                            dart_datatype_t src_type, dart_datatype_t dst_type,
                            dart_handle_t *handle)
 {
-    struct move m = {.call = __func__, .memory = (unsigned char *)(uintptr_t)src, .put = true};
-
-    return move_with(&m, gptr, nelem, src_type, dst_type, handle);
+    return move_with(&(struct move)A_PUT, gptr, nelem, src_type, dst_type, handle);
 }
 
 dart_ret_t dart_get_blocking(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
                              dart_datatype_t dst_type)
 {
-    struct move m = {.call = __func__, .memory = dest};
     dart_handle_t handle;
 
-    TRY(move_with(&m, gptr, nelem, dst_type, src_type, &handle));
+    TRY(move_with(&(struct move)A_GET, gptr, nelem, dst_type, src_type, &handle));
     return wait_all(__func__, &handle, 1, WEFT_LOCAL);
 }
 
 dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void *src, size_t nelem,
                              dart_datatype_t src_type, dart_datatype_t dst_type)
 {
-    struct move m = {.call = __func__, .memory = (unsigned char *)(uintptr_t)src, .put = true};
     dart_handle_t handle;
 
-    TRY(move_with(&m, gptr, nelem, src_type, dst_type, &handle));
+    TRY(move_with(&(struct move)A_PUT, gptr, nelem, src_type, dst_type, &handle));
     return wait_all(__func__, &handle, 1, WEFT_REMOTE);
 }

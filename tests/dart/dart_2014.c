@@ -92,13 +92,13 @@ static void local(void)
 {
     dart_gptr_t mine, theirs;
     void *address;
-    int value = 5 + unit, got, *own;
+    int value = 5 + unit, got, *own, numbers[2];
 
     GOOD(dart_memalloc(8 * sizeof(int), &mine));
     CHECK(mine.unitid == unit && mine.segid == 0);
     GOOD(dart_gptr_getaddr(mine, &address));
     own = address;
-    own[0] = value;
+    GOOD(dart_put_blocking(mine, &value, sizeof(value)));
     theirs = mine;
     GOOD(dart_bcast(&theirs, sizeof(theirs), units - 1, DART_TEAM_ALL));
     GOOD(dart_barrier(DART_TEAM_ALL));
@@ -106,8 +106,9 @@ static void local(void)
     CHECK(got == 5 + units - 1);
     GOOD(dart_gptr_incaddr(&mine, 4));
     GOOD(dart_put_blocking(mine, &value, sizeof(value)));
-    CHECK(own[1] == value);
     GOOD(dart_gptr_incaddr(&mine, -4));
+    GOOD(dart_get_blocking(numbers, mine, sizeof(numbers)));
+    CHECK(numbers[0] == value && numbers[1] == value && (on_gpu() || own[1] == value));
     GOOD(dart_barrier(DART_TEAM_ALL));
     GOOD(dart_memfree(mine));
     BAD(dart_memfree(mine));
@@ -153,7 +154,7 @@ static void field(dart_team_t team, const int *global, int members, int me)
     BAD(dart_gptr_incaddr(&g, total * (int)sizeof(int)));
     GOOD(dart_gptr_setunit(&g, unit));
     GOOD(dart_gptr_getaddr(g, &address));
-    CHECK(((int *)address)[3] == 100 + WORDS * me + 3);
+    CHECK(on_gpu() || ((int *)address)[3] == 100 + WORDS * me + 3);
     GOOD(dart_gptr_setaddr(&g, (int *)address + 2));
     CHECK(g.addr_or_offs.offset == 2 * sizeof(int));
     GOOD(dart_barrier(team));

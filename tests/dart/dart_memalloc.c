@@ -13,7 +13,7 @@ static void local(void)
     dart_gptr_t mine, theirs;
     void *address;
     uint16_t flags = 0;
-    int value = 100 + unit, *own;
+    int value = 100 + unit, numbers[64], *own;
 
     GOOD(dart_memalloc((size_t)units, DART_TYPE_INT, &mine));
     CHECK(mine.segid == DART_SEGMENT_LOCAL && mine.unitid == unit && !DART_GPTR_ISNULL(mine));
@@ -27,8 +27,9 @@ static void local(void)
     GOOD(dart_barrier(DART_TEAM_ALL));
     GOOD(dart_gptr_getaddr(mine, &address));
     own = address;
+    GOOD(dart_get_blocking(numbers, mine, (size_t)units, DART_TYPE_INT, DART_TYPE_INT));
     for (int i = 0; i < units && unit == root.id; i++)
-        CHECK(own[i] == 100 + i);
+        CHECK(numbers[i] == 100 + i && (on_gpu() || own[i] == 100 + i));
     GOOD(dart_gptr_setflags(&mine, 0x1234));
     CHECK(mine.flags == 0x34);
     GOOD(dart_gptr_getflags(mine, &flags));
@@ -52,7 +53,7 @@ static void aligned(void)
 {
     dart_gptr_t first, second, again, g;
     void *address;
-    int value = unit, *own;
+    int value = unit;
     int16_t number;
 
     GOOD(dart_team_memalloc_aligned(DART_TEAM_ALL, 100, DART_TYPE_INT, &first));
@@ -67,8 +68,10 @@ static void aligned(void)
     GOOD(dart_barrier(DART_TEAM_ALL));
     GOOD(dart_gptr_setunit(&g, DART_TEAM_UNIT_ID(unit)));
     GOOD(dart_gptr_getaddr(g, &address));
-    own = address;
-    CHECK(*own == (unit + units - 1) % units);
+    CHECK(address != NULL);
+    GOOD(dart_get_blocking(&value, g, 1, DART_TYPE_INT, DART_TYPE_INT));
+    CHECK(value == (unit + units - 1) % units);
+    CHECK(on_gpu() || value == *(int *)address);
     CHECK(DART_GPTR_EQUAL(first, first) && !DART_GPTR_EQUAL(first, second));
     GOOD(dart_barrier(DART_TEAM_ALL));
     BAD(dart_team_memderegister(first));
@@ -148,8 +151,12 @@ static void pools(void)
 
 static void run(void)
 {
+    int gpu = on_gpu(), gpus;
+
     local();
     aligned();
-    registered();
+    GOOD(dart_allreduce(&gpu, &gpus, 1, DART_TYPE_INT, DART_OP_SUM, DART_TEAM_ALL));
+    if (gpus == 0) /* a GPU does not reach this program's memory */
+        registered();
     pools();
 }

@@ -165,7 +165,7 @@ static dart_gptr_t element(dart_gptr_t base, size_t index, size_t size)
         for (int i = 0; i < 8; i++) {                                                              \
             GOOD(dart_accumulate(g, one, 2, name, DART_OP_SUM));                                   \
             GOOD(dart_fetch_and_op(g, one, &old, name, DART_OP_SUM));                              \
-            CHECK(old >= 0 && old < 16 * units);                                                   \
+            CHECK((double)old >= 0 && (double)old < 16 * units);                                   \
         }                                                                                          \
         GOOD(dart_flush(g));                                                                       \
         GOOD(dart_barrier(DART_TEAM_ALL));                                                         \
@@ -207,13 +207,13 @@ static dart_gptr_t element(dart_gptr_t base, size_t index, size_t size)
         GOOD(dart_flush(g));                                                                       \
         GOOD(dart_barrier(DART_TEAM_ALL));                                                         \
         GOOD(dart_fetch_and_op(element(g, 1, sizeof(type)), &mine, &old, name, DART_OP_LAND));     \
-        CHECK(old == 1 || old == units % 2 * 0x0f);                                                \
+        CHECK(old == 1 || old == (type)(units % 2 * 0x0f));                                        \
         GOOD(dart_barrier(DART_TEAM_ALL));                                                         \
     } while (0)
 
 static void updates(dart_gptr_t base)
 {
-    long double big = 1, got;
+    long double big = 1, big_was;
     float real = 1, was;
     int two[2] = {1, 2};
 
@@ -232,7 +232,7 @@ static void updates(dart_gptr_t base)
     SWAPS(DART_TYPE_INT, int);
     SWAPS(DART_TYPE_ULONG, unsigned long);
     BAD(dart_accumulate(base, &big, 1, DART_TYPE_LONG_DOUBLE, DART_OP_SUM));
-    BAD(dart_fetch_and_op(base, &big, &got, DART_TYPE_LONG_DOUBLE, DART_OP_SUM));
+    BAD(dart_fetch_and_op(base, &big, &big_was, DART_TYPE_LONG_DOUBLE, DART_OP_SUM));
     BAD(dart_accumulate(base, two, 2, DART_TYPE_INT, DART_OP_MINMAX));
     BAD(dart_accumulate(base, &real, 1, DART_TYPE_FLOAT, DART_OP_BAND));
     BAD(dart_compare_and_swap(base, &real, &real, &was, DART_TYPE_FLOAT));

@@ -70,7 +70,7 @@ static void use(dart_team_t team, int me, int members)
 {
     dart_gptr_t g, own;
     void *address;
-    int *numbers, value = 1000 * team + me;
+    int value = 1000 * team + me;
 
     GOOD(dart_team_memalloc_aligned(team, 4, DART_TYPE_INT, &g));
     CHECK(g.teamid == team && g.unitid == 0);
@@ -80,8 +80,9 @@ static void use(dart_team_t team, int me, int members)
     GOOD(dart_barrier(team));
     GOOD(dart_gptr_setunit(&own, DART_TEAM_UNIT_ID(me)));
     GOOD(dart_gptr_getaddr(own, &address));
-    numbers = address;
-    CHECK(*numbers == 1000 * team + (me + members - 1) % members);
+    CHECK(address != NULL);
+    GOOD(dart_get_blocking(&value, own, 1, DART_TYPE_INT, DART_TYPE_INT));
+    CHECK(value == 1000 * team + (me + members - 1) % members);
     BAD(dart_team_destroy(&(dart_team_t){team}));
     GOOD(dart_team_memfree(own));
 }

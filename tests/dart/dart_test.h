@@ -41,6 +41,14 @@ static unsigned checks;
 /* The call is refused, which says a line on stderr. */
 #define BAD(call) CODE(DART_ERR_INVAL, call)
 
+/* Whether this unit's memory is a GPU's (weftrun --units), which the program cannot load from. */
+__attribute__((unused)) static bool on_gpu(void)
+{
+    const char *const device = getenv("WEFT_DEVICE");
+
+    return device != NULL && strcmp(device, "cuda") == 0;
+}
+
 static void run(void);
 
 int main(int argc, char **argv)
