@@ -1,6 +1,6 @@
 // tests/dart/functions.cpp - every function of the interface, by name, in C++14: test_dart.sh makes
-// functions.inc of the headers. bytes: of the byte-count interface.
-#ifdef bytes
+// functions.inc of the headers. DART_bytes: of the byte-count interface.
+#ifdef DART_bytes
 #include <dart_tapi.h>
 #else
 #include <dash/dart/if/dart.h>
@@ -20,7 +20,7 @@ int main()
 
     for (void *function : functions)
         there += function != nullptr;
-#ifndef bytes
+#ifndef DART_bytes
     dart_gptr_t g = DART_GPTR_NULL;
     const dart_team_unit_t two = 2, none = DART_UNDEFINED_TEAM_UNIT_ID;
     there += DART_GPTR_ISNULL(g) && dart_gptr_setunit(&g, two) == DART_OK && g.unitid == two.id &&

@@ -45,7 +45,8 @@ passes "dartrun, both kinds" "$dartrun" --cpu 2 --gpu 1 "$bin/tests/far_dart_tap
 for wrong in "" "--cpu x true" "--gpu" "--cpu 0 --gpu 0 true"; do
     # shellcheck disable=SC2086 # words
     timeout 20 "$dartrun" $wrong >/dev/null 2>err
-    [ $? -eq 125 ] && grep -q '^dartrun: ' err || fail "dartrun $wrong: $(cat err)"
+    [ $? -eq 125 ] || fail "dartrun $wrong: $(cat err)"
+    grep -q '^dartrun: ' err || fail "dartrun $wrong: $(cat err)"
 done
 
 # ---- symbols: those of the list, each of which a C++ program may name ------------------------------
@@ -59,10 +60,10 @@ cxx=$(cached CMAKE_CXX_COMPILER)
 headers=$HOME/opt/weft/$(cached CMAKE_INSTALL_INCLUDEDIR)/weft-dart
 # FILE...: the functions that headers declare.
 declared() {
-    (cd "$headers" && grep -ohP '\bdart_\w+(?=\()' "$@") | grep -vE '^dart_(global|local)_unit$' | sort -u
+    grep -ohP '\bdart_\w+(?=\()' "$@" | grep -vE '^dart_(global|local)_unit$' | sort -u
 }
-declared dash/dart/if/*.h dart_tapi.h >typed
-declared dart_2014.h dart_tapi.h >bytes
+declared "$headers"/dash/dart/if/*.h "$headers/dart_tapi.h" >typed
+declared "$headers/dart_2014.h" "$headers/dart_tapi.h" >bytes
 while read -r name; do
     case $name in
     dart_2014_*) grep -qx "dart_${name#dart_2014_}" bytes ;;
@@ -72,7 +73,7 @@ done <symbols
 for interface in typed bytes; do
     sed 's/.*/USE(&)/' $interface >functions.inc
     # shellcheck disable=SC2046 # words
-    "$cxx" -std=c++14 -Wall -Werror ${sanitizers:+-fsanitize="$sanitizers"} -I. -D$interface \
+    "$cxx" -std=c++14 -Wall -Werror ${sanitizers:+-fsanitize="$sanitizers"} -I. -DDART_$interface \
         "$here/functions.cpp" $(pkg-config --cflags --libs weft-dart) -o functions || fail "C++14: $interface"
     [ "$(./functions)" -ge "$(wc -l <$interface)" ] || fail "C++14: $interface"
 done
