@@ -44,10 +44,9 @@ static void advance(struct cursor *c, size_t elements)
     }
 }
 
-/* Rows that wait to be begun. */
+/* Rows that wait to be begun, in bytes: where the first is there, and where here. */
 struct rows {
-    weft_gptr first;
-    unsigned char *memory;
+    size_t at, own;
     size_t width, height, pitch, own_pitch;
 };
 
@@ -81,21 +80,23 @@ static dart_ret_t begun(const struct move *m, weft_op op)
 static dart_ret_t begin_rows(struct move *m)
 {
     const struct rows r = m->rows;
+    const weft_gptr first = weft_gptr_add(m->pointer, (int64_t)r.at);
+    unsigned char *const memory = m->memory + r.own;
     weft_op op = {0, 0, 0};
 
     m->rows.height = 0;
     if (r.height == 0)
         return DART_OK;
     if (r.height > 1 && m->put)
-        TRY_WEFT(weft_host_gput_2d_begin(weftdart.job, r.first, r.pitch, r.memory, r.own_pitch,
-                                         r.width, r.height, &op));
+        TRY_WEFT(weft_host_gput_2d_begin(weftdart.job, first, r.pitch, memory, r.own_pitch, r.width,
+                                         r.height, &op));
     else if (r.height > 1)
-        TRY_WEFT(weft_host_gget_2d_begin(weftdart.job, r.first, r.pitch, r.memory, r.own_pitch,
-                                         r.width, r.height, &op));
+        TRY_WEFT(weft_host_gget_2d_begin(weftdart.job, first, r.pitch, memory, r.own_pitch, r.width,
+                                         r.height, &op));
     else if (m->put)
-        TRY_WEFT(weft_host_gput_begin(weftdart.job, r.first, r.memory, r.width, &op));
+        TRY_WEFT(weft_host_gput_begin(weftdart.job, first, memory, r.width, &op));
     else
-        TRY_WEFT(weft_host_gget_begin(weftdart.job, r.first, r.memory, r.width, &op));
+        TRY_WEFT(weft_host_gget_begin(weftdart.job, first, memory, r.width, &op));
     return begun(m, op);
 }
 
@@ -103,24 +104,21 @@ static dart_ret_t begin_rows(struct move *m)
 static dart_ret_t add_run(struct move *m, size_t at, size_t own, size_t bytes)
 {
     struct rows *const r = &m->rows;
-    const weft_gptr pointer = weft_gptr_add(m->pointer, (int64_t)at);
-    unsigned char *const memory = m->memory + own;
-    const size_t pitch = pointer.offset - r->first.offset, own_pitch = (size_t)(memory - r->memory);
 
-    if (r->height > 0 && bytes == r->width && r->height < UINT32_MAX) {
-        if (r->height == 1 && pointer.offset > r->first.offset && memory > r->memory &&
-            pitch >= bytes && own_pitch >= bytes) {
+    if (r->height > 0 && bytes == r->width && at > r->at && own > r->own) {
+        const size_t pitch = at - r->at, own_pitch = own - r->own;
+        if (r->height == 1 && pitch >= bytes && own_pitch >= bytes) {
             r->pitch = pitch;
             r->own_pitch = own_pitch;
         }
         if (r->pitch != 0 && pitch == r->height * r->pitch &&
-            own_pitch == r->height * r->own_pitch) {
+            own_pitch == r->height * r->own_pitch && r->height < UINT32_MAX) {
             r->height++;
             return DART_OK;
         }
     }
     TRY(begin_rows(m));
-    *r = (struct rows){.first = pointer, .memory = memory, .width = bytes, .height = 1};
+    *r = (struct rows){.at = at, .own = own, .width = bytes, .height = 1};
     return DART_OK;
 }
 
@@ -131,8 +129,8 @@ static dart_ret_t check_types(const char *call, const struct weftdart_type *loca
         return DART_ERR_INVAL;
     if (local->base != remote->base)
         return weftdart_refuse(DART_ERR_INVAL, "%s: types of different elements", call);
-    if (nelem % local->elements != 0 || nelem % remote->elements != 0 || nelem > SIZE_MAX / 64 ||
-        nelem > (SIZE_MAX / 64) / local->size)
+    if (nelem % local->elements != 0 || nelem % remote->elements != 0 ||
+        nelem > SIZE_MAX / 64 / local->size)
         return weftdart_refuse(DART_ERR_INVAL,
                                "%s: %zu elements, of types with %zu here and %zu there", call,
                                nelem, local->elements, remote->elements);

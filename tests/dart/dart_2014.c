@@ -196,8 +196,19 @@ static void collectives(void)
         CHECK(target[i] == i);
 }
 
+/* A pointer's bytes are those of the paper: unit, segment, flags, offset. */
+static void layout(void)
+{
+    static const unsigned char recorded[16] = {0x78, 0x56, 0x34, 0x12, 0x22, 0x11, 0x44, 0x33,
+                                               0xef, 0xcd, 0xab, 0x90, 0x78, 0x56, 0x34, 0x12};
+    const dart_gptr_t g = {0x12345678, 0x1122, 0x3344, {0x1234567890abcdef}};
+
+    CHECK(memcmp(&g, recorded, sizeof(recorded)) == 0);
+}
+
 static void run(void)
 {
+    layout();
     groups();
     teams();
     local();

@@ -149,10 +149,27 @@ static void pools(void)
     CHECK(pool == NULL);
 }
 
+/* A pointer's bytes are those that DART's sources give it. */
+static void layout(void)
+{
+    static const unsigned char recorded[16] = {0x56, 0x34, 0x12, 0x78, 0x22, 0x11, 0x44, 0x33,
+                                               0xef, 0xcd, 0xab, 0x90, 0x78, 0x56, 0x34, 0x12};
+    dart_gptr_t g = DART_GPTR_NULL;
+
+    CHECK(sizeof(g) == 16 && g.unitid == -1 && g.teamid == DART_TEAM_NULL);
+    g.unitid = 0x123456;
+    g.flags = 0x78;
+    g.segid = 0x1122;
+    g.teamid = 0x3344;
+    g.addr_or_offs.offset = 0x1234567890abcdef;
+    CHECK(memcmp(&g, recorded, sizeof(g)) == 0);
+}
+
 static void run(void)
 {
     int gpu = on_gpu(), gpus;
 
+    layout();
     local();
     aligned();
     GOOD(dart_allreduce(&gpu, &gpus, 1, DART_TYPE_INT, DART_OP_SUM, DART_TEAM_ALL));
