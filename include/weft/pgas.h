@@ -70,6 +70,8 @@ WEFT_API weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *nu
  * the same at all members: MISMATCH (of bytes or calls), MEMORY, LIMIT (WEFT_SEGMENTS).
  */
 WEFT_API weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
+/* The same with other bytes of each member; span->bytes is the caller's. */
+WEFT_API weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
 /*
  * A segment of memory that the program has: `bytes` bytes at base, which may differ between
  * members. base: as for weft_register. span->bytes is the caller's. Collective, as weft_galloc.
@@ -81,7 +83,7 @@ WEFT_API weft_status weft_gfree(weft_job *job, weft_gspan *span);
 
 /* The beginning of a member's part; NULL for a bad member. */
 WEFT_API weft_gptr weft_gspan_member(weft_job *job, const weft_gspan *span, int member);
-/* Byte `at` of all parts one behind the other, in the order of members. */
+/* Byte `at` of all parts one behind the other, in the order of members; of parts of one size. */
 WEFT_API weft_gptr weft_gspan_at(weft_job *job, const weft_gspan *span, uint64_t at);
 
 /* Where this process may load and store it; NULL: in a GPU's memory, or not mapped here. */
@@ -113,6 +115,9 @@ WEFT_API weft_status weft_host_gput_2d_begin(weft_job *job, weft_gptr g, size_t 
 WEFT_API weft_status weft_host_gget_2d_begin(weft_job *job, weft_gptr g, size_t pitch, void *to,
                                              size_t to_pitch, size_t width, size_t height,
                                              weft_op *op);
+/* As weft_host_put_notify_rank: rank, of WEFT_COMM_WORLD, is one of the place. */
+WEFT_API weft_status weft_host_gput_notify(weft_job *job, weft_gptr g, const void *source,
+                                           size_t bytes, int rank, int tag);
 /* weft_host_flush of all segments. */
 WEFT_API weft_status weft_host_gflush(weft_job *job);
 
@@ -180,6 +185,12 @@ WEFT_FN weft_op weft_gput_2d_begin(weft_self *self, const weft_gspace *space, we
 WEFT_FN weft_op weft_gget_2d_begin(weft_self *self, const weft_gspace *space, weft_gptr g,
                                    size_t pitch, void *to, size_t to_pitch, size_t width,
                                    size_t height);
+/*
+ * Puts, and then adds one to the tag's count of a rank of that place (in WEFT_COMM_WORLD): who
+ * consumes it sees the data, and all that this rank put to the place before.
+ */
+WEFT_FN void weft_gput_notify(weft_self *self, const weft_gspace *space, weft_gptr g,
+                              const void *source, size_t bytes, int rank, int tag);
 /* weft_flush of all segments. */
 WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space);
 

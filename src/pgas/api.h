@@ -144,6 +144,19 @@ WEFT_FN weft_op weft_gget_2d_begin(weft_self *self, const weft_gspace *space, we
                              height);
 }
 
+WEFT_FN void weft_gput_notify(weft_self *self, const weft_gspace *space, weft_gptr g,
+                              const void *source, size_t bytes, int rank, int tag)
+{
+    const struct weft_gplace to = weft_gptr_to(self, space, g, bytes, "weft_gput_notify");
+    const int place = weft_gptr_place(g), first = weft_process_first(self, place);
+
+    if (WEFT_UNLIKELY(rank < first || rank >= first + weft_process_ranks(self, place)))
+        weft_fail4(self, WEFT_ERR_RANK, "weft_gput_notify: rank %lld is none of place %lld", rank,
+                   place, 0, 0);
+    weft_put(self, to.win, to.member, to.offset, source, bytes);
+    weft_notify(self, WEFT_COMM_WORLD, rank, tag); /* one process: in the order sent */
+}
+
 WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space)
 {
     weft_flush(self, space->win);

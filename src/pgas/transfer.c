@@ -133,6 +133,13 @@ weft_status weft_host_gget_2d_begin(weft_job *job, weft_gptr g, size_t pitch, vo
     return weft_host_leave(job, WEFT_OK);
 }
 
+weft_status weft_host_gput_notify(weft_job *job, weft_gptr g, const void *source, size_t bytes,
+                                  int rank, int tag)
+{
+    FIND("weft_host_gput_notify", bytes);
+    return weft_host_put_notify_rank(job, to.win, to.member, to.offset, source, bytes, rank, tag);
+}
+
 weft_status weft_host_gflush(weft_job *job)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_gflush");
