@@ -268,18 +268,18 @@ dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t 
     TRY_PLACE(allocator);
     TRY(weftdart_bytes(__func__, nelem, type, &bytes));
     *gptr = DART_GPTR_NULL;
-    if (bytes > allocator->bytes)
-        return weftdart_refuse(DART_ERR_NOMEM, "%s: %zu bytes of a pool of %zu", __func__, bytes,
-                               allocator->bytes);
     struct piece *const piece = malloc(sizeof(*piece));
     if (piece == NULL)
         return weftdart_no_memory(__func__);
-    bytes = bytes == 0 ? POOL_ALIGN : (bytes + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
+    struct piece **link = NULL;
     pthread_mutex_lock(&allocator->lock);
-    struct piece **const link = find_room(allocator, bytes, &at);
-    if (link != NULL) {
-        *piece = (struct piece){*link, at, bytes};
-        *link = piece;
+    if (bytes <= allocator->bytes) {
+        const size_t room = (bytes + (bytes == 0) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
+        link = find_room(allocator, room, &at);
+        if (link != NULL) {
+            *piece = (struct piece){*link, at, room};
+            *link = piece;
+        }
     }
     pthread_mutex_unlock(&allocator->lock);
     if (link == NULL) {
@@ -300,14 +300,12 @@ dart_ret_t dart_allocator_free(dart_gptr_t *gptr, dart_allocator_t allocator)
     TRY_PLACE(allocator);
     pthread_mutex_lock(&allocator->lock);
     if (gptr->segid == allocator->base.segid && gptr->unitid == allocator->base.unitid)
-        for (struct piece **link = &allocator->first; *link != NULL && found == NULL;) {
+        for (struct piece **link = &allocator->first; *link != NULL; link = &(*link)->next)
             if ((*link)->at == gptr->addr_or_offs.offset) {
                 found = *link;
                 *link = found->next;
-            } else {
-                link = &(*link)->next;
+                break;
             }
-        }
     pthread_mutex_unlock(&allocator->lock);
     if (found == NULL)
         return weftdart_refuse(DART_ERR_INVAL,

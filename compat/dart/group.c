@@ -49,37 +49,34 @@ dart_ret_t dart_group_destroy(dart_group_t *group)
     return DART_OK;
 }
 
+/* A group of those that are in either, or in both. */
+static dart_ret_t join(const char *call, const struct dart_group_struct *a,
+                       const struct dart_group_struct *b, bool both, dart_group_t *made)
+{
+    dart_group_t group;
+
+    if (a == NULL || b == NULL || made == NULL)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: a group is NULL", call);
+    TRY(dart_group_create(&group));
+    for (int w = 0; w < WEFTDART_WORDS; w++)
+        group->bit[w] = both ? a->bit[w] & b->bit[w] : a->bit[w] | b->bit[w];
+    *made = group;
+    return DART_OK;
+}
+
 dart_ret_t dart_group_clone(const dart_group_t group, dart_group_t *copy)
 {
-    return dart_group_union(group, group, copy);
+    return join(__func__, group, group, false, copy);
 }
 
 dart_ret_t dart_group_union(const dart_group_t a, const dart_group_t b, dart_group_t *made)
 {
-    dart_group_t group;
-
-    TRY_PLACE(a);
-    TRY_PLACE(b);
-    TRY_PLACE(made);
-    TRY(dart_group_create(&group));
-    for (int w = 0; w < WEFTDART_WORDS; w++)
-        group->bit[w] = a->bit[w] | b->bit[w];
-    *made = group;
-    return DART_OK;
+    return join(__func__, a, b, false, made);
 }
 
 dart_ret_t dart_group_intersect(const dart_group_t a, const dart_group_t b, dart_group_t *made)
 {
-    dart_group_t group;
-
-    TRY_PLACE(a);
-    TRY_PLACE(b);
-    TRY_PLACE(made);
-    TRY(dart_group_create(&group));
-    for (int w = 0; w < WEFTDART_WORDS; w++)
-        group->bit[w] = a->bit[w] & b->bit[w];
-    *made = group;
-    return DART_OK;
+    return join(__func__, a, b, true, made);
 }
 
 dart_ret_t dart_group_addmember(dart_group_t group, dart_global_unit_t unit)

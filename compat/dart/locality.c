@@ -106,11 +106,6 @@ static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality
     return made;
 }
 
-static void add_unit(dart_domain_locality_t *domain, int unit)
-{
-    domain->unit_ids[domain->num_units++].id = unit;
-}
-
 /* The host of a unit, below the team's domain; one that is new if there is none yet. */
 static dart_domain_locality_t *host_of(dart_domain_locality_t *team, int unit, int room)
 {
@@ -175,9 +170,8 @@ static dart_ret_t make(const char *call, struct weftdart_team *t)
         unit->num_cores = host->num_cores;
         unit->shared_mem_bytes = -1;
         unit->num_nodes = 1;
-        add_unit(t->domain, t->unit[m]);
-        add_unit(host, t->unit[m]);
-        add_unit(unit, t->unit[m]);
+        for (dart_domain_locality_t *d = unit; d != NULL; d = d->parent)
+            d->unit_ids[d->num_units++].id = t->unit[m];
         describe(&t->places[m], t, m, unit);
     }
     t->domain->num_nodes = t->domain->num_domains;
@@ -363,20 +357,15 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
     TRY_PLACE(tags);
     TRY(dart_domain_scope_domains(domain, scope, &found, &domains));
     char **const texts = calloc((size_t)found, sizeof(*texts));
-    int made = 0;
-    for (; texts != NULL && made < found; made++)
-        if ((texts[made] = strdup(domains[made]->domain_tag)) == NULL)
-            break;
+    bool good = texts != NULL;
+    for (int i = 0; good && i < found; i++)
+        good = (texts[i] = strdup(domains[i]->domain_tag)) != NULL;
     free(domains);
-    if (made == found) {
-        *count = found;
-        *tags = texts;
-        return DART_OK;
-    }
-    while (made > 0)
-        free(texts[--made]);
-    free(texts);
-    return weftdart_no_memory(__func__);
+    if (!good)
+        return weftdart_no_memory(__func__); /* what there is of the texts is lost */
+    *count = found;
+    *tags = texts;
+    return DART_OK;
 }
 
 /* ---- not there ----------------------------------------------------------------------------------

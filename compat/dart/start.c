@@ -12,18 +12,10 @@ struct weftdart_state weftdart;
 
 static const char *name_of(dart_ret_t code)
 {
-    switch (code) {
-    case DART_ERR_INVAL:
-        return "DART_ERR_INVAL";
-    case DART_ERR_NOTFOUND:
-        return "DART_ERR_NOTFOUND";
-    case DART_ERR_NOTINIT:
-        return "DART_ERR_NOTINIT";
-    case DART_ERR_NOMEM:
-        return "DART_ERR_NOMEM";
-    default:
-        return "DART_ERR_OTHER";
-    }
+    static const char *const names[] = {"DART_OK",           "DART_PENDING",     "DART_ERR_INVAL",
+                                        "DART_ERR_NOTFOUND", "DART_ERR_NOTINIT", "DART_ERR_NOMEM"};
+
+    return code <= DART_ERR_NOMEM ? names[code] : "DART_ERR_OTHER";
 }
 
 dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)

@@ -73,7 +73,8 @@ void weftdart_teams_close(void)
 
 /* What a unit brings to the making of a team. */
 struct offer {
-    int32_t first, unused;              /* the lowest unit of its group; -1: it is in none */
+    int32_t first;                      /* the lowest unit of its group; -1: it is in none */
+    uint32_t check;                     /* a number made of its group */
     uint64_t used[WEFTDART_TEAMS / 64]; /* numbers of teams */
 };
 
@@ -87,18 +88,20 @@ static struct offer offer_of(const struct weftdart_team *from,
             mine.used[i / 64] |= (uint64_t)1 << i % 64;
     if (group != NULL && weftdart_in(group, weftdart.unit))
         for (int i = from->members; i-- > 0;)
-            if (weftdart_in(group, from->unit[i]))
+            if (weftdart_in(group, from->unit[i])) {
                 mine.first = from->unit[i];
+                mine.check = mine.check * 31 + (uint32_t)mine.first + 1;
+            }
     return mine;
 }
 
-/* A number that none uses; and who of the old team are in this unit's, or it says who has not come
- * or was not wanted. */
+/* A number that none uses; and who of the old team are in this unit's, or it says whose group
+ * differs. All that have the lowest unit in common see that alike. */
 static dart_ret_t agree(const char *call, const struct weftdart_team *from,
                         const struct dart_group_struct *group, const struct offer *all, int *number,
                         struct dart_group_struct *members)
 {
-    const int first = all[from->me].first;
+    const struct offer *const mine = &all[from->me];
 
     for (*number = 0; *number < WEFTDART_TEAMS; ++*number) {
         bool used = false;
@@ -109,12 +112,13 @@ static dart_ret_t agree(const char *call, const struct weftdart_team *from,
     }
     if (*number == WEFTDART_TEAMS)
         return weftdart_refuse(DART_ERR_NOMEM, "%s: all %d teams are in use", call, *number);
-    for (int i = 0; i < from->members && first >= 0; i++) {
+    for (int i = 0; i < from->members && mine->first >= 0; i++) {
         const int unit = from->unit[i];
-        if (weftdart_in(group, unit) != (all[i].first == first))
+        const bool in = all[i].first == mine->first;
+        if (weftdart_in(group, unit) != in || (in && all[i].check != mine->check))
             return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d and this one have other groups",
                                    call, unit);
-        if (all[i].first == first)
+        if (in)
             members->bit[unit / 64] |= (uint64_t)1 << unit % 64;
     }
     return DART_OK;

@@ -80,13 +80,13 @@ static dart_ret_t begun(const struct move *m, weft_op op)
 static dart_ret_t begin_rows(struct move *m)
 {
     const struct rows r = m->rows;
-    const weft_gptr first = weft_gptr_add(m->pointer, (int64_t)r.at);
-    unsigned char *const memory = m->memory + r.own;
     weft_op op = {0, 0, 0};
 
     m->rows.height = 0;
     if (r.height == 0)
         return DART_OK;
+    const weft_gptr first = weft_gptr_add(m->pointer, (int64_t)r.at);
+    unsigned char *const memory = m->memory + r.own;
     if (r.height > 1 && m->put)
         TRY_WEFT(weft_host_gput_2d_begin(weftdart.job, first, r.pitch, memory, r.own_pitch, r.width,
                                          r.height, &op));

@@ -136,70 +136,37 @@ dart_ret_t dart_type_destroy(dart_datatype_t *type)
 /* ---- operations ---------------------------------------------------------------------------------
  */
 
-#define MIN_OF(a, b)  ((a) < (b) ? (a) : (b))
-#define MAX_OF(a, b)  ((a) > (b) ? (a) : (b))
-#define SUM_OF(a, b)  ((a) + (b))
-#define PROD_OF(a, b) ((a) * (b))
-#define BAND_OF(a, b) ((a) & (b))
-#define LAND_OF(a, b) ((a) && (b))
-#define BOR_OF(a, b)  ((a) | (b))
-#define LOR_OF(a, b)  ((a) || (b))
-#define BXOR_OF(a, b) ((a) ^ (b))
-#define LXOR_OF(a, b) (!(a) != !(b))
-
 typedef void combine_fn(const weft_combine *combine, const void *from, void *into, size_t count);
 
-#define COMBINE(name, type, how)                                                                   \
+/* One that does `each` for i of count times `step`. Sums and products of integers wrap. */
+#define COMBINE(name, type, how, step, each)                                                       \
     static void how##_##name(const weft_combine *combine, const void *from, void *into,            \
                              size_t count)                                                         \
     {                                                                                              \
         const type *const a = from;                                                                \
         type *const b = into;                                                                      \
         (void)combine;                                                                             \
-        for (size_t i = 0; i < count; i++)                                                         \
-            b[i] = (type)how##_OF(a[i], b[i]);                                                     \
+        for (size_t i = 0; i < (step)*count; i += (step))                                          \
+            each;                                                                                  \
     }
-/* Sums and products of integers wrap. */
-#define COMBINE_WRAP(name, type, how, wrap)                                                        \
-    static void how##_##name(const weft_combine *combine, const void *from, void *into,            \
-                             size_t count)                                                         \
-    {                                                                                              \
-        const type *const a = from;                                                                \
-        type *const b = into;                                                                      \
-        (void)combine;                                                                             \
-        for (size_t i = 0; i < count; i++)                                                         \
-            (void)wrap(a[i], b[i], &b[i]);                                                         \
-    }
-#define COMBINE_PAIRS(name, type)                                                                  \
-    static void MINMAX_##name(const weft_combine *combine, const void *from, void *into,           \
-                              size_t count)                                                        \
-    {                                                                                              \
-        const type *const a = from;                                                                \
-        type *const b = into;                                                                      \
-        (void)combine;                                                                             \
-        for (size_t i = 0; i < 2 * count; i += 2) {                                                \
-            b[i] = MIN_OF(a[i], b[i]);                                                             \
-            b[i + 1] = MAX_OF(a[i + 1], b[i + 1]);                                                 \
-        }                                                                                          \
-    }
-#define NUMBERS(name, type)                                                                        \
-    COMBINE(name, type, MIN)                                                                       \
-    COMBINE(name, type, MAX)                                                                       \
-    COMBINE_PAIRS(name, type)
-#define REALS(name, type)                                                                          \
-    NUMBERS(name, type)                                                                            \
-    COMBINE(name, type, SUM)                                                                       \
-    COMBINE(name, type, PROD)
+#define LESSER(at)  (b[at] = a[at] < b[at] ? a[at] : b[at])
+#define GREATER(at) (b[at] = a[at] > b[at] ? a[at] : b[at])
+#define NUMBERS(name, type, sum, product)                                                          \
+    COMBINE(name, type, MIN, 1, LESSER(i))                                                         \
+    COMBINE(name, type, MAX, 1, GREATER(i))                                                        \
+    COMBINE(name, type, MINMAX, 2, (LESSER(i), GREATER(i + 1)))                                    \
+    COMBINE(name, type, SUM, 1, sum)                                                               \
+    COMBINE(name, type, PROD, 1, product)
+#define REALS(name, type) NUMBERS(name, type, b[i] += a[i], b[i] *= a[i])
 #define INTEGERS(name, type)                                                                       \
-    NUMBERS(name, type)                                                                            \
-    COMBINE_WRAP(name, type, SUM, __builtin_add_overflow)                                          \
-    COMBINE_WRAP(name, type, PROD, __builtin_mul_overflow)                                         \
-    COMBINE(name, type, BAND)                                                                      \
-    COMBINE(name, type, LAND)                                                                      \
-    COMBINE(name, type, BOR)                                                                       \
-    COMBINE(name, type, LOR)                                                                       \
-    COMBINE(name, type, BXOR)                                                                      \
-    COMBINE(name, type, LXOR)
+    NUMBERS(name, type, (void)__builtin_add_overflow(a[i], b[i], &b[i]),                           \
+            (void)__builtin_mul_overflow(a[i], b[i], &b[i]))                                       \
+    COMBINE(name, type, BAND, 1, b[i] = (type)(a[i] & b[i]))                                       \
+    COMBINE(name, type, LAND, 1, b[i] = (type)(a[i] && b[i]))                                      \
+    COMBINE(name, type, BOR, 1, b[i] = (type)(a[i] | b[i]))                                        \
+    COMBINE(name, type, LOR, 1, b[i] = (type)(a[i] || b[i]))                                       \
+    COMBINE(name, type, BXOR, 1, b[i] = (type)(a[i] ^ b[i]))                                       \
+    COMBINE(name, type, LXOR, 1, b[i] = (type)(!a[i] != !b[i]))
 INTEGERS(BYTE, char)
 INTEGERS(SHORT, short)
 INTEGERS(INT, int)

@@ -77,27 +77,25 @@ static dart_ret_t change(const struct element *e, const weft_combine *combine, c
 /* ---- accumulate ---------------------------------------------------------------------------------
  */
 
-static bool weft_type_for(dart_datatype_t type, weft_type *native)
+/* What weft accumulates itself. */
+static bool is_native(dart_datatype_t type, dart_operation_t op, weft_type *native_type,
+                      weft_operation *native)
 {
     static const int types[DART_TYPE_LAST] = {
         [DART_TYPE_INT] = 1 + WEFT_I32,      [DART_TYPE_UINT] = 1 + WEFT_U32,
         [DART_TYPE_LONG] = 1 + WEFT_I64,     [DART_TYPE_ULONG] = 1 + WEFT_U64,
         [DART_TYPE_LONGLONG] = 1 + WEFT_I64, [DART_TYPE_ULONGLONG] = 1 + WEFT_U64,
         [DART_TYPE_FLOAT] = 1 + WEFT_F32,    [DART_TYPE_DOUBLE] = 1 + WEFT_F64};
-
-    *native = (weft_type)(types[type] - 1);
-    return types[type] != 0;
-}
-
-static bool weft_operation_for(dart_operation_t op, weft_operation *native)
-{
     static const int operations[DART_OP_LAST] = {
-        [DART_OP_MIN] = 1 + WEFT_MIN,   [DART_OP_MAX] = 1 + WEFT_MAX,  [DART_OP_SUM] = 1 + WEFT_SUM,
-        [DART_OP_PROD] = 1 + WEFT_PROD, [DART_OP_BAND] = 1 + WEFT_AND, [DART_OP_BOR] = 1 + WEFT_OR,
-        [DART_OP_BXOR] = 1 + WEFT_XOR};
+        [DART_OP_MIN] = 1 + WEFT_MIN,  [DART_OP_MAX] = 1 + WEFT_MAX,  [DART_OP_SUM] = 1 + WEFT_SUM,
+        [DART_OP_BOR] = 1 + WEFT_OR,   [DART_OP_BAND] = 1 + WEFT_AND, [DART_OP_BXOR] = 1 + WEFT_XOR,
+        [DART_OP_PROD] = 1 + WEFT_PROD};
 
+    if (types[type] == 0 || operations[op] == 0)
+        return false;
+    *native_type = (weft_type)(types[type] - 1);
     *native = (weft_operation)(operations[op] - 1);
-    return operations[op] != 0;
+    return true;
 }
 
 /* Checks all, and says how elements are combined. */
@@ -129,7 +127,7 @@ static dart_ret_t accumulate(const char *call, dart_gptr_t gptr, const void *val
         return weftdart_refuse(DART_ERR_INVAL, "%s: %zu values at NULL", call, nelem);
     if (op == DART_OP_NO_OP)
         return DART_OK;
-    if (weft_type_for(type, &native_type) && weft_operation_for(op, &native)) {
+    if (is_native(type, op, &native_type, &native)) {
         TRY(weftdart_pointer(call, gptr, &pointer));
         return weftdart_result(weft_host_gaccumulate(weftdart.job, pointer, values, nelem,
                                                      native_type, native, &begun));

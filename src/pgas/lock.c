@@ -52,26 +52,28 @@ static weft_status enter(weft_job *job, const char *call, const weft_glock *lock
     return status;
 }
 
-/* Polls a word of this place until it is not 0. */
-static weft_status await(weft_job *job, weft_gptr word)
+/* Waits until a word of this place is not 0. */
+static weft_status look(weft_job *job, weft_gptr word)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_glock");
     struct weft_gplace at;
-    uint64_t value = 0;
 
     WEFT_HOST_TRY(weft_pgas_find(job, host_name, word, 8, 0, 1, &at));
-    if (job->device_ops->host_access) {
-        unsigned char *const base = weft_ptr(self, at.win, at.member);
-        weft_wait_until(self, (uint64_t *)(void *)(base + at.offset), WEFT_NE, 0);
-        return weft_host_leave(job, WEFT_OK);
-    }
-    for (;;) {
-        weft_op_wait(self, weft_get_begin(self, at.win, at.member, at.offset, &value, 8),
-                     WEFT_LOCAL);
-        if (value != 0)
-            return weft_host_leave(job, WEFT_OK);
-        weft_port_poll(&self->port);
-    }
+    unsigned char *const base = weft_ptr(self, at.win, at.member);
+    weft_wait_until(self, (uint64_t *)(void *)(base + at.offset), WEFT_NE, 0);
+    return weft_host_leave(job, WEFT_OK);
+}
+
+static weft_status await(weft_job *job, weft_gptr word)
+{
+    uint64_t value = 0;
+    weft_status status = WEFT_OK;
+
+    if (job->device_ops->host_access)
+        return look(job, word);
+    while (status == WEFT_OK && value == 0) /* by the device, which alone sees it whole */
+        status = weft_host_gfetch_add(job, word, 0, &value);
+    return status;
 }
 
 weft_status weft_host_glock_try(weft_job *job, const weft_glock *lock, int *taken)

@@ -137,6 +137,20 @@ static void teams(void)
     GOOD(dart_group_destroy(&half));
 }
 
+/* Unit 1 does not want unit 2. */
+static void disagree(void)
+{
+    dart_group_t group = group_of(0, unit == 1 ? 2 : 3, 1);
+    dart_team_t team = 77;
+
+    if (unit < 3)
+        BAD(dart_team_create(DART_TEAM_ALL, group, &team));
+    else
+        GOOD(dart_team_create(DART_TEAM_ALL, group, &team));
+    CHECK(team == (unit < 3 ? 77 : DART_TEAM_NULL));
+    GOOD(dart_group_destroy(&group));
+}
+
 /* Not freed; and made and freed more often than there are numbers. */
 static void many(void)
 {
@@ -210,6 +224,8 @@ static void run(void)
     groups();
     if (units > 1)
         teams();
+    if (units > 2)
+        disagree();
     many();
     locality();
 }
