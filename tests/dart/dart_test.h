@@ -23,7 +23,7 @@ static unsigned checks;
                     units, #condition);                                                            \
             _exit(1);                                                                              \
         }                                                                                          \
-        __atomic_fetch_add(&checks, 1, __ATOMIC_RELAXED); \
+        __atomic_fetch_add(&checks, 1, __ATOMIC_RELAXED);                                          \
     } while (0)
 
 /* The call returns that code, and no other. */
@@ -35,7 +35,7 @@ static unsigned checks;
                     units, #call, (int)code_got, #code);                                           \
             _exit(1);                                                                              \
         }                                                                                          \
-        __atomic_fetch_add(&checks, 1, __ATOMIC_RELAXED); \
+        __atomic_fetch_add(&checks, 1, __ATOMIC_RELAXED);                                          \
     } while (0)
 #define GOOD(call) CODE(DART_OK, call)
 /* The call is refused, which says a line on stderr. */
