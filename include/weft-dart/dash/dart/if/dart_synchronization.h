@@ -1,4 +1,4 @@
-/* dart_synchronization.h - locks of a team, first come first served. */
+/* dart_synchronization.h - locks of a team, first come first served among units. */
 #ifndef DART_SYNCHRONIZATION_H
 #define DART_SYNCHRONIZATION_H
 
