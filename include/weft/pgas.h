@@ -70,6 +70,8 @@ WEFT_API weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *nu
  * the same at all members: MISMATCH (of bytes or calls), MEMORY, LIMIT (WEFT_SEGMENTS).
  */
 WEFT_API weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
+/* The same with other bytes of each member; span->bytes is the caller's. */
+WEFT_API weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
 /*
  * A segment of memory that the program has: `bytes` bytes at base, which may differ between
  * members. base: as for weft_register. span->bytes is the caller's. Collective, as weft_galloc.
@@ -81,11 +83,23 @@ WEFT_API weft_status weft_gfree(weft_job *job, weft_gspan *span);
 
 /* The beginning of a member's part; NULL for a bad member. */
 WEFT_API weft_gptr weft_gspan_member(weft_job *job, const weft_gspan *span, int member);
-/* Byte `at` of all parts one behind the other, in the order of members. */
+/* Byte `at` of all parts one behind the other, in the order of members; of parts of one size. */
 WEFT_API weft_gptr weft_gspan_at(weft_job *job, const weft_gspan *span, uint64_t at);
 
 /* Where this process may load and store it; NULL: in a GPU's memory, or not mapped here. */
 WEFT_API void *weft_host_gaddress(weft_job *job, weft_gptr g);
+
+/*
+ * Where a pointer leads, for what takes windows (tasks, words of 32 bits). address: in this place's
+ * own memory, a GPU's too; NULL at another place. It holds until the segment is freed.
+ */
+typedef struct weft_gwhere {
+    weft_win win;
+    int32_t member;
+    uint64_t offset;
+    void *address;
+} weft_gwhere;
+WEFT_API weft_status weft_host_gwhere(weft_job *job, weft_gptr g, weft_gwhere *where);
 
 /* As weft_host_put, weft_host_get, weft_host_put_begin, weft_host_get_begin. */
 WEFT_API weft_status weft_host_gput(weft_job *job, weft_gptr g, const void *source, size_t bytes);
@@ -101,6 +115,9 @@ WEFT_API weft_status weft_host_gput_2d_begin(weft_job *job, weft_gptr g, size_t 
 WEFT_API weft_status weft_host_gget_2d_begin(weft_job *job, weft_gptr g, size_t pitch, void *to,
                                              size_t to_pitch, size_t width, size_t height,
                                              weft_op *op);
+/* As weft_host_put_notify_rank: rank, of WEFT_COMM_WORLD, is one of the place. */
+WEFT_API weft_status weft_host_gput_notify(weft_job *job, weft_gptr g, const void *source,
+                                           size_t bytes, int rank, int tag);
 /* weft_host_flush of all segments. */
 WEFT_API weft_status weft_host_gflush(weft_job *job);
 
@@ -113,6 +130,30 @@ WEFT_API weft_status weft_host_gcompare_swap(weft_job *job, weft_gptr g, uint64_
 WEFT_API weft_status weft_host_gaccumulate(weft_job *job, weft_gptr g, const void *source,
                                            size_t count, weft_type type, weft_operation operation,
                                            weft_op *op);
+
+/*
+ * A lock for host programs and ranks of a group's places: mutual exclusion, first come first
+ * served. Who acquires it sees what was put and updated by global pointers before its release. Not
+ * recursive. (Mellor-Crummey and Scott, "Algorithms for scalable synchronization", 1991: who waits
+ * polls a word of its own place.) Plain data, which kernels may be given.
+ */
+typedef struct weft_glock {
+    weft_gspan memory;
+} weft_glock;
+/*
+ * ranks: how many of a place's ranks may use it, the first ones; 0: host programs alone.
+ * Collective, as weft_galloc; errors: its. free: nobody holds it or waits.
+ */
+WEFT_API weft_status weft_glock_create(weft_job *job, weft_comm group, int ranks, weft_glock *lock);
+WEFT_API weft_status weft_glock_free(weft_job *job, weft_glock *lock);
+/*
+ * acquire blocks, release may wait for a moment; try does not block, *taken: 1: it has it now. One
+ * thread of a host program at a time, between its acquire and release too. Errors: also
+ * UNSUPPORTED, as weft_host_swap.
+ */
+WEFT_API weft_status weft_host_glock_acquire(weft_job *job, const weft_glock *lock);
+WEFT_API weft_status weft_host_glock_try(weft_job *job, const weft_glock *lock, int *taken);
+WEFT_API weft_status weft_host_glock_release(weft_job *job, const weft_glock *lock);
 
 /* ---- kernels ------------------------------------------------------------------------------------
  * Calls as those of weft/device.h; a bad pointer ends the job. space: what weft_pgas_space gave.
@@ -144,6 +185,12 @@ WEFT_FN weft_op weft_gput_2d_begin(weft_self *self, const weft_gspace *space, we
 WEFT_FN weft_op weft_gget_2d_begin(weft_self *self, const weft_gspace *space, weft_gptr g,
                                    size_t pitch, void *to, size_t to_pitch, size_t width,
                                    size_t height);
+/*
+ * Puts, and then adds one to the tag's count of a rank of that place (in WEFT_COMM_WORLD): who
+ * consumes it sees the data, and all that this rank put to the place before.
+ */
+WEFT_FN void weft_gput_notify(weft_self *self, const weft_gspace *space, weft_gptr g,
+                              const void *source, size_t bytes, int rank, int tag);
 /* weft_flush of all segments. */
 WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space);
 
@@ -156,6 +203,11 @@ WEFT_FN uint64_t weft_gcompare_swap(weft_self *self, const weft_gspace *space, w
 WEFT_FN weft_op weft_gaccumulate(weft_self *self, const weft_gspace *space, weft_gptr g,
                                  const void *source, size_t count, weft_type type,
                                  weft_operation operation);
+
+/* As weft_host_glock_acquire and so on, for the rank: all its threads. try: 1: it has it now. */
+WEFT_FN void weft_glock_acquire(weft_self *self, const weft_gspace *space, const weft_glock *lock);
+WEFT_FN int weft_glock_try(weft_self *self, const weft_gspace *space, const weft_glock *lock);
+WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const weft_glock *lock);
 
 #ifdef __cplusplus
 }

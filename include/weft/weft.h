@@ -370,6 +370,9 @@ WEFT_API weft_status weft_exposed(weft_job *job, int process, uint32_t number, d
  * WEFT_COMM_NONE for a negative color. Errors: LIMIT.
  */
 WEFT_API weft_status weft_host_split(weft_job *job, int color, int key, weft_comm *group);
+/* The same, collective over the members of `parent`, which is such a group. Errors: COMM. */
+WEFT_API weft_status weft_host_group_split(weft_job *job, weft_comm parent, int color, int key,
+                                           weft_comm *group);
 /*
  * Collective over the group; WEFT_COMM_HOST is one. Where other calls take a process, those on a
  * window of a group take the member. Errors: COMM: no group of this process.

@@ -25,18 +25,25 @@ static weft_status check_group(weft_job *job, const char *call, weft_comm group)
     return WEFT_OK;
 }
 
-weft_status weft_host_split(weft_job *job, int color, int key, weft_comm *group)
+weft_status weft_host_group_split(weft_job *job, weft_comm parent, int color, int key,
+                                  weft_comm *group)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_split");
     WEFT_HOST_TRY(weft_host_place(job, host_name, "group", group));
+    WEFT_HOST_TRY(check_group(job, host_name, parent));
     WEFT_HOST_TRY(weft_host_together(job, host_name));
-    const weft_comm made = weft_comm_split(self, WEFT_COMM_HOST, color, key);
+    const weft_comm made = weft_comm_split(self, parent, color, key);
     if (made == WEFT_COMM_NONE && weft_failure(self) != WEFT_OK)
         WEFT_HOST_TRY(weft_refused(job, weft_failure(self),
                                    "%s: no more communicators (WEFT_COMMS=%d)", host_name,
                                    (int)job->config.comms));
     *group = made;
     return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_host_split(weft_job *job, int color, int key, weft_comm *group)
+{
+    return weft_host_group_split(job, WEFT_COMM_HOST, color, key, group);
 }
 
 weft_status weft_host_group_free(weft_job *job, weft_comm *group)

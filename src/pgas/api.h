@@ -7,7 +7,7 @@
 #ifndef WEFT_PGAS_API_H
 #define WEFT_PGAS_API_H
 
-#include "pgas/space.h"
+#include "pgas/lock.h"
 #include "rank/parts.h"
 #ifdef __CUDACC__
 #include "rank/api.h"
@@ -144,6 +144,19 @@ WEFT_FN weft_op weft_gget_2d_begin(weft_self *self, const weft_gspace *space, we
                              height);
 }
 
+WEFT_FN void weft_gput_notify(weft_self *self, const weft_gspace *space, weft_gptr g,
+                              const void *source, size_t bytes, int rank, int tag)
+{
+    const struct weft_gplace to = weft_gptr_to(self, space, g, bytes, "weft_gput_notify");
+    const int place = weft_gptr_place(g), first = weft_process_first(self, place);
+
+    if (WEFT_UNLIKELY(rank < first || rank >= first + weft_process_ranks(self, place)))
+        weft_fail4(self, WEFT_ERR_RANK, "weft_gput_notify: rank %lld is none of place %lld", rank,
+                   place, 0, 0);
+    weft_put(self, to.win, to.member, to.offset, source, bytes);
+    weft_notify(self, WEFT_COMM_WORLD, rank, tag); /* one process: in the order sent */
+}
+
 WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space)
 {
     weft_flush(self, space->win);
@@ -188,6 +201,44 @@ WEFT_FN weft_op weft_gaccumulate(weft_self *self, const weft_gspace *space, weft
 
     return weft_accumulate_begin(self, to.win, to.member, to.offset, source, count, type,
                                  operation);
+}
+
+/* ---- locks: lock.h ------------------------------------------------------------------------------
+ */
+
+WEFT_FN int weft_glock_try(weft_self *self, const weft_gspace *space, const weft_glock *lock)
+{
+    return weft_gcompare_swap(self, space, lock->memory.base, 0,
+                              weft_glock_who(space->me, self->slot)) == 0;
+}
+
+WEFT_FN void weft_glock_acquire(weft_self *self, const weft_gspace *space, const weft_glock *lock)
+{
+    const uint64_t me = weft_glock_who(space->me, self->slot);
+    const weft_gptr granted = weft_glock_word(lock, me, WEFT_GLOCK_GRANTED);
+    const uint64_t before = weft_gswap(self, space, lock->memory.base, me);
+
+    if (before == 0)
+        return;
+    weft_gswap(self, space, weft_glock_word(lock, before, WEFT_GLOCK_NEXT), me);
+    weft_wait_until(self, (const uint64_t *)weft_gaddress(self, space, granted), WEFT_NE, 0);
+    weft_gswap(self, space, granted, 0);
+}
+
+WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const weft_glock *lock)
+{
+    const uint64_t me = weft_glock_who(space->me, self->slot);
+    const weft_gptr word = weft_glock_word(lock, me, WEFT_GLOCK_NEXT);
+
+    weft_gflush(self, space);
+    uint64_t next = weft_gswap(self, space, word, 0);
+    if (next == 0 && weft_gcompare_swap(self, space, lock->memory.base, me, 0) == me)
+        return;
+    if (next == 0) { /* it has come, and is about to say so */
+        weft_wait_until(self, (const uint64_t *)weft_gaddress(self, space, word), WEFT_NE, 0);
+        next = weft_gswap(self, space, word, 0);
+    }
+    weft_gswap(self, space, weft_glock_word(lock, next, WEFT_GLOCK_GRANTED), 1);
 }
 
 #endif

@@ -20,7 +20,13 @@ struct weft_gbrought {
     uint64_t unused[3];
 };
 
-enum weft_gcall { WEFT_GCALL_NONE, WEFT_GCALL_ALLOC, WEFT_GCALL_ADOPT, WEFT_GCALL_FREE };
+enum weft_gcall {
+    WEFT_GCALL_NONE,
+    WEFT_GCALL_ALLOC,
+    WEFT_GCALL_ALLOC_V,
+    WEFT_GCALL_ADOPT,
+    WEFT_GCALL_FREE
+};
 
 struct weft_pgas {
     struct weft_gspace space;      /* as kernels see it, but for segments, which are a copy */

@@ -91,7 +91,8 @@ static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbroug
 
 static const char *name_of(uint32_t call)
 {
-    static const char *const names[] = {"nothing", "weft_galloc", "weft_gadopt", "weft_gfree"};
+    static const char *const names[] = {"nothing", "weft_galloc", "weft_galloc_v", "weft_gadopt",
+                                        "weft_gfree"};
 
     return call < sizeof(names) / sizeof(names[0]) ? names[call] : "garbage";
 }
@@ -183,11 +184,13 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
     return WEFT_OK;
 }
 
-weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
+/* what: with as much of each member, or not. */
+static weft_status take(weft_job *job, enum weft_gcall what, weft_comm group, size_t bytes,
+                        weft_gspan *span)
 {
     struct meeting m;
-    struct weft_gbrought mine = {.call = WEFT_GCALL_ALLOC, .bytes = bytes};
-    weft_status status = gather(job, "weft_galloc", group, &m);
+    struct weft_gbrought mine = {.call = what, .bytes = bytes};
+    weft_status status = gather(job, name_of(what), group, &m);
     uint64_t at = WEFT_BUDDY_NONE;
 
     if (status == WEFT_OK)
@@ -211,6 +214,16 @@ weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan
         weft_buddy_give(m.pgas->buddy, at, 0);
     part(&m);
     return status;
+}
+
+weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
+{
+    return take(job, WEFT_GCALL_ALLOC, group, bytes, span);
+}
+
+weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
+{
+    return take(job, WEFT_GCALL_ALLOC_V, group, bytes, span);
 }
 
 weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes, weft_gspan *span)

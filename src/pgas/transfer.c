@@ -51,6 +51,19 @@ void *weft_host_gaddress(weft_job *job, weft_gptr g)
     return address;
 }
 
+weft_status weft_host_gwhere(weft_job *job, weft_gptr g, weft_gwhere *where)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_host_gwhere");
+    struct weft_gplace to;
+
+    WEFT_HOST_TRY(weft_host_place(job, host_name, "where", where));
+    WEFT_HOST_TRY(weft_pgas_find(job, host_name, g, 0, 0, 1, &to));
+    unsigned char *const base =
+        weft_gptr_place(g) == job->numbers.process ? weft_ptr(self, to.win, to.member) : NULL;
+    *where = (weft_gwhere){to.win, to.member, to.offset, base != NULL ? base + to.offset : NULL};
+    return weft_host_leave(job, WEFT_OK);
+}
+
 weft_status weft_host_gput(weft_job *job, weft_gptr g, const void *source, size_t bytes)
 {
     FIND("weft_host_gput", bytes);
@@ -118,6 +131,13 @@ weft_status weft_host_gget_2d_begin(weft_job *job, weft_gptr g, size_t pitch, vo
     *op = weft_get_2d_begin(self, to.win, to.member, to.offset, pitch, memory, memory_pitch, width,
                             height);
     return weft_host_leave(job, WEFT_OK);
+}
+
+weft_status weft_host_gput_notify(weft_job *job, weft_gptr g, const void *source, size_t bytes,
+                                  int rank, int tag)
+{
+    FIND("weft_host_gput_notify", bytes);
+    return weft_host_put_notify_rank(job, to.win, to.member, to.offset, source, bytes, rank, tag);
 }
 
 weft_status weft_host_gflush(weft_job *job)

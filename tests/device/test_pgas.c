@@ -292,10 +292,16 @@ static void adopted(struct test_env *env, struct buffers *b)
     unsigned char *const memory = test_memory(env, TEST_MAPPED, 5000);
     const size_t bytes = 1000 + 100 * (size_t)me;
     weft_gspan span;
+    weft_gwhere where;
     weft_gptr g;
 
     TEST_EQ(env, weft_gadopt(env->job, WEFT_COMM_HOST, memory, bytes, &span), WEFT_OK);
+    g = weft_gptr_add(weft_gptr_at_place(span.base, me), 8);
+    TEST_EQ(env, weft_host_gwhere(env->job, g, &where), WEFT_OK);
+    TEST(env, where.address == memory + 8 && where.offset == 8 && where.member == me);
     g = weft_gspan_member(env->job, &span, q);
+    TEST_EQ(env, weft_host_gwhere(env->job, g, &where), WEFT_OK);
+    TEST_EQ(env, where.address == NULL, q != me);
     fill(b, me + 9u, 1000);
     TEST_EQ(env, weft_host_gput(env->job, weft_gptr_add(g, 100 * q), b->source, 1000), WEFT_OK);
     TEST_EQ(env, weft_host_gflush(env->job), WEFT_OK);
@@ -330,6 +336,15 @@ static void groups(struct test_env *env)
         TEST_EQ(env, got, q);
     }
     TEST_EQ(env, weft_gfree(env->job, &span), WEFT_OK);
+    if (me % 2 == 0) { /* the others do not take part */
+        weft_comm quarter;
+        TEST_EQ(env, weft_host_group_split(env->job, half, me % 4, me, &quarter), WEFT_OK);
+        TEST_EQ(env, weft_galloc(env->job, quarter, 8, &span), WEFT_OK);
+        TEST_EQ(env, span.members, (n + 3 - me % 4) / 4);
+        TEST_EQ(env, weft_gptr_place(weft_gspan_member(env->job, &span, me / 4)), me);
+        TEST_EQ(env, weft_gfree(env->job, &span), WEFT_OK);
+        TEST_EQ(env, weft_host_group_free(env->job, &quarter), WEFT_OK);
+    }
     TEST_EQ(env, weft_host_group_free(env->job, &half), WEFT_OK);
 }
 

@@ -149,6 +149,21 @@ static void two_blocks(void **state)
     close_heap(&heap);
 }
 
+/* A heap of 0 bytes: what a GPU's kernels have where its host program has all. */
+static void nothing(void **state)
+{
+    struct heap heap;
+    struct weft_buddy_numbers n;
+    (void)state;
+
+    open_heap(&heap, 0, 8);
+    assert_true(weft_buddy_take(&heap.buddy, 1, 0) == WEFT_BUDDY_NONE);
+    weft_buddy_count(&heap.buddy, &n);
+    assert_int_equal(n.free, 0);
+    assert_false(weft_buddy_give(&heap.buddy, 0, 0));
+    close_heap(&heap);
+}
+
 /* Any size of a heap, and of a block: all is lent, little wasted, all comes back. */
 static void sizes(void **state)
 {
@@ -205,9 +220,9 @@ static void full(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads), cmocka_unit_test(crowded),
-                                       cmocka_unit_test(two_blocks), cmocka_unit_test(sizes),
-                                       cmocka_unit_test(full)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads),    cmocka_unit_test(crowded),
+                                       cmocka_unit_test(two_blocks), cmocka_unit_test(nothing),
+                                       cmocka_unit_test(sizes),      cmocka_unit_test(full)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

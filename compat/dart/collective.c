@@ -1,0 +1,175 @@
+/* compat/dart/collective.c - collectives of a team, and messages. */
+#include "internal.h"
+
+/* ---- collectives --------------------------------------------------------------------------------
+ */
+
+/* The team, the bytes of nelem elements, and the root where there is one. */
+static dart_ret_t enter(const char *call, dart_team_t team, size_t nelem, dart_datatype_t type,
+                        int root, struct weftdart_team **t, size_t *bytes)
+{
+    TRY(weftdart_team_of(call, team, t));
+    TRY(weftdart_bytes(call, nelem, type, bytes));
+    return root >= 0 && root < (*t)->members
+               ? DART_OK
+               : weftdart_refuse(DART_ERR_INVAL, "%s: root %d of %d", call, root, (*t)->members);
+}
+
+/* Waits for what was begun with that status. */
+static dart_ret_t finish(weft_status status, weft_team_op **op)
+{
+    return weftdart_result(status == WEFT_OK ? weft_team_wait(op) : status);
+}
+
+/* Where a collective begins: the team t, the bytes of nelem elements, what is begun. */
+#define ENTER(nelem, root)                                                                         \
+    struct weftdart_team *t;                                                                       \
+    weft_team_op *begun;                                                                           \
+    size_t bytes;                                                                                  \
+    TRY(enter(__func__, team, nelem, type, root, &t, &bytes))
+
+dart_ret_t dart_barrier(dart_team_t team)
+{
+    const dart_datatype_t type = DART_TYPE_BYTE;
+
+    ENTER(0, 0);
+    return finish(weft_team_barrier(t->team, &begun), &begun);
+}
+
+dart_ret_t dart_bcast(void *buf, size_t nelem, dart_datatype_t type, dart_team_unit_t root,
+                      dart_team_t team)
+{
+    ENTER(nelem, root.id);
+    return finish(weft_team_broadcast(t->team, root.id, buf, bytes, &begun), &begun);
+}
+
+dart_ret_t dart_scatter(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
+                        dart_team_unit_t root, dart_team_t team)
+{
+    ENTER(nelem, root.id);
+    return finish(weft_team_scatter(t->team, root.id, sendbuf, recvbuf, bytes, &begun), &begun);
+}
+
+dart_ret_t dart_gather(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
+                       dart_team_unit_t root, dart_team_t team)
+{
+    ENTER(nelem, root.id);
+    return finish(weft_team_gather(t->team, root.id, sendbuf, bytes, recvbuf, &begun), &begun);
+}
+
+dart_ret_t dart_allgather(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
+                          dart_team_t team)
+{
+    ENTER(nelem, 0);
+    return finish(weft_team_allgather(t->team, sendbuf, bytes, recvbuf, &begun), &begun);
+}
+
+dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_t type,
+                           void *recvbuf, const size_t *nrecvelem, const size_t *recvdispls,
+                           dart_team_t team)
+{
+    dart_ret_t code = DART_OK;
+
+    TRY_PLACE(nrecvelem);
+    TRY_PLACE(recvdispls);
+    ENTER(nsendelem, 0);
+    if (nsendelem != nrecvelem[t->me])
+        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d sends %zu elements, and receives %zu",
+                               __func__, t->me, nsendelem, nrecvelem[t->me]);
+    const size_t members = (size_t)t->members;
+    size_t *const sizes = calloc(2 * members, sizeof(*sizes)), *const offsets = sizes + members;
+    if (sizes == NULL)
+        return weftdart_no_memory(__func__);
+    for (size_t i = 0; i < 2 * members && code == DART_OK; i++)
+        code = weftdart_bytes(__func__, i < members ? nrecvelem[i] : recvdispls[i - members], type,
+                              &sizes[i]);
+    if (code == DART_OK)
+        code = finish(weft_team_allgather_sizes(t->team, sendbuf, recvbuf, sizes, offsets, &begun),
+                      &begun);
+    free(sizes);
+    return code;
+}
+
+dart_ret_t dart_alltoall(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
+                         dart_team_t team)
+{
+    ENTER(nelem, 0);
+    return finish(weft_team_alltoall(t->team, sendbuf, recvbuf, bytes, &begun), &begun);
+}
+
+dart_ret_t dart_allreduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
+                          dart_operation_t op, dart_team_t team)
+{
+    weft_combine combine;
+
+    ENTER(nelem, 0);
+    TRY(weftdart_combine(__func__, type, op, &nelem, &combine));
+    return finish(weft_team_allreduce(t->team, sendbuf, recvbuf, nelem, &combine, &begun), &begun);
+}
+
+dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
+                       dart_operation_t op, dart_team_unit_t root, dart_team_t team)
+{
+    weft_combine combine;
+
+    ENTER(nelem, root.id);
+    TRY(weftdart_combine(__func__, type, op, &nelem, &combine));
+    return finish(weft_team_reduce(t->team, root.id, sendbuf, recvbuf, nelem, &combine, &begun),
+                  &begun);
+}
+
+/* ---- messages -----------------------------------------------------------------------------------
+ */
+
+dart_ret_t dart_send(const void *sendbuf, size_t nelem, dart_datatype_t type, int tag,
+                     dart_global_unit_t unit)
+{
+    size_t bytes;
+
+    TRY_OPEN();
+    TRY(weftdart_bytes(__func__, nelem, type, &bytes));
+    return weftdart_result(
+        weft_host_send(weftdart.job, WEFT_COMM_HOST, unit.id, tag, sendbuf, bytes));
+}
+
+/* WEFT_ANY is no unit and no tag of DART. */
+static dart_ret_t check_receive(const char *call, int tag, dart_global_unit_t unit)
+{
+    TRY(weftdart_open(call));
+    return tag >= 0 && unit.id >= 0
+               ? DART_OK
+               : weftdart_refuse(DART_ERR_INVAL, "%s: tag %d, unit %d", call, tag, unit.id);
+}
+
+dart_ret_t dart_recv(void *recvbuf, size_t nelem, dart_datatype_t type, int tag,
+                     dart_global_unit_t unit)
+{
+    size_t bytes;
+
+    TRY(check_receive(__func__, tag, unit));
+    TRY(weftdart_bytes(__func__, nelem, type, &bytes));
+    return weftdart_result(
+        weft_host_receive(weftdart.job, WEFT_COMM_HOST, unit.id, tag, recvbuf, bytes, NULL));
+}
+
+dart_ret_t dart_sendrecv(const void *sendbuf, size_t send_nelem, dart_datatype_t send_type,
+                         int send_tag, dart_global_unit_t dest, void *recvbuf, size_t recv_nelem,
+                         dart_datatype_t recv_type, int recv_tag, dart_global_unit_t src)
+{
+    weft_message_op op;
+    size_t send_bytes, recv_bytes;
+    int cancelled;
+
+    TRY(check_receive(__func__, recv_tag, src));
+    TRY(weftdart_bytes(__func__, send_nelem, send_type, &send_bytes));
+    TRY(weftdart_bytes(__func__, recv_nelem, recv_type, &recv_bytes));
+    TRY_WEFT(weft_host_receive_begin(weftdart.job, WEFT_COMM_HOST, src.id, recv_tag, recvbuf,
+                                     recv_bytes, &op));
+    const weft_status sent =
+        weft_host_send(weftdart.job, WEFT_COMM_HOST, dest.id, send_tag, sendbuf, send_bytes);
+    if (sent != WEFT_OK) {
+        weft_host_message_cancel(weftdart.job, &op, &cancelled);
+        return weftdart_result(sent);
+    }
+    return weftdart_result(weft_host_message_wait(weftdart.job, &op, NULL));
+}

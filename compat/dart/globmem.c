@@ -1,0 +1,335 @@
+/*
+ * compat/dart/globmem.c - global pointers and segments. A pointer of DART is one of weft with the
+ * team in the place of the generation; the segment's record here has both.
+ */
+#include "internal.h"
+
+#include <string.h>
+
+static struct weftdart_segment segments[WEFTDART_SEGMENTS]; /* by number; 0: the heap */
+
+dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found)
+{
+    if (segment < 0 || segment >= WEFTDART_SEGMENTS || (segment > 0 && !segments[segment].there))
+        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: there is no segment %d", call, segment);
+    *found = &segments[segment];
+    return DART_OK;
+}
+
+dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *pointer)
+{
+    struct weftdart_team *team;
+    struct weftdart_segment *segment;
+
+    if (DART_GPTR_ISNULL(gptr))
+        return weftdart_refuse(DART_ERR_INVAL, "%s: the pointer is DART_GPTR_NULL", call);
+    TRY(weftdart_team_of(call, gptr.teamid, &team));
+    TRY(weftdart_segment_of(call, gptr.segid, &segment));
+    if (segment->team != gptr.teamid)
+        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: segment %d is team %d's, not team %d's",
+                               call, gptr.segid, segment->team, gptr.teamid);
+    if (gptr.unitid < 0 || gptr.unitid >= team->members)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d of %d", call, gptr.unitid,
+                               team->members);
+    *pointer = weft_gptr_make(team->unit[gptr.unitid], (uint32_t)gptr.segid,
+                              segment->span.base.generation, gptr.addr_or_offs.offset);
+    return DART_OK;
+}
+
+void weftdart_segment_enter(dart_team_t team, size_t bytes, bool adopted, const weft_gspan *span)
+{
+    segments[span->base.segment] = (struct weftdart_segment){
+        .there = true, .adopted = adopted, .team = team, .bytes = bytes, .span = *span};
+}
+
+int weftdart_segments_of(dart_team_t team)
+{
+    int count = 0;
+
+    for (int i = 1; i < WEFTDART_SEGMENTS; i++)
+        count += segments[i].there && segments[i].team == team;
+    return count;
+}
+
+void weftdart_segments_close(void)
+{
+    memset(segments, 0, sizeof(segments)); /* the memory goes with the heaps */
+}
+
+/* ---- pointers -----------------------------------------------------------------------------------
+ */
+
+/* Where it is in this unit's memory; NULL: it is another's. */
+static dart_ret_t address_of(const char *call, dart_gptr_t gptr, void **address)
+{
+    weft_gptr pointer;
+    weft_gwhere where;
+
+    TRY(weftdart_pointer(call, gptr, &pointer));
+    TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where));
+    *address = where.address;
+    return DART_OK;
+}
+
+dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void **addr)
+{
+    TRY_PLACE(addr);
+    return address_of(__func__, gptr, addr);
+}
+
+dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr)
+{
+    void *base;
+
+    TRY_PLACE(gptr);
+    dart_gptr_t first = *gptr;
+    first.addr_or_offs.offset = 0;
+    TRY(address_of(__func__, first, &base));
+    if (base == NULL)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: the pointer leads to unit %d of team %d",
+                               __func__, gptr->unitid, gptr->teamid);
+    gptr->addr_or_offs.offset = (uint64_t)((uintptr_t)addr - (uintptr_t)base);
+    return DART_OK;
+}
+
+dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t *flags)
+{
+    struct weftdart_segment *segment;
+
+    TRY_PLACE(flags);
+    TRY_OPEN();
+    TRY(weftdart_segment_of(__func__, gptr.segid, &segment));
+    *flags = segment->flags;
+    return DART_OK;
+}
+
+dart_ret_t dart_gptr_setflags(dart_gptr_t *gptr, uint16_t flags)
+{
+    struct weftdart_segment *segment;
+
+    TRY_PLACE(gptr);
+    TRY_OPEN();
+    TRY(weftdart_segment_of(__func__, gptr->segid, &segment));
+    segment->flags = flags;
+    gptr->flags = flags & 0xff;
+    return DART_OK;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------
+ */
+
+dart_ret_t dart_memalloc(size_t nelem, dart_datatype_t type, dart_gptr_t *gptr)
+{
+    weft_gptr pointer;
+    size_t bytes;
+
+    TRY_PLACE(gptr);
+    TRY_OPEN();
+    TRY(weftdart_bytes(__func__, nelem, type, &bytes));
+    TRY_WEFT(weft_host_local_alloc(weftdart.job, bytes, &pointer));
+    *gptr = (dart_gptr_t){.unitid = weftdart.unit & 0x7fffff,
+                          .segid = DART_SEGMENT_LOCAL,
+                          .teamid = DART_TEAM_ALL,
+                          .addr_or_offs = {.offset = pointer.offset}};
+    return DART_OK;
+}
+
+dart_ret_t dart_memfree(dart_gptr_t gptr)
+{
+    weft_gptr pointer;
+
+    TRY(weftdart_pointer(__func__, gptr, &pointer));
+    return weftdart_result(weft_host_local_free(weftdart.job, pointer));
+}
+
+/* Collective. adopt: memory of the program. */
+static dart_ret_t make(const char *call, dart_team_t team, size_t nelem, dart_datatype_t type,
+                       bool adopt, void *memory, dart_gptr_t *gptr)
+{
+    struct weftdart_team *t;
+    weft_gspan span;
+    size_t bytes;
+
+    if (gptr == NULL)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: gptr is NULL", call);
+    TRY(weftdart_team_of(call, team, &t));
+    TRY(weftdart_bytes(call, nelem, type, &bytes));
+    if (bytes > SIZE_MAX - 7)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu bytes", call, bytes);
+    if (adopt)
+        TRY_WEFT(weft_gadopt(weftdart.job, t->group, memory, bytes, &span));
+    else /* the last small element, too, is in a word that updates reach */
+        TRY_WEFT(weft_galloc(weftdart.job, t->group, (bytes + 7) & ~(size_t)7, &span));
+    weftdart_segment_enter(team, bytes, adopt, &span);
+    *gptr = (dart_gptr_t){.segid = (int16_t)span.base.segment, .teamid = team};
+    return DART_OK;
+}
+
+static dart_ret_t give(const char *call, dart_gptr_t gptr, bool adopted)
+{
+    struct weftdart_segment *segment;
+    weft_gptr pointer;
+
+    TRY(weftdart_pointer(call, gptr, &pointer));
+    TRY(weftdart_segment_of(call, gptr.segid, &segment));
+    if (gptr.segid == DART_SEGMENT_LOCAL || segment->adopted != adopted)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: segment %d is %s", call, gptr.segid,
+                               gptr.segid == DART_SEGMENT_LOCAL ? "that of dart_memalloc"
+                               : adopted                        ? "memory that was not registered"
+                                         : "memory that the program has registered");
+    TRY_WEFT(weft_gfree(weftdart.job, &segment->span));
+    segment->there = false;
+    return DART_OK;
+}
+
+dart_ret_t dart_team_memalloc_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,
+                                      dart_gptr_t *gptr)
+{
+    return make(__func__, team, nelem, type, false, NULL, gptr);
+}
+
+dart_ret_t dart_team_memfree(dart_gptr_t gptr)
+{
+    return give(__func__, gptr, false);
+}
+
+dart_ret_t dart_team_memregister_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,
+                                         void *addr, dart_gptr_t *gptr)
+{
+    return make(__func__, team, nelem, type, true, addr, gptr);
+}
+
+dart_ret_t dart_team_memregister(dart_team_t team, size_t nelem, dart_datatype_t type, void *addr,
+                                 dart_gptr_t *gptr)
+{
+    return make(__func__, team, nelem, type, true, addr, gptr);
+}
+
+dart_ret_t dart_team_memderegister(dart_gptr_t gptr)
+{
+    return give(__func__, gptr, true);
+}
+
+/* ---- pools: blocks in a row, first fit ----------------------------------------------------------
+ */
+
+struct piece {
+    struct piece *next;
+    size_t at, bytes;
+};
+
+struct dart_allocator_struct {
+    dart_gptr_t base; /* this unit's part */
+    size_t bytes;
+    pthread_mutex_t lock;
+    struct piece *first; /* those in use, in the order of their places */
+};
+
+enum { POOL_ALIGN = 64 };
+
+dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator_t *allocator)
+{
+    struct weftdart_team *t;
+
+    TRY_PLACE(allocator);
+    TRY(weftdart_team_of(__func__, team, &t));
+    struct dart_allocator_struct *const pool = calloc(1, sizeof(*pool));
+    if (pool == NULL)
+        return weftdart_no_memory(__func__);
+    pool->bytes = (pool_size + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
+    const dart_ret_t code =
+        make(__func__, team, pool->bytes, DART_TYPE_BYTE, false, NULL, &pool->base);
+    if (code != DART_OK) {
+        free(pool);
+        return code;
+    }
+    pool->base.unitid = t->me & 0x7fffff;
+    pthread_mutex_init(&pool->lock, NULL);
+    *allocator = pool;
+    return DART_OK;
+}
+
+/* The place of a new piece of so many bytes; NULL: there is none. */
+static struct piece **find_room(struct dart_allocator_struct *pool, size_t bytes, size_t *at)
+{
+    struct piece **link = &pool->first;
+
+    for (*at = 0; *link != NULL && (*link)->at - *at < bytes; link = &(*link)->next)
+        *at = (*link)->at + (*link)->bytes;
+    return *link != NULL || (*at <= pool->bytes && pool->bytes - *at >= bytes) ? link : NULL;
+}
+
+dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t *gptr,
+                                dart_allocator_t allocator)
+{
+    size_t bytes, at;
+
+    TRY_PLACE(gptr);
+    TRY_PLACE(allocator);
+    TRY(weftdart_bytes(__func__, nelem, type, &bytes));
+    *gptr = DART_GPTR_NULL;
+    struct piece *const piece = malloc(sizeof(*piece));
+    if (piece == NULL)
+        return weftdart_no_memory(__func__);
+    struct piece **link = NULL;
+    pthread_mutex_lock(&allocator->lock);
+    if (bytes <= allocator->bytes) {
+        const size_t room = (bytes + (bytes == 0) + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
+        link = find_room(allocator, room, &at);
+        if (link != NULL) {
+            *piece = (struct piece){*link, at, room};
+            *link = piece;
+        }
+    }
+    pthread_mutex_unlock(&allocator->lock);
+    if (link == NULL) {
+        free(piece);
+        return weftdart_refuse(DART_ERR_NOMEM, "%s: %zu bytes of a pool of %zu", __func__, bytes,
+                               allocator->bytes);
+    }
+    *gptr = allocator->base;
+    gptr->addr_or_offs.offset = at;
+    return DART_OK;
+}
+
+dart_ret_t dart_allocator_free(dart_gptr_t *gptr, dart_allocator_t allocator)
+{
+    struct piece *found = NULL;
+
+    TRY_PLACE(gptr);
+    TRY_PLACE(allocator);
+    pthread_mutex_lock(&allocator->lock);
+    if (gptr->segid == allocator->base.segid && gptr->unitid == allocator->base.unitid)
+        for (struct piece **link = &allocator->first; *link != NULL; link = &(*link)->next)
+            if ((*link)->at == gptr->addr_or_offs.offset) {
+                found = *link;
+                *link = found->next;
+                break;
+            }
+    pthread_mutex_unlock(&allocator->lock);
+    if (found == NULL)
+        return weftdart_refuse(DART_ERR_INVAL,
+                               "%s: offset %llu of segment %d at unit %d is not the beginning of "
+                               "a piece of this unit's pool",
+                               __func__, (unsigned long long)gptr->addr_or_offs.offset, gptr->segid,
+                               gptr->unitid);
+    free(found);
+    *gptr = DART_GPTR_NULL;
+    return DART_OK;
+}
+
+dart_ret_t dart_allocator_destroy(dart_allocator_t *allocator)
+{
+    TRY_PLACE(allocator);
+    TRY_PLACE(*allocator);
+    struct dart_allocator_struct *const pool = *allocator;
+    TRY(give(__func__, pool->base, false));
+    for (struct piece *piece = pool->first, *next; piece != NULL; piece = next) {
+        next = piece->next;
+        free(piece);
+    }
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+    *allocator = NULL;
+    return DART_OK;
+}

@@ -1,0 +1,173 @@
+/* compat/dart/group.c - groups: sets of numbers. */
+#include "internal.h"
+
+static int count(const struct dart_group_struct *group)
+{
+    int members = 0;
+
+    for (int w = 0; w < WEFTDART_WORDS; w++)
+        members += __builtin_popcountll(group->bit[w]);
+    return members;
+}
+
+static void add(struct dart_group_struct *group, int unit)
+{
+    group->bit[unit / 64] |= (uint64_t)1 << unit % 64;
+}
+
+/* The member after `unit`; -1: there is none. */
+static int next(const struct dart_group_struct *group, int unit)
+{
+    for (unit++; unit < WEFTDART_UNITS; unit++)
+        if (weftdart_in(group, unit))
+            return unit;
+    return -1;
+}
+
+static dart_ret_t check_unit(const char *call, dart_global_unit_t unit)
+{
+    return unit.id >= 0 && unit.id < WEFTDART_UNITS
+               ? DART_OK
+               : weftdart_refuse(DART_ERR_INVAL, "%s: unit %d", call, unit.id);
+}
+
+dart_ret_t dart_group_create(dart_group_t *group)
+{
+    TRY_PLACE(group);
+    struct dart_group_struct *const made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return weftdart_no_memory(__func__);
+    *group = made;
+    return DART_OK;
+}
+
+dart_ret_t dart_group_destroy(dart_group_t *group)
+{
+    TRY_PLACE(group);
+    free(*group);
+    *group = DART_GROUP_NULL;
+    return DART_OK;
+}
+
+/* A group of those that are in either, or in both. */
+static dart_ret_t join(const char *call, const struct dart_group_struct *a,
+                       const struct dart_group_struct *b, bool both, dart_group_t *made)
+{
+    dart_group_t group;
+
+    if (a == NULL || b == NULL || made == NULL)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: a group is NULL", call);
+    TRY(dart_group_create(&group));
+    for (int w = 0; w < WEFTDART_WORDS; w++)
+        group->bit[w] = both ? a->bit[w] & b->bit[w] : a->bit[w] | b->bit[w];
+    *made = group;
+    return DART_OK;
+}
+
+dart_ret_t dart_group_clone(const dart_group_t group, dart_group_t *copy)
+{
+    return join(__func__, group, group, false, copy);
+}
+
+dart_ret_t dart_group_union(const dart_group_t a, const dart_group_t b, dart_group_t *made)
+{
+    return join(__func__, a, b, false, made);
+}
+
+dart_ret_t dart_group_intersect(const dart_group_t a, const dart_group_t b, dart_group_t *made)
+{
+    return join(__func__, a, b, true, made);
+}
+
+dart_ret_t dart_group_addmember(dart_group_t group, dart_global_unit_t unit)
+{
+    TRY_PLACE(group);
+    TRY(check_unit(__func__, unit));
+    add(group, unit.id);
+    return DART_OK;
+}
+
+dart_ret_t dart_group_delmember(dart_group_t group, dart_global_unit_t unit)
+{
+    TRY_PLACE(group);
+    TRY(check_unit(__func__, unit));
+    group->bit[unit.id / 64] &= ~((uint64_t)1 << unit.id % 64);
+    return DART_OK;
+}
+
+dart_ret_t dart_group_ismember(const dart_group_t group, dart_global_unit_t unit, int32_t *ismember)
+{
+    TRY_PLACE(group);
+    TRY_PLACE(ismember);
+    TRY(check_unit(__func__, unit));
+    *ismember = weftdart_in(group, unit.id);
+    return DART_OK;
+}
+
+dart_ret_t dart_group_size(const dart_group_t group, size_t *size)
+{
+    TRY_PLACE(group);
+    TRY_PLACE(size);
+    *size = (size_t)count(group);
+    return DART_OK;
+}
+
+dart_ret_t dart_group_getmembers(const dart_group_t group, dart_global_unit_t *units)
+{
+    TRY_PLACE(group);
+    TRY_PLACE(units);
+    for (int unit = next(group, -1); unit >= 0; unit = next(group, unit))
+        (units++)->id = unit;
+    return DART_OK;
+}
+
+dart_ret_t dart_group_split(const dart_group_t group, size_t n, size_t *count_made,
+                            dart_group_t *groups)
+{
+    TRY_PLACE(group);
+    TRY_PLACE(count_made);
+    TRY_PLACE(groups);
+    const size_t members = (size_t)count(group), most = n < members ? n : members;
+    if (n == 0)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: into 0 groups", __func__);
+    int unit = -1;
+    for (size_t i = 0; i < most; i++) {
+        TRY(dart_group_create(&groups[i]));
+        for (size_t left = members / most + (i < members % most); left > 0; left--) {
+            unit = next(group, unit);
+            add(groups[i], unit);
+        }
+    }
+    *count_made = most;
+    return DART_OK;
+}
+
+dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_locality_t *domain,
+                                     dart_locality_scope_t scope, size_t n, size_t *count_made,
+                                     dart_group_t *groups)
+{
+    dart_domain_locality_t **domains;
+    int found;
+
+    TRY_PLACE(group);
+    TRY_PLACE(domain);
+    TRY_PLACE(count_made);
+    TRY_PLACE(groups);
+    if (n == 0)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: into 0 groups", __func__);
+    TRY(dart_domain_scope_domains(domain, scope, &found, &domains));
+    const size_t most = n < (size_t)found ? n : (size_t)found;
+    dart_ret_t code = DART_OK;
+    for (size_t i = 0; i < most && code == DART_OK; i++) {
+        code = dart_group_create(&groups[i]);
+        const size_t first = i * (size_t)found / most, end = (i + 1) * (size_t)found / most;
+        for (size_t d = first; d < end && code == DART_OK; d++)
+            for (int u = 0; u < domains[d]->num_units; u++)
+                if (weftdart_in(group, domains[d]->unit_ids[u].id))
+                    add(groups[i], domains[d]->unit_ids[u].id);
+    }
+    free(domains);
+    if (code == DART_OK)
+        *count_made = most;
+    return code;
+}

@@ -1,0 +1,139 @@
+/*
+ * compat/dart/internal.h - what the files of the library share. DART over weft's public API alone:
+ * a unit is a process of the job; a segment is a span of the global address space; a team is a
+ * group of host programs, and a team for collectives.
+ */
+#ifndef WEFTDART_INTERNAL_H
+#define WEFTDART_INTERNAL_H
+
+#include <dash/dart/if/dart.h>
+#include <weft/pgas.h>
+#include <weft/team.h>
+
+#include <pthread.h>
+
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        const dart_ret_t try_code = (expression);                                                  \
+        if (try_code != DART_OK)                                                                   \
+            return try_code;                                                                       \
+    } while (0)
+#define TRY_WEFT(expression) TRY(weftdart_result(expression))
+/* Every call begins so: the library is open, and what pointer points to is there. */
+#define TRY_OPEN() TRY(weftdart_open(__func__))
+#define TRY_PLACE(pointer)                                                                         \
+    do {                                                                                           \
+        if ((pointer) == NULL)                                                                     \
+            return weftdart_refuse(DART_ERR_INVAL, "%s: %s is NULL", __func__, #pointer);          \
+    } while (0)
+
+enum {
+    WEFTDART_UNITS = 4096, /* most */
+    WEFTDART_TEAMS = 256,
+    WEFTDART_SEGMENTS = 1024,
+    WEFTDART_WORDS = WEFTDART_UNITS / 64
+};
+
+/* ---- start.c ------------------------------------------------------------------------------------
+ */
+
+extern struct weftdart_state {
+    weft_job *job; /* NULL: not open */
+    int unit, units;
+} weftdart;
+
+/* Says it on stderr, and returns code. */
+dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+dart_ret_t weftdart_open(const char *call);
+/* What a status of weft, which has been said, is to DART. */
+dart_ret_t weftdart_result(weft_status status);
+dart_ret_t weftdart_no_memory(const char *call);
+
+/* ---- type.c -------------------------------------------------------------------------------------
+ */
+
+struct weftdart_block {
+    size_t offset, length; /* in elements */
+};
+
+/* Blocks of elements that repeat every `extent` elements. */
+struct weftdart_type {
+    dart_datatype_t base;
+    size_t size;                    /* of an element, in bytes */
+    size_t count, extent, elements; /* blocks; elements in all of them */
+    const struct weftdart_block *block;
+};
+
+/* The type; NULL, and an error said. */
+const struct weftdart_type *weftdart_type_of(const char *call, dart_datatype_t type);
+static inline bool weftdart_is_plain(const struct weftdart_type *type)
+{
+    return type->count == 1 && type->extent == type->block->length;
+}
+/* Bytes of elements of a type that is plain. */
+dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, size_t *bytes);
+/* How elements are combined, one by one or in pairs; of: their number, then that of pairs. */
+dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operation_t op, size_t *of,
+                            weft_combine *combine);
+
+/* ---- group.c, team.c ----------------------------------------------------------------------------
+ */
+
+struct dart_group_struct {
+    uint64_t bit[WEFTDART_WORDS];
+};
+static inline bool weftdart_in(const struct dart_group_struct *group, int unit)
+{
+    return (group->bit[unit / 64] >> unit % 64 & 1) != 0;
+}
+
+struct weftdart_team {
+    bool there;
+    dart_team_t id;
+    int members, me;
+    int *unit;       /* by member */
+    weft_comm group; /* its segments', */
+    weft_comm talk;  /* and its collectives' */
+    weft_team *team;
+    dart_domain_locality_t *domain; /* NULL: not made yet */
+    dart_unit_locality_t *places;
+};
+
+dart_ret_t weftdart_teams_open(void);
+void weftdart_teams_close(void);
+/* NOTFOUND: this unit is in no team of that number. */
+dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_team **found);
+
+/* ---- globmem.c ----------------------------------------------------------------------------------
+ */
+
+struct weftdart_segment {
+    bool there, adopted;
+    uint16_t flags;
+    dart_team_t team;
+    size_t bytes; /* of each unit, as the program has asked */
+    weft_gspan span;
+};
+
+/* NOTFOUND: there is none of that number. Segment 0 has none. */
+dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found);
+dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *pointer);
+void weftdart_segment_enter(dart_team_t team, size_t bytes, bool adopted, const weft_gspan *span);
+/* Segments of the team, not freed. */
+int weftdart_segments_of(dart_team_t team);
+void weftdart_segments_close(void);
+
+/* ---- transfer.c, locality.c, tapi.c -------------------------------------------------------------
+ */
+
+dart_ret_t weftdart_test(dart_handle_t handle, weft_progress how, int *done);
+dart_ret_t weftdart_wait(dart_handle_t handle, weft_progress how);
+
+dart_ret_t weftdart_locality_open(void);
+void weftdart_locality_drop(struct weftdart_team *team);
+void weftdart_locality_close(void);
+
+dart_ret_t weftdart_tapi_close(void);
+
+#endif

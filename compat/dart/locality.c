@@ -1,0 +1,389 @@
+/*
+ * compat/dart/locality.c - where units are. What each unit knows of itself is gathered once, by
+ * dart_init; a team's tree is made of that when somebody asks for it.
+ */
+#include "internal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a unit tells of itself. */
+struct origin {
+    char host[DART_LOCALITY_HOST_MAX_SIZE];
+    int node, cores, memory_mib;
+};
+static struct origin *origins; /* by unit */
+
+dart_ret_t weftdart_locality_open(void)
+{
+    struct weftdart_team *all;
+    struct origin mine = {
+        .node = weft_numbers_of(weftdart.job)->node,
+        .cores = (int)sysconf(_SC_NPROCESSORS_ONLN),
+        .memory_mib =
+            (int)((uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) >> 20)};
+
+    gethostname(mine.host, sizeof(mine.host) - 1);
+    origins = calloc((size_t)weftdart.units, sizeof(*origins));
+    if (origins == NULL)
+        return weftdart_no_memory("dart_init");
+    TRY(weftdart_team_of("dart_init", DART_TEAM_ALL, &all));
+    return dart_allgather(&mine, origins, sizeof(mine), DART_TYPE_BYTE, DART_TEAM_ALL);
+}
+
+void weftdart_locality_close(void)
+{
+    free(origins);
+    origins = NULL;
+}
+
+/* ---- domains ------------------------------------------------------------------------------------
+ */
+
+/* Frees what is below, and what it holds; not itself. */
+static void clear(dart_domain_locality_t *domain)
+{
+    for (int i = 0; i < domain->num_domains; i++) {
+        clear(domain->children[i]);
+        free(domain->children[i]);
+    }
+    free(domain->children);
+    free(domain->unit_ids);
+    *domain = (dart_domain_locality_t){.scope = DART_LOCALITY_SCOPE_UNDEFINED, .node_id = -1};
+}
+
+/* target, which is empty, becomes a copy below `parent`. */
+static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
+                       const dart_domain_locality_t *source, dart_domain_locality_t *parent)
+{
+    *target = *source;
+    target->parent = parent;
+    target->num_domains = 0;
+    target->children = calloc((size_t)source->num_domains + 1, sizeof(*target->children));
+    target->unit_ids = calloc((size_t)source->num_units + 1, sizeof(*target->unit_ids));
+    if (target->children == NULL || target->unit_ids == NULL)
+        return weftdart_no_memory(call);
+    for (int i = 0; i < source->num_units; i++)
+        target->unit_ids[i] = source->unit_ids[i];
+    for (int i = 0; i < source->num_domains; i++) {
+        dart_domain_locality_t *const child = calloc(1, sizeof(*child));
+        if (child == NULL)
+            return weftdart_no_memory(call);
+        target->children[target->num_domains++] = child;
+        TRY(copy(call, child, source->children[i], target));
+    }
+    return DART_OK;
+}
+
+/* A child of `parent`, with room for so many units and children. */
+static dart_domain_locality_t *add(dart_domain_locality_t *parent, dart_locality_scope_t scope,
+                                   int global_index, int room)
+{
+    dart_domain_locality_t *const made = calloc(1, sizeof(*made));
+
+    if (made == NULL)
+        return NULL;
+    *made = (dart_domain_locality_t){.scope = scope, .level = 0, .node_id = -1, .is_symmetric = 1};
+    made->children = calloc((size_t)room + 1, sizeof(*made->children));
+    made->unit_ids = calloc((size_t)room + 1, sizeof(*made->unit_ids));
+    if (made->children == NULL || made->unit_ids == NULL) {
+        clear(made);
+        free(made);
+        return NULL;
+    }
+    snprintf(made->domain_tag, sizeof(made->domain_tag), ".");
+    if (parent == NULL)
+        return made;
+    made->parent = parent;
+    made->level = parent->level + 1;
+    made->team = parent->team;
+    made->global_index = global_index;
+    made->relative_index = parent->num_domains;
+    snprintf(made->domain_tag, sizeof(made->domain_tag), "%.15s.%d",
+             parent->level == 0 ? "" : parent->domain_tag, made->relative_index);
+    parent->children[parent->num_domains++] = made;
+    return made;
+}
+
+/* The host of a unit, below the team's domain; one that is new if there is none yet. */
+static dart_domain_locality_t *host_of(dart_domain_locality_t *team, int unit, int room)
+{
+    const struct origin *const from = &origins[unit];
+
+    for (int i = 0; i < team->num_domains; i++)
+        if (team->children[i]->node_id == from->node)
+            return team->children[i];
+    dart_domain_locality_t *const host =
+        add(team, DART_LOCALITY_SCOPE_NODE, team->num_domains, room);
+    if (host == NULL)
+        return NULL;
+    memcpy(host->host, from->host, sizeof(host->host));
+    host->node_id = from->node;
+    host->num_nodes = 1;
+    host->num_cores = from->cores;
+    host->shared_mem_bytes = -1;
+    team->num_cores += from->cores;
+    return host;
+}
+
+static void describe(dart_unit_locality_t *place, const struct weftdart_team *t, int member,
+                     const dart_domain_locality_t *domain)
+{
+    const struct origin *const from = &origins[t->unit[member]];
+    dart_hwinfo_t *const hardware = &place->hwinfo;
+
+    memset(hardware, 0xff, sizeof(*hardware)); /* -1: not known */
+    memcpy(hardware->host, from->host, sizeof(hardware->host));
+    hardware->num_cores = from->cores;
+    hardware->num_numa = 1;
+    hardware->numa_id = 0;
+    hardware->min_threads = hardware->max_threads = 1;
+    hardware->system_memory_bytes = hardware->numa_memory_bytes = from->memory_mib;
+    hardware->num_scopes = 0;
+    for (const dart_domain_locality_t *d = domain; d != NULL; d = d->parent)
+        hardware->scopes[hardware->num_scopes++] =
+            (dart_locality_scope_pos_t){d->scope, d->relative_index};
+    place->unit.id = member;
+    place->team = t->id;
+    memcpy(place->domain_tag, domain->domain_tag, sizeof(place->domain_tag));
+}
+
+static dart_ret_t make(const char *call, struct weftdart_team *t)
+{
+    if (t->domain != NULL)
+        return DART_OK;
+    t->domain = add(NULL, DART_LOCALITY_SCOPE_GLOBAL, 0, t->members);
+    t->places = calloc((size_t)t->members, sizeof(*t->places));
+    if (t->domain == NULL || t->places == NULL)
+        return weftdart_no_memory(call);
+    t->domain->team = t->id;
+    t->domain->shared_mem_bytes = -1;
+    for (int m = 0; m < t->members; m++) {
+        dart_domain_locality_t *const host = host_of(t->domain, t->unit[m], t->members);
+        dart_domain_locality_t *const unit =
+            host != NULL ? add(host, DART_LOCALITY_SCOPE_UNIT, m, 1) : NULL;
+        if (unit == NULL)
+            return weftdart_no_memory(call);
+        memcpy(unit->host, host->host, sizeof(unit->host));
+        unit->node_id = host->node_id;
+        unit->num_cores = host->num_cores;
+        unit->shared_mem_bytes = -1;
+        unit->num_nodes = 1;
+        for (dart_domain_locality_t *d = unit; d != NULL; d = d->parent)
+            d->unit_ids[d->num_units++].id = t->unit[m];
+        describe(&t->places[m], t, m, unit);
+    }
+    t->domain->num_nodes = t->domain->num_domains;
+    if (t->domain->num_nodes == 1) {
+        memcpy(t->domain->host, t->domain->children[0]->host, sizeof(t->domain->host));
+        t->domain->node_id = t->domain->children[0]->node_id;
+    }
+    return DART_OK;
+}
+
+void weftdart_locality_drop(struct weftdart_team *t)
+{
+    if (t->domain != NULL)
+        clear(t->domain);
+    free(t->domain);
+    free(t->places);
+    t->domain = NULL;
+    t->places = NULL;
+}
+
+/* ---- the calls ----------------------------------------------------------------------------------
+ */
+
+/* The team, with its tree. */
+static dart_ret_t enter(const char *call, dart_team_t team, struct weftdart_team **t)
+{
+    TRY(weftdart_team_of(call, team, t));
+    const dart_ret_t code = make(call, *t);
+    if (code != DART_OK)
+        weftdart_locality_drop(*t);
+    return code;
+}
+
+dart_ret_t dart_team_locality_init(dart_team_t team)
+{
+    struct weftdart_team *t;
+
+    return enter(__func__, team, &t);
+}
+
+dart_ret_t dart_team_locality_finalize(dart_team_t team)
+{
+    struct weftdart_team *t;
+
+    TRY(weftdart_team_of(__func__, team, &t));
+    weftdart_locality_drop(t);
+    return DART_OK;
+}
+
+static dart_domain_locality_t *find(dart_domain_locality_t *domain, const char *tag)
+{
+    dart_domain_locality_t *found = strcmp(domain->domain_tag, tag) == 0 ? domain : NULL;
+
+    for (int i = 0; i < domain->num_domains && found == NULL; i++)
+        found = find(domain->children[i], tag);
+    return found;
+}
+
+dart_ret_t dart_domain_find(const dart_domain_locality_t *domain, const char *tag,
+                            dart_domain_locality_t **found)
+{
+    TRY_PLACE(domain);
+    TRY_PLACE(tag);
+    TRY_PLACE(found);
+    dart_domain_locality_t *const there = find((dart_domain_locality_t *)(uintptr_t)domain, tag);
+    if (there == NULL)
+        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: no domain %s in %s", __func__, tag,
+                               domain->domain_tag);
+    *found = there;
+    return DART_OK;
+}
+
+dart_ret_t dart_domain_team_locality(dart_team_t team, const char *tag,
+                                     dart_domain_locality_t **domain)
+{
+    struct weftdart_team *t;
+
+    TRY(enter(__func__, team, &t));
+    return dart_domain_find(t->domain, tag, domain);
+}
+
+dart_ret_t dart_unit_locality(dart_team_t team, dart_unit_t unit, dart_unit_locality_t **locality)
+{
+    struct weftdart_team *t;
+
+    TRY_PLACE(locality);
+    TRY(enter(__func__, team, &t));
+    if (unit < 0 || unit >= t->members)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d of %d", __func__, unit, t->members);
+    *locality = &t->places[unit];
+    return DART_OK;
+}
+
+dart_ret_t dart_domain_create(dart_domain_locality_t **domain)
+{
+    TRY_PLACE(domain);
+    dart_domain_locality_t *const made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return weftdart_no_memory(__func__);
+    clear(made);
+    *domain = made;
+    return DART_OK;
+}
+
+dart_ret_t dart_domain_destroy(dart_domain_locality_t *domain)
+{
+    if (domain != NULL)
+        clear(domain);
+    free(domain);
+    return DART_OK;
+}
+
+dart_ret_t dart_domain_assign(dart_domain_locality_t *domain, const dart_domain_locality_t *source)
+{
+    TRY_PLACE(domain);
+    TRY_PLACE(source);
+    clear(domain);
+    const dart_ret_t code = copy(__func__, domain, source, NULL);
+    if (code != DART_OK)
+        clear(domain);
+    return code;
+}
+
+dart_ret_t dart_domain_clone(const dart_domain_locality_t *domain, dart_domain_locality_t **made)
+{
+    dart_domain_locality_t *clone;
+
+    TRY_PLACE(domain);
+    TRY_PLACE(made);
+    TRY(dart_domain_create(&clone));
+    const dart_ret_t code = dart_domain_assign(clone, domain);
+    if (code == DART_OK)
+        *made = clone;
+    else
+        dart_domain_destroy(clone);
+    return code;
+}
+
+/* Those of the scope, in order, at list; their number. list NULL: counts. */
+static int collect(dart_domain_locality_t *domain, dart_locality_scope_t scope,
+                   dart_domain_locality_t **list)
+{
+    int count = 0;
+
+    if (domain->scope == scope) {
+        if (list != NULL)
+            *list = domain;
+        return 1;
+    }
+    for (int i = 0; i < domain->num_domains; i++)
+        count += collect(domain->children[i], scope, list != NULL ? list + count : NULL);
+    return count;
+}
+
+dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain,
+                                     dart_locality_scope_t scope, int *count,
+                                     dart_domain_locality_t ***domains)
+{
+    TRY_PLACE(domain);
+    TRY_PLACE(count);
+    TRY_PLACE(domains);
+    dart_domain_locality_t *const top = (dart_domain_locality_t *)(uintptr_t)domain;
+    const int found = collect(top, scope, NULL);
+    if (found == 0)
+        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: %s has no domain of scope %d", __func__,
+                               domain->domain_tag, (int)scope);
+    dart_domain_locality_t **const list = calloc((size_t)found, sizeof(dart_domain_locality_t *));
+    if (list == NULL)
+        return weftdart_no_memory(__func__);
+    collect(top, scope, list);
+    *count = found;
+    *domains = list;
+    return DART_OK;
+}
+
+dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_locality_scope_t scope,
+                                  int *count, char ***tags)
+{
+    dart_domain_locality_t **domains;
+    int found;
+
+    TRY_PLACE(count);
+    TRY_PLACE(tags);
+    TRY(dart_domain_scope_domains(domain, scope, &found, &domains));
+    char **const texts = calloc((size_t)found, sizeof(*texts));
+    bool good = texts != NULL;
+    for (int i = 0; good && i < found; i++)
+        good = (texts[i] = strdup(domains[i]->domain_tag)) != NULL;
+    free(domains);
+    if (!good)
+        return weftdart_no_memory(__func__); /* what there is of the texts is lost */
+    *count = found;
+    *tags = texts;
+    return DART_OK;
+}
+
+/* ---- not there ----------------------------------------------------------------------------------
+ */
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define ABSENT(name, ...)                                                                          \
+    dart_ret_t name(__VA_ARGS__)                                                                   \
+    {                                                                                              \
+        return weftdart_refuse(DART_ERR_INVAL, #name ": it is not there");                         \
+    }
+ABSENT(dart_domain_select, dart_domain_locality_t *domain, int count, const char **tags)
+ABSENT(dart_domain_exclude, dart_domain_locality_t *domain, int count, const char **tags)
+ABSENT(dart_domain_add_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *subdomain,
+       int index)
+ABSENT(dart_domain_move_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *parent,
+       int index)
+ABSENT(dart_domain_split_scope, const dart_domain_locality_t *domain, dart_locality_scope_t scope,
+       int parts, dart_domain_locality_t *split)
+ABSENT(dart_domain_group, dart_domain_locality_t *domain, int count, const char **tags,
+       char *group_tag)

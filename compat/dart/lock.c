@@ -1,0 +1,115 @@
+/*
+ * compat/dart/lock.c - locks of a team: among units one of weft's, among threads of a unit a mutex.
+ */
+#include "internal.h"
+
+struct dart_lock_struct {
+    weft_glock among_units;
+    pthread_mutex_t among_threads;
+    pthread_t owner; /* 0: nobody here has it */
+    bool initialized;
+};
+
+static bool is_own(struct dart_lock_struct *lock)
+{
+    return __atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == pthread_self();
+}
+
+static void own(struct dart_lock_struct *lock, pthread_t thread)
+{
+    __atomic_store_n(&lock->owner, thread, __ATOMIC_RELAXED);
+}
+
+dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock)
+{
+    struct weftdart_team *t;
+
+    TRY_PLACE(lock);
+    TRY(weftdart_team_of(__func__, team, &t));
+    struct dart_lock_struct *const made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return weftdart_no_memory(__func__);
+    const dart_ret_t code =
+        weftdart_result(weft_glock_create(weftdart.job, t->group, 0, &made->among_units));
+    if (code != DART_OK) {
+        free(made);
+        return code;
+    }
+    weftdart_segment_enter(team, 0, false, &made->among_units.memory);
+    pthread_mutex_init(&made->among_threads, NULL);
+    made->initialized = true;
+    *lock = made;
+    return DART_OK;
+}
+
+dart_ret_t dart_team_lock_destroy(dart_lock_t *lock)
+{
+    struct weftdart_segment *segment;
+
+    TRY_OPEN();
+    TRY_PLACE(lock);
+    TRY_PLACE(*lock);
+    TRY(weftdart_segment_of(__func__, (*lock)->among_units.memory.base.segment, &segment));
+    TRY_WEFT(weft_glock_free(weftdart.job, &(*lock)->among_units));
+    segment->there = false;
+    pthread_mutex_destroy(&(*lock)->among_threads);
+    free(*lock);
+    *lock = DART_LOCK_NULL;
+    return DART_OK;
+}
+
+dart_ret_t dart_lock_acquire(dart_lock_t lock)
+{
+    TRY_OPEN();
+    TRY_PLACE(lock);
+    if (is_own(lock))
+        return weftdart_refuse(DART_ERR_INVAL, "%s: this thread has the lock already", __func__);
+    pthread_mutex_lock(&lock->among_threads);
+    const dart_ret_t code =
+        weftdart_result(weft_host_glock_acquire(weftdart.job, &lock->among_units));
+    if (code == DART_OK)
+        own(lock, pthread_self());
+    else
+        pthread_mutex_unlock(&lock->among_threads);
+    return code;
+}
+
+dart_ret_t dart_lock_try_acquire(dart_lock_t lock, int32_t *acquired)
+{
+    int taken = 0;
+
+    TRY_OPEN();
+    TRY_PLACE(lock);
+    TRY_PLACE(acquired);
+    if (is_own(lock) || pthread_mutex_trylock(&lock->among_threads) != 0) {
+        *acquired = 0;
+        return DART_OK;
+    }
+    const dart_ret_t code =
+        weftdart_result(weft_host_glock_try(weftdart.job, &lock->among_units, &taken));
+    if (taken)
+        own(lock, pthread_self());
+    else
+        pthread_mutex_unlock(&lock->among_threads);
+    if (code == DART_OK)
+        *acquired = taken;
+    return code;
+}
+
+dart_ret_t dart_lock_release(dart_lock_t lock)
+{
+    TRY_OPEN();
+    TRY_PLACE(lock);
+    if (!is_own(lock))
+        return weftdart_refuse(DART_ERR_INVAL, "%s: this thread has not the lock", __func__);
+    own(lock, 0);
+    const dart_ret_t code =
+        weftdart_result(weft_host_glock_release(weftdart.job, &lock->among_units));
+    pthread_mutex_unlock(&lock->among_threads);
+    return code;
+}
+
+bool dart_lock_initialized(struct dart_lock_struct const *lock)
+{
+    return lock != NULL && lock->initialized;
+}

@@ -1,0 +1,185 @@
+/* compat/dart/start.c - the job: beginning, end, and what is said of errors. */
+#include "internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct weftdart_state weftdart;
+
+/* ---- errors -------------------------------------------------------------------------------------
+ */
+
+static const char *name_of(dart_ret_t code)
+{
+    static const char *const names[] = {"DART_OK",           "DART_PENDING",     "DART_ERR_INVAL",
+                                        "DART_ERR_NOTFOUND", "DART_ERR_NOTINIT", "DART_ERR_NOMEM"};
+
+    return code <= DART_ERR_NOMEM ? names[code] : "DART_ERR_OTHER";
+}
+
+dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "dart: [unit %d] %s: %s\n", weftdart.job != NULL ? weftdart.unit : -1,
+            name_of(code), text);
+    return code;
+}
+
+dart_ret_t weftdart_open(const char *call)
+{
+    return weftdart.job != NULL
+               ? DART_OK
+               : weftdart_refuse(DART_ERR_NOTINIT, "%s: not between dart_init and dart_exit", call);
+}
+
+dart_ret_t weftdart_no_memory(const char *call)
+{
+    return weftdart_refuse(DART_ERR_NOMEM, "%s: no memory in this process", call);
+}
+
+dart_ret_t weftdart_result(weft_status status)
+{
+    switch (status) {
+    case WEFT_OK:
+        return DART_OK;
+    case WEFT_ERR_ARGUMENT:
+    case WEFT_ERR_BOUNDS:
+    case WEFT_ERR_RANK:
+    case WEFT_ERR_TAG:
+    case WEFT_ERR_STATE:
+    case WEFT_ERR_MISMATCH:
+    case WEFT_ERR_UNSUPPORTED:
+        return DART_ERR_INVAL;
+    case WEFT_ERR_WINDOW:
+    case WEFT_ERR_COMM:
+        return DART_ERR_NOTFOUND;
+    case WEFT_ERR_MEMORY:
+    case WEFT_ERR_LIMIT:
+        return DART_ERR_NOMEM;
+    default:
+        return DART_ERR_OTHER;
+    }
+}
+
+/* ---- the job ------------------------------------------------------------------------------------
+ */
+
+static void close_tables(void)
+{
+    weftdart_locality_close();
+    weftdart_teams_close();
+    weftdart_segments_close();
+}
+
+static dart_ret_t open_tables(void)
+{
+    const weft_numbers *const numbers = weft_numbers_of(weftdart.job);
+
+    weftdart.unit = numbers->process;
+    weftdart.units = numbers->processes;
+    if (weftdart.units > WEFTDART_UNITS)
+        return weftdart_refuse(DART_ERR_INVAL, "dart_init: %d units, %d are the most",
+                               weftdart.units, WEFTDART_UNITS);
+    TRY_WEFT(weft_pgas_open(weftdart.job));
+    TRY(weftdart_teams_open());
+    return weftdart_locality_open();
+}
+
+/* Opens the job with the program's options behind those of the library, which it does not see. */
+static weft_status open_job(int *argc, char ***argv, weft_thread_level level)
+{
+    char segments[] = "--weft-SEGMENTS=1024", windows[] = "--weft-WINDOWS=1024";
+    char comms[] = "--weft-COMMS=256", share[] = "--weft-HEAP_KERNEL_SHARE=0", name[] = "dart";
+    char *const own[] = {segments, windows, comms, share};
+    const int more = sizeof(own) / sizeof(own[0]);
+    const int given = argc != NULL && argv != NULL && *argc > 0 ? *argc : 0;
+    char **const all = calloc((size_t)(given + more) + 2, sizeof(*all));
+    int count = 0;
+
+    if (all == NULL)
+        return WEFT_ERR_MEMORY;
+    all[count++] = given > 0 ? (*argv)[0] : name;
+    for (int i = 0; i < more; i++)
+        all[count++] = own[i];
+    for (int i = 1; i < given; i++)
+        all[count++] = (*argv)[i];
+    const weft_status status = weft_open_threads(&weftdart.job, &count, all, level);
+    for (int i = 0; given > 0 && i <= count; i++)
+        (*argv)[i] = all[i];
+    if (given > 0)
+        *argc = count;
+    free(all);
+    return status;
+}
+
+static dart_ret_t begin(const char *call, int *argc, char ***argv, weft_thread_level level)
+{
+    if (weftdart.job != NULL)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: it was called before", call);
+    const weft_status status = open_job(argc, argv, level);
+    if (status != WEFT_OK) {
+        weftdart.job = NULL;
+        return weftdart_result(status);
+    }
+    const dart_ret_t code = open_tables();
+    if (code != DART_OK) {
+        weft_abort(weftdart.job, "dart_init failed");
+        close_tables();
+        weft_close(weftdart.job);
+        weftdart.job = NULL;
+    }
+    return code;
+}
+
+dart_ret_t dart_init(int *argc, char ***argv)
+{
+    return begin("dart_init", argc, argv, WEFT_THREAD_SINGLE);
+}
+
+dart_ret_t dart_init_thread(int *argc, char ***argv, dart_thread_support_level_t *provided)
+{
+    TRY_PLACE(provided);
+    TRY(begin("dart_init_thread", argc, argv, WEFT_THREAD_MULTIPLE));
+    *provided = DART_THREAD_MULTIPLE;
+    return DART_OK;
+}
+
+dart_ret_t dart_exit(void)
+{
+    TRY_OPEN();
+    dart_ret_t code = weftdart_tapi_close();
+    /* All end whole or none; weft_close returns errors that the program has been told, too. */
+    if (code == DART_OK)
+        code = weftdart_result(weft_host_barrier(weftdart.job));
+    close_tables();
+    const dart_ret_t closed = weftdart_result(weft_pgas_close(weftdart.job));
+    weft_close(weftdart.job);
+    weftdart.job = NULL;
+    return code != DART_OK ? code : closed;
+}
+
+bool dart_initialized(void)
+{
+    return weftdart.job != NULL;
+}
+
+void dart_abort(int errorcode)
+{
+    if (weftdart.job != NULL)
+        weft_abort(weftdart.job, "dart_abort");
+    fflush(NULL);
+    _exit(errorcode);
+}
+
+void dart_config(dart_config_t **config)
+{
+    static dart_config_t own;
+
+    *config = &own;
+}

@@ -1,0 +1,258 @@
+/*
+ * compat/dart/team.c - teams. The units of a team tell each other which group they want to be a
+ * team with, and which numbers they use. Several disjoint teams may come of one call.
+ */
+#include "internal.h"
+
+static struct weftdart_team teams[WEFTDART_TEAMS];
+
+dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_team **found)
+{
+    TRY(weftdart_open(call));
+    if (team < 0 || team >= WEFTDART_TEAMS || !teams[team].there)
+        return weftdart_refuse(DART_ERR_NOTFOUND, "%s: team %d is none of this unit's", call, team);
+    *found = &teams[team];
+    return DART_OK;
+}
+
+/* ---- making and freeing -------------------------------------------------------------------------
+ */
+
+static void drop(struct weftdart_team *t)
+{
+    weftdart_locality_drop(t);
+    if (t->team != NULL)
+        weft_team_close(&t->team);
+    free(t->unit);
+    *t = (struct weftdart_team){.there = false};
+}
+
+/* The team of the units in the group. talk: of these alone. */
+static dart_ret_t make(const char *call, dart_team_t id, const struct dart_group_struct *in,
+                       weft_comm group, weft_comm talk)
+{
+    struct weftdart_team *const t = &teams[id];
+
+    *t = (struct weftdart_team){.there = true, .id = id, .group = group, .talk = talk};
+    t->unit = calloc((size_t)weftdart.units, sizeof(*t->unit));
+    if (t->unit == NULL) {
+        drop(t);
+        return weftdart_no_memory(call);
+    }
+    for (int u = 0; u < weftdart.units; u++) {
+        if (!weftdart_in(in, u))
+            continue;
+        if (u == weftdart.unit)
+            t->me = t->members;
+        t->unit[t->members++] = u;
+    }
+    const dart_ret_t code = weftdart_result(
+        weft_team_open(weftdart.job, talk, t->members, t->me, "a team of DART", NULL, &t->team));
+    if (code != DART_OK)
+        drop(t);
+    return code;
+}
+
+dart_ret_t weftdart_teams_open(void)
+{
+    struct dart_group_struct all = {{0}};
+    weft_comm talk;
+
+    for (int u = 0; u < weftdart.units; u++)
+        all.bit[u / 64] |= (uint64_t)1 << u % 64;
+    TRY_WEFT(weft_host_split(weftdart.job, 0, 0, &talk));
+    return make("dart_init", DART_TEAM_ALL, &all, WEFT_COMM_HOST, talk);
+}
+
+void weftdart_teams_close(void)
+{
+    for (int i = WEFTDART_TEAMS; i-- > 0;)
+        if (teams[i].there)
+            drop(&teams[i]);
+}
+
+/* What a unit brings to the making of a team. */
+struct offer {
+    int32_t first;                      /* the lowest unit of its group; -1: it is in none */
+    uint32_t check;                     /* a number made of its group */
+    uint64_t used[WEFTDART_TEAMS / 64]; /* numbers of teams */
+};
+
+static struct offer offer_of(const struct weftdart_team *from,
+                             const struct dart_group_struct *group)
+{
+    struct offer mine = {.first = -1};
+
+    for (int i = 0; i < WEFTDART_TEAMS; i++)
+        if (teams[i].there)
+            mine.used[i / 64] |= (uint64_t)1 << i % 64;
+    if (group != NULL && weftdart_in(group, weftdart.unit))
+        for (int i = from->members; i-- > 0;)
+            if (weftdart_in(group, from->unit[i])) {
+                mine.first = from->unit[i];
+                mine.check = mine.check * 31 + (uint32_t)mine.first + 1;
+            }
+    return mine;
+}
+
+/* A number that none uses; and who of the old team are in this unit's, or it says whose group
+ * differs. All that have the lowest unit in common see that alike. */
+static dart_ret_t agree(const char *call, const struct weftdart_team *from,
+                        const struct dart_group_struct *group, const struct offer *all, int *number,
+                        struct dart_group_struct *members)
+{
+    const struct offer *const mine = &all[from->me];
+
+    for (*number = 0; *number < WEFTDART_TEAMS; ++*number) {
+        bool used = false;
+        for (int i = 0; i < from->members; i++)
+            used = used || (all[i].used[*number / 64] >> *number % 64 & 1) != 0;
+        if (!used)
+            break;
+    }
+    if (*number == WEFTDART_TEAMS)
+        return weftdart_refuse(DART_ERR_NOMEM, "%s: all %d teams are in use", call, *number);
+    for (int i = 0; i < from->members && mine->first >= 0; i++) {
+        const int unit = from->unit[i];
+        const bool in = all[i].first == mine->first;
+        if (weftdart_in(group, unit) != in || (in && all[i].check != mine->check))
+            return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d and this one have other groups",
+                                   call, unit);
+        if (in)
+            members->bit[unit / 64] |= (uint64_t)1 << unit % 64;
+    }
+    return DART_OK;
+}
+
+dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_team_t *newteam)
+{
+    struct weftdart_team *from;
+    struct dart_group_struct members = {{0}};
+    weft_comm comm;
+    int number = 0;
+
+    TRY_PLACE(newteam);
+    TRY(weftdart_team_of(__func__, team, &from));
+    const struct offer mine = offer_of(from, group);
+    struct offer *const all = calloc((size_t)from->members, sizeof(*all));
+    if (all == NULL)
+        return weftdart_no_memory(__func__);
+    dart_ret_t code = dart_allgather(&mine, all, sizeof(mine), DART_TYPE_BYTE, team);
+    if (code == DART_OK)
+        code = agree(__func__, from, group, all, &number, &members);
+    free(all);
+    /* Also after an error, which others may not have: they wait in this call. */
+    TRY_WEFT(weft_host_group_split(weftdart.job, from->group, mine.first, 0, &comm));
+    TRY(code);
+    if (mine.first >= 0)
+        TRY(make(__func__, (dart_team_t)number, &members, comm, comm));
+    *newteam = mine.first >= 0 ? (dart_team_t)number : DART_TEAM_NULL;
+    return DART_OK;
+}
+
+dart_ret_t dart_team_destroy(dart_team_t *team)
+{
+    struct weftdart_team *t;
+
+    TRY_PLACE(team);
+    TRY(weftdart_team_of(__func__, *team, &t));
+    if (*team == DART_TEAM_ALL)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: DART_TEAM_ALL stays", __func__);
+    if (weftdart_segments_of(*team) != 0)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: team %d has %d segments, allocators or locks",
+                               __func__, *team, weftdart_segments_of(*team));
+    weft_comm comm = t->group;
+    drop(t);
+    TRY_WEFT(weft_host_group_free(weftdart.job, &comm));
+    *team = DART_TEAM_NULL;
+    return DART_OK;
+}
+
+dart_ret_t dart_team_get_group(dart_team_t team, dart_group_t *group)
+{
+    struct weftdart_team *t;
+    dart_group_t made;
+
+    TRY_PLACE(group);
+    TRY(weftdart_team_of(__func__, team, &t));
+    TRY(dart_group_create(&made));
+    for (int i = 0; i < t->members; i++)
+        made->bit[t->unit[i] / 64] |= (uint64_t)1 << t->unit[i] % 64;
+    *group = made;
+    return DART_OK;
+}
+
+dart_ret_t dart_team_clone(dart_team_t team, dart_team_t *newteam)
+{
+    dart_group_t group;
+
+    TRY_PLACE(newteam);
+    TRY(dart_team_get_group(team, &group));
+    const dart_ret_t code = dart_team_create(team, group, newteam);
+    dart_group_destroy(&group);
+    return code;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------
+ */
+
+dart_ret_t dart_team_myid(dart_team_t team, dart_team_unit_t *myid)
+{
+    struct weftdart_team *t;
+
+    TRY_PLACE(myid);
+    TRY(weftdart_team_of(__func__, team, &t));
+    myid->id = t->me;
+    return DART_OK;
+}
+
+dart_ret_t dart_team_size(dart_team_t team, size_t *size)
+{
+    struct weftdart_team *t;
+
+    TRY_PLACE(size);
+    TRY(weftdart_team_of(__func__, team, &t));
+    *size = (size_t)t->members;
+    return DART_OK;
+}
+
+dart_ret_t dart_myid(dart_global_unit_t *myid)
+{
+    TRY_PLACE(myid);
+    TRY_OPEN();
+    myid->id = weftdart.unit;
+    return DART_OK;
+}
+
+dart_ret_t dart_size(size_t *size)
+{
+    return dart_team_size(DART_TEAM_ALL, size);
+}
+
+dart_ret_t dart_team_unit_l2g(dart_team_t team, dart_team_unit_t localid,
+                              dart_global_unit_t *globalid)
+{
+    struct weftdart_team *t;
+
+    TRY_PLACE(globalid);
+    TRY(weftdart_team_of(__func__, team, &t));
+    if (localid.id < 0 || localid.id >= t->members)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: unit %d of %d", __func__, localid.id,
+                               t->members);
+    globalid->id = t->unit[localid.id];
+    return DART_OK;
+}
+
+dart_ret_t dart_team_unit_g2l(dart_team_t team, dart_global_unit_t globalid,
+                              dart_team_unit_t *localid)
+{
+    struct weftdart_team *t;
+
+    TRY_PLACE(localid);
+    TRY(weftdart_team_of(__func__, team, &t));
+    localid->id = DART_UNDEFINED_UNIT_ID;
+    for (int i = 0; i < t->members; i++)
+        if (t->unit[i] == globalid.id)
+            localid->id = i;
+    return DART_OK;
+}

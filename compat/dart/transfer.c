@@ -1,0 +1,334 @@
+/*
+ * compat/dart/transfer.c - puts and gets. What two types lay out becomes runs of bytes; runs of one
+ * length at equal distances go as rows of one operation.
+ */
+#include "internal.h"
+
+/* What was begun. */
+struct dart_handle_struct {
+    size_t count, room;
+    weft_op *op;
+};
+
+/* ---- runs ---------------------------------------------------------------------------------------
+ */
+
+/* Where one is among the elements of a type. */
+struct cursor {
+    const struct weftdart_type *type;
+    size_t period, block, used; /* used: elements of the block */
+};
+
+static size_t run_at(const struct cursor *c) /* in elements */
+{
+    const struct weftdart_block *const block = &c->type->block[c->block];
+
+    return c->period * c->type->extent + block->offset + c->used;
+}
+
+/* Elements in a row from here on. */
+static size_t run_length(const struct cursor *c)
+{
+    return weftdart_is_plain(c->type) ? SIZE_MAX : c->type->block[c->block].length - c->used;
+}
+
+static void advance(struct cursor *c, size_t elements)
+{
+    c->used += elements;
+    if (weftdart_is_plain(c->type) || c->used < c->type->block[c->block].length)
+        return;
+    c->used = 0;
+    if (++c->block == c->type->count) {
+        c->block = 0;
+        c->period++;
+    }
+}
+
+/* Rows that wait to be begun, in bytes: where the first is there, and where here. */
+struct rows {
+    size_t at, own;
+    size_t width, height, pitch, own_pitch;
+};
+
+struct move {
+    const char *call;
+    weft_gptr pointer;
+    unsigned char *memory; /* of a put, it is only read */
+    bool put;
+    dart_handle_t handle; /* NULL: a flush completes it */
+    struct rows rows;
+};
+
+static dart_ret_t begun(const struct move *m, weft_op op)
+{
+    dart_handle_t const h = m->handle;
+
+    if (h == NULL)
+        return DART_OK;
+    if (h->count == h->room) {
+        const size_t room = h->room == 0 ? 1 : 2 * h->room;
+        weft_op *const more = realloc(h->op, room * sizeof(*more));
+        if (more == NULL)
+            return weftdart_no_memory(m->call);
+        h->op = more;
+        h->room = room;
+    }
+    h->op[h->count++] = op;
+    return DART_OK;
+}
+
+static dart_ret_t begin_rows(struct move *m)
+{
+    const struct rows r = m->rows;
+    weft_op op = {0, 0, 0};
+
+    m->rows.height = 0;
+    if (r.height == 0)
+        return DART_OK;
+    const weft_gptr first = weft_gptr_add(m->pointer, (int64_t)r.at);
+    unsigned char *const memory = m->memory + r.own;
+    if (r.height > 1 && m->put)
+        TRY_WEFT(weft_host_gput_2d_begin(weftdart.job, first, r.pitch, memory, r.own_pitch, r.width,
+                                         r.height, &op));
+    else if (r.height > 1)
+        TRY_WEFT(weft_host_gget_2d_begin(weftdart.job, first, r.pitch, memory, r.own_pitch, r.width,
+                                         r.height, &op));
+    else if (m->put)
+        TRY_WEFT(weft_host_gput_begin(weftdart.job, first, memory, r.width, &op));
+    else
+        TRY_WEFT(weft_host_gget_begin(weftdart.job, first, memory, r.width, &op));
+    return begun(m, op);
+}
+
+/* One more run: a row of those that wait, or the first of others. */
+static dart_ret_t add_run(struct move *m, size_t at, size_t own, size_t bytes)
+{
+    struct rows *const r = &m->rows;
+
+    if (r->height > 0 && bytes == r->width && at > r->at && own > r->own) {
+        const size_t pitch = at - r->at, own_pitch = own - r->own;
+        if (r->height == 1 && pitch >= bytes && own_pitch >= bytes) {
+            r->pitch = pitch;
+            r->own_pitch = own_pitch;
+        }
+        if (r->pitch != 0 && pitch == r->height * r->pitch &&
+            own_pitch == r->height * r->own_pitch && r->height < UINT32_MAX) {
+            r->height++;
+            return DART_OK;
+        }
+    }
+    TRY(begin_rows(m));
+    *r = (struct rows){.at = at, .own = own, .width = bytes, .height = 1};
+    return DART_OK;
+}
+
+static dart_ret_t check_types(const char *call, const struct weftdart_type *local,
+                              const struct weftdart_type *remote, size_t nelem)
+{
+    if (local == NULL || remote == NULL)
+        return DART_ERR_INVAL;
+    if (local->base != remote->base)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: types of different elements", call);
+    if (nelem % local->elements != 0 || nelem % remote->elements != 0 ||
+        nelem > SIZE_MAX / 64 / local->size)
+        return weftdart_refuse(DART_ERR_INVAL,
+                               "%s: %zu elements, of types with %zu here and %zu there", call,
+                               nelem, local->elements, remote->elements);
+    return DART_OK;
+}
+
+/* Begins it all. */
+static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
+                       dart_datatype_t remote)
+{
+    struct cursor here = {.type = weftdart_type_of(m->call, local)};
+    struct cursor there = {.type = weftdart_type_of(m->call, remote)};
+
+    TRY(weftdart_open(m->call));
+    TRY(check_types(m->call, here.type, there.type, nelem));
+    if (m->memory == NULL && nelem > 0)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu elements at NULL", m->call, nelem);
+    TRY(weftdart_pointer(m->call, gptr, &m->pointer));
+    const size_t size = here.type->size;
+    for (size_t left = nelem; left > 0;) {
+        size_t run = left;
+        run = run_length(&here) < run ? run_length(&here) : run;
+        run = run_length(&there) < run ? run_length(&there) : run;
+        TRY(add_run(m, run_at(&there) * size, run_at(&here) * size, run * size));
+        advance(&here, run);
+        advance(&there, run);
+        left -= run;
+    }
+    return begin_rows(m);
+}
+
+/* ---- completion ---------------------------------------------------------------------------------
+ */
+
+dart_ret_t dart_handle_free(dart_handle_t *handle)
+{
+    TRY_PLACE(handle);
+    if (*handle != NULL)
+        free((*handle)->op);
+    free(*handle);
+    *handle = DART_HANDLE_NULL;
+    return DART_OK;
+}
+
+dart_ret_t weftdart_test(dart_handle_t handle, weft_progress how, int *done)
+{
+    *done = 1;
+    for (size_t i = 0; handle != NULL && i < handle->count && *done; i++)
+        TRY_WEFT(weft_host_op_test(weftdart.job, handle->op[i], how, done));
+    return DART_OK;
+}
+
+dart_ret_t weftdart_wait(dart_handle_t handle, weft_progress how)
+{
+    for (size_t i = 0; handle != NULL && i < handle->count; i++)
+        TRY_WEFT(weft_host_op_wait(weftdart.job, handle->op[i], how));
+    return DART_OK;
+}
+
+static dart_ret_t wait_all(const char *call, dart_handle_t *handles, size_t n, weft_progress how)
+{
+    TRY(weftdart_open(call));
+    if (handles == NULL && n > 0)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu handles at NULL", call, n);
+    for (size_t i = 0; i < n; i++) {
+        TRY(weftdart_wait(handles[i], how));
+        TRY(dart_handle_free(&handles[i]));
+    }
+    return DART_OK;
+}
+
+static dart_ret_t test_all(const char *call, dart_handle_t *handles, size_t n, weft_progress how,
+                           int32_t *finished)
+{
+    int done = 1;
+
+    TRY(weftdart_open(call));
+    if (finished == NULL || (handles == NULL && n > 0))
+        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu handles, or finished, at NULL", call, n);
+    for (size_t i = 0; i < n && done; i++)
+        TRY(weftdart_test(handles[i], how, &done));
+    for (size_t i = 0; i < n && done; i++)
+        TRY(dart_handle_free(&handles[i]));
+    *finished = done;
+    return DART_OK;
+}
+
+#define COMPLETION(suffix, how)                                                                    \
+    dart_ret_t dart_wait##suffix(dart_handle_t *handle)                                            \
+    {                                                                                              \
+        return wait_all(__func__, handle, 1, how);                                                 \
+    }                                                                                              \
+    dart_ret_t dart_waitall##suffix(dart_handle_t handles[], size_t n)                             \
+    {                                                                                              \
+        return wait_all(__func__, handles, n, how);                                                \
+    }                                                                                              \
+    dart_ret_t dart_test##suffix(dart_handle_t *handle, int32_t *finished)                         \
+    {                                                                                              \
+        return test_all(__func__, handle, 1, how, finished);                                       \
+    }                                                                                              \
+    dart_ret_t dart_testall##suffix(dart_handle_t handles[], size_t n, int32_t *finished)          \
+    {                                                                                              \
+        return test_all(__func__, handles, n, how, finished);                                      \
+    }
+COMPLETION(, WEFT_REMOTE)
+COMPLETION(_local, WEFT_LOCAL)
+
+static dart_ret_t flush(const char *call, dart_gptr_t gptr)
+{
+    weft_gptr pointer;
+    weft_gwhere where;
+
+    TRY(weftdart_pointer(call, gptr, &pointer));
+    pointer.offset = 0;
+    TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where));
+    return weftdart_result(weft_host_flush(weftdart.job, where.win));
+}
+
+#define FLUSH(suffix)                                                                              \
+    dart_ret_t dart_flush##suffix(dart_gptr_t gptr)                                                \
+    {                                                                                              \
+        return flush(__func__, gptr);                                                              \
+    }
+FLUSH()
+FLUSH(_all)
+FLUSH(_local)
+FLUSH(_local_all)
+
+/* ---- the calls ----------------------------------------------------------------------------------
+ */
+
+/* Whatever was begun before an error is waited for. */
+static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
+                            dart_datatype_t remote, dart_handle_t *handle)
+{
+    if (handle == NULL)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: handle is NULL", m->call);
+    m->handle = calloc(1, sizeof(*m->handle));
+    if (m->handle == NULL)
+        return weftdart_no_memory(m->call);
+    const dart_ret_t code = move(m, gptr, nelem, local, remote);
+    if (code == DART_OK) {
+        *handle = m->handle;
+    } else {
+        weftdart_wait(m->handle, WEFT_LOCAL);
+        dart_handle_free(&m->handle);
+    }
+    return code;
+}
+
+#define A_GET                                                                                      \
+    {                                                                                              \
+        .call = __func__, .memory = dest                                                           \
+    }
+#define A_PUT                                                                                      \
+    {                                                                                              \
+        .call = __func__, .memory = (unsigned char *)(uintptr_t)src, .put = true                   \
+    }
+
+dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
+                    dart_datatype_t dst_type)
+{
+    return move(&(struct move)A_GET, gptr, nelem, dst_type, src_type);
+}
+
+dart_ret_t dart_put(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
+                    dart_datatype_t dst_type)
+{
+    return move(&(struct move)A_PUT, gptr, nelem, src_type, dst_type);
+}
+
+dart_ret_t dart_get_handle(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
+                           dart_datatype_t dst_type, dart_handle_t *handle)
+{
+    return move_with(&(struct move)A_GET, gptr, nelem, dst_type, src_type, handle);
+}
+
+dart_ret_t dart_put_handle(dart_gptr_t gptr, const void *src, size_t nelem,
+                           dart_datatype_t src_type, dart_datatype_t dst_type,
+                           dart_handle_t *handle)
+{
+    return move_with(&(struct move)A_PUT, gptr, nelem, src_type, dst_type, handle);
+}
+
+dart_ret_t dart_get_blocking(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
+                             dart_datatype_t dst_type)
+{
+    dart_handle_t handle;
+
+    TRY(move_with(&(struct move)A_GET, gptr, nelem, dst_type, src_type, &handle));
+    return wait_all(__func__, &handle, 1, WEFT_LOCAL);
+}
+
+dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void *src, size_t nelem,
+                             dart_datatype_t src_type, dart_datatype_t dst_type)
+{
+    dart_handle_t handle;
+
+    TRY(move_with(&(struct move)A_PUT, gptr, nelem, src_type, dst_type, &handle));
+    return wait_all(__func__, &handle, 1, WEFT_REMOTE);
+}

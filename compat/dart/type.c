@@ -1,0 +1,282 @@
+/* compat/dart/type.c - data types, and what operations do to their elements. */
+#include "internal.h"
+
+#include <string.h>
+
+/* ---- types --------------------------------------------------------------------------------------
+ */
+
+static const struct weftdart_block one = {0, 1};
+#define PLAIN(name, type) [name] = {name, sizeof(type), 1, 1, 1, &one}
+static const struct weftdart_type plain[] = {
+    PLAIN(DART_TYPE_BYTE, char),
+    PLAIN(DART_TYPE_SHORT, short),
+    PLAIN(DART_TYPE_INT, int),
+    PLAIN(DART_TYPE_UINT, unsigned),
+    PLAIN(DART_TYPE_LONG, long),
+    PLAIN(DART_TYPE_ULONG, unsigned long),
+    PLAIN(DART_TYPE_LONGLONG, long long),
+    PLAIN(DART_TYPE_ULONGLONG, unsigned long long),
+    PLAIN(DART_TYPE_FLOAT, float),
+    PLAIN(DART_TYPE_DOUBLE, double),
+    PLAIN(DART_TYPE_LONG_DOUBLE, long double),
+};
+
+const struct weftdart_type *weftdart_type_of(const char *call, dart_datatype_t type)
+{
+    if (type > DART_TYPE_UNDEFINED && type < DART_TYPE_LAST)
+        return &plain[type];
+    if (type > DART_TYPE_LAST)
+        return (const struct weftdart_type *)type;
+    weftdart_refuse(DART_ERR_INVAL, "%s: %ld is no data type", call, (long)type);
+    return NULL;
+}
+
+dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, size_t *bytes)
+{
+    const struct weftdart_type *const of = weftdart_type_of(call, type);
+
+    if (of == NULL)
+        return DART_ERR_INVAL;
+    if (!weftdart_is_plain(of))
+        return weftdart_refuse(DART_ERR_INVAL, "%s: not of a strided or indexed type", call);
+    if (__builtin_mul_overflow(nelem, of->size, bytes))
+        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu elements of %zu bytes", call, nelem,
+                               of->size);
+    return DART_OK;
+}
+
+/* A type with room for `count` blocks of elements of a plain type behind it. */
+static dart_ret_t make(const char *call, dart_datatype_t base, size_t count,
+                       struct weftdart_type **made, struct weftdart_block **block)
+{
+    size_t size;
+
+    TRY(weftdart_bytes(call, 1, base, &size));
+    if (count == 0 || count > SIZE_MAX / sizeof(**block) - 1)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu blocks", call, count);
+    *made = malloc(sizeof(**made) + count * sizeof(**block));
+    if (*made == NULL)
+        return weftdart_no_memory(call);
+    *block = (struct weftdart_block *)(*made + 1);
+    **made = (struct weftdart_type){base, size, count, 0, 0, *block};
+    return DART_OK;
+}
+
+dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t blocklen,
+                                    dart_datatype_t *newtype)
+{
+    struct weftdart_type *type;
+    struct weftdart_block *block;
+
+    TRY_PLACE(newtype);
+    if (blocklen == 0 || stride < blocklen)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: blocks of %zu elements, %zu apart", __func__,
+                               blocklen, stride);
+    TRY(make(__func__, base, 1, &type, &block));
+    *block = (struct weftdart_block){0, blocklen};
+    type->extent = stride;
+    type->elements = blocklen;
+    *newtype = (dart_datatype_t)type;
+    return DART_OK;
+}
+
+dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const size_t blocklen[],
+                                    const size_t offset[], dart_datatype_t *newtype)
+{
+    struct weftdart_type *type;
+    struct weftdart_block *block;
+    size_t first = SIZE_MAX, end = 0;
+
+    TRY_PLACE(newtype);
+    TRY_PLACE(blocklen);
+    TRY_PLACE(offset);
+    for (size_t i = 0; i < count; i++)
+        if (blocklen[i] == 0 || offset[i] > SIZE_MAX / 2 || blocklen[i] > SIZE_MAX / 2)
+            return weftdart_refuse(DART_ERR_INVAL, "%s: block %zu has %zu elements at %zu",
+                                   __func__, i, blocklen[i], offset[i]);
+    TRY(make(__func__, base, count, &type, &block));
+    for (size_t i = 0; i < count; i++) {
+        block[i] = (struct weftdart_block){offset[i], blocklen[i]};
+        type->elements += blocklen[i];
+        first = offset[i] < first ? offset[i] : first;
+        end = offset[i] + blocklen[i] > end ? offset[i] + blocklen[i] : end;
+    }
+    type->extent = end - first;
+    *newtype = (dart_datatype_t)type;
+    return DART_OK;
+}
+
+dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype)
+{
+    struct weftdart_type *type;
+    struct weftdart_block *block;
+
+    TRY_PLACE(newtype);
+    if (num_bytes == 0)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: a type of 0 bytes", __func__);
+    TRY(make(__func__, DART_TYPE_BYTE, 1, &type, &block));
+    *block = one;
+    *type = (struct weftdart_type){(dart_datatype_t)type, num_bytes, 1, 1, 1, block};
+    *newtype = (dart_datatype_t)type;
+    return DART_OK;
+}
+
+dart_ret_t dart_type_destroy(dart_datatype_t *type)
+{
+    TRY_PLACE(type);
+    if (*type <= DART_TYPE_LAST)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: the program has not made type %ld", __func__,
+                               (long)*type);
+    free((void *)*type);
+    *type = DART_TYPE_UNDEFINED;
+    return DART_OK;
+}
+
+/* ---- operations ---------------------------------------------------------------------------------
+ */
+
+typedef void combine_fn(const weft_combine *combine, const void *from, void *into, size_t count);
+
+/* One that does `each` for i of count times `step`. Sums and products of integers wrap. */
+#define COMBINE(name, type, how, step, each)                                                       \
+    static void how##_##name(const weft_combine *combine, const void *from, void *into,            \
+                             size_t count)                                                         \
+    {                                                                                              \
+        const type *const a = from;                                                                \
+        type *const b = into;                                                                      \
+        (void)combine;                                                                             \
+        for (size_t i = 0; i < (step)*count; i += (step))                                          \
+            each;                                                                                  \
+    }
+#define LESSER(at)  (b[at] = a[at] < b[at] ? a[at] : b[at])
+#define GREATER(at) (b[at] = a[at] > b[at] ? a[at] : b[at])
+#define NUMBERS(name, type, sum, product)                                                          \
+    COMBINE(name, type, MIN, 1, LESSER(i))                                                         \
+    COMBINE(name, type, MAX, 1, GREATER(i))                                                        \
+    COMBINE(name, type, MINMAX, 2, (LESSER(i), GREATER(i + 1)))                                    \
+    COMBINE(name, type, SUM, 1, sum)                                                               \
+    COMBINE(name, type, PROD, 1, product)
+#define REALS(name, type) NUMBERS(name, type, b[i] += a[i], b[i] *= a[i])
+#define INTEGERS(name, type)                                                                       \
+    NUMBERS(name, type, (void)__builtin_add_overflow(a[i], b[i], &b[i]),                           \
+            (void)__builtin_mul_overflow(a[i], b[i], &b[i]))                                       \
+    COMBINE(name, type, BAND, 1, b[i] = (type)(a[i] & b[i]))                                       \
+    COMBINE(name, type, LAND, 1, b[i] = (type)(a[i] && b[i]))                                      \
+    COMBINE(name, type, BOR, 1, b[i] = (type)(a[i] | b[i]))                                        \
+    COMBINE(name, type, LOR, 1, b[i] = (type)(a[i] || b[i]))                                       \
+    COMBINE(name, type, BXOR, 1, b[i] = (type)(a[i] ^ b[i]))                                       \
+    COMBINE(name, type, LXOR, 1, b[i] = (type)(!a[i] != !b[i]))
+INTEGERS(BYTE, char)
+INTEGERS(SHORT, short)
+INTEGERS(INT, int)
+INTEGERS(UINT, unsigned)
+INTEGERS(LONG, long)
+INTEGERS(ULONG, unsigned long)
+INTEGERS(LONGLONG, long long)
+INTEGERS(ULONGLONG, unsigned long long)
+REALS(FLOAT, float)
+REALS(DOUBLE, double)
+REALS(LONG_DOUBLE, long double)
+
+static void REPLACE_any(const weft_combine *combine, const void *from, void *into, size_t count)
+{
+    memcpy(into, from, count * combine->bytes);
+}
+static void NO_OP_any(const weft_combine *combine, const void *from, void *into, size_t count)
+{
+    (void)combine, (void)from, (void)into, (void)count;
+}
+
+#define NUMBER_ROW(name)                                                                           \
+    [DART_OP_MIN] = MIN_##name, [DART_OP_MAX] = MAX_##name, [DART_OP_MINMAX] = MINMAX_##name,      \
+    [DART_OP_SUM] = SUM_##name, [DART_OP_PROD] = PROD_##name, [DART_OP_REPLACE] = REPLACE_any,     \
+    [DART_OP_NO_OP] = NO_OP_any
+#define INTEGER_ROW(name)                                                                          \
+    NUMBER_ROW(name), [DART_OP_BAND] = BAND_##name, [DART_OP_LAND] = LAND_##name,                  \
+                      [DART_OP_BOR] = BOR_##name, [DART_OP_LOR] = LOR_##name,                      \
+                      [DART_OP_BXOR] = BXOR_##name, [DART_OP_LXOR] = LXOR_##name
+static combine_fn *const functions[DART_TYPE_LAST][DART_OP_LAST] = {
+    [DART_TYPE_BYTE] = {INTEGER_ROW(BYTE)},
+    [DART_TYPE_SHORT] = {INTEGER_ROW(SHORT)},
+    [DART_TYPE_INT] = {INTEGER_ROW(INT)},
+    [DART_TYPE_UINT] = {INTEGER_ROW(UINT)},
+    [DART_TYPE_LONG] = {INTEGER_ROW(LONG)},
+    [DART_TYPE_ULONG] = {INTEGER_ROW(ULONG)},
+    [DART_TYPE_LONGLONG] = {INTEGER_ROW(LONGLONG)},
+    [DART_TYPE_ULONGLONG] = {INTEGER_ROW(ULONGLONG)},
+    [DART_TYPE_FLOAT] = {NUMBER_ROW(FLOAT)},
+    [DART_TYPE_DOUBLE] = {NUMBER_ROW(DOUBLE)},
+    [DART_TYPE_LONG_DOUBLE] = {NUMBER_ROW(LONG_DOUBLE)},
+};
+
+/* One that the program has made. */
+struct own_operation {
+    dart_operator_t function;
+    void *user_data;
+    dart_datatype_t type;
+    bool commutes;
+};
+
+static void combine_own(const weft_combine *combine, const void *from, void *into, size_t count)
+{
+    const struct own_operation *const own = combine->operation;
+
+    own->function(from, into, count, own->user_data);
+}
+
+dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operation_t op, size_t *of,
+                            weft_combine *combine)
+{
+    const size_t pair = op == DART_OP_MINMAX ? 2 : 1;
+    size_t size;
+
+    TRY(weftdart_bytes(call, 1, type, &size));
+    *combine = (weft_combine){.bytes = pair * size, .commutes = 1, .check = UINT32_MAX};
+    if (op > DART_OP_LAST) {
+        const struct own_operation *const own = (const struct own_operation *)op;
+        combine->combine = combine_own;
+        combine->commutes = own->commutes;
+        combine->in_calls = 1;
+        combine->operation = own;
+        return DART_OK;
+    }
+    if (op > DART_OP_UNDEFINED && op < DART_OP_LAST && type < DART_TYPE_LAST) {
+        combine->combine = functions[type][op];
+        combine->check = (uint32_t)type << 8 | (uint32_t)op;
+    }
+    if (combine->combine == NULL || *of % pair != 0)
+        return weftdart_refuse(DART_ERR_INVAL,
+                               "%s: operation %ld of %zu elements of type %ld of %zu bytes", call,
+                               (long)op, *of, type < DART_TYPE_LAST ? (long)type : -1, size);
+    *of /= pair;
+    return DART_OK;
+}
+
+dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dart_datatype_t type,
+                          bool type_is_temporary, dart_operation_t *new_op)
+{
+    size_t size;
+
+    (void)type_is_temporary;
+    TRY_PLACE(new_op);
+    TRY_PLACE(op);
+    TRY(weftdart_bytes(__func__, 1, type, &size));
+    struct own_operation *const own = malloc(sizeof(*own));
+    if (own == NULL)
+        return weftdart_no_memory(__func__);
+    *own = (struct own_operation){op, user_data, type, commute};
+    *new_op = (dart_operation_t)own;
+    return DART_OK;
+}
+
+dart_ret_t dart_op_destroy(dart_operation_t *op)
+{
+    TRY_PLACE(op);
+    if (*op <= DART_OP_LAST)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: the program has not made operation %ld",
+                               __func__, (long)*op);
+    free((void *)*op);
+    *op = DART_OP_UNDEFINED;
+    return DART_OK;
+}

@@ -1,0 +1,226 @@
+/*
+ * compat/dart/update.c - updates. What weft has no update for is a compare and swap of the word in
+ * which the element is, until nobody has come between.
+ */
+#include "internal.h"
+
+#include <string.h>
+
+/* An element of a predefined type, and its word: 8 bytes, or 4 for all that is smaller. */
+struct element {
+    const struct weftdart_type *type;
+    weft_win win;
+    int member;
+    size_t word, size; /* offset and bytes of the word */
+    size_t at;         /* of the element in the word */
+};
+
+static dart_ret_t find(const char *call, dart_gptr_t gptr, dart_datatype_t type, struct element *e)
+{
+    weft_gptr pointer;
+    weft_gwhere where;
+
+    TRY(weftdart_open(call));
+    e->type = weftdart_type_of(call, type);
+    if (e->type == NULL)
+        return DART_ERR_INVAL;
+    if (type >= DART_TYPE_LONG_DOUBLE)
+        return weftdart_refuse(DART_ERR_INVAL,
+                               "%s: not of a type of %zu bytes, or made by the "
+                               "program",
+                               call, e->type->size);
+    TRY(weftdart_pointer(call, gptr, &pointer));
+    TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where));
+    if (pointer.offset % e->type->size != 0)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: offset %llu is not aligned to %zu bytes", call,
+                               (unsigned long long)pointer.offset, e->type->size);
+    e->win = where.win;
+    e->member = where.member;
+    e->size = e->type->size == 8 ? 8 : 4;
+    e->at = where.offset % e->size;
+    e->word = where.offset - e->at;
+    return DART_OK;
+}
+
+/* *word: what is to be compared; becomes what was there. */
+static weft_status swap_word(const struct element *e, uint64_t desired, uint64_t *word)
+{
+    uint32_t half;
+
+    if (e->size == 8)
+        return weft_host_compare_swap(weftdart.job, e->win, e->member, e->word, *word, desired,
+                                      word);
+    const weft_status status = weft_host_compare_swap_u32(
+        weftdart.job, e->win, e->member, e->word, (uint32_t)*word, (uint32_t)desired, &half);
+    if (status == WEFT_OK)
+        *word = half;
+    return status;
+}
+
+/* The element changes to what combine makes of it and *value; old: NULL, or what it was. */
+static dart_ret_t change(const struct element *e, const weft_combine *combine, const void *value,
+                         void *old)
+{
+    uint64_t word = 0, seen, desired;
+
+    TRY_WEFT(swap_word(e, 0, &word)); /* 0 for 0: reads it */
+    do {
+        seen = desired = word;
+        combine->combine(combine, value, (unsigned char *)&desired + e->at, 1);
+        TRY_WEFT(swap_word(e, desired, &word));
+    } while (word != seen);
+    if (old != NULL)
+        memcpy(old, (unsigned char *)&seen + e->at, e->type->size);
+    return DART_OK;
+}
+
+/* ---- accumulate ---------------------------------------------------------------------------------
+ */
+
+/* What weft accumulates itself. */
+static bool is_native(dart_datatype_t type, dart_operation_t op, weft_type *native_type,
+                      weft_operation *native)
+{
+    static const int types[DART_TYPE_LAST] = {
+        [DART_TYPE_INT] = 1 + WEFT_I32,      [DART_TYPE_UINT] = 1 + WEFT_U32,
+        [DART_TYPE_LONG] = 1 + WEFT_I64,     [DART_TYPE_ULONG] = 1 + WEFT_U64,
+        [DART_TYPE_LONGLONG] = 1 + WEFT_I64, [DART_TYPE_ULONGLONG] = 1 + WEFT_U64,
+        [DART_TYPE_FLOAT] = 1 + WEFT_F32,    [DART_TYPE_DOUBLE] = 1 + WEFT_F64};
+    static const int operations[DART_OP_LAST] = {
+        [DART_OP_MIN] = 1 + WEFT_MIN,  [DART_OP_MAX] = 1 + WEFT_MAX,  [DART_OP_SUM] = 1 + WEFT_SUM,
+        [DART_OP_BOR] = 1 + WEFT_OR,   [DART_OP_BAND] = 1 + WEFT_AND, [DART_OP_BXOR] = 1 + WEFT_XOR,
+        [DART_OP_PROD] = 1 + WEFT_PROD};
+
+    if (types[type] == 0 || operations[op] == 0)
+        return false;
+    *native_type = (weft_type)(types[type] - 1);
+    *native = (weft_operation)(operations[op] - 1);
+    return true;
+}
+
+/* Checks all, and says how elements are combined. */
+static dart_ret_t prepare(const char *call, dart_gptr_t gptr, dart_datatype_t type,
+                          dart_operation_t op, struct element *e, weft_combine *combine)
+{
+    size_t number = 1;
+
+    if (op <= DART_OP_UNDEFINED || op >= DART_OP_LAST || op == DART_OP_MINMAX)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: not by operation %ld%s", call,
+                               op < DART_OP_LAST ? (long)op : -1,
+                               op >= DART_OP_LAST ? ", which the program has made" : "");
+    TRY(find(call, gptr, type, e));
+    return weftdart_combine(call, type, op, &number, combine);
+}
+
+static dart_ret_t accumulate(const char *call, dart_gptr_t gptr, const void *values, size_t nelem,
+                             dart_datatype_t type, dart_operation_t op)
+{
+    struct element e;
+    weft_combine combine;
+    weft_type native_type;
+    weft_operation native;
+    weft_gptr pointer;
+    weft_op begun;
+
+    TRY(prepare(call, gptr, type, op, &e, &combine));
+    if (values == NULL && nelem > 0)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu values at NULL", call, nelem);
+    if (op == DART_OP_NO_OP)
+        return DART_OK;
+    if (is_native(type, op, &native_type, &native)) {
+        TRY(weftdart_pointer(call, gptr, &pointer));
+        return weftdart_result(weft_host_gaccumulate(weftdart.job, pointer, values, nelem,
+                                                     native_type, native, &begun));
+    }
+    for (size_t i = 0; i < nelem; i++) {
+        TRY(change(&e, &combine, (const unsigned char *)values + i * e.type->size, NULL));
+        e.at += e.type->size;
+        e.word += e.at / e.size * e.size;
+        e.at %= e.size;
+    }
+    return DART_OK;
+}
+
+dart_ret_t dart_accumulate(dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t type,
+                           dart_operation_t op)
+{
+    return accumulate(__func__, gptr, values, nelem, type, op);
+}
+
+dart_ret_t dart_accumulate_blocking_local(dart_gptr_t gptr, const void *values, size_t nelem,
+                                          dart_datatype_t type, dart_operation_t op)
+{
+    return accumulate(__func__, gptr, values, nelem, type, op); /* weft has copied the values */
+}
+
+/* ---- one element --------------------------------------------------------------------------------
+ */
+
+static bool is_integer(dart_datatype_t type)
+{
+    return type >= DART_TYPE_BYTE && type <= DART_TYPE_ULONGLONG;
+}
+
+/* A word of its own that weft adds to or replaces in one step. */
+static dart_ret_t whole(const struct element *e, bool add, const void *value, void *old)
+{
+    uint64_t wide = 0, was = 0;
+    uint32_t half, before = 0;
+
+    if (e->size == 8) {
+        memcpy(&wide, value, 8);
+        TRY_WEFT((add ? weft_host_fetch_add : weft_host_swap)(weftdart.job, e->win, e->member,
+                                                              e->word, wide, &was));
+        memcpy(old, &was, 8);
+        return DART_OK;
+    }
+    memcpy(&half, value, 4);
+    TRY_WEFT((add ? weft_host_fetch_add_u32 : weft_host_swap_u32)(weftdart.job, e->win, e->member,
+                                                                  e->word, half, &before));
+    memcpy(old, &before, 4);
+    return DART_OK;
+}
+
+dart_ret_t dart_fetch_and_op(dart_gptr_t gptr, const void *value, void *result,
+                             dart_datatype_t type, dart_operation_t op)
+{
+    struct element e;
+    weft_combine combine;
+
+    TRY_PLACE(result);
+    TRY(prepare(__func__, gptr, type, op, &e, &combine));
+    if (op != DART_OP_NO_OP)
+        TRY_PLACE(value);
+    const bool add = op == DART_OP_SUM && is_integer(type);
+    if (e.type->size == e.size && (add || op == DART_OP_REPLACE))
+        return whole(&e, add, value, result);
+    return change(&e, &combine, value, result);
+}
+
+dart_ret_t dart_compare_and_swap(dart_gptr_t gptr, const void *value, const void *compare,
+                                 void *result, dart_datatype_t type)
+{
+    struct element e;
+    uint64_t word = 0, seen, desired;
+
+    TRY_PLACE(value);
+    TRY_PLACE(compare);
+    TRY_PLACE(result);
+    if (!is_integer(type))
+        return weftdart_refuse(DART_ERR_INVAL, "%s: not of integers", __func__);
+    TRY(find(__func__, gptr, type, &e));
+    unsigned char *const there = (unsigned char *)&seen + e.at;
+    if (e.type->size == e.size)
+        memcpy(&word, compare, e.size);
+    else
+        TRY_WEFT(swap_word(&e, 0, &word));
+    do { /* until the element differs, or nobody has changed what is beside it */
+        seen = desired = word;
+        memcpy((unsigned char *)&desired + e.at, value, e.type->size);
+        if (memcmp(there, compare, e.type->size) != 0)
+            break;
+        TRY_WEFT(swap_word(&e, desired, &word));
+    } while (word != seen);
+    memcpy(result, there, e.type->size);
+    return DART_OK;
+}

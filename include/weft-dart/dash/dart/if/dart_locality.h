@@ -1,0 +1,60 @@
+/*
+ * dart_locality.h - where a team's units are: a tree of three levels, the team, its hosts, and the
+ * units of each. All calls are local and non-blocking.
+ */
+#ifndef DART_LOCALITY_H
+#define DART_LOCALITY_H
+
+#include <dash/dart/if/dart_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The tree is made when it is asked for; finalize frees it, and so do dart_team_destroy and
+ * dart_exit. */
+dart_ret_t dart_team_locality_init(dart_team_t team) DART_NOTHROW;
+dart_ret_t dart_team_locality_finalize(dart_team_t team) DART_NOTHROW;
+/* The team's domain of that tag; it stays the team's. Errors: NOTFOUND. */
+dart_ret_t dart_domain_team_locality(dart_team_t team, const char *tag,
+                                     dart_domain_locality_t **domain) DART_NOTHROW;
+/* `unit` in the team. *locality stays the team's. */
+dart_ret_t dart_unit_locality(dart_team_t team, dart_unit_t unit,
+                              dart_unit_locality_t **locality) DART_NOTHROW;
+
+/* Domains of the program's own: an empty one, a copy with all below. To be destroyed. */
+dart_ret_t dart_domain_create(dart_domain_locality_t **domain) DART_NOTHROW;
+dart_ret_t dart_domain_clone(const dart_domain_locality_t *domain,
+                             dart_domain_locality_t **copy) DART_NOTHROW;
+dart_ret_t dart_domain_destroy(dart_domain_locality_t *domain) DART_NOTHROW;
+/* domain, one of the program's own, becomes a copy of source. */
+dart_ret_t dart_domain_assign(dart_domain_locality_t *domain,
+                              const dart_domain_locality_t *source) DART_NOTHROW;
+dart_ret_t dart_domain_find(const dart_domain_locality_t *domain, const char *tag,
+                            dart_domain_locality_t **found) DART_NOTHROW;
+/* Those of a scope; the program frees the array, and the texts of tags, by free(). */
+dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_locality_scope_t scope,
+                                  int *count, char ***tags) DART_NOTHROW;
+dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain,
+                                     dart_locality_scope_t scope, int *count,
+                                     dart_domain_locality_t ***domains) DART_NOTHROW;
+
+/* These are not there: they return DART_ERR_INVAL, and say so. */
+dart_ret_t dart_domain_select(dart_domain_locality_t *domain, int count,
+                              const char **tags) DART_NOTHROW;
+dart_ret_t dart_domain_exclude(dart_domain_locality_t *domain, int count,
+                               const char **tags) DART_NOTHROW;
+dart_ret_t dart_domain_add_subdomain(dart_domain_locality_t *domain,
+                                     dart_domain_locality_t *subdomain, int index) DART_NOTHROW;
+dart_ret_t dart_domain_move_subdomain(dart_domain_locality_t *domain,
+                                      dart_domain_locality_t *parent, int index) DART_NOTHROW;
+dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain,
+                                   dart_locality_scope_t scope, int parts,
+                                   dart_domain_locality_t *split) DART_NOTHROW;
+dart_ret_t dart_domain_group(dart_domain_locality_t *domain, int count, const char **tags,
+                             char *group_tag) DART_NOTHROW;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
