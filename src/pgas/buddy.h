@@ -36,7 +36,6 @@ struct weft_buddy {
     uint32_t hint[WEFT_BUDDY_LANES][WEFT_BUDDY_LEVELS]; /* the last word + 1 */
 };
 
-
 WEFT_INLINE uint64_t weft_buddy_unit(const struct weft_buddy *b, uint32_t level)
 {
     return (uint64_t)1 << (b->least_log2 + 5 * level);
