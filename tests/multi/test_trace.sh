@@ -67,6 +67,8 @@ grep -q 'rank [0-9]* to rank [0-9]*: [1-9][0-9]* bytes' t.svg || fail "no bytes 
 grep -q '>tag [0-9]*<' t.svg || fail "no waiting by tag in the picture"
 check 1 "$bin/weft-trace" draw t.json -o t.svg --ranks 100-200
 says 1 "nothing of ranks 100 to 200"
+check 1 "$bin/weft-trace" draw t.json -o t.svg --from 99000000 --until 99000001
+says 1 "nothing lies between 99000000.000 and 99000001.000 us"
 check 1 "$bin/weft-trace" draw t.json -o /no/such/folder/t.svg
 ln -s t.json link && cp t.json kept
 check 64 "$bin/weft-trace" draw t.json -o ./link

@@ -237,7 +237,11 @@ bool trace_draw(const struct trace *trace, FILE *out, const struct draw_options 
     legend(&p);
     region_legend(&p, &totals);
     const bool fits = draw_tracks(&p, ranks, ranks_count, &options);
-    if (fits) {
+    const bool empty = p.rectangles == 0;
+    if (empty) {
+        fprintf(stderr, "weft-trace: nothing lies between %.3f and %.3f us\n", p.from / 1e3,
+                until / 1e3);
+    } else if (fits) {
         axis(&p);
         trace_totals_draw(&totals, out, options.first, square, LEFT, below);
         fprintf(out, "</svg>\n");
@@ -246,5 +250,5 @@ bool trace_draw(const struct trace *trace, FILE *out, const struct draw_options 
     }
     free(ranks);
     trace_totals_free(&totals);
-    return fits;
+    return fits && !empty;
 }
