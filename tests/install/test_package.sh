@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Debian package, unpacked into an empty root: programs of weft, MPI, GASPI and dCUDA are compiled
+# The Debian package, unpacked into an empty root: programs of weft, MPI, GASPI, DART and dCUDA are compiled
 # against what is in there alone, and run; each tool has a man page, which groff accepts.
 # usage: test_package.sh BIN-FOLDER
 set -u
@@ -90,6 +90,27 @@ C
 gcc -MD gaspi.c $(flags --cflags --libs weft-gaspi) -o gaspi || fail "GASPI: not compiled"
 only_root gaspi.d
 runs GASPI 2 gaspi_run -n 2 ./gaspi
+
+cat >dart.c <<'C'
+#include <dash/dart/if/dart.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    size_t units;
+    dart_global_unit_t me;
+    if (dart_init(&argc, &argv) != DART_OK)
+        return 1;
+    dart_size(&units);
+    dart_myid(&me);
+    if (me.id == 0)
+        printf("%d\n", (int)units);
+    return dart_exit() != DART_OK;
+}
+C
+# shellcheck disable=SC2046
+gcc -MD dart.c $(flags --cflags --libs weft-dart) -o dart || fail "DART: not compiled"
+only_root dart.d
+runs DART 2 dartrun --cpu 2 ./dart
 
 if command -v g++ >/dev/null; then
     # shellcheck disable=SC2046
