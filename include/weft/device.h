@@ -262,6 +262,15 @@ WEFT_FN void weft_timer_start(weft_self *self);
 WEFT_FN void weft_timer_stop(weft_self *self);
 
 /*
+ * Between the two the job's timeline (WEFT_TRACE) has a region of this name, for the rank that
+ * calls them: of the name 15 bytes are kept. Regions lie one inside of the other, outside of weft's
+ * calls, and end with the kernel; an end without a beginning is dropped. Non-blocking; thread 0
+ * speaks. Without a timeline each is a load and a branch.
+ */
+WEFT_FN void weft_region_begin(weft_self *self, const char *name);
+WEFT_FN void weft_region_end(weft_self *self);
+
+/*
  * weft_log(self, format, ...): printed by the host at once, as one line, while the kernel runs. Up
  * to 8 arguments: integers, floating point, pointers, and text (%s), which is copied and may be
  * reused on return. The compiler checks them as printf's; no width or precision is an argument (*).

@@ -382,6 +382,13 @@ WEFT_API weft_status weft_host_group_barrier(weft_job *job, weft_comm group);
 WEFT_API weft_status weft_host_group_win_create(weft_job *job, weft_comm group, void *base,
                                                 size_t bytes, weft_win *win);
 
+/*
+ * As weft_region_begin and weft_region_end, on the host program's track; not in a job of
+ * WEFT_THREAD_MULTIPLE, whose timeline has no such track. Errors: STATE, and the job's own.
+ */
+WEFT_API weft_status weft_host_region_begin(weft_job *job, const char *name);
+WEFT_API weft_status weft_host_region_end(weft_job *job);
+
 /* ---- gather and scatter ---------------------------------------------------------------------- */
 
 /*

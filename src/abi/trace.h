@@ -26,6 +26,8 @@ enum weft_trace_kind {
                                  rank's clock, and `end` that by the device's, */
     WEFT_TRACE_RUN_END,
     WEFT_TRACE_CLOCK,      /* and another between them; in logs of ranks alone */
+    WEFT_TRACE_REGION,     /* a region of the program's begins: a moment, with its name, */
+    WEFT_TRACE_REGION_END, /* and the last that has begun ends */
     WEFT_TRACE_PUT,        /* amount: bytes */
     WEFT_TRACE_NOTIFY,     /* a tag */
     WEFT_TRACE_WAIT,       /* a tag, amount: notifications */
@@ -65,6 +67,33 @@ struct weft_trace_event {
 } __attribute__((aligned(16)));
 
 static_assert(sizeof(struct weft_trace_event) == 32, "an event is two stores of a GPU");
+
+/* A region's name takes all that another event says of its subject, but the kind. */
+enum { WEFT_TRACE_REGION_NAME = 15 };
+
+/* Sets all but the times. */
+WEFT_INLINE void weft_trace_set_region(struct weft_trace_event *event, enum weft_trace_kind kind,
+                                       const char *name)
+{
+    uint32_t words[4] = {0, 0, 0, (uint32_t)kind << 24};
+
+    for (int i = 0; i < WEFT_TRACE_REGION_NAME && name[i] != 0; i++)
+        words[i / 4] |= (uint32_t)(unsigned char)name[i] << (8 * (i % 4));
+    event->process = (int32_t)words[0];
+    event->slot = words[1];
+    event->amount = words[2];
+    event->what = words[3];
+}
+
+/* The name, in at least WEFT_TRACE_REGION_NAME + 1 bytes. */
+WEFT_INLINE void weft_trace_region_name(const struct weft_trace_event *event, char *name)
+{
+    const uint32_t words[4] = {(uint32_t)event->process, event->slot, event->amount,
+                               event->what & 0xffffff};
+
+    for (int i = 0; i <= WEFT_TRACE_REGION_NAME; i++)
+        name[i] = (char)(words[i / 4] >> (8 * (i % 4)));
+}
 
 struct weft_trace_log {
     uint64_t count, unused; /* of all events, also of those that are overwritten; of a rank: known

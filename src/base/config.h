@@ -42,13 +42,15 @@ enum weft_verbs_transport_choice {
 };
 enum weft_verbs_words_choice { WEFT_VERBS_WORDS_AUTO, WEFT_VERBS_WORDS_MESSAGE };
 
-/* The rows of config.def, in order. */
+/* The rows of config.def, in order. A group has the number of its first row. */
 enum weft_config_index {
 #define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)  WEFT_CONFIG_AT_##name,
 #define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)       WEFT_CONFIG_AT_##name,
 #define WEFT_CONFIG_REAL(name, field, def, min, max, unit, doc) WEFT_CONFIG_AT_##name,
 #define WEFT_CONFIG_CHOICE(name, field, def, words, doc)        WEFT_CONFIG_AT_##name,
 #define WEFT_CONFIG_TEXT(name, field, def, doc)                 WEFT_CONFIG_AT_##name,
+#define WEFT_CONFIG_GROUP(name, title)                                                             \
+    WEFT_CONFIG_GROUP_##name, WEFT_CONFIG_BEFORE_##name = WEFT_CONFIG_GROUP_##name - 1,
 #include "base/config.def"
     WEFT_CONFIG_ROWS
 };
@@ -103,6 +105,13 @@ struct weft_config_row {
 };
 
 extern const struct weft_config_row weft_config_rows[WEFT_CONFIG_ROWS];
+
+/* Rows of one subject: from `first` up to the next group's. The last has no title. */
+struct weft_config_group {
+    const char *title;
+    int first;
+};
+extern const struct weft_config_group weft_config_groups[];
 
 /* Sets the row's field. Errors: CONFIG, and the field is as it was. */
 weft_status weft_config_set(struct weft_config *config, const struct weft_config_row *row,

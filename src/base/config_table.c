@@ -27,6 +27,16 @@ const struct weft_config_row weft_config_rows[WEFT_CONFIG_ROWS] = {
 #include "base/config.def"
 };
 
+const struct weft_config_group weft_config_groups[] = {
+#define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc)
+#define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)
+#define WEFT_CONFIG_REAL(name, field, def, min, max, unit, doc)
+#define WEFT_CONFIG_CHOICE(name, field, def, words, doc)
+#define WEFT_CONFIG_TEXT(name, field, def, doc)
+#define WEFT_CONFIG_GROUP(name, title) {title, WEFT_CONFIG_GROUP_##name},
+#include "base/config.def"
+    {NULL, WEFT_CONFIG_ROWS}};
+
 /* ---- from text ------------------------------------------------------------------------------- */
 
 static weft_status bad(const struct weft_config_row *row, const char *text, const char *wanted)

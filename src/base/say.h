@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-enum weft_level { WEFT_SAY_ERROR, WEFT_SAY_WARN, WEFT_SAY_INFO, WEFT_SAY_DEBUG };
+enum weft_level { WEFT_SAY_ERROR, WEFT_SAY_WARN, WEFT_SAY_INFO };
 
 /* What is remembered of a task: a thread's own, or kept by the model for each of its tasks. */
 enum { WEFT_SAY_LINE = 1024 };

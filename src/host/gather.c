@@ -54,10 +54,11 @@ static weft_status check_pieces(weft_job *job, const char *call, struct pieces *
 }
 
 /* Finds the place of every process's piece. Collective. */
-static weft_status exchange_pieces(weft_job *job, const char *call, const struct piece *mine,
-                                   struct pieces *pieces)
+static weft_status exchange_pieces(weft_job *job, enum weft_exchange_op op,
+                                   const struct piece *mine, struct pieces *pieces)
 {
     const size_t n = (size_t)job->numbers.processes;
+    const char *call = weft_exchange_name(op);
 
     pieces->of = calloc(n, sizeof(*pieces->of));
     pieces->offset = calloc(n, sizeof(*pieces->offset));
@@ -66,7 +67,7 @@ static weft_status exchange_pieces(weft_job *job, const char *call, const struct
                       job->numbers.process, n);
         return WEFT_ERR_MEMORY;
     }
-    weft_status status = weft_exchange(job, WEFT_EXCHANGE_SIZES, mine, sizeof(*mine), pieces->of);
+    weft_status status = weft_exchange(job, op, mine, sizeof(*mine), pieces->of);
     return status == WEFT_OK ? check_pieces(job, call, pieces) : status;
 }
 
@@ -74,14 +75,15 @@ static weft_status exchange_pieces(weft_job *job, const char *call, const struct
  * The beginning: everybody knows of all pieces, and has a stage that others may put into, for all
  * of them at the root or for its own. Collective.
  */
-static weft_status begin(weft_job *job, const char *call, const struct piece *mine, bool to_root,
+static weft_status begin(weft_job *job, enum weft_exchange_op op, const struct piece *mine,
                          struct pieces *pieces)
 {
-    weft_status status = weft_job_idle(job, call);
+    const bool to_root = op == WEFT_EXCHANGE_GATHER;
+    weft_status status = weft_job_idle(job, weft_exchange_name(op));
 
     *pieces = (struct pieces){0};
     if (status == WEFT_OK)
-        status = exchange_pieces(job, call, mine, pieces);
+        status = exchange_pieces(job, op, mine, pieces);
     if (status != WEFT_OK)
         return status;
     pieces->stage_bytes = !to_root                             ? mine->bytes
@@ -116,7 +118,7 @@ weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t b
 {
     const struct piece mine = {bytes, root, send != NULL, receive != NULL};
     struct pieces pieces;
-    weft_status status = begin(job, "weft_host_gather", &mine, true, &pieces);
+    weft_status status = begin(job, WEFT_EXCHANGE_GATHER, &mine, &pieces);
 
     if (status == WEFT_OK)
         status =
@@ -129,7 +131,7 @@ weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *r
 {
     const struct piece mine = {bytes, root, receive != NULL, send != NULL};
     struct pieces pieces;
-    weft_status status = begin(job, "weft_host_scatter", &mine, false, &pieces);
+    weft_status status = begin(job, WEFT_EXCHANGE_SCATTER, &mine, &pieces);
 
     for (int p = 0; status == WEFT_OK && job->numbers.process == root && p < job->numbers.processes;
          p++)

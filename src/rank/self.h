@@ -51,6 +51,18 @@ WEFT_FN int weft_process_ranks(weft_self *self, int process)
     return weft_check_process(self, process, "weft_process_ranks")->ranks;
 }
 
+WEFT_FN void weft_region_begin(weft_self *self, const char *name)
+{
+    if (weft_traced(self) && weft_thread(self) == 0)
+        weft_trace_region(self, WEFT_TRACE_REGION, name);
+}
+
+WEFT_FN void weft_region_end(weft_self *self)
+{
+    if (weft_traced(self) && weft_thread(self) == 0)
+        weft_trace_region(self, WEFT_TRACE_REGION_END, "");
+}
+
 WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
                              const weft_log_arg *args)
 {

@@ -1,6 +1,7 @@
 /*
  * The timeline of a job: a run whose puts, waits and barriers are known is recorded, and its file
- * says them, on every track in order and one inside of the other. --case ring: too many events for
+ * says them, on every track in order and one inside of the other, with the regions that the kernel
+ * and the host program name. --case ring: too many events for
  * the log, and the file says how many are lost. --case failed: a job that fails is written, too,
  * with the waits that never ended. The last process to close the job has all in the file; process 0
  * looks (weft_close returns when all have written).
@@ -66,10 +67,14 @@ WEFT_KERNEL(trace_kernel, struct data, user)
         weft_wait(self, TAG_LATE, 1);
     }
     test_fill(self, out, LARGE, (uint64_t)me);
+    weft_region_begin(self, "all rounds");
     for (uint32_t i = 0; i < user->rounds; i++) {
+        weft_region_begin(self, "round");
         weft_put_notify(self, win, right, 0, out, 8, TAG_SMALL);
         weft_wait(self, TAG_SMALL, 1);
+        weft_region_end(self);
     }
+    weft_region_end(self);
     weft_put_notify(self, win, right, 0, out, LARGE, TAG_LARGE);
     weft_wait(self, TAG_LARGE, 1);
     CHECK_EQ(self, &user->check, test_differs(self, in, LARGE, (uint64_t)((me + n - 1) % n)), 0);
@@ -109,8 +114,11 @@ static int body(struct test_env *env)
     }
     if (which == FAILED)
         env->expect = WEFT_ERR_TAG;
-    for (int run = 0; run < (which == FAILED ? 1 : RUNS); run++)
+    for (int run = 0; run < (which == FAILED ? 1 : RUNS); run++) {
+        TEST_EQ(env, weft_host_region_begin(env->job, "run"), WEFT_OK);
         test_run(env, &data, sizeof(data));
+        TEST_EQ(env, weft_host_region_end(env->job), env->expect);
+    }
     return TEST_PASSED;
 }
 
@@ -131,6 +139,7 @@ static int wrong;
 
 /* What is counted of a track. tag -1: any. */
 struct seen {
+    size_t regions, inside; /* inside: of a region "round", waits for TAG_SMALL */
     size_t runs, computes, barriers, collectives, unfinished, kept;
     size_t waits[256], puts[256];
     uint64_t longest[256]; /* of the waits */
@@ -150,7 +159,7 @@ static void check_nested(const struct trace *trace, const struct trace_track *tr
         while (deep > 0 && ends[deep - 1] <= e->begin)
             deep--;
         SAYS(track, deep == 0 || e->end <= ends[deep - 1], 1);
-        SAYS(track, deep < 4, 1);
+        SAYS(track, deep < 6, 1);
         if (deep < 16)
             ends[deep++] = e->end;
     }
@@ -159,9 +168,15 @@ static void check_nested(const struct trace *trace, const struct trace_track *tr
 static void count(const struct trace *trace, const struct trace_track *track, int right,
                   struct seen *seen)
 {
+    uint64_t round = 0; /* its end */
+
     memset(seen, 0, sizeof(*seen));
     for (size_t i = 0; i < track->events; i++) {
         const struct trace_event *e = &trace->events[track->first + i];
+        seen->regions += e->category == TRACE_REGION;
+        if (e->category == TRACE_REGION && strcmp(e->name, "round") == 0)
+            round = e->end;
+        seen->inside += e->category == TRACE_WAIT && e->tag == TAG_SMALL && e->end <= round;
         seen->runs += e->category == TRACE_RUN;
         seen->computes += e->category == TRACE_COMPUTE;
         seen->barriers += e->category == TRACE_BARRIER;
@@ -188,6 +203,8 @@ static void check_plain(const struct trace_track *track, const struct seen *seen
     SAYS(track, seen->runs, RUNS);
     SAYS(track, track->lost, 0);
     SAYS(track, seen->computes > 0, 1);
+    SAYS(track, seen->regions, (1 + ROUNDS) * RUNS);
+    SAYS(track, seen->inside, ROUNDS * RUNS);
     SAYS(track, seen->barriers, 3 * RUNS);
     SAYS(track, seen->collectives, 2 * RUNS); /* a window made and freed */
     SAYS(track, seen->waits[TAG_SMALL], ROUNDS * RUNS);
@@ -205,9 +222,11 @@ static void check_plain(const struct trace_track *track, const struct seen *seen
 
 static void check_ring(const struct trace_track *track, const struct seen *seen)
 {
-    /* Each run has its begin and end, 3 barriers, 2 collectives, and 2 events a round, at least. */
-    SAYS(track, track->lost >= RUNS * (4 * RING + 7) - RING, 1);
-    SAYS(track, seen->kept + 2 * seen->runs + LOOKS >= RING, 1);
+    /* Each run has its begin and end, 3 barriers, 2 collectives, a region around all rounds, and 4
+     * events a round, at least. */
+    SAYS(track, track->lost >= RUNS * (8 * RING + 9) - RING, 1);
+    /* Of a region the end alone may be kept, of the two around the round that is cut. */
+    SAYS(track, seen->kept + seen->regions + 2 + 2 * seen->runs + LOOKS >= RING, 1);
     SAYS(track, seen->kept <= RING, 1);
     SAYS(track, seen->barriers > 0, 1); /* it is the last ones that are kept */
 }
@@ -239,6 +258,10 @@ static void check_file(void)
     for (size_t i = 0; i < trace.tracks_count; i++) {
         const struct trace_track *track = &trace.tracks[i];
         check_nested(&trace, track);
+        if (strcmp(track->name, "host program") == 0) {
+            count(&trace, track, -1, &seen);
+            SAYS(track, seen.regions, which == FAILED ? 1 : RUNS);
+        }
         if (track->rank < 0)
             continue;
         tracks++;

@@ -168,6 +168,66 @@ static int barrier_of_closed(weft_job *job)
     return 0;
 }
 
+/*
+ * The last process makes another call than the others, after a barrier of all: a barrier here, a
+ * window there; a run; a group's window. All hear of both.
+ */
+static int different_calls(weft_job *job, const char *one, const char *other, bool barrier,
+                           bool exchange)
+{
+    const weft_numbers *numbers = weft_numbers_of(job);
+    const bool last = numbers->process == numbers->processes - 1;
+    int word = 0;
+    weft_win win;
+    weft_status status;
+
+    EXPECT(weft_host_barrier(job) == WEFT_OK);
+    if (numbers->processes == 1)
+        return 0;
+    if (!last)
+        status = barrier ? weft_host_barrier(job) : weft_host_win_create(job, NULL, 0, &win);
+    else
+        status = exchange ? weft_host_gather(job, 0, &word, 0, NULL)
+                          : weft_host_win_create(job, NULL, 0, &win);
+    EXPECT(status == WEFT_ERR_MISMATCH);
+    EXPECT(strstr(weft_error(job), one) != NULL && strstr(weft_error(job), other) != NULL);
+    return 0;
+}
+
+static int barrier_and_window(weft_job *job)
+{
+    return different_calls(job, "in a barrier of WEFT_COMM_HOST", "is in weft_win_create", true,
+                           false);
+}
+
+static int barrier_and_gather(weft_job *job)
+{
+    return different_calls(job, "in a barrier of WEFT_COMM_HOST", "is in weft_host_gather", true,
+                           true);
+}
+
+static int window_and_gather(weft_job *job)
+{
+    return different_calls(job, "in weft_win_create of WEFT_COMM_HOST", "is in weft_host_gather",
+                           false, true);
+}
+
+/* Scatter where the others gather: each is named as what it is. */
+static int gather_and_scatter(weft_job *job)
+{
+    const weft_numbers *numbers = weft_numbers_of(job);
+    int word = 0;
+
+    if (numbers->processes == 1)
+        return 0;
+    EXPECT((numbers->process == 0
+                ? weft_host_gather(job, 0, &word, 0, NULL)
+                : weft_host_scatter(job, 0, NULL, &word, 0)) == WEFT_ERR_MISMATCH);
+    EXPECT(strstr(weft_error(job), "calls weft_host_gather") != NULL &&
+           strstr(weft_error(job), "calls weft_host_scatter") != NULL);
+    return 0;
+}
+
 /* Memory that cannot be. */
 static int bad_memory(weft_job *job)
 {
@@ -257,8 +317,10 @@ static int bad_window_of_one(weft_job *job)
 
 /* Each in a job of its own, as every process of it. */
 static int (*const cases[])(weft_job *job) = {
-    comm_before_window, different_kernels,    gather_nothing,  bad_memory,        memory_not_there,
-    bad_window_of_one,  abort_without_reason, wait_for_closed, barrier_of_closed, null_places,
+    comm_before_window, different_kernels,  gather_nothing,       bad_memory,
+    memory_not_there,   bad_window_of_one,  abort_without_reason, wait_for_closed,
+    barrier_of_closed,  barrier_and_window, barrier_and_gather,   window_and_gather,
+    gather_and_scatter, null_places,
 };
 
 /* Random mode is one thread for all processes; these are threads already. */

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t clients, places;
     char text[512];
 
-    (void)weft_err_level(WEFT_SAY_DEBUG);
+    (void)weft_err_level(WEFT_SAY_INFO);
     const unsigned kind = fuzz_byte(&bytes) % 4;
     if (kind < 2) {
         feed_request(&bytes, kind == 1);

@@ -51,7 +51,7 @@ static struct weft_session *begin(void)
     static const size_t sizes[] = {4, 8};
 
     if (table == NULL) {
-        (void)weft_err_level(WEFT_SAY_DEBUG);
+        (void)weft_err_level(WEFT_SAY_INFO);
         weft_say_level(WEFT_SAY_ERROR);
         MUST(weft_config_load(&config, NULL, NULL) == WEFT_OK);
         config.process = 1;

@@ -51,12 +51,24 @@ done
 grep -q '"name":"sent","cat":"network"' t.json || fail "nothing of the network"
 grep -q '"name":"arrived","cat":"network"' t.json || fail "nothing arrives"
 grep -q '"cat":"service"' t.json || fail "nothing of the services"
+# Every rank of the stencil sends its neighbours as much as they send it; what is waited for is a tag.
+check 0 "$bin/weft-trace" summary --longest 1000 t.json
+sed -n '/^sent from rank to rank/,/^$/p' out | awk '
+    NF == 5 && $1 ~ /^[0-9]+$/ { sent[$1 " " $2] = $3 " " $4 " " $5; if ($4 > 0) bytes++ }
+    END { for (pair in sent) { split(pair, p); if (sent[pair] != sent[p[2] " " p[1]]) exit 1 }; exit bytes == 0 }
+' || fail "what rank sent to rank"
+sed -n '/^waiting by tag/,/^$/p' out | grep -qE '^ +[0-9]+ +[0-9]+ +[0-9.]+ +[0-9.]+$' || fail "no waiting by tag"
 check 0 "$bin/weft-trace" summary --longest 0 t.json
+! grep -q '^sent' out || fail "--longest 0: pairs"
 ! grep -q '^longest' out || fail "--longest 0"
 check 0 "$bin/weft-trace" draw t.json -o t.svg --host
 grep -q '</svg>' t.svg || fail "no picture"
+grep -q 'rank [0-9]* to rank [0-9]*: [1-9][0-9]* bytes' t.svg || fail "no bytes from rank to rank in the picture"
+grep -q '>tag [0-9]*<' t.svg || fail "no waiting by tag in the picture"
 check 1 "$bin/weft-trace" draw t.json -o t.svg --ranks 100-200
 says 1 "nothing of ranks 100 to 200"
+check 1 "$bin/weft-trace" draw t.json -o t.svg --from 99000000 --until 99000001
+says 1 "nothing lies between 99000000.000 and 99000001.000 us"
 check 1 "$bin/weft-trace" draw t.json -o /no/such/folder/t.svg
 ln -s t.json link && cp t.json kept
 check 64 "$bin/weft-trace" draw t.json -o ./link

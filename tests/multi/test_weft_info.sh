@@ -53,6 +53,12 @@ settings=$(find "$root/src" -name settings.def -exec cat {} + | grep -cE "^WEFT_
 printed=$(grep -cE '^WEFT_[A-Z_]+ = ' out)
 [ "$settings" -eq "$printed" ] || fail "$printed of $settings settings are listed"
 
+# In groups, each with a setting; those of experts are marked.
+grep -A1 '^---- ' out | grep -c '^WEFT_' >count
+[ "$(cat count)" -eq "$(grep -c '^---- ' out)" ] && [ "$(cat count)" -gt 5 ] || fail "groups: $(grep '^----' out)"
+grep -A1 '^WEFT_COUNTER_START = ' out | grep -q '^    expert: ' || fail "WEFT_COUNTER_START is for everybody"
+grep -A1 '^WEFT_RANKS = ' out | grep -q 'expert' && fail "WEFT_RANKS is for experts"
+
 # Measured values: written, read by the next one, and not where they do not belong.
 unset WEFT_TUNE
 export XDG_CONFIG_HOME=$folder/config

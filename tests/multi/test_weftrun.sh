@@ -53,6 +53,15 @@ check "the root's socket is there" 0 "$weftrun" sh -c 'test -e /proc/$$/fd/$WEFT
 check "an option of the program" 0 "$weftrun" -n 1 echo -n x --help
 [ "$(cat out)" = "x --help" ] || fail "$(cat out)"
 
+# A process that ends before weft_open, with status 0: the others do not wait for it. Nor do they take
+# one for lost that ends in order while they go on.
+WEFT_CONNECT_S=300 check "one never comes" 1 "$weftrun" -n 3 sh -c \
+    '[ $WEFT_PROCESS = 1 ] && exit 0; exec "$0"' "$bin/ring"
+has err "process 1 was lost while the job started"
+has err "weftrun: process 1 had ended before, with status 0"
+check "one ends first" 0 "$weftrun" -n 3 sh -c '"$0" >/dev/null && { [ $WEFT_PROCESS = 1 ] || sleep 0.5; }' "$bin/ring"
+[ ! -s err ] || fail "$(cat err)"
+
 name="input goes to process 0 only"
 echo thread | timeout 60 "$weftrun" -n 3 -l sh -c 'read x; echo "($x)"' >out 2>err
 [ "$(sort out | tr '\n' ' ')" = "[0] (thread) [1] () [2] () " ] || fail "$(cat out)"

@@ -123,7 +123,7 @@ static void test_servers(void)
     struct weft_servers servers;
     char many[1024] = "";
 
-    (void)weft_err_level(WEFT_SAY_DEBUG);
+    (void)weft_err_level(WEFT_SAY_INFO);
     MUST(weft_servers_parse(&servers, "a:1,[::1]:2,10.0.0.7:7070") == WEFT_OK);
     MUST(servers.count == 3 && strcmp(servers.name[1], "[::1]:2") == 0);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -42,8 +42,12 @@ void print_manual(FILE *out, const struct weft_config *config)
                                           "the environment",
                                           "the command line"};
 
+    const struct weft_config_group *group = weft_config_groups;
+
     for (int i = 0; i < WEFT_CONFIG_ROWS; i++) {
         const struct weft_config_row *row = &weft_config_rows[i];
+        if (group->first == i)
+            fprintf(out, "%s---- %s ----\n", i > 0 ? "\n" : "", group++->title);
         fprintf(out, "WEFT_%s = ", row->name);
         print_value(out, config, row);
         fprintf(out, "\n    %s\n    default %s", row->doc, row->def[0] != 0 ? row->def : "''");

@@ -24,7 +24,8 @@ struct options {
 };
 
 static const struct argp_option option_list[] = {
-    {"longest", 'n', "COUNT", 0, "summary: how many of the longest waits (10)", 0},
+    {"longest", 'n', "COUNT", 0,
+     "summary: how many of the longest waits, and of the pairs of ranks that sent most (10)", 0},
     {"output", 'o', "SVG", 0, "draw: where the picture goes", 0},
     {"ranks", 'r', "FIRST-LAST", 0, "draw: which ranks (the first 16)", 0},
     {"from", 'f', "US", 0, "draw: from this time on, in microseconds (the first event)", 0},
@@ -142,8 +143,9 @@ int main(int argc, char **argv)
         parse,
         "summary FILE\ndraw FILE -o SVG",
         "Reads the timeline that a job has written with WEFT_TRACE=FILE. summary prints for each "
-        "rank which share of its time it waited, and the longest waits with their tags; draw makes "
-        "a picture. Perfetto (ui.perfetto.dev) opens FILE itself.\vThe exit status is not 0 when "
+        "rank which share of its time it waited, the longest waits, waiting by tag, what each rank "
+        "sent to each, and the program's regions; draw makes a picture. Perfetto (ui.perfetto.dev) "
+        "opens FILE itself.\vThe exit status is not 0 when "
         "FILE cannot be read, or is not of weft's form.",
         NULL,
         NULL,

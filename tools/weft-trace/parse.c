@@ -92,7 +92,7 @@ const char *trace_category_name(enum trace_category category)
         [TRACE_RUN] = "run",         [TRACE_COMPUTE] = "compute",       [TRACE_PUT] = "put",
         [TRACE_WAIT] = "wait",       [TRACE_BARRIER] = "barrier",       [TRACE_FLUSH] = "flush",
         [TRACE_STUCK] = "stuck",     [TRACE_COLLECTIVE] = "collective", [TRACE_LOST] = "lost",
-        [TRACE_SERVICE] = "service", [TRACE_NETWORK] = "network",
+        [TRACE_SERVICE] = "service", [TRACE_NETWORK] = "network",       [TRACE_REGION] = "region",
     };
     return names[category];
 }
@@ -138,6 +138,8 @@ static void argument(struct cursor *c, const char *key, struct trace_line *line)
         line->to = whole(c, INT32_MAX);
     else if (strcmp(key, "count") == 0)
         line->count = whole(c, INT64_MAX / 1000);
+    else if (strcmp(key, "bytes") == 0)
+        line->bytes = whole(c, INT64_MAX / 1000);
     else if (strcmp(key, "events") == 0)
         line->events = whole(c, INT64_MAX / 1000);
     else if (strcmp(key, "name") == 0 || strcmp(key, "labels") == 0)
@@ -207,7 +209,7 @@ const char *trace_parse(const char *text, size_t bytes, struct trace_line *line)
     struct cursor c = {text, text + bytes, NULL};
 
     memset(line, 0, sizeof(*line));
-    line->pid = line->tid = line->tag = line->to = line->count = line->events = -1;
+    line->pid = line->tid = line->tag = line->to = line->count = line->events = line->bytes = -1;
     line->category = TRACE_CATEGORIES;
     object(&c, line, false);
     if (c.wrong == NULL && c.at != c.end)

@@ -123,6 +123,7 @@ static bool take_event(struct reader *r, const struct trace_line *line)
                                   .tag = (int32_t)line->tag,
                                   .to = (int32_t)line->to,
                                   .count = line->count > 0 ? (uint64_t)line->count : 0,
+                                  .bytes = line->bytes > 0 ? (uint64_t)line->bytes : 0,
                                   .category = (uint8_t)line->category,
                                   .moment = line->phase == 'i',
                                   .unfinished = line->unfinished};

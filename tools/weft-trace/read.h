@@ -15,6 +15,7 @@ enum { TRACE_TEXT = 96, TRACE_LINE = 4096 };
 
 enum trace_category {
     TRACE_RUN,
+    TRACE_REGION, /* of the program's */
     TRACE_COMPUTE,
     TRACE_PUT,
     TRACE_WAIT,
@@ -35,7 +36,7 @@ struct trace_line {
     enum trace_category category;
     uint64_t begin, lasted; /* ns */
     int64_t pid, tid;
-    int64_t tag, to, count, events; /* of args */
+    int64_t tag, to, count, events, bytes; /* of args */
     bool unfinished;
 };
 
@@ -43,7 +44,7 @@ struct trace_event {
     uint64_t begin, end;
     uint32_t track;
     int32_t tag, to;
-    uint64_t count;
+    uint64_t count, bytes;
     uint8_t category;
     bool moment, unfinished;
     char name[24];

@@ -4,6 +4,7 @@
  * A notification does not say who sent it. Who put or notified last, with that tag and to that
  * rank, before the wait was over is named instead: nearly always the one that was waited for.
  */
+#include "totals.h"
 #include "weft-trace.h"
 
 #include <stdlib.h>
@@ -183,6 +184,43 @@ static bool print_longest(const struct trace *trace, int most)
     return true;
 }
 
+/* ---- sums
+ * ----------------------------------------------------------------------------------------- */
+
+static bool print_totals(const struct trace *trace, int most)
+{
+    struct trace_totals totals;
+
+    if (!trace_totals(trace, &totals))
+        return false;
+    if (totals.tags_count != 0)
+        printf("\nwaiting by tag, all ranks together\n%6s %8s %14s %12s\n", "tag", "waits", "us",
+               "longest us");
+    for (size_t i = 0; i < totals.tags_count; i++) {
+        const struct trace_tag *tag = &totals.tags[i];
+        printf("%6d %8llu %14.3f %12.3f\n", tag->tag, (unsigned long long)tag->waits,
+               (double)tag->ns * 1e-3, (double)tag->longest * 1e-3);
+    }
+    if (totals.pairs_count != 0 && most > 0)
+        printf("\nsent from rank to rank, %zu pairs\n%6s %6s %10s %16s %14s\n", totals.pairs_count,
+               "from", "to", "puts", "bytes", "notifications");
+    for (size_t i = 0; i < totals.pairs_count && i < (size_t)most; i++) {
+        const struct trace_pair *p = &totals.pairs[i];
+        printf("%6d %6d %10llu %16llu %14llu\n", p->from, p->to, (unsigned long long)p->puts,
+               (unsigned long long)p->bytes, (unsigned long long)p->notices);
+    }
+    if (totals.regions_count != 0)
+        printf("\nregions, all ranks together\n%-24s %8s %14s %8s\n", "name", "times", "us",
+               "waiting");
+    for (size_t i = 0; i < totals.regions_count; i++) {
+        const struct trace_region *r = &totals.regions[i];
+        printf("%-24s %8llu %14.3f %7.1f%%\n", r->name, (unsigned long long)r->count,
+               (double)r->ns * 1e-3, percent(r->waiting, r->ns));
+    }
+    trace_totals_free(&totals);
+    return true;
+}
+
 bool trace_summary(const struct trace *trace, int most)
 {
     size_t ranks = 0;
@@ -207,5 +245,5 @@ bool trace_summary(const struct trace *trace, int most)
                percent(s.in[CLASS_OTHER], s.covered), s.waits, (unsigned long long)tracks[i]->lost);
     }
     free(tracks);
-    return print_longest(trace, most);
+    return print_longest(trace, most) && print_totals(trace, most);
 }

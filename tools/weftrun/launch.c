@@ -1,7 +1,9 @@
 /* launch.c - starting a process: what it inherits, and how a failed exec comes back. */
 #include "weftrun.h"
 
+#include "boot/frame.h"
 #include "boot/interface.h"
+#include "boot/socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +23,25 @@ int launch_prepare(struct job *job)
     return weft_interface_listen(&job->listener, job->root, "", WEFT_REACH_HOST) == WEFT_OK
                ? 0
                : EXIT_OWN_ERROR;
+}
+
+void launch_miss(const struct job *job, int k)
+{
+    enum { PATIENCE_NS = 50000000 };
+    struct weft_hello hello = {.process = k, .processes = job->options->processes};
+    unsigned char wire[WEFT_HELLO_BYTES];
+    struct weft_root roots[WEFT_ROOTS_MAX];
+    const char *reason;
+
+    if (weft_roots_parse(roots, job->root) == 0)
+        return;
+    const int fd = weft_socket_connect(&roots[0], now_ns() + PATIENCE_NS, &reason);
+    if (fd < 0)
+        return;
+    memcpy(hello.secret, job->secret, sizeof(hello.secret));
+    weft_hello_put(wire, &hello);
+    (void)weft_socket_send(fd, wire, sizeof(wire)); /* nobody has to hear it */
+    close(fd);
 }
 
 /* ---- in the child, between fork and exec ---------------------------------------------------- */

@@ -140,6 +140,8 @@ static void reap(struct watch *watch)
         for (int k = 0; here && k < watch->job->options->processes; k++) {
             if (watch->job->processes[k].running && watch->job->processes[k].pid == pid) {
                 note_end(watch, k, status);
+                if (status == 0 && watch->running > 0)
+                    launch_miss(watch->job, k);
                 break;
             }
         }

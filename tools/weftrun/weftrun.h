@@ -169,6 +169,12 @@ int helper_main(void);
 /* The secret and, for processes of this host, the root's socket. 0, or an exit status. */
 int launch_prepare(struct job *job);
 
+/*
+ * A process of this host has ended, with status 0. If the others still wait for it in weft_open,
+ * they learn that it is lost: it seems to come, and to go at once. Waits a moment at most.
+ */
+void launch_miss(const struct job *job, int k);
+
 /* In a child, before exec: the mask and the limit that weftrun was started with. False with errno.
  */
 bool launch_give_back(const struct job *job);

@@ -220,7 +220,7 @@ static void worker_main(void *argument)
     if (w->workers->first >= 0)
         bind_to(w->workers->first + w->index);
     if (live > 0)
-        weft_overflow_begin(find_rank, w);
+        weft_overflow_begin(find_rank, w, (const void *)(uintptr_t)w->launch->kernel->cpu);
     weft_fiber_release(&weft_strand); /* its fibers' from now on */
     for (int r = w->first; r < w->end; r++) {
         WEFT_PORT_SET(w->ranks[r].port, worker, self);

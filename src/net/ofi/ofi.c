@@ -138,7 +138,7 @@ static void weft_ofi_close(struct weft_net *net)
     weft_ofi_memory_close(net);
     weft_arrive_close(&net->arrive);
     if (net->writes + net->docked + net->messages > 0)
-        weft_say(WEFT_SAY_DEBUG,
+        weft_say(WEFT_SAY_INFO,
                  "ofi: %llu puts were written, %llu went by docks, %llu travelled as messages",
                  net->writes, net->docked, net->messages);
     take_the_rest(net);

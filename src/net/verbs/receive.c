@@ -254,7 +254,7 @@ static void look_around(struct weft_net *net)
         const bool quiet = event.event_type == IBV_EVENT_COMM_EST ||
                            event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED ||
                            event.event_type == IBV_EVENT_GID_CHANGE;
-        weft_say(quiet ? WEFT_SAY_DEBUG : WEFT_SAY_WARN, "verbs: %s: %s", net->device.name,
+        weft_say(quiet ? WEFT_SAY_INFO : WEFT_SAY_WARN, "verbs: %s: %s", net->device.name,
                  ibv_event_type_str(event.event_type));
         if (event.event_type == IBV_EVENT_PORT_ERR &&
             event.element.port_num == net->device.port) /* a device may have another one */

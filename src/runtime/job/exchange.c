@@ -19,12 +19,13 @@ enum { SLEEP_NS = 100000000 };
 
 struct exchange_head {
     uint32_t op;
-    uint32_t bytes;
+    uint32_t barriers; /* weft_barriers_entered */
 };
 
 struct arrival {
     STAILQ_ENTRY(arrival) link;
     struct exchange_head head;
+    uint32_t count; /* of bytes */
     unsigned char bytes[];
 };
 
@@ -83,8 +84,8 @@ static void exchange_frame(struct weft_job *job, const struct weft_frame *frame)
         return;
     }
     memcpy(&a->head, frame->payload, sizeof(a->head));
-    a->head.bytes = frame->bytes - (uint32_t)sizeof(a->head);
-    memcpy(a->bytes, (const unsigned char *)frame->payload + sizeof(a->head), a->head.bytes);
+    a->count = frame->bytes - (uint32_t)sizeof(a->head);
+    memcpy(a->bytes, (const unsigned char *)frame->payload + sizeof(a->head), a->count);
     if (a->head.op == WEFT_EXCHANGE_RAN)
         count_ran(job, frame->source);
     weft_lock(&job->exchange_lock);
@@ -118,23 +119,26 @@ static struct arrival *await(struct weft_job *job, int process)
     }
 }
 
-int weft_exchange_closed(struct weft_job *job, uint32_t *barriers)
+__attribute__((no_sanitize("thread"))) uint32_t weft_barriers_entered(const struct weft_job *job)
 {
-    int closed = 0;
+    return job->ranks.selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
+}
+
+int weft_exchange_elsewhere(struct weft_job *job, bool close, struct weft_elsewhere *first)
+{
+    int count = 0;
 
     weft_lock(&job->exchange_lock); /* the program's thread frees what it has taken */
     for (int p = 0; p < job->numbers.processes; p++) {
         const struct arrival *a =
             p != job->numbers.process ? STAILQ_FIRST(&job->exchange[p].arrivals) : NULL;
-        uint32_t entered;
-        if (a == NULL || a->head.op != WEFT_EXCHANGE_CLOSE || a->head.bytes != sizeof(entered))
+        if (a == NULL || (close && a->head.op != WEFT_EXCHANGE_CLOSE))
             continue;
-        memcpy(&entered, a->bytes, sizeof(entered));
-        if (closed++ == 0 || (int32_t)(entered - *barriers) < 0)
-            *barriers = entered;
+        if (count++ == 0 || (int32_t)(a->head.barriers - first->barriers) < 0)
+            *first = (struct weft_elsewhere){p, weft_exchange_name(a->head.op), a->head.barriers};
     }
     weft_unlock(&job->exchange_lock);
-    return closed;
+    return count;
 }
 
 static void take(struct weft_job *job, int process)
@@ -160,7 +164,8 @@ const char *weft_exchange_name(uint32_t op)
         [WEFT_EXCHANGE_PREPARED] = "weft_prepare",
         [WEFT_EXCHANGE_RUN] = "weft_run",
         [WEFT_EXCHANGE_RAN] = "weft_run",
-        [WEFT_EXCHANGE_SIZES] = "weft_host_gather or weft_host_scatter",
+        [WEFT_EXCHANGE_GATHER] = "weft_host_gather",
+        [WEFT_EXCHANGE_SCATTER] = "weft_host_scatter",
         [WEFT_EXCHANGE_PGAS] = "weft_pgas_open",
         [WEFT_EXCHANGE_TASKS] = "weft_tasks_begin",
         [WEFT_EXCHANGE_CLOSE] = "weft_close",
@@ -199,7 +204,7 @@ static weft_status await_failure(struct weft_job *job)
 static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, const void *mine,
                              size_t bytes)
 {
-    const struct exchange_head head = {.op = op};
+    const struct exchange_head head = {.op = op, .barriers = weft_barriers_entered(job)};
     unsigned char *frame = malloc(sizeof(head) + bytes);
 
     if (frame == NULL) {
@@ -229,7 +234,7 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
         struct arrival *a = await_told(job, op, p);
         if (a == NULL)
             return weft_job_status(job);
-        if (a->head.op != op || a->head.bytes != bytes) {
+        if (a->head.op != op || a->count != bytes) {
             weft_job_fail(job, WEFT_ERR_MISMATCH, "process %d calls %s while process %d calls %s",
                           job->numbers.process, weft_exchange_name(op), p,
                           weft_exchange_name(a->head.op));

@@ -19,7 +19,8 @@ enum weft_exchange_op {
     WEFT_EXCHANGE_PREPARED,
     WEFT_EXCHANGE_RUN,
     WEFT_EXCHANGE_RAN,
-    WEFT_EXCHANGE_SIZES,
+    WEFT_EXCHANGE_GATHER,
+    WEFT_EXCHANGE_SCATTER,
     WEFT_EXCHANGE_PGAS,
     WEFT_EXCHANGE_TASKS,
     WEFT_EXCHANGE_CLOSE,
@@ -36,11 +37,19 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
                           size_t bytes, void *all);
 /* "weft_run": the call that an exchange stands for. */
 const char *weft_exchange_name(uint32_t op);
+/* A process that is in another call than this one. */
+struct weft_elsewhere {
+    int process;
+    const char *call;
+    uint32_t barriers; /* of WEFT_COMM_HOST, that it had entered before */
+};
 /*
- * How many other processes are in weft_close while this one is elsewhere, as far as it has heard.
- * *barriers: the fewest of WEFT_COMM_HOST that one of them has entered (what each brings to CLOSE).
+ * How many other processes are in an exchange, only that of weft_close or any, while this one is
+ * not, as far as it has heard. *first: of them, the one that has entered the fewest barriers.
  */
-int weft_exchange_closed(struct weft_job *job, uint32_t *barriers);
+int weft_exchange_elsewhere(struct weft_job *job, bool close, struct weft_elsewhere *first);
+/* How many barriers of WEFT_COMM_HOST this process has entered. Its own program changes it. */
+uint32_t weft_barriers_entered(const struct weft_job *job);
 extern const struct weft_service weft_exchange_service;
 
 #endif

@@ -74,6 +74,7 @@ struct weft_job {
     const struct weft_port_call *collective; /* of the program, under way; NULL: none */
     struct weft_job *next_left;              /* open.c */
     struct weft_job *next_random;            /* random.c */
+    struct weft_job *next_watched;           /* watch/monitor.c */
 
     struct weft_services services;
     struct weft_proxy proxy;

@@ -272,10 +272,8 @@ weft_status weft_close(weft_job *job)
     }
     weft_settle_ranks(job); /* puts that the host program did not flush */
     const weft_status written = weft_trace_write(job, true); /* also of a job that failed */
-    const uint32_t *entered =
-        &job->ranks.selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
     if (weft_job_status(job) == WEFT_OK)
-        weft_exchange(job, WEFT_EXCHANGE_CLOSE, entered, sizeof(*entered), NULL);
+        weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
     for (int i = 0; weft_modules[i] != NULL; i++)
         if (weft_modules[i]->leave != NULL)
             weft_modules[i]->leave(job);

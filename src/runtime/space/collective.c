@@ -14,6 +14,7 @@
 #include "runtime/space/collective.h"
 
 #include "base/say.h"
+#include "runtime/job/exchange.h"
 #include "runtime/space/tables.h"
 #include "runtime/watch/watch.h"
 
@@ -24,7 +25,8 @@
 struct collective_frame {
     uint32_t op;
     weft_comm comm;
-    uint32_t count, unused;
+    uint32_t count;
+    uint32_t barriers; /* weft_barriers_entered */
     struct weft_contribution from[];
 };
 static_assert(sizeof(struct collective_frame) + WEFT_SLOTS * sizeof(struct weft_contribution) <=
@@ -40,6 +42,7 @@ struct weft_gathering {
     struct weft_objection why;     /* to what the members here bring */
     int32_t processes;             /* whose frames have come */
     bool *came;                    /* by process */
+    struct weft_elsewhere first;   /* of them, the one that has entered the fewest barriers */
 };
 
 weft_status weft_collective_open(struct weft_job *job)
@@ -154,11 +157,24 @@ static void collective_frame(struct weft_job *job, const struct weft_frame *fram
         if (g != NULL && accept(job, frame, f, comm, g)) {
             g->op = f->op;
             g->came[frame->source] = true;
+            if (g->processes == 0 || (int32_t)(f->barriers - g->first.barriers) < 0)
+                g->first = (struct weft_elsewhere){frame->source, weft_collective_name(f->op),
+                                                   f->barriers};
             if (++g->processes == comm->leaders)
                 finish(job, comm, g);
         }
     }
     weft_unlock(&job->space.tables);
+}
+
+bool weft_collective_elsewhere(const struct weft_job *job, struct weft_elsewhere *first)
+{
+    const struct weft_gathering *g = &job->space.gatherings[weft_handle_index(WEFT_COMM_HOST)];
+
+    if (g->processes == 0 || g->came[job->numbers.process])
+        return false;
+    *first = g->first;
+    return true;
 }
 
 /* All members here have asked: tell the others, or go ahead where there are none. */
@@ -178,7 +194,8 @@ static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struc
         weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a collective of %zu ranks", count);
         return;
     }
-    *frame = (struct collective_frame){.op = op, .comm = comm->handle};
+    *frame = (struct collective_frame){
+        .op = op, .comm = comm->handle, .barriers = weft_barriers_entered(job)};
     for (int32_t m = 0; m < comm->members; m++)
         if (g->asked[m])
             frame->from[frame->count++] = g->all[m];

@@ -136,6 +136,12 @@ weft_status weft_collective_open(struct weft_job *job);
 void weft_collective_close(struct weft_job *job);
 /* "weft_win_create" and the like; "weft_?": it is none. */
 const char *weft_collective_name(uint64_t op);
+/*
+ * Whether other host programs are in a collective of WEFT_COMM_HOST and this process's is not;
+ * *first: of them, the one that has entered the fewest barriers. Table lock held.
+ */
+struct weft_elsewhere;
+bool weft_collective_elsewhere(const struct weft_job *job, struct weft_elsewhere *first);
 extern const struct weft_service weft_collective_service;
 /* Frees what a finished run left behind. Monitor only, at one point of the control channel. */
 void weft_collective_sweep(struct weft_job *job);

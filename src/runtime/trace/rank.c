@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 
+enum { REGIONS = 16 };
+
 struct walk {
     struct weft_trace_track track;
     const struct weft_trace *trace;
@@ -24,6 +26,11 @@ struct walk {
     uint64_t busy_until; /* compute begins there */
     uint64_t ends[2];    /* of the events that may enclose the next one: a call, a wait in it */
     int deep;
+    struct region {
+        char name[WEFT_TRACE_REGION_NAME + 1];
+        uint64_t begin;
+    } regions[REGIONS]; /* that have begun, of the first ones the names */
+    int regions_count;
     uint64_t at; /* the last beginning: later ones are no earlier */
 };
 
@@ -86,6 +93,45 @@ static void compute_until(struct walk *w, uint64_t end)
         weft_trace_span(&w->track, "compute", "compute", w->busy_until, end, "");
 }
 
+/* What a rank does is inside of its regions, or outside: computing ends with them. */
+static void cut(struct walk *w, uint64_t at)
+{
+    if (w->deep > 0 && at < w->ends[0])
+        at = w->ends[0];
+    w->deep = 0;
+    w->at = at < w->at ? w->at : at;
+    if (w->in_run && w->at > w->run_end)
+        w->at = w->run_end;
+    compute_until(w, w->at);
+    if (w->busy_until < w->at)
+        w->busy_until = w->at;
+}
+
+static void begin_region(struct walk *w, uint64_t i)
+{
+    const int n = w->regions_count++;
+
+    cut(w, begin_of(w, i));
+    if (n >= REGIONS)
+        return;
+    w->regions[n].begin = w->at;
+    weft_trace_region_name(event_at(w, i), w->regions[n].name);
+}
+
+static void end_region(struct walk *w, uint64_t at)
+{
+    char name[2 * WEFT_TRACE_REGION_NAME + 1];
+
+    if (w->regions_count == 0)
+        return; /* its beginning is lost, or there was none */
+    cut(w, at);
+    if (--w->regions_count >= REGIONS)
+        return;
+    const struct region *region = &w->regions[w->regions_count];
+    weft_trace_quote(name, sizeof(name), region->name);
+    weft_trace_span(&w->track, name, "region", region->begin, w->at, "");
+}
+
 static void begin_run(struct walk *w, uint64_t i, uint64_t begin)
 {
     const weft_kernel *kernel = w->track.job->ranks.kernel;
@@ -107,6 +153,8 @@ static void begin_run(struct walk *w, uint64_t i, uint64_t begin)
 
 static void end_run(struct walk *w)
 {
+    while (w->regions_count > 0)
+        end_region(w, w->run_end);
     compute_until(w, w->run_end);
     w->in_run = false;
     w->deep = 0;
@@ -152,11 +200,17 @@ static void walk(struct walk *w, bool host)
             begin_run(w, i, begin_of(w, i));
         if (event->kind == WEFT_TRACE_RUN_END)
             end_run(w);
+        else if (event->kind == WEFT_TRACE_REGION && (host || w->in_run))
+            begin_region(w, i);
+        else if (event->kind == WEFT_TRACE_REGION_END)
+            end_region(w, begin_of(w, i));
         else if (is_call(event) && (host || w->in_run)) /* none is outside: written over, too */
             write_event(w, i);
     }
     if (w->in_run)
         end_run(w);
+    while (w->regions_count > 0) /* of the host program */
+        end_region(w, weft_trace_axis(w->trace, w->trace->now.host, false));
 }
 
 void weft_trace_slot(struct weft_job *job, uint32_t slot, const struct weft_trace_log *log)

@@ -11,6 +11,10 @@
 
 enum { LOOK_NS = 100000000 }; /* how often the watchdog looks */
 
+/* Those of this process that are looked after: where tools/weft-gdb.py begins. */
+static struct weft_job *weft_watched;
+static struct weft_lock watched_lock;
+
 static void monitor_main(void *argument)
 {
     struct weft_job *job = argument;
@@ -42,13 +46,26 @@ weft_status weft_monitor_start(struct weft_job *job)
 {
     weft_status status = weft_task_start(&job->monitor, "weft monitor", monitor_main, job);
     job->monitor_runs = status == WEFT_OK;
-    return status;
+    if (!job->monitor_runs)
+        return status;
+    weft_lock(&watched_lock);
+    job->next_watched = weft_watched;
+    weft_watched = job;
+    weft_unlock(&watched_lock);
+    return WEFT_OK;
 }
 
 void weft_monitor_stop(struct weft_job *job)
 {
     if (!job->monitor_runs)
         return;
+    weft_lock(&watched_lock);
+    for (struct weft_job **at = &weft_watched; *at != NULL; at = &(*at)->next_watched)
+        if (*at == job) {
+            *at = job->next_watched;
+            break;
+        }
+    weft_unlock(&watched_lock);
     __atomic_store_n(&job->stop_monitor, 1, __ATOMIC_RELEASE);
     weft_control_wake(job->control);
     weft_task_join(&job->monitor);

@@ -8,6 +8,7 @@
 
 #include "base/say.h"
 #include "runtime/job/exchange.h"
+#include "runtime/space/tables.h"
 #include "runtime/watch/watch.h"
 
 #include <stdio.h>
@@ -205,56 +206,75 @@ static void look_at_end(struct weft_job *job, uint64_t now)
         tell_of_kernel(job, now - job->failed_since);
 }
 
-/* How many barriers of WEFT_COMM_HOST this process has entered; its own program changes it. */
-__attribute__((no_sanitize("thread"))) static uint32_t barriers_here(const struct weft_job *job)
+static bool has_members_of(const struct weft_job *job, weft_comm name, int process)
 {
-    return job->ranks.selves[WEFT_HOST_SLOT]->barriers[weft_handle_index(WEFT_COMM_HOST)];
+    const struct weft_comm_entry *comm = weft_comm_find(&job->space.state, name);
+
+    for (int32_t i = 0; comm != NULL && i < comm->members; i++)
+        if (comm->member[i].process == process)
+            return true;
+    return false;
 }
 
 /*
- * Whether the host program waits for what cannot come; *closed: how many processes are in
- * weft_close. What such a process sent has landed (weft_settle_ranks), so that no notification is
- * under way where all others are there. For a barrier, of which somebody else's word may be, one is
- * enough that has entered fewer. What it brought to a collective came before, on the same channel.
+ * Whether the host program waits for what cannot come, as process *other is in another call that
+ * waits for this one; *closed: how many processes are in weft_close.
+ *
+ * What a process in weft_close sent has landed (weft_settle_ranks), so that no notification is
+ * under way where all others are there. For a barrier one is enough that has entered fewer: it does
+ * not come to this one before its call ends. What it brought to a collective came before its
+ * exchange, on the same channel. Where a program has several threads another of them may still make
+ * the call.
  */
-static bool waits_in_vain(struct weft_job *job, int *closed)
+static bool waits_in_vain(struct weft_job *job, struct weft_elsewhere *other, int *closed)
 {
-    uint32_t entered;
+    const struct weft_waiting *w = job->ranks.selves[WEFT_HOST_SLOT]->waiting;
+    const weft_comm on = (weft_comm)__atomic_load_n(&w->a, __ATOMIC_RELAXED) & ~WEFT_TRACE_ALIAS;
+    const int elsewhere = weft_exchange_elsewhere(job, job->threads, other);
+    struct weft_elsewhere closing;
 
-    *closed = weft_exchange_closed(job, &entered);
-    if (*closed == 0)
-        return false;
-    switch (__atomic_load_n(&job->ranks.selves[WEFT_HOST_SLOT]->waiting->kind, __ATOMIC_RELAXED)) {
+    *closed = weft_exchange_elsewhere(job, true, &closing);
+    switch (__atomic_load_n(&w->kind, __ATOMIC_RELAXED)) {
     case WEFT_WAIT_TAG:
     case WEFT_WAIT_MESSAGE:
-        return *closed == job->numbers.processes - 1;
+        return *closed > 0 && *closed == job->numbers.processes - 1;
     case WEFT_WAIT_BARRIER:
-        return (int32_t)(entered - barriers_here(job)) < 0;
+        return on == WEFT_COMM_HOST &&
+               (elsewhere > 0 || (!job->threads && weft_collective_elsewhere(job, other))) &&
+               (int32_t)(other->barriers - weft_barriers_entered(job)) < 0;
     case WEFT_WAIT_REPLY:
-        return true;
+        return elsewhere > 0 &&
+               has_members_of(job, (weft_comm)__atomic_load_n(&w->have, __ATOMIC_RELAXED),
+                              other->process);
     default:
         return false;
     }
 }
 
 /* Fails the job if it has waited in vain for a while; false: it has not. */
-static bool end_after_close(struct weft_job *job, uint64_t now)
+static bool end_in_vain(struct weft_job *job, uint64_t now)
 {
     struct weft_watch *watch = &job->watch[WEFT_HOST_SLOT];
     const bool long_one = lasting(job, WEFT_HOST_SLOT, now) != 0;
     char what[400];
+    struct weft_elsewhere other;
     int closed = 0;
 
-    if (!long_one || !waits_in_vain(job, &closed))
+    if (!long_one || !waits_in_vain(job, &other, &closed))
         watch->vain = 0;
     else if (watch->vain == 0)
         watch->vain = now;
     if (watch->vain == 0 || now - watch->vain < CLOSED_NS)
         return false;
     weft_waiting_text(job, WEFT_HOST_SLOT, what, sizeof(what));
-    weft_job_fail(job, WEFT_ERR_MISMATCH,
-                  "process %d waits %s, and %d of the %d others have called weft_close",
-                  job->numbers.process, what, closed, job->numbers.processes - 1);
+    if (closed > 0)
+        weft_job_fail(job, WEFT_ERR_MISMATCH,
+                      "process %d waits %s, and %d of the %d others have called weft_close",
+                      job->numbers.process, what, closed, job->numbers.processes - 1);
+    else
+        weft_job_fail(job, WEFT_ERR_MISMATCH,
+                      "process %d waits %s, and process %d is in %s, which waits for all",
+                      job->numbers.process, what, other.process, other.call);
     return true;
 }
 
@@ -272,7 +292,7 @@ static void look(struct weft_job *job)
         report_deadlock(job);
         return;
     }
-    if (end_after_close(job, now))
+    if (end_in_vain(job, now))
         return;
     for (uint32_t slot = 0; slot < weft_job_slots(job); slot++) {
         struct weft_watch *watch = &job->watch[slot];

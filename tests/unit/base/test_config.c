@@ -110,8 +110,8 @@ static void test_choice(void **state)
     assert_int_equal(c.device, WEFT_DEVICE_CUDA);
     good(&c, "WEFT_PATH", "proxy");
     assert_int_equal(c.path, WEFT_PATH_PROXY);
-    good(&c, "WEFT_LOG", "debug");
-    assert_int_equal(c.log, WEFT_SAY_DEBUG);
+    good(&c, "WEFT_LOG", "error");
+    assert_int_equal(c.log, WEFT_SAY_ERROR);
 
     assert_string_equal(weft_config_word(WEFT_CONFIG_AT_NET, WEFT_NET_AUTO).text, "auto");
     assert_string_equal(weft_config_word(WEFT_CONFIG_AT_NET, WEFT_NET_MPI).text, "mpi");

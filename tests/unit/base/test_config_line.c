@@ -145,7 +145,7 @@ static void test_manual(void **state)
     struct line line;
 
     (void)state;
-    assert_int_equal(LOAD(&c, &line, "--weft-RANKS=31", "--weft-LOG=debug", "--weft-SECRET=xyzzy",
+    assert_int_equal(LOAD(&c, &line, "--weft-RANKS=31", "--weft-LOG=info", "--weft-SECRET=xyzzy",
                           "--weft-STALL_S=2.5", "--weft-CPU_STACK=32K", "--weft-PATH=auto"),
                      WEFT_OK);
     FILE *out = fmemopen(manual, sizeof(manual), "w");
@@ -161,8 +161,9 @@ static void test_manual(void **state)
 #include "base/config.def"
     assert_non_null(strstr(manual, "WEFT_RANKS = 31\n"));
     assert_non_null(strstr(manual, "default 0, range 0..4096 ranks\n"));
-    assert_non_null(strstr(manual, "WEFT_LOG = debug\n"));
-    assert_non_null(strstr(manual, "default warn, one of error|warn|info|debug\n"));
+    assert_non_null(strstr(manual, "WEFT_LOG = info\n"));
+    assert_non_null(strstr(manual, "default warn, one of error|warn|info\n"));
+    assert_non_null(strstr(manual, "\n\n---- devices and ranks ----\nWEFT_DEVICE = "));
     assert_non_null(strstr(manual, "WEFT_PATH = auto\n"));
     assert_non_null(strstr(manual, "WEFT_STALL_S = 2.5\n"));
     assert_non_null(strstr(manual, "WEFT_CPU_STACK = 32768\n"));

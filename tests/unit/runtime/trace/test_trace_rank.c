@@ -111,6 +111,48 @@ static void known(void **state)
     trace_free(&trace);
 }
 
+static void add_region(enum weft_trace_kind kind, const char *name, uint64_t at)
+{
+    add(kind, at, at);
+    weft_trace_set_region(&made->event[(made->count - 1) % MOST], kind, name);
+}
+
+/* One region in another, whose name JSON and the log's room change; one that the run's end ends;
+ * and an end too many. Computing is cut where they begin and end. */
+static void regions(void **state)
+{
+    const uint64_t began = BEGAN - OPENED;
+    struct trace trace;
+
+    (void)state;
+    forget();
+    add(WEFT_TRACE_RUN_BEGIN, 7000, DEVICE);
+    add_region(WEFT_TRACE_REGION_END, "", 7000 + 100000);
+    add_region(WEFT_TRACE_REGION, "outer", 7000 + 200000);
+    add_region(WEFT_TRACE_REGION, "a \"name\" of 19 bytes", 7000 + 400000);
+    add(WEFT_TRACE_PUT, 7000 + 600000, 7000 + 800000);
+    add_region(WEFT_TRACE_REGION_END, "", 7000 + 1000000);
+    add_region(WEFT_TRACE_REGION_END, "", 7000 + 1200000);
+    add_region(WEFT_TRACE_REGION, "left", 7000 + 1600000);
+    add(WEFT_TRACE_RUN_END, 7000 + 2000000, DEVICE + 1000000);
+    write_and_read(&trace);
+    const struct trace_event *outer = find(&trace, TRACE_REGION, 0),
+                             *inner = find(&trace, TRACE_REGION, 1),
+                             *last = find(&trace, TRACE_REGION, 2);
+    assert_string_equal(outer->name, "outer");
+    assert_int_equal(outer->begin, began + 100000);
+    assert_int_equal(outer->end, began + 600000);
+    assert_string_equal(inner->name, "a \"name\" of 19 ");
+    assert_int_equal(inner->begin, began + 200000);
+    assert_int_equal(inner->end, began + 500000);
+    assert_string_equal(last->name, "left");
+    assert_int_equal(last->begin, began + 800000);
+    assert_int_equal(last->end, began + 1000000);
+    assert_int_equal(find(&trace, TRACE_COMPUTE, 2)->begin, inner->begin);
+    assert_int_equal(find(&trace, TRACE_COMPUTE, 2)->end, began + 300000);
+    trace_free(&trace);
+}
+
 /* Nothing says what time it was: all of it is lost, and that is said. */
 static void no_look(void **state)
 {
@@ -176,7 +218,7 @@ static void anything(void **state)
             add((enum weft_trace_kind)(rand() % 8 ? WEFT_TRACE_PUT + rand() % 9 : rand() % 256),
                 odd_time(), rand() % 4 ? odd_time() : 0);
             if (rand() % 8 == 0)
-                add((enum weft_trace_kind)(WEFT_TRACE_RUN_BEGIN + rand() % 3), odd_time(),
+                add((enum weft_trace_kind)(WEFT_TRACE_RUN_BEGIN + rand() % 5), odd_time(),
                     odd_time());
         }
         write_and_read(&trace);
@@ -187,8 +229,8 @@ static void anything(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known), cmocka_unit_test(no_look),
-                                       cmocka_unit_test(anything)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known), cmocka_unit_test(regions),
+                                       cmocka_unit_test(no_look), cmocka_unit_test(anything)};
     const int file = mkstemp(path);
     made = calloc(1, weft_trace_bytes(MOST));
     if (file < 0 || made == NULL)
