@@ -31,6 +31,14 @@ bool model_exchange(const struct message *sends, int send_count, const struct me
     return good;
 }
 
+bool model_sum(double *values, size_t count)
+{
+    const double start = now();
+    const bool good = exchange_sum(values, count);
+    communication += now() - start;
+    return good;
+}
+
 void *model_start(struct model_run *run, size_t bytes)
 {
     run->start = calloc(1, bytes);
