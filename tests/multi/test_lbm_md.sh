@@ -32,6 +32,7 @@ passes 2 lbm_msg --nx 5 --ny 3 --nz 2 --radius 1 --iterations 9 --repetitions 2
 rejects lbm_msg '--nz 2 is less than a plane for each of 3 processes' --nz 2
 fails 'a process.s box would be 3\.6[0-9] wide, and ghosts need 3\.80' weftrun -n 3 "$bin/md_msg" --particles 500
 if [ -n "$full" ]; then
+    limit=400
     passes 2 lbm_msg --nx 32 --ny 32 --nz 32 --radius 8 --iterations 4000
     passes 2 md_double --particles 4096 --nve 1 --iterations 1000
     passes 2 md_msg --preset thesis

@@ -113,7 +113,9 @@ static bool run_all(struct model_run *run)
                             .device = machine_name,
                             .processes = run->processes};
     size_t bytes = 0;
-    if (!two_model.plan(run, &bytes))
+    double failed = !two_model.plan(run, &bytes);
+    /* Who is to say why has said it before others end the job. */
+    if (!exchange_largest(&failed) || failed > 0)
         return false;
     run->arena = exchange_arena(bytes);
     if (!run->arena || !two_model.place(run) || (run->process == 0 && !report_begin(&report)))
