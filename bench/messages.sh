@@ -36,6 +36,7 @@ clean() {
     rm -rf "$work"
 }
 trap clean EXIT
+trap 'exit 130' INT TERM
 
 weft=(env WEFT_CPU_BIND=on taskset -c "$cores" "$bin/weftrun" -n 2)
 ofi=(env WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" WEFT_PATH=proxy "${weft[@]:1}")

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double no_room(const struct problem *p, const char *what, double count, double room)
+static bool no_room(const struct problem *p, const char *what, double count, double room)
 {
     if (count > room)
         complain("process %d: %.0f %s, and room for %.0f", p->run.process, count, what, room);
