@@ -1,14 +1,42 @@
 #!/bin/bash
-# bench/messages.sh [--rounds N] BIN_DIR OUT_DIR - messages between two host programs of this host, 8 B
-# to 4 MiB: weft's calls, the same MPI program on weft's MPI, on Open MPI and, where it is installed, on
-# MPICH; latency and bandwidth by shared memory, latency over TCP on the loopback interface. One run, on
-# the same two processors, in turns; all check contents. Then how long a message of 16 MiB takes after
-# 20 ms of computing. Leaves raw.csv, table.txt, machine.txt and commands.txt in OUT_DIR.
+# bench/messages.sh [--page FILE] [--rounds N] BIN_DIR OUT_DIR - messages of host programs beside Open
+# MPI and, where it is installed, MPICH; the same MPI programs on weft's MPI, too. All in turns, on the
+# same two processors; all check contents.
+#
+# By shared memory and over TCP (loopback): 8 B to 4 MiB back and forth, and in windows of 64. By shared
+# memory: collectives of two processes; a message behind others, posted or unexpected; 16 MiB into 20 ms
+# of computing. Then the figures 4 to 11 of Shi et al. (HiPC 2014) in this library's own form: every
+# message eager against none, set by WEFT_MSG_EAGER: by shared memory, and between hosts (network
+# namespaces, as root) whose packets take 50 us longer, by `tc netem` or, without it, bench_delay.
+#
+# Leaves raw.csv, summary.csv, tables.md, machine.txt, commands.txt and plots in OUT_DIR. --page puts
+# tables and machine into a page, between its lines "<!-- tables -->" and "<!-- end of tables -->".
+# Ends after so many rounds (default 7), or before the first that would not fit into ten minutes.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-needs=(weftrun bench_msg weftmpi_latency_send weftmpi_bandwidth_send mpi_latency_send mpi_bandwidth_send)
+page=
+if [ "${1:-}" = --page ]; then
+    page=$(realpath "$2")
+    grep -q '^<!-- tables -->' "$page"
+    shift 2
+fi
+[ "${1:-}" = --rounds ] || set -- --rounds 7 "$@"
+programs=(latency_send bandwidth_send coll queue)
+needs=(weftrun bench_msg bench_delay lbm_msg md_msg "${programs[@]/#/weftmpi_}" "${programs[@]/#/mpi_}")
 . "$here/support/begin.sh"
+
+hosts=$here/../tests/multi/hosts
+far_hosts=16 delay=50
+work=$(mktemp -d)
+relay=
+clean() {
+    [ -z "$relay" ] || kill "$relay" 2>/dev/null || true
+    [ ! -d "$work/net" ] || "$hosts" down "$work/net"
+    rm -rf "$work"
+}
+trap clean EXIT
+trap 'exit 130' INT TERM
 
 weft=(env WEFT_CPU_BIND=on taskset -c "$cores" "$bin/weftrun" -n 2)
 ofi=(env WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" WEFT_PATH=proxy "${weft[@]:1}")
@@ -16,97 +44,166 @@ ompi=("$(command -v mpirun.openmpi || command -v mpirun)" --cpu-list "$cores" --
 mpich=(taskset -c "$cores" mpirun.mpich -n 2)
 tcp=(--mca pml ob1 --mca btl "self,tcp" --mca btl_tcp_if_include lo)
 has_mpich=
-[ ! -x "$bin/mpich_latency_send" ] || ! command -v mpirun.mpich >/dev/null || has_mpich=1
+[ ! -x "$bin/mpich_queue" ] || ! command -v mpirun.mpich >/dev/null || has_mpich=1
+declare -A protocol=([eager]="WEFT_MSG_EAGER=32K WEFT_MSG_EAGER_NET=32K"
+    [rendezvous]="WEFT_MSG_EAGER=0 WEFT_MSG_EAGER_NET=0")
 
-# measure KIND SERIES COMMAND...
-measure() {
-    local kind=$1 series=$2 repeats=20000
-    [ "$kind" != bandwidth ] || repeats=500
-    shift 2
-    [ "$round" -gt 1 ] || echo "$kind, $series: ${*//"$bin"/BIN}" >>"$out/commands.txt"
-    if ! timeout 300 "$@" --to 4194304 --repeats "$repeats" >"$out/last.txt" 2>"$out/last.err"; then
+# far N PROTOCOL: the start of a command on N hosts, in words without spaces.
+far() {
+    echo env "WEFT_RSH=$work/rsh" WEFT_CONNECT_S=60 WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" \
+        "${protocol[$2]}" taskset -c "$cores" "$bin/weftrun" \
+        -H "$(seq -s , -f 'host%g' 0 $(($1 - 1)))" -n "$1"
+}
+
+# go COMMAND...: its output in $out/last.txt; what fails ends the script.
+go() {
+    [ "$round" -gt 1 ] || echo "${*//"$bin"/BIN}" | sed "s#$work#WORK#g; s#$hosts#HOSTS#g" >>"$out/commands.txt"
+    if ! timeout 300 "$@" >"$out/last.txt" 2>"$out/last.err"; then
         echo "bench: this failed: $*" >&2
         cat "$out/last.txt" "$out/last.err" >&2
         exit 1
     fi
-    awk -v prefix="$kind;$series;$round;" -F, 'NR > 1 { print prefix $1 ";" $3 }' "$out/last.txt" >>"$out/raw.csv"
 }
 
+# measure KIND SERIES COMMAND...: lines of size, repetitions, value.
+measure() {
+    go "${@:3}"
+    awk -v start="$1,$2,$round," -F, 'NR > 1 { print start $1 "," $3 }' "$out/last.txt" >>"$out/raw.csv"
+}
+
+# everyone KIND PROGRAM ARGS...: an MPI program on weft's MPI, Open MPI and MPICH.
+everyone() {
+    measure "$1" "weft MPI" "${weft[@]}" "$bin/weftmpi_$2" "${@:3}"
+    measure "$1" "Open MPI" "${ompi[@]}" "$bin/mpi_$2" "${@:3}"
+    [ -z "$has_mpich" ] || measure "$1" MPICH "${mpich[@]}" "$bin/mpich_$2" "${@:3}"
+}
+
+overlap() {
+    go "${@:2}" --form overlap
+    awk -v start="overlap,$1,$round,16777216," '/complete/ { print start $2 }' "$out/last.txt" >>"$out/raw.csv"
+}
+
+# app KIND SERIES X COMMAND...: milliseconds an iteration, and in KIND_messages those in communication.
+app() {
+    go "${@:4}" --csv
+    awk -v kind="$1" -v rest=",$2,$round,$3," -F, 'NR > 1 {
+        print kind rest $9 / $7; print kind "_messages" rest $10 / $7 }' "$out/last.txt" >>"$out/raw.csv"
+}
+
+peers() {
+    local kind form
+    for kind in latency bandwidth; do
+        local sizes=(--to 4194304 --repeats $([ $kind = latency ] && echo 10000 || echo 200))
+        measure $kind weft "${weft[@]}" "$bin/bench_msg" --form $kind "${sizes[@]}"
+        everyone $kind ${kind}_send "${sizes[@]}"
+        sizes[3]=$([ $kind = latency ] && echo 2000 || echo 50)
+        measure tcp_$kind weft "${ofi[@]}" "$bin/bench_msg" --form $kind "${sizes[@]}"
+        measure tcp_$kind "weft MPI" "${ofi[@]}" "$bin/weftmpi_${kind}_send" "${sizes[@]}"
+        measure tcp_$kind "Open MPI" "${ompi[@]}" "${tcp[@]}" "$bin/mpi_${kind}_send" "${sizes[@]}"
+    done
+    for form in bcast gather allgather alltoall allreduce; do
+        everyone $form coll --form $form --repeats 500
+    done
+    for form in posted unexpected; do
+        everyone $form queue --form $form --from 8 --to 4096 --repeats 1000
+    done
+    overlap weft "${weft[@]}" "$bin/bench_msg"
+    overlap "weft MPI" "${weft[@]}" "$bin/weftmpi_queue"
+    overlap "Open MPI" "${ompi[@]}" "$bin/mpi_queue"
+    [ -z "$has_mpich" ] || overlap MPICH "${mpich[@]}" "$bin/mpich_queue"
+}
+
+# The figures of the paper, one protocol.
+figures() {
+    local p=$1 kind n two
+    # shellcheck disable=SC2046,SC2206 # words that have no spaces in them
+    two=($(far 2 "$p"))
+    for kind in latency bandwidth; do
+        # shellcheck disable=SC2086
+        measure near_$kind "$p" env ${protocol[$p]} "${weft[@]:1}" "$bin/bench_msg" --form $kind --to 32768 \
+            --repeats $([ $kind = latency ] && echo 5000 || echo 100)
+        [ -z "$has_far" ] || measure far_$kind "$p" "${two[@]}" "$bin/bench_msg" --form $kind --to 32768 \
+            --repeats $([ $kind = latency ] && echo 200 || echo 20)
+    done
+    [ -n "$has_far" ] || return 0
+    for n in 4 8 16 32 64; do
+        app lbm "$p" $n "${two[@]}" "$bin/lbm_msg" --nx 32 --ny 32 --nz $n --radius 8 --iterations 100
+    done
+    for n in 4096 8192 16384 65536; do
+        app md "$p" $n "${two[@]}" "$bin/md_msg" --nve 0 --particles $n --iterations 40
+    done
+    for kind in gather allgather alltoall; do
+        # shellcheck disable=SC2046
+        measure far_$kind "$p" $(far $far_hosts "$p") "$bin/weftmpi_coll" --form $kind --from 32 --to 2048 --repeats 30
+    done
+    [ "$round" -eq 1 ] || return 0 # long, and two processors say little of it
+    for n in 1 2 4 8 16; do
+        # shellcheck disable=SC2046
+        app md_strong "$p" $n $(far $n "$p") "$bin/md_msg" --nve 0 --particles 65536 --iterations 20
+        # shellcheck disable=SC2046
+        app md_weak "$p" $n $(far $n "$p") "$bin/md_msg" --nve 0 --particles $((2048 * n)) --iterations 50
+    done
+}
+
+# Hosts with the delay; sets how.
+far_up() {
+    has_far= how="left out: namespaces need root"
+    [ "$(id -u)" -eq 0 ] || return 0
+    printf '#!/bin/sh\nexec "%s" rsh "%s" "$@"\n' "$hosts" "$work/net" >"$work/rsh"
+    chmod +x "$work/rsh"
+    if "$hosts" up "$work/net" $far_hosts delay ${delay}us 2>/dev/null; then
+        how="tc netem" has_far=1
+        return 0
+    fi
+    "$hosts" down "$work/net"
+    how="left out: no namespaces with veth and TUN devices here"
+    "$hosts" up "$work/net" $far_hosts 2>/dev/null || return 0
+    "$bin/bench_delay" "$work/net" $far_hosts $delay >"$work/ready" 2>"$work/relay.err" &
+    relay=$!
+    until grep -qs ready "$work/ready"; do
+        kill -0 $relay 2>/dev/null || { cat "$work/relay.err" >&2; return 0; }
+        sleep 0.1
+    done
+    how="bench_delay" has_far=1
+}
+
+far_up
 {
     date -u +'date: %Y-%m-%d %H:%M UTC'
     echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
     echo "kernel: $(uname -srm)"
+    echo "processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)"
     echo "Open MPI: $("${ompi[0]}" --version | head -n 1)"
     [ -z "$has_mpich" ] || echo "MPICH: $(mpirun.mpich --version | awk '/Version/ { print $2; exit }')"
     echo "cores used: $cores of $allowed"
-    echo "rounds: $rounds"
+    echo "hosts $delay us away: $how"
     echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"
 } >"$out/machine.txt"
-echo "kind;series;round;bytes;value" >"$out/raw.csv"
+echo "kind,series,round,x,value" >"$out/raw.csv"
 : >"$out/commands.txt"
-: >"$out/overlap.txt"
-for ((round = 1; round <= rounds; round++)); do
-    for kind in latency bandwidth; do
-        measure $kind "weft" "${weft[@]}" "$bin/bench_msg" --form $kind
-        measure $kind "weft MPI" "${weft[@]}" "$bin/weftmpi_${kind}_send"
-        measure $kind "Open MPI" "${ompi[@]}" "$bin/mpi_${kind}_send"
-        [ -z "$has_mpich" ] || measure $kind "MPICH" "${mpich[@]}" "$bin/mpich_${kind}_send"
-    done
-    measure tcp "weft" "${ofi[@]}" "$bin/bench_msg" --form latency
-    measure tcp "weft MPI" "${ofi[@]}" "$bin/weftmpi_latency_send"
-    measure tcp "Open MPI" "${ompi[@]}" "${tcp[@]}" "$bin/mpi_latency_send"
-    "${weft[@]}" "$bin/bench_msg" --form overlap >>"$out/overlap.txt"
+longest=0
+for ((round = 1; round <= rounds && SECONDS + longest < 570; round++)); do
+    began=$SECONDS
+    peers
+    figures eager
+    figures rendezvous
+    [ $((SECONDS - began)) -le $longest ] || longest=$((SECONDS - began))
 done
 rm "$out/last.txt" "$out/last.err"
+echo "rounds: $((round - 1)), of at most $longest s" >>"$out/machine.txt"
 echo "load average at the end: $(cut -d ' ' -f 1 /proc/loadavg)" >>"$out/machine.txt"
 
-# Medians over the rounds. The last column: weft over the best MPI of a round, then their median.
-awk -F';' -v rounds="$rounds" '
-NR > 1 {
-    v[$1, $2, $4, $3] = $5 + 0
-    has[$1, $2] = 1
-    if (!($4 in seen)) { seen[$4] = 1; size[++sizes] = $4 }
-}
-function median(    i, j, x) {
-    for (i = 2; i <= n; i++) {
-        x = list[i]
-        for (j = i; j > 1 && list[j - 1] > x; j--) list[j] = list[j - 1]
-        list[j] = x
-    }
-    return n == 0 ? -1 : (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2
-}
-function best(kind, s, r,    a, b) {
-    a = v[kind, "Open MPI", s, r]
-    if (!((kind, "MPICH", s, r) in v)) return a
-    b = v[kind, "MPICH", s, r]
-    return (kind == "bandwidth") == (a > b) ? a : b
-}
-function table(kind, title,    k, i, s, r) {
-    print title
-    printf "%9s", "bytes"
-    for (k = 1; k <= 4; k++) if ((kind, name[k]) in has) printf "  %10s", name[k]
-    print "  weft/best"
-    for (i = 1; i <= sizes; i++) {
-        s = size[i]
-        printf "%9d", s
-        for (k = 1; k <= 4; k++) {
-            if (!((kind, name[k]) in has)) continue
-            for (n = 0; n < rounds;) { n++; list[n] = v[kind, name[k], s, n] }
-            printf "  %10.2f", median()
-        }
-        for (n = 0; n < rounds;) { n++; list[n] = v[kind, "weft", s, n] / best(kind, s, n) }
-        printf "  %9.2f\n", median()
-    }
-    print ""
-}
-END {
-    split("weft|weft MPI|Open MPI|MPICH", name, "|")
-    table("latency", "us one way, shared memory: medians of " rounds " rounds")
-    table("bandwidth", "MB/s, windows of 64, shared memory")
-    table("tcp", "us one way, TCP on the loopback interface")
-}' "$out/raw.csv" >"$out/table.txt"
-sort "$out/overlap.txt" | awk '{ line[NR] = $0 } END { print "16 MiB into 20 ms of computing: " line[int((NR + 1) / 2)] }' >>"$out/table.txt"
-rm "$out/overlap.txt"
-cat "$out/machine.txt"
-echo
-cat "$out/table.txt"
+awk -v summary="$out/summary.csv" -f "$here/messages.awk" "$out/raw.csv" >"$out/tables.md"
+for format in png svg; do
+    ! command -v gnuplot >/dev/null || gnuplot -c "$here/messages.gp" "$out" $format
+done
+cat "$out/machine.txt" "$out/tables.md"
+if [ -n "$page" ]; then
+    {
+        sed '/^<!-- tables -->/q' "$page"
+        printf '```\n%s\n```\n\n' "$(cat "$out/machine.txt")"
+        cat "$out/tables.md"
+        sed -n '/^<!-- end of tables -->/,$p' "$page"
+    } >"$work/page"
+    cp "$work/page" "$page"
+fi

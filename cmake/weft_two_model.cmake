@@ -1,6 +1,6 @@
 # The two-model forms of the case studies: apps/<name>/two_model, linked with each network that is
 # there. <name>_net and <name>_mpi run on the processor; <name>_net_cuda, <name>_mpi_cuda,
-# <name>_nccl and <name>_nvshmem on GPUs.
+# <name>_nccl and <name>_nvshmem on GPUs. Of apps for messages: weft_message_app below.
 
 # weft_two_model_package(<variable> <name>): the folder of a library of NVIDIA: <NAME>_HOME, or
 # python3's package.
@@ -102,6 +102,32 @@ function(weft_two_model app)
   endif()
   if(WEFT_NVSHMEM_IN)
     weft_two_model_program(${app} nvshmem cuda hosts.c two_model_nvshmem)
+  endif()
+endfunction()
+
+# weft_message_app(<app>): what has only this form, over weft's messages (<app>_msg; in double precision
+# <app>_double) and over each MPI: Open MPI (<app>_mpi), MPICH and weft's own.
+function(weft_message_app app)
+  weft_two_model_program(${app} msg cpu "exchange_messages.c;hosts.c" "")
+  weft_two_model_program(${app} double cpu "exchange_messages.c;hosts.c" "")
+  target_compile_definitions(${app}_double PRIVATE WEFT_APP_DOUBLE)
+  weft_two_model_program(${app} weftmpi cpu exchange_mpi.c weft-mpi)
+  if(WEFT_MPI_IN)
+    weft_two_model_program(${app} mpi cpu exchange_mpi.c MPI::MPI_C)
+  endif()
+  if("mpich" IN_LIST WEFT_MPI_MODULES)
+    weft_two_model_program(${app} mpich cpu exchange_mpi.c "${WEFT_MPI_LINKS_mpich}")
+    target_include_directories(${app}_mpich SYSTEM PRIVATE ${WEFT_MPI_INCLUDES_mpich})
+    target_compile_options(${app}_mpich PRIVATE # its MPI_STATUSES_IGNORE
+                           $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
+  endif()
+  if(WEFT_CUDA_IN)
+    weft_two_model_cuda(${app}_phases ${PROJECT_SOURCE_DIR}/apps/${app}
+                        ${PROJECT_SOURCE_DIR}/apps/${app}/two_model/phases.cu)
+    weft_two_model_program(${app} msg_cuda cuda "exchange_messages.c;hosts.c" "")
+    if(WEFT_MPI_IN)
+      weft_two_model_program(${app} mpi_cuda cuda exchange_mpi.c MPI::MPI_C)
+    endif()
   endif()
 endfunction()
 

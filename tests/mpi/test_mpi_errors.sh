@@ -64,6 +64,18 @@ WEFT_STALL_S=1 WEFT_TIMEOUT_S=3 refused 2 \
     'MPI_Barrier(MPI_COMM_WORLD);
      if (rank == 0) MPI_Allreduce(data, data + 8, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
      else MPI_Recv(data, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);'
+program early 'return 0;'
+sed -i 's/    MPI_Init(&argc, &argv);/    MPI_Barrier(MPI_COMM_WORLD);\n&/' early.c
+WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} early.c -o early
+timeout 20 ./early >out 2>err && fail "a call before MPI_Init is taken"
+grep -q "MPI_Barrier was called before MPI_Init" err || fail "a call before MPI_Init: $(cat err)"
+refused 1 "MPI_Send: tag -5" 'MPI_Send(data, 1, MPI_INT, 0, -5, MPI_COMM_WORLD);'
+program open 'MPI_Request r; MPI_Irecv(data, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &r);'
+timeout 20 ./open >out 2>err
+grep -q "1 operation was never completed: .*tag 4" err || fail "a request that was never completed: $(cat err)"
+printf '#include <mpi.h>\nint MPI_File_open(void);\nint main(void) { return MPI_File_open(); }\n' >file.c
+WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" file.c -o file 2>err && fail "MPI_File_open links"
+grep -q "undefined reference to .MPI_File_open" err || fail "MPI_File_open: $(cat err)"
 program left 'if (rank == 0) MPI_Send(data, 2, MPI_INT, 1, 9, MPI_COMM_WORLD);'
 timeout 20 "$weftrun" -n 2 ./left >out 2>err
 grep -q "never received" err || fail "a message that nobody received: $(cat err)"

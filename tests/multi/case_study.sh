@@ -20,11 +20,11 @@ finish()
     exit $((failures > 0))
 }
 
-# run COMMAND...: a program of the build, on this process alone or under weftrun; the output is in
+# run COMMAND...: for $limit seconds at most, a program of the build, on this process alone or under weftrun; the output is in
 # $work/out and $work/err.
 run()
 {
-    timeout 120 "$bin/$1" "${@:2}" >"$work/out" 2>"$work/err"
+    timeout "${limit:-120}" "$bin/$1" "${@:2}" >"$work/out" 2>"$work/err"
 }
 
 # judge WHAT STATUS: the run went well, and every check that it printed was passed.

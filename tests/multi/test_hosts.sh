@@ -203,10 +203,11 @@ begin() {
     fail "it does not run"
 }
 # iterating [HOST]: the processes of the job, on all hosts or on one. Other tests run the program, too.
+program=power_iteration
 iterating() {
     local host
     for host in ${1-host0 host1 host2 host3}; do
-        pgrep -x --ns "$(cat "net/$host")" --nslist net power_iteration
+        pgrep -x --ns "$(cat "net/$host")" --nslist net "$program"
     done
 }
 # told SINCE PROCESS: all others have said that this one is lost, and soon. Who says it first: the
@@ -266,6 +267,22 @@ for net in ${WEFT_NET-ofi mpi}; do
     for process in 0 2 3; do
         has err "\[p$process\] .*PEER_LOST.* process 1 .*lost"
     done
+    [ "$net" = ofi ] || continue
+    name="host1 is cut off among messages, over $net"
+    program=lbm_msg
+    timeout 120 "${run[@]}" --grace 20 -q -x "WEFT_NET=$net" "$bin/lbm_msg" --progress --repetitions 1000000 \
+        >out 2>err </dev/null &
+    job=$!
+    until grep -q 'repetition 3 of' err || ! kill -0 $job; do
+        sleep 0.1
+    done
+    since=$(now)
+    "$hosts" cut net host1
+    told "$since" 1
+    gone "$since"
+    "$hosts" join net host1
+    "$hosts" on net host1 ip link set eth0 up
+    program=power_iteration
 done
 [ $found -gt 0 ] || echo "no network between nodes in this build: only the control channel was tested"
 

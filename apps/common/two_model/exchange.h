@@ -49,6 +49,8 @@ extern const bool exchange_enqueues;
 bool exchange_barrier(void);
 /* Collective. The largest value of all processes, on all of them. */
 bool exchange_largest(double *value);
+/* Collective. Sums over all processes, on all of them the same. Not of all networks. */
+bool exchange_sum(double *values, size_t count);
 /* Host memory of all processes, `bytes` each, in their order at `all` on process 0. */
 bool exchange_gather(const void *mine, size_t bytes, void *all);
 

@@ -157,6 +157,13 @@ bool exchange_largest(double *value)
            fail("MPI_Allreduce");
 }
 
+bool exchange_sum(double *values, size_t count)
+{
+    return MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD) ==
+               MPI_SUCCESS ||
+           fail("MPI_Allreduce");
+}
+
 /* In pieces: MPI counts in int. */
 bool exchange_gather(const void *mine, size_t bytes, void *all)
 {

@@ -17,24 +17,6 @@ static char *arena;
 static weft_win window;
 
 #ifdef WEFT_TWO_MODEL_CUDA
-#include <cuda_runtime_api.h>
-#include <stdio.h>
-
-/* The kernels must reach the arena: it has to lie on the GPU that the machine has opened. */
-static bool reachable(void)
-{
-    struct cudaPointerAttributes found;
-    int device = -1;
-    if (cudaGetDevice(&device) == cudaSuccess &&
-        cudaPointerGetAttributes(&found, arena) == cudaSuccess &&
-        found.type == cudaMemoryTypeDevice && found.device == device)
-        return true;
-    fprintf(stderr,
-            "two-model: weft's memory does not lie on GPU %d: WEFT_DEVICE, WEFT_DEVICE_ID\n",
-            device);
-    return false;
-}
-
 /*
  * Where the host may read what is to be sent: small messages travel inside a command, into which it
  * copies them itself. Those that are larger weft fetches from the GPU.
@@ -50,11 +32,6 @@ static const void *readable(const struct message *message)
                : NULL;
 }
 #else
-static bool reachable(void)
-{
-    return true;
-}
-
 static const void *readable(const struct message *message)
 {
     return arena + message->from;
@@ -63,8 +40,8 @@ static const void *readable(const struct message *message)
 
 void *exchange_arena(size_t bytes)
 {
-    arena = weft_malloc(hosts_job, bytes);
-    if (!arena || !reachable() || weft_host_win_create(hosts_job, arena, bytes, &window) != WEFT_OK)
+    arena = hosts_arena(bytes);
+    if (!arena || weft_host_win_create(hosts_job, arena, bytes, &window) != WEFT_OK)
         return NULL;
     return arena;
 }

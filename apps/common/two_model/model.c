@@ -31,6 +31,14 @@ bool model_exchange(const struct message *sends, int send_count, const struct me
     return good;
 }
 
+bool model_sum(double *values, size_t count)
+{
+    const double start = now();
+    const bool good = exchange_sum(values, count);
+    communication += now() - start;
+    return good;
+}
+
 void *model_start(struct model_run *run, size_t bytes)
 {
     run->start = calloc(1, bytes);
@@ -105,7 +113,9 @@ static bool run_all(struct model_run *run)
                             .device = machine_name,
                             .processes = run->processes};
     size_t bytes = 0;
-    if (!two_model.plan(run, &bytes))
+    double failed = !two_model.plan(run, &bytes);
+    /* Who is to say why has said it before others end the job. */
+    if (!exchange_largest(&failed) || failed > 0)
         return false;
     run->arena = exchange_arena(bytes);
     if (!run->arena || !two_model.place(run) || (run->process == 0 && !report_begin(&report)))

@@ -47,6 +47,9 @@ extern const struct model two_model;
 bool model_exchange(const struct message *sends, int send_count, const struct message *receives,
                     int receive_count);
 
+/* exchange_sum, timed in the same way. */
+bool model_sum(double *values, size_t count);
+
 /*
  * Zeroed host memory for the first bytes of the arena, as each repetition begins with them; freed
  * at the end. NULL: it has said why.

@@ -1,0 +1,166 @@
+/*
+ * gpu_messages.c - messages from every kind of memory into every other, on a GPU: pageable, pinned,
+ * of cudaMalloc, managed, of cudaMallocAsync, of weft_malloc. Then a program that waits for the
+ * device, allocates and frees between messages, a hundred thousand times: whatever moves the
+ * messages is not to hold that up. Each process sends to the next. Without a GPU: 77.
+ *
+ *     weftrun -n 2 test_gpu_messages [ROUNDS]
+ */
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/message.h>
+
+enum kind { PAGEABLE, PINNED, DEVICE, MANAGED, POOL, WEFT, KINDS };
+enum { MOST = (1 << 20) + 7, ROUNDS = 100000 };
+
+static const char *const names[KINDS] = {"malloc",          "cudaMallocHost",
+                                         "cudaMalloc",      "cudaMallocManaged",
+                                         "cudaMallocAsync", "weft_malloc"};
+
+static weft_job *job;
+static int to, from;
+
+#define MUST(condition)                                                                            \
+    do                                                                                             \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "FAILED %s:%d: %s\n", __FILE__, __LINE__, #condition);                 \
+            exit(EXIT_FAILURE);                                                                    \
+        }                                                                                          \
+    while (0)
+#define CUDA(call) MUST((call) == cudaSuccess)
+
+static unsigned char *allocate(enum kind kind)
+{
+    void *memory = NULL;
+
+    switch (kind) {
+    case PAGEABLE:
+        memory = malloc(MOST);
+        break;
+    case PINNED:
+        CUDA(cudaMallocHost(&memory, MOST));
+        break;
+    case DEVICE:
+        CUDA(cudaMalloc(&memory, MOST));
+        break;
+    case MANAGED:
+        CUDA(cudaMallocManaged(&memory, MOST, cudaMemAttachGlobal));
+        break;
+    case POOL:
+        CUDA(cudaMallocAsync(&memory, MOST, NULL));
+        break;
+    default:
+        memory = weft_malloc(job, MOST);
+    }
+    MUST(memory != NULL);
+    return memory;
+}
+
+/* One message each way round the processes. */
+static void pass(const void *source, void *target, size_t bytes, int tag)
+{
+    weft_message_op op;
+    weft_message message;
+
+    MUST(weft_host_send_begin(job, WEFT_COMM_HOST, to, tag, source, bytes, &op) == WEFT_OK);
+    MUST(weft_host_receive(job, WEFT_COMM_HOST, from, tag, target, bytes, &message) == WEFT_OK);
+    MUST(message.bytes == bytes);
+    MUST(weft_host_message_wait(job, &op, NULL) == WEFT_OK);
+}
+
+static void all_kinds(void)
+{
+    static const size_t sizes[] = {0,    1,    8,     33,     536,     1024,
+                                   1025, 8185, 50000, 262144, 1 << 20, MOST};
+    static unsigned char want[MOST], got[MOST];
+    unsigned char *source[KINDS], *target[KINDS];
+
+    for (enum kind k = 0; k < KINDS; k++) {
+        source[k] = allocate(k);
+        target[k] = allocate(k);
+    }
+    for (enum kind a = 0; a < KINDS; a++)
+        for (enum kind b = 0; b < KINDS; b++)
+            for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+                const size_t bytes = sizes[s];
+                for (size_t i = 0; i < bytes; i++)
+                    want[i] = (unsigned char)(i * 7 + s + 13 * (a * KINDS + b));
+                CUDA(cudaMemcpy(source[a], want, bytes, cudaMemcpyDefault));
+                memset(got, 0, bytes);
+                CUDA(cudaMemcpy(target[b], got, bytes, cudaMemcpyDefault));
+                CUDA(cudaDeviceSynchronize());
+                pass(source[a], target[b], bytes, (int)s);
+                CUDA(cudaMemcpy(got, target[b], bytes, cudaMemcpyDefault));
+                if (memcmp(want, got, bytes) != 0) {
+                    fprintf(stderr, "FAILED: %zu bytes from %s to %s\n", bytes, names[a], names[b]);
+                    exit(EXIT_FAILURE);
+                }
+            }
+    printf("%d kinds of memory to each other: all bytes right\n", KINDS);
+}
+
+/* The GPU of another process of this host, if there is one, is not this process's to send from. */
+static void other_gpu(int gpu)
+{
+    void *memory;
+    int gpus;
+
+    CUDA(cudaGetDeviceCount(&gpus));
+    if (gpus < 2)
+        return;
+    CUDA(cudaSetDevice((gpu + 1) % gpus));
+    CUDA(cudaMalloc(&memory, 64));
+    MUST(weft_host_send(job, WEFT_COMM_HOST, to, 0, memory, 64) == WEFT_ERR_ARGUMENT);
+    CUDA(cudaFree(memory));
+    CUDA(cudaSetDevice(gpu));
+}
+
+static void between_calls(long rounds)
+{
+    uint64_t *const source = (void *)allocate(DEVICE), *const target = (void *)allocate(DEVICE);
+    void *more = NULL;
+
+    for (long i = 0; i < rounds; i++) {
+        const uint64_t sent = (uint64_t)i * 3 + 1;
+        uint64_t got = 0;
+        CUDA(cudaMemcpy(source, &sent, sizeof(sent), cudaMemcpyHostToDevice));
+        pass(source, target, sizeof(sent), 1);
+        if (i % 3 == 0)
+            CUDA(cudaDeviceSynchronize());
+        else if (i % 3 == 1)
+            CUDA(cudaMalloc(&more, 4096));
+        else
+            CUDA(cudaFree(more));
+        CUDA(cudaMemcpy(&got, target, sizeof(got), cudaMemcpyDeviceToHost));
+        MUST(got == sent);
+    }
+    printf("%ld messages with cudaDeviceSynchronize, cudaMalloc and cudaFree in between\n", rounds);
+}
+
+int main(int argc, char **argv)
+{
+    struct cudaPointerAttributes where;
+    int gpus = 0;
+
+    MUST(weft_open(&job, &argc, argv) == WEFT_OK);
+    const weft_numbers *numbers = weft_numbers_of(job);
+    const long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : ROUNDS;
+    void *const probe = weft_malloc(job, 64);
+    MUST(probe != NULL && rounds > 0);
+    if (weft_host_reaches(job, probe) || cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
+        printf("skipped: this process drives no GPU\n");
+        weft_close(job);
+        return 77;
+    }
+    CUDA(cudaPointerGetAttributes(&where, probe));
+    CUDA(cudaSetDevice(where.device));
+    to = (numbers->process + 1) % numbers->processes;
+    from = (numbers->process + numbers->processes - 1) % numbers->processes;
+    all_kinds();
+    between_calls(rounds);
+    other_gpu(where.device);
+    return weft_close(job) != (gpus > 1 ? WEFT_ERR_ARGUMENT : WEFT_OK);
+}
