@@ -70,6 +70,9 @@ weft_status weft_queues_open(struct weft_job *job)
                         (int)job->config.gda_depth, job->config.softnic_fault);
     if (!job->device_ops->host_access && state->update == NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_GDA=softnic on a GPU needs WEFT_CUDA_SERVICE");
+    const weft_status checked = weft_nic_check(job);
+    if (checked != WEFT_OK)
+        return checked;
     queues->peers = calloc((size_t)job->numbers.processes, sizeof(*queues->peers));
     if (queues->peers == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for queues to %d processes",
@@ -184,7 +187,9 @@ static struct weft_gda_queue make_end(const struct weft_job *job, struct places 
         .wqe = (uint64_t *)(void *)(record + LINE),
         .cqe = take_next(at, at->cqes_in, at->cqes),
         .record = (uint32_t *)(void *)record,
-        .doorbell = (uint64_t *)(void *)(queues->host + (size_t)i * LINE),
+        .doorbell = weft_nic_serves(job, process)
+                        ? weft_nic_doorbell(job, slot)
+                        : (uint64_t *)(void *)(queues->host + (size_t)i * LINE),
         .sink = sinks + (uint64_t)(slot - 1) * LINE,
         .counts = queues->peers[process].counts,
         .sink_lkey = WEFT_QUEUES_LKEY,
@@ -205,6 +210,8 @@ static bool make_nic_end(struct weft_job *job, const struct places *at, uint32_t
     struct weft_queues *queues = job->queues;
     const bool own = process == job->numbers.process, far = !job->device_ops->host_access;
 
+    if (weft_nic_serves(job, process))
+        return true;
     *end->doorbell = weft_mlx5_doorbell(end->posted, end->qpn);
     queues->wires[i].job = job;
     queues->list[i] =
@@ -287,7 +294,11 @@ weft_status weft_queues_make(struct weft_job *job)
         state->nic_keys = (struct weft_gda_keys *)(void *)(queues->there + at.keys);
         state->nic = (uint64_t *)(void *)queues->counts;
         state->nic_counts = job->device_ops->host_access ? weft_queues_words(job) : 0;
-        status = make_queues(job, &at, ends, count);
+        status = weft_nic_open(job);
+        if (status == WEFT_OK)
+            status = make_queues(job, &at, ends, count);
+        if (status == WEFT_OK && weft_nic_wanted(job))
+            status = weft_nic_connect(job, ends);
     }
     free(ends);
     return status;
@@ -306,6 +317,7 @@ void weft_queues_free(struct weft_job *job)
     if (queues->there != NULL)
         job->device_ops->free(job->device, queues->there, &queues->there_share);
     weft_job_host_free(job, queues->host);
+    weft_nic_close(job);
     queues->list = NULL;
     queues->wires = NULL;
     queues->there = queues->host = NULL;
@@ -346,6 +358,8 @@ bool weft_queues_quiet(const struct weft_job *job)
 
     for (uint32_t i = 0; queues != NULL && i < queues->count; i++) {
         const struct weft_softnic_queue *queue = &queues->list[i];
+        if (queue->works == NULL)
+            continue; /* the device's NIC ends with the kernel, when nothing is left to do */
         const uint64_t rung = weft_load_relaxed_u64(queue->doorbell);
         if (__atomic_load_n(&queue->quiet_at, __ATOMIC_ACQUIRE) != rung)
             return false;
