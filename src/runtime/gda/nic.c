@@ -48,7 +48,7 @@ static size_t queues_at(void)
 
 static size_t doorbells_at(const struct weft_job *job)
 {
-    const size_t ends = (size_t)job->numbers.ranks_here * sizeof(struct weft_nic_queue);
+    const size_t ends = (size_t)weft_queues_each(job) * sizeof(struct weft_nic_queue);
 
     return queues_at() + (ends + LINE - 1) / LINE * LINE;
 }
@@ -63,17 +63,17 @@ uint64_t *weft_nic_doorbell(const struct weft_job *job, uint32_t slot)
 weft_status weft_nic_open(struct weft_job *job)
 {
     struct weft_queues *queues = job->queues;
-    const size_t ranks = (size_t)job->numbers.ranks_here;
-    const size_t report = sizeof(*queues->nic_report) + ranks * sizeof(uint64_t);
+    const size_t count = (size_t)weft_queues_each(job);
+    const size_t report = sizeof(*queues->nic_report) + count * sizeof(uint64_t);
 
     if (!weft_nic_wanted(job))
         return WEFT_OK;
     queues->nic_there =
-        job->device_ops->alloc(job->device, doorbells_at(job) + ranks * LINE, &queues->nic_share);
+        job->device_ops->alloc(job->device, doorbells_at(job) + count * LINE, &queues->nic_share);
     queues->nic_report = job->device_ops->host_alloc(job->device, report);
     if (queues->nic_there == NULL || queues->nic_report == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a NIC on the device with %zu queues",
-                        ranks);
+                        count);
     memset(queues->nic_report, 0, report);
     return WEFT_OK;
 }
@@ -105,26 +105,26 @@ static struct weft_nic_queue make_queue(const struct weft_gda_queue *end)
 weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *ends)
 {
     struct weft_queues *queues = job->queues;
-    const int ranks = job->numbers.ranks_here;
-    const int blocks = (ranks + WEFT_NIC_QUEUES - 1) / WEFT_NIC_QUEUES;
-    struct weft_nic_queue *list = calloc((size_t)ranks, sizeof(*list));
+    const int count = weft_queues_each(job);
+    const int blocks = (count + WEFT_NIC_QUEUES - 1) / WEFT_NIC_QUEUES;
+    struct weft_nic_queue *list = calloc((size_t)count, sizeof(*list));
     unsigned char *const list_there = queues->nic_there + queues_at();
     const struct weft_nic nic = {.queues = (struct weft_nic_queue *)(void *)list_there,
                                  .keys = job->space.state.nic_keys,
                                  .report = queues->nic_report,
-                                 .count = (uint64_t)ranks};
+                                 .count = (uint64_t)count};
     weft_status status = WEFT_OK;
 
     if (list == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d queues", ranks);
-    for (int r = 0; r < ranks && status == WEFT_OK; r++) {
-        const struct weft_gda_queue *end = &ends[r * job->numbers.processes + job->numbers.process];
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d queues", count);
+    for (int k = 0; k < count && status == WEFT_OK; k++) {
+        const struct weft_gda_queue *end = &ends[k * job->numbers.processes + job->numbers.process];
         const uint64_t rung = weft_mlx5_doorbell(end->posted, end->qpn);
-        list[r] = make_queue(end);
+        list[k] = make_queue(end);
         status = weft_job_copy(job, end->doorbell, &rung, sizeof(rung));
     }
     if (status == WEFT_OK)
-        status = weft_job_copy(job, list_there, list, (size_t)ranks * sizeof(*list));
+        status = weft_job_copy(job, list_there, list, (size_t)count * sizeof(*list));
     if (status == WEFT_OK)
         status = weft_job_copy(job, queues->nic_there, &nic, sizeof(nic));
     free(list);
@@ -136,7 +136,7 @@ weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *
     weft_say(WEFT_SAY_INFO,
              "own process: by queues of each rank, softnic in %d block%s of the device for %d "
              "queue%s, SQ and CQ %s; a software NIC, no hardware",
-             queues->beside.blocks, blocks > 1 ? "s" : "", ranks, ranks > 1 ? "s" : "",
+             queues->beside.blocks, blocks > 1 ? "s" : "", count, count > 1 ? "s" : "",
              weft_config_word(WEFT_CONFIG_AT_GDA_PLACE, job->config.gda_place).text);
     return status;
 }
