@@ -112,7 +112,7 @@ function queue_forms(    bytes, i, n, place)
     print ""
 }
 
-function queue_rates(    i, n, k, m, ranks, place, one, thirty, all, bytes)
+function queue_rates(    i, n, k, m, ranks, place, one, thirty, all, shared, bytes)
 {
     print "Figure 4: M requests/s of 8 bytes by queues, each with a rank, 32 under way; a NIC block for each 8 queues"
     printf "%8s %9s %9s %9s %9s %9s %9s %9s\n", "queues", "hh", "gh", "hg", "gg", "gg by 16", "gg bare", "NIC host"
@@ -130,6 +130,11 @@ function queue_rates(    i, n, k, m, ranks, place, one, thirty, all, bytes)
     all = queue_at("gg", "weft", "rate", 8, "M/s", 132)
     print "30 queues of one: " quotient(thirty, one) ", wanted 20: " met(one == "" || thirty == "" ? "" : thirty >= 20 * one) \
         "; 132: " cell(all) " M/s, wanted 50 (prototype 68.7): " met(all == "" ? "" : all >= 50)
+    all = queue_at("gg", "weft", "rate_of_puts", 8, "M/s", 8)
+    shared = queue_at("shared_8", "weft", "rate_of_puts", 8, "M/s", 132)
+    print "weft_put of 132 ranks on 8 shared queues: " cell(shared) " M/s, on one: " cell(queue_at("shared_1", "weft", "rate_of_puts", 8, "M/s", 132)) \
+        "; 8 ranks with a queue each, by weft_put too: " cell(all) "; 8 shared of 8 own: " quotient(shared, all) \
+        ", wanted 0.5: " met(all == "" || shared == "" ? "" : shared >= 0.5 * all)
     bytes = median("queue_gg,memory,0,32,B,1,weft")
     print "bytes of a queue: " cell(bytes) " (paper: 128 KB; wanted: at most 16 KiB): " met(at_most(bytes, 16384, 1)) "\n"
 }

@@ -3,9 +3,10 @@
  * request, requests in the forms of GPUrdma's figure 3, and requests a second of many ranks with a
  * queue each. The NIC is software, on the host or in blocks of the GPU, as WEFT_GDA_NIC says.
  *
- * One thread of a rank posts, rings and polls by the library's own functions. The target of all
- * requests is the rank's own, so the paths of the library are not in these times. Clocks are read
- * in the kernel.
+ * One thread of a rank posts, rings and polls by the functions of gda/. The target of all requests
+ * is the rank's own, so what the library does to choose a path is not in these times. Clocks are
+ * read in the kernel. Where ranks share queues (WEFT_GDA_QUEUES), only the rate is measured, by a
+ * rank's own functions (rank/path/queue_post.h), which is also done with a queue each.
  */
 #include "gpu/measure.h"
 
@@ -14,8 +15,8 @@
 #include "rank/state.h"
 
 enum { QUEUE_WRITE, QUEUE_READ };
-enum { STAGES = 3, RESULTS = 8 };
-enum { BEGAN = STAGES, ENDED, TICKS, WRONG, MEMORY };
+enum { STAGES = 3, RESULTS = 9 };
+enum { BEGAN = STAGES, ENDED, TICKS, WRONG, MEMORY, SHARED };
 
 /* How requests are made. */
 struct queue_form {
@@ -25,6 +26,7 @@ struct queue_form {
     uint64_t batch;  /* and each so-manyth rings; 0: when the queue is full */
     uint64_t reuse;  /* a request is the one before, with another index and other data */
     uint64_t stages; /* the clock is read between stages. 2: polls that find nothing, instead */
+    uint64_t puts;   /* weft_put instead, of count and bytes */
 };
 
 struct queue_data {
@@ -203,19 +205,49 @@ WEFT_DEVICE_FN void queue_run(weft_self *self, const struct queue_data *user, in
     results[WRONG] = me.failed + queue_wrong(&me);
 }
 
+/* Puts of a rank to itself. All threads. */
+WEFT_DEVICE_FN void queue_put(weft_self *self, const struct queue_data *user, weft_win win,
+                              int rank)
+{
+    uint64_t *const results = user->results + (size_t)rank * RESULTS;
+    unsigned char *const source = user->memory + 2 * (size_t)rank * user->each;
+    const uint64_t count = user->form.count, bytes = user->form.bytes;
+    const int leads = weft_thread(self) == 0;
+
+    if (leads)
+        *(volatile uint64_t *)source = count;
+    weft_sync(self);
+    if (leads)
+        results[BEGAN] = weft_port_clock();
+    for (uint64_t i = 0; i < count; i++)
+        weft_put(self, win, rank, 0, source, bytes);
+    weft_flush(self, win);
+    if (leads) {
+        results[ENDED] = weft_port_clock();
+        results[SHARED] = self->queues[self->process].shared != NULL;
+        results[WRONG] = *(volatile uint64_t *)(source + user->each) != count;
+    }
+}
+
 WEFT_KERNEL(gpu_queue, struct queue_data, user)
 {
     const int rank = weft_rank(self, WEFT_COMM_DEVICE);
-    const bool active = (uint64_t)rank < user->active, has = self->queues != NULL;
+    const bool has = self->queues != NULL;
+    const bool active = (uint64_t)rank < user->active, puts = user->form.puts != 0;
 
     weft_enter(self);
+    weft_win win = weft_win_create(self, WEFT_COMM_WORLD,
+                                   user->memory + (2 * (size_t)rank + 1) * user->each, user->each);
     weft_barrier(self, WEFT_COMM_WORLD);
+    if (active && has && puts)
+        queue_put(self, user, win, rank);
     if (active && weft_thread(self) == 0 && !has)
         user->results[(size_t)rank * RESULTS + WRONG] = UINT64_MAX;
-    if (active && weft_thread(self) == 0 && has)
+    if (active && weft_thread(self) == 0 && has && !puts)
         queue_run(self, user, rank);
     weft_sync(self);
     weft_barrier(self, WEFT_COMM_WORLD);
+    weft_win_free(self, &win);
     weft_leave(self);
 }
 
@@ -322,30 +354,38 @@ static weft_status measure_forms(weft_job *job, const struct measure_options *op
     return status;
 }
 
-/* Figure 4: requests a second of so many ranks, with 32 under way each. */
+static const struct rate {
+    const char *kind;
+    struct queue_form form;
+} rates[] = {
+    {"rate_of_puts", {.puts = 1}}, /* the only one of queues that ranks share */
+    {"rate", {.window = IN_FLIGHT, .every = 1, .batch = 1, .reuse = 1}},
+    {"rate_by_16", {.window = IN_FLIGHT, .every = 16, .batch = 16, .reuse = 1}},
+};
+enum { RATES = sizeof(rates) / sizeof(rates[0]) };
+
+/* Figure 4: requests a second of so many ranks, with 32 under way each, or as many as there is room
+ * for. */
 static weft_status measure_rate(weft_job *job, const struct measure_options *options,
-                                struct queue_data *data, int ranks, uint64_t batch, bool *right)
+                                struct queue_data *data, int ranks, const struct rate *rate,
+                                bool *right)
 {
-    const char *const kind = batch == 1 ? "rate" : "rate_by_16";
     uint64_t results[RESULTS];
     double us;
 
     data->active = (uint64_t)ranks;
-    data->form = (struct queue_form){.count = options->repeats,
-                                     .bytes = 8,
-                                     .window = IN_FLIGHT,
-                                     .every = batch,
-                                     .batch = batch,
-                                     .reuse = 1};
+    data->form = rate->form;
+    data->form.bytes = 8;
+    data->form.count = options->repeats;
     const weft_status status = run_form(job, data, &us, results, right);
     if (status == WEFT_OK)
-        measure_ranks_line("weft", kind, 8, weft_numbers_of(job)->threads, ranks,
+        measure_ranks_line("weft", rate->kind, 8, weft_numbers_of(job)->threads, ranks,
                            (double)options->repeats * ranks / us, "M/s");
     return status;
 }
 
 static weft_status measure_lists(weft_job *job, const struct measure_options *options,
-                                 struct queue_data *data, bool *right)
+                                 struct queue_data *data, bool shared, bool *right)
 {
     const int ranks = weft_numbers_of(job)->ranks_here;
     weft_status status = WEFT_OK;
@@ -356,16 +396,27 @@ static weft_status measure_lists(weft_job *job, const struct measure_options *op
             fprintf(stderr, "bench: %d ranks of %d\n", active, ranks);
             return WEFT_ERR_ARGUMENT;
         }
-        status = measure_rate(job, options, data, active, 1, right);
-        if (status == WEFT_OK)
-            status = measure_rate(job, options, data, active, 16, right);
+        for (int r = 0; r < (shared ? 1 : RATES) && status == WEFT_OK; r++)
+            status = measure_rate(job, options, data, active, &rates[r], right);
     }
+    return status;
+}
+
+static weft_status are_shared(weft_job *job, struct queue_data *data, bool *shared, bool *right)
+{
+    uint64_t results[RESULTS];
+    double us;
+
+    data->form = (struct queue_form){.count = 1, .bytes = 8, .puts = 1};
+    const weft_status status = run_form(job, data, &us, results, right);
+    *shared = results[SHARED] != 0;
     return status;
 }
 
 static weft_status measure_all(weft_job *job, struct measure_options *options, bool *right)
 {
     struct queue_data data = {.active = 1, .each = options->to};
+    bool shared = false;
     int most = 1;
 
     for (int i = 0; i < options->list_count; i++)
@@ -379,11 +430,13 @@ static weft_status measure_all(weft_job *job, struct measure_options *options, b
     measure_header();
     status = data.memory == NULL || data.results == NULL ? WEFT_ERR_MEMORY : WEFT_OK;
     if (status == WEFT_OK)
+        status = are_shared(job, &data, &shared, right);
+    if (status == WEFT_OK && !shared)
         status = measure_stages(job, options, &data, right);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK && !shared)
         status = measure_forms(job, options, &data, right);
     if (status == WEFT_OK)
-        status = measure_lists(job, options, &data, right);
+        status = measure_lists(job, options, &data, shared, right);
     weft_free(job, data.results);
     weft_free(job, data.memory);
     return status;
