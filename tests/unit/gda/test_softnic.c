@@ -359,19 +359,11 @@ static void test_keys(void **unused)
     assert_int_equal(weft_gda_key_of(&keys, 100, 1), 0);
 }
 
-static int setup_block(void **unused)
+static int turn_block(void **unused) /* before and after a test */
 {
     (void)unused;
-    open_warp();
-    by_block = true;
-    return 0;
-}
-
-static int end_block(void **unused)
-{
-    (void)unused;
-    by_block = false;
-    close_warp();
+    by_block = !by_block;
+    (by_block ? open_warp : close_warp)();
     return 0;
 }
 
@@ -379,7 +371,7 @@ int main(void)
 {
 #define BY_BLOCK(test)                                                                             \
     {                                                                                              \
-        "block: " #test, test, setup_block, end_block, NULL                                        \
+        "block: " #test, test, turn_block, turn_block, NULL                                        \
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrap),
