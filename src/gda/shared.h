@@ -65,7 +65,7 @@ WEFT_INLINE bool weft_gda_is_turn(const struct weft_gda_queue *queue)
 /* What it has written is ready. */
 WEFT_INLINE void weft_gda_publish(struct weft_gda_queue *queue)
 {
-    weft_store_release_u64(&queue->shared->ready, queue->posted, ORDER_nic_slot);
+    weft_store_release_device_u64(&queue->shared->ready, queue->posted, ORDER_nic_slot);
 }
 
 /* Whether the NIC was told of all that is ready, as far as a look can say. */
@@ -114,7 +114,7 @@ WEFT_INLINE void weft_gda_shared_take(const struct weft_gda_queue *queue)
         return; /* one that overwrites others stays until the next one */
     weft_polled();
     weft_store_relaxed_u64(&shared->taken, taken + 1);
-    weft_store_release_u64(&shared->done, done + ahead, ORDER_nic_free);
+    weft_store_release_device_u64(&shared->done, done + ahead, ORDER_nic_free);
 }
 
 /*
@@ -127,9 +127,10 @@ WEFT_INLINE bool weft_gda_shared_poll(struct weft_gda_queue *queue)
     struct weft_gda_shared *const shared = queue->shared;
 
     if (weft_load_relaxed_u64(&shared->taking) == 0 &&
-        weft_swap_both_u64(&shared->taking, 0, 1, ORDER_nic_free_seen, ORDER_nic_free) == 0) {
+        weft_swap_both_device_u64(&shared->taking, 0, 1, ORDER_nic_free_seen, ORDER_nic_free) ==
+            0) {
         weft_gda_shared_take(queue);
-        weft_store_release_u64(&shared->taking, 0, ORDER_nic_free);
+        weft_store_release_device_u64(&shared->taking, 0, ORDER_nic_free);
     }
     queue->syndrome = weft_load_acquire_u32(&shared->syndrome, ORDER_nic_free_seen);
     if (queue->syndrome != 0) {

@@ -114,7 +114,8 @@ static struct end by_block(struct fuzz_bytes in, const struct weft_gda_keys *key
                                    .doorbell = &doorbell,
                                    .qpn = QPN,
                                    .slots = SLOTS,
-                                   .cq_slots = cq_slots};
+                                   .cq_slots = cq_slots,
+                                   .failed = report->failed};
     struct weft_nic nic = {.queues = &queue, .keys = keys, .report = report, .count = 1};
     struct end end = {.right = true};
 

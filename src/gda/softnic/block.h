@@ -37,6 +37,7 @@ struct weft_nic_queue {
     uint32_t syndrome;  /* of the request that ended the queue; 0: none did */
     uint64_t fetched;   /* slots */
     uint64_t completed; /* completions written */
+    uint64_t *failed;   /* in the report: of this queue */
 };
 
 /* For the host, which looks while a kernel runs; in its memory. */
@@ -86,8 +87,7 @@ WEFT_INLINE void weft_nic_fail(const struct weft_nic *nic, struct weft_nic_queue
 {
     queue->syndrome = syndrome;
     weft_nic_write_cqe(queue, WEFT_MLX5_CQE_ERROR, index, syndrome);
-    weft_store_relaxed_u64(&nic->report->failed[queue - nic->queues],
-                           (index & 0xffff) << 32 | syndrome);
+    weft_store_relaxed_u64(queue->failed, (index & 0xffff) << 32 | syndrome);
     weft_store_release_u32(&nic->report->failures, 1, ORDER_nic_cqe);
 }
 

@@ -90,7 +90,7 @@ void weft_nic_close(struct weft_job *job)
     queues->beside = (struct weft_beside){0};
 }
 
-static struct weft_nic_queue make_queue(const struct weft_gda_queue *end)
+static struct weft_nic_queue make_queue(const struct weft_gda_queue *end, uint64_t *failed)
 {
     return (struct weft_nic_queue){.wqe = end->wqe,
                                    .cqe = end->cqe,
@@ -99,7 +99,8 @@ static struct weft_nic_queue make_queue(const struct weft_gda_queue *end)
                                    .qpn = end->qpn,
                                    .slots = end->slots,
                                    .cq_slots = end->cq_slots,
-                                   .fetched = end->posted};
+                                   .fetched = end->posted,
+                                   .failed = failed};
 }
 
 weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *ends)
@@ -120,7 +121,7 @@ weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *
     for (int k = 0; k < count && status == WEFT_OK; k++) {
         const struct weft_gda_queue *end = &ends[k * job->numbers.processes + job->numbers.process];
         const uint64_t rung = weft_mlx5_doorbell(end->posted, end->qpn);
-        list[k] = make_queue(end);
+        list[k] = make_queue(end, &queues->nic_report->failed[k]);
         status = weft_job_copy(job, end->doorbell, &rung, sizeof(rung));
     }
     if (status == WEFT_OK)

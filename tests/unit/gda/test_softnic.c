@@ -22,9 +22,10 @@
 #define __global__
 #define __shared__                       static
 #define __launch_bounds__(threads, each) /* nothing */
+#define __syncthreads()                  __syncwarp()
 static struct {
     unsigned x;
-} blockIdx, gridDim = {1};
+} blockIdx, gridDim = {1}, blockDim = {LANES};
 #include "gda/softnic/block.cu"
 
 enum { DEPTH = 16, QPN = 7, KEY = 0x300, BYTES = 256 };
@@ -93,7 +94,8 @@ static void open_bench(uint64_t start, uint32_t cq_slots)
                                             .qpn = QPN,
                                             .slots = DEPTH,
                                             .cq_slots = cq_slots,
-                                            .fetched = start};
+                                            .fetched = start,
+                                            .failed = report()->failed};
     b.block = (struct weft_nic){
         .queues = &b.block_there, .keys = &b.keys, .report = report(), .count = 1};
 }
