@@ -31,7 +31,8 @@ endfunction()
 # weft_cuda_image(<kernel> <source>): the library carries the kernel itself, as a fat binary that
 # <source> includes by the name WEFT_BLOCK_IMAGE.
 function(weft_cuda_image kernel source)
-  get_filename_component(name ${kernel} NAME_WE)
+  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${kernel})
+  string(REPLACE "/" "_" name ${name})
   set(image ${PROJECT_BINARY_DIR}/cuda/${name}.fatbin)
   weft_nvcc_flags(flags "${WEFT_CUDA_ARCHS}")
   weft_cuda_flags(own_flags)

@@ -42,6 +42,7 @@ END {
     table("us with eager channels, and without any; on one GPU, and between two", "eager_on eager_off eager2_on eager2_off", "weft", "weft", "")
     table("a kernel that uses the library, and a plain one that does the same", "cost", "weft floor", "weft floor", "")
     table("power iteration, each; ranks: no meaning", "power", "weft cusparse", "weft cuSPARSE", "cusparse")
+    queue_tables() # queue.awk
 }
 
 # wheres, names, heads: words. ratios: names that weft is divided by. Nothing if none of wheres was run.

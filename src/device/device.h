@@ -7,6 +7,7 @@
 
 #include "base/config.h"
 #include "base/share.h"
+#include "device/beside.h"
 #include "weft/weft.h"
 
 #include <stdbool.h>
@@ -24,7 +25,8 @@ struct weft_wish {
     int threads;
     int ranks;     /* at most; 0: as many as suit the device */
     size_t shared; /* at most so many bytes of weft_shared for each rank */
-    bool serves;   /* there must be room beside the kernel for what `serve` needs */
+    bool serves;   /* there must be room beside the kernel for what `serve` needs, */
+    int beside;    /* and for a block of device/beside.h for each so many ranks; 0: for none */
 };
 
 /* What a launch needs to know. */
@@ -33,8 +35,9 @@ struct weft_launch {
     void *user; /* device memory */
     int first_rank, ranks;
     int threads;
-    size_t shared;         /* as in weft_wish */
-    bool serves;           /* the same */
+    size_t shared; /* as in weft_wish */
+    bool serves;   /* the same */
+    struct weft_beside beside;
     unsigned char *selves; /* `ranks` rank states (rank/state.h), self_bytes apart */
     size_t self_bytes;
     struct weft_bell *bell;  /* rung when something that a rank may wait for has changed */
@@ -89,6 +92,7 @@ struct weft_device_ops {
      * ranks by `store`, and ranks see the image of the tables that runtime/space/image.c keeps.
      */
     bool host_access;
+    bool runs_beside; /* it has kernels of device/beside.h */
 
     /* "2 processors, 2 workers": why this device looks as it does, for weft-info and the log. */
     void (*describe)(const struct weft_device *device, char *text, size_t bytes);

@@ -3,8 +3,9 @@
  * completions. Its NIC reads the slots when the doorbell record says that they are there, and
  * executes the requests in order.
  *
- * One thread of one rank posts and polls. Indexes count slots and run free. What the NIC has read
- * may be overwritten when a later completion says so: each completion stands for all before it.
+ * One thread of one rank posts and polls; where ranks share a queue, gda/shared.h. Indexes count
+ * slots and run free. What the NIC has read may be overwritten when a later completion says so:
+ * each completion stands for all before it.
  *
  * Completions lie in one place that each overwrites ("collapsed"), or in a ring, where an owner bit
  * tells new from old. The ring has as many places as the queue has slots, so it never overflows.
@@ -20,6 +21,8 @@
 
 enum { WEFT_GDA_KEYS = 64 };
 
+struct weft_gda_shared;
+
 struct weft_gda_queue {
     uint64_t *wqe;      /* the slots */
     unsigned char *cqe; /* the completions */
@@ -34,12 +37,12 @@ struct weft_gda_queue {
     uint64_t posted, rung; /* the slot after the last request; the same, as the NIC was told */
     uint64_t done;         /* all requests before this slot are complete */
     uint64_t asked;        /* the slot after the last request that has a completion */
-    uint64_t taken;        /* completions taken out of a ring */
+    uint64_t taken;        /* completions taken out of a ring; or shared.h's */
     uint32_t counts_rkey;
-    uint32_t syndrome; /* of the request that failed; 0: none did */
-    uint32_t failed;   /* its index */
-    uint32_t dirty;    /* the rank counts it among what is unsettled */
-    uint64_t unused;
+    uint32_t syndrome;              /* of the request that failed; 0: none did */
+    uint32_t failed;                /* its index */
+    uint32_t dirty;                 /* the rank counts it among what is unsettled */
+    struct weft_gda_shared *shared; /* NULL: no other rank posts to it */
 };
 
 static_assert(sizeof(struct weft_gda_queue) == 128, "a constant and a moving line");
@@ -100,12 +103,11 @@ WEFT_INLINE bool weft_gda_has_room(const struct weft_gda_queue *queue, uint32_t 
 /* Whether a completion is due, so that the ring is never full of requests that have none. */
 WEFT_INLINE bool weft_gda_is_due(const struct weft_gda_queue *queue)
 {
-    return queue->posted - queue->asked >= queue->slots / 4;
+    return queue->shared == NULL && queue->posted - queue->asked >= queue->slots / 4;
 }
 
-/* Into the next slots, of which there is room. complete: it asks for a completion, in one slot. */
-WEFT_INLINE void weft_gda_post(struct weft_gda_queue *queue, const struct weft_wqe *wqe,
-                               bool complete)
+/* Writes a request into the next slots, of which there is room. */
+WEFT_INLINE void weft_gda_write(struct weft_gda_queue *queue, const struct weft_wqe *wqe)
 {
     for (uint32_t i = 0; i < wqe->slots; i++) {
         uint64_t *const to =
@@ -120,18 +122,34 @@ WEFT_INLINE void weft_gda_post(struct weft_gda_queue *queue, const struct weft_w
         weft_write_shared(to, &wqe->word[8 * i], WEFT_MLX5_SLOT);
 #endif
     }
-    queue->posted += wqe->slots;
+}
+
+/* And it is posted. complete: it asks for a completion, in one slot. */
+WEFT_INLINE void weft_gda_wrote(struct weft_gda_queue *queue, uint32_t slots, bool complete)
+{
+    queue->posted += slots;
     if (complete)
         queue->asked = queue->posted;
 }
 
-/* Tells the NIC of all that was posted; a release of what the thread did or acquired. */
+WEFT_INLINE void weft_gda_post(struct weft_gda_queue *queue, const struct weft_wqe *wqe,
+                               bool complete)
+{
+    weft_gda_write(queue, wqe);
+    weft_gda_wrote(queue, wqe->slots, complete);
+}
+
+/* Tells the NIC of all before this slot; a release of what the thread did or acquired. */
+WEFT_INLINE void weft_gda_tell_nic(const struct weft_gda_queue *queue, uint64_t next)
+{
+    weft_store_release_u32(&queue->record[1], weft_be32((uint32_t)(next & 0xffff)), ORDER_nic_wqe);
+    weft_store_release_u64(queue->doorbell, weft_mlx5_doorbell(next, queue->qpn), ORDER_nic_ring);
+}
+
+/* Of all that was posted. */
 WEFT_INLINE void weft_gda_ring(struct weft_gda_queue *queue)
 {
-    weft_store_release_u32(&queue->record[1], weft_be32((uint32_t)(queue->posted & 0xffff)),
-                           ORDER_nic_wqe);
-    weft_store_release_u64(queue->doorbell, weft_mlx5_doorbell(queue->posted, queue->qpn),
-                           ORDER_nic_ring);
+    weft_gda_tell_nic(queue, queue->posted);
     queue->rung = queue->posted;
 }
 
@@ -142,37 +160,60 @@ WEFT_INLINE uint32_t weft_gda_cqe_kind(uint32_t last)
     return last >> 28;
 }
 
-/* Whether a ring's next completion is there: its owner bit is that of the lap. */
-WEFT_INLINE bool weft_gda_owns(const struct weft_gda_queue *queue, uint32_t last)
+/* Whether a ring's completion after so many is there: its owner bit is that of the lap. */
+WEFT_INLINE bool weft_gda_owns(const struct weft_gda_queue *queue, uint64_t taken, uint32_t last)
 {
-    return queue->cq_slots == 1 || (last >> 24 & 1) == ((queue->taken & queue->cq_slots) != 0);
+    return queue->cq_slots == 1 || (last >> 24 & 1) == ((taken & queue->cq_slots) != 0);
+}
+
+/* What lies where a completion will be. */
+struct weft_gda_seen {
+    bool there;
+    uint32_t index;    /* of its request, 16 bits */
+    uint32_t syndrome; /* not 0: it failed */
+};
+
+/* Looks there, after so many completions: an acquire, together with weft_polled. An error is never
+ * "not yet". */
+WEFT_INLINE void weft_gda_look(const struct weft_gda_queue *queue, uint64_t taken,
+                               struct weft_gda_seen *seen)
+{
+    const unsigned char *const cqe =
+        queue->cqe + (taken & (queue->cq_slots - 1)) * WEFT_MLX5_CQE_BYTES;
+    const uint32_t last = weft_poll_u32((const uint32_t *)(const void *)(cqe + WEFT_MLX5_CQE_LAST),
+                                        ORDER_nic_cqe_seen);
+    const uint32_t kind = weft_gda_cqe_kind(last);
+
+    seen->there = kind != WEFT_MLX5_CQE_INVALID && weft_gda_owns(queue, taken, last);
+    seen->index = weft_be32(last) >> 16;
+    seen->syndrome = 0;
+    if (seen->there && (kind == WEFT_MLX5_CQE_ERROR || kind == WEFT_MLX5_CQE_RESPONSE_ERROR)) {
+        const uint32_t word =
+            weft_load_relaxed_u32((const uint32_t *)(const void *)(cqe + WEFT_MLX5_CQE_SYNDROME));
+        seen->syndrome = word >> 24 != 0 ? word >> 24 : 0xff;
+    }
 }
 
 /*
- * Takes a completion, if one is there: an acquire, together with weft_polled. False: a request
- * failed; queue->syndrome and queue->failed say how and which. An error is never "not yet".
+ * Takes a completion, if one is there. False: a request failed; queue->syndrome and queue->failed
+ * say how and which.
  */
 WEFT_INLINE bool weft_gda_poll(struct weft_gda_queue *queue)
 {
-    const unsigned char *const cqe =
-        queue->cqe + (queue->taken & (queue->cq_slots - 1)) * WEFT_MLX5_CQE_BYTES;
-    const uint32_t last = weft_poll_u32((const uint32_t *)(const void *)(cqe + WEFT_MLX5_CQE_LAST),
-                                        ORDER_nic_cqe_seen);
-    const uint32_t kind = weft_gda_cqe_kind(last), index = weft_be32(last) >> 16;
+    struct weft_gda_seen seen;
 
     if (queue->syndrome != 0)
         return false;
-    if (kind == WEFT_MLX5_CQE_INVALID || !weft_gda_owns(queue, last))
-        return true;
-    if (kind == WEFT_MLX5_CQE_ERROR || kind == WEFT_MLX5_CQE_RESPONSE_ERROR) {
-        const uint32_t word =
-            weft_load_relaxed_u32((const uint32_t *)(const void *)(cqe + WEFT_MLX5_CQE_SYNDROME));
-        queue->failed = index;
-        queue->syndrome = word >> 24 != 0 ? word >> 24 : 0xff;
+    weft_gda_look(queue, queue->taken, &seen);
+    if (seen.syndrome != 0) {
+        queue->failed = seen.index;
+        queue->syndrome = seen.syndrome;
         return false;
     }
+    if (!seen.there)
+        return true;
     /* Of the last 2^16 slots before `posted` the one with these low bits. */
-    const uint64_t behind = (uint64_t)(((uint32_t)queue->posted - index - 1) & 0xffff);
+    const uint64_t behind = (uint64_t)(((uint32_t)queue->posted - seen.index - 1) & 0xffff);
     const uint64_t done = queue->posted - behind;
     if (queue->cq_slots != 1)
         queue->taken++;

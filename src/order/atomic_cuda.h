@@ -92,6 +92,18 @@ WEFT_INLINE uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
     return old;
 }
 
+/* The old value; an acquire and a release. */
+WEFT_INLINE uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_order,
+                                       enum weft_order)
+{
+    uint32_t old;
+    asm volatile("atom.acq_rel.sys.global.add.u32 %0, [%1], %2;"
+                 : "=r"(old)
+                 : "l"(WEFT_GLOBAL(p)), "r"(value)
+                 : "memory");
+    return old;
+}
+
 /* The old value; an acquire as well. */
 WEFT_INLINE uint32_t weft_add_both_device_u32(uint32_t *p, uint32_t value)
 {

@@ -61,6 +61,10 @@
     X(nic_rung, "a NIC finds the record as far as it was rung for; pairs with nic_ring")           \
     X(nic_cqe, "a NIC has read, and fetched, before it says so; pairs with nic_cqe_seen")          \
     X(nic_cqe_seen, "a rank uses slots, sources and what came; pairs with nic_cqe")                \
+    X(nic_slot, "a request in slots of a shared queue, before the next; pairs with nic_slot_seen") \
+    X(nic_slot_seen, "who rings, or is next, has seen it; pairs with nic_slot")                    \
+    X(nic_free, "a completion of a shared queue was seen; pairs with nic_free_seen")               \
+    X(nic_free_seen, "its slots and sources are used again only then; pairs with nic_free")        \
     X(nic_count_read, "wait sees what a NIC wrote before it counted; pairs with update")           \
     X(heap_give, "all before a block was freed; pairs with heap_take")                             \
     X(heap_take, "who gets its memory next comes after that; pairs with heap_give")                \

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { PROCESSES = 2, RANKS = 2 };
@@ -64,6 +65,11 @@ const struct litmus litmus_table[] = {
     {"get-queue", &litmus_get, "queue", "default", "gets of what was put", NULL},
     {"update-queue", &litmus_update, "queue", "default", "data, an atomic, seen by another", NULL},
     {"tickets-queue", &litmus_tickets, "queue", "small", "more atomics than slots", NULL},
+    {"far-shared", &litmus_far, "queue", "one", "put_notify by a queue that ranks share", NULL},
+    {"flush-shared", &litmus_flush, "queue", "one", "data, flush, polled flag", NULL},
+    {"flood-shared", &litmus_flood, "queue", "one small", "a shared queue that is full", NULL},
+    {"get-shared", &litmus_get, "queue", "one", "gets of what was put", NULL},
+    {"tickets-shared", &litmus_tickets, "queue", "one small", "more atomics than slots", NULL},
     {"heap", &litmus_heap, "auto", "default", "a block of the heap, by one rank after another",
      NULL},
 };
@@ -123,7 +129,7 @@ static int silence(void)
 int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, int quiet)
 {
     char schedule[40];
-    const int small = litmus->rings[0] == 's';
+    const int small = strstr(litmus->rings, "small") != NULL;
 
     snprintf(schedule, sizeof(schedule), "random:%" PRIu64, seed);
     setenv("WEFT_CPU_SCHEDULE", schedule, 1);
@@ -136,6 +142,7 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_MSG_RING", small ? "512" : "16384", 1);
     setenv("WEFT_HEAP", "4096", 1); /* LITMUS_HEAP */
     setenv("WEFT_GDA", litmus->path[0] == 'q' || litmus->rings[0] == 'q' ? "softnic" : "off", 1);
+    setenv("WEFT_GDA_QUEUES", litmus->rings[0] == 'o' ? "1" : "0", 1);
     setenv("WEFT_GDA_DEPTH", small ? "16" : "64", 1);
     setenv("WEFT_GDA_CQ", small ? "ring" : "collapsed", 1);
     setenv("WEFT_LETTERS", litmus->rings[0] == 'l' ? "1024" : "0", 1);

@@ -3,6 +3,7 @@
 
 #include "abi/errand.h"
 #include "base/say.h"
+#include "gda/softnic/block.h"
 #include "order/atomic.h"
 #include "rank/state.h"
 #include "support/far_stream.h"
@@ -11,6 +12,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { RANGES = 256 }; /* of memory that it has given, at once */
 
@@ -170,6 +172,37 @@ static weft_status far_open(struct weft_device **device, const struct weft_confi
     return WEFT_OK;
 }
 
+/* The NIC that runs beside ranks: a thread that is a warp of one lane (gda/softnic/block.h). */
+struct beside {
+    struct weft_nic *nic;
+    struct weft_bell *bell; /* of ranks that wait for what it does */
+    uint32_t leave;
+    pthread_t thread;
+};
+
+static void *run_beside(void *argument)
+{
+    enum { IDLE = 64 }; /* turns without work before it sleeps */
+    struct beside *beside = argument;
+    uint64_t words[WEFT_NIC_WORDS];
+    uint32_t leaves, idle = 0;
+    bool did;
+
+    do {
+        leaves = weft_load_acquire_u32(&beside->leave, ORDER_none);
+        did = false;
+        for (uint64_t i = 0; i < beside->nic->count; i++)
+            if (weft_nic_turn(beside->nic, &beside->nic->queues[i], words, 0))
+                did = true;
+        idle = did ? 0 : idle + 1;
+        if (did)
+            weft_bell_ring(beside->bell);
+        else if (idle > IDLE && leaves == 0)
+            nanosleep(&(struct timespec){0, 20000}, NULL);
+    } while (did || leaves == 0);
+    return NULL;
+}
+
 /* Ranks are told through the image, so they sleep on the bell that is there. */
 static weft_status far_run(struct weft_device *d, const struct weft_launch *launch, double *ms)
 {
@@ -181,7 +214,15 @@ static weft_status far_run(struct weft_device *d, const struct weft_launch *laun
         here.bell = self->port.bell;
     }
     __atomic_store_n(&d->bell, here.bell, __ATOMIC_RELEASE);
+    struct beside beside = {.nic = launch->beside.argument, .bell = here.bell};
+    const bool has_beside = launch->beside.blocks != 0;
+    if (has_beside && pthread_create(&beside.thread, NULL, run_beside, &beside) != 0)
+        return weft_err(WEFT_ERR_DEVICE, "far: no thread for what runs beside ranks");
     const weft_status status = weft_cpu_device.run(d->cpu, &here, ms);
+    if (has_beside) {
+        weft_store_release_u32(&beside.leave, 1, ORDER_none);
+        pthread_join(beside.thread, NULL);
+    }
     __atomic_store_n(&d->bell, NULL, __ATOMIC_RELEASE);
     return status;
 }
@@ -294,6 +335,7 @@ static const char *far_no_access(struct weft_device *d, const void *memory, size
 
 static const struct weft_device_ops far_ops = {
     .name = "far",
+    .runs_beside = true,
     .open = far_open,
     .close = far_close,
     .describe = far_describe,

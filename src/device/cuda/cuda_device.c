@@ -111,6 +111,7 @@ static void cuda_close(struct weft_device *d)
     if (d->context != NULL) {
         driver->context_use(d->context);
         weft_cuda_block_close(d);
+        weft_cuda_beside_close(d);
         for (int i = 0; i < WEFT_STREAMS; i++) {
             for (int m = 0; m < WEFT_CUDA_MARKS; m++)
                 if (d->marks[i][m] != NULL)
@@ -199,6 +200,7 @@ static int cuda_threads(const struct weft_device *d, int threads)
 
 const struct weft_device_ops weft_cuda_device = {
     .name = "cuda",
+    .runs_beside = true,
     .open = cuda_open,
     .close = cuda_close,
     .describe = cuda_describe,

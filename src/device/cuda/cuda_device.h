@@ -23,6 +23,15 @@ struct weft_block {
     bool full;      /* a kernel runs that leaves it no room, unless it was there before */
 };
 
+/* A kernel of the library's own beside the ranks (beside.c). */
+struct weft_cuda_beside {
+    CUmodule module; /* NULL: not loaded yet */
+    CUfunction function;
+    CUstream stream;
+    struct weft_beside_control *control;
+    uint32_t turn;
+};
+
 struct weft_device {
     const struct weft_cuda_driver *driver;
     const struct weft_config *config;
@@ -40,6 +49,7 @@ struct weft_device {
     CUstreamBatchMemOpParams words[WEFT_CUDA_WORDS]; /* move.c: not given to the stream yet */
     unsigned words_count;
     struct weft_block block;
+    struct weft_cuda_beside beside;
     int most; /* ranks of the prepared kernel that fit beside each other */
 };
 
@@ -95,6 +105,16 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full);
 weft_status weft_cuda_block_leave(struct weft_device *d);
 WEFT_CUDA_OP(serve);
 WEFT_CUDA_OP(serve_now);
+
+/*
+ * beside.c. begin returns when all blocks are there; end when all have left. At most one runs, of
+ * one image always. Errors: DEVICE, MEMORY.
+ */
+weft_status weft_cuda_beside_begin(struct weft_device *d, const struct weft_beside *beside);
+weft_status weft_cuda_beside_end(struct weft_device *d, const struct weft_beside *beside);
+void weft_cuda_beside_close(struct weft_device *d);
+/* The ranks whose room a block of it may take. */
+int weft_cuda_beside_ranks(int threads, int registers);
 
 /* Each stream does what it does most, before there is a kernel that could be in its way. */
 weft_status weft_cuda_use_streams(struct weft_device *d);

@@ -78,6 +78,15 @@ static weft_status launch_empty(struct weft_device *d, CUfunction function, int 
     return weft_cuda_error(result, "launching the kernel without ranks");
 }
 
+/* The ranks that n of them must leave out for what the library runs beside them. */
+static int taken_beside(const struct weft_wish *wish, int registers, int n)
+{
+    const int blocks = wish->beside == 0 ? 0 : (n + wish->beside - 1) / wish->beside;
+
+    return (blocks < WEFT_BESIDE_BLOCKS ? blocks : WEFT_BESIDE_BLOCKS) *
+           weft_cuda_beside_ranks(wish->threads, registers);
+}
+
 weft_status weft_cuda_ranks(struct weft_device *d, const struct weft_wish *wish, int *ranks)
 {
     const weft_kernel *kernel = wish->kernel;
@@ -128,6 +137,15 @@ weft_status weft_cuda_ranks(struct weft_device *d, const struct weft_wish *wish,
         n = (int)d->config->ranks;
     if (n > most)
         n = most; /* "at most": all ranks must be there at once */
+    const int wanted = n;
+    while (n > 0 && n + taken_beside(wish, registers, n) > most)
+        n--;
+    if (n < wanted)
+        weft_say(WEFT_SAY_INFO, "%d ranks, not %d: the rest of GPU %d is for what runs beside them",
+                 n, wanted, d->index);
+    if (n == 0)
+        return weft_err(WEFT_ERR_LIMIT, "kernel %s leaves GPU %d no room for what runs beside it",
+                        kernel->name, d->index);
     status = launch_empty(d, function, threads);
     if (status == WEFT_OK)
         *ranks = n;
@@ -161,10 +179,15 @@ weft_status weft_cuda_run(struct weft_device *d, const struct weft_launch *launc
 
     if (status == WEFT_OK)
         status = give_shared(d, launch->kernel, function, launch->shared, &shared);
-    if (status == WEFT_OK)
-        status = weft_cuda_block_stay(d, launch->serves, launch->ranks >= d->most);
+    if (status == WEFT_OK) /* first, since it may have to be loaded */
+        status = weft_cuda_beside_begin(d, &launch->beside);
     if (status != WEFT_OK)
         return status;
+    status = weft_cuda_block_stay(d, launch->serves, launch->ranks >= d->most);
+    if (status != WEFT_OK) {
+        weft_cuda_beside_end(d, &launch->beside);
+        return status;
+    }
     weft_lock(&d->giving);
     CUresult result = driver->event_record(d->before, d->kernels);
     if (result == CUDA_SUCCESS)
@@ -181,6 +204,7 @@ weft_status weft_cuda_run(struct weft_device *d, const struct weft_launch *launc
         result = driver->event_elapsed(&elapsed, d->before, d->after);
     *ms = elapsed;
     status = weft_cuda_error(result, launch->kernel->name);
+    const weft_status ended = weft_cuda_beside_end(d, &launch->beside);
     const weft_status left = weft_cuda_block_leave(d);
-    return status == WEFT_OK ? left : status;
+    return status != WEFT_OK ? status : ended != WEFT_OK ? ended : left;
 }

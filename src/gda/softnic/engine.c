@@ -39,7 +39,7 @@ static bool write_cqe(struct weft_softnic_queue *queue, uint32_t kind, uint32_t 
     unsigned char *const to =
         queue->cqe + (queue->completed & (queue->cq_slots - 1)) * WEFT_MLX5_CQE_BYTES;
     const uint32_t owner = queue->cq_slots != 1 && (queue->completed & queue->cq_slots) != 0;
-    const uint32_t last = weft_be32(index << 16 | kind << 4 | owner);
+    const uint32_t last = weft_mlx5_cqe_last(index, kind, owner);
     uint32_t *const word = (uint32_t *)(void *)(to + WEFT_MLX5_CQE_LAST);
     unsigned char cqe[WEFT_MLX5_CQE_BYTES] = {0};
     const uint32_t whose = weft_be32(queue->qpn);
@@ -84,12 +84,12 @@ static uint32_t fetch_one(struct weft_softnic_queue *queue, uint32_t ready)
                          WEFT_MLX5_SLOT))
             break;
         if (i == 0)
-            slots = weft_softnic_slots(bytes);
+            slots = weft_softnic_slots(work->bytes[0]);
         if (slots > ready)
             slots = 0;
     }
     if (slots != 0)
-        syndrome = weft_softnic_parse(bytes, queue->qpn, queue->fetched, &work->request);
+        syndrome = weft_softnic_parse(work->bytes, queue->qpn, queue->fetched, &work->request);
     if (syndrome != 0) {
         refuse(queue, syndrome);
         return 0;
@@ -100,15 +100,6 @@ static uint32_t fetch_one(struct weft_softnic_queue *queue, uint32_t ready)
     weft_store_relaxed_u32(&work->finished, 0);
     queue->end++;
     return slots;
-}
-
-/* The doorbell is of this queue, and no further than the record. */
-static bool doorbell_is_right(const struct weft_softnic_queue *queue, uint64_t rung, uint32_t next)
-{
-    const uint32_t to = weft_be32((uint32_t)rung), whose = weft_be32((uint32_t)(rung >> 32));
-
-    return whose == queue->qpn << 8 && (to & 0xff0000ff) == 0 &&
-           (int16_t)(uint16_t)((to >> 8) - next) <= 0;
 }
 
 static bool fetch(struct weft_softnic_queue *queue)
@@ -124,7 +115,8 @@ static bool fetch(struct weft_softnic_queue *queue)
     uint32_t ready = (next - (uint32_t)queue->fetched) & 0xffff;
     if (rung == queue->rung && ready == 0)
         return false;
-    if (ready > queue->slots || (rung != queue->rung && !doorbell_is_right(queue, rung, next))) {
+    if (ready > queue->slots ||
+        (rung != queue->rung && !weft_softnic_rung_right(queue->qpn, rung, next))) {
         refuse(queue, WEFT_MLX5_LOCAL_OPERATION);
         return true;
     }
@@ -141,18 +133,6 @@ static bool fetch(struct weft_softnic_queue *queue)
 
 /* ---- executing ------------------------------------------------------------------------------- */
 
-/* What no request may do: reach memory of this process that the NIC does not know by this key. */
-static uint32_t check(const struct weft_softnic_queue *queue,
-                      const struct weft_softnic_request *request)
-{
-    if (request->opcode == WEFT_MLX5_NOP || request->inside != NULL)
-        return 0;
-    return request->lkey != 0 && weft_gda_key_of(queue->nic->keys, request->address,
-                                                 request->bytes) == request->lkey
-               ? 0
-               : WEFT_MLX5_LOCAL_PROTECTION;
-}
-
 static bool begin(struct weft_softnic_queue *queue)
 {
     struct weft_softnic *nic = queue->nic;
@@ -162,7 +142,8 @@ static bool begin(struct weft_softnic_queue *queue)
         struct weft_softnic_work *work = &queue->works[queue->next % queue->slots];
         if (weft_load_relaxed_u32(&work->finished) == 0) {
             const bool wrong = nic->fault.syndrome != 0 && nic->begun == nic->fault.at;
-            const uint32_t syndrome = wrong ? nic->fault.syndrome : check(queue, &work->request);
+            const uint32_t syndrome =
+                wrong ? nic->fault.syndrome : weft_softnic_check(nic->keys, &work->request);
             if (syndrome != 0)
                 weft_softnic_finish(work, syndrome);
             else if (work->request.opcode == WEFT_MLX5_NOP)

@@ -14,11 +14,7 @@ static bool move(const struct weft_softnic *nic, void *to, const void *from, siz
 
 static bool update(const struct weft_softnic *nic, const struct weft_softnic_request *request)
 {
-    const struct weft_change change = {.value = request->value,
-                                       .expected = request->compare,
-                                       .how = request->opcode == WEFT_MLX5_FETCH_ADD ? WEFT_SUM
-                                                                                     : WEFT_COMPARE,
-                                       .type = WEFT_U64};
+    const struct weft_change change = weft_softnic_change(request);
     void *const word = (void *)(uintptr_t)request->remote;
     uint64_t old = 0;
 
@@ -37,9 +33,9 @@ static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *wo
     void *const here = (void *)(uintptr_t)request->address;
     bool good;
 
-    if (request->rkey == 0 ||
-        weft_gda_key_of(nic->keys, request->remote, request->bytes) != request->rkey) {
-        weft_softnic_finish(work, WEFT_MLX5_REMOTE_ACCESS);
+    const uint32_t syndrome = weft_softnic_check_here(nic->keys, request);
+    if (syndrome != 0) {
+        weft_softnic_finish(work, syndrome);
         return true;
     }
     if (request->opcode == WEFT_MLX5_WRITE)

@@ -9,156 +9,7 @@
 #ifndef WEFT_RANK_PATH_QUEUE_H
 #define WEFT_RANK_PATH_QUEUE_H
 
-#include "rank/state.h"
-
-enum { WEFT_QUEUE_BATCH = 32 }; /* slots that a batch leaves unrung */
-
-/*
- * In the sink, which all queues of the rank share: first what a call waits for; then, where nobody
- * looks, old values that nobody wants, and what a flush reads.
- */
-enum { WEFT_SINK_WANTED = 48, WEFT_SINK_OLD = WEFT_SINK_WANTED, WEFT_SINK_LAST = 56 };
-
-/* ---- ringing and waiting --------------------------------------------------------------------- */
-
-WEFT_COLD void weft_queue_ring(weft_self *self, struct weft_gda_queue *queue)
-{
-    if (queue->rung == queue->posted)
-        return;
-    weft_gda_ring(queue);
-    self->unrung--;
-#ifndef __CUDACC__
-    weft_bell_ring(self->state->command_bell); /* of a NIC that is a task of the host */
-#endif
-}
-
-WEFT_COLD void weft_queue_ring_all(weft_self *self)
-{
-    for (int p = 0; self->unrung != 0 && p < self->state->processes; p++)
-        weft_queue_ring(self, &self->queues[p]);
-}
-
-/* Into the ring, where there is room. */
-WEFT_COLD void weft_queue_post(weft_self *self, struct weft_gda_queue *queue,
-                               const struct weft_wqe *wqe, bool complete)
-{
-    self->unrung += queue->rung == queue->posted;
-    self->unsettled += queue->dirty == 0;
-    queue->dirty = 1;
-    weft_gda_post(queue, wqe, complete);
-}
-
-/*
- * Has all that was posted complete: by a READ behind it. Writes have no completion of their own,
- * which would say only that the NIC has them. One slot is always left for it.
- */
-WEFT_COLD void weft_queue_ask(weft_self *self, struct weft_gda_queue *queue)
-{
-    const struct weft_gda_remote from = {queue->counts, queue->counts_rkey};
-    const struct weft_gda_local to = {queue->sink + WEFT_SINK_LAST, 8, queue->sink_lkey};
-    struct weft_wqe wqe;
-
-    if (queue->asked == queue->posted)
-        return;
-    weft_wqe_move(&wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, from, to, true);
-    weft_queue_post(self, queue, &wqe, true);
-}
-
-/* What has completed. An error ends the rank. */
-WEFT_COLD void weft_queue_poll(weft_self *self, struct weft_gda_queue *queue, int process)
-{
-    if (weft_gda_poll(queue))
-        return;
-    weft_fail4(self, weft_gda_status(queue->syndrome),
-               "queue %d to process %d: the request at index %d failed with syndrome 0x%x",
-               (int64_t)queue->qpn, process, (int64_t)queue->failed, (int64_t)queue->syndrome);
-}
-
-/* Waits until all requests before slot `number` are complete. */
-WEFT_COLD void weft_queue_await(weft_self *self, int process, uint64_t number)
-{
-    struct weft_gda_queue *const queue = &self->queues[process];
-    uint32_t rounds = 0;
-
-    if ((int64_t)(queue->asked - number) < 0)
-        weft_queue_ask(self, queue);
-    weft_queue_ring(self, queue);
-    weft_trace_wait(self, WEFT_TRACE_LANDED, process, 0);
-    while ((int64_t)(queue->done - number) < 0) {
-        weft_queue_poll(self, queue, process);
-        if ((int64_t)(queue->done - number) < 0 &&
-            !weft_wait_round(self, &rounds, WEFT_WAIT_QUEUE, (uint64_t)process,
-                             queue->posted - queue->done, 0))
-            break;
-    }
-    weft_polled();
-    weft_wait_over(self, rounds);
-    weft_trace_waited(self);
-    if (queue->done == queue->posted && queue->dirty != 0) {
-        queue->dirty = 0;
-        self->unsettled--;
-    }
-    weft_channel_fence(self); /* as in weft_proxy_await */
-}
-
-/* Whether they are, as far as it has a completion, which it is made to have. */
-WEFT_COLD bool weft_queue_is_done(weft_self *self, int process, uint64_t number)
-{
-    struct weft_gda_queue *const queue = &self->queues[process];
-
-    if ((int64_t)(queue->asked - number) < 0)
-        weft_queue_ask(self, queue);
-    weft_queue_ring(self, queue);
-    if ((int64_t)(queue->done - number) < 0)
-        weft_queue_poll(self, queue, process);
-    weft_polled();
-    return (int64_t)(queue->done - number) >= 0;
-}
-
-/* Before anything goes there another way, and for a flush. */
-WEFT_COLD void weft_queue_settle(weft_self *self, int process)
-{
-    if (self->queues[process].dirty != 0)
-        weft_queue_await(self, process, self->queues[process].posted);
-}
-
-/* Before anything goes there by the queue: what went through the host has landed. */
-WEFT_COLD void weft_queue_enter(weft_self *self, int process)
-{
-    if (self->settled[process] != (uint32_t)self->sent_to[process] ||
-        self->asked[process] != self->answered[process])
-        weft_settle(self, process);
-}
-
-/* Waits for room. False: the rank is about to end. */
-WEFT_COLD bool weft_queue_room(weft_self *self, struct weft_gda_queue *queue, int process,
-                               uint32_t slots)
-{
-    uint32_t rounds = 0;
-
-    while (!weft_gda_has_room(queue, slots)) {
-        weft_queue_ask(self, queue);
-        weft_queue_ring(self, queue);
-        weft_queue_poll(self, queue, process);
-        if (!weft_gda_has_room(queue, slots) &&
-            !weft_wait_round(self, &rounds, WEFT_WAIT_QUEUE, (uint64_t)process,
-                             queue->posted - queue->done, slots))
-            break;
-    }
-    weft_polled();
-    weft_wait_over(self, rounds);
-    return weft_gda_has_room(queue, slots);
-}
-
-/* A call has posted all that it does: the NIC is told, at once or with others of a batch. */
-WEFT_COLD void weft_queue_posted(weft_self *self, struct weft_gda_queue *queue)
-{
-    if (weft_gda_is_due(queue))
-        weft_queue_ask(self, queue);
-    if (self->batches == 0 || queue->posted - queue->rung >= WEFT_QUEUE_BATCH)
-        weft_queue_ring(self, queue);
-    weft_turn(self);
-}
+#include "rank/path/queue_post.h"
 
 /* ---- where the NIC finds what ---------------------------------------------------------------- */
 
@@ -211,11 +62,14 @@ WEFT_COLD bool weft_queue_write(weft_self *self, int process, struct weft_gda_re
 
     while (bytes != 0) {
         const uint32_t piece = bytes < WEFT_MLX5_BYTES ? (uint32_t)bytes : WEFT_MLX5_BYTES;
+        const bool inside = bytes <= WEFT_MLX5_INLINE_MOST;
+        const uint32_t slots = inside && bytes > WEFT_MLX5_INLINE_SLOT ? 2 : 1;
         struct weft_wqe wqe;
 
-        if (!weft_queue_room(self, queue, process, WEFT_MLX5_SLOTS_MOST))
+        if (!weft_queue_room(self, process, slots))
             return false;
-        if (bytes <= WEFT_MLX5_INLINE_MOST) {
+        const bool complete = weft_queue_completes(queue, slots);
+        if (inside) {
             unsigned char data[WEFT_MLX5_INLINE_MOST];
 #ifdef __CUDACC__
             for (uint32_t i = 0; i < piece; i++)
@@ -223,12 +77,12 @@ WEFT_COLD bool weft_queue_write(weft_self *self, int process, struct weft_gda_re
 #else
             weft_read_shared(data, source, piece);
 #endif
-            weft_wqe_inline(&wqe, queue->posted, queue->qpn, to, data, piece, false);
+            weft_wqe_inline(&wqe, queue->posted, queue->qpn, to, data, piece, complete);
         } else {
             const struct weft_gda_local from = {(uint64_t)(uintptr_t)source, piece, lkey};
-            weft_wqe_move(&wqe, WEFT_MLX5_WRITE, queue->posted, queue->qpn, to, from, false);
+            weft_wqe_move(&wqe, WEFT_MLX5_WRITE, queue->posted, queue->qpn, to, from, complete);
         }
-        weft_queue_post(self, queue, &wqe, false);
+        weft_queue_post(self, process, &wqe, false);
         to.address += piece;
         source += piece;
         bytes -= piece;
@@ -245,17 +99,17 @@ WEFT_COLD void weft_queue_count(weft_self *self, int process, uint32_t slot, uin
     const struct weft_gda_local old = {queue->sink + WEFT_SINK_OLD, 8, queue->sink_lkey};
     struct weft_wqe wqe;
 
-    if (!weft_queue_room(self, queue, process, 1))
+    if (!weft_queue_room(self, process, 1))
         return;
     weft_wqe_atomic(&wqe, WEFT_MLX5_FETCH_ADD, queue->posted, queue->qpn, word, 1, 0, old, true);
-    weft_queue_post(self, queue, &wqe, true);
+    weft_queue_post(self, process, &wqe, true);
 }
 
 WEFT_COLD void weft_queue_notify(weft_self *self, int process, uint32_t slot, uint32_t tag)
 {
     weft_queue_enter(self, process);
     weft_queue_count(self, process, slot, tag);
-    weft_queue_posted(self, &self->queues[process]);
+    weft_queue_posted(self, process);
 }
 
 /* False: the NIC does not know the memory, and nothing has been done. All threads, which have met.
@@ -286,7 +140,7 @@ WEFT_COLD bool weft_queue_put(weft_self *self, weft_win win, const struct weft_r
     }
     if (tag >= 0)
         weft_queue_count(self, to->process, to->slot, (uint32_t)tag);
-    weft_queue_posted(self, &self->queues[to->process]);
+    weft_queue_posted(self, to->process);
     return true;
 }
 
@@ -362,13 +216,13 @@ WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_r
             here.address = queue->sink;
             here.lkey = queue->sink_lkey;
         }
-        if (!weft_queue_room(self, queue, route->process, 1))
+        if (!weft_queue_room(self, route->process, 1))
             return true;
         weft_wqe_move(&wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, remote, here, true);
-        weft_queue_post(self, queue, &wqe, true);
+        weft_queue_post(self, route->process, &wqe, true);
         remote.address += shape->source_pitch;
     }
-    weft_queue_posted(self, queue);
+    weft_queue_posted(self, route->process);
     if (!now)
         return true;
     weft_queue_await(self, route->process, queue->posted);
@@ -398,12 +252,12 @@ WEFT_COLD bool weft_queue_update(weft_self *self, weft_win win, const struct wef
     if (!weft_leads(self))
         return true;
     weft_queue_enter(self, to->process);
-    if (!weft_queue_room(self, queue, to->process, 1))
+    if (!weft_queue_room(self, to->process, 1))
         return true;
     weft_wqe_atomic(&wqe, change->how == WEFT_SUM ? WEFT_MLX5_FETCH_ADD : WEFT_MLX5_COMPARE_SWAP,
                     queue->posted, queue->qpn, word, change->value, change->expected, back, true);
-    weft_queue_post(self, queue, &wqe, true);
-    weft_queue_posted(self, queue);
+    weft_queue_post(self, to->process, &wqe, true);
+    weft_queue_posted(self, to->process);
     if (!now)
         return true;
     weft_queue_await(self, to->process, queue->posted);

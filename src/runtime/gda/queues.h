@@ -5,6 +5,7 @@
 #ifndef WEFT_RUNTIME_GDA_QUEUES_H
 #define WEFT_RUNTIME_GDA_QUEUES_H
 
+#include "gda/softnic/block.h"
 #include "gda/softnic/engine.h"
 #include "runtime/job/job.h"
 
@@ -38,13 +39,20 @@ struct weft_queues {
     /* Of the prepared kernel. */
     unsigned char *counts; /* weft_malloc'ed: nic_counts words, then 64 bytes a slot */
     size_t counts_bytes;
-    struct weft_softnic_queue *list; /* by rank and process */
+    struct weft_softnic_queue
+        *list; /* by queue to a process, and process; without `works`: nic.c's */
     struct weft_queue_wire *wires;
     uint32_t count;
     unsigned char *there; /* device memory: the ranks' ends of all, their keys, what is placed so */
     struct weft_share there_share;
     unsigned char *host;   /* and the rest, the device's host_alloc */
     uint64_t failed_since; /* when a queue was seen to have failed; 0: none has */
+
+    /* nic.c; NULL and zero where there is none: */
+    unsigned char *nic_there; /* device memory: the NIC's ends of queues, and doorbells */
+    struct weft_share nic_share;
+    struct weft_nic_report *nic_report;
+    struct weft_beside beside;
 };
 
 /* By weft_open: whether this job's ranks may drive queues. Errors: CONFIG, MEMORY. */
@@ -58,7 +66,10 @@ uint32_t weft_queues_words(const struct weft_job *job);
 
 /* In weft_prepare. First, collective: memory for what NICs count of so many ranks. */
 weft_status weft_queues_meet(struct weft_job *job, int ranks);
-/* Then, while no service runs: the queues of all ranks. */
+/* How many queues it has to each process; the rank in slot s has that with number (s - 1) modulo
+ * that. */
+int weft_queues_each(const struct weft_job *job);
+/* Then, while no service runs (make.c): the queues of all ranks. */
 weft_status weft_queues_make(struct weft_job *job);
 void weft_queues_free(struct weft_job *job);
 /* A rank's end of them. */
@@ -79,6 +90,25 @@ bool weft_queues_find(struct weft_job *job, int process, uint32_t rkey,
                       struct weft_queue_region *region);
 /* This process's memory, as the NIC knows it from now on. */
 void weft_queues_own_keys(struct weft_job *job, struct weft_gda_keys *keys);
+
+/* ---- nic.c ---- */
+
+/* By weft_open. Errors: CONFIG: this device, or this job, cannot have a NIC on the device. */
+weft_status weft_nic_check(const struct weft_job *job);
+/* Whether there is one; whether it serves queues to this process. */
+bool weft_nic_wanted(const struct weft_job *job);
+bool weft_nic_serves(const struct weft_job *job, int process);
+/* Memory for it; where the queue rings whose first rank is in `slot`. Errors: MEMORY. */
+weft_status weft_nic_open(struct weft_job *job);
+void weft_nic_close(struct weft_job *job);
+uint64_t *weft_nic_doorbell(const struct weft_job *job, uint32_t slot);
+/* Tells it of the ranks' ends of all queues, and says so. queues->beside is what to launch. Errors:
+ * MEMORY, DEVICE. */
+weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *ends);
+/* Whether the queue whose first rank is in `slot`, to this process failed, with what, and which
+ * request. */
+bool weft_nic_failed(const struct weft_job *job, uint32_t slot, uint32_t *syndrome,
+                     uint32_t *index);
 
 /* ---- serve.c, wire.c ---- */
 

@@ -9,18 +9,19 @@
 static const uint64_t RANK_SAYS_NS = 100000000;
 
 /* The rank may wait for something else, or others for what it sends. */
-static void queue_failed(struct weft_job *job, const struct weft_softnic_queue *queue)
+static void queue_failed(struct weft_job *job, uint32_t i, uint32_t syndrome, uint32_t index)
 {
+    const uint32_t processes = (uint32_t)job->numbers.processes;
     char name[40];
 
     if (job->queues->failed_since == 0)
         job->queues->failed_since = weft_now_ns();
     if (weft_now_ns() - job->queues->failed_since < RANK_SAYS_NS)
         return;
-    weft_slot_name(job, queue->slot, name, sizeof(name));
-    weft_job_fail(job, weft_gda_status(queue->broken),
-                  "%s: queue %u to process %d: the request at index %u failed with syndrome 0x%x",
-                  name, queue->qpn, queue->process, queue->failed, queue->broken);
+    weft_slot_name(job, 1 + i / processes, name, sizeof(name));
+    weft_job_fail(job, weft_gda_status(syndrome),
+                  "%s: queue %u to process %u: the request at index %u failed with syndrome 0x%x",
+                  name, 1 + i, i % processes, index, syndrome);
 }
 
 static bool queues_round(struct weft_job *job)
@@ -31,9 +32,17 @@ static bool queues_round(struct weft_job *job)
     if (queues == NULL || weft_mutation == DRAIN_commands)
         return false;
     for (uint32_t i = 0; i < queues->count; i++) {
-        did |= weft_softnic_round(&queues->list[i]);
-        if (queues->list[i].broken != 0) {
-            queue_failed(job, &queues->list[i]);
+        struct weft_softnic_queue *const queue = &queues->list[i];
+        uint32_t syndrome = 0, index = 0;
+        if (queue->works != NULL) {
+            did |= weft_softnic_round(queue);
+            syndrome = queue->broken;
+            index = queue->failed;
+        } else {
+            weft_nic_failed(job, 1 + i / (uint32_t)job->numbers.processes, &syndrome, &index);
+        }
+        if (syndrome != 0) {
+            queue_failed(job, i, syndrome, index);
             did = true;
         }
     }

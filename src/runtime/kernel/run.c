@@ -100,6 +100,7 @@ static void fill_launch(struct weft_job *job)
         .threads = job->numbers.threads,
         .shared = job->ranks.shared_bytes,
         .serves = job->ranks.serves,
+        .beside = job->queues != NULL ? job->queues->beside : (struct weft_beside){0},
         .selves = job->ranks.rank_memory,
         .self_bytes = job->ranks.self_bytes,
         .bell = &job->space.state.exposed->bell,

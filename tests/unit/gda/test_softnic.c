@@ -1,7 +1,8 @@
 /*
  * A rank's end of a queue and the software NIC's, in one thread: indexes that wrap, rings that are
  * full, both forms of completions, and requests that are wrong in every way, of which nothing is
- * executed and which fail with the syndrome that a NIC reports.
+ * executed and which fail with the syndrome that a NIC reports. All of it twice: by the NIC of the
+ * host, and by the kernel that is one, on an emulated warp.
  */
 #include "base/task.h"
 #include "gda/softnic/engine.h"
@@ -14,6 +15,18 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "support/warp.h"
+
+/* What nvcc has. */
+#define __global__
+#define __shared__                       static
+#define __launch_bounds__(threads, each) /* nothing */
+#define __syncthreads()                  __syncwarp()
+static struct {
+    unsigned x;
+} blockIdx, gridDim = {1}, blockDim = {LANES};
+#include "gda/softnic/block.cu"
 
 enum { DEPTH = 16, QPN = 7, KEY = 0x300, BYTES = 256 };
 
@@ -28,7 +41,16 @@ static struct bench {
     struct weft_softnic nic;
     struct weft_softnic_queue there;
     struct weft_gda_queue here;
+    struct weft_nic block;
+    struct weft_nic_queue block_there;
+    _Alignas(8) unsigned char report[sizeof(struct weft_nic_report) + sizeof(uint64_t)];
 } b;
+static bool by_block; /* which of the two serves */
+
+static struct weft_nic_report *report(void)
+{
+    return (struct weft_nic_report *)(void *)b.report;
+}
 
 static void open_bench(uint64_t start, uint32_t cq_slots)
 {
@@ -65,6 +87,17 @@ static void open_bench(uint64_t start, uint32_t cq_slots)
                                      .done = start,
                                      .asked = start};
     assert_true(weft_softnic_open(&b.there, start));
+    b.block_there = (struct weft_nic_queue){.wqe = b.here.wqe,
+                                            .cqe = b.cqe,
+                                            .record = b.record,
+                                            .doorbell = &b.doorbell,
+                                            .qpn = QPN,
+                                            .slots = DEPTH,
+                                            .cq_slots = cq_slots,
+                                            .fetched = start,
+                                            .failed = report()->failed};
+    b.block = (struct weft_nic){
+        .queues = &b.block_there, .keys = &b.keys, .report = report(), .count = 1};
 }
 
 static struct weft_gda_remote at(size_t offset)
@@ -77,10 +110,19 @@ static struct weft_gda_local part(size_t offset, uint32_t bytes)
     return (struct weft_gda_local){(uint64_t)(uintptr_t)b.memory + offset, bytes, KEY};
 }
 
+/* Told to leave, it does what there is first. */
+static void run_block(void)
+{
+    static struct weft_beside_control control = {.leave = 1};
+    weft_nic_block(&b.block, &control, 1);
+}
+
 /* The NIC does all that it can; the rank hears of it. False: a request failed. */
 static bool serve(void)
 {
-    while (weft_softnic_round(&b.there))
+    if (by_block)
+        run_warp(run_block);
+    while (!by_block && weft_softnic_round(&b.there))
         continue;
     for (int i = 0; i < DEPTH; i++)
         if (!weft_gda_poll(&b.here))
@@ -91,7 +133,7 @@ static bool serve(void)
 /* Writes and sums, as many as fit, from an index on: none lost, none twice. */
 static void run_through(uint64_t start, uint32_t cq_slots)
 {
-    enum { REQUESTS = 100000 };
+    const uint64_t REQUESTS = by_block ? 2002 : 100000; /* each at the cost of many fibers */
     uint64_t sum = 0, adds = 0;
 
     open_bench(start, cq_slots);
@@ -126,15 +168,15 @@ static void run_through(uint64_t start, uint32_t cq_slots)
     assert_true(serve());
     memcpy(&sum, b.memory + 8, sizeof(sum));
     assert_int_equal(sum, adds);
-    assert_int_equal(b.there.fetched, b.here.posted);
+    assert_int_equal(by_block ? b.block_there.fetched : b.there.fetched, b.here.posted);
     assert_int_equal(b.memory[16], (REQUESTS - 2) & 0xff); /* of the last write */
 }
 
-static void test_wrap(void **state)
+static void test_wrap(void **unused)
 {
     static const uint64_t starts[] = {0, 0xfff0, UINT64_MAX - 40};
 
-    (void)state;
+    (void)unused;
     for (int i = 0; i < 3; i++) {
         run_through(starts[i], 1);
         run_through(starts[i], DEPTH);
@@ -142,13 +184,13 @@ static void test_wrap(void **state)
     printf("none lost, none twice\n");
 }
 
-static void test_atomics(void **state)
+static void test_atomics(void **unused)
 {
     const uint64_t first = 5;
     uint64_t old;
     struct weft_wqe wqe;
 
-    (void)state;
+    (void)unused;
     open_bench(0, 1);
     memcpy(b.memory + 8, &first, 8);
     weft_wqe_atomic(&wqe, WEFT_MLX5_COMPARE_SWAP, 0, QPN, at(8), 9, 5, part(32, 8), true);
@@ -162,6 +204,39 @@ static void test_atomics(void **state)
     assert_int_equal(old, 5);
     memcpy(&old, b.memory + 40, 8);
     assert_int_equal(old, 9);
+}
+
+/* Writes and reads of every alignment, and a sum whose old value comes to an odd place. */
+static void test_alignments(void **unused)
+{
+    unsigned char model[BYTES];
+    struct weft_wqe wqe;
+    uint64_t old;
+
+    (void)unused;
+    open_bench(0, 1);
+    for (int i = 0; i < BYTES; i++)
+        b.memory[i] = (unsigned char)(i * 7);
+    memcpy(model, b.memory, BYTES);
+    for (uint32_t i = 0; i < 200; i++) {
+        const uint32_t bytes = 1 + i % 61, from = i % 17, to = 128 + i % 13;
+        const bool reads = i % 2 == 0;
+        weft_wqe_move(&wqe, reads ? WEFT_MLX5_READ : WEFT_MLX5_WRITE, b.here.posted, QPN,
+                      at(reads ? from : to), part(reads ? to : from, bytes), true);
+        weft_gda_post(&b.here, &wqe, true);
+        memcpy(model + to, model + from, bytes);
+        weft_gda_ring(&b.here);
+        assert_true(serve());
+        assert_memory_equal(b.memory, model, BYTES);
+    }
+    memcpy(&old, b.memory + 8, 8);
+    weft_wqe_atomic(&wqe, WEFT_MLX5_FETCH_ADD, b.here.posted, QPN, at(8), 5, 0, part(101, 8), true);
+    weft_gda_post(&b.here, &wqe, true);
+    weft_gda_ring(&b.here);
+    assert_true(serve());
+    assert_memory_equal(b.memory + 101, &old, 8);
+    old += 5;
+    assert_memory_equal(b.memory + 8, &old, 8);
 }
 
 /* A right request, then what is to be wrong with its bytes; the syndrome it must have. */
@@ -191,12 +266,12 @@ static const struct wrong {
     {"memory of nobody", 40, 0x10, WEFT_MLX5_LOCAL_PROTECTION},
 };
 
-static void test_hostile(void **state)
+static void test_hostile(void **unused)
 {
     unsigned char before[BYTES];
     struct weft_wqe wqe;
 
-    (void)state;
+    (void)unused;
     for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
         open_bench(0, i % 2 ? 1 : DEPTH);
         memset(b.memory, 0x5a, 8);
@@ -213,17 +288,19 @@ static void test_hostile(void **state)
                      b.here.failed);
         assert_memory_equal(b.memory, before, BYTES);
         assert_false(weft_gda_poll(&b.here)); /* it stays an error */
+        assert_int_equal(report()->failures, by_block);
+        assert_int_equal(report()->failed[0], by_block ? wrongs[i].syndrome : 0);
     }
 }
 
 /* A doorbell that goes beyond its record, or is another queue's; a record that goes too far. */
-static void test_doorbells(void **state)
+static void test_doorbells(void **unused)
 {
     static const struct {
         uint32_t record, rung, qpn;
     } wrong[] = {{1, 2, QPN}, {1, 1, QPN + 1}, {DEPTH + 1, DEPTH + 1, QPN}, {0xffff, 0xffff, QPN}};
 
-    (void)state;
+    (void)unused;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         open_bench(0, 1);
         b.here.posted = wrong[i].rung;
@@ -235,13 +312,13 @@ static void test_doorbells(void **state)
 }
 
 /* The third request fails on demand: the two before it are executed, those behind it are not. */
-static void test_faults(void **state)
+static void test_faults(void **unused)
 {
     struct weft_softnic_fault fault;
     struct weft_wqe wqe;
     uint64_t sum;
 
-    (void)state;
+    (void)unused;
     open_bench(0, 1);
     assert_true(weft_softnic_fault_parse("0x15@2,hold:5", &b.nic.fault));
     for (int i = 0; i < 5; i++) {
@@ -264,14 +341,14 @@ static void test_faults(void **state)
         assert_false(weft_softnic_fault_parse(wrong[i], &fault));
 }
 
-static void test_keys(void **state)
+static void test_keys(void **unused)
 {
     struct weft_gda_keys keys = {.count = 3,
                                  .key = {{.begin = 100, .end = 200, .lkey = 1},
                                          {.begin = 200, .end = 300, .lkey = 2},
                                          {.begin = 400, .end = 500, .lkey = 3}}};
 
-    (void)state;
+    (void)unused;
     assert_int_equal(weft_gda_key_of(&keys, 100, 100), 1);
     assert_int_equal(weft_gda_key_of(&keys, 199, 2), 0); /* in two */
     assert_int_equal(weft_gda_key_of(&keys, 200, 1), 2);
@@ -284,13 +361,35 @@ static void test_keys(void **state)
     assert_int_equal(weft_gda_key_of(&keys, 100, 1), 0);
 }
 
+static int turn_block(void **unused) /* before and after a test */
+{
+    (void)unused;
+    by_block = !by_block;
+    (by_block ? open_warp : close_warp)();
+    return 0;
+}
+
 int main(void)
 {
+#define BY_BLOCK(test)                                                                             \
+    {                                                                                              \
+        "block: " #test, test, turn_block, turn_block, NULL                                        \
+    }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrap),    cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_hostile), cmocka_unit_test(test_doorbells),
-        cmocka_unit_test(test_faults),  cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_alignments),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_doorbells),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_keys),
+        BY_BLOCK(test_wrap),
+        BY_BLOCK(test_atomics),
+        BY_BLOCK(test_alignments),
+        BY_BLOCK(test_hostile),
+        BY_BLOCK(test_doorbells),
     };
+#undef BY_BLOCK
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_softnic_close(&b.there);
     return failed;

@@ -9,7 +9,7 @@
 #define WEFT_DEVICE_CUDA_BLOCK_ERRANDS_H
 
 #include "abi/errand.h"
-#include "order/atomic.h"
+#include "device/cuda/block/lanes.h"
 
 #define WEFT_ALL_LANES 0xffffffffu
 
@@ -20,13 +20,6 @@ struct weft_block_errand {
     uint64_t address;
     uint64_t word; /* lanes 2 to 6: of its data */
 };
-
-/* The largest element that the bytes are made of. */
-WEFT_INLINE uint32_t weft_block_element(const struct weft_block_errand *errand)
-{
-    const uint64_t all = errand->address | errand->bytes;
-    return (all & 7) == 0 ? 8 : (all & 3) == 0 ? 4 : 1;
-}
 
 /* Element e of the data, of `size` bytes; the lanes ask for different ones. */
 WEFT_INLINE uint64_t weft_block_cut(const struct weft_block_errand *errand, uint32_t e,
@@ -51,28 +44,10 @@ WEFT_INLINE uint64_t weft_block_join(const struct weft_block_errand *errand, uin
     return word;
 }
 
-WEFT_INLINE uint64_t weft_block_load(uint64_t address, uint32_t size)
-{
-    if (size == 8)
-        return weft_load_relaxed_u64((const uint64_t *)address);
-    if (size == 4)
-        return weft_load_relaxed_u32((const uint32_t *)address);
-    return *(const volatile uint8_t *)address;
-}
-
-WEFT_INLINE void weft_block_put(uint64_t address, uint64_t value, uint32_t size)
-{
-    if (size == 8)
-        weft_store_relaxed_u64((uint64_t *)address, value);
-    else if (size == 4)
-        weft_store_relaxed_u32((uint32_t *)address, (uint32_t)value);
-    else
-        *(volatile uint8_t *)address = (uint8_t)value;
-}
-
 WEFT_INLINE uint64_t weft_block_fetch(const struct weft_block_errand *errand)
 {
-    const uint32_t size = weft_block_element(errand), at = errand->lane * size;
+    const uint32_t size = weft_block_element(errand->address | errand->bytes),
+                   at = errand->lane * size;
     const uint32_t bytes = errand->bytes;
     const uint64_t element = at < bytes ? weft_block_load(errand->address + at, size) : 0;
     const uint64_t more =
@@ -83,7 +58,7 @@ WEFT_INLINE uint64_t weft_block_fetch(const struct weft_block_errand *errand)
 
 WEFT_INLINE uint64_t weft_block_store(const struct weft_block_errand *errand)
 {
-    const uint32_t size = weft_block_element(errand);
+    const uint32_t size = weft_block_element(errand->address | errand->bytes);
 
     for (uint32_t e = errand->lane; e < errand->lane + 64; e += 32) { /* all lanes cut */
         const uint64_t value = weft_block_cut(errand, e % (WEFT_ERRAND_BYTES / size), size);
@@ -108,28 +83,12 @@ WEFT_INLINE uint64_t weft_block_update(const struct weft_block_errand *errand)
     return weft_block_join(errand, size == 4 ? (uint32_t)old : old, 0, size);
 }
 
-/* All lanes load before they store, since memory of the host is far. */
 WEFT_INLINE uint64_t weft_block_copy(const struct weft_block_errand *errand)
 {
-    enum { DEEP = 8 };
     const uint64_t source = __shfl_sync(WEFT_ALL_LANES, errand->word, 2);
     const uint64_t bytes = __shfl_sync(WEFT_ALL_LANES, errand->word, 3);
-    const uint64_t all = errand->address | source;
-    const uint32_t size = (all & 7) == 0 ? 8 : (all & 3) == 0 ? 4 : 1;
-    const uint64_t whole = bytes / size * size, step = (uint64_t)32 * size;
-    const uint64_t last = whole + errand->lane; /* of the bytes that are no element */
-    uint64_t element[DEEP];
 
-    for (uint64_t at = errand->lane * size; at < whole; at += DEEP * step) {
-        for (uint32_t i = 0; i < DEEP; i++)
-            if (at + i * step < whole)
-                element[i] = weft_block_load(source + at + i * step, size);
-        for (uint32_t i = 0; i < DEEP; i++)
-            if (at + i * step < whole)
-                weft_block_put(errand->address + at + i * step, element[i], size);
-    }
-    if (last < bytes)
-        weft_block_put(errand->address + last, weft_block_load(source + last, 1), 1);
+    weft_block_move(errand->lane, 32, errand->address, source, bytes);
     return 0;
 }
 

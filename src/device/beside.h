@@ -1,0 +1,30 @@
+/*
+ * device/beside.h - a kernel of the library's own that runs beside the ranks, from before they
+ * begin until they have ended.
+ */
+#ifndef WEFT_DEVICE_BESIDE_H
+#define WEFT_DEVICE_BESIDE_H
+
+#include <stdint.h>
+
+enum {
+    WEFT_BESIDE_THREADS = 256, /* of each of its blocks, with at most 64 registers a thread: */
+    WEFT_BESIDE_EACH = 4,      /* so many blocks fit on a processor */
+    WEFT_BESIDE_BLOCKS = 64    /* at most */
+};
+
+/* In memory of the host that the device reaches. `turn` is the launch's number. */
+struct weft_beside_control {
+    uint32_t begun[WEFT_BESIDE_BLOCKS]; /* by each block: its turn, when it begins */
+    uint32_t leave;                     /* by the host: the turn that is to end */
+};
+
+/* Its arguments: argument, a control, a turn. */
+struct weft_beside {
+    const void *image; /* the device's code, and a kernel's name in it */
+    const char *name;
+    void *argument;
+    int blocks; /* 0: there is nothing to run */
+};
+
+#endif

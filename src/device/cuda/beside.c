@@ -1,0 +1,92 @@
+/* device/cuda/beside.c - see device/beside.h. It is there before the ranks, which need all that is
+ * left. */
+#include "device/cuda/cuda_device.h"
+
+#include "base/say.h"
+#include "order/atomic.h"
+
+#include <limits.h>
+
+static const uint64_t START_NS = 2000000000; /* another process may have the GPU meanwhile */
+
+/* At the first use. */
+static weft_status load(struct weft_device *d, const struct weft_beside *beside)
+{
+    const struct weft_cuda_driver *driver = d->driver;
+    struct weft_cuda_beside *own = &d->beside;
+
+    if (own->module != NULL)
+        return WEFT_OK;
+    CUresult result = driver->module_load(&own->module, beside->image);
+    if (result == CUDA_SUCCESS)
+        result = driver->module_function(&own->function, own->module, beside->name);
+    if (result == CUDA_SUCCESS)
+        result = driver->stream_create(&own->stream, CU_STREAM_NON_BLOCKING, INT_MIN);
+    if (result != CUDA_SUCCESS)
+        return weft_cuda_error(result, beside->name);
+    own->control = weft_cuda_host_alloc(d, sizeof(*own->control));
+    if (own->control == NULL)
+        return WEFT_ERR_MEMORY;
+    *own->control = (struct weft_beside_control){0};
+    return WEFT_OK;
+}
+
+weft_status weft_cuda_beside_begin(struct weft_device *d, const struct weft_beside *beside)
+{
+    const uint64_t deadline = weft_now_ns() + START_NS;
+    struct weft_cuda_beside *own = &d->beside;
+    void *argument = beside->argument;
+
+    if (beside->blocks == 0)
+        return WEFT_OK;
+    d->driver->context_use(d->context);
+    weft_status status = load(d, beside);
+    if (status != WEFT_OK)
+        return status;
+    own->turn++;
+    void *arguments[] = {&argument, &own->control, &own->turn};
+    weft_lock(&d->giving);
+    const CUresult result =
+        d->driver->launch_plain(own->function, (unsigned)beside->blocks, 1, 1, WEFT_BESIDE_THREADS,
+                                1, 1, 0, own->stream, arguments, NULL);
+    weft_unlock(&d->giving);
+    status = weft_cuda_error(result, beside->name);
+    for (int i = 0; i < beside->blocks && status == WEFT_OK; i++)
+        while (status == WEFT_OK && weft_load_relaxed_u32(&own->control->begun[i]) != own->turn)
+            if (weft_now_ns() > deadline)
+                status = weft_err(WEFT_ERR_DEVICE,
+                                  "GPU %d did not begin block %d of %d of %s within %d s", d->index,
+                                  i, beside->blocks, beside->name, (int)(START_NS / 1000000000));
+    if (status != WEFT_OK && result == CUDA_SUCCESS)
+        weft_cuda_beside_end(d, beside);
+    return status;
+}
+
+weft_status weft_cuda_beside_end(struct weft_device *d, const struct weft_beside *beside)
+{
+    if (beside->blocks == 0)
+        return WEFT_OK;
+    weft_store_release_u32(&d->beside.control->leave, d->beside.turn, ORDER_none);
+    return weft_cuda_error(d->driver->stream_wait(d->beside.stream), beside->name);
+}
+
+void weft_cuda_beside_close(struct weft_device *d)
+{
+    if (d->beside.stream != NULL)
+        d->driver->stream_destroy(d->beside.stream);
+    if (d->beside.control != NULL)
+        weft_cuda_host_free(d, d->beside.control);
+    if (d->beside.module != NULL)
+        d->driver->module_unload(d->beside.module);
+}
+
+/* By threads, and by registers: 64 K on a processor. Its other blocks may lie on other processors.
+ */
+int weft_cuda_beside_ranks(int threads, int registers)
+{
+    const int by_threads = (WEFT_BESIDE_THREADS + threads - 1) / threads;
+    const int own = 65536 / WEFT_BESIDE_EACH, rank = threads * registers;
+    const int by_registers = (own + rank - 1) / rank;
+
+    return by_threads > by_registers ? by_threads : by_registers;
+}

@@ -1,0 +1,150 @@
+/*
+ * gda/shared.h - a queue to which several ranks of a process post. Each has an end of its own
+ * (weft_gda_queue), which names the same slots and completions; what moves for all of them is here.
+ *
+ * A rank reserves slots by adding to a counter, waits until they are free, writes its request,
+ * waits until all slots before its own are written, and says that its own are (`ready`). Whoever
+ * rings tells the NIC of all that is ready. Waiting for room can last only as long as the NIC does,
+ * since each quarter of the slots has a request that asks for a completion, whose poster need not
+ * wait for it, and who waits rings and polls.
+ *
+ * The ranks of one process: words here are atomic among them only.
+ */
+#ifndef WEFT_GDA_SHARED_H
+#define WEFT_GDA_SHARED_H
+
+#include "gda/queue.h"
+
+struct weft_gda_shared {
+    uint64_t ready;    /* all slots before this one are written */
+    uint64_t done;     /* all requests before this slot are complete */
+    uint64_t taking;   /* 1: a rank takes completions */
+    uint64_t taken;    /* by whoever takes them: completions so far */
+    uint64_t rung;     /* by whoever rings: what the NIC was told */
+    uint32_t reserved; /* the next slot that nobody has; the low bits */
+    uint32_t pending;  /* calls of weft_gda_shared_ring that nobody has heard yet */
+    uint32_t syndrome; /* of the request that failed; 0: none did */
+    uint32_t failed;   /* its index */
+    uint64_t unused;
+};
+
+static_assert(sizeof(struct weft_gda_shared) == 64, "a line");
+
+/* The next slots are this rank's: queue->posted becomes their first. */
+WEFT_INLINE void weft_gda_reserve(struct weft_gda_queue *queue, uint32_t slots)
+{
+    struct weft_gda_shared *const shared = queue->shared;
+    const uint64_t done = weft_load_relaxed_u64(&shared->done); /* never beyond them */
+    const uint32_t at = weft_add_returning_u32(&shared->reserved, slots);
+    const bool unrung = queue->rung != queue->posted;
+
+    queue->posted = done + (uint32_t)(at - (uint32_t)done);
+    if (!unrung)
+        queue->rung = queue->posted;
+}
+
+/* Whether the reserved slots are free: an acquire. */
+WEFT_INLINE bool weft_gda_is_free(const struct weft_gda_queue *queue, uint32_t slots)
+{
+    return queue->posted + slots -
+               weft_load_acquire_u64(&queue->shared->done, ORDER_nic_free_seen) <=
+           queue->slots;
+}
+
+/* Whether a request in the next slots is the one of its quarter that asks for a completion. */
+WEFT_INLINE bool weft_gda_crosses(const struct weft_gda_queue *queue, uint32_t slots)
+{
+    return ((queue->posted ^ (queue->posted + slots)) & ~(uint64_t)(queue->slots / 4 - 1)) != 0;
+}
+
+/* Whether all before its slots is written: an acquire. Then it is this rank's turn to publish. */
+WEFT_INLINE bool weft_gda_is_turn(const struct weft_gda_queue *queue)
+{
+    return weft_load_acquire_u64(&queue->shared->ready, ORDER_nic_slot_seen) == queue->posted;
+}
+/* What it has written is ready. */
+WEFT_INLINE void weft_gda_publish(struct weft_gda_queue *queue)
+{
+    weft_store_release_device_u64(&queue->shared->ready, queue->posted, ORDER_nic_slot);
+}
+
+/* Whether the NIC was told of all that is ready, as far as a look can say. */
+WEFT_INLINE bool weft_gda_is_told(const struct weft_gda_queue *queue)
+{
+    return weft_load_relaxed_u64(&queue->shared->ready) ==
+           weft_load_relaxed_u64(&queue->shared->rung);
+}
+
+/* Has the NIC told of all that is ready, by this rank or by one that rings already. */
+WEFT_INLINE void weft_gda_shared_ring(const struct weft_gda_queue *queue)
+{
+    struct weft_gda_shared *const shared = queue->shared;
+    uint32_t heard = 1;
+
+    if (weft_add_both_u32(&shared->pending, 1, ORDER_nic_slot_seen, ORDER_nic_slot) != 0)
+        return;
+    while (heard != 0) { /* what was ready when they called is ready now */
+        const uint64_t ready = weft_load_acquire_u64(&shared->ready, ORDER_nic_slot_seen);
+        if (ready != weft_load_relaxed_u64(&shared->rung)) {
+            weft_gda_tell_nic(queue, ready);
+            weft_store_relaxed_u64(&shared->rung, ready);
+        }
+        heard =
+            weft_add_both_u32(&shared->pending, 0u - heard, ORDER_nic_slot_seen, ORDER_nic_slot) -
+            heard;
+    }
+}
+
+/* Takes a completion, if one is there. By whoever is taking. */
+WEFT_INLINE void weft_gda_shared_take(const struct weft_gda_queue *queue)
+{
+    struct weft_gda_shared *const shared = queue->shared;
+    const uint64_t done = weft_load_relaxed_u64(&shared->done);
+    const uint64_t taken = weft_load_relaxed_u64(&shared->taken);
+    struct weft_gda_seen seen;
+
+    weft_gda_look(queue, taken, &seen);
+    if (seen.syndrome != 0) {
+        weft_store_relaxed_u32(&shared->failed, seen.index);
+        weft_store_release_u32(&shared->syndrome, seen.syndrome, ORDER_nic_free);
+        return;
+    }
+    const uint32_t ahead = (seen.index + 1 - (uint32_t)done) & 0xffff;
+    if (!seen.there || (queue->cq_slots == 1 && (ahead == 0 || ahead > queue->slots)))
+        return; /* one that overwrites others stays until the next one */
+    weft_polled();
+    weft_store_relaxed_u64(&shared->taken, taken + 1);
+    weft_store_release_device_u64(&shared->done, done + ahead, ORDER_nic_free);
+}
+
+/*
+ * As weft_gda_poll. A WRITE's completion, which frees slots, does not say that it is visible: so
+ * queue->done goes on only to slots that the rank asked for, each when it is complete. The next of
+ * them is queue->taken; in between the rank may ask for more.
+ */
+WEFT_INLINE bool weft_gda_shared_poll(struct weft_gda_queue *queue)
+{
+    struct weft_gda_shared *const shared = queue->shared;
+
+    if (weft_load_relaxed_u64(&shared->taking) == 0 &&
+        weft_swap_both_device_u64(&shared->taking, 0, 1, ORDER_nic_free_seen, ORDER_nic_free) ==
+            0) {
+        weft_gda_shared_take(queue);
+        weft_store_release_device_u64(&shared->taking, 0, ORDER_nic_free);
+    }
+    queue->syndrome = weft_load_acquire_u32(&shared->syndrome, ORDER_nic_free_seen);
+    if (queue->syndrome != 0) {
+        queue->failed = weft_load_relaxed_u32(&shared->failed);
+        return false;
+    }
+    const uint64_t done = weft_load_acquire_u64(&shared->done, ORDER_nic_free_seen);
+    if ((int64_t)(done - queue->asked) >= 0)
+        queue->taken = queue->asked;
+    if ((int64_t)(done - queue->taken) >= 0) {
+        queue->done = queue->taken;
+        queue->taken = queue->asked;
+    }
+    return true;
+}
+
+#endif

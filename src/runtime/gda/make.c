@@ -1,0 +1,234 @@
+/* runtime/gda/make.c - the queues of a prepared kernel: where all of their parts lie. See queues.h.
+ */
+#include "runtime/gda/queues.h"
+
+#include "base/say.h"
+#include "gda/shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE = 64,  /* doorbells and records lie so far apart */
+    MOST = 4096 /* queues of a process, where nobody asks for more */
+};
+
+int weft_queues_each(const struct weft_job *job)
+{
+    const int ranks = job->numbers.ranks_here, processes = job->numbers.processes;
+    const int room = MOST / processes > 0 ? MOST / processes : 1;
+    const int wish = job->config.gda_queues > 0 ? (int)job->config.gda_queues : room;
+
+    return wish < ranks ? wish : ranks;
+}
+
+/* Where things lie: [0] in device memory, [1] in the host's. */
+struct places {
+    size_t keys, shared;   /* in device memory, behind the ranks' ends; shared: before the rest */
+    size_t slots, cqes;    /* bytes of a queue's */
+    int slots_in, cqes_in; /* 0: device memory; 1: the host's */
+    bool are_shared;
+    size_t all[2]; /* bytes */
+    unsigned char *next[2];
+};
+
+/* ends: of ranks; count: queues. */
+static struct places lay_out(const struct weft_job *job, size_t ends, size_t count)
+{
+    const bool ring = job->config.gda_cq == WEFT_GDA_CQ_RING;
+    const size_t depth = (size_t)job->config.gda_depth;
+    struct places at = {.keys = ends * sizeof(struct weft_gda_queue),
+                        .slots = LINE + depth * WEFT_MLX5_SLOT, /* the record first */
+                        .cqes = (ring ? depth : 1) * WEFT_MLX5_CQE_BYTES,
+                        .slots_in = (job->config.gda_place & 2) == 0,
+                        .cqes_in = (job->config.gda_place & 1) == 0};
+
+    at.are_shared = ends != count;
+    at.shared = (at.keys + sizeof(struct weft_gda_keys) + LINE - 1) / LINE * LINE;
+    at.all[0] = at.shared + (at.are_shared ? count * sizeof(struct weft_gda_shared) : 0);
+    at.all[1] = count * LINE; /* doorbells */
+    at.all[at.slots_in] += count * at.slots;
+    at.all[at.cqes_in] += count * at.cqes;
+    return at;
+}
+
+static unsigned char *take_next(struct places *at, int in, size_t bytes)
+{
+    unsigned char *const taken = at->next[in];
+
+    at->next[in] += bytes;
+    return taken;
+}
+
+/* Where a rank fetches to. */
+static uint64_t sink_of(const struct weft_job *job, uint32_t slot)
+{
+    const struct weft_queues *queues = job->queues;
+    const uint64_t behind = ((uint64_t)job->numbers.ranks_here - (slot - 1)) * LINE;
+
+    return (uint64_t)(uintptr_t)queues->counts + queues->counts_bytes - behind;
+}
+
+/* A queue to a process, as the rank in `slot` has it, which is the first one that does. */
+static struct weft_gda_queue make_end(const struct weft_job *job, struct places *at, uint32_t i,
+                                      uint32_t slot, int process)
+{
+    const struct weft_queues *queues = job->queues;
+    const uint64_t start = (uint64_t)job->config.counter_start << 32 | job->config.counter_start;
+    unsigned char *const record = take_next(at, at->slots_in, at->slots);
+    const bool own = process == job->numbers.process;
+
+    return (struct weft_gda_queue){
+        .wqe = (uint64_t *)(void *)(record + LINE),
+        .cqe = take_next(at, at->cqes_in, at->cqes),
+        .record = (uint32_t *)(void *)record,
+        .doorbell = weft_nic_serves(job, process)
+                        ? weft_nic_doorbell(job, slot)
+                        : (uint64_t *)(void *)(queues->host + (size_t)i * LINE),
+        .sink = sink_of(job, slot),
+        .counts = queues->peers[process].counts,
+        .sink_lkey = WEFT_QUEUES_LKEY,
+        .counts_rkey = own ? WEFT_QUEUES_LKEY : weft_gda_rkey(queues->peers[process].key),
+        .qpn = 1 + i,
+        .shared = at->are_shared
+                      ? (struct weft_gda_shared *)(void *)(queues->there + at->shared) + i
+                      : NULL,
+        .slots = (uint32_t)job->config.gda_depth,
+        .cq_slots = (uint32_t)(at->cqes / WEFT_MLX5_CQE_BYTES),
+        .posted = start,
+        .taken = at->are_shared ? start : 0,
+        .rung = start,
+        .done = start,
+        .asked = start};
+}
+
+/* And the NIC's. False: no memory. */
+static bool make_nic_end(struct weft_job *job, const struct places *at, uint32_t i, uint32_t slot,
+                         int process, const struct weft_gda_queue *end)
+{
+    struct weft_queues *queues = job->queues;
+    const bool own = process == job->numbers.process, far = !job->device_ops->host_access;
+
+    if (weft_nic_serves(job, process))
+        return true;
+    *end->doorbell = weft_mlx5_doorbell(end->posted, end->qpn);
+    queues->wires[i].job = job;
+    queues->list[i] =
+        (struct weft_softnic_queue){.nic = &queues->nic,
+                                    .wire = own ? &weft_softnic_loop : &weft_queues_wire,
+                                    .context = &queues->wires[i],
+                                    .process = process,
+                                    .slot = slot,
+                                    .wqe = (unsigned char *)end->wqe,
+                                    .cqe = end->cqe,
+                                    .record = end->record,
+                                    .doorbell = end->doorbell,
+                                    .qpn = end->qpn,
+                                    .slots = end->slots,
+                                    .cq_slots = end->cq_slots,
+                                    .wqe_far = far && at->slots_in == 0,
+                                    .cqe_far = far && at->cqes_in == 0};
+    return weft_softnic_open(&queues->list[i], end->posted);
+}
+
+/* Before the first request: a record that says so, and completions that are none. */
+static weft_status clear_queue(struct weft_job *job, const struct weft_gda_queue *end)
+{
+    const size_t bytes = end->cq_slots * (size_t)WEFT_MLX5_CQE_BYTES;
+    const uint32_t next = weft_be32((uint32_t)(end->posted & 0xffff));
+    unsigned char *none = malloc(bytes);
+
+    if (none == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a queue of %u slots", end->slots);
+    memset(none, 0xff, bytes);
+    weft_status status = weft_job_copy(job, end->cqe, none, bytes);
+    if (status == WEFT_OK)
+        status = weft_job_copy(job, &end->record[1], &next, sizeof(next));
+    free(none);
+    return status;
+}
+
+/* What ranks share of their queues. */
+static weft_status share_queues(struct weft_job *job, const struct places *at,
+                                const struct weft_gda_queue *queues, uint32_t count)
+{
+    struct weft_gda_shared *list = calloc(count, sizeof(*list));
+
+    if (list == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %u queues that ranks share", count);
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = (struct weft_gda_shared){.ready = queues[i].posted,
+                                           .done = queues[i].posted,
+                                           .rung = queues[i].posted,
+                                           .reserved = (uint32_t)queues[i].posted};
+    const weft_status status =
+        weft_job_copy(job, job->queues->there + at->shared, list, count * sizeof(*list));
+    free(list);
+    weft_say(WEFT_SAY_INFO, "%u queues to each process, shared by %d ranks",
+             count / (uint32_t)job->numbers.processes, job->numbers.ranks_here);
+    return status;
+}
+
+/* All queues, each with the NIC's end, and those of ranks, of which there may be more. */
+static weft_status make_queues(struct weft_job *job, struct places *at, struct weft_gda_queue *ends,
+                               uint32_t ends_count, uint32_t count)
+{
+    const int processes = job->numbers.processes;
+    weft_status status = WEFT_OK;
+
+    for (uint32_t i = 0; i < count && status == WEFT_OK; i++) {
+        const int process = (int)i % processes;
+        const uint32_t slot = 1 + i / (uint32_t)processes;
+        ends[i] = make_end(job, at, i, slot, process);
+        job->queues->count = i + 1;
+        if (!make_nic_end(job, at, i, slot, process, &ends[i]))
+            return weft_err(WEFT_ERR_MEMORY, "no memory for queue %u of %u", i, count);
+        status = clear_queue(job, &ends[i]);
+    }
+    for (uint32_t i = count; i < ends_count; i++) {
+        ends[i] = ends[i % count];
+        ends[i].sink = sink_of(job, 1 + i / (uint32_t)processes);
+    }
+    if (status == WEFT_OK && at->are_shared)
+        status = share_queues(job, at, ends, count);
+    return status == WEFT_OK
+               ? weft_job_copy(job, job->queues->there, ends, ends_count * sizeof(*ends))
+               : status;
+}
+
+weft_status weft_queues_make(struct weft_job *job)
+{
+    struct weft_queues *queues = job->queues;
+    struct weft_state *state = &job->space.state;
+
+    if (queues == NULL)
+        return WEFT_OK;
+    const int processes = job->numbers.processes;
+    const uint32_t ends_count = (uint32_t)(job->numbers.ranks_here * processes);
+    const uint32_t count = (uint32_t)(weft_queues_each(job) * processes);
+    struct places at = lay_out(job, ends_count, count);
+    struct weft_gda_queue *ends = calloc(ends_count, sizeof(*ends));
+    queues->list = calloc(count, sizeof(*queues->list));
+    queues->wires = calloc(count, sizeof(*queues->wires));
+    queues->there = job->device_ops->alloc(job->device, at.all[0], &queues->there_share);
+    queues->host = job->device_ops->host_alloc(job->device, at.all[1]);
+    weft_status status = WEFT_ERR_MEMORY;
+    if (ends == NULL || queues->list == NULL || queues->wires == NULL || queues->there == NULL ||
+        queues->host == NULL) {
+        weft_err(status, "no memory for %u queues", count);
+    } else {
+        at.next[0] = queues->there + at.all[0] - (at.slots_in == 0 ? count * at.slots : 0) -
+                     (at.cqes_in == 0 ? count * at.cqes : 0);
+        at.next[1] = queues->host + (size_t)count * LINE;
+        state->nic_keys = (struct weft_gda_keys *)(void *)(queues->there + at.keys);
+        state->nic = (uint64_t *)(void *)queues->counts;
+        state->nic_counts = job->device_ops->host_access ? weft_queues_words(job) : 0;
+        status = weft_nic_open(job);
+        if (status == WEFT_OK)
+            status = make_queues(job, &at, ends, ends_count, count);
+        if (status == WEFT_OK && weft_nic_wanted(job))
+            status = weft_nic_connect(job, ends);
+    }
+    free(ends);
+    return status;
+}
