@@ -136,7 +136,9 @@ WEFT_INLINE uint32_t weft_task_ring_take(struct weft_task_place *p, struct weft_
 /* ---- tasks that can run -------------------------------------------------------------------------
  */
 
-/* Load is added here, and subtracted in weft_task_find. A leader of the place. */
+/* Load is added here, and subtracted in weft_task_find. r: whose deque it may go to; NULL:
+ * nobody's, so that all ranks do not take one task after the other from one. A leader of the place.
+ */
 WEFT_INLINE void weft_task_ready(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r, uint32_t slot)
 {
@@ -144,7 +146,8 @@ WEFT_INLINE void weft_task_ready(weft_self *self, struct weft_task_place *p,
     const uint32_t priority = record->priority;
 
     weft_add_relaxed_u32(&p->queued, 1);
-    if (priority != 1 || record->end - record->first > 1 || !weft_task_push(p, r, slot))
+    if (r == NULL || priority != 1 || record->end - record->first > 1 ||
+        !weft_task_push(p, r, slot))
         weft_task_ring_put(p, &p->ready[priority], slot);
     weft_task_wake(self);
 }

@@ -82,7 +82,7 @@ WEFT_INLINE void weft_task_fetch(weft_self *self, struct weft_task_place *p,
 
 /* Does what the entry asks for; its record, if it has one, has been copied. The leader. */
 WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
-                                struct weft_task_rank *r, const struct weft_task_heard *heard)
+                                const struct weft_task_heard *heard)
 {
     const uint32_t a = heard->a, b = heard->b;
 
@@ -91,7 +91,7 @@ WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
         p->record[heard->slot - 1].home = p->me;
         p->record[heard->slot - 1].home_slot = heard->slot - 1;
         weft_add_relaxed_u64(&p->mail->created, 1);
-        weft_task_admit(self, p, r, heard->slot - 1);
+        weft_task_admit(self, p, NULL, heard->slot - 1);
         break;
     case WEFT_TASK_WHAT_GATE:
         weft_store_relaxed_u32(&p->gate[a].count, b);
@@ -99,7 +99,7 @@ WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
         weft_store_relaxed_u32(&p->gate[a].left, b);
         break;
     case WEFT_TASK_WHAT_OPEN:
-        weft_task_open(self, p, r, a);
+        weft_task_open(self, p, NULL, a);
         break;
     case WEFT_TASK_WHAT_CLOSE:
         p->closed = a;
@@ -129,7 +129,7 @@ WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
     weft_sync(self);
     if (weft_leads(self) && n != 0) {
         for (uint32_t i = 0; i < n; i++)
-            weft_task_obey(self, p, r, &heard[i]);
+            weft_task_obey(self, p, &heard[i]);
         p->heard += n;
         weft_store_release_u32(&p->host->heard, (uint32_t)p->heard, ORDER_task_give);
     }
