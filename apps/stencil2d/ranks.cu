@@ -3,10 +3,17 @@
  * waits for the ranks above and below alone. Who is on another device gets the row that it needs
  * with the notification.
  */
+#define WEFT_MOST_THREADS 512 /* two ranks of 256 threads on a processor */
 #include <stdbool.h>
 #include <weft/device.h>
 
 #include "stencil2d.h"
+
+#ifdef __CUDACC__
+#define APART static __device__ __noinline__ /* its registers are its own */
+#else
+#define APART static
+#endif
 
 enum { FROM_ABOVE, FROM_BELOW }; /* tags: the neighbour's rows of one more iteration are there */
 enum { DEEP = 8 };               /* rows at once: their loads are under way together */
@@ -19,8 +26,7 @@ struct neighbour {
 };
 
 /* Rows of one field, from row `from` of `rows`, each of `width` points with an edge. */
-WEFT_DEVICE_FN void relax_rows(weft_self *self, const double *in, double *out, uint64_t width,
-                               uint64_t rows)
+APART void relax_rows(weft_self *self, const double *in, double *out, uint64_t width, uint64_t rows)
 {
     (void)self;
     for (uint64_t row = 0; row < rows; row += DEEP)
