@@ -26,18 +26,9 @@ programs=(latency_send bandwidth_send coll queue)
 needs=(weftrun bench_msg bench_delay lbm_msg md_msg "${programs[@]/#/weftmpi_}" "${programs[@]/#/mpi_}")
 . "$here/support/begin.sh"
 
-hosts=$here/../tests/multi/hosts
-far_hosts=16 delay=50
-work=$(mktemp -d)
-relay=
-clean() {
-    [ -z "$relay" ] || kill "$relay" 2>/dev/null || true
-    [ ! -d "$work/net" ] || "$hosts" down "$work/net"
-    rm -rf "$work"
-}
-trap clean EXIT
-trap 'exit 130' INT TERM
+. "$here/support/far.sh"
 
+far_hosts=16 delay=50
 weft=(env WEFT_CPU_BIND=on taskset -c "$cores" "$bin/weftrun" -n 2)
 ofi=(env WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" WEFT_PATH=proxy "${weft[@]:1}")
 ompi=("$(command -v mpirun.openmpi || command -v mpirun)" --cpu-list "$cores" --bind-to cpu-list:ordered -n 2)
@@ -145,29 +136,7 @@ figures() {
     done
 }
 
-# Hosts with the delay; sets how.
-far_up() {
-    has_far= how="left out: namespaces need root"
-    [ "$(id -u)" -eq 0 ] || return 0
-    printf '#!/bin/sh\nexec "%s" rsh "%s" "$@"\n' "$hosts" "$work/net" >"$work/rsh"
-    chmod +x "$work/rsh"
-    if "$hosts" up "$work/net" $far_hosts delay ${delay}us 2>/dev/null; then
-        how="tc netem" has_far=1
-        return 0
-    fi
-    "$hosts" down "$work/net"
-    how="left out: no namespaces with veth and TUN devices here"
-    "$hosts" up "$work/net" $far_hosts 2>/dev/null || return 0
-    "$bin/bench_delay" "$work/net" $far_hosts $delay >"$work/ready" 2>"$work/relay.err" &
-    relay=$!
-    until grep -qs ready "$work/ready"; do
-        kill -0 $relay 2>/dev/null || { cat "$work/relay.err" >&2; return 0; }
-        sleep 0.1
-    done
-    how="bench_delay" has_far=1
-}
-
-far_up
+far_up $far_hosts $delay
 {
     date -u +'date: %Y-%m-%d %H:%M UTC'
     echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"

@@ -1,0 +1,55 @@
+# bench/overlap.awk - raw.csv of overlap.sh to tables: medians of the rounds, and the hidden share of each
+# round's own three times. With -v summary=FILE also to one line each, for the plot.
+BEGIN {
+    FS = ","
+    split("stencil planes particles spmv power_iteration", studies, " ")
+    title["planes"] = "stencil, 26 messages an exchange"
+}
+NR > 1 {
+    total[$1, $2, $3, $4, $5] = $6 + 0
+    wait[$1, $2, $3, $4, $5] = $7 + 0
+    if ($5 + 0 > rounds)
+        rounds = $5 + 0
+}
+# Sorts list[1 .. n]; its median.
+function median(    i, j, x) {
+    for (i = 2; i <= n; i++) {
+        x = list[i]
+        for (j = i; j > 1 && list[j - 1] > x; j--)
+            list[j] = list[j - 1]
+        list[j] = x
+    }
+    return n == 0 ? 0 : (list[int((n + 1) / 2)] + list[int(n / 2) + 1]) / 2
+}
+# Of T, M, C or the share, as `what` says, over the rounds.
+function over(what, study, p, delay,    r, t, m, c) {
+    n = 0
+    for (r = 1; r <= rounds; r++) {
+        if (!((study, p, delay, "weft", r) in total))
+            continue
+        t = total[study, p, delay, "weft", r]
+        m = total[study, p, delay, "two-model", r]
+        c = m - wait[study, p, delay, "two-model", r]
+        list[++n] = what == "T" ? t : what == "M" ? m : what == "C" ? c : m > c ? 1 - (t - c) / (m - c) : 0
+    }
+    return median()
+}
+END {
+    for (p = 2; p <= 4; p += 2) {
+        printf "%s%d processes, a host each, ms; hidden share of the network's time.\n\n", p == 2 ? "" : "\n", p
+        print "| | later by | weft | two-model | its computing | hidden | |"
+        print "| --- | --- | --- | --- | --- | --- | --- |"
+        for (s = 1; s in studies; s++)
+            for (d = 0; d <= 500; d = d == 0 ? 50 : d * 10) {
+                study = studies[s]
+                t = over("T", study, p, d)
+                m = over("M", study, p, d)
+                share = over("share", study, p, d)
+                if (summary != "")
+                    printf "%d,%s %d µs,%g,%g\n", p, study, d, t / m, over("C", study, p, d) / m >summary
+                wanted = d == 50 && study ~ /^(stencil|particles)$/ ? (share >= 0.7 ? "met" : "missed: 0.7 wanted") : ""
+                printf "| %s | %d µs | %.3g | %.3g | %.3g | %.2f | %s%s |\n", study in title ? title[study] : study, d, t, m,
+                    over("C", study, p, d), share, wanted, t > m ? (wanted == "" ? "" : "; ") "**slower than the two-model form**" : ""
+            }
+    }
+}

@@ -1,0 +1,92 @@
+#!/bin/bash
+# bench/overlap.sh [--page FILE] [--rounds N] BIN_DIR OUT_DIR - how much of a network's time ranks hide:
+# the case studies on hosts (network namespaces, as root) whose packets take 0, 50 and 500 us longer, over
+# TCP, weft's variant and the two-model one on the same network, in turns, on the same two processors.
+#
+# Hidden share = 1 - (T - C) / (M - C): T is weft's time, M the two-model's, C what the two-model computes,
+# its time without communication, as it measures it itself. Wanted: 0.7 at 50 us for stencil and particles,
+# and never T > M. The stencil runs with 26 messages an exchange, too (--message-a-plane 1).
+#
+# Leaves raw.csv, summary.csv, tables.md, machine.txt, commands.txt and plots in OUT_DIR. --page puts tables and machine
+# into a page, between its lines "<!-- tables -->" and "<!-- end of tables -->". Ends after so many rounds
+# (default 7), or before the first that would not fit into ten minutes.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+page=
+if [ "${1:-}" = --page ]; then
+    page=$(realpath "$2")
+    grep -q '^<!-- tables -->' "$page"
+    shift 2
+fi
+apps=(stencil particles spmv power_iteration)
+needs=(weftrun bench_delay "${apps[@]}" "${apps[@]/%/_net}")
+. "$here/support/begin.sh"
+. "$here/support/far.sh"
+
+# So that an iteration computes for some tenths of a millisecond.
+declare -A sizes=([stencil]="--rows 24 --iterations 200" [planes]="--rows 24 --iterations 200 --message-a-plane 1"
+    [particles]="--width 40 --height 40 --particles 3800 --iterations 100" [spmv]="--rows 4000 --nonzeros 1000 --iterations 100"
+    [power_iteration]="--iterations 50")
+
+# measure STUDY PROCESSES DELAY VARIANT PROGRAM
+measure() {
+    local command
+    # shellcheck disable=SC2206 # words that have no spaces in them
+    command=(env "WEFT_RSH=$work/rsh" WEFT_CONNECT_S=60 WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" WEFT_PATH=proxy
+        taskset -c "$cores" "$bin/weftrun" -H "$(seq -s , -f 'host%g' 0 $(($2 - 1)))" -n "$2" "$bin/$5"
+        ${sizes[$1]} --csv)
+    [ "$round" -gt 1 ] || echo "${command[*]//"$bin"/BIN}" | sed "s#$work#WORK#g" >>"$out/commands.txt"
+    if ! timeout 120 "${command[@]}" >"$work/last.txt" 2>"$work/last.err"; then
+        echo "bench: this failed: ${command[*]}" >&2
+        cat "$work/last.txt" "$work/last.err" >&2
+        exit 1
+    fi
+    awk -F, -v start="$1,$2,$3,$4,$round" 'NR == 2 { print start "," $9 "," ($10 == "" ? 0 : $10) }' "$work/last.txt" >>"$out/raw.csv"
+}
+
+{
+    date -u +'date: %Y-%m-%d %H:%M UTC'
+    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
+    echo "processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)"
+    echo "cores used: $cores of $allowed"
+    echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"
+} >"$out/machine.txt"
+echo "study,processes,delay_us,variant,round,total_ms,communication_ms" >"$out/raw.csv"
+: >"$out/commands.txt"
+longest=0
+for ((round = 1; round <= rounds && SECONDS + longest < 570; round++)); do
+    began=$SECONDS
+    for delay in 0 50 500; do
+        far_up 4 $delay
+        [ -n "$has_far" ] || { echo "bench: hosts: $how" >&2 && exit 1; }
+        for n in 2 4; do
+            for study in stencil planes particles spmv power_iteration; do
+                program=${study/planes/stencil}
+                measure $study $n $delay weft "$program"
+                measure $study $n $delay two-model "${program}_net"
+            done
+        done
+    done
+    [ $((SECONDS - began)) -le $longest ] || longest=$((SECONDS - began))
+done
+{
+    echo "hosts: by $how"
+    echo "rounds: $((round - 1)), of at most $longest s"
+    echo "load average at the end: $(cut -d ' ' -f 1 /proc/loadavg)"
+} >>"$out/machine.txt"
+
+awk -v summary="$out/summary.csv" -f "$here/overlap.awk" "$out/raw.csv" >"$out/tables.md"
+for format in png svg; do
+    ! command -v gnuplot >/dev/null || gnuplot -c "$here/overlap.gp" "$out" $format
+done
+cat "$out/machine.txt" "$out/tables.md"
+if [ -n "$page" ]; then
+    {
+        sed '/^<!-- tables -->/q' "$page"
+        printf '```\n%s\n```\n\n' "$(cat "$out/machine.txt")"
+        cat "$out/tables.md"
+        sed -n '/^<!-- end of tables -->/,$p' "$page"
+    } >"$work/page"
+    cp "$work/page" "$page"
+fi
