@@ -77,7 +77,7 @@ WEFT_INLINE void weft_trace_set_region(struct weft_trace_event *event, enum weft
 {
     uint32_t words[4] = {0, 0, 0, (uint32_t)kind << 24};
 
-    for (int i = 0; i < WEFT_TRACE_REGION_NAME && name[i] != 0; i++)
+    for (int i = 0; i < WEFT_TRACE_REGION_NAME && name != NULL && name[i] != 0; i++)
         words[i / 4] |= (uint32_t)(unsigned char)name[i] << (8 * (i % 4));
     event->process = (int32_t)words[0];
     event->slot = words[1];

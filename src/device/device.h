@@ -23,10 +23,11 @@ enum { WEFT_DEVICE_ID_BYTES = 16 };
 struct weft_wish {
     const weft_kernel *kernel;
     int threads;
-    int ranks;     /* at most; 0: as many as suit the device */
-    size_t shared; /* at most so many bytes of weft_shared for each rank */
-    bool serves;   /* there must be room beside the kernel for what `serve` needs, */
-    int beside;    /* and for a block of device/beside.h for each so many ranks; 0: for none */
+    int ranks;       /* at most; 0: as many as suit the device */
+    size_t shared;   /* at most so many bytes of weft_shared for each rank */
+    bool serves;     /* there must be room beside the kernel for what `serve` needs, */
+    int beside;      /* and for a block of device/beside.h for each so many ranks; 0: for none; */
+    int beside_most; /* at most so many blocks */
 };
 
 /* What a launch needs to know. */

@@ -188,6 +188,7 @@ WEFT_INLINE void weft_gda_look(const struct weft_gda_queue *queue, uint64_t take
     seen->index = weft_be32(last) >> 16;
     seen->syndrome = 0;
     if (seen->there && (kind == WEFT_MLX5_CQE_ERROR || kind == WEFT_MLX5_CQE_RESPONSE_ERROR)) {
+        weft_polled(); /* the syndrome was written before */
         const uint32_t word =
             weft_load_relaxed_u32((const uint32_t *)(const void *)(cqe + WEFT_MLX5_CQE_SYNDROME));
         seen->syndrome = word >> 24 != 0 ? word >> 24 : 0xff;

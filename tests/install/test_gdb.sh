@@ -8,6 +8,10 @@ command -v gdb >/dev/null || {
     echo "there is no gdb"
     exit 77
 }
+if grep -q '^WEFT_SANITIZE:.*=.' "$1/../CMakeCache.txt"; then
+    echo "the core of a sanitized program has all of its shadow memory"
+    exit 77
+fi
 # shellcheck source=tests/install/installed.sh
 source "$here/installed.sh"
 export PKG_CONFIG_PATH=$HOME/opt/weft/$libdir/pkgconfig

@@ -17,6 +17,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <execinfo.h>
 #include <limits.h>
 #include <pthread.h>
@@ -80,7 +81,7 @@ static void say_where(const void *returns_to)
     if (dladdr(code, &own) == 0)
         return;
     snprintf(path, sizeof(path), "%s", own.dli_fname);
-    if (path[0] != '/') { /* the program, as it was called */
+    if (path[0] != '/' && strcmp(path, program_invocation_name) == 0) { /* the program */
         const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
         path[length > 0 ? length : 0] = 0;
     }

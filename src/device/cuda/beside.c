@@ -15,11 +15,14 @@ static weft_status load(struct weft_device *d, const struct weft_beside *beside)
     const struct weft_cuda_driver *driver = d->driver;
     struct weft_cuda_beside *own = &d->beside;
 
-    if (own->module != NULL)
+    if (own->control != NULL)
         return WEFT_OK;
     CUresult result = driver->module_load(&own->module, beside->image);
     if (result == CUDA_SUCCESS)
         result = driver->module_function(&own->function, own->module, beside->name);
+    if (result == CUDA_SUCCESS) /* while it is there, ranks cannot be given more shared memory */
+        result = driver->function_set(own->function,
+                                      CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
     if (result == CUDA_SUCCESS)
         result = driver->stream_create(&own->stream, CU_STREAM_NON_BLOCKING, INT_MIN);
     if (result != CUDA_SUCCESS)
@@ -57,8 +60,8 @@ weft_status weft_cuda_beside_begin(struct weft_device *d, const struct weft_besi
                 status = weft_err(WEFT_ERR_DEVICE,
                                   "GPU %d did not begin block %d of %d of %s within %d s", d->index,
                                   i, beside->blocks, beside->name, (int)(START_NS / 1000000000));
-    if (status != WEFT_OK && result == CUDA_SUCCESS)
-        weft_cuda_beside_end(d, beside);
+    if (status != WEFT_OK) /* should it ever begin; what has the GPU may never end */
+        weft_store_release_u32(&own->control->leave, own->turn, ORDER_none);
     return status;
 }
 
@@ -72,6 +75,8 @@ weft_status weft_cuda_beside_end(struct weft_device *d, const struct weft_beside
 
 void weft_cuda_beside_close(struct weft_device *d)
 {
+    if (d->beside.stream != NULL && d->driver->stream_query(d->beside.stream) != CUDA_SUCCESS)
+        return; /* what has not begun may still look at it */
     if (d->beside.stream != NULL)
         d->driver->stream_destroy(d->beside.stream);
     if (d->beside.control != NULL)

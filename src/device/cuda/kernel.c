@@ -83,7 +83,7 @@ static int taken_beside(const struct weft_wish *wish, int registers, int n)
 {
     const int blocks = wish->beside == 0 ? 0 : (n + wish->beside - 1) / wish->beside;
 
-    return (blocks < WEFT_BESIDE_BLOCKS ? blocks : WEFT_BESIDE_BLOCKS) *
+    return (blocks < wish->beside_most ? blocks : wish->beside_most) *
            weft_cuda_beside_ranks(wish->threads, registers);
 }
 

@@ -35,6 +35,13 @@ weft_status weft_nic_check(const struct weft_job *job)
     return WEFT_OK;
 }
 
+int weft_nic_blocks(int queues)
+{
+    const int blocks = (queues + WEFT_NIC_QUEUES - 1) / WEFT_NIC_QUEUES;
+
+    return queues > 0 && blocks < WEFT_BESIDE_BLOCKS ? blocks : WEFT_BESIDE_BLOCKS;
+}
+
 bool weft_nic_serves(const struct weft_job *job, int process)
 {
     return process == job->numbers.process && weft_nic_wanted(job);
@@ -107,7 +114,7 @@ weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *
 {
     struct weft_queues *queues = job->queues;
     const int count = weft_queues_each(job);
-    const int blocks = (count + WEFT_NIC_QUEUES - 1) / WEFT_NIC_QUEUES;
+    const int blocks = weft_nic_blocks(count);
     struct weft_nic_queue *list = calloc((size_t)count, sizeof(*list));
     unsigned char *const list_there = queues->nic_there + queues_at();
     const struct weft_nic nic = {.queues = (struct weft_nic_queue *)(void *)list_there,
@@ -129,11 +136,10 @@ weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *
     if (status == WEFT_OK)
         status = weft_job_copy(job, queues->nic_there, &nic, sizeof(nic));
     free(list);
-    queues->beside =
-        (struct weft_beside){.image = weft_nic_image,
-                             .name = "weft_nic_block",
-                             .argument = queues->nic_there,
-                             .blocks = blocks < WEFT_BESIDE_BLOCKS ? blocks : WEFT_BESIDE_BLOCKS};
+    queues->beside = (struct weft_beside){.image = weft_nic_image,
+                                          .name = "weft_nic_block",
+                                          .argument = queues->nic_there,
+                                          .blocks = blocks};
     weft_say(WEFT_SAY_INFO,
              "own process: by queues of each rank, softnic in %d block%s of the device for %d "
              "queue%s, SQ and CQ %s; a software NIC, no hardware",

@@ -95,6 +95,8 @@ void weft_queues_own_keys(struct weft_job *job, struct weft_gda_keys *keys);
 
 /* By weft_open. Errors: CONFIG: this device, or this job, cannot have a NIC on the device. */
 weft_status weft_nic_check(const struct weft_job *job);
+/* Blocks for so many queues; 0: as many as there can be. */
+int weft_nic_blocks(int queues);
 /* Whether there is one; whether it serves queues to this process. */
 bool weft_nic_wanted(const struct weft_job *job);
 bool weft_nic_serves(const struct weft_job *job, int process);

@@ -18,7 +18,10 @@ static void queue_failed(struct weft_job *job, uint32_t i, uint32_t syndrome, ui
         job->queues->failed_since = weft_now_ns();
     if (weft_now_ns() - job->queues->failed_since < RANK_SAYS_NS)
         return;
-    weft_slot_name(job, 1 + i / processes, name, sizeof(name));
+    if (weft_queues_each(job) < job->numbers.ranks_here)
+        snprintf(name, sizeof(name), "ranks that share it");
+    else
+        weft_slot_name(job, 1 + i / processes, name, sizeof(name));
     weft_job_fail(job, weft_gda_status(syndrome),
                   "%s: queue %u to process %u: the request at index %u failed with syndrome 0x%x",
                   name, 1 + i, i % processes, index, syndrome);

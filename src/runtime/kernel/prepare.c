@@ -206,6 +206,7 @@ weft_status weft_prepare(weft_job *job, const weft_kernel *kernel, int threads, 
         wish.shared = shared_bytes(job, kernel);
         wish.serves = wants_service(job);
         wish.beside = weft_nic_wanted(job) ? WEFT_NIC_QUEUES : 0;
+        wish.beside_most = weft_nic_blocks((int)job->config.gda_queues);
         status = job->device_ops->ranks(job->device, &wish, &ranks);
     }
     status = agree_on_ranks(job, status, kernel != NULL ? kernel->name : "", ranks);
