@@ -39,6 +39,8 @@ static dart_ret_t add_data(const char *call, weft_task_desc *desc, dart_gptr_t g
 
     if (bytes == 0)
         return DART_OK;
+    if (bytes > INT64_MAX)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu bytes", call, bytes);
     TRY(weftdart_pointer(call, gptr, &pointer));
     TRY(weftdart_segment_of(call, gptr.segid, &segment));
     if (segment->adopted && segment->team != DART_TEAM_ALL)
