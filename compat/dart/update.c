@@ -35,8 +35,8 @@ static dart_ret_t find(const char *call, dart_gptr_t gptr, size_t nelem, dart_da
         return weftdart_refuse(DART_ERR_INVAL, "%s: %zu elements of %zu bytes", call, nelem,
                                e->type->size);
     TRY(weftdart_pointer(call, gptr, &pointer));
-    TRY_WEFT(weft_host_gwhere(weftdart.job, weft_gptr_add(pointer, bytes), &where));
-    where.offset -= (uint64_t)bytes;
+    TRY_WEFT(weft_host_gwhere(weftdart.job, weft_gptr_add(pointer, bytes), &where)); /* the end */
+    TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where));
     if (pointer.offset % e->type->size != 0)
         return weftdart_refuse(DART_ERR_INVAL, "%s: offset %llu is not aligned to %zu bytes", call,
                                (unsigned long long)pointer.offset, e->type->size);

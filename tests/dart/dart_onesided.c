@@ -253,12 +253,15 @@ static void updates(dart_gptr_t base)
 static void outside(dart_gptr_t g)
 {
     unsigned char bytes[2] = {1, 2}, was;
+    dart_gptr_t before = g;
     int number = 1;
 
     BAD(dart_accumulate(g, &number, 1, DART_TYPE_INT, DART_OP_SUM));
     BAD(dart_accumulate(g, bytes, 1, DART_TYPE_BYTE, DART_OP_SUM));
     BAD(dart_fetch_and_op(g, bytes, &was, DART_TYPE_BYTE, DART_OP_SUM));
     BAD(dart_compare_and_swap(g, bytes, bytes, &was, DART_TYPE_BYTE));
+    before.addr_or_offs.offset = (uint64_t)0 - 1; /* the element ends where the segment begins */
+    BAD(dart_accumulate(before, bytes, 1, DART_TYPE_BYTE, DART_OP_SUM));
     GOOD(dart_gptr_incaddr(&g, -1));
     BAD(dart_accumulate(g, bytes, 2, DART_TYPE_BYTE, DART_OP_SUM));
     BAD(dart_accumulate(g, bytes, SIZE_MAX, DART_TYPE_BYTE, DART_OP_SUM));
