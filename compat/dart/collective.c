@@ -168,7 +168,8 @@ dart_ret_t dart_sendrecv(const void *sendbuf, size_t send_nelem, dart_datatype_t
     const weft_status sent =
         weft_host_send(weftdart.job, WEFT_COMM_HOST, dest.id, send_tag, sendbuf, send_bytes);
     if (sent != WEFT_OK) {
-        weft_host_message_cancel(weftdart.job, &op, &cancelled);
+        if (weft_host_message_cancel(weftdart.job, &op, &cancelled) == WEFT_OK && !cancelled)
+            weft_host_message_wait(weftdart.job, &op, NULL); /* into the caller's memory */
         return weftdart_result(sent);
     }
     return weftdart_result(weft_host_message_wait(weftdart.job, &op, NULL));

@@ -69,7 +69,7 @@ struct weftdart_type {
 const struct weftdart_type *weftdart_type_of(const char *call, dart_datatype_t type);
 static inline bool weftdart_is_plain(const struct weftdart_type *type)
 {
-    return type->count == 1 && type->extent == type->block->length;
+    return type->count == 1 && type->block->offset == 0 && type->extent == type->block->length;
 }
 /* Bytes of elements of a type that is plain. */
 dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, size_t *bytes);

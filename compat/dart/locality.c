@@ -4,6 +4,7 @@
  */
 #include "internal.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,8 @@ struct origin {
     char host[DART_LOCALITY_HOST_MAX_SIZE];
     int node, cores, memory_mib;
 };
-static struct origin *origins; /* by unit */
+static struct origin *origins;                           /* by unit */
+static pthread_mutex_t tree = PTHREAD_MUTEX_INITIALIZER; /* threads make and drop a team's */
 
 dart_ret_t weftdart_locality_open(void)
 {
@@ -199,9 +201,11 @@ void weftdart_locality_drop(struct weftdart_team *t)
 static dart_ret_t enter(const char *call, dart_team_t team, struct weftdart_team **t)
 {
     TRY(weftdart_team_of(call, team, t));
+    pthread_mutex_lock(&tree);
     const dart_ret_t code = make(call, *t);
     if (code != DART_OK)
         weftdart_locality_drop(*t);
+    pthread_mutex_unlock(&tree);
     return code;
 }
 
@@ -217,7 +221,9 @@ dart_ret_t dart_team_locality_finalize(dart_team_t team)
     struct weftdart_team *t;
 
     TRY(weftdart_team_of(__func__, team, &t));
+    pthread_mutex_lock(&tree);
     weftdart_locality_drop(t);
+    pthread_mutex_unlock(&tree);
     return DART_OK;
 }
 
@@ -288,10 +294,11 @@ dart_ret_t dart_domain_assign(dart_domain_locality_t *domain, const dart_domain_
 {
     TRY_PLACE(domain);
     TRY_PLACE(source);
-    clear(domain);
-    const dart_ret_t code = copy(__func__, domain, source, NULL);
+    dart_domain_locality_t before = *domain; /* goes last: the source may be below it, or it */
+    const dart_ret_t code = copy(__func__, domain, source != domain ? source : &before, NULL);
     if (code != DART_OK)
         clear(domain);
+    clear(&before);
     return code;
 }
 

@@ -143,7 +143,7 @@ OLD(group_split, struct dart_group_struct *group, size_t n, struct dart_group_st
     size_t count;
 
     TRY_PLACE(groups);
-    dart_group_t *const made = calloc(n + 1, sizeof(*made));
+    dart_group_t *const made = n < SIZE_MAX ? calloc(n + 1, sizeof(*made)) : NULL;
     if (made == NULL)
         return weftdart_no_memory(__func__);
     const dart_ret_t code = dart_group_split(group, n, &count, made);
@@ -294,6 +294,8 @@ OLD(testall, dart_handle_t *handles, size_t n, int32_t *finished)
 
     TRY_OPEN();
     TRY_PLACE(finished);
+    if (n > 0)
+        TRY_PLACE(handles);
     for (size_t i = 0; i < n && done; i++)
         TRY(weftdart_test(handles[i], WEFT_REMOTE, &done));
     *finished = done;

@@ -110,9 +110,9 @@ static weft_status open_job(int *argc, char ***argv, weft_thread_level level)
     for (int i = 1; i < given; i++)
         all[count++] = (*argv)[i];
     const weft_status status = weft_open_threads(&weftdart.job, &count, all, level);
-    for (int i = 0; given > 0 && i <= count; i++)
+    for (int i = 0; status == WEFT_OK && given > 0 && i <= count; i++)
         (*argv)[i] = all[i];
-    if (given > 0)
+    if (status == WEFT_OK && given > 0)
         *argc = count;
     free(all);
     return status;

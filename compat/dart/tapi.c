@@ -39,16 +39,19 @@ static dart_ret_t add_data(const char *call, weft_task_desc *desc, dart_gptr_t g
 
     if (bytes == 0)
         return DART_OK;
+    if (bytes > INT64_MAX)
+        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu bytes", call, bytes);
     TRY(weftdart_pointer(call, gptr, &pointer));
     TRY(weftdart_segment_of(call, gptr.segid, &segment));
     if (segment->adopted && segment->team != DART_TEAM_ALL)
         return weftdart_refuse(DART_ERR_INVAL, "%s: memory that team %d has registered", call,
                                segment->team);
     TRY_WEFT(weft_host_gwhere(weftdart.job, weft_gptr_add(pointer, (int64_t)bytes), &where));
+    TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where)); /* not only its end is inside */
     desc->data[desc->datas++] = (weft_task_data_desc){
         .win = where.win,
         .place = where.member,
-        .offset = where.offset - bytes,
+        .offset = where.offset,
         .bytes = bytes,
         .mode = mode,
     };

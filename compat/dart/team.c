@@ -143,6 +143,8 @@ dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_tea
     free(all);
     /* Also after an error, which others may not have: they wait in this call. */
     TRY_WEFT(weft_host_group_split(weftdart.job, from->group, mine.first, 0, &comm));
+    if (code != DART_OK && mine.first >= 0) /* at all members of the group alike */
+        weft_host_group_free(weftdart.job, &comm);
     TRY(code);
     if (mine.first >= 0)
         TRY(make(__func__, (dart_team_t)number, &members, comm, comm));

@@ -54,15 +54,16 @@ struct move {
     const char *call;
     weft_gptr pointer;
     unsigned char *memory; /* of a put, it is only read */
-    bool put;
+    bool put, has_begun;
     dart_handle_t handle; /* NULL: a flush completes it */
     struct rows rows;
 };
 
-static dart_ret_t begun(const struct move *m, weft_op op)
+static dart_ret_t begun(struct move *m, weft_op op)
 {
     dart_handle_t const h = m->handle;
 
+    m->has_begun = true;
     if (h == NULL)
         return DART_OK;
     if (h->count == h->room) {
@@ -122,6 +123,16 @@ static dart_ret_t add_run(struct move *m, size_t at, size_t own, size_t bytes)
     return DART_OK;
 }
 
+/* Whether offsets of so many elements, and of one period more, fit in a number of bytes. */
+static bool has_offsets(const struct weftdart_type *type, size_t nelem)
+{
+    size_t bytes;
+
+    return !__builtin_mul_overflow(nelem / type->elements + 1, type->extent, &bytes) &&
+           !__builtin_add_overflow(bytes, type->block->offset, &bytes) &&
+           !__builtin_mul_overflow(bytes, type->size, &bytes) && bytes <= INT64_MAX;
+}
+
 static dart_ret_t check_types(const char *call, const struct weftdart_type *local,
                               const struct weftdart_type *remote, size_t nelem)
 {
@@ -130,7 +141,7 @@ static dart_ret_t check_types(const char *call, const struct weftdart_type *loca
     if (local->base != remote->base)
         return weftdart_refuse(DART_ERR_INVAL, "%s: types of different elements", call);
     if (nelem % local->elements != 0 || nelem % remote->elements != 0 ||
-        nelem > SIZE_MAX / 64 / local->size)
+        !has_offsets(local, nelem) || !has_offsets(remote, nelem))
         return weftdart_refuse(DART_ERR_INVAL,
                                "%s: %zu elements, of types with %zu here and %zu there", call,
                                nelem, local->elements, remote->elements);
@@ -290,16 +301,27 @@ static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart
         .call = __func__, .memory = (unsigned char *)(uintptr_t)src, .put = true                   \
     }
 
+/* Whatever was begun before an error is flushed. */
+static dart_ret_t move_alone(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
+                             dart_datatype_t remote)
+{
+    const dart_ret_t code = move(m, gptr, nelem, local, remote);
+
+    if (code != DART_OK && m->has_begun)
+        flush(m->call, gptr);
+    return code;
+}
+
 dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
                     dart_datatype_t dst_type)
 {
-    return move(&(struct move)A_GET, gptr, nelem, dst_type, src_type);
+    return move_alone(&(struct move)A_GET, gptr, nelem, dst_type, src_type);
 }
 
 dart_ret_t dart_put(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
                     dart_datatype_t dst_type)
 {
-    return move(&(struct move)A_PUT, gptr, nelem, src_type, dst_type);
+    return move_alone(&(struct move)A_PUT, gptr, nelem, src_type, dst_type);
 }
 
 dart_ret_t dart_get_handle(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,

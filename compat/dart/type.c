@@ -86,23 +86,24 @@ dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const si
 {
     struct weftdart_type *type;
     struct weftdart_block *block;
-    size_t first = SIZE_MAX, end = 0;
+    size_t first = SIZE_MAX, end = 0, elements = 0;
 
     TRY_PLACE(newtype);
     TRY_PLACE(blocklen);
     TRY_PLACE(offset);
     for (size_t i = 0; i < count; i++)
-        if (blocklen[i] == 0 || offset[i] > SIZE_MAX / 2 || blocklen[i] > SIZE_MAX / 2)
+        if (blocklen[i] == 0 || offset[i] > SIZE_MAX / 2 || blocklen[i] > SIZE_MAX / 2 ||
+            __builtin_add_overflow(elements, blocklen[i], &elements))
             return weftdart_refuse(DART_ERR_INVAL, "%s: block %zu has %zu elements at %zu",
                                    __func__, i, blocklen[i], offset[i]);
     TRY(make(__func__, base, count, &type, &block));
     for (size_t i = 0; i < count; i++) {
         block[i] = (struct weftdart_block){offset[i], blocklen[i]};
-        type->elements += blocklen[i];
         first = offset[i] < first ? offset[i] : first;
         end = offset[i] + blocklen[i] > end ? offset[i] + blocklen[i] : end;
     }
     type->extent = end - first;
+    type->elements = elements;
     *newtype = (dart_datatype_t)type;
     return DART_OK;
 }
@@ -235,6 +236,8 @@ dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operati
     *combine = (weft_combine){.bytes = pair * size, .commutes = 1, .check = UINT32_MAX};
     if (op > DART_OP_LAST) {
         const struct own_operation *const own = (const struct own_operation *)op;
+        if (own->type != type)
+            return weftdart_refuse(DART_ERR_INVAL, "%s: the operation is of another type", call);
         combine->combine = combine_own;
         combine->commutes = own->commutes;
         combine->in_calls = 1;

@@ -15,8 +15,10 @@ struct element {
     size_t at;         /* of the element in the word */
 };
 
-static dart_ret_t find(const char *call, dart_gptr_t gptr, dart_datatype_t type, struct element *e)
+static dart_ret_t find(const char *call, dart_gptr_t gptr, size_t nelem, dart_datatype_t type,
+                       struct element *e)
 {
+    int64_t bytes;
     weft_gptr pointer;
     weft_gwhere where;
 
@@ -29,7 +31,11 @@ static dart_ret_t find(const char *call, dart_gptr_t gptr, dart_datatype_t type,
                                "%s: not of a type of %zu bytes, or made by the "
                                "program",
                                call, e->type->size);
+    if (__builtin_mul_overflow(nelem, e->type->size, &bytes))
+        return weftdart_refuse(DART_ERR_INVAL, "%s: %zu elements of %zu bytes", call, nelem,
+                               e->type->size);
     TRY(weftdart_pointer(call, gptr, &pointer));
+    TRY_WEFT(weft_host_gwhere(weftdart.job, weft_gptr_add(pointer, bytes), &where)); /* the end */
     TRY_WEFT(weft_host_gwhere(weftdart.job, pointer, &where));
     if (pointer.offset % e->type->size != 0)
         return weftdart_refuse(DART_ERR_INVAL, "%s: offset %llu is not aligned to %zu bytes", call,
@@ -99,7 +105,7 @@ static bool is_native(dart_datatype_t type, dart_operation_t op, weft_type *nati
 }
 
 /* Checks all, and says how elements are combined. */
-static dart_ret_t prepare(const char *call, dart_gptr_t gptr, dart_datatype_t type,
+static dart_ret_t prepare(const char *call, dart_gptr_t gptr, size_t nelem, dart_datatype_t type,
                           dart_operation_t op, struct element *e, weft_combine *combine)
 {
     size_t number = 1;
@@ -108,7 +114,7 @@ static dart_ret_t prepare(const char *call, dart_gptr_t gptr, dart_datatype_t ty
         return weftdart_refuse(DART_ERR_INVAL, "%s: not by operation %ld%s", call,
                                op < DART_OP_LAST ? (long)op : -1,
                                op >= DART_OP_LAST ? ", which the program has made" : "");
-    TRY(find(call, gptr, type, e));
+    TRY(find(call, gptr, nelem, type, e));
     return weftdart_combine(call, type, op, &number, combine);
 }
 
@@ -122,7 +128,7 @@ static dart_ret_t accumulate(const char *call, dart_gptr_t gptr, const void *val
     weft_gptr pointer;
     weft_op begun;
 
-    TRY(prepare(call, gptr, type, op, &e, &combine));
+    TRY(prepare(call, gptr, nelem, type, op, &e, &combine));
     if (values == NULL && nelem > 0)
         return weftdart_refuse(DART_ERR_INVAL, "%s: %zu values at NULL", call, nelem);
     if (op == DART_OP_NO_OP)
@@ -188,7 +194,7 @@ dart_ret_t dart_fetch_and_op(dart_gptr_t gptr, const void *value, void *result,
     weft_combine combine;
 
     TRY_PLACE(result);
-    TRY(prepare(__func__, gptr, type, op, &e, &combine));
+    TRY(prepare(__func__, gptr, 1, type, op, &e, &combine));
     if (op != DART_OP_NO_OP)
         TRY_PLACE(value);
     const bool add = op == DART_OP_SUM && is_integer(type);
@@ -208,7 +214,7 @@ dart_ret_t dart_compare_and_swap(dart_gptr_t gptr, const void *value, const void
     TRY_PLACE(result);
     if (!is_integer(type))
         return weftdart_refuse(DART_ERR_INVAL, "%s: not of integers", __func__);
-    TRY(find(__func__, gptr, type, &e));
+    TRY(find(__func__, gptr, 1, type, &e));
     unsigned char *const there = (unsigned char *)&seen + e.at;
     if (e.type->size == e.size)
         memcpy(&word, compare, e.size);

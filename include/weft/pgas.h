@@ -52,7 +52,8 @@ WEFT_API weft_gspace *weft_pgas_space(weft_job *job);
  * A block of this place's heap, at least `bytes` bytes, not zeroed. Its offset is aligned to the
  * next power of two, up to 4096 bytes in memory. Legal while a kernel runs; does not block. On a
  * GPU, host programs and kernels each have a part of the heap (WEFT_HEAP_KERNEL_SHARE) and free
- * what they took themselves. Errors: MEMORY, STATE.
+ * what they took themselves. Errors: MEMORY, also while others are just cutting the last large
+ * block: try again; STATE.
  */
 WEFT_API weft_status weft_host_local_alloc(weft_job *job, size_t bytes, weft_gptr *g);
 /* NULL is ignored. Errors: ARGUMENT: no block of this place begins there. */
@@ -78,7 +79,10 @@ WEFT_API weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes,
  */
 WEFT_API weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes,
                                  weft_gspan *span);
-/* Frees either. Collective over its group; nobody uses it any more. *span becomes zero. */
+/*
+ * Frees either. Collective over its group, before weft_host_group_free of that; nobody uses it any
+ * more. *span becomes zero.
+ */
 WEFT_API weft_status weft_gfree(weft_job *job, weft_gspan *span);
 
 /* The beginning of a member's part; NULL for a bad member. */
@@ -142,14 +146,15 @@ typedef struct weft_glock {
 } weft_glock;
 /*
  * ranks: how many of a place's ranks may use it, the first ones; 0: host programs alone.
- * Collective, as weft_galloc; errors: its. free: nobody holds it or waits.
+ * Collective, as weft_galloc; errors: its. free: nobody holds it or waits; before
+ * weft_host_group_free of its group.
  */
 WEFT_API weft_status weft_glock_create(weft_job *job, weft_comm group, int ranks, weft_glock *lock);
 WEFT_API weft_status weft_glock_free(weft_job *job, weft_glock *lock);
 /*
- * acquire blocks, release may wait for a moment; try does not block, *taken: 1: it has it now. One
- * thread of a host program at a time, between its acquire and release too. Errors: also
- * UNSUPPORTED, as weft_host_swap.
+ * acquire blocks, and for ever if the caller has the lock; release may wait for a moment; try does
+ * not block, *taken: 1: it has it now. One thread of a host program at a time, between its acquire
+ * and release too. Errors: also UNSUPPORTED, as weft_host_swap; STATE: nobody has it (release).
  */
 WEFT_API weft_status weft_host_glock_acquire(weft_job *job, const weft_glock *lock);
 WEFT_API weft_status weft_host_glock_try(weft_job *job, const weft_glock *lock, int *taken);
@@ -161,7 +166,8 @@ WEFT_API weft_status weft_host_glock_release(weft_job *job, const weft_glock *lo
 
 /*
  * A block of this place's heap, as weft_host_local_alloc; of one for the whole rank, all threads
- * get the same pointer. Never waits for the host. NULL: the heap is full, and the job goes on.
+ * get the same pointer. Never waits for the host. NULL: the heap is full, or others are just
+ * cutting its last large block: try again. The job goes on.
  */
 WEFT_FN weft_gptr weft_local_alloc(weft_self *self, weft_gspace *space, size_t bytes);
 /* By all threads; what they did with the block comes before. */

@@ -232,9 +232,13 @@ WEFT_FN void weft_glock_release(weft_self *self, const weft_gspace *space, const
 
     weft_gflush(self, space);
     uint64_t next = weft_gswap(self, space, word, 0);
-    if (next == 0 && weft_gcompare_swap(self, space, lock->memory.base, me, 0) == me)
-        return;
-    if (next == 0) { /* it has come, and is about to say so */
+    if (next == 0) {
+        const uint64_t last = weft_gcompare_swap(self, space, lock->memory.base, me, 0);
+        if (last == me)
+            return;
+        if (last == 0)
+            weft_fail4(self, WEFT_ERR_STATE, "weft_glock_release: nobody has the lock", 0, 0, 0, 0);
+        /* it has come, and is about to say so */
         weft_wait_until(self, (const uint64_t *)weft_gaddress(self, space, word), WEFT_NE, 0);
         next = weft_gswap(self, space, word, 0);
     }

@@ -123,6 +123,9 @@ weft_status weft_host_glock_release(weft_job *job, const weft_glock *lock)
         status = weft_host_gcompare_swap(job, lock->memory.base, me, 0, &last);
         if (status != WEFT_OK || last == me)
             return status;
+        if (last == 0)
+            return weft_refused(job, WEFT_ERR_STATE,
+                                "weft_host_glock_release: nobody has the lock");
         status = await(job, word); /* it has come, and is about to say so */
         if (status == WEFT_OK)
             status = weft_host_gswap(job, word, 0, &next);

@@ -168,7 +168,6 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
         if (m->all[m->place[i]].generation > pgas->serial)
             pgas->serial = m->all[m->place[i]].generation;
     segment->generation = (uint16_t)(1 + (pgas->serial * 61 + (uint32_t)m->place[0]) % 65535);
-    segment->known = 1;
     segment->win = win;
     memset(segment->part, 0, (size_t)pgas->space.places * sizeof(*segment->part));
     for (int i = 0; i < m->members; i++) {
@@ -176,6 +175,8 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
         segment->part[m->place[i]] = (struct weft_gpart){heap ? pgas->board + b->at : 0, b->bytes,
                                                          heap ? m->place[i] : i, 1};
     }
+    /* Last: another thread may be in weft_host_gflush. */
+    __atomic_store_n(&segment->known, 1, __ATOMIC_RELEASE);
     const weft_status status = publish(job, pgas, number);
     if (status != WEFT_OK)
         return no_memory(job, m->call);
@@ -270,7 +271,7 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
         status = compare(job, &m);
     if (status == WEFT_OK) {
         struct weft_gsegment *const segment = &m.pgas->space.segment[mine.segment];
-        segment->known = 0;
+        __atomic_store_n(&segment->known, 0, __ATOMIC_RELAXED);
         segment->generation++;
         status = publish(job, m.pgas, mine.segment);
         if (segment->win != m.pgas->space.win)

@@ -148,7 +148,8 @@ weft_status weft_host_gflush(weft_job *job)
 
     weft_flush(self, space->win);
     for (uint32_t i = 1; i < space->segments; i++)
-        if (space->segment[i].known && space->segment[i].win != space->win)
+        if (__atomic_load_n(&space->segment[i].known, __ATOMIC_ACQUIRE) &&
+            space->segment[i].win != space->win)
             weft_flush(self, space->segment[i].win);
     return weft_host_leave(job, WEFT_OK);
 }

@@ -46,6 +46,7 @@ static void groups(void)
     GOOD(dart_group_split(a, 2, parts));
     GOOD(dart_group_getmembers(c, members));
     CHECK(members[0] == 5);
+    CODE(DART_ERR_NOMEM, dart_group_split(a, SIZE_MAX, parts));
     GOOD(dart_group_fini(a));
     free(a);
     free(b);
@@ -134,6 +135,7 @@ static void field(dart_team_t team, const int *global, int members, int me)
         source[n] = 100 + i;
         GOOD(dart_put(g, &source[n], sizeof(int), &handles[n]));
     }
+    BAD(dart_testall(NULL, 1, &finished));
     GOOD(dart_test(handles[0], &finished));
     GOOD(dart_waitall(handles, WORDS));
     GOOD(dart_barrier(team));

@@ -153,6 +153,7 @@ static void own_operations(void)
     GOOD(dart_allreduce(&mine, &got, 1, type, op, DART_TEAM_ALL));
     CHECK(got.unit == units - 1 && got.value == 10 * got.unit);
     BAD(dart_accumulate(DART_GPTR_NULL, &mine, 1, type, op));
+    BAD(dart_allreduce(&limit, &limit, 1, DART_TYPE_INT, op, DART_TEAM_ALL));
     GOOD(dart_op_destroy(&op));
     CHECK(op == DART_OP_UNDEFINED);
     GOOD(dart_op_create(compose, NULL, false, type, true, &op));

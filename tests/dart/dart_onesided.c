@@ -85,8 +85,9 @@ static void types(dart_gptr_t base)
 {
     enum { ELEMENTS = 120, ROOM = 600 };
     static const size_t lengths[] = {2, 1, 3}, offsets[] = {1, 5, 10};
+    static const size_t too_long[] = {SIZE_MAX / 2, SIZE_MAX / 2, 2};
     static int source[ROOM], seen[ROOM], whole[ROOM];
-    dart_datatype_t strided, wider, indexed, pair, bad = DART_TYPE_UNDEFINED;
+    dart_datatype_t far, strided, wider, indexed, pair, bad = DART_TYPE_UNDEFINED;
     const dart_gptr_t g = part(base, (unit + 1) % units, 8);
 
     GOOD(dart_type_create_strided(DART_TYPE_INT, 4, 3, &strided));
@@ -138,6 +139,15 @@ static void types(dart_gptr_t base)
     BAD(dart_put_blocking(g, source, 100, DART_TYPE_INT, strided));
     BAD(dart_put_blocking(g, source, 1, bad, DART_TYPE_INT));
     BAD(dart_type_create_strided(DART_TYPE_INT, 2, 3, &bad));
+    BAD(dart_type_create_indexed(DART_TYPE_BYTE, 3, too_long, offsets, &bad));
+    GOOD(dart_type_create_strided(DART_TYPE_INT, SIZE_MAX / 8, 1, &far));
+    BAD(dart_get_blocking(seen, g, 8, far, DART_TYPE_INT));
+    BAD(dart_get_blocking(seen, g, 8, DART_TYPE_INT, far));
+    GOOD(dart_type_destroy(&far));
+    GOOD(dart_type_create_indexed(DART_TYPE_INT, 1, lengths, offsets,
+                                  &far)); /* one block, not at 0 */
+    BAD(dart_bcast(seen, 2, far, DART_TEAM_UNIT_ID(0), DART_TEAM_ALL));
+    GOOD(dart_type_destroy(&far));
     BAD(dart_type_create_strided(strided, 4, 3, &bad));
     BAD(dart_type_destroy(&bad));
     GOOD(dart_type_destroy(&pair));
@@ -239,6 +249,25 @@ static void updates(dart_gptr_t base)
     BAD(dart_fetch_and_op(element(base, 1, 1), two, two, DART_TYPE_INT, DART_OP_SUM));
 }
 
+/* g: where the segment ends. */
+static void outside(dart_gptr_t g)
+{
+    unsigned char bytes[2] = {1, 2}, was;
+    dart_gptr_t before = g;
+    int number = 1;
+
+    BAD(dart_accumulate(g, &number, 1, DART_TYPE_INT, DART_OP_SUM));
+    BAD(dart_accumulate(g, bytes, 1, DART_TYPE_BYTE, DART_OP_SUM));
+    BAD(dart_fetch_and_op(g, bytes, &was, DART_TYPE_BYTE, DART_OP_SUM));
+    BAD(dart_compare_and_swap(g, bytes, bytes, &was, DART_TYPE_BYTE));
+    before.addr_or_offs.offset = (uint64_t)0 - 1; /* the element ends where the segment begins */
+    BAD(dart_accumulate(before, bytes, 1, DART_TYPE_BYTE, DART_OP_SUM));
+    GOOD(dart_gptr_incaddr(&g, -1));
+    BAD(dart_accumulate(g, bytes, 2, DART_TYPE_BYTE, DART_OP_SUM));
+    BAD(dart_accumulate(g, bytes, SIZE_MAX, DART_TYPE_BYTE, DART_OP_SUM));
+    GOOD(dart_accumulate(g, bytes, 1, DART_TYPE_BYTE, DART_OP_SUM));
+}
+
 static void run(void)
 {
     dart_gptr_t base, g;
@@ -253,6 +282,7 @@ static void run(void)
     g = base;
     GOOD(dart_gptr_incaddr(&g, (int64_t)units * PART + 64));
     BAD(dart_put_blocking(g, &byte, 64, DART_TYPE_BYTE, DART_TYPE_BYTE));
+    outside(g);
     GOOD(dart_gptr_setunit(&g, DART_TEAM_UNIT_ID(units)));
     BAD(dart_get_blocking(&byte, g, 1, DART_TYPE_BYTE, DART_TYPE_BYTE));
     BAD(dart_get_blocking(&byte, DART_GPTR_NULL, 1, DART_TYPE_BYTE, DART_TYPE_BYTE));

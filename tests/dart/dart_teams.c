@@ -207,6 +207,10 @@ static void locality(void)
     GOOD(dart_domain_assign(host, copy));
     GOOD(dart_domain_destroy(copy));
     CHECK(host->num_units == units && strcmp(host->children[0]->domain_tag, ".0") == 0);
+    GOOD(dart_domain_assign(host, host->children[0])); /* its own child, then itself */
+    GOOD(dart_domain_assign(host, host));
+    CHECK(host->parent == NULL && strcmp(host->domain_tag, ".0") == 0 &&
+          host->children[0]->parent == host);
     BAD(dart_domain_select(host, 0, NULL));
     BAD(dart_domain_exclude(host, 0, NULL));
     BAD(dart_domain_add_subdomain(host, host, 0));

@@ -44,8 +44,8 @@ passes "dartrun" "$dartrun" --cpu 3 --segment 8M "$bin/tests/dart_tapi"
 passes "dartrun, both kinds" "$dartrun" --cpu 2 --gpu 1 "$bin/tests/far_dart_tapi"
 [ "$(grep '^unit' out | sort | tr '\n' ,)" = "unit 0: cuda,unit 1: cpu,unit 2: cpu," ] || fail "kinds: $(cat out)"
 # shellcheck disable=SC2016 # the shell of each process
-[ "$(timeout 20 "$dartrun" --segment 5M -n 1 sh -c 'echo $WEFT_HEAP')" = 5M ] || fail "dartrun --segment"
-for wrong in "" "--cpu x true" "--gpu" "--cpu 0 --gpu 0 true"; do
+[ "$(timeout 20 "$dartrun" --segment 5M --timeout 20 -np 1 sh -c 'echo $WEFT_HEAP')" = 5M ] || fail "dartrun --segment"
+for wrong in "" "--cpu x true" "--gpu" "--cpu 0 --gpu 0 true" "-n" "--timeout" "--processes 1"; do
     # shellcheck disable=SC2086 # words
     timeout 20 "$dartrun" $wrong >/dev/null 2>err
     [ $? -eq 125 ] || fail "dartrun $wrong: $(cat err)"

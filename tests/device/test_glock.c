@@ -1,7 +1,8 @@
 /*
  * Locks of the global address space: host programs and ranks of all places add to one number by a
  * get and a put, which loses some unless one at a time does it. Who has the lock sees what the last
- * one put, at another place than the lock's. A lock that is held is not given by a try.
+ * one put, at another place than the lock's. A lock that is held is not given by a try, and one
+ * that nobody has is not released.
  */
 #include "support/test.h"
 
@@ -36,6 +37,13 @@ WEFT_KERNEL(locks, struct data, user)
         weft_gput(self, user->space, user->number, mine, sizeof(*mine));
         weft_glock_release(self, user->space, &user->lock);
     }
+    test_done(self, &user->check);
+}
+
+/* Releases one that nobody has. */
+WEFT_KERNEL(unheld, struct data, user)
+{
+    weft_glock_release(self, user->space, &user->lock);
     test_done(self, &user->check);
 }
 
@@ -90,6 +98,12 @@ static int body(struct test_env *env)
     TEST_EQ(env, weft_host_gget(env->job, user.number, &number, sizeof(number)), WEFT_OK);
     TEST_EQ(env, number, user.rounds * (uint64_t)(env->numbers->ranks + n));
     TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+    env->expect = WEFT_ERR_STATE;
+    if (env->only != NULL && test_prepare(env, &unheld)) {
+        test_run(env, &user, sizeof(user));
+        return TEST_PASSED;
+    }
+    TEST_EQ(env, weft_host_glock_release(env->job, &user.lock), WEFT_ERR_STATE); /* nobody has it */
     TEST_EQ(env, weft_glock_free(env->job, &user.lock), WEFT_OK);
     TEST_EQ(env, weft_gfree(env->job, &span), WEFT_OK);
     TEST_EQ(env, weft_pgas_close(env->job), WEFT_OK);

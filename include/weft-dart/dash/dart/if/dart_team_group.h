@@ -44,10 +44,11 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
 /* The team's members; to be destroyed. */
 dart_ret_t dart_team_get_group(dart_team_t team, dart_group_t *group) DART_NOTHROW;
 /*
- * Collective over `team`. group: the new team's members, the same at all of them; groups without a
- * common unit become teams each. A unit that gives DART_GROUP_NULL, or a group without itself, gets
- * DART_TEAM_NULL. The number is the same at all members, and that of no other team of theirs. 250
- * teams are the most in the whole job.
+ * Collective over `team`. group: the new team's members, the same at all of them, but for units
+ * that are not in `team`, which are left out; groups without a common unit become teams each. A
+ * unit that gives DART_GROUP_NULL, or a group without itself, gets DART_TEAM_NULL. The number is
+ * the same at all members, and that of no other team of theirs. 250 teams are the most in the whole
+ * job.
  */
 dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group,
                             dart_team_t *newteam) DART_NOTHROW;

@@ -88,8 +88,8 @@ dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype) D
 dart_ret_t dart_type_destroy(dart_datatype_t *type) DART_NOTHROW;
 
 /*
- * An operation on elements of a type that is not strided or indexed, for reductions alone. It is
- * called by threads that are in a call of DART. type_is_temporary makes no difference.
+ * An operation on elements of `type`, which is not strided or indexed, for reductions of that type
+ * alone. It is called by threads that are in a call of DART. type_is_temporary makes no difference.
  */
 dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dart_datatype_t type,
                           bool type_is_temporary, dart_operation_t *new_op) DART_NOTHROW;
