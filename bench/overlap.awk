@@ -30,12 +30,14 @@ function over(what, study, p, delay,    r, t, m, c) {
         t = total[study, p, delay, "weft", r]
         m = total[study, p, delay, "two-model", r]
         c = m - wait[study, p, delay, "two-model", r]
-        list[++n] = what == "T" ? t : what == "M" ? m : what == "C" ? c : m > c ? 1 - (t - c) / (m - c) : 0
+        list[++n] = (what == "T") ? t : (what == "M") ? m : (what == "C") ? c : (m > c) ? 1 - (t - c) / (m - c) : 0
     }
     return median()
 }
 END {
     for (p = 2; p <= 4; p += 2) {
+        if (!(("stencil", p, 0, "weft", 1) in total))
+            continue
         printf "%s%d processes, a host each, ms; hidden share of the network's time.\n\n", p == 2 ? "" : "\n", p
         print "| | later by | weft | two-model | its computing | hidden | |"
         print "| --- | --- | --- | --- | --- | --- | --- |"
@@ -49,7 +51,7 @@ END {
                     printf "%d,%s %d µs,%g,%g\n", p, study, d, t / m, over("C", study, p, d) / m >summary
                 wanted = d == 50 && study ~ /^(stencil|particles)$/ ? (share >= 0.7 ? "met" : "missed: 0.7 wanted") : ""
                 printf "| %s | %d µs | %.3g | %.3g | %.3g | %.2f | %s%s |\n", study in title ? title[study] : study, d, t, m,
-                    over("C", study, p, d), share, wanted, t > m ? (wanted == "" ? "" : "; ") "**slower than the two-model form**" : ""
+                    over("C", study, p, d), share, wanted, (t > m) ? (wanted == "" ? "" : "; ") "**slower than the two-model form**" : ""
             }
     }
 }

@@ -10,7 +10,7 @@ far_down() {
     [ -z "$relay" ] || kill "$relay" 2>/dev/null || true
     relay=
     [ ! -d "$work/net" ] || "$hosts" down "$work/net"
-    rm -rf "$work/net"
+    rm -rf "$work/net" "$work/ready"
 }
 trap 'far_down; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
