@@ -5,13 +5,29 @@
 #include "device/device.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 /* As in cuda.h, which this build may lack. */
 enum { MEMORY_TYPE = 2, IS_MANAGED = 8, DEVICE_MEMORY = 2 };
 typedef int get_attribute(void *value, int attribute, unsigned long long pointer);
 
+/* How many libraries the process has loaded so far. */
+static int loads(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)size;
+    *(unsigned long long *)count = info->dlpi_adds;
+    return 1;
+}
+
+/* Again only after another library was loaded: dlopen takes long to find that there is none. */
 static get_attribute *find(void)
 {
+    static unsigned long long seen;
+    unsigned long long now = 0;
+
+    dl_iterate_phdr(loads, &now);
+    if (__atomic_exchange_n(&seen, now, __ATOMIC_RELAXED) == now)
+        return NULL;
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 
     return library != NULL ? (get_attribute *)dlsym(library, "cuPointerGetAttribute") : NULL;
@@ -26,7 +42,8 @@ bool weft_device_is_foreign(const void *memory, bool look)
 
     if (get == NULL && look) {
         get = find();
-        __atomic_store_n(&known, get, __ATOMIC_RELEASE);
+        if (get != NULL)
+            __atomic_store_n(&known, get, __ATOMIC_RELEASE);
     }
     return get != NULL && get(&type, MEMORY_TYPE, at) == 0 && type == DEVICE_MEMORY &&
            (get(&managed, IS_MANAGED, at) != 0 || managed == 0);
