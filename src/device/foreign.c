@@ -19,18 +19,28 @@ static int loads(struct dl_phdr_info *info, size_t size, void *count)
     return 1;
 }
 
-/* Again only after another library was loaded: dlopen takes long to find that there is none. */
 static get_attribute *find(void)
 {
-    static unsigned long long seen;
-    unsigned long long now = 0;
-
-    dl_iterate_phdr(loads, &now);
-    if (__atomic_exchange_n(&seen, now, __ATOMIC_RELAXED) == now)
-        return NULL;
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 
     return library != NULL ? (get_attribute *)dlsym(library, "cuPointerGetAttribute") : NULL;
+}
+
+/* The driver's function; NULL: there is none. Looked for again only after another library was
+ * loaded: dlopen takes long to find that there is none. */
+static get_attribute *look_again(get_attribute **known)
+{
+    static unsigned long long seen; /* loads at the last look, of which `known` is what it found */
+    unsigned long long now = 0;
+
+    dl_iterate_phdr(loads, &now);
+    if (__atomic_load_n(&seen, __ATOMIC_ACQUIRE) != now) {
+        get_attribute *const found = find();
+        if (found != NULL)
+            __atomic_store_n(known, found, __ATOMIC_RELEASE);
+        __atomic_store_n(&seen, now, __ATOMIC_RELEASE);
+    }
+    return __atomic_load_n(known, __ATOMIC_ACQUIRE);
 }
 
 bool weft_device_is_foreign(const void *memory, bool look)
@@ -40,11 +50,8 @@ bool weft_device_is_foreign(const void *memory, bool look)
     const unsigned long long at = (unsigned long long)(uintptr_t)memory;
     unsigned type = 0, managed = 0;
 
-    if (get == NULL && look) {
-        get = find();
-        if (get != NULL)
-            __atomic_store_n(&known, get, __ATOMIC_RELEASE);
-    }
+    if (get == NULL && look)
+        get = look_again(&known);
     return get != NULL && get(&type, MEMORY_TYPE, at) == 0 && type == DEVICE_MEMORY &&
            (get(&managed, IS_MANAGED, at) != 0 || managed == 0);
 }
