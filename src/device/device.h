@@ -25,9 +25,9 @@ struct weft_wish {
     int threads;
     int ranks;       /* at most; 0: as many as suit the device */
     size_t shared;   /* at most so many bytes of weft_shared for each rank */
-    bool serves;     /* there must be room beside the kernel for what `serve` needs, */
-    int beside;      /* and for a block of device/beside.h for each so many ranks; 0: for none; */
-    int beside_most; /* at most so many blocks */
+    bool serves;     /* room is left beside the kernel for what `serve` needs */
+    int beside;      /* ranks for each block of device/beside.h that has room, too; 0: none has */
+    int beside_most; /* such blocks, at most */
 };
 
 /* What a launch needs to know. */
