@@ -15,12 +15,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-page=
-if [ "${1:-}" = --page ]; then
-    page=$(realpath "$2")
-    grep -q '^<!-- tables -->' "$page"
-    shift 2
-fi
+. "$here/support/page.sh"
 [ "${1:-}" = --rounds ] || set -- --rounds 7 "$@"
 programs=(latency_send bandwidth_send coll queue)
 needs=(weftrun bench_msg bench_delay lbm_msg md_msg "${programs[@]/#/weftmpi_}" "${programs[@]/#/mpi_}")
@@ -167,12 +162,4 @@ for format in png svg; do
     ! command -v gnuplot >/dev/null || gnuplot -c "$here/messages.gp" "$out" $format
 done
 cat "$out/machine.txt" "$out/tables.md"
-if [ -n "$page" ]; then
-    {
-        sed '/^<!-- tables -->/q' "$page"
-        printf '```\n%s\n```\n\n' "$(cat "$out/machine.txt")"
-        cat "$out/tables.md"
-        sed -n '/^<!-- end of tables -->/,$p' "$page"
-    } >"$work/page"
-    cp "$work/page" "$page"
-fi
+into_page "$out"

@@ -14,12 +14,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-page=
-if [ "${1:-}" = --page ]; then
-    page=$(realpath "$2")
-    grep -q '^<!-- tables -->' "$page"
-    shift 2
-fi
+. "$here/support/page.sh"
 apps=(stencil particles spmv power_iteration)
 needs=(weftrun bench_delay "${apps[@]}" "${apps[@]/%/_net}")
 . "$here/support/begin.sh"
@@ -84,12 +79,4 @@ for format in png svg; do
     ! command -v gnuplot >/dev/null || gnuplot -c "$here/overlap.gp" "$out" $format
 done
 cat "$out/machine.txt" "$out/tables.md"
-if [ -n "$page" ]; then
-    {
-        sed '/^<!-- tables -->/q' "$page"
-        printf '```\n%s\n```\n\n' "$(cat "$out/machine.txt")"
-        cat "$out/tables.md"
-        sed -n '/^<!-- end of tables -->/,$p' "$page"
-    } >"$work/page"
-    cp "$work/page" "$page"
-fi
+into_page "$out"
