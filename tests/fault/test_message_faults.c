@@ -75,7 +75,8 @@ static int lost(int process)
     CHECK(large != NULL);
     if (process == 0) {
         CHECK(weft_host_send_begin(job, WEFT_COMM_HOST, 1, 1, large, LARGE, &ops[0]) == WEFT_OK);
-        CHECK(weft_host_receive(job, WEFT_COMM_HOST, 1, 2, NULL, 0, NULL) == WEFT_OK);
+        for (int other = 1; other <= 2; other++) /* both have opened the job */
+            CHECK(weft_host_receive(job, WEFT_COMM_HOST, other, 2, NULL, 0, NULL) == WEFT_OK);
         raise(SIGKILL);
     }
     if (process == 1) {
@@ -86,6 +87,7 @@ static int lost(int process)
         CHECK(weft_host_message_wait(job, &ops[0], NULL) == WEFT_ERR_PEER_LOST);
         CHECK(weft_host_message_wait(job, &ops[1], NULL) == WEFT_ERR_PEER_LOST);
     } else {
+        CHECK(weft_host_send(job, WEFT_COMM_HOST, 0, 2, NULL, 0) == WEFT_OK);
         CHECK(weft_host_receive(job, WEFT_COMM_HOST, 0, 1, large, LARGE, NULL) ==
               WEFT_ERR_PEER_LOST);
     }
