@@ -84,7 +84,7 @@ struct ends {
     bool lands;  /* data is there later than it is landed, as where windows are a device's memory */
     bool stages; /* sources lie in the network's own memory (caps.stage) */
     uint64_t counter_start;
-    uint32_t met, failures;
+    uint32_t met, stopped, failures;
     struct end end[ENDS_MOST];
     _Alignas(4096) unsigned char memory[ENDS_MOST][END_SPACE];
 };
