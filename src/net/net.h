@@ -28,10 +28,12 @@ struct weft_net_put {
     uint64_t key;    /* the target's region, as its reg gave it */
     uint64_t offset; /* in that region */
     const void *source;
-    size_t bytes;
-    uint32_t notice; /* abi/notice.h */
-    void *cookie;    /* handed to sent and landed */
-    bool device;     /* the source is device memory; only if caps.reads_device */
+    size_t bytes;               /* of a row */
+    uint32_t rows;              /* 0: one. More: caps.rows_bytes of them at most, */
+    size_t pitch, source_pitch; /* and from one to the next there, and here */
+    uint32_t notice;            /* abi/notice.h */
+    void *cookie;               /* handed to sent and landed */
+    bool device;                /* the source is device memory; only if caps.reads_device */
 };
 
 /*
@@ -79,6 +81,7 @@ struct weft_net_caps {
     bool lands_when_asked; /* without a flush `landed` comes late */
     bool closes_together;  /* no process closes before the sides of all have stopped */
     size_t address_bytes;  /* length of this process's address */
+    size_t rows_bytes;     /* a put may be several rows of so many bytes in all; 0: one row */
     void *stage;    /* the network's own pinned memory, open.stage_bytes of it; NULL: none. Puts
                        from it are quicker; they may be `sent` only when they have landed */
     char about[96]; /* for people: what it runs over; may be empty */

@@ -23,6 +23,12 @@ static void check_message(const uint8_t *data, size_t size)
         if (message.header.kind == WEFT_OFI_PUT && message.bytes != 0)
             MUST(message.data >= data && message.bytes <= size &&
                  message.data + message.bytes == data + size);
+        if (message.header.kind == WEFT_OFI_ROWS)
+            MUST(message.data + message.bytes == data + size && message.rows.rows > 0 &&
+                 message.bytes % message.rows.rows == 0 &&
+                 message.rows.pitch >= message.bytes / message.rows.rows &&
+                 message.header.offset + message.rows.rows * message.rows.pitch >=
+                     message.rows.rows);
         break;
     case WEFT_OFI_MALFORMED:
         MUST(reason != NULL);

@@ -181,6 +181,54 @@ static void part_apart(struct end *end)
     end_sources_free(end, sources);
 }
 
+/* Several rows as one put, between puts into the gaps and onto a row that it brought. */
+static void part_rows(struct end *end)
+{
+    enum { ROUNDS = 40, ROWS = 5, WIDTH = 250, PITCH = 300, FROM_PITCH = 270, AREA = ROWS * PITCH };
+    struct weft_net_caps caps;
+
+    end->all->ops->caps(end->net, &caps);
+    if (caps.rows_bytes < ROWS * WIDTH)
+        return;
+    unsigned char *sources = end_sources(end, (size_t)ENDS_MOST * ROUNDS * 3 * AREA);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        for (int to = 0; to < end->all->count; to++) {
+            unsigned char *source = sources + ((size_t)to * ROUNDS + round) * 3 * AREA;
+            const size_t offset = share_of(end->me) + 64;
+            struct weft_net_put put = {.process = to,
+                                       .key = end->all->end[to].key,
+                                       .offset = offset,
+                                       .source = source + AREA,
+                                       .bytes = WIDTH,
+                                       .rows = ROWS,
+                                       .pitch = PITCH,
+                                       .source_pitch = FROM_PITCH};
+            memset(source, 200, AREA);
+            memset(source + 2 * AREA, 200, WIDTH / 2);
+            for (int row = 0; row < ROWS; row++)
+                memset(source + AREA + row * FROM_PITCH, (int)round + row + 1, WIDTH);
+            CHECK(end->all, end_put(end, to, offset, source, AREA, 0, END_SPOIL) == WEFT_OK);
+            CHECK(end->all, end_insist(end, &put, END_SPOIL) == WEFT_OK);
+            CHECK(end->all, end_put(end, to, offset + 2 * PITCH, source + 2 * AREA, WIDTH / 2,
+                                    notice_of(round), END_SPOIL) == WEFT_OK);
+        }
+        for (int from = 0; from < end->all->count; from++) {
+            const unsigned char *there = end->memory + share_of(from) + 64;
+            size_t wrong = 0;
+            CHECK(end->all, end_await(end, from, round + 1));
+            for (size_t i = 0; i < AREA; i++) {
+                const bool gap = i % PITCH >= WIDTH,
+                           after = i / PITCH == 2 && i % PITCH < WIDTH / 2;
+                wrong += there[i] != (gap || after ? 200 : round + i / PITCH + 1);
+            }
+            CHECK(end->all, wrong == 0);
+        }
+        end_meet(end); /* before the next round changes it */
+    }
+    end_settle(end);
+    end_sources_free(end, sources);
+}
+
 /* The generator of the overlapping puts: both sides draw the same. */
 struct rewrite {
     size_t offset, bytes;
@@ -281,6 +329,7 @@ void suite(struct end *end, int unused)
     part_pressure(end);
     part_turns(end);
     part_apart(end);
+    part_rows(end);
     part_rewrites(end);
     part_words(end);
     uint32_t beyond = 0;

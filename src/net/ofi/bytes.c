@@ -5,6 +5,17 @@
 
 #include <string.h>
 
+static const char *wrong_with_rows(const struct weft_ofi_message *m)
+{
+    const uint64_t rows = m->rows.rows, pitch = m->rows.pitch;
+
+    if (rows == 0 || rows > m->bytes || m->bytes % rows != 0)
+        return "rows that are not its data";
+    if (pitch < m->bytes / rows || pitch > UINT64_MAX / rows)
+        return "rows that overlap, or wrap";
+    return m->header.offset > UINT64_MAX - rows * pitch ? "an offset that wraps" : NULL;
+}
+
 static const char *wrong_with(const struct weft_ofi_message *m, int processes)
 {
     const struct weft_ofi_header *h = &m->header;
@@ -16,6 +27,8 @@ static const char *wrong_with(const struct weft_ofi_message *m, int processes)
     switch (h->kind) {
     case WEFT_OFI_PUT:
         return h->offset > UINT64_MAX - m->bytes ? "an offset that wraps" : NULL;
+    case WEFT_OFI_ROWS:
+        return wrong_with_rows(m);
     case WEFT_OFI_RECEIPT:
     case WEFT_OFI_ASK:
         return m->bytes != 0 ? "data where none belongs" : NULL;
@@ -33,6 +46,7 @@ enum weft_ofi_parse weft_ofi_parse(const void *bytes, size_t count, uint64_t tok
 {
     struct weft_ofi_message m;
 
+    memset(&m.rows, 0, sizeof(m.rows));
     memset(&m.place, 0, sizeof(m.place));
     if (count < sizeof(m.header))
         return WEFT_OFI_STRANGER;
@@ -43,6 +57,11 @@ enum weft_ofi_parse weft_ofi_parse(const void *bytes, size_t count, uint64_t tok
     m.bytes = count - sizeof(m.header);
     if (m.header.kind == WEFT_OFI_REGION && m.bytes == sizeof(m.place))
         memcpy(&m.place, m.data, sizeof(m.place));
+    if (m.header.kind == WEFT_OFI_ROWS && m.bytes >= sizeof(m.rows)) {
+        memcpy(&m.rows, m.data, sizeof(m.rows));
+        m.data += sizeof(m.rows);
+        m.bytes -= sizeof(m.rows);
+    }
     *reason = wrong_with(&m, processes);
     if (*reason != NULL)
         return WEFT_OFI_MALFORMED;

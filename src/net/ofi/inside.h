@@ -33,12 +33,13 @@ struct weft_ofi_library {
 };
 
 enum {
-    WEFT_OFI_WINDOW = 1024,         /* events under way to one target: receipts must come */
-    WEFT_OFI_RECEIPT_EVERY = 128,   /* events, */
-    WEFT_OFI_RECEIPT_NS = 500000,   /* or so long after the first, or when the task goes to sleep */
-    WEFT_OFI_INJECT_MOST = 512,     /* a message copied on the stack, and into the provider */
-    WEFT_OFI_MESSAGE_BYTES = 8192,  /* the longest message, header included: below what providers
-                                  copy  at once (16 KiB for ofi_rxm) */
+    WEFT_OFI_WINDOW = 1024,        /* events under way to one target: receipts must come */
+    WEFT_OFI_RECEIPT_EVERY = 128,  /* events, */
+    WEFT_OFI_RECEIPT_NS = 500000,  /* or so long after the first, or when the task goes to sleep */
+    WEFT_OFI_INJECT_MOST = 512,    /* a message copied on the stack, and into the provider */
+    WEFT_OFI_MESSAGE_BYTES = 8192, /* the longest message, header included: below what providers
+                                 copy  at once (16 KiB for ofi_rxm) */
+    WEFT_OFI_PAYLOAD = WEFT_OFI_MESSAGE_BYTES - (int)sizeof(struct weft_ofi_header),
     WEFT_OFI_RECEIVE_BUFFERS = 256, /* of WEFT_OFI_MESSAGE_BYTES, */
     WEFT_OFI_SEND_BUFFERS = 64,
     WEFT_OFI_BATCH = 32, /* completions read at once, */

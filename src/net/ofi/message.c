@@ -7,8 +7,6 @@
 #include <rdma/fi_errno.h>
 #include <string.h>
 
-enum { PAYLOAD = WEFT_OFI_MESSAGE_BYTES - (int)sizeof(struct weft_ofi_header) };
-
 bool weft_ofi_taken(struct weft_net *net, int process, ssize_t result)
 {
     if (result == 0)
@@ -79,6 +77,21 @@ bool weft_ofi_send(struct weft_net *net, int process, struct weft_ofi_header *he
     return true;
 }
 
+/* All rows as one message. */
+static bool send_rows(struct weft_net *net, int process, struct weft_ofi_header *header,
+                      const struct weft_net_put *put)
+{
+    const struct weft_ofi_rows rows = {put->pitch, put->rows};
+    unsigned char data[WEFT_OFI_PAYLOAD];
+
+    header->kind = WEFT_OFI_ROWS;
+    memcpy(data, &rows, sizeof(rows));
+    for (size_t i = 0; i < put->rows; i++)
+        memcpy(data + sizeof(rows) + i * put->bytes,
+               (const unsigned char *)put->source + i * put->source_pitch, put->bytes);
+    return weft_ofi_send(net, process, header, data, sizeof(rows) + put->rows * put->bytes);
+}
+
 /* The op, which has the caller's cookie, is the cookie of the put that is under way. */
 void weft_ofi_all_issued(struct weft_net *net, struct weft_ofi_peer *peer, uint32_t event)
 {
@@ -101,15 +114,16 @@ weft_status weft_ofi_pump(struct weft_net *net, int process, bool *did)
         return weft_ofi_pump_docked(net, process, did);
     while (peer->active && peer->events - peer->received < WEFT_OFI_WINDOW) {
         const size_t left = put->bytes - peer->done;
-        const size_t bytes = left < PAYLOAD ? left : PAYLOAD;
+        const size_t bytes = left < WEFT_OFI_PAYLOAD ? left : WEFT_OFI_PAYLOAD;
         const bool last = bytes == left;
         struct weft_ofi_header header = {.kind = WEFT_OFI_PUT,
                                          .event = peer->events,
                                          .notice = last ? put->notice : 0,
                                          .key = put->key,
                                          .offset = put->offset + peer->done};
-        if (!weft_ofi_send(net, process, &header, (const unsigned char *)put->source + peer->done,
-                           bytes))
+        if (put->rows > 1 ? !send_rows(net, process, &header, put)
+                          : !weft_ofi_send(net, process, &header,
+                                           (const unsigned char *)put->source + peer->done, bytes))
             break;
         peer->events++;
         peer->done += bytes;

@@ -50,8 +50,13 @@ static weft_status apply(struct weft_net *net, const struct weft_ofi_message *m,
         m = docked;
     }
     const struct weft_ofi_header *h = &m->header;
-    weft_status status = weft_arrive_deliver(&net->arrive, h->process, h->key, h->offset, m->data,
-                                             m->bytes, h->notice);
+    const uint64_t rows = h->kind == WEFT_OFI_ROWS ? m->rows.rows : 1;
+    const size_t width = m->bytes / rows;
+    weft_status status = WEFT_OK;
+    for (uint64_t row = 0; row < rows && status == WEFT_OK; row++)
+        status =
+            weft_arrive_deliver(&net->arrive, h->process, h->key, h->offset + row * m->rows.pitch,
+                                m->data + row * width, width, row + 1 == rows ? h->notice : 0);
     net->peers[h->process].expected += status == WEFT_OK;
     return status;
 }
@@ -161,7 +166,7 @@ static weft_status take_message(struct weft_net *net, size_t bytes, struct taken
     const struct weft_ofi_header *h = &taken->m.header;
     taken->message = true;
     taken->process = h->process;
-    taken->event = h->kind == WEFT_OFI_PUT;
+    taken->event = h->kind == WEFT_OFI_PUT || h->kind == WEFT_OFI_ROWS;
     return taken->event ? take_event(net, &taken->m, taken) : WEFT_OK;
 }
 

@@ -28,13 +28,14 @@ struct weft_ofi_op *weft_ofi_new_op(struct weft_net *net, const struct weft_net_
         op->made_before = net->made_ops;
         net->made_ops = op;
     }
+    const uint64_t apart = put->rows > 1 ? (put->rows - 1) * put->pitch : 0;
     *op = (struct weft_ofi_op){.context = {.what = WEFT_OFI_OP},
                                .made_before = op->made_before,
                                .cookie = put->cookie,
                                .process = put->process,
                                .key = put->key,
                                .at = put->offset,
-                               .end = put->offset + put->bytes};
+                               .end = put->offset + apart + put->bytes};
     return op;
 }
 
@@ -172,7 +173,7 @@ static weft_status message_put(struct weft_net *net, const struct weft_net_put *
     if (op == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %u puts under way", net->flying);
     op->message = true;
-    peer->docks = weft_ofi_docks(net, put);
+    peer->docks = put->rows <= 1 && weft_ofi_docks(net, put);
     *(peer->docks ? &net->docked : &net->messages) += 1;
     peer->current = *put;
     peer->current.cookie = op;
@@ -205,7 +206,7 @@ weft_status weft_ofi_put(struct weft_net *net, const struct weft_net_put *put)
         status = status == WEFT_OK ? WEFT_NET_FULL : status;
     } else if (peer->active || peer->events - peer->received >= WEFT_OFI_WINDOW)
         status = WEFT_NET_FULL;
-    else if (writable(net, put, &place, &descriptor) &&
+    else if (put->rows <= 1 && writable(net, put, &place, &descriptor) &&
              weft_ofi_data_pack(
                  net->can.form, net->open.processes,
                  &(struct weft_ofi_arrival){net->open.process, put->notice, peer->events}, &data))

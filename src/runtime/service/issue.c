@@ -117,6 +117,8 @@ bool weft_requests_fetch(struct weft_job *job, struct weft_manager *manager)
 weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put,
                                    uint64_t *unsent, uint64_t *unlanded)
 {
+    const size_t bytes = put->bytes * (put->rows > 1 ? put->rows : 1);
+
     ++*unsent; /* before: the network may report it from within put */
     ++*unlanded;
     const weft_status status = job->proxy.net_ops->put(job->proxy.net, put);
@@ -125,10 +127,20 @@ weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_p
         --*unlanded;
     }
     if (status != WEFT_OK && status != WEFT_NET_FULL && status != WEFT_NET_STAGE)
-        weft_job_cannot(job, status, "put %zu bytes to process %d", put->bytes, put->process);
+        weft_job_cannot(job, status, "put %zu bytes to process %d", bytes, put->process);
     if (status == WEFT_OK && job->trace != NULL)
-        weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, put->bytes);
+        weft_trace_net(job, WEFT_NET_SEND, put->process, put->notice, bytes);
     return status;
+}
+
+/* Gives a put as many of these rows as the network takes at once. */
+static void take_rows(const struct weft_job *job, struct weft_net_put *put, uint64_t rows,
+                      size_t source_pitch)
+{
+    const uint64_t most = put->bytes != 0 ? job->proxy.net_rows_bytes / put->bytes : 0;
+
+    put->rows = put->device || most < 1 ? 1 : (uint32_t)(rows < most ? rows : most);
+    put->source_pitch = source_pitch;
 }
 
 /* The rows of a part that is there. True: all are accepted. */
@@ -143,11 +155,13 @@ static bool issue_part(struct weft_job *job, struct weft_part *part)
         put.offset += row * request->pitch + part->from;
         put.source = part->memory + part->issued * part->width;
         put.bytes = part->width;
-        if (row + 1 != request->rows || part->from + part->width != request->width)
+        put.pitch = request->pitch;
+        take_rows(job, &put, part->rows - part->issued, part->width);
+        if (row + put.rows != request->rows || part->from + part->width != request->width)
             put.notice = 0;
         if (weft_request_hand_over(job, &put, &part->unsent, &part->unlanded) != WEFT_OK)
             return false;
-        part->issued++;
+        part->issued += put.rows;
     }
     return true;
 }
@@ -189,7 +203,9 @@ static bool issue_rows(struct weft_job *job, struct weft_request *request)
         put.offset += request->row * request->pitch;
         put.source = request->source + request->row * request->source_pitch;
         put.bytes = request->width;
-        if (request->row + 1 != request->rows)
+        put.pitch = request->pitch;
+        take_rows(job, &put, request->rows - request->row, request->source_pitch);
+        if (request->row + put.rows != request->rows)
             put.notice = 0;
         const weft_status status =
             weft_request_hand_over(job, &put, &request->unsent, &request->unlanded);
@@ -199,7 +215,7 @@ static bool issue_rows(struct weft_job *job, struct weft_request *request)
         }
         if (status != WEFT_OK)
             return false;
-        request->row++;
+        request->row += put.rows;
     }
     weft_request_source_done(job, request);
     return true;

@@ -85,6 +85,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
         return status;
     job->proxy.net_ops->caps(job->proxy.net, &caps);
     job->proxy.net_reads_device = caps.reads_device && job->ranks.image != NULL;
+    job->proxy.net_rows_bytes = caps.rows_bytes;
     job->proxy.net_stage = caps.stage;
     job->space.state.lands_when_asked = caps.lands_when_asked;
     status = check_reach(job, name, &caps);

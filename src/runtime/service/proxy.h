@@ -38,7 +38,7 @@ struct weft_part {
     uint64_t issued;           /* rows that the network has accepted */
     uint64_t mark;             /* of the copy from the device */
     bool there;                /* it is done */
-    uint64_t unsent, unlanded; /* rows; one more while not all are issued */
+    uint64_t unsent, unlanded; /* puts; one more while not all are issued */
 };
 
 /* A command that becomes puts: what is left of it, and which rank to tell when they are done. */
@@ -98,6 +98,7 @@ struct weft_proxy {
     const struct weft_net_ops *net_ops;
     struct weft_net *net;
     bool net_reads_device;          /* some puts, if it is asked: net.h */
+    size_t net_rows_bytes;          /* the same */
     bool net_lingers;               /* said within its dereg or close: memory has to stay */
     struct weft_notice_kinds kinds; /* who applies which notices */
     struct weft_landing *landings;  /* landing.c; NULL: what arrives is stored by the network */

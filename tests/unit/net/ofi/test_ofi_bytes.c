@@ -41,6 +41,36 @@ static void test_good(void **state)
     assert_int_equal(m.bytes, 0);
 }
 
+static void test_rows(void **state)
+{
+    struct {
+        struct weft_ofi_header header;
+        struct weft_ofi_rows rows;
+        unsigned char data[8];
+    } good = {.header = {.token = TOKEN, .kind = WEFT_OFI_ROWS, .offset = 9}, .rows = {6, 2}},
+      bad[6];
+    struct weft_ofi_message m;
+    const char *reason;
+
+    (void)state;
+    assert_int_equal(parse(&good, sizeof(good), &m, &reason), WEFT_OFI_GOOD);
+    assert_int_equal(m.rows.rows, 2);
+    assert_int_equal(m.bytes, 8);
+    assert_ptr_equal(m.data, good.data);
+    for (int i = 0; i < 6; i++)
+        bad[i] = good;
+    bad[0].rows.rows = 0;
+    bad[1].rows.rows = 3;
+    bad[2].rows.rows = 16;
+    bad[3].rows.pitch = 3;
+    bad[4].rows.pitch = UINT64_MAX / 2 + 1;
+    bad[5].header.offset = UINT64_MAX - 11;
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(parse(&bad[i], sizeof(bad[i]), &m, &reason), WEFT_OFI_MALFORMED);
+    for (size_t bytes = sizeof(good.header); bytes <= sizeof(good) - sizeof(good.data); bytes++)
+        assert_int_equal(parse(&good, bytes, &m, &reason), WEFT_OFI_MALFORMED);
+}
+
 static void test_region(void **state)
 {
     struct {
@@ -70,7 +100,7 @@ static void test_malformed(void **state)
     (void)state;
     bad[0].process = PROCESSES;
     bad[1].flags = 0x80;
-    bad[2].kind = WEFT_OFI_REGION + 1;
+    bad[2].kind = WEFT_OFI_ROWS + 1;
     bad[3].kind = 0;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(parse(&bad[i], sizeof(bad[i]), &m, &reason), WEFT_OFI_MALFORMED);
@@ -284,11 +314,12 @@ static void test_hello(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),      cmocka_unit_test(test_region),
-        cmocka_unit_test(test_malformed), cmocka_unit_test(test_stranger),
-        cmocka_unit_test(test_random),    cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_narrow),    cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_hello),     cmocka_unit_test(test_berth),
+        cmocka_unit_test(test_good),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_region),   cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_stranger), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_wide),     cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_spread),   cmocka_unit_test(test_hello),
+        cmocka_unit_test(test_berth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
