@@ -158,19 +158,32 @@ weft_status end_move(struct end *end)
     return status;
 }
 
-void end_meet(struct end *end)
+static void meet(struct end *end, bool moves)
 {
     const uint64_t deadline = weft_now_ns() + END_PATIENCE_NS;
 
     end->met += (uint32_t)end->all->count;
     __atomic_add_fetch(&end->all->met, 1, __ATOMIC_ACQ_REL);
     while (__atomic_load_n(&end->all->met, __ATOMIC_ACQUIRE) < end->met) {
-        end_move(end);
+        if (moves)
+            end_move(end);
+        else
+            sched_yield();
         if (weft_now_ns() > deadline) {
             fprintf(stderr, "end %d waits in vain for the others\n", end->me);
             exit(1);
         }
     }
+}
+
+void end_meet(struct end *end)
+{
+    meet(end, true);
+}
+
+void end_stopped(struct end *end)
+{
+    meet(end, false);
 }
 
 weft_status end_try(struct end *end, const struct weft_net_put *put, enum end_source source)

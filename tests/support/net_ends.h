@@ -84,7 +84,7 @@ struct ends {
     bool lands;  /* data is there later than it is landed, as where windows are a device's memory */
     bool stages; /* sources lie in the network's own memory (caps.stage) */
     uint64_t counter_start;
-    uint32_t met, stopped, failures;
+    uint32_t met, failures;
     struct end end[ENDS_MOST];
     _Alignas(4096) unsigned char memory[ENDS_MOST][END_SPACE];
 };
@@ -127,6 +127,8 @@ void end_sources_free(struct end *end, void *sources);
 
 /* All ends are here. */
 void end_meet(struct end *end);
+/* The same, and none moves any more: ends of one address space look at each other's memory. */
+void end_stopped(struct end *end);
 
 /*
  * Between two rounds of a thread that polls; *busy: when it last did something, 0 at first. It lets

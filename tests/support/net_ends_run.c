@@ -4,7 +4,6 @@
 #include "base/task.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -58,10 +57,7 @@ static void *run_end(void *argument)
     end_meet(end);
     __atomic_store_n(&end->stop, 1, __ATOMIC_RELEASE);
     pthread_join(end->receiver, NULL);
-    /* Ends of one address space look at each other's memory while they move: none does any more. */
-    __atomic_add_fetch(&all->stopped, 1, __ATOMIC_ACQ_REL);
-    while (__atomic_load_n(&all->stopped, __ATOMIC_ACQUIRE) < (uint32_t)all->count)
-        sched_yield();
+    end_stopped(end);
     end_close(end);
     return NULL;
 }
