@@ -196,7 +196,7 @@ WEFT_API weft_status weft_intervals(const weft_job *job, const double **list, si
 /* ---- memory ------------------------------------------------------------------------------- */
 
 /*
- * Device memory, zeroed, aligned to 4096 bytes, that the ranks of other processes reach without
+ * Device memory, zeroed, aligned to 256 bytes, that the ranks of other processes reach without
  * the host where the machine allows. NULL when there is none left (the reason is in weft_error).
  * Not collective. Not while a kernel runs.
  */

@@ -76,7 +76,7 @@ static void check_memory(struct test_env *env)
         unsigned char *memory = weft_malloc(job, 10001);
         if (!TEST(env, memory != NULL))
             return;
-        TEST_EQ(env, (uintptr_t)memory % 4096, 0);
+        TEST_EQ(env, (uintptr_t)memory % 256, 0);
         for (size_t i = 0; i < 10001; i += 1000) {
             TEST_EQ(env, weft_copy(job, &byte, memory + i, 1), WEFT_OK);
             TEST_EQ(env, byte, 0);

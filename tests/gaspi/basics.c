@@ -222,7 +222,7 @@ void segments(void)
     for (int i = 0; i < 4097; i++)
         if (memory[i] != 0)
             CHECK(memory[i] == 0);
-    CHECK((uintptr_t)memory % 4096 == 0);
+    CHECK((uintptr_t)memory % 256 == 0);
     CODE(GASPI_ERR_INV_SEG, gaspi_segment_alloc(0, 64, GASPI_ALLOC_DEFAULT));
     CODE(GASPI_ERR_INV_SEG,
          gaspi_segment_create(0, 64, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_ALLOC_DEFAULT));

@@ -59,6 +59,7 @@ static void add(struct weft_gda_keys *keys, const void *base, uint64_t bytes)
 void weft_queues_own_keys(struct weft_job *job, struct weft_gda_keys *keys)
 {
     const struct weft_process *self = &job->processes[job->numbers.process];
+    const uint64_t counts = (uint64_t)(uintptr_t)job->queues->counts;
     uint32_t kept = 0;
 
     *keys = (struct weft_gda_keys){0};
@@ -76,7 +77,7 @@ void weft_queues_own_keys(struct weft_job *job, struct weft_gda_keys *keys)
             continue;
         keys->key[kept] = keys->key[i];
         /* The counts and the sinks have the same key always: the ranks' ends name it. */
-        keys->key[kept].lkey = keys->key[i].begin == (uint64_t)(uintptr_t)job->queues->counts
+        keys->key[kept].lkey = counts - keys->key[i].begin < keys->key[i].end - keys->key[i].begin
                                    ? WEFT_QUEUES_LKEY
                                    : WEFT_QUEUES_LKEY + 0x100 * (kept + 1);
         kept++;

@@ -108,7 +108,7 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     struct weft_queues *queues = job->queues;
     const size_t slots = (size_t)ranks + 1, n = (size_t)job->numbers.processes;
     struct counts {
-        uint64_t address, key;
+        uint64_t address, base, key; /* base: of the region whose key it is */
     } mine = {0}, *all;
     struct weft_place place = {0};
 
@@ -125,13 +125,15 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     weft_lock(&job->space.tables);
     weft_memory_in_segment(job, queues->counts, queues->counts_bytes, &place);
     weft_unlock(&job->space.tables);
-    mine = (struct counts){(uint64_t)(uintptr_t)queues->counts, place.key};
+    mine.address = (uint64_t)(uintptr_t)queues->counts;
+    mine.base = mine.address - place.segment_offset;
+    mine.key = place.key;
     const weft_status status = weft_exchange(job, WEFT_EXCHANGE_QUEUES, &mine, sizeof(mine), all);
     weft_lock(&job->space.tables);
     for (size_t p = 0; status == WEFT_OK && p < n; p++) {
         queues->peers[p].counts = all[p].address;
         queues->peers[p].key = all[p].key;
-        weft_queues_region(job, (int)p, all[p].key, all[p].address);
+        weft_queues_region(job, (int)p, all[p].key, all[p].base);
     }
     weft_unlock(&job->space.tables);
     free(all);

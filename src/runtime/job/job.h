@@ -45,6 +45,7 @@ struct weft_process {
         const char *reason; /* why it could not map it */
         uint64_t key;
         uint32_t serial; /* of the owner's weft_malloc: an address may come again */
+        uint32_t begin;  /* what it returned lies so far in; this process's own ones */
     } * segments;
     uint32_t segments_count;
 };
