@@ -1,14 +1,14 @@
 #!/bin/bash
-# bench/startup.sh [--rounds N] BIN_DIR OUT_DIR - start, windows, splits and memory of jobs of 2, 4, 8, 16, 32
-# and 64 processes of this host, on the CPU device (bench_startup); over shm, and with WEFT_NET=ofi over TCP.
-# Leaves raw.csv and table.txt in OUT_DIR: medians of the rounds, and how each grows from 2 processes on.
-# To be run on a machine that does nothing else.
+# bench/startup.sh [--page FILE] [--rounds N] BIN_DIR OUT_DIR - start, windows, splits and memory of jobs of 2, 4,
+# 8, 16, 32 and 64 processes of this host, on the CPU device (bench_startup); over shm, and with WEFT_NET=ofi over
+# TCP. Leaves raw.csv, machine.txt and tables.md in OUT_DIR: medians of the rounds (default 7), and how each grows
+# from 2 processes on. To be run on a machine that does nothing else.
 set -euo pipefail
-rounds=5
-[ "${1:-}" != --rounds ] || { rounds=$2 && shift 2; }
-[ $# -eq 2 ] || { sed -n '2,5s/^# //p' "$0" >&2 && exit 2; }
-bin=$(cd "$1" && pwd)
-mkdir -p "$2" && out=$(cd "$2" && pwd)
+
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/support/page.sh"
+needs=(weftrun bench_startup)
+. "$here/support/begin.sh"
 
 echo "network,round,processes,what,unit,value" >"$out/raw.csv"
 for ((round = 1; round <= rounds; round++)); do
@@ -22,22 +22,29 @@ for ((round = 1; round <= rounds; round++)); do
     done
 done
 {
-    echo "medians of $rounds rounds; $(nproc) processors; load at the end $(cut -d' ' -f1 /proc/loadavg)"
-    sort -t, -k1,1r -k4,4 -k3,3n -k6,6g "$out/raw.csv" | awk -F, '
-        $1 == "network" { next }
-        { key = $1 "," $4 "," $5; if (!(key in seen)) { seen[key] = 1; order[++keys] = key }
-          value[key, $3, ++count[key, $3]] = $6 }
-        function median(key, n,    c) {
-            c = count[key, n]
-            return c == 0 ? -1 : (value[key, n, int((c + 1) / 2)] + value[key, n, int(c / 2) + 1]) / 2
+    date -u +'date: %Y-%m-%d %H:%M UTC'
+    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
+    echo "processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)"
+    echo "processors: $(nproc)"
+    echo "rounds: $rounds; load at the end: $(cut -d' ' -f1 /proc/loadavg)"
+} >"$out/machine.txt"
+sort -t, -k1,1r -k4,4 -k3,3n -k6,6g "$out/raw.csv" | awk -F, '
+    $1 == "network" { next }
+    { key = $1 "," $4 "," $5; if (!(key in seen)) { seen[key] = 1; order[++keys] = key }
+      value[key, $3, ++count[key, $3]] = $6 }
+    function median(key, n,    c) {
+        c = count[key, n]
+        return c == 0 ? -1 : (value[key, n, int((c + 1) / 2)] + value[key, n, int(c / 2) + 1]) / 2
+    }
+    END {
+        print "| network | what | 2 | 4 | 8 | 16 | 32 | 64 | 64 / 2 |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+        for (k = 1; k <= keys; k++) {
+            split(order[k], part, ",")
+            printf "| %s | %s, %s |", part[1], part[2], part[3]
+            for (n = 2; n <= 64; n *= 2) printf " %.5g |", median(order[k], n)
+            printf " %.3g |\n", median(order[k], 64) / median(order[k], 2)
         }
-        END {
-            printf "%-4s %-20s %-4s %9s %9s %9s %9s %9s %9s  %s\n", "", "", "", 2, 4, 8, 16, 32, 64, "64 / 2"
-            for (k = 1; k <= keys; k++) {
-                split(order[k], part, ",")
-                printf "%-4s %-20s %-4s", part[1], part[2], part[3]
-                for (n = 2; n <= 64; n *= 2) printf " %9.5g", median(order[k], n)
-                printf "  %6.3g\n", median(order[k], 64) / median(order[k], 2)
-            }
-        }'
-} | tee "$out/table.txt"
+        print ""
+    }' >"$out/tables.md"
+cat "$out/tables.md"
+into_page "$out"

@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-enum { ROUND_MS = 50 };
+enum { ROUND_MS = 50, AT_ONCE = 64 /* entries that one call sends */ };
 
 static const uint64_t second = 1000000000;
 static const uint64_t leave_wait = 5 * second; /* after process 0's BYE */
@@ -122,15 +123,20 @@ static void hear(struct weft_hub *hub, int process)
         lose(hub, process, WEFT_SAY_WARN, "it sent a malformed frame");
 }
 
-/* Sends a member what it has not got yet, as far as its socket takes it. */
+/* Sends a member what it has not got yet, as far as its socket takes it: many entries at once. */
 static void serve(struct weft_hub *hub, int process)
 {
     struct member *member = &hub->members[process];
 
     while (member->cursor->next != NULL) {
-        const struct weft_entry *entry = member->cursor->next;
-        const ssize_t sent = send(member->fd, entry->wire + member->sent,
-                                  entry->bytes - member->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        struct iovec parts[AT_ONCE];
+        struct msghdr all = {.msg_iov = parts};
+        for (struct weft_entry *e = member->cursor->next; e != NULL && all.msg_iovlen < AT_ONCE;
+             e = e->next)
+            parts[all.msg_iovlen++] = (struct iovec){e->wire, e->bytes};
+        parts[0].iov_base = (unsigned char *)parts[0].iov_base + member->sent;
+        parts[0].iov_len -= member->sent;
+        const ssize_t sent = sendmsg(member->fd, &all, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0) {
             if (errno != EAGAIN && errno != EINTR)
                 lose(hub, process, WEFT_SAY_INFO, strerror(errno));
@@ -139,8 +145,8 @@ static void serve(struct weft_hub *hub, int process)
             return;
         }
         member->sent += (size_t)sent;
-        if (member->sent == entry->bytes) {
-            member->sent = 0;
+        while (member->cursor->next != NULL && member->sent >= member->cursor->next->bytes) {
+            member->sent -= member->cursor->next->bytes;
             weft_history_pass(&hub->history, &member->cursor);
         }
     }
