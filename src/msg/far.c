@@ -164,7 +164,7 @@ static bool complete_sent(struct weft_messages *m)
     STAILQ_FOREACH(transfer, &done, link)
     weft_msg_complete(m, transfer);
     weft_msg_unlock(m);
-    if (__atomic_load_n(&m->plans, __ATOMIC_RELAXED) != 0) /* the receive task drives them */
+    if (weft_msg_has_plans(m)) /* the receive task drives them */
         weft_bell_ring(m->job->proxy.receive_bell);
     return true;
 }

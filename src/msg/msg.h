@@ -197,9 +197,13 @@ void weft_msg_leave(struct weft_messages *m);
 /* A thread that does not wait looks once. Lock held. */
 void weft_msg_glance(struct weft_messages *m);
 /* What has completed may let plans go on. Lock free. */
+static inline bool weft_msg_has_plans(const struct weft_messages *m)
+{
+    return __atomic_load_n(&m->plans, __ATOMIC_RELAXED) != 0;
+}
 static inline bool weft_msg_drive(struct weft_messages *m, bool task)
 {
-    return __atomic_load_n(&m->plans, __ATOMIC_RELAXED) != 0 && m->drive(m->job, task);
+    return weft_msg_has_plans(m) && m->drive(m->job, task);
 }
 extern const struct weft_service weft_msg_rounds;
 
