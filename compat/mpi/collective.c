@@ -42,7 +42,7 @@ int weftmpi_row_out(struct weftmpi_request *request, void *user, size_t count,
                : weftmpi_no_memory(request);
 }
 
-static int check_root(const struct weftmpi_request *request, int root)
+int weftmpi_check_root(const struct weftmpi_request *request, int root)
 {
     if (root < 0 || root >= request->comm->size)
         return weftmpi_fail(request->comm, request->call, MPI_ERR_ROOT, "root %d of %d in %s", root,
@@ -73,7 +73,7 @@ static int begin_Bcast(struct weftmpi_request *request, const char *call, void *
 
     TRY(weftmpi_open(request, call, comm));
     TRY(weftmpi_type_in(request->comm, call, handle, count, &type));
-    TRY(check_root(request, root));
+    TRY(weftmpi_check_root(request, root));
     if (request->comm->rank == root) {
         TRY(weftmpi_row_in(request, buffer, (size_t)count, type, &from));
         row = (void *)from;
@@ -197,7 +197,7 @@ static int gather(struct weftmpi_request *request, const char *call, const void 
     size_t bytes;
 
     TRY(weftmpi_open(request, call, comm));
-    TRY(check_root(request, root));
+    TRY(weftmpi_check_root(request, root));
     if (request->comm->rank == root) {
         TRY(lay_out(request, receive_type, &pieces));
         TRY(row_of(request, &pieces, &row, NULL));
@@ -221,7 +221,7 @@ static int scatter(struct weftmpi_request *request, const char *call, struct pie
     size_t bytes = 0;
 
     TRY(weftmpi_open(request, call, comm));
-    TRY(check_root(request, root));
+    TRY(weftmpi_check_root(request, root));
     const bool here = request->comm->rank == root;
     if (here) {
         TRY(lay_out(request, send_type, &pieces));
@@ -287,14 +287,6 @@ static int begin_Alltoall(struct weftmpi_request *request, const char *call, con
     return begun_with(
         request, weft_team_alltoall(request->comm->team, from, row, bytes, &request->collective));
 }
-
-#define SEND    const void *send, int send_count, MPI_Datatype send_type
-#define RECEIVE void *receive, int receive_count, MPI_Datatype receive_type
-#define RECEIVES                                                                                   \
-    void *receive, const int receive_counts[], const int receive_offsets[],                        \
-        MPI_Datatype receive_type
-#define SENDS                                                                                      \
-    const void *send, const int send_counts[], const int send_offsets[], MPI_Datatype send_type
 
 #define begin_Gather     gather
 #define begin_Gatherv    gather

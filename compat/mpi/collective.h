@@ -19,6 +19,15 @@
         return weftmpi_request_keep(&begun, error, request);                                       \
     }
 
+/* Parameters that calls have in common; S: of each member. */
+#define SEND    const void *send, int send_count, MPI_Datatype send_type
+#define RECEIVE void *receive, int receive_count, MPI_Datatype receive_type
+#define RECEIVES                                                                                   \
+    void *receive, const int receive_counts[], const int receive_offsets[],                        \
+        MPI_Datatype receive_type
+#define SENDS                                                                                      \
+    const void *send, const int send_counts[], const int send_offsets[], MPI_Datatype send_type
+
 /* The request of a call on a communicator. */
 static inline int weftmpi_open(struct weftmpi_request *request, const char *call, MPI_Comm handle)
 {
@@ -29,6 +38,7 @@ static inline int weftmpi_open(struct weftmpi_request *request, const char *call
     return MPI_SUCCESS;
 }
 
+int weftmpi_check_root(const struct weftmpi_request *request, int root);
 /* `count` elements at user, in a row: where they are, or packed. *row. */
 int weftmpi_row_in(struct weftmpi_request *request, const void *user, size_t count,
                    const struct weftmpi_type *type, const void **row);

@@ -138,16 +138,9 @@ static int near(struct weftmpi_request *request, const char *call, MPI_Comm comm
     return error;
 }
 
-#define SEND const void *send, int send_count, MPI_Datatype send_type
-#define SENDS                                                                                      \
-    const void *send, const int send_counts[], const int send_offsets[], MPI_Datatype send_type
 #define SENDS_W(place)                                                                             \
     const void *send, const int send_counts[], const place send_offsets[],                         \
         const MPI_Datatype send_types[]
-#define RECEIVE void *receive, int receive_count, MPI_Datatype receive_type
-#define RECEIVES                                                                                   \
-    void *receive, const int receive_counts[], const int receive_offsets[],                        \
-        MPI_Datatype receive_type
 #define RECEIVES_W(place)                                                                          \
     void *receive, const int receive_counts[], const place receive_offsets[],                      \
         const MPI_Datatype receive_types[]

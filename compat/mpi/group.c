@@ -55,6 +55,11 @@ static int group_in(const char *call, MPI_Group handle, struct weftmpi_group **g
     return MPI_SUCCESS;
 }
 
+/* The group of a handle, in a function of MPI: declares it. */
+#define GROUP_IN(group, call, handle)                                                              \
+    struct weftmpi_group *group;                                                                   \
+    TRY(group_in(call, handle, &(group)))
+
 /* The handle of a group, whose reference it takes. */
 static int give(const char *call, struct weftmpi_group *group, MPI_Group *handle)
 {
@@ -85,18 +90,14 @@ API(Comm_group, (MPI_Comm handle, MPI_Group *group))
 
 API(Group_size, (MPI_Group handle, int *size))
 {
-    struct weftmpi_group *group;
-
-    TRY(group_in(__func__, handle, &group));
+    GROUP_IN(group, __func__, handle);
     *size = group->size;
     return MPI_SUCCESS;
 }
 
 API(Group_rank, (MPI_Group handle, int *rank))
 {
-    struct weftmpi_group *group;
-
-    TRY(group_in(__func__, handle, &group));
+    GROUP_IN(group, __func__, handle);
     *rank = weftmpi_group_rank(group, here());
     return MPI_SUCCESS;
 }
@@ -137,17 +138,13 @@ static int choose(const char *call, struct weftmpi_group *group, int n, const in
 
 API(Group_incl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
 {
-    struct weftmpi_group *group;
-
-    TRY(group_in(__func__, handle, &group));
+    GROUP_IN(group, __func__, handle);
     return choose(__func__, group, n, ranks, false, made);
 }
 
 API(Group_excl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
 {
-    struct weftmpi_group *group;
-
-    TRY(group_in(__func__, handle, &group));
+    GROUP_IN(group, __func__, handle);
     return choose(__func__, group, n, ranks, true, made);
 }
 
@@ -155,9 +152,7 @@ API(Group_excl, (MPI_Group handle, int n, const int ranks[], MPI_Group *made))
 static int choose_ranges(const char *call, MPI_Group handle, int n, int ranges[][3], bool exclude,
                          MPI_Group *made)
 {
-    struct weftmpi_group *group;
-
-    TRY(group_in(call, handle, &group));
+    GROUP_IN(group, call, handle);
     int *ranks = malloc(((size_t)group->size + 1) * sizeof(*ranks)), count = 0;
     if (ranks == NULL)
         return weftmpi_fail(NULL, call, MPI_ERR_NO_MEM, "no memory");
@@ -192,10 +187,8 @@ API(Group_range_excl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made
 static int combine(const char *call, MPI_Group handle_a, MPI_Group handle_b, bool with, bool all,
                    MPI_Group *made)
 {
-    struct weftmpi_group *a, *b;
-
-    TRY(group_in(call, handle_a, &a));
-    TRY(group_in(call, handle_b, &b));
+    GROUP_IN(a, call, handle_a);
+    GROUP_IN(b, call, handle_b);
     struct weftmpi_group *group = weftmpi_group_make(a->size + b->size);
     int at = 0;
     for (int i = 0; group != NULL && i < a->size; i++)
@@ -227,10 +220,8 @@ API(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made))
 API(Group_translate_ranks,
     (MPI_Group handle_a, int n, const int ranks[], MPI_Group handle_b, int translated[]))
 {
-    struct weftmpi_group *a, *b;
-
-    TRY(group_in(__func__, handle_a, &a));
-    TRY(group_in(__func__, handle_b, &b));
+    GROUP_IN(a, __func__, handle_a);
+    GROUP_IN(b, __func__, handle_b);
     for (int i = 0; i < n; i++) {
         if (ranks[i] == MPI_PROC_NULL) {
             translated[i] = MPI_PROC_NULL;
@@ -259,19 +250,15 @@ int weftmpi_group_compare(const struct weftmpi_group *a, const struct weftmpi_gr
 
 API(Group_compare, (MPI_Group handle_a, MPI_Group handle_b, int *result))
 {
-    struct weftmpi_group *a, *b;
-
-    TRY(group_in(__func__, handle_a, &a));
-    TRY(group_in(__func__, handle_b, &b));
+    GROUP_IN(a, __func__, handle_a);
+    GROUP_IN(b, __func__, handle_b);
     *result = weftmpi_group_compare(a, b);
     return MPI_SUCCESS;
 }
 
 API(Group_free, (MPI_Group * handle))
 {
-    struct weftmpi_group *group;
-
-    TRY(group_in(__func__, *handle, &group));
+    GROUP_IN(group, __func__, *handle);
     weftmpi_group_leave(group);
     *handle = MPI_GROUP_NULL;
     return MPI_SUCCESS;

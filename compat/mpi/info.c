@@ -12,11 +12,6 @@ struct weftmpi_info {
     } * entries;
 };
 
-static int no_info(const char *call)
-{
-    return weftmpi_fail(NULL, call, MPI_ERR_INFO, "no info object");
-}
-
 /* MPI_INFO_ENV has no keys. */
 static struct weftmpi_info *find(MPI_Info handle)
 {
@@ -25,6 +20,12 @@ static struct weftmpi_info *find(MPI_Info handle)
     return handle == MPI_INFO_ENV ? &environment
                                   : weftmpi_handle_find(WEFTMPI_INFO, WEFTMPI_NUMBER(handle));
 }
+
+/* The object of a handle, in a function of MPI: declares it. */
+#define INFO_IN(info, handle)                                                                      \
+    struct weftmpi_info *info = find(handle);                                                      \
+    if ((info) == NULL)                                                                            \
+    return weftmpi_fail(NULL, __func__, MPI_ERR_INFO, "no info object")
 
 static struct entry *look(const struct weftmpi_info *info, const char *key)
 {
@@ -49,10 +50,7 @@ API(Info_create, (MPI_Info * handle))
 
 API(Info_set, (MPI_Info handle, const char *key, const char *value))
 {
-    struct weftmpi_info *info = find(handle);
-
-    if (info == NULL || handle == MPI_INFO_ENV)
-        return no_info(__func__);
+    INFO_IN(info, handle == MPI_INFO_ENV ? MPI_INFO_NULL : handle);
     if (strlen(key) >= MPI_MAX_INFO_KEY || *key == '\0')
         return weftmpi_fail(NULL, __func__, MPI_ERR_INFO_KEY, "a key of %zu bytes", strlen(key));
     if (strlen(value) >= MPI_MAX_INFO_VAL)
@@ -73,10 +71,7 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
 
 API(Info_get, (MPI_Info handle, const char *key, int length, char *value, int *flag))
 {
-    const struct weftmpi_info *info = find(handle);
-
-    if (info == NULL)
-        return no_info(__func__);
+    INFO_IN(info, handle);
     const struct entry *entry = look(info, key);
     *flag = entry != NULL;
     if (entry != NULL)
@@ -86,10 +81,7 @@ API(Info_get, (MPI_Info handle, const char *key, int length, char *value, int *f
 
 API(Info_get_string, (MPI_Info handle, const char *key, int *length, char *value, int *flag))
 {
-    const struct weftmpi_info *info = find(handle);
-
-    if (info == NULL)
-        return no_info(__func__);
+    INFO_IN(info, handle);
     const struct entry *entry = look(info, key);
     *flag = entry != NULL;
     if (entry == NULL)
@@ -102,10 +94,7 @@ API(Info_get_string, (MPI_Info handle, const char *key, int *length, char *value
 
 API(Info_get_valuelen, (MPI_Info handle, const char *key, int *length, int *flag))
 {
-    const struct weftmpi_info *info = find(handle);
-
-    if (info == NULL)
-        return no_info(__func__);
+    INFO_IN(info, handle);
     const struct entry *entry = look(info, key);
     *flag = entry != NULL;
     if (entry != NULL)
@@ -115,20 +104,14 @@ API(Info_get_valuelen, (MPI_Info handle, const char *key, int *length, int *flag
 
 API(Info_get_nkeys, (MPI_Info handle, int *count))
 {
-    const struct weftmpi_info *info = find(handle);
-
-    if (info == NULL)
-        return no_info(__func__);
+    INFO_IN(info, handle);
     *count = info->count;
     return MPI_SUCCESS;
 }
 
 API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 {
-    const struct weftmpi_info *info = find(handle);
-
-    if (info == NULL)
-        return no_info(__func__);
+    INFO_IN(info, handle);
     if (n < 0 || n >= info->count)
         return weftmpi_fail(NULL, __func__, MPI_ERR_ARG, "key %d of %d", n, info->count);
     strcpy(key, info->entries[n].key);
@@ -137,10 +120,7 @@ API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 
 API(Info_delete, (MPI_Info handle, const char *key))
 {
-    struct weftmpi_info *info = find(handle);
-
-    if (info == NULL)
-        return no_info(__func__);
+    INFO_IN(info, handle);
     struct entry *entry = look(info, key);
     if (entry == NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_INFO_NOKEY, "no key '%s'", key);
@@ -151,10 +131,7 @@ API(Info_delete, (MPI_Info handle, const char *key))
 
 API(Info_dup, (MPI_Info handle, MPI_Info *copy))
 {
-    const struct weftmpi_info *info = find(handle);
-
-    if (info == NULL)
-        return no_info(__func__);
+    INFO_IN(info, handle);
     TRY(PMPI_Info_create(copy));
     struct weftmpi_info *made = find(*copy);
     made->entries = calloc((size_t)info->count + 1, sizeof(*made->entries));
@@ -168,10 +145,7 @@ API(Info_dup, (MPI_Info handle, MPI_Info *copy))
 
 API(Info_free, (MPI_Info * handle))
 {
-    struct weftmpi_info *info = find(*handle);
-
-    if (info == NULL || *handle == MPI_INFO_ENV)
-        return no_info(__func__);
+    INFO_IN(info, *handle == MPI_INFO_ENV ? MPI_INFO_NULL : *handle);
     weftmpi_handle_drop(WEFTMPI_NUMBER(*handle));
     free(info->entries);
     free(info);

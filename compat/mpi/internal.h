@@ -206,12 +206,19 @@ void weftmpi_errhandler_leave(struct weftmpi_errhandler *handler);
 int weftmpi_comm_in(const char *call, MPI_Comm handle, struct weftmpi_comm **comm);
 int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype handle, int count,
                     struct weftmpi_type **type);
+/* Also one that is not committed. */
+int weftmpi_any_type_in(const char *call, MPI_Datatype handle, struct weftmpi_type **type);
 int weftmpi_is_open(const char *call);
 
 /* The communicator of a handle, in a function of MPI: declares it. */
 #define COMM_IN(comm, handle)                                                                      \
     struct weftmpi_comm *comm;                                                                     \
     TRY(weftmpi_comm_in(__func__, handle, &(comm)))
+
+/* The same with any datatype. */
+#define TYPE_IN(type, handle)                                                                      \
+    struct weftmpi_type *type;                                                                     \
+    TRY(weftmpi_any_type_in(__func__, handle, &(type)))
 
 #define TRY(expression)                                                                            \
     do {                                                                                           \

@@ -120,31 +120,40 @@ MPI_Count weftmpi_elements(const struct weftmpi_type *type, size_t bytes)
 /* ---- what programs call -----------------------------------------------------------------------
  */
 
+/* The datatype, and the bytes that `count` elements take in the packed buffer. */
+static int packed_in(const char *call, MPI_Comm comm_handle, MPI_Datatype handle, int count,
+                     int bytes, int position, struct weftmpi_type **type, size_t *size)
+{
+    struct weftmpi_comm *comm;
+
+    TRY(weftmpi_comm_in(call, comm_handle, &comm));
+    TRY(weftmpi_type_in(comm, call, handle, count, type));
+    *size = (*type)->size * (size_t)count;
+    if (position < 0 || position > bytes || *size > (size_t)(bytes - position))
+        return weftmpi_fail(comm, call, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d",
+                            *size, position, bytes);
+    return MPI_SUCCESS;
+}
+
 API(Pack, (const void *in, int count, MPI_Datatype handle, void *out, int bytes, int *position,
-           MPI_Comm comm_handle))
+           MPI_Comm comm))
 {
     struct weftmpi_type *type;
-    COMM_IN(comm, comm_handle);
-    TRY(weftmpi_type_in(comm, __func__, handle, count, &type));
-    const size_t size = type->size * (size_t)count;
-    if (*position < 0 || *position > bytes || size > (size_t)(bytes - *position))
-        return weftmpi_fail(comm, __func__, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d",
-                            size, *position, bytes);
+    size_t size;
+
+    TRY(packed_in(__func__, comm, handle, count, bytes, *position, &type, &size));
     weftmpi_pack(type, (size_t)count, in, (char *)out + *position);
     *position += (int)size;
     return MPI_SUCCESS;
 }
 
 API(Unpack, (const void *in, int bytes, int *position, void *out, int count, MPI_Datatype handle,
-             MPI_Comm comm_handle))
+             MPI_Comm comm))
 {
     struct weftmpi_type *type;
-    COMM_IN(comm, comm_handle);
-    TRY(weftmpi_type_in(comm, __func__, handle, count, &type));
-    const size_t size = type->size * (size_t)count;
-    if (*position < 0 || *position > bytes || size > (size_t)(bytes - *position))
-        return weftmpi_fail(comm, __func__, MPI_ERR_TRUNCATE, "%zu bytes at %d of a buffer of %d",
-                            size, *position, bytes);
+    size_t size;
+
+    TRY(packed_in(__func__, comm, handle, count, bytes, *position, &type, &size));
     weftmpi_unpack(type, size, (const char *)in + *position, out);
     *position += (int)size;
     return MPI_SUCCESS;
@@ -164,11 +173,8 @@ API(Pack_size, (int count, MPI_Datatype handle, MPI_Comm comm_handle, int *bytes
 
 API(Get_count, (const MPI_Status *status, MPI_Datatype handle, int *count))
 {
-    const struct weftmpi_type *type = weftmpi_type_of(handle);
     const size_t bytes = weftmpi_status_bytes(status);
-
-    if (type == NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "no datatype, or it was freed");
+    TYPE_IN(type, handle);
     if (type->size == 0)
         *count = bytes == 0 ? 0 : MPI_UNDEFINED;
     else if (bytes % type->size != 0 || bytes / type->size > INT_MAX)
@@ -180,10 +186,7 @@ API(Get_count, (const MPI_Status *status, MPI_Datatype handle, int *count))
 
 API(Get_elements, (const MPI_Status *status, MPI_Datatype handle, int *count))
 {
-    const struct weftmpi_type *type = weftmpi_type_of(handle);
-
-    if (type == NULL)
-        return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "no datatype, or it was freed");
+    TYPE_IN(type, handle);
     const MPI_Count elements = weftmpi_elements(type, weftmpi_status_bytes(status));
     *count = elements < 0 || elements > INT_MAX ? MPI_UNDEFINED : (int)elements;
     return MPI_SUCCESS;

@@ -111,9 +111,7 @@ static int begin_Reduce(struct weftmpi_request *request, const char *call, const
     void *target = NULL;
 
     TRY(open_reduction(request, call, comm, count, type, op, &reduction));
-    if (root < 0 || root >= request->comm->size)
-        return weftmpi_fail(request->comm, call, MPI_ERR_ROOT, "root %d of %d", root,
-                            request->comm->size);
+    TRY(weftmpi_check_root(request, root));
     const bool here = request->comm->rank == root;
     if (here)
         TRY(target_of(request, &reduction, receive, (size_t)count, &target));
@@ -125,11 +123,10 @@ static int begin_Reduce(struct weftmpi_request *request, const char *call, const
 }
 
 /* Source and target of the reductions that have both everywhere. */
-static int open_both(struct weftmpi_request *request, const char *call, const void *send,
-                     void *receive, size_t sent, size_t received, const struct reduction *reduction,
-                     const void **source, void **target)
+static int open_both(struct weftmpi_request *request, const void *send, void *receive, size_t sent,
+                     size_t received, const struct reduction *reduction, const void **source,
+                     void **target)
 {
-    (void)call;
     TRY(source_of(request, reduction, send == MPI_IN_PLACE ? receive : send, sent, source));
     return target_of(request, reduction, receive, received, target);
 }
@@ -142,14 +139,14 @@ static int begin_Allreduce(struct weftmpi_request *request, const char *call, co
     void *target;
 
     TRY(open_reduction(request, call, comm, count, type, op, &reduction));
-    TRY(open_both(request, call, send, receive, (size_t)count, (size_t)count, &reduction, &source,
+    TRY(open_both(request, send, receive, (size_t)count, (size_t)count, &reduction, &source,
                   &target));
     return weftmpi_failed(request->comm, call,
                           weft_team_allreduce(request->comm->team, source, target, (size_t)count,
                                               &reduction.combine, &request->collective));
 }
 
-static int scan(struct weftmpi_request *request, const char *call, bool before, const void *send,
+static int scan(bool before, struct weftmpi_request *request, const char *call, const void *send,
                 void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     struct reduction reduction;
@@ -157,23 +154,11 @@ static int scan(struct weftmpi_request *request, const char *call, bool before, 
     void *target;
 
     TRY(open_reduction(request, call, comm, count, type, op, &reduction));
-    TRY(open_both(request, call, send, receive, (size_t)count, (size_t)count, &reduction, &source,
+    TRY(open_both(request, send, receive, (size_t)count, (size_t)count, &reduction, &source,
                   &target));
     return weftmpi_failed(request->comm, call,
                           weft_team_scan(request->comm->team, before, source, target, (size_t)count,
                                          &reduction.combine, &request->collective));
-}
-
-static int begin_Scan(struct weftmpi_request *request, const char *call, const void *send,
-                      void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    return scan(request, call, false, send, receive, count, type, op, comm);
-}
-
-static int begin_Exscan(struct weftmpi_request *request, const char *call, const void *send,
-                        void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-    return scan(request, call, true, send, receive, count, type, op, comm);
 }
 
 /* counts NULL: `count` for each. */
@@ -198,26 +183,19 @@ static int reduce_scatter(struct weftmpi_request *request, const char *call, con
         each[i] = (size_t)(counts != NULL ? counts[i] : count);
         all += each[i];
     }
-    TRY(open_both(request, call, send, receive, all, each[request->comm->rank], &reduction, &source,
+    TRY(open_both(request, send, receive, all, each[request->comm->rank], &reduction, &source,
                   &target));
     return weftmpi_failed(request->comm, call,
                           weft_team_reduce_scatter(request->comm->team, source, target, each,
                                                    &reduction.combine, &request->collective));
 }
 
-static int begin_Reduce_scatter(struct weftmpi_request *request, const char *call, const void *send,
-                                void *receive, const int counts[], MPI_Datatype type, MPI_Op op,
-                                MPI_Comm comm)
-{
-    return reduce_scatter(request, call, send, receive, counts, 0, type, op, comm);
-}
-
-static int begin_Reduce_scatter_block(struct weftmpi_request *request, const char *call,
-                                      const void *send, void *receive, int count, MPI_Datatype type,
-                                      MPI_Op op, MPI_Comm comm)
-{
-    return reduce_scatter(request, call, send, receive, NULL, count, type, op, comm);
-}
+#define begin_Scan(...)   scan(false, __VA_ARGS__)
+#define begin_Exscan(...) scan(true, __VA_ARGS__)
+#define begin_Reduce_scatter(request, call, send, receive, counts, type, op, comm)                 \
+    reduce_scatter(request, call, send, receive, counts, 0, type, op, comm)
+#define begin_Reduce_scatter_block(request, call, send, receive, count, type, op, comm)            \
+    reduce_scatter(request, call, send, receive, NULL, count, type, op, comm)
 
 #define ELEMENTS const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op
 

@@ -201,6 +201,16 @@ weft_status weftmpi_team_wait(weft_team_op **op)
     return status;
 }
 
+/* All but MPI_ERROR, which only the calls for several requests set. */
+static void tell(const MPI_Status *from, MPI_Status *status)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    const int before = status->MPI_ERROR;
+    *status = *from;
+    status->MPI_ERROR = before;
+}
+
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status)
 {
     if (error != MPI_SUCCESS) {
@@ -208,11 +218,7 @@ int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status 
         return error;
     }
     weftmpi_request_until(request);
-    if (status != MPI_STATUS_IGNORE) {
-        const int before = status->MPI_ERROR;
-        *status = request->status;
-        status->MPI_ERROR = before;
-    }
+    tell(&request->status, status);
     return request->error;
 }
 
@@ -278,15 +284,7 @@ int weftmpi_request_find(const char *call, MPI_Request handle, bool idle_too,
 
 int weftmpi_request_end(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
-    MPI_Status empty;
-
-    if (request == NULL)
-        weftmpi_empty_status(&empty);
-    if (status != MPI_STATUS_IGNORE) {
-        const int before = status->MPI_ERROR;
-        *status = request == NULL ? empty : request->status;
-        status->MPI_ERROR = before;
-    }
+    tell(request == NULL ? &weftmpi_request_done.status : &request->status, status);
     if (request == NULL)
         return MPI_SUCCESS;
     const int error = request->error;
@@ -307,10 +305,7 @@ int weftmpi_request_end(struct weftmpi_request *request, MPI_Request *handle, MP
 
 API(Wait, (MPI_Request * handle, MPI_Status *status))
 {
-    struct weftmpi_request *request;
-
-    TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_request_find(__func__, *handle, false, &request));
+    REQUEST_IN(request, *handle, false);
     if (request != NULL)
         weftmpi_request_until(request);
     return weftmpi_request_end(request, handle, status);
@@ -318,10 +313,7 @@ API(Wait, (MPI_Request * handle, MPI_Status *status))
 
 API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
 {
-    struct weftmpi_request *request;
-
-    TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_request_find(__func__, *handle, false, &request));
+    REQUEST_IN(request, *handle, false);
     weftmpi_drive();
     *flag = request == NULL || weftmpi_request_poll(request, 0);
     return *flag ? weftmpi_request_end(request, handle, status) : MPI_SUCCESS;
@@ -329,27 +321,17 @@ API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
 
 API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
 {
-    struct weftmpi_request *request;
-
-    TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_request_find(__func__, handle, false, &request));
+    REQUEST_IN(request, handle, false);
     weftmpi_drive();
     *flag = request == NULL || weftmpi_request_poll(request, 0);
-    if (*flag && status != MPI_STATUS_IGNORE) {
-        if (request == NULL)
-            weftmpi_empty_status(status);
-        else
-            *status = request->status;
-    }
+    if (*flag)
+        tell(request == NULL ? &weftmpi_request_done.status : &request->status, status);
     return MPI_SUCCESS;
 }
 
 API(Request_free, (MPI_Request * handle))
 {
-    struct weftmpi_request *request;
-
-    TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_request_find(__func__, *handle, true, &request));
+    REQUEST_IN(request, *handle, true);
     if (request == NULL)
         return weftmpi_fail(NULL, __func__, MPI_ERR_REQUEST, "MPI_REQUEST_NULL");
     *handle = MPI_REQUEST_NULL;

@@ -12,6 +12,11 @@ extern struct weftmpi_request weftmpi_request_done; /* WEFTMPI_REQUEST_DONE's */
  */
 int weftmpi_request_find(const char *call, MPI_Request handle, bool idle_too,
                          struct weftmpi_request **request);
+/* In a function of MPI: declares it. */
+#define REQUEST_IN(request, handle, idle_too)                                                      \
+    struct weftmpi_request *request;                                                               \
+    TRY(weftmpi_is_open(__func__));                                                                \
+    TRY(weftmpi_request_find(__func__, handle, idle_too, &(request)))
 /* Whether it is complete; waits so long at most for something that belongs to it. */
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
 /* Waits until it is. */

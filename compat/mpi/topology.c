@@ -68,6 +68,12 @@ static int topology_in(const char *call, MPI_Comm handle, int kind, struct weftm
     return MPI_SUCCESS;
 }
 
+/* Both of a communicator's handle, in a function of MPI: declares them. */
+#define TOPOLOGY_IN(topology, comm, handle, kind)                                                  \
+    struct weftmpi_topology *topology;                                                             \
+    struct weftmpi_comm *comm;                                                                     \
+    TRY(topology_in(__func__, handle, kind, &(comm), &(topology)))
+
 API(Topo_test, (MPI_Comm handle, int *kind))
 {
     COMM_IN(comm, handle);
@@ -185,20 +191,14 @@ API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int period
 
 API(Cartdim_get, (MPI_Comm handle, int *ndims))
 {
-    struct weftmpi_topology *grid;
-    struct weftmpi_comm *comm;
-
-    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
+    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
     *ndims = grid->ndims;
     return MPI_SUCCESS;
 }
 
 API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[]))
 {
-    struct weftmpi_topology *grid;
-    struct weftmpi_comm *comm;
-
-    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
+    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
     for (int i = 0; i < grid->ndims && i < most; i++) {
         dims[i] = grid->dims[i];
         periods[i] = grid->periods[i];
@@ -209,10 +209,7 @@ API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[
 
 API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 {
-    struct weftmpi_topology *grid;
-    struct weftmpi_comm *comm;
-
-    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
+    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
     if (rank < 0 || rank >= comm->size)
         return weftmpi_fail(comm, __func__, MPI_ERR_RANK, "rank %d of %d", rank, comm->size);
     if (most < grid->ndims)
@@ -240,10 +237,7 @@ static int rank_near(const struct weftmpi_topology *grid, const int coords[], in
 
 API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 {
-    struct weftmpi_topology *grid;
-    struct weftmpi_comm *comm;
-
-    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
+    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
     const int found = rank_near(grid, coords, -1, 0);
     if (found == MPI_PROC_NULL)
         return weftmpi_fail(comm, __func__, MPI_ERR_ARG, "coordinates outside of the grid");
@@ -253,10 +247,7 @@ API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 
 API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *to))
 {
-    struct weftmpi_topology *grid;
-    struct weftmpi_comm *comm;
-
-    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
+    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
     if (direction < 0 || direction >= grid->ndims)
         return weftmpi_fail(comm, __func__, MPI_ERR_DIMS, "direction %d of %d", direction,
                             grid->ndims);
@@ -267,10 +258,7 @@ API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *t
 
 API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
 {
-    struct weftmpi_topology *grid;
-    struct weftmpi_comm *comm;
-
-    TRY(topology_in(__func__, handle, MPI_CART, &comm, &grid));
+    TOPOLOGY_IN(grid, comm, handle, MPI_CART);
     struct weftmpi_topology *sub = make(MPI_CART, 3 * (size_t)grid->ndims);
     struct weftmpi_group *group = weftmpi_group_make(comm->size);
     if (sub == NULL || group == NULL)
@@ -339,10 +327,7 @@ API(Dist_graph_create_adjacent,
 
 API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))
 {
-    struct weftmpi_topology *graph;
-    struct weftmpi_comm *comm;
-
-    TRY(topology_in(__func__, handle, MPI_DIST_GRAPH, &comm, &graph));
+    TOPOLOGY_IN(graph, comm, handle, MPI_DIST_GRAPH);
     *indegree = graph->indegree;
     *outdegree = graph->outdegree;
     *weighted = graph->weighted;
@@ -352,10 +337,7 @@ API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree,
 API(Dist_graph_neighbors, (MPI_Comm handle, int most_in, int sources[], int source_weights[],
                            int most_out, int targets[], int target_weights[]))
 {
-    struct weftmpi_topology *graph;
-    struct weftmpi_comm *comm;
-
-    TRY(topology_in(__func__, handle, MPI_DIST_GRAPH, &comm, &graph));
+    TOPOLOGY_IN(graph, comm, handle, MPI_DIST_GRAPH);
     for (int i = 0; i < graph->indegree && i < most_in; i++) {
         sources[i] = graph->sources[i];
         if (graph->weighted && source_weights != MPI_UNWEIGHTED)

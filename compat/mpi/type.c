@@ -156,7 +156,7 @@ int weftmpi_type_in(struct weftmpi_comm *comm, const char *call, MPI_Datatype ha
 /* ---- what programs ask ------------------------------------------------------------------------
  */
 
-static int any_type(const char *call, MPI_Datatype handle, struct weftmpi_type **type)
+int weftmpi_any_type_in(const char *call, MPI_Datatype handle, struct weftmpi_type **type)
 {
     *type = weftmpi_type_of(handle);
     return *type != NULL ? MPI_SUCCESS
@@ -165,18 +165,14 @@ static int any_type(const char *call, MPI_Datatype handle, struct weftmpi_type *
 
 API(Type_size, (MPI_Datatype handle, int *bytes))
 {
-    struct weftmpi_type *type;
-
-    TRY(any_type(__func__, handle, &type));
+    TYPE_IN(type, handle);
     *bytes = type->size > INT32_MAX ? MPI_UNDEFINED : (int)type->size;
     return MPI_SUCCESS;
 }
 
 API(Type_get_extent, (MPI_Datatype handle, MPI_Aint *lower, MPI_Aint *extent))
 {
-    struct weftmpi_type *type;
-
-    TRY(any_type(__func__, handle, &type));
+    TYPE_IN(type, handle);
     *lower = type->lower;
     *extent = weftmpi_extent(type);
     return MPI_SUCCESS;
@@ -184,9 +180,7 @@ API(Type_get_extent, (MPI_Datatype handle, MPI_Aint *lower, MPI_Aint *extent))
 
 API(Type_get_true_extent, (MPI_Datatype handle, MPI_Aint *lower, MPI_Aint *extent))
 {
-    struct weftmpi_type *type;
-
-    TRY(any_type(__func__, handle, &type));
+    TYPE_IN(type, handle);
     *lower = type->true_lower;
     *extent = type->true_upper - type->true_lower;
     return MPI_SUCCESS;
@@ -194,36 +188,28 @@ API(Type_get_true_extent, (MPI_Datatype handle, MPI_Aint *lower, MPI_Aint *exten
 
 API(Type_get_name, (MPI_Datatype handle, char *name, int *length))
 {
-    struct weftmpi_type *type;
-
-    TRY(any_type(__func__, handle, &type));
+    TYPE_IN(type, handle);
     *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", type->name);
     return MPI_SUCCESS;
 }
 
 API(Type_set_name, (MPI_Datatype handle, const char *name))
 {
-    struct weftmpi_type *type;
-
-    TRY(any_type(__func__, handle, &type));
+    TYPE_IN(type, handle);
     snprintf(type->name, sizeof(type->name), "%s", name);
     return MPI_SUCCESS;
 }
 
 API(Type_commit, (MPI_Datatype * handle))
 {
-    struct weftmpi_type *type;
-
-    TRY(any_type(__func__, *handle, &type));
+    TYPE_IN(type, *handle);
     type->committed = true;
     return MPI_SUCCESS;
 }
 
 API(Type_free, (MPI_Datatype * handle))
 {
-    struct weftmpi_type *type;
-
-    TRY(any_type(__func__, *handle, &type));
+    TYPE_IN(type, *handle);
     if (type->basic)
         return weftmpi_fail(NULL, __func__, MPI_ERR_TYPE, "%s is the standard's", type->name);
     weftmpi_handle_drop(WEFTMPI_NUMBER(type->handle));

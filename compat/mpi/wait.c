@@ -151,10 +151,7 @@ API(Testsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_S
 
 API(Start, (MPI_Request * handle))
 {
-    struct weftmpi_request *request;
-
-    TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_request_find(__func__, *handle, true, &request));
+    REQUEST_IN(request, *handle, true);
     if (request == NULL || !request->persistent || request->active)
         return weftmpi_fail(
             request == NULL || request == &weftmpi_request_done ? NULL : request->comm, __func__,
@@ -180,11 +177,8 @@ API(Startall, (int count, MPI_Request handles[]))
 
 API(Cancel, (MPI_Request * handle))
 {
-    struct weftmpi_request *request;
+    REQUEST_IN(request, *handle, false);
     int cancelled = 0;
-
-    TRY(weftmpi_is_open(__func__));
-    TRY(weftmpi_request_find(__func__, *handle, false, &request));
     /* A send is not taken back: it completes. */
     if (request == NULL || request->complete || request->way != WEFTMPI_RECEIVE)
         return MPI_SUCCESS;

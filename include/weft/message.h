@@ -22,8 +22,9 @@
  *
  * On return of a completed receive the bytes are there for the calling thread, and so is all that
  * the sender did before it sent. Every call returns the job's error once the job has failed;
- * operations are then over, and buffers may be reused. weft_close waits for no message: it says
- * what was never received and what was never completed.
+ * operations are then over, but what another process is putting into a receive's buffer over a
+ * network may still come: such a buffer stays until weft_close has returned. weft_close waits for
+ * no message: it says what was never received and what was never completed.
  */
 #ifndef WEFT_MESSAGE_H
 #define WEFT_MESSAGE_H

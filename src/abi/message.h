@@ -4,8 +4,9 @@
  *
  * The sender of a message sends EAGER, with all its bytes, or OFFER, and keeps them. The receiver
  * of an offer reads the bytes itself and answers TAKEN, or answers GRANT, upon which the sender
- * sends PIECEs. A frame names the requests that it is about by their numbers, which are the
- * receiver's business to check: they come from another process.
+ * sends PIECEs, or PUT, upon which the network puts them. A frame names the requests that it is
+ * about by their numbers, which are the receiver's business to check: they come from another
+ * process.
  */
 #ifndef WEFT_ABI_MESSAGE_H
 #define WEFT_ABI_MESSAGE_H
@@ -21,6 +22,7 @@ enum weft_mail_kind {
     WEFT_MAIL_OFFER,     /* `bytes` lie at data.offer; `request` is the sender's */
     WEFT_MAIL_TAKEN,     /* the sender's `request` is complete: it was matched, and read */
     WEFT_MAIL_GRANT,     /* send `bytes` of `request` to the receiver's data.grant */
+    WEFT_MAIL_PUT,       /* put `bytes` of `request` into data.region; a notice says it is done */
     WEFT_MAIL_PIECE,     /* of the receiver's `request`; `bytes` is where it begins */
     WEFT_MAIL_CREDIT     /* so much was taken in all: data.taken (msg/far.c) */
 };
@@ -43,6 +45,9 @@ struct weft_mail_text {
                            weft_memory_offer says it; 0: it cannot be read */
         uint64_t grant; /* a request of the receiver's */
         uint32_t taken; /* units of payload */
+        struct {
+            uint64_t key, place[2];
+        } region; /* of the receiver's, as the network names it (net/net.h) */
     } data;
 };
 

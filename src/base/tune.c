@@ -15,7 +15,8 @@
 enum { MOST_BYTES = 4096, WHY = 256 };
 
 /* What differs between the processes of a job without harm, or is of one host. */
-static const char *const tunable[] = {"STAGE_PIECE", "STAGE_DEPTH", "SHM_RING", "EAGER"};
+static const char *const tunable[] = {"STAGE_PIECE", "STAGE_DEPTH", "SHM_RING",
+                                      "EAGER",       "MSG_EAGER",   "MSG_EAGER_NET"};
 
 /* Whether a file may hold this setting. */
 static bool is_tunable(const char *name)

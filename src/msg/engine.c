@@ -133,6 +133,8 @@ bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head h
         return weft_msg_take_taken(m, process, text);
     case WEFT_MAIL_GRANT:
         return weft_msg_take_grant(m, process, text);
+    case WEFT_MAIL_PUT:
+        return weft_msg_take_put(m, process, text);
     case WEFT_MAIL_PIECE:
         return weft_msg_take_piece(m, process, head, text, payload);
     case WEFT_MAIL_CREDIT:

@@ -115,6 +115,7 @@ static void add_transfer(struct text *text, const struct weft_transfer *transfer
         return;
     case WEFT_TRANSFER_READS:
     case WEFT_TRANSFER_GRANTED:
+    case WEFT_TRANSFER_WRITTEN:
         add(text, "for a message from ");
         add_process(text, transfer->context, transfer->peer);
         add_tag(text, transfer->context, transfer->message.tag);
@@ -128,6 +129,7 @@ static void add_transfer(struct text *text, const struct weft_transfer *transfer
         add_tag(text, transfer->context, transfer->posted.tag);
         return;
     case WEFT_TRANSFER_PIECES:
+    case WEFT_TRANSFER_PUT:
         add(text, "to send process %d %zu bytes: %zu went", transfer->peer, transfer->room,
             transfer->moved);
         return;

@@ -9,6 +9,10 @@
  * which the last unit of a ring is kept.
  *
  * Threads write to the shadow; the progress task, or who does its round, hands it on.
+ *
+ * A message that is offered is put from the sender's buffer into the receive's, which the receiver
+ * exposes for as long (WEFT_MSG_PUT). Its notice says no more than whose it is: PUTs are answered
+ * in their order.
  */
 #include "msg/msg.h"
 
@@ -17,8 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tags of the notice. KNOCK: no frame; look at the rings in memory (engine.c). */
-enum { FRAME, KNOCK, FRAME_AT_START };
+/* Tags of the notice. KNOCK: no frame; look at the rings in memory (engine.c). WRITTEN: the
+ * receive whose PUT is the oldest has its bytes. */
+enum { FRAME, KNOCK, FRAME_AT_START, WRITTEN };
 
 enum { SKIP = 255 /* a kind, in the shadow alone: the next frame is at the start */ };
 
@@ -78,6 +83,31 @@ void weft_far_credit(struct weft_messages *m, int process)
         far->told_taken = peer->took;
 }
 
+bool weft_far_ask(struct weft_messages *m, struct weft_transfer *transfer)
+{
+    const struct weft_proxy *proxy = &m->job->proxy;
+    struct weft_mail_text text = {.request = transfer->theirs, .bytes = transfer->room};
+    struct weft_msg_peer *peer = &m->peers[transfer->peer];
+
+    if (m->job->config.msg_put == 0 || peer->out.ring != NULL || transfer->device ||
+        m->stage != NULL || transfer->peer == m->job->numbers.process || transfer->offer == 0 ||
+        weft_memory_is_offer(transfer->offer))
+        return false;
+    if (proxy->net_ops->reg(proxy->net, transfer->buffer, transfer->room, &transfer->key) !=
+        WEFT_OK) {
+        weft_msg_no_memory(m, "a region of a receive");
+        return true;
+    }
+    text.data.region.key = transfer->key;
+    proxy->net_ops->place(proxy->net, transfer->key, text.data.region.place);
+    m->put++;
+    transfer->state = WEFT_TRANSFER_WRITTEN;
+    STAILQ_INSERT_TAIL(&peer->far.written, transfer, link);
+    weft_msg_send(m, transfer->peer, (struct weft_mail_head){.kind = WEFT_MAIL_PUT}, &text, NULL,
+                  NULL);
+    return true;
+}
+
 /* ---- out ------------------------------------------------------------------------------------- */
 
 /* The next frame to a process, or a knock; false: there is none. Lock held. */
@@ -107,8 +137,59 @@ static bool next_put(struct weft_messages *m, int process, struct weft_net_put *
     return true;
 }
 
+/* The network, whose locks are held, has done with a send's buffer: the next round completes it. */
+static void sent(struct weft_job *job, void *of)
+{
+    struct weft_messages *m = job->messages;
+    struct weft_transfer *transfer = of;
+
+    weft_lock(&m->sent_lock);
+    STAILQ_INSERT_TAIL(&m->sent, transfer, link);
+    weft_unlock(&m->sent_lock);
+    weft_bell_ring(job->proxy.command_bell);
+}
+
+/* Those sends are complete. True: there were any. */
+static bool complete_sent(struct weft_messages *m)
+{
+    struct weft_transfer_list done = STAILQ_HEAD_INITIALIZER(done);
+    struct weft_transfer *transfer;
+
+    weft_lock(&m->sent_lock);
+    STAILQ_CONCAT(&done, &m->sent);
+    weft_unlock(&m->sent_lock);
+    if (STAILQ_EMPTY(&done))
+        return false;
+    weft_msg_lock(m);
+    STAILQ_FOREACH(transfer, &done, link)
+    weft_msg_complete(m, transfer);
+    weft_msg_unlock(m);
+    if (weft_msg_has_plans(m)) /* the receive task drives them */
+        weft_bell_ring(m->job->proxy.receive_bell);
+    return true;
+}
+
+/* The next message to be put; NULL: there is none. Lock held. */
+static struct weft_transfer *next_message(struct weft_messages *m, struct weft_net_put *put)
+{
+    struct weft_transfer *transfer = STAILQ_FIRST(&m->puts);
+
+    if (transfer == NULL)
+        return NULL;
+    STAILQ_REMOVE_HEAD(&m->puts, link);
+    *put = (struct weft_net_put){
+        .process = transfer->peer,
+        .key = transfer->key,
+        .place = {transfer->place[0], transfer->place[1]},
+        .source = transfer->buffer,
+        .bytes = transfer->room,
+        .notice = weft_notice(WEFT_NOTICE_MESSAGE, WRITTEN, (uint32_t)m->job->numbers.process)};
+    return transfer;
+}
+
 /* Hands it on. False: there is no memory, and the job fails. */
-static bool post(struct weft_messages *m, const struct weft_net_put *put)
+static bool post(struct weft_messages *m, const struct weft_net_put *put,
+                 struct weft_transfer *transfer)
 {
     struct weft_request *request = weft_request_make(m->job, WEFT_NO_SLOT, false);
 
@@ -118,8 +199,27 @@ static bool post(struct weft_messages *m, const struct weft_net_put *put)
     request->source = put->source;
     request->rows = 1;
     request->width = put->bytes;
+    request->sent = transfer != NULL ? sent : NULL;
+    request->sent_of = transfer;
     weft_requests_add(m->job, &m->posts, request);
     return true;
+}
+
+/* Where nothing is gathered, a frame's payload goes before its line, which the notice tells of. */
+static bool post_bytes(struct weft_messages *m, struct weft_net_put *put,
+                       const struct weft_transfer *transfer)
+{
+    struct weft_net_put bytes = *put;
+
+    if (m->job->config.msg_gather != 0 || transfer != NULL ||
+        put->bytes <= sizeof(struct weft_mail))
+        return true;
+    put->bytes = sizeof(struct weft_mail);
+    bytes.source = (const unsigned char *)put->source + put->bytes;
+    bytes.bytes -= put->bytes;
+    bytes.offset += put->bytes;
+    bytes.notice = 0;
+    return post(m, &bytes, NULL);
 }
 
 bool weft_far_round(struct weft_job *job)
@@ -127,13 +227,15 @@ bool weft_far_round(struct weft_job *job)
     struct weft_messages *m = job->messages;
     bool did = m->posts.waiting != 0 && weft_requests_issue(job, &m->posts);
 
+    did |= complete_sent(m);
     for (int p = 0; p < job->numbers.processes; p++)
         for (;;) {
             struct weft_net_put put;
             weft_msg_lock(m);
-            const bool some = next_put(m, p, &put);
+            struct weft_transfer *transfer = next_message(m, &put);
+            const bool some = transfer != NULL || next_put(m, p, &put);
             weft_unlock(&m->lock); /* whose post it is sends it */
-            if (!some || !post(m, &put))
+            if (!some || !post_bytes(m, &put, transfer) || !post(m, &put, transfer))
                 break;
             did = true;
         }
@@ -185,6 +287,20 @@ static weft_status take_frame(struct weft_messages *m, int process, uint32_t tag
     return WEFT_OK;
 }
 
+/* The oldest receive that this process puts into has its bytes. */
+static weft_status take_written(struct weft_messages *m, int process)
+{
+    struct weft_transfer_list *written = &m->peers[process].far.written;
+    struct weft_transfer *transfer = STAILQ_FIRST(written);
+
+    if (transfer == NULL)
+        return WEFT_ERR_PROTOCOL;
+    STAILQ_REMOVE_HEAD(written, link);
+    m->job->proxy.net_ops->dereg(m->job->proxy.net, transfer->key);
+    weft_msg_complete(m, transfer);
+    return WEFT_OK;
+}
+
 weft_status weft_far_take(void *context, const struct weft_arrival *arrival)
 {
     struct weft_job *job = context;
@@ -193,14 +309,15 @@ weft_status weft_far_take(void *context, const struct weft_arrival *arrival)
     const uint32_t tag = weft_notice_tag(arrival->notice);
 
     if (process >= (uint32_t)job->numbers.processes || process == (uint32_t)job->numbers.process ||
-        (arrival->process >= 0 && arrival->process != (int)process) || tag > FRAME_AT_START)
+        (arrival->process >= 0 && arrival->process != (int)process) || tag > WRITTEN)
         return WEFT_ERR_PROTOCOL;
     weft_msg_lock(m);
     if (tag == KNOCK) /* the round that brought it goes on with those rings */
         m->knocked = true;
-    const weft_status status = tag == KNOCK ? WEFT_OK
-                               : m->exposed ? take_frame(m, (int)process, tag)
-                                            : WEFT_ERR_PROTOCOL;
+    const weft_status status = tag == KNOCK     ? WEFT_OK
+                               : !m->exposed    ? WEFT_ERR_PROTOCOL
+                               : tag == WRITTEN ? take_written(m, (int)process)
+                                                : take_frame(m, (int)process, tag);
     weft_msg_unlock(m);
     return weft_job_is_failing(job) ? WEFT_OK : status;
 }

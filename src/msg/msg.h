@@ -45,6 +45,7 @@ struct weft_far {
     uint32_t in_units, tail;     /* its size; the next frame there */
     uint32_t told, told_taken;   /* what the other side knows of `tail` and `took` */
     bool hears;                  /* frames came this way */
+    struct weft_transfer_list written; /* receives that are put into, in the order of their PUTs */
 };
 
 struct weft_msg_peer {
@@ -107,10 +108,13 @@ struct weft_messages {
     struct weft_contexts contexts;
     struct weft_transfer_table transfers;
     struct weft_unexpected_pool unexpected;
-    struct weft_transfer_list reading, pieces;       /* rounds go on with them */
-    uint32_t outgoing;                               /* frames that wait for room, in all */
-    struct weft_manager posts;                       /* requests to the network, without a rank */
-    unsigned long long eager, offers, read, granted; /* for WEFT_LOG=info */
+    struct weft_transfer_list reading, pieces; /* rounds go on with them */
+    struct weft_transfer_list puts;            /* sends that far.c puts */
+    struct weft_lock sent_lock; /* over those whose source the network has done with. Last of all */
+    struct weft_transfer_list sent;
+    uint32_t outgoing;         /* frames that wait for room, in all */
+    struct weft_manager posts; /* requests to the network, without a rank */
+    unsigned long long eager, offers, read, granted, put; /* for WEFT_LOG=info */
 };
 
 /* The ring in a box into which a process puts its frames; size: of the box's rings. */
@@ -193,9 +197,13 @@ void weft_msg_leave(struct weft_messages *m);
 /* A thread that does not wait looks once. Lock held. */
 void weft_msg_glance(struct weft_messages *m);
 /* What has completed may let plans go on. Lock free. */
+static inline bool weft_msg_has_plans(const struct weft_messages *m)
+{
+    return __atomic_load_n(&m->plans, __ATOMIC_RELAXED) != 0;
+}
 static inline bool weft_msg_drive(struct weft_messages *m, bool task)
 {
-    return __atomic_load_n(&m->plans, __ATOMIC_RELAXED) != 0 && m->drive(m->job, task);
+    return weft_msg_has_plans(m) && m->drive(m->job, task);
 }
 extern const struct weft_service weft_msg_rounds;
 
@@ -218,6 +226,7 @@ void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer);
 bool weft_msg_move(struct weft_messages *m);
 bool weft_msg_take_taken(struct weft_messages *m, int process, const struct weft_mail_text *text);
 bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft_mail_text *text);
+bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_mail_text *text);
 bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_head head,
                          const struct weft_mail_text *text, const unsigned char *payload);
 /* Whether this process can read memory of the peer: it finds the nonce at that address. */
@@ -233,6 +242,8 @@ bool weft_far_push(struct weft_messages *m, int process, struct weft_mail_head h
 void weft_far_credit(struct weft_messages *m, int process);
 /* The progress task's round: frames that were written to shadows, knocks. */
 bool weft_far_round(struct weft_job *job);
+/* Whether a receive of what process `peer` offers can be put into; then PUT goes to it. */
+bool weft_far_ask(struct weft_messages *m, struct weft_transfer *transfer);
 /* The notice MESSAGE. */
 weft_status weft_far_take(void *job, const struct weft_arrival *arrival);
 

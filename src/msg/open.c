@@ -91,8 +91,12 @@ static weft_status msg_open(struct weft_job *job)
         return weft_err(WEFT_ERR_MEMORY, "no memory for messages of %zu processes", n);
     STAILQ_INIT(&m->reading);
     STAILQ_INIT(&m->pieces);
-    for (size_t p = 0; p < n; p++)
+    STAILQ_INIT(&m->puts);
+    STAILQ_INIT(&m->sent);
+    for (size_t p = 0; p < n; p++) {
         STAILQ_INIT(&m->peers[p].outgoing);
+        STAILQ_INIT(&m->peers[p].far.written);
+    }
     m->nonce = weft_now_ns() ^ (uint64_t)getpid() << 40 ^ (uint64_t)(uintptr_t)m;
     m->keeps = share_of(job);
     m->peers[process].most = m->keeps;
@@ -223,11 +227,11 @@ static void msg_leave(struct weft_job *job)
         weft_msg_round(m);
         weft_msg_leftovers(m);
     }
-    if (m->eager + m->offers + m->read + m->granted != 0)
+    if (m->eager + m->offers + m->read + m->put + m->granted != 0)
         weft_say(WEFT_SAY_INFO,
                  "messages: %llu went at once, %llu were offered; of others' %llu were read where "
-                 "they lay, %llu came in pieces",
-                 m->eager, m->offers, m->read, m->granted);
+                 "they lay, %llu were put into their buffers, %llu came in pieces",
+                 m->eager, m->offers, m->read, m->put, m->granted);
     weft_msg_unlock(m);
 }
 

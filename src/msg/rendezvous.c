@@ -1,6 +1,7 @@
 /*
  * msg/rendezvous.c - messages that stay with their sender until they are received: the receiver
- * reads them out of the sender's memory, or grants the sender to send them in pieces.
+ * reads them out of the sender's memory, or has them put into its buffer (far.c), or grants the
+ * sender to send them in pieces.
  */
 #include "msg/copy.h"
 
@@ -67,8 +68,10 @@ static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer,
 
 static void granted(struct weft_messages *m, struct weft_transfer *transfer)
 {
-    m->granted++;
     transfer->moved = 0;
+    if (weft_far_ask(m, transfer))
+        return;
+    m->granted++;
     transfer->state = WEFT_TRANSFER_GRANTED;
     send_answer(m, transfer, WEFT_MAIL_GRANT);
 }
@@ -227,17 +230,43 @@ bool weft_msg_take_taken(struct weft_messages *m, int process, const struct weft
     return true;
 }
 
-bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft_mail_text *text)
+/* Such a send, of which so many bytes are wanted. NULL: it cannot be. */
+static struct weft_transfer *wanted(struct weft_messages *m, int process,
+                                    const struct weft_mail_text *text)
 {
     struct weft_transfer *transfer = sent_to(m, process, text->request);
 
     if (transfer == NULL || text->bytes == 0 || text->bytes > transfer->room)
-        return false;
-    transfer->theirs = text->data.grant;
+        return NULL;
     transfer->room = (size_t)text->bytes;
     transfer->moved = 0;
+    return transfer;
+}
+
+bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft_mail_text *text)
+{
+    struct weft_transfer *transfer = wanted(m, process, text);
+
+    if (transfer == NULL)
+        return false;
+    transfer->theirs = text->data.grant;
     transfer->state = WEFT_TRANSFER_PIECES;
     STAILQ_INSERT_TAIL(&m->pieces, transfer, link);
+    return true;
+}
+
+bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_mail_text *text)
+{
+    struct weft_transfer *transfer = wanted(m, process, text);
+
+    if (transfer == NULL || transfer->device || m->peers[process].out.ring != NULL ||
+        process == m->job->numbers.process)
+        return false;
+    transfer->key = text->data.region.key;
+    memcpy(transfer->place, text->data.region.place, sizeof(transfer->place));
+    transfer->state = WEFT_TRANSFER_PUT;
+    STAILQ_INSERT_TAIL(&m->puts, transfer, link);
+    m->posted = true;
     return true;
 }
 

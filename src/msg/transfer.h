@@ -18,10 +18,12 @@ enum weft_transfer_state {
     WEFT_TRANSFER_FREE,
     WEFT_TRANSFER_WAITS,   /* a receive that no message has matched */
     WEFT_TRANSFER_READS,   /* a receive that reads what was offered, */
-    WEFT_TRANSFER_GRANTED, /* or waits for its pieces */
+    WEFT_TRANSFER_GRANTED, /* or waits for its pieces, */
+    WEFT_TRANSFER_WRITTEN, /* or is put into */
     WEFT_TRANSFER_QUEUED,  /* a send whose frame waits for room, */
     WEFT_TRANSFER_SENT,    /* or is with the receiver, whose word it waits for */
-    WEFT_TRANSFER_PIECES,  /* a send in pieces */
+    WEFT_TRANSFER_PIECES,  /* a send in pieces, */
+    WEFT_TRANSFER_PUT,     /* or that the network puts */
     WEFT_TRANSFER_MATCHED, /* a message that no other receive finds */
     WEFT_TRANSFER_PROBES,  /* stands for a probe that waits */
     WEFT_TRANSFER_DONE
@@ -42,6 +44,7 @@ struct weft_transfer {
     size_t moved;                /* so far */
     int32_t peer;                /* the other process, once it is known */
     uint64_t theirs, offer;      /* the transfer over there; where its bytes lie */
+    uint64_t key, place[2];      /* of the receive's buffer, to the network that puts into it */
     const unsigned char *mapped; /* an offer of device memory, where this process maps it */
     struct weft_unexpected *matched;
 };

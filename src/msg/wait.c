@@ -72,7 +72,7 @@ static bool spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m,
     do {
         bool came = false;
         for (int i = 0; i < looks && !came; i++) {
-            came = weft_msg_round(m) && __atomic_load_n(&m->plans, __ATOMIC_RELAXED) != 0;
+            came = weft_msg_round(m) && weft_msg_has_plans(m);
             if (ready(m, what))
                 return true;
         }

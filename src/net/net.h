@@ -1,11 +1,11 @@
 /*
- * net/net.h - what a network must do for weft: twelve functions at most.
+ * net/net.h - what a network must do for weft: thirteen functions at most.
  *
  * A back end is one such table at the end of its file and one line in registry.c. Operations that
  * it lacks are filled in with defaults (registry.c), so that callers never test for NULL. Threads:
  * `put`, `flush` and progress(WEFT_NET_SEND) are called by the progress thread only, and
- * progress(WEFT_NET_RECEIVE) by the receive thread only. Any thread may call reg and dereg, one at
- * a time, whenever it likes. The rest is called while neither thread runs.
+ * progress(WEFT_NET_RECEIVE) by the receive thread only. Any threads may call reg, dereg and place,
+ * whenever they like. The rest is called while neither thread runs.
  *
  * ORDER is the back end's duty: puts to one process take effect there in the order in which they
  * were accepted, each notice after its own data and after all data before it.
@@ -25,8 +25,9 @@ struct weft_net;
 /* One put: data and notice travel together. bytes may be 0 (notice only), notice may be 0. */
 struct weft_net_put {
     int process;
-    uint64_t key;    /* the target's region, as its reg gave it */
-    uint64_t offset; /* in that region */
+    uint64_t key;      /* the target's region, as its reg gave it */
+    uint64_t offset;   /* in that region */
+    uint64_t place[2]; /* what `place` gave of it there; zero: not known */
     const void *source;
     size_t bytes;               /* of a row */
     uint32_t rows;              /* 0: one. More: caps.rows_bytes of them at most, */
@@ -115,6 +116,8 @@ struct weft_net_ops {
     /* Exposes memory; the key is meaningful to the other processes. */
     weft_status (*reg)(struct weft_net *net, void *base, size_t bytes, uint64_t *key);
     void (*dereg)(struct weft_net *net, uint64_t key);
+    /* Where a region is: a put that brings it along need not ask its process. Zero: nothing. */
+    void (*place)(struct weft_net *net, uint64_t key, uint64_t place[2]);
 
     /* Non-blocking. OK: accepted, sent and landed will be called; FULL, STAGE: not accepted. */
     weft_status (*put)(struct weft_net *net, const struct weft_net_put *put);

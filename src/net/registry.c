@@ -31,6 +31,13 @@ static weft_status flush_is_automatic(struct weft_net *net, int process)
     return WEFT_OK;
 }
 
+/* For back ends whose keys say it all. */
+static void no_place(struct weft_net *net, uint64_t key, uint64_t place[2])
+{
+    (void)net, (void)key;
+    place[0] = place[1] = 0;
+}
+
 static struct weft_bell *no_bell(struct weft_net *net, enum weft_net_side side)
 {
     (void)net, (void)side;
@@ -48,6 +55,8 @@ static void fill_in(void)
             ops->here = always_here;
         if (ops->flush == NULL)
             ops->flush = flush_is_automatic;
+        if (ops->place == NULL)
+            ops->place = no_place;
         if (ops->bell == NULL)
             ops->bell = no_bell;
     }

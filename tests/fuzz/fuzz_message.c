@@ -46,7 +46,7 @@ static struct weft_mail_text any_text(struct fuzz_bytes *in)
 
 static struct weft_mail_head any_head(struct fuzz_bytes *in)
 {
-    return (struct weft_mail_head){.kind = (uint8_t)(fuzz_byte(in) % 8),
+    return (struct weft_mail_head){.kind = (uint8_t)(fuzz_byte(in) % 9),
                                    .flags = (uint8_t)fuzz_byte(in),
                                    .count = (uint16_t)fuzz_number(in)};
 }
@@ -96,7 +96,7 @@ static void deliver_near(struct weft_messages *m, struct fuzz_bytes *in)
 static void deliver_far(struct weft_messages *m, struct fuzz_bytes *in)
 {
     const struct weft_far *far = &m->peers[1].far;
-    const unsigned tag = fuzz_byte(in) % 4;
+    const unsigned tag = fuzz_byte(in) % 5;
     const uint32_t unit = tag == 2 ? 0 : far->tail & (far->in_units - 1);
     struct weft_mail line = {.commit = weft_mail_commit(any_head(in), (uint32_t)fuzz_number(in))};
     const struct weft_arrival arrival = {
@@ -148,6 +148,9 @@ static void forget(struct weft_messages *m)
     m->outgoing = 0;
     STAILQ_INIT(&m->reading);
     STAILQ_INIT(&m->pieces);
+    STAILQ_INIT(&m->puts);
+    STAILQ_FOREACH(transfer, &m->peers[1].far.written, link)
+    m->job->proxy.net_ops->dereg(m->job->proxy.net, transfer->key);
     while ((transfer = weft_transfer_next(&m->transfers, NULL)) != NULL) {
         if (transfer->state == WEFT_TRANSFER_WAITS)
             weft_match_cancel(&transfer->context->match[0], &transfer->posted);

@@ -64,6 +64,14 @@ WEFT_STALL_S=1 WEFT_TIMEOUT_S=3 refused 2 \
     'MPI_Barrier(MPI_COMM_WORLD);
      if (rank == 0) MPI_Allreduce(data, data + 8, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
      else MPI_Recv(data, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);'
+# Memory that a CUDA driver, here a stand-in, calls a GPU's.
+printf 'void *gpu;\nint cuPointerGetAttribute(void *value, int attribute, void *at)\n{\n    if (at != gpu) return 1;\n' >cuda.c
+printf '    *(unsigned *)value = attribute == 2 ? 2 : 0;\n    return 0;\n}\n' >>cuda.c
+"$compiler" -shared -fPIC -Wl,-soname,libcuda.so.1 cuda.c -o libcuda.so.1 || fail "the stand-in was not compiled"
+WEFT_DEVICE=cpu refused 1 "MPI_Send: .*16384 bytes at 0x.* are memory of a GPU, and this job is on the CPU device" \
+    'extern void *dlopen(const char *, int), *dlsym(void *, const char *); static char memory[16384];
+     *(void **)dlsym(dlopen("./libcuda.so.1", 2), "gpu") = memory;
+     MPI_Send(memory, sizeof(memory), MPI_CHAR, 0, 0, MPI_COMM_WORLD);'
 program early 'return 0;'
 sed -i 's/    MPI_Init(&argc, &argv);/    MPI_Barrier(MPI_COMM_WORLD);\n&/' early.c
 WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} early.c -o early

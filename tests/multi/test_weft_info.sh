@@ -96,11 +96,15 @@ check 0 "$bin/weftrun" -n 2 "$brief" --tune
 has out "bytes   channel  directly"
 grep -Eq '^EAGER=(0|4|8|16|32|64|128|256|512|1024) cpu$' config/weft/tune ||
     fail "no eager limit: $(cat config/weft/tune)"
+has out "bytes   at once   offered"
+grep -Eq '^MSG_EAGER=(0|64|128|256|512|1024|2048|4096|8192|16384|32768)$' config/weft/tune ||
+    fail "no eager limit of messages: $(cat config/weft/tune)"
 check 0 "$info" --config
 has out "set by the tune file, on the CPU device only"
 check 0 env WEFT_PATH=proxy "$bin/weftrun" -n 2 "$brief" --tune
 has out "not measured: the processes reach each other through the host"
-! grep -q EAGER config/weft/tune || fail "a limit that was not measured"
+! grep -q '^EAGER' config/weft/tune || fail "a limit that was not measured"
+has config/weft/tune "MSG_EAGER_NET="
 # One process reads the file, the other one does not: they differ in channels, if it is heeded.
 differ='[ "$WEFT_PROCESS" = 0 ] || export WEFT_TUNE=off; exec "$0"'
 sed -i 's/^SHM_RING=.*/EAGER=64 cpu/' config/weft/tune

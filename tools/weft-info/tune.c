@@ -1,7 +1,7 @@
 /*
  * weft-info/tune.c - measures what settings depend on: up to which size puts go through eager
- * channels, the rings of shm, and how puts that go through host memory are cut. What cannot be
- * measured here stays as it is, and that is said.
+ * channels, and messages at once, the rings of shm, and how puts that go through host memory are
+ * cut. What cannot be measured here stays as it is, and that is said.
  */
 #include "tune.h"
 
@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "file.h"
 #include "limit.h"
+#include "messages.h"
 #include "net/staging.h"
 #include "pair.h"
 #include "stream.h"
@@ -18,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VALUES = 4, SIZES = 3 };
+enum { VALUES = 5, SIZES = 3 };
 
 #ifdef WEFT_INFO_BRIEF
 static const size_t sizes[SIZES] = {256 << 10, 512 << 10, 1 << 20};
@@ -75,6 +76,21 @@ static void tune_eager(const struct pair_found *found, const char *kind, struct 
         printf("  %5zu %9.2f %9.2f\n", pair_sizes[i], found->channel_us[i], found->direct_us[i]);
     add(values, count, "EAGER",
         limit_of(pair_sizes, found->channel_us, found->direct_us, PAIR_SIZES), kind);
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static void tune_messages(const struct messages_found *found, struct tuned *values, int *count)
+{
+    const char *const name = found->far ? "MSG_EAGER_NET" : "MSG_EAGER";
+
+    printf("messages between hosts %s and back, us\n",
+           found->far ? "over a network" : "that share memory");
+    printf("  %5s %9s %9s\n", "bytes", "at once", "offered");
+    for (int i = 0; i < MESSAGES_SIZES; i++)
+        printf("  %5zu %9.2f %9.2f\n", messages_sizes[i], found->eager_us[i], found->offered_us[i]);
+    add(values, count, name,
+        limit_of(messages_sizes, found->eager_us, found->offered_us, MESSAGES_SIZES), NULL);
 }
 
 /* ---- the rings of shm ---------------------------------------------------------------------- */
@@ -190,7 +206,7 @@ static bool tune_staging(const struct weft_config *config, const struct target *
 
 /* What one process measures alone, and the file. */
 static bool tune_here(const struct weft_config *config, const struct pair_found *found,
-                      const char *path)
+                      const struct messages_found *messages, const char *path)
 {
     char machine[WEFT_TUNE_MACHINE];
     struct tuned values[VALUES];
@@ -202,6 +218,11 @@ static bool tune_here(const struct weft_config *config, const struct pair_found 
     weft_tune_machine(machine);
     printf("on %s\n", machine);
     tune_eager(found, target.kind, values, &count);
+    if (found->processes == 2)
+        tune_messages(messages, values, &count);
+    else
+        printf("messages: not measured: it takes two processes; WEFT_MSG_EAGER and "
+               "WEFT_MSG_EAGER_NET stay as by default\n");
     const bool good =
         tune_ring(config, &target, values, &count) && tune_staging(config, &target, values, &count);
     if (target.ops != NULL)
@@ -215,6 +236,7 @@ static bool tune_here(const struct weft_config *config, const struct pair_found 
 bool tune(const struct weft_config *config, const char *file)
 {
     char path[WEFT_TUNE_PATH];
+    struct messages_found messages;
     struct pair_found found;
 
     if (file == NULL && !weft_tune_path(config, path)) {
@@ -224,7 +246,8 @@ bool tune(const struct weft_config *config, const char *file)
     }
     if (file == NULL)
         file = path;
-    if (tuned_try(file) != WEFT_OK || !pair_measure(&found))
+    if (tuned_try(file) != WEFT_OK || !pair_measure(&found) ||
+        (found.processes == 2 && !messages_measure(&messages)))
         return false;
-    return found.process != 0 || tune_here(config, &found, file);
+    return found.process != 0 || tune_here(config, &found, &messages, file);
 }

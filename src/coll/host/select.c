@@ -35,6 +35,12 @@ enum { ALL_AT_ONCE = 2, PAIRWISE };
     if (op == NULL)                                                                                \
     return status
 
+/* The same of a collective that has a root. */
+#define OPEN_ROOTED(op, team, kind, root)                                                          \
+    if (weft_plan_root(team, kind, root) != WEFT_OK)                                               \
+        return WEFT_ERR_RANK;                                                                      \
+    OPEN(op, team, kind, root)
+
 weft_status weft_team_barrier(weft_team *team, weft_team_op **op)
 {
     OPEN(plan, team, WEFT_TEAM_BARRIER, 0);
@@ -45,9 +51,7 @@ weft_status weft_team_barrier(weft_team *team, weft_team_op **op)
 weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t bytes,
                                 weft_team_op **op)
 {
-    if (weft_plan_root(team, WEFT_TEAM_BROADCAST, root) != WEFT_OK)
-        return WEFT_ERR_RANK;
-    OPEN(plan, team, WEFT_TEAM_BROADCAST, root);
+    OPEN_ROOTED(plan, team, WEFT_TEAM_BROADCAST, root);
     if (WAY(coll_broadcast, bytes <= BROADCAST_WHOLE || team->members < 4 ? TREE : SCATTER_RING) ==
         TREE)
         weft_tree_broadcast(plan, root, data, bytes);
@@ -59,9 +63,7 @@ weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t by
 weft_status weft_team_reduce(weft_team *team, int root, const void *source, void *target,
                              size_t count, const weft_combine *combine, weft_team_op **op)
 {
-    if (weft_plan_root(team, WEFT_TEAM_REDUCE, root) != WEFT_OK)
-        return WEFT_ERR_RANK;
-    OPEN(plan, team, WEFT_TEAM_REDUCE, root);
+    OPEN_ROOTED(plan, team, WEFT_TEAM_REDUCE, root);
     plan->combine = *combine;
     weft_tree_reduce(plan, root, source, target, count);
     return weft_plan_begin(plan, op);
@@ -135,9 +137,7 @@ weft_status weft_team_scan(weft_team *team, int before, const void *source, void
 weft_status weft_team_gather(weft_team *team, int root, const void *source, size_t bytes,
                              void *target, weft_team_op **op)
 {
-    if (weft_plan_root(team, WEFT_TEAM_GATHER, root) != WEFT_OK)
-        return WEFT_ERR_RANK;
-    OPEN(plan, team, WEFT_TEAM_GATHER, root);
+    OPEN_ROOTED(plan, team, WEFT_TEAM_GATHER, root);
     if (WAY(coll_gather, bytes <= TREE_PIECE ? TREE : LINEAR) == TREE)
         weft_tree_gather(plan, root, source, bytes, target);
     else
@@ -149,9 +149,7 @@ weft_status weft_team_gather_sizes(weft_team *team, int root, const void *source
                                    void *target, const size_t sizes[], const size_t offsets[],
                                    weft_team_op **op)
 {
-    if (weft_plan_root(team, WEFT_TEAM_GATHER_SIZES, root) != WEFT_OK)
-        return WEFT_ERR_RANK;
-    OPEN(plan, team, WEFT_TEAM_GATHER_SIZES, root);
+    OPEN_ROOTED(plan, team, WEFT_TEAM_GATHER_SIZES, root);
     weft_linear_gather(plan, root, source, bytes, target, sizes, offsets);
     return weft_plan_begin(plan, op);
 }
@@ -159,9 +157,7 @@ weft_status weft_team_gather_sizes(weft_team *team, int root, const void *source
 weft_status weft_team_scatter(weft_team *team, int root, const void *source, void *target,
                               size_t bytes, weft_team_op **op)
 {
-    if (weft_plan_root(team, WEFT_TEAM_SCATTER, root) != WEFT_OK)
-        return WEFT_ERR_RANK;
-    OPEN(plan, team, WEFT_TEAM_SCATTER, root);
+    OPEN_ROOTED(plan, team, WEFT_TEAM_SCATTER, root);
     if (WAY(coll_gather, bytes <= TREE_PIECE ? TREE : LINEAR) == TREE)
         weft_tree_scatter(plan, root, source, target, bytes);
     else
@@ -173,9 +169,7 @@ weft_status weft_team_scatter_sizes(weft_team *team, int root, const void *sourc
                                     const size_t sizes[], const size_t offsets[], void *target,
                                     size_t bytes, weft_team_op **op)
 {
-    if (weft_plan_root(team, WEFT_TEAM_SCATTER_SIZES, root) != WEFT_OK)
-        return WEFT_ERR_RANK;
-    OPEN(plan, team, WEFT_TEAM_SCATTER_SIZES, root);
+    OPEN_ROOTED(plan, team, WEFT_TEAM_SCATTER_SIZES, root);
     weft_linear_scatter(plan, root, source, sizes, offsets, target, bytes);
     return weft_plan_begin(plan, op);
 }

@@ -221,7 +221,7 @@ bool weft_ofi_local_address(const struct weft_net_open *open, union weft_address
 bool weft_ofi_same_host_address(const struct sockaddr *a, const struct sockaddr *b);
 bool weft_ofi_is_loopback(const struct sockaddr *address);
 
-/* ---- memory.c: registered memory, here and there. Lock held, except reg and dereg ---- */
+/* ---- memory.c: registered memory, here and there. Lock held, except in the table's functions */
 
 weft_status weft_ofi_reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key);
 /* Registers memory with the provider; the key is heeded where that lets us. 0, or its error. */
@@ -230,6 +230,7 @@ int weft_ofi_register(struct weft_net *net, void *base, size_t bytes, uint64_t a
 /* A key for that, which a stranger does not guess. False: no random numbers. */
 bool weft_ofi_secret_key(const struct weft_net *net, uint64_t *key);
 void weft_ofi_dereg(struct weft_net *net, uint64_t key);
+void weft_ofi_where(struct weft_net *net, uint64_t key, uint64_t place[2]);
 void weft_ofi_memory_close(struct weft_net *net);
 /* A process asks for the region of a key. */
 void weft_ofi_describe(struct weft_net *net, uint64_t key, struct weft_ofi_place *place);

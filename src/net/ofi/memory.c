@@ -96,6 +96,15 @@ void weft_ofi_describe(struct weft_net *net, uint64_t key, struct weft_ofi_place
     place->mr_key = region.mr != NULL ? fi_mr_key(region.mr) : 0;
 }
 
+void weft_ofi_where(struct weft_net *net, uint64_t key, uint64_t place[2])
+{
+    struct weft_ofi_place it;
+
+    weft_ofi_describe(net, key, &it);
+    place[0] = it.exposed ? it.address : 0;
+    place[1] = it.mr_key;
+}
+
 bool weft_ofi_descriptor(struct weft_net *net, const void *base, size_t bytes, void **descriptor)
 {
     struct weft_exposure region;

@@ -291,6 +291,7 @@ const struct weft_net_ops weft_net_ofi = {
     .connect = weft_ofi_connect,
     .reg = weft_ofi_reg,
     .dereg = weft_ofi_dereg,
+    .place = weft_ofi_where,
     .put = weft_ofi_put,
     .flush = weft_ofi_flush,
     .progress = weft_ofi_progress,

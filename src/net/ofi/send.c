@@ -120,10 +120,17 @@ static bool writable(struct weft_net *net, const struct weft_net_put *put,
     if (net->can.form == WEFT_OFI_NO_DATA || !net->can.direct || put->bytes <= SMALL ||
         put->bytes < net->can.write_from || put->bytes > net->info->ep_attr->max_msg_size)
         return false;
-    known = weft_ofi_remote(net, put->process, put->key);
-    if (known == NULL)
-        return false;
-    *place = *known; /* other questions may take its entry */
+    if (put->place[0] != 0) {
+        *place = (struct weft_ofi_place){.address = put->place[0],
+                                         .bytes = put->offset + put->bytes,
+                                         .mr_key = put->place[1],
+                                         .exposed = true};
+    } else {
+        known = weft_ofi_remote(net, put->process, put->key);
+        if (known == NULL)
+            return false;
+        *place = *known; /* other questions may take its entry */
+    }
     return place->exposed && put->offset <= place->bytes &&
            put->bytes <= place->bytes - put->offset && !could_overtake(net, place, put) &&
            weft_ofi_descriptor(net, put->source, put->bytes, descriptor);

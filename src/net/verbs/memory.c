@@ -43,7 +43,8 @@ static struct ibv_mr *map_dmabuf(struct weft_verbs_memory *memory, void *base, s
 static struct ibv_mr *map(struct weft_verbs_memory *memory, void *base, size_t bytes,
                           uint64_t *address)
 {
-    const uint64_t generation = memory->generation++ % GENERATIONS;
+    const uint64_t generation =
+        __atomic_fetch_add(&memory->generation, 1, __ATOMIC_RELAXED) % GENERATIONS;
     struct ibv_mr *mr = NULL;
 
     *address = generation << 48 | ((uintptr_t)base & (START - 1));

@@ -126,7 +126,11 @@ static void let_go(struct weft_job *job, struct weft_request *request)
 
 void weft_request_source_done(struct weft_job *job, struct weft_request *request)
 {
-    if (--request->unsent != 0 || !is_counted(request))
+    if (--request->unsent != 0)
+        return;
+    if (request->sent != NULL)
+        request->sent(job, request->sent_of);
+    if (!is_counted(request))
         return;
     struct weft_manager *manager = &job->proxy.managers[request->slot];
     struct weft_request *first;
