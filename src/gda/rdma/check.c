@@ -14,6 +14,7 @@
 
 enum {
     DEPTH = 64,
+    RECEIVES = 16,
     ENDS = 2,     /* [0] posts, [1] is posted to */
     BYTES = 4096, /* of memory of each: */
     DATA = 1024,  /* what is moved, by key or, so much, inline */
@@ -86,8 +87,19 @@ static weft_status open_end(struct check *check, int i, const struct weft_config
                                         IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
                                     &memory);
     check->memory[i] = memory;
-    return check->mr[i] != NULL ? weft_rdma_queue_open(&check->queue[i], &check->rdma[i], DEPTH)
-                                : WEFT_ERR_MEMORY;
+    return check->mr[i] != NULL
+               ? weft_rdma_queue_open(&check->queue[i], &check->rdma[i], DEPTH, RECEIVES)
+               : WEFT_ERR_MEMORY;
+}
+
+static weft_status join(struct check *check, int i, int timeout)
+{
+    const struct weft_verbs_device *there = &check->rdma[1 - i].device;
+    struct weft_verbs_address to = {.lid = there->port_attr.lid,
+                                    .mtu = (uint8_t)there->port_attr.active_mtu};
+
+    memcpy(to.gid, there->gid.raw, sizeof(to.gid));
+    return weft_rdma_queue_join(&check->queue[i], &to, check->queue[1 - i].qp->qp_num, timeout);
 }
 
 static weft_status open_both(struct check *check, const struct weft_config *config,
@@ -97,9 +109,8 @@ static weft_status open_both(struct check *check, const struct weft_config *conf
 
     for (int i = 0; i < ENDS && status == WEFT_OK; i++)
         status = open_end(check, i, config, host);
-    if (status == WEFT_OK)
-        status =
-            weft_rdma_queue_join(&check->queue[0], &check->queue[1], (int)config->verbs_timeout);
+    for (int i = 0; i < ENDS && status == WEFT_OK; i++)
+        status = join(check, i, (int)config->verbs_timeout);
     if (status != WEFT_OK)
         return status;
     const uint64_t begin = (uintptr_t)check->memory[0];

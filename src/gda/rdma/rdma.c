@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-enum { RECEIVES = 16 };
-
 /* ---- memory of mlx5's queues: with its own address before it ----------------------------------
  */
 
@@ -88,20 +86,22 @@ static struct ibv_cq *make_cq(const struct weft_rdma *rdma, uint32_t slots)
 }
 
 weft_status weft_rdma_queue_open(struct weft_rdma_queue *queue, struct weft_rdma *rdma,
-                                 uint32_t slots)
+                                 uint32_t slots, uint32_t receives)
 {
     struct ibv_qp_init_attr attr = {.cap = {.max_send_wr = slots,
-                                            .max_recv_wr = RECEIVES,
+                                            .max_recv_wr = receives,
                                             .max_send_sge = 1,
-                                            .max_recv_sge = 1,
+                                            .max_recv_sge = receives != 0,
                                             .max_inline_data = WEFT_MLX5_INLINE_MOST},
                                     .qp_type = IBV_QPT_RC};
     int error;
 
     *queue = (struct weft_rdma_queue){.rdma = rdma};
     attr.send_cq = queue->cq = make_cq(rdma, slots);
-    attr.recv_cq = queue->receives = ibv_create_cq(rdma->device.context, RECEIVES, NULL, NULL, 0);
-    if (queue->cq != NULL && queue->receives != NULL)
+    if (receives != 0)
+        queue->receives = ibv_create_cq(rdma->device.context, (int)receives, NULL, NULL, 0);
+    attr.recv_cq = receives != 0 ? queue->receives : queue->cq;
+    if (queue->cq != NULL && attr.recv_cq != NULL)
         queue->qp = ibv_create_qp(rdma->queues_pd != NULL ? rdma->queues_pd : rdma->pd, &attr);
     error = errno;
     if (queue->qp != NULL)
@@ -116,30 +116,15 @@ weft_status weft_rdma_queue_open(struct weft_rdma_queue *queue, struct weft_rdma
     return WEFT_ERR_NETWORK;
 }
 
-static int join_one(const struct weft_rdma_queue *queue, const struct weft_rdma_queue *other,
-                    int timeout)
+weft_status weft_rdma_queue_join(struct weft_rdma_queue *queue, const struct weft_verbs_address *to,
+                                 uint32_t qpn, int timeout)
 {
-    const struct weft_verbs_device *there = &other->rdma->device;
-    struct weft_verbs_address to = {.lid = there->port_attr.lid,
-                                    .mtu = (uint8_t)there->port_attr.active_mtu};
+    const int error = weft_verbs_rc_connect(&queue->rdma->device, queue->qp, to,
+                                            (struct weft_verbs_ends){.remote_qpn = qpn}, timeout);
 
-    memcpy(to.gid, there->gid.raw, sizeof(to.gid));
-    return weft_verbs_rc_connect(&queue->rdma->device, queue->qp, &to,
-                                 (struct weft_verbs_ends){.remote_qpn = other->qp->qp_num},
-                                 timeout);
-}
-
-weft_status weft_rdma_queue_join(struct weft_rdma_queue *queue, const struct weft_rdma_queue *other,
-                                 int timeout)
-{
-    int error = join_one(queue, other, timeout);
-
-    if (error == 0)
-        error = join_one(other, queue, timeout);
-    return error == 0
-               ? WEFT_OK
-               : weft_err(WEFT_ERR_NETWORK, "queues of %s and %s cannot be connected: %s",
-                          queue->rdma->device.name, other->rdma->device.name, strerror(error));
+    return error == 0 ? WEFT_OK
+                      : weft_err(WEFT_ERR_NETWORK, "a queue of %s cannot be connected: %s",
+                                 queue->rdma->device.name, strerror(error));
 }
 
 void weft_rdma_queue_close(struct weft_rdma_queue *queue)

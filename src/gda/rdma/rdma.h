@@ -22,7 +22,7 @@ struct weft_rdma_queue {
     struct weft_rdma *rdma;
     struct ibv_qp *qp;
     struct ibv_cq *cq;       /* of requests */
-    struct ibv_cq *receives; /* of what arrives: WRITE_IMM and SEND */
+    struct ibv_cq *receives; /* of what arrives: WRITE_IMM and SEND; NULL: nothing may */
     uint32_t under_way;      /* wire.c: posted, and not complete */
 };
 
@@ -34,17 +34,23 @@ weft_status weft_rdma_open(struct weft_rdma *rdma, const char *wanted, int proce
                            const struct weft_device_ops *host_ops, struct weft_device *host);
 void weft_rdma_close(struct weft_rdma *rdma);
 
-/* Makes a queue of at least so many slots, and room for 16 receives. Errors: NETWORK. */
+/* Makes a queue of at least so many slots, and room for so many receives. Errors: NETWORK. */
 weft_status weft_rdma_queue_open(struct weft_rdma_queue *queue, struct weft_rdma *rdma,
-                                 uint32_t slots);
-/* Joins both, which may be on different devices. timeout: WEFT_VERBS_TIMEOUT. Errors: NETWORK. */
-weft_status weft_rdma_queue_join(struct weft_rdma_queue *queue, const struct weft_rdma_queue *other,
-                                 int timeout);
+                                 uint32_t slots, uint32_t receives);
+/* Joins it to the queue pair qpn at that address. timeout: WEFT_VERBS_TIMEOUT. Errors: NETWORK. */
+weft_status weft_rdma_queue_join(struct weft_rdma_queue *queue, const struct weft_verbs_address *to,
+                                 uint32_t qpn, int timeout);
 void weft_rdma_queue_close(struct weft_rdma_queue *queue);
 
 /* ---- wire.c ---- */
 
-/* A wire of the software NIC; a queue's context is its weft_rdma_queue. Keys are the device's. */
+/* Posts a request, whose keys are the device's; `work` is finished when it is complete. False:
+ * there is no room. */
+bool weft_rdma_post(struct weft_rdma_queue *queue, const struct weft_softnic_request *request,
+                    struct weft_softnic_work *work);
+/* Takes completions. True: there were some, or there will be. */
+bool weft_rdma_proceed(struct weft_rdma_queue *queue);
+/* Both as a wire of the software NIC: a queue's context is its weft_rdma_queue. */
 extern const struct weft_softnic_wire weft_rdma_wire;
 
 /* ---- mlx5.c ---- */

@@ -50,10 +50,9 @@ static uint32_t syndrome_of(enum ibv_wc_status status)
     }
 }
 
-static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+bool weft_rdma_post(struct weft_rdma_queue *queue, const struct weft_softnic_request *request,
+                    struct weft_softnic_work *work)
 {
-    struct weft_rdma_queue *rdma = queue->context;
-    const struct weft_softnic_request *request = &work->request;
     const bool inside = request->inside != NULL;
     struct ibv_sge data = {.addr = inside ? (uintptr_t)request->inside : request->address,
                            .length = request->bytes,
@@ -76,30 +75,39 @@ static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *wo
         wr.wr.rdma.remote_addr = request->remote;
         wr.wr.rdma.rkey = request->rkey;
     }
-    const int error = ibv_post_send(rdma->qp, &wr, &bad);
+    const int error = ibv_post_send(queue->qp, &wr, &bad);
     if (error == ENOMEM)
         return false;
     if (error != 0)
         weft_softnic_finish(work, WEFT_MLX5_LOCAL_OPERATION);
     else
-        rdma->under_way++;
+        queue->under_way++;
     return true;
+}
+
+bool weft_rdma_proceed(struct weft_rdma_queue *queue)
+{
+    struct ibv_wc wc[AT_ONCE];
+    const bool waits = queue->under_way != 0; /* completions ring no bell */
+    int count;
+
+    while ((count = ibv_poll_cq(queue->cq, AT_ONCE, wc)) > 0)
+        for (int i = 0; i < count; i++) {
+            weft_softnic_finish((struct weft_softnic_work *)(uintptr_t)wc[i].wr_id,
+                                syndrome_of(wc[i].status));
+            queue->under_way--;
+        }
+    return waits;
+}
+
+static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+{
+    return weft_rdma_post(queue->context, &work->request, work);
 }
 
 static bool proceed(struct weft_softnic_queue *queue)
 {
-    struct weft_rdma_queue *rdma = queue->context;
-    struct ibv_wc wc[AT_ONCE];
-    const bool waits = rdma->under_way != 0; /* completions ring no bell */
-    int count;
-
-    while ((count = ibv_poll_cq(rdma->cq, AT_ONCE, wc)) > 0)
-        for (int i = 0; i < count; i++) {
-            weft_softnic_finish((struct weft_softnic_work *)(uintptr_t)wc[i].wr_id,
-                                syndrome_of(wc[i].status));
-            rdma->under_way--;
-        }
-    return waits;
+    return weft_rdma_proceed(queue->context);
 }
 
 const struct weft_softnic_wire weft_rdma_wire = {.begin = begin, .proceed = proceed};
