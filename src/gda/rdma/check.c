@@ -274,7 +274,7 @@ static const struct {
                 {"read", try_read},
                 {"fetch_add", try_fetch_add},
                 {"compare_swap", try_compare_swap},
-                {"a wrong key, refused", is_refused}};
+                {"a wrong key: refused", is_refused}};
 
 static weft_status try_all(struct check *check, FILE *file)
 {
