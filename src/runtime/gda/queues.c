@@ -58,7 +58,8 @@ weft_status weft_queues_open(struct weft_job *job)
     if (missing != NULL || (gda != WEFT_GDA_SOFTNIC && !assist)) {
         if (job->config.path != WEFT_PATH_QUEUE)
             return WEFT_OK;
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=queue needs WEFT_GDA=softnic, which is %s%s%s",
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_PATH=queue needs WEFT_GDA=softnic or assist, not %s%s%s",
                         weft_config_word(WEFT_CONFIG_AT_GDA, gda).text, missing != NULL ? ": " : "",
                         missing != NULL ? missing : "");
     }
