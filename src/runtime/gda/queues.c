@@ -48,7 +48,6 @@ weft_status weft_queues_open(struct weft_job *job)
 {
     struct weft_state *state = &job->space.state;
     const bool power = (job->config.gda_depth & (job->config.gda_depth - 1)) == 0;
-
     const int64_t gda = job->config.gda;
     const bool assist = gda == WEFT_GDA_ON || gda == WEFT_GDA_ASSIST;
     const char *missing = assist ? weft_assist_missing(job) : NULL;

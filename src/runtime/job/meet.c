@@ -161,7 +161,7 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
                  weft_config_word(WEFT_CONFIG_AT_GDA_PLACE, job->config.gda_place).text, reason);
         return WEFT_OK;
     }
-    if (job->config.gda == WEFT_GDA_ON)
+    if (job->config.gda == WEFT_GDA_ON && job->queues == NULL)
         reason = weft_assist_missing(job) != NULL ? weft_assist_missing(job)
                                                   : "ranks of another process drive no queues";
     weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)%s", process->name,
