@@ -104,12 +104,14 @@ WEFT_INLINE void weft_gda_shared_take(const struct weft_gda_queue *queue)
     struct weft_gda_seen seen;
 
     weft_gda_look(queue, taken, &seen);
+    const uint32_t ahead = (seen.index + 1 - (uint32_t)done) & 0xffff;
+    if (seen.there && queue->cq_slots != 1 && ahead > queue->slots)
+        seen.syndrome = WEFT_MLX5_LOCAL_OPERATION; /* of no request that can be under way */
     if (seen.syndrome != 0) {
         weft_store_relaxed_u32(&shared->failed, seen.index);
         weft_store_release_u32(&shared->syndrome, seen.syndrome, ORDER_nic_free);
         return;
     }
-    const uint32_t ahead = (seen.index + 1 - (uint32_t)done) & 0xffff;
     if (!seen.there || (queue->cq_slots == 1 && (ahead == 0 || ahead > queue->slots)))
         return; /* one that overwrites others stays until the next one */
     weft_polled();

@@ -47,6 +47,13 @@ for n in 1 3; do
     grep -q 'to the last bit' out || fail "gaspi_stencil on $n processes: $(cat out err)"
 done
 
+if [ -x "$bin/bench_gaspi_pingpong" ]; then # a build without benchmarks has none
+    for form in latency bulk blocks host; do
+        WEFT_GDA=softnic WEFT_PATH=queue timeout 60 "$weftrun" -n 2 "$bin/bench_gaspi_pingpong" --form $form \
+            --from 65536 --to 262144 --repeats 100 >out 2>err || fail "ping-pong, $form: $(cat err)"
+    done
+fi
+
 # ---- four hosts ----------------------------------------------------------------------------------
 hosts=$root/tests/multi/hosts
 if [ "$(id -u)" -eq 0 ] && "$hosts" up net 4 >/dev/null 2>&1; then

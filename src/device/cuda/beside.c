@@ -14,12 +14,21 @@ static weft_status load(struct weft_device *d, const struct weft_beside *beside)
 {
     const struct weft_cuda_driver *driver = d->driver;
     struct weft_cuda_beside *own = &d->beside;
+    int fixed = 0;
 
     if (own->control != NULL)
         return WEFT_OK;
     CUresult result = driver->module_load(&own->module, beside->image);
     if (result == CUDA_SUCCESS)
         result = driver->module_function(&own->function, own->module, beside->name);
+    if (result == CUDA_SUCCESS)
+        result =
+            driver->function_attribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, own->function);
+    own->shared =
+        weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - fixed;
+    if (result == CUDA_SUCCESS)
+        result = driver->function_set(own->function,
+                                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, own->shared);
     if (result == CUDA_SUCCESS) /* while it is there, ranks cannot be given more shared memory */
         result = driver->function_set(own->function,
                                       CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
@@ -49,9 +58,9 @@ weft_status weft_cuda_beside_begin(struct weft_device *d, const struct weft_besi
     own->turn++;
     void *arguments[] = {&argument, &own->control, &own->turn};
     weft_lock(&d->giving);
-    const CUresult result =
-        d->driver->launch_plain(own->function, (unsigned)beside->blocks, 1, 1, WEFT_BESIDE_THREADS,
-                                1, 1, 0, own->stream, arguments, NULL);
+    const CUresult result = d->driver->launch_plain(
+        own->function, (unsigned)beside->blocks, 1, 1, WEFT_BESIDE_THREADS, 1, 1,
+        own->alone ? (unsigned)own->shared : 0, own->stream, arguments, NULL);
     weft_unlock(&d->giving);
     status = weft_cuda_error(result, beside->name);
     for (int i = 0; i < beside->blocks && status == WEFT_OK; i++)

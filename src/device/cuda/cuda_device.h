@@ -30,6 +30,8 @@ struct weft_cuda_beside {
     CUstream stream;
     struct weft_beside_control *control;
     uint32_t turn;
+    bool alone; /* with the prepared kernel: each block has a processor of its own */
+    int shared; /* bytes that leave room for no other block there */
 };
 
 struct weft_device {

@@ -78,13 +78,34 @@ static weft_status launch_empty(struct weft_device *d, CUfunction function, int 
     return weft_cuda_error(result, "launching the kernel without ranks");
 }
 
-/* The ranks that n of them must leave out for what the library runs beside them. */
-static int taken_beside(const struct weft_wish *wish, int registers, int n)
+/* Blocks that the library runs beside n ranks. */
+static int blocks_beside(const struct weft_wish *wish, int n)
 {
     const int blocks = wish->beside == 0 ? 0 : (n + wish->beside - 1) / wish->beside;
 
-    return (blocks < wish->beside_most ? blocks : wish->beside_most) *
-           weft_cuda_beside_ranks(wish->threads, registers);
+    return blocks < wish->beside_most ? blocks : wish->beside_most;
+}
+
+/*
+ * How many of n ranks there is room for, beside those blocks. Each has a processor of its own,
+ * which `each` ranks would fill, where no rank must be left out for it: ranks that poll would slow
+ * it.
+ */
+static int make_room(struct weft_device *d, const struct weft_wish *wish, int registers, int each,
+                     int room, int n)
+{
+    const int taken = weft_cuda_beside_ranks(wish->threads, registers), wanted = n;
+
+    d->beside.alone = d->sharers == 1 && n + blocks_beside(wish, n) * each <= room;
+    while (!d->beside.alone && n > 0 && n + blocks_beside(wish, n) * taken > room)
+        n--;
+    if (n < wanted)
+        weft_say(WEFT_SAY_INFO, "%d ranks, not %d: the rest of GPU %d is for what runs beside them",
+                 n, wanted, d->index);
+    else if (wish->beside != 0 && d->beside.alone)
+        weft_say(WEFT_SAY_INFO, "%d processors of GPU %d are for what runs beside the ranks",
+                 blocks_beside(wish, n), d->index);
+    return n;
 }
 
 weft_status weft_cuda_ranks(struct weft_device *d, const struct weft_wish *wish, int *ranks)
@@ -120,6 +141,7 @@ weft_status weft_cuda_ranks(struct weft_device *d, const struct weft_wish *wish,
             "kernel %s: %d ranks of %d threads fit on GPU %d, which %d processes%s share",
             kernel->name, each * d->processors, threads, d->index, d->sharers,
             most < d->most ? " and the service block" : "");
+    const int room = most;
     if (most > MOST_RANKS)
         most = MOST_RANKS;
     if (d->config->ranks > most)
@@ -137,12 +159,7 @@ weft_status weft_cuda_ranks(struct weft_device *d, const struct weft_wish *wish,
         n = (int)d->config->ranks;
     if (n > most)
         n = most; /* "at most": all ranks must be there at once */
-    const int wanted = n;
-    while (n > 0 && n + taken_beside(wish, registers, n) > most)
-        n--;
-    if (n < wanted)
-        weft_say(WEFT_SAY_INFO, "%d ranks, not %d: the rest of GPU %d is for what runs beside them",
-                 n, wanted, d->index);
+    n = make_room(d, wish, registers, each, room, n);
     if (n == 0)
         return weft_err(WEFT_ERR_LIMIT, "kernel %s leaves GPU %d no room for what runs beside it",
                         kernel->name, d->index);

@@ -200,8 +200,9 @@ static weft_status make_responder(struct weft_net *net, int process,
     weft_status status = responder->qp != NULL ? WEFT_OK : WEFT_ERR_NETWORK;
     if (status == WEFT_OK) {
         responder->psn = (responder->qp->qp_num * 0x9e3779b1u) >> 8;
-        status = weft_verbs_rc_join(net, responder->qp, process, responder->psn, request->qpn,
-                                    request->psn);
+        status = weft_verbs_rc_join(
+            net, responder->qp, process,
+            (struct weft_verbs_ends){responder->psn, request->qpn, request->psn});
     }
     if (status == WEFT_OK)
         status = remember(net, responder->qp->qp_num, process);
@@ -276,8 +277,8 @@ static weft_status finish(struct weft_net *net, const struct weft_verbs_control 
 
     if (weft_verbs_state_of(peer) != WEFT_VERBS_CONNECTING || reply->to_qpn != peer->qp->qp_num)
         return WEFT_OK; /* said twice */
-    weft_status status =
-        weft_verbs_rc_join(net, peer->qp, process, peer->psn, reply->qpn, reply->psn);
+    weft_status status = weft_verbs_rc_join(
+        net, peer->qp, process, (struct weft_verbs_ends){peer->psn, reply->qpn, reply->psn});
     net->connecting--;
     weft_verbs_set_state(peer, status == WEFT_OK ? WEFT_VERBS_READY : WEFT_VERBS_FAILED);
     return status;

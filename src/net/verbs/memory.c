@@ -27,8 +27,9 @@ static struct ibv_mr *map_dmabuf(struct weft_verbs_memory *memory, void *base, s
 
     if (fd < 0)
         return NULL;
-    struct ibv_mr *mr = ibv_reg_dmabuf_mr(memory->pd, offset, bytes, address, fd,
-                                          IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    struct ibv_mr *mr =
+        ibv_reg_dmabuf_mr(memory->pd, offset, bytes, address, fd,
+                          IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | memory->access);
     if (mr == NULL)
         weft_say(WEFT_SAY_WARN,
                  "verbs: %s cannot map %zu bytes of device memory at %p: %s; puts there go through "
@@ -55,7 +56,7 @@ static struct ibv_mr *map(struct weft_verbs_memory *memory, void *base, size_t b
     errno = ENOMEM;
     if (bytes <= memory->device->attr.max_mr_size)
         mr = ibv_reg_mr_iova(memory->pd, base, bytes, *address,
-                             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+                             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | memory->access);
     if (mr == NULL)
         weft_say(WEFT_SAY_WARN,
                  "verbs: %s cannot map %zu bytes at %p: %s (a region of it may have %llu bytes, "

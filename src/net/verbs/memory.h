@@ -34,6 +34,7 @@ struct weft_verbs_memory {
     struct weft_arrive *arrive; /* all that is exposed: bounds, and landing of messages */
     bool dmabuf;                /* GPU memory is given to the device by dma-buf, if there is one */
     bool by_message;            /* windows are memory that is not the host's */
+    int access;                 /* of others, besides writes: IBV_ACCESS_... */
     uint32_t dmabufs;           /* ever registered: the device writes some of it all the same */
     uint32_t generation;
 };

@@ -22,15 +22,12 @@ static struct ibv_qp *try_make(struct weft_net *net, struct ibv_cq *completions,
 struct ibv_qp *weft_verbs_rc_make(struct weft_net *net, struct ibv_cq *completions, uint32_t depth,
                                   uint32_t inline_most)
 {
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-                               .port_num = net->device.port,
-                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
     struct ibv_qp *qp = try_make(net, completions, depth, inline_most);
     int error = errno; /* of making it; ibv_modify_qp returns its own */
 
     if (qp != NULL)
-        error = ibv_modify_qp(qp, &attr,
-                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+        error =
+            weft_verbs_rc_start(&net->device, qp, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
     if (qp == NULL || error != 0) {
         weft_err_say(WEFT_ERR_NETWORK, "verbs: %s gives no queue pair of %u requests: %s",
                      net->device.name, depth, strerror(error));
@@ -40,40 +37,59 @@ struct ibv_qp *weft_verbs_rc_make(struct weft_net *net, struct ibv_cq *completio
     return qp;
 }
 
-weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int process, uint32_t psn,
-                               uint32_t remote_qpn, uint32_t remote_psn)
+int weft_verbs_rc_start(const struct weft_verbs_device *device, struct ibv_qp *qp, int access)
 {
-    const struct weft_verbs_address *to = &net->peers[process].address;
-    const uint8_t own_mtu = net->address.mtu;
+    struct ibv_qp_attr attr = {
+        .qp_state = IBV_QPS_INIT, .port_num = device->port, .qp_access_flags = (unsigned)access};
+
+    return ibv_modify_qp(qp, &attr,
+                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+int weft_verbs_rc_connect(const struct weft_verbs_device *device, struct ibv_qp *qp,
+                          const struct weft_verbs_address *to, struct weft_verbs_ends ends,
+                          int timeout)
+{
+    const uint8_t own_mtu = (uint8_t)device->port_attr.active_mtu;
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_RTR,
         .path_mtu = (enum ibv_mtu)(own_mtu < to->mtu ? own_mtu : to->mtu),
-        .dest_qp_num = remote_qpn,
-        .rq_psn = remote_psn,
-        .max_dest_rd_atomic = (uint8_t)weft_verbs_at_most(net->device.attr.max_qp_rd_atom, 16),
+        .dest_qp_num = ends.remote_qpn,
+        .rq_psn = ends.remote_psn,
+        .max_dest_rd_atomic = (uint8_t)weft_verbs_at_most(device->attr.max_qp_rd_atom, 16),
         .min_rnr_timer = WEFT_VERBS_RNR_DELAY,
     };
 
-    weft_verbs_route(&net->device, to, &attr.ah_attr);
-    int error = ibv_modify_qp(qp, &attr,
-                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    weft_verbs_route(device, to, &attr.ah_attr);
+    const int error =
+        ibv_modify_qp(qp, &attr,
+                      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
     attr = (struct ibv_qp_attr){
         .qp_state = IBV_QPS_RTS,
-        .sq_psn = psn,
-        .timeout = (uint8_t)net->open.config->verbs_timeout,
+        .sq_psn = ends.psn,
+        .timeout = (uint8_t)timeout,
         .retry_cnt = WEFT_VERBS_RETRIES,
         .rnr_retry = WEFT_VERBS_RNR_FOR_EVER,
-        .max_rd_atomic = (uint8_t)weft_verbs_at_most(net->device.attr.max_qp_init_rd_atom, 16),
+        .max_rd_atomic = (uint8_t)weft_verbs_at_most(device->attr.max_qp_init_rd_atom, 16),
     };
-    if (error == 0)
-        error = ibv_modify_qp(qp, &attr,
-                              IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                  IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
-    if (error != 0)
-        return weft_err(WEFT_ERR_NETWORK, "verbs: %s cannot be connected to process %d: %s",
-                        net->device.name, process, strerror(error));
-    return WEFT_OK;
+    return error != 0
+               ? error
+               : ibv_modify_qp(qp, &attr,
+                               IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                   IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int process,
+                               struct weft_verbs_ends ends)
+{
+    const int error = weft_verbs_rc_connect(&net->device, qp, &net->peers[process].address, ends,
+                                            net->open.config->verbs_timeout);
+
+    return error == 0
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_NETWORK, "verbs: %s cannot be connected to process %d: %s",
+                          net->device.name, process, strerror(error));
 }
 
 uint32_t weft_verbs_rc_inline(struct weft_net *net, uint32_t wanted)

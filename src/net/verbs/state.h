@@ -232,8 +232,8 @@ struct ibv_qp *weft_verbs_rc_make(struct weft_net *net, struct ibv_cq *completio
                                   uint32_t inline_most);
 
 /* Joins it to its other end: ready to receive and to send. Errors: NETWORK. */
-weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int process, uint32_t psn,
-                               uint32_t remote_qpn, uint32_t remote_psn);
+weft_status weft_verbs_rc_join(struct weft_net *net, struct ibv_qp *qp, int process,
+                               struct weft_verbs_ends ends);
 
 /* Finds out how much data a request can carry itself, at most `wanted`. */
 uint32_t weft_verbs_rc_inline(struct weft_net *net, uint32_t wanted);

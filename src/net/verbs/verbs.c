@@ -145,6 +145,8 @@ static weft_status open_steps(struct weft_net *net)
     fcntl(net->device.context->async_fd, F_SETFL,
           fcntl(net->device.context->async_fd, F_GETFL) | O_NONBLOCK);
     net->memory.device = &net->device;
+    if (config->gda == WEFT_GDA_ON || config->gda == WEFT_GDA_ASSIST) /* runtime/gda/assist.c */
+        net->memory.access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
     net->memory.by_message = weft_arrive_is_later(&net->open);
     net->memory.dmabuf = config->verbs_dmabuf != 0 && weft_arrive_has_dmabuf(&net->arrive);
     plan_sizes(net);

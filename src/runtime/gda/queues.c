@@ -9,11 +9,6 @@
 
 enum { LINE = 64 }; /* of a rank: where it fetches to */
 
-bool weft_queues_wanted(const struct weft_job *job)
-{
-    return job->config.gda == WEFT_GDA_SOFTNIC;
-}
-
 /* ---- memory that only the device reaches ------------------------------------------------------
  */
 
@@ -53,12 +48,20 @@ weft_status weft_queues_open(struct weft_job *job)
 {
     struct weft_state *state = &job->space.state;
     const bool power = (job->config.gda_depth & (job->config.gda_depth - 1)) == 0;
+    const int64_t gda = job->config.gda;
+    const bool assist = gda == WEFT_GDA_ON || gda == WEFT_GDA_ASSIST;
+    const char *missing = assist ? weft_assist_missing(job) : NULL;
 
-    if (job->config.path == WEFT_PATH_QUEUE && !weft_queues_wanted(job))
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=queue needs WEFT_GDA=softnic, which is %s",
-                        weft_config_word(WEFT_CONFIG_AT_GDA, job->config.gda).text);
-    if (!weft_queues_wanted(job))
-        return WEFT_OK;
+    if (gda == WEFT_GDA_ASSIST && missing != NULL)
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_GDA=assist: %s", missing);
+    if (missing != NULL || (gda != WEFT_GDA_SOFTNIC && !assist)) {
+        if (job->config.path != WEFT_PATH_QUEUE)
+            return WEFT_OK;
+        return weft_err(WEFT_ERR_CONFIG,
+                        "WEFT_PATH=queue needs WEFT_GDA=softnic or assist, not %s%s%s",
+                        weft_config_word(WEFT_CONFIG_AT_GDA, gda).text, missing != NULL ? ": " : "",
+                        missing != NULL ? missing : "");
+    }
     struct weft_queues *queues = calloc(1, sizeof(*queues));
     if (queues == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for queues");
@@ -109,6 +112,7 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     const size_t slots = (size_t)ranks + 1, n = (size_t)job->numbers.processes;
     struct counts {
         uint64_t address, base, key; /* base: of the region whose key it is */
+        int32_t each, unused;
     } mine = {0}, *all;
     struct weft_place place = {0};
 
@@ -128,7 +132,8 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     mine.address = (uint64_t)(uintptr_t)queues->counts;
     mine.base = mine.address - place.segment_offset;
     mine.key = place.key;
-    const weft_status status = weft_exchange(job, WEFT_EXCHANGE_QUEUES, &mine, sizeof(mine), all);
+    mine.each = weft_queues_each(job);
+    weft_status status = weft_exchange(job, WEFT_EXCHANGE_QUEUES, &mine, sizeof(mine), all);
     weft_lock(&job->space.tables);
     for (size_t p = 0; status == WEFT_OK && p < n; p++) {
         queues->peers[p].counts = all[p].address;
@@ -136,6 +141,13 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
         weft_queues_region(job, (int)p, all[p].key, all[p].base);
     }
     weft_unlock(&job->space.tables);
+    if (status == WEFT_OK && job->config.gda != WEFT_GDA_SOFTNIC) {
+        int *each = calloc(n, sizeof(*each));
+        for (size_t p = 0; each != NULL && p < n; p++)
+            each[p] = all[p].each;
+        status = each != NULL ? weft_assist_meet(job, each) : WEFT_ERR_MEMORY;
+        free(each);
+    }
     free(all);
     return status;
 }

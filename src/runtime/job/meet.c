@@ -25,6 +25,7 @@ struct devices {
 struct hello {
     uint32_t windows, comms, counter_start, path;
     uint32_t channels, trace, gda;
+    uint32_t queues;                  /* whether its ranks drive any */
     uint64_t mailbox;                 /* its key: abi/ask.h */
     struct weft_share exposed;        /* of the host program, */
     struct weft_share device_exposed; /* and of the ranks, if they have their own */
@@ -130,6 +131,7 @@ static bool maps_unlike(const struct weft_job *job, const struct weft_process *p
 static weft_status choose_path(struct weft_job *job, int p, const struct hello *hello)
 {
     const bool forced = job->config.path == WEFT_PATH_QUEUE;
+    const bool assist = job->config.gda != WEFT_GDA_SOFTNIC;
     const char *reason = forced ? "WEFT_PATH=queue" : "WEFT_PATH=proxy";
     struct weft_process *process = &job->processes[p];
 
@@ -137,7 +139,7 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
         reason = process->node == job->numbers.node ? map_counters(job, p, hello)
                                                     : "it is on another node";
     process->mapped = reason == NULL || maps_unlike(job, process);
-    if (weft_queues_wanted(job) && job->config.path != WEFT_PATH_PROXY)
+    if (job->queues != NULL && job->config.path != WEFT_PATH_PROXY)
         job->space.state.process_table[p].queued = 1;
     if (reason == NULL) {
         weft_say(WEFT_SAY_INFO, "%s: direct, through %s", process->name,
@@ -152,14 +154,16 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
     job->space.state.signals->proxied = 1;
     if (job->space.state.process_table[p].queued != 0) {
         weft_say(WEFT_SAY_INFO,
-                 "%s: by queues of each rank, softnic over %s, SQ and CQ %s, doorbell by the rank "
-                 "(%s)",
-                 process->name, job->proxy.net_ops->name,
+                 "%s: by queues of each rank, softnic over %s%s, SQ and CQ %s, doorbell by the "
+                 "rank (%s)",
+                 process->name, assist ? "connections of " : "",
+                 assist ? weft_assist_device(job) : job->proxy.net_ops->name,
                  weft_config_word(WEFT_CONFIG_AT_GDA_PLACE, job->config.gda_place).text, reason);
         return WEFT_OK;
     }
-    if (job->config.gda == WEFT_GDA_ON)
-        reason = "no RDMA device of this host can be driven by ranks";
+    if (job->config.gda == WEFT_GDA_ON && job->queues == NULL)
+        reason = weft_assist_missing(job) != NULL ? weft_assist_missing(job)
+                                                  : "ranks of another process drive no queues";
     weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)%s", process->name,
              job->proxy.net_ops->name, reason,
              process->mapped ? "; loads and stores of its memory are direct" : "");
@@ -177,6 +181,7 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
                            .counter_start = (uint32_t)config->counter_start,
                            .path = (uint32_t)config->path,
                            .gda = (uint32_t)config->gda,
+                           .queues = job->queues != NULL,
                            .exposed = job->space.exposed_share};
     if (job->ranks.image != NULL)
         mine->device_exposed = job->ranks.image->exposed_share;
@@ -286,6 +291,8 @@ weft_status weft_meet(struct weft_job *job)
     if (status == WEFT_OK)
         status = weft_network_open(job);
     if (status == WEFT_OK)
+        status = weft_queues_open(job);
+    if (status == WEFT_OK)
         status = fill_hello(job, &mine);
     if (status == WEFT_OK)
         status = weft_exchange(job, WEFT_EXCHANGE_OPEN, &mine, sizeof(mine), all);
@@ -293,6 +300,9 @@ weft_status weft_meet(struct weft_job *job)
         status = compare(p, &all[p], &mine,
                          job->processes[p].node == job->numbers.node &&
                              job->processes[p].kind == job->processes[job->numbers.process].kind);
+    for (int p = 0; status == WEFT_OK && p < n; p++)
+        if (all[p].queues == 0)
+            weft_queues_close(job); /* all have them, or nobody */
     for (int p = 0; status == WEFT_OK && p < n; p++) {
         if (job->proxy.asks.keys != NULL)
             job->proxy.asks.keys[p] = all[p].mailbox;

@@ -81,9 +81,9 @@ static void close_modules(struct weft_job *job)
 static weft_status open_steps(struct weft_job *job)
 {
     static weft_status (*const steps[])(struct weft_job *) = {
-        weft_state_open,      weft_queues_open,   add_services,         weft_exchange_open,
-        weft_collective_open, weft_watchdog_open, weft_state_open_host, weft_printer_open,
-        weft_monitor_start,   open_together};
+        weft_state_open,      add_services,       weft_exchange_open,
+        weft_collective_open, weft_watchdog_open, weft_state_open_host,
+        weft_printer_open,    weft_monitor_start, open_together};
     weft_status status = weft_random_join(job);
     int turn = 0;
 
@@ -169,6 +169,7 @@ static weft_status release(struct weft_job *job, bool orderly)
     weft_exchange_close(job);
     weft_collective_close(job);
     weft_exposure_close(job);
+    weft_assist_free(job);
     if (!close_network(job)) {
         leave_behind(job);
         return printed;

@@ -249,6 +249,8 @@ static const struct wrong {
     {"a stale index", 2, 1, WEFT_MLX5_LOCAL_OPERATION},
     {"an opcode that is none", 3, 0x1f, WEFT_MLX5_LOCAL_OPERATION},
     {"an opcode modifier", 0, 1, WEFT_MLX5_LOCAL_OPERATION},
+    {"a write that takes a receive", 3, 0x09, WEFT_MLX5_REMOTE_REQUEST},
+    {"a send of three units", 3, 0x0a, WEFT_MLX5_LOCAL_OPERATION},
     {"another queue", 6, QPN + 1, WEFT_MLX5_LOCAL_OPERATION},
     {"63 units", 7, 63, WEFT_MLX5_LOCAL_OPERATION},
     {"no units", 7, 0, WEFT_MLX5_LOCAL_OPERATION},

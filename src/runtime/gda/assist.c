@@ -1,0 +1,173 @@
+/*
+ * runtime/gda/assist.c - WEFT_GDA=assist: each queue to another process is a connection of its own
+ * on the RDMA device that the network verbs has opened. The software NIC takes what a rank wrote,
+ * and posts it there; the device executes it, atomics too.
+ *
+ * Where both have a queue to each other, they share a connection: the k-th here is the k-th there.
+ */
+#include "runtime/gda/queues.h"
+
+#include "base/say.h"
+#include "gda/rdma/rdma.h"
+#include "net/verbs/state.h"
+#include "runtime/job/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct link {
+    struct weft_rdma_queue rdma;
+    struct weft_job *job;
+};
+
+struct weft_links {
+    struct weft_rdma rdma; /* the network's */
+    int each;              /* connections to a process, of whichever of both has more */
+    struct link *list;     /* by number, and process */
+};
+
+const char *weft_assist_missing(const struct weft_job *job)
+{
+    const struct weft_net_ops *verbs = weft_net_find("verbs");
+
+    if (job->proxy.net_ops != verbs) {
+        char text[2048];
+        return verbs->here(text, sizeof(text))
+                   ? "ranks drive RDMA devices with WEFT_NET=verbs"
+                   : "no RDMA device of this host can be driven by ranks";
+    }
+    return job->device_ops->host_access ? NULL : "not built for memory of a GPU";
+}
+
+const char *weft_assist_device(const struct weft_job *job)
+{
+    return job->proxy.net->device.name;
+}
+
+void weft_assist_free(struct weft_job *job)
+{
+    struct weft_links *links = job->queues != NULL ? job->queues->links : NULL;
+
+    if (links == NULL)
+        return;
+    for (int i = 0; links->list != NULL && i < links->each * job->numbers.processes; i++)
+        weft_rdma_queue_close(&links->list[i].rdma);
+    free(links->list);
+    free(links);
+    job->queues->links = NULL;
+}
+
+/* Connections to all others; theirs and these, by process and number: each one's number, 0: none.
+ */
+static weft_status make_links(struct weft_job *job, struct weft_links *links, const int *each,
+                              uint32_t *mine)
+{
+    const int n = job->numbers.processes, me = job->numbers.process;
+
+    for (int p = 0; p < n; p++)
+        for (int k = 0; k < (each[p] > each[me] ? each[p] : each[me]) && p != me; k++) {
+            struct link *link = &links->list[k * n + p];
+            link->job = job;
+            const weft_status status =
+                weft_rdma_queue_open(&link->rdma, &links->rdma, (uint32_t)job->config.gda_depth, 0);
+            if (status != WEFT_OK)
+                return status;
+            mine[p * links->each + k] = link->rdma.qp->qp_num;
+        }
+    return WEFT_OK;
+}
+
+static weft_status join_links(struct weft_job *job, struct weft_links *links, const uint32_t *all)
+{
+    const int n = job->numbers.processes, me = job->numbers.process;
+    weft_status status = WEFT_OK;
+
+    for (int i = 0; i < n * links->each && status == WEFT_OK; i++) {
+        const int p = i % n, k = i / n;
+        if (links->list[i].rdma.qp != NULL)
+            status = weft_rdma_queue_join(&links->list[i].rdma, &job->proxy.net->peers[p].address,
+                                          all[(p * n + me) * links->each + k],
+                                          (int)job->config.verbs_timeout);
+    }
+    return status;
+}
+
+weft_status weft_assist_meet(struct weft_job *job, const int *each)
+{
+    const int n = job->numbers.processes;
+    int most = 0;
+
+    weft_assist_free(job);
+    for (int p = 0; p < n; p++)
+        most = each[p] > most ? each[p] : most;
+    struct weft_links *links = calloc(1, sizeof(*links));
+    const size_t count = (size_t)most * (size_t)n;
+    uint32_t *mine = calloc(count, sizeof(*mine)), *all = calloc(count * (size_t)n, sizeof(*all));
+    weft_status status = WEFT_ERR_MEMORY;
+
+    job->queues->links = links;
+    if (links != NULL) {
+        links->rdma =
+            (struct weft_rdma){.device = job->proxy.net->device, .pd = job->proxy.net->pd};
+        links->each = most;
+        links->list = calloc(count, sizeof(*links->list));
+    }
+    if (links == NULL || links->list == NULL || mine == NULL || all == NULL)
+        weft_err(status, "no memory for %zu connections", count);
+    else
+        status = make_links(job, links, each, mine);
+    if (status == WEFT_OK)
+        status = weft_exchange(job, WEFT_EXCHANGE_QUEUES, mine, count * sizeof(*mine), all);
+    if (status == WEFT_OK)
+        status = join_links(job, links, all);
+    free(mine);
+    free(all);
+    return status;
+}
+
+void *weft_assist_link(const struct weft_job *job, int k, int process)
+{
+    return &job->queues->links->list[k * job->numbers.processes + process];
+}
+
+/* ---- the wire -------------------------------------------------------------------------------- */
+
+/* The network's names of memory become the device's. 0, or a syndrome. */
+static uint32_t translate(struct weft_job *job, int process, struct weft_softnic_request *request)
+{
+    struct weft_queue_region region;
+
+    if (weft_softnic_is_received(request))
+        return WEFT_MLX5_REMOTE_REQUEST; /* ranks receive nothing */
+    if (!weft_queues_find(job, process, request->rkey, &region) || request->remote < region.base ||
+        (region.key & WEFT_VERBS_BY_MESSAGE) != 0)
+        return WEFT_MLX5_REMOTE_ACCESS;
+    request->remote = weft_verbs_key_base(region.key) + (request->remote - region.base);
+    request->rkey = weft_verbs_key_rkey(region.key);
+    if (request->inside != NULL)
+        return 0;
+    return weft_verbs_memory_find(&job->proxy.net->memory,
+                                  (const void *)(uintptr_t)request->address, request->bytes,
+                                  &request->address, &request->lkey)
+               ? 0
+               : (uint32_t)WEFT_MLX5_LOCAL_PROTECTION;
+}
+
+static bool begin(struct weft_softnic_queue *queue, struct weft_softnic_work *work)
+{
+    struct link *link = queue->context;
+    struct weft_softnic_request request = work->request;
+    const uint32_t syndrome = translate(link->job, queue->process, &request);
+
+    if (syndrome == 0)
+        return weft_rdma_post(&link->rdma, &request, work);
+    weft_softnic_finish(work, syndrome);
+    return true;
+}
+
+static bool proceed(struct weft_softnic_queue *queue)
+{
+    return weft_rdma_proceed(&((struct link *)queue->context)->rdma);
+}
+
+const struct weft_softnic_wire weft_assist_wire = {.begin = begin, .proceed = proceed};
