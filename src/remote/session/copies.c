@@ -3,8 +3,9 @@
  *
  * The owner of a copy is the session whose stream orders it. It records an event in the stream and
  * closes a gate behind it: the stream waits for a word of pinned memory. When the event has passed
- * the source is told GO, and puts the pieces; when they are there the owner is told DONE, and opens
- * the gate. An event of another server, and a callback of the program's, are gates, too.
+ * the source is told GO, and puts the pieces. When they are there the owner opens the gate: as the
+ * target it finds that out itself, else the source tells it DONE. An event of another server, and a
+ * callback of the program's, are gates, too.
  *
  * A GPU has few queues, and closed gates hold up what shares theirs. So few are closed in streams
  * at once; the others are soft: the session holds what comes after them (hold.c).
@@ -172,7 +173,12 @@ weft_status session_copy_notice(void *context, int process, enum weft_copy_step 
         gate->go = true;
         return gate->told ? begin_sending(session, gate) : WEFT_OK;
     }
-    if (step == WEFT_COPY_DONE && !gate->done) {
+    if ((step == WEFT_COPY_DONE || step == WEFT_COPY_PUT) && !gate->done && gate->mark == 0) {
+        if (step == WEFT_COPY_PUT) { /* it is there when what arrives until the next mark is */
+            gate->mark = session->mark + 1;
+            session->landing[session->last_landing++ % WEFT_COPIES] = (uint16_t)number;
+            return WEFT_OK;
+        }
         gate->done = true;
         return open_gate(session, number);
     }
@@ -242,6 +248,24 @@ static bool mark(void *context, uint64_t *number)
     return true;
 }
 
+/* The copies that are there with a mark. */
+static bool open_landed(struct weft_session *session, uint64_t mark)
+{
+    weft_status status = WEFT_OK;
+
+    while (session->first_landing != session->last_landing && status == WEFT_OK) {
+        const uint16_t number = session->landing[session->first_landing % WEFT_COPIES];
+        struct session_gate *gate = &session->gates[number];
+        if (gate->mark > mark + 1)
+            break;
+        session->first_landing++;
+        gate->mark = 0;
+        gate->done = true;
+        status = open_gate(session, number);
+    }
+    return status == WEFT_OK;
+}
+
 static bool settled(void *context, uint64_t number, bool *there)
 {
     struct weft_session *session = context;
@@ -262,7 +286,7 @@ static bool settled(void *context, uint64_t number, bool *there)
             events[d] = NULL;
         }
     }
-    return true;
+    return !*there || open_landed(session, number);
 }
 
 /* Waits: when the network is closed. */

@@ -73,7 +73,8 @@ struct session_gate {
     uint32_t value;     /* opens it */
     int device, source; /* source: process; -1: a callback of the program's */
     bool soft;          /* it is closed in the session alone, hold.h */
-    bool done;          /* DONE has come, perhaps before the gate */
+    uint64_t mark;      /* PUT has come: the copy is there with the mark before this; 0: not yet */
+    bool done;          /* it is there, perhaps before the gate */
     bool go, told;      /* GO has come; the program has told what to send */
     struct weft_send send;
 };
@@ -110,6 +111,8 @@ struct weft_session {
     uint32_t *words;            /* pinned, SESSION_GATES of them */
     uint16_t free_words[SESSION_GATES];
     uint32_t free_word_count;
+    uint16_t landing[WEFT_COPIES]; /* gates with marks, a ring */
+    uint32_t first_landing, last_landing;
     struct weft_sources sources;
     struct weft_fetch fetch;
     struct {
