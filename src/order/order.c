@@ -15,6 +15,9 @@ static const char *const names[ORDER_COUNT] = {
     [DRAIN_progress] = "drain_progress",
     [DRAIN_messages] = "drain_messages",
     [DRAIN_sources] = "drain_sources",
+    [COPY_gate] = "gate",
+    [COPY_go] = "go",
+    [COPY_done] = "done",
 };
 
 enum weft_order weft_order_by_name(const char *name)

@@ -86,7 +86,12 @@ enum weft_order {
     DRAIN_messages, /* whoever looks: messages that have arrived */
     DRAIN_sources,  /* flush, flush_local: sources of direct puts that are read late */
     ORDER_LITMUS_LAST = DRAIN_sources, /* of those that tests/litmus weakens and drops */
-    WEFT_ORDER_REMOTE_MAP(WEFT_ORDER_ENUM) ORDER_COUNT
+    WEFT_ORDER_REMOTE_MAP(WEFT_ORDER_ENUM)
+    /* Remote GPUs: what a copy between processes waits for. */
+    COPY_gate, /* the stream: for the copy */
+    COPY_go,   /* the source: until the stream has come so far */
+    COPY_done, /* the owner: until all has landed */
+    ORDER_COUNT
 #undef WEFT_ORDER_ENUM
 };
 

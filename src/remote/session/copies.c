@@ -11,6 +11,7 @@
  * at once; the others are soft: the session holds what comes after them (hold.c).
  */
 #include "base/say.h"
+#include "order/order.h"
 #include "remote/session/inside.h"
 
 #include <stdlib.h>
@@ -33,18 +34,32 @@ static weft_status open_gate(struct weft_session *session, uint32_t number)
     return weft_links_notify(&session->links, 0, WEFT_COPY_FREE, number);
 }
 
+static void tell_reached(struct weft_session *session, uint32_t number)
+{
+    const int source = session->gates[number].source;
+
+    weft_links_notify(&session->links, source < 0 ? 0 : source,
+                      source < 0 ? WEFT_COPY_CALL : WEFT_COPY_GO, number);
+}
+
 /* What the stream was given before the gate is done. */
 static CUresult gate_reached(struct weft_session *session, struct session_wait *wait,
                              CUresult result)
 {
-    const uint32_t number = (uint32_t)wait->value;
-    const int source = session->gates[number].source;
-
     if (result != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
         session->sticky = result;
-    weft_links_notify(&session->links, source < 0 ? 0 : source,
-                      source < 0 ? WEFT_COPY_CALL : WEFT_COPY_GO, number);
+    tell_reached(session, (uint32_t)wait->value);
     return result;
+}
+
+/* Nothing is left to do in it, nor in what it would wait for. */
+static bool is_idle(struct weft_session *session, CUstream stream)
+{
+    unsigned flags = 0;
+
+    return stream != NULL && session->table->stream_flags(stream, &flags) == CUDA_SUCCESS &&
+           (flags & CU_STREAM_NON_BLOCKING) != 0 &&
+           session->table->stream_query(stream) == CUDA_SUCCESS;
 }
 
 /* The stream waits for a word. */
@@ -54,7 +69,7 @@ static CUresult close_in_stream(struct weft_session *session, struct session_gat
     uint32_t *word = &session->words[session->free_words[--session->free_word_count]];
 
     gate->word = word;
-    gate->value = __atomic_load_n(word, __ATOMIC_RELAXED) + 1;
+    gate->value = __atomic_load_n(word, __ATOMIC_RELAXED) + (weft_mutation != COPY_gate);
     session->device[gate->device].closed++;
     session_use(session, gate->device);
     return session->table->stream_wait_value(stream, (CUdeviceptr)word, gate->value,
@@ -76,7 +91,9 @@ static int close_gate(struct weft_session *session, int device, uint64_t number,
         return SESSION_AGAIN;
     gate->device = device;
     gate->source = source;
-    if (reached)
+    if (reached && (is_idle(session, stream) || weft_mutation == COPY_go))
+        tell_reached(session, (uint32_t)number);
+    else if (reached)
         result = session_wait_stream(session, device, -1, stream, gate_reached, number);
     if (result == SESSION_LATER)
         result = CUDA_SUCCESS;
@@ -174,7 +191,8 @@ weft_status session_copy_notice(void *context, int process, enum weft_copy_step 
         return gate->told ? begin_sending(session, gate) : WEFT_OK;
     }
     if ((step == WEFT_COPY_DONE || step == WEFT_COPY_PUT) && !gate->done && gate->mark == 0) {
-        if (step == WEFT_COPY_PUT) { /* it is there when what arrives until the next mark is */
+        if (step == WEFT_COPY_PUT &&
+            weft_mutation != COPY_done) { /* it is there when what arrives until the next mark is */
             gate->mark = session->mark + 1;
             session->landing[session->last_landing++ % WEFT_COPIES] = (uint16_t)number;
             return WEFT_OK;
