@@ -40,15 +40,21 @@ mutant() {
     compile=$(made_by "CMakeFiles/weft_remote.dir/src/remote/${file#"$remote"/}.o" | sed "s| -MD.*| -w -o $work/mutant.o -c $work/mutant.c|")
     link=$(made_by "bin/tests/$program" | sed "s| -o bin/tests/$program | -o $work/$program $work/mutant.o |")
     (cd "$build" && eval "$compile" && eval "$link") >"$work/log" 2>&1 || { fail "$file: $new: $(tail -3 "$work/log")" && return; }
-    (cd "$tests" && timeout 30 "$work/$@") >"$work/log" 2>&1 && fail "$file: $old -> $new is not noticed by $*" ||
+    for seed in $(seq "$([[ $environment == random ]] && echo 60 || echo 1)"); do
+        local how=$environment more=
+        [[ $how == random ]] && how=WEFT_CPU_SCHEDULE=random:$seed more=$seed
+        (cd "$tests" && exec timeout 30 env ${how:+"$how"} "$work/$@" $more) >"$work/log" 2>&1 && continue
         echo "${file#"$remote"/}: $old -> $new: noticed by $program"
+        return
+    done 2>/dev/null
+    fail "$file: $old -> $new is not noticed by $*"
 }
 
 if [ "$seeds" -ge 100 ] && [ -f "$build/build.ninja" ]; then
     grep -v '^#' "$here/mutants.txt" | grep -e "$pattern" >"$work/list"
     while IFS= read -r line; do
         line=${line//\\|/$'\1'}
-        IFS='|' read -r file old new run <<<"$line"
+        IFS='|' read -r file old new run environment <<<"$line"
         # shellcheck disable=SC2086
         mutant "$file" "${old//$'\1'/|}" "${new//$'\1'/|}" $run </dev/null
     done <"$work/list"

@@ -144,7 +144,9 @@ CUresult client_post(const struct client_device *device, enum weft_call call, co
     if (client.open)
         result = send(device, call, words, count, extra, bytes, 0);
     weft_unlock(&client.lock);
-    return result;
+    if (result != CUDA_SUCCESS || !client.links.config.remote_sync || call == WEFT_CALL_bye)
+        return result;
+    return client_call(device, WEFT_CALL_mem_info, NULL, 0, NULL, 0, NULL); /* brings its error */
 }
 
 /* Lock held; a free lane, waiting for one. 0: the job has failed. */

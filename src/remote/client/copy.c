@@ -10,6 +10,9 @@
  * stream's turn. Only what writes host memory meanwhile could tell the difference: a callback, or a
  * copy to the host. So where none is under way a source is read at once, too.
  *
+ * Pinned memory that the sessions have mapped is copied by the driver in the stream, as if the
+ * program had called it.
+ *
  * A device does not reach another's memory in its own copies, also within a server: only
  * cuMemcpyPeer does, and what the memory's own device is told to do.
  */
@@ -64,6 +67,27 @@ static bool is_pinned(uint64_t address, uint64_t bytes, bool *writers)
     *writers = client.writers != 0;
     weft_unlock(&client.lock);
     return pinned;
+}
+
+/* Whether all rows of one side lie in memory that the sessions have mapped. */
+static bool is_shared(uint64_t address, uint64_t pitch, const struct copy *c)
+{
+    weft_lock(&client.lock);
+    const struct weft_region *region =
+        client_region_at((void *)address, (c->rows - 1) * pitch + c->bytes);
+    const bool shared = region != NULL && region->shared;
+    weft_unlock(&client.lock);
+    return shared;
+}
+
+/* Between host and the stream's device, by its driver. */
+static bool goes_direct(const struct copy *c)
+{
+    return c->to_place == CLIENT_HOST
+               ? on_device(c->from_place) && c->from_device == c->at &&
+                     is_shared(c->to, c->to_pitch, c)
+               : c->from_place == CLIENT_HOST && on_device(c->to_place) && c->to_device == c->at &&
+                     is_shared(c->from, c->from_pitch, c);
 }
 
 /* ---- between processes ----------------------------------------------------------------------- */
@@ -259,7 +283,7 @@ static bool goes_whole(const struct copy *c)
 {
     bool writers = false;
 
-    if (c->rows == 1)
+    if (c->rows == 1 || goes_direct(c))
         return true;
     if (on_device(c->to_place) && on_device(c->from_place))
         return c->to_device == c->from_device;
@@ -277,6 +301,8 @@ static CUresult copy_placed(struct copy *c)
 {
     CUresult result = CUDA_SUCCESS;
 
+    if (goes_direct(c))
+        return copy_near(c);
     if (on_device(c->to_place) && on_device(c->from_place))
         return copy_on_devices(c);
     if (on_device(c->to_place))
@@ -330,16 +356,6 @@ CUresult client_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 CUresult client_copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     return copy_plain(to, from, bytes, stream, false);
-}
-
-CUresult client_copy_in(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
-{
-    return copy_plain(to, (uint64_t)(uintptr_t)from, bytes, stream, false);
-}
-
-CUresult client_copy_out(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    return copy_plain((uint64_t)(uintptr_t)to, from, bytes, stream, false);
 }
 
 CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,

@@ -56,6 +56,7 @@ struct weft_region {
     uint64_t key;
     unsigned flags;
     bool ours, pinned; /* allocated here; known to the program as pinned */
+    bool shared;       /* all sessions have mapped it */
 };
 
 /* A kernel, or a library, on each server. */

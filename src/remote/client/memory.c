@@ -151,21 +151,6 @@ CUresult client_alloc(CUdeviceptr *address, size_t bytes)
     return result;
 }
 
-CUresult client_alloc_pitch(CUdeviceptr *address, size_t *pitch, size_t width, size_t rows,
-                            unsigned element)
-{
-    enum { ALIGN = 512 };
-    const size_t wide = (width + ALIGN - 1) / ALIGN * ALIGN;
-
-    if (width == 0 || rows == 0 || wide < width || wide > (1ull << 48) / rows ||
-        (element != 4 && element != 8 && element != 16))
-        return CUDA_ERROR_INVALID_VALUE;
-    const CUresult result = client_alloc(address, wide * rows);
-    if (result == CUDA_SUCCESS)
-        *pitch = wide;
-    return result;
-}
-
 /* Allocated at once: what the stream does later may use it. */
 CUresult client_alloc_async(CUdeviceptr *address, size_t bytes, CUstream stream)
 {
@@ -229,11 +214,10 @@ static CUresult fill_elsewhere(const struct client_device *device, CUstream stre
     return result == CUDA_SUCCESS ? client_synchronize(owner, NULL) : result;
 }
 
-static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, unsigned value,
-                     unsigned unit, CUstream stream)
+CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
+                           size_t rows, CUstream stream)
 {
-    const uint64_t words[] = {
-        to, pitch, width, rows, (uint64_t)unit << 32 | value, (uint64_t)(uintptr_t)stream};
+    const uint64_t words[] = {to, pitch, width, rows, value, (uint64_t)(uintptr_t)stream};
     struct client_route route = {client_now(), false};
     struct client_device *device;
     const CUresult result = client_route_stream(&route, stream);
@@ -251,17 +235,5 @@ static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, un
 
 CUresult client_fill8(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
 {
-    return fill(to, 0, count, 1, value, 1, stream);
-}
-
-CUresult client_fill32(CUdeviceptr to, unsigned value, size_t count, CUstream stream)
-{
-    return count > SIZE_MAX / 4 ? CUDA_ERROR_INVALID_VALUE
-                                : fill(to, 0, count * 4, 1, value, 4, stream);
-}
-
-CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
-                           size_t rows, CUstream stream)
-{
-    return fill(to, pitch, width, rows, value, 1, stream);
+    return client_fill8_rows(to, 0, value, count, 1, stream);
 }

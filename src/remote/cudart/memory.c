@@ -41,20 +41,15 @@ RESULT(cudaFreeAsync, (void *memory, cudaStream_t stream), memory,
 
 cudaError_t cudaMallocPitch(void **memory, size_t *pitch, size_t width, size_t rows)
 {
-    enum { ELEMENT = 16 };
-    CUdeviceptr address = 0;
-    CUresult result = CUDA_SUCCESS;
+    enum { ALIGN = 512 };
+    const size_t wide = (width + ALIGN - 1) / ALIGN * ALIGN;
 
-    if (memory == NULL || pitch == NULL)
+    if (memory == NULL || pitch == NULL || wide < width || (rows != 0 && wide > SIZE_MAX / rows))
         return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    if (width == 0 || rows == 0)
-        *pitch = 0;
-    else
-        result = driver->alloc_pitch(&address, pitch, width, rows, ELEMENT);
-    if (result == CUDA_SUCCESS)
-        *memory = (void *)address;
-    return cudart_driver_done(result);
+    const cudaError_t error = cudaMalloc(memory, wide * rows);
+    if (error == cudaSuccess)
+        *pitch = wide * (rows != 0);
+    return error;
 }
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent extent)

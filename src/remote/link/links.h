@@ -59,6 +59,8 @@ struct weft_links {
     struct weft_arrive_device device;
     int process, processes;
     bool one_address_space;
+    bool shares_memory; /* all are one user's processes of one host, and not to be joined otherwise
+                         */
     unsigned char *inbox;
     size_t inbox_bytes;
     struct weft_link link[WEFT_LINK_PROCESSES]; /* by peer */

@@ -215,7 +215,7 @@ static bool fetch(void *context, int device, void *memory, uint64_t from, size_t
     if (event == NULL || session_use(session, device) != CUDA_SUCCESS)
         return false;
     *ticket = event;
-    return session->table->copy_out(memory, from, bytes, out) == CUDA_SUCCESS &&
+    return session->table->copy_async((CUdeviceptr)memory, from, bytes, out) == CUDA_SUCCESS &&
            session->table->event_record(event, out) == CUDA_SUCCESS;
 }
 
@@ -243,8 +243,8 @@ static bool land(void *context, void *target, const void *source, size_t bytes)
     if (device < 0 || session_use(session, device) != CUDA_SUCCESS)
         return false;
     session->device[device].unmarked = true;
-    return session->table->copy_in((CUdeviceptr)target, source, bytes,
-                                   session->device[device].in) == CUDA_SUCCESS;
+    return session->table->copy_async((CUdeviceptr)target, (CUdeviceptr)source, bytes,
+                                      session->device[device].in) == CUDA_SUCCESS;
 }
 
 static bool mark(void *context, uint64_t *number)

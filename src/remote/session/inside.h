@@ -2,6 +2,7 @@
 #ifndef WEFT_REMOTE_SESSION_INSIDE_H
 #define WEFT_REMOTE_SESSION_INSIDE_H
 
+#include "base/share.h"
 #include "remote/session/session.h"
 
 enum {
@@ -90,6 +91,8 @@ struct weft_session {
     CUresult sticky; /* of a record without an answer: comes with the next one */
     bool ends;
     uint64_t look_at_line; /* when */
+    uint64_t asked;        /* when the program had asked for something, as seen then */
+    bool asks;             /* it has since */
     struct session_wait *waits, **last_wait;
     uint32_t wait_count;
     struct session_held *held, **last_held; /* hold.h */
@@ -106,6 +109,7 @@ struct weft_session {
         int device;
     } * globals;
     uint32_t global_count;
+    struct session_share *shares;
     /* copies between processes */
     struct session_gate *gates; /* by number */
     uint32_t *words;            /* pinned, SESSION_GATES of them */
@@ -185,6 +189,11 @@ void session_waits_poll(struct weft_session *session, bool *did);
 /* A free chunk; NULL: none now. */
 struct session_chunk *session_chunk_take(struct weft_session *session);
 void session_chunks_poll(struct weft_session *session, bool *did);
+
+/* ---- share.c */
+/* Pinned memory of the program, by its address there; NULL: not all of it was shared. */
+void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes);
+void session_shares_close(struct weft_session *session); /* the devices are idle */
 
 /* ---- memory.c, module.c, copies.c: the calls written by hand */
 #define SESSION_DO(name)                                                                           \

@@ -96,35 +96,49 @@ SESSION_DO(mem_info)
     return session_reply(session, record, result, numbers, 2, NULL, 0);
 }
 
-/* Whose rows they are; -1: nobody's, or they make no sense. */
-static int rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
-                   uint64_t width, uint64_t rows)
+/* From where rows begin to where they end; 0: they make no sense. */
+static uint64_t extent_of(uint64_t pitch, uint64_t width, uint64_t rows)
 {
     static const uint64_t most = 1ull << 48;
 
     if (width == 0 || rows == 0 || width > most || pitch > most ||
         (rows > 1 && (pitch < width || rows - 1 > most / pitch)))
-        return -1;
-    return session_device_of(session, address, (rows - 1) * pitch + width);
+        return 0;
+    return (rows - 1) * pitch + width;
+}
+
+/* Whose rows they are; -1: nobody's, or they make no sense. */
+static int rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
+                   uint64_t width, uint64_t rows)
+{
+    const uint64_t bytes = extent_of(pitch, width, rows);
+
+    return bytes != 0 ? session_device_of(session, address, bytes) : -1;
+}
+
+/* Rows of the program's, of which it has sent address and pitch; NULL: they are not shared. */
+static void *shared_rows(const struct weft_session *session, const uint64_t *word, uint64_t width,
+                         uint64_t rows)
+{
+    const uint64_t bytes = extent_of(word[1], width, rows);
+
+    return bytes != 0 ? session_shared(session, word[0], bytes) : NULL;
 }
 
 SESSION_DO(fill)
 {
     const uint64_t address = word[0], pitch = word[1], width = word[2], rows = word[3];
-    const uint32_t value = (uint32_t)word[4], unit = (uint32_t)(word[4] >> 32);
+    const unsigned char value = (unsigned char)word[4];
     CUstream stream;
 
-    if ((unit != 1 && unit != 4) || width == 0 || rows == 0 || (unit == 4 && rows != 1))
+    if (width == 0 || rows == 0)
         return SESSION_WRONG;
     if (!session_stream(session, record->device, word[5], &stream))
         return CUDA_ERROR_INVALID_HANDLE;
-    if (rows_at(session, address, pitch, width, rows) < 0 || width % unit != 0)
+    if (rows_at(session, address, pitch, width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (unit == 4)
-        return session->table->fill32(address, value, width / 4, stream);
-    return rows == 1 ? session->table->fill8(address, (unsigned char)value, width, stream)
-                     : session->table->fill8_rows(address, pitch, (unsigned char)value, width, rows,
-                                                  stream);
+    return rows == 1 ? session->table->fill8(address, value, width, stream)
+                     : session->table->fill8_rows(address, pitch, value, width, rows, stream);
 }
 
 /* ---- copies inside records ------------------------------------------------------------------- */
@@ -147,8 +161,8 @@ static CUresult copy_chunk(const struct weft_cuda_table *table, uint64_t address
 
     if (rows > 1)
         return table->copy_rows(&copy, stream);
-    return in ? table->copy_in(address, chunk, width, stream)
-              : table->copy_out(chunk, address, width, stream);
+    return in ? table->copy_async(address, (CUdeviceptr)chunk, width, stream)
+              : table->copy_async((CUdeviceptr)chunk, address, width, stream);
 }
 
 SESSION_DO(copy_in)
@@ -220,30 +234,37 @@ SESSION_DO(copy_out)
     return SESSION_LATER;
 }
 
-/* Between two places of this session. */
+/* Between two places of this session; or one of them is the program's, shared. */
 SESSION_DO(copy_near)
 {
     const uint64_t width = word[4], rows = word[5];
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = word[2],
+                          .srcPitch = word[3],
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = word[0],
+                          .dstPitch = word[1],
+                          .WidthInBytes = width,
+                          .Height = rows};
     CUstream stream;
 
     if (!session_stream(session, record->device, word[6], &stream))
         return CUDA_ERROR_INVALID_HANDLE;
     const int to = rows_at(session, word[0], word[1], width, rows),
               from = rows_at(session, word[2], word[3], width, rows);
-    if (to < 0 || from < 0)
+    if (to < 0 && from >= 0 && (copy.dstHost = shared_rows(session, word, width, rows)) != NULL)
+        copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    else if (from < 0 && to >= 0 &&
+             (copy.srcHost = shared_rows(session, word + 2, width, rows)) != NULL)
+        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    else if (to < 0 || from < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (rows > 1) {
-        const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                                    .srcDevice = word[2],
-                                    .srcPitch = word[3],
-                                    .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                                    .dstDevice = word[0],
-                                    .dstPitch = word[1],
-                                    .WidthInBytes = width,
-                                    .Height = rows};
+    if (rows > 1)
         return session->table->copy_rows(&copy, stream);
-    }
-    return to == from ? session->table->copy_async(word[0], word[2], width, stream)
-                      : session->table->copy_peer(word[0], session->device[to].context, word[2],
-                                                  session->device[from].context, width, stream);
+    if (to >= 0 && from >= 0 && to != from)
+        return session->table->copy_peer(word[0], session->device[to].context, word[2],
+                                         session->device[from].context, width, stream);
+    return session->table->copy_async(to < 0 ? (CUdeviceptr)copy.dstHost : word[0],
+                                      from < 0 ? (CUdeviceptr)copy.srcHost : word[2], width,
+                                      stream);
 }

@@ -43,8 +43,8 @@ struct fake_op {
         } copy;
         struct {
             void *to;
-            size_t width, rows, pitch; /* bytes; a value is `unit` of them */
-            uint32_t value, unit;
+            size_t width, rows, pitch;
+            unsigned char value;
         } fill;
         struct {
             void (*run)(const struct weft_fake_launch *launch);

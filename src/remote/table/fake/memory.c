@@ -58,23 +58,6 @@ CUresult fake_alloc(CUdeviceptr *address, size_t bytes)
     return fake_end(result);
 }
 
-CUresult fake_alloc_pitch(CUdeviceptr *address, size_t *pitch, size_t width, size_t rows,
-                          unsigned element)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-    const size_t wide = (width + ALIGN - 1) / ALIGN * ALIGN;
-
-    if (result == CUDA_SUCCESS && (width == 0 || rows == 0 || wide > fake.memory / rows ||
-                                   (element != 4 && element != 8 && element != 16)))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        result = alloc_bytes(device, wide * rows, address);
-    if (result == CUDA_SUCCESS)
-        *pitch = wide;
-    return fake_end(result);
-}
-
 void fake_release(void *memory)
 {
     struct fake_range *range = fake_range_exactly(memory, FAKE_DEVICE);

@@ -93,15 +93,6 @@ void fake_drop_op(struct fake_op *op)
     free(op);
 }
 
-static void fill(const struct fake_op *op)
-{
-    for (size_t row = 0; row < op->fill.rows; row++) {
-        unsigned char *at = (unsigned char *)op->fill.to + row * op->fill.pitch;
-        for (size_t i = 0; i < op->fill.width; i += op->fill.unit)
-            memcpy(at + i, &op->fill.value, op->fill.unit);
-    }
-}
-
 static void run_locked(const struct fake_op *op)
 {
     struct fake_event *event = op->event.event;
@@ -116,7 +107,8 @@ static void run_locked(const struct fake_op *op)
                     (const char *)op->copy.from + r * op->copy.from_pitch, op->copy.bytes);
         break;
     case FAKE_FILL:
-        fill(op);
+        for (size_t r = 0; r < op->fill.rows; r++)
+            memset((char *)op->fill.to + r * op->fill.pitch, op->fill.value, op->fill.width);
         break;
     case FAKE_RECORD:
         if (op->event.serial > event->completed) {
