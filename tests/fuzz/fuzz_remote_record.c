@@ -180,7 +180,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             in->tail = in->head;
         }
         if (fuzz_byte(&bytes) < 64)
-            (void)session_copy_notice(session, 2, (enum weft_copy_step)(fuzz_byte(&bytes) % 4),
+            (void)session_copy_notice(session, 2,
+                                      (enum weft_copy_step)(fuzz_byte(&bytes) % WEFT_COPY_STEPS),
                                       fuzz_byte(&bytes));
         for (int turn = 0; turn < 4; turn++) {
             session_waits_poll(session, &did);

@@ -161,16 +161,9 @@ until_says "ended with 46" cat "$here/endless.out"
 
 # a program that asks for nothing for longer than it may
 server idle --idle-s 1
-idle=$server
-"$cuda" run -s "$a,$address" -- "$tests/remote_endless" >"$here/endless.out" 2>&1 &
-client=$!
-pids+=("$client")
-until_says ready cat "$here/endless.out"
-kill -STOP "$client"
-until_says 'the program has asked for nothing for 1 s' cat "$here/idle.err"
-kill -CONT "$client"
-until_says "ended with 46" cat "$here/endless.out"
-kill "$idle"
+expect idle 1 'then cudaErrorDevicesUnavailable' "$cuda" run -s "$address" -- "$tests/remote_quota" 3
+grep -qF 'the program has asked for nothing for 1 s' "$here/idle.err" ||
+    { echo "FAILED: $(cat "$here/idle.err")" && failures=$((failures + 1)); }
 
 # a GPU that fails ends what one program does there, with its own error
 fault=,fault=launch:1:719 server four

@@ -40,10 +40,12 @@ mutant() {
     compile=$(made_by "CMakeFiles/weft_remote.dir/src/remote/${file#"$remote"/}.o" | sed "s| -MD.*| -w -o $work/mutant.o -c $work/mutant.c|")
     link=$(made_by "bin/tests/$program" | sed "s| -o bin/tests/$program | -o $work/$program $work/mutant.o |")
     (cd "$build" && eval "$compile" && eval "$link") >"$work/log" 2>&1 || { fail "$file: $new: $(tail -3 "$work/log")" && return; }
-    for seed in $(seq "$([[ $environment == random ]] && echo 60 || echo 1)"); do
-        local how=$environment more=
-        [[ $how == random ]] && how=WEFT_CPU_SCHEDULE=random:$seed more=$seed
-        (cd "$tests" && exec timeout 30 env ${how:+"$how"} "$work/$@" $more) >"$work/log" 2>&1 && continue
+    local more='' how=${environment#random} seeds=1
+    [ "$how" = "$environment" ] || seeds=60
+    for seed in $(seq $seeds); do
+        [ $seeds -eq 1 ] || { how="${environment#random} WEFT_CPU_SCHEDULE=random:$seed" && more=$seed; }
+        # shellcheck disable=SC2086
+        (cd "$tests" && exec timeout 30 env $how "$work/$@" $more) >"$work/log" 2>&1 && continue
         echo "${file#"$remote"/}: $old -> $new: noticed by $program"
         return
     done 2>/dev/null

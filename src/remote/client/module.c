@@ -231,7 +231,8 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
         result = client_call(device, WEFT_CALL_global, &library->handles[device->known.process], 1,
                              name, (uint32_t)strlen(name), &answer);
     if (result == CUDA_SUCCESS &&
-        (answer.count != 2 || !client_remember_global(device, answer.words[0], answer.words[1])))
+        (answer.count != 2 || answer.words[0] + answer.words[1] < answer.words[0] ||
+         !client_remember_global(device, answer.words[0], answer.words[1])))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS) {
         *address = answer.words[0];
