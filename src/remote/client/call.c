@@ -241,8 +241,7 @@ void client_forget_queries(void)
 
 CUresult client_synchronize(const struct client_device *device, CUstream stream)
 {
-    return client_call(device, WEFT_CALL_stream_synchronize,
-                       &(uint64_t){(uint64_t)(uintptr_t)stream}, 1, NULL, 0, NULL);
+    return CLIENT_CALL(device, stream_synchronize, NULL, WORD(stream));
 }
 
 /* An answer of one word. */

@@ -95,18 +95,15 @@ static bool goes_direct(const struct copy *c)
 /* The gate in the stream; source: the process that hears when it is reached. */
 static CUresult close_gate(const struct copy *c, uint32_t number, uint64_t source)
 {
-    const uint64_t words[] = {number, (uint64_t)(uintptr_t)c->stream, source};
-
-    return client_post(c->at, WEFT_CALL_gate, words, 3, NULL, 0);
+    return CLIENT_POST(c->at, gate, number, WORD(c->stream), source);
 }
 
 static CUresult send_from_device(const struct copy *c, uint32_t number, int process, uint64_t key,
                                  uint64_t offset)
 {
-    const uint64_t words[] = {
-        number, (uint64_t)c->at->known.process, c->from, c->bytes, (uint64_t)process, key,
-        offset, weft_plan_pack(&client.plan)};
-    const CUresult result = client_post(c->from_device, WEFT_CALL_send, words, 8, NULL, 0);
+    const CUresult result =
+        CLIENT_POST(c->from_device, send, number, (uint64_t)c->at->known.process, c->from, c->bytes,
+                    (uint64_t)process, key, offset, weft_plan_pack(&client.plan));
 
     return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->known.process)
                                   : result;
@@ -258,15 +255,8 @@ static CUresult copy_to_host(struct copy *c)
 
 static CUresult copy_near(const struct copy *c)
 {
-    const uint64_t words[] = {c->to,
-                              c->to_pitch,
-                              c->from,
-                              c->from_pitch,
-                              c->bytes,
-                              c->rows,
-                              (uint64_t)(uintptr_t)c->stream};
-
-    return client_post(c->at, WEFT_CALL_copy_near, words, 7, NULL, 0);
+    return CLIENT_POST(c->at, copy_near, c->to, c->to_pitch, c->from, c->from_pitch, c->bytes,
+                       c->rows, WORD(c->stream));
 }
 
 static CUresult copy_on_devices(const struct copy *c)

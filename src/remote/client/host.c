@@ -73,7 +73,7 @@ static void unshare_from(uint64_t address, int processes)
         const struct client_device *first = &client.device[client.server[p].first];
         for (int d = 0; d < client.server[p].devices; d++)
             client_call(first + d, WEFT_CALL_context_synchronize, NULL, 0, NULL, 0, NULL);
-        client_call(first, WEFT_CALL_unshare, &address, 1, NULL, 0, NULL);
+        CLIENT_CALL(first, unshare, NULL, address);
     }
 }
 

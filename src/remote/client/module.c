@@ -89,7 +89,7 @@ static CUresult load(const struct client_device *device, struct client_library *
                              left < WEFT_IMAGE_PIECE ? (uint32_t)left : WEFT_IMAGE_PIECE);
     }
     if (result == CUDA_SUCCESS)
-        result = client_call(device, WEFT_CALL_load, &library->bytes, 1, NULL, 0, &answer);
+        result = CLIENT_CALL(device, load, &answer, library->bytes);
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         weft_say(WEFT_SAY_ERROR,
                  "server %s has no code for its device of compute capability %d.%d: "
@@ -300,7 +300,5 @@ CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)
                                                      .argument = argument,
                                                      .process = route.device->known.process},
                                &number);
-    const uint64_t words[] = {number, (uint64_t)(uintptr_t)stream};
-    return result == CUDA_SUCCESS ? client_post(route.device, WEFT_CALL_host, words, 2, NULL, 0)
-                                  : result;
+    return result == CUDA_SUCCESS ? CLIENT_POST(route.device, host, number, WORD(stream)) : result;
 }

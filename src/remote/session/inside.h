@@ -168,7 +168,8 @@ struct session_wait *session_wait_make(struct weft_session *session, int device,
                                        uint32_t events);
 CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
                              CUstream stream);
-void session_wait_begin(struct weft_session *session, struct session_wait *wait);
+/* SESSION_LATER; where something failed the wait is dropped, and its value is the error. */
+int session_wait_begin(struct weft_session *session, struct session_wait *wait, CUresult result);
 void session_wait_drop(struct weft_session *session, struct session_wait *wait);
 /* A wait for an event of the program's own. */
 int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,

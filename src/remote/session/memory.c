@@ -224,14 +224,11 @@ SESSION_DO(copy_out)
         copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, false, stream);
     if (result == CUDA_SUCCESS)
         result = session_wait_record(session, wait, stream);
-    if (result != CUDA_SUCCESS) {
-        session_wait_drop(session, wait);
-        return result;
+    if (result == CUDA_SUCCESS) {
+        chunk->device = device;
+        wait->chunk = chunk;
     }
-    chunk->device = device;
-    wait->chunk = chunk;
-    session_wait_begin(session, wait);
-    return SESSION_LATER;
+    return session_wait_begin(session, wait, result);
 }
 
 /* Between two places of this session; or one of them is the program's, shared. */

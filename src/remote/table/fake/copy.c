@@ -110,7 +110,7 @@ static unsigned char *side(CUmemorytype type, void *host, CUdeviceptr device, si
 
 CUresult fake_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
 {
-    struct fake_op op = {.kind = FAKE_ROWS};
+    struct fake_op op = {.kind = FAKE_COPY};
 
     if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
         return CUDA_ERROR_NOT_SUPPORTED;

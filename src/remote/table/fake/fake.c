@@ -145,6 +145,8 @@ weft_status weft_fake_open(const struct weft_cuda_table **table, const char *opt
             fake.known.at[i] = &device->known;
             device->legacy.device = device;
             device->legacy.last = &device->legacy.first;
+            device->legacy.next = fake.streams;
+            fake.streams = &device->legacy;
         }
         snprintf(fake.options, sizeof(fake.options), "%s", options);
         fake.open = status == WEFT_OK;

@@ -12,7 +12,6 @@ struct fake_device;
 
 enum fake_kind {
     FAKE_COPY,
-    FAKE_ROWS,
     FAKE_FILL,
     FAKE_KERNEL,
     FAKE_HOST,
