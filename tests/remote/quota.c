@@ -1,4 +1,4 @@
-/* quota.c - a program that takes 4 MiB three times, has a child, and may do nothing for some seconds. */
+/* quota.c - a program that takes 4 MiB three times, has a child, and may then rest for a while. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>

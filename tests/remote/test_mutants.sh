@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# test_mutants BUILD SEEDS [PATTERN] - is each order and each check of src/remote needed, and would we notice
-# if one were gone? Labels of order/order.h are weakened in random mode, over at most so many seeds of a random
-# program. Where there is ninja, each mutant of mutants.txt (whose line the pattern matches) is built, and its
-# test has to fail.
+# test_mutants BUILD SEEDS [PATTERN] - is each order and each check of src/remote needed, and would we notice if
+# one were gone? Labels of order/order.h are weakened in random mode, over at most so many seeds of a random
+# program. With 100 seeds or more each mutant of mutants.txt (whose line the pattern matches) is built, too, by
+# ninja, and its test has to fail.
 set -u
 build=$1 seeds=$2 pattern=${3-.}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +19,7 @@ fail() {
 for label in gate go done record_post record_take; do
     seed=1
     while [ $seed -le "$seeds" ] &&
-        WEFT_MUTATE=$label WEFT_CPU_SCHEDULE=random:$seed timeout 60 "$tests/test_remote_order" 2 300 $seed >/dev/null 2>&1; do
+        WEFT_MUTATE=$label WEFT_CPU_SCHEDULE=random:$seed timeout 60 "$tests/test_remote_order" 2 300 $seed >"$work/log" 2>&1; do
         seed=$((seed + 1))
     done
     [ $seed -le "$seeds" ] && echo "$label: noticed on seed $seed" || fail "$label is not noticed on $seeds seeds"
@@ -40,10 +40,10 @@ mutant() {
     compile=$(made_by "CMakeFiles/weft_remote.dir/src/remote/${file#"$remote"/}.o" | sed "s| -MD.*| -w -o $work/mutant.o -c $work/mutant.c|")
     link=$(made_by "bin/tests/$program" | sed "s| -o bin/tests/$program | -o $work/$program $work/mutant.o |")
     (cd "$build" && eval "$compile" && eval "$link") >"$work/log" 2>&1 || { fail "$file: $new: $(tail -3 "$work/log")" && return; }
-    local more='' how=${environment#random} seeds=1
-    [ "$how" = "$environment" ] || seeds=60
+    local more='' how='' seeds=1
+    [ "$kind" != random ] || seeds=60
     for seed in $(seq $seeds); do
-        [ $seeds -eq 1 ] || { how="${environment#random} WEFT_CPU_SCHEDULE=random:$seed" && more=$seed; }
+        [ $seeds -eq 1 ] || { how=WEFT_CPU_SCHEDULE=random:$seed && more=$seed; }
         # shellcheck disable=SC2086
         (cd "$tests" && exec timeout 30 env $how "$work/$@" $more) >"$work/log" 2>&1 && continue
         echo "${file#"$remote"/}: $old -> $new: noticed by $program"
@@ -56,7 +56,7 @@ if [ "$seeds" -ge 100 ] && [ -f "$build/build.ninja" ]; then
     grep -v '^#' "$here/mutants.txt" | grep -e "$pattern" >"$work/list"
     while IFS= read -r line; do
         line=${line//\\|/$'\1'}
-        IFS='|' read -r file old new run environment <<<"$line"
+        IFS='|' read -r file old new run kind <<<"$line"
         # shellcheck disable=SC2086
         mutant "$file" "${old//$'\1'/|}" "${new//$'\1'/|}" $run </dev/null
     done <"$work/list"
