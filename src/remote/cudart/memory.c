@@ -3,37 +3,36 @@
 
 #include <string.h>
 
-cudaError_t cudaMalloc(void **memory, size_t bytes)
+static cudaError_t allocate(void **memory, size_t bytes, bool async, cudaStream_t stream)
 {
     CUdeviceptr address = 0;
+    CUresult result = CUDA_SUCCESS;
 
     if (memory == NULL)
         return cudart_done(cudaErrorInvalidValue);
     ENTER(driver);
-    const CUresult result = bytes != 0 ? driver->alloc(&address, bytes) : CUDA_SUCCESS;
+    if (bytes != 0)
+        result =
+            async ? driver->alloc_async(&address, bytes, stream) : driver->alloc(&address, bytes);
     if (result == CUDA_SUCCESS)
         *memory = (void *)address;
     return cudart_driver_done(result);
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    return allocate(memory, bytes, false, NULL);
+}
+
+cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
+{
+    return allocate(memory, bytes, true, stream);
 }
 
 cudaError_t cudaFree(void *memory)
 {
     ENTER(driver);
     return memory != NULL ? cudart_driver_done(driver->free((CUdeviceptr)memory)) : cudaSuccess;
-}
-
-cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
-{
-    CUdeviceptr address = 0;
-
-    if (memory == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    const CUresult result =
-        bytes != 0 ? driver->alloc_async(&address, bytes, stream) : CUDA_SUCCESS;
-    if (result == CUDA_SUCCESS)
-        *memory = (void *)address;
-    return cudart_driver_done(result);
 }
 
 RESULT(cudaFreeAsync, (void *memory, cudaStream_t stream), memory,
@@ -66,13 +65,8 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent exten
     return error;
 }
 
-cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
-{
-    if (available == NULL || total == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->mem_info(available, total));
-}
+RESULT(cudaMemGetInfo, (size_t * available, size_t *total), available == NULL ? NULL : total,
+       mem_info(available, total))
 
 /* ---- pinned memory --------------------------------------------------------------------------- */
 

@@ -184,7 +184,9 @@ CUresult weft_known_context_priorities(struct weft_known_list *list, int *least,
 
     if (known == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    *least = known->facts.least;
-    *greatest = known->facts.greatest;
+    if (least != NULL)
+        *least = known->facts.least;
+    if (greatest != NULL)
+        *greatest = known->facts.greatest;
     return CUDA_SUCCESS;
 }
