@@ -160,6 +160,12 @@ int session_execute(struct weft_session *session, struct weft_record *record);
 bool session_stream(const struct weft_session *session, int device, uint64_t handle,
                     CUstream *stream);
 
+/* Declares the stream that a word of the record names, or returns from the calling function. */
+#define SESSION_STREAM(stream, handle)                                                             \
+    CUstream stream;                                                                               \
+    if (!session_stream(session, record->device, handle, &(stream)))                               \
+    return CUDA_ERROR_INVALID_HANDLE
+
 /* ---- wait.c */
 CUevent session_event(struct weft_session *session, int device); /* NULL: the driver gives none */
 void session_event_back(struct weft_session *session, int device, CUevent event);

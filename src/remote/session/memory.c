@@ -76,10 +76,7 @@ SESSION_DO(free)
 
 SESSION_DO(free_async)
 {
-    CUstream stream;
-
-    if (!session_stream(session, record->device, word[1], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[1]);
     return owner_of(session, word[0]) == record->device
                ? session_wait_stream(session, record->device, -1, stream, free_now, word[0])
                : CUDA_ERROR_INVALID_VALUE;
@@ -129,12 +126,10 @@ SESSION_DO(fill)
 {
     const uint64_t address = word[0], pitch = word[1], width = word[2], rows = word[3];
     const unsigned char value = (unsigned char)word[4];
-    CUstream stream;
 
     if (width == 0 || rows == 0)
         return SESSION_WRONG;
-    if (!session_stream(session, record->device, word[5], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[5]);
     if (rows_at(session, address, pitch, width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     return rows == 1 ? session->table->fill8(address, value, width, stream)
@@ -169,13 +164,11 @@ SESSION_DO(copy_in)
 {
     const uint64_t width = word[2], rows = word[3];
     const int device = record->device;
-    CUstream stream;
 
     if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
         record->extra != width * rows || record->extra > WEFT_COPY_INSIDE)
         return SESSION_WRONG;
-    if (!session_stream(session, device, word[4], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[4]);
     if (rows_at(session, word[0], word[1], width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct session_chunk *chunk = session_chunk_take(session);
@@ -203,13 +196,11 @@ SESSION_DO(copy_out)
 {
     const uint64_t width = word[2], rows = word[3];
     const int device = record->device;
-    CUstream stream;
 
     if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
         width * rows > WEFT_COPY_INSIDE || record->lane == 0)
         return SESSION_WRONG;
-    if (!session_stream(session, device, word[4], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[4]);
     if (rows_at(session, word[0], word[1], width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct session_chunk *chunk = session_chunk_take(session);
@@ -243,10 +234,8 @@ SESSION_DO(copy_near)
                           .dstPitch = word[1],
                           .WidthInBytes = width,
                           .Height = rows};
-    CUstream stream;
 
-    if (!session_stream(session, record->device, word[6], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[6]);
     const int to = rows_at(session, word[0], word[1], width, rows),
               from = rows_at(session, word[2], word[3], width, rows);
     if (to < 0 && from >= 0 && (copy.dstHost = shared_rows(session, word, width, rows)) != NULL)
