@@ -21,7 +21,7 @@ enum weft_notice_kind {
     WEFT_NOTICE_ANSWER = 4,  /* that which this process sent from there has been answered */
     WEFT_NOTICE_MESSAGE = 5, /* of process `slot`: a frame, or a knock (msg/far.c) */
     WEFT_NOTICE_RECORDS = 8, /* `slot` times 16 bytes of records; the tag is the sender */
-    WEFT_NOTICE_COPY = 9     /* of copy `slot`: the tag is the sender and what happened */
+    WEFT_NOTICE_COPY = 9     /* a copy: 16 bits of `slot`; above, what happened; tag alike */
 };
 
 #define WEFT_NOTICE_SLOTS (1u << 20)

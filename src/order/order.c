@@ -8,13 +8,16 @@ enum weft_order weft_mutation = ORDER_none;
 static const char *const names[ORDER_COUNT] = {
     [ORDER_none] = "none",
 #define ORDER_NAME(label, text) [ORDER_##label] = #label,
-    WEFT_ORDER_MAP(ORDER_NAME)
+    WEFT_ORDER_MAP(ORDER_NAME) WEFT_ORDER_REMOTE_MAP(ORDER_NAME)
 #undef ORDER_NAME
         [DRAIN_commands] = "drain_commands",
     [DRAIN_receive] = "drain_receive",
     [DRAIN_progress] = "drain_progress",
     [DRAIN_messages] = "drain_messages",
     [DRAIN_sources] = "drain_sources",
+    [COPY_gate] = "gate",
+    [COPY_go] = "go",
+    [COPY_done] = "done",
 };
 
 enum weft_order weft_order_by_name(const char *name)

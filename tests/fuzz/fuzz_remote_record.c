@@ -10,7 +10,7 @@
 #include "remote/session/inside.h"
 #include "remote/table/fake/fake.h"
 
-enum { KNOWN = 32, RECORDS = 64 };
+enum { KNOWN = 32, RECORDS = 64, KERNEL_BYTES = 16 };
 
 uint64_t fuzz_remote_records; /* taken so far */
 static uint64_t known[KNOWN];
@@ -159,6 +159,18 @@ static uint32_t make(struct weft_session *session, struct fuzz_bytes *bytes)
     return whole;
 }
 
+/* Whether it cannot make sense, whatever the session has. */
+static bool is_malformed(struct weft_record *record)
+{
+    const uint64_t *words = weft_record_words(record);
+
+    if (record->words != words_of(record->call) || record->call >= WEFT_CALLS)
+        return true;
+    if (record->call == WEFT_CALL_copy_in)
+        return words[2] < 256 && words[3] < 256 && record->extra != words[2] * words[3];
+    return record->call == WEFT_CALL_launch && record->extra != KERNEL_BYTES;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_bytes bytes = {data, size};
@@ -171,8 +183,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const uint32_t length = make(session, &bytes);
         if (!weft_ring_in_came(in, length))
             break;
+        struct weft_record *record =
+            (struct weft_record *)(void *)(in->memory + in->tail % WEFT_RING_BYTES);
+        const bool malformed =
+            record->call != WEFT_RECORD_SKIP && session->held == NULL && is_malformed(record);
         status = session_take_records(session, &did);
         MUST(status == WEFT_OK || status == WEFT_ERR_PROTOCOL);
+        MUST(status != WEFT_OK || !malformed);
         fuzz_remote_records++;
         if (status != WEFT_OK ||
             in->tail != in->head) { /* a session ends, or waits: here it goes on */
@@ -180,7 +197,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             in->tail = in->head;
         }
         if (fuzz_byte(&bytes) < 64)
-            (void)session_copy_notice(session, 2, (enum weft_copy_step)(fuzz_byte(&bytes) % 4),
+            (void)session_copy_notice(session, 2,
+                                      (enum weft_copy_step)(fuzz_byte(&bytes) % WEFT_COPY_STEPS),
                                       fuzz_byte(&bytes));
         for (int turn = 0; turn < 4; turn++) {
             session_waits_poll(session, &did);

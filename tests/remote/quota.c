@@ -1,4 +1,4 @@
-/* quota.c - a program that takes 4 MiB three times, and has a child. */
+/* quota.c - a program that takes 4 MiB three times, has a child, and may then rest for a while. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int child(void)
     return pid > 0 && waitpid(pid, &ended, 0) == pid ? ended : -1;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     void *memory = NULL;
 
@@ -26,6 +26,8 @@ int main(void)
         printf("allocation %d: %s\n", i, cudaGetErrorName(cudaMalloc(&memory, 4 << 20)));
     fflush(stdout);
     const int ended = child();
+    if (argc > 1)
+        sleep((unsigned)atoi(argv[1]));
     const cudaError_t error = cudaMemset(memory, 1, 4096);
     printf("child %d, then %s\n", ended, cudaGetErrorName(error));
     return ended == 0 && cudaDeviceSynchronize() == cudaSuccess ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -4,6 +4,8 @@
 #include "base/say.h"
 #include "base/task.h"
 #include "boot/local.h"
+#include "device/cpu/random/random.h"
+#include "order/order.h"
 #include "remote/client/client.h"
 #include "remote/session/session.h"
 #include "remote/table/fake/fake.h"
@@ -44,11 +46,18 @@ static void must(weft_status status)
     }
 }
 
+static void on_race(const char *text, void *argument)
+{
+    (void)text, (void)argument; /* it was said */
+    exit(EXIT_FAILURE);
+}
+
 const struct weft_cuda_table *sessions_begin(int servers, int devices, const char *options)
 {
     static const char *const names[] = {"one", "two", "three", "four"};
     const struct weft_cuda_table *fake, *table;
     struct weft_config config;
+    uint64_t seed;
     char all[256];
 
     snprintf(all, sizeof(all), "devices=%d%s%s", servers * devices, options[0] != 0 ? "," : "",
@@ -57,6 +66,11 @@ const struct weft_cuda_table *sessions_begin(int servers, int devices, const cha
     weft_fake_kernels(&weft_fake_registry);
     must(weft_config_load(&config, NULL, NULL));
     weft_say_level((enum weft_level)config.log);
+    if (weft_config_random(&config, &seed)) {
+        must(weft_random_begin(seed));
+        weft_random_on_race(on_race, NULL);
+        weft_mutation = weft_order_by_name(config.mutate);
+    }
     must(weft_local_begin(&group, servers + 1));
     config.processes = servers + 1;
     count = servers;
@@ -86,5 +100,7 @@ int sessions_end(void)
         good = good && server[i].status == WEFT_OK;
     }
     weft_local_end(group);
+    if (weft_model != NULL)
+        weft_random_end();
     return good;
 }

@@ -3,6 +3,8 @@
 
 #include "kernels.h"
 
+#include "order/model.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -288,7 +290,8 @@ bool suite_run(void)
         suite_events();
         suite_symbols();
         suite_callbacks();
-        suite_threads();
+        if (weft_model == NULL) /* whose tasks share one thread */
+            suite_threads();
         suite_other();
         suite_errors();
         OK(cudaDeviceSynchronize());

@@ -71,10 +71,12 @@ cuda=$bin/weft-cuda
 expect list 0 "1  $b  device 0  fake GPU  1024 MiB" "$cuda" list -s "$a,$b"
 expect shared 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$program"
 expect static 0 '2 devices: Test PASSED' "$cuda" run -s "$a,$b" -- "$tests/vector_add_static"
+expect sync 0 '2 devices: Test PASSED' env WEFT_REMOTE_SYNC=on "$cuda" run -s "$a,$b" -- "$program"
 expect ofi 0 '2 devices: Test PASSED' env WEFT_NET=ofi "$cuda" run -s "$a,$b" -- "$program"
 expect triangles 0 '384212 triangles' "$cuda" run -s "$a,$b" -- "$tests/remote_triangles" "$data"
 expect samples 0 'peer: passed' "$cuda" run -s "$a,$b" -- "$tests/remote_samples"
 expect suite 0 ' 0 failed' env WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_suite" remote "$tests/suite_kernels.fatbin"
+expect 'suite, sync' 0 ' 0 failed' env WEFT_REMOTE_SYNC=on WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_suite" remote "$tests/suite_kernels.fatbin"
 expect check 0 '0 of them refused' "$cuda" check "$program"
 
 # who may not come in
@@ -156,6 +158,12 @@ expect stopped 0 "$c  1 clients of 16" "$cuda" status -s "$c"
 kill "$three"
 until_says '1 sessions ended' cat "$here/three.err"
 until_says "ended with 46" cat "$here/endless.out"
+
+# a program that asks for nothing for longer than it may
+server idle --idle-s 1
+expect idle 1 'then cudaErrorDevicesUnavailable' "$cuda" run -s "$address" -- "$tests/remote_quota" 3
+grep -qF 'the program has asked for nothing for 1 s' "$here/idle.err" ||
+    { echo "FAILED: $(cat "$here/idle.err")" && failures=$((failures + 1)); }
 
 # a GPU that fails ends what one program does there, with its own error
 fault=,fault=launch:1:719 server four

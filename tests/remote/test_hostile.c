@@ -1,6 +1,7 @@
 /*
- * test_hostile.c - made-up records at a session: it ends with an error, never with a signal, and
- * nothing that it is told makes it wait. Arguments: how many lists of records, seed.
+ * test_hostile.c - made-up records at a session, or answers at a program: it ends with an error,
+ * never with a signal, and nothing that it is told makes it wait. Arguments: how many lists of
+ * them, seed.
  */
 #include "fuzz/fuzz.h"
 
@@ -22,7 +23,6 @@ int main(int argc, char **argv)
         }
         LLVMFuzzerTestOneInput(bytes, BYTES);
     }
-    printf("hostile: %llu records in %d sessions\n", (unsigned long long)fuzz_remote_records,
-           lists);
+    printf("hostile: %llu records in %d lists\n", (unsigned long long)fuzz_remote_records, lists);
     return EXIT_SUCCESS;
 }

@@ -146,7 +146,12 @@ static void prepare(void)
     for (int h = 0; h < HOSTS; h++) {
         struct memory *m = &memory[memories++];
         m->device = -1;
-        must(cudaMallocHost((void **)&m->at, sizeof(m->model)), "memory");
+        if (h == 0) { /* the sessions map it; the other goes through the network */
+            must(cudaMallocHost((void **)&m->at, sizeof(m->model)), "memory");
+        } else {
+            m->at = malloc(sizeof(m->model));
+            must(cudaHostRegister(m->at, sizeof(m->model), cudaHostRegisterDefault), "memory");
+        }
         memset(m->at, 0, sizeof(m->model));
     }
     for (int s = 0; s < devices * STREAMS; s++) {

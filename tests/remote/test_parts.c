@@ -62,6 +62,28 @@ static void test_ring(uint64_t start)
     free(memory);
 }
 
+/* Nothing goes into a full ring, and what is malformed does not come out. */
+static void test_ring_limits(void)
+{
+    static const struct weft_record bad[] = {
+        {1, 0, 0, 48, 33, 0},      {1, 0, 0, 48, 0, 5}, {1, 0, 0, 64, 0, 0},
+        {1, 0, 0, 0, 0, 0},        {1, 0, 0, 40, 0, 0}, {1, 0, 0, 16, UINT32_MAX, 0},
+        {1, 0, 0, 16, 0, 1u << 29}};
+    unsigned char *memory = calloc(1, WEFT_RING_BYTES);
+    struct weft_ring_out out = {memory, 0, 0, 0};
+    struct weft_record *record;
+
+    while ((record = weft_ring_out_begin(&out, 1, 1, 1000)) != NULL)
+        weft_ring_out_end(&out, record);
+    MUST(out.head <= WEFT_RING_BYTES && out.head > WEFT_RING_BYTES - 2048);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct weft_ring_in in = {memory, 48, 0, 0};
+        memcpy(memory, &bad[i], sizeof(bad[i]));
+        MUST(weft_ring_in_next(&in, &record) == WEFT_ERR_PROTOCOL);
+    }
+    free(memory);
+}
+
 /* ---- a device's memory ----------------------------------------------------------------------- */
 
 enum { BLOCKS = 64, SHARE = 24 << 20 };
@@ -164,6 +186,7 @@ int main(void)
 {
     test_ring(0);
     test_ring(UINT64_MAX / WEFT_RING_BYTES * WEFT_RING_BYTES - 3 * WEFT_RECORD_UNIT);
+    test_ring_limits();
     test_arena();
     test_servers();
     test_plans();

@@ -6,6 +6,7 @@
 #include "sessions.h"
 #include "suite.h"
 
+#include "base/task.h"
 #include "remote/client/client.h"
 #include "remote/cudart/cudart.h"
 
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static size_t most = 2 << 20; /* of one copy; the third argument, in MiB */
 static size_t room;
@@ -143,7 +143,7 @@ static void test_both_ways(void)
 static void block(void *argument)
 {
     while (!__atomic_load_n((int *)argument, __ATOMIC_ACQUIRE))
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        weft_task_yield(true);
 }
 
 static void test_returns(void)

@@ -10,6 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A handle names nothing any more, also when another stream has its place. */
+static bool stale_is_refused(void)
+{
+    cudaStream_t stale, next;
+
+    return cudaStreamCreate(&stale) == cudaSuccess && cudaStreamDestroy(stale) == cudaSuccess &&
+           cudaStreamCreate(&next) == cudaSuccess &&
+           cudaStreamSynchronize(stale) == cudaErrorInvalidResourceHandle &&
+           cudaStreamDestroy(next) == cudaSuccess;
+}
+
 int main(int argc, char **argv)
 {
     const int servers = argc > 1 ? atoi(argv[1]) : 1, devices = argc > 2 ? atoi(argv[2]) : 1;
@@ -18,6 +29,6 @@ int main(int argc, char **argv)
     snprintf(options, sizeof(options), "memory=256M,seed=%d", argc > 3 ? atoi(argv[3]) : 1);
     weft_cudart_use(sessions_begin(servers, devices, options));
     suite_register(NULL);
-    const bool good = suite_run();
+    const bool good = suite_run() && stale_is_refused();
     return sessions_end() && good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -79,7 +79,8 @@ static _Noreturn void serve(const struct gpud *gpud, const struct weft_cuda_tabl
     const struct weft_session_limits limits = {.memory = gpud->memory,
                                                .devices = gpud->devices,
                                                .device_count = gpud->device_count,
-                                               .life_line = fd};
+                                               .life_line = fd,
+                                               .idle_ns = gpud->idle_s * 1000000000ull};
 
     config->process = (int64_t)request->process;
     config->processes = (int64_t)request->processes;

@@ -25,8 +25,9 @@ struct gpud {
     int devices[WEFT_LINK_DEVICES], device_count; /* 0: all */
     uint64_t memory;                              /* of one client on a device; 0: all */
     uint32_t places;
-    uint32_t warm; /* sessions that are ready before a program comes */
-    uid_t user;    /* sessions run as this one; -1: as the daemon */
+    uint32_t idle_s; /* how long a program may ask for nothing; 0: for ever */
+    uint32_t warm;   /* sessions that are ready before a program comes */
+    uid_t user;      /* sessions run as this one; -1: as the daemon */
     gid_t group;
     /* state */
     struct weft_key key;

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { OPTION_NO_SECRET = 256, OPTION_USER, OPTION_DRIVER, OPTION_WARM };
+enum { OPTION_NO_SECRET = 256, OPTION_USER, OPTION_DRIVER, OPTION_WARM, OPTION_IDLE };
 
 static struct gpud gpud = {.listen = {"127.0.0.1", "7070"},
                            .driver = "cuda",
@@ -51,6 +51,8 @@ static const struct argp_option option_list[] = {
     {"devices", 'd', "N,...", 0, "which GPUs (default: all)", 0},
     {"clients", 'c', "N", 0, "most programs at once (default 16)", 0},
     {"memory", 'm', "BYTES", 0, "most memory of one program on each GPU; K, M, G", 0},
+    {"idle-s", OPTION_IDLE, "N", 0,
+     "ends the session of a program that asks for nothing for so many seconds (default: never)", 0},
     {"warm", OPTION_WARM, "N", 0, "sessions that are ready before a program comes (default 0)", 0},
     {"user", OPTION_USER, "NAME", 0, "sessions run as this user", 0},
     {"driver", OPTION_DRIVER, "cuda|fake:OPTIONS", 0,
@@ -143,6 +145,9 @@ static error_t take_option(int key, char *text, struct argp_state *state)
         return 0;
     case 'm':
         gpud.memory = size(state, text);
+        return 0;
+    case OPTION_IDLE:
+        gpud.idle_s = (uint32_t)number(state, text, NULL, 1, 10000000);
         return 0;
     case OPTION_WARM:
         gpud.warm = (uint32_t)number(state, text, NULL, 0, MOST_WARM);

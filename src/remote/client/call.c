@@ -95,24 +95,30 @@ static weft_status progress(bool *did)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Lock held. NULL: the job has failed. Waits for room, giving the lock up meanwhile. */
+/* Lock held, but given up for a while: others have their turn. False: the job has failed. */
+static bool take_turns(void)
+{
+    bool did = false;
+
+    if (progress(&did) != WEFT_OK)
+        return false;
+    weft_unlock(&client.lock);
+    weft_task_yield(!did);
+    weft_lock(&client.lock);
+    return true;
+}
+
+/* Lock held. NULL: the job has failed. Waits for room. */
 static struct weft_record *begin(int process, enum weft_call call, uint32_t words, uint32_t bytes)
 {
-    for (;;) {
-        struct weft_link *link = &client.links.link[process];
-        bool did = false;
-        struct weft_record *record =
-            client.links.status == WEFT_OK
-                ? weft_ring_out_begin(&link->out, (uint16_t)call, words, bytes)
-                : NULL;
-        if (record != NULL || progress(&did) != WEFT_OK)
-            return record;
-        if (!did) {
-            weft_unlock(&client.lock);
-            weft_task_yield(true);
-            weft_lock(&client.lock);
-        }
-    }
+    struct weft_ring_out *out = &client.links.link[process].out;
+    struct weft_record *record = NULL;
+
+    while (client.links.status == WEFT_OK &&
+           (record = weft_ring_out_begin(out, (uint16_t)call, words, bytes)) == NULL &&
+           take_turns())
+        continue;
+    return record;
 }
 
 /* Lock held. */
@@ -144,25 +150,22 @@ CUresult client_post(const struct client_device *device, enum weft_call call, co
     if (client.open)
         result = send(device, call, words, count, extra, bytes, 0);
     weft_unlock(&client.lock);
-    return result;
+    if (result != CUDA_SUCCESS || !client.links.config.remote_sync || call == WEFT_CALL_bye)
+        return result;
+    return client_call(device, WEFT_CALL_mem_info, NULL, 0, NULL, 0, NULL); /* brings its error */
 }
 
 /* Lock held; a free lane, waiting for one. 0: the job has failed. */
 static int take_lane(struct client_call *call)
 {
-    for (;;) {
-        bool did = false;
+    do {
         for (int lane = 1; lane < CLIENT_LANES; lane++)
             if (client.lanes[lane] == NULL) {
                 client.lanes[lane] = call;
                 return lane;
             }
-        if (progress(&did) != WEFT_OK)
-            return 0;
-        weft_unlock(&client.lock);
-        weft_task_yield(!did);
-        weft_lock(&client.lock);
-    }
+    } while (take_turns());
+    return 0;
 }
 
 /* Sleeps until something comes, or a while. */
@@ -239,8 +242,7 @@ void client_forget_queries(void)
 
 CUresult client_synchronize(const struct client_device *device, CUstream stream)
 {
-    return client_call(device, WEFT_CALL_stream_synchronize,
-                       &(uint64_t){(uint64_t)(uintptr_t)stream}, 1, NULL, 0, NULL);
+    return CLIENT_CALL(device, stream_synchronize, NULL, WORD(stream));
 }
 
 /* An answer of one word. */
@@ -279,36 +281,31 @@ CUresult client_query(const struct client_device *device, enum weft_call call,
 /* ---- numbers of copies and callbacks ----------------------------------------------------------
  */
 
+/* Lock held; a free one, waiting for one. NULL: the job has failed. */
+static struct client_copy *take_number(void)
+{
+    do {
+        for (uint32_t i = 0; i < WEFT_COPIES; i++)
+            if (!client.copies[client.next_copy++ % WEFT_COPIES].used)
+                return &client.copies[(client.next_copy - 1) % WEFT_COPIES];
+    } while (take_turns());
+    return NULL;
+}
+
 CUresult client_number(const struct client_copy *copy, uint32_t *number)
 {
-    CUresult result = CUDA_ERROR_NOT_READY;
-
     weft_lock(&client.lock);
-    while (result == CUDA_ERROR_NOT_READY) {
-        bool did = false;
-        for (uint32_t i = 0; i < WEFT_COPIES && result == CUDA_ERROR_NOT_READY; i++) {
-            const uint32_t n = (client.next_copy + i) % WEFT_COPIES;
-            if (client.copies[n].used)
-                continue;
-            client.copies[n] = *copy;
-            client.copies[n].used = true;
-            client.copies[n].send.number = n;
-            client.writers += copy->run != NULL || copy->region != NULL;
-            client.readers += copy->send.bytes != 0;
-            client.next_copy = n + 1;
-            *number = n;
-            result = CUDA_SUCCESS;
-        }
-        if (result == CUDA_ERROR_NOT_READY && progress(&did) != WEFT_OK)
-            result = CUDA_ERROR_DEVICE_UNAVAILABLE;
-        if (result == CUDA_ERROR_NOT_READY) {
-            weft_unlock(&client.lock);
-            weft_task_yield(!did);
-            weft_lock(&client.lock);
-        }
+    struct client_copy *place = take_number();
+    if (place != NULL) {
+        *number = (uint32_t)(place - client.copies);
+        *place = *copy;
+        place->used = true;
+        place->send.number = *number;
+        client.writers += copy->run != NULL || copy->region != NULL;
+        client.readers += copy->send.bytes != 0;
     }
     weft_unlock(&client.lock);
-    return result;
+    return place != NULL ? CUDA_SUCCESS : CUDA_ERROR_DEVICE_UNAVAILABLE;
 }
 
 /* Lock held: from progress. */

@@ -10,6 +10,9 @@
  * stream's turn. Only what writes host memory meanwhile could tell the difference: a callback, or a
  * copy to the host. So where none is under way a source is read at once, too.
  *
+ * Pinned memory that the sessions have mapped is copied by the driver in the stream, as if the
+ * program had called it.
+ *
  * A device does not reach another's memory in its own copies, also within a server: only
  * cuMemcpyPeer does, and what the memory's own device is told to do.
  */
@@ -66,23 +69,41 @@ static bool is_pinned(uint64_t address, uint64_t bytes, bool *writers)
     return pinned;
 }
 
+/* Whether all rows of one side lie in memory that the sessions have mapped. */
+static bool is_shared(uint64_t address, uint64_t pitch, const struct copy *c)
+{
+    weft_lock(&client.lock);
+    const struct weft_region *region =
+        client_region_at((void *)address, (c->rows - 1) * pitch + c->bytes);
+    const bool shared = region != NULL && region->shared;
+    weft_unlock(&client.lock);
+    return shared;
+}
+
+/* Between host and the stream's device, by its driver. */
+static bool goes_direct(const struct copy *c)
+{
+    return c->to_place == CLIENT_HOST
+               ? on_device(c->from_place) && c->from_device == c->at &&
+                     is_shared(c->to, c->to_pitch, c)
+               : c->from_place == CLIENT_HOST && on_device(c->to_place) && c->to_device == c->at &&
+                     is_shared(c->from, c->from_pitch, c);
+}
+
 /* ---- between processes ----------------------------------------------------------------------- */
 
 /* The gate in the stream; source: the process that hears when it is reached. */
 static CUresult close_gate(const struct copy *c, uint32_t number, uint64_t source)
 {
-    const uint64_t words[] = {number, (uint64_t)(uintptr_t)c->stream, source};
-
-    return client_post(c->at, WEFT_CALL_gate, words, 3, NULL, 0);
+    return CLIENT_POST(c->at, gate, number, WORD(c->stream), source);
 }
 
 static CUresult send_from_device(const struct copy *c, uint32_t number, int process, uint64_t key,
                                  uint64_t offset)
 {
-    const uint64_t words[] = {
-        number, (uint64_t)c->at->known.process, c->from, c->bytes, (uint64_t)process, key,
-        offset, weft_plan_pack(&client.plan)};
-    const CUresult result = client_post(c->from_device, WEFT_CALL_send, words, 8, NULL, 0);
+    const CUresult result =
+        CLIENT_POST(c->from_device, send, number, (uint64_t)c->at->known.process, c->from, c->bytes,
+                    (uint64_t)process, key, offset, weft_plan_pack(&client.plan));
 
     return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->known.process)
                                   : result;
@@ -234,15 +255,8 @@ static CUresult copy_to_host(struct copy *c)
 
 static CUresult copy_near(const struct copy *c)
 {
-    const uint64_t words[] = {c->to,
-                              c->to_pitch,
-                              c->from,
-                              c->from_pitch,
-                              c->bytes,
-                              c->rows,
-                              (uint64_t)(uintptr_t)c->stream};
-
-    return client_post(c->at, WEFT_CALL_copy_near, words, 7, NULL, 0);
+    return CLIENT_POST(c->at, copy_near, c->to, c->to_pitch, c->from, c->from_pitch, c->bytes,
+                       c->rows, WORD(c->stream));
 }
 
 static CUresult copy_on_devices(const struct copy *c)
@@ -259,7 +273,7 @@ static bool goes_whole(const struct copy *c)
 {
     bool writers = false;
 
-    if (c->rows == 1)
+    if (c->rows == 1 || goes_direct(c))
         return true;
     if (on_device(c->to_place) && on_device(c->from_place))
         return c->to_device == c->from_device;
@@ -277,6 +291,8 @@ static CUresult copy_placed(struct copy *c)
 {
     CUresult result = CUDA_SUCCESS;
 
+    if (goes_direct(c))
+        return copy_near(c);
     if (on_device(c->to_place) && on_device(c->from_place))
         return copy_on_devices(c);
     if (on_device(c->to_place))
@@ -330,16 +346,6 @@ CUresult client_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 CUresult client_copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     return copy_plain(to, from, bytes, stream, false);
-}
-
-CUresult client_copy_in(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
-{
-    return copy_plain(to, (uint64_t)(uintptr_t)from, bytes, stream, false);
-}
-
-CUresult client_copy_out(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    return copy_plain((uint64_t)(uintptr_t)to, from, bytes, stream, false);
 }
 
 CUresult client_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,

@@ -21,8 +21,7 @@ static CUresult set_peer(CUcontext context, unsigned flags, bool on)
         return CUDA_ERROR_INVALID_VALUE;
     if (!weft_known_reaches(&device->known, peer))
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-    const uint64_t words[] = {(uint64_t)peer->number, on};
-    return client_call(device, WEFT_CALL_peer_enable, words, 2, NULL, 0, NULL);
+    return CLIENT_CALL(device, peer_enable, NULL, (uint64_t)peer->number, on);
 }
 
 CUresult client_peer_enable(CUcontext context, unsigned flags)

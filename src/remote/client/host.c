@@ -1,10 +1,12 @@
 /* remote/client/host.c - pinned memory of the program, into which sessions may put; what an address
  * is. */
 #include "base/say.h"
+#include "base/share.h"
 #include "remote/client/inside.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* ---- host memory ----------------------------------------------------------------------------- */
 
@@ -64,21 +66,55 @@ static CUresult refuse_mapped(void)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+/* Sessions that have mapped it forget it; what their devices do with it comes first. */
+static void unshare_from(uint64_t address, int processes)
+{
+    for (int p = 1; p < processes; p++) {
+        const struct client_device *first = &client.device[client.server[p].first];
+        for (int d = 0; d < client.server[p].devices; d++)
+            client_call(first + d, WEFT_CALL_context_synchronize, NULL, 0, NULL, 0, NULL);
+        CLIENT_CALL(first, unshare, NULL, address);
+    }
+}
+
+/* Or with none. */
+static bool share_with_all(const struct weft_share *share)
+{
+    for (int p = 1; p < client.links.processes; p++)
+        if (client_call(&client.device[client.server[p].first], WEFT_CALL_share, NULL, 0, share,
+                        sizeof(*share), NULL) != CUDA_SUCCESS) {
+            unshare_from(share->address, p);
+            return false;
+        }
+    return true;
+}
+
 CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
 {
     struct weft_region *region;
+    struct weft_share share;
+    void *map;
 
     if (bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
     if ((flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0)
         return refuse_mapped();
-    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!client.links.shares_memory)
+        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    else if (weft_share_create(bytes, &map, &share) != WEFT_OK)
+        map = MAP_FAILED;
     if (map == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
     const CUresult result = client_region_add(map, bytes, true, true, flags, &region);
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS) {
+        region->shared = client.links.shares_memory && share_with_all(&share);
         *memory = map;
-    else
+    }
+    if (client.links.shares_memory) {
+        (void)madvise(map, bytes, MADV_DONTFORK); /* no child writes to it */
+        close(share.fd);                          /* who needs it has mapped it */
+    }
+    if (result != CUDA_SUCCESS)
         munmap(map, bytes);
     return result;
 }
@@ -89,6 +125,12 @@ static CUresult drop_pinned(void *memory, bool ours, CUresult none)
     struct weft_region *region;
     bool busy;
 
+    weft_lock(&client.lock);
+    region = client_region_at(memory, 1);
+    const bool shared = region != NULL && region->base == memory && region->shared && ours;
+    weft_unlock(&client.lock);
+    if (shared)
+        unshare_from((uint64_t)(uintptr_t)memory, client.links.processes);
     do {
         weft_lock(&client.lock);
         region = client_region_at(memory, 1);

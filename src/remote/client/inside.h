@@ -56,6 +56,7 @@ struct weft_region {
     uint64_t key;
     unsigned flags;
     bool ours, pinned; /* allocated here; known to the program as pinned */
+    bool shared;       /* all sessions have mapped it */
 };
 
 /* A kernel, or a library, on each server. */
@@ -122,6 +123,15 @@ void client_forget_queries(void);
 /* Does not wait, but for room. */
 CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes);
+/* The same for a call of these words alone. */
+#define CLIENT_WORDS(...)                                                                          \
+    (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
+#define CLIENT_CALL(device, name, answer, ...)                                                     \
+    client_call(device, WEFT_CALL_##name, CLIENT_WORDS(__VA_ARGS__), NULL, 0, answer)
+#define CLIENT_POST(device, name, ...)                                                             \
+    client_post(device, WEFT_CALL_##name, CLIENT_WORDS(__VA_ARGS__), NULL, 0)
+/* A handle as a word. */
+#define WORD(value) ((uint64_t)(uintptr_t)(value))
 /* Waits for what a stream of that device has been given so far; NULL: its default stream. */
 CUresult client_synchronize(const struct client_device *device, CUstream stream);
 /* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */

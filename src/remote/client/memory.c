@@ -31,13 +31,11 @@ static bool keep(uint64_t base, uint64_t span)
 
 static bool reserve(struct client_device *device, uint64_t base, uint64_t span)
 {
-    const uint64_t words[] = {base, span};
     struct client_call answer = {0};
 
     if (!keep(base, span))
         return false;
-    if (client_call(device, WEFT_CALL_arena, words, 2, NULL, 0, &answer) == CUDA_SUCCESS &&
-        answer.count == 1) {
+    if (CLIENT_CALL(device, arena, &answer, base, span) == CUDA_SUCCESS && answer.count == 1) {
         device->base = base;
         device->span = span;
         device->key = answer.words[0];
@@ -138,7 +136,7 @@ CUresult client_alloc(CUdeviceptr *address, size_t bytes)
 
     if (bytes == 0 || device == NULL)
         return device == NULL ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
-    CUresult result = client_call(device, WEFT_CALL_alloc, &(uint64_t){bytes}, 1, NULL, 0, &answer);
+    CUresult result = CLIENT_CALL(device, alloc, &answer, bytes);
     if (result != CUDA_SUCCESS)
         return result;
     weft_lock(&client.lock);
@@ -148,21 +146,6 @@ CUresult client_alloc(CUdeviceptr *address, size_t bytes)
     weft_unlock(&client.lock);
     if (result == CUDA_SUCCESS)
         *address = answer.words[0];
-    return result;
-}
-
-CUresult client_alloc_pitch(CUdeviceptr *address, size_t *pitch, size_t width, size_t rows,
-                            unsigned element)
-{
-    enum { ALIGN = 512 };
-    const size_t wide = (width + ALIGN - 1) / ALIGN * ALIGN;
-
-    if (width == 0 || rows == 0 || wide < width || wide > (1ull << 48) / rows ||
-        (element != 4 && element != 8 && element != 16))
-        return CUDA_ERROR_INVALID_VALUE;
-    const CUresult result = client_alloc(address, wide * rows);
-    if (result == CUDA_SUCCESS)
-        *pitch = wide;
     return result;
 }
 
@@ -195,14 +178,11 @@ CUresult client_free(CUdeviceptr address)
     if (address == 0)
         return CUDA_SUCCESS;
     const struct client_device *device = forget(address);
-    return device != NULL
-               ? client_call(device, WEFT_CALL_free, &(uint64_t){address}, 1, NULL, 0, NULL)
-               : CUDA_ERROR_INVALID_VALUE;
+    return device != NULL ? CLIENT_CALL(device, free, NULL, address) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult client_free_async(CUdeviceptr address, CUstream stream)
 {
-    const uint64_t words[] = {address, (uint64_t)(uintptr_t)stream};
     struct client_route route = {client_now(), false};
     CUresult result = client_route_stream(&route, stream);
 
@@ -210,58 +190,36 @@ CUresult client_free_async(CUdeviceptr address, CUstream stream)
         return result;
     if (device_around(address) != route.device) /* its own stream cannot tell when it is over */
         return CUDA_ERROR_INVALID_VALUE;
-    return forget(address) != NULL
-               ? client_post(route.device, WEFT_CALL_free_async, words, 2, NULL, 0)
-               : CUDA_ERROR_INVALID_VALUE;
+    return forget(address) != NULL ? CLIENT_POST(route.device, free_async, address, WORD(stream))
+                                   : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- fills ----------------------------------------------------------------------------------- */
 
-/* By the memory's own device, in its default stream: after the stream, and done on return. */
-static CUresult fill_elsewhere(const struct client_device *device, CUstream stream,
-                               const struct client_device *owner, const uint64_t *words)
+/* Of another device by that, in its default stream: after the stream, and done on return. */
+CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
+                           size_t rows, CUstream stream)
 {
-    const uint64_t in_default[] = {words[0], words[1], words[2], words[3], words[4], 0};
-    CUresult result = client_synchronize(device, stream);
-
-    if (result == CUDA_SUCCESS)
-        result = client_post(owner, WEFT_CALL_fill, in_default, 6, NULL, 0);
-    return result == CUDA_SUCCESS ? client_synchronize(owner, NULL) : result;
-}
-
-static CUresult fill(CUdeviceptr to, size_t pitch, size_t width, size_t rows, unsigned value,
-                     unsigned unit, CUstream stream)
-{
-    const uint64_t words[] = {
-        to, pitch, width, rows, (uint64_t)unit << 32 | value, (uint64_t)(uintptr_t)stream};
     struct client_route route = {client_now(), false};
     struct client_device *device;
-    const CUresult result = client_route_stream(&route, stream);
+    CUresult result = client_route_stream(&route, stream);
 
     if (result != CUDA_SUCCESS || width == 0 || rows == 0)
         return result;
     if (rows > 1 && (pitch < width || rows - 1 > (1ull << 48) / pitch))
         return CUDA_ERROR_INVALID_VALUE;
     const enum client_place place = client_find(to, (rows - 1) * pitch + width, &device);
+    const bool near = device == route.device;
     if (place != CLIENT_ARENA && place != CLIENT_GLOBAL)
         return CUDA_ERROR_INVALID_VALUE;
-    return device == route.device ? client_post(device, WEFT_CALL_fill, words, 6, NULL, 0)
-                                  : fill_elsewhere(route.device, stream, device, words);
+    if (!near)
+        result = client_synchronize(route.device, stream);
+    if (result == CUDA_SUCCESS)
+        result = CLIENT_POST(device, fill, to, pitch, width, rows, value, near ? WORD(stream) : 0);
+    return result == CUDA_SUCCESS && !near ? client_synchronize(device, NULL) : result;
 }
 
 CUresult client_fill8(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
 {
-    return fill(to, 0, count, 1, value, 1, stream);
-}
-
-CUresult client_fill32(CUdeviceptr to, unsigned value, size_t count, CUstream stream)
-{
-    return count > SIZE_MAX / 4 ? CUDA_ERROR_INVALID_VALUE
-                                : fill(to, 0, count * 4, 1, value, 4, stream);
-}
-
-CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
-                           size_t rows, CUstream stream)
-{
-    return fill(to, pitch, width, rows, value, 1, stream);
+    return client_fill8_rows(to, 0, value, count, 1, stream);
 }

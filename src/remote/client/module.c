@@ -89,7 +89,7 @@ static CUresult load(const struct client_device *device, struct client_library *
                              left < WEFT_IMAGE_PIECE ? (uint32_t)left : WEFT_IMAGE_PIECE);
     }
     if (result == CUDA_SUCCESS)
-        result = client_call(device, WEFT_CALL_load, &library->bytes, 1, NULL, 0, &answer);
+        result = CLIENT_CALL(device, load, &answer, library->bytes);
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         weft_say(WEFT_SAY_ERROR,
                  "server %s has no code for its device of compute capability %d.%d: "
@@ -231,7 +231,8 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
         result = client_call(device, WEFT_CALL_global, &library->handles[device->known.process], 1,
                              name, (uint32_t)strlen(name), &answer);
     if (result == CUDA_SUCCESS &&
-        (answer.count != 2 || !client_remember_global(device, answer.words[0], answer.words[1])))
+        (answer.count != 2 || answer.words[0] + answer.words[1] < answer.words[0] ||
+         !client_remember_global(device, answer.words[0], answer.words[1])))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS) {
         *address = answer.words[0];
@@ -299,7 +300,5 @@ CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)
                                                      .argument = argument,
                                                      .process = route.device->known.process},
                                &number);
-    const uint64_t words[] = {number, (uint64_t)(uintptr_t)stream};
-    return result == CUDA_SUCCESS ? client_post(route.device, WEFT_CALL_host, words, 2, NULL, 0)
-                                  : result;
+    return result == CUDA_SUCCESS ? CLIENT_POST(route.device, host, number, WORD(stream)) : result;
 }

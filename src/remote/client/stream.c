@@ -38,8 +38,6 @@ CUresult client_route_stream(struct client_route *route, CUstream stream)
 /* ---- calls of calls.def, whole ----------------------------------------------------------------
  */
 
-#define WORD(value) ((uint64_t)(uintptr_t)(value))
-
 /* As the driver's function takes it. */
 #define SIGN_IN(type, name)       , type name
 #define SIGN_OUT(type, name)      , type *name
@@ -136,30 +134,26 @@ CUresult client_stream_wait_event(CUstream stream, CUevent event, unsigned flags
         result = CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return result;
-    if (other.device->known.process == route.device->known.process) {
-        const uint64_t words[] = {WORD(stream), WORD(event)};
-        return client_post(route.device, WEFT_CALL_stream_wait_event, words, 2, NULL, 0);
-    }
+    if (other.device->known.process == route.device->known.process)
+        return CLIENT_POST(route.device, stream_wait_event, WORD(stream), WORD(event));
     result = client_number(&(struct client_copy){0}, &number);
-    if (result != CUDA_SUCCESS)
-        return result;
-    const uint64_t signal[] = {number, WORD(event), (uint64_t)route.device->known.process},
-                   gate[] = {number, WORD(stream), UINT64_MAX};
-    result = client_post(other.device, WEFT_CALL_signal, signal, 3, NULL, 0);
-    return result == CUDA_SUCCESS ? client_post(route.device, WEFT_CALL_gate, gate, 3, NULL, 0)
-                                  : result;
+    if (result == CUDA_SUCCESS)
+        result = CLIENT_POST(other.device, signal, number, WORD(event),
+                             (uint64_t)route.device->known.process);
+    return result == CUDA_SUCCESS
+               ? CLIENT_POST(route.device, gate, number, WORD(stream), UINT64_MAX)
+               : result;
 }
 
 CUresult client_event_elapsed(float *milliseconds, CUevent from, CUevent to)
 {
     struct client_route route = {client_now(), false};
     struct client_call answer = {0};
-    const uint64_t words[] = {WORD(from), WORD(to)};
 
-    if (!client_route(&route, words[0], WEFT_EVENT) || !client_route(&route, words[1], WEFT_EVENT))
+    if (!client_route(&route, WORD(from), WEFT_EVENT) ||
+        !client_route(&route, WORD(to), WEFT_EVENT))
         return CUDA_ERROR_INVALID_HANDLE;
-    const CUresult result =
-        client_call(route.device, WEFT_CALL_event_elapsed, words, 2, NULL, 0, &answer);
+    const CUresult result = CLIENT_CALL(route.device, event_elapsed, &answer, WORD(from), WORD(to));
     if (result == CUDA_SUCCESS)
         memcpy(milliseconds, &answer.words[0], sizeof(*milliseconds));
     return result;

@@ -135,6 +135,7 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
                        piece->memory, piece->bytes, &piece->parcel);
     if (status == WEFT_OK) {
         sources->sent += piece->bytes;
+        sending->put += piece->bytes;
         *did = true;
         return WEFT_OK;
     }
@@ -171,6 +172,19 @@ static weft_status pump(struct weft_sources *sources, struct weft_sending *sendi
     return status;
 }
 
+/* Tells its owner, when it is time to. */
+static weft_status tell(struct weft_sources *sources, struct weft_sending *sending)
+{
+    const struct weft_send *send = &sending->send;
+    const bool to_target = send->owner == send->process;
+
+    if (sending->told || (to_target ? sending->put : sending->landed) < send->bytes)
+        return WEFT_OK;
+    sending->told = true;
+    return weft_links_notify(sources->links, send->owner,
+                             to_target ? WEFT_COPY_PUT : WEFT_COPY_DONE, send->number);
+}
+
 weft_status weft_sources_pump(struct weft_sources *sources, bool *did)
 {
     struct weft_sending **at = &sources->first;
@@ -179,6 +193,8 @@ weft_status weft_sources_pump(struct weft_sources *sources, bool *did)
     while (*at != NULL && status == WEFT_OK) {
         struct weft_sending *sending = *at;
         status = pump(sources, sending, did);
+        if (status == WEFT_OK)
+            status = tell(sources, sending);
         if (status != WEFT_OK || sending->landed < sending->send.bytes) {
             at = &sending->next;
             continue;
@@ -186,8 +202,6 @@ weft_status weft_sources_pump(struct weft_sources *sources, bool *did)
         *at = sending->next;
         for (uint32_t i = 0; i < sending->depth; i++)
             settle(&sending->pieces[i]);
-        status = weft_links_notify(sources->links, sending->send.owner, WEFT_COPY_DONE,
-                                   sending->send.number);
         free(sending);
     }
     return status;

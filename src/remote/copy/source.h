@@ -46,9 +46,10 @@ struct weft_sending {
     struct weft_sources *sources;
     struct weft_sending *next;
     struct weft_send send;
-    uint64_t begun, landed; /* bytes */
-    size_t piece;           /* bytes of one */
-    uint32_t depth;         /* how many at once */
+    uint64_t begun, put, landed; /* bytes */
+    size_t piece;                /* bytes of one */
+    uint32_t depth;              /* how many at once */
+    bool told;                   /* its owner hears no more */
     struct weft_piece pieces[WEFT_PLAN_DEPTH];
 };
 
@@ -71,7 +72,10 @@ struct weft_sources {
     uint64_t own;  /* bytes of memory of pieces' own */
 };
 
-/* Begins. Its owner is told when all has landed. Errors: MEMORY. */
+/*
+ * Begins. Its owner is told when all has landed; where that is the target, when all was put: what
+ * is put later arrives later. Errors: MEMORY.
+ */
 weft_status weft_sources_add(struct weft_sources *sources, const struct weft_send *send);
 /* Drives all; non-blocking. *did: something moved. Errors: DEVICE, the network's. */
 weft_status weft_sources_pump(struct weft_sources *sources, bool *did);

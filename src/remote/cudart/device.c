@@ -10,8 +10,7 @@ cudaError_t cudaGetDeviceCount(int *count)
     if (count == NULL)
         return cudart_done(cudaErrorInvalidValue);
     *count = 0;
-    FIND(driver);
-    (void)driver;
+    NEED(cudart_find);
     *count = cudart_devices();
     return *count > 0 ? cudaSuccess : cudart_done(cudaErrorNoDevice);
 }
@@ -24,20 +23,17 @@ cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
     (void)device_flags;
     if (flags > cudaInitDeviceFlagsAreValid)
         return cudart_done(cudaErrorInvalidValue);
-    FIND(driver);
-    (void)driver;
+    NEED(cudart_find);
     return cudart_done(cudart_context(device, &context));
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    FIND(driver);
-    (void)driver;
+    NEED(cudart_find);
     if (device < 0 || device >= cudart_devices())
         return cudart_done(cudaErrorInvalidDevice);
     cudart_thread()->device = device;
-    ENTER(entered);
-    (void)entered;
+    NEED(cudart_enter);
     return cudaSuccess;
 }
 
@@ -45,16 +41,14 @@ cudaError_t cudaGetDevice(int *device)
 {
     if (device == NULL)
         return cudart_done(cudaErrorInvalidValue);
-    FIND(driver);
-    (void)driver;
+    NEED(cudart_find);
     *device = cudart_thread()->device;
     return cudaSuccess;
 }
 
 cudaError_t cudaSetValidDevices(int *list, int count)
 {
-    FIND(driver);
-    (void)driver;
+    NEED(cudart_find);
     for (int i = 0; i < count; i++)
         if (list[i] < 0 || list[i] >= cudart_devices())
             return cudart_done(cudaErrorInvalidDevice);
@@ -67,15 +61,8 @@ cudaError_t cudaSetDeviceFlags(unsigned flags)
     return cudart_driver_done(driver->context_flags(cudart_thread()->device, flags));
 }
 
-cudaError_t cudaGetDeviceFlags(unsigned *flags)
-{
-    int active;
-
-    if (flags == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    FIND(driver);
-    return cudart_driver_done(driver->context_state(cudart_thread()->device, flags, &active));
-}
+KNOW(cudaGetDeviceFlags, (unsigned *flags), flags,
+     context_state(cudart_thread()->device, flags, &(int){0}))
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
@@ -154,8 +141,7 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
 {
     if (device == NULL || wanted == NULL)
         return cudart_done(cudaErrorInvalidValue);
-    FIND(driver);
-    (void)driver;
+    NEED(cudart_find);
     int best = 0, best_score = -1;
     for (int i = 0; i < cudart_devices(); i++) {
         struct cudaDeviceProp p = {0};
@@ -202,29 +188,10 @@ RESULT(cudaDeviceGetLimit, (size_t * value, enum cudaLimit limit), value,
 FORWARD(cudaDeviceSetCacheConfig, (enum cudaFuncCache config),
         context_set_cache((CUfunc_cache)config))
 
-cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
-{
-    if (config == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    CUfunc_cache value = CU_FUNC_CACHE_PREFER_NONE;
-    const CUresult result = driver->context_cache(&value);
-    *config = (enum cudaFuncCache)value;
-    return cudart_driver_done(result);
-}
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
-{
-    int low = 0, high = 0;
-
-    ENTER(driver);
-    const CUresult result = driver->context_priorities(&low, &high);
-    if (least != NULL)
-        *least = low;
-    if (greatest != NULL)
-        *greatest = high;
-    return cudart_driver_done(result);
-}
+RESULT(cudaDeviceGetCacheConfig, (enum cudaFuncCache * config), config,
+       context_cache((CUfunc_cache *)config))
+FORWARD(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest),
+        context_priorities(least, greatest))
 
 /* ---- peers ----------------------------------------------------------------------------------- */
 

@@ -66,7 +66,7 @@ static inline void cudart_set(void *result, const struct cudart_field *field, in
         *(int *)at = value;
 }
 
-/* ENTER(driver): declares it, or returns the error from the calling function. */
+/* ENTER(driver): declares it, or returns the error from the calling function. NEED: it is there. */
 #define CUDART_BEGIN(driver, how)                                                                  \
     const struct weft_cuda_table *driver;                                                          \
     do {                                                                                           \
@@ -76,6 +76,11 @@ static inline void cudart_set(void *result, const struct cudart_field *field, in
     } while (0)
 #define FIND(driver)  CUDART_BEGIN(driver, cudart_find)
 #define ENTER(driver) CUDART_BEGIN(driver, cudart_enter)
+#define NEED(how)                                                                                  \
+    do {                                                                                           \
+        CUDART_BEGIN(needed, how);                                                                 \
+        (void)needed;                                                                              \
+    } while (0)
 
 /*
  * A function that is the driver's under another name: FORWARD(name, (parameters), call). RESULT

@@ -3,17 +3,30 @@
 
 #include <string.h>
 
-cudaError_t cudaMalloc(void **memory, size_t bytes)
+static cudaError_t allocate(void **memory, size_t bytes, bool async, cudaStream_t stream)
 {
     CUdeviceptr address = 0;
+    CUresult result = CUDA_SUCCESS;
 
     if (memory == NULL)
         return cudart_done(cudaErrorInvalidValue);
     ENTER(driver);
-    const CUresult result = bytes != 0 ? driver->alloc(&address, bytes) : CUDA_SUCCESS;
+    if (bytes != 0)
+        result =
+            async ? driver->alloc_async(&address, bytes, stream) : driver->alloc(&address, bytes);
     if (result == CUDA_SUCCESS)
         *memory = (void *)address;
     return cudart_driver_done(result);
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    return allocate(memory, bytes, false, NULL);
+}
+
+cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
+{
+    return allocate(memory, bytes, true, stream);
 }
 
 cudaError_t cudaFree(void *memory)
@@ -22,39 +35,20 @@ cudaError_t cudaFree(void *memory)
     return memory != NULL ? cudart_driver_done(driver->free((CUdeviceptr)memory)) : cudaSuccess;
 }
 
-cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
-{
-    CUdeviceptr address = 0;
-
-    if (memory == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    const CUresult result =
-        bytes != 0 ? driver->alloc_async(&address, bytes, stream) : CUDA_SUCCESS;
-    if (result == CUDA_SUCCESS)
-        *memory = (void *)address;
-    return cudart_driver_done(result);
-}
-
 RESULT(cudaFreeAsync, (void *memory, cudaStream_t stream), memory,
        free_async((CUdeviceptr)memory, stream))
 
 cudaError_t cudaMallocPitch(void **memory, size_t *pitch, size_t width, size_t rows)
 {
-    enum { ELEMENT = 16 };
-    CUdeviceptr address = 0;
-    CUresult result = CUDA_SUCCESS;
+    enum { ALIGN = 512 };
+    const size_t wide = (width + ALIGN - 1) / ALIGN * ALIGN;
 
-    if (memory == NULL || pitch == NULL)
+    if (memory == NULL || pitch == NULL || wide < width || (rows != 0 && wide > SIZE_MAX / rows))
         return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    if (width == 0 || rows == 0)
-        *pitch = 0;
-    else
-        result = driver->alloc_pitch(&address, pitch, width, rows, ELEMENT);
-    if (result == CUDA_SUCCESS)
-        *memory = (void *)address;
-    return cudart_driver_done(result);
+    const cudaError_t error = cudaMalloc(memory, wide * rows);
+    if (error == cudaSuccess)
+        *pitch = wide * (rows != 0);
+    return error;
 }
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent extent)
@@ -71,13 +65,8 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitched, struct cudaExtent exten
     return error;
 }
 
-cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
-{
-    if (available == NULL || total == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    return cudart_driver_done(driver->mem_info(available, total));
-}
+RESULT(cudaMemGetInfo, (size_t * available, size_t *total), available == NULL ? NULL : total,
+       mem_info(available, total))
 
 /* ---- pinned memory --------------------------------------------------------------------------- */
 

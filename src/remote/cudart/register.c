@@ -45,6 +45,7 @@ struct variable {
     const void *host;
     struct library *library;
     const char *name;
+    size_t bytes;
 };
 
 static struct {
@@ -110,6 +111,7 @@ void __cudaRegisterVar(void **handle, char *host, char *address, const char *nam
     variable->host = host;
     variable->library = (struct library *)handle;
     variable->name = name;
+    variable->bytes = bytes;
     pthread_mutex_lock(&registered.lock);
     variable->next = registered.variables;
     registered.variables = variable;
@@ -247,6 +249,8 @@ cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symb
             result = load(driver, v->library);
             if (result == CUDA_SUCCESS)
                 result = driver->library_global(address, &size, v->library->handle, v->name);
+            if (result == CUDA_SUCCESS && size < v->bytes) /* the rest would be host memory */
+                result = CUDA_ERROR_NOT_FOUND;
             break;
         }
     pthread_mutex_unlock(&registered.lock);

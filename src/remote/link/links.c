@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STRETCHES = 32, TELL_AT = WEFT_RING_BYTES / 4 };
+enum {
+    NUMBER_BITS = 16 /* of a copy, in a notice */,
+    STRETCHES = 32,
+    TELL_AT = WEFT_RING_BYTES / 4
+};
 static const uint64_t control_every = 5000000; /* ns between looks at the control channel */
 
 weft_status weft_links_fail(struct weft_links *links, weft_status status, const char *format, ...)
@@ -46,10 +50,10 @@ void link_landed(void *context, void *cookie)
         parcel->landed(parcel);
 }
 
-/* Whose notice it is: the tag's low bits. A network that knows the sender has to agree. */
+/* Whose notice it is: the tag. A network that knows the sender has to agree. */
 static int sender_of(const struct weft_links *links, const struct weft_arrival *arrival)
 {
-    const int process = (int)(weft_notice_tag(arrival->notice) & 63);
+    const int process = (int)weft_notice_tag(arrival->notice);
 
     if (process >= links->processes || (arrival->process >= 0 && arrival->process != process))
         return -1;
@@ -71,12 +75,12 @@ weft_status link_copy(void *context, const struct weft_arrival *arrival)
 {
     struct weft_links *links = context;
     const int process = sender_of(links, arrival);
-    const uint32_t step = weft_notice_tag(arrival->notice) >> 6;
+    const uint32_t slot = weft_notice_slot(arrival->notice), step = slot >> NUMBER_BITS;
 
     if (process < 0 || step >= WEFT_COPY_STEPS || arrival->bytes != 0)
         return WEFT_ERR_PROTOCOL;
     return links->copy(links->context, process, (enum weft_copy_step)step,
-                       weft_notice_slot(arrival->notice));
+                       slot & ((1u << NUMBER_BITS) - 1));
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -120,8 +124,8 @@ weft_status weft_links_notify(struct weft_links *links, int process, enum weft_c
                               uint32_t number)
 {
     struct weft_link *link = &links->link[process];
-    const uint32_t notice =
-        weft_notice(WEFT_NOTICE_COPY, (uint32_t)step << 6 | (uint32_t)links->process, number);
+    const uint32_t notice = weft_notice(WEFT_NOTICE_COPY, (uint32_t)links->process,
+                                        (uint32_t)step << NUMBER_BITS | number);
 
     if (process == links->process)
         return links->copy(links->context, process, step, number);

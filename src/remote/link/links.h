@@ -22,6 +22,7 @@ enum {
 /* What a notice of a copy says, beside the copy's number. */
 enum weft_copy_step {
     WEFT_COPY_GO,   /* to its source: begin */
+    WEFT_COPY_PUT,  /* to its owner, who is its target: all of it was put before this */
     WEFT_COPY_DONE, /* to its owner: all of it is there */
     WEFT_COPY_FREE, /* to the program: its number may be used again */
     WEFT_COPY_CALL, /* to the program: a callback's turn has come; it has a number as copies do */
@@ -58,6 +59,8 @@ struct weft_links {
     struct weft_arrive_device device;
     int process, processes;
     bool one_address_space;
+    bool shares_memory; /* all are one user's processes of one host, and not to be joined otherwise
+                         */
     unsigned char *inbox;
     size_t inbox_bytes;
     struct weft_link link[WEFT_LINK_PROCESSES]; /* by peer */

@@ -107,6 +107,7 @@ static weft_status choose_net(struct weft_links *links, bool *one_host)
     if (mine.net != 0 && strcmp(names[mine.net], name) != 0)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s here, but the program and its servers use %s",
                         names[mine.net], name);
+    links->shares_memory = *one_host && strcmp(name, "shm") == 0;
     links->ops = weft_net_find(name);
     if (links->ops == NULL)
         return weft_err(WEFT_ERR_CONFIG, "this weft was built without the network %s", name);

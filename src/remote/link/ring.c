@@ -1,6 +1,8 @@
 /* remote/link/ring.c - see the header. */
 #include "remote/link/ring.h"
 
+#include "order/atomic.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -63,7 +65,7 @@ bool weft_ring_in_came(struct weft_ring_in *ring, uint64_t bytes)
 {
     if (bytes == 0 || ring->head + bytes - ring->tail > WEFT_RING_BYTES)
         return false;
-    ring->head += bytes;
+    weft_add_release_u64(&ring->head, bytes, ORDER_record_post);
     return true;
 }
 
@@ -82,7 +84,7 @@ weft_status weft_ring_in_next(struct weft_ring_in *ring, struct weft_record **re
 {
     for (;;) {
         const uint64_t rest = WEFT_RING_BYTES - place_of(ring->tail),
-                       there = ring->head - ring->tail;
+                       there = weft_load_acquire_u64(&ring->head, ORDER_record_take) - ring->tail;
         struct weft_record *next =
             (struct weft_record *)(void *)(ring->memory + place_of(ring->tail));
         *record = NULL;

@@ -3,13 +3,15 @@
  *
  * The owner of a copy is the session whose stream orders it. It records an event in the stream and
  * closes a gate behind it: the stream waits for a word of pinned memory. When the event has passed
- * the source is told GO, and puts the pieces; when they are there the owner is told DONE, and opens
- * the gate. An event of another server, and a callback of the program's, are gates, too.
+ * the source is told GO, and puts the pieces. When they are there the owner opens the gate: as the
+ * target it finds that out itself, else the source tells it DONE. An event of another server, and a
+ * callback of the program's, are gates, too.
  *
  * A GPU has few queues, and closed gates hold up what shares theirs. So few are closed in streams
  * at once; the others are soft: the session holds what comes after them (hold.c).
  */
 #include "base/say.h"
+#include "order/order.h"
 #include "remote/session/inside.h"
 
 #include <stdlib.h>
@@ -32,18 +34,32 @@ static weft_status open_gate(struct weft_session *session, uint32_t number)
     return weft_links_notify(&session->links, 0, WEFT_COPY_FREE, number);
 }
 
+static void tell_reached(struct weft_session *session, uint32_t number)
+{
+    const int source = session->gates[number].source;
+
+    weft_links_notify(&session->links, source < 0 ? 0 : source,
+                      source < 0 ? WEFT_COPY_CALL : WEFT_COPY_GO, number);
+}
+
 /* What the stream was given before the gate is done. */
 static CUresult gate_reached(struct weft_session *session, struct session_wait *wait,
                              CUresult result)
 {
-    const uint32_t number = (uint32_t)wait->value;
-    const int source = session->gates[number].source;
-
     if (result != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
         session->sticky = result;
-    weft_links_notify(&session->links, source < 0 ? 0 : source,
-                      source < 0 ? WEFT_COPY_CALL : WEFT_COPY_GO, number);
+    tell_reached(session, (uint32_t)wait->value);
     return result;
+}
+
+/* Nothing is left to do in it, nor in what it would wait for. */
+static bool is_idle(struct weft_session *session, CUstream stream)
+{
+    unsigned flags = 0;
+
+    return stream != NULL && session->table->stream_flags(stream, &flags) == CUDA_SUCCESS &&
+           (flags & CU_STREAM_NON_BLOCKING) != 0 &&
+           session->table->stream_query(stream) == CUDA_SUCCESS;
 }
 
 /* The stream waits for a word. */
@@ -53,7 +69,7 @@ static CUresult close_in_stream(struct weft_session *session, struct session_gat
     uint32_t *word = &session->words[session->free_words[--session->free_word_count]];
 
     gate->word = word;
-    gate->value = __atomic_load_n(word, __ATOMIC_RELAXED) + 1;
+    gate->value = __atomic_load_n(word, __ATOMIC_RELAXED) + (weft_mutation != COPY_gate);
     session->device[gate->device].closed++;
     session_use(session, gate->device);
     return session->table->stream_wait_value(stream, (CUdeviceptr)word, gate->value,
@@ -75,7 +91,9 @@ static int close_gate(struct weft_session *session, int device, uint64_t number,
         return SESSION_AGAIN;
     gate->device = device;
     gate->source = source;
-    if (reached)
+    if (reached && (is_idle(session, stream) || weft_mutation == COPY_go))
+        tell_reached(session, (uint32_t)number);
+    else if (reached)
         result = session_wait_stream(session, device, -1, stream, gate_reached, number);
     if (result == SESSION_LATER)
         result = CUDA_SUCCESS;
@@ -172,7 +190,13 @@ weft_status session_copy_notice(void *context, int process, enum weft_copy_step 
         gate->go = true;
         return gate->told ? begin_sending(session, gate) : WEFT_OK;
     }
-    if (step == WEFT_COPY_DONE && !gate->done) {
+    if ((step == WEFT_COPY_DONE || step == WEFT_COPY_PUT) && !gate->done && gate->mark == 0) {
+        if (step == WEFT_COPY_PUT &&
+            weft_mutation != COPY_done) { /* it is there when what arrives until the next mark is */
+            gate->mark = session->mark + 1;
+            session->landing[session->last_landing++ % WEFT_COPIES] = (uint16_t)number;
+            return WEFT_OK;
+        }
         gate->done = true;
         return open_gate(session, number);
     }
@@ -191,7 +215,7 @@ static bool fetch(void *context, int device, void *memory, uint64_t from, size_t
     if (event == NULL || session_use(session, device) != CUDA_SUCCESS)
         return false;
     *ticket = event;
-    return session->table->copy_out(memory, from, bytes, out) == CUDA_SUCCESS &&
+    return session->table->copy_async((CUdeviceptr)memory, from, bytes, out) == CUDA_SUCCESS &&
            session->table->event_record(event, out) == CUDA_SUCCESS;
 }
 
@@ -219,8 +243,8 @@ static bool land(void *context, void *target, const void *source, size_t bytes)
     if (device < 0 || session_use(session, device) != CUDA_SUCCESS)
         return false;
     session->device[device].unmarked = true;
-    return session->table->copy_in((CUdeviceptr)target, source, bytes,
-                                   session->device[device].in) == CUDA_SUCCESS;
+    return session->table->copy_async((CUdeviceptr)target, (CUdeviceptr)source, bytes,
+                                      session->device[device].in) == CUDA_SUCCESS;
 }
 
 static bool mark(void *context, uint64_t *number)
@@ -240,6 +264,24 @@ static bool mark(void *context, uint64_t *number)
     }
     *number = session->mark++;
     return true;
+}
+
+/* The copies that are there with a mark. */
+static bool open_landed(struct weft_session *session, uint64_t mark)
+{
+    weft_status status = WEFT_OK;
+
+    while (session->first_landing != session->last_landing && status == WEFT_OK) {
+        const uint16_t number = session->landing[session->first_landing % WEFT_COPIES];
+        struct session_gate *gate = &session->gates[number];
+        if (gate->mark > mark + 1)
+            break;
+        session->first_landing++;
+        gate->mark = 0;
+        gate->done = true;
+        status = open_gate(session, number);
+    }
+    return status == WEFT_OK;
 }
 
 static bool settled(void *context, uint64_t number, bool *there)
@@ -262,7 +304,7 @@ static bool settled(void *context, uint64_t number, bool *there)
             events[d] = NULL;
         }
     }
-    return true;
+    return !*there || open_landed(session, number);
 }
 
 /* Waits: when the network is closed. */

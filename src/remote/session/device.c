@@ -123,10 +123,7 @@ SESSION_DO(context_synchronize)
 
 SESSION_DO(stream_synchronize)
 {
-    CUstream stream;
-
-    if (!session_stream(session, record->device, word[0], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[0]);
     return session_wait_stream(session, record->device, record->lane, stream, NULL, 0);
 }
 

@@ -129,19 +129,19 @@ int session_take(struct weft_session *session, struct weft_record *record)
 
     if (!session_is_formed(session, record))
         return SESSION_WRONG;
-    const bool ordered = touches(session, record, &touch);
-    if (ordered && waits(session, &touch, record->device, NULL)) {
-        if (touch.asks)
-            return CUDA_ERROR_NOT_READY;
-        return hold(session, record, &touch, -1) ? SESSION_LATER : SESSION_AGAIN;
-    }
-    const int result = session_execute(session, record);
-    if (result == SESSION_AGAIN && ordered)
-        return hold(session, record, &touch, -1) ? SESSION_LATER : SESSION_AGAIN;
+    bool held = session->held != NULL && touches(session, record, &touch) &&
+                waits(session, &touch, record->device, NULL);
+    if (held && touch.asks)
+        return CUDA_ERROR_NOT_READY;
+    const int result = held ? SESSION_AGAIN : session_execute(session, record);
+    if (result != SESSION_AGAIN && result != SESSION_SOFT)
+        return result;
+    held = touches(session, record, &touch) &&
+           hold(session, record, &touch,
+                result == SESSION_SOFT ? (int)weft_record_words(record)[0] : -1);
     if (result == SESSION_SOFT)
-        return hold(session, record, &touch, (int)weft_record_words(record)[0]) ? CUDA_SUCCESS
-                                                                                : SESSION_WRONG;
-    return result;
+        return held ? CUDA_SUCCESS : SESSION_WRONG;
+    return held ? SESSION_LATER : SESSION_AGAIN;
 }
 
 /* A held record's turn. Whether it is done with; *status: PROTOCOL if it made no sense. */

@@ -2,6 +2,7 @@
 #ifndef WEFT_REMOTE_SESSION_INSIDE_H
 #define WEFT_REMOTE_SESSION_INSIDE_H
 
+#include "base/share.h"
 #include "remote/session/session.h"
 
 enum {
@@ -73,7 +74,8 @@ struct session_gate {
     uint32_t value;     /* opens it */
     int device, source; /* source: process; -1: a callback of the program's */
     bool soft;          /* it is closed in the session alone, hold.h */
-    bool done;          /* DONE has come, perhaps before the gate */
+    uint64_t mark;      /* PUT has come: the copy is there with the mark before this; 0: not yet */
+    bool done;          /* it is there, perhaps before the gate */
     bool go, told;      /* GO has come; the program has told what to send */
     struct weft_send send;
 };
@@ -89,6 +91,8 @@ struct weft_session {
     CUresult sticky; /* of a record without an answer: comes with the next one */
     bool ends;
     uint64_t look_at_line; /* when */
+    uint64_t asked;        /* when the program had asked for something, as seen then */
+    bool asks;             /* it has since */
     struct session_wait *waits, **last_wait;
     uint32_t wait_count;
     struct session_held *held, **last_held; /* hold.h */
@@ -105,11 +109,14 @@ struct weft_session {
         int device;
     } * globals;
     uint32_t global_count;
+    struct session_share *shares;
     /* copies between processes */
     struct session_gate *gates; /* by number */
     uint32_t *words;            /* pinned, SESSION_GATES of them */
     uint16_t free_words[SESSION_GATES];
     uint32_t free_word_count;
+    uint16_t landing[WEFT_COPIES]; /* gates with marks, a ring */
+    uint32_t first_landing, last_landing;
     struct weft_sources sources;
     struct weft_fetch fetch;
     struct {
@@ -153,6 +160,12 @@ int session_execute(struct weft_session *session, struct weft_record *record);
 bool session_stream(const struct weft_session *session, int device, uint64_t handle,
                     CUstream *stream);
 
+/* Declares the stream that a word of the record names, or returns from the calling function. */
+#define SESSION_STREAM(stream, handle)                                                             \
+    CUstream stream;                                                                               \
+    if (!session_stream(session, record->device, handle, &(stream)))                               \
+    return CUDA_ERROR_INVALID_HANDLE
+
 /* ---- wait.c */
 CUevent session_event(struct weft_session *session, int device); /* NULL: the driver gives none */
 void session_event_back(struct weft_session *session, int device, CUevent event);
@@ -161,7 +174,8 @@ struct session_wait *session_wait_make(struct weft_session *session, int device,
                                        uint32_t events);
 CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
                              CUstream stream);
-void session_wait_begin(struct weft_session *session, struct session_wait *wait);
+/* SESSION_LATER; where something failed the wait is dropped, and its value is the error. */
+int session_wait_begin(struct weft_session *session, struct session_wait *wait, CUresult result);
 void session_wait_drop(struct weft_session *session, struct session_wait *wait);
 /* A wait for an event of the program's own. */
 int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,
@@ -182,6 +196,11 @@ void session_waits_poll(struct weft_session *session, bool *did);
 /* A free chunk; NULL: none now. */
 struct session_chunk *session_chunk_take(struct weft_session *session);
 void session_chunks_poll(struct weft_session *session, bool *did);
+
+/* ---- share.c */
+/* Pinned memory of the program, by its address there; NULL: not all of it was shared. */
+void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes);
+void session_shares_close(struct weft_session *session); /* the devices are idle */
 
 /* ---- memory.c, module.c, copies.c: the calls written by hand */
 #define SESSION_DO(name)                                                                           \

@@ -76,10 +76,7 @@ SESSION_DO(free)
 
 SESSION_DO(free_async)
 {
-    CUstream stream;
-
-    if (!session_stream(session, record->device, word[1], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[1]);
     return owner_of(session, word[0]) == record->device
                ? session_wait_stream(session, record->device, -1, stream, free_now, word[0])
                : CUDA_ERROR_INVALID_VALUE;
@@ -96,35 +93,47 @@ SESSION_DO(mem_info)
     return session_reply(session, record, result, numbers, 2, NULL, 0);
 }
 
-/* Whose rows they are; -1: nobody's, or they make no sense. */
-static int rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
-                   uint64_t width, uint64_t rows)
+/* From where rows begin to where they end; 0: they make no sense. */
+static uint64_t extent_of(uint64_t pitch, uint64_t width, uint64_t rows)
 {
     static const uint64_t most = 1ull << 48;
 
     if (width == 0 || rows == 0 || width > most || pitch > most ||
         (rows > 1 && (pitch < width || rows - 1 > most / pitch)))
-        return -1;
-    return session_device_of(session, address, (rows - 1) * pitch + width);
+        return 0;
+    return (rows - 1) * pitch + width;
+}
+
+/* Whose rows they are; -1: nobody's, or they make no sense. */
+static int rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
+                   uint64_t width, uint64_t rows)
+{
+    const uint64_t bytes = extent_of(pitch, width, rows);
+
+    return bytes != 0 ? session_device_of(session, address, bytes) : -1;
+}
+
+/* Rows of the program's, of which it has sent address and pitch; NULL: they are not shared. */
+static void *shared_rows(const struct weft_session *session, const uint64_t *word, uint64_t width,
+                         uint64_t rows)
+{
+    const uint64_t bytes = extent_of(word[1], width, rows);
+
+    return bytes != 0 ? session_shared(session, word[0], bytes) : NULL;
 }
 
 SESSION_DO(fill)
 {
     const uint64_t address = word[0], pitch = word[1], width = word[2], rows = word[3];
-    const uint32_t value = (uint32_t)word[4], unit = (uint32_t)(word[4] >> 32);
-    CUstream stream;
+    const unsigned char value = (unsigned char)word[4];
 
-    if ((unit != 1 && unit != 4) || width == 0 || rows == 0 || (unit == 4 && rows != 1))
+    if (width == 0 || rows == 0)
         return SESSION_WRONG;
-    if (!session_stream(session, record->device, word[5], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
-    if (rows_at(session, address, pitch, width, rows) < 0 || width % unit != 0)
+    SESSION_STREAM(stream, word[5]);
+    if (rows_at(session, address, pitch, width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (unit == 4)
-        return session->table->fill32(address, value, width / 4, stream);
-    return rows == 1 ? session->table->fill8(address, (unsigned char)value, width, stream)
-                     : session->table->fill8_rows(address, pitch, (unsigned char)value, width, rows,
-                                                  stream);
+    return rows == 1 ? session->table->fill8(address, value, width, stream)
+                     : session->table->fill8_rows(address, pitch, value, width, rows, stream);
 }
 
 /* ---- copies inside records ------------------------------------------------------------------- */
@@ -147,21 +156,19 @@ static CUresult copy_chunk(const struct weft_cuda_table *table, uint64_t address
 
     if (rows > 1)
         return table->copy_rows(&copy, stream);
-    return in ? table->copy_in(address, chunk, width, stream)
-              : table->copy_out(chunk, address, width, stream);
+    return in ? table->copy_async(address, (CUdeviceptr)chunk, width, stream)
+              : table->copy_async((CUdeviceptr)chunk, address, width, stream);
 }
 
 SESSION_DO(copy_in)
 {
     const uint64_t width = word[2], rows = word[3];
     const int device = record->device;
-    CUstream stream;
 
     if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
         record->extra != width * rows || record->extra > WEFT_COPY_INSIDE)
         return SESSION_WRONG;
-    if (!session_stream(session, device, word[4], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[4]);
     if (rows_at(session, word[0], word[1], width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct session_chunk *chunk = session_chunk_take(session);
@@ -189,13 +196,11 @@ SESSION_DO(copy_out)
 {
     const uint64_t width = word[2], rows = word[3];
     const int device = record->device;
-    CUstream stream;
 
     if (width == 0 || width > WEFT_COPY_INSIDE || rows == 0 || rows > WEFT_COPY_INSIDE ||
         width * rows > WEFT_COPY_INSIDE || record->lane == 0)
         return SESSION_WRONG;
-    if (!session_stream(session, device, word[4], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[4]);
     if (rows_at(session, word[0], word[1], width, rows) < 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct session_chunk *chunk = session_chunk_take(session);
@@ -210,40 +215,42 @@ SESSION_DO(copy_out)
         copy_chunk(session->table, word[0], word[1], width, rows, chunk->memory, false, stream);
     if (result == CUDA_SUCCESS)
         result = session_wait_record(session, wait, stream);
-    if (result != CUDA_SUCCESS) {
-        session_wait_drop(session, wait);
-        return result;
+    if (result == CUDA_SUCCESS) {
+        chunk->device = device;
+        wait->chunk = chunk;
     }
-    chunk->device = device;
-    wait->chunk = chunk;
-    session_wait_begin(session, wait);
-    return SESSION_LATER;
+    return session_wait_begin(session, wait, result);
 }
 
-/* Between two places of this session. */
+/* Between two places of this session; or one of them is the program's, shared. */
 SESSION_DO(copy_near)
 {
     const uint64_t width = word[4], rows = word[5];
-    CUstream stream;
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = word[2],
+                          .srcPitch = word[3],
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = word[0],
+                          .dstPitch = word[1],
+                          .WidthInBytes = width,
+                          .Height = rows};
 
-    if (!session_stream(session, record->device, word[6], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[6]);
     const int to = rows_at(session, word[0], word[1], width, rows),
               from = rows_at(session, word[2], word[3], width, rows);
-    if (to < 0 || from < 0)
+    if (to < 0 && from >= 0 && (copy.dstHost = shared_rows(session, word, width, rows)) != NULL)
+        copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    else if (from < 0 && to >= 0 &&
+             (copy.srcHost = shared_rows(session, word + 2, width, rows)) != NULL)
+        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    else if (to < 0 || from < 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (rows > 1) {
-        const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                                    .srcDevice = word[2],
-                                    .srcPitch = word[3],
-                                    .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                                    .dstDevice = word[0],
-                                    .dstPitch = word[1],
-                                    .WidthInBytes = width,
-                                    .Height = rows};
+    if (rows > 1)
         return session->table->copy_rows(&copy, stream);
-    }
-    return to == from ? session->table->copy_async(word[0], word[2], width, stream)
-                      : session->table->copy_peer(word[0], session->device[to].context, word[2],
-                                                  session->device[from].context, width, stream);
+    if (to >= 0 && from >= 0 && to != from)
+        return session->table->copy_peer(word[0], session->device[to].context, word[2],
+                                         session->device[from].context, width, stream);
+    return session->table->copy_async(to < 0 ? (CUdeviceptr)copy.dstHost : word[0],
+                                      from < 0 ? (CUdeviceptr)copy.srcHost : word[2], width,
+                                      stream);
 }

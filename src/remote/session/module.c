@@ -162,15 +162,13 @@ SESSION_DO(launch)
                    bx = (uint32_t)(word[2] >> 32), by = (uint32_t)word[3],
                    bz = (uint32_t)(word[3] >> 32), shared = (uint32_t)word[4];
     const bool cooperative = word[4] >> 32 != 0;
-    CUstream stream;
 
     if (place == NULL)
         return SESSION_WRONG;
     struct session_kernel *kernel = place->object;
     if (record->extra != kernel->bytes)
         return SESSION_WRONG;
-    if (!session_stream(session, record->device, word[5], &stream))
-        return CUDA_ERROR_INVALID_HANDLE;
+    SESSION_STREAM(stream, word[5]);
     CUfunction *function = &kernel->functions[record->device];
     if (*function == NULL) {
         const CUresult result = session->table->kernel_function(function, kernel->kernel);

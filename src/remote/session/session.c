@@ -120,22 +120,32 @@ weft_status session_take_records(struct weft_session *session, bool *did)
             break;
         status = session_done(session, record, result);
         weft_ring_in_done(ring, record);
+        session->asks = true;
         *did = true;
     }
     return status;
 }
 
-/* Whether the program is gone: its socket has ended. */
-static bool line_ended(struct weft_session *session)
+/* Whether the program is gone: its socket has ended. Or asks for nothing, and waits for nothing. */
+static weft_status look_at_program(struct weft_session *session)
 {
-    const uint64_t now = weft_now_ns();
+    const uint64_t now = weft_now_ns(), idle_ns = session->limits->idle_ns;
     char byte;
 
     if (session->limits->life_line < 0 || now < session->look_at_line)
-        return false;
+        return WEFT_OK;
     session->look_at_line = now + line_every_ns;
+    if (session->asks || session->wait_count != 0 || session->sources.first != NULL)
+        session->asked = now;
+    session->asks = false;
+    if (idle_ns != 0 && now - session->asked > idle_ns)
+        return weft_links_fail(&session->links, WEFT_ERR_TIMEOUT,
+                               "the program has asked for nothing for %llu s",
+                               (unsigned long long)((now - session->asked) / 1000000000));
     const ssize_t got = recv(session->limits->life_line, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+        return WEFT_OK;
+    return weft_links_fail(&session->links, WEFT_ERR_PEER_LOST, "the program is gone");
 }
 
 static void rest(struct weft_session *session, uint64_t idle_since)
@@ -160,6 +170,7 @@ static weft_status serve(struct weft_session *session)
     uint64_t idle_since = weft_now_ns();
     weft_status status = WEFT_OK;
 
+    session->asked = idle_since;
     while (status == WEFT_OK && !session->ends) {
         bool did = false;
         status = weft_links_progress(&session->links, &did);
@@ -171,8 +182,8 @@ static weft_status serve(struct weft_session *session)
             status = session_copies_poll(session, &did);
         if (status == WEFT_OK)
             status = weft_link_flush(&session->links, 0);
-        if (status == WEFT_OK && line_ended(session))
-            status = weft_links_fail(&session->links, WEFT_ERR_PEER_LOST, "the program is gone");
+        if (status == WEFT_OK)
+            status = look_at_program(session);
         if (did)
             idle_since = weft_now_ns();
         else if (status == WEFT_OK && !session->ends)
@@ -276,8 +287,6 @@ static void close_devices(struct weft_session *session)
     }
     if (session->chunks != NULL)
         session->table->host_free(session->chunks);
-    for (int d = 0; d < session->count; d++)
-        session->table->context_release(session->device[d].ordinal);
 }
 
 /* What still runs would use memory that goes. A device that hangs is left to the process's end. */
@@ -298,6 +307,7 @@ void session_free(struct weft_session *session)
         session_wait_drop(session, wait);
     }
     session_copies_close(session);
+    session_shares_close(session);
     drop_handles(session);
     close_devices(session);
     free(session->image);

@@ -19,6 +19,7 @@ struct weft_session_limits {
     const int *devices;
     int device_count; /* 0: all of the driver's */
     int life_line;    /* a socket whose end is the program's; -1: none */
+    uint64_t idle_ns; /* with it: how long the program may ask for nothing; 0: for ever */
 };
 
 /*

@@ -66,13 +66,6 @@ CUresult session_wait_record(struct weft_session *session, struct session_wait *
     return used == CUDA_SUCCESS ? session->table->event_record(event, stream) : used;
 }
 
-void session_wait_begin(struct weft_session *session, struct session_wait *wait)
-{
-    *session->last_wait = wait;
-    session->last_wait = &wait->next;
-    session->wait_count++;
-}
-
 /* The last of its events. */
 static void give_back(struct weft_session *session, struct session_wait *wait)
 {
@@ -94,6 +87,18 @@ void session_wait_drop(struct weft_session *session, struct session_wait *wait)
     free(wait);
 }
 
+int session_wait_begin(struct weft_session *session, struct session_wait *wait, CUresult result)
+{
+    if (result != CUDA_SUCCESS) {
+        session_wait_drop(session, wait);
+        return (int)result;
+    }
+    *session->last_wait = wait;
+    session->last_wait = &wait->next;
+    session->wait_count++;
+    return SESSION_LATER;
+}
+
 int session_wait_stream(struct weft_session *session, int device, int lane, CUstream stream,
                         CUresult (*then)(struct weft_session *, struct session_wait *, CUresult),
                         uint64_t value)
@@ -104,13 +109,7 @@ int session_wait_stream(struct weft_session *session, int device, int lane, CUst
         return CUDA_ERROR_OUT_OF_MEMORY;
     wait->then = then;
     wait->value = value;
-    const CUresult result = session_wait_record(session, wait, stream);
-    if (result != CUDA_SUCCESS) {
-        session_wait_drop(session, wait);
-        return result;
-    }
-    session_wait_begin(session, wait);
-    return SESSION_LATER;
+    return session_wait_begin(session, wait, session_wait_record(session, wait, stream));
 }
 
 int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,
@@ -125,8 +124,7 @@ int session_wait_event(struct weft_session *session, int device, int lane, CUeve
     wait->value = value;
     wait->borrowed = true;
     wait->events[wait->count++] = event;
-    session_wait_begin(session, wait);
-    return SESSION_LATER;
+    return session_wait_begin(session, wait, CUDA_SUCCESS);
 }
 
 bool session_event_waited(const struct weft_session *session, CUevent event)
@@ -170,12 +168,7 @@ int session_wait_device(struct weft_session *session, int device, int lane,
     }
     if (result == CUDA_SUCCESS)
         result = session_wait_record(session, wait, NULL);
-    if (result != CUDA_SUCCESS) {
-        session_wait_drop(session, wait);
-        return result;
-    }
-    session_wait_begin(session, wait);
-    return SESSION_LATER;
+    return session_wait_begin(session, wait, result);
 }
 
 /* Whether all its events have passed. */

@@ -43,14 +43,6 @@ CUresult weft_known_device_count(struct weft_known_list *list, int *count)
     return CUDA_SUCCESS;
 }
 
-CUresult weft_known_device_get(struct weft_known_list *list, CUdevice *device, int ordinal)
-{
-    FIND(known, ordinal);
-    (void)known;
-    *device = ordinal;
-    return CUDA_SUCCESS;
-}
-
 CUresult weft_known_device_name(struct weft_known_list *list, char *name, int bytes,
                                 CUdevice device)
 {
@@ -157,15 +149,7 @@ CUresult weft_known_context_retain(struct weft_known_list *list, CUcontext *cont
                                    CUdevice device)
 {
     FIND(known, device);
-    __atomic_fetch_add(&known->retained, 1, __ATOMIC_RELAXED);
     *context = (CUcontext)(void *)known;
-    return CUDA_SUCCESS;
-}
-
-CUresult weft_known_context_release(struct weft_known_list *list, CUdevice device)
-{
-    FIND(known, device);
-    __atomic_fetch_sub(&known->retained, 1, __ATOMIC_RELAXED);
     return CUDA_SUCCESS;
 }
 
@@ -174,7 +158,7 @@ CUresult weft_known_context_state(struct weft_known_list *list, CUdevice device,
 {
     FIND(known, device);
     *flags = __atomic_load_n(&known->flags, __ATOMIC_RELAXED);
-    *active = __atomic_load_n(&known->retained, __ATOMIC_RELAXED) != 0;
+    *active = 1;
     return CUDA_SUCCESS;
 }
 
@@ -194,19 +178,15 @@ CUresult weft_known_context_use(struct weft_known_list *list, CUcontext context)
     return CUDA_SUCCESS;
 }
 
-CUresult weft_known_context_now(struct weft_known_list *list, CUcontext *context)
-{
-    *context = (CUcontext)(void *)*list->now();
-    return CUDA_SUCCESS;
-}
-
 CUresult weft_known_context_priorities(struct weft_known_list *list, int *least, int *greatest)
 {
     const struct weft_known *known = *list->now();
 
     if (known == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    *least = known->facts.least;
-    *greatest = known->facts.greatest;
+    if (least != NULL)
+        *least = known->facts.least;
+    if (greatest != NULL)
+        *greatest = known->facts.greatest;
     return CUDA_SUCCESS;
 }

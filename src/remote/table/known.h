@@ -31,7 +31,6 @@ struct weft_known {
     struct weft_facts facts;
     int process, number; /* the session, and the device there; process 0: of this process */
     unsigned flags;
-    uint32_t retained;
 };
 
 struct weft_known_list {
@@ -45,7 +44,6 @@ struct weft_known_list {
     X(init, (unsigned flags), flags)                                                               \
     X(driver_version, (int *version), version)                                                     \
     X(device_count, (int *count), count)                                                           \
-    X(device_get, (CUdevice * device, int ordinal), device, ordinal)                               \
     X(device_name, (char *name, int bytes, CUdevice device), name, bytes, device)                  \
     X(device_total, (size_t * bytes, CUdevice device), bytes, device)                              \
     X(device_attribute, (int *value, CUdevice_attribute which, CUdevice device), value, which,     \
@@ -57,11 +55,9 @@ struct weft_known_list {
     X(peer_attribute, (int *value, CUdevice_P2PAttribute which, CUdevice device, CUdevice peer),   \
       value, which, device, peer)                                                                  \
     X(context_retain, (CUcontext * context, CUdevice device), context, device)                     \
-    X(context_release, (CUdevice device), device)                                                  \
     X(context_state, (CUdevice device, unsigned *flags, int *active), device, flags, active)       \
     X(context_flags, (CUdevice device, unsigned flags), device, flags)                             \
     X(context_use, (CUcontext context), context)                                                   \
-    X(context_now, (CUcontext * context), context)                                                 \
     X(context_priorities, (int *least, int *greatest), least, greatest)
 
 /* weft_known_FIELD(list, parameters of the driver's function): its value and errors. */

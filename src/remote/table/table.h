@@ -15,7 +15,6 @@
     X(init, cuInit)                                                                                \
     X(driver_version, cuDriverGetVersion)                                                          \
     X(device_count, cuDeviceGetCount)                                                              \
-    X(device_get, cuDeviceGet)                                                                     \
     X(device_name, cuDeviceGetName)                                                                \
     X(device_total, cuDeviceTotalMem)                                                              \
     X(device_attribute, cuDeviceGetAttribute)                                                      \
@@ -27,12 +26,10 @@
 
 #define WEFT_TABLE_CONTEXT_MAP(X)                                                                  \
     X(context_retain, cuDevicePrimaryCtxRetain)                                                    \
-    X(context_release, cuDevicePrimaryCtxRelease)                                                  \
     X(context_reset, cuDevicePrimaryCtxReset)                                                      \
     X(context_state, cuDevicePrimaryCtxGetState)                                                   \
     X(context_flags, cuDevicePrimaryCtxSetFlags)                                                   \
     X(context_use, cuCtxSetCurrent)                                                                \
-    X(context_now, cuCtxGetCurrent)                                                                \
     X(context_synchronize, cuCtxSynchronize)                                                       \
     X(context_set_limit, cuCtxSetLimit)                                                            \
     X(context_limit, cuCtxGetLimit)                                                                \
@@ -60,7 +57,6 @@
 
 #define WEFT_TABLE_MEMORY_MAP(X)                                                                   \
     X(alloc, cuMemAlloc)                                                                           \
-    X(alloc_pitch, cuMemAllocPitch)                                                                \
     X(free, cuMemFree)                                                                             \
     X(alloc_async, cuMemAllocAsync)                                                                \
     X(free_async, cuMemFreeAsync)                                                                  \
@@ -72,7 +68,6 @@
     X(host_flags, cuMemHostGetFlags)                                                               \
     X(pointer_attributes, cuPointerGetAttributes)                                                  \
     X(fill8, cuMemsetD8Async)                                                                      \
-    X(fill32, cuMemsetD32Async)                                                                    \
     X(fill8_rows, cuMemsetD2D8Async)
 
 /* What sessions alone use, and a program's table of remote GPUs lacks. */
@@ -90,8 +85,6 @@
 #define WEFT_TABLE_COPY_MAP(X)                                                                     \
     X(copy, cuMemcpy)                                                                              \
     X(copy_async, cuMemcpyAsync)                                                                   \
-    X(copy_in, cuMemcpyHtoDAsync)                                                                  \
-    X(copy_out, cuMemcpyDtoHAsync)                                                                 \
     X(copy_rows, cuMemcpy2DAsync)                                                                  \
     X(copy_peer, cuMemcpyPeerAsync)
 

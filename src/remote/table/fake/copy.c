@@ -92,18 +92,6 @@ static bool on_device(CUdeviceptr address, size_t bytes)
     return is;
 }
 
-CUresult fake_copy_in(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
-{
-    return on_device(to, bytes) ? fake_copy_async(to, (CUdeviceptr)from, bytes, stream)
-                                : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult fake_copy_out(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    return on_device(from, bytes) ? fake_copy_async((CUdeviceptr)to, from, bytes, stream)
-                                  : CUDA_ERROR_INVALID_VALUE;
-}
-
 CUresult fake_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                         CUcontext from_context, size_t bytes, CUstream stream)
 {
@@ -122,7 +110,7 @@ static unsigned char *side(CUmemorytype type, void *host, CUdeviceptr device, si
 
 CUresult fake_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
 {
-    struct fake_op op = {.kind = FAKE_ROWS};
+    struct fake_op op = {.kind = FAKE_COPY};
 
     if (c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY)
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -156,32 +144,18 @@ static CUresult push_fill(CUstream handle, const struct fake_op *op)
     return fake_end(result);
 }
 
-CUresult fake_fill8(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
-{
-    return push_fill(
-        stream,
-        &(struct fake_op){
-            .kind = FAKE_FILL,
-            .fill = {.to = (void *)to, .width = count, .rows = 1, .value = value, .unit = 1}});
-}
-
-CUresult fake_fill32(CUdeviceptr to, unsigned value, size_t count, CUstream stream)
-{
-    return push_fill(
-        stream,
-        &(struct fake_op){
-            .kind = FAKE_FILL,
-            .fill = {.to = (void *)to, .width = count * 4, .rows = 1, .value = value, .unit = 4}});
-}
-
 CUresult fake_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
                          size_t rows, CUstream stream)
 {
-    return push_fill(stream, &(struct fake_op){.kind = FAKE_FILL,
-                                               .fill = {.to = (void *)to,
-                                                        .width = width,
-                                                        .rows = rows,
-                                                        .pitch = pitch,
-                                                        .value = value,
-                                                        .unit = 1}});
+    return push_fill(
+        stream,
+        &(struct fake_op){
+            .kind = FAKE_FILL,
+            .fill = {
+                .to = (void *)to, .width = width, .rows = rows, .pitch = pitch, .value = value}});
+}
+
+CUresult fake_fill8(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
+{
+    return fake_fill8_rows(to, count, value, count, 1, stream);
 }

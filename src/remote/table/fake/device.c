@@ -83,59 +83,16 @@ CUresult fake_context_reset(CUdevice device)
     return fake_end(CUDA_SUCCESS);
 }
 
-CUresult fake_context_synchronize(void)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-
-    if (result == CUDA_SUCCESS)
-        result = fake_drain_device(device);
-    return fake_end(result);
-}
-
-CUresult fake_context_set_limit(CUlimit limit, size_t value)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-
-    if (result == CUDA_SUCCESS && limit >= CU_LIMIT_MAX)
-        result = CUDA_ERROR_UNSUPPORTED_LIMIT;
-    if (result == CUDA_SUCCESS)
-        device->limits[limit] = value;
-    return fake_end(result);
-}
-
-CUresult fake_context_limit(size_t *value, CUlimit limit)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-
-    if (result == CUDA_SUCCESS && limit >= CU_LIMIT_MAX)
-        result = CUDA_ERROR_UNSUPPORTED_LIMIT;
-    if (result == CUDA_SUCCESS)
-        *value = device->limits[limit] != 0 ? device->limits[limit] : 1024;
-    return fake_end(result);
-}
-
-CUresult fake_context_set_cache(CUfunc_cache config)
-{
-    struct fake_device *device;
-    const CUresult result = fake_enter(&device);
-
-    if (result == CUDA_SUCCESS)
-        device->cache = config;
-    return fake_end(result);
-}
-
-CUresult fake_context_cache(CUfunc_cache *config)
-{
-    struct fake_device *device;
-    const CUresult result = fake_enter(&device);
-
-    if (result == CUDA_SUCCESS)
-        *config = device->cache;
-    return fake_end(result);
-}
+FAKE_CALL(context_synchronize, (void), fake_drain_device(device))
+FAKE_CALL(context_set_limit, (CUlimit limit, size_t value),
+          limit >= CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT
+                                : (device->limits[limit] = value, CUDA_SUCCESS))
+FAKE_CALL(context_limit, (size_t * value, CUlimit limit),
+          limit >= CU_LIMIT_MAX
+              ? CUDA_ERROR_UNSUPPORTED_LIMIT
+              : (*value = device->limits[limit] != 0 ? device->limits[limit] : 1024, CUDA_SUCCESS))
+FAKE_CALL(context_set_cache, (CUfunc_cache config), (device->cache = config, CUDA_SUCCESS))
+FAKE_CALL(context_cache, (CUfunc_cache * config), (*config = device->cache, CUDA_SUCCESS))
 
 CUresult fake_peer_enable(CUcontext context, unsigned flags)
 {

@@ -2,6 +2,7 @@
 #include "remote/table/fake/fake.h"
 
 #include "base/say.h"
+#include "base/task.h"
 #include "remote/table/fake/inside.h"
 
 #include <dlfcn.h>
@@ -9,11 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Thread_local struct weft_known *current;
-
+/* In random mode tasks share a thread: each has a slot of its own. */
 static struct weft_known **place_of_current(void)
 {
-    return &current;
+    static _Thread_local struct weft_known *current;
+    static struct {
+        void **task;
+        struct weft_known *current;
+    } of[2 * WEFT_FAKE_DEVICES];
+    int i = 0;
+
+    if (weft_model == NULL)
+        return &current;
+    while (of[i].task != NULL && of[i].task != weft_task_local())
+        i++;
+    of[i].task = weft_task_local();
+    return &of[i].current;
 }
 
 struct fake_state fake = {.known = {.now = place_of_current}};
@@ -133,6 +145,8 @@ weft_status weft_fake_open(const struct weft_cuda_table **table, const char *opt
             fake.known.at[i] = &device->known;
             device->legacy.device = device;
             device->legacy.last = &device->legacy.first;
+            device->legacy.next = fake.streams;
+            fake.streams = &device->legacy;
         }
         snprintf(fake.options, sizeof(fake.options), "%s", options);
         fake.open = status == WEFT_OK;
@@ -146,7 +160,7 @@ weft_status weft_fake_open(const struct weft_cuda_table **table, const char *opt
 
 struct fake_device *fake_current(void)
 {
-    return (struct fake_device *)(void *)current; /* its first member */
+    return (struct fake_device *)(void *)*place_of_current(); /* its first member */
 }
 
 void fake_begin(void)

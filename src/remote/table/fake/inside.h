@@ -12,7 +12,6 @@ struct fake_device;
 
 enum fake_kind {
     FAKE_COPY,
-    FAKE_ROWS,
     FAKE_FILL,
     FAKE_KERNEL,
     FAKE_HOST,
@@ -43,8 +42,8 @@ struct fake_op {
         } copy;
         struct {
             void *to;
-            size_t width, rows, pitch; /* bytes; a value is `unit` of them */
-            uint32_t value, unit;
+            size_t width, rows, pitch;
+            unsigned char value;
         } fill;
         struct {
             void (*run)(const struct weft_fake_launch *launch);
@@ -114,6 +113,14 @@ extern struct fake_state fake;
 struct fake_device *fake_current(void);
 /* Lock, one step of some stream, and the current device's sticky error, or INVALID_CONTEXT. */
 CUresult fake_enter(struct fake_device **device);
+/* A call of the driver on the current device, whose result is an expression. */
+#define FAKE_CALL(field, parameters, call)                                                         \
+    CUresult fake_##field parameters                                                               \
+    {                                                                                              \
+        struct fake_device *device;                                                                \
+        const CUresult result = fake_enter(&device);                                               \
+        return fake_end(result == CUDA_SUCCESS ? (call) : result);                                 \
+    }
 /* Lock and a step, for calls that need no context. */
 void fake_begin(void);
 CUresult fake_end(CUresult result); /* unlocks; its value is the result */
@@ -147,6 +154,14 @@ void fake_drop_op(struct fake_op *op);
 /* ---- stream.c */
 /* Enters, and finds the stream. The lock is held after it, whatever it returns. */
 CUresult fake_enter_stream(struct fake_stream **stream, CUstream handle);
+/* FAKE_CALL for a stream, of which `handle` is the parameter. */
+#define FAKE_STREAM_CALL(field, parameters, ...)                                                   \
+    CUresult fake_##field parameters                                                               \
+    {                                                                                              \
+        struct fake_stream *stream = NULL;                                                         \
+        const CUresult result = fake_enter_stream(&stream, handle);                                \
+        return fake_end(result == CUDA_SUCCESS ? (__VA_ARGS__) : result);                          \
+    }
 
 /* ---- memory.c */
 /* Where all of the range lies; *device: whose (NULL to ignore). */

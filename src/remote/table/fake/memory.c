@@ -48,32 +48,10 @@ CUresult fake_alloc_global(struct fake_device *device, size_t bytes, void **memo
     return result;
 }
 
-CUresult fake_alloc(CUdeviceptr *address, size_t bytes)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-
-    if (result == CUDA_SUCCESS)
-        result = alloc_bytes(device, bytes, address);
-    return fake_end(result);
-}
-
-CUresult fake_alloc_pitch(CUdeviceptr *address, size_t *pitch, size_t width, size_t rows,
-                          unsigned element)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-    const size_t wide = (width + ALIGN - 1) / ALIGN * ALIGN;
-
-    if (result == CUDA_SUCCESS && (width == 0 || rows == 0 || wide > fake.memory / rows ||
-                                   (element != 4 && element != 8 && element != 16)))
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        result = alloc_bytes(device, wide * rows, address);
-    if (result == CUDA_SUCCESS)
-        *pitch = wide;
-    return fake_end(result);
-}
+FAKE_CALL(alloc, (CUdeviceptr * address, size_t bytes), alloc_bytes(device, bytes, address))
+FAKE_CALL(alloc_async, (CUdeviceptr * address, size_t bytes, CUstream stream),
+          fake_stream_of(device, stream) != NULL ? alloc_bytes(device, bytes, address)
+                                                 : CUDA_ERROR_INVALID_HANDLE)
 
 void fake_release(void *memory)
 {
@@ -100,45 +78,14 @@ CUresult fake_free(CUdeviceptr address)
     return fake_end(result);
 }
 
-CUresult fake_alloc_async(CUdeviceptr *address, size_t bytes, CUstream stream)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
+FAKE_STREAM_CALL(free_async, (CUdeviceptr address, CUstream handle),
+                 fake_range_exactly((void *)address, FAKE_DEVICE) == NULL
+                     ? CUDA_ERROR_INVALID_VALUE
+                     : fake_push(stream,
+                                 &(struct fake_op){.kind = FAKE_FREE, .memory = (void *)address}))
 
-    if (result == CUDA_SUCCESS && fake_stream_of(device, stream) == NULL)
-        result = CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS)
-        result = alloc_bytes(device, bytes, address);
-    return fake_end(result);
-}
-
-CUresult fake_free_async(CUdeviceptr address, CUstream handle)
-{
-    struct fake_device *device;
-    CUresult result = fake_enter(&device);
-    struct fake_stream *stream = result == CUDA_SUCCESS ? fake_stream_of(device, handle) : NULL;
-    const struct fake_op op = {.kind = FAKE_FREE, .memory = (void *)address};
-
-    if (result == CUDA_SUCCESS && stream == NULL)
-        result = CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS && fake_range_exactly((void *)address, FAKE_DEVICE) == NULL)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        result = fake_push(stream, &op);
-    return fake_end(result);
-}
-
-CUresult fake_mem_info(size_t *available, size_t *total)
-{
-    struct fake_device *device;
-    const CUresult result = fake_enter(&device);
-
-    if (result == CUDA_SUCCESS) {
-        *available = fake.memory - device->used;
-        *total = fake.memory;
-    }
-    return fake_end(result);
-}
+FAKE_CALL(mem_info, (size_t * available, size_t *total),
+          (*available = fake.memory - device->used, *total = fake.memory, CUDA_SUCCESS))
 
 void fake_reset_memory(struct fake_device *device)
 {

@@ -23,7 +23,8 @@ static bool comes_later(const struct fake_stream *stream)
         return blocks(stream) && device->legacy.first != NULL &&
                device->legacy.first->order < order;
     for (const struct fake_stream *s = fake.streams; s != NULL; s = s->next)
-        if (s->device == device && blocks(s) && s->first != NULL && s->first->order < order)
+        if (s != stream && s->device == device && blocks(s) && s->first != NULL &&
+            s->first->order < order)
             return true;
     return false;
 }
@@ -46,10 +47,6 @@ static struct fake_stream *choose(void)
     struct fake_stream *chosen = NULL;
     uint32_t count = 0;
 
-    for (int i = 0; i < fake.known.count; i++)
-        if (ready(&fake.device[i].legacy) &&
-            (fake.seed = fake.seed * 6364136223846793005u + 1, (fake.seed >> 33) % ++count == 0))
-            chosen = &fake.device[i].legacy;
     for (struct fake_stream *s = fake.streams; s != NULL; s = s->next)
         if (ready(s) &&
             (fake.seed = fake.seed * 6364136223846793005u + 1, (fake.seed >> 33) % ++count == 0))
@@ -75,7 +72,8 @@ void fake_drop_stream(struct fake_stream *stream)
 {
     struct fake_stream **at = &fake.streams;
 
-    if (!stream->destroyed || stream->first != NULL || stream->busy)
+    if (stream == &stream->device->legacy || !stream->destroyed || stream->first != NULL ||
+        stream->busy)
         return;
     while (*at != stream)
         at = &(*at)->next;
@@ -93,30 +91,19 @@ void fake_drop_op(struct fake_op *op)
     free(op);
 }
 
-static void fill(const struct fake_op *op)
-{
-    for (size_t row = 0; row < op->fill.rows; row++) {
-        unsigned char *at = (unsigned char *)op->fill.to + row * op->fill.pitch;
-        for (size_t i = 0; i < op->fill.width; i += op->fill.unit)
-            memcpy(at + i, &op->fill.value, op->fill.unit);
-    }
-}
-
 static void run_locked(const struct fake_op *op)
 {
     struct fake_event *event = op->event.event;
 
     switch (op->kind) {
     case FAKE_COPY:
-        memmove(op->copy.to, op->copy.from, op->copy.bytes);
-        break;
-    case FAKE_ROWS:
         for (size_t r = 0; r < op->copy.rows; r++)
             memmove((char *)op->copy.to + r * op->copy.to_pitch,
                     (const char *)op->copy.from + r * op->copy.from_pitch, op->copy.bytes);
         break;
     case FAKE_FILL:
-        fill(op);
+        for (size_t r = 0; r < op->fill.rows; r++)
+            memset((char *)op->fill.to + r * op->fill.pitch, op->fill.value, op->fill.width);
         break;
     case FAKE_RECORD:
         if (op->event.serial > event->completed) {
@@ -153,8 +140,7 @@ static void run(struct fake_stream *stream)
     if (stream->first == NULL)
         stream->last = &stream->first;
     fake_drop_op(op);
-    if (stream != &stream->device->legacy)
-        fake_drop_stream(stream);
+    fake_drop_stream(stream);
 }
 
 bool fake_step(void)
@@ -197,7 +183,7 @@ static bool device_idle(const struct fake_device *device)
     for (const struct fake_stream *s = fake.streams; s != NULL; s = s->next)
         if (s->device == device && !fake_idle(s))
             return false;
-    return fake_idle(&device->legacy);
+    return true;
 }
 
 void fake_step_or_yield(uint32_t *pauses)
@@ -244,13 +230,7 @@ void fake_reset_streams(struct fake_device *device)
             fake_drop_op(op);
         }
         s->last = &s->first;
-        s->destroyed = true;
+        s->destroyed = s != &device->legacy;
         fake_drop_stream(s);
     }
-    while (device->legacy.first != NULL) {
-        struct fake_op *op = device->legacy.first;
-        device->legacy.first = op->next;
-        fake_drop_op(op);
-    }
-    device->legacy.last = &device->legacy.first;
 }

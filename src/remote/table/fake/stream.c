@@ -65,64 +65,25 @@ CUresult fake_stream_destroy(CUstream handle)
     return fake_end(result);
 }
 
-CUresult fake_stream_query(CUstream handle)
-{
-    struct fake_stream *stream = NULL;
-    CUresult result = fake_enter_stream(&stream, handle);
+FAKE_STREAM_CALL(stream_query, (CUstream handle),
+                 fake_idle(stream) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY)
+FAKE_STREAM_CALL(stream_synchronize, (CUstream handle), fake_drain(stream))
+FAKE_STREAM_CALL(stream_flags, (CUstream handle, unsigned *value),
+                 (*value = stream->flags, CUDA_SUCCESS))
+FAKE_STREAM_CALL(stream_priority, (CUstream handle, int *value),
+                 (*value = stream->priority, CUDA_SUCCESS))
+FAKE_STREAM_CALL(stream_id, (CUstream handle, unsigned long long *value),
+                 (*value = stream->id, CUDA_SUCCESS))
 
-    if (result == CUDA_SUCCESS && !fake_idle(stream))
-        result = CUDA_ERROR_NOT_READY;
-    return fake_end(result);
-}
+FAKE_STREAM_CALL(stream_wait_value,
+                 (CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags),
+                 flags != CU_STREAM_WAIT_VALUE_GEQ ? CUDA_ERROR_NOT_SUPPORTED
+                 : fake_find((void *)address, 4, NULL) == FAKE_NOWHERE
+                     ? CUDA_ERROR_INVALID_VALUE
+                     : fake_push(stream, &(struct fake_op){.kind = FAKE_WAIT_VALUE,
+                                                           .word = {(uint32_t *)address, value}}))
 
-CUresult fake_stream_synchronize(CUstream handle)
-{
-    struct fake_stream *stream = NULL;
-    CUresult result = fake_enter_stream(&stream, handle);
-
-    if (result == CUDA_SUCCESS)
-        result = fake_drain(stream);
-    return fake_end(result);
-}
-
-#define FAKE_TELLS(field, type)                                                                    \
-    CUresult fake_stream_##field(CUstream handle, type *value)                                     \
-    {                                                                                              \
-        struct fake_stream *stream = NULL;                                                         \
-        const CUresult result = fake_enter_stream(&stream, handle);                                \
-        if (result == CUDA_SUCCESS)                                                                \
-            *value = stream->field;                                                                \
-        return fake_end(result);                                                                   \
-    }
-FAKE_TELLS(flags, unsigned)
-FAKE_TELLS(priority, int)
-FAKE_TELLS(id, unsigned long long)
-
-CUresult fake_stream_wait_value(CUstream handle, CUdeviceptr address, cuuint32_t value,
-                                unsigned flags)
-{
-    struct fake_stream *stream = NULL;
-    CUresult result = fake_enter_stream(&stream, handle);
-    const struct fake_op op = {.kind = FAKE_WAIT_VALUE, .word = {(uint32_t *)address, value}};
-
-    if (result == CUDA_SUCCESS && flags != CU_STREAM_WAIT_VALUE_GEQ)
-        result = CUDA_ERROR_NOT_SUPPORTED;
-    if (result == CUDA_SUCCESS && fake_find((void *)address, 4, NULL) == FAKE_NOWHERE)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        result = fake_push(stream, &op);
-    return fake_end(result);
-}
-
-CUresult fake_launch_host(CUstream handle, CUhostFn run_it, void *argument)
-{
-    struct fake_stream *stream = NULL;
-    CUresult result = fake_enter_stream(&stream, handle);
-    const struct fake_op op = {.kind = FAKE_HOST, .host = {run_it, argument}};
-
-    if (result == CUDA_SUCCESS && run_it == NULL)
-        result = CUDA_ERROR_INVALID_VALUE;
-    if (result == CUDA_SUCCESS)
-        result = fake_push(stream, &op);
-    return fake_end(result);
-}
+FAKE_STREAM_CALL(launch_host, (CUstream handle, CUhostFn run, void *argument),
+                 run == NULL ? CUDA_ERROR_INVALID_VALUE
+                             : fake_push(stream, &(struct fake_op){.kind = FAKE_HOST,
+                                                                   .host = {run, argument}}))

@@ -1,0 +1,220 @@
+/*
+ * fuzz_remote_reply.c - what a server sends at a program: answers, whoever waits for them or not,
+ * and notices of copies. An input is a list of calls of the program, and of what comes meanwhile.
+ */
+#include "fuzz.h"
+
+#include "base/say.h"
+#include "remote/client/inside.h"
+
+uint64_t fuzz_remote_records; /* sent so far */
+static struct fuzz_bytes input;
+static unsigned char rings[2][WEFT_RING_BYTES] __attribute__((aligned(16)));
+static struct client_library library = {.image = "image", .bytes = 6};
+static struct client_kernel *kernel;
+static CUdeviceptr memory; /* of the device, as far as the program knows */
+
+/* ---- the network ----------------------------------------------------------------------------- */
+
+static void answer(void)
+{
+    struct weft_ring_in *in = &client.links.link[1].in;
+    const unsigned wrong = fuzz_byte(&input);
+    const uint32_t words = fuzz_byte(&input) % 12, extra = wrong & 16 ? fuzz_byte(&input) * 8 : 0,
+                   whole =
+                       (uint32_t)(sizeof(struct weft_record) + words * 8 + extra + 15) / 16 * 16;
+    struct weft_record *record =
+        (struct weft_record *)(void *)(in->memory + in->head % WEFT_RING_BYTES);
+
+    if (WEFT_RING_BYTES - in->head % WEFT_RING_BYTES < whole)
+        return;
+    *record = (struct weft_record){.call = wrong % 16 == 15 ? 3 : WEFT_CALL_answer,
+                                   .lane = wrong % 16 == 14 ? (uint8_t)fuzz_byte(&input) : 1,
+                                   .bytes = whole,
+                                   .extra = extra,
+                                   .words = words};
+    for (uint32_t i = 0; i < words; i++)
+        weft_record_words(record)[i] = i == 0 && wrong < 224 ? 0 : fuzz_number(&input);
+    for (uint32_t i = 0; i < extra; i++)
+        weft_record_extra(record)[i] = (unsigned char)(fuzz_byte(&input) % 32);
+    if (wrong % 16 == 13)
+        ((unsigned char *)record)[fuzz_byte(&input) % sizeof(*record)] = (uint8_t)fuzz_byte(&input);
+    fuzz_remote_records += weft_ring_in_came(in, whole);
+}
+
+static weft_status progress(struct weft_net *net, enum weft_net_side side, bool *did)
+{
+    (void)net;
+    if (side != WEFT_NET_RECEIVE)
+        return WEFT_OK;
+    if (input.size == 0)
+        return WEFT_ERR_PEER_LOST;
+    *did = true;
+    if (fuzz_byte(&input) < 200) {
+        answer();
+        return WEFT_OK;
+    }
+    const unsigned step = fuzz_byte(&input) % WEFT_COPY_STEPS;
+    return client_copy_notice(NULL, 1, (enum weft_copy_step)step, fuzz_byte(&input));
+}
+
+static weft_status put(struct weft_net *net, const struct weft_net_put *what)
+{
+    (void)net, (void)what;
+    return WEFT_OK;
+}
+
+static weft_status reg(struct weft_net *net, void *base, size_t bytes, uint64_t *key)
+{
+    (void)net, (void)base, (void)bytes;
+    *key = 1;
+    return WEFT_OK;
+}
+
+static void dereg(struct weft_net *net, uint64_t key)
+{
+    (void)net, (void)key;
+}
+
+static struct weft_bell *bell(struct weft_net *net, enum weft_net_side side)
+{
+    (void)net, (void)side;
+    return NULL;
+}
+
+static const struct weft_net_ops ops = {
+    .name = "nowhere", .progress = progress, .put = put, .reg = reg, .dereg = dereg, .bell = bell};
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static void begin(void)
+{
+    if (kernel == NULL) {
+        (void)weft_err_level(WEFT_SAY_INFO);
+        weft_say_level(WEFT_SAY_ERROR);
+        MUST(client_library_kernel((CUkernel *)&kernel, (CUlibrary)&library, "k") == CUDA_SUCCESS);
+        client.server[1] = (struct client_server){"one", 0, 1, -1};
+        client.device[0].known.process = 1;
+        client.device[0].base = 0x200000000000;
+        client.device[0].span = 1 << 30;
+        client.known.at[0] = &client.device[0].known;
+        client.known.count = 1;
+        MUST(client_context_use((CUcontext)(void *)client.known.at[0]) == CUDA_SUCCESS);
+    }
+    client.links = (struct weft_links){.ops = &ops,
+                                       .processes = 2,
+                                       .lost = -1,
+                                       .control_next = UINT64_MAX,
+                                       .copy = client_copy_notice};
+    client.links.link[1].in.memory = rings[0];
+    client.links.link[1].out.mirror = rings[1];
+    client.sources = (struct weft_sources){.links = &client.links};
+    client.open = true;
+    memory = client.device[0].base;
+    client_forget_queries();
+}
+
+static void end(void)
+{
+    memset(client.lanes, 0, sizeof(client.lanes));
+    memset(client.copies, 0, sizeof(client.copies));
+    client.writers = client.readers = client.first_calling = client.last_calling = 0;
+    weft_sources_close(&client.sources);
+    while (client.regions != NULL)
+        client_region_drop(client.regions);
+    client_forget_memory(&client.device[0]);
+    while (client.globals != NULL) {
+        struct client_global *global = client.globals;
+        client.globals = global->next;
+        free(global);
+    }
+    free(kernel->parameters);
+    kernel->parameters = NULL;
+    kernel->handles[1] = library.handles[1] = 0;
+    free(client.links.link[1].notices);
+}
+
+/* One call, whatever comes of it. */
+static void call(unsigned which)
+{
+    static char host[1 << 20];
+    static CUstream stream;
+    static CUevent event;
+    size_t a = 0, b = 0;
+    float ms;
+    int value;
+    CUfunction function = (CUfunction)(void *)kernel;
+    char parameters[1 << 15] = {0};
+    void *all[WEFT_KERNEL_PARAMETERS];
+
+    for (int i = 0; i < WEFT_KERNEL_PARAMETERS; i++)
+        all[i] = parameters;
+    switch (which % 16) {
+    case 0:
+        (void)client_stream_create(&stream, 0, 0);
+        break;
+    case 1:
+        (void)client_event_create(&event, 0);
+        break;
+    case 2:
+        (void)client_alloc(&memory, 1 << 20);
+        break;
+    case 3:
+        (void)client_free(memory);
+        break;
+    case 4:
+        (void)client_mem_info(&a, &b);
+        break;
+    case 5:
+        if (client_library_global(&memory, &a, (CUlibrary)&library, "g") == CUDA_SUCCESS &&
+            a < sizeof(host)) /* cudart finds no such variable */
+            memory = client.device[0].base;
+        break;
+    case 6:
+        (void)client_kernel_function(&function, (CUkernel)kernel);
+        break;
+    case 7:
+        (void)client_launch(function, 1, 1, 1, 1, 1, 1, 0, stream, all, NULL);
+        break;
+    case 8:
+        (void)client_copy((CUdeviceptr)host, memory, 1000);
+        break;
+    case 9:
+        (void)client_copy((CUdeviceptr)host, memory, sizeof(host));
+        break;
+    case 10:
+        (void)client_copy_async(memory, (CUdeviceptr)host, sizeof(host), stream);
+        break;
+    case 11:
+        (void)client_event_elapsed(&ms, event, event);
+        break;
+    case 12:
+        (void)client_function_attribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+        break;
+    case 13:
+        (void)client_stream_wait_event(stream, event, 0);
+        break;
+    case 14:
+        (void)client_context_limit(&a, CU_LIMIT_STACK_SIZE);
+        break;
+    default:
+        (void)client_stream_synchronize(stream);
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    input = (struct fuzz_bytes){data, size};
+    begin();
+    while (input.size > 0) {
+        struct weft_ring_in *in = &client.links.link[1].in;
+        call(fuzz_byte(&input));
+        if (client.links.status != WEFT_OK) { /* a program ends: here it goes on */
+            client.links.status = WEFT_OK;
+            in->tail = in->head;
+        }
+    }
+    end();
+    return 0;
+}
