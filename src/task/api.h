@@ -68,6 +68,7 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
             weft_task_fill(record, desc);
             record->home = p->me;
             record->home_slot = *slot - 1;
+            record->by = self->slot;
             weft_add_relaxed_u64(&p->mail->created, 1);
             weft_task_admit(self, p, task->rank, *slot - 1);
         }
@@ -108,17 +109,23 @@ WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
         weft_task_ready(self, p, r, turn->slot - 1);
 }
 
-/* A round in which there was nothing to do. It is a wait to the watchdog if gates hold tasks. */
+/* A round in which there was nothing to do. It is a wait to the watchdog (WEFT_WAIT_TASKS) if gates
+ * hold tasks, or other places have some. */
 WEFT_INLINE void weft_task_pause(weft_self *self, const struct weft_task_place *p, uint32_t *rounds)
 {
-    const uint32_t held = weft_load_relaxed_u32(&p->held);
-    const struct weft_task_gate *const gate = &p->gate[weft_load_relaxed_u32(&p->held_gate)];
+    const uint32_t held = weft_load_relaxed_u32(&p->held), gone = weft_load_relaxed_u32(&p->gone);
+    const struct weft_task_named *const last =
+        held != 0 ? &p->held_last : &p->gone_last[weft_load_relaxed_u32(&p->gone_to)];
+    const uint32_t at = weft_load_relaxed_u32(&last->at);
+    const struct weft_task_gate *const gate = &p->gate[held != 0 ? at : 0];
+    const uint64_t need =
+        (uint64_t)weft_load_relaxed_u32(&gate->count) << 32 | weft_load_relaxed_u32(&gate->left);
 
-    weft_wait_round(
-        self, rounds, held != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
-        (uint64_t)weft_load_relaxed_u32(&p->held_body) << 32 | weft_load_relaxed_u32(&p->held_slot),
-        held,
-        (uint64_t)weft_load_relaxed_u32(&gate->count) << 32 | weft_load_relaxed_u32(&gate->left));
+    weft_wait_round(self, rounds, (held | gone) != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
+                    (uint64_t)weft_load_relaxed_u32(&last->slot) << 32 |
+                        (uint64_t)weft_load_relaxed_u32(&last->by) << 8 |
+                        (weft_load_relaxed_u32(&last->body) & 0xff),
+                    (uint64_t)gone << 32 | held, held != 0 ? need : at);
 }
 
 /* Waits until there is a task, or the rank ends. All threads; one on the CPU device. */
@@ -187,6 +194,18 @@ WEFT_INLINE uint64_t weft_task_work(const struct weft_task_record *record)
            record->home_slot;
 }
 
+/* The timeline has a task as its calls: its number at its place, who made it, its body and gate. */
+WEFT_COLD void weft_task_mark(weft_self *self, const struct weft_task_record *record)
+{
+    struct weft_trace_event event;
+
+    event.process = record->home;
+    event.slot = record->home_slot;
+    event.amount = record->after << 8 | record->body;
+    event.what = weft_trace_what(WEFT_TRACE_WORK, (int)record->by, 0);
+    weft_trace_mark(self, &event);
+}
+
 /* All threads. */
 WEFT_INLINE void weft_task_calls(weft_self *self, weft_task_self *task, weft_task_bodies *bodies)
 {
@@ -250,10 +269,13 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
         const uint32_t status = turn->status;
         if (weft_leads(self))
             self->work = weft_task_work(task.record);
+        if (weft_traced(self) && weft_thread(self) == 0)
+            weft_task_mark(self, task.record);
         weft_sync(self);
         if (status == WEFT_TASK_DONE)
             weft_task_calls(self, &task, bodies);
         weft_task_end(self, &task, status);
+        weft_region_end(self);
         if (weft_leads(self))
             self->work = 0;
     }

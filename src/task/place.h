@@ -37,6 +37,7 @@ struct weft_task_record {
     uint32_t host, generation; /* the host program's name for it: number + 1; 0: none */
     uint32_t next;             /* in a list: slot + 1 */
     uint32_t taker;            /* the place that has taken it + 1 */
+    uint32_t by;               /* who made it: a slot of its place, WEFT_HOST_SLOT or a rank's */
     uint32_t datas, opens, open[WEFT_TASK_OPENS];
     unsigned char arguments[WEFT_TASK_ARGUMENTS] __attribute__((aligned(16)));
     weft_task_data_desc data[WEFT_TASK_DATA];
@@ -101,6 +102,11 @@ struct weft_task_host {
     uint32_t state[WEFT_TASK_STATES]; /* generation << 8 | a weft_task_status */
 };
 
+/* Which task, and what of it: for the watchdog, plain words that it may read at any moment. */
+struct weft_task_named {
+    uint32_t body, by, slot, at; /* at: its gate; the place that has taken it */
+};
+
 struct weft_task_place {
     int32_t me, places;
     uint32_t ranks, slots; /* slots of each rank: a power of two */
@@ -121,9 +127,11 @@ struct weft_task_place {
     uint64_t *again;             /* by place: when it may be asked again; service */
     uint64_t *report_seen;       /* by place: the last report; place 0's service */
     struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
-    uint32_t queued; /* tasks that wait to run */
-    uint32_t held;   /* tasks that gates hold; of the one that was held last: */
-    uint32_t held_body, held_slot, held_gate;
+    uint32_t queued;                              /* tasks that wait to run */
+    uint32_t held;                                /* tasks that gates hold, */
+    uint32_t gone;                                /* and that other places have, */
+    uint32_t gone_to;                             /* one of those places; service */
+    struct weft_task_named held_last, *gone_last; /* gone_last: by place */
     uint32_t stop;
     uint32_t lock, unused[15]; /* of the service */
     /* Of who has the lock: */

@@ -55,6 +55,7 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
 {
     for (int32_t from = 0; from < p->places; from++)
         while (p->away[from] != 0) {
+            weft_tell_u32(&p->gone_to, (uint32_t)from);
             const uint64_t number = p->returned[from];
             const uint64_t word = weft_load_acquire_u64(
                 &p->mail->word[weft_task_return(p->places, from, number)], ORDER_task_take);
@@ -67,6 +68,7 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
                            from, slot, 0);
             p->returned[from]++;
             p->away[from]--;
+            weft_tell_u32(&p->gone, p->gone - 1);
             p->record[slot].taker = 0;
             weft_task_complete(self, p, r, slot, (uint32_t)(word >> 32) & 0xff);
         }
@@ -194,6 +196,10 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
     for (uint32_t i = 0; i < give->count; i++)
         p->record[give->slot[i]].taker = (uint32_t)give->to + 1;
     p->away[give->to] += give->count;
+    weft_tell_u32(&p->gone, p->gone + give->count);
+    if (give->count != 0)
+        weft_task_tell(&p->gone_last[give->to], &p->record[give->slot[give->count - 1]],
+                       (uint32_t)give->to);
     p->given += give->count;
 }
 
