@@ -61,7 +61,7 @@ static void describe(struct weft_task_place *p, const weft_job *job, const weft_
     p->places = job->numbers.processes;
     p->ranks = (uint32_t)job->numbers.ranks_here;
     p->slots = (uint32_t)job->config.task_slots;
-    while (cells < (uint64_t)p->ranks * p->slots)
+    while (cells < (uint64_t)p->ranks * (p->slots + 1))
         cells *= 2;
     p->ring_mask = (uint32_t)cells - 1;
     p->gates = (uint32_t)job->config.task_gates + 1;

@@ -76,7 +76,7 @@ WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p,
 
     if (record->parent != 0) { /* some calls of another */
         const uint32_t parent = record->parent - 1;
-        const uint64_t calls = record->left;
+        const uint64_t calls = record->end - record->first;
         weft_task_slot_give(p, slot);
         slot = parent;
         record = &p->record[slot];
@@ -106,6 +106,9 @@ WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, uint32_t bod
     number[1] = bodies;
     if (desc->body >= bodies)
         return "%s: body %lld of %lld";
+    number[0] = (int64_t)desc->count;
+    if (number[0] < 0)
+        return "%s: a count of %lld";
     number[0] = desc->priority;
     number[1] = WEFT_TASK_PRIORITIES - 1;
     if (desc->priority >= WEFT_TASK_PRIORITIES)
@@ -152,7 +155,9 @@ WEFT_INLINE void weft_task_fill(struct weft_task_record *record, const weft_task
     record->priority = desc->priority;
     record->after = desc->after;
     record->first = 0;
-    record->end = record->left = desc->count > 1 ? desc->count : 1;
+    record->end = desc->count > 1 ? desc->count : 1;
+    record->many = desc->count > 1;
+    record->left = record->end + record->many;
     record->parent = record->host = record->generation = record->taker = 0;
     record->by = WEFT_HOST_SLOT;
     record->datas = desc->datas;

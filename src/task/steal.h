@@ -125,28 +125,41 @@ WEFT_INLINE bool weft_task_goes(const struct weft_task_place *p,
     return median == 0 || moved / 1024 * rate < wait;
 }
 
+/* Takes so many of a task's calls that have not begun, or as many as there are. The first; *end:
+ * behind the last. A leader of the place that has a ticket of it. */
+WEFT_INLINE uint64_t weft_task_take_calls(struct weft_task_record *record, uint64_t calls,
+                                          uint64_t *end)
+{
+    const uint64_t first = weft_task_add64(&record->first, calls);
+
+    *end = first >= record->end || record->end - first < calls ? record->end : first + calls;
+    return first < record->end ? first : record->end;
+}
+
 /* What of a task to give: all, if it is one call, else half of the calls that have not begun, in a
  * slot of their own. The slot + 1; 0: there is none. The leader. */
-WEFT_INLINE uint32_t weft_task_split(weft_self *self, struct weft_task_place *p,
-                                     struct weft_task_rank *r, uint32_t slot)
+WEFT_INLINE uint32_t weft_task_split(struct weft_task_place *p, struct weft_task_rank *r,
+                                     uint32_t slot)
 {
     struct weft_task_record *const record = &p->record[slot];
-    const uint64_t calls = record->end - record->first;
+    const size_t fixed = offsetof(struct weft_task_record, body);
 
-    if (calls == 1 && weft_load_relaxed_u64(&record->left) == 1)
+    if (!record->many)
         return slot + 1;
-    const uint32_t piece = weft_task_slot_take(p, r, false);
+    const uint64_t begun = weft_load_relaxed_u64(&record->first);
+    const uint32_t piece = begun + 1 < record->end ? weft_task_slot_take(p, r, false) : 0;
     if (piece == 0)
         return 0;
     struct weft_task_record *const half = &p->record[piece - 1];
-    *half = *record;
-    half->first = record->end = record->first + calls / 2;
-    half->left = half->end - half->first;
+    weft_read_shared((unsigned char *)half + fixed, (const unsigned char *)record + fixed,
+                     sizeof(*half) - fixed);
+    half->first = weft_task_take_calls(record, (record->end - begun) / 2, &half->end);
     half->home_slot = piece - 1;
     half->parent = slot + 1;
-    if (record->first < record->end)
-        weft_task_ready(self, p, r, slot);
-    return piece;
+    if (half->first < half->end)
+        return piece;
+    weft_task_slot_give(p, piece - 1);
+    return 0;
 }
 
 struct weft_task_give {
@@ -184,12 +197,14 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
         struct weft_task_record *const record = &p->record[slot - 1];
         const uint32_t part = record->home == p->me && !weft_task_is_cancelled(p, record) &&
                                       weft_task_goes(p, record, give->to, (uint32_t)give->ask)
-                                  ? weft_task_split(self, p, r, slot - 1)
+                                  ? weft_task_split(p, r, slot - 1)
                                   : 0;
         if (part != 0)
             give->slot[give->count++] = part - 1;
-        else
+        if (part != slot)
             keep[kept++] = slot - 1;
+        if (record->many && part != 0) /* half of it is enough */
+            break;
     }
     for (uint32_t i = 0; i < kept; i++)
         weft_task_ready(self, p, r, keep[i]);
@@ -217,7 +232,7 @@ WEFT_INLINE void weft_task_answer(weft_self *self, struct weft_task_place *p,
     for (uint32_t i = 0; i < give->count; i++)
         weft_put(self, p->win, give->to,
                  offsetof(struct weft_task_mail, grant) + i * sizeof(struct weft_task_record),
-                 &p->record[give->slot[i]], sizeof(struct weft_task_record));
+                 &p->record[give->slot[i]], weft_task_record_bytes(p->record[give->slot[i]].datas));
     weft_task_post(self, p, r, give->to, offsetof(struct weft_task_mail, granted),
                    (give->ask >> 32) << 32 | give->count);
 }
@@ -298,7 +313,8 @@ WEFT_INLINE void weft_task_accept(weft_self *self, struct weft_task_place *p,
         if (!weft_task_plausible(p, record))
             weft_fail4(self, WEFT_ERR_PROTOCOL, "place %d gives what is no task: body %d of %d",
                        p->asking, record->body, p->bodies, 0);
-        record->left = record->end - record->first;
+        record->many = record->end - record->first > 1;
+        record->left = record->end - record->first + record->many;
         record->parent = 0;
         weft_task_ready(self, p, r, slot - 1);
     }
