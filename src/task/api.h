@@ -87,6 +87,7 @@ struct weft_task_turn {
     uint32_t slot, status; /* slot + 1; 0: the rank ends */
     uint64_t first, end;   /* calls */
     uint32_t tickets;      /* that it gives up after them: 1 or 0 */
+    uint32_t kept;         /* the rank had kept the task */
 };
 
 /*
@@ -120,7 +121,7 @@ WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
     turn->tickets = turn->end == record->end;
     if (turn->tickets != 0)
         return;
-    r->ticket = turn->slot;
+    r->kept = turn->slot;
     for (int i = 0; i < 2 && !kept; i++) {
         if (weft_task_add32(&p->tickets, 1) >= p->ranks) {
             weft_add_relaxed_u32(&p->tickets, UINT32_MAX);
@@ -131,20 +132,21 @@ WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
     }
 }
 
-/* What the rank does next: more calls of the task that it has a ticket of, unless others come
- * first; else what it finds. The leader. */
+/* What the rank does next: the task that it has kept, unless others come first; else what it finds.
+ * The leader. */
 WEFT_INLINE void weft_task_take(weft_self *self, struct weft_task_place *p,
                                 struct weft_task_rank *r, struct weft_task_turn *turn)
 {
-    const uint32_t ticket = r->ticket;
-    bool kept = ticket != 0;
+    const uint32_t next = r->kept;
+    bool kept = next != 0;
 
-    for (uint32_t i = 0; kept && i < p->record[ticket - 1].priority; i++)
+    for (uint32_t i = 0; kept && i < p->record[next - 1].priority; i++)
         kept = weft_task_ring_empty(&p->ready[i]);
-    if (ticket != 0 && !kept)
-        weft_task_ready(self, p, NULL, ticket - 1);
-    r->ticket = 0;
-    turn->slot = kept ? ticket : weft_task_find(p, r);
+    if (next != 0 && !kept)
+        weft_task_ready(self, p, NULL, next - 1);
+    r->kept = 0;
+    turn->kept = kept;
+    turn->slot = kept ? next : weft_task_find(p, r);
     if (turn->slot != 0)
         weft_task_begin(self, p, r, turn, kept);
 }
@@ -253,14 +255,52 @@ WEFT_COLD void weft_task_mark(weft_self *self, const struct weft_task_record *re
     weft_trace_mark(self, &event);
 }
 
-/* All threads. */
-WEFT_INLINE void weft_task_calls(weft_self *self, weft_task_self *task, weft_task_bodies *bodies)
+/* Beside a task of another place whose data are copies, begins to fetch those of another such task.
+ * *next: it; slot 0: there is none. All threads. */
+WEFT_INLINE void weft_task_ahead(weft_self *self, const weft_task_self *task, weft_task_self *next)
+{
+    struct weft_task_place *const p = task->place;
+    struct weft_task_rank *const r = task->rank;
+
+    next->slot = 0;
+    if (task->record->home == p->me || task->record->many || task->staged == 0)
+        return;
+    if (weft_leads(self)) {
+        const uint32_t slot = weft_task_find(p, r);
+        const struct weft_task_record *const record = slot != 0 ? &p->record[slot - 1] : NULL;
+        if (record != NULL && record->home != p->me && !record->many &&
+            weft_task_needs(record) + weft_task_needs(task->record) <= p->scratch)
+            r->kept = slot;
+        else if (record != NULL)
+            weft_task_ready(self, p, r, slot - 1);
+        r->ahead += r->kept != 0;
+    }
+    weft_sync(self);
+    next->slot = r->kept;
+    if (next->slot == 0)
+        return;
+    next->place = p;
+    next->rank = r;
+    next->user = task->user;
+    next->record = &p->record[next->slot - 1];
+    next->high = !task->high;
+    weft_task_stage(self, next, next->high ? p->scratch - weft_task_needs(next->record) : 0);
+}
+
+/* The task's calls; *next: as weft_task_ahead. here: its data are fetched already. All threads. */
+WEFT_INLINE void weft_task_calls(weft_self *self, weft_task_self *task, weft_task_self *next,
+                                 bool here, weft_task_bodies *bodies)
 {
     const uint32_t body = task->record->body;
     const bool timed = task->rank->brief == 0;
-    const uint64_t began = timed && task->record->datas != 0 ? weft_port_clock() : 0;
+    const uint64_t began = timed && !here && task->record->datas != 0 ? weft_port_clock() : 0;
 
-    weft_task_stage(self, task);
+    if (!here) {
+        task->high = 0;
+        weft_task_stage(self, task, 0);
+    }
+    weft_task_ahead(self, task, next);
+    weft_task_fetched(self, task);
     const uint64_t staged = timed ? weft_port_clock() : 0;
     for (task->index = task->first; task->index < task->end; task->index++) {
         bodies(self, task, body, task->record->arguments);
@@ -276,7 +316,7 @@ WEFT_INLINE void weft_task_calls(weft_self *self, weft_task_self *task, weft_tas
     const uint64_t ns = weft_port_clock() - staged;
     weft_task_sample(task->place, body, ns / (task->end - task->first));
     task->rank->brief = ns < WEFT_TASK_BRIEF_NS ? WEFT_TASK_BRIEF : 0;
-    if (task->staged != 0) {
+    if (task->staged != 0 && !here) {
         uint64_t bytes = 1024;
         for (uint32_t i = 0; i < task->record->datas; i++)
             bytes += (task->staged >> i & 1) != 0 ? weft_task_bytes(&task->record->data[i]) : 0;
@@ -306,8 +346,9 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
 {
     WEFT_SHARED(struct weft_task_turn, turn, 1);
     struct weft_task_place *const p = (struct weft_task_place *)begun->place;
-    struct weft_task_self task;
+    struct weft_task_self task, next;
 
+    next.slot = 0;
     task.place = p;
     task.rank = &p->rank[weft_rank(self, WEFT_COMM_DEVICE)];
     task.user = user;
@@ -316,11 +357,18 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
         weft_task_next(self, p, task.rank, turn);
         if (turn->slot == 0)
             break;
+        const bool here = turn->kept && next.slot == turn->slot;
+        if (here)
+            task = next;
+        else
+            task.staged = 0;
+        if (!here && next.slot != 0)
+            weft_task_fetched(self, &next); /* into memory that is used again */
+        next.slot = 0;
         task.slot = turn->slot - 1;
         task.record = &p->record[task.slot];
         task.first = turn->first;
         task.end = turn->end;
-        task.staged = 0;
         const uint32_t status = turn->status, tickets = turn->tickets;
         if (weft_leads(self))
             self->work = weft_task_work(task.record);
@@ -328,7 +376,7 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
             weft_task_mark(self, task.record);
         weft_sync(self);
         if (status == WEFT_TASK_DONE && task.first < task.end)
-            weft_task_calls(self, &task, bodies);
+            weft_task_calls(self, &task, &next, here, bodies);
         weft_task_end(self, &task, status, tickets);
         weft_region_end(self);
         if (weft_leads(self))

@@ -303,6 +303,7 @@ static weft_status count(weft_job *job, struct weft_tasks *tasks)
         tasks->numbers.executed += ranks[r].executed;
         tasks->numbers.taken += ranks[r].taken;
         tasks->numbers.bytes += ranks[r].bytes;
+        tasks->numbers.ahead += ranks[r].ahead;
     }
     free(ranks);
     return status;
@@ -331,10 +332,11 @@ weft_status weft_tasks_end(weft_job *job)
         tasks->counted = true;
         weft_say(WEFT_SAY_INFO,
                  "tasks: %llu calls at place %d, %llu tasks taken from others, %llu given, %llu "
-                 "bytes moved",
+                 "bytes moved, data of %llu fetched ahead",
                  (unsigned long long)tasks->numbers.executed, tasks->place.me,
                  (unsigned long long)tasks->numbers.taken, (unsigned long long)tasks->numbers.given,
-                 (unsigned long long)tasks->numbers.bytes);
+                 (unsigned long long)tasks->numbers.bytes,
+                 (unsigned long long)tasks->numbers.ahead);
     }
     free_tasks(job);
     return status;

@@ -61,10 +61,11 @@ struct weft_task_rank {
     uint32_t free;                  /* its own list of free slots */
     uint32_t seed;
     uint64_t word[2]; /* what it puts */
-    uint64_t executed, taken, bytes;
-    uint32_t ticket; /* slot + 1 of a task of whose calls it has begun some; 0: none */
-    uint32_t brief;  /* tasks that it may run before it looks at the clock again */
-    uint32_t *cell;  /* of the deque: `slots` of them */
+    uint64_t executed, taken, bytes, ahead;
+    uint32_t kept;  /* slot + 1 of its next task: of whose calls it has begun some, or whose data it
+                       fetches; 0: none */
+    uint32_t brief; /* tasks that it may run before it looks at the clock again */
+    uint32_t *cell; /* of the deque: `slots` of them */
     unsigned char *scratch;
 } __attribute__((aligned(64)));
 

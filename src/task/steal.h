@@ -108,17 +108,16 @@ WEFT_INLINE bool weft_task_goes(const struct weft_task_place *p,
                                 const struct weft_task_record *record, int32_t to, uint64_t rate)
 {
     const uint32_t not_there = weft_task_is_gpu(p, to) ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY;
-    uint64_t moved = 0, needs = 0;
+    uint64_t moved = 0;
 
     if ((record->flags & (not_there | WEFT_TASK_HOLD)) != 0)
         return false;
     for (uint32_t i = 0; i < record->datas; i++) {
         const uint64_t bytes = weft_task_bytes(&record->data[i]);
-        needs += (bytes + 63) & ~(uint64_t)63;
         if (record->data[i].mode != WEFT_TASK_SCRATCH)
             moved += bytes * (record->data[i].mode == WEFT_TASK_INOUT ? 2 : 1);
     }
-    if (needs > p->scratch)
+    if (weft_task_needs(record) > p->scratch)
         return false;
     const uint64_t median = weft_task_median(p, record->body);
     const uint64_t wait = median * (weft_load_relaxed_u32(&p->queued) + 1) / p->ranks;
