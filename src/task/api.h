@@ -287,9 +287,10 @@ WEFT_INLINE void weft_task_ahead(weft_self *self, const weft_task_self *task, we
     weft_task_stage(self, next, next->high ? p->scratch - weft_task_needs(next->record) : 0);
 }
 
-/* The task's calls; *next: as weft_task_ahead. here: its data are fetched already. All threads. */
-WEFT_INLINE void weft_task_calls(weft_self *self, weft_task_self *task, weft_task_self *next,
-                                 bool here, weft_task_bodies *bodies)
+/* The task's calls; *next: as weft_task_ahead. here: its data are fetched already. DONE, or QUEUED:
+ * its data have no room here. All threads. */
+WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task, weft_task_self *next,
+                                     bool here, weft_task_bodies *bodies)
 {
     const uint32_t body = task->record->body;
     const bool timed = task->rank->brief == 0;
@@ -297,7 +298,8 @@ WEFT_INLINE void weft_task_calls(weft_self *self, weft_task_self *task, weft_tas
 
     if (!here) {
         task->high = 0;
-        weft_task_stage(self, task, 0);
+        if (!weft_task_stage(self, task, 0))
+            return WEFT_TASK_QUEUED;
     }
     weft_task_ahead(self, task, next);
     weft_task_fetched(self, task);
@@ -307,11 +309,12 @@ WEFT_INLINE void weft_task_calls(weft_self *self, weft_task_self *task, weft_tas
         weft_sync(self);
     }
     if (!weft_leads(self))
-        return;
+        return WEFT_TASK_DONE;
     task->rank->executed += task->end - task->first;
+    weft_add_relaxed_u64(&task->place->ran, task->end - task->first);
     if (!timed) {
         task->rank->brief--;
-        return;
+        return WEFT_TASK_DONE;
     }
     const uint64_t ns = weft_port_clock() - staged;
     weft_task_sample(task->place, body, ns / (task->end - task->first));
@@ -322,6 +325,7 @@ WEFT_INLINE void weft_task_calls(weft_self *self, weft_task_self *task, weft_tas
             bytes += (task->staged >> i & 1) != 0 ? weft_task_bytes(&task->record->data[i]) : 0;
         weft_store_relaxed_u64(&task->place->rate, (staged - began) * 1024 / bytes);
     }
+    return WEFT_TASK_DONE;
 }
 
 /* All slots of the rank are free. All threads. */
@@ -369,14 +373,15 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
         task.record = &p->record[task.slot];
         task.first = turn->first;
         task.end = turn->end;
-        const uint32_t status = turn->status, tickets = turn->tickets;
+        const uint32_t tickets = turn->tickets;
+        uint32_t status = turn->status;
         if (weft_leads(self))
             self->work = weft_task_work(task.record);
         if (weft_traced(self) && weft_thread(self) == 0)
             weft_task_mark(self, task.record);
         weft_sync(self);
         if (status == WEFT_TASK_DONE && task.first < task.end)
-            weft_task_calls(self, &task, &next, here, bodies);
+            status = weft_task_calls(self, &task, &next, here, bodies);
         weft_task_end(self, &task, status, tickets);
         weft_region_end(self);
         if (weft_leads(self))

@@ -43,9 +43,10 @@ WEFT_INLINE uint64_t weft_task_needs(const struct weft_task_record *record)
     return needs;
 }
 
-/* Finds the data, and begins to fetch what is read, into scratch memory from `at` on. All threads.
- */
-WEFT_INLINE void weft_task_stage(weft_self *self, weft_task_self *task, uint64_t at)
+/* Finds the data, and begins to fetch what is read, into scratch memory from `at` on. False:
+ * another place's task needs more than there is; its place has thought that this rank reaches them.
+ * All threads. */
+WEFT_INLINE bool weft_task_stage(weft_self *self, weft_task_self *task, uint64_t at)
 {
     const struct weft_task_record *const record = task->record;
 
@@ -53,28 +54,35 @@ WEFT_INLINE void weft_task_stage(weft_self *self, weft_task_self *task, uint64_t
     for (uint32_t i = 0; i < record->datas; i++) {
         const weft_task_data_desc *const data = &record->data[i];
         const bool own = data->mode == WEFT_TASK_SCRATCH;
-        task->data[i] = own ? NULL : weft_task_direct(self, data);
+        task->data[i] = own ? NULL : (void *)weft_task_direct(self, data);
         task->pitch[i] = data->rows > 1 ? data->pitch : data->bytes;
         if (task->data[i] != NULL)
             continue;
         task->data[i] = task->rank->scratch + at;
         task->pitch[i] = data->bytes;
         at += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
-        if (at > task->place->scratch)
-            weft_fail4(self, WEFT_ERR_LIMIT,
-                       "a task of body %d needs %llu bytes for its data, and has %llu "
-                       "(WEFT_TASK_SCRATCH)",
-                       record->body, (int64_t)at, (int64_t)task->place->scratch, 0);
-        if (own)
-            continue;
-        task->staged |= 1u << i;
-        if ((data->mode & WEFT_TASK_IN) == 0)
+        if (!own)
+            task->staged |= 1u << i;
+    }
+    if (at > task->place->scratch) {
+        task->staged = 0;
+        if (record->home != task->place->me)
+            return false;
+        weft_fail4(self, WEFT_ERR_LIMIT,
+                   "a task of body %d needs %llu bytes for its data, and has %llu "
+                   "(WEFT_TASK_SCRATCH)",
+                   record->body, (int64_t)at, (int64_t)task->place->scratch, 0);
+    }
+    for (uint32_t i = 0; i < record->datas; i++) {
+        const weft_task_data_desc *const data = &record->data[i];
+        if ((task->staged >> i & 1) == 0 || (data->mode & WEFT_TASK_IN) == 0)
             continue;
         task->fetching |= 1u << i;
         task->fetch[i] = weft_get_2d_begin(
             self, data->win, data->place, data->offset, data->rows > 1 ? data->pitch : data->bytes,
             task->data[i], data->bytes, data->bytes, weft_task_rows(data));
     }
+    return true;
 }
 
 /* What is fetched is there. All threads. */

@@ -42,6 +42,7 @@ static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
     p->sent = carve(memory, &at, n * sizeof(*p->sent));
     p->away = carve(memory, &at, n * sizeof(*p->away));
     p->gone_last = carve(memory, &at, n * sizeof(*p->gone_last));
+    p->pace = carve(memory, &at, n * sizeof(*p->pace));
     p->vain = carve(memory, &at, n * sizeof(*p->vain));
     p->again = carve(memory, &at, n * sizeof(*p->again));
     p->report_seen = carve(memory, &at, n * sizeof(*p->report_seen));

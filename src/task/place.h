@@ -114,6 +114,12 @@ struct weft_task_named {
     uint32_t body, by, slot, at; /* at: its gate; the place that has taken it */
 };
 
+/* How long calls take that another place has, the way included. */
+struct weft_task_pace {
+    uint64_t since, calls; /* come back since then */
+    uint64_t ns;           /* a call; 0: not known */
+};
+
 struct weft_task_place {
     int32_t me, places;
     uint32_t ranks, slots; /* slots of each rank: a power of two */
@@ -130,6 +136,7 @@ struct weft_task_place {
     uint64_t *answered;          /* by place: the last ask that was answered; service */
     uint64_t *returned, *sent;   /* by place: returns that have come; that were sent */
     uint32_t *away;              /* by place: how many of this place's tasks it has; service */
+    struct weft_task_pace *pace; /* by place; service */
     uint64_t *vain;              /* by place: the load it had when it gave nothing; service */
     uint64_t *again;             /* by place: when it may be asked again; service */
     uint64_t *report_seen;       /* by place: the last report; place 0's service */
@@ -141,6 +148,7 @@ struct weft_task_place {
     uint32_t gone_to; /* one of those places; service */
     struct weft_task_named held_last, *gone_last; /* gone_last: by place */
     uint32_t stop;
+    uint64_t ran;              /* calls, by this place's ranks */
     uint32_t lock, unused[15]; /* of the service */
     /* Of who has the lock: */
     uint64_t heard;         /* entries of the host program */
@@ -149,6 +157,8 @@ struct weft_task_place {
     uint64_t ask, asked_at; /* the last ask's number; when */
     uint64_t reported;      /* the last report */
     uint64_t backoff;
+    struct weft_task_pace
+        own;       /* of calls that ran here, while some waited; its calls: `ran` then */
     uint64_t rate; /* ns that a KiB of a taken task's data took */
     uint64_t given;
     uint32_t untried;       /* reports have come since they were added up; place 0 */

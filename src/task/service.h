@@ -196,8 +196,10 @@ WEFT_COLD void weft_task_service(weft_self *self, struct weft_task_place *p,
         return;
     weft_task_hear(self, p, r);
     if (p->places > 1 && p->stealing) {
-        if (weft_leads(self))
+        if (weft_leads(self)) {
+            weft_task_own_pace(p);
             weft_task_returns(self, p, r);
+        }
         weft_sync(self);
         weft_task_answer(self, p, r);
         weft_task_advertise(self, p, r);

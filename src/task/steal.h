@@ -4,16 +4,17 @@
  * Each place tells the others its load, a word in their mailboxes. A place whose ranks find nothing
  * asks the one with the greatest load: a word with the ask's number. There, whoever has the service
  * answers: records into the asker's mailbox, then a word with that number and how many. One ask is
- * out at a time, so that mailbox is free. What has run goes back as a word in the owner's mailbox;
- * before it goes all that the task has written. The owner lets no place have more than that row of
- * words holds. tests/unit/task/test_finish_model.c has all interleavings of this.
+ * out at a time, so that mailbox is free. What has run, or cannot run there, goes back as a word in
+ * the owner's mailbox; before it goes all that the task has written. The owner lets no place have
+ * more than that row of words holds. tests/unit/task/test_finish_model.c has all interleavings of
+ * this.
  *
  * All of it is done by the rank that has the service, except returns, which the task's rank sends.
  */
 #ifndef WEFT_TASK_STEAL_H
 #define WEFT_TASK_STEAL_H
 
-#include "task/data.h"
+#include "task/pace.h"
 
 /* Stores a word in the mailbox of a place, with all before it. It is there on return, so that the
  * next one, from another rank, comes later. All threads. */
@@ -53,7 +54,9 @@ WEFT_INLINE void weft_task_send_back(weft_self *self, struct weft_task_place *p,
 WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
                                    struct weft_task_rank *r)
 {
-    for (int32_t from = 0; from < p->places; from++)
+    for (int32_t from = 0; from < p->places; from++) {
+        struct weft_task_pace *const pace = &p->pace[from];
+        const uint32_t before = p->away[from];
         while (p->away[from] != 0) {
             weft_tell_u32(&p->gone_to, (uint32_t)from);
             const uint64_t number = p->returned[from];
@@ -70,8 +73,20 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
             p->away[from]--;
             weft_tell_u32(&p->gone, p->gone - 1);
             p->record[slot].taker = 0;
-            weft_task_complete(self, p, r, slot, (uint32_t)(word >> 32) & 0xff);
+            pace->calls += p->record[slot].end - p->record[slot].first;
+            const uint32_t status = (uint32_t)(word >> 32) & 0xff;
+            if (status != WEFT_TASK_QUEUED) {
+                weft_task_complete(self, p, r, slot, status);
+            } else { /* there it does not run */
+                p->record[slot].flags |= WEFT_TASK_HOLD;
+                weft_task_ready(self, p, r, slot);
+            }
         }
+        if (before != p->away[from] && (p->away[from] == 0 || pace->calls >= 8)) {
+            weft_task_paced(pace, pace->calls, weft_port_clock());
+            pace->calls = 0;
+        }
+    }
 }
 
 /* ---- giving -------------------------------------------------------------------------------------
@@ -103,21 +118,27 @@ WEFT_INLINE uint32_t weft_task_median(const struct weft_task_place *p, uint32_t 
 }
 
 /* Whether a task may run at that place, and its data get there in less time than it would wait
- * here. rate: ns for a KiB. */
-WEFT_INLINE bool weft_task_goes(const struct weft_task_place *p,
+ * here. Data that the place seems to reach by loads need no memory there: if it does not, it sends
+ * the task back. rate: ns for a KiB. */
+WEFT_INLINE bool weft_task_goes(const weft_self *self, const struct weft_task_place *p,
                                 const struct weft_task_record *record, int32_t to, uint64_t rate)
 {
     const uint32_t not_there = weft_task_is_gpu(p, to) ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY;
-    uint64_t moved = 0;
+    const bool mapped = self->state->process_table[to].exposed != NULL;
+    uint64_t moved = 0, needs = 0;
 
     if ((record->flags & (not_there | WEFT_TASK_HOLD)) != 0)
         return false;
     for (uint32_t i = 0; i < record->datas; i++) {
-        const uint64_t bytes = weft_task_bytes(&record->data[i]);
-        if (record->data[i].mode != WEFT_TASK_SCRATCH)
-            moved += bytes * (record->data[i].mode == WEFT_TASK_INOUT ? 2 : 1);
+        const weft_task_data_desc *const data = &record->data[i];
+        const uint64_t bytes = weft_task_bytes(data);
+        const bool own = data->mode == WEFT_TASK_SCRATCH;
+        if (own || record->many || !(data->place == to || (data->place == p->me && mapped)))
+            needs += (bytes + 63) & ~(uint64_t)63;
+        if (!own)
+            moved += bytes * (data->mode == WEFT_TASK_INOUT ? 2 : 1);
     }
-    if (weft_task_needs(record) > p->scratch)
+    if (needs > p->scratch)
         return false;
     const uint64_t median = weft_task_median(p, record->body);
     const uint64_t wait = median * (weft_load_relaxed_u32(&p->queued) + 1) / p->ranks;
@@ -135,10 +156,10 @@ WEFT_INLINE uint64_t weft_task_take_calls(struct weft_task_record *record, uint6
     return first < record->end ? first : record->end;
 }
 
-/* What of a task to give: all, if it is one call, else half of the calls that have not begun, in a
- * slot of their own. The slot + 1; 0: there is none. The leader. */
+/* What of a task to give: all, if it is one call, else a share of the calls that have not begun, in
+ * a slot of their own. The slot + 1; 0: there is none. The leader. */
 WEFT_INLINE uint32_t weft_task_split(struct weft_task_place *p, struct weft_task_rank *r,
-                                     uint32_t slot)
+                                     uint32_t slot, int32_t to)
 {
     struct weft_task_record *const record = &p->record[slot];
     const size_t fixed = offsetof(struct weft_task_record, body);
@@ -152,10 +173,11 @@ WEFT_INLINE uint32_t weft_task_split(struct weft_task_place *p, struct weft_task
     struct weft_task_record *const half = &p->record[piece - 1];
     weft_read_shared((unsigned char *)half + fixed, (const unsigned char *)record + fixed,
                      sizeof(*half) - fixed);
-    half->first = weft_task_take_calls(record, (record->end - begun) / 2, &half->end);
+    const uint64_t share = weft_task_share(p, to, record->end - begun);
+    half->first = weft_task_take_calls(record, share, &half->end);
     half->home_slot = piece - 1;
     half->parent = slot + 1;
-    if (half->first < half->end)
+    if (share != 0 && half->first < half->end)
         return piece;
     weft_task_slot_give(p, piece - 1);
     return 0;
@@ -184,7 +206,8 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
         return;
     give->count = 0;
     const uint32_t queued = weft_load_relaxed_u32(&p->queued);
-    uint32_t most = queued / 2 + (queued & 1), kept = 0, keep[WEFT_TASK_GRANT];
+    const uint64_t share = weft_task_share(p, give->to, queued);
+    uint32_t most = (uint32_t)share, kept = 0, keep[WEFT_TASK_GRANT];
     if (most > WEFT_TASK_GRANT)
         most = WEFT_TASK_GRANT;
     if (most > WEFT_TASK_AWAY - p->away[give->to])
@@ -195,8 +218,8 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
             break;
         struct weft_task_record *const record = &p->record[slot - 1];
         const uint32_t part = record->home == p->me && !weft_task_is_cancelled(p, record) &&
-                                      weft_task_goes(p, record, give->to, (uint32_t)give->ask)
-                                  ? weft_task_split(p, r, slot - 1)
+                                      weft_task_goes(self, p, record, give->to, (uint32_t)give->ask)
+                                  ? weft_task_split(p, r, slot - 1, give->to)
                                   : 0;
         if (part != 0)
             give->slot[give->count++] = part - 1;
@@ -209,6 +232,10 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
         weft_task_ready(self, p, r, keep[i]);
     for (uint32_t i = 0; i < give->count; i++)
         p->record[give->slot[i]].taker = (uint32_t)give->to + 1;
+    if (p->away[give->to] == 0) {
+        p->pace[give->to].since = weft_port_clock();
+        p->pace[give->to].calls = 0;
+    }
     p->away[give->to] += give->count;
     weft_tell_u32(&p->gone, p->gone + give->count);
     if (give->count != 0)
