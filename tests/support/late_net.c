@@ -7,6 +7,7 @@
 #include "base/task.h"
 #include "net/net.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,26 +63,34 @@ static weft_status late_progress(struct weft_net *net, enum weft_net_side side, 
 /* A test of what comes late is none if nothing did. */
 static void late_close(struct weft_net *net)
 {
-    if (taken > 100 && pauses_begun == 0) {
-        fprintf(stderr, "late_net: %llu puts, and none was late\n", (unsigned long long)taken);
+    const uint64_t puts = __atomic_load_n(&taken, __ATOMIC_RELAXED);
+
+    if (puts > 100 && __atomic_load_n(&pauses_begun, __ATOMIC_RELAXED) == 0) {
+        fprintf(stderr, "late_net: %llu puts, and none was late\n", (unsigned long long)puts);
         abort();
     }
     weft_net_shm.close(net);
 }
 
 const struct weft_net_ops *__real_weft_net_find(const char *name);
-const struct weft_net_ops *__wrap_weft_net_find(const char *name);
-const struct weft_net_ops *__wrap_weft_net_find(const char *name)
+static void make_late(void)
 {
-    const struct weft_net_ops *const found = __real_weft_net_find(name);
     const char *const seed = getenv("LATE_SEED");
 
-    if (found == NULL || strcmp(name, "shm") != 0)
-        return found;
-    late = *found;
+    late = *__real_weft_net_find("shm");
     late.put = late_put;
     late.progress = late_progress;
     late.close = late_close;
-    __atomic_store_n(&state, seed != NULL ? strtoull(seed, NULL, 10) : 1, __ATOMIC_RELAXED);
+    state = seed != NULL ? strtoull(seed, NULL, 10) : 1;
+}
+
+const struct weft_net_ops *__wrap_weft_net_find(const char *name);
+const struct weft_net_ops *__wrap_weft_net_find(const char *name)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    if (strcmp(name, "shm") != 0)
+        return __real_weft_net_find(name);
+    pthread_once(&once, make_late);
     return &late;
 }
