@@ -50,14 +50,13 @@ static weft_status agree(weft_job *job, bool *host_heaps)
     return status;
 }
 
-static void release(weft_job *job)
+/* All but the memory of weft_malloc, which the job frees when it is closed. */
+static void forget(weft_job *job)
 {
     struct weft_pgas *const pgas = job->pgas;
 
     if (pgas == NULL)
         return;
-    weft_free(job, pgas->memory);
-    weft_free(job, pgas->on_device);
     free(pgas->parts);
     free(pgas->space.segment);
     free(pgas->words_apart);
@@ -65,6 +64,13 @@ static void release(weft_job *job)
     weft_job_host_free(job, pgas->host);
     free(pgas);
     job->pgas = NULL;
+}
+
+static void release(weft_job *job)
+{
+    weft_free(job, job->pgas->memory);
+    weft_free(job, job->pgas->on_device);
+    forget(job);
 }
 
 /* What the device holds beside the heap: the space, segments, parts, words of the allocator. */
@@ -268,8 +274,8 @@ weft_status weft_pgas_close(weft_job *job)
     return status;
 }
 
-/* A job that failed closes without weft_pgas_close. */
-const struct weft_module weft_pgas_module = {.close = release};
+/* A job may close without weft_pgas_close. */
+const struct weft_module weft_pgas_module = {.close = forget};
 
 weft_gspace *weft_pgas_space(weft_job *job)
 {
