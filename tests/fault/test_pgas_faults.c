@@ -92,6 +92,7 @@ static weft_status provoke(weft_job *job, int process, weft_gspan *span)
     weft_gptr block = weft_gptr_null();
     weft_gspan other;
     weft_status status;
+    struct user user = {weft_pgas_space(job), g, weft_malloc(job, 8)};
 
     if (provoked == TWICE || provoked == INNER || provoked == FOREIGN)
         weft_host_local_alloc(job, 1000, &block);
@@ -124,8 +125,7 @@ static weft_status provoke(weft_job *job, int process, weft_gspan *span)
     case RUNNING:
         status = weft_prepare(job, &greedy, 1, 1);
         if (status == WEFT_OK)
-            status = weft_start(job, &(struct user){weft_pgas_space(job), g, weft_malloc(job, 8)},
-                                sizeof(struct user));
+            status = weft_start(job, &user, sizeof(user));
         if (status == WEFT_OK && weft_malloc(job, 8) == NULL)
             status = weft_galloc(job, WEFT_COMM_HOST, 8, &other);
         weft_finish(job, NULL);
