@@ -74,7 +74,7 @@ access() {
 }
 
 tasks() {
-    local form n way
+    local form n way times variant
     for form in indexed host spawn; do
         go "$bin/bench_tasks" --form $form --repeats 200000
         echo "task,weft,$round,$form,$(sed -n 2p "$out/last.txt" | cut -d, -f3)" >>"$out/raw.csv"
@@ -84,22 +84,24 @@ tasks() {
         echo "task,starpu,$round,host,$(sed -n 's/^empty starpu: \([0-9.]*\).*/\1/p' "$out/last.txt")" >>"$out/raw.csv"
     fi
     for n in 500 1000 2000 4000; do
-        iteration plate omp $n "$bin/stencil2d" --variant omp -N $n --iterations 10
-        iteration plate ranks $n "$bin/stencil2d" --variant ranks -N $n --iterations 10
-        iteration plate tasks $n "$bin/stencil2d" --variant tasks -N $n --iterations 10
-        iteration plate rows $n "$bin/stencil2d" --variant tasks -N $n --way 40 --iterations 10
+        iteration plate omp $n "$bin/stencil2d" --variant omp -N $n --iterations 40
+        iteration plate ranks $n "$bin/stencil2d" --variant ranks -N $n --iterations 40
+        iteration plate tasks $n "$bin/stencil2d" --variant tasks -N $n --iterations 40
+        iteration plate rows $n "$bin/stencil2d" --variant tasks -N $n --way 40 --iterations 40
         [ ! -x "$bin/stencil2d_starpu" ] ||
-            iteration plate starpu $n env STARPU_SILENT=1 "$bin/stencil2d_starpu" -N $n --way 40 --iterations 10
+            iteration plate starpu $n env STARPU_SILENT=1 "$bin/stencil2d_starpu" -N $n --way 40 --iterations 40
     done
-    for n in 2000 4000; do
+    n=4000
+    for times in 4 9; do
+        iteration slow even $times env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant static -N $n --way 40 --iterations 40
         for variant in static dynamic; do
-            iteration slow $variant $n env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant $variant -N $n --way 40 --slow 1:4 --iterations 10
+            iteration slow $variant $times env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant $variant -N $n --way 40 --slow 1:$times --iterations 40
         done
     done
     for n in 1000 4000; do
         for way in 5 10 20; do
-            iteration imbalance alone "$n-$way" env WEFT_STEAL=off WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant imbalance -N $n --way $way --iterations 10
-            iteration imbalance imbalance "$n-$way" env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant imbalance -N $n --way $way --iterations 10
+            iteration imbalance alone "$n-$way" env WEFT_STEAL=off WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant imbalance -N $n --way $way --iterations 40
+            iteration imbalance imbalance "$n-$way" env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant imbalance -N $n --way $way --iterations 40
         done
     done
 }
