@@ -242,7 +242,8 @@ int main(void)
            "weft_tasks_begin: task 1 is \"beyond\" in process 0, \"beneath\" in process 1");
     expect(GRANT, WEFT_ERR_PROTOCOL, "place 1 gives 77 tasks, at most 32");
     expect(GARBAGE, WEFT_ERR_PROTOCOL, "place 1 gives what is no task");
-    stalls(STALL, "1 tasks held by gates", "\"fine\" 0 waits for 1 of 2, made by host of process 0");
+    stalls(STALL, "1 tasks held by gates",
+           "\"fine\" 0 waits for 1 of 2, made by host of process 0");
     stalls(WAITS, "in weft_wait for tag 3", "1 notifications; in task \"waits\" 0 of place");
     kills();
     printf("%d checks failed\n", failed_checks);
