@@ -108,10 +108,33 @@ static int verify(const struct options *o, const double *got)
     return !equal;
 }
 
+/* All iterations; us. */
+static double run(const struct options *o, double *const field[2])
+{
+    const size_t width = o->n + 2;
+
+    for (int f = 0; f < 2; f++)
+        for (uint32_t b = 0; b < o->way; b++) {
+            size_t first;
+            const size_t rows = rows_in(o, b, &first);
+            starpu_vector_data_register(&block[f][b], STARPU_MAIN_RAM,
+                                        (uintptr_t)(field[f] + first * width), rows * width,
+                                        sizeof(double));
+        }
+    const double begun = starpu_timing_now();
+    for (uint32_t i = 0; i < o->iterations; i++)
+        iterate(o, field, i);
+    good(starpu_task_wait_for_all(), "the end");
+    const double us = starpu_timing_now() - begun;
+    for (int f = 0; f < 2; f++)
+        for (uint32_t b = 0; b < o->way; b++)
+            starpu_data_unregister(block[f][b]);
+    return us;
+}
+
 int main(int argc, char **argv)
 {
     struct options o;
-    double *field[2];
 
     if (argc == 3 && strcmp(argv[1], "--empty") == 0) {
         good(starpu_init(NULL), "start");
@@ -126,32 +149,20 @@ int main(int argc, char **argv)
         return 2;
     }
     const size_t width = o.n + 2, points = width * width;
-    for (int f = 0; f < 2; f++) {
-        field[f] = malloc(points * sizeof(double));
-        if (field[f] == NULL)
-            return 1;
-        for (size_t i = 0; i < points; i++)
-            field[f][i] = start_at(o.n, i / width, i % width);
+    double *const field[2] = {malloc(points * sizeof(double)), malloc(points * sizeof(double))};
+    if (field[0] == NULL || field[1] == NULL) {
+        fprintf(stderr, "stencil2d_starpu: no memory for %zu points\n", points);
+        exit(1);
     }
+    for (size_t i = 0; i < points; i++)
+        field[0][i] = field[1][i] = start_at(o.n, i / width, i % width);
     good(starpu_init(NULL), "start");
-    for (int f = 0; f < 2; f++)
-        for (uint32_t b = 0; b < o.way; b++) {
-            size_t first;
-            const size_t rows = rows_in(&o, b, &first);
-            starpu_vector_data_register(&block[f][b], STARPU_MAIN_RAM,
-                                        (uintptr_t)(field[f] + first * width), rows * width,
-                                        sizeof(double));
-        }
-    const double begun = starpu_timing_now();
-    for (uint32_t i = 0; i < o.iterations; i++)
-        iterate(&o, field, i);
-    good(starpu_task_wait_for_all(), "the end");
-    const double us = starpu_timing_now() - begun;
-    for (int f = 0; f < 2; f++)
-        for (uint32_t b = 0; b < o.way; b++)
-            starpu_data_unregister(block[f][b]);
+    const double us = run(&o, field);
     starpu_shutdown();
     printf("stencil2d starpu: N = %llu: %.4f ms an iteration\n", (unsigned long long)o.n,
            us / 1e3 / o.iterations);
-    return o.verify && verify(&o, field[o.iterations % 2]);
+    const int wrong = o.verify && verify(&o, field[o.iterations % 2]);
+    free(field[0]);
+    free(field[1]);
+    return wrong;
 }
