@@ -42,10 +42,9 @@ WEFT_INLINE uint64_t weft_task_share(struct weft_task_place *p, int32_t to, uint
     if (own == 0 || other == 0 || n > UINT32_MAX)
         return n / 2 + (n & 1);
     uint64_t share = n * own / (own + other);
-    if ((share + 1) * other <=
-        (n - share) * own) /* one more there is done before it would be here */
+    if ((share + 1) * other <= (n - share) * own) /* there one more is done no later than here */
         share++;
-    if (share == 0)
+    if (share == 0 && n != 0)
         p->pace[to].ns -= other / 64;
     return share;
 }
