@@ -1,7 +1,8 @@
 /*
  * bench/alloc.cu - a block is taken and given back, size by size: by a host program from its heap
- * (local), by all ranks at once inside a kernel (kernel), by malloc, by weft_malloc. Each program
- * of a job measures beside the others; process 0 prints its own time.
+ * (local), by all ranks at once inside a kernel (kernel), by malloc, by weft_malloc, by all host
+ * programs together (team). Each program of a job measures beside the others; process 0 prints its
+ * own time.
  */
 #include "support/bench.h"
 
@@ -35,9 +36,9 @@ WEFT_KERNEL(alloc, struct alloc_data, user)
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS = 128, LOCAL = 0, KERNEL = 1, MALLOC = 2 };
+enum { THREADS = 128, LOCAL = 0, KERNEL = 1, MALLOC = 2, TEAM = 4 };
 
-static const char *const forms[] = {"local", "kernel", "malloc", "weft_malloc", NULL};
+static const char *const forms[] = {"local", "kernel", "malloc", "weft_malloc", "team", NULL};
 
 /* One block of that form, taken and given back by the host program. False: there was none. */
 static bool once(weft_job *job, int form, size_t bytes)
@@ -48,6 +49,11 @@ static bool once(weft_job *job, int form, size_t bytes)
     if (form == LOCAL)
         return weft_host_local_alloc(job, bytes, &block) == WEFT_OK &&
                weft_host_local_free(job, block) == WEFT_OK;
+    if (form == TEAM) {
+        weft_gspan span;
+        return weft_galloc(job, WEFT_COMM_HOST, bytes, &span) == WEFT_OK &&
+               weft_gfree(job, &span) == WEFT_OK;
+    }
     void *volatile memory = form == MALLOC ? malloc(bytes) : weft_malloc(job, bytes);
     taken = memory != NULL;
     if (form == MALLOC)

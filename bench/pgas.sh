@@ -1,102 +1,138 @@
 #!/usr/bin/env bash
-# bench/pgas.sh - the address space and tasks on the CPU device: what a block costs, a task, and the
-# plate of apps/stencil2d in all variants, one place and two of which one is slow; an unbalanced tree.
-# Prints tables, with what was wanted where something was.
+# bench/pgas.sh [--page FILE] [--rounds N] BIN_DIR OUT_DIR - the figures 4 to 13 of Zhou and Fürlinger
+# (DART-CUDA, ISPDC 2015) on the CPU device, in this library's own form: blocks and segments, gets and
+# puts beside memcpy and MPI, the plate of apps/stencil2d beside OpenMP and, where it was built, StarPU;
+# tasks that do nothing; two places of which one is slow, or has all tasks; an unbalanced tree.
 #
-#   bench/pgas.sh BIN_DIR [-r ROUNDS] [-q]
-#
-# BIN_DIR: where the programs are (build/bin). ROUNDS: medians of so many (default 5). -q: small sizes,
-# one round: whether all runs.
-set -eu
+# Leaves raw.csv, tables.md, machine.txt and commands.txt in OUT_DIR. --page puts tables and machine into
+# a page, between its lines "<!-- tables -->" and "<!-- end of tables -->". Ends after so many rounds
+# (default 5), or before the first that would not fit into ten minutes.
+set -euo pipefail
 
-bin=${1-}
-[ $# -gt 0 ] && shift
-rounds=5
-quick=
-while getopts "r:qh" option; do
-    case $option in
-    r) rounds=$OPTARG ;;
-    q) quick=1 rounds=1 ;;
-    *) sed -n '2,10s/^# \{0,1\}//p' "$0" && exit "$([ "$option" = h ]; echo $?)" ;;
-    esac
-done
-[[ $rounds =~ ^[1-9][0-9]?$ ]] || { echo "pgas.sh: -r $rounds is not in 1..99" >&2 && exit 2; }
-[ -d "$bin" ] || { echo "pgas.sh: BIN_DIR is missing; -h says more" >&2 && exit 2; }
-needs=(weftrun bench_alloc bench_tasks stencil2d uts)
-. "$(dirname "$0")/support/two.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/support/page.sh"
+[ "${1:-}" = --rounds ] || set -- --rounds 5 "$@"
+needs=(weftrun bench_alloc bench_get bench_tasks stencil2d uts)
+. "$here/support/begin.sh"
 
-# median COMMAND... - of what it prints, one number each time.
-median() {
-    for _ in $(seq "$rounds"); do "$@"; done | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+weftrun=(taskset -c "$cores" "$bin/weftrun" -n)
+one=(taskset -c "${cores%%,*}")
+ompi=("$(command -v mpirun.openmpi || command -v mpirun || echo none)" --cpu-list "$cores" --bind-to cpu-list:ordered -n 2)
+
+# go COMMAND...: its output in $out/last.txt; what fails ends the script.
+go() {
+    [ "$round" -gt 1 ] || echo "${*//"$bin"/BIN}" >>"$out/commands.txt"
+    if ! timeout 120 "$@" >"$out/last.txt" 2>"$out/last.err"; then
+        echo "bench: this failed: $*" >&2
+        cat "$out/last.txt" "$out/last.err" >&2
+        exit 1
+    fi
 }
-# of_csv NUMBER COMMAND... - the third column of that line.
-of_csv() {
-    local line=$1
-    shift
-    "$@" | sed -n "$((line + 1))p" | cut -d, -f3
+# measure KIND SERIES COMMAND...: lines of size, repetitions, value.
+measure() {
+    go "${@:3}"
+    awk -v start="$1,$2,$round," -F, 'NR > 1 { print start $1 "," $3 }' "$out/last.txt" >>"$out/raw.csv"
 }
-# iteration ARGUMENTS... - milliseconds of an iteration of stencil2d, by weftrun.
+# iteration KIND SERIES X COMMAND...: milliseconds of an iteration of the plate.
 iteration() {
-    "$bin/weftrun" "$@" | sed -n 's/.*: \([0-9.]*\) ms an iteration/\1/p'
-}
-# judge VALUE most|least WANTED
-judge() {
-    awk -v v="$1" -v how="$2" -v w="$3" 'BEGIN { print (how == "most" ? v <= w : v >= w) ? "met" : "MISSED" }'
-}
-ratio() {
-    awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'
+    go "${@:4}"
+    echo "$1,$2,$round,$3,$(sed -n 's/.*: \([0-9.]*\) ms an iteration/\1/p' "$out/last.txt")" >>"$out/raw.csv"
 }
 
-echo "machine: $(nproc) processors, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1); weft at $(
-    git -C "$(dirname "$0")" rev-parse --short HEAD 2>/dev/null || echo unknown); medians of $rounds"
-
-echo
-echo "a block taken and given back, us (wanted: 0.5 by a host program, 0.3 each call by a rank)"
-printf '%10s %12s %12s %12s %12s\n' bytes host "16 ranks" malloc weft_malloc
-for bytes in 256 4096 65536 1048576; do
-    line=$(printf '%10s' $bytes)
-    for form in local kernel malloc weft_malloc; do
-        us=$(WEFT_RANKS=16 median of_csv 1 "$bin/bench_alloc" --form $form --from $bytes --to $bytes \
-            --repeats $([ "$quick" ] && echo 200 || echo 20000))
-        line+=$(printf ' %12s' "$us")
-        [ $form != local ] || local_us=$us
+memory() {
+    local n form
+    for n in 1 2 4 8 16; do
+        measure local $n env WEFT_HEAP=64M "${weftrun[@]}" $n "$bin/bench_alloc" --form local --from 64 --to 16777216 --repeats 20000
+        measure team $n env WEFT_HEAP=64M "${weftrun[@]}" $n "$bin/bench_alloc" --form team --from 64 --to 16777216 --repeats 200
     done
-    echo "$line  host: $(judge "$local_us" most 0.5)"
-done
-
-echo
-echo "a task that does nothing, us"
-tasks=$([ "$quick" ] && echo 2000 || echo 200000)
-for form in indexed host spawn; do
-    us=$(median of_csv 1 "$bin/bench_tasks" --form $form --repeats $tasks)
-    case $form in
-    indexed) wanted=0.1 ;;
-    *) wanted=0.6 ;;
-    esac
-    printf '%10s %10s  wanted %s: %s\n' $form "$us" $wanted "$(judge "$us" most $wanted)"
-done
-
-echo
-echo "stencil2d, one place, ms an iteration"
-printf '%10s %10s %10s %10s   %s\n' N omp ranks tasks "omp/tasks (wanted 0.95)"
-for n in $([ "$quick" ] && echo 300 || echo 1000 2000 4000); do
-    for variant in omp ranks tasks; do
-        printf -v "$variant" %s "$(median iteration "$bin/stencil2d" --variant $variant -N $n --iterations 10)"
+    measure local kernel env WEFT_RANKS=16 "${weftrun[@]}" 1 "$bin/bench_alloc" --form kernel --from 64 --to 4194304 --repeats 2000
+    measure local malloc "$bin/bench_alloc" --form malloc --from 64 --to 16777216 --repeats 2000
+    for form in local malloc weft_malloc; do
+        measure native $form "$bin/bench_alloc" --form $form --from 64 --to 16777216 --repeats 500
     done
-    share=$(ratio "$omp" "$tasks")
-    printf '%10s %10s %10s %10s   %s: %s\n' $n "$omp" "$ranks" "$tasks" "$share" "$(judge "$share" least 0.95)"
-done
+}
 
-echo
-echo "two places of one worker each, place 1 does the work four times, 40 tiles of whole rows: ms an iteration"
-n=$([ "$quick" ] && echo 400 || echo 4000)
-export WEFT_CPU_WORKERS=1
-for variant in static dynamic; do
-    printf -v "$variant" %s "$(median iteration -n 2 "$bin/stencil2d" --variant $variant -N $n --way 40 \
-        --slow 1:4 --iterations 10)"
-done
-share=$(ratio "$static" "$dynamic")
-echo "N = $n: static $static, dynamic $dynamic: $share (ideal 2.5, wanted 1.9): $(judge "$share" least 1.9)"
+access() {
+    local form sizes=(--from 8 --to 16777216 --repeats 2000)
+    for form in rank_get rank_put host_get host_put handle_get handle_put memcpy; do
+        measure direct $form env WEFT_PATH=direct "${weftrun[@]}" 2 "$bin/bench_get" --form $form "${sizes[@]}"
+    done
+    for form in host_get host_put; do
+        measure direct "$form own" "${one[@]}" "$bin/bench_get" --form $form "${sizes[@]}"
+    done
+    for form in rank_get rank_put host_get host_put; do
+        measure proxy $form env WEFT_PATH=proxy "${weftrun[@]}" 2 "$bin/bench_get" --form $form "${sizes[@]}"
+    done
+    [ ! -x "$bin/mpi_rma" ] || for form in get put; do
+        measure direct "mpi $form" "${ompi[@]}" "$bin/mpi_rma" --form $form "${sizes[@]}"
+    done
+    # Figure 12: the same puts, of rows of N doubles.
+    awk -F, -v OFS=, -v r="$round" '$3 == r && $4 >= 4096 && $4 <= 262144 && $2 ~ /^host_put/ {
+        if ($1 == "direct") print "row", $2, r, $4 / 8, $5
+        if ($1 == "proxy") print "row", "proxy", r, $4 / 8, $5 }' "$out/raw.csv" >"$out/last.txt"
+    cat "$out/last.txt" >>"$out/raw.csv"
+}
 
-echo
-"$bin/weftrun" -n 2 "$bin/uts" --tree geometric $([ "$quick" ] && echo --depth 6) --verify
+tasks() {
+    local form n way times variant
+    for form in indexed host spawn; do
+        go "$bin/bench_tasks" --form $form --repeats 200000
+        echo "task,weft,$round,$form,$(sed -n 2p "$out/last.txt" | cut -d, -f3)" >>"$out/raw.csv"
+    done
+    if [ -x "$bin/stencil2d_starpu" ]; then
+        go env STARPU_SILENT=1 "$bin/stencil2d_starpu" --empty 100000
+        echo "task,starpu,$round,host,$(sed -n 's/^empty starpu: \([0-9.]*\).*/\1/p' "$out/last.txt")" >>"$out/raw.csv"
+    fi
+    for n in 500 1000 2000 4000; do
+        iteration plate omp $n "$bin/stencil2d" --variant omp -N $n --iterations 40
+        iteration plate ranks $n "$bin/stencil2d" --variant ranks -N $n --iterations 40
+        iteration plate tasks $n "$bin/stencil2d" --variant tasks -N $n --iterations 40
+        iteration plate rows $n "$bin/stencil2d" --variant tasks -N $n --way 40 --iterations 40
+        [ ! -x "$bin/stencil2d_starpu" ] ||
+            iteration plate starpu $n env STARPU_SILENT=1 "$bin/stencil2d_starpu" -N $n --way 40 --iterations 40
+    done
+    n=4000
+    for times in 4 9; do
+        iteration slow even $times env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant static -N $n --way 40 --iterations 40
+        for variant in static dynamic; do
+            iteration slow $variant $times env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant $variant -N $n --way 40 --slow 1:$times --iterations 40
+        done
+    done
+    for n in 1000 4000; do
+        for way in 5 10 20; do
+            iteration imbalance alone "$n-$way" env WEFT_STEAL=off WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant imbalance -N $n --way $way --iterations 40
+            iteration imbalance imbalance "$n-$way" env WEFT_CPU_WORKERS=1 "${weftrun[@]}" 2 "$bin/stencil2d" --variant imbalance -N $n --way $way --iterations 40
+        done
+    done
+}
+
+{
+    date -u +'date: %Y-%m-%d %H:%M UTC'
+    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
+    echo "kernel: $(uname -srm)"
+    echo "processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)"
+    echo "Open MPI: $([ ! -x "$bin/mpi_rma" ] && echo 'not built' || "${ompi[0]}" --version | head -n 1)"
+    echo "StarPU: $([ ! -x "$bin/stencil2d_starpu" ] && echo 'not built' || pkg-config --modversion starpu-1.3)"
+    echo "cores used: $cores of $allowed"
+    echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"
+} >"$out/machine.txt"
+echo "kind,series,round,x,value" >"$out/raw.csv"
+: >"$out/commands.txt"
+longest=0
+for ((round = 1; round <= rounds && SECONDS + longest < 570; round++)); do
+    began=$SECONDS
+    memory
+    access
+    tasks
+    [ $((SECONDS - began)) -le $longest ] || longest=$((SECONDS - began))
+done
+go "${weftrun[@]}" 2 "$bin/uts" --tree geometric --verify
+{
+    awk -f "$here/pgas.awk" "$out/raw.csv"
+    printf '\n### An unbalanced tree\n\n```\n%s\n```\n' "$(cat "$out/last.txt")"
+} >"$out/tables.md"
+rm "$out/last.txt" "$out/last.err"
+echo "rounds: $((round - 1)), of at most $longest s" >>"$out/machine.txt"
+echo "load average at the end: $(cut -d ' ' -f 1 /proc/loadavg)" >>"$out/machine.txt"
+cat "$out/machine.txt" "$out/tables.md"
+into_page "$out"

@@ -59,22 +59,19 @@ struct move {
     struct rows rows;
 };
 
-static dart_ret_t begun(struct move *m, weft_op op)
+/* Room for one more operation: before it begins, so that none is forgotten. */
+static dart_ret_t make_room(const struct move *m)
 {
     dart_handle_t const h = m->handle;
 
-    m->has_begun = true;
-    if (h == NULL)
+    if (h == NULL || h->count < h->room)
         return DART_OK;
-    if (h->count == h->room) {
-        const size_t room = h->room == 0 ? 1 : 2 * h->room;
-        weft_op *const more = realloc(h->op, room * sizeof(*more));
-        if (more == NULL)
-            return weftdart_no_memory(m->call);
-        h->op = more;
-        h->room = room;
-    }
-    h->op[h->count++] = op;
+    const size_t room = h->room == 0 ? 1 : 2 * h->room;
+    weft_op *const more = realloc(h->op, room * sizeof(*more));
+    if (more == NULL)
+        return weftdart_no_memory(m->call);
+    h->op = more;
+    h->room = room;
     return DART_OK;
 }
 
@@ -86,6 +83,7 @@ static dart_ret_t begin_rows(struct move *m)
     m->rows.height = 0;
     if (r.height == 0)
         return DART_OK;
+    TRY(make_room(m));
     const weft_gptr first = weft_gptr_add(m->pointer, (int64_t)r.at);
     unsigned char *const memory = m->memory + r.own;
     if (r.height > 1 && m->put)
@@ -98,7 +96,10 @@ static dart_ret_t begin_rows(struct move *m)
         TRY_WEFT(weft_host_gput_begin(weftdart.job, first, memory, r.width, &op));
     else
         TRY_WEFT(weft_host_gget_begin(weftdart.job, first, memory, r.width, &op));
-    return begun(m, op);
+    m->has_begun = true;
+    if (m->handle != NULL)
+        m->handle->op[m->handle->count++] = op;
+    return DART_OK;
 }
 
 /* One more run: a row of those that wait, or the first of others. */

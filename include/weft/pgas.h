@@ -56,7 +56,15 @@ WEFT_API weft_gspace *weft_pgas_space(weft_job *job);
  * block: try again; STATE.
  */
 WEFT_API weft_status weft_host_local_alloc(weft_job *job, size_t bytes, weft_gptr *g);
-/* NULL is ignored. Errors: ARGUMENT: no block of this place begins there. */
+/*
+ * The same of memory of a kind. HOST: memory that this host program and this place's ranks load and
+ * store both: on a GPU of a heap of its own, in pinned host memory (WEFT_HOST_HEAP). On a CPU there
+ * is one heap. For ranks of a GPU it is slow, and words that both sides update are not theirs.
+ */
+typedef enum weft_gkind { WEFT_GKIND_DEVICE, WEFT_GKIND_HOST } weft_gkind;
+WEFT_API weft_status weft_host_local_alloc_kind(weft_job *job, size_t bytes, weft_gkind kind,
+                                                weft_gptr *g);
+/* Of either. NULL is ignored. Errors: ARGUMENT: no block of this place begins there. */
 WEFT_API weft_status weft_host_local_free(weft_job *job, weft_gptr g);
 
 /* Of this place's heap; of the host programs' part on a GPU. A glimpse, if others use it. */
@@ -90,7 +98,8 @@ WEFT_API weft_gptr weft_gspan_member(weft_job *job, const weft_gspan *span, int 
 /* Byte `at` of all parts one behind the other, in the order of members; of parts of one size. */
 WEFT_API weft_gptr weft_gspan_at(weft_job *job, const weft_gspan *span, uint64_t at);
 
-/* Where this process may load and store it; NULL: in a GPU's memory, or not mapped here. */
+/* Where this process may load and store it; NULL: in a GPU's memory, or not mapped here. HOST
+ * memory of its own place it always may. */
 WEFT_API void *weft_host_gaddress(weft_job *job, weft_gptr g);
 
 /*

@@ -150,6 +150,7 @@ typedef struct weft_task_numbers {
     uint64_t taken;    /* tasks that it took from other places, */
     uint64_t given;    /* and that others took from it */
     uint64_t bytes;    /* moved for those it took, both ways */
+    uint64_t ahead;    /* tasks whose data were fetched while another one ran */
 } weft_task_numbers;
 /* Of this place, after weft_tasks_end. Errors: STATE. */
 WEFT_API weft_status weft_tasks_numbers(weft_job *job, weft_task_numbers *numbers);

@@ -27,6 +27,7 @@ enum weft_trace_kind {
     WEFT_TRACE_RUN_END,
     WEFT_TRACE_CLOCK,      /* and another between them; in logs of ranks alone */
     WEFT_TRACE_REGION,     /* a region of the program's begins: a moment, with its name, */
+    WEFT_TRACE_WORK,       /* the same of a piece of work, which its layer names, */
     WEFT_TRACE_REGION_END, /* and the last that has begun ends */
     WEFT_TRACE_PUT,        /* amount: bytes */
     WEFT_TRACE_NOTIFY,     /* a tag */

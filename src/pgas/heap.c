@@ -24,10 +24,11 @@ struct weft_pgas *weft_pgas_of(weft_job *job, const char *call)
 /* ---- opening ------------------------------------------------------------------------------------
  */
 
-static weft_status agree(weft_job *job)
+/* *host_heaps: whether any place has one. */
+static weft_status agree(weft_job *job, bool *host_heaps)
 {
-    const uint64_t mine[2] = {(uint64_t)job->config.heap_least_block,
-                              (uint64_t)job->config.segments};
+    const uint64_t mine[3] = {(uint64_t)job->config.heap_least_block,
+                              (uint64_t)job->config.segments, !job->device_ops->host_access};
     uint64_t *const all = calloc((size_t)job->numbers.processes, sizeof(mine));
     weft_status status = WEFT_ERR_MEMORY;
 
@@ -35,31 +36,41 @@ static weft_status agree(weft_job *job)
         weft_job_fail(job, status, "process %d: no memory for heaps", job->numbers.process);
     else
         status = weft_exchange(job, WEFT_EXCHANGE_PGAS, mine, sizeof(mine), all);
-    for (size_t q = 1; status == WEFT_OK && q < (size_t)job->numbers.processes; q++)
-        if (memcmp(&all[2 * q], all, sizeof(mine)) != 0)
+    for (size_t q = 0; status == WEFT_OK && q < (size_t)job->numbers.processes; q++) {
+        *host_heaps = *host_heaps || all[3 * q + 2] != 0;
+        if (memcmp(&all[3 * q], all, 2 * sizeof(*all)) != 0)
             status =
                 weft_refused(job, WEFT_ERR_MISMATCH,
                              "weft_pgas_open: WEFT_HEAP_LEAST_BLOCK=%llu and "
                              "WEFT_SEGMENTS=%llu in process 0, %llu and %llu in process %zu",
                              (unsigned long long)all[0], (unsigned long long)all[1],
-                             (unsigned long long)all[2 * q], (unsigned long long)all[2 * q + 1], q);
+                             (unsigned long long)all[3 * q], (unsigned long long)all[3 * q + 1], q);
+    }
     free(all);
     return status;
 }
 
-static void release(weft_job *job)
+/* All but the memory of weft_malloc, which the job frees when it is closed. */
+static void forget(weft_job *job)
 {
     struct weft_pgas *const pgas = job->pgas;
 
     if (pgas == NULL)
         return;
-    weft_free(job, pgas->memory);
-    weft_free(job, pgas->on_device);
     free(pgas->parts);
     free(pgas->space.segment);
     free(pgas->words_apart);
+    free(pgas->words_of_host);
+    weft_job_host_free(job, pgas->host);
     free(pgas);
     job->pgas = NULL;
+}
+
+static void release(weft_job *job)
+{
+    weft_free(job, job->pgas->memory);
+    weft_free(job, job->pgas->on_device);
+    forget(job);
 }
 
 /* What the device holds beside the heap: the space, segments, parts, words of the allocator. */
@@ -100,6 +111,28 @@ static uint64_t *share_heap(weft_job *job, struct weft_pgas *pgas, uint64_t byte
     return fill;
 }
 
+/* Host memory that this place's ranks reach, where they do not share theirs with the host. Local.
+ */
+static weft_status make_host_heap(weft_job *job, struct weft_pgas *pgas)
+{
+    const uint32_t least = (uint32_t)__builtin_ctzll((uint64_t)job->config.heap_least_block);
+    const uint64_t bytes = (uint64_t)job->config.host_heap;
+    const size_t words = weft_buddy_shape(&pgas->of_host, bytes, least);
+
+    if (job->device_ops->host_access)
+        return WEFT_OK;
+    pgas->host = job->device_ops->host_alloc(job->device, bytes);
+    pgas->words_of_host = malloc(words * sizeof(uint64_t));
+    if (pgas->host == NULL || pgas->words_of_host == NULL)
+        return weft_refused(job, WEFT_ERR_MEMORY,
+                            "weft_pgas_open: process %d has no %llu bytes for its heap in host "
+                            "memory (WEFT_HOST_HEAP)",
+                            pgas->space.me, (unsigned long long)bytes);
+    weft_buddy_place(&pgas->of_host, pgas->words_of_host);
+    weft_buddy_fill(&pgas->of_host, pgas->words_of_host);
+    return WEFT_OK;
+}
+
 /* Local. */
 static weft_status make(weft_job *job, struct weft_pgas *pgas)
 {
@@ -129,19 +162,20 @@ static weft_status make(weft_job *job, struct weft_pgas *pgas)
         status = weft_copy(job, space->buddy.word[0], fill, words * sizeof(uint64_t));
     }
     free(fill);
-    return status;
+    return status == WEFT_OK ? make_host_heap(job, pgas) : status;
 }
 
-/* Segment 0 is the heap of each place. The window's members know how large. */
-static void heaps(weft_job *job, struct weft_pgas *pgas)
+/* A segment that is a heap of each place. The window's members know how large. */
+static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_win win,
+                  uint64_t from)
 {
-    struct weft_gsegment *const heap = &pgas->space.segment[0];
+    struct weft_gsegment *const heap = &pgas->space.segment[segment];
 
     heap->known = 1;
-    heap->win = pgas->space.win;
+    heap->win = win;
     for (int p = 0; p < pgas->space.places; p++) {
-        const uint64_t all = job->space.state.windows[weft_handle_index(heap->win)].entry[p].bytes;
-        heap->part[p] = (struct weft_gpart){pgas->board, all - pgas->board, p, 1};
+        const uint64_t all = job->space.state.windows[weft_handle_index(win)].entry[p].bytes;
+        heap->part[p] = (struct weft_gpart){from, all - from, p, 1};
     }
 }
 
@@ -178,6 +212,7 @@ weft_status weft_pgas_open(weft_job *job)
 {
     weft_status status = weft_job_idle(job, "weft_pgas_open");
     const long long least = status == WEFT_OK ? (long long)job->config.heap_least_block : 1;
+    bool host_heaps = false;
 
     if (status == WEFT_OK && job->pgas != NULL)
         status = weft_refused(job, WEFT_ERR_STATE, "weft_pgas_open: it is open already");
@@ -186,12 +221,13 @@ weft_status weft_pgas_open(weft_job *job)
             weft_refused(job, WEFT_ERR_CONFIG,
                          "weft_pgas_open: WEFT_HEAP_LEAST_BLOCK=%lld is no power of two", least);
     if (status == WEFT_OK)
-        status = agree(job);
+        status = agree(job, &host_heaps);
     struct weft_pgas *const pgas = status == WEFT_OK ? calloc(1, sizeof(*pgas)) : NULL;
     if (pgas == NULL)
         return status == WEFT_OK ? weft_refused(job, WEFT_ERR_MEMORY, "weft_pgas_open: no memory")
                                  : status;
     job->pgas = pgas;
+    pgas->host_heaps = host_heaps;
     pgas->space.me = job->numbers.process;
     pgas->space.places = job->numbers.processes;
     pgas->space.segments = (uint32_t)job->config.segments;
@@ -202,8 +238,14 @@ weft_status weft_pgas_open(weft_job *job)
     if (status == WEFT_OK)
         status = weft_host_win_create(job, pgas->memory, pgas->board + (size_t)job->config.heap,
                                       &pgas->space.win);
+    if (status == WEFT_OK && host_heaps)
+        status = weft_host_win_create(job, pgas->host,
+                                      pgas->host != NULL ? (size_t)job->config.host_heap : 0,
+                                      &pgas->host_win);
     if (status == WEFT_OK) {
-        heaps(job, pgas);
+        heaps(job, pgas, WEFT_GSEGMENT_HEAP, pgas->space.win, pgas->board);
+        if (host_heaps)
+            heaps(job, pgas, WEFT_GSEGMENT_HOST, pgas->host_win, 0);
         status = publish(job, pgas);
     }
     if (status == WEFT_OK)
@@ -226,12 +268,14 @@ weft_status weft_pgas_close(weft_job *job)
         return weft_refused(job, WEFT_ERR_STATE, "weft_pgas_close: a kernel runs");
     if (weft_job_status(job) == WEFT_OK)
         status = weft_host_win_free(job, &pgas->space.win);
+    if (weft_job_status(job) == WEFT_OK && status == WEFT_OK && pgas->host_heaps)
+        status = weft_host_win_free(job, &pgas->host_win);
     release(job);
     return status;
 }
 
-/* A job that failed closes without weft_pgas_close. */
-const struct weft_module weft_pgas_module = {.close = release};
+/* A job may close without weft_pgas_close. */
+const struct weft_module weft_pgas_module = {.close = forget};
 
 weft_gspace *weft_pgas_space(weft_job *job)
 {
@@ -241,43 +285,67 @@ weft_gspace *weft_pgas_space(weft_job *job)
 /* ---- this place's heap --------------------------------------------------------------------------
  */
 
-weft_status weft_host_local_alloc(weft_job *job, size_t bytes, weft_gptr *g)
+/* The allocator of a heap of this place for host programs; *segment: the heap's. */
+static struct weft_buddy *buddy_of(struct weft_pgas *pgas, weft_gkind kind, uint32_t *segment)
+{
+    const bool host = kind == WEFT_GKIND_HOST && pgas->host != NULL;
+
+    *segment = host ? WEFT_GSEGMENT_HOST : WEFT_GSEGMENT_HEAP;
+    return host ? &pgas->of_host : pgas->buddy;
+}
+
+weft_status weft_host_local_alloc_kind(weft_job *job, size_t bytes, weft_gkind kind, weft_gptr *g)
 {
     weft_status status = weft_job_owned(job, "weft_local_alloc");
+    uint32_t segment;
 
     if (status == WEFT_OK)
         status = weft_host_place(job, "weft_local_alloc", "g", g);
+    if (status == WEFT_OK && kind != WEFT_GKIND_DEVICE && kind != WEFT_GKIND_HOST)
+        status =
+            weft_refused(job, WEFT_ERR_ARGUMENT, "weft_local_alloc: kind %d is none", (int)kind);
     if (status != WEFT_OK)
         return status;
     struct weft_pgas *const pgas = weft_pgas_of(job, "weft_local_alloc");
     if (pgas == NULL)
         return WEFT_ERR_STATE;
-    const uint64_t at = weft_buddy_take(pgas->buddy, bytes, WEFT_BUDDY_LANES - 1);
+    struct weft_buddy *const buddy = buddy_of(pgas, kind, &segment);
+    const uint64_t at = weft_buddy_take(buddy, bytes, WEFT_BUDDY_LANES - 1);
     if (at == WEFT_BUDDY_NONE) {
         struct weft_buddy_numbers n;
-        weft_buddy_count(pgas->buddy, &n);
+        weft_buddy_count(buddy, &n);
         return weft_refused(job, WEFT_ERR_MEMORY,
                             "weft_local_alloc: place %d has no %zu bytes in a row: %llu of %llu "
-                            "bytes of its heap are free (WEFT_HEAP)",
+                            "bytes of its heap are free (%s)",
                             pgas->space.me, bytes, (unsigned long long)n.free,
-                            (unsigned long long)pgas->buddy->bytes);
+                            (unsigned long long)buddy->bytes,
+                            segment == WEFT_GSEGMENT_HOST ? "WEFT_HOST_HEAP" : "WEFT_HEAP");
     }
-    *g = weft_gptr_make(pgas->space.me, 0, 0, at);
+    *g = weft_gptr_make(pgas->space.me, segment, 0, at);
     return WEFT_OK;
+}
+
+weft_status weft_host_local_alloc(weft_job *job, size_t bytes, weft_gptr *g)
+{
+    return weft_host_local_alloc_kind(job, bytes, WEFT_GKIND_DEVICE, g);
 }
 
 weft_status weft_host_local_free(weft_job *job, weft_gptr g)
 {
     weft_status status = weft_job_owned(job, "weft_local_free");
+    const bool host = g.segment == WEFT_GSEGMENT_HOST;
     struct weft_pgas *pgas;
+    uint32_t segment;
 
     if (status != WEFT_OK || weft_gptr_is_null(g))
         return status;
     pgas = weft_pgas_of(job, "weft_local_free");
     if (pgas == NULL)
         return WEFT_ERR_STATE;
-    if (g.segment != 0 || weft_gptr_place(g) != pgas->space.me ||
-        !weft_buddy_give(pgas->buddy, g.offset, WEFT_BUDDY_LANES - 1))
+    struct weft_buddy *const buddy =
+        buddy_of(pgas, host ? WEFT_GKIND_HOST : WEFT_GKIND_DEVICE, &segment);
+    if (g.segment != segment || g.generation != 0 || weft_gptr_place(g) != pgas->space.me ||
+        !weft_buddy_give(buddy, g.offset, WEFT_BUDDY_LANES - 1))
         return weft_refused(job, WEFT_ERR_ARGUMENT,
                             "weft_local_free: offset %llu of segment %d at place %d is not the "
                             "beginning of a block of place %d",

@@ -39,6 +39,11 @@ struct weft_pgas {
     struct weft_buddy apart;  /* of host programs, where they do not reach kernels' */
     struct weft_buddy *buddy; /* of host programs */
     uint64_t *words_apart;
+    bool host_heaps;     /* some place has one: segment 1 */
+    unsigned char *host; /* this place's; NULL: it has none */
+    weft_win host_win;
+    struct weft_buddy of_host;
+    uint64_t *words_of_host;
     uint32_t serial; /* of segments made */
 };
 

@@ -261,8 +261,10 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
         status = gather(job, "weft_gfree", span->group, &m);
     if (status == WEFT_OK)
         status = weft_pgas_find(job, m.call, span->base, 0, 0, 1, &place);
-    if (status == WEFT_OK && span->base.segment == 0)
-        status = weft_refused(job, WEFT_ERR_ARGUMENT, "weft_gfree: segment 0 is the heap itself");
+    if (status == WEFT_OK && (span->base.segment == WEFT_GSEGMENT_HEAP ||
+                              (span->base.segment == WEFT_GSEGMENT_HOST && m.pgas->host_heaps)))
+        status = weft_refused(job, WEFT_ERR_ARGUMENT, "weft_gfree: segment %d is the heap itself",
+                              span->base.segment);
     if (status == WEFT_OK) {
         mine.segment = span->base.segment;
         status = exchange(job, &m, &mine);

@@ -12,6 +12,8 @@
 #include "pgas/buddy.h"
 #include "weft/pgas.h"
 
+enum { WEFT_GSEGMENT_HEAP, WEFT_GSEGMENT_HOST }; /* the latter if any place has a host heap */
+
 /* What a place has of a segment. */
 struct weft_gpart {
     uint64_t at, bytes;      /* in the window */

@@ -38,7 +38,8 @@ static weft_status address_of(weft_job *job, weft_gptr g, void **address)
 
     WEFT_HOST_TRY(weft_pgas_find(job, host_name, g, 0, 0, 1, &to));
     unsigned char *const base = weft_ptr(self, to.win, to.member);
-    if (base != NULL && job->device_ops->host_access)
+    if (base != NULL && (job->device_ops->host_access ||
+                         (job->pgas->host_heaps && g.segment == WEFT_GSEGMENT_HOST)))
         *address = base + to.offset;
     return weft_host_leave(job, WEFT_OK);
 }

@@ -154,7 +154,8 @@ enum weft_wait_kind {
     WEFT_WAIT_EXPOSED, /* host program only; a: process, need: number */
     WEFT_WAIT_QUEUE,   /* a: process; have: slots under way, need: wanted; 0: all are awaited */
     WEFT_WAIT_MESSAGE, /* host program only; a: a number of msg/transfer.h */
-    WEFT_WAIT_TASKS,   /* a: body, slot of a task; have: tasks that gates hold; need: count, left */
+    WEFT_WAIT_TASKS,   /* a: slot, maker, body of a task; have: tasks that are away, that gates
+                          hold; need: of its gate count, left, or the place that has it */
     WEFT_WAIT_NO_MORE, /* the rank has ended its kernel */
     WEFT_WAIT_STOPPED  /* the job has failed, and the rank was ended outside of a wait */
 };
@@ -163,6 +164,7 @@ struct weft_waiting {
     uint32_t kind;
     uint32_t episode; /* one more for each wait */
     uint64_t a, have, need;
+    uint64_t work; /* as weft_self.work */
 };
 
 /*

@@ -68,6 +68,7 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
             weft_task_fill(record, desc);
             record->home = p->me;
             record->home_slot = *slot - 1;
+            record->by = self->slot;
             weft_add_relaxed_u64(&p->mail->created, 1);
             weft_task_admit(self, p, task->rank, *slot - 1);
         }
@@ -85,40 +86,88 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
 struct weft_task_turn {
     uint32_t slot, status; /* slot + 1; 0: the rank ends */
     uint64_t first, end;   /* calls */
+    uint32_t tickets;      /* that it gives up after them: 1 or 0 */
+    uint32_t kept;         /* the rank had kept the task */
 };
 
-/* Takes calls of a task: all, or, where there are many, some; the rest is for others. The leader.
+/*
+ * Takes calls of a task. Of many it takes some, and keeps its ticket for more: a task is not over
+ * before its tickets are given up. A ticket that comes from a queue brings two more, as long as
+ * there are ranks for them, so that soon all take calls at once. The leader.
  */
 WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
-                                 struct weft_task_rank *r, struct weft_task_turn *turn)
+                                 struct weft_task_rank *r, struct weft_task_turn *turn, bool kept)
 {
     struct weft_task_record *const record = &p->record[turn->slot - 1];
-    const uint64_t calls = record->end - record->first;
+    const uint64_t begun = weft_load_relaxed_u64(&record->first);
+    const uint64_t left = begun < record->end ? record->end - begun : 0;
 
-    weft_used_shared(record, sizeof(*record));
     turn->status = record->home == p->me && weft_task_is_cancelled(p, record) ? WEFT_TASK_CANCELLED
                                                                               : WEFT_TASK_DONE;
-    turn->first = record->first;
+    turn->first = begun;
     turn->end = record->end;
-    if (calls == 1 || turn->status == WEFT_TASK_CANCELLED)
+    turn->tickets = 0;
+    if (!record->many) {
+        weft_used_shared(record, sizeof(*record));
         return;
-    turn->end = record->first + (calls + 2 * p->ranks - 1) / (2 * p->ranks);
-    record->first = turn->end;
-    if (record->first < record->end)
-        weft_task_ready(self, p, r, turn->slot - 1);
+    }
+    if (record->many == 1) { /* its only ticket */
+        record->many = 2;
+        weft_add_relaxed_u32(&p->tickets, 1);
+    }
+    const uint64_t some = (left + 2 * p->ranks - 1) / (2 * p->ranks);
+    turn->first =
+        weft_task_take_calls(record, turn->status == WEFT_TASK_CANCELLED ? left : some, &turn->end);
+    turn->tickets = turn->end == record->end;
+    if (turn->tickets != 0)
+        return;
+    r->kept = turn->slot;
+    for (int i = 0; i < 2 && !kept; i++) {
+        if (weft_task_add32(&p->tickets, 1) >= p->ranks) {
+            weft_add_relaxed_u32(&p->tickets, UINT32_MAX);
+            break;
+        }
+        weft_task_add64(&record->left, 1);
+        weft_task_ready(self, p, NULL, turn->slot - 1);
+    }
 }
 
-/* A round in which there was nothing to do. It is a wait to the watchdog if gates hold tasks. */
+/* What the rank does next: the task that it has kept, unless others come first; else what it finds.
+ * The leader. */
+WEFT_INLINE void weft_task_take(weft_self *self, struct weft_task_place *p,
+                                struct weft_task_rank *r, struct weft_task_turn *turn)
+{
+    const uint32_t next = r->kept;
+    bool kept = next != 0;
+
+    for (uint32_t i = 0; kept && i < p->record[next - 1].priority; i++)
+        kept = weft_task_ring_empty(&p->ready[i]);
+    if (next != 0 && !kept)
+        weft_task_ready(self, p, NULL, next - 1);
+    r->kept = 0;
+    turn->kept = kept;
+    turn->slot = kept ? next : weft_task_find(p, r);
+    if (turn->slot != 0)
+        weft_task_begin(self, p, r, turn, kept);
+}
+
+/* A round in which there was nothing to do. It is a wait to the watchdog (WEFT_WAIT_TASKS) if gates
+ * hold tasks, or other places have some. */
 WEFT_INLINE void weft_task_pause(weft_self *self, const struct weft_task_place *p, uint32_t *rounds)
 {
-    const uint32_t held = weft_load_relaxed_u32(&p->held);
-    const struct weft_task_gate *const gate = &p->gate[weft_load_relaxed_u32(&p->held_gate)];
+    const uint32_t held = weft_load_relaxed_u32(&p->held), gone = weft_load_relaxed_u32(&p->gone);
+    const struct weft_task_named *const last =
+        held != 0 ? &p->held_last : &p->gone_last[weft_load_relaxed_u32(&p->gone_to)];
+    const uint32_t at = weft_load_relaxed_u32(&last->at);
+    const struct weft_task_gate *const gate = &p->gate[held != 0 ? at : 0];
+    const uint64_t need =
+        (uint64_t)weft_load_relaxed_u32(&gate->count) << 32 | weft_load_relaxed_u32(&gate->left);
 
-    weft_wait_round(
-        self, rounds, held != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
-        (uint64_t)weft_load_relaxed_u32(&p->held_body) << 32 | weft_load_relaxed_u32(&p->held_slot),
-        held,
-        (uint64_t)weft_load_relaxed_u32(&gate->count) << 32 | weft_load_relaxed_u32(&gate->left));
+    weft_wait_round(self, rounds, (held | gone) != 0 ? WEFT_WAIT_TASKS : WEFT_WAIT_NONE,
+                    (uint64_t)weft_load_relaxed_u32(&last->slot) << 32 |
+                        (uint64_t)weft_load_relaxed_u32(&last->by) << 8 |
+                        (weft_load_relaxed_u32(&last->body) & 0xff),
+                    (uint64_t)gone << 32 | held, held != 0 ? need : at);
 }
 
 /* Waits until there is a task, or the rank ends. All threads; one on the CPU device. */
@@ -128,14 +177,14 @@ WEFT_COLD void weft_task_next(weft_self *self, struct weft_task_place *p, struct
     WEFT_TOGETHER(self, weft_task_next(self, p, r, turn), 0)
     uint32_t rounds = 0;
 
-    weft_task_service(self, p, r, false);
+    if (r->brief == 0)
+        weft_task_service(self, p, r, false);
     for (;;) {
         weft_check_stop(self);
         if (weft_leads(self)) {
-            turn->slot = weft_task_find(p, r);
-            turn->status = weft_load_acquire_u32(&p->stop, ORDER_task_take);
-            if (turn->slot != 0)
-                weft_task_begin(self, p, r, turn);
+            weft_task_take(self, p, r, turn);
+            if (turn->slot == 0)
+                turn->status = weft_load_acquire_u32(&p->stop, ORDER_task_take);
         }
         weft_join(self);
         if (turn->slot != 0 || turn->status != 0)
@@ -150,19 +199,22 @@ WEFT_COLD void weft_task_next(weft_self *self, struct weft_task_place *p, struct
 }
 
 /* Its calls of the task are over. All threads; one on the CPU device. */
-WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t status)
+WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t status,
+                             uint32_t tickets)
 {
-    WEFT_TOGETHER(self, weft_task_end(self, task, status), 0)
+    WEFT_TOGETHER(self, weft_task_end(self, task, status, tickets), 0)
     WEFT_SHARED(uint32_t, last, 1);
     struct weft_task_place *const p = task->place;
     struct weft_task_record *const record = task->record;
     const int32_t home = record->home; /* the record is another's when the last call is over */
-    const uint64_t calls = task->end - task->first;
+    const uint64_t over = task->end - task->first + tickets;
     const uint64_t moved = status == WEFT_TASK_DONE ? weft_task_unstage(self, task) : 0;
 
     if (weft_leads(self)) {
         task->rank->bytes += moved;
-        *last = weft_task_add64(&record->left, 0 - calls) == calls;
+        if (tickets != 0)
+            weft_add_relaxed_u32(&p->tickets, UINT32_MAX);
+        *last = weft_task_add64(&record->left, 0 - over) == over;
         if (*last && home == p->me)
             weft_task_complete(self, p, task->rank, task->slot, status);
     }
@@ -180,6 +232,10 @@ WEFT_INLINE void weft_task_sample(struct weft_task_place *p, uint32_t body, uint
                            ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX);
 }
 
+/* Looking at the clock takes as long as a task that does next to nothing: after one that took less
+ * than BRIEF_NS the rank runs BRIEF more without, and without a service. */
+enum { WEFT_TASK_BRIEF = 7, WEFT_TASK_BRIEF_NS = 500 };
+
 /* What a failure of the rank names: place, body and number of its task. */
 WEFT_INLINE uint64_t weft_task_work(const struct weft_task_record *record)
 {
@@ -187,28 +243,89 @@ WEFT_INLINE uint64_t weft_task_work(const struct weft_task_record *record)
            record->home_slot;
 }
 
-/* All threads. */
-WEFT_INLINE void weft_task_calls(weft_self *self, weft_task_self *task, weft_task_bodies *bodies)
+/* The timeline has a task as its calls: its number at its place, who made it, its body and gate. */
+WEFT_COLD void weft_task_mark(weft_self *self, const struct weft_task_record *record)
+{
+    struct weft_trace_event event;
+
+    event.process = record->home;
+    event.slot = record->home_slot;
+    event.amount = record->after << 8 | record->body;
+    event.what = weft_trace_what(WEFT_TRACE_WORK, (int)record->by, 0);
+    weft_trace_mark(self, &event);
+}
+
+/* Beside a task of another place whose data are copies, begins to fetch those of another such task.
+ * *next: it; slot 0: there is none. All threads. */
+WEFT_INLINE void weft_task_ahead(weft_self *self, const weft_task_self *task, weft_task_self *next)
+{
+    struct weft_task_place *const p = task->place;
+    struct weft_task_rank *const r = task->rank;
+
+    next->slot = 0;
+    if (task->record->home == p->me || task->record->many || task->staged == 0)
+        return;
+    if (weft_leads(self)) {
+        const uint32_t slot = weft_task_find(p, r);
+        const struct weft_task_record *const record = slot != 0 ? &p->record[slot - 1] : NULL;
+        if (record != NULL && record->home != p->me && !record->many &&
+            weft_task_needs(record) + weft_task_needs(task->record) <= p->scratch)
+            r->kept = slot;
+        else if (record != NULL)
+            weft_task_ready(self, p, r, slot - 1);
+        r->ahead += r->kept != 0;
+    }
+    weft_sync(self);
+    next->slot = r->kept;
+    if (next->slot == 0)
+        return;
+    next->place = p;
+    next->rank = r;
+    next->user = task->user;
+    next->record = &p->record[next->slot - 1];
+    next->high = !task->high;
+    weft_task_stage(self, next, next->high ? p->scratch - weft_task_needs(next->record) : 0);
+}
+
+/* The task's calls; *next: as weft_task_ahead. here: its data are fetched already. DONE, or QUEUED:
+ * its data have no room here. All threads. */
+WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task, weft_task_self *next,
+                                     bool here, weft_task_bodies *bodies)
 {
     const uint32_t body = task->record->body;
-    const uint64_t began = weft_port_clock();
+    const bool timed = task->rank->brief == 0;
+    const uint64_t began = timed && !here && task->record->datas != 0 ? weft_port_clock() : 0;
 
-    weft_task_stage(self, task);
-    const uint64_t staged = weft_port_clock();
+    if (!here) {
+        task->high = 0;
+        if (!weft_task_stage(self, task, 0))
+            return WEFT_TASK_QUEUED;
+    }
+    weft_task_ahead(self, task, next);
+    weft_task_fetched(self, task);
+    const uint64_t staged = timed ? weft_port_clock() : 0;
     for (task->index = task->first; task->index < task->end; task->index++) {
         bodies(self, task, body, task->record->arguments);
         weft_sync(self);
     }
     if (!weft_leads(self))
-        return;
-    weft_task_sample(task->place, body, (weft_port_clock() - staged) / (task->end - task->first));
+        return WEFT_TASK_DONE;
     task->rank->executed += task->end - task->first;
-    if (task->staged != 0) {
+    weft_add_relaxed_u64(&task->place->ran, task->end - task->first);
+    if (!timed) {
+        task->rank->brief--;
+        return WEFT_TASK_DONE;
+    }
+    const uint64_t ns = weft_port_clock() - staged;
+    weft_task_sample(task->place, body, ns / (task->end - task->first));
+    task->rank->brief = ns < WEFT_TASK_BRIEF_NS ? WEFT_TASK_BRIEF : 0;
+    if (task->staged != 0 && !here) {
         uint64_t bytes = 1024;
         for (uint32_t i = 0; i < task->record->datas; i++)
             bytes += (task->staged >> i & 1) != 0 ? weft_task_bytes(&task->record->data[i]) : 0;
         weft_store_relaxed_u64(&task->place->rate, (staged - began) * 1024 / bytes);
     }
+    return WEFT_TASK_DONE;
 }
 
 /* All slots of the rank are free. All threads. */
@@ -233,8 +350,9 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
 {
     WEFT_SHARED(struct weft_task_turn, turn, 1);
     struct weft_task_place *const p = (struct weft_task_place *)begun->place;
-    struct weft_task_self task;
+    struct weft_task_self task, next;
 
+    next.slot = 0;
     task.place = p;
     task.rank = &p->rank[weft_rank(self, WEFT_COMM_DEVICE)];
     task.user = user;
@@ -243,17 +361,29 @@ WEFT_FN void weft_tasks_serve(weft_self *self, struct weft_tasks_begun *begun, v
         weft_task_next(self, p, task.rank, turn);
         if (turn->slot == 0)
             break;
+        const bool here = turn->kept && next.slot == turn->slot;
+        if (here)
+            task = next;
+        else
+            task.staged = 0;
+        if (!here && next.slot != 0)
+            weft_task_fetched(self, &next); /* into memory that is used again */
+        next.slot = 0;
         task.slot = turn->slot - 1;
         task.record = &p->record[task.slot];
         task.first = turn->first;
         task.end = turn->end;
-        const uint32_t status = turn->status;
+        const uint32_t tickets = turn->tickets;
+        uint32_t status = turn->status;
         if (weft_leads(self))
             self->work = weft_task_work(task.record);
+        if (weft_traced(self) && weft_thread(self) == 0)
+            weft_task_mark(self, task.record);
         weft_sync(self);
-        if (status == WEFT_TASK_DONE)
-            weft_task_calls(self, &task, bodies);
-        weft_task_end(self, &task, status);
+        if (status == WEFT_TASK_DONE && task.first < task.end)
+            status = weft_task_calls(self, &task, &next, here, bodies);
+        weft_task_end(self, &task, status, tickets);
+        weft_region_end(self);
         if (weft_leads(self))
             self->work = 0;
     }

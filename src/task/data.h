@@ -1,7 +1,8 @@
 /*
  * task/data.h - a task's data as its rank reaches them: where they are, if this rank can load and
  * store there as it does its own; else a copy in the rank's scratch memory, which is fetched before
- * the calls and brought back after them.
+ * the calls and brought back after them. Of tasks taken from other places, the next one's data are
+ * fetched while one runs: copies of the two are at either end of that memory.
  */
 #ifndef WEFT_TASK_DATA_H
 #define WEFT_TASK_DATA_H
@@ -17,7 +18,10 @@ struct weft_task_self {
     uint64_t index, first, end; /* of the calls */
     void *data[WEFT_TASK_DATA];
     uint64_t pitch[WEFT_TASK_DATA];
+    weft_op fetch[WEFT_TASK_DATA];
     uint32_t slot, staged; /* staged: bit i: data i is a copy */
+    uint32_t fetching;     /* bit i: fetch[i] has not been waited for */
+    uint32_t high;         /* its copies are at the upper end of the scratch memory */
 };
 
 /* Where a piece of data is for loads and stores; NULL: it must be copied. Any thread. */
@@ -29,38 +33,65 @@ WEFT_INLINE unsigned char *weft_task_direct(weft_self *self, const weft_task_dat
     return at != NULL && alike ? at + data->offset : NULL;
 }
 
-/* Finds the data, and fetches what is read. All threads. */
-WEFT_INLINE void weft_task_stage(weft_self *self, weft_task_self *task)
+/* Scratch memory that a task's data take at most. */
+WEFT_INLINE uint64_t weft_task_needs(const struct weft_task_record *record)
+{
+    uint64_t needs = 0;
+
+    for (uint32_t i = 0; i < record->datas; i++)
+        needs += (weft_task_bytes(&record->data[i]) + 63) & ~(uint64_t)63;
+    return needs;
+}
+
+/* Finds the data, and begins to fetch what is read, into scratch memory from `at` on. False:
+ * another place's task needs more than there is; its place has thought that this rank reaches them.
+ * All threads. */
+WEFT_INLINE bool weft_task_stage(weft_self *self, weft_task_self *task, uint64_t at)
 {
     const struct weft_task_record *const record = task->record;
-    uint64_t used = 0;
-    weft_op op = {0, 0, 0};
 
-    task->staged = 0;
+    task->staged = task->fetching = 0;
     for (uint32_t i = 0; i < record->datas; i++) {
         const weft_task_data_desc *const data = &record->data[i];
         const bool own = data->mode == WEFT_TASK_SCRATCH;
-        task->data[i] = own ? NULL : weft_task_direct(self, data);
+        task->data[i] = own ? NULL : (void *)weft_task_direct(self, data);
         task->pitch[i] = data->rows > 1 ? data->pitch : data->bytes;
         if (task->data[i] != NULL)
             continue;
-        task->data[i] = task->rank->scratch + used;
+        task->data[i] = task->rank->scratch + at;
         task->pitch[i] = data->bytes;
-        used += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
-        if (used > task->place->scratch)
-            weft_fail4(self, WEFT_ERR_LIMIT,
-                       "a task of body %d needs %llu bytes for its data, and has %llu "
-                       "(WEFT_TASK_SCRATCH)",
-                       record->body, (int64_t)used, (int64_t)task->place->scratch, 0);
-        if (own)
+        at += (weft_task_bytes(data) + 63) & ~(uint64_t)63;
+        if (!own)
+            task->staged |= 1u << i;
+    }
+    if (at > task->place->scratch) {
+        task->staged = 0;
+        if (record->home != task->place->me)
+            return false;
+        weft_fail4(self, WEFT_ERR_LIMIT,
+                   "a task of body %d needs %llu bytes for its data, and has %llu "
+                   "(WEFT_TASK_SCRATCH)",
+                   record->body, (int64_t)at, (int64_t)task->place->scratch, 0);
+    }
+    for (uint32_t i = 0; i < record->datas; i++) {
+        const weft_task_data_desc *const data = &record->data[i];
+        if ((task->staged >> i & 1) == 0 || (data->mode & WEFT_TASK_IN) == 0)
             continue;
-        task->staged |= 1u << i;
-        if ((data->mode & WEFT_TASK_IN) != 0) {
-            op = weft_get_2d_begin(self, data->win, data->place, data->offset,
-                                   data->rows > 1 ? data->pitch : data->bytes, task->data[i],
-                                   data->bytes, data->bytes, weft_task_rows(data));
-            weft_op_wait(self, op, WEFT_LOCAL);
-        }
+        task->fetching |= 1u << i;
+        task->fetch[i] = weft_get_2d_begin(
+            self, data->win, data->place, data->offset, data->rows > 1 ? data->pitch : data->bytes,
+            task->data[i], data->bytes, data->bytes, weft_task_rows(data));
+    }
+    return true;
+}
+
+/* What is fetched is there. All threads. */
+WEFT_INLINE void weft_task_fetched(weft_self *self, weft_task_self *task)
+{
+    for (uint32_t i = 0; task->fetching != 0; i++) {
+        if ((task->fetching & 1) != 0)
+            weft_op_wait(self, task->fetch[i], WEFT_LOCAL);
+        task->fetching >>= 1;
     }
 }
 

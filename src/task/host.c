@@ -41,6 +41,8 @@ static size_t lay_out(struct weft_task_place *p, struct weft_task_rank *ranks,
     p->returned = carve(memory, &at, n * sizeof(*p->returned));
     p->sent = carve(memory, &at, n * sizeof(*p->sent));
     p->away = carve(memory, &at, n * sizeof(*p->away));
+    p->gone_last = carve(memory, &at, n * sizeof(*p->gone_last));
+    p->pace = carve(memory, &at, n * sizeof(*p->pace));
     p->vain = carve(memory, &at, n * sizeof(*p->vain));
     p->again = carve(memory, &at, n * sizeof(*p->again));
     p->report_seen = carve(memory, &at, n * sizeof(*p->report_seen));
@@ -60,7 +62,7 @@ static void describe(struct weft_task_place *p, const weft_job *job, const weft_
     p->places = job->numbers.processes;
     p->ranks = (uint32_t)job->numbers.ranks_here;
     p->slots = (uint32_t)job->config.task_slots;
-    while (cells < (uint64_t)p->ranks * p->slots)
+    while (cells < (uint64_t)p->ranks * (p->slots + 1))
         cells *= 2;
     p->ring_mask = (uint32_t)cells - 1;
     p->gates = (uint32_t)job->config.task_gates + 1;
@@ -302,6 +304,7 @@ static weft_status count(weft_job *job, struct weft_tasks *tasks)
         tasks->numbers.executed += ranks[r].executed;
         tasks->numbers.taken += ranks[r].taken;
         tasks->numbers.bytes += ranks[r].bytes;
+        tasks->numbers.ahead += ranks[r].ahead;
     }
     free(ranks);
     return status;
@@ -330,10 +333,11 @@ weft_status weft_tasks_end(weft_job *job)
         tasks->counted = true;
         weft_say(WEFT_SAY_INFO,
                  "tasks: %llu calls at place %d, %llu tasks taken from others, %llu given, %llu "
-                 "bytes moved",
+                 "bytes moved, data of %llu fetched ahead",
                  (unsigned long long)tasks->numbers.executed, tasks->place.me,
                  (unsigned long long)tasks->numbers.taken, (unsigned long long)tasks->numbers.given,
-                 (unsigned long long)tasks->numbers.bytes);
+                 (unsigned long long)tasks->numbers.bytes,
+                 (unsigned long long)tasks->numbers.ahead);
     }
     free_tasks(job);
     return status;

@@ -28,22 +28,27 @@ enum {
 };
 
 struct weft_task_record {
+    uint64_t first; /* calls from here to `end` have not begun; it may be beyond */
+    uint64_t left;  /* calls that are not over; where there are many, also its tickets */
+    uint32_t next;  /* in a list: slot + 1 */
+    uint32_t taker; /* the place that has taken it + 1 */
+    /* The rest stays as it is: */
     uint32_t body, flags, priority, after;
-    uint64_t first, end;       /* calls that have not begun */
-    uint64_t left;             /* calls that are not over */
+    uint64_t end;
     int32_t home;              /* the place in whose books it is, */
     uint32_t home_slot;        /* and its slot there */
     uint32_t parent;           /* it is some calls of that slot's task: slot + 1 */
     uint32_t host, generation; /* the host program's name for it: number + 1; 0: none */
-    uint32_t next;             /* in a list: slot + 1 */
-    uint32_t taker;            /* the place that has taken it + 1 */
+    uint32_t many;             /* calls: 1; 2: they have begun, by tickets (weft_task_begin) */
+    uint32_t by;               /* who made it: a slot of its place, WEFT_HOST_SLOT or a rank's */
     uint32_t datas, opens, open[WEFT_TASK_OPENS];
     unsigned char arguments[WEFT_TASK_ARGUMENTS] __attribute__((aligned(16)));
     weft_task_data_desc data[WEFT_TASK_DATA];
 } __attribute__((aligned(64)));
 static_assert(sizeof(struct weft_task_record) == 576, "a record is nine lines");
 
-/* A queue that any rank puts into and takes from: never full, for it has a cell for each slot. */
+/* A queue that any rank puts into and takes from: never full, for it has a cell for each slot, and
+ * for as many tickets beyond a task's first as there are ranks. */
 struct weft_task_ring {
     uint64_t head, unused[7], tail, unused_too[7];
     uint64_t *cell; /* turn << 32 | slot */
@@ -56,7 +61,10 @@ struct weft_task_rank {
     uint32_t free;                  /* its own list of free slots */
     uint32_t seed;
     uint64_t word[2]; /* what it puts */
-    uint64_t executed, taken, bytes;
+    uint64_t executed, taken, bytes, ahead;
+    uint32_t kept;  /* slot + 1 of its next task: of whose calls it has begun some, or whose data it
+                       fetches; 0: none */
+    uint32_t brief; /* tasks that it may run before it looks at the clock again */
     uint32_t *cell; /* of the deque: `slots` of them */
     unsigned char *scratch;
 } __attribute__((aligned(64)));
@@ -80,11 +88,11 @@ struct weft_task_mail {
 
 /* What the host program asks of its ranks. */
 enum weft_task_what {
-    WEFT_TASK_WHAT_CREATE,
-    WEFT_TASK_WHAT_GATE,  /* a: gate, b: count */
-    WEFT_TASK_WHAT_OPEN,  /* a: gate */
-    WEFT_TASK_WHAT_CLOSE, /* a: phase: no more tasks come in it */
-    WEFT_TASK_WHAT_STOP   /* ranks end */
+    WEFT_TASK_WHAT_CREATE, /* a: bytes of its record */
+    WEFT_TASK_WHAT_GATE,   /* a: gate, b: count */
+    WEFT_TASK_WHAT_OPEN,   /* a: gate */
+    WEFT_TASK_WHAT_CLOSE,  /* a: phase: no more tasks come in it */
+    WEFT_TASK_WHAT_STOP    /* ranks end */
 };
 struct weft_task_entry {
     uint32_t turn; /* stored last */
@@ -99,6 +107,17 @@ struct weft_task_host {
     uint32_t finished, unused_too[15]; /* the phase that is over */
     struct weft_task_entry entry[WEFT_TASK_ENTRIES];
     uint32_t state[WEFT_TASK_STATES]; /* generation << 8 | a weft_task_status */
+};
+
+/* Which task, and what of it: for the watchdog, plain words that it may read at any moment. */
+struct weft_task_named {
+    uint32_t body, by, slot, at; /* at: its gate; the place that has taken it */
+};
+
+/* How long calls take that another place has, the way included. */
+struct weft_task_pace {
+    uint64_t since, calls; /* come back since then */
+    uint64_t ns;           /* a call; 0: not known */
 };
 
 struct weft_task_place {
@@ -117,14 +136,19 @@ struct weft_task_place {
     uint64_t *answered;          /* by place: the last ask that was answered; service */
     uint64_t *returned, *sent;   /* by place: returns that have come; that were sent */
     uint32_t *away;              /* by place: how many of this place's tasks it has; service */
+    struct weft_task_pace *pace; /* by place; service */
     uint64_t *vain;              /* by place: the load it had when it gave nothing; service */
     uint64_t *again;             /* by place: when it may be asked again; service */
     uint64_t *report_seen;       /* by place: the last report; place 0's service */
     struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
-    uint32_t queued; /* tasks that wait to run */
-    uint32_t held;   /* tasks that gates hold; of the one that was held last: */
-    uint32_t held_body, held_slot, held_gate;
+    uint32_t queued;  /* tasks that wait to run; of those with many calls, tickets */
+    uint32_t tickets; /* of tasks whose calls have begun */
+    uint32_t held;    /* tasks that gates hold, */
+    uint32_t gone;    /* and that other places have, */
+    uint32_t gone_to; /* one of those places; service */
+    struct weft_task_named held_last, *gone_last; /* gone_last: by place */
     uint32_t stop;
+    uint64_t ran;              /* calls, by this place's ranks */
     uint32_t lock, unused[15]; /* of the service */
     /* Of who has the lock: */
     uint64_t heard;         /* entries of the host program */
@@ -133,6 +157,8 @@ struct weft_task_place {
     uint64_t ask, asked_at; /* the last ask's number; when */
     uint64_t reported;      /* the last report */
     uint64_t backoff;
+    struct weft_task_pace
+        own;       /* of calls that ran here, while some waited; its calls: `ran` then */
     uint64_t rate; /* ns that a KiB of a taken task's data took */
     uint64_t given;
     uint32_t untried;       /* reports have come since they were added up; place 0 */
@@ -142,6 +168,14 @@ struct weft_task_place {
     uint32_t samples[WEFT_TASK_BODIES];
     uint32_t sample[WEFT_TASK_BODIES][WEFT_TASK_SAMPLES]; /* ns */
 };
+
+/* Of a record, what its task's data need: a multiple of 8, often less than half of it. */
+WEFT_INLINE uint32_t weft_task_record_bytes(uint32_t datas)
+{
+    return (uint32_t)(offsetof(struct weft_task_record, data) +
+                      datas * sizeof(weft_task_data_desc) + 15) &
+           ~15u;
+}
 
 /* Where words of the mailbox are. */
 WEFT_INLINE uint64_t weft_task_mail_at(uint64_t index)

@@ -108,13 +108,20 @@ WEFT_INLINE uint32_t weft_task_rob(struct weft_task_place *p, struct weft_task_r
 /* ---- a ring of the place ------------------------------------------------------------------------
  */
 
+/* Cell `at` of those that were added to `tail` gets its slot. */
+WEFT_INLINE void weft_task_ring_set(struct weft_task_place *p, struct weft_task_ring *ring,
+                                    uint64_t at, uint32_t slot)
+{
+    const uint32_t turn = (uint32_t)(at / (p->ring_mask + 1) + 1);
+
+    weft_store_release_device_u64(&ring->cell[at & p->ring_mask], (uint64_t)turn << 32 | slot,
+                                  ORDER_task_give);
+}
+
 WEFT_INLINE void weft_task_ring_put(struct weft_task_place *p, struct weft_task_ring *ring,
                                     uint32_t slot)
 {
-    const uint64_t at = weft_task_add64(&ring->tail, 1);
-    const uint32_t turn = (uint32_t)(at / (p->ring_mask + 1) + 1);
-    weft_store_release_device_u64(&ring->cell[at & p->ring_mask], (uint64_t)turn << 32 | slot,
-                                  ORDER_task_give);
+    weft_task_ring_set(p, ring, weft_task_add64(&ring->tail, 1), slot);
 }
 
 /* The oldest slot + 1; 0: it is empty. */
@@ -133,6 +140,11 @@ WEFT_INLINE uint32_t weft_task_ring_take(struct weft_task_place *p, struct weft_
     }
 }
 
+WEFT_INLINE bool weft_task_ring_empty(const struct weft_task_ring *ring)
+{
+    return weft_load_relaxed_u64(&ring->head) == weft_load_relaxed_u64(&ring->tail);
+}
+
 /* ---- tasks that can run -------------------------------------------------------------------------
  */
 
@@ -146,8 +158,7 @@ WEFT_INLINE void weft_task_ready(weft_self *self, struct weft_task_place *p,
     const uint32_t priority = record->priority;
 
     weft_add_relaxed_u32(&p->queued, 1);
-    if (r == NULL || priority != 1 || record->end - record->first > 1 ||
-        !weft_task_push(p, r, slot))
+    if (r == NULL || priority != 1 || record->many || !weft_task_push(p, r, slot))
         weft_task_ring_put(p, &p->ready[priority], slot);
     weft_task_wake(self);
 }

@@ -1,35 +1,62 @@
-/* task/report.c - what to say of ranks that wait for tasks which gates hold, and of failures. */
+/* task/report.c - what to say of tasks: in the watchdog's lines, of failures, in the timeline. */
 #include "task/tasks.h"
 
 #include <stdio.h>
 
+static const char *name_of(const struct weft_job *job, uint32_t body)
+{
+    const weft_task_kernel *kernel = job->tasks != NULL ? job->tasks->kernel : NULL;
+
+    return kernel != NULL && body < kernel->bodies ? kernel->names[body] : "?";
+}
+
+/* The last task that a gate holds, or, if none does, that went to another place. */
 static void waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
                       size_t bytes)
 {
-    const uint32_t body = (uint32_t)(wait->a >> 32), count = (uint32_t)(wait->need >> 32);
-    const weft_task_kernel *kernel = job->tasks != NULL ? job->tasks->kernel : NULL;
+    const uint32_t held = (uint32_t)wait->have, gone = (uint32_t)(wait->have >> 32);
+    const uint32_t by = (uint32_t)(wait->a >> 8) & 0xffffff;
+    char maker[40], why[60];
 
+    weft_slot_name(job, by < weft_job_slots(job) ? by : WEFT_HOST_SLOT, maker, sizeof(maker));
+    if (held != 0)
+        snprintf(why, sizeof(why), "waits for %u of %u", (uint32_t)wait->need,
+                 (uint32_t)(wait->need >> 32));
+    else
+        snprintf(why, sizeof(why), "is at place %u", (uint32_t)wait->need);
     snprintf(text, bytes,
-             "for tasks: place %d: %u tasks held by gates, the last of them \"%s\" %u waits for %u "
-             "of %u",
-             job->numbers.process, (uint32_t)wait->have,
-             kernel != NULL && body < kernel->bodies ? kernel->names[body] : "?", (uint32_t)wait->a,
-             (uint32_t)wait->need, count);
+             "for tasks: place %d: %u tasks held by gates, %u away; the last of them \"%s\" %u %s, "
+             "made by %s",
+             job->numbers.process, held, gone, name_of(job, (uint32_t)wait->a & 0xff),
+             (uint32_t)(wait->a >> 32), why, maker);
 }
 
 /* See weft_task_work. */
 static void works_on(const struct weft_job *job, uint64_t work, char *text, size_t bytes)
 {
-    const uint32_t body = (uint32_t)(work >> 32) & 0xff;
-    const weft_task_kernel *kernel = job->tasks != NULL ? job->tasks->kernel : NULL;
-
     snprintf(text, bytes, "; in task \"%s\" %u of place %u",
-             kernel != NULL && body < kernel->bodies ? kernel->names[body] : "?", (uint32_t)work,
+             name_of(job, (uint32_t)(work >> 32) & 0xff), (uint32_t)work,
              (uint32_t)(work >> 40) - 1);
+}
+
+/* See weft_task_mark. */
+static void done(const struct weft_job *job, const struct weft_trace_event *event, char *name,
+                 size_t name_bytes, char *args, size_t args_bytes)
+{
+    const bool by_rank = event->tag != WEFT_HOST_SLOT && event->process >= 0 &&
+                         event->process < job->numbers.processes;
+    const int by = !by_rank
+                       ? event->process
+                       : job->space.state.process_table[event->process].first_rank + event->tag - 1;
+
+    snprintf(name, name_bytes, "%s", name_of(job, event->amount & 0xff));
+    snprintf(args, args_bytes, "\"task\":%u,\"place\":%d,\"%s\":%d,\"after_gate\":%u", event->slot,
+             event->process, by_rank ? "made_by" : "made_by_host", by, event->amount >> 8);
 }
 
 const struct weft_service weft_tasks_service = {
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TASKS),
     .works_on = works_on,
+    .work_done = done,
     .waits_for = waits_for,
 };

@@ -10,6 +10,16 @@
 
 #include "task/queue.h"
 
+/* One word may be of another task than the next: this is for people. */
+WEFT_INLINE void weft_task_tell(struct weft_task_named *named,
+                                const struct weft_task_record *record, uint32_t at)
+{
+    weft_tell_u32(&named->body, record->body);
+    weft_tell_u32(&named->by, record->by);
+    weft_tell_u32(&named->slot, record->home_slot);
+    weft_tell_u32(&named->at, at);
+}
+
 /* The slot's task waits at its gate, or is made ready. It has been counted. */
 WEFT_INLINE void weft_task_admit(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r, uint32_t slot)
@@ -18,9 +28,7 @@ WEFT_INLINE void weft_task_admit(weft_self *self, struct weft_task_place *p,
 
     if (after != 0) {
         weft_add_relaxed_u32(&p->held, 1);
-        weft_tell_u32(&p->held_body, p->record[slot].body);
-        weft_tell_u32(&p->held_slot, slot);
-        weft_tell_u32(&p->held_gate, after);
+        weft_task_tell(&p->held_last, &p->record[slot], after);
         if (weft_task_list_add(p, &p->gate[after].held, slot))
             return;
         weft_add_relaxed_u32(&p->held, UINT32_MAX);
@@ -68,7 +76,7 @@ WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p,
 
     if (record->parent != 0) { /* some calls of another */
         const uint32_t parent = record->parent - 1;
-        const uint64_t calls = record->left;
+        const uint64_t calls = record->end - record->first;
         weft_task_slot_give(p, slot);
         slot = parent;
         record = &p->record[slot];
@@ -98,6 +106,9 @@ WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, uint32_t bod
     number[1] = bodies;
     if (desc->body >= bodies)
         return "%s: body %lld of %lld";
+    number[0] = (int64_t)desc->count;
+    if (number[0] < 0)
+        return "%s: a count of %lld";
     number[0] = desc->priority;
     number[1] = WEFT_TASK_PRIORITIES - 1;
     if (desc->priority >= WEFT_TASK_PRIORITIES)
@@ -144,8 +155,11 @@ WEFT_INLINE void weft_task_fill(struct weft_task_record *record, const weft_task
     record->priority = desc->priority;
     record->after = desc->after;
     record->first = 0;
-    record->end = record->left = desc->count > 1 ? desc->count : 1;
+    record->end = desc->count > 1 ? desc->count : 1;
+    record->many = desc->count > 1;
+    record->left = record->end + record->many;
     record->parent = record->host = record->generation = record->taker = 0;
+    record->by = WEFT_HOST_SLOT;
     record->datas = desc->datas;
     record->opens = desc->opens;
     for (uint32_t i = 0; i < desc->opens; i++)

@@ -15,7 +15,8 @@ enum { WEFT_TASK_HEAR = 32 };
 
 struct weft_task_heard {
     uint32_t turn, what, a, b;
-    uint32_t slot; /* + 1; 0: it is no task */
+    uint32_t slot;     /* + 1; 0: it is no task */
+    uint32_t together; /* it becomes ready with others: `turn` behind the base of priority `b` */
 };
 
 WEFT_INLINE const struct weft_task_entry *weft_task_entry(const struct weft_task_place *p,
@@ -68,7 +69,7 @@ WEFT_INLINE void weft_task_fetch(weft_self *self, struct weft_task_place *p,
 
     weft_for (k, n * parts) {
         const uint32_t i = (uint32_t)k / parts, part = (uint32_t)k % parts;
-        if (heard[i].slot != 0)
+        if (heard[i].slot != 0 && 16 * part < heard[i].a)
             ((uint4 *)&p->record[heard[i].slot - 1])[part] =
                 weft_poll_four((const uint32_t *)&weft_task_entry(p, i)->record + 4 * part);
     }
@@ -76,7 +77,7 @@ WEFT_INLINE void weft_task_fetch(weft_self *self, struct weft_task_place *p,
     for (uint32_t i = 0; i < n && weft_leads(self); i++)
         if (heard[i].slot != 0)
             weft_read_shared(&p->record[heard[i].slot - 1], &weft_task_entry(p, i)->record,
-                             sizeof(struct weft_task_record));
+                             heard[i].a);
 #endif
 }
 
@@ -88,9 +89,6 @@ WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
 
     switch (heard->what) {
     case WEFT_TASK_WHAT_CREATE:
-        p->record[heard->slot - 1].home = p->me;
-        p->record[heard->slot - 1].home_slot = heard->slot - 1;
-        weft_add_relaxed_u64(&p->mail->created, 1);
         weft_task_admit(self, p, NULL, heard->slot - 1);
         break;
     case WEFT_TASK_WHAT_GATE:
@@ -110,12 +108,47 @@ WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
     }
 }
 
+/* Tasks that wait at no gate go to the rings together: where in them each does, and how many go to
+ * each; else what the entry asks for is done. The leader. */
+WEFT_INLINE void weft_task_obey_all(weft_self *self, struct weft_task_place *p,
+                                    struct weft_task_heard *heard, uint32_t n, uint64_t *base)
+{
+    uint32_t count[WEFT_TASK_PRIORITIES] = {0}, tasks = 0, ready = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (heard[i].what == WEFT_TASK_WHAT_CREATE) {
+            struct weft_task_record *const record = &p->record[heard[i].slot - 1];
+            record->home = p->me;
+            record->home_slot = heard[i].slot - 1;
+            tasks++;
+        }
+    weft_add_relaxed_u64(&p->mail->created, tasks);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct weft_task_record *const record =
+            heard[i].slot != 0 ? &p->record[heard[i].slot - 1] : NULL;
+        heard[i].together = record != NULL && record->after == 0;
+        if (heard[i].together) {
+            heard[i].b = record->priority;
+            heard[i].turn = count[record->priority]++;
+            ready++;
+        } else {
+            weft_task_obey(self, p, &heard[i]);
+        }
+    }
+    if (ready == 0)
+        return;
+    weft_add_relaxed_u32(&p->queued, ready);
+    for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
+        base[i] = count[i] != 0 ? weft_task_add64(&p->ready[i].tail, count[i]) : 0;
+}
+
 /* All threads. */
 WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
                                 struct weft_task_rank *r)
 {
     WEFT_SHARED(struct weft_task_heard, heard, WEFT_TASK_HEAR);
     WEFT_SHARED(uint32_t, count, 1);
+    WEFT_SHARED(uint64_t, base, WEFT_TASK_PRIORITIES);
 
     weft_for (i, WEFT_TASK_HEAR)
         if (!weft_task_read(p, i, &heard[i]))
@@ -127,11 +160,20 @@ WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
     const uint32_t n = *count;
     weft_task_fetch(self, p, heard, n);
     weft_sync(self);
-    if (weft_leads(self) && n != 0) {
-        for (uint32_t i = 0; i < n; i++)
-            weft_task_obey(self, p, &heard[i]);
+    if (n == 0)
+        return;
+    if (weft_leads(self))
+        weft_task_obey_all(self, p, heard, n, base);
+    weft_sync(self);
+    weft_for (i, n)
+        if (heard[i].together)
+            weft_task_ring_set(p, &p->ready[heard[i].b], base[heard[i].b] + heard[i].turn,
+                               heard[i].slot - 1);
+    weft_sync(self);
+    if (weft_leads(self)) {
         p->heard += n;
         weft_store_release_u32(&p->host->heard, (uint32_t)p->heard, ORDER_task_give);
+        weft_task_wake(self);
     }
     weft_sync(self);
 }
@@ -154,8 +196,10 @@ WEFT_COLD void weft_task_service(weft_self *self, struct weft_task_place *p,
         return;
     weft_task_hear(self, p, r);
     if (p->places > 1 && p->stealing) {
-        if (weft_leads(self))
+        if (weft_leads(self)) {
+            weft_task_own_pace(p);
             weft_task_returns(self, p, r);
+        }
         weft_sync(self);
         weft_task_answer(self, p, r);
         weft_task_advertise(self, p, r);

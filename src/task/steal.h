@@ -4,16 +4,17 @@
  * Each place tells the others its load, a word in their mailboxes. A place whose ranks find nothing
  * asks the one with the greatest load: a word with the ask's number. There, whoever has the service
  * answers: records into the asker's mailbox, then a word with that number and how many. One ask is
- * out at a time, so that mailbox is free. What has run goes back as a word in the owner's mailbox;
- * before it goes all that the task has written. The owner lets no place have more than that row of
- * words holds. tests/unit/task/test_finish_model.c has all interleavings of this.
+ * out at a time, so that mailbox is free. What has run, or cannot run there, goes back as a word in
+ * the owner's mailbox; before it goes all that the task has written. The owner lets no place have
+ * more than that row of words holds. tests/unit/task/test_finish_model.c has all interleavings of
+ * this.
  *
  * All of it is done by the rank that has the service, except returns, which the task's rank sends.
  */
 #ifndef WEFT_TASK_STEAL_H
 #define WEFT_TASK_STEAL_H
 
-#include "task/data.h"
+#include "task/pace.h"
 
 /* Stores a word in the mailbox of a place, with all before it. It is there on return, so that the
  * next one, from another rank, comes later. All threads. */
@@ -53,8 +54,11 @@ WEFT_INLINE void weft_task_send_back(weft_self *self, struct weft_task_place *p,
 WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
                                    struct weft_task_rank *r)
 {
-    for (int32_t from = 0; from < p->places; from++)
+    for (int32_t from = 0; from < p->places; from++) {
+        struct weft_task_pace *const pace = &p->pace[from];
+        const uint32_t before = p->away[from];
         while (p->away[from] != 0) {
+            weft_tell_u32(&p->gone_to, (uint32_t)from);
             const uint64_t number = p->returned[from];
             const uint64_t word = weft_load_acquire_u64(
                 &p->mail->word[weft_task_return(p->places, from, number)], ORDER_task_take);
@@ -67,9 +71,22 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
                            from, slot, 0);
             p->returned[from]++;
             p->away[from]--;
+            weft_tell_u32(&p->gone, p->gone - 1);
             p->record[slot].taker = 0;
-            weft_task_complete(self, p, r, slot, (uint32_t)(word >> 32) & 0xff);
+            pace->calls += p->record[slot].end - p->record[slot].first;
+            const uint32_t status = (uint32_t)(word >> 32) & 0xff;
+            if (status != WEFT_TASK_QUEUED) {
+                weft_task_complete(self, p, r, slot, status);
+            } else { /* there it does not run */
+                p->record[slot].flags |= WEFT_TASK_HOLD;
+                weft_task_ready(self, p, r, slot);
+            }
         }
+        if (before != p->away[from] && (p->away[from] == 0 || pace->calls >= 8)) {
+            weft_task_paced(pace, pace->calls, weft_port_clock());
+            pace->calls = 0;
+        }
+    }
 }
 
 /* ---- giving -------------------------------------------------------------------------------------
@@ -101,20 +118,25 @@ WEFT_INLINE uint32_t weft_task_median(const struct weft_task_place *p, uint32_t 
 }
 
 /* Whether a task may run at that place, and its data get there in less time than it would wait
- * here. rate: ns for a KiB. */
-WEFT_INLINE bool weft_task_goes(const struct weft_task_place *p,
+ * here. Data that the place seems to reach by loads need no memory there: if it does not, it sends
+ * the task back. rate: ns for a KiB. */
+WEFT_INLINE bool weft_task_goes(const weft_self *self, const struct weft_task_place *p,
                                 const struct weft_task_record *record, int32_t to, uint64_t rate)
 {
     const uint32_t not_there = weft_task_is_gpu(p, to) ? WEFT_TASK_CPU_ONLY : WEFT_TASK_GPU_ONLY;
+    const bool mapped = self->state->process_table[to].exposed != NULL;
     uint64_t moved = 0, needs = 0;
 
     if ((record->flags & (not_there | WEFT_TASK_HOLD)) != 0)
         return false;
     for (uint32_t i = 0; i < record->datas; i++) {
-        const uint64_t bytes = weft_task_bytes(&record->data[i]);
-        needs += (bytes + 63) & ~(uint64_t)63;
-        if (record->data[i].mode != WEFT_TASK_SCRATCH)
-            moved += bytes * (record->data[i].mode == WEFT_TASK_INOUT ? 2 : 1);
+        const weft_task_data_desc *const data = &record->data[i];
+        const uint64_t bytes = weft_task_bytes(data);
+        const bool own = data->mode == WEFT_TASK_SCRATCH;
+        if (own || record->many || !(data->place == to || (data->place == p->me && mapped)))
+            needs += (bytes + 63) & ~(uint64_t)63;
+        if (!own)
+            moved += bytes * (data->mode == WEFT_TASK_INOUT ? 2 : 1);
     }
     if (needs > p->scratch)
         return false;
@@ -123,28 +145,42 @@ WEFT_INLINE bool weft_task_goes(const struct weft_task_place *p,
     return median == 0 || moved / 1024 * rate < wait;
 }
 
-/* What of a task to give: all, if it is one call, else half of the calls that have not begun, in a
- * slot of their own. The slot + 1; 0: there is none. The leader. */
-WEFT_INLINE uint32_t weft_task_split(weft_self *self, struct weft_task_place *p,
-                                     struct weft_task_rank *r, uint32_t slot)
+/* Takes so many of a task's calls that have not begun, or as many as there are. The first; *end:
+ * behind the last. A leader of the place that has a ticket of it. */
+WEFT_INLINE uint64_t weft_task_take_calls(struct weft_task_record *record, uint64_t calls,
+                                          uint64_t *end)
+{
+    const uint64_t first = weft_task_add64(&record->first, calls);
+
+    *end = first >= record->end || record->end - first < calls ? record->end : first + calls;
+    return first < record->end ? first : record->end;
+}
+
+/* What of a task to give: all, if it is one call, else a share of the calls that have not begun, in
+ * a slot of their own. The slot + 1; 0: there is none. The leader. */
+WEFT_INLINE uint32_t weft_task_split(struct weft_task_place *p, struct weft_task_rank *r,
+                                     uint32_t slot, int32_t to)
 {
     struct weft_task_record *const record = &p->record[slot];
-    const uint64_t calls = record->end - record->first;
+    const size_t fixed = offsetof(struct weft_task_record, body);
 
-    if (calls == 1 && weft_load_relaxed_u64(&record->left) == 1)
+    if (!record->many)
         return slot + 1;
-    const uint32_t piece = weft_task_slot_take(p, r, false);
+    const uint64_t begun = weft_load_relaxed_u64(&record->first);
+    const uint32_t piece = begun + 1 < record->end ? weft_task_slot_take(p, r, false) : 0;
     if (piece == 0)
         return 0;
     struct weft_task_record *const half = &p->record[piece - 1];
-    *half = *record;
-    half->first = record->end = record->first + calls / 2;
-    half->left = half->end - half->first;
+    weft_read_shared((unsigned char *)half + fixed, (const unsigned char *)record + fixed,
+                     sizeof(*half) - fixed);
+    const uint64_t share = weft_task_share(p, to, record->end - begun);
+    half->first = weft_task_take_calls(record, share, &half->end);
     half->home_slot = piece - 1;
     half->parent = slot + 1;
-    if (record->first < record->end)
-        weft_task_ready(self, p, r, slot);
-    return piece;
+    if (share != 0 && half->first < half->end)
+        return piece;
+    weft_task_slot_give(p, piece - 1);
+    return 0;
 }
 
 struct weft_task_give {
@@ -170,7 +206,8 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
         return;
     give->count = 0;
     const uint32_t queued = weft_load_relaxed_u32(&p->queued);
-    uint32_t most = queued / 2 + (queued & 1), kept = 0, keep[WEFT_TASK_GRANT];
+    const uint64_t share = weft_task_share(p, give->to, queued);
+    uint32_t most = (uint32_t)share, kept = 0, keep[WEFT_TASK_GRANT];
     if (most > WEFT_TASK_GRANT)
         most = WEFT_TASK_GRANT;
     if (most > WEFT_TASK_AWAY - p->away[give->to])
@@ -181,19 +218,29 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
             break;
         struct weft_task_record *const record = &p->record[slot - 1];
         const uint32_t part = record->home == p->me && !weft_task_is_cancelled(p, record) &&
-                                      weft_task_goes(p, record, give->to, (uint32_t)give->ask)
-                                  ? weft_task_split(self, p, r, slot - 1)
+                                      weft_task_goes(self, p, record, give->to, (uint32_t)give->ask)
+                                  ? weft_task_split(p, r, slot - 1, give->to)
                                   : 0;
         if (part != 0)
             give->slot[give->count++] = part - 1;
-        else
+        if (part != slot)
             keep[kept++] = slot - 1;
+        if (record->many && part != 0) /* half of it is enough */
+            break;
     }
     for (uint32_t i = 0; i < kept; i++)
         weft_task_ready(self, p, r, keep[i]);
     for (uint32_t i = 0; i < give->count; i++)
         p->record[give->slot[i]].taker = (uint32_t)give->to + 1;
+    if (p->away[give->to] == 0) {
+        p->pace[give->to].since = weft_port_clock();
+        p->pace[give->to].calls = 0;
+    }
     p->away[give->to] += give->count;
+    weft_tell_u32(&p->gone, p->gone + give->count);
+    if (give->count != 0)
+        weft_task_tell(&p->gone_last[give->to], &p->record[give->slot[give->count - 1]],
+                       (uint32_t)give->to);
     p->given += give->count;
 }
 
@@ -211,7 +258,7 @@ WEFT_INLINE void weft_task_answer(weft_self *self, struct weft_task_place *p,
     for (uint32_t i = 0; i < give->count; i++)
         weft_put(self, p->win, give->to,
                  offsetof(struct weft_task_mail, grant) + i * sizeof(struct weft_task_record),
-                 &p->record[give->slot[i]], sizeof(struct weft_task_record));
+                 &p->record[give->slot[i]], weft_task_record_bytes(p->record[give->slot[i]].datas));
     weft_task_post(self, p, r, give->to, offsetof(struct weft_task_mail, granted),
                    (give->ask >> 32) << 32 | give->count);
 }
@@ -292,7 +339,8 @@ WEFT_INLINE void weft_task_accept(weft_self *self, struct weft_task_place *p,
         if (!weft_task_plausible(p, record))
             weft_fail4(self, WEFT_ERR_PROTOCOL, "place %d gives what is no task: body %d of %d",
                        p->asking, record->body, p->bodies, 0);
-        record->left = record->end - record->first;
+        record->many = record->end - record->first > 1;
+        record->left = record->end - record->first + record->many;
         record->parent = 0;
         weft_task_ready(self, p, r, slot - 1);
     }

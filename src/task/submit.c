@@ -29,7 +29,7 @@ void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, u
     entry->a = a;
     entry->b = b;
     if (record != NULL)
-        weft_write_shared(&entry->record, record, sizeof(*record));
+        weft_write_shared(&entry->record, record, a);
     weft_store_release_u32(&entry->turn, tasks->posted / WEFT_TASK_ENTRIES + 1, ORDER_task_give);
     tasks->posted++;
     weft_bell_ring(&job->space.state.exposed->bell);
@@ -100,7 +100,8 @@ static weft_status create(weft_job *job, weft_self *self, const char *call,
                                 WEFT_TASK_STATES);
         record.generation = tasks->generation[record.host - 1];
     }
-    weft_tasks_post(job, self, WEFT_TASK_WHAT_CREATE, 0, 0, &record);
+    weft_tasks_post(job, self, WEFT_TASK_WHAT_CREATE, weft_task_record_bytes(record.datas), 0,
+                    &record);
     if (task != NULL)
         *task = (weft_task_id){record.host - 1, record.generation};
     return WEFT_OK;

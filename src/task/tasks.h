@@ -26,7 +26,8 @@ struct weft_tasks {
 /* Of this job, if tasks have begun; NULL, and an error said. */
 struct weft_tasks *weft_tasks_of(weft_job *job, const char *call);
 
-/* Tells the ranks of this place; may wait for space. record: NULL, or what to create. */
+/* Tells the ranks of this place; may wait for space. record: NULL, or what to create, of
+ * which `a` bytes matter. */
 void weft_tasks_post(weft_job *job, weft_self *self, enum weft_task_what what, uint32_t a,
                      uint32_t b, const struct weft_task_record *record);
 

@@ -249,6 +249,38 @@ static void updates(dart_gptr_t base)
     BAD(dart_fetch_and_op(element(base, 1, 1), two, two, DART_TYPE_INT, DART_OP_SUM));
 }
 
+/* The calls of realloc in this program: of this thread the poor-th fails. */
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+static _Thread_local int poor;
+
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    return poor != 0 && --poor == 0 ? NULL : __real_realloc(memory, bytes);
+}
+
+/* Of runs that one handle has no room for, none is begun: nothing of them comes later. */
+static void no_memory(dart_gptr_t g)
+{
+    static const size_t lengths[] = {1, 2, 3}, offsets[] = {0, 2, 5};
+    static const int zero[8] = {0}, source[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    dart_datatype_t indexed;
+    dart_handle_t handle;
+    int seen[8];
+
+    GOOD(dart_type_create_indexed(DART_TYPE_INT, 3, lengths, offsets, &indexed));
+    GOOD(dart_put_blocking(g, zero, 8, DART_TYPE_INT, DART_TYPE_INT));
+    poor = 2;
+    CODE(DART_ERR_NOMEM, dart_put_handle(g, source, 6, DART_TYPE_INT, indexed, &handle));
+    poor = 0;
+    GOOD(dart_flush(g));
+    GOOD(dart_get_blocking(seen, g, 8, DART_TYPE_INT, DART_TYPE_INT));
+    CHECK(seen[0] == 1);
+    for (int i = 1; i < 8; i++)
+        CHECK(seen[i] == 0);
+    GOOD(dart_type_destroy(&indexed));
+}
+
 /* g: where the segment ends. */
 static void outside(dart_gptr_t g)
 {
@@ -277,6 +309,8 @@ static void run(void)
                                     &base));
     pairs(base);
     types(base);
+    GOOD(dart_barrier(DART_TEAM_ALL));
+    no_memory(part(base, unit, 0));
     GOOD(dart_barrier(DART_TEAM_ALL));
     updates(base);
     g = base;

@@ -18,7 +18,7 @@ struct none {
     int unused;
 };
 
-#define FAULTS(X) X(fine) X(beyond) X(spawns) X(endless) X(large)
+#define FAULTS(X) X(fine) X(beyond) X(spawns) X(endless) X(large) X(waits)
 WEFT_TASK_IDS(FAULTS)
 
 WEFT_TASK(fine, struct none, args)
@@ -56,9 +56,15 @@ WEFT_TASK(large, struct none, args)
 {
 }
 
+/* For what nobody sends. */
+WEFT_TASK(waits, struct none, args)
+{
+    weft_wait(self, 3, 1);
+}
+
 WEFT_TASK_KERNEL(faults, FAULTS, struct user)
 
-#define OTHERS(X) X(fine) X(beneath) X(spawns) X(endless) X(large)
+#define OTHERS(X) X(fine) X(beneath) X(spawns) X(endless) X(large) X(waits)
 WEFT_TASK(beneath, struct none, args)
 {
 }
@@ -70,6 +76,7 @@ enum provoked {
     LARGE,
     TWICE,
     STALL,
+    WAITS,
     TIMEOUT,
     LISTS,
     GRANT,
@@ -104,8 +111,11 @@ static void lie(weft_job *job)
 
 static weft_status create(weft_job *job, struct user *user, int process)
 {
-    static const uint32_t bodies[PROVOKED] = {
-        [BEYOND] = beyond_id, [SPAWNS] = spawns_id, [LARGE] = large_id, [KILL] = endless_id};
+    static const uint32_t bodies[PROVOKED] = {[BEYOND] = beyond_id,
+                                              [SPAWNS] = spawns_id,
+                                              [LARGE] = large_id,
+                                              [KILL] = endless_id,
+                                              [WAITS] = waits_id};
     weft_task_desc desc = {.body = bodies[provoked]};
     uint32_t gate = 0;
 
@@ -179,17 +189,15 @@ static void expect(enum provoked which, weft_status status, const char *words)
 }
 
 /* It says who waits, and is then killed. */
-static void stalls(void)
+static void stalls(enum provoked which, const char *what, const char *why)
 {
     static struct fault_job job;
 
-    provoked = STALL;
+    provoked = which;
     setenv("WEFT_STALL_S", "0.3", 1);
     fault_start(&job, 2, body);
     fault_await(&job);
-    check(fault_says(&job, "1 tasks held by gates", "\"fine\" 0 waits for 1 of 2",
-                     30 * fault_scale()),
-          &job, 0, "it does not say what is held");
+    check(fault_says(&job, what, why, 30 * fault_scale()), &job, 0, why);
     fault_kill(&job, 1, 0);
     check(fault_wait(&job, 20 * fault_scale()), &job, 0, "a process had to be killed");
     unsetenv("WEFT_STALL_S");
@@ -200,6 +208,7 @@ static void kills(void)
     static struct fault_job job;
 
     provoked = KILL;
+    setenv("WEFT_STALL_S", "0.3", 1);
     fault_start(&job, 3, body);
     fault_await(&job);
     for (const double from = fault_now(); fault_look(FAULT_WORD_A) == 0;) {
@@ -208,6 +217,9 @@ static void kills(void)
             break;
     }
     check(fault_look(FAULT_WORD_A) != 0, &job, 1, "it took no task");
+    check(fault_says(&job, "tasks held by gates, ", " is at place 1, made by ", 30 * fault_scale()),
+          &job, 0, "it does not say what is away");
+    unsetenv("WEFT_STALL_S");
     fault_kill(&job, 1, 0);
     const double from = fault_now() - job.started;
     check(fault_wait(&job, 20 * fault_scale()), &job, 0, "a process had to be killed after 20 s");
@@ -222,7 +234,7 @@ int main(void)
 {
     setbuf(stdout, NULL);
     expect(BEYOND, WEFT_ERR_BOUNDS, "in task \"beyond\" 0 of place 0");
-    expect(SPAWNS, WEFT_ERR_ARGUMENT, "weft_task_spawn: body 77 of 5; in task \"spawns\"");
+    expect(SPAWNS, WEFT_ERR_ARGUMENT, "weft_task_spawn: body 77 of 6; in task \"spawns\"");
     expect(LARGE, WEFT_ERR_LIMIT, "needs 1099511627776 bytes for its data, and has 2097152");
     expect(TWICE, WEFT_ERR_ARGUMENT, "gate 1 of place 0 is opened more often than 2 times");
     expect(TIMEOUT, WEFT_ERR_TIMEOUT, "has waited");
@@ -230,7 +242,9 @@ int main(void)
            "weft_tasks_begin: task 1 is \"beyond\" in process 0, \"beneath\" in process 1");
     expect(GRANT, WEFT_ERR_PROTOCOL, "place 1 gives 77 tasks, at most 32");
     expect(GARBAGE, WEFT_ERR_PROTOCOL, "place 1 gives what is no task");
-    stalls();
+    stalls(STALL, "1 tasks held by gates",
+           "\"fine\" 0 waits for 1 of 2, made by host of process 0");
+    stalls(WAITS, "in weft_wait for tag 3", "1 notifications; in task \"waits\" 0 of place");
     kills();
     printf("%d checks failed\n", failed_checks);
     return failed_checks != 0;

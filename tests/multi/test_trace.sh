@@ -51,6 +51,12 @@ done
 grep -q '"name":"sent","cat":"network"' t.json || fail "nothing of the network"
 grep -q '"name":"arrived","cat":"network"' t.json || fail "nothing arrives"
 grep -q '"cat":"service"' t.json || fail "nothing of the services"
+# Tasks are regions by their bodies' names, also those that another place runs.
+check 0 env WEFT_TRACE=tasks.json "$bin/weftrun" -n 2 "$bin/stencil2d" -N 300 --tile 50x90 --slow 1:4 --iterations 12 --verify
+check 0 "$bin/weft-trace" summary tasks.json
+grep -qE '^relax +288 ' out || fail "not 24 tiles in 12 iterations"
+grep -q '"name":"relax","cat":"region",.*"pid":1,.*"args":{"task":[0-9]*,"place":1,"made_by_host":1,"after_gate":[0-9]' tasks.json ||
+    fail "no task of place 1 at place 0"
 # Every rank of the stencil sends its neighbours as much as they send it; what is waited for is a tag.
 check 0 "$bin/weft-trace" summary --longest 1000 t.json
 sed -n '/^sent from rank to rank/,/^$/p' out | awk '

@@ -96,18 +96,25 @@ WEFT_INLINE void weft_trace_counted(weft_self *self, uint32_t every, uint64_t be
 #endif
 }
 
-/* A region of the program's begins or ends. The leader, in a traced job. */
-WEFT_COLD void weft_trace_region(weft_self *self, enum weft_trace_kind kind, const char *name)
+/* A region begins or ends now; all but its times is set. The leader, in a traced job. */
+WEFT_COLD void weft_trace_mark(weft_self *self, struct weft_trace_event *event)
 {
     WEFT_IN_SHARED(self);
     struct weft_tracer *const tracer = &self->tracer;
     const uint64_t number = tracer->count;
+
+    event->begin = event->end = weft_trace_now(self);
+    weft_trace_add(tracer, event);
+    weft_trace_counted(self, tracer->every, number, number + 1);
+}
+
+/* One of the program's. The leader, in a traced job. */
+WEFT_COLD void weft_trace_region(weft_self *self, enum weft_trace_kind kind, const char *name)
+{
     struct weft_trace_event event;
 
     weft_trace_set_region(&event, kind, name);
-    event.begin = event.end = weft_trace_now(self);
-    weft_trace_add(tracer, &event);
-    weft_trace_counted(self, tracer->every, number, number + 1);
+    weft_trace_mark(self, &event);
 }
 
 /* Something begins. The leader, in a traced job. */

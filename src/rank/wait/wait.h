@@ -52,6 +52,7 @@ WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a
     weft_tell_u64(&w->a, a);
     weft_tell_u64(&w->have, have);
     weft_tell_u64(&w->need, need);
+    weft_tell_u64(&w->work, self->work);
     weft_tell_u32(&w->kind, kind);
 }
 

@@ -36,6 +36,14 @@ weft_status weft_service_add(struct weft_services *services, const struct weft_s
     return WEFT_OK;
 }
 
+void weft_services_work(const struct weft_job *job, uint64_t work, char *text, size_t bytes)
+{
+    text[0] = 0;
+    for (uint32_t i = 0; work != 0 && i < job->services.count; i++)
+        if (job->services.list[i]->works_on != NULL)
+            job->services.list[i]->works_on(job, work, text, bytes);
+}
+
 bool weft_services_round(struct weft_job *job, enum weft_net_side side)
 {
     weft_service_round *const *round = job->services.round[side], *now;

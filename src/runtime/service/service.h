@@ -49,8 +49,11 @@ struct weft_service {
     /* Progress task only. `alone`: nothing of the rank's earlier commands is left to be done. */
     enum weft_taken (*command)(struct weft_job *job, uint32_t slot,
                                const struct weft_command *command, bool alone);
-    /* "in task ..." of the number that a rank has as its work. Progress task only. */
+    /* "; in task ..." of the number that a rank has as its work. Any thread. */
     void (*works_on)(const struct weft_job *job, uint64_t work, char *text, size_t bytes);
+    /* Of a WEFT_TRACE_WORK: its name, and args for JSON ("\"task\":3"). No kernel runs. */
+    void (*work_done)(const struct weft_job *job, const struct weft_trace_event *event, char *name,
+                      size_t name_bytes, char *args, size_t args_bytes);
     /* "in weft_wait for tag 3: ...". Monitor only, the job's tables locked. */
     void (*waits_for)(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
                       size_t bytes);
@@ -73,6 +76,8 @@ weft_status weft_service_add(struct weft_services *services, const struct weft_s
 /* NULL: nobody owns this kind. */
 const struct weft_service *weft_service_owner(const struct weft_services *services,
                                               enum weft_owned sort, uint32_t kind);
+/* What a rank was doing, as the module says whose work it is; "" for 0. */
+void weft_services_work(const struct weft_job *job, uint64_t work, char *text, size_t bytes);
 /* All rounds of a side. True: any did anything. */
 bool weft_services_round(struct weft_job *job, enum weft_net_side side);
 /* False: nobody asked for frames of this kind. */

@@ -66,15 +66,6 @@ static bool log_round(struct weft_job *job)
     return did;
 }
 
-/* What the rank was doing, as the module says whose work it is. */
-static void name_work(struct weft_job *job, uint64_t work, char *text, size_t bytes)
-{
-    text[0] = 0;
-    for (uint32_t i = 0; work != 0 && i < job->services.count; i++)
-        if (job->services.list[i]->works_on != NULL)
-            job->services.list[i]->works_on(job, work, text, bytes);
-}
-
 static enum weft_taken fail_command(struct weft_job *job, uint32_t slot,
                                     const struct weft_command *command, bool alone)
 {
@@ -87,7 +78,7 @@ static enum weft_taken fail_command(struct weft_job *job, uint32_t slot,
     if (taken != WEFT_TAKEN)
         return taken;
     hear(job, slot); /* what it logged before comes first, if there is room for it */
-    name_work(job, command->pitch, work, sizeof(work));
+    weft_services_work(job, command->pitch, work, sizeof(work));
     weft_job_fail(job,
                   command->tag < WEFT_STATUS_COUNT ? (weft_status)command->tag : WEFT_ERR_PROTOCOL,
                   "%s: %s%s", said.who, said.text, work);

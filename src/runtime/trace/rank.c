@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { REGIONS = 16 };
+enum { REGIONS = 16, NAME = 32 };
 
 struct walk {
     struct weft_trace_track track;
@@ -27,7 +27,7 @@ struct walk {
     uint64_t ends[2];    /* of the events that may enclose the next one: a call, a wait in it */
     int deep;
     struct region {
-        char name[WEFT_TRACE_REGION_NAME + 1];
+        char name[2 * NAME], args[100]; /* as in JSON */
         uint64_t begin;
     } regions[REGIONS]; /* that have begun, of the first ones the names */
     int regions_count;
@@ -107,6 +107,23 @@ static void cut(struct walk *w, uint64_t at)
         w->busy_until = w->at;
 }
 
+/* The name is the program's, or that of the module whose work it is. */
+static void name_region(const struct weft_job *job, const struct weft_trace_event *event,
+                        struct region *region)
+{
+    const struct weft_services *const services = &job->services;
+    char name[NAME] = "?";
+
+    region->args[0] = 0;
+    if (event->kind == WEFT_TRACE_REGION)
+        weft_trace_region_name(event, name);
+    for (uint32_t i = 0; event->kind == WEFT_TRACE_WORK && i < services->count; i++)
+        if (services->list[i]->work_done != NULL)
+            services->list[i]->work_done(job, event, name, sizeof(name), region->args,
+                                         sizeof(region->args));
+    weft_trace_quote(region->name, sizeof(region->name), name);
+}
+
 static void begin_region(struct walk *w, uint64_t i)
 {
     const int n = w->regions_count++;
@@ -114,22 +131,19 @@ static void begin_region(struct walk *w, uint64_t i)
     cut(w, begin_of(w, i));
     if (n >= REGIONS)
         return;
+    name_region(w->track.job, event_at(w, i), &w->regions[n]);
     w->regions[n].begin = w->at;
-    weft_trace_region_name(event_at(w, i), w->regions[n].name);
 }
 
 static void end_region(struct walk *w, uint64_t at)
 {
-    char name[2 * WEFT_TRACE_REGION_NAME + 1];
-
     if (w->regions_count == 0)
         return; /* its beginning is lost, or there was none */
     cut(w, at);
     if (--w->regions_count >= REGIONS)
         return;
     const struct region *region = &w->regions[w->regions_count];
-    weft_trace_quote(name, sizeof(name), region->name);
-    weft_trace_span(&w->track, name, "region", region->begin, w->at, "");
+    weft_trace_span(&w->track, region->name, "region", region->begin, w->at, region->args);
 }
 
 static void begin_run(struct walk *w, uint64_t i, uint64_t begin)
@@ -200,7 +214,8 @@ static void walk(struct walk *w, bool host)
             begin_run(w, i, begin_of(w, i));
         if (event->kind == WEFT_TRACE_RUN_END)
             end_run(w);
-        else if (event->kind == WEFT_TRACE_REGION && (host || w->in_run))
+        else if ((event->kind == WEFT_TRACE_REGION || event->kind == WEFT_TRACE_WORK) &&
+                 (host || w->in_run))
             begin_region(w, i);
         else if (event->kind == WEFT_TRACE_REGION_END)
             end_region(w, begin_of(w, i));

@@ -10,6 +10,7 @@
 #include "runtime/watch/watch.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The communicator of a barrier, which in a traced job goes by its alias. */
 static weft_comm comm_of(const struct weft_job *job, const struct weft_waiting *w)
@@ -170,4 +171,6 @@ void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, si
         owner->waits_for(job, &wait, text, bytes);
     else
         snprintf(text, bytes, "to end");
+    const size_t used = strlen(text);
+    weft_services_work(job, __atomic_load_n(&w->work, __ATOMIC_RELAXED), text + used, bytes - used);
 }
