@@ -92,7 +92,7 @@ static bool share_with_all(const struct weft_share *share)
 CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
 {
     struct weft_region *region;
-    struct weft_share share;
+    struct weft_share share = {0};
     void *map;
 
     if (bytes == 0)

@@ -95,7 +95,7 @@ static weft_status join_links(struct weft_job *job, struct weft_links *links, co
 weft_status weft_assist_meet(struct weft_job *job, const int *each)
 {
     const int n = job->numbers.processes;
-    int most = 0;
+    int most = 1;
 
     weft_assist_free(job);
     for (int p = 0; p < n; p++)
