@@ -24,18 +24,19 @@ needs=(weftrun bench_delay "${apps[@]}" "${apps[@]/%/_net}")
 declare -A sizes=([stencil]="--nx 128 --nz 26 --rows 64 --iterations 100" [planes]="--nx 128 --nz 26 --rows 64 --iterations 100 --message-a-plane 1"
     [particles]="--width 40 --height 40 --particles 3800 --iterations 100" [spmv]="--rows 10816 --nonzeros 3000 --iterations 100"
     [power_iteration]="--preset thesis --iterations 50")
-# A rank of the stencil with too few rows computes some of them twice.
-declare -A of_weft=([stencil]="--ranks 4" [planes]="--ranks 4")
+# Of weft's ranks: with fewer rows a rank of the stencil computes some twice, and more ranks send more messages.
+ranks=4
 processes=(2)
 [ "$(nproc)" -lt 10 ] || processes+=(4)
 
 # measure STUDY PROCESSES DELAY VARIANT PROGRAM
 measure() {
     local command
-    # shellcheck disable=SC2206,SC2207 # words that have no spaces in them
+    # shellcheck disable=SC2206 # words that have no spaces in them
     command=(env "WEFT_RSH=$work/rsh" WEFT_CONNECT_S=60 WEFT_NET=ofi "WEFT_OFI_PROVIDER=tcp;ofi_rxm" WEFT_PATH=proxy
         WEFT_CPU_WORKERS=1 "$bin/weftrun" -H "$(seq -s , -f 'host%g' 0 $(($2 - 1)))" -n "$2" "$bin/$5"
-        ${sizes[$1]} $([ "$4" != weft ] || echo "${of_weft[$1]-}") --csv)
+        ${sizes[$1]} --csv)
+    [ "$4" != weft ] || command+=(--ranks $ranks)
     [ "$round" -gt 1 ] || echo "${command[*]//"$bin"/BIN}" | sed "s#$work#WORK#g" >>"$out/commands.txt"
     if ! timeout 120 "${command[@]}" >"$work/last.txt" 2>"$work/last.err"; then
         echo "bench: this failed: ${command[*]}" >&2
