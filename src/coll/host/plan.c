@@ -326,11 +326,10 @@ static void wait_message(weft_team_op *op, struct weft_step *open, double second
     const weft_status status =
         weft_host_message_wait_for(op->team->job, &open->op, seconds, &message);
 
-    if (status != WEFT_ERR_TIMEOUT || weft_job_is_failing(op->team->job)) {
+    if (status != WEFT_ERR_TIMEOUT)
         op->failed = ended(op, open, status, &message);
-        return;
-    }
-    op->failed = weft_team_strangers(op->team, open->member);
+    else if (!weft_job_is_failing(op->team->job)) /* else the next wait says why it fails */
+        op->failed = weft_team_strangers(op->team, open->member);
 }
 
 /* Marks it as one that its waiter alone drives, or not. */
