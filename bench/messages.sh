@@ -133,10 +133,7 @@ figures() {
 
 far_up $far_hosts $delay
 {
-    date -u +'date: %Y-%m-%d %H:%M UTC'
-    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
-    echo "kernel: $(uname -srm)"
-    echo "processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)"
+    machine_lines
     echo "Open MPI: $("${ompi[0]}" --version | head -n 1)"
     [ -z "$has_mpich" ] || echo "MPICH: $(mpirun.mpich --version | awk '/Version/ { print $2; exit }')"
     echo "cores used: $cores of $allowed"

@@ -47,9 +47,7 @@ measure() {
 }
 
 {
-    date -u +'date: %Y-%m-%d %H:%M UTC'
-    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
-    echo "processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)"
+    machine_lines
     echo "processors: $(nproc)$([ "$(nproc)" -ge 6 ] || echo ": TOO FEW, hosts and network share them")"
     echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"
 } >"$out/machine.txt"

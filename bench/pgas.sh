@@ -107,10 +107,7 @@ tasks() {
 }
 
 {
-    date -u +'date: %Y-%m-%d %H:%M UTC'
-    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
-    echo "kernel: $(uname -srm)"
-    echo "processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)"
+    machine_lines
     echo "Open MPI: $([ ! -x "$bin/mpi_rma" ] && echo 'not built' || "${ompi[0]}" --version | head -n 1)"
     echo "StarPU: $([ ! -x "$bin/stencil2d_starpu" ] && echo 'not built' || pkg-config --modversion starpu-1.3)"
     echo "cores used: $cores of $allowed"

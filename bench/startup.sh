@@ -22,9 +22,7 @@ for ((round = 1; round <= rounds; round++)); do
     done
 done
 {
-    date -u +'date: %Y-%m-%d %H:%M UTC'
-    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
-    echo "processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)"
+    machine_lines
     echo "processors: $(nproc)"
     echo "rounds: $rounds; load at the end: $(cut -d' ' -f1 /proc/loadavg)"
 } >"$out/machine.txt"
