@@ -30,8 +30,8 @@ struct weft_net_put {
     uint64_t place[2]; /* what `place` gave of it there; zero: not known */
     const void *source;
     size_t bytes;               /* of a row */
-    uint32_t rows;              /* 0: one. More: caps.rows_bytes of them at most, */
-    size_t pitch, source_pitch; /* and from one to the next there, and here */
+    uint32_t rows;              /* 0: one; several have caps.rows_bytes in all at most */
+    size_t pitch, source_pitch; /* from a row to the next, there and here */
     uint32_t notice;            /* abi/notice.h */
     void *cookie;               /* handed to sent and landed */
     bool device;                /* the source is device memory; only if caps.reads_device */

@@ -143,9 +143,9 @@ struct weft_task_place {
     struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
     uint32_t queued;  /* tasks that wait to run; of those with many calls, tickets */
     uint32_t tickets; /* of tasks whose calls have begun */
-    uint32_t held;    /* tasks that gates hold, */
-    uint32_t gone;    /* and that other places have, */
-    uint32_t gone_to; /* one of those places; service */
+    uint32_t held;    /* tasks that gates hold */
+    uint32_t gone;    /* tasks that other places have */
+    uint32_t gone_to; /* a place that has some; service */
     struct weft_task_named held_last, *gone_last; /* gone_last: by place */
     uint32_t stop;
     uint64_t ran;              /* calls, by this place's ranks */

@@ -60,8 +60,8 @@ struct weft_request {
     struct weft_softnic_work *queued; /* gda/softnic/engine.h; NULL: not of a rank's queue */
     void (*sent)(struct weft_job *job, void *of); /* NULL: nobody asks when it was. Takes no lock */
     void *sent_of;                                /* that others have while they call the network */
-    struct weft_request *next_counted;            /* the manager's, */
-    uint32_t holders; /* which, and who waits for the landing, keep it */
+    struct weft_request *next_counted;            /* in the manager's list */
+    uint32_t holders; /* the manager, and who waits for the landing: they keep it */
 
     struct weft_part whole;
     /* Puts; of a staged request `unsent` are parts to fetch. One more while not all are begun. */
