@@ -19,9 +19,9 @@ enum {
     BYTES = 4096, /* of memory of each: */
     DATA = 1024,  /* what is moved, by key or, so much, inline */
     INSIDE = 44,
-    AT = 2048, /* where it comes to; what is received, */
-    RECEIVED = 3072,
-    WORD = 0, /* an atomic's */
+    AT = 2048,       /* where it comes to */
+    RECEIVED = 3072, /* where what is received does */
+    WORD = 0,        /* an atomic's */
     IMMEDIATE = 0x12345678
 };
 static const uint64_t LIMIT_NS = 10000000000;
