@@ -7,7 +7,7 @@
 #
 # -d fake: the driver in host memory. It shows that all runs; its times say nothing of GPUs. The default is
 # cuda where nvidia-smi finds a GPU. With several GPUs each server has one of its own. With one GPU both
-# servers are on it: run it under MPS, or kernels of the two take turns. -q: small sizes. Programs are built
+# servers are on it, under MPS, or kernels of the two take turns. -q: small sizes. Programs are built
 # by nvcc with its shared runtime, unchanged.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +28,8 @@ done
 build=$(cd "$build" && pwd)
 work=$(mktemp -d)
 servers=()
-trap 'kill "${servers[@]}" 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+. "$here/../support/mps.sh"
+trap 'kill "${servers[@]}" 2>/dev/null || true; wait; mps_down; rm -rf "$work"' EXIT
 
 # Programs: PTX alone, which any newer GPU's driver compiles.
 nvcc=${CUDACXX:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
@@ -49,6 +50,7 @@ if [ "$driver" = fake ]; then
     echo "driver: fake, in host memory: NOT a GPU; the times below say nothing of one"
 else
     echo "driver: cuda, on $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | sort | uniq -c | xargs)"
+    [ "$gpus" -gt 1 ] || mps_up || echo "no MPS: kernels of the two servers take turns on the GPU"
 fi
 echo "host: $(nproc) processors; weft at $(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown)"
 
