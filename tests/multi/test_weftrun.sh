@@ -59,6 +59,10 @@ WEFT_CONNECT_S=300 check "one never comes" 1 "$weftrun" -n 3 sh -c \
     '[ $WEFT_PROCESS = 1 ] && exit 0; exec "$0"' "$bin/ring"
 has err "process 1 was lost while the job started"
 has err "weftrun: process 1 had ended before, with status 0"
+WEFT_CONNECT_S=300 check "process 0 never comes" 1 "$weftrun" -n 3 sh -c \
+    '[ $WEFT_PROCESS = 0 ] && exit 0; sleep 0.2; exec "$0"' "$bin/ring"
+has err "refused this process: it came when process 0 had ended"
+has err "weftrun: process 0 had ended before, with status 0"
 check "one ends first" 0 "$weftrun" -n 3 sh -c '"$0" >/dev/null && { [ $WEFT_PROCESS = 1 ] || sleep 0.5; }' "$bin/ring"
 [ ! -s err ] || fail "$(cat err)"
 
