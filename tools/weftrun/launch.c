@@ -1,6 +1,7 @@
 /* launch.c - starting a process: what it inherits, and how a failed exec comes back. */
 #include "weftrun.h"
 
+#include "base/say.h"
 #include "boot/frame.h"
 #include "boot/interface.h"
 #include "boot/socket.h"
@@ -53,10 +54,13 @@ static void *turn_away(void *argument)
 /* If nobody listens there any more. */
 static void take_root(const struct weft_root *root)
 {
+    const enum weft_level level = weft_err_level(WEFT_SAY_INFO); /* no error: the job goes on */
     pthread_t thread;
     int listener;
 
-    if (weft_socket_listen(&listener, root) != WEFT_OK)
+    const weft_status status = weft_socket_listen(&listener, root);
+    weft_err_level(level);
+    if (status != WEFT_OK)
         return;
     if (pthread_create(&thread, NULL, turn_away, (void *)(intptr_t)listener) == 0)
         pthread_detach(thread);
