@@ -145,8 +145,8 @@ WEFT_API int weft_lost(const weft_job *job);
 /* The numbers of the job; valid until weft_close. NULL where job is NULL. Any thread. */
 WEFT_API const weft_numbers *weft_numbers_of(const weft_job *job);
 
-/* World rank of the first rank of a process, and its number of ranks; -1 for a bad process, or where
- * job is NULL. */
+/* World rank of the first rank of a process, and its number of ranks; -1 for a bad process, or
+ * where job is NULL. */
 WEFT_API int weft_first_rank_of(const weft_job *job, int process);
 WEFT_API int weft_ranks_of(const weft_job *job, int process);
 
